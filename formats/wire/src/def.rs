@@ -1,0 +1,282 @@
+//! Definitions: what the ids in other records stand for.
+//!
+//! Each is a tag byte, a varint length and so many bytes of varints (and, for
+//! strings, text). Readers skip tags they do not know and ignore what follows
+//! the fields they know, so that definitions can grow.
+
+use crate::{kind::WaitKind, varint};
+
+/// Ids that are never defined.
+pub mod id {
+    /// The empty string.
+    pub const NO_STRING: u32 = 0;
+    /// An unknown class, method, thread or lock.
+    pub const UNKNOWN: u32 = 0;
+    /// The stack without frames: every stack's outermost parent.
+    pub const EMPTY_STACK: u32 = 0;
+    /// The outermost parent of stacks that were cut at the depth limit.
+    pub const CUT_STACK: u32 = 1;
+}
+
+/// Bits of a thread's flags.
+pub mod thread_flag {
+    /// A daemon thread.
+    pub const DAEMON: u64 = 1;
+    /// A virtual thread.
+    pub const VIRTUAL: u64 = 2;
+}
+
+/// One definition. Ids are dense and count from 1 (stacks: from 2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Definition<'a> {
+    /// A text, UTF-8.
+    String {
+        /// The string's id.
+        id: u32,
+        /// Its bytes.
+        text: &'a [u8],
+    },
+    /// A Java class.
+    Class {
+        /// The class's id.
+        id: u32,
+        /// Its name as in class files, `java/lang/Object`.
+        name: u32,
+        /// Its source file's name without directories, or no string.
+        source: u32,
+    },
+    /// A Java method.
+    Method {
+        /// The method's id.
+        id: u32,
+        /// The class that declares it.
+        class: u32,
+        /// Its name.
+        name: u32,
+        /// Its descriptor, `(I)V`.
+        descriptor: u32,
+        /// Its first line, 0 when unknown.
+        first_line: u32,
+    },
+    /// A stack: one frame on top of another stack.
+    Stack {
+        /// The stack's id.
+        id: u32,
+        /// The stack of the callers.
+        parent: u32,
+        /// The method of the innermost frame.
+        method: u32,
+        /// The line in it, 0 when unknown.
+        line: u32,
+    },
+    /// A thread.
+    Thread {
+        /// The thread's id in the log.
+        id: u32,
+        /// `Thread.getId()`.
+        java_id: u64,
+        /// Bits of [`thread_flag`].
+        flags: u64,
+        /// Its name.
+        name: u32,
+        /// Its group's name.
+        group: u32,
+    },
+    /// A thread took another name.
+    ThreadName {
+        /// The thread's id in the log.
+        id: u32,
+        /// The name it has from then on.
+        name: u32,
+        /// When, in ns after the header's anchor.
+        at_ns: u64,
+    },
+    /// A lock object.
+    Lock {
+        /// The lock's id: its identity, whatever the collector does to it.
+        id: u32,
+        /// Its class.
+        class: u32,
+    },
+    /// A site: who waits for what, and how.
+    Site {
+        /// The site's id.
+        id: u32,
+        /// Code of the [`WaitKind`].
+        kind: u8,
+        /// The waiter's stack.
+        stack: u32,
+        /// The lock.
+        lock: u32,
+    },
+    /// A definition of a tag that this code does not know.
+    Unknown(u8),
+}
+
+const TAG_STRING: u8 = 1;
+const TAG_CLASS: u8 = 2;
+const TAG_METHOD: u8 = 3;
+const TAG_STACK: u8 = 4;
+const TAG_THREAD: u8 = 5;
+const TAG_THREAD_NAME: u8 = 6;
+const TAG_LOCK: u8 = 7;
+const TAG_SITE: u8 = 8;
+
+/// The longest text in a definition, in bytes; longer ones are cut.
+pub const MAX_TEXT: usize = 4096;
+
+impl Definition<'_> {
+    /// Appends the definition to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let none: &[u8] = &[];
+        let (tag, fields, text): (u8, &[u64], &[u8]) = match *self {
+            Definition::String { id, text } => {
+                (TAG_STRING, &[id.into()], &text[..text.len().min(MAX_TEXT)])
+            }
+            Definition::Class { id, name, source } => {
+                (TAG_CLASS, &[id.into(), name.into(), source.into()], none)
+            }
+            Definition::Method { id, class, name, descriptor, first_line } => (
+                TAG_METHOD,
+                &[id.into(), class.into(), name.into(), descriptor.into(), first_line.into()],
+                none,
+            ),
+            Definition::Stack { id, parent, method, line } => {
+                (TAG_STACK, &[id.into(), parent.into(), method.into(), line.into()], none)
+            }
+            Definition::Thread { id, java_id, flags, name, group } => {
+                (TAG_THREAD, &[id.into(), java_id, flags, name.into(), group.into()], none)
+            }
+            Definition::ThreadName { id, name, at_ns } => {
+                (TAG_THREAD_NAME, &[id.into(), name.into(), at_ns], none)
+            }
+            Definition::Lock { id, class } => (TAG_LOCK, &[id.into(), class.into()], none),
+            Definition::Site { id, kind, stack, lock } => {
+                (TAG_SITE, &[id.into(), kind.into(), stack.into(), lock.into()], none)
+            }
+            Definition::Unknown(tag) => (tag, &[], none),
+        };
+        let mut payload = [0; 5 * varint::MAX_LEN];
+        let mut len = 0;
+        for &field in fields {
+            len += varint::write(&mut payload[len..], field).unwrap_or(0);
+        }
+        out.push(tag);
+        varint::put(out, (len + text.len()) as u64);
+        out.extend_from_slice(&payload[..len]);
+        out.extend_from_slice(text);
+    }
+}
+
+/// The fields of one definition, read one after another.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn u64(&mut self) -> Option<u64> {
+        let (value, len) = varint::read(self.0)?;
+        self.0 = &self.0[len..];
+        Some(value)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        u32::try_from(self.u64()?).ok()
+    }
+}
+
+/// Reads the fields of a definition with this tag from its payload, or `None`
+/// when they are not all there or do not fit.
+pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
+    let mut f = Fields(payload);
+    // Struct fields are evaluated in the order written: the order in the log.
+    Some(match tag {
+        TAG_STRING => Definition::String { id: f.u32()?, text: f.0 },
+        TAG_CLASS => Definition::Class { id: f.u32()?, name: f.u32()?, source: f.u32()? },
+        TAG_METHOD => Definition::Method {
+            id: f.u32()?,
+            class: f.u32()?,
+            name: f.u32()?,
+            descriptor: f.u32()?,
+            first_line: f.u32()?,
+        },
+        TAG_STACK => {
+            Definition::Stack { id: f.u32()?, parent: f.u32()?, method: f.u32()?, line: f.u32()? }
+        }
+        TAG_THREAD => Definition::Thread {
+            id: f.u32()?,
+            java_id: f.u64()?,
+            flags: f.u64()?,
+            name: f.u32()?,
+            group: f.u32()?,
+        },
+        TAG_THREAD_NAME => Definition::ThreadName { id: f.u32()?, name: f.u32()?, at_ns: f.u64()? },
+        TAG_LOCK => Definition::Lock { id: f.u32()?, class: f.u32()? },
+        TAG_SITE => Definition::Site {
+            id: f.u32()?,
+            kind: u8::try_from(f.u64()?).ok().filter(|&k| WaitKind::from_code(k).is_some())?,
+            stack: f.u32()?,
+            lock: f.u32()?,
+        },
+        _ => Definition::Unknown(tag),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn definitions() -> impl Strategy<Value = (u8, [u32; 5], u64, Vec<u8>)> {
+        (0u8..9, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
+    }
+
+    fn build(tag: u8, n: [u32; 5], long: u64, text: &[u8]) -> Definition<'_> {
+        let [id, a, b, c, d] = n;
+        match tag {
+            TAG_STRING => Definition::String { id, text },
+            TAG_CLASS => Definition::Class { id, name: a, source: b },
+            TAG_METHOD => {
+                Definition::Method { id, class: a, name: b, descriptor: c, first_line: d }
+            }
+            TAG_STACK => Definition::Stack { id, parent: a, method: b, line: c },
+            TAG_THREAD => {
+                Definition::Thread { id, java_id: long, flags: a.into(), name: b, group: c }
+            }
+            TAG_THREAD_NAME => Definition::ThreadName { id, name: a, at_ns: long },
+            TAG_LOCK => Definition::Lock { id, class: a },
+            TAG_SITE => Definition::Site { id, kind: (a % 9) as u8 + 1, stack: b, lock: c },
+            _ => Definition::Unknown(77),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips((tag, n, long, text) in definitions()) {
+            let definition = build(tag, n, long, &text);
+            let mut bytes = Vec::new();
+            definition.encode(&mut bytes);
+            let (len, len_len) = varint::read(&bytes[1..]).unwrap();
+            prop_assert_eq!(1 + len_len + len as usize, bytes.len());
+            let payload = &bytes[1 + len_len..];
+            prop_assert_eq!(decode_payload(bytes[0], payload), Some(definition));
+        }
+
+        #[test]
+        fn any_payload_is_read_without_panic(tag: u8, payload: Vec<u8>) {
+            let _ = decode_payload(tag, &payload);
+        }
+    }
+
+    #[test]
+    fn later_fields_are_ignored() {
+        assert_eq!(
+            decode_payload(TAG_LOCK, &[5, 6, 99]),
+            Some(Definition::Lock { id: 5, class: 6 })
+        );
+    }
+
+    #[test]
+    fn rejects_short_payloads_and_unknown_kinds() {
+        assert_eq!(decode_payload(TAG_LOCK, &[5]), None);
+        assert_eq!(decode_payload(TAG_SITE, &[1, 10, 1, 1]), None);
+    }
+}

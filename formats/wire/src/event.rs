@@ -1,0 +1,252 @@
+//! Records of an events chunk.
+//!
+//! Two little-endian bytes, the control word, say what follows:
+//!
+//! ```text
+//! bit   15 13  12   11 10    9 8        7 5        4 2      1 0
+//!       zero   ext  outcome  site len   duration   delta    type = 1
+//!                            less one   len        len
+//! ```
+//!
+//! and then come, each in as many bytes as its length says, least significant
+//! first: the time since the previous record of the chunk (its header's
+//! `first_ns` for the first one) to the *end* of this wait, the wait's
+//! duration, its site. With `ext` two varints follow: the owner's thread id
+//! and the number of parks. Lengths beside the values instead of stop bits
+//! within them let a reader decode without branches.
+//!
+//! A record of type 2 is one byte `code << 2 | 2`, a varint length and so many
+//! bytes; readers skip codes they do not know.
+
+use crate::{kind::Outcome, le, varint};
+
+/// The longest encoding of a [`WaitRecord`], in bytes.
+pub const MAX_WAIT_LEN: usize = 2 + 7 + 7 + 4 + 5 + varint::MAX_LEN;
+/// The longest time or duration, in ns: 833 days. Longer ones are cut to it.
+pub const MAX_NS: u64 = (1 << 56) - 1;
+
+const TYPE_WAIT: u16 = 1;
+const TYPE_MISC: u8 = 2;
+const EXT: u16 = 1 << 12;
+const RESERVED: u16 = 0xe000;
+/// Code of the record that names the thread of the records after it.
+const CODE_THREAD: u8 = 1;
+
+/// One wait that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitRecord {
+    /// From the end of the chunk's previous wait to the end of this one, in ns.
+    pub delta_ns: u64,
+    /// How long the thread waited, in ns.
+    pub wait_ns: u64,
+    /// Kind, stack and lock, by the site's id.
+    pub site: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Thread id of the lock's owner when the wait began, 0 when unknown.
+    pub owner: u32,
+    /// How often the thread parked, where that is known (else 0).
+    pub parks: u64,
+}
+
+/// A record of an events chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// One wait.
+    Wait(WaitRecord),
+    /// The records after this one belong to another thread.
+    Thread(u32),
+    /// A record of a kind that this code does not know.
+    Unknown(u8),
+}
+
+fn byte_len(value: u64) -> u16 {
+    (8 - value.leading_zeros() / 8) as u16
+}
+
+impl WaitRecord {
+    /// Writes the record at the front of `out`: the number of bytes.
+    #[inline]
+    pub fn encode(&self, out: &mut [u8; MAX_WAIT_LEN]) -> usize {
+        let delta = self.delta_ns.min(MAX_NS);
+        let wait = self.wait_ns.min(MAX_NS);
+        let (delta_len, wait_len) = (byte_len(delta), byte_len(wait));
+        let site_len = byte_len(u64::from(self.site)).max(1);
+        let ext = self.owner != 0 || self.parks != 0;
+        let control = TYPE_WAIT
+            | delta_len << 2
+            | wait_len << 5
+            | (site_len - 1) << 8
+            | (self.outcome as u16) << 10
+            | if ext { EXT } else { 0 };
+        let mut at = 0;
+        let mut put = |value: u64, len: u16| {
+            // Eight bytes are always within `out`: 2 + 7 + 7 + 8 < MAX_WAIT_LEN.
+            le::put(out, at, &value.to_le_bytes());
+            at += usize::from(len);
+        };
+        put(u64::from(control), 2);
+        put(delta, delta_len);
+        put(wait, wait_len);
+        put(u64::from(self.site), site_len);
+        if ext {
+            at += varint::write(&mut out[at..], u64::from(self.owner)).unwrap_or(0);
+            at += varint::write(&mut out[at..], self.parks).unwrap_or(0);
+        }
+        at
+    }
+}
+
+/// Writes a record that names the thread of the records after it.
+pub fn encode_thread(thread: u32, out: &mut [u8; MAX_WAIT_LEN]) -> usize {
+    let len = varint::write(&mut out[2..], u64::from(thread)).unwrap_or(0);
+    out[0] = CODE_THREAD << 2 | TYPE_MISC;
+    out[1] = len as u8;
+    2 + len
+}
+
+/// Reads the record at the front of `bytes`: the record and its length, or
+/// `None` when the bytes are no record.
+#[inline]
+pub fn decode(bytes: &[u8]) -> Option<(Record, usize)> {
+    let first = *bytes.first()?;
+    if first & 3 == TYPE_WAIT as u8 {
+        let (wait, len) = if bytes.len() >= 32 {
+            decode_wait(bytes)?
+        } else {
+            // Near the end: the eight-byte loads need bytes to load.
+            let mut padded = [0; 32];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            let (wait, len) = decode_wait(&padded)?;
+            if len > bytes.len() {
+                return None;
+            }
+            (wait, len)
+        };
+        return Some((Record::Wait(wait), len));
+    }
+    decode_misc(first, bytes)
+}
+
+#[inline(always)]
+fn decode_wait(bytes: &[u8]) -> Option<(WaitRecord, usize)> {
+    let control = le::u16_at(bytes, 0)?;
+    if control & RESERVED != 0 {
+        return None;
+    }
+    let delta_len = usize::from(control >> 2 & 7);
+    let wait_len = usize::from(control >> 5 & 7);
+    let site_len = usize::from(control >> 8 & 3) + 1;
+    let low = |at: usize, len: usize| -> Option<u64> {
+        Some(le::u64_at(bytes, at)? & ((1u64 << (8 * len)) - 1))
+    };
+    let wait_at = 2 + delta_len;
+    let site_at = wait_at + wait_len;
+    let mut len = site_at + site_len;
+    let mut wait = WaitRecord {
+        delta_ns: low(2, delta_len)?,
+        wait_ns: low(wait_at, wait_len)?,
+        site: low(site_at, site_len)? as u32,
+        outcome: Outcome::from_bits((control >> 10) as u8),
+        owner: 0,
+        parks: 0,
+    };
+    if control & EXT != 0 {
+        let (owner, owner_len) = varint::read(&bytes[len..])?;
+        let (parks, parks_len) = varint::read(&bytes[len + owner_len..])?;
+        wait.owner = u32::try_from(owner).ok()?;
+        wait.parks = parks;
+        len += owner_len + parks_len;
+    }
+    Some((wait, len))
+}
+
+#[cold]
+fn decode_misc(first: u8, bytes: &[u8]) -> Option<(Record, usize)> {
+    if first & 3 != TYPE_MISC {
+        return None;
+    }
+    let (len, len_len) = varint::read(&bytes[1..])?;
+    let start = 1 + len_len;
+    let end = start.checked_add(usize::try_from(len).ok()?)?;
+    let payload = bytes.get(start..end)?;
+    let record = match first >> 2 {
+        CODE_THREAD => Record::Thread(u32::try_from(varint::read(payload)?.0).ok()?),
+        code => Record::Unknown(code),
+    };
+    Some((record, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    prop_compose! {
+        fn waits()(delta: u64, wait: u64, cuts in (8u32..64, 8u32..64, 0u32..32), site: u32,
+                   outcome in 0u8..4, owner: u32, parks: u64, ext: bool) -> WaitRecord {
+            WaitRecord {
+                delta_ns: delta >> cuts.0,
+                wait_ns: wait >> cuts.1,
+                site: site >> cuts.2,
+                outcome: Outcome::from_bits(outcome),
+                owner: if ext { owner } else { 0 },
+                parks: if ext { parks } else { 0 },
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn waits_round_trip(wait in waits(), tail in 0usize..40) {
+            let mut out = [0; MAX_WAIT_LEN];
+            let len = wait.encode(&mut out);
+            let mut bytes = out[..len].to_vec();
+            for cut in 0..len {
+                prop_assert_eq!(decode(&bytes[..cut]), None);
+            }
+            bytes.resize(len + tail, 0xff);
+            prop_assert_eq!(decode(&bytes), Some((Record::Wait(wait), len)));
+        }
+
+        #[test]
+        fn threads_round_trip(thread: u32) {
+            let mut out = [0; MAX_WAIT_LEN];
+            let len = encode_thread(thread, &mut out);
+            prop_assert_eq!(decode(&out[..len]), Some((Record::Thread(thread), len)));
+            prop_assert_eq!(decode(&out[..len - 1]), None);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
+            if let Some((_, len)) = decode(&bytes) {
+                prop_assert!(len > 0 && len <= bytes.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_steady_wait_takes_eight_bytes() {
+        let wait = WaitRecord {
+            delta_ns: 40_000,
+            wait_ns: 30_000,
+            site: 300,
+            outcome: Outcome::Granted,
+            owner: 0,
+            parks: 0,
+        };
+        assert_eq!(wait.encode(&mut [0; MAX_WAIT_LEN]), 8);
+    }
+
+    #[test]
+    fn rejects_zeros_and_reserved_bits() {
+        assert_eq!(decode(&[0; 32]), None);
+        assert_eq!(decode(&[1, 0x20, 0, 0, 0, 0]), None);
+        assert_eq!(decode(&[3, 0]), None);
+    }
+
+    #[test]
+    fn skips_unknown_records() {
+        assert_eq!(decode(&[9 << 2 | 2, 2, 0, 0, 7]), Some((Record::Unknown(9), 4)));
+    }
+}

@@ -1,0 +1,139 @@
+//! What a thread waited for.
+
+/// The kind of a wait. Kinds stay apart everywhere: in the log, in filters,
+/// in labels and in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum WaitKind {
+    /// A contended Java monitor (`synchronized`).
+    Monitor = 1,
+    /// A contended exclusive j.u.c. lock: `ReentrantLock`, or any
+    /// `AbstractQueuedSynchronizer` of the application's own.
+    Lock = 2,
+    /// The read lock of `ReentrantReadWriteLock` or `StampedLock`.
+    LockRead = 3,
+    /// The write lock of `ReentrantReadWriteLock` or `StampedLock`.
+    LockWrite = 4,
+    /// A permit of `java.util.concurrent.Semaphore`.
+    Semaphore = 5,
+    /// A j.u.c. lock taken again after `Condition.await`.
+    LockReacquire = 6,
+    /// `Object.wait`, re-entry into the monitor after `notify` included.
+    ObjectWait = 7,
+    /// `Condition.await` until the signal.
+    Condition = 8,
+    /// Any other `LockSupport.park`: queues, latches, futures, idle pools.
+    Park = 9,
+}
+
+impl WaitKind {
+    /// Every kind, in the order of their codes.
+    pub const ALL: [WaitKind; 9] = [
+        WaitKind::Monitor,
+        WaitKind::Lock,
+        WaitKind::LockRead,
+        WaitKind::LockWrite,
+        WaitKind::Semaphore,
+        WaitKind::LockReacquire,
+        WaitKind::ObjectWait,
+        WaitKind::Condition,
+        WaitKind::Park,
+    ];
+
+    /// The kind with this code, if there is one.
+    pub fn from_code(code: u8) -> Option<WaitKind> {
+        Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+
+    /// The code that stands in the log.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The name used by filters, labels and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            WaitKind::Monitor => "monitor",
+            WaitKind::Lock => "lock",
+            WaitKind::LockRead => "lock-read",
+            WaitKind::LockWrite => "lock-write",
+            WaitKind::Semaphore => "semaphore",
+            WaitKind::LockReacquire => "lock-reacquire",
+            WaitKind::ObjectWait => "object-wait",
+            WaitKind::Condition => "condition",
+            WaitKind::Park => "park",
+        }
+    }
+
+    /// The kind of this name, if there is one.
+    pub fn from_name(name: &str) -> Option<WaitKind> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether waits of this kind are lock contention: another thread held
+    /// what this one wanted. Idle waiting never is, and a lock taken again
+    /// after `Condition.await` is kept apart.
+    pub fn is_contention(self) -> bool {
+        matches!(
+            self,
+            WaitKind::Monitor
+                | WaitKind::Lock
+                | WaitKind::LockRead
+                | WaitKind::LockWrite
+                | WaitKind::Semaphore
+        )
+    }
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Outcome {
+    /// The lock was granted, or the awaited event came.
+    Granted = 0,
+    /// The time limit passed first.
+    TimedOut = 1,
+    /// The thread was interrupted.
+    Interrupted = 2,
+    /// The acquisition was left by another exception.
+    Failed = 3,
+}
+
+impl Outcome {
+    /// Every outcome, in the order of their codes.
+    pub const ALL: [Outcome; 4] =
+        [Outcome::Granted, Outcome::TimedOut, Outcome::Interrupted, Outcome::Failed];
+
+    /// The outcome of the two low bits of `code`.
+    pub fn from_bits(code: u8) -> Outcome {
+        Self::ALL[usize::from(code & 3)]
+    }
+
+    /// The name used by `tyrion dump`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Granted => "granted",
+            Outcome::TimedOut => "timed-out",
+            Outcome::Interrupted => "interrupted",
+            Outcome::Failed => "failed",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_names_round_trip() {
+        for kind in WaitKind::ALL {
+            assert_eq!(WaitKind::from_code(kind.code()), Some(kind));
+            assert_eq!(WaitKind::from_name(kind.name()), Some(kind));
+        }
+        assert_eq!(WaitKind::from_code(0), None);
+        assert_eq!(WaitKind::from_code(10), None);
+        for outcome in Outcome::ALL {
+            assert_eq!(Outcome::from_bits(outcome as u8), outcome);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Tyrion's event log, to the byte.
+//!
+//! This crate is the one place where the format's constants and codecs stand,
+//! encoder beside decoder, without dependencies: the agent writes with it and
+//! `tyrion-formats` reads with it. What a log is made of, and why, with a
+//! worked example, is said in `docs/event-log.md`.
+#![forbid(unsafe_code)]
+
+pub mod cell;
+pub mod chunk;
+pub mod def;
+pub mod event;
+pub mod header;
+pub mod kind;
+pub mod le;
+pub mod slot;
+pub mod varint;
+
+pub use kind::{Outcome, WaitKind};

@@ -1,0 +1,75 @@
+package tyrion.truth;
+
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import tyrion.support.Json;
+
+/**
+ * Runs one scenario by its name: {@code java tyrion.truth.Truth SCENARIO [ARGUMENT...]}.
+ *
+ * <p>The last line on stdout is one JSON object with what the scenario measured. Exit codes: 0 done,
+ * 2 no such scenario, 3 this JVM can't ("unsupported" on stdout), 70 a thread failed.
+ */
+public final class Truth {
+    /** Exit code when a thread of the scenario failed. */
+    private static final int FAILED = 70;
+
+    /** Classes, not instances: only the scenario that runs is initialized, so the JVM stays quiet. */
+    private static final Map<String, Class<? extends Scenario>> SCENARIOS = new LinkedHashMap<>();
+
+    static {
+        SCENARIOS.put("holder-monitor", HolderMonitor.class);
+        SCENARIOS.put("holder-method", HolderMethod.class);
+        SCENARIOS.put("holder-static", HolderStatic.class);
+        SCENARIOS.put("holder-lock", HolderLock.class);
+        SCENARIOS.put("holder-read", HolderRead.class);
+        SCENARIOS.put("holder-write", HolderWrite.class);
+        SCENARIOS.put("holder-stamped-read", HolderStampedRead.class);
+        SCENARIOS.put("holder-stamped-write", HolderStampedWrite.class);
+        SCENARIOS.put("holder-semaphore", HolderSemaphore.class);
+        SCENARIOS.put("holder-custom", HolderCustom.class);
+        SCENARIOS.put("holder-custom-long", HolderCustomLong.class);
+        SCENARIOS.put("together", Together.class);
+        SCENARIOS.put("private", PrivateLocks.class);
+        SCENARIOS.put("idle", Idle.class);
+        SCENARIOS.put("reacquire", Reacquire.class);
+        SCENARIOS.put("outcomes", Outcomes.class);
+        SCENARIOS.put("appends", Appends.class);
+        SCENARIOS.put("storm", Storm.class);
+        SCENARIOS.put("uncontended", Uncontended.class);
+        SCENARIOS.put("deadlock", Deadlock.class);
+        SCENARIOS.put("names", Names.class);
+        SCENARIOS.put("virtual", Virtual.class);
+        SCENARIOS.put("virtual-two", VirtualTwo.class);
+        SCENARIOS.put("gc-identity", GcIdentity.class);
+        SCENARIOS.put("jdk-locks", JdkLocks.class);
+        SCENARIOS.put("exit", Exit.class);
+        SCENARIOS.put("signal", Signal.class);
+        SCENARIOS.put("spawn", Spawn.class);
+    }
+
+    private Truth() {}
+
+    public static void main(String[] args) throws Exception {
+        String name = args.length > 0 ? args[0] : "";
+        Class<? extends Scenario> scenario = SCENARIOS.get(name);
+        if (scenario == null) {
+            System.err.println("usage: Truth SCENARIO [ARGUMENT...], one of " + SCENARIOS.keySet());
+            System.exit(2);
+            return;
+        }
+        Thread.setDefaultUncaughtExceptionHandler(Truth::fail);
+        Arguments arguments = new Arguments(Arrays.copyOfRange(args, 1, args.length));
+        Json report = new Json().put("scenario", name);
+        scenario.getDeclaredConstructor().newInstance().run(arguments, report);
+        System.out.println(report);
+    }
+
+    /** A measurement with a failed thread is no truth: nothing more is printed. */
+    private static void fail(Thread thread, Throwable problem) {
+        System.err.println("thread " + thread.getName() + " failed");
+        problem.printStackTrace();
+        Runtime.getRuntime().halt(FAILED);
+    }
+}
