@@ -24,16 +24,18 @@ public final class Jvm {
         return blockedCount(Thread.currentThread());
     }
 
-    /** How often a live platform thread has blocked on a monitor so far. */
+    /**
+     * How often a live thread has blocked on a monitor so far. -1 for a virtual thread: the JVM
+     * does not count theirs.
+     */
     public static long blockedCount(Thread thread) {
         ThreadInfo info = THREADS.getThreadInfo(thread.getId());
-        if (info == null) {
-            throw new IllegalStateException(thread + " is not alive, or is virtual");
-        }
-        return info.getBlockedCount();
+        return info == null ? -1 : info.getBlockedCount();
     }
 
-    /** Ids of the threads that are deadlocked on monitors or owned locks, or null if there are none. */
+    /**
+     * Ids of the threads that are deadlocked on monitors or owned locks, or null if there are none.
+     */
     public static long[] deadlockedThreads() {
         return THREADS.findDeadlockedThreads();
     }

@@ -1,10 +1,15 @@
 package tyrion.truth;
 
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.ThreadFactory;
 
 /** Threads with names, waited for without a checked exception. */
 final class Threads {
     private Threads() {}
+
+    /** Makes platform threads of one name. */
+    static ThreadFactory named(String name) {
+        return body -> new Thread(body, name);
+    }
 
     static Thread start(String name, Runnable body) {
         Thread thread = new Thread(body, name);
@@ -12,17 +17,21 @@ final class Threads {
         return thread;
     }
 
-    static void join(Thread... threads) {
+    static void join(Iterable<Thread> threads) {
         for (Thread thread : threads) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-            }
+            join(thread);
         }
     }
 
-    /** Sleeps for the whole time: {@link Thread#sleep} never wakes early. */
+    static void join(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Sleeps for the whole time: {@link Thread#sleep} does not wake early. */
     static void sleepMillis(long millis) {
         try {
             Thread.sleep(millis);
@@ -31,11 +40,9 @@ final class Threads {
         }
     }
 
-    /** Parks without a blocker, and parks again when woken early. */
-    static void parkMillis(long millis) {
-        long deadline = System.nanoTime() + millis * 1_000_000;
-        for (long left = deadline - System.nanoTime(); left > 0; left = deadline - System.nanoTime()) {
-            LockSupport.parkNanos(left);
+    static void sleepForever() {
+        while (true) {
+            sleepMillis(Integer.MAX_VALUE);
         }
     }
 }

@@ -8,14 +8,16 @@ import tyrion.support.Json;
 /**
  * Runs one scenario by its name: {@code java tyrion.truth.Truth SCENARIO [ARGUMENT...]}.
  *
- * <p>The last line on stdout is one JSON object with what the scenario measured. Exit codes: 0 done,
- * 2 no such scenario, 3 this JVM can't ("unsupported" on stdout), 70 a thread failed.
+ * <p>The last line on stdout is one JSON object with what the scenario measured. Exit codes: 0
+ * done, 2 no such scenario, 3 this JVM can't ("unsupported" on stdout), 70 a thread failed.
  */
 public final class Truth {
     /** Exit code when a thread of the scenario failed. */
     private static final int FAILED = 70;
 
-    /** Classes, not instances: only the scenario that runs is initialized, so the JVM stays quiet. */
+    /**
+     * Classes, not instances: only the scenario that runs is initialized, so the JVM stays quiet.
+     */
     private static final Map<String, Class<? extends Scenario>> SCENARIOS = new LinkedHashMap<>();
 
     static {

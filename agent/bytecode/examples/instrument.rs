@@ -1,0 +1,132 @@
+//! Puts probes wherever they can stand, in every class below a directory.
+//!
+//! ```text
+//! instrument probe OUT        write the class that the probes call below OUT
+//! instrument classes IN OUT   write the classes below IN that change below OUT
+//! ```
+//!
+//! `tests/verify/verify.sh` shows the result to a JVM.
+
+use std::collections::HashSet;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs, io};
+
+use tyrion_bytecode::emit::{ProbeClass, VOLATILE};
+use tyrion_bytecode::{ClassFile, Outcome, instrument};
+
+#[path = "../tests/common/everywhere.rs"]
+mod everywhere;
+
+use everywhere::PROBE_CLASS;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["probe", out] => write_probe(Path::new(out)),
+        ["classes", input, out] => instrument_tree(Path::new(input), Path::new(out)),
+        _ => Err("usage: instrument probe OUT | instrument classes IN OUT".into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("instrument: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write_probe(out: &Path) -> Result<(), Box<dyn Error>> {
+    let class = ProbeClass::new(PROBE_CLASS).field("contended", "I", VOLATILE);
+    let class = everywhere::PROBES
+        .iter()
+        .fold(class, |class, probe| class.empty_method(&probe.name, &probe.descriptor));
+    write(&out.join(PROBE_CLASS).with_extension("class"), &class.finish()?)?;
+    Ok(())
+}
+
+#[derive(Default)]
+struct Totals {
+    classes: usize,
+    unreadable: usize,
+    changed_classes: usize,
+    changed_methods: usize,
+    left: usize,
+}
+
+fn instrument_tree(input: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
+    let mut files = Vec::new();
+    class_files(input, &mut files)?;
+    files.sort();
+    let mut totals = Totals::default();
+    for file in &files {
+        let bytes = fs::read(file)?;
+        totals.classes += 1;
+        let outcome = match ClassFile::parse(&bytes) {
+            Ok(class) => probe_everywhere(&class),
+            Err(error) => {
+                println!("{}: {error}", file.display());
+                totals.unreadable += 1;
+                continue;
+            }
+        };
+        for left in &outcome.left {
+            println!("{}: {}{}: {}", file.display(), left.name, left.descriptor, left.reason);
+        }
+        totals.left += outcome.left.len();
+        totals.changed_methods += outcome.changed;
+        if let Some(bytes) = outcome.bytes {
+            totals.changed_classes += 1;
+            write(&out.join(file.strip_prefix(input)?), &bytes)?;
+        }
+    }
+    let Totals { classes, unreadable, changed_classes, changed_methods, left } = totals;
+    println!(
+        "{classes} classes, {unreadable} unreadable, {changed_classes} changed: \
+         {changed_methods} methods changed, {left} left"
+    );
+    Ok(())
+}
+
+/// Probes as much of each method as possible: also the parameters where they can be read.
+fn probe_everywhere(class: &ClassFile<'_>) -> Outcome {
+    let first = instrument(class, |method| everywhere::plan(method, true));
+    let unreadable = |left: &tyrion_bytecode::Left| {
+        matches!(left.reason, tyrion_bytecode::Reason::LocalNotReadable { .. })
+    };
+    let methods: HashSet<(String, String)> = first
+        .left
+        .iter()
+        .filter(|left| unreadable(left))
+        .map(|left| (left.name.clone(), left.descriptor.clone()))
+        .collect();
+    if methods.is_empty() {
+        return first;
+    }
+    instrument(class, |method| {
+        let key = (method.name().to_string(), method.descriptor().to_string());
+        everywhere::plan(method, !methods.contains(&key))
+    })
+}
+
+fn class_files(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            class_files(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "class") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(path, bytes)
+}

@@ -1,0 +1,125 @@
+//! Where everything goes.
+
+use crate::code::Code;
+use crate::instruction::{Instruction, padding};
+use crate::opcode;
+use crate::plan::{Pc, Reason};
+use crate::{ClassError, instrument::probes::Probes};
+
+/// A place in the new code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NewPc(pub(super) u16);
+
+/// The three places that the pc of an instruction turns into; the crate's documentation has a
+/// picture of them.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    /// Right behind the previous instruction: where ranges start and end.
+    range: NewPc,
+    /// In front of the probes before the instruction: where jumps lead.
+    label: NewPc,
+    /// The instruction itself.
+    instruction: NewPc,
+}
+
+/// The map from the old code to the new.
+pub(super) struct Layout {
+    /// By old pc; `None` where no instruction starts.
+    places: Vec<Option<Places>>,
+    old_end: Pc,
+    /// The end of the last instruction, which is where the catch-all handler starts.
+    pub(super) end: NewPc,
+    /// What the catch-all handler covers.
+    pub(super) guarded: Vec<(NewPc, NewPc)>,
+}
+
+impl Layout {
+    pub(super) fn new(
+        code: &Code<'_, '_>,
+        instructions: &[Instruction<'_>],
+        probes: &Probes,
+    ) -> Result<Self, Reason> {
+        let mut places = vec![None; code.bytes().len()];
+        let mut guarded = Vec::new();
+        let mut guard_start = place(probes.entry.len())?;
+        // The end of the previous instruction, and of what follows it.
+        let (mut end, mut here) = (probes.entry.len(), probes.entry.len());
+        for instruction in instructions {
+            let pc = instruction.pc();
+            let range = place(end)?;
+            let label = place(here)?;
+            here += total(probes.before(pc));
+            if instruction.is_return() && !probes.on_return.is_empty() {
+                guarded.push((guard_start, place(here)?));
+                here += probes.on_return.len();
+            }
+            let start = place(here)?;
+            if let Some(slot) = places.get_mut(usize::from(pc.0)) {
+                *slot = Some(Places { range, label, instruction: start });
+            }
+            end = here + new_length(instruction, start);
+            here = end + total(probes.after(pc));
+            if instruction.is_return() && !probes.on_return.is_empty() {
+                guard_start = place(end)?;
+            }
+        }
+        let end = place(here)?;
+        guarded.push((guard_start, end));
+        guarded.retain(|(start, end)| start < end);
+        if probes.on_throw.is_empty() {
+            guarded.clear();
+        }
+        Ok(Self { places, old_end: code.end(), end, guarded })
+    }
+
+    fn at(&self, pc: i64, offset: usize) -> Result<Places, ClassError> {
+        let index = usize::try_from(pc).ok();
+        let places = index.and_then(|index| self.places.get(index).copied().flatten());
+        places.ok_or(ClassError::BadPc { offset, pc })
+    }
+
+    /// Where to jump in order to get to the instruction at `pc`. `offset` says who asks.
+    pub(super) fn label(&self, pc: i64, offset: usize) -> Result<NewPc, ClassError> {
+        Ok(self.at(pc, offset)?.label)
+    }
+
+    /// The instruction at `pc` itself.
+    pub(super) fn instruction(&self, pc: Pc, offset: usize) -> Result<NewPc, ClassError> {
+        Ok(self.at(i64::from(pc.0), offset)?.instruction)
+    }
+
+    /// Where a range starts whose first instruction is the one at `pc`.
+    pub(super) fn range_start(&self, pc: Pc, offset: usize) -> Result<NewPc, ClassError> {
+        Ok(self.at(i64::from(pc.0), offset)?.range)
+    }
+
+    /// Where a range ends whose last instruction is the one in front of `pc`.
+    pub(super) fn range_end(&self, pc: Pc, offset: usize) -> Result<NewPc, ClassError> {
+        if pc == self.old_end { Ok(self.end) } else { self.range_start(pc, offset) }
+    }
+
+    /// Where something starts to hold that holds from the instruction at `pc` on, or from the
+    /// start of the method and so for the entry probe, too.
+    pub(super) fn scope_start(&self, pc: Pc, offset: usize) -> Result<NewPc, ClassError> {
+        if pc == Pc(0) { Ok(NewPc(0)) } else { self.range_start(pc, offset) }
+    }
+}
+
+fn place(here: usize) -> Result<NewPc, Reason> {
+    u16::try_from(here).map(NewPc).map_err(|_| Reason::CodeTooLong)
+}
+
+fn total<'p>(probes: impl Iterator<Item = &'p [u8]>) -> usize {
+    probes.map(<[u8]>::len).sum()
+}
+
+/// The length of an instruction at its new place: the padding of switches depends on it.
+fn new_length(instruction: &Instruction<'_>, start: NewPc) -> usize {
+    let length = instruction.bytes().len();
+    match instruction.opcode() {
+        opcode::TABLESWITCH | opcode::LOOKUPSWITCH => {
+            length - padding(instruction.pc().0) + padding(start.0)
+        }
+        _ => length,
+    }
+}

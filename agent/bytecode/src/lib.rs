@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod attribute;
+mod class;
+mod code;
+mod descriptor;
+pub mod emit;
+mod error;
+mod instruction;
+mod instrument;
+mod jstr;
+pub mod opcode;
+mod plan;
+mod pool;
+mod pool_writer;
+mod reader;
+
+pub use class::{ClassFile, Method};
+pub use code::{Code, Handler};
+pub use error::ClassError;
+pub use instruction::Instruction;
+pub use instrument::{Left, Outcome, instrument};
+pub use jstr::JStr;
+pub use plan::{Exit, Member, MethodPlan, Op, Pc, Reason};
+pub use pool::MemberRef;

@@ -1,0 +1,282 @@
+//! Whether a new class is the old one with the probes of a plan, and nothing else.
+//!
+//! The check writes down what the new code has to be, instruction by instruction, walks the new
+//! code along it, and learns on the way where everything is. Then it asks of every jump, range,
+//! line and frame whether it leads where it should.
+
+use std::collections::{HashMap, HashSet};
+
+use tyrion_bytecode::{Exit, MethodPlan, Op};
+
+use super::frames::{self, Type};
+use super::model::{Class, Code, Cursor, Instruction};
+
+/// A method by name and descriptor.
+pub type Key = (String, String);
+
+/// Panics unless `new` is `old` with `plans`, which are those that were carried out.
+pub fn check(old: &[u8], new: &[u8], plans: &HashMap<Key, MethodPlan>) {
+    let (old, new) = (Class::read(old), Class::read(new));
+    assert_eq!(old.major, new.major);
+    assert!(new.pool_bytes.starts_with(&old.pool_bytes), "pool entries changed");
+    assert_eq!(old.skeleton, new.skeleton);
+    assert_eq!(old.methods.len(), new.methods.len());
+    for (before, after) in old.methods.iter().zip(&new.methods) {
+        assert_eq!((&before.name, &before.descriptor), (&after.name, &after.descriptor));
+        let name = format!("{}{}", before.name, before.descriptor);
+        let plan = plans.get(&(before.name.clone(), before.descriptor.clone()));
+        let parameters = frames::parameters(&before.descriptor, before.flags & 8 != 0);
+        match (&before.code, &after.code) {
+            (Some(old), Some(new_code)) => {
+                let plan = plan.cloned().unwrap_or_default();
+                Check { name, old, new: new_code, class: &new, parameters }.check(&plan);
+            }
+            (None, None) => assert!(plan.is_none()),
+            _ => panic!("{name}: code came or went"),
+        }
+    }
+}
+
+struct Check<'c> {
+    name: String,
+    old: &'c Code,
+    new: &'c Code,
+    /// The new class, whose pool holds the old one.
+    class: &'c Class,
+    parameters: usize,
+}
+
+/// What has to stand in the new code.
+struct Element {
+    text: String,
+    /// Index of the old instruction it is, unless it is part of a probe.
+    old: Option<usize>,
+    /// Whether the catch-all handler covers it.
+    guarded: bool,
+}
+
+/// The places that old pcs have become.
+#[derive(Default)]
+struct Places {
+    range: HashMap<u16, u16>,
+    label: HashMap<u16, u16>,
+    instruction: HashMap<u16, u16>,
+}
+
+impl Check<'_> {
+    fn check(&self, plan: &MethodPlan) {
+        let handler = self.handler(plan);
+        let elements = self.expected(plan, handler.as_ref());
+        let texts: Vec<&str> = elements.iter().map(|element| element.text.as_str()).collect();
+        let found: Vec<&str> = self.new.instructions.iter().map(|i| i.text.as_str()).collect();
+        assert_eq!(found, texts, "{}", self.name);
+        let places = self.places(&elements, plan);
+        self.check_jumps(&elements, &places);
+        let end = self.check_handlers(&elements, &places, handler.is_some());
+        self.check_frames(&places, end.filter(|_| self.class.major >= 50));
+        self.check_lines(&places);
+        self.check_variables(&places);
+        assert!(self.new.max_stack >= self.old.max_stack);
+        assert_eq!(self.new.max_locals, self.old.max_locals);
+        self.check_other_attributes();
+    }
+
+    /// The exit, if there is anything whose exceptions it has to catch.
+    fn handler(&self, plan: &MethodPlan) -> Option<Exit> {
+        let exit = plan.exit.clone().filter(|exit| !exit.on_throw.is_empty())?;
+        let covered = |i: &Instruction| !i.is_return() || exit.on_return.is_empty();
+        let probed =
+            |i: &Instruction| plan.before.iter().any(|(pc, ops)| pc.0 == i.pc && !ops.is_empty());
+        self.old.instructions.iter().any(|i| covered(i) || probed(i)).then_some(exit)
+    }
+
+    fn expected(&self, plan: &MethodPlan, handler: Option<&Exit>) -> Vec<Element> {
+        let mut elements = Vec::new();
+        let guarded = handler.is_some();
+        let probe = |elements: &mut Vec<Element>, ops: &[Op], guarded| {
+            let element = |op| Element { text: self.text_of(op), old: None, guarded };
+            elements.extend(ops.iter().map(element));
+        };
+        let at = |places: &[(tyrion_bytecode::Pc, Vec<Op>)], pc| -> Vec<Op> {
+            places
+                .iter()
+                .filter(|(place, _)| place.0 == pc)
+                .flat_map(|(_, ops)| ops.clone())
+                .collect()
+        };
+        let on_return =
+            plan.exit.iter().flat_map(|exit| exit.on_return.clone()).collect::<Vec<_>>();
+        probe(&mut elements, &plan.entry, false);
+        for (index, old) in self.old.instructions.iter().enumerate() {
+            probe(&mut elements, &at(&plan.before, old.pc), guarded);
+            let leaves = old.is_return() && !on_return.is_empty();
+            if leaves {
+                probe(&mut elements, &on_return, false);
+            }
+            elements.push(Element {
+                text: old.text.clone(),
+                old: Some(index),
+                guarded: guarded && !leaves,
+            });
+            probe(&mut elements, &at(&plan.after, old.pc), guarded);
+        }
+        if let Some(exit) = handler {
+            probe(&mut elements, &exit.on_throw, false);
+            elements.push(Element { text: "191 []".into(), old: None, guarded: false });
+        }
+        elements
+    }
+
+    fn text_of(&self, op: &Op) -> String {
+        let member =
+            |m: &tyrion_bytecode::Member| format!("{}.{}.{}", m.owner, m.name, m.descriptor);
+        let wide = |opcode, slot: u16| format!("wide {opcode} {:?}", slot.to_be_bytes());
+        match op {
+            Op::Iload(slot @ 256..) => wide(21, *slot),
+            Op::Lload(slot @ 256..) => wide(22, *slot),
+            Op::Aload(slot @ 256..) => wide(25, *slot),
+            Op::Iload(slot) => format!("load 0 {slot}"),
+            Op::Lload(slot) => format!("load 1 {slot}"),
+            Op::Aload(slot) => format!("load 4 {slot}"),
+            Op::AconstNull => "null".into(),
+            Op::Iconst(value) => format!("int {value}"),
+            Op::Lconst(value) => format!("long {value}"),
+            Op::Pop => "87 []".into(),
+            Op::Pop2 => "88 []".into(),
+            Op::Dup => "89 []".into(),
+            Op::Dup2 => "92 []".into(),
+            Op::Swap => "95 []".into(),
+            Op::LdcClass => self.class.name.clone(),
+            Op::GetStatic(field) => format!("178 {}", member(field)),
+            Op::InvokeStatic(method) => format!("184 {}", member(method)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn places(&self, elements: &[Element], plan: &MethodPlan) -> Places {
+        let mut places = Places::default();
+        let entry: usize = plan.entry.len();
+        let start = self.new.instructions[entry].pc;
+        let (mut range, mut probes) = (start, start);
+        let mut after_left = 0;
+        for (element, new) in elements.iter().zip(&self.new.instructions).skip(entry) {
+            match element.old {
+                None if after_left > 0 => {
+                    after_left -= 1;
+                    probes = new.end();
+                }
+                None => {}
+                Some(index) => {
+                    let pc = self.old.instructions[index].pc;
+                    places.range.insert(pc, range);
+                    places.label.insert(pc, probes);
+                    places.instruction.insert(pc, new.pc);
+                    let after = plan.after.iter().filter(|(place, _)| place.0 == pc);
+                    after_left = after.map(|(_, ops)| ops.len()).sum();
+                    (range, probes) = (new.end(), new.end());
+                }
+            }
+        }
+        places.range.insert(self.old.length, range);
+        places
+    }
+
+    fn check_jumps(&self, elements: &[Element], places: &Places) {
+        for (element, new) in elements.iter().zip(&self.new.instructions) {
+            let old_targets = element.old.map(|index| &self.old.instructions[index].targets);
+            let targets = old_targets.into_iter().flatten().map(|pc| places.label[pc]);
+            assert_eq!(new.targets, targets.collect::<Vec<_>>(), "{}: {}", self.name, new.text);
+        }
+    }
+
+    /// Checks the exception table; the result is where the catch-all handler starts.
+    fn check_handlers(&self, elements: &[Element], places: &Places, wanted: bool) -> Option<u16> {
+        let (kept, added) = self.new.handlers.split_at(self.old.handlers.len());
+        for (old, new) in self.old.handlers.iter().zip(kept) {
+            let [start, end, handler, catch] = *old;
+            let moved = [places.range[&start], places.range[&end], places.label[&handler], catch];
+            assert_eq!(moved, *new, "{}", self.name);
+        }
+        assert_eq!(wanted, !added.is_empty(), "{}", self.name);
+        let covered: HashSet<u16> =
+            added.iter().flat_map(|[start, end, ..]| *start..*end).collect();
+        for (element, new) in elements.iter().zip(&self.new.instructions) {
+            let guarded = (new.pc..new.end()).filter(|pc| covered.contains(pc)).count();
+            let expected = if element.guarded { usize::from(new.length) } else { 0 };
+            assert_eq!(guarded, expected, "{}: {} at {}", self.name, new.text, new.pc);
+        }
+        let [.., handler, catch] = *added.first()?;
+        assert!(added.iter().all(|[.., h, c]| (*h, *c) == (handler, 0)), "{}", self.name);
+        assert_eq!(catch, 0);
+        let guarded_end = elements.iter().rposition(|element| element.old.is_some()).expect("code");
+        assert_eq!(handler, self.new.instructions[guarded_end].end());
+        Some(handler)
+    }
+
+    fn check_frames(&self, places: &Places, handler: Option<u16>) {
+        let read = |code: &Code| match code.attribute("StackMapTable") {
+            Some(table) => frames::read(table, self.parameters, &self.class.pool),
+            None => Vec::new(),
+        };
+        let (mut expected, mut found) = (read(self.old), read(self.new));
+        for frame in &mut expected {
+            frame.pc = places.label[&frame.pc];
+            for found in frame.locals.iter_mut().chain(&mut frame.stack) {
+                if let Type::Uninitialized(pc) = found {
+                    *pc = places.instruction[pc];
+                }
+            }
+        }
+        if let Some(handler) = handler {
+            let last = found.pop().expect("a frame for the handler");
+            assert_eq!(last.pc, handler);
+            assert_eq!(last.stack, [Type::Object("java/lang/Throwable".into())]);
+        }
+        assert_eq!(expected, found, "{}", self.name);
+    }
+
+    fn check_lines(&self, places: &Places) {
+        let tables = |code: &Code| tables(code, "LineNumberTable", 2);
+        for (old, new) in tables(self.old).iter().zip(tables(self.new)) {
+            let start = if old[0] == 0 { 0 } else { places.label[&old[0]] };
+            assert_eq!([start, old[1]], new[..], "{}", self.name);
+        }
+    }
+
+    fn check_variables(&self, places: &Places) {
+        for name in ["LocalVariableTable", "LocalVariableTypeTable"] {
+            for (old, new) in tables(self.old, name, 5).iter().zip(tables(self.new, name, 5)) {
+                let start = if old[0] == 0 { 0 } else { places.range[&old[0]] };
+                let length = places.range[&(old[0] + old[1])] - start;
+                assert_eq!([start, length, old[2], old[3], old[4]], new[..], "{}", self.name);
+            }
+        }
+    }
+
+    /// Attributes that this check knows nothing of are still there, and in the old order.
+    fn check_other_attributes(&self) {
+        let names = |code: &Code| -> Vec<String> {
+            let names = code.attributes.iter().map(|(name, _)| name.clone());
+            names.filter(|name| name != "StackMapTable" && name != "StackMap").collect()
+        };
+        assert_eq!(names(self.old), names(self.new), "{}", self.name);
+        let sizes = |code: &Code| -> Vec<(String, usize)> {
+            let others = code.attributes.iter().filter(|(name, _)| name != "StackMapTable");
+            others.map(|(name, contents)| (name.clone(), contents.len())).collect()
+        };
+        assert_eq!(sizes(self.old), sizes(self.new), "{}", self.name);
+    }
+}
+
+/// All rows, of so many numbers each, of all tables `name`.
+fn tables(code: &Code, name: &str, width: usize) -> Vec<Vec<u16>> {
+    let mut rows = Vec::new();
+    for (_, contents) in code.attributes.iter().filter(|(found, _)| found == name) {
+        let mut cursor = Cursor::new(contents);
+        for _ in 0..cursor.u2() {
+            rows.push((0..width).map(|_| cursor.u2()).collect());
+        }
+        assert!(cursor.done());
+    }
+    rows
+}

@@ -1,0 +1,218 @@
+//! What the JVM calls: JVMTI's events and the probes' native methods.
+//!
+//! Every function here catches panics, since none may cross into the JVM: the
+//! first one switches recording off and says so.
+
+use crate::{
+    agent,
+    jvm::Java,
+    recorder::Recorder,
+};
+use jvmti_bindings::sys::{
+    jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread},
+    jvmti::{jvmtiEnv, jvmtiEventCallbacks},
+};
+use std::{
+    ffi::{c_char, c_uchar},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+use tyrion_wire::Outcome;
+
+/// Runs `body` with the recorder, if there is one.
+#[inline]
+fn report(env: *mut JNIEnv, body: impl FnOnce(&'static Recorder, Java)) {
+    let Some(recorder) = agent::recorder() else { return };
+    guarded(|| {
+        // SAFETY: the JVM passes the current thread's environment, and every
+        // reference that goes with it is valid during the call.
+        body(recorder, unsafe { Java::new(env) });
+    });
+}
+
+/// Runs `body`; a panic in it ends recording, not the JVM.
+fn guarded(body: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(body)).is_err() {
+        agent::give_up("a mistake in the agent (a panic)");
+    }
+}
+
+/// The table of the events.
+pub fn table() -> jvmtiEventCallbacks {
+    let mut table = jvmtiEventCallbacks::default();
+    table.VMInit = Some(vm_init);
+    table.VMDeath = Some(vm_death);
+    table.ThreadEnd = Some(thread_end);
+    table.VirtualThreadEnd = Some(thread_end);
+    table.MonitorContendedEnter = Some(monitor_contended_enter);
+    table.MonitorContendedEntered = Some(monitor_contended_entered);
+    table.MonitorWait = Some(monitor_wait);
+    table.MonitorWaited = Some(monitor_waited);
+    table.ClassFileLoadHook = Some(class_file_load_hook);
+    table
+}
+
+unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
+    guarded(|| agent::vm_init(env));
+}
+
+unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, _: *mut JNIEnv) {
+    guarded(agent::vm_death);
+}
+
+unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    report(env, |recorder, java| recorder.thread_ends(java, thread));
+}
+
+unsafe extern "system" fn monitor_contended_enter(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+) {
+    report(env, |recorder, java| recorder.monitor_begins(java, thread, object));
+}
+
+unsafe extern "system" fn monitor_contended_entered(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    _: jobject,
+) {
+    report(env, |recorder, java| recorder.monitor_ends(java, thread));
+}
+
+unsafe extern "system" fn monitor_wait(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+    _: jlong,
+) {
+    report(env, |recorder, java| recorder.object_wait_begins(java, thread, object));
+}
+
+unsafe extern "system" fn monitor_waited(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    _: jobject,
+    timed_out: jboolean,
+) {
+    report(env, |recorder, java| recorder.object_wait_ends(java, thread, timed_out != 0));
+}
+
+#[allow(clippy::too_many_arguments, reason = "the signature is JVMTI's")]
+unsafe extern "system" fn class_file_load_hook(
+    _: *mut jvmtiEnv,
+    _: *mut JNIEnv,
+    redefined: jclass,
+    _: jobject,
+    name: *const c_char,
+    _: jobject,
+    len: jint,
+    data: *const c_uchar,
+    new_len: *mut jint,
+    new_data: *mut *mut c_uchar,
+) {
+    // Only classes that we have asked for again matter.
+    if redefined.is_null() || name.is_null() || data.is_null() {
+        return;
+    }
+    guarded(|| {
+        // SAFETY: JVMTI passes a name that ends with a zero byte, and `len`
+        // bytes of class file.
+        let (name, bytes) = unsafe {
+            let name = std::ffi::CStr::from_ptr(name).to_string_lossy();
+            (name, std::slice::from_raw_parts(data, len.max(0) as usize))
+        };
+        if let Some((memory, len)) = agent::transform(&name, bytes) {
+            // SAFETY: JVMTI passes places for the answer; the memory comes
+            // from JVMTI's allocator, as it must.
+            unsafe {
+                *new_len = len as jint;
+                *new_data = memory;
+            }
+        }
+    });
+}
+
+// The native methods of the probe class, see `juc::NATIVES`. HotSpot finds
+// them in the agent's library by their names, whichever way it was loaded;
+// registering them would make JDK 17 and later print warnings.
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_parkBegins")]
+extern "system" fn park_begins(env: *mut JNIEnv, _: jclass, thread: jthread) {
+    report(env, |recorder, java| recorder.park_begins(java, thread));
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_parkEnds")]
+extern "system" fn park_ends(env: *mut JNIEnv, _: jclass, thread: jthread) {
+    report(env, |recorder, java| recorder.park_ends(java, thread));
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireBegins")]
+extern "system" fn acquire_begins(env: *mut JNIEnv, _: jclass, shared: jboolean, thread: jthread) {
+    report(env, |recorder, java| recorder.acquire_begins(java, thread, shared != 0));
+}
+
+fn acquire_ends(env: *mut JNIEnv, thread: jthread, outcome: Outcome) {
+    report(env, |recorder, java| recorder.acquire_ends(java, thread, outcome));
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquired")]
+extern "system" fn acquired(env: *mut JNIEnv, _: jclass, thread: jthread) {
+    acquire_ends(env, thread, Outcome::Granted);
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireReturnedInt")]
+extern "system" fn acquire_returned_int(env: *mut JNIEnv, _: jclass, n: jint, thread: jthread) {
+    let outcome = match n {
+        1.. => Outcome::Granted,
+        0 => Outcome::TimedOut,
+        _ => Outcome::Interrupted,
+    };
+    acquire_ends(env, thread, outcome);
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireReturnedBoolean")]
+extern "system" fn acquire_returned_boolean(
+    env: *mut JNIEnv,
+    _: jclass,
+    granted: jboolean,
+    thread: jthread,
+) {
+    acquire_ends(env, thread, if granted != 0 { Outcome::Granted } else { Outcome::TimedOut });
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireReturnedStamp")]
+extern "system" fn acquire_returned_stamp(
+    env: *mut JNIEnv,
+    _: jclass,
+    stamp: jlong,
+    thread: jthread,
+) {
+    let outcome = match stamp {
+        0 => Outcome::TimedOut,
+        1 => Outcome::Interrupted,
+        _ => Outcome::Granted,
+    };
+    acquire_ends(env, thread, outcome);
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireThrew")]
+extern "system" fn acquire_threw(
+    env: *mut JNIEnv,
+    _: jclass,
+    exception: jobject,
+    thread: jthread,
+) {
+    report(env, |recorder, java| {
+        let outcome = recorder.outcome_of(java, exception);
+        recorder.acquire_ends(java, thread, outcome);
+    });
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_renamed")]
+extern "system" fn renamed(env: *mut JNIEnv, _: jclass, thread: jthread) {
+    report(env, |recorder, java| recorder.renamed(java, thread));
+}

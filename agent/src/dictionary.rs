@@ -1,0 +1,372 @@
+//! The ids of what waits refer to, and their definitions in the log.
+//!
+//! Everything here is off the usual path: lanes remember the ids they use. One
+//! mutex keeps the ids dense and the definitions in order; the JVM is asked
+//! before it is taken.
+
+use crate::{
+    jvm::ti::{MethodInfo, ThreadInfo, Ti},
+    log::{Chunk, LogFile, Writer},
+    sync::lock,
+};
+use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
+use std::{
+    collections::HashMap,
+    sync::Mutex,
+};
+use tyrion_wire::{
+    WaitKind,
+    chunk::ChunkKind,
+    def::{Definition, MAX_TEXT, id, thread_flag},
+};
+
+const FIRST_CHUNK: usize = 4096;
+const LONGEST_CHUNK: usize = 65536;
+/// Sites are forgotten beyond this many; a site seen again then gets a second
+/// id, which readers merge.
+const SITE_LIMIT: usize = 1 << 20;
+/// Likewise for the fingerprints of stacks. Their nodes are never forgotten.
+const STACK_LIMIT: usize = 1 << 20;
+
+/// A stack's id, and what its frames say about the wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackRef {
+    /// The id in the log.
+    pub id: u32,
+    /// The lock is being taken again by `Condition.await`.
+    pub reacquires: bool,
+}
+
+impl StackRef {
+    /// For a wait whose stack could not be had.
+    pub const UNKNOWN: StackRef = StackRef { id: id::EMPTY_STACK, reacquires: false };
+}
+
+/// Two independent 64-bit hashes of a stack. With a million stacks the odds
+/// that any two have the same are 1 in 10^26.
+pub type Fingerprint = (u64, u64);
+
+/// The fingerprint of a stack of methods and bytecode offsets.
+#[inline]
+pub fn fingerprint(frames: &[jvmtiFrameInfo]) -> Fingerprint {
+    let (mut a, mut b) = (0x243f_6a88_85a3_08d3u64, 0x1319_8a2e_0370_7344u64);
+    for frame in frames {
+        let (method, location) = (frame.method as u64, frame.location as u64);
+        a = fold(a ^ method, 0x9e37_79b9_7f4a_7c15 ^ location);
+        b = fold(b ^ location ^ 0xa409_3822_299f_31d0, 0xd1b5_4a32_d192_ed03 ^ method);
+    }
+    (a, b)
+}
+
+/// Both halves of the product, folded into one.
+fn fold(x: u64, y: u64) -> u64 {
+    let wide = u128::from(x) * u128::from(y | 1);
+    (wide as u64 ^ (wide >> 64) as u64).rotate_left(23) ^ x
+}
+
+/// A method that stands in stacks.
+struct Method {
+    id: u32,
+    lines: Vec<(i64, u32)>,
+    role: Role,
+}
+
+/// What a frame says about the wait above it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Machinery of j.u.c. locks: look further out.
+    Machinery,
+    /// `ConditionObject`: what is taken here is taken again.
+    Condition,
+    /// Anything else.
+    Caller,
+}
+
+/// The tables.
+#[derive(Default)]
+pub struct Dictionary {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    chunk: Option<Chunk>,
+    chunk_len: usize,
+    carved: u32,
+    scratch: Vec<u8>,
+    strings: HashMap<Vec<u8>, u32>,
+    classes: HashMap<(u32, u32), u32>,
+    methods: HashMap<usize, Method>,
+    nodes: HashMap<(u32, u32, u32), u32>,
+    stacks: HashMap<Fingerprint, StackRef>,
+    sites: HashMap<(u8, u32, u32), u32>,
+    last: LastIds,
+}
+
+/// The highest id of each type so far.
+#[derive(Default)]
+struct LastIds {
+    string: u32,
+    class: u32,
+    method: u32,
+    node: u32,
+    thread: u32,
+    lock: u32,
+    site: u32,
+}
+
+fn next(last: &mut u32) -> u32 {
+    *last += 1;
+    *last
+}
+
+impl Dictionary {
+    /// The id of a stack, innermost frame first; `None` when it could not be
+    /// defined for lack of room. The frames must be the current thread's.
+    pub fn stack(
+        &self,
+        log: &LogFile,
+        ti: Ti,
+        print: Fingerprint,
+        frames: &[jvmtiFrameInfo],
+        cut: bool,
+    ) -> Option<StackRef> {
+        let unknown: Vec<_> = {
+            let inner = lock(&self.inner);
+            if let Some(&known) = inner.stacks.get(&print) {
+                return Some(known);
+            }
+            let methods = frames.iter().map(|frame| frame.method);
+            methods.filter(|&method| !inner.methods.contains_key(&(method as usize))).collect()
+        };
+        let found: Vec<_> =
+            unknown.into_iter().map(|method| (method as usize, ti.method(method).ok())).collect();
+        let mut inner = lock(&self.inner);
+        for (method, info) in found {
+            inner.method(log, method, info)?;
+        }
+        let stack = inner.nodes(log, frames, cut)?;
+        if inner.stacks.len() >= STACK_LIMIT {
+            inner.stacks.clear();
+        }
+        inner.stacks.insert(print, stack);
+        Some(stack)
+    }
+
+    /// The id of a class by its JVM signature.
+    pub fn class(&self, log: &LogFile, signature: &[u8], source: &[u8]) -> Option<u32> {
+        lock(&self.inner).class(log, signature, source)
+    }
+
+    /// A new lock's id.
+    pub fn lock_object(&self, log: &LogFile, class: u32) -> Option<u32> {
+        let mut inner = lock(&self.inner);
+        let id = inner.last.lock + 1;
+        inner.define(log, &Definition::Lock { id, class })?;
+        inner.last.lock = id;
+        Some(id)
+    }
+
+    /// The id of a site.
+    pub fn site(&self, log: &LogFile, kind: WaitKind, stack: u32, lock_id: u32) -> Option<u32> {
+        let mut inner = lock(&self.inner);
+        let key = (kind.code(), stack, lock_id);
+        if let Some(&known) = inner.sites.get(&key) {
+            return Some(known);
+        }
+        let id = inner.last.site + 1;
+        let site = Definition::Site { id, kind: kind.code(), stack, lock: lock_id };
+        inner.define(log, &site)?;
+        inner.last.site = id;
+        if inner.sites.len() >= SITE_LIMIT {
+            inner.sites.clear();
+        }
+        inner.sites.insert(key, id);
+        Some(id)
+    }
+
+    /// A new thread's id.
+    pub fn thread(
+        &self,
+        log: &LogFile,
+        java_id: u64,
+        info: &ThreadInfo,
+        is_virtual: bool,
+    ) -> Option<u32> {
+        let mut inner = lock(&self.inner);
+        let name = inner.string(log, &info.name)?;
+        let group = inner.string(log, &info.group)?;
+        let flags = if info.daemon { thread_flag::DAEMON } else { 0 }
+            | if is_virtual { thread_flag::VIRTUAL } else { 0 };
+        let id = inner.last.thread + 1;
+        inner.define(log, &Definition::Thread { id, java_id, flags, name, group })?;
+        inner.last.thread = id;
+        Some(id)
+    }
+
+    /// Says that a thread has another name from now on.
+    pub fn rename(&self, log: &LogFile, thread: u32, name: &[u8], at_ns: u64) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        let name = inner.string(log, name)?;
+        inner.define(log, &Definition::ThreadName { id: thread, name, at_ns })
+    }
+}
+
+impl Inner {
+    /// Writes a definition; `None` for lack of room.
+    fn define(&mut self, log: &LogFile, definition: &Definition<'_>) -> Option<()> {
+        self.scratch.clear();
+        definition.encode(&mut self.scratch);
+        if self.chunk.as_mut().is_some_and(|chunk| chunk.append(&self.scratch)) {
+            return Some(());
+        }
+        self.chunk_len = (self.chunk_len * 2).clamp(FIRST_CHUNK, LONGEST_CHUNK);
+        // The longest definition, a text, does not fit the shortest chunk.
+        let len = self.chunk_len.max((self.scratch.len() + 64).next_multiple_of(FIRST_CHUNK));
+        let of = Writer { sequence: self.carved, ..Writer::default() };
+        let mut chunk = log.carve(ChunkKind::Definitions, len, of)?;
+        self.carved += 1;
+        let written = chunk.append(&self.scratch);
+        if let Some(full) = self.chunk.replace(chunk) {
+            log.retire(full);
+        }
+        written.then_some(())
+    }
+
+    fn string(&mut self, log: &LogFile, text: &[u8]) -> Option<u32> {
+        if text.is_empty() {
+            return Some(id::NO_STRING);
+        }
+        let text = &text[..text.len().min(MAX_TEXT)];
+        if let Some(&known) = self.strings.get(text) {
+            return Some(known);
+        }
+        let id = self.last.string + 1;
+        self.define(log, &Definition::String { id, text })?;
+        self.last.string = id;
+        self.strings.insert(text.to_vec(), id);
+        Some(id)
+    }
+
+    fn class(&mut self, log: &LogFile, signature: &[u8], source: &[u8]) -> Option<u32> {
+        let inner_name = signature.strip_prefix(b"L").and_then(|s| s.strip_suffix(b";"));
+        let name = self.string(log, inner_name.unwrap_or(signature))?;
+        let source = self.string(log, source)?;
+        if let Some(&known) = self.classes.get(&(name, source)) {
+            return Some(known);
+        }
+        let id = self.last.class + 1;
+        self.define(log, &Definition::Class { id, name, source })?;
+        self.last.class = id;
+        self.classes.insert((name, source), id);
+        Some(id)
+    }
+
+    fn method(&mut self, log: &LogFile, method: usize, info: Option<MethodInfo>) -> Option<()> {
+        if self.methods.contains_key(&method) {
+            return Some(());
+        }
+        let Some(info) = info else {
+            // The JVM does not tell: its frames stand as unknown.
+            let unknown = Method { id: id::UNKNOWN, lines: Vec::new(), role: Role::Caller };
+            self.methods.insert(method, unknown);
+            return Some(());
+        };
+        let class = self.class(log, &info.class, &info.source)?;
+        let name = self.string(log, &info.name)?;
+        let descriptor = self.string(log, &info.descriptor)?;
+        let first_line = info.lines.iter().map(|&(_, line)| line).min().unwrap_or(0);
+        let id = next(&mut self.last.method);
+        self.define(log, &Definition::Method { id, class, name, descriptor, first_line })?;
+        let role = role_of(&info.class);
+        self.methods.insert(method, Method { id, lines: info.lines, role });
+        Some(())
+    }
+
+    fn nodes(&mut self, log: &LogFile, frames: &[jvmtiFrameInfo], cut: bool) -> Option<StackRef> {
+        let mut node = if cut { id::CUT_STACK } else { id::EMPTY_STACK };
+        for frame in frames.iter().rev() {
+            let (method, line) = match self.methods.get(&(frame.method as usize)) {
+                Some(method) => (method.id, line_at(&method.lines, frame.location)),
+                None => (id::UNKNOWN, 0),
+            };
+            let key = (node, method, line);
+            node = match self.nodes.get(&key) {
+                Some(&known) => known,
+                None => {
+                    // Ids 0 and 1 are taken.
+                    let id = self.last.node.max(id::CUT_STACK) + 1;
+                    self.define(log, &Definition::Stack { id, parent: node, method, line })?;
+                    self.last.node = id;
+                    self.nodes.insert(key, id);
+                    id
+                }
+            };
+        }
+        let role = |frame: &jvmtiFrameInfo| {
+            self.methods.get(&(frame.method as usize)).map_or(Role::Caller, |method| method.role)
+        };
+        let outside = frames.iter().map(role).find(|&role| role != Role::Machinery);
+        Some(StackRef { id: node, reacquires: outside == Some(Role::Condition) })
+    }
+}
+
+/// The line of a bytecode offset; 0 when unknown, as in native methods.
+fn line_at(lines: &[(i64, u32)], location: i64) -> u32 {
+    let after = lines.partition_point(|&(start, _)| start <= location);
+    if location < 0 || after == 0 { 0 } else { lines[after - 1].1 }
+}
+
+fn role_of(class: &[u8]) -> Role {
+    const LOCKS: &[u8] = b"Ljava/util/concurrent/locks/";
+    let Some(name) = class.strip_prefix(LOCKS) else { return Role::Caller };
+    match name {
+        b"AbstractQueuedSynchronizer$ConditionObject;"
+        | b"AbstractQueuedLongSynchronizer$ConditionObject;" => Role::Condition,
+        b"LockSupport;" | b"AbstractQueuedSynchronizer;" | b"AbstractQueuedLongSynchronizer;" => {
+            Role::Machinery
+        }
+        _ => Role::Caller,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_those_at_or_before() {
+        let lines = [(0, 10), (4, 11), (9, 12)];
+        for (location, line) in [(-1, 0), (0, 10), (3, 10), (4, 11), (100, 12)] {
+            assert_eq!(line_at(&lines, location), line);
+        }
+        assert_eq!(line_at(&[], 3), 0);
+    }
+
+    #[test]
+    fn fingerprints_tell_order_method_and_place() {
+        let frame = |method: usize, location| jvmtiFrameInfo { method: method as _, location };
+        let stacks = [
+            vec![],
+            vec![frame(8, 1)],
+            vec![frame(8, 2)],
+            vec![frame(16, 1)],
+            vec![frame(8, 1), frame(16, 1)],
+            vec![frame(16, 1), frame(8, 1)],
+            vec![frame(8, 1), frame(8, 1)],
+        ];
+        let prints: std::collections::HashSet<_> = stacks.iter().map(|s| fingerprint(s)).collect();
+        assert_eq!(prints.len(), stacks.len());
+    }
+
+    #[test]
+    fn roles_follow_the_class() {
+        assert!(role_of(b"Ljava/util/concurrent/locks/LockSupport;") == Role::Machinery);
+        assert!(
+            role_of(b"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject;")
+                == Role::Condition
+        );
+        assert!(role_of(b"Ljava/util/concurrent/locks/ReentrantLock;") == Role::Caller);
+        assert!(role_of(b"Lcom/acme/LockSupport;") == Role::Caller);
+    }
+}

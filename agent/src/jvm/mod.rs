@@ -1,0 +1,8 @@
+//! The JVM's side: JVMTI and JNI behind functions that return plain values.
+
+pub mod java;
+pub mod setup;
+pub mod ti;
+
+pub use java::Java;
+pub use ti::Ti;

@@ -1,0 +1,114 @@
+//! What is looked up and defined in the JVM once, through the `jni` crate.
+
+use crate::juc::{self, Target};
+use jni::{EnvUnowned, jni_sig, jni_str, objects::JClassLoader, strings::JNIString};
+use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID};
+
+/// Fields and classes that waits are described with.
+#[derive(Clone, Copy)]
+pub struct Fields {
+    /// `Thread.tid`, the thread's id.
+    pub thread_id: jfieldID,
+    /// `Thread.parkBlocker`, what it parks for.
+    pub park_blocker: jfieldID,
+    /// `AbstractOwnableSynchronizer.exclusiveOwnerThread`.
+    pub exclusive_owner: jfieldID,
+    /// `AbstractQueuedSynchronizer` and its long twin; global references.
+    pub synchronizers: [jclass; 2],
+    /// `InterruptedException`, a global reference.
+    pub interrupted: jclass,
+    /// `BaseVirtualThread`, a global reference; null before JDK 19.
+    pub virtual_thread: jclass,
+}
+
+// SAFETY: field ids and global references are valid on every thread.
+unsafe impl Send for Fields {}
+// SAFETY: as above; nothing is ever changed.
+unsafe impl Sync for Fields {}
+
+/// Runs `body` with the safe JNI environment of the current thread. A pending
+/// exception is cleared: it is ours.
+fn with_env<T>(
+    env: *mut JNIEnv,
+    body: impl FnOnce(&mut jni::Env<'_>) -> jni::errors::Result<T>,
+) -> Result<T, String> {
+    // SAFETY: the JVM gave us the environment of the current thread; both
+    // crates describe the same C structure.
+    let mut unowned = unsafe { EnvUnowned::from_raw(env.cast()) };
+    let outcome = unowned.with_env(|env| {
+        let result = body(env);
+        if result.is_err() {
+            env.exception_clear();
+        }
+        result
+    });
+    match outcome.into_outcome() {
+        jni::Outcome::Ok(value) => Ok(value),
+        jni::Outcome::Err(error) => Err(error.to_string()),
+        jni::Outcome::Panic(_) => Err("a panic".to_owned()),
+    }
+}
+
+/// A class as a global reference that is kept for ever.
+fn global_class(env: &mut jni::Env<'_>, name: &str) -> jni::errors::Result<jclass> {
+    let class = env.find_class(JNIString::from(name))?;
+    Ok(env.new_global_ref(class)?.into_raw().cast())
+}
+
+impl Fields {
+    /// Looks everything up.
+    ///
+    /// # Errors
+    /// What this JVM lacks, in words.
+    pub fn find(env: *mut JNIEnv) -> Result<Fields, String> {
+        with_env(env, |env| {
+            let thread = jni_str!("java/lang/Thread");
+            let thread_id = env.get_field_id(thread, jni_str!("tid"), jni_sig!("J"))?;
+            let park_blocker =
+                env.get_field_id(thread, jni_str!("parkBlocker"), jni_sig!("Ljava/lang/Object;"))?;
+            let exclusive_owner = env.get_field_id(
+                jni_str!("java/util/concurrent/locks/AbstractOwnableSynchronizer"),
+                jni_str!("exclusiveOwnerThread"),
+                jni_sig!("Ljava/lang/Thread;"),
+            )?;
+            let synchronizers = [
+                global_class(env, Target::Synchronizer.class())?,
+                global_class(env, Target::LongSynchronizer.class())?,
+            ];
+            let interrupted = global_class(env, "java/lang/InterruptedException")?;
+            let virtual_thread =
+                global_class(env, "java/lang/BaseVirtualThread").unwrap_or_else(|_| {
+                    env.exception_clear();
+                    std::ptr::null_mut()
+                });
+            Ok(Fields {
+                thread_id: thread_id.into_raw().cast(),
+                park_blocker: park_blocker.into_raw().cast(),
+                exclusive_owner: exclusive_owner.into_raw().cast(),
+                synchronizers,
+                interrupted,
+                virtual_thread,
+            })
+        })
+    }
+}
+
+/// Defines the probe class among the JDK's own, where every class sees it.
+///
+/// # Errors
+/// What the JVM did not want, in words.
+pub fn define_probe_class(env: *mut JNIEnv) -> Result<(), String> {
+    let bytes = juc::probe_class().ok_or("the probe class cannot be written")?;
+    with_env(env, |env| {
+        let name = JNIString::from(juc::PROBE_CLASS);
+        env.define_class(Some(&name), JClassLoader::null(), &bytes).map(drop)
+    })
+}
+
+/// A class of the boot class path, for JVMTI; a local reference.
+///
+/// # Errors
+/// When there is no such class.
+pub fn find_class(env: *mut JNIEnv, name: &str) -> Result<jclass, String> {
+    with_env(env, |env| Ok(env.find_class(JNIString::from(name))?.into_raw().cast()))
+}

@@ -1,0 +1,241 @@
+//! JVMTI, through the function table of `jvmti-bindings`.
+
+use jvmti_bindings::sys::{
+    jni::{jclass, jint, jmethodID, jobject, jthread},
+    jvmti::{self, jvmtiEnv, jvmtiError, jvmtiFrameInfo},
+};
+use std::{
+    ffi::{CStr, CString, c_char, c_uchar, c_void},
+    ptr,
+};
+
+/// The agent's JVMTI environment.
+#[derive(Clone, Copy)]
+pub struct Ti(*mut jvmtiEnv);
+
+// SAFETY: JVMTI functions may be called from any thread that the JVM knows.
+unsafe impl Send for Ti {}
+// SAFETY: as above.
+unsafe impl Sync for Ti {}
+
+/// Calls a function of the table: `Err` with JVMTI's error code, or with
+/// `NOT_AVAILABLE` when this JVM's table lacks it.
+macro_rules! call {
+    ($ti:expr, $function:ident $(, $argument:expr)*) => {{
+        // SAFETY: the environment is valid as long as the JVM lives, and its
+        // first word points to its function table.
+        let function = unsafe { (*(*$ti.0).functions).$function };
+        match function {
+            Some(function) => {
+                // SAFETY: the arguments are of the types that the function's
+                // signature asks for, and point to memory of the caller's that
+                // outlives the call.
+                let error = unsafe { function($ti.0 $(, $argument)*) };
+                if error == jvmtiError::NONE { Ok(()) } else { Err(error) }
+            }
+            None => Err(jvmtiError::NOT_AVAILABLE),
+        }
+    }};
+}
+
+/// The result of a JVMTI function.
+pub type Result<T> = std::result::Result<T, jvmtiError>;
+
+/// What is to know about a method, once.
+pub struct MethodInfo {
+    /// The signature of its class, `Lcom/acme/Foo;`.
+    pub class: Vec<u8>,
+    /// Its source file, or empty.
+    pub source: Vec<u8>,
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its descriptor.
+    pub descriptor: Vec<u8>,
+    /// Where lines start: (offset of the bytecode, line), in ascending order.
+    pub lines: Vec<(i64, u32)>,
+}
+
+/// What is to know about a thread.
+pub struct ThreadInfo {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// The name of its group, or empty.
+    pub group: Vec<u8>,
+    /// A daemon.
+    pub daemon: bool,
+}
+
+impl Ti {
+    /// Wraps an environment.
+    ///
+    /// # Safety
+    /// `env` is a JVMTI environment that is never disposed of.
+    pub unsafe fn new(env: *mut jvmtiEnv) -> Ti {
+        Ti(env)
+    }
+
+    /// Adds those of the wanted capabilities that this JVM can still give.
+    pub fn add_capabilities(&self, wanted: &[fn(&mut jvmti::jvmtiCapabilities)]) -> Result<()> {
+        let mut potential = jvmti::jvmtiCapabilities::default();
+        call!(self, GetPotentialCapabilities, &mut potential)?;
+        // AddCapabilities is all or nothing: one at a time, and lacking one is
+        // no mistake.
+        for want in wanted {
+            let mut one = jvmti::jvmtiCapabilities::default();
+            want(&mut one);
+            let _ = call!(self, AddCapabilities, &one);
+        }
+        Ok(())
+    }
+
+    /// What the environment can do now.
+    pub fn capabilities(&self) -> jvmti::jvmtiCapabilities {
+        let mut held = jvmti::jvmtiCapabilities::default();
+        let _ = call!(self, GetCapabilities, &mut held);
+        held
+    }
+
+    /// Sets the callbacks.
+    pub fn set_callbacks(&self, callbacks: &jvmti::jvmtiEventCallbacks) -> Result<()> {
+        let len = size_of_val(callbacks) as jint;
+        call!(self, SetEventCallbacks, callbacks, len)
+    }
+
+    /// Switches an event on or off for all threads.
+    pub fn set_event(&self, event: jvmti::jvmtiEvent, on: bool) -> Result<()> {
+        let mode = if on { jvmti::JVMTI_ENABLE } else { jvmti::JVMTI_DISABLE };
+        call!(self, SetEventNotificationMode, mode, event, ptr::null_mut())
+    }
+
+    /// The current thread's stack below its `skip` innermost frames, innermost
+    /// first, into `frames`: how many there are.
+    #[inline]
+    pub fn stack(&self, skip: usize, frames: &mut [jvmtiFrameInfo]) -> usize {
+        let mut count: jint = 0;
+        let room = frames.len() as jint;
+        let null = ptr::null_mut();
+        match call!(self, GetStackTrace, null, skip as jint, room, frames.as_mut_ptr(), &mut count) {
+            Ok(()) => (count.max(0) as usize).min(frames.len()),
+            Err(_) => 0,
+        }
+    }
+
+    /// An object's tag, 0 when it has none.
+    #[inline]
+    pub fn tag(&self, object: jobject) -> i64 {
+        let mut tag = 0;
+        match call!(self, GetTag, object, &mut tag) {
+            Ok(()) => tag,
+            Err(_) => 0,
+        }
+    }
+
+    /// Sets an object's tag.
+    pub fn set_tag(&self, object: jobject, tag: i64) -> Result<()> {
+        call!(self, SetTag, object, tag)
+    }
+
+    /// The signature of a class, `Ljava/lang/Object;`.
+    pub fn class_signature(&self, class: jclass) -> Result<Vec<u8>> {
+        let mut signature: *mut c_char = ptr::null_mut();
+        call!(self, GetClassSignature, class, &mut signature, ptr::null_mut())?;
+        Ok(self.take_text(signature))
+    }
+
+    fn source_file(&self, class: jclass) -> Vec<u8> {
+        let mut name: *mut c_char = ptr::null_mut();
+        match call!(self, GetSourceFileName, class, &mut name) {
+            Ok(()) => self.take_text(name),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// The signature and source file of a class.
+    pub fn class(&self, class: jclass) -> Result<(Vec<u8>, Vec<u8>)> {
+        Ok((self.class_signature(class)?, self.source_file(class)))
+    }
+
+    /// A method's names and lines. The method must be on the current thread's
+    /// stack, so that its class is not unloaded meanwhile.
+    pub fn method(&self, method: jmethodID) -> Result<MethodInfo> {
+        let mut class: jclass = ptr::null_mut();
+        call!(self, GetMethodDeclaringClass, method, &mut class)?;
+        let (class, source) = self.class(class)?;
+        let (mut name, mut descriptor): (*mut c_char, *mut c_char) =
+            (ptr::null_mut(), ptr::null_mut());
+        call!(self, GetMethodName, method, &mut name, &mut descriptor, ptr::null_mut())?;
+        let (name, descriptor) = (self.take_text(name), self.take_text(descriptor));
+        Ok(MethodInfo { class, source, name, descriptor, lines: self.lines(method) })
+    }
+
+    fn lines(&self, method: jmethodID) -> Vec<(i64, u32)> {
+        let mut count: jint = 0;
+        let mut table: *mut jvmti::jvmtiLineNumberEntry = ptr::null_mut();
+        if call!(self, GetLineNumberTable, method, &mut count, &mut table).is_err() {
+            return Vec::new();
+        }
+        // SAFETY: on success `table` points to `count` entries that are ours.
+        let entries = unsafe { std::slice::from_raw_parts(table, count.max(0) as usize) };
+        let mut lines: Vec<_> =
+            entries.iter().map(|e| (e.start_location, e.line_number.max(0) as u32)).collect();
+        self.free(table.cast());
+        lines.sort_unstable();
+        lines
+    }
+
+    /// A thread's name, group and kind.
+    pub fn thread(&self, thread: jthread) -> Result<ThreadInfo> {
+        // SAFETY: all-zero is a valid value of this plain struct.
+        let mut info: jvmti::jvmtiThreadInfo = unsafe { std::mem::zeroed() };
+        call!(self, GetThreadInfo, thread, &mut info)?;
+        let name = self.take_text(info.name);
+        let mut group = Vec::new();
+        if !info.thread_group.is_null() {
+            // SAFETY: all-zero is a valid value of this plain struct.
+            let mut about: jvmti::jvmtiThreadGroupInfo = unsafe { std::mem::zeroed() };
+            if call!(self, GetThreadGroupInfo, info.thread_group, &mut about).is_ok() {
+                group = self.take_text(about.name);
+            }
+        }
+        Ok(ThreadInfo { name, group, daemon: info.is_daemon != 0 })
+    }
+
+    /// A system property, or empty.
+    pub fn property(&self, name: &str) -> String {
+        let Ok(name) = CString::new(name) else { return String::new() };
+        let mut value: *mut c_char = ptr::null_mut();
+        match call!(self, GetSystemProperty, name.as_ptr(), &mut value) {
+            Ok(()) => String::from_utf8_lossy(&self.take_text(value)).into_owned(),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// Has a class's bytes pass through the class file load hook again.
+    pub fn retransform(&self, class: jclass) -> Result<()> {
+        call!(self, RetransformClasses, 1, &class)
+    }
+
+    /// Memory from the JVM for a class's new bytes.
+    pub fn allocate_copy(&self, bytes: &[u8]) -> Result<*mut c_uchar> {
+        let mut memory: *mut c_uchar = ptr::null_mut();
+        call!(self, Allocate, bytes.len() as i64, &mut memory)?;
+        // SAFETY: on success `memory` has room for so many bytes.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len()) };
+        Ok(memory)
+    }
+
+    /// Copies a text that the JVM allocated for us, and frees it.
+    fn take_text(&self, text: *mut c_char) -> Vec<u8> {
+        if text.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: JVMTI's texts end with a zero byte.
+        let bytes = unsafe { CStr::from_ptr(text) }.to_bytes().to_vec();
+        self.free(text.cast());
+        bytes
+    }
+
+    fn free(&self, memory: *mut c_void) {
+        let _ = call!(self, Deallocate, memory.cast());
+    }
+}

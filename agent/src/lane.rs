@@ -1,0 +1,352 @@
+//! Lanes: who writes waits into the log, one OS thread at a time.
+//!
+//! A lane owns its chunks, its cells and its caches, so that writing a wait
+//! takes no lock. When an OS thread ends, the next new one takes its lane over
+//! with all that is in it; so a million short threads need no more lanes than
+//! were alive at once.
+
+use crate::{
+    log::{Chunk, LogFile, Place, Writer},
+    sync::lock,
+};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+    sync::{
+        Mutex,
+        atomic::Ordering::{Relaxed, Release},
+    },
+};
+use tyrion_wire::{
+    Outcome,
+    cell::{self, Cell},
+    chunk::ChunkKind,
+    event::{self, MAX_WAIT_LEN, WaitRecord},
+    slot::{COUNTERS_LEN, Counters},
+};
+
+/// A lane's first chunk is this long, every further one twice as long as the
+/// one before, up to [`LONGEST_CHUNK`]: a thousand threads with one wait each
+/// shall not take 64 MB.
+const FIRST_CHUNK: usize = 4096;
+const LONGEST_CHUNK: usize = 65536;
+/// A lane forgets what is in its tables beyond this many entries. Forgotten
+/// cells stay in the log, and sites are looked up again.
+const TABLE_LIMIT: usize = 16384;
+
+/// A wait that has ended, ready to be written.
+#[derive(Clone, Copy)]
+pub struct Ended {
+    /// The waiter's id in the log.
+    pub thread: u32,
+    /// Kind, stack and lock.
+    pub site: u32,
+    /// Whether the kind is lock contention.
+    pub contention: bool,
+    /// Start, monotonic ns.
+    pub start_ns: u64,
+    /// End, monotonic ns.
+    pub end_ns: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The owner's id in the log, 0 when unknown.
+    pub owner: u32,
+    /// Number of parks, where known.
+    pub parks: u64,
+}
+
+/// What a lane knows about a (thread, site) below the threshold.
+enum Fold {
+    /// It was written once as a record of its own. Most pairs come only once,
+    /// and a record is a twentieth of a cell.
+    Once,
+    /// It has a cell.
+    Cell(OpenCell),
+}
+
+struct OpenCell {
+    place: Place,
+    first_ns: u64,
+    version: u32,
+}
+
+/// A hasher for keys that are well spread already or just small.
+#[derive(Default)]
+pub struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+    fn write_u64(&mut self, value: u64) {
+        // Multiplication carries low bits up; the fold brings them back.
+        let wide = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (wide >> 64) as u64 ^ wide as u64;
+    }
+}
+
+/// A table with small keys.
+pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
+
+/// One writer.
+pub struct Lane {
+    id: u32,
+    thread: u32,
+    last_ns: u64,
+    events: Option<Chunk>,
+    events_len: usize,
+    events_carved: u32,
+    cells: Option<Chunk>,
+    cells_len: usize,
+    cells_carved: u32,
+    folds: Table<u64, Fold>,
+    counters: Option<Place>,
+    /// Stacks by their fingerprint, so that a known stack takes no lock.
+    pub stacks: Table<u64, (u64, crate::dictionary::StackRef)>,
+    /// Sites by (kind, stack, lock).
+    pub sites: Table<(u64, u64), u32>,
+}
+
+impl Lane {
+    fn new(id: u32, counters: Option<Place>) -> Lane {
+        Lane {
+            id,
+            thread: 0,
+            last_ns: 0,
+            events: None,
+            events_len: FIRST_CHUNK,
+            events_carved: 0,
+            cells: None,
+            cells_len: FIRST_CHUNK,
+            cells_carved: 0,
+            folds: Table::default(),
+            counters,
+            stacks: Table::default(),
+            sites: Table::default(),
+        }
+    }
+
+    /// Keeps the caches bounded.
+    pub fn trim(&mut self) {
+        if self.stacks.len() > TABLE_LIMIT {
+            self.stacks.clear();
+        }
+        if self.sites.len() > TABLE_LIMIT {
+            self.sites.clear();
+        }
+    }
+
+    /// Writes a wait: as a record, or into a cell when it is shorter than
+    /// `threshold_ns`. Every wait is counted exactly once, as recorded, folded
+    /// or dropped.
+    pub fn write(&mut self, log: &LogFile, wait: &Ended, threshold_ns: u64) {
+        self.count(wait.contention, Count::Ended);
+        let wait_ns = wait.end_ns.saturating_sub(wait.start_ns);
+        if wait_ns < threshold_ns && self.fold(log, wait, wait_ns) {
+            self.count(wait.contention, Count::Folded);
+        } else if self.record(log, wait, wait_ns) {
+            self.count(wait.contention, Count::Recorded);
+        } else {
+            self.count(wait.contention, Count::Dropped);
+        }
+    }
+
+    /// Counts a wait that ended but whose stack or lock could not be defined.
+    pub fn drop_wait(&self, contention: bool) {
+        self.count(contention, Count::Ended);
+        self.count(contention, Count::Dropped);
+    }
+
+    fn count(&self, contention: bool, what: Count) {
+        if let Some(counters) = self.counters {
+            let tally = if contention { 0 } else { 32 };
+            let counter = counters.u64_at(Counters::TALLIES + tally + what as usize * 8);
+            // One writer: no atomic addition needed.
+            counter.store(counter.load(Relaxed) + 1, Release);
+        }
+    }
+
+    fn record(&mut self, log: &LogFile, wait: &Ended, wait_ns: u64) -> bool {
+        if self.append_record(wait, wait_ns) {
+            return true;
+        }
+        let of = Writer {
+            sequence: self.events_carved,
+            lane: self.id,
+            thread: wait.thread,
+            first_ns: wait.end_ns,
+        };
+        let Some(chunk) = log.carve(ChunkKind::Events, self.events_len, of) else {
+            return false;
+        };
+        self.events_len = (self.events_len * 2).min(LONGEST_CHUNK);
+        self.events_carved += 1;
+        self.thread = wait.thread;
+        self.last_ns = wait.end_ns;
+        if let Some(full) = self.events.replace(chunk) {
+            log.retire(full);
+        }
+        self.append_record(wait, wait_ns)
+    }
+
+    fn append_record(&mut self, wait: &Ended, wait_ns: u64) -> bool {
+        let Some(chunk) = self.events.as_mut() else { return false };
+        let mut out = [0; MAX_WAIT_LEN];
+        if wait.thread != self.thread {
+            let len = event::encode_thread(wait.thread, &mut out);
+            if chunk.free() < len + MAX_WAIT_LEN || !chunk.append(&out[..len]) {
+                return false;
+            }
+            self.thread = wait.thread;
+        }
+        let record = WaitRecord {
+            delta_ns: wait.end_ns.saturating_sub(self.last_ns),
+            wait_ns,
+            site: wait.site,
+            outcome: wait.outcome,
+            owner: wait.owner,
+            parks: wait.parks,
+        };
+        let len = record.encode(&mut out);
+        if !chunk.append(&out[..len]) {
+            return false;
+        }
+        self.last_ns = self.last_ns.max(wait.end_ns);
+        true
+    }
+
+    /// Adds a wait to its cell; `false` when it shall be recorded instead.
+    fn fold(&mut self, log: &LogFile, wait: &Ended, wait_ns: u64) -> bool {
+        let key = u64::from(wait.thread) << 32 | u64::from(wait.site);
+        match self.folds.get_mut(&key) {
+            Some(Fold::Cell(cell)) if wait.end_ns - cell.first_ns < cell::INTERVAL_NS => {
+                cell.add(wait_ns, wait.end_ns);
+                return true;
+            }
+            Some(_) => {}
+            None => {
+                if self.folds.len() >= TABLE_LIMIT {
+                    self.folds.clear();
+                }
+                self.folds.insert(key, Fold::Once);
+                return false;
+            }
+        }
+        let Some(mut open) = self.open_cell(log, wait) else { return false };
+        open.add(wait_ns, wait.end_ns);
+        self.folds.insert(key, Fold::Cell(open));
+        true
+    }
+
+    fn open_cell(&mut self, log: &LogFile, wait: &Ended) -> Option<OpenCell> {
+        let empty = Cell {
+            thread: wait.thread,
+            site: wait.site,
+            first_ns: wait.start_ns,
+            last_ns: wait.start_ns,
+            count: 0,
+            sum_ns: 0,
+            max_ns: 0,
+            histogram: [0; cell::BUCKETS],
+        };
+        let bytes = empty.encode();
+        let open = |place| OpenCell { place, first_ns: wait.start_ns, version: 0 };
+        if let Some(place) = self.cells.as_mut().and_then(|chunk| chunk.append_in_place(&bytes)) {
+            return Some(open(place));
+        }
+        let of = Writer {
+            sequence: self.cells_carved,
+            lane: self.id,
+            thread: wait.thread,
+            first_ns: wait.start_ns,
+        };
+        // The chunk before stays as it is: its cells are still added to.
+        let mut chunk = log.carve(ChunkKind::Cells, self.cells_len, of)?;
+        self.cells_len = (self.cells_len * 2).min(LONGEST_CHUNK);
+        self.cells_carved += 1;
+        let place = chunk.append_in_place(&bytes);
+        self.cells = Some(chunk);
+        place.map(open)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Count {
+    Ended = 0,
+    Recorded = 1,
+    Folded = 2,
+    Dropped = 3,
+}
+
+impl OpenCell {
+    /// Adds one wait: fills the copy of the sums that does not hold, then
+    /// makes it hold.
+    fn add(&mut self, wait_ns: u64, end_ns: u64) {
+        use cell::field::{HISTOGRAM, SUMS, SUMS_LEN, VERSION};
+        let from = SUMS + (self.version as usize & 1) * SUMS_LEN;
+        let to = SUMS + (self.version.wrapping_add(1) as usize & 1) * SUMS_LEN;
+        let sum = |nth: usize| self.place.u64_at(from + 8 * nth).load(Relaxed);
+        let new =
+            [sum(0) + 1, sum(1).wrapping_add(wait_ns), sum(2).max(wait_ns), sum(3).max(end_ns)];
+        for (nth, value) in new.into_iter().enumerate() {
+            self.place.u64_at(to + 8 * nth).store(value, Relaxed);
+        }
+        let bucket = self.place.u32_at(HISTOGRAM + 4 * cell::bucket(wait_ns));
+        bucket.store(bucket.load(Relaxed).wrapping_add(1), Relaxed);
+        self.version = self.version.wrapping_add(1);
+        self.place.u32_at(VERSION).store(self.version, Release);
+    }
+}
+
+/// The lanes that no OS thread has at the moment.
+#[derive(Default)]
+pub struct Lanes {
+    inner: Mutex<Pool>,
+}
+
+#[derive(Default)]
+struct Pool {
+    free: Vec<Box<Lane>>,
+    made: u32,
+    counters: Option<Chunk>,
+    counters_carved: u32,
+}
+
+impl Lanes {
+    /// A lane for an OS thread that has none.
+    pub fn take(&self, log: &LogFile) -> Box<Lane> {
+        let mut pool = lock(&self.inner);
+        if let Some(lane) = pool.free.pop() {
+            return lane;
+        }
+        pool.made += 1;
+        let id = pool.made;
+        let counters = pool.counters(log, id);
+        Box::new(Lane::new(id, counters))
+    }
+
+    /// Takes the lane of an OS thread that ends.
+    pub fn give_back(&self, lane: Box<Lane>) {
+        lock(&self.inner).free.push(lane);
+    }
+}
+
+impl Pool {
+    fn counters(&mut self, log: &LogFile, lane: u32) -> Option<Place> {
+        let bytes: [u8; COUNTERS_LEN] = Counters { lane, ..Counters::default() }.encode();
+        if let Some(place) = self.counters.as_mut().and_then(|c| c.append_in_place(&bytes)) {
+            return Some(place);
+        }
+        let of = Writer { sequence: self.counters_carved, ..Writer::default() };
+        let mut chunk = log.carve(ChunkKind::Counters, FIRST_CHUNK, of)?;
+        self.counters_carved += 1;
+        let place = chunk.append_in_place(&bytes);
+        self.counters = Some(chunk);
+        place
+    }
+}

@@ -1,0 +1,259 @@
+//! Builds the profile from the sums of one log after another.
+
+use super::{
+    Aggregate, KindTotals,
+    pass::LogSums,
+    resolve::{Interner, Resolver},
+    sums::{SiteSums, Sums, ThreadSums},
+};
+use crate::{
+    filter::Filter,
+    profile::{Profile, Run, Thread, Wait},
+};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use tyrion_formats::Log;
+use tyrion_wire::WaitKind;
+
+/// Stands for sites that the filter leaves out.
+const LEFT_OUT: u32 = u32::MAX;
+/// Stands for sites whose definition is lost.
+const UNKNOWN: u32 = u32::MAX - 1;
+
+/// Where, for what and how: what tells a thread's waits apart in a profile.
+type Place = (u32, u32, WaitKind);
+
+/// Builds the profile from the sums of one log after another.
+pub(super) struct Builder<'a> {
+    filter: &'a Filter,
+    out: Aggregate,
+    interner: Interner,
+}
+
+/// The sums of one thread, of single waits and of folded ones.
+#[derive(Default)]
+struct Both {
+    recorded: Vec<SiteSums>,
+    folded: Vec<SiteSums>,
+}
+
+/// What becomes of a thread's sums.
+struct ThreadWaits {
+    thread: u32,
+    /// Their thread is not filled in yet.
+    waits: Vec<Wait>,
+    kinds: [KindTotals; WaitKind::ALL.len()],
+    unknown: Sums,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(filter: &'a Filter) -> Self {
+        let mut out = Aggregate::default();
+        let interner = Interner::new(&mut out.profile);
+        Builder { filter, out, interner }
+    }
+
+    pub(super) fn finish(self) -> Aggregate {
+        self.out
+    }
+
+    /// Adds a log's waits. Threads and locks of a log are its own, so they
+    /// come after those of the logs before it, and so do its waits.
+    pub(super) fn add(&mut self, log: &Log, mut sums: LogSums) {
+        let run = self.add_run(log);
+        self.note(log, &sums);
+        self.out.damage.append(&mut sums.damage);
+        let threads = self.chosen_threads(log, run, sums.recorded, sums.folded);
+        let used = used_sites(log, &threads);
+        let (places, place_of) = self.places(log, run, &used);
+        let threads: Vec<ThreadWaits> = threads
+            .into_par_iter()
+            .map(|(thread, both)| thread_waits(thread, &both, &places, &place_of))
+            .collect();
+        for thread in threads {
+            self.add_thread(log, run, thread);
+        }
+    }
+
+    fn add_run(&mut self, log: &Log) -> u32 {
+        let header = log.header();
+        let fact = |key| header.metadata(key).unwrap_or_default().to_owned();
+        self.out.profile.runs.push(Run {
+            log: log.name().to_owned(),
+            pid: header.pid,
+            program: fact("main"),
+            jvm: fact("jvm"),
+            start_wall_ns: header.wall_ns,
+            duration_ns: log.end_ns().saturating_sub(log.start_ns()),
+            threshold_ns: header.threshold_ns,
+        });
+        self.out.profile.runs.len() as u32 - 1
+    }
+
+    fn note(&mut self, log: &Log, sums: &LogSums) {
+        self.out.events = self.out.events.saturating_add(sums.events);
+        let bytes = log.event_chunks().iter().map(|chunk| u64::from(chunk.committed));
+        self.out.event_bytes += bytes.sum::<u64>();
+        self.out.folded = self.out.folded.saturating_add(sums.folds.count);
+        let notes = &mut self.out.notes;
+        notes.add_folds(&sums.folds);
+        notes.unknown_sites.add(&sums.unknown);
+        let (contention, other) = log.tallies();
+        notes.dropped_contention = notes.dropped_contention.saturating_add(contention.dropped);
+        notes.dropped_other = notes.dropped_other.saturating_add(other.dropped);
+        let kinds = self.filter.kinds;
+        let pending = log.pending().iter().filter(|pending| kinds.contains(pending.kind));
+        notes.pending += pending.count() as u64;
+    }
+
+    /// The threads that the filter asks for, in ascending order, with their
+    /// sums.
+    fn chosen_threads(
+        &self,
+        log: &Log,
+        run: u32,
+        recorded: Vec<ThreadSums>,
+        folded: Vec<ThreadSums>,
+    ) -> Vec<(u32, Both)> {
+        let mut threads: BTreeMap<u32, Both> = BTreeMap::new();
+        for sums in recorded {
+            threads.entry(sums.thread).or_default().recorded = sums.sites;
+        }
+        for sums in folded {
+            threads.entry(sums.thread).or_default().folded = sums.sites;
+        }
+        let wanted = |thread: &u32| {
+            let regex = self.filter.thread.as_ref();
+            regex.is_none_or(|regex| regex.is_match(&thread_label(thread_of(log, run, *thread))))
+        };
+        threads.into_iter().filter(|(thread, _)| wanted(thread)).collect()
+    }
+
+    /// The places of the used sites, in ascending order, and the number of its
+    /// place for each site.
+    fn places(&mut self, log: &Log, run: u32, used: &[bool]) -> (Vec<Place>, Vec<u32>) {
+        let mut resolver = Resolver::new(log, run, &mut self.out, &mut self.interner);
+        let sites = log.definitions().sites();
+        let kinds = self.filter.kinds;
+        let chosen = |(id, site): &(u32, &tyrion_formats::Site)| {
+            used[*id as usize] && kinds.contains(site.kind)
+        };
+        let mut locks: Vec<u32> = sites.iter().filter(chosen).map(|(_, site)| site.lock).collect();
+        locks.sort_unstable();
+        locks.dedup();
+        let locks = resolver.locks(&locks, self.filter.lock.as_ref());
+        let mut place_of = vec![UNKNOWN; sites.len()];
+        let mut places = Vec::new();
+        let mut of_sites = Vec::new();
+        for (id, site) in sites.iter() {
+            place_of[id as usize] = LEFT_OUT;
+            let lock = locks.get(&site.lock).copied();
+            if let Some(lock) = lock.filter(|_| chosen(&(id, site))) {
+                let place = (resolver.stack(site.stack), lock, site.kind);
+                places.push(place);
+                of_sites.push((id, place));
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        for (id, place) in of_sites {
+            let at = places.binary_search(&place).unwrap_or_else(|at| at);
+            place_of[id as usize] = at as u32;
+        }
+        (places, place_of)
+    }
+
+    fn add_thread(&mut self, log: &Log, run: u32, mut thread: ThreadWaits) {
+        self.out.notes.unknown_sites.add(&thread.unknown);
+        for (sum, kind) in self.out.kinds.iter_mut().zip(thread.kinds) {
+            *sum += kind;
+        }
+        if thread.waits.is_empty() {
+            return;
+        }
+        let profile = &mut self.out.profile;
+        let id = profile.threads.len() as u32;
+        if log.definitions().threads().get(thread.thread).is_none() {
+            self.out.notes.unknown_names += 1;
+        }
+        profile.threads.push(thread_of(log, run, thread.thread));
+        thread.waits.iter_mut().for_each(|wait| wait.thread = id);
+        profile.waits.append(&mut thread.waits);
+    }
+}
+
+/// Which sites the threads have waited at.
+fn used_sites(log: &Log, threads: &[(u32, Both)]) -> Vec<bool> {
+    let mut used = vec![false; log.definitions().sites().len()];
+    for (_, both) in threads {
+        for entry in both.recorded.iter().chain(&both.folded) {
+            if let Some(used) = used.get_mut(entry.site as usize) {
+                *used = true;
+            }
+        }
+    }
+    used
+}
+
+/// A thread as the profile has it.
+fn thread_of(log: &Log, run: u32, id: u32) -> Thread {
+    match log.definitions().threads().get(id) {
+        Some(thread) => Thread {
+            run,
+            java_id: thread.java_id,
+            name: log.text(thread.name).into_owned(),
+            group: log.text(thread.group).into_owned(),
+            daemon: thread.daemon,
+            is_virtual: thread.is_virtual,
+        },
+        None => {
+            let name = tyrion_formats::UNKNOWN.to_owned();
+            Thread { run, name, ..Thread::default() }
+        }
+    }
+}
+
+/// A thread's name as outputs show it.
+fn thread_label(thread: Thread) -> String {
+    Profile { threads: vec![thread], ..Profile::default() }.thread_name(0)
+}
+
+/// The waits of a thread in the order of their places.
+fn thread_waits(thread: u32, both: &Both, places: &[Place], place_of: &[u32]) -> ThreadWaits {
+    let kinds = [KindTotals::default(); WaitKind::ALL.len()];
+    let mut out = ThreadWaits { thread, waits: Vec::new(), kinds, unknown: Sums::default() };
+    let mut sums: Vec<(u32, Sums)> = Vec::with_capacity(both.recorded.len() + both.folded.len());
+    for (entries, is_folded) in [(&both.recorded, false), (&both.folded, true)] {
+        for entry in entries {
+            let at = place_of.get(entry.site as usize).copied().unwrap_or(UNKNOWN);
+            let Some(&(_, _, kind)) = places.get(at as usize) else {
+                if at == UNKNOWN {
+                    out.unknown.add(&entry.sums);
+                }
+                continue;
+            };
+            let (count, ns) = (entry.sums.count, entry.sums.wait_ns);
+            out.kinds[usize::from(kind.code()) - 1] += if is_folded {
+                KindTotals { folded: count, folded_ns: ns, ..KindTotals::default() }
+            } else {
+                KindTotals { recorded: count, recorded_ns: ns, ..KindTotals::default() }
+            };
+            sums.push((at, entry.sums));
+        }
+    }
+    sums.sort_unstable_by_key(|(at, _)| *at);
+    sums.dedup_by(|(next, from), (kept, into)| {
+        let same = next == kept;
+        if same {
+            into.add(from);
+        }
+        same
+    });
+    out.waits = sums.into_iter().map(|(at, sums)| wait(places[at as usize], sums)).collect();
+    out
+}
+
+fn wait((stack, lock, kind): Place, sums: Sums) -> Wait {
+    let Sums { count, wait_ns, max_ns } = sums;
+    Wait { thread: 0, stack, lock, kind, count, wait_ns, max_ns }
+}

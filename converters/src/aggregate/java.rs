@@ -1,0 +1,103 @@
+//! Java's names, as people know them.
+
+/// A class as source code names it: `com.acme.Outer$Inner`, `int[]`. Hidden
+/// classes lose the number that differs from run to run.
+pub(super) fn class_name(raw: &str) -> String {
+    let dimensions = raw.bytes().take_while(|&byte| byte == b'[').count();
+    let element = &raw[dimensions..];
+    let element = if dimensions == 0 { element } else { element_type(element) };
+    let mut name = stable(element).replace('/', ".");
+    for _ in 0..dimensions {
+        name.push_str("[]");
+    }
+    name
+}
+
+/// The source file with the package as directories, empty when unknown.
+pub(super) fn source_path(raw_class: &str, file: &str) -> String {
+    let package = stable(raw_class).rfind('/').map(|at| &raw_class[..=at]);
+    match package {
+        Some(package) if !file.is_empty() => format!("{package}{file}"),
+        _ => file.to_owned(),
+    }
+}
+
+/// The type in a descriptor, the array's brackets gone.
+fn element_type(descriptor: &str) -> &str {
+    match descriptor {
+        "Z" => "boolean",
+        "B" => "byte",
+        "C" => "char",
+        "S" => "short",
+        "I" => "int",
+        "J" => "long",
+        "F" => "float",
+        "D" => "double",
+        _ => descriptor
+            .strip_prefix('L')
+            .and_then(|class| class.strip_suffix(';'))
+            .unwrap_or(descriptor),
+    }
+}
+
+/// A class's name without what makes a hidden class's name unique: an address
+/// or number after `/`, `+` or `.`, and the counter of lambda classes.
+fn stable(name: &str) -> &str {
+    let cut = name.rfind(['/', '+', '.']).filter(|&at| is_unique_suffix(&name[at + 1..]));
+    let name = cut.map_or(name, |at| &name[..at]);
+    let Some((host, counter)) = name.rsplit_once('$') else { return name };
+    let counted = !counter.is_empty() && counter.bytes().all(|byte| byte.is_ascii_digit());
+    if counted && host.ends_with("$$Lambda") { host } else { name }
+}
+
+fn is_unique_suffix(suffix: &str) -> bool {
+    match suffix.strip_prefix("0x") {
+        Some(address) => {
+            !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }
+        // No Java identifier begins with a digit.
+        None => !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_digit()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_named_as_in_source_code() {
+        for (raw, name) in [
+            ("java/lang/Foo$1", "java.lang.Foo$1"),
+            ("Foo", "Foo"),
+            ("", ""),
+            ("[I", "int[]"),
+            ("[[J", "long[][]"),
+            ("[Ljava/lang/String;", "java.lang.String[]"),
+            ("com/acme/Foo$$Lambda/0x00007f0a1c001000", "com.acme.Foo$$Lambda"),
+            ("com/acme/Foo$$Lambda$14/0x0000000800c03000", "com.acme.Foo$$Lambda"),
+            ("com/acme/Foo$$Lambda$14/1452126962", "com.acme.Foo$$Lambda"),
+            ("com/acme/Foo$$Lambda+0x00007f0a1c001000", "com.acme.Foo$$Lambda"),
+            ("com/acme/Foo$$Lambda.0x00007f0a1c001000", "com.acme.Foo$$Lambda"),
+            ("com/acme/Foo$$Lambda$14", "com.acme.Foo$$Lambda"),
+            ("[Lcom/acme/Foo$$Lambda.0xff;", "com.acme.Foo$$Lambda[]"),
+            ("java/lang/invoke/LambdaForm$MH/0x1b", "java.lang.invoke.LambdaForm$MH"),
+            ("com/acme/0xy", "com.acme.0xy"),
+            ("com/acme/Foo$12", "com.acme.Foo$12"),
+            ("[", "[]"),
+        ] {
+            assert_eq!(class_name(raw), name, "{raw}");
+        }
+    }
+
+    #[test]
+    fn sources_stand_in_their_package() {
+        for (class, file, path) in [
+            ("com/acme/Foo$1", "Foo.java", "com/acme/Foo.java"),
+            ("com/acme/Foo$$Lambda/0x12", "Foo.java", "com/acme/Foo.java"),
+            ("Foo", "Foo.java", "Foo.java"),
+            ("com/acme/Foo", "", ""),
+        ] {
+            assert_eq!(source_path(class, file), path, "{class}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What a reader of a profile should know about how it came about.
+
+use super::{fold::FoldNotes, sums::Sums};
+use std::time::Duration;
+
+/// Waits that a profile lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// How many.
+    pub count: u64,
+    /// Their durations added up, in ns.
+    pub wait_ns: u64,
+}
+
+impl Lost {
+    pub(super) fn add(&mut self, sums: &Sums) {
+        self.count = self.count.saturating_add(sums.count);
+        self.wait_ns = self.wait_ns.saturating_add(sums.wait_ns);
+    }
+}
+
+/// What a reader of a profile should know about how it came about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Waits that name a site whose definition is lost: neither their kind nor
+    /// their stack nor their lock is known. The profile lacks them.
+    pub unknown_sites: Lost,
+    /// Methods, classes, stacks, threads and locks whose definitions are lost;
+    /// `[unknown]` stands for them.
+    pub unknown_names: u64,
+    /// Waits of lock contention that were lost when recorded, for want of room.
+    pub dropped_contention: u64,
+    /// Other waits that were lost when recorded, for want of room.
+    pub dropped_other: u64,
+    /// Waits of the asked-for kinds that had not ended when the log did. The
+    /// profile lacks them.
+    pub pending: u64,
+    /// Folded waits that were taken or left by the middle of their cell's time.
+    pub straddling: Lost,
+    /// The longest time of such a cell, in ns: the resolution of the answer.
+    pub resolution_ns: u64,
+    /// Folded waits in the profile whose number and durations were estimated
+    /// from histograms.
+    pub estimated: Lost,
+}
+
+impl Notes {
+    pub(super) fn add_folds(&mut self, folds: &FoldNotes) {
+        self.straddling.count = self.straddling.count.saturating_add(folds.straddling);
+        self.straddling.wait_ns = self.straddling.wait_ns.saturating_add(folds.straddling_ns);
+        self.resolution_ns = self.resolution_ns.max(folds.resolution_ns);
+        self.estimated.count = self.estimated.count.saturating_add(folds.estimated);
+        self.estimated.wait_ns = self.estimated.wait_ns.saturating_add(folds.estimated_ns);
+    }
+
+    /// The notes, a sentence each; none if there is nothing to say.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let time = |ns| format!("{:?}", Duration::from_nanos(ns));
+        if self.unknown_sites.count != 0 {
+            lines.push(format!(
+                "{} waits ({}) are left out: the definitions of their sites are lost",
+                self.unknown_sites.count,
+                time(self.unknown_sites.wait_ns),
+            ));
+        }
+        if self.unknown_names != 0 {
+            let count = self.unknown_names;
+            lines.push(format!("{count} names are lost; `[unknown]` stands for them"));
+        }
+        if self.dropped_contention != 0 || self.dropped_other != 0 {
+            lines.push(format!(
+                "{} contended and {} other waits were not recorded, for want of room in the log",
+                self.dropped_contention, self.dropped_other,
+            ));
+        }
+        if self.pending != 0 {
+            let count = self.pending;
+            lines.push(format!(
+                "{count} waits had not ended and are left out; `tyrion info` shows them"
+            ));
+        }
+        if self.straddling.count != 0 {
+            lines.push(format!(
+                "{} folded waits ({}) at the edges of the time span were taken or left in whole \
+                 cells: resolution {}",
+                self.straddling.count,
+                time(self.straddling.wait_ns),
+                time(self.resolution_ns),
+            ));
+        }
+        if self.estimated.count != 0 {
+            lines.push(format!(
+                "{} folded waits ({}) are estimated from histograms, since only waits above \
+                 the log's threshold are recorded one by one",
+                self.estimated.count,
+                time(self.estimated.wait_ns),
+            ));
+        }
+        lines
+    }
+}

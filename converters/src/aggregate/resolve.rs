@@ -1,0 +1,193 @@
+//! From the ids of a log to those of the profile.
+
+use super::{Aggregate, java};
+use crate::profile::{CUT, Frame, Function, Lock, Profile, Stack};
+use regex::Regex;
+use std::collections::HashMap;
+use tyrion_formats::{Log, UNKNOWN, limits::MAX_DEPTH};
+use tyrion_wire::def::id::{CUT_STACK, EMPTY_STACK};
+
+/// Finds functions, frames and stacks again that the profile has already: they
+/// are merged by what they are, over all logs.
+pub(super) struct Interner {
+    functions: HashMap<Function, u32>,
+    frames: HashMap<Frame, u32>,
+    stacks: HashMap<Stack, u32>,
+}
+
+impl Interner {
+    /// For an empty profile, which gets the empty stack.
+    pub(super) fn new(profile: &mut Profile) -> Interner {
+        profile.stacks.push(Stack::default());
+        Interner { functions: HashMap::new(), frames: HashMap::new(), stacks: HashMap::new() }
+    }
+
+    fn function(&mut self, profile: &mut Profile, function: Function) -> u32 {
+        let table = &mut profile.functions;
+        *self.functions.entry(function).or_insert_with_key(|function| {
+            table.push(function.clone());
+            table.len() as u32 - 1
+        })
+    }
+
+    fn stack(&mut self, profile: &mut Profile, parent: u32, function: u32, line: u32) -> u32 {
+        let frames = &mut profile.frames;
+        let frame = *self.frames.entry(Frame { function, line }).or_insert_with_key(|frame| {
+            frames.push(*frame);
+            frames.len() as u32 - 1
+        });
+        let stacks = &mut profile.stacks;
+        *self.stacks.entry(Stack { parent, frame }).or_insert_with_key(|stack| {
+            stacks.push(*stack);
+            stacks.len() as u32 - 1
+        })
+    }
+}
+
+/// What is known of an id of the log: its id in the profile, once asked for.
+type Known = Vec<Option<u32>>;
+
+/// From the ids of one log to those of the profile.
+pub(super) struct Resolver<'a> {
+    log: &'a Log,
+    run: u32,
+    out: &'a mut Aggregate,
+    interner: &'a mut Interner,
+    methods: Known,
+    /// With the number of frames.
+    stacks: Vec<Option<(u32, u32)>>,
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(
+        log: &'a Log,
+        run: u32,
+        out: &'a mut Aggregate,
+        interner: &'a mut Interner,
+    ) -> Self {
+        let methods = vec![None; log.definitions().methods().len()];
+        let stacks = vec![None; log.definitions().stacks().len()];
+        Resolver { log, run, out, interner, methods, stacks }
+    }
+
+    /// Takes locks up, in the order given: the id of each in the profile, but
+    /// for those that the filter leaves out.
+    pub(super) fn locks(&mut self, ids: &[u32], filter: Option<&Regex>) -> HashMap<u32, u32> {
+        let mut resolved = HashMap::new();
+        for &id in ids {
+            let class = match self.log.definitions().locks().get(id) {
+                Some(&class) => self.class(class),
+                None => UNKNOWN.to_owned(),
+            };
+            let wanted = |regex: &Regex| {
+                regex.is_match(&class) || regex.is_match(&format!("{class}#{id}"))
+            };
+            if filter.is_none_or(wanted) {
+                let locks = &mut self.out.profile.locks;
+                resolved.insert(id, locks.len() as u32);
+                locks.push(Lock { run: self.run, id, class });
+            }
+        }
+        resolved
+    }
+
+    /// The profile's id of a stack.
+    pub(super) fn stack(&mut self, id: u32) -> u32 {
+        // From the innermost frame outwards to one whose stack is known …
+        let mut inner = Vec::new();
+        let mut at = id;
+        let (mut stack, mut depth) = loop {
+            if let Some(known) = self.known_stack(at) {
+                break known;
+            }
+            inner.push(at);
+            let parent = self.log.definitions().stacks().get(at).map(|stack| stack.parent);
+            // Parents are defined before their children; anything else could
+            // be a circle.
+            match parent.filter(|&parent| parent < at) {
+                Some(parent) => at = parent,
+                None => break self.synthetic(UNKNOWN),
+            }
+        };
+        // … and back, one frame after another.
+        for id in inner.into_iter().rev() {
+            let Some(&own) = self.log.definitions().stacks().get(id) else {
+                // Lost: the `[unknown]` that the loop above has ended with.
+                self.out.notes.unknown_names += 1;
+                self.remember(id, (stack, depth));
+                continue;
+            };
+            if depth >= MAX_DEPTH {
+                (stack, depth) = self.synthetic(CUT);
+            }
+            let function = self.method(own.method);
+            stack = self.interner.stack(&mut self.out.profile, stack, function, own.line);
+            depth += 1;
+            self.remember(id, (stack, depth));
+        }
+        stack
+    }
+
+    fn known_stack(&mut self, id: u32) -> Option<(u32, u32)> {
+        match id {
+            EMPTY_STACK => Some((0, 0)),
+            CUT_STACK => Some(self.synthetic(CUT)),
+            _ => self.stacks.get(id as usize).copied().flatten(),
+        }
+    }
+
+    fn remember(&mut self, id: u32, stack: (u32, u32)) {
+        if let Some(known) = self.stacks.get_mut(id as usize) {
+            *known = Some(stack);
+        }
+    }
+
+    /// A stack of one frame that is no Java method.
+    fn synthetic(&mut self, name: &str) -> (u32, u32) {
+        let function = Function { method: name.to_owned(), ..Function::default() };
+        let function = self.interner.function(&mut self.out.profile, function);
+        (self.interner.stack(&mut self.out.profile, 0, function, 0), 1)
+    }
+
+    fn method(&mut self, id: u32) -> u32 {
+        if let Some(Some(known)) = self.methods.get(id as usize) {
+            return *known;
+        }
+        let log = self.log;
+        let function = match log.definitions().methods().get(id) {
+            Some(method) => Function {
+                class: self.class(method.class),
+                method: log.text(method.name).into_owned(),
+                descriptor: log.text(method.descriptor).into_owned(),
+                source: self.source(method.class),
+                first_line: method.first_line,
+            },
+            None => {
+                self.out.notes.unknown_names += 1;
+                Function { method: UNKNOWN.to_owned(), ..Function::default() }
+            }
+        };
+        let function = self.interner.function(&mut self.out.profile, function);
+        if let Some(known) = self.methods.get_mut(id as usize) {
+            *known = Some(function);
+        }
+        function
+    }
+
+    fn class(&mut self, id: u32) -> String {
+        match self.log.definitions().classes().get(id) {
+            Some(class) => java::class_name(&self.log.text(class.name)),
+            None => {
+                self.out.notes.unknown_names += 1;
+                UNKNOWN.to_owned()
+            }
+        }
+    }
+
+    fn source(&self, class: u32) -> String {
+        let class = self.log.definitions().classes().get(class);
+        class.map_or_else(String::new, |class| {
+            java::source_path(&self.log.text(class.name), &self.log.text(class.source))
+        })
+    }
+}

@@ -1,0 +1,8 @@
+//! From the event log to a profile, and from the profile to what existing
+//! visualizers read.
+#![forbid(unsafe_code)]
+
+pub mod aggregate;
+pub mod filter;
+pub mod outputs;
+pub mod profile;

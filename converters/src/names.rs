@@ -1,0 +1,287 @@
+//! What classes, methods and locks are called in outputs.
+//!
+//! Java methods have two names, because two families of readers take them
+//! apart: KCacheGrind groups by what stands before the last `::` ahead of `(`
+//! ([`callgrind`]), while pprof shortens only `com.acme.Foo.bar` ([`dotted`]).
+
+use crate::profile::{Function, Profile};
+use std::borrow::Cow;
+use tyrion_wire::WaitKind;
+
+/// `com.acme.Foo::bar(int, java.lang.String)`.
+pub fn callgrind(function: &Function) -> String {
+    if function.class.is_empty() {
+        return printable(&function.method).into_owned();
+    }
+    let class = readable_class(&function.class);
+    let name = match parameters(&function.descriptor) {
+        Some(parameters) => format!("{class}::{}({parameters})", function.method),
+        None => format!("{class}::{}", function.method),
+    };
+    printable(&name).into_owned()
+}
+
+/// `com.acme.Foo.bar`.
+pub fn dotted(function: &Function) -> String {
+    if function.class.is_empty() {
+        return printable(&function.method).into_owned();
+    }
+    let name = format!("{}.{}", readable_class(&function.class), function.method);
+    printable(&name).into_owned()
+}
+
+/// `com.acme.Foo.bar(ILjava/lang/String;)V`: what tells overloads apart.
+pub fn with_descriptor(function: &Function) -> String {
+    dotted(function) + &printable(&function.descriptor)
+}
+
+/// The frame that stands for a lock at the end of a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockFrame {
+    /// The lock's class; empty when it is not known.
+    pub class: String,
+    /// What tells the lock from others of its class, `#7`; empty when all locks
+    /// of a class share the frame.
+    pub identity: String,
+    /// How it was waited for.
+    pub kind: WaitKind,
+}
+
+impl LockFrame {
+    /// `com.acme.Foo::[monitor #7]`: KCacheGrind's grouping by class then sums
+    /// the waits for the locks of each class.
+    pub fn callgrind(&self) -> String {
+        let kind = self.kind.name();
+        let space = if self.identity.is_empty() { "" } else { " " };
+        if self.class.is_empty() {
+            format!("[{kind}{space}{}]", self.identity)
+        } else {
+            format!("{}::[{kind}{space}{}]", self.class, self.identity)
+        }
+    }
+
+    /// `[monitor] com.acme.Foo#7`: no method looks like this, and viewers that
+    /// cut long names on the left keep the class.
+    pub fn dotted(&self) -> String {
+        let kind = self.kind.name();
+        if self.class.is_empty() {
+            format!("[{kind}]{}", self.identity)
+        } else {
+            format!("[{kind}] {}{}", self.class, self.identity)
+        }
+    }
+}
+
+/// A lock's class for people.
+pub fn lock_class(profile: &Profile, lock: u32) -> String {
+    let class = profile.locks.get(lock as usize).map_or("", |lock| lock.class.as_str());
+    printable(&readable_class(class)).into_owned()
+}
+
+/// What tells a lock from others of its class: `#7`, or nothing.
+pub fn lock_identity(profile: &Profile, lock: u32) -> String {
+    let class = profile.locks.get(lock as usize).map_or("", |lock| lock.class.as_str());
+    let name = profile.lock_name(lock);
+    name.strip_prefix(class).unwrap_or_default().to_owned()
+}
+
+/// The frame at which all stacks of a thread, or of a group of threads, begin.
+pub fn thread_frame(name: &str) -> String {
+    format!("[{}]", printable(name))
+}
+
+/// A class as its source names it: arrays as `int[]`, and without the number
+/// that the JVM gives to hidden classes and that differs from run to run.
+pub fn readable_class(class: &str) -> Cow<'_, str> {
+    if class.starts_with('[') {
+        let mut rest = class;
+        if let (Some(name), "") = (take_type(&mut rest), rest) {
+            return Cow::Owned(name);
+        }
+    }
+    Cow::Borrowed(stable_class(class))
+}
+
+/// `Foo$$Lambda$14/0x0000000800066840` → `Foo$$Lambda`, and so for other hidden
+/// classes and for the accessors that reflection generates.
+fn stable_class(class: &str) -> &str {
+    let class = without_address(class);
+    for generated in ["$$Lambda$", "MethodAccessor", "ConstructorAccessor"] {
+        if let Some(at) = class.rfind(generated) {
+            let end = at + generated.len();
+            let numbered = class[end..].bytes().all(|byte| byte.is_ascii_digit());
+            if numbered && end < class.len() {
+                return class[..end].trim_end_matches('$');
+            }
+        }
+    }
+    class
+}
+
+/// Hidden classes end in `/0x…` or, in signatures and symbols, `.0x…` and
+/// `+0x…`; the anonymous ones of JDK 11 in `/` and a decimal number.
+fn without_address(class: &str) -> &str {
+    let Some(at) = class.rfind(['/', '.', '+']) else { return class };
+    let (name, number) = (&class[..at], &class[at + 1..]);
+    let is_address = match number.strip_prefix("0x") {
+        Some(hex) => !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => {
+            class[at..].starts_with('/')
+                && !number.is_empty()
+                && number.bytes().all(|byte| byte.is_ascii_digit())
+        }
+    };
+    if is_address { name } else { class }
+}
+
+/// The package of a class, if it is in one.
+pub fn package(class: &str) -> Option<&str> {
+    without_address(class).rsplit_once('.').map(|(package, _)| package)
+}
+
+/// The parameter types of a method descriptor: `int, java.lang.String[]`.
+/// None when it is not a descriptor.
+fn parameters(descriptor: &str) -> Option<String> {
+    let mut rest = descriptor.strip_prefix('(')?;
+    let mut list = String::new();
+    while !rest.starts_with(')') {
+        if !list.is_empty() {
+            list.push_str(", ");
+        }
+        list.push_str(&take_type(&mut rest)?);
+    }
+    Some(list)
+}
+
+/// Takes one type off the front of a descriptor.
+fn take_type(rest: &mut &str) -> Option<String> {
+    let element = rest.trim_start_matches('[');
+    let dimensions = rest.len() - element.len();
+    let first = element.chars().next()?;
+    let mut after = &element[first.len_utf8()..];
+    let mut name = match first {
+        'B' => "byte".to_owned(),
+        'C' => "char".to_owned(),
+        'D' => "double".to_owned(),
+        'F' => "float".to_owned(),
+        'I' => "int".to_owned(),
+        'J' => "long".to_owned(),
+        'S' => "short".to_owned(),
+        'Z' => "boolean".to_owned(),
+        'L' => {
+            let (class, tail) = after.split_once(';')?;
+            after = tail;
+            class.replace('/', ".")
+        }
+        _ => return None,
+    };
+    *rest = after;
+    name.push_str(&"[]".repeat(dimensions));
+    Some(name)
+}
+
+/// The name with what no output can hold replaced: a NUL hangs KCacheGrind, a
+/// line break ends a record, and XML has no control characters.
+pub fn printable(name: &str) -> Cow<'_, str> {
+    if name.contains(is_unprintable) {
+        Cow::Owned(name.replace(is_unprintable, "_"))
+    } else {
+        Cow::Borrowed(name)
+    }
+}
+
+fn is_unprintable(char: char) -> bool {
+    char.is_control() || matches!(char, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(class: &str, method: &str, descriptor: &str) -> Function {
+        Function {
+            class: class.to_owned(),
+            method: method.to_owned(),
+            descriptor: descriptor.to_owned(),
+            ..Function::default()
+        }
+    }
+
+    #[test]
+    fn methods_have_two_names() {
+        let f = function("com.acme.Foo$Bar", "get", "(I[[Ljava/lang/String;ZJ)V");
+        assert_eq!(
+            callgrind(&f),
+            "com.acme.Foo$Bar::get(int, java.lang.String[][], boolean, long)"
+        );
+        assert_eq!(dotted(&f), "com.acme.Foo$Bar.get");
+        assert_eq!(with_descriptor(&f), "com.acme.Foo$Bar.get(I[[Ljava/lang/String;ZJ)V");
+        assert_eq!(callgrind(&function("A", "<init>", "()V")), "A::<init>()");
+        assert_eq!(callgrind(&function("", "[cut]", "")), "[cut]");
+        assert_eq!(dotted(&function("", "[cut]", "")), "[cut]");
+    }
+
+    #[test]
+    fn broken_descriptors_leave_the_bare_name() {
+        for descriptor in ["", "(", "(I", "(Lx", "(Q)V", "I", "([)V", "(é)V"] {
+            assert_eq!(callgrind(&function("A", "b", descriptor)), "A::b", "{descriptor}");
+        }
+    }
+
+    #[test]
+    fn classes_are_the_same_in_every_run() {
+        for (class, stable) in [
+            ("a.Foo", "a.Foo"),
+            ("a.Foo$$Lambda$14/0x0000000800066840", "a.Foo$$Lambda"),
+            ("a.Foo$$Lambda/0x00007f1234567890", "a.Foo$$Lambda"),
+            ("a.Foo$$Lambda$14.0x0000000800066840", "a.Foo$$Lambda"),
+            ("a.Foo$$Lambda+0x00007f1234567890", "a.Foo$$Lambda"),
+            ("a.Foo$$Lambda$14/1234567", "a.Foo$$Lambda"),
+            ("a.LambdaForm$MH/0x0000000800c03000", "a.LambdaForm$MH"),
+            (
+                "jdk.internal.reflect.GeneratedMethodAccessor12",
+                "jdk.internal.reflect.GeneratedMethodAccessor",
+            ),
+            ("a.MethodAccessor", "a.MethodAccessor"),
+            ("a.0x", "a.0x"),
+            ("a.b.Sha256", "a.b.Sha256"),
+            ("[B", "byte[]"),
+            ("[[Ljava.lang.Object;", "java.lang.Object[][]"),
+            ("[", "["),
+            ("", ""),
+        ] {
+            assert_eq!(readable_class(class), stable);
+            assert_eq!(readable_class(&readable_class(class)), stable, "twice is once");
+        }
+    }
+
+    #[test]
+    fn packages() {
+        assert_eq!(package("com.acme.Foo"), Some("com.acme"));
+        assert_eq!(package("com.acme.Foo$$Lambda.0x0000000800066840"), Some("com.acme"));
+        assert_eq!(package("Foo"), None);
+    }
+
+    #[test]
+    fn locks_have_two_names() {
+        let mut lock = LockFrame {
+            class: "a.Foo".to_owned(),
+            identity: "#7".to_owned(),
+            kind: WaitKind::LockRead,
+        };
+        assert_eq!(lock.callgrind(), "a.Foo::[lock-read #7]");
+        assert_eq!(lock.dotted(), "[lock-read] a.Foo#7");
+        lock.identity.clear();
+        assert_eq!(lock.callgrind(), "a.Foo::[lock-read]");
+        lock.class.clear();
+        assert_eq!(lock.callgrind(), "[lock-read]");
+        assert_eq!(lock.dotted(), "[lock-read]");
+    }
+
+    #[test]
+    fn names_hold_no_control_characters() {
+        assert_eq!(printable("a\0b\r\nc\u{85}d\u{2028}e\u{ffff}"), "a_b__c_d_e_");
+        assert!(matches!(printable("ünï; 7"), Cow::Borrowed(_)));
+        assert_eq!(thread_frame("x\ny"), "[x_y]");
+    }
+}

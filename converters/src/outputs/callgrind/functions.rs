@@ -1,0 +1,125 @@
+//! The functions of a call graph as callgrind names them.
+
+use crate::{
+    names::{self, printable},
+    outputs::tree::{NO_STACK, Step, WaitTree},
+    profile::Profile,
+};
+use std::collections::HashMap;
+
+/// What callgrind writes for a file that is not known; both readers know it.
+const UNKNOWN_FILE: &str = "???";
+
+/// A function that stands in the file. Readers tell functions apart by name,
+/// file and object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Callee {
+    /// Its name.
+    pub(super) name: String,
+    /// Its source, an index into [`Names::files`].
+    pub(super) file: u32,
+    /// What it is part of, an index into [`Names::objects`].
+    pub(super) object: u32,
+    /// Its first line.
+    pub(super) first_line: u32,
+}
+
+/// Strings, each once.
+#[derive(Default)]
+pub(super) struct Pool {
+    pub(super) strings: Vec<String>,
+    ids: HashMap<String, u32>,
+}
+
+impl Pool {
+    fn id(&mut self, string: &str) -> u32 {
+        if let Some(&id) = self.ids.get(string) {
+            return id;
+        }
+        let id = self.strings.len() as u32;
+        self.strings.push(string.to_owned());
+        self.ids.insert(string.to_owned(), id);
+        id
+    }
+}
+
+/// The functions of a profile. What readers cannot tell apart is one function:
+/// overloads that differ in what they return only, or a class loaded twice.
+pub(super) struct Names {
+    /// The functions, first the one that stands for a thread, whose name is each
+    /// part's own.
+    pub(super) functions: Vec<Callee>,
+    /// Source files.
+    pub(super) files: Pool,
+    /// Objects, which KCacheGrind can group by: packages, and for locks the kinds
+    /// of wait.
+    pub(super) objects: Pool,
+    of_frame: Vec<u32>,
+    of_lock: Vec<u32>,
+    no_stack: u32,
+}
+
+impl Names {
+    pub(super) fn new(profile: &Profile, tree: &WaitTree) -> Names {
+        let mut interner = Interner::default();
+        interner.add(String::new(), "", "[threads]", 0);
+        let of_function: Vec<u32> = profile
+            .functions
+            .iter()
+            .map(|function| {
+                let package = names::package(&function.class).unwrap_or("[no package]");
+                let name = names::callgrind(function);
+                interner.add(name, &function.source, package, function.first_line)
+            })
+            .collect();
+        let of_frame =
+            profile.frames.iter().map(|frame| of_function[frame.function as usize]).collect();
+        let of_lock = tree
+            .locks
+            .iter()
+            .map(|lock| {
+                let kind = format!("[{}]", lock.kind.name());
+                interner.add(lock.callgrind(), "", &kind, 0)
+            })
+            .collect();
+        let no_stack = interner.add(NO_STACK.to_owned(), "", "[threads]", 0);
+        let Interner { functions, files, objects, .. } = interner;
+        Names { functions, files, objects, of_frame, of_lock, no_stack }
+    }
+
+    /// The function of a step.
+    pub(super) fn function(&self, step: Step) -> u32 {
+        match step {
+            Step::Root => 0,
+            Step::NoStack => self.no_stack,
+            Step::Frame(frame) => self.of_frame[frame as usize],
+            Step::Lock(lock) => self.of_lock[lock as usize],
+        }
+    }
+}
+
+#[derive(Default)]
+struct Interner {
+    functions: Vec<Callee>,
+    files: Pool,
+    objects: Pool,
+    ids: HashMap<(String, u32, u32), u32>,
+}
+
+impl Interner {
+    fn add(&mut self, name: String, file: &str, object: &str, first_line: u32) -> u32 {
+        let file = if file.is_empty() { UNKNOWN_FILE } else { file };
+        let file = self.files.id(&printable(file));
+        let object = self.objects.id(&printable(object));
+        let next = self.functions.len() as u32;
+        let id = *self.ids.entry((name.clone(), file, object)).or_insert(next);
+        if id == next {
+            self.functions.push(Callee { name, file, object, first_line });
+        }
+        let known = &mut self.functions[id as usize].first_line;
+        if first_line != 0 && (*known == 0 || first_line < *known) {
+            *known = first_line;
+        }
+        id
+    }
+}

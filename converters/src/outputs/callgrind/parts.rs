@@ -1,0 +1,175 @@
+//! Which threads share a part.
+
+use crate::{
+    outputs::tree::waits_by_thread,
+    profile::{Profile, Thread},
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
+
+/// The threads of one file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The run they belong to, an index into [`Profile::runs`].
+    pub(super) run: u32,
+    /// Their number within the run, from 1.
+    pub(super) number: u32,
+    /// The thread's name, or the group's.
+    pub(super) name: String,
+    /// Indices into [`Profile::threads`], ascending.
+    pub(super) threads: Vec<u32>,
+    /// Where their waits stand in [`Profile::waits`].
+    pub(super) waits: Vec<Range<usize>>,
+}
+
+/// Threads that may share a part: those of one run whose names differ in numbers
+/// only.
+type Group = (u32, String);
+
+/// Gives each thread that waited a part of its own, if those are not more than
+/// `max_parts`. If they are, threads whose names differ in numbers only share
+/// one, the largest such group first, until it fits. If that is not enough, the
+/// groups that waited longest keep their parts and the others share the last.
+///
+/// Without any waits there is one part that says so.
+pub(super) fn plan(profile: &Profile, max_parts: usize) -> Vec<Part> {
+    let max_parts = max_parts.max(1);
+    let waits = waits_by_thread(profile);
+    let waiting: Vec<u32> =
+        (0..waits.len() as u32).filter(|&at| !waits[at as usize].is_empty()).collect();
+    let mut parts = if waiting.len() <= max_parts {
+        waiting.iter().map(|&thread| single(profile, thread)).collect()
+    } else {
+        grouped(profile, &waiting, max_parts)
+    };
+    for part in &mut parts {
+        part.waits = part.threads.iter().map(|&at| waits[at as usize].clone()).collect();
+    }
+    if parts.len() > max_parts {
+        parts = with_others(profile, parts, max_parts);
+    }
+    if parts.is_empty() {
+        parts.push(part(0, "no waits".to_owned(), Vec::new()));
+    }
+    parts.sort_by_key(|part| (part.run, part.threads.first().copied()));
+    number(&mut parts);
+    parts
+}
+
+fn part(run: u32, name: String, threads: Vec<u32>) -> Part {
+    Part { run, number: 0, name, threads, waits: Vec::new() }
+}
+
+fn single(profile: &Profile, thread: u32) -> Part {
+    let run = profile.threads[thread as usize].run;
+    part(run, profile.thread_name(thread), vec![thread])
+}
+
+/// Groups the threads, the largest group first, until there are no more than
+/// `max_parts` or nothing is left to group.
+fn grouped(profile: &Profile, waiting: &[u32], max_parts: usize) -> Vec<Part> {
+    let mut groups: BTreeMap<Group, Vec<u32>> = BTreeMap::new();
+    for &thread in waiting {
+        let Thread { run, .. } = profile.threads[thread as usize];
+        groups.entry((run, group_name(profile, thread))).or_default().push(thread);
+    }
+    let mut groups: Vec<(Group, Vec<u32>)> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, threads)| std::cmp::Reverse(threads.len()));
+    let mut parts = Vec::new();
+    let mut left = waiting.len();
+    for ((run, name), threads) in groups {
+        if parts.len() + left > max_parts && threads.len() > 1 {
+            left -= threads.len();
+            let name = format!("{name} ({} threads)", threads.len());
+            parts.push(part(run, name, threads));
+        } else {
+            left -= threads.len();
+            parts.extend(threads.into_iter().map(|thread| single(profile, thread)));
+        }
+    }
+    parts
+}
+
+/// Puts the parts that waited least into one, so that `max_parts` are left.
+fn with_others(profile: &Profile, mut parts: Vec<Part>, max_parts: usize) -> Vec<Part> {
+    let wait_ns = |part: &Part| -> u64 {
+        let waits = part.waits.iter().cloned().flatten();
+        waits.fold(0, |sum, at| profile.waits[at].wait_ns.saturating_add(sum))
+    };
+    parts.sort_by_cached_key(|part| {
+        (std::cmp::Reverse(wait_ns(part)), part.threads.first().copied())
+    });
+    let mut members: Vec<(u32, Range<usize>)> = parts
+        .split_off(max_parts - 1)
+        .into_iter()
+        .flat_map(|part| part.threads.into_iter().zip(part.waits))
+        .collect();
+    members.sort_unstable_by_key(|&(thread, _)| thread);
+    let run = members.first().map_or(0, |&(thread, _)| profile.threads[thread as usize].run);
+    let (threads, waits): (Vec<u32>, Vec<Range<usize>>) = members.into_iter().unzip();
+    let mut others = part(run, format!("others ({} threads)", threads.len()), threads);
+    others.waits = waits;
+    parts.push(others);
+    parts
+}
+
+/// The name of a thread with `*` for what numbers it: first for words of 16 or
+/// more hexadecimal digits, then for other numbers with their `.` and `:`.
+/// Virtual threads have no name by default and are one group.
+fn group_name(profile: &Profile, thread: u32) -> String {
+    let described = &profile.threads[thread as usize];
+    if described.name.is_empty() && described.is_virtual {
+        return "unnamed virtual".to_owned();
+    }
+    let is_hex = |char: char| matches!(char, '0'..='9' | 'a'..='f');
+    let is_digit = |char: char| matches!(char, '0'..='9' | '.' | ':');
+    let name = starred(&profile.thread_name(thread), 16, is_hex);
+    starred(&name, 1, is_digit)
+}
+
+/// `text` with `*` for each run of at least `least` characters of a kind.
+fn starred(text: &str, least: usize, is_of_kind: impl Fn(char) -> bool) -> String {
+    let mut starred = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let kind = is_of_kind(first);
+        let end = rest.find(|char| is_of_kind(char) != kind).unwrap_or(rest.len());
+        let (run, tail) = rest.split_at(end);
+        // Characters of both kinds are ASCII: bytes are characters.
+        starred.push_str(if kind && run.len() >= least { "*" } else { run });
+        rest = tail;
+    }
+    starred
+}
+
+/// Numbers the parts of each run.
+fn number(parts: &mut [Part]) {
+    for run in parts.chunk_by_mut(|a, b| a.run == b.run) {
+        for (number, part) in (1..).zip(run) {
+            part.number = number;
+        }
+    }
+}
+
+/// How the names of the parts' files go on after that of the profile:
+/// `.<pid>-<number>`, or `.<pid>.<run>-<number>` where there are several runs.
+pub(super) fn suffixes(profile: &Profile, parts: &[Part]) -> Vec<String> {
+    let mut largest: HashMap<u32, u32> = HashMap::new();
+    for part in parts {
+        let largest = largest.entry(part.run).or_default();
+        *largest = part.number.max(*largest);
+    }
+    let suffix = |part: &Part| {
+        let pid = profile.runs.get(part.run as usize).map_or(0, |run| run.pid);
+        let run = match profile.runs.len() {
+            0 | 1 => String::new(),
+            _ => format!(".{}", part.run + 1),
+        };
+        // Equally long numbers: lists of files are in their order.
+        let digits = largest.get(&part.run).map_or(0, |largest| largest.ilog10() as usize + 1);
+        format!(".{pid}{run}-{:0width$}", part.number, width = digits.max(2))
+    };
+    parts.iter().map(suffix).collect()
+}

@@ -1,0 +1,25 @@
+//! Collapsed stacks: a line for each stack, its frames from root to leaf joined
+//! by `;`, and a number. FlameGraph, inferno, speedscope and jfrconv read it.
+
+use super::{Format, Options, lines::Lines};
+use crate::profile::Profile;
+use std::io::{self, BufWriter, Write};
+
+/// The output's registration.
+pub const FORMAT: Format = Format {
+    name: "collapsed",
+    default_file: "waits.collapsed",
+    about: "Collapsed stacks, a line each, wait time in ns (or counts): for any flame graph tool",
+    open_with: "flamegraph.pl {} >waits.svg, or https://www.speedscope.app",
+    stream,
+    files: None,
+};
+
+fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 18, out);
+    Lines::new(profile, options)?.for_each(0.0, |line| {
+        out.write_all(line.as_bytes())?;
+        out.write_all(b"\n")
+    })?;
+    out.flush()
+}

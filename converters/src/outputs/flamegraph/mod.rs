@@ -1,0 +1,110 @@
+//! Flame graphs: one SVG that any browser opens, with zoom and search.
+
+mod colors;
+mod titles;
+
+use super::{Format, Options, facts, lines::Lines};
+use crate::profile::Profile;
+use inferno::flamegraph::{self, Direction};
+use std::io::{self, BufWriter, Write};
+use titles::TitleWriter;
+
+/// The output's registration.
+pub const FORMAT: Format = Format {
+    name: "flamegraph",
+    default_file: "waits.svg",
+    about: "Flame graph of wait time (or counts), an SVG for any browser",
+    open_with: "xdg-open {}, or any browser",
+    stream,
+    files: None,
+};
+
+fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    let lines = Lines::new(profile, options)?;
+    if lines.total() == 0 {
+        write_empty(profile, options, &mut out)?;
+    } else {
+        write_graph(profile, options, &lines, &mut out)?;
+    }
+    out.flush()
+}
+
+fn write_graph(
+    profile: &Profile,
+    options: &Options,
+    lines: &Lines<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut palette = colors::palette(lines);
+    let mut style = flamegraph::Options::default();
+    style.title = title(profile, options);
+    style.subtitle = Some(facts::summary(profile));
+    style.name_type = "Frame:".to_owned();
+    style.count_name = unit(profile, options).to_owned();
+    style.palette_map = Some(&mut palette);
+    style.deterministic = true;
+    if options.icicle {
+        style.direction = Direction::Inverted;
+    }
+    // The lines are in order of frames, which is not that of bytes: ` ` and `;`
+    // are not the smallest ones. Sorted by bytes, a method that waits itself and
+    // also calls is drawn twice when a sibling's name continues its own (`get`,
+    // `get0`). Only a flame chart takes lines as they come, last one first.
+    style.flame_chart = true;
+
+    // Inferno holds all lines; those of frames too narrow to be drawn can be
+    // gigabytes.
+    let smallest = style.min_width / (100.0 / lines.total() as f64);
+    let mut text = String::new();
+    lines.for_each(smallest, |line| {
+        text.push_str(line);
+        text.push('\n');
+        Ok(())
+    })?;
+    let mut titles = TitleWriter::new(out);
+    let last_first: Vec<&str> = text.lines().rev().collect();
+    flamegraph::from_lines(&mut style, last_first, &mut titles)?;
+    titles.finish()
+}
+
+fn title(profile: &Profile, options: &Options) -> String {
+    let what = match (facts::is_contention_only(profile), options.count) {
+        (true, false) => "Lock wait time",
+        (true, true) => "Contended lock acquisitions",
+        (false, false) => "Wait time",
+        (false, true) => "Waits",
+    };
+    let by = if options.by_thread { " by thread" } else { "" };
+    format!("{what}{by}")
+}
+
+/// What the frames' widths count.
+fn unit(profile: &Profile, options: &Options) -> &'static str {
+    match (options.count, facts::is_contention_only(profile)) {
+        (false, _) => titles::NANOSECONDS,
+        (true, true) => "contentions",
+        (true, false) => "waits",
+    }
+}
+
+/// A picture that says that there is nothing to draw, which is no error.
+fn write_empty(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        r##"<?xml version="1.0" standalone="no"?>
+<svg version="1.1" width="1200" height="120" viewBox="0 0 1200 120" xmlns="http://www.w3.org/2000/svg">
+<style type="text/css">text {{ font-family:monospace; font-size:12px; text-anchor:middle }}</style>
+<rect width="100%" height="100%" fill="#f8f8f8"/>
+<text x="600" y="24" style="font-size:17px">{}</text>
+<text x="600" y="48">{}</text>
+<text x="600" y="84">no waits</text>
+</svg>"##,
+        escaped(&title(profile, options)),
+        escaped(&facts::summary(profile)),
+    )
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

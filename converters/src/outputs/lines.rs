@@ -1,0 +1,369 @@
+//! The lines of collapsed text, `root;caller;leaf 123`: the one place that
+//! builds them, for the text itself and for flame graphs.
+
+use super::{
+    Options,
+    bits::BitSet,
+    tree::{NO_STACK, Step, WaitTree, waits_by_thread},
+};
+use crate::{
+    names,
+    profile::{Function, Profile, Wait},
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+    ops::Range,
+};
+
+/// What a label is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LabelKind {
+    /// A method of the application or its libraries.
+    Method,
+    /// A method of the JDK.
+    JdkMethod,
+    /// A lock.
+    Lock,
+    /// A thread.
+    Thread,
+}
+
+/// The tree whose paths are the lines: stacks whose frames have the same names
+/// are one path, whatever their lines of source and parameters were.
+///
+/// Nodes are numbered as a walk meets them that visits the children of a node in
+/// the order of their names, so that ascending numbers are sorted lines.
+pub(super) struct Lines<'p> {
+    profile: &'p Profile,
+    by_count: bool,
+    /// Names, sorted, each once.
+    labels: Vec<(String, LabelKind)>,
+    nodes: Vec<Node>,
+    node_of_wait: Vec<u32>,
+    /// The frame that all lines of some threads begin with, sorted.
+    roots: BTreeMap<Option<String>, Vec<Range<usize>>>,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    parent: u32,
+    label: u32,
+    depth: u32,
+}
+
+impl<'p> Lines<'p> {
+    /// The lines of a profile. They follow the options `lock_frame`,
+    /// `lock_identity`, `by_thread` and `count`.
+    ///
+    /// # Errors
+    /// The profile breaks a rule of [`Profile::check`].
+    pub(super) fn new(profile: &'p Profile, options: &Options) -> io::Result<Lines<'p>> {
+        let tree = WaitTree::new(profile, options.lock_frame, options.lock_identity)?;
+        let labels = Labels::new(profile, &tree);
+        let (merged, merged_of_node) = merge(&tree, &labels);
+        let (nodes, number) = in_order_of_lines(&merged);
+        let node_of_wait = tree
+            .node_of_wait
+            .iter()
+            .map(|&node| number[merged_of_node[node as usize] as usize])
+            .collect();
+        Ok(Lines {
+            profile,
+            by_count: options.count,
+            labels: labels.names,
+            nodes,
+            node_of_wait,
+            roots: roots(profile, options.by_thread),
+        })
+    }
+
+    /// The sum of all lines.
+    pub(super) fn total(&self) -> u64 {
+        let (count, wait_ns) = self.profile.totals();
+        if self.by_count { count } else { wait_ns }
+    }
+
+    /// Every name that stands in a line.
+    pub(super) fn labels(&self) -> impl Iterator<Item = (&str, LabelKind)> {
+        let threads = self.roots.keys().flatten().map(|name| (name.as_str(), LabelKind::Thread));
+        self.labels.iter().map(|(name, kind)| (name.as_str(), *kind)).chain(threads)
+    }
+
+    /// Calls `write` with each line, in order. What is below a path whose sum is
+    /// smaller than `smallest` is added to the line of the path above, so that
+    /// what nobody could see is not written; the first frame of a path always
+    /// stays.
+    ///
+    /// # Errors
+    /// The first error of `write`.
+    pub(super) fn for_each(
+        &self,
+        smallest: f64,
+        mut write: impl FnMut(&str) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut sums = Sums::new(self.nodes.len());
+        let mut line = Line::default();
+        for (root, ranges) in &self.roots {
+            for at in ranges.iter().cloned().flatten() {
+                sums.add(self.node_of_wait[at], self.value(&self.profile.waits[at]));
+            }
+            let never_folded = if root.is_some() { 0 } else { 1 };
+            line.start(root.as_deref());
+            for (node, value) in sums.take_lines(&self.nodes, smallest, never_folded) {
+                write(line.of(self, node, value))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&self, wait: &Wait) -> u64 {
+        if self.by_count { wait.count } else { wait.wait_ns }
+    }
+}
+
+/// The waits of each root frame: all of them under none, or each thread's under
+/// its name.
+fn roots(profile: &Profile, by_thread: bool) -> BTreeMap<Option<String>, Vec<Range<usize>>> {
+    let mut roots = BTreeMap::new();
+    if by_thread {
+        for (thread, range) in waits_by_thread(profile).into_iter().enumerate() {
+            if !range.is_empty() {
+                let name = names::thread_frame(&profile.thread_name(thread as u32));
+                roots.entry(Some(label(&name))).or_insert_with(Vec::new).push(range);
+            }
+        }
+    } else {
+        roots.insert(None, Vec::from_iter(Some(0..profile.waits.len())));
+    }
+    roots
+}
+
+/// The name as it may stand in a line. `;` ends a frame; a last word of digits
+/// would be read as a number; lines that begin with `# ` are dropped, and spaces
+/// around a line are cut.
+fn label(name: &str) -> String {
+    let mut label = names::printable(name).trim().replace(';', ":");
+    if label.starts_with("# ") {
+        label.replace_range(1..2, "_");
+    }
+    if let Some(space) = label.rfind(' ') {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+        if label[space + 1..].bytes().all(is_digit) {
+            label.replace_range(space..=space, "_");
+        }
+    }
+    if label.is_empty() { "_".to_owned() } else { label }
+}
+
+/// The names of all steps of a tree.
+struct Labels {
+    names: Vec<(String, LabelKind)>,
+    of_frame: Vec<u32>,
+    of_lock: Vec<u32>,
+    of_no_stack: u32,
+}
+
+impl Labels {
+    fn new(profile: &Profile, tree: &WaitTree) -> Labels {
+        let functions: Vec<_> = profile
+            .functions
+            .iter()
+            .map(|function| (label(&names::dotted(function)), kind_of(function)))
+            .collect();
+        let locks: Vec<_> =
+            tree.locks.iter().map(|lock| (label(&lock.dotted()), LabelKind::Lock)).collect();
+        let no_stack = (NO_STACK.to_owned(), LabelKind::Method);
+        let mut names = [&functions[..], &locks[..], std::slice::from_ref(&no_stack)].concat();
+        names.sort_unstable();
+        names.dedup_by(|a, b| a.0 == b.0);
+        let rank =
+            |name: &(String, LabelKind)| names.partition_point(|other| other.0 < name.0) as u32;
+        let of_function: Vec<u32> = functions.iter().map(rank).collect();
+        let of_frame =
+            profile.frames.iter().map(|frame| of_function[frame.function as usize]).collect();
+        let of_lock = locks.iter().map(rank).collect();
+        let of_no_stack = rank(&no_stack);
+        Labels { names, of_frame, of_lock, of_no_stack }
+    }
+
+    fn of(&self, step: Step) -> u32 {
+        match step {
+            Step::Root | Step::NoStack => self.of_no_stack,
+            Step::Frame(frame) => self.of_frame[frame as usize],
+            Step::Lock(lock) => self.of_lock[lock as usize],
+        }
+    }
+}
+
+fn kind_of(function: &Function) -> LabelKind {
+    let is_jdk = ["java.", "javax.", "jdk.", "sun.", "com.sun."]
+        .iter()
+        .any(|package| function.class.starts_with(package));
+    if is_jdk { LabelKind::JdkMethod } else { LabelKind::Method }
+}
+
+/// Merges nodes that have the same name and parent. The result is in no order
+/// but that parents come first; with it the merged node of each node.
+fn merge(tree: &WaitTree, labels: &Labels) -> (Vec<Node>, Vec<u32>) {
+    let mut merged = vec![Node { parent: 0, label: 0, depth: 0 }];
+    let mut children = HashMap::new();
+    let mut merged_of_node = vec![0u32; tree.len()];
+    for node in 1..tree.len() {
+        let parent = merged_of_node[tree.parents[node] as usize];
+        let label = labels.of(tree.steps[node]);
+        let next = merged.len() as u32;
+        let at = *children.entry((parent, label)).or_insert(next);
+        if at == next {
+            merged.push(Node { parent, label, depth: merged[parent as usize].depth + 1 });
+        }
+        merged_of_node[node] = at;
+    }
+    (merged, merged_of_node)
+}
+
+/// The nodes in the order of their lines, and the new number of each.
+fn in_order_of_lines(merged: &[Node]) -> (Vec<Node>, Vec<u32>) {
+    let mut by_parent: Vec<u32> = (1..merged.len() as u32).collect();
+    let key = |&node: &u32| (merged[node as usize].parent, merged[node as usize].label);
+    by_parent.sort_unstable_by_key(key);
+    let mut first_child = vec![0usize; merged.len() + 1];
+    for node in &merged[1..] {
+        first_child[node.parent as usize + 1] += 1;
+    }
+    for at in 1..first_child.len() {
+        first_child[at] += first_child[at - 1];
+    }
+    let mut number = vec![0u32; merged.len()];
+    let mut nodes = Vec::with_capacity(merged.len());
+    let mut open = vec![0u32];
+    while let Some(node) = open.pop() {
+        let at = node as usize;
+        number[at] = nodes.len() as u32;
+        let parent = number[merged[at].parent as usize];
+        nodes.push(Node { parent, ..merged[at] });
+        open.extend(by_parent[first_child[at]..first_child[at + 1]].iter().rev());
+    }
+    (nodes, number)
+}
+
+/// The sums of one root's waits.
+struct Sums {
+    /// Of the waits that end at each node, and what was folded into it.
+    own: Vec<u64>,
+    /// Of all waits at and below each node.
+    inclusive: Vec<u64>,
+    touched: BitSet,
+}
+
+impl Sums {
+    fn new(nodes: usize) -> Sums {
+        Sums { own: vec![0; nodes], inclusive: vec![0; nodes], touched: BitSet::new(nodes) }
+    }
+
+    fn add(&mut self, node: u32, value: u64) {
+        let at = node as usize;
+        self.own[at] = self.own[at].saturating_add(value);
+        self.inclusive[at] = self.inclusive[at].saturating_add(value);
+        self.touched.insert(node);
+    }
+
+    /// The nodes that have a line, with their values. Nothing is left after.
+    fn take_lines(
+        &mut self,
+        nodes: &[Node],
+        smallest: f64,
+        never_folded: u32,
+    ) -> impl Iterator<Item = (u32, u64)> + use<> {
+        let mut lines = Vec::new();
+        // Children have greater numbers: what comes out is complete.
+        while let Some(node) = self.touched.pop_last() {
+            let at = node as usize;
+            let own = std::mem::take(&mut self.own[at]);
+            let inclusive = std::mem::take(&mut self.inclusive[at]);
+            let Node { parent, depth, .. } = nodes[at];
+            let above = parent as usize;
+            let is_folded = depth > never_folded && (inclusive as f64) < smallest;
+            if is_folded {
+                self.own[above] = self.own[above].saturating_add(own);
+            } else if own > 0 {
+                lines.push((node, own));
+            }
+            if node != 0 {
+                self.inclusive[above] = self.inclusive[above].saturating_add(inclusive);
+                self.touched.insert(parent);
+            }
+        }
+        lines.into_iter().rev()
+    }
+}
+
+/// A line, built from the one before it: neighbours share most of their path.
+#[derive(Default)]
+struct Line {
+    text: String,
+    /// Where the path ends that all lines share.
+    start: usize,
+    /// The nodes of the path, and where each one's name ends.
+    path: Vec<(u32, usize)>,
+    above: Vec<u32>,
+}
+
+impl Line {
+    /// Begins the lines of a root.
+    fn start(&mut self, root: Option<&str>) {
+        self.path.clear();
+        self.text.clear();
+        self.text.push_str(root.unwrap_or_default());
+        self.start = self.text.len();
+    }
+
+    /// The line of a node.
+    fn of(&mut self, lines: &Lines<'_>, node: u32, value: u64) -> &str {
+        let mut at = node;
+        while at != 0 {
+            let Node { parent, depth, .. } = lines.nodes[at as usize];
+            let place = depth as usize - 1;
+            if self.path.get(place).is_some_and(|&(shared, _)| shared == at) {
+                break;
+            }
+            self.above.push(at);
+            at = parent;
+        }
+        self.path.truncate(lines.nodes[at as usize].depth as usize);
+        self.text.truncate(self.path.last().map_or(self.start, |&(_, end)| end));
+        while let Some(node) = self.above.pop() {
+            if !self.text.is_empty() {
+                self.text.push(';');
+            }
+            self.text.push_str(&lines.labels[lines.nodes[node as usize].label as usize].0);
+            self.path.push((node, self.text.len()));
+        }
+        self.text.push(' ');
+        self.text.push_str(&value.to_string());
+        &self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label;
+
+    #[test]
+    fn labels_cannot_be_misread() {
+        for (name, escaped) in [
+            ("a.B.c", "a.B.c"),
+            ("pool-1 thread", "pool-1 thread"),
+            ("a;b", "a:b"),
+            ("fun 5", "fun_5"),
+            ("a b 1.5", "a b_1.5"),
+            ("# x", "#_x"),
+            (" x\t", "x_"),
+            ("a\0\nb", "a__b"),
+            ("", "_"),
+            (" ", "_"),
+        ] {
+            assert_eq!(label(name), escaped, "{name:?}");
+        }
+    }
+}

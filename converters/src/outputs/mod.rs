@@ -1,0 +1,90 @@
+//! The outputs, and the registry from which the command line's values, its
+//! help, the default file names and the golden tests derive.
+//!
+//! To add one: a file here with a `pub const FORMAT: Format`, and a line in
+//! [`FORMATS`].
+
+mod bits;
+pub mod callgrind;
+pub mod collapsed;
+mod facts;
+pub mod flamegraph;
+mod lines;
+pub mod pprof;
+mod tree;
+pub mod units;
+
+use crate::profile::Profile;
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// How outputs shall render a profile. Each output says in its [`Format::about`]
+/// which of them it follows.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// End every stack with a frame named after the lock's class.
+    pub lock_frame: bool,
+    /// Name locks in that frame by identity too, `java.lang.Object#7`.
+    pub lock_identity: bool,
+    /// Tell threads apart (pprof: the label `thread`).
+    pub thread_label: bool,
+    /// Begin every stack with a frame named after the thread (flame graphs, collapsed).
+    pub by_thread: bool,
+    /// Show numbers of waits instead of their duration (flame graphs, collapsed).
+    pub count: bool,
+    /// Draw the flame graph upside down.
+    pub icicle: bool,
+    /// One file with all threads in it (callgrind).
+    pub merged: bool,
+    /// At most so many parts (callgrind); threads beyond share a part by name group.
+    pub max_parts: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            lock_frame: true,
+            lock_identity: false,
+            thread_label: true,
+            by_thread: false,
+            count: false,
+            icicle: false,
+            merged: false,
+            max_parts: 256,
+        }
+    }
+}
+
+/// Writes a profile as one stream of bytes.
+pub type WriteStream = fn(&Profile, &Options, &mut dyn Write) -> io::Result<()>;
+/// Writes a profile as files at and beside a path: all that were written, the
+/// one to open first.
+pub type WriteFiles = fn(&Profile, &Options, &Path) -> io::Result<Vec<PathBuf>>;
+
+/// An output format.
+pub struct Format {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The file that is written when the user names none.
+    pub default_file: &'static str,
+    /// One line for `--help`.
+    pub about: &'static str,
+    /// What to do with the file, for the line printed after it was written.
+    /// `{}` stands for its name.
+    pub open_with: &'static str,
+    /// Writes it as one stream.
+    pub stream: WriteStream,
+    /// Writes it as several files, where the format prefers that.
+    pub files: Option<WriteFiles>,
+}
+
+/// Every output format, in the order of the help.
+pub const FORMATS: &[Format] =
+    &[callgrind::FORMAT, pprof::FORMAT, flamegraph::FORMAT, collapsed::FORMAT];
+
+/// The format of this name, if there is one.
+pub fn by_name(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}

@@ -1,0 +1,163 @@
+//! The tables that samples point into.
+
+use super::proto;
+use crate::{
+    names,
+    outputs::tree::{NO_STACK, Step, WaitTree},
+    profile::Profile,
+};
+use std::{collections::HashMap, io};
+
+/// The id of the one mapping, without which `pprof` looks for a binary.
+pub(super) const MAPPING_ID: u64 = 1;
+
+/// The string table.
+pub(super) struct Strings {
+    ids: HashMap<String, i64>,
+}
+
+impl Default for Strings {
+    fn default() -> Self {
+        Strings { ids: HashMap::from([(String::new(), 0)]) }
+    }
+}
+
+impl Strings {
+    /// The id of a string.
+    pub(super) fn id(&mut self, string: &str) -> i64 {
+        if let Some(&id) = self.ids.get(string) {
+            return id;
+        }
+        let id = self.ids.len() as i64;
+        self.ids.insert(string.to_owned(), id);
+        id
+    }
+
+    /// The strings in the order of their ids.
+    pub(super) fn into_table(self) -> Vec<String> {
+        let mut table = vec![String::new(); self.ids.len()];
+        for (string, id) in self.ids {
+            table[id as usize] = string;
+        }
+        table
+    }
+}
+
+/// The ids of locations and functions. Ids ascend without gaps, so only what
+/// stands in stacks has one; locks come after frames and methods.
+pub(super) struct Locations {
+    /// The location of each frame, 0 for none.
+    of_frame: Vec<u64>,
+    /// The function of each method, 0 for none.
+    of_function: Vec<u64>,
+    /// How many frames have a location.
+    frames: u64,
+    /// How many methods have a function.
+    functions: u64,
+}
+
+impl Locations {
+    pub(super) fn new(profile: &Profile, tree: &WaitTree) -> Locations {
+        let mut of_frame = vec![0; profile.frames.len()];
+        let mut of_function = vec![0; profile.functions.len()];
+        for frame in frames_in_use(tree) {
+            of_frame[frame as usize] = 1;
+            of_function[profile.frames[frame as usize].function as usize] = 1;
+        }
+        let (frames, functions) = (number(&mut of_frame), number(&mut of_function));
+        Locations { of_frame, of_function, frames, functions }
+    }
+
+    /// The location of a step.
+    pub(super) fn id(&self, step: Step) -> u64 {
+        match step {
+            Step::Root => 0,
+            Step::NoStack => self.frames + 1,
+            Step::Frame(frame) => self.of_frame[frame as usize],
+            Step::Lock(lock) => self.frames + 1 + u64::from(lock),
+        }
+    }
+
+    /// Writes all locations and functions, each as a piece of a profile.
+    pub(super) fn write(
+        &self,
+        profile: &Profile,
+        tree: &WaitTree,
+        strings: &mut Strings,
+        write: &mut dyn FnMut(&proto::Profile) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for (frame, &id) in profile.frames.iter().zip(&self.of_frame) {
+            if id != 0 {
+                let function = self.of_function[frame.function as usize];
+                write(&location(id, function, frame.line))?;
+            }
+        }
+        for at in 1..=synthetic_names(tree).count() as u64 {
+            write(&location(self.frames + at, self.functions + at, 0))?;
+        }
+        for (function, &id) in profile.functions.iter().zip(&self.of_function) {
+            if id != 0 {
+                let name = strings.id(&names::dotted(function));
+                write(&piece(proto::Function {
+                    id,
+                    name,
+                    system_name: strings.id(&names::with_descriptor(function)),
+                    filename: strings.id(&names::printable(&function.source)),
+                    start_line: i64::from(function.first_line),
+                }))?;
+            }
+        }
+        for (at, name) in (1..).zip(synthetic_names(tree)) {
+            let (id, name) = (self.functions + at, strings.id(&name));
+            write(&piece(proto::Function { id, name, system_name: name, ..Default::default() }))?;
+        }
+        Ok(())
+    }
+}
+
+/// What stands in stacks and is no method: either locks or [`Step::NoStack`].
+fn synthetic_names(tree: &WaitTree) -> impl Iterator<Item = String> + '_ {
+    let has_no_stack = tree.steps.contains(&Step::NoStack);
+    let no_stack = has_no_stack.then(|| NO_STACK.to_owned());
+    no_stack.into_iter().chain(tree.locks.iter().map(|lock| lock.dotted()))
+}
+
+/// Every frame of a stack in which somebody waited.
+fn frames_in_use(tree: &WaitTree) -> impl Iterator<Item = u32> + '_ {
+    let mut in_use = vec![false; tree.len()];
+    for &node in &tree.node_of_wait {
+        in_use[node as usize] = true;
+    }
+    for node in (1..tree.len()).rev() {
+        if in_use[node] {
+            in_use[tree.parents[node] as usize] = true;
+        }
+    }
+    let steps = tree.steps.iter().zip(in_use);
+    steps.filter_map(|(step, in_use)| match step {
+        Step::Frame(frame) if in_use => Some(*frame),
+        _ => None,
+    })
+}
+
+/// Numbers what is not 0 from 1 on, and says how many there are.
+fn number(ids: &mut [u64]) -> u64 {
+    let mut last = 0;
+    for id in ids.iter_mut().filter(|id| **id != 0) {
+        last += 1;
+        *id = last;
+    }
+    last
+}
+
+fn location(id: u64, function_id: u64, line: u32) -> proto::Profile {
+    let line = proto::Line { function_id, line: i64::from(line) };
+    proto::Profile {
+        location: vec![proto::Location { id, mapping_id: MAPPING_ID, line: vec![line] }],
+        ..Default::default()
+    }
+}
+
+fn piece(function: proto::Function) -> proto::Profile {
+    proto::Profile { function: vec![function], ..Default::default() }
+}

@@ -1,0 +1,241 @@
+//! What the ids in a log stand for.
+
+use crate::limits;
+use std::num::NonZeroU64;
+use tyrion_wire::{
+    WaitKind,
+    def::{Definition, thread_flag},
+};
+
+/// Rows with dense ids. Ids that were never defined have none.
+#[derive(Debug)]
+pub struct Table<T> {
+    rows: Vec<Option<T>>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { rows: Vec::new() }
+    }
+}
+
+impl<T> Table<T> {
+    /// The row with this id.
+    #[inline]
+    pub fn get(&self, id: u32) -> Option<&T> {
+        self.rows.get(id as usize)?.as_ref()
+    }
+
+    /// One more than the greatest id.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The rows with their ids, in the order of the ids.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.rows.iter().enumerate().filter_map(|(id, row)| Some((id as u32, row.as_ref()?)))
+    }
+
+    /// Puts a row; `None` when too many ids are missing before it.
+    fn put(&mut self, id: u32, row: T, missing: &mut usize) -> Option<()> {
+        let at = id as usize;
+        if at >= self.rows.len() {
+            let skipped = at - self.rows.len();
+            *missing = missing.checked_sub(skipped)?;
+            self.rows.resize_with(at + 1, || None);
+        }
+        self.rows[at] = Some(row);
+        Some(())
+    }
+}
+
+/// Where a text stands in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// In bytes from the file's start, never 0: the header stands there.
+    pub offset: NonZeroU64,
+    /// Its length in bytes.
+    pub len: u32,
+}
+
+/// A Java class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// String id of its name, as in class files.
+    pub name: u32,
+    /// String id of its source file's name.
+    pub source: u32,
+}
+
+/// A Java method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Method {
+    /// Class id of the class that declares it.
+    pub class: u32,
+    /// String id of its name.
+    pub name: u32,
+    /// String id of its descriptor.
+    pub descriptor: u32,
+    /// Its first line, 0 when unknown.
+    pub first_line: u32,
+}
+
+/// A stack: one frame on top of another stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// Stack id of the callers.
+    pub parent: u32,
+    /// Method id of the innermost frame.
+    pub method: u32,
+    /// The line in it, 0 when unknown.
+    pub line: u32,
+}
+
+/// A thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// `Thread.getId()`.
+    pub java_id: u64,
+    /// String id of the name that it was defined with.
+    pub first_name: u32,
+    /// String id of the last name that it took.
+    pub name: u32,
+    /// String id of its group's name.
+    pub group: u32,
+    /// A daemon thread.
+    pub daemon: bool,
+    /// A virtual thread.
+    pub is_virtual: bool,
+}
+
+/// Who waits for what, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// What kind of wait.
+    pub kind: WaitKind,
+    /// The waiter's stack id.
+    pub stack: u32,
+    /// The lock's id.
+    pub lock: u32,
+}
+
+/// All definitions of a log.
+#[derive(Debug)]
+pub struct Definitions {
+    pub(crate) strings: Table<Text>,
+    pub(crate) classes: Table<Class>,
+    pub(crate) methods: Table<Method>,
+    pub(crate) stacks: Table<Stack>,
+    pub(crate) threads: Table<Thread>,
+    pub(crate) locks: Table<u32>,
+    pub(crate) sites: Table<Site>,
+    /// The last moment that a definition tells, in ns after the anchor.
+    pub(crate) last_at_ns: u64,
+    /// How many more ids may be missing.
+    missing: usize,
+}
+
+impl Default for Definitions {
+    fn default() -> Self {
+        Definitions {
+            strings: Table::default(),
+            classes: Table::default(),
+            methods: Table::default(),
+            stacks: Table::default(),
+            threads: Table::default(),
+            locks: Table::default(),
+            sites: Table::default(),
+            last_at_ns: 0,
+            missing: limits::MAX_MISSING_IDS,
+        }
+    }
+}
+
+impl Definitions {
+    /// Where texts stand.
+    pub fn strings(&self) -> &Table<Text> {
+        &self.strings
+    }
+
+    /// Classes.
+    pub fn classes(&self) -> &Table<Class> {
+        &self.classes
+    }
+
+    /// Methods.
+    pub fn methods(&self) -> &Table<Method> {
+        &self.methods
+    }
+
+    /// Stacks. A parent that is not defined before its child is as good as
+    /// lost; ids below are always smaller.
+    pub fn stacks(&self) -> &Table<Stack> {
+        &self.stacks
+    }
+
+    /// Threads.
+    pub fn threads(&self) -> &Table<Thread> {
+        &self.threads
+    }
+
+    /// Locks: the class id of each.
+    pub fn locks(&self) -> &Table<u32> {
+        &self.locks
+    }
+
+    /// Sites.
+    pub fn sites(&self) -> &Table<Site> {
+        &self.sites
+    }
+
+    /// Takes a definition up. `text_at` is where its text stands, if it is a
+    /// string. `None` when its id leaves out too many others.
+    pub(crate) fn add(&mut self, definition: &Definition<'_>, text_at: u64) -> Option<()> {
+        let missing = &mut self.missing;
+        match *definition {
+            Definition::String { id, text } => {
+                let len = text.len().min(limits::MAX_TEXT) as u32;
+                let text = Text { offset: NonZeroU64::new(text_at)?, len };
+                self.strings.put(id, text, missing)
+            }
+            Definition::Class { id, name, source } => {
+                self.classes.put(id, Class { name, source }, missing)
+            }
+            Definition::Method { id, class, name, descriptor, first_line } => {
+                self.methods.put(id, Method { class, name, descriptor, first_line }, missing)
+            }
+            Definition::Stack { id, parent, method, line } => {
+                self.stacks.put(id, Stack { parent, method, line }, missing)
+            }
+            Definition::Thread { id, java_id, flags, name, group } => {
+                let thread = Thread {
+                    java_id,
+                    first_name: name,
+                    name,
+                    group,
+                    daemon: flags & thread_flag::DAEMON != 0,
+                    is_virtual: flags & thread_flag::VIRTUAL != 0,
+                };
+                self.threads.put(id, thread, missing)
+            }
+            Definition::ThreadName { id, name, at_ns } => {
+                self.last_at_ns = self.last_at_ns.max(at_ns);
+                if let Some(Some(thread)) = self.threads.rows.get_mut(id as usize) {
+                    thread.name = name;
+                }
+                Some(())
+            }
+            Definition::Lock { id, class } => self.locks.put(id, class, missing),
+            Definition::Site { id, kind, stack, lock } => {
+                let kind = WaitKind::from_code(kind)?;
+                self.sites.put(id, Site { kind, stack, lock }, missing)
+            }
+            Definition::Unknown(_) => Some(()),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Why a file cannot be read as a log at all.
+
+use crate::seems::Seems;
+use std::io;
+use thiserror::Error;
+
+/// Why a file cannot be read as a log at all. Every message is one line that
+/// names the file and, where bytes are to blame, their offset in it.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be opened, mapped or read.
+    #[error("{log}: {source}")]
+    Io {
+        /// The file's name as it was given.
+        log: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There are no bytes.
+    #[error(
+        "{log}: offset 0x0: the file is empty; a log has at least its header, \
+         so the agent could not write it or did not start"
+    )]
+    Empty {
+        /// The file's name as it was given.
+        log: String,
+    },
+    /// The first bytes are not those of a log.
+    #[error("{log}: offset 0x0: not a Tyrion event log: {seems}")]
+    NotALog {
+        /// The file's name as it was given.
+        log: String,
+        /// What the file seems to be.
+        seems: Seems,
+    },
+    /// The log was written by a newer Tyrion.
+    #[error(
+        "{log}: offset 0x8: format version {version} is newer than {known}, \
+         the newest that this tyrion reads; use the tyrion that recorded it"
+    )]
+    Newer {
+        /// The file's name as it was given.
+        log: String,
+        /// The log's format version.
+        version: u16,
+        /// The newest version that this code reads.
+        known: u16,
+    },
+    /// The file ends within the header block.
+    #[error(
+        "{log}: offset {len:#x}: the file ends within its header, which needs {needed} bytes; \
+         nothing of it can be read"
+    )]
+    CutHeader {
+        /// The file's name as it was given.
+        log: String,
+        /// The file's length in bytes.
+        len: u64,
+        /// How many bytes the header needs.
+        needed: usize,
+    },
+    /// A field of the header block is impossible.
+    #[error("{log}: offset {offset:#x}: the header is damaged: {what}; nothing of it can be read")]
+    Header {
+        /// The file's name as it was given.
+        log: String,
+        /// Where the field stands.
+        offset: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}

@@ -1,0 +1,37 @@
+//! Reads Tyrion's event logs: whole, cut, damaged, or still growing.
+//!
+//! [`Log::open`] maps a file, walks its chunks and reads its definitions; the
+//! waits are decoded on demand, chunk by chunk, by as many threads as one
+//! likes ([`Log::events`]). Bytes are never trusted: what is damaged is told
+//! as [`Damage`] with its offset in the file and left out, and what is whole
+//! is read. Sizes that bytes can claim have caps, all in [`limits`].
+//!
+//! The format is specified in `docs/event-log.md`; its constants and codecs
+//! are in [`tyrion_wire`]. [`write`] makes logs for tests and benchmarks.
+#![deny(unsafe_code)]
+
+mod damage;
+mod definitions;
+mod error;
+mod events;
+pub mod fuzz;
+pub mod limits;
+mod load;
+mod log;
+#[allow(unsafe_code)] // the only module that has any: a file mapped into memory
+mod map;
+mod parse;
+mod scan;
+mod seems;
+mod source;
+mod state;
+pub mod write;
+
+pub use damage::{Damage, Fault};
+pub use definitions::{Class, Definitions, Method, Site, Stack, Table, Text, Thread};
+pub use error::Error;
+pub use events::{Event, Events};
+pub use log::{Log, UNKNOWN};
+pub use scan::ChunkRef;
+pub use seems::Seems;
+pub use tyrion_wire as wire;

@@ -1,0 +1,137 @@
+//! Reads a log's header block and its definitions.
+
+use crate::{
+    damage::{DamageList, Fault},
+    definitions::Definitions,
+    error::Error,
+    limits, parse,
+    scan::ChunkRef,
+    seems::Seems,
+    source::Source,
+};
+use tyrion_wire::{
+    chunk::ChunkKind,
+    def::Definition,
+    header::{Header, HeaderError, METADATA_AT, VERSION},
+    le,
+};
+
+/// `u32` in the header: length of the metadata in bytes.
+const METADATA_LEN: usize = 68;
+/// `u32` in the header: CRC-32 of the metadata.
+const METADATA_CHECKSUM: usize = 72;
+
+/// Reads the header block.
+pub(crate) fn header(source: &Source, log: &str, damage: &mut DamageList) -> Result<Header, Error> {
+    let name = || log.to_owned();
+    let len = source.len();
+    if len == 0 {
+        return Err(Error::Empty { log: name() });
+    }
+    let block = header_block(source);
+    let header = Header::decode(&block).map_err(|error| match error {
+        HeaderError::NotALog => Error::NotALog { log: name(), seems: Seems::from_bytes(&block) },
+        HeaderError::Newer(version) => Error::Newer { log: name(), version, known: VERSION },
+        HeaderError::Short(needed) if needed > len => {
+            Error::CutHeader { log: name(), len: len as u64, needed }
+        }
+        HeaderError::Short(_) => {
+            Error::Header { log: name(), offset: 12, what: "it is too long to be right" }
+        }
+        HeaderError::Length(offset) => {
+            Error::Header { log: name(), offset: offset as u64, what: "a length is impossible" }
+        }
+        HeaderError::Metadata(offset) => {
+            Error::Header { log: name(), offset: offset as u64, what: "its texts are torn" }
+        }
+    })?;
+    if header.header_len as usize > limits::MAX_HEADER_LEN {
+        let what = "it is too long to be right";
+        return Err(Error::Header { log: name(), offset: 12, what });
+    }
+    check_metadata(&block, damage);
+    Ok(header)
+}
+
+/// As much of the header block as there is: the fields, which may change, are
+/// copied; the metadata, which do not, follow.
+fn header_block(source: &Source) -> Vec<u8> {
+    let mut block = vec![0; METADATA_AT];
+    if source.copy(0, &mut block).is_none() {
+        // Shorter than the fields: no log that anybody writes to.
+        return source.settled(0, source.len()).unwrap_or_default().to_vec();
+    }
+    let wanted = le::u32_at(&block, 12).unwrap_or(0) as usize;
+    let end = wanted.min(limits::MAX_HEADER_LEN).min(source.len());
+    let rest = source.settled(METADATA_AT, end.saturating_sub(METADATA_AT));
+    block.extend_from_slice(rest.unwrap_or_default());
+    block
+}
+
+fn check_metadata(block: &[u8], damage: &mut DamageList) {
+    let len = le::u32_at(block, METADATA_LEN).unwrap_or(0) as usize;
+    let stored = le::u32_at(block, METADATA_CHECKSUM);
+    let metadata = block.get(METADATA_AT..METADATA_AT + len);
+    if metadata.map(crc32fast::hash) != stored {
+        damage.add(METADATA_AT as u64, Fault::Metadata, 0);
+    }
+}
+
+/// Reads all definitions.
+pub(crate) fn definitions(
+    source: &Source,
+    chunks: &[ChunkRef],
+    damage: &mut DamageList,
+) -> Definitions {
+    let mut definitions = Definitions::default();
+    for chunk in chunks {
+        let Some(payload) = source.settled(chunk.payload_at() as usize, chunk.committed as usize)
+        else {
+            continue;
+        };
+        if chunk.sealed && chunk.whole && crc32fast::hash(payload) != chunk.checksum {
+            let fault = Fault::Checksum { kind: ChunkKind::Definitions.name() };
+            damage.add(chunk.offset, fault, payload.len() as u64);
+            continue;
+        }
+        read_chunk(&mut definitions, chunk, payload, damage);
+    }
+    definitions
+}
+
+fn read_chunk(
+    definitions: &mut Definitions,
+    chunk: &ChunkRef,
+    payload: &[u8],
+    damage: &mut DamageList,
+) {
+    let mut rest = payload;
+    while !rest.is_empty() {
+        let at = chunk.payload_at() + (payload.len() - rest.len()) as u64;
+        let Ok((after, frame)) = parse::framed(rest) else {
+            // The torn end of a file that was cut is told already.
+            if chunk.whole {
+                damage.add(at, Fault::Definition, rest.len() as u64);
+            }
+            return;
+        };
+        let len = (rest.len() - after.len()) as u64;
+        rest = after;
+        match parse::definition(frame) {
+            Some(definition) => {
+                let text_at = at + len - text_len(&definition);
+                if definitions.add(&definition, text_at).is_none() {
+                    damage.add(at, Fault::DefinitionId, len);
+                }
+            }
+            None => damage.add(at, Fault::DefinitionFields, len),
+        }
+    }
+}
+
+fn text_len(definition: &Definition<'_>) -> u64 {
+    match definition {
+        Definition::String { text, .. } => text.len() as u64,
+        _ => 0,
+    }
+}

@@ -1,0 +1,225 @@
+//! An opened log.
+
+use crate::{
+    damage::{Damage, DamageList, Fault},
+    definitions::Definitions,
+    error::Error,
+    events::Events,
+    load,
+    map::Map,
+    scan::{self, ChunkRef, Chunks},
+    source::Source,
+    state,
+};
+use std::{
+    borrow::Cow,
+    fs::File,
+    io::Read,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+use tyrion_wire::{
+    cell::Cell,
+    chunk::ChunkKind,
+    header::Header,
+    slot::{Counters, Pending, Tally},
+};
+
+/// An event log, opened: its header, its definitions and where its chunks are.
+#[derive(Debug)]
+pub struct Log {
+    name: Arc<str>,
+    source: Source,
+    header: Header,
+    chunks: Chunks,
+    definitions: Definitions,
+    pending: Vec<Pending>,
+    counters: Vec<Counters>,
+    damage: Vec<Damage>,
+    end_ns: OnceLock<u64>,
+}
+
+impl Log {
+    /// Maps a log and reads its header and definitions. What is no regular
+    /// file (a pipe) is read to its end instead.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no log; see [`Error`]. A damaged
+    /// log is no error, see [`Log::damage`].
+    pub fn open(path: &Path) -> Result<Log, Error> {
+        let name = path.display().to_string();
+        let io = |source| Error::Io { log: name.clone(), source };
+        let mut file = File::open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if !metadata.is_file() {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(io)?;
+            return Log::from_bytes(&name, bytes);
+        }
+        let len = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+        if len == 0 {
+            return Err(Error::Empty { log: name });
+        }
+        let map = Map::new(&file, len).map_err(io)?;
+        Log::new(&name, Source::Map(map))
+    }
+
+    /// Reads a log from memory; `name` stands in its messages.
+    ///
+    /// # Errors
+    /// As [`Log::open`].
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Log, Error> {
+        Log::new(name, Source::Memory(bytes))
+    }
+
+    fn new(name: &str, source: Source) -> Result<Log, Error> {
+        let name: Arc<str> = name.into();
+        let mut damage = DamageList::new(name.clone());
+        let header = load::header(&source, &name, &mut damage)?;
+        let used = usize::try_from(header.used_len).unwrap_or(usize::MAX);
+        let start = header.header_len as usize;
+        let mut chunks = scan::chunks(&source, start, used, &mut damage);
+        let pending = state::pending(&source, &chunks.slots);
+        let counters = state::counters(&source, &chunks.counters);
+        if source.is_map() {
+            scan::refresh_definitions(&source, &mut chunks);
+        }
+        let definitions = load::definitions(&source, &chunks.definitions, &mut damage);
+        let damage = damage.into_vec();
+        let end_ns = OnceLock::new();
+        Ok(Log { name, source, header, chunks, definitions, pending, counters, damage, end_ns })
+    }
+
+    /// The log's name as it was given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Length of the file, in bytes.
+    pub fn file_len(&self) -> u64 {
+        self.source.len() as u64
+    }
+
+    /// What the ids stand for.
+    pub fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    /// The text of a string id. Not defined: `[unknown]`. Bytes that are not
+    /// UTF-8 are replaced.
+    pub fn text(&self, id: u32) -> Cow<'_, str> {
+        if id == tyrion_wire::def::id::NO_STRING {
+            return Cow::Borrowed("");
+        }
+        let bytes = self.definitions.strings.get(id).and_then(|text| {
+            self.source.settled(usize::try_from(text.offset.get()).ok()?, text.len as usize)
+        });
+        bytes.map_or(Cow::Borrowed(UNKNOWN), String::from_utf8_lossy)
+    }
+
+    /// The chunks with waits, in the order of the file.
+    pub fn event_chunks(&self) -> &[ChunkRef] {
+        &self.chunks.events
+    }
+
+    /// The waits of a chunk. Its checksum is checked first, so that the bytes
+    /// are read once while they are near.
+    ///
+    /// # Errors
+    /// When the checksum does not hold: all of the chunk has to be left out.
+    pub fn events(&self, chunk: &ChunkRef) -> Result<Events<'_>, Damage> {
+        let (at, len) = (chunk.payload_at() as usize, chunk.committed as usize);
+        self.source.populate(at, len);
+        let payload = self.source.settled(at, len).unwrap_or_default();
+        if chunk.sealed && chunk.whole && crc32fast::hash(payload) != chunk.checksum {
+            return Err(Damage {
+                log: self.name.clone(),
+                offset: chunk.offset,
+                fault: Fault::Checksum { kind: ChunkKind::Events.name() },
+                skipped: payload.len() as u64,
+            });
+        }
+        Ok(Events::new(payload, *chunk, &self.name))
+    }
+
+    /// The chunks with cells, in the order of the file.
+    pub fn cell_chunks(&self) -> &[ChunkRef] {
+        &self.chunks.cells
+    }
+
+    /// The cells of a chunk that hold waits, as they are now.
+    pub fn cells(&self, chunk: &ChunkRef) -> impl Iterator<Item = Cell> {
+        state::cells(&self.source, chunk)
+    }
+
+    /// The waits that had not ended when the log was opened.
+    pub fn pending(&self) -> &[Pending] {
+        &self.pending
+    }
+
+    /// The counters of the lanes when the log was opened.
+    pub fn counters(&self) -> &[Counters] {
+        &self.counters
+    }
+
+    /// What the agent counted in all lanes and in the header: lock
+    /// contention, and all other kinds.
+    pub fn tallies(&self) -> (Tally, Tally) {
+        let mut contention =
+            Tally { dropped: self.header.dropped_contention, ..Tally::default() };
+        let mut other = Tally { dropped: self.header.dropped_other, ..Tally::default() };
+        for counters in &self.counters {
+            contention += counters.contention;
+            other += counters.other;
+        }
+        (contention, other)
+    }
+
+    /// What was damaged, as far as opening the log has shown. Decoding events
+    /// may show more.
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// The log's first moment, monotonic ns.
+    pub fn start_ns(&self) -> u64 {
+        self.header.mono_ns
+    }
+
+    /// The log's last moment, monotonic ns: its orderly end, or else the last
+    /// moment that anything in it tells of.
+    pub fn end_ns(&self) -> u64 {
+        *self.end_ns.get_or_init(|| match self.header.end_ns {
+            0 => self.last_known_ns(),
+            end_ns => end_ns.max(self.header.mono_ns),
+        })
+    }
+
+    /// Times never go back within a lane, so the last chunk of each lane that
+    /// has records tells its last moment.
+    fn last_known_ns(&self) -> u64 {
+        let mut last: std::collections::HashMap<u32, &ChunkRef> = Default::default();
+        for chunk in self.chunks.events.iter().filter(|chunk| chunk.committed != 0) {
+            last.insert(chunk.lane, chunk);
+        }
+        let ends = last.values().filter_map(|chunk| {
+            let mut events = self.events(chunk).ok()?;
+            events.by_ref().for_each(drop);
+            Some(events.now_ns())
+        });
+        let cells = self.chunks.cells.iter().flat_map(|chunk| self.cells(chunk));
+        let folded = cells.map(|cell| cell.last_ns);
+        let waiting = self.pending.iter().map(|pending| pending.start_ns);
+        let defined = self.header.mono_ns.saturating_add(self.definitions.last_at_ns);
+        ends.chain(folded).chain(waiting).max().unwrap_or(0).max(defined)
+    }
+}
+
+/// What stands for a text, class, method, thread or lock whose definition is
+/// lost.
+pub const UNKNOWN: &str = "[unknown]";

@@ -1,0 +1,76 @@
+//! A file mapped into memory, which its writer may still change.
+//!
+//! # Contract
+//! The agent only ever *appends*: bytes within the committed length of an
+//! events or definitions chunk, and the header's metadata, never change again.
+//! They are lent as slices ([`Map::settled`]). Everything else (headers,
+//! cells, slots, counters) may change at any time and is copied out word by
+//! word with atomic loads ([`Map::word`]), so a value is read once and decided
+//! on once. All lengths and offsets are checked against the mapped length.
+//!
+//! Two things are beyond a reader's power, as for every program that maps
+//! files: a process that overwrites committed bytes breaks the promise (the
+//! decoded values are then arbitrary, but they are checked like all others,
+//! and no pointer or length of ours depends on them), and a file that is
+//! *truncated* while it is mapped ends the reading process with a SIGBUS. The
+//! agent does neither: it cuts a log only behind its used length, once, when
+//! the JVM ends, and replaces an old log by a new file.
+
+use memmap2::{Advice, MmapOptions, MmapRaw};
+use std::{
+    fs::File,
+    io,
+    sync::atomic::{AtomicU64, Ordering::Relaxed, fence},
+};
+
+/// A file mapped into memory.
+#[derive(Debug)]
+pub(crate) struct Map {
+    raw: MmapRaw,
+}
+
+impl Map {
+    /// Maps the first `len` bytes of a file, at least one.
+    pub(crate) fn new(file: &File, len: usize) -> io::Result<Map> {
+        Ok(Map { raw: MmapOptions::new().len(len).map_raw_read_only(file)? })
+    }
+
+    /// The mapped length in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// The eight bytes at an offset that is a multiple of eight, as they are
+    /// at this moment. What is read later is at least as new.
+    pub(crate) fn word(&self, at: usize) -> Option<[u8; 8]> {
+        if !at.is_multiple_of(8) || at.checked_add(8)? > self.raw.len() {
+            return None;
+        }
+        // SAFETY: the eight bytes are within the map, which lives as long as
+        // the reference, and aligned: the map begins at a page and `at` is a
+        // multiple of eight. Relaxed atomic loads of eight bytes are allowed
+        // on memory that is mapped for reading only.
+        let word = unsafe { &*self.raw.as_ptr().add(at).cast::<AtomicU64>() };
+        let value = word.load(Relaxed);
+        fence(std::sync::atomic::Ordering::Acquire);
+        Some(value.to_ne_bytes())
+    }
+
+    /// Bytes that no longer change, see the module's contract; `None` when
+    /// they are not all mapped.
+    pub(crate) fn settled(&self, at: usize, len: usize) -> Option<&[u8]> {
+        if at.checked_add(len)? > self.raw.len() {
+            return None;
+        }
+        // SAFETY: the range is within the map, which lives as long as the
+        // slice, and its writer does not change it any more (the contract
+        // above).
+        Some(unsafe { std::slice::from_raw_parts(self.raw.as_ptr().add(at), len) })
+    }
+
+    /// Asks for a range to be present in memory, before it is read.
+    pub(crate) fn populate(&self, at: usize, len: usize) {
+        // A hint: without it the pages come one by one.
+        let _ = self.raw.advise_range(Advice::PopulateRead, at, len);
+    }
+}

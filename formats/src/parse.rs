@@ -1,0 +1,55 @@
+//! nom parsers of the container: what stands around the records.
+
+use nom::{
+    IResult, Parser,
+    bytes::complete::take,
+    combinator::map_opt,
+    error::{Error, ErrorKind},
+    multi::length_data,
+    number::complete::u8,
+};
+use tyrion_wire::{
+    cell::{self, Cell},
+    chunk::{ChunkHeader, HEADER_LEN},
+    def::{self, Definition},
+    slot::{self, Counters, Pending},
+    varint as leb128,
+};
+
+/// An unsigned LEB128 number.
+pub(crate) fn varint(input: &[u8]) -> IResult<&[u8], u64> {
+    match leb128::read(input) {
+        Some((value, len)) => Ok((&input[len..], value)),
+        None => Err(nom::Err::Error(Error::new(input, ErrorKind::MapOpt))),
+    }
+}
+
+/// A chunk's header, if its lengths are possible.
+pub(crate) fn chunk_header(input: &[u8]) -> IResult<&[u8], ChunkHeader> {
+    map_opt(take(HEADER_LEN), ChunkHeader::decode).parse(input)
+}
+
+/// A definition's tag and payload.
+pub(crate) fn framed(input: &[u8]) -> IResult<&[u8], (u8, &[u8])> {
+    (u8, length_data(varint)).parse(input)
+}
+
+/// The definition in a frame; `None` when its fields are not possible.
+pub(crate) fn definition<'a>((tag, payload): (u8, &'a [u8])) -> Option<Definition<'a>> {
+    def::decode_payload(tag, payload)
+}
+
+/// A fold cell.
+pub(crate) fn fold_cell(input: &[u8]) -> IResult<&[u8], Cell> {
+    map_opt(take(cell::LEN), Cell::decode).parse(input)
+}
+
+/// A wait slot: `None` when nothing waits there.
+pub(crate) fn wait_slot(input: &[u8]) -> IResult<&[u8], Option<Pending>> {
+    take(slot::WAIT_LEN).map(Pending::decode).parse(input)
+}
+
+/// The counters of a lane.
+pub(crate) fn counters(input: &[u8]) -> IResult<&[u8], Counters> {
+    map_opt(take(slot::COUNTERS_LEN), Counters::decode).parse(input)
+}

@@ -1,0 +1,76 @@
+//! What is changed in place: cells, slots and counters.
+
+use crate::{limits, parse, scan::ChunkRef, source::Source};
+use tyrion_wire::{
+    cell::{self, Cell},
+    chunk::HEADER_LEN,
+    le,
+    slot::{self, Counters, Pending},
+};
+
+/// The places of `N` bytes in the committed part of a chunk.
+fn places<const N: usize>(chunk: &ChunkRef) -> impl Iterator<Item = usize> + use<N> {
+    let start = chunk.offset as usize + HEADER_LEN;
+    (0..chunk.committed as usize / N).map(move |nth| start + nth * N)
+}
+
+/// Copies a place whose writer counts its changes in the first four bytes,
+/// such that the count was the same before and after. A writer that is faster
+/// than that for ever cannot be, but if it was, the last copy has to do.
+fn copy_steady<const N: usize>(source: &Source, at: usize) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    for _ in 0..limits::MAX_RETRIES {
+        source.copy(at, &mut bytes)?;
+        let mut again = [0; 8];
+        source.copy(at, &mut again)?;
+        if le::u32_at(&bytes, 0) == le::u32_at(&again, 0) {
+            break;
+        }
+        std::hint::spin_loop();
+    }
+    Some(bytes)
+}
+
+/// The cells of a chunk that hold waits.
+pub(crate) fn cells(source: &Source, chunk: &ChunkRef) -> impl Iterator<Item = Cell> {
+    places::<{ cell::LEN }>(chunk)
+        .filter_map(|at| {
+            let bytes = copy_steady::<{ cell::LEN }>(source, at)?;
+            Some(parse::fold_cell(&bytes).ok()?.1)
+        })
+        .filter(|cell| cell.count != 0)
+}
+
+/// The waits that have not ended.
+pub(crate) fn pending(source: &Source, chunks: &[ChunkRef]) -> Vec<Pending> {
+    chunks.iter()
+        .flat_map(places::<{ slot::WAIT_LEN }>)
+        .filter_map(|at| wait_at(source, at))
+        .collect()
+}
+
+/// The wait in a slot. The sequence is odd while the writer is at it.
+fn wait_at(source: &Source, at: usize) -> Option<Pending> {
+    for _ in 0..limits::MAX_RETRIES {
+        let bytes = copy_steady::<{ slot::WAIT_LEN }>(source, at)?;
+        if le::u32_at(&bytes, slot::field::SEQUENCE)? % 2 == 0 {
+            return parse::wait_slot(&bytes).ok()?.1;
+        }
+        std::hint::spin_loop();
+    }
+    // The process was killed within the change: the thread was just beginning
+    // or ending its wait.
+    None
+}
+
+/// The counters of all lanes.
+pub(crate) fn counters(source: &Source, chunks: &[ChunkRef]) -> Vec<Counters> {
+    chunks.iter()
+        .flat_map(places::<{ slot::COUNTERS_LEN }>)
+        .filter_map(|at| {
+            let mut bytes = [0; slot::COUNTERS_LEN];
+            source.copy(at, &mut bytes)?;
+            Some(parse::counters(&bytes).ok()?.1)
+        })
+        .collect()
+}

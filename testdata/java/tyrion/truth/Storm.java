@@ -1,0 +1,196 @@
+package tyrion.truth;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import tyrion.support.Json;
+import tyrion.support.Jvm;
+
+/**
+ * {@code storm SECONDS KIND}: four threads hammer one monitor (KIND {@code monitor}) or one {@link
+ * ReentrantLock} (KIND {@code lock}), and yield while they hold it. On one CPU ({@code taskset -c
+ * 0}) nearly every acquisition is contended.
+ *
+ * <p>With {@code -Dtruth.counters=FILE} the file holds, per thread, its number of acquisitions
+ * since it began, as 8 bytes, little endian: mapped memory, so it survives {@code kill -9}. With
+ * {@code -Dtruth.warmup=SECONDS} (a fraction will do) the storm runs that long before it is
+ * measured.
+ *
+ * <p>Reported are the measured time only, and with {@code total_} all since the beginning.
+ */
+final class Storm implements Scenario {
+    private static final int THREADS = 4;
+
+    private final List<Hammer> hammers = new ArrayList<>();
+    private final List<Thread> threads = new ArrayList<>();
+    private volatile boolean stopping;
+
+    @Override
+    public void run(Arguments arguments, Json report) throws Exception {
+        long seconds = arguments.number(0, 2);
+        String kind = arguments.text(1, "monitor");
+        double warmupSeconds = Double.parseDouble(System.getProperty("truth.warmup", "0"));
+
+        ByteBuffer counters = counters(System.getProperty("truth.counters"));
+        Target target = new Target();
+        for (int slot = 0; slot < THREADS; slot++) {
+            Hammer hammer = kind.equals("lock")
+                    ? new LockHammer(target, counters, slot)
+                    : new MonitorHammer(target, counters, slot);
+            hammers.add(hammer);
+            threads.add(Threads.start("storm-" + (slot + 1), hammer));
+        }
+
+        Threads.sleepMillis((long) (warmupSeconds * 1000));
+        Reading before = new Reading(counters);
+        Threads.sleepMillis(seconds * 1000);
+        Reading after = new Reading(counters);
+        stopping = true;
+        Threads.join(threads);
+
+        long totalBlocked = 0;
+        for (Hammer hammer : hammers) {
+            totalBlocked += hammer.blockedCount;
+        }
+        report.put("kind", kind)
+                .put("threads", THREADS)
+                .put("acquisitions", after.acquisitions - before.acquisitions)
+                .put("blocked_count", after.blockedCount - before.blockedCount)
+                .put("process_cpu_ns", after.processCpuNanos - before.processCpuNanos)
+                .put("wall_ns", after.wallNanos - before.wallNanos)
+                .put("total_acquisitions", sum(counters))
+                .put("total_blocked_count", totalBlocked);
+    }
+
+    private static ByteBuffer counters(String file) throws IOException {
+        int size = THREADS * Long.BYTES;
+        if (file == null) {
+            return ByteBuffer.allocateDirect(size).order(ByteOrder.LITTLE_ENDIAN);
+        }
+        try (FileChannel channel = FileChannel.open(
+                Path.of(file),
+                StandardOpenOption.CREATE,
+                StandardOpenOption.TRUNCATE_EXISTING,
+                StandardOpenOption.READ,
+                StandardOpenOption.WRITE)) {
+            return channel.map(FileChannel.MapMode.READ_WRITE, 0, size)
+                    .order(ByteOrder.LITTLE_ENDIAN);
+        }
+    }
+
+    private static long sum(ByteBuffer counters) {
+        long sum = 0;
+        for (int slot = 0; slot < THREADS; slot++) {
+            sum += counters.getLong(slot * Long.BYTES);
+        }
+        return sum;
+    }
+
+    /** All that is counted, at one moment, while the storm goes on. */
+    private final class Reading {
+        private final long acquisitions;
+        private final long blockedCount;
+        private final long processCpuNanos;
+        private final long wallNanos;
+
+        Reading(ByteBuffer counters) {
+            long blocked = 0;
+            for (Thread thread : threads) {
+                blocked += Jvm.blockedCount(thread);
+            }
+            blockedCount = blocked;
+            acquisitions = sum(counters);
+            processCpuNanos = Jvm.processCpuNanos();
+            wallNanos = System.nanoTime();
+        }
+    }
+
+    /** What is hammered: a monitor, and a lock. */
+    private static final class Target {
+        private final ReentrantLock lock = new ReentrantLock();
+    }
+
+    /** One of the threads. Seven frames lead to the lock: Thread.run, run and a1 to a5. */
+    private abstract class Hammer implements Runnable {
+        final Target target;
+        private final ByteBuffer counters;
+        private final int index;
+        private long acquisitions;
+        private long blockedCount;
+
+        Hammer(Target target, ByteBuffer counters, int slot) {
+            this.target = target;
+            this.counters = counters;
+            this.index = slot * Long.BYTES;
+        }
+
+        @Override
+        public final void run() {
+            while (!stopping) {
+                a1();
+            }
+            blockedCount = Jvm.blockedCount();
+        }
+
+        private void a1() {
+            a2();
+        }
+
+        private void a2() {
+            a3();
+        }
+
+        private void a3() {
+            a4();
+        }
+
+        private void a4() {
+            a5();
+        }
+
+        /** Takes the lock, and hits while it is held. */
+        abstract void a5();
+
+        final void hit() {
+            counters.putLong(index, ++acquisitions);
+            Thread.yield();
+        }
+    }
+
+    /** Takes the monitor. */
+    private final class MonitorHammer extends Hammer {
+        MonitorHammer(Target target, ByteBuffer counters, int slot) {
+            super(target, counters, slot);
+        }
+
+        @Override
+        void a5() {
+            synchronized (target) { // WAIT
+                hit();
+            }
+        }
+    }
+
+    /** Takes the lock. */
+    private final class LockHammer extends Hammer {
+        LockHammer(Target target, ByteBuffer counters, int slot) {
+            super(target, counters, slot);
+        }
+
+        @Override
+        void a5() {
+            target.lock.lock(); // WAIT
+            try {
+                hit();
+            } finally {
+                target.lock.unlock();
+            }
+        }
+    }
+}
