@@ -73,6 +73,7 @@ pub fn give_up(reason: &str) {
 /// # Errors
 /// One line for the user, and whether it shall keep the JVM from starting.
 pub fn load(ti: Ti, options: &str) -> Result<(), (String, bool)> {
+    record_children_too();
     let options = Options::parse(options)?;
     if LOADED.get().is_some() {
         // Named twice, on the command line and in the environment.
@@ -82,6 +83,16 @@ pub fn load(ti: Ti, options: &str) -> Result<(), (String, bool)> {
     prepare(ti, options).map_err(|reason| (reason, strict))?;
     let on = |event| ti.set_event(event, true).map_err(|e| (format!("JVMTI: {e:?}"), strict));
     on(jvmti::JVMTI_EVENT_VM_INIT)
+}
+
+/// `tyrion record` starts a JVM quietly, without `JAVA_TOOL_OPTIONS`, and says
+/// in another variable what that should be for the JVM's children.
+fn record_children_too() {
+    if let Some(options) = std::env::var_os("TYRION_CHILD_JAVA_TOOL_OPTIONS") {
+        // SAFETY: the JVM loads agents while it is still starting, on its only
+        // thread that looks at the environment.
+        unsafe { std::env::set_var("JAVA_TOOL_OPTIONS", options) };
+    }
 }
 
 /// Creates the log and asks for what the agent needs of the JVM.
@@ -95,6 +106,7 @@ fn prepare(ti: Ti, options: Options) -> Result<(), String> {
         |c| c.set_can_retransform_classes(true),
         |c| c.set_can_get_source_file_name(true),
         |c| c.set_can_get_line_numbers(true),
+        |c| c.set_can_get_bytecodes(true),
         |c| c.set_can_support_virtual_threads(true),
     ])
     .and_then(|()| ti.set_callbacks(&callbacks::table()))
@@ -220,7 +232,7 @@ fn start(env: *mut JNIEnv, attached: bool) -> Result<(), String> {
     let log = LogFile::start(file, path.clone(), &header)
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let excluded = options.exclude_threads.clone();
-    let new = Recorder::new(ti, fields, log, options.depth, excluded, threshold_ns);
+    let new = Recorder::new(ti, fields, log, &header, excluded);
     RECORDER.set(new).map_err(|_| "the agent has started already")?;
     let recorder = recorder().ok_or("the agent did not start")?;
     spawn_helper(recorder)?;
@@ -311,9 +323,12 @@ fn add_probes(recorder: &Recorder, env: *mut JNIEnv) {
 pub fn transform(name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usize)> {
     let target = Target::by_class(name)?;
     match juc::add_probes(target, bytes) {
-        Ok(bytes) => {
-            let memory = recorder()?.ti().allocate_copy(&bytes).ok()?;
-            Some((memory, bytes.len()))
+        Ok(probed) => {
+            for left in &probed.left {
+                say(&format!("{name} lacks a probe: {left}"));
+            }
+            let memory = recorder()?.ti().allocate_copy(&probed.bytes).ok()?;
+            Some((memory, probed.bytes.len()))
         }
         Err(reason) => {
             say(&format!("{name} gets no probes: {reason}"));

@@ -216,3 +216,8 @@ extern "system" fn acquire_threw(
 extern "system" fn renamed(env: *mut JNIEnv, _: jclass, thread: jthread) {
     report(env, |recorder, java| recorder.renamed(java, thread));
 }
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_signalled")]
+extern "system" fn signalled(env: *mut JNIEnv, _: jclass, node: jobject) {
+    report(env, |recorder, java| recorder.signalled(java, node));
+}

@@ -128,7 +128,7 @@ impl Dictionary {
         log: &LogFile,
         ti: Ti,
         print: Fingerprint,
-        frames: &[jvmtiFrameInfo],
+        frames: &mut [jvmtiFrameInfo],
         cut: bool,
     ) -> Option<StackRef> {
         let unknown: Vec<_> = {
@@ -141,6 +141,9 @@ impl Dictionary {
         };
         let found: Vec<_> =
             unknown.into_iter().map(|method| (method as usize, ti.method(method).ok())).collect();
+        if let Some(innermost) = frames.first_mut() {
+            innermost.location = ti.at_monitor_enter(innermost.method, innermost.location);
+        }
         let mut inner = lock(&self.inner);
         for (method, info) in found {
             inner.method(log, method, info)?;

@@ -94,6 +94,8 @@ natives! {
     ACQUIRE_RETURNED_STAMP = "acquireReturnedStamp" "(JLjava/lang/Thread;)V";
     /// Left a slow path by an exception.
     ACQUIRE_THREW = "acquireThrew" "(Ljava/lang/Throwable;Ljava/lang/Thread;)V";
+    /// `Condition.signal` moves a waiter, given by its node, to the lock's queue.
+    SIGNALLED = "signalled" "(Ljava/lang/Object;)V";
     /// A thread has another name.
     RENAMED = "renamed" "(Ljava/lang/Thread;)V";
 }
@@ -107,21 +109,32 @@ pub fn probe_class() -> Option<Vec<u8>> {
     class.finish().ok()
 }
 
-/// Adds the probes to one of the target classes: its new bytes; or, in words,
-/// why there are none.
-pub fn add_probes(target: Target, bytes: &[u8]) -> Result<Vec<u8>, String> {
+/// A target class with its probes.
+pub struct Probed {
+    /// Its new bytes.
+    pub bytes: Vec<u8>,
+    /// Methods that should have probes but could not be given any, and why.
+    pub left: Vec<String>,
+}
+
+/// Adds the probes to one of the target classes.
+///
+/// # Errors
+/// In words, why nothing could be added.
+pub fn add_probes(target: Target, bytes: &[u8]) -> Result<Probed, String> {
     let class = ClassFile::parse(bytes).map_err(|error| error.to_string())?;
     let outcome = instrument(&class, |method| plan(target, method));
-    if let Some(left) = outcome.left.first() {
-        return Err(format!("{}: {}", left.name, left.reason));
-    }
-    outcome.bytes.ok_or_else(|| "no method to wait in was found".to_owned())
+    let left = outcome.left.iter().map(|left| format!("{}: {}", left.name, left.reason)).collect();
+    let bytes = outcome.bytes.ok_or("no method to wait in was found")?;
+    Ok(Probed { bytes, left })
 }
 
 fn plan(target: Target, method: &Method<'_, '_>) -> Option<MethodPlan> {
     let plan = match target {
         Target::LockSupport => around_parks(method)?,
-        Target::Synchronizer | Target::LongSynchronizer => slow_path(method)?,
+        Target::Synchronizer | Target::LongSynchronizer => {
+            slow_path(method).or_else(|| transfer(method))?
+        }
         // The slow paths of JDK 11's StampedLock park by themselves.
         Target::StampedLock => {
             let parks = around_parks(method)?;
@@ -202,6 +215,17 @@ fn slow_path(method: &Method<'_, '_>) -> Option<MethodPlan> {
         exit: Some(Exit { on_return, on_throw }),
         ..MethodPlan::default()
     })
+}
+
+/// The plan for the method by which a signal moves a waiter from a condition
+/// to its lock: `enqueue(node)`, on JDK 11 `transferForSignal(node)`. The
+/// waiter sleeps on, but from now on for the lock.
+fn transfer(method: &Method<'_, '_>) -> Option<MethodPlan> {
+    if method.name() != "enqueue" && method.name() != "transferForSignal" {
+        return None;
+    }
+    let entry = vec![Op::Aload(1), call(SIGNALLED)];
+    Some(MethodPlan { entry, ..MethodPlan::default() })
 }
 
 fn after_rename(method: &Method<'_, '_>) -> Option<MethodPlan> {

@@ -15,7 +15,6 @@ pub fn collect(
         ("tyrion".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         ("program".to_owned(), program.to_owned()),
         ("jvm".to_owned(), format!("{} {}", ti.property("java.vm.name"), ti.property("java.vm.version"))),
-        ("java".to_owned(), ti.property("java.version")),
         ("jvm-flags".to_owned(), jvm_flags().join(" ")),
         ("host".to_owned(), host()),
         ("clock".to_owned(), clock::NAME.to_owned()),

@@ -19,7 +19,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
-use tyrion_wire::{Outcome, WaitKind, def::id};
+use tyrion_wire::{Outcome, WaitKind, def::id, header::Header};
 
 /// Records waits into one log.
 pub struct Recorder {
@@ -29,6 +29,7 @@ pub struct Recorder {
     dictionary: Dictionary,
     lanes: Lanes,
     threads: Threads,
+    anchor_ns: u64,
     depth: usize,
     excluded: Vec<Pattern>,
     enabled: AtomicBool,
@@ -85,9 +86,8 @@ impl Recorder {
         ti: Ti,
         fields: Fields,
         log: LogFile,
-        depth: usize,
+        header: &Header,
         excluded: Vec<Pattern>,
-        threshold_ns: u64,
     ) -> Recorder {
         Recorder {
             ti,
@@ -96,10 +96,11 @@ impl Recorder {
             dictionary: Dictionary::default(),
             lanes: Lanes::default(),
             threads: Threads::new(),
-            depth,
+            anchor_ns: header.mono_ns,
+            depth: header.depth as usize,
             excluded,
             enabled: AtomicBool::new(false),
-            threshold_ns: AtomicU64::new(threshold_ns),
+            threshold_ns: AtomicU64::new(header.threshold_ns),
             naming: Mutex::new(()),
         }
     }
@@ -179,7 +180,13 @@ impl Recorder {
     pub fn acquire_begins(&'static self, java: Java, thread: jthread, shared: bool) {
         let start_ns = clock::now_ns();
         self.with(java, thread, true, |_, waits| {
-            waits.acquiring = Some(Acquiring { start_ns, shared, parks: 0, wait: None });
+            waits.acquiring = Some(match waits.reacquiring.take() {
+                // It has waited for the lock since the signal, in one park.
+                Some(begun) => {
+                    Acquiring { start_ns: begun.start_ns, shared, parks: 1, wait: Some(begun) }
+                }
+                None => Acquiring { start_ns, shared, parks: 0, wait: None },
+            });
         });
     }
 
@@ -214,7 +221,15 @@ impl Recorder {
                     acquiring.wait = Some(self.begin_park(local, java, thread, shared, start_ns));
                 }
             }
-            None => waits.park = Some(self.begin_park(local, java, thread, false, start_ns)),
+            None => {
+                let begun = self.begin_park(local, java, thread, false, start_ns);
+                waits.reacquiring = None;
+                waits.awaited_lock = match begun.kind {
+                    WaitKind::Condition => self.lock_of_condition(java, thread),
+                    _ => id::UNKNOWN,
+                };
+                waits.park = Some(begun);
+            }
         });
     }
 
@@ -222,15 +237,59 @@ impl Recorder {
     pub fn park_ends(&'static self, java: Java, thread: jthread) {
         let end_ns = clock::now_ns();
         self.with(java, thread, false, |local, waits| {
-            if let Some(begun) = waits.park.take() {
+            let Some(begun) = waits.park.take() else { return };
+            let signalled_ns = match (&local.thread, begun.kind) {
+                (Some(thread), WaitKind::Condition) => thread.signalled_ns.load(Relaxed),
+                _ => 0,
+            };
+            if !(begun.start_ns..=end_ns).contains(&signalled_ns) {
                 self.end(local, begun, end_ns, Outcome::Granted, 0);
+                return;
             }
+            // One park, two waits: for the signal, then for the lock, which
+            // the thread is about to take.
+            self.end(local, begun, signalled_ns, Outcome::Granted, 0);
+            waits.reacquiring = Some(Begun {
+                kind: WaitKind::LockReacquire,
+                start_ns: signalled_ns,
+                lock: waits.awaited_lock,
+                ..begun
+            });
         });
+    }
+
+    /// A condition is signalled to the thread that waits in `node`.
+    pub fn signalled(&'static self, java: Java, node: jobject) {
+        let now_ns = clock::now_ns();
+        if !self.is_enabled() {
+            return;
+        }
+        let of = self.fields.synchronizers.iter().find(|s| java.is_instance(node, s.node));
+        let Some(synchronizer) = of else { return };
+        let waiter = java.object_field(node, synchronizer.waiter);
+        if !waiter.is_null() {
+            let java_id = java.long_field(waiter, self.fields.thread_id);
+            if let Some(thread) = self.threads.get(java_id) {
+                thread.signalled_ns.store(now_ns, Relaxed);
+            }
+            java.drop_local(waiter);
+        }
+    }
+
+    /// The lock whose condition the current thread is about to park for.
+    fn lock_of_condition(&self, java: Java, thread: jthread) -> u32 {
+        let condition = java.object_field(thread, self.fields.park_blocker);
+        let of = self.fields.synchronizers.iter().find(|s| java.is_instance(condition, s.condition));
+        let Some(synchronizer) = of else { return id::UNKNOWN };
+        let lock = java.object_field(condition, synchronizer.outer);
+        let id = if lock.is_null() { id::UNKNOWN } else { self.lock_of(java, lock).id };
+        java.drop_local(lock);
+        id
     }
 
     /// A thread has got another name.
     pub fn renamed(&'static self, java: Java, thread: jthread) {
-        let at_ns = clock::now_ns();
+        let at_ns = clock::now_ns().saturating_sub(self.anchor_ns);
         let known = self.threads.get(java.long_field(thread, self.fields.thread_id));
         if let Some(known) = known.filter(|known| known.id() != 0)
             && let Ok(info) = self.ti.thread(thread)
@@ -367,7 +426,7 @@ impl Recorder {
         let Some(lane) = local.lane.as_mut() else { return StackRef::UNKNOWN };
         let count = self.ti.stack(skip, &mut local.frames);
         let cut = count > self.depth;
-        let frames = &local.frames[..count.min(self.depth)];
+        let frames = &mut local.frames[..count.min(self.depth)];
         let print = fingerprint(frames);
         if let Some(&(second, known)) = lane.stacks.get(&print.0)
             && second == print.1
@@ -397,7 +456,7 @@ impl Recorder {
         java.drop_local(class);
         let Ok((mut signature, source)) = described else { return LockRef::UNKNOWN };
         let is_synchronizer =
-            self.fields.synchronizers.iter().any(|&class| java.is_instance(object, class));
+            self.fields.synchronizers.iter().any(|s| java.is_instance(object, s.class));
         let nature = Nature::of(&signature, is_synchronizer);
         if signature == b"Ljava/lang/Class;"
             && let Ok(of) = self.ti.class_signature(object)

@@ -14,7 +14,7 @@ use std::{
     sync::{
         Arc, Mutex,
         atomic::{
-            AtomicU32,
+            AtomicU32, AtomicU64,
             Ordering::{Relaxed, Release},
             fence,
         },
@@ -70,6 +70,10 @@ pub struct Waits {
     pub acquiring: Option<Acquiring>,
     /// A park outside of any acquisition.
     pub park: Option<Begun>,
+    /// The lock that `Condition.await` takes again after `park`.
+    pub awaited_lock: u32,
+    /// The lock is wanted again: the signal came, and the acquisition begins.
+    pub reacquiring: Option<Begun>,
 }
 
 impl Waits {
@@ -89,6 +93,9 @@ pub struct Thread {
     /// Whether it is left out, by `exclude-threads`.
     pub excluded: bool,
     slot: Option<Place>,
+    /// When a condition was last signalled to it, monotonic ns. Written by the
+    /// signalling thread.
+    pub signalled_ns: AtomicU64,
     waits: UnsafeCell<Waits>,
 }
 
@@ -189,6 +196,7 @@ impl Threads {
                 id: AtomicU32::new(0),
                 excluded,
                 slot: lock(&self.slots).take(log),
+                signalled_ns: AtomicU64::new(0),
                 waits: UnsafeCell::new(Waits::default()),
             })
         });

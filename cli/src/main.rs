@@ -1,1 +1,17 @@
-fn main() {}
+//! The command line of Tyrion, a lock profiler for the JVM.
+
+mod agent_options;
+mod commands;
+mod filters;
+mod jvm;
+mod logs;
+mod outcome;
+mod progress;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = commands::Cli::parse();
+    outcome::exit_code(commands::run(cli.command))
+}

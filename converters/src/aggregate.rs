@@ -9,11 +9,13 @@
 
 mod build;
 mod fold;
-mod java;
+pub(crate) mod java;
 mod notes;
 mod pass;
 mod resolve;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub use notes::{Lost, Notes};
 
@@ -97,11 +99,7 @@ pub fn work_bytes(logs: &[Log]) -> u64 {
 /// Sums the waits of logs into one profile, on all workers of the current
 /// rayon pool. `progress` is told how many more bytes are done, from any of
 /// them.
-pub fn aggregate(
-    logs: &[Log],
-    filter: &Filter,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Aggregate {
+pub fn aggregate(logs: &[Log], filter: &Filter, progress: &(dyn Fn(u64) + Sync)) -> Aggregate {
     let mut builder = Builder::new(filter);
     for log in logs {
         builder.add(log, pass::run(log, &filter.window(log), progress));

@@ -45,10 +45,7 @@ impl Kinds {
     /// Waiting for something to happen: neither lock contention nor the lock
     /// taken again after `Condition.await`.
     pub fn idle() -> Kinds {
-        Kinds(0)
-            .with(WaitKind::ObjectWait)
-            .with(WaitKind::Condition)
-            .with(WaitKind::Park)
+        Kinds(0).with(WaitKind::ObjectWait).with(WaitKind::Condition).with(WaitKind::Park)
     }
 
     /// The set and this kind.

@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
+pub mod describe;
 pub mod filter;
+mod names;
 pub mod outputs;
 pub mod profile;

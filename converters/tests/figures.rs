@@ -2,8 +2,7 @@
 //!
 //!     cargo test --release --test figures -- --ignored --nocapture --test-threads=1
 //!
-//! `TYRION_FIGURES=callgrind` takes one output only, whose peak memory is then
-//! its own.
+//! `TYRION_FIGURES=callgrind` takes one output only.
 
 use std::{
     fs,
@@ -19,8 +18,17 @@ use tyrion_wire::WaitKind;
 const THREADS: u32 = 64;
 const STACKS: u32 = 20_000;
 
+/// How many calls the stacks are made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Calls {
+    /// A few from each method, as in programs.
+    Few,
+    /// Any from any: hardly a call is in two stacks, which no program does.
+    All,
+}
+
 /// 64 threads that each wait in 20 000 stacks of 20 to 60 frames.
-fn large_profile() -> Profile {
+fn large_profile(calls: Calls) -> Profile {
     let mut profile = Profile {
         runs: vec![Run {
             log: "report.log".to_owned(),
@@ -51,7 +59,7 @@ fn large_profile() -> Profile {
     for id in 1..=500 {
         profile.locks.push(Lock { run: 0, id, class: format!("com.acme.Lock{}", id % 50) });
     }
-    let leaves = add_stacks(&mut profile);
+    let leaves = add_stacks(&mut profile, calls);
     for thread in 0..THREADS {
         for &stack in &leaves {
             profile.waits.push(Wait {
@@ -71,7 +79,7 @@ fn large_profile() -> Profile {
 
 /// Stacks that share some of their callers, like those of a server: returns the
 /// leaves.
-fn add_stacks(profile: &mut Profile) -> Vec<u32> {
+fn add_stacks(profile: &mut Profile, calls: Calls) -> Vec<u32> {
     let mut random = 1u64;
     let mut next = |below: usize| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -86,7 +94,13 @@ fn add_stacks(profile: &mut Profile) -> Vec<u32> {
     for _ in 0..STACKS {
         let mut parent = trunk[5 + next(15)];
         for _ in 0..15 + next(25) {
-            let frame = next(profile.frames.len()) as u32;
+            let frame = match calls {
+                Calls::All => next(profile.frames.len()) as u32,
+                Calls::Few => {
+                    let caller = profile.stacks[parent as usize].frame;
+                    (caller * 7 + 5 * next(4) as u32 + 1) % profile.frames.len() as u32
+                }
+            };
             profile.stacks.push(Stack { parent, frame });
             parent = profile.stacks.len() as u32 - 1;
         }
@@ -154,26 +168,25 @@ fn figure(format: &Format, what: &str, profile: &Profile, options: &Options) {
 #[test]
 #[ignore = "takes a while, and only prints"]
 fn figures() {
-    let profile = large_profile();
-    println!(
-        "{} waits, {} stack nodes, {} MB of memory",
-        profile.waits.len(),
-        profile.stacks.len(),
-        memory_mb("VmRSS")
-    );
     let only = std::env::var("TYRION_FIGURES").unwrap_or_default();
-    let plain = Options::default;
-    for format in FORMATS.iter().filter(|format| format.name.contains(&only)) {
-        let mut variants = vec![("", plain())];
-        match format.name {
-            "callgrind" => variants.push(("merged", Options { merged: true, ..plain() })),
-            "pprof" => {
-                variants.push(("no thread label", Options { thread_label: false, ..plain() }))
+    for calls in [Calls::Few, Calls::All] {
+        let profile = large_profile(calls);
+        let (waits, nodes) = (profile.waits.len(), profile.stacks.len());
+        println!("{calls:?} calls: {waits} waits, {nodes} stack nodes, {} MB", memory_mb("VmRSS"));
+        for format in FORMATS.iter().filter(|format| format.name.contains(&only)) {
+            for (what, options) in variants(format.name) {
+                figure(format, what, &profile, &options);
             }
-            _ => variants.push(("by thread", Options { by_thread: true, ..plain() })),
-        }
-        for (what, options) in variants {
-            figure(format, what, &profile, &options);
         }
     }
+}
+
+fn variants(format: &str) -> [(&'static str, Options); 2] {
+    let plain = Options::default;
+    let other = match format {
+        "callgrind" => ("merged", Options { merged: true, ..plain() }),
+        "pprof" => ("no thread label", Options { thread_label: false, ..plain() }),
+        _ => ("by thread", Options { by_thread: true, ..plain() }),
+    };
+    [("", plain()), other]
 }

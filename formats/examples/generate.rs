@@ -76,9 +76,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn generate(path: &str, plan: &Plan) -> Result<(), Box<dyn Error>> {
     let mut options = Options::default();
     options.header.mono_ns = 1_000_000_000;
-    options.header.metadata = [("main", "com.acme.bank.Main"), ("jvm", "made up by generate.rs")]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into();
+    options.header.metadata =
+        [("program", "com.acme.bank.Main"), ("jvm", "made up by generate.rs")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into();
     let mut log = LogWriter::new(BufWriter::with_capacity(1 << 20, File::create(path)?), options)?;
     let mut random = Random(plan.seed | 1);
     let sites = sites(&mut log, plan, &mut random)?;
@@ -156,7 +157,8 @@ fn methods(log: &mut Writer, plan: &Plan, random: &mut Random) -> Result<Vec<u32
         let noun = nouns[nth / 35 % nouns.len()];
         let role = roles[nth / 280 % roles.len()];
         let source = format!("{noun}{}.java", role.replace("$Worker", ""));
-        let class = log.class(&format!("com/acme/{package}/{noun}{role}{}", nth / 1960), &source)?;
+        let class =
+            log.class(&format!("com/acme/{package}/{noun}{role}{}", nth / 1960), &source)?;
         let verb = verbs[random.below(verbs.len())];
         let name = format!("{verb}{}{}", nouns[random.below(nouns.len())], nth % 5);
         methods.push(log.method(class, &name, "(Ljava/lang/String;I)V", 10)?);
@@ -284,7 +286,7 @@ impl Zipf {
     #[inline]
     fn sample(&self, random: &mut Random) -> usize {
         let bits = random.next();
-        let value = ((bits >> 32) * self.table.len() as u64 >> 32) as usize;
+        let value = (((bits >> 32) * self.table.len() as u64) >> 32) as usize;
         let (own, other) = self.table[value];
         if bits as u32 <= own { value } else { other as usize }
     }
@@ -304,7 +306,7 @@ impl Random {
 
     #[inline]
     fn below(&mut self, limit: usize) -> usize {
-        ((self.next() >> 32) * limit as u64 >> 32) as usize
+        (((self.next() >> 32) * limit as u64) >> 32) as usize
     }
 
     fn unit(&mut self) -> f64 {

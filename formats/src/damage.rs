@@ -60,9 +60,9 @@ impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: offset {:#x}: ", self.log, self.offset)?;
         match &self.fault {
-            Fault::Metadata => f.write_str(
-                "the header's texts are damaged; what they say of the JVM may be wrong",
-            ),
+            Fault::Metadata => {
+                f.write_str("the header's texts are damaged; what they say of the JVM may be wrong")
+            }
             Fault::Cut => write!(
                 f,
                 "the file was cut here, {} bytes are missing; what stands before was read",

@@ -1,6 +1,6 @@
 //! What the ids in a log stand for.
 
-use crate::limits;
+use crate::{limits, load::Defined};
 use std::num::NonZeroU64;
 use tyrion_wire::{
     WaitKind,
@@ -134,7 +134,7 @@ pub struct Definitions {
     pub(crate) threads: Table<Thread>,
     pub(crate) locks: Table<u32>,
     pub(crate) sites: Table<Site>,
-    /// The last moment that a definition tells, in ns after the anchor.
+    /// The last moment that a definition tells, monotonic ns.
     pub(crate) last_at_ns: u64,
     /// How many more ids may be missing.
     missing: usize,
@@ -193,12 +193,13 @@ impl Definitions {
         &self.sites
     }
 
-    /// Takes a definition up. `text_at` is where its text stands, if it is a
-    /// string. `None` when its id leaves out too many others.
-    pub(crate) fn add(&mut self, definition: &Definition<'_>, text_at: u64) -> Option<()> {
+    /// Takes a definition up; `None` when its id leaves out too many others.
+    pub(crate) fn add(&mut self, found: &Defined<'_>) -> Option<()> {
         let missing = &mut self.missing;
-        match *definition {
+        match found.definition {
             Definition::String { id, text } => {
+                // The text is what a string's definition ends with.
+                let text_at = found.offset + found.len - text.len() as u64;
                 let len = text.len().min(limits::MAX_TEXT) as u32;
                 let text = Text { offset: NonZeroU64::new(text_at)?, len };
                 self.strings.put(id, text, missing)

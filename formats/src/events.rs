@@ -27,13 +27,15 @@ pub struct Event {
     pub owner: u32,
     /// How often the thread parked, where that is known (else 0).
     pub parks: u64,
+    /// Kept beside start and end, which a damaged record can put out of range.
+    wait_ns: u64,
 }
 
 impl Event {
     /// How long the thread waited, in ns.
     #[inline]
     pub fn wait_ns(&self) -> u64 {
-        self.end_ns - self.start_ns
+        self.wait_ns
     }
 }
 
@@ -108,6 +110,7 @@ impl Iterator for Events<'_> {
                         outcome: wait.outcome,
                         owner: wait.owner,
                         parks: wait.parks,
+                        wait_ns: wait.wait_ns,
                     });
                 }
                 Record::Thread(thread) => self.thread = thread,

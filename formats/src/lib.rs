@@ -31,6 +31,7 @@ pub use damage::{Damage, Fault};
 pub use definitions::{Class, Definitions, Method, Site, Stack, Table, Text, Thread};
 pub use error::Error;
 pub use events::{Event, Events};
+pub use load::Defined;
 pub use log::{Log, UNKNOWN};
 pub use scan::ChunkRef;
 pub use seems::Seems;

@@ -84,6 +84,29 @@ pub(crate) fn definitions(
     damage: &mut DamageList,
 ) -> Definitions {
     let mut definitions = Definitions::default();
+    for_each_definition(source, chunks, damage, |found| definitions.add(&found));
+    definitions
+}
+
+/// A definition, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defined<'a> {
+    /// In bytes from the file's start.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// What it says.
+    pub definition: Definition<'a>,
+}
+
+/// Reads all definitions in the order of the log. `take` says whether it has
+/// room for one.
+pub(crate) fn for_each_definition<'a>(
+    source: &'a Source,
+    chunks: &[ChunkRef],
+    damage: &mut DamageList,
+    mut take: impl FnMut(Defined<'a>) -> Option<()>,
+) {
     for chunk in chunks {
         let Some(payload) = source.settled(chunk.payload_at() as usize, chunk.committed as usize)
         else {
@@ -94,24 +117,23 @@ pub(crate) fn definitions(
             damage.add(chunk.offset, fault, payload.len() as u64);
             continue;
         }
-        read_chunk(&mut definitions, chunk, payload, damage);
+        read_chunk(chunk, payload, damage, &mut take);
     }
-    definitions
 }
 
-fn read_chunk(
-    definitions: &mut Definitions,
+fn read_chunk<'a>(
     chunk: &ChunkRef,
-    payload: &[u8],
+    payload: &'a [u8],
     damage: &mut DamageList,
+    mut take: impl FnMut(Defined<'a>) -> Option<()>,
 ) {
     let mut rest = payload;
     while !rest.is_empty() {
-        let at = chunk.payload_at() + (payload.len() - rest.len()) as u64;
+        let offset = chunk.payload_at() + (payload.len() - rest.len()) as u64;
         let Ok((after, frame)) = parse::framed(rest) else {
             // The torn end of a file that was cut is told already.
             if chunk.whole {
-                damage.add(at, Fault::Definition, rest.len() as u64);
+                damage.add(offset, Fault::Definition, rest.len() as u64);
             }
             return;
         };
@@ -119,19 +141,11 @@ fn read_chunk(
         rest = after;
         match parse::definition(frame) {
             Some(definition) => {
-                let text_at = at + len - text_len(&definition);
-                if definitions.add(&definition, text_at).is_none() {
-                    damage.add(at, Fault::DefinitionId, len);
+                if take(Defined { offset, len, definition }).is_none() {
+                    damage.add(offset, Fault::DefinitionId, len);
                 }
             }
-            None => damage.add(at, Fault::DefinitionFields, len),
+            None => damage.add(offset, Fault::DefinitionFields, len),
         }
-    }
-}
-
-fn text_len(definition: &Definition<'_>) -> u64 {
-    match definition {
-        Definition::String { text, .. } => text.len() as u64,
-        _ => 0,
     }
 }

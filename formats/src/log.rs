@@ -5,7 +5,7 @@ use crate::{
     definitions::Definitions,
     error::Error,
     events::Events,
-    load,
+    load::{self, Defined},
     map::Map,
     scan::{self, ChunkRef, Chunks},
     source::Source,
@@ -110,6 +110,17 @@ impl Log {
         &self.definitions
     }
 
+    /// Reads the definitions once more, in the order of the log. What is
+    /// damaged of them is told by [`Log::damage`].
+    pub fn for_each_definition<'a>(&'a self, mut take: impl FnMut(Defined<'a>)) {
+        let mut known = DamageList::new(self.name.clone());
+        let chunks = &self.chunks.definitions;
+        load::for_each_definition(&self.source, chunks, &mut known, |found| {
+            take(found);
+            Some(())
+        });
+    }
+
     /// The text of a string id. Not defined: `[unknown]`. Bytes that are not
     /// UTF-8 are replaced.
     pub fn text(&self, id: u32) -> Cow<'_, str> {
@@ -170,8 +181,7 @@ impl Log {
     /// What the agent counted in all lanes and in the header: lock
     /// contention, and all other kinds.
     pub fn tallies(&self) -> (Tally, Tally) {
-        let mut contention =
-            Tally { dropped: self.header.dropped_contention, ..Tally::default() };
+        let mut contention = Tally { dropped: self.header.dropped_contention, ..Tally::default() };
         let mut other = Tally { dropped: self.header.dropped_other, ..Tally::default() };
         for counters in &self.counters {
             contention += counters.contention;
@@ -215,8 +225,8 @@ impl Log {
         let cells = self.chunks.cells.iter().flat_map(|chunk| self.cells(chunk));
         let folded = cells.map(|cell| cell.last_ns);
         let waiting = self.pending.iter().map(|pending| pending.start_ns);
-        let defined = self.header.mono_ns.saturating_add(self.definitions.last_at_ns);
-        ends.chain(folded).chain(waiting).max().unwrap_or(0).max(defined)
+        let others = [self.definitions.last_at_ns, self.header.mono_ns];
+        ends.chain(folded).chain(waiting).chain(others).max().unwrap_or(0)
     }
 }
 

@@ -103,7 +103,7 @@ pub(crate) fn chunks(
     loop {
         if let Some(header) = header_at(source, at) {
             chunks.push(header.kind, ChunkRef::new(at, &header, len));
-            at = end_of(source, at, &header, used, damage);
+            at = end_of(source, at, &header, damage);
         } else if at >= used || at + HEADER_LEN > len {
             break;
         } else {
@@ -151,20 +151,12 @@ fn find_chunk(source: &Source, from: usize, to: usize) -> Option<usize> {
     (from..to).step_by(BLOCK).find(|&at| header_at(source, at).is_some())
 }
 
-/// Where a chunk ends: where it says, or earlier, where the next one stands.
-fn end_of(
-    source: &Source,
-    at: usize,
-    header: &ChunkHeader,
-    used: usize,
-    damage: &mut DamageList,
-) -> usize {
+/// Where a chunk ends: where it says, or where another one begins in what it
+/// has not used. That is where its length is wrong.
+fn end_of(source: &Source, at: usize, header: &ChunkHeader, damage: &mut DamageList) -> usize {
     let end = at + header.len as usize;
-    if end == used || header_at(source, end).is_some() {
-        return end;
-    }
-    let least = at + (HEADER_LEN + header.committed as usize).next_multiple_of(BLOCK);
-    match find_chunk(source, least, end.min(source.len())) {
+    let used = (HEADER_LEN + header.committed as usize).next_multiple_of(BLOCK);
+    match find_chunk(source, at + used, end.min(source.len())) {
         Some(next) => {
             damage.add(at as u64, Fault::ChunkLength, 0);
             next

@@ -63,9 +63,13 @@ impl fmt::Display for Seems {
                 "it seems to be one that was changed by a transfer in text mode; \
                  copy it again in binary mode"
             }
-            Seems::Jfr => "it seems to be a JFR recording; read it with `jfr` or JDK Mission Control",
+            Seems::Jfr => {
+                "it seems to be a JFR recording; read it with `jfr` or JDK Mission Control"
+            }
             Seems::Gzip => "it seems to be compressed with gzip; `zcat` it into `tyrion convert -`",
-            Seems::Zstd => "it seems to be compressed with zstd; `zstdcat` it into `tyrion convert -`",
+            Seems::Zstd => {
+                "it seems to be compressed with zstd; `zstdcat` it into `tyrion convert -`"
+            }
             Seems::HeapDump => "it seems to be a Java heap dump",
             Seems::Callgrind => "it seems to be a callgrind profile; open it with KCacheGrind",
             Seems::Svg => "it seems to be an XML or SVG file; open it with a browser",

@@ -43,7 +43,8 @@ pub(crate) fn cells(source: &Source, chunk: &ChunkRef) -> impl Iterator<Item = C
 
 /// The waits that have not ended.
 pub(crate) fn pending(source: &Source, chunks: &[ChunkRef]) -> Vec<Pending> {
-    chunks.iter()
+    chunks
+        .iter()
         .flat_map(places::<{ slot::WAIT_LEN }>)
         .filter_map(|at| wait_at(source, at))
         .collect()
@@ -65,7 +66,8 @@ fn wait_at(source: &Source, at: usize) -> Option<Pending> {
 
 /// The counters of all lanes.
 pub(crate) fn counters(source: &Source, chunks: &[ChunkRef]) -> Vec<Counters> {
-    chunks.iter()
+    chunks
+        .iter()
         .flat_map(places::<{ slot::COUNTERS_LEN }>)
         .filter_map(|at| {
             let mut bytes = [0; slot::COUNTERS_LEN];

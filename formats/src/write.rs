@@ -15,7 +15,8 @@
 //! log.wait(lane, Wait { end_ns: 5_000, wait_ns: 2_000, site, ..Wait::default() })?;
 //! let bytes = log.finish()?.into_inner();
 //! let read = Log::from_bytes("doc.log", bytes)?;
-//! assert_eq!(read.events(&read.event_chunks()[0]).ok().and_then(|mut e| e.next()).map(|e| e.start_ns), Some(3_000));
+//! let mut events = read.events(&read.event_chunks()[0]).map_err(|damage| damage.to_string())?;
+//! assert_eq!(events.next().map(|event| event.start_ns), Some(3_000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -272,13 +273,7 @@ impl<W: Write + Seek> LogWriter<W> {
     ///
     /// # Errors
     /// As [`LogWriter::string`].
-    pub fn thread(
-        &mut self,
-        java_id: u64,
-        name: &str,
-        group: &str,
-        flags: u64,
-    ) -> io::Result<u32> {
+    pub fn thread(&mut self, java_id: u64, name: &str, group: &str, flags: u64) -> io::Result<u32> {
         let (name, group) = (self.string(name)?, self.string(group)?);
         let id = self.next_id(b't', 1);
         self.define(&Definition::Thread { id, java_id, flags, name, group })?;

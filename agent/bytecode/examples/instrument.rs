@@ -3,6 +3,7 @@
 //! ```text
 //! instrument probe OUT        write the class that the probes call below OUT
 //! instrument classes IN OUT   write the classes below IN that change below OUT
+//! instrument dense IN OUT     the same with probes that do nothing around every instruction
 //! ```
 //!
 //! `tests/verify/verify.sh` shows the result to a JVM.
@@ -26,8 +27,9 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments[..] {
         ["probe", out] => write_probe(Path::new(out)),
-        ["classes", input, out] => instrument_tree(Path::new(input), Path::new(out)),
-        _ => Err("usage: instrument probe OUT | instrument classes IN OUT".into()),
+        ["classes", input, out] => instrument_tree(Path::new(input), Path::new(out), everywhere),
+        ["dense", input, out] => instrument_tree(Path::new(input), Path::new(out), dense),
+        _ => Err("usage: instrument probe OUT | instrument classes|dense IN OUT".into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -56,7 +58,15 @@ struct Totals {
     left: usize,
 }
 
-fn instrument_tree(input: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
+fn dense(class: &ClassFile<'_>) -> Outcome {
+    instrument(class, everywhere::dense_plan)
+}
+
+fn instrument_tree(
+    input: &Path,
+    out: &Path,
+    probe: fn(&ClassFile<'_>) -> Outcome,
+) -> Result<(), Box<dyn Error>> {
     let mut files = Vec::new();
     class_files(input, &mut files)?;
     files.sort();
@@ -65,7 +75,7 @@ fn instrument_tree(input: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
         let bytes = fs::read(file)?;
         totals.classes += 1;
         let outcome = match ClassFile::parse(&bytes) {
-            Ok(class) => probe_everywhere(&class),
+            Ok(class) => probe(&class),
             Err(error) => {
                 println!("{}: {error}", file.display());
                 totals.unreadable += 1;
@@ -91,7 +101,7 @@ fn instrument_tree(input: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// Probes as much of each method as possible: also the parameters where they can be read.
-fn probe_everywhere(class: &ClassFile<'_>) -> Outcome {
+fn everywhere(class: &ClassFile<'_>) -> Outcome {
     let first = instrument(class, |method| everywhere::plan(method, true));
     let unreadable = |left: &tyrion_bytecode::Left| {
         matches!(left.reason, tyrion_bytecode::Reason::LocalNotReadable { .. })

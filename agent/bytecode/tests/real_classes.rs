@@ -1,5 +1,7 @@
 //! The classes in `tests/data`, and those below the directories in `TYRION_CLASSES`.
 
+#![allow(clippy::expect_used, reason = "a test that cannot go on should say why")]
+
 mod common;
 
 use std::collections::HashMap;
@@ -23,13 +25,14 @@ fn probes_everywhere_leave_the_code_as_it_was() {
     assert!(changed > 0);
 }
 
-/// Checks both kinds of plan; the result is how many methods changed.
+/// Checks all kinds of plans; the result is how many methods changed.
 fn check(file: &Path) -> usize {
     let bytes = fs::read(file).expect("readable");
     let class =
         ClassFile::parse(&bytes).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let plain = check_plan(&bytes, &class, |method| everywhere::plan(method, false));
-    plain + check_plan(&bytes, &class, |method| everywhere::plan(method, true))
+    let dense = check_plan(&bytes, &class, everywhere::dense_plan);
+    plain + dense + check_plan(&bytes, &class, |method| everywhere::plan(method, true))
 }
 
 fn check_plan(

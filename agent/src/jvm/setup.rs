@@ -1,7 +1,7 @@
 //! What is looked up and defined in the JVM once, through the `jni` crate.
 
 use crate::juc::{self, Target};
-use jni::{EnvUnowned, jni_sig, jni_str, objects::JClassLoader, strings::JNIString};
+use jni::{EnvUnowned, jni_sig, jni_str, objects::JClassLoader, signature::{FieldSignature, RuntimeFieldSignature}, strings::JNIString};
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID};
 
 /// Fields and classes that waits are described with.
@@ -13,12 +13,61 @@ pub struct Fields {
     pub park_blocker: jfieldID,
     /// `AbstractOwnableSynchronizer.exclusiveOwnerThread`.
     pub exclusive_owner: jfieldID,
-    /// `AbstractQueuedSynchronizer` and its long twin; global references.
-    pub synchronizers: [jclass; 2],
+    /// `AbstractQueuedSynchronizer` and its long twin.
+    pub synchronizers: [Synchronizer; 2],
     /// `InterruptedException`, a global reference.
     pub interrupted: jclass,
     /// `BaseVirtualThread`, a global reference; null before JDK 19.
     pub virtual_thread: jclass,
+}
+
+/// One of the two queued synchronizers.
+#[derive(Clone, Copy)]
+pub struct Synchronizer {
+    /// The class, a global reference.
+    pub class: jclass,
+    /// Its `Node`, a global reference.
+    pub node: jclass,
+    /// The field of `Node` that names the waiting thread.
+    pub waiter: jfieldID,
+    /// Its `ConditionObject`, a global reference.
+    pub condition: jclass,
+    /// The field of `ConditionObject` that names the synchronizer.
+    pub outer: jfieldID,
+}
+
+impl Synchronizer {
+    fn find(env: &mut jni::Env<'_>, target: Target) -> jni::errors::Result<Synchronizer> {
+        let name = target.class();
+        let condition_name = format!("{name}$ConditionObject");
+        let mut node_name = format!("{name}$Node");
+        if env.find_class(JNIString::from(node_name.as_str())).is_err() {
+            // On JDK 11 the long twin has the other one's nodes.
+            env.exception_clear();
+            node_name = format!("{}$Node", Target::Synchronizer.class());
+        }
+        let thread = || jni_sig!("Ljava/lang/Thread;");
+        let node = JNIString::from(node_name.as_str());
+        let waiter = match env.get_field_id(&*node, jni_str!("waiter"), thread()) {
+            Ok(waiter) => waiter,
+            Err(_) => {
+                // JDK 11 has it under another name.
+                env.exception_clear();
+                env.get_field_id(&*node, jni_str!("thread"), thread())?
+            }
+        };
+        let condition = JNIString::from(condition_name.as_str());
+        let outer_type = RuntimeFieldSignature::from_str(format!("L{name};"))?;
+        let outer_type = FieldSignature::from(&outer_type);
+        let outer = env.get_field_id(&*condition, jni_str!("this$0"), outer_type)?;
+        Ok(Synchronizer {
+            class: global_class(env, name)?,
+            node: global_class(env, &node_name)?,
+            waiter: waiter.into_raw().cast(),
+            condition: global_class(env, &condition_name)?,
+            outer: outer.into_raw().cast(),
+        })
+    }
 }
 
 // SAFETY: field ids and global references are valid on every thread.
@@ -72,8 +121,8 @@ impl Fields {
                 jni_sig!("Ljava/lang/Thread;"),
             )?;
             let synchronizers = [
-                global_class(env, Target::Synchronizer.class())?,
-                global_class(env, Target::LongSynchronizer.class())?,
+                Synchronizer::find(env, Target::Synchronizer)?,
+                Synchronizer::find(env, Target::LongSynchronizer)?,
             ];
             let interrupted = global_class(env, "java/lang/InterruptedException")?;
             let virtual_thread =

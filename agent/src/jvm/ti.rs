@@ -183,6 +183,25 @@ impl Ti {
         lines
     }
 
+    /// The offset of the bytecode that a frame is really at, for a frame that
+    /// waits for a monitor: HotSpot's interpreter has already stepped past a
+    /// `monitorenter`, often to the next source line.
+    pub fn at_monitor_enter(&self, method: jmethodID, location: i64) -> i64 {
+        const MONITORENTER: u8 = 0xc2;
+        let mut len: jint = 0;
+        let mut code: *mut c_uchar = ptr::null_mut();
+        if location < 1 || call!(self, GetBytecodes, method, &mut len, &mut code).is_err() {
+            return location;
+        }
+        // SAFETY: on success `code` points to `len` bytes that are ours.
+        let bytes = unsafe { std::slice::from_raw_parts(code, len.max(0) as usize) };
+        let opcode = |at: i64| bytes.get(at as usize).copied();
+        let stepped = opcode(location) != Some(MONITORENTER)
+            && opcode(location - 1) == Some(MONITORENTER);
+        self.free(code.cast());
+        if stepped { location - 1 } else { location }
+    }
+
     /// A thread's name, group and kind.
     pub fn thread(&self, thread: jthread) -> Result<ThreadInfo> {
         // SAFETY: all-zero is a valid value of this plain struct.

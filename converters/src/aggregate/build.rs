@@ -81,7 +81,7 @@ impl<'a> Builder<'a> {
         self.out.profile.runs.push(Run {
             log: log.name().to_owned(),
             pid: header.pid,
-            program: fact("main"),
+            program: fact("program"),
             jvm: fact("jvm"),
             start_wall_ns: header.wall_ns,
             duration_ns: log.end_ns().saturating_sub(log.start_ns()),

@@ -2,7 +2,12 @@
 
 /// A class as source code names it: `com.acme.Outer$Inner`, `int[]`. Hidden
 /// classes lose the number that differs from run to run.
-pub(super) fn class_name(raw: &str) -> String {
+pub(crate) fn class_name(raw: &str) -> String {
+    // The agent names a class object, which static synchronized methods lock,
+    // after its class.
+    if let Some(class) = raw.strip_suffix(".class") {
+        return class_name(class) + ".class";
+    }
     let dimensions = raw.bytes().take_while(|&byte| byte == b'[').count();
     let element = &raw[dimensions..];
     let element = if dimensions == 0 { element } else { element_type(element) };
@@ -84,6 +89,9 @@ mod tests {
             ("com/acme/0xy", "com.acme.0xy"),
             ("com/acme/Foo$12", "com.acme.Foo$12"),
             ("[", "[]"),
+            ("com/acme/Foo.class", "com.acme.Foo.class"),
+            ("[I.class", "int[].class"),
+            ("com/acme/Foo$$Lambda.0x12.class", "com.acme.Foo$$Lambda.class"),
         ] {
             assert_eq!(class_name(raw), name, "{raw}");
         }

@@ -98,9 +98,9 @@ fn pieces(log: &Log) -> Vec<Piece<'_>> {
             _ => pieces.push((bytes, Piece::Events(chunk.thread, vec![chunk]))),
         }
     }
-    pieces.extend(log.cell_chunks().iter().map(|chunk| {
-        (u64::from(chunk.committed), Piece::Cells(chunk))
-    }));
+    pieces.extend(
+        log.cell_chunks().iter().map(|chunk| (u64::from(chunk.committed), Piece::Cells(chunk))),
+    );
     pieces.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
     pieces.into_iter().map(|(_, piece)| piece).collect()
 }

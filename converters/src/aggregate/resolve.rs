@@ -79,9 +79,8 @@ impl<'a> Resolver<'a> {
                 Some(&class) => self.class(class),
                 None => UNKNOWN.to_owned(),
             };
-            let wanted = |regex: &Regex| {
-                regex.is_match(&class) || regex.is_match(&format!("{class}#{id}"))
-            };
+            let wanted =
+                |regex: &Regex| regex.is_match(&class) || regex.is_match(&format!("{class}#{id}"));
             if filter.is_none_or(wanted) {
                 let locks = &mut self.out.profile.locks;
                 resolved.insert(id, locks.len() as u32);

@@ -65,9 +65,7 @@ pub fn moment(text: &str) -> Result<Moment, FilterError> {
 }
 
 fn duration(input: &str) -> IResult<&str, u64> {
-    let sum = map_opt(many1(part), |parts| {
-        parts.into_iter().try_fold(0u64, u64::checked_add)
-    });
+    let sum = map_opt(many1(part), |parts| parts.into_iter().try_fold(0u64, u64::checked_add));
     // Zero needs no unit.
     alt((sum, value(0, all_consuming(tag("0"))))).parse(input)
 }

@@ -88,7 +88,7 @@ pub enum Definition<'a> {
         id: u32,
         /// The name it has from then on.
         name: u32,
-        /// When, in ns after the header's anchor.
+        /// Since when, monotonic ns.
         at_ns: u64,
     },
     /// A lock object.

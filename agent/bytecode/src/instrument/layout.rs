@@ -6,6 +6,9 @@ use crate::opcode;
 use crate::plan::{Pc, Reason};
 use crate::{ClassError, instrument::probes::Probes};
 
+/// The length of the instruction that ends the catch-all handler.
+const ATHROW_LENGTH: usize = 1;
+
 /// A place in the new code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NewPc(pub(super) u16);
@@ -68,6 +71,10 @@ impl Layout {
         guarded.retain(|(start, end)| start < end);
         if probes.on_throw.is_empty() {
             guarded.clear();
+        }
+        if !guarded.is_empty() {
+            let handler_end = here + probes.on_throw.len() + ATHROW_LENGTH;
+            place(handler_end)?;
         }
         Ok(Self { places, old_end: code.end(), end, guarded })
     }

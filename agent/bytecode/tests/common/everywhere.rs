@@ -64,6 +64,21 @@ pub fn plan(method: &Method<'_, '_>, parameters: bool) -> Option<MethodPlan> {
     Some(MethodPlan { entry, before, after, exit })
 }
 
+/// A probe on both sides of every single instruction. It does nothing, but it moves everything.
+pub fn dense_plan(method: &Method<'_, '_>) -> Option<MethodPlan> {
+    let code = method.code().ok().flatten()?;
+    let mut plan = MethodPlan { entry: vec![Op::Iconst(-2), Op::Pop], ..MethodPlan::default() };
+    for instruction in code.instructions() {
+        let instruction = instruction.ok()?;
+        let pc = instruction.pc();
+        plan.before.push((pc, vec![Op::AconstNull, Op::Pop]));
+        if instruction.falls_through() {
+            plan.after.push((pc, vec![Op::Lconst(i64::from(pc.0 % 3)), Op::Pop2]));
+        }
+    }
+    Some(plan)
+}
+
 type AtPcs = Vec<(Pc, Vec<Op>)>;
 
 fn at_monitors(code: &Code<'_, '_>, site: i32) -> Result<(AtPcs, AtPcs), ClassError> {

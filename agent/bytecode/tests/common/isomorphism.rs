@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use tyrion_bytecode::{Exit, MethodPlan, Op};
 
+use super::annotations::{self, Place};
 use super::frames::{self, Type};
 use super::model::{Class, Code, Cursor, Instruction};
 
@@ -76,6 +77,7 @@ impl Check<'_> {
         self.check_frames(&places, end.filter(|_| self.class.major >= 50));
         self.check_lines(&places);
         self.check_variables(&places);
+        self.check_annotations(&places);
         assert!(self.new.max_stack >= self.old.max_stack);
         assert_eq!(self.new.max_locals, self.old.max_locals);
         self.check_other_attributes();
@@ -250,6 +252,22 @@ impl Check<'_> {
                 let length = places.range[&(old[0] + old[1])] - start;
                 assert_eq!([start, length, old[2], old[3], old[4]], new[..], "{}", self.name);
             }
+        }
+    }
+
+    fn check_annotations(&self, places: &Places) {
+        for name in ["RuntimeVisibleTypeAnnotations", "RuntimeInvisibleTypeAnnotations"] {
+            let Some(old) = self.old.attribute(name) else { continue };
+            let new = self.new.attribute(name).map(annotations::places).unwrap_or_default();
+            let moved = annotations::places(old).into_iter().map(|place| match place {
+                Place::Instruction(pc) => Place::Instruction(places.instruction[&pc]),
+                Place::Range { start, length } => {
+                    let end = places.range[&(start + length)];
+                    let start = if start == 0 { 0 } else { places.range[&start] };
+                    Place::Range { start, length: end - start }
+                }
+            });
+            assert_eq!(moved.collect::<Vec<_>>(), new, "{}", self.name);
         }
     }
 

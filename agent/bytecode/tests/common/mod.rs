@@ -6,6 +6,7 @@
 // Every test file compiles all of this and uses part of it.
 #![allow(dead_code)]
 
+pub mod annotations;
 pub mod assembler;
 pub mod everywhere;
 pub mod frames;

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -40,14 +41,15 @@ public final class LoadAll {
 
     private static List<Path> children(Path directory) throws IOException {
         try (Stream<Path> children = Files.list(directory)) {
-            return children.sorted().toList();
+            return children.sorted().collect(Collectors.toList());
         }
     }
 
     /** A loader of one jar that finds in the others what that jar depends on. */
-    private static ClassLoader jarLoader(Path jar, List<Path> all, Path overlays) throws IOException {
+    private static ClassLoader jarLoader(Path jar, List<Path> all, Path overlays)
+            throws IOException {
         List<URL> path = new ArrayList<>();
-        for (Path tree : Stream.concat(Stream.of(jar), all.stream()).toList()) {
+        for (Path tree : Stream.concat(Stream.of(jar), all.stream()).collect(Collectors.toList())) {
             if (overlays != null) {
                 path.add(overlays.resolve(tree.getFileName()).toUri().toURL());
             }
@@ -65,9 +67,9 @@ public final class LoadAll {
             return "linked";
         } catch (VerifyError | ClassFormatError error) {
             String message = String.valueOf(error.getMessage());
-            System.out.println(name + ": " + error.getClass().getSimpleName() + ": " + message.lines().findFirst().orElse(""));
-            if (System.getenv("VERBOSE") != null) System.out.println(message);
-            return error.getClass().getSimpleName();
+            String kind = error.getClass().getSimpleName();
+            System.out.println(name + ": " + kind + ": " + message.lines().findFirst().orElse(""));
+            return kind;
         } catch (ClassNotFoundException | LinkageError | SecurityException error) {
             return error.getClass().getSimpleName();
         }
@@ -86,7 +88,8 @@ public final class LoadAll {
         List<String> names = new ArrayList<>();
         try (Stream<Path> files = Files.walk(tree)) {
             files.map(file -> tree.relativize(file).toString().replace('/', '.'))
-                    .filter(name -> name.endsWith(".class") && !name.endsWith("-info.class") && !name.startsWith("META-INF"))
+                    .filter(name -> name.endsWith(".class") && !name.endsWith("-info.class"))
+                    .filter(name -> !name.startsWith("META-INF"))
                     .map(name -> name.substring(0, name.length() - ".class".length()))
                     .sorted()
                     .forEach(names::add);

@@ -10,6 +10,9 @@ use std::collections::HashMap;
 /// What callgrind writes for a file that is not known; both readers know it.
 const UNKNOWN_FILE: &str = "???";
 
+/// The object of threads.
+const THREADS: &str = "threads";
+
 /// A function that stands in the file. Readers tell functions apart by name,
 /// file and object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,12 +65,12 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn new(profile: &Profile, tree: &WaitTree) -> Names {
         let mut interner = Interner::default();
-        interner.add(String::new(), "", "[threads]", 0);
+        interner.add(String::new(), "", THREADS, 0);
         let of_function: Vec<u32> = profile
             .functions
             .iter()
             .map(|function| {
-                let package = names::package(&function.class).unwrap_or("[no package]");
+                let package = names::package(&function.class).unwrap_or("no package");
                 let name = names::callgrind(function);
                 interner.add(name, &function.source, package, function.first_line)
             })
@@ -78,11 +81,10 @@ impl Names {
             .locks
             .iter()
             .map(|lock| {
-                let kind = format!("[{}]", lock.kind.name());
-                interner.add(lock.callgrind(), "", &kind, 0)
+                interner.add(lock.callgrind(), "", lock.kind.name(), 0)
             })
             .collect();
-        let no_stack = interner.add(NO_STACK.to_owned(), "", "[threads]", 0);
+        let no_stack = interner.add(NO_STACK.to_owned(), "", THREADS, 0);
         let Interner { functions, files, objects, .. } = interner;
         Names { functions, files, objects, of_frame, of_lock, no_stack }
     }

@@ -16,7 +16,10 @@ pub(super) fn of_part(profile: &Profile, part: &Part) -> String {
     let run = profile.runs.get(part.run as usize);
     let mut header = start();
     if let Some(run) = run {
-        field(&mut header, "cmd", &run.program);
+        // KCacheGrind takes two commands in one profile for an error.
+        if profile.runs.iter().all(|other| other.program == run.program) {
+            field(&mut header, "cmd", &run.program);
+        }
         field(&mut header, "pid", &run.pid.to_string());
         // Runs are sections of a process to KCacheGrind, and tell processes of
         // one id apart.

@@ -3,6 +3,7 @@
 //! speedscope.
 
 mod body;
+mod file;
 mod functions;
 mod graph;
 mod header;

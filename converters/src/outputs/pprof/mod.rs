@@ -36,11 +36,7 @@ fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Resu
 
     out.write(&header(profile, &mut strings))?;
     let labels = Labels::new(profile, options, &mut strings);
-    if options.thread_label {
-        write_samples(&mut out, profile, &tree, &locations, &labels)?;
-    } else {
-        write_samples_of_all_threads(&mut out, profile, &tree, &locations, &labels)?;
-    }
+    write_samples(&mut out, profile, &tree, &locations, &labels)?;
     locations.write(profile, &tree, &mut strings, &mut |piece| out.write(piece))?;
     out.write(&proto::Profile { string_table: strings.into_table(), ..Default::default() })?;
     out.finish()
@@ -193,21 +189,10 @@ impl<'a> SamplePiece<'a> {
     }
 }
 
+/// Writes the samples stack by stack, so that those that follow each other are
+/// alike: written thread by thread they took twice the time and 15 times the
+/// space when gzipped (`tests/figures.rs`).
 fn write_samples(
-    out: &mut Pieces<'_>,
-    profile: &Profile,
-    tree: &WaitTree,
-    locations: &Locations,
-    labels: &Labels,
-) -> io::Result<()> {
-    let mut sample = SamplePiece::new(tree, locations, labels);
-    for (wait, &node) in profile.waits.iter().zip(&tree.node_of_wait) {
-        out.write(sample.of(wait, node, wait.count, wait.wait_ns))?;
-    }
-    Ok(())
-}
-
-fn write_samples_of_all_threads(
     out: &mut Pieces<'_>,
     profile: &Profile,
     tree: &WaitTree,
@@ -216,22 +201,47 @@ fn write_samples_of_all_threads(
 ) -> io::Result<()> {
     let key = |&at: &u32| {
         let wait = &profile.waits[at as usize];
-        (wait.stack, wait.lock, wait.kind)
+        let thread = if labels.thread.is_some() { wait.thread } else { 0 };
+        (thread, wait.lock, wait.kind)
     };
-    let mut order: Vec<u32> = (0..profile.waits.len() as u32).collect();
-    order.sort_unstable_by_key(|at| (key(at), *at));
+    let (mut order, ends) = waits_by_node(tree);
     let mut sample = SamplePiece::new(tree, locations, labels);
-    for same in order.chunk_by(|a, b| key(a) == key(b)) {
-        let (mut count, mut wait_ns) = (0u64, 0u64);
-        for &at in same {
-            let wait = &profile.waits[at as usize];
-            count = count.saturating_add(wait.count);
-            wait_ns = wait_ns.saturating_add(wait.wait_ns);
+    let mut start = 0;
+    for (node, &end) in (0..).zip(&ends) {
+        let waits = &mut order[start..end as usize];
+        start = end as usize;
+        waits.sort_unstable_by_key(key);
+        for same in waits.chunk_by(|a, b| key(a) == key(b)) {
+            let (mut count, mut wait_ns) = (0u64, 0u64);
+            for &at in same {
+                let wait = &profile.waits[at as usize];
+                count = count.saturating_add(wait.count);
+                wait_ns = wait_ns.saturating_add(wait.wait_ns);
+            }
+            let first = &profile.waits[same[0] as usize];
+            out.write(sample.of(first, node, count, wait_ns))?;
         }
-        let first = same[0] as usize;
-        out.write(sample.of(&profile.waits[first], tree.node_of_wait[first], count, wait_ns))?;
     }
     Ok(())
+}
+
+/// The waits by the number of their node, and where those of each node end.
+fn waits_by_node(tree: &WaitTree) -> (Vec<u32>, Vec<u32>) {
+    let mut ends = vec![0u32; tree.len()];
+    for &node in &tree.node_of_wait {
+        ends[node as usize] += 1;
+    }
+    let mut start = 0;
+    for end in &mut ends {
+        start += std::mem::replace(end, start);
+    }
+    let mut order = vec![0u32; tree.node_of_wait.len()];
+    for (at, &node) in (0..).zip(&tree.node_of_wait) {
+        let place = &mut ends[node as usize];
+        order[*place as usize] = at;
+        *place += 1;
+    }
+    (order, ends)
 }
 
 fn to_i64(value: u64) -> i64 {

@@ -1,0 +1,22 @@
+//! `tyrion completions`.
+
+use super::Cli;
+use crate::outcome::{Done, Failure, Outcome};
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use std::io::Write;
+
+/// Which shell.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  tyrion completions bash > /etc/bash_completion.d/tyrion")]
+pub struct CompletionsArgs {
+    shell: Shell,
+}
+
+/// Prints a completion script.
+pub fn run(args: CompletionsArgs) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "tyrion", &mut script);
+    let written = std::io::stdout().write_all(&script);
+    written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
+}

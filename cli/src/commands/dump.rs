@@ -1,0 +1,255 @@
+//! `tyrion dump`: a log's records, one a line.
+
+use crate::{
+    filters::FilterArgs,
+    logs,
+    outcome::{Done, Failure, Outcome},
+};
+use clap::Args;
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    io::{self, BufWriter, Write},
+    path::PathBuf,
+};
+use tyrion_converters::{
+    describe::Names,
+    filter::{Filter, Kinds, Window},
+    outputs::units,
+};
+use tyrion_formats::{Damage, Event, Log};
+use tyrion_wire::{WaitKind, cell::Cell, def::id, slot::Pending};
+
+/// Which log, and how.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  tyrion dump report.log | less
+  tyrion dump --kind contention --min-wait 10ms report.log
+  tyrion dump --json report.log | jq 'select(.outcome == \"timed-out\")'
+
+Records: wait (one wait), fold (waits below the threshold, summed), pending (a
+wait that had not ended). Times are from the log's start, durations in ns in JSON.")]
+pub struct DumpArgs {
+    /// The log, - for stdin
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    filters: FilterArgs,
+}
+
+/// Prints the records.
+pub fn run(args: DumpArgs) -> Outcome {
+    let log = logs::open(&args.log)?;
+    let filter = args.filters.filter(Kinds::all());
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut dump = Dump::new(&log, &filter, args.json);
+    let dumped = dump.all(&mut out).and_then(|()| out.flush());
+    dumped.map_err(|error| Failure::writing("stdout", &error))?;
+    logs::tell_damage(&dump.damage);
+    Ok(if dump.damage.is_empty() { Done::Whole } else { Done::Partly })
+}
+
+/// What of a site is printed, and whether the filter wants it.
+struct Place {
+    kind: WaitKind,
+    lock: String,
+    lock_class: String,
+    stack: Vec<String>,
+    wanted: bool,
+}
+
+struct Dump<'a> {
+    log: &'a Log,
+    names: Names<'a>,
+    filter: &'a Filter,
+    window: Window,
+    json: bool,
+    threads: HashMap<u32, (String, bool)>,
+    places: HashMap<u32, Option<Place>>,
+    damage: Vec<Damage>,
+}
+
+impl<'a> Dump<'a> {
+    fn new(log: &'a Log, filter: &'a Filter, json: bool) -> Dump<'a> {
+        Dump {
+            log,
+            names: Names(log),
+            filter,
+            window: filter.window(log),
+            json,
+            threads: HashMap::new(),
+            places: HashMap::new(),
+            damage: log.damage().to_vec(),
+        }
+    }
+
+    fn all(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        for chunk in self.log.event_chunks() {
+            match self.log.events(chunk) {
+                Ok(mut events) => {
+                    for event in events.by_ref() {
+                        self.wait(out, &event)?;
+                    }
+                    self.damage.extend(events.damage());
+                }
+                Err(damage) => self.damage.push(damage),
+            }
+        }
+        for chunk in self.log.cell_chunks() {
+            for cell in self.log.cells(chunk) {
+                self.fold(out, &cell)?;
+            }
+        }
+        for pending in self.log.pending() {
+            self.pending(out, pending)?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, out: &mut dyn Write, event: &Event) -> io::Result<()> {
+        let wanted = self.window.holds(event.end_ns) && event.wait_ns >= self.window.min_wait_ns;
+        if !wanted || !self.thread(event.thread).1 {
+            return Ok(());
+        }
+        let owner = (event.owner != 0).then(|| self.thread(event.owner).0.clone());
+        let thread = self.thread(event.thread).0.clone();
+        let (start_ns, json) = (self.since_start(event.start_ns()), self.json);
+        let Some(place) = self.place(event.site) else { return Ok(()) };
+        if json {
+            let record = json!({
+                "record": "wait", "start_ns": start_ns, "wait_ns": event.wait_ns,
+                "thread": thread, "thread_id": event.thread, "kind": place.kind.name(),
+                "lock": place.lock, "lock_class": place.lock_class,
+                "outcome": event.outcome.name(), "owner": owner,
+                "parks": event.parks, "stack": place.stack,
+            });
+            return writeln!(out, "{record}");
+        }
+        write!(
+            out,
+            "wait    +{} {} {} {:?} {} {}",
+            seconds(start_ns),
+            units::duration(event.wait_ns),
+            place.kind.name(),
+            thread,
+            place.lock,
+            event.outcome.name(),
+        )?;
+        if let Some(owner) = owner {
+            write!(out, " owner={owner:?}")?;
+        }
+        if event.parks != 0 {
+            write!(out, " parks={}", event.parks)?;
+        }
+        writeln!(out, " {}", place.stack.join(" < "))
+    }
+
+    fn fold(&mut self, out: &mut dyn Write, cell: &Cell) -> io::Result<()> {
+        let middle_ns = cell.first_ns + cell.last_ns.saturating_sub(cell.first_ns) / 2;
+        let wanted = self.window.holds(middle_ns) && cell.max_ns >= self.window.min_wait_ns;
+        if cell.count == 0 || !wanted || !self.thread(cell.thread).1 {
+            return Ok(());
+        }
+        let thread = self.thread(cell.thread).0.clone();
+        let (first_ns, json) = (self.since_start(cell.first_ns), self.json);
+        let last_ns = self.since_start(cell.last_ns);
+        let Some(place) = self.place(cell.site) else { return Ok(()) };
+        if json {
+            let record = json!({
+                "record": "fold", "first_ns": first_ns, "last_ns": last_ns,
+                "count": cell.count, "wait_ns": cell.sum_ns, "max_ns": cell.max_ns,
+                "log2_histogram": cell.histogram.to_vec(),
+                "thread": thread, "thread_id": cell.thread, "kind": place.kind.name(),
+                "lock": place.lock, "lock_class": place.lock_class, "stack": place.stack,
+            });
+            return writeln!(out, "{record}");
+        }
+        writeln!(
+            out,
+            "fold    +{} {} {} {thread:?} {} count={} max={} until=+{} {}",
+            seconds(first_ns),
+            units::duration(cell.sum_ns),
+            place.kind.name(),
+            place.lock,
+            cell.count,
+            units::duration(cell.max_ns),
+            seconds(last_ns),
+            place.stack.join(" < "),
+        )
+    }
+
+    fn pending(&mut self, out: &mut dyn Write, pending: &Pending) -> io::Result<()> {
+        if !self.thread(pending.thread).1 || !self.filter.kinds.contains(pending.kind) {
+            return Ok(());
+        }
+        let (record, text) = describe_pending(self.log, pending);
+        if self.json { writeln!(out, "{record}") } else { writeln!(out, "pending {text}") }
+    }
+
+    fn since_start(&self, ns: u64) -> u64 {
+        ns.saturating_sub(self.log.start_ns())
+    }
+
+    /// A thread's name, and whether the filter wants it.
+    fn thread(&mut self, id: u32) -> &(String, bool) {
+        let (names, filter) = (self.names, self.filter);
+        self.threads.entry(id).or_insert_with(|| {
+            let name = names.thread(id);
+            let wanted = filter.thread.as_ref().is_none_or(|regex| regex.is_match(&name));
+            (name, wanted)
+        })
+    }
+
+    /// What a site is, if the filter wants it.
+    fn place(&mut self, site: u32) -> Option<&Place> {
+        let (names, filter, log) = (self.names, self.filter, self.log);
+        let place = self.places.entry(site).or_insert_with(|| {
+            let site = log.definitions().sites().get(site)?;
+            let lock = names.lock(site.lock);
+            let wanted = filter.kinds.contains(site.kind)
+                && filter.lock.as_ref().is_none_or(|regex| regex.is_match(&lock));
+            Some(Place {
+                kind: site.kind,
+                lock_class: names.lock_class(site.lock),
+                stack: names.stack(site.stack),
+                lock,
+                wanted,
+            })
+        });
+        place.as_ref().filter(|place| place.wanted)
+    }
+}
+
+/// A wait that had not ended, as JSON and as text.
+pub fn describe_pending(log: &Log, pending: &Pending) -> (Value, String) {
+    let names = Names(log);
+    let thread = names.thread(pending.thread);
+    let lock = names.lock(pending.lock);
+    let stack = names.stack(pending.stack);
+    let start_ns = pending.start_ns.saturating_sub(log.start_ns());
+    let waited_ns = log.end_ns().saturating_sub(pending.start_ns);
+    let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
+    let held_by = owner.as_ref().map_or(String::new(), |owner| format!(" held by {owner:?}"));
+    let text = format!(
+        "+{} {} {} {thread:?} waits for {lock}{held_by} {}",
+        seconds(start_ns),
+        units::duration(waited_ns),
+        pending.kind.name(),
+        stack.join(" < "),
+    );
+    let record = json!({
+        "record": "pending", "start_ns": start_ns, "waited_ns": waited_ns,
+        "thread": thread, "thread_id": pending.thread, "kind": pending.kind.name(),
+        "lock": lock, "lock_class": names.lock_class(pending.lock), "owner": owner,
+        "stack": stack,
+    });
+    (record, text)
+}
+
+/// Seconds with all nine digits: `12.345678901s`.
+fn seconds(ns: u64) -> String {
+    format!("{}.{:09}s", ns / 1_000_000_000, ns % 1_000_000_000)
+}

@@ -1,0 +1,331 @@
+//! `tyrion info`: what is in a log.
+
+use super::dump::describe_pending;
+use crate::{
+    filters::{FilterArgs, JobsArg},
+    logs,
+    outcome::{Failure, Outcome},
+    progress,
+};
+use clap::Args;
+use serde_json::{Map, Value, json};
+use std::{
+    fmt::Write as _,
+    io::Write,
+    path::PathBuf,
+};
+use tyrion_converters::{
+    aggregate::{Aggregate, aggregate, work_bytes},
+    filter::{Filter, Kinds},
+    outputs::units,
+};
+use tyrion_formats::Log;
+use tyrion_wire::{WaitKind, header::State};
+
+/// So many threads are listed; JSON has them all.
+const THREADS_SHOWN: usize = 20;
+/// So many hottest locks are listed.
+const LOCKS_SHOWN: usize = 5;
+
+/// Which log, and how.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  tyrion info report.log
+  tyrion info --json report.log | jq .totals")]
+pub struct InfoArgs {
+    /// The log, - for stdin
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    filters: FilterArgs,
+    #[command(flatten)]
+    jobs: JobsArg,
+}
+
+/// Prints what is in a log.
+pub fn run(args: InfoArgs) -> Outcome {
+    let logs = [logs::open(&args.log)?];
+    let filter = args.filters.filter(Kinds::all());
+    let bar = progress::bar(work_bytes(&logs), "reading");
+    let sums = args.jobs.run(|| aggregate(&logs, &filter, &|bytes| bar.inc(bytes)))?;
+    bar.finish_and_clear();
+    let [log] = &logs;
+    let report = if args.json { to_json(log, &sums, &filter) } else { to_text(log, &sums, &filter) };
+    std::io::stdout()
+        .write_all(report.as_bytes())
+        .map_err(|error| Failure::writing("stdout", &error))?;
+    Ok(logs::tell_damage(&sums.damage))
+}
+
+/// What a log is worth: `whole`, or why not.
+fn completeness(log: &Log, sums: &Aggregate) -> &'static str {
+    match log.header().state {
+        _ if !sums.damage.is_empty() => "damaged: see the warnings",
+        State::Closed => "whole: the JVM ended in an orderly way",
+        State::Recording => "open: the JVM still runs, or was killed",
+        State::Paused => "open: recording is paused",
+        State::Broken => "broken off: the log could not be written on",
+    }
+}
+
+fn bytes_per_event(sums: &Aggregate) -> f64 {
+    if sums.events == 0 { 0.0 } else { sums.event_bytes as f64 / sums.events as f64 }
+}
+
+/// Waits of every thread, by index: count and sum in ns.
+fn by_thread(sums: &Aggregate) -> Vec<(u64, u64)> {
+    let mut totals = vec![(0u64, 0u64); sums.profile.threads.len()];
+    for wait in &sums.profile.waits {
+        if let Some((count, wait_ns)) = totals.get_mut(wait.thread as usize) {
+            *count = count.saturating_add(wait.count);
+            *wait_ns = wait_ns.saturating_add(wait.wait_ns);
+        }
+    }
+    totals
+}
+
+/// A lock's contention.
+struct LockTotal {
+    name: String,
+    count: u64,
+    wait_ns: u64,
+    max_ns: u64,
+}
+
+/// Locks by contention, most wait first.
+fn contended_locks(sums: &Aggregate) -> Vec<LockTotal> {
+    let profile = &sums.profile;
+    let mut totals = vec![(0u64, 0u64, 0u64); profile.locks.len()];
+    for wait in profile.waits.iter().filter(|wait| wait.kind.is_contention()) {
+        if let Some((count, wait_ns, max_ns)) = totals.get_mut(wait.lock as usize) {
+            *count = count.saturating_add(wait.count);
+            *wait_ns = wait_ns.saturating_add(wait.wait_ns);
+            *max_ns = wait.max_ns.max(*max_ns);
+        }
+    }
+    let numbered = totals.into_iter().enumerate().filter(|(_, (count, ..))| *count != 0);
+    let mut locks: Vec<_> = numbered
+        .map(|(lock, (count, wait_ns, max_ns))| LockTotal {
+            name: profile.lock_name(lock as u32),
+            count,
+            wait_ns,
+            max_ns,
+        })
+        .collect();
+    locks.sort_by(|a, b| b.wait_ns.cmp(&a.wait_ns).then_with(|| a.name.cmp(&b.name)));
+    locks
+}
+
+fn to_json(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
+    let header = log.header();
+    let contention = sums.contention();
+    let (contentions, wait_ns) = contention.total();
+    let kinds: Map<String, Value> = WaitKind::ALL
+        .into_iter()
+        .map(|kind| {
+            let totals = sums.kind(kind);
+            let (count, wait_ns) = totals.total();
+            let value = json!({
+                "count": count, "wait_ns": wait_ns,
+                "recorded": totals.recorded, "suppressed": totals.folded,
+                "contention": kind.is_contention(),
+            });
+            (kind.name().to_owned(), value)
+        })
+        .collect();
+    let totals = by_thread(sums);
+    let threads: Vec<Value> = sums
+        .profile
+        .threads
+        .iter()
+        .zip(&totals)
+        .map(|(thread, (count, wait_ns))| {
+            json!({
+                "id": thread.java_id, "name": thread.name, "group": thread.group,
+                "daemon": thread.daemon, "virtual": thread.is_virtual,
+                "waits": count, "wait_ns": wait_ns,
+            })
+        })
+        .collect();
+    let locks: Vec<Value> = contended_locks(sums)
+        .into_iter()
+        .map(|lock| {
+            json!({
+                "lock": lock.name, "contentions": lock.count, "wait_ns": lock.wait_ns,
+                "max_ns": lock.max_ns,
+            })
+        })
+        .collect();
+    let (tally, other) = log.tallies();
+    let callbacks = |tally: tyrion_wire::slot::Tally| {
+        json!({
+            "ended": tally.ended, "recorded": tally.recorded, "folded": tally.folded,
+            "dropped": tally.dropped,
+        })
+    };
+    let pending = log.pending().iter().filter(|pending| filter.kinds.contains(pending.kind));
+    let pending: Vec<Value> = pending.map(|pending| describe_pending(log, pending).0).collect();
+    let metadata: Map<String, Value> =
+        header.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+    let report = json!({
+        "log": log.name(),
+        "version": header.version,
+        "pid": header.pid,
+        "state": header.state.name(),
+        "complete": header.state == State::Closed && sums.damage.is_empty(),
+        "start": units::utc(header.wall_ns),
+        "start_wall_ns": header.wall_ns,
+        "duration_ns": log.end_ns() - log.start_ns(),
+        "threshold_ns": header.threshold_ns,
+        "depth": header.depth,
+        "metadata": metadata,
+        "totals": {
+            "contentions": contentions,
+            "wait_ns": wait_ns,
+            "suppressed": contention.folded,
+            "dropped": tally.dropped,
+        },
+        "kinds": kinds,
+        "callbacks": { "contention": callbacks(tally), "other": callbacks(other) },
+        "events": sums.events,
+        "bytes_per_event": bytes_per_event(sums),
+        "file_bytes": log.file_len(),
+        "locks": locks,
+        "threads": threads,
+        "pending": pending,
+        "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "notes": sums.notes.lines(),
+    });
+    format!("{report:#}\n")
+}
+
+fn to_text(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
+    let mut out = String::new();
+    // Writing into a string cannot fail.
+    let _ = head(&mut out, log, sums)
+        .and_then(|()| kinds(&mut out, sums))
+        .and_then(|()| locks(&mut out, sums))
+        .and_then(|()| threads(&mut out, sums))
+        .and_then(|()| waiting(&mut out, log, filter));
+    for line in sums.notes.lines() {
+        let _ = writeln!(out, "note: {line}");
+    }
+    out
+}
+
+fn head(out: &mut String, log: &Log, sums: &Aggregate) -> std::fmt::Result {
+    let header = log.header();
+    let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {value}");
+    row("log", log.name())?;
+    row("pid", &header.pid.to_string())?;
+    for (key, value) in header.metadata.iter().filter(|(_, value)| !value.is_empty()) {
+        row(key, value)?;
+    }
+    row("start", &units::utc(header.wall_ns))?;
+    row("duration", &units::duration(log.end_ns() - log.start_ns()))?;
+    row("threshold", &units::duration(header.threshold_ns))?;
+    row("completeness", completeness(log, sums))?;
+    let (tally, other) = log.tallies();
+    let sizes = format!(
+        "{} waits recorded in {:.1} bytes each, {} folded, {} dropped; {} bytes in all",
+        units::thousands(sums.events),
+        bytes_per_event(sums),
+        units::thousands(sums.folded),
+        units::thousands(tally.dropped.saturating_add(other.dropped)),
+        units::thousands(log.file_len()),
+    );
+    row("size", &sizes)?;
+    let (count, wait_ns) = sums.contention().total();
+    let contention = format!(
+        "{} contended acquisitions waited {}",
+        units::thousands(count),
+        units::duration(wait_ns)
+    );
+    row("contention", &contention)
+}
+
+fn kinds(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
+    writeln!(out, "\n{:<16} {:>14} {:>14} {:>14}", "kind", "waits", "folded", "wait")?;
+    for kind in WaitKind::ALL {
+        let totals = sums.kind(kind);
+        let (count, wait_ns) = totals.total();
+        if count != 0 {
+            writeln!(
+                out,
+                "{:<16} {:>14} {:>14} {:>14}{}",
+                kind.name(),
+                units::thousands(count),
+                units::thousands(totals.folded),
+                units::duration(wait_ns),
+                if kind.is_contention() { "" } else { "  (no contention)" },
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn locks(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
+    let locks = contended_locks(sums);
+    if locks.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{:>14} {:>14} {:>14}  hottest locks", "wait", "contentions", "longest")?;
+    for lock in locks.iter().take(LOCKS_SHOWN) {
+        writeln!(
+            out,
+            "{:>14} {:>14} {:>14}  {}",
+            units::duration(lock.wait_ns),
+            units::thousands(lock.count),
+            units::duration(lock.max_ns),
+            lock.name,
+        )?;
+    }
+    more(out, locks.len(), LOCKS_SHOWN)
+}
+
+fn threads(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
+    let totals = by_thread(sums);
+    let mut order: Vec<usize> = (0..totals.len()).collect();
+    order.sort_by_key(|&at| (std::cmp::Reverse(totals[at].1), at));
+    writeln!(out, "\n{:>14} {:>14}  threads ({})", "wait", "waits", totals.len())?;
+    for &at in order.iter().take(THREADS_SHOWN) {
+        let thread = &sums.profile.threads[at];
+        writeln!(
+            out,
+            "{:>14} {:>14}  {}{}{}",
+            units::duration(totals[at].1),
+            units::thousands(totals[at].0),
+            sums.profile.thread_name(at as u32).escape_debug(),
+            if thread.daemon { " (daemon)" } else { "" },
+            if thread.is_virtual { " (virtual)" } else { "" },
+        )?;
+    }
+    more(out, totals.len(), THREADS_SHOWN)
+}
+
+fn waiting(out: &mut String, log: &Log, filter: &Filter) -> std::fmt::Result {
+    let wanted = log.pending().iter().filter(|pending| filter.kinds.contains(pending.kind));
+    let (contended, idle): (Vec<_>, Vec<_>) =
+        wanted.partition(|pending| pending.kind.is_contention());
+    if !contended.is_empty() {
+        writeln!(out, "\nstill waiting for locks at the end of the log ({})", contended.len())?;
+        for pending in contended.iter().take(THREADS_SHOWN) {
+            writeln!(out, "  {}", describe_pending(log, pending).1)?;
+        }
+        more(out, contended.len(), THREADS_SHOWN)?;
+    }
+    match idle.len() {
+        0 => Ok(()),
+        count => writeln!(out, "\n{count} threads were idle at the end; --json and dump tell where"),
+    }
+}
+
+fn more(out: &mut String, all: usize, shown: usize) -> std::fmt::Result {
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        rest => writeln!(out, "  ... and {rest} more; --json has them all"),
+    }
+}

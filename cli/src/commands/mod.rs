@@ -1,0 +1,68 @@
+//! The commands: a file for each, and a line in [`Command`] and [`run`].
+
+mod agent_path;
+mod attach;
+mod completions;
+mod convert;
+mod dump;
+mod info;
+mod man;
+mod record;
+
+use crate::outcome::{EXIT_STATUS, Outcome};
+use clap::{Parser, Subcommand};
+
+/// A lock profiler for the JVM: who waits for which lock, how long, and where.
+#[derive(Parser, Debug)]
+#[command(name = "tyrion", version, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"), max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  tyrion record -o report.log -- java -cp app.jar com.acme.Main
+  tyrion convert --to flamegraph report.log   # then open waits.svg in a browser
+  tyrion convert --to callgrind report.log && kcachegrind out.callgrind
+  tyrion convert --to pprof report.log && go tool pprof locks.pb.gz
+  tyrion attach 4711 && sleep 60 && tyrion stop 4711";
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run a Java program and record its locks
+    Record(record::RecordArgs),
+    /// Turn logs into what visualizers read
+    Convert(convert::ConvertArgs),
+    /// Tell what is in a log
+    Info(info::InfoArgs),
+    /// Print a log's records, one a line
+    Dump(dump::DumpArgs),
+    /// Record in a JVM that runs, or go on after a stop
+    Attach(attach::AttachArgs),
+    /// Stop recording in a JVM; attach goes on
+    Stop(attach::PidArgs),
+    /// Tell what the agent in a JVM is doing
+    Status(attach::PidArgs),
+    /// Print the path of the agent, for -agentpath
+    AgentPath,
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page
+    Man,
+}
+
+/// Runs a command.
+pub fn run(command: Command) -> Outcome {
+    match command {
+        Command::Record(args) => record::run(args),
+        Command::Convert(args) => convert::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Dump(args) => dump::run(args),
+        Command::Attach(args) => attach::attach(args),
+        Command::Stop(args) => attach::stop(args),
+        Command::Status(args) => attach::status(args),
+        Command::AgentPath => agent_path::run(),
+        Command::Completions(args) => completions::run(args),
+        Command::Man => man::run(),
+    }
+}

@@ -1,0 +1,63 @@
+//! Where in a command line the JVM's options go.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
+
+/// Programs that run the command in their arguments as it stands.
+const WRAPPERS: &[&str] = &[
+    "chrt", "env", "ionice", "nice", "nohup", "numactl", "perf", "setsid", "stdbuf", "strace",
+    "taskset", "time", "timeout", "xvfb-run",
+];
+
+/// The command with the option for the agent in it, right behind `java`; or
+/// `None` when `java` is started by something else, a script perhaps.
+pub fn with_agent(command: &[OsString], agent_option: &str) -> Option<Vec<OsString>> {
+    let first = command.first()?;
+    let java = if is_java(first) {
+        0
+    } else if is_any(first, WRAPPERS) {
+        command.iter().position(|argument| is_java(argument))?
+    } else {
+        return None;
+    };
+    let mut command = command.to_vec();
+    command.insert(java + 1, agent_option.into());
+    Some(command)
+}
+
+fn is_java(argument: &OsStr) -> bool {
+    is_any(argument, &["java"])
+}
+
+fn is_any(argument: &OsStr, names: &[&str]) -> bool {
+    let name = Path::new(argument).file_name();
+    name.and_then(OsStr::to_str).is_some_and(|name| names.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(command: &str) -> Option<String> {
+        let command: Vec<OsString> = command.split(' ').map(OsString::from).collect();
+        let joined = with_agent(&command, "-AGENT")?.join(OsStr::new(" "));
+        joined.into_string().ok()
+    }
+
+    #[test]
+    fn the_agent_goes_right_behind_java() {
+        for (command, expected) in [
+            ("java -cp a Main x", Some("java -AGENT -cp a Main x")),
+            ("/opt/jdk/bin/java Main", Some("/opt/jdk/bin/java -AGENT Main")),
+            ("taskset -c 0 java Main", Some("taskset -c 0 java -AGENT Main")),
+            ("env A=b nice java Main java", Some("env A=b nice java -AGENT Main java")),
+            ("sh run.sh java", None),
+            ("mvn test", None),
+            ("taskset -c 0 ./run.sh", None),
+        ] {
+            assert_eq!(place(command).as_deref(), expected, "{command}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! How commands end, and the exit status that tells it.
+
+use std::{fmt, io, process::ExitCode};
+
+/// How a command ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// All is done: 0.
+    Whole,
+    /// Done, but the input was damaged and parts of it are missing: 3.
+    Partly,
+    /// A recorded program ended with this status.
+    Program(u8),
+}
+
+/// Why a command failed; one line for the user.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something went wrong: 1.
+    Failed(String),
+    /// The command was used wrongly: 2, as clap does.
+    Usage(String),
+    /// A program could not be started: 126 or 127, as shells do.
+    Start(String, u8),
+    /// Whoever read our output has gone: no error.
+    ClosedPipe,
+}
+
+/// The result of a command.
+pub type Outcome = Result<Done, Failure>;
+
+/// The table of exit statuses, for the help.
+pub const EXIT_STATUS: &str = "Exit status:
+  0    done
+  1    failed; the message on stderr says what to do
+  2    wrong usage
+  3    done, but the input was cut or damaged; what was whole was used
+  record: the status of the recorded program; 128 + n when signal n ended it,
+  126 or 127 when it could not be started";
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Failed(text) | Failure::Usage(text) | Failure::Start(text, _) => {
+                f.write_str(text)
+            }
+            Failure::ClosedPipe => f.write_str("the reader of the output has gone"),
+        }
+    }
+}
+
+impl Failure {
+    /// A failure that is told in words.
+    pub fn new(text: impl Into<String>) -> Failure {
+        Failure::Failed(text.into())
+    }
+
+    /// What went wrong while writing to `to`.
+    pub fn writing(to: &str, error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::Failed(format!("{to}: {error}")),
+        }
+    }
+}
+
+impl From<tyrion_formats::Error> for Failure {
+    fn from(error: tyrion_formats::Error) -> Self {
+        Failure::Failed(error.to_string())
+    }
+}
+
+/// Tells the user what is to be told and gives the exit status.
+pub fn exit_code(outcome: Outcome) -> ExitCode {
+    let failure = match outcome {
+        Ok(Done::Whole) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
+        Ok(Done::Partly) => return ExitCode::from(3),
+        Ok(Done::Program(status)) => return ExitCode::from(status),
+        Err(failure) => failure,
+    };
+    tell(&failure.to_string());
+    ExitCode::from(match failure {
+        Failure::Usage(_) => 2,
+        Failure::Start(_, status) => status,
+        _ => 1,
+    })
+}
+
+/// Says something on stderr, in one line.
+pub fn tell(message: &str) {
+    use io::Write;
+    // Nothing to do about a closed stderr.
+    let _ = writeln!(io::stderr(), "tyrion: {message}");
+}

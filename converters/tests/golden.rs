@@ -1,0 +1,150 @@
+//! Every output of a few profiles against the files in `testdata/golden`.
+//!
+//! `BLESS=1` writes them. One that is missing or that no output belongs to is an
+//! error.
+
+mod support;
+
+use std::{collections::BTreeMap, fmt::Write, fs, path::PathBuf};
+use support::{profiles, totals, written};
+use tyrion_converters::{
+    outputs::{FORMATS, Format, Options, pprof::proto},
+    profile::Profile,
+};
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden"))
+}
+
+/// The options that are tried beside the default ones.
+fn variants() -> Vec<(&'static str, Options)> {
+    let plain = Options::default;
+    vec![
+        ("", plain()),
+        ("no-lock-frame", Options { lock_frame: false, ..plain() }),
+        ("lock-identity", Options { lock_identity: true, ..plain() }),
+        ("no-thread-label", Options { thread_label: false, ..plain() }),
+        ("by-thread", Options { by_thread: true, ..plain() }),
+        ("count", Options { count: true, ..plain() }),
+        ("icicle", Options { icicle: true, ..plain() }),
+        ("merged", Options { merged: true, ..plain() }),
+        ("max-parts-2", Options { max_parts: 2, ..plain() }),
+    ]
+}
+
+/// What a format writes, as text that people can review.
+fn readable(format: &Format, profile: &Profile, options: &Options) -> String {
+    let mut text = String::new();
+    for (name, bytes) in written(format, profile, options) {
+        let _ = writeln!(text, "==> {name} <==");
+        text += &match format.name {
+            "pprof" => pprof_text(&totals::pprof(&bytes)),
+            "flamegraph" => svg_text(&String::from_utf8(bytes).unwrap()),
+            _ => String::from_utf8(bytes).unwrap(),
+        };
+        let _ = writeln!(text);
+    }
+    text.replace(env!("CARGO_PKG_VERSION"), "VERSION")
+}
+
+/// The SVG without inferno's script, and with a frame a line.
+fn svg_text(svg: &str) -> String {
+    let mut text = String::new();
+    let mut rest = svg;
+    while let Some((before, script)) = rest.split_once("<![CDATA[") {
+        text += before;
+        rest = script.split_once("]]>").unwrap().1;
+    }
+    (text + rest).replace("<g>", "\n<g>").replace("<text", "\n<text")
+}
+
+fn pprof_text(profile: &proto::Profile) -> String {
+    let mut text = String::new();
+    let string = |at: i64| profile.string_table[at as usize].as_str();
+    let kind = |kind: &proto::ValueType| format!("{}/{}", string(kind.r#type), string(kind.unit));
+    for sample_type in &profile.sample_type {
+        let _ = writeln!(text, "type {}", kind(sample_type));
+    }
+    let _ = writeln!(text, "default {}", string(profile.default_sample_type));
+    let _ = writeln!(text, "period {} {}", profile.period, kind(profile.period_type.as_ref().unwrap()));
+    let _ = writeln!(text, "from {} for {}", profile.time_nanos, profile.duration_nanos);
+    for &comment in &profile.comment {
+        let _ = writeln!(text, "comment {}", string(comment));
+    }
+    for mapping in &profile.mapping {
+        let _ = writeln!(text, "mapping {} {}", mapping.id, string(mapping.filename));
+    }
+    for function in &profile.function {
+        let proto::Function { id, name, system_name, filename, start_line } = *function;
+        let (name, system, file) = (string(name), string(system_name), string(filename));
+        let _ = writeln!(text, "function {id}: {name} | {system} | {file}:{start_line}");
+    }
+    for location in &profile.location {
+        assert_eq!(location.mapping_id, 1);
+        let [line] = location.line[..] else { panic!("one line a location") };
+        let _ = writeln!(text, "location {}: function {} line {}", location.id, line.function_id, line.line);
+    }
+    for sample in &profile.sample {
+        let _ = write!(text, "sample {:?} {:?}", sample.value, sample.location_id);
+        for label in &sample.label {
+            let _ = write!(text, " {}={}", string(label.key), string(label.str));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The golden files as they should be. Options that change nothing have none.
+fn expected() -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    for (name, profile) in profiles::all() {
+        for format in FORMATS {
+            let plain = readable(format, &profile, &Options::default());
+            for (variant, options) in variants() {
+                let text = readable(format, &profile, &options);
+                if variant.is_empty() {
+                    files.insert(format!("{name}.{}.txt", format.name), text);
+                } else if text != plain {
+                    files.insert(format!("{name}.{}.{variant}.txt", format.name), text);
+                }
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn outputs_are_as_in_the_golden_files() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let expected = expected();
+    if bless {
+        fs::create_dir_all(folder()).unwrap();
+    }
+    let mut wrong = Vec::new();
+    for (name, text) in &expected {
+        let path = folder().join(name);
+        if bless {
+            fs::write(&path, text).unwrap();
+        }
+        match fs::read_to_string(&path) {
+            Ok(golden) if golden == *text => {}
+            Ok(golden) => {
+                let line = golden.lines().zip(text.lines()).take_while(|(a, b)| a == b).count();
+                wrong.push(format!("{name} differs from line {} on", line + 1));
+            }
+            Err(error) => wrong.push(format!("{name}: {error}")),
+        }
+    }
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if !expected.contains_key(name) {
+            if bless {
+                fs::remove_file(&path).unwrap();
+            } else {
+                wrong.push(format!("{name} belongs to no output"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "run with BLESS=1 if this is right:\n{}", wrong.join("\n"));
+}

@@ -1,0 +1,114 @@
+//! What several tests need.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+#![allow(dead_code)] // each test file uses a part of it
+
+use std::fmt::Write;
+use tyrion_formats::{ChunkRef, Damage, Log, wire::def::Definition};
+
+/// The repository's root.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// Everything in a log, as text.
+pub fn dump(log: &Log) -> String {
+    let mut out = String::new();
+    let text = &mut out;
+    let header = log.header();
+    writeln!(text, "header version={} state={}", header.version, header.state.name()).unwrap();
+    writeln!(
+        text,
+        "  wall_ns={} mono_ns={} end_ns={} used_len={} pid={} threshold_ns={} depth={} dropped={}+{}",
+        header.wall_ns,
+        header.mono_ns,
+        header.end_ns,
+        header.used_len,
+        header.pid,
+        header.threshold_ns,
+        header.depth,
+        header.dropped_contention,
+        header.dropped_other,
+    )
+    .unwrap();
+    for (key, value) in &header.metadata {
+        writeln!(text, "  {key}={value}").unwrap();
+    }
+    log.for_each_definition(|found| {
+        let line = match &found.definition {
+            Definition::String { id, text } => {
+                format!("String {{ id: {id}, text: {:?} }}", String::from_utf8_lossy(text))
+            }
+            other => format!("{other:?}"),
+        };
+        writeln!(text, "{:#x} {line}", found.offset).unwrap();
+    });
+    for chunk in log.event_chunks() {
+        dump_events(log, chunk, text);
+    }
+    for cell in log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk)) {
+        let buckets: Vec<(usize, u32)> =
+            cell.histogram.iter().copied().enumerate().filter(|(_, count)| *count != 0).collect();
+        writeln!(
+            text,
+            "cell thread={} site={} first_ns={} last_ns={} count={} sum_ns={} max_ns={} {buckets:?}",
+            cell.thread, cell.site, cell.first_ns, cell.last_ns, cell.count, cell.sum_ns, cell.max_ns,
+        )
+        .unwrap();
+    }
+    for pending in log.pending() {
+        writeln!(text, "{pending:?}").unwrap();
+    }
+    for counters in log.counters() {
+        writeln!(text, "{counters:?}").unwrap();
+    }
+    for damage in log.damage() {
+        writeln!(text, "{damage}").unwrap();
+    }
+    out
+}
+
+fn dump_events(log: &Log, chunk: &ChunkRef, text: &mut String) {
+    let (lane, sequence) = (chunk.lane, chunk.sequence);
+    writeln!(text, "{:#x} events of lane {lane}, chunk {sequence}", chunk.offset).unwrap();
+    let mut events = match log.events(chunk) {
+        Ok(events) => events,
+        Err(damage) => return writeln!(text, "{damage}").unwrap(),
+    };
+    for event in events.by_ref() {
+        writeln!(
+            text,
+            "thread={} start_ns={} wait_ns={} site={} {} owner={} parks={}",
+            event.thread,
+            event.start_ns,
+            event.wait_ns(),
+            event.site,
+            event.outcome.name(),
+            event.owner,
+            event.parks,
+        )
+        .unwrap();
+    }
+    if let Some(damage) = events.damage() {
+        writeln!(text, "{damage}").unwrap();
+    }
+}
+
+/// Number of waits that can be decoded, and what is damaged in all.
+pub fn decode(log: &Log) -> (usize, Vec<Damage>) {
+    let mut damage = log.damage().to_vec();
+    let mut count = 0;
+    for chunk in log.event_chunks() {
+        match log.events(chunk) {
+            Ok(mut events) => {
+                count += events.by_ref().count();
+                damage.extend(events.damage());
+            }
+            Err(other) => damage.push(other),
+        }
+    }
+    (count, damage)
+}
+
+/// A frozen log's bytes.
+pub fn frozen(name: &str) -> Vec<u8> {
+    let path = format!("{ROOT}/testdata/logs/{name}");
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}

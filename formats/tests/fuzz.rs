@@ -1,0 +1,57 @@
+//! The fuzz targets on made-up bytes, with plain `cargo test`.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+mod common;
+
+use proptest::{collection::vec, prelude::*};
+use tyrion_formats::fuzz;
+
+/// Bytes that look like records: small numbers and varints.
+fn records() -> impl Strategy<Value = Vec<u8>> {
+    vec(prop_oneof![3 => 0u8..16, 1 => any::<u8>(), 1 => Just(0x80), 1 => Just(0xff)], 0..1000)
+}
+
+proptest! {
+    #[test]
+    fn any_bytes(bytes in vec(any::<u8>(), 0..600)) {
+        fuzz::log(&bytes);
+    }
+
+    #[test]
+    fn any_payload(bytes in vec(any::<u8>(), 0..600)) {
+        fuzz::payload(&bytes);
+    }
+
+    #[test]
+    fn likely_payload(bytes in records()) {
+        fuzz::payload(&bytes);
+    }
+
+    #[test]
+    fn a_log_with_patches(patches in vec((any::<prop::sample::Index>(), any::<u64>(), 1usize..9), 1..8)) {
+        let mut bytes = common::frozen("v1-small.log");
+        for (at, value, len) in patches {
+            let at = at.index(bytes.len() - len);
+            bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
+        }
+        fuzz::log(&bytes);
+    }
+
+    #[test]
+    fn chunk_headers_with_patches(
+        patches in vec((0usize..12, 4usize..40, any::<u64>(), 1usize..9), 1..8)
+    ) {
+        let mut bytes = common::frozen("v1-killed.log");
+        for (block, at, value, len) in patches {
+            let at = block * 4096 + at;
+            bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
+        }
+        fuzz::log(&bytes);
+    }
+}
+
+#[test]
+fn the_targets_read_what_is_whole() {
+    assert!(fuzz::log(&common::frozen("v1-small.log")) > 1_000);
+    assert!(fuzz::payload(&[1, 3, 1, b'a', b'b']) > 2, "a string definition");
+}

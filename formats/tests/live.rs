@@ -1,0 +1,78 @@
+//! A log that is read while it is written.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+mod common;
+
+use std::{
+    fs::OpenOptions,
+    os::unix::fs::FileExt,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
+use tyrion_formats::{
+    Log,
+    wire::{
+        cell::{self, field},
+        chunk,
+    },
+};
+
+/// A copy of a frozen log that may be changed.
+fn copy(name: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), common::frozen(name)).unwrap();
+    file
+}
+
+#[test]
+fn a_cell_is_never_read_half_changed() {
+    let file = copy("v1-tiny.log");
+    let log = Log::open(file.path()).unwrap();
+    let chunk = log.cell_chunks()[0];
+    let base = chunk.payload_at();
+    let out = OpenOptions::new().write(true).open(file.path()).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // As the agent does: the other copy first, then the version.
+            for round in 1..50_000u32 {
+                let copy = field::SUMS + (round as usize & 1) * field::SUMS_LEN;
+                for nth in 0..4 {
+                    let at = base + (copy + 8 * nth) as u64;
+                    out.write_all_at(&u64::from(round).to_le_bytes(), at).unwrap();
+                }
+                out.write_all_at(&round.to_le_bytes(), base + field::VERSION as u64).unwrap();
+            }
+            done.store(true, Relaxed);
+        });
+        let mut last = 0;
+        while !done.load(Relaxed) {
+            let cell = log.cells(&chunk).next().unwrap();
+            if cell.count == 1 && cell.sum_ns != 1 {
+                continue; // as it was in the frozen log
+            }
+            assert_eq!([cell.sum_ns, cell.max_ns, cell.last_ns], [cell.count; 3]);
+            assert!(cell.count >= last);
+            last = cell.count;
+        }
+        assert_eq!(log.cells(&chunk).next().map(|cell| cell.count), Some(49_999));
+    });
+    assert_eq!(cell::LEN, 256);
+}
+
+#[test]
+fn a_chunk_beyond_the_used_length_is_read_already() {
+    // The writer sets the used length after the chunk's header.
+    let file = copy("v1-killed.log");
+    let whole = Log::open(file.path()).unwrap();
+    let last = whole.event_chunks().iter().map(|chunk| chunk.offset).max().unwrap();
+    let out = OpenOptions::new().write(true).open(file.path()).unwrap();
+    out.write_all_at(&last.to_le_bytes(), 40).unwrap();
+    let early = Log::open(file.path()).unwrap();
+    assert_eq!(common::decode(&early), common::decode(&whole));
+    // And half of a header is just the end.
+    out.write_all_at(&0u64.to_le_bytes(), last + 8).unwrap();
+    let early = Log::open(file.path()).unwrap();
+    assert_eq!(early.damage(), []);
+    assert!(early.event_chunks().iter().all(|chunk| chunk.offset < last));
+    assert_eq!(chunk::field::COMMITTED, 12);
+}
