@@ -212,7 +212,8 @@ fn start(env: *mut JNIEnv, attached: bool) -> Result<(), String> {
     let loaded = LOADED.get().ok_or("the agent is not loaded")?;
     let (file, path) = lock(&loaded.file).take().ok_or("the agent has started already")?;
     let (ti, options) = (loaded.ti, &loaded.options);
-    let fields = Fields::find(env).map_err(|reason| format!("this JVM is unlike others: {reason}"))?;
+    let fields =
+        Fields::find(env).map_err(|reason| format!("this JVM is unlike others: {reason}"))?;
     let (threshold_ns, origin) = resolve(ti, options.threshold.unwrap_or(Threshold::Auto));
     let header = Header {
         version: header::VERSION,

@@ -3,11 +3,7 @@
 //! Every function here catches panics, since none may cross into the JVM: the
 //! first one switches recording off and says so.
 
-use crate::{
-    agent,
-    jvm::Java,
-    recorder::Recorder,
-};
+use crate::{agent, jvm::Java, recorder::Recorder};
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread},
     jvmti::{jvmtiEnv, jvmtiEventCallbacks},
@@ -200,12 +196,7 @@ extern "system" fn acquire_returned_stamp(
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireThrew")]
-extern "system" fn acquire_threw(
-    env: *mut JNIEnv,
-    _: jclass,
-    exception: jobject,
-    thread: jthread,
-) {
+extern "system" fn acquire_threw(env: *mut JNIEnv, _: jclass, exception: jobject, thread: jthread) {
     report(env, |recorder, java| {
         let outcome = recorder.outcome_of(java, exception);
         recorder.acquire_ends(java, thread, outcome);

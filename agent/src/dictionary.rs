@@ -5,15 +5,15 @@
 //! before it is taken.
 
 use crate::{
-    jvm::ti::{MethodInfo, ThreadInfo, Ti},
+    jvm::{
+        Java, Ti,
+        ti::{MethodInfo, ThreadInfo},
+    },
     log::{Chunk, LogFile, Writer},
     sync::lock,
 };
 use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
-use std::{
-    collections::HashMap,
-    sync::Mutex,
-};
+use std::{collections::HashMap, sync::Mutex};
 use tyrion_wire::{
     WaitKind,
     chunk::ChunkKind,
@@ -126,7 +126,7 @@ impl Dictionary {
     pub fn stack(
         &self,
         log: &LogFile,
-        ti: Ti,
+        (ti, java): (Ti, Java),
         print: Fingerprint,
         frames: &mut [jvmtiFrameInfo],
         cut: bool,
@@ -139,8 +139,10 @@ impl Dictionary {
             let methods = frames.iter().map(|frame| frame.method);
             methods.filter(|&method| !inner.methods.contains_key(&(method as usize))).collect()
         };
-        let found: Vec<_> =
-            unknown.into_iter().map(|method| (method as usize, ti.method(method).ok())).collect();
+        let found: Vec<_> = unknown
+            .into_iter()
+            .map(|method| (method as usize, ti.method(java, method).ok()))
+            .collect();
         if let Some(innermost) = frames.first_mut() {
             innermost.location = ti.at_monitor_enter(innermost.method, innermost.location);
         }

@@ -14,7 +14,10 @@ pub fn collect(
     let mut pairs = vec![
         ("tyrion".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         ("program".to_owned(), program.to_owned()),
-        ("jvm".to_owned(), format!("{} {}", ti.property("java.vm.name"), ti.property("java.vm.version"))),
+        (
+            "jvm".to_owned(),
+            format!("{} {}", ti.property("java.vm.name"), ti.property("java.vm.version")),
+        ),
         ("jvm-flags".to_owned(), jvm_flags().join(" ")),
         ("host".to_owned(), host()),
         ("clock".to_owned(), clock::NAME.to_owned()),
@@ -54,8 +57,15 @@ fn jvm_flags() -> Vec<String> {
 /// of system properties stay out: they hold passwords.
 fn flags_of(arguments: impl Iterator<Item = String>) -> Vec<String> {
     const WITH_VALUE: [&str; 9] = [
-        "-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules",
-        "--add-opens", "--add-exports", "--add-reads",
+        "-cp",
+        "-classpath",
+        "--class-path",
+        "-p",
+        "--module-path",
+        "--add-modules",
+        "--add-opens",
+        "--add-exports",
+        "--add-reads",
     ];
     let mut flags = Vec::new();
     let mut arguments = arguments;

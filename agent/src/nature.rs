@@ -87,7 +87,11 @@ mod tests {
         for (class, synchronizer, nature) in [
             ("Ljava/lang/Object;", false, Nature::Plain),
             ("Ljava/util/concurrent/locks/ReentrantLock$NonfairSync;", true, Nature::Lock),
-            ("Ljava/util/concurrent/locks/ReentrantReadWriteLock$FairSync;", true, Nature::ReadWrite),
+            (
+                "Ljava/util/concurrent/locks/ReentrantReadWriteLock$FairSync;",
+                true,
+                Nature::ReadWrite,
+            ),
             ("Ljava/util/concurrent/locks/StampedLock;", false, Nature::Stamped),
             ("Ljava/util/concurrent/Semaphore$NonfairSync;", true, Nature::Semaphore),
             ("Ljava/util/concurrent/CountDownLatch$Sync;", true, Nature::Latch),

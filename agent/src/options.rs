@@ -103,11 +103,10 @@ impl Options {
             "mode" => return Err(format!("mode={value} is not known; use mode=contention")),
             "threshold" => self.threshold = Some(parse_threshold(value)?),
             "depth" => {
-                self.depth = value
-                    .parse()
-                    .ok()
-                    .filter(|depth| (1..=MAX_DEPTH).contains(depth))
-                    .ok_or_else(|| format!("depth={value} is not a number from 1 to {MAX_DEPTH}"))?;
+                self.depth =
+                    value.parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth)).ok_or_else(
+                        || format!("depth={value} is not a number from 1 to {MAX_DEPTH}"),
+                    )?;
             }
             "exclude-threads" => {
                 self.exclude_threads = value
@@ -255,7 +254,9 @@ mod tests {
 
     #[test]
     fn reads_thresholds() {
-        for (text, ns) in [("0", 0), ("500ns", 500), ("50us", 50_000), ("50µs", 50_000), ("2s", 2_000_000_000)] {
+        for (text, ns) in
+            [("0", 0), ("500ns", 500), ("50us", 50_000), ("50µs", 50_000), ("2s", 2_000_000_000)]
+        {
             assert_eq!(parse_threshold(text), Ok(Threshold::Ns(ns)), "{text}");
         }
         assert_eq!(parse_threshold("auto"), Ok(Threshold::Auto));
@@ -266,7 +267,17 @@ mod tests {
 
     #[test]
     fn refuses_unknown_keys_and_bad_values() {
-        for text in ["fiel=x", "mode=trace", "depth=0", "depth=x", "enabled=perhaps", "threshold=5", "filesize=1g", "file=", "command=dance"] {
+        for text in [
+            "fiel=x",
+            "mode=trace",
+            "depth=0",
+            "depth=x",
+            "enabled=perhaps",
+            "threshold=5",
+            "filesize=1g",
+            "file=",
+            "command=dance",
+        ] {
             let (message, strict) = Options::parse(text).unwrap_err();
             assert!(!message.is_empty() && !message.contains('\n') && !strict, "{text}: {message}");
         }

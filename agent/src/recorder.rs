@@ -11,7 +11,10 @@ use crate::{
     sync::lock,
     threads::{Acquiring, Begun, Thread, Threads, Waits},
 };
-use jvmti_bindings::sys::{jni::{jobject, jthread}, jvmti::jvmtiFrameInfo};
+use jvmti_bindings::sys::{
+    jni::{jobject, jthread},
+    jvmti::jvmtiFrameInfo,
+};
 use std::{
     cell::RefCell,
     sync::{
@@ -141,8 +144,7 @@ impl Recorder {
     pub fn monitor_begins(&'static self, java: Java, thread: jthread, object: jobject) {
         let start_ns = clock::now_ns();
         self.with(java, thread, true, |local, waits| {
-            waits.monitor =
-                Some(self.begin(local, java, object, WaitKind::Monitor, start_ns));
+            waits.monitor = Some(self.begin(local, java, object, WaitKind::Monitor, start_ns));
         });
     }
 
@@ -279,7 +281,8 @@ impl Recorder {
     /// The lock whose condition the current thread is about to park for.
     fn lock_of_condition(&self, java: Java, thread: jthread) -> u32 {
         let condition = java.object_field(thread, self.fields.park_blocker);
-        let of = self.fields.synchronizers.iter().find(|s| java.is_instance(condition, s.condition));
+        let of =
+            self.fields.synchronizers.iter().find(|s| java.is_instance(condition, s.condition));
         let Some(synchronizer) = of else { return id::UNKNOWN };
         let lock = java.object_field(condition, synchronizer.outer);
         let id = if lock.is_null() { id::UNKNOWN } else { self.lock_of(java, lock).id };
@@ -292,7 +295,7 @@ impl Recorder {
         let at_ns = clock::now_ns().saturating_sub(self.anchor_ns);
         let known = self.threads.get(java.long_field(thread, self.fields.thread_id));
         if let Some(known) = known.filter(|known| known.id() != 0)
-            && let Ok(info) = self.ti.thread(thread)
+            && let Ok(info) = self.ti.thread(java, thread)
         {
             let _ = self.dictionary.rename(&self.log, known.id(), &info.name, at_ns);
         }
@@ -325,7 +328,7 @@ impl Recorder {
             let known = local.thread.as_ref().filter(|known| known.java_id == java_id).cloned();
             let known = match known.or_else(|| self.threads.get(java_id)) {
                 Some(known) => known,
-                None if begins => self.add_thread(thread, java_id),
+                None if begins => self.add_thread(java, thread, java_id),
                 None => return,
             };
             if !known.excluded {
@@ -363,7 +366,7 @@ impl Recorder {
         kind: WaitKind,
         start_ns: u64,
     ) -> Begun {
-        let stack = self.stack(local, 0);
+        let stack = self.stack(local, java, 0);
         let lock = self.lock_of(java, object);
         Begun { kind, start_ns, stack: stack.id, lock: lock.id, owner: 0 }
     }
@@ -377,7 +380,7 @@ impl Recorder {
         start_ns: u64,
     ) -> Begun {
         // The innermost frame is the probe.
-        let stack = self.stack(local, 1);
+        let stack = self.stack(local, java, 1);
         let blocker = java.object_field(thread, self.fields.park_blocker);
         if blocker.is_null() {
             let (stack, lock) = (stack.id, id::UNKNOWN);
@@ -422,7 +425,7 @@ impl Recorder {
     }
 
     /// The current stack's id; the empty stack's when it cannot be defined.
-    fn stack(&self, local: &mut Local, skip: usize) -> StackRef {
+    fn stack(&self, local: &mut Local, java: Java, skip: usize) -> StackRef {
         let Some(lane) = local.lane.as_mut() else { return StackRef::UNKNOWN };
         let count = self.ti.stack(skip, &mut local.frames);
         let cut = count > self.depth;
@@ -433,7 +436,7 @@ impl Recorder {
         {
             return known;
         }
-        let found = self.dictionary.stack(&self.log, self.ti, print, frames, cut);
+        let found = self.dictionary.stack(&self.log, (self.ti, java), print, frames, cut);
         let Some(stack) = found else { return StackRef::UNKNOWN };
         lane.trim();
         lane.stacks.insert(print.0, (print.1, stack));
@@ -488,7 +491,7 @@ impl Recorder {
         let java_id = java.long_field(owner, self.fields.thread_id);
         let known = match self.threads.get(java_id) {
             Some(known) => known,
-            None => self.add_thread(owner, java_id),
+            None => self.add_thread(java, owner, java_id),
         };
         if known.id() == 0 {
             self.define_thread(java, owner, &known);
@@ -498,9 +501,9 @@ impl Recorder {
     }
 
     #[cold]
-    fn add_thread(&self, thread: jthread, java_id: i64) -> Arc<Thread> {
+    fn add_thread(&self, java: Java, thread: jthread, java_id: i64) -> Arc<Thread> {
         let excluded = !self.excluded.is_empty()
-            && self.ti.thread(thread).is_ok_and(|info| {
+            && self.ti.thread(java, thread).is_ok_and(|info| {
                 let name = String::from_utf8_lossy(&info.name).into_owned();
                 self.excluded.iter().any(|pattern| pattern.matches(&name))
             });
@@ -509,7 +512,7 @@ impl Recorder {
 
     #[cold]
     fn define_thread(&self, java: Java, thread: jthread, known: &Thread) {
-        let Ok(info) = self.ti.thread(thread) else { return };
+        let Ok(info) = self.ti.thread(java, thread) else { return };
         let is_virtual = java.is_instance(thread, self.fields.virtual_thread);
         let _naming = lock(&self.naming);
         if known.id() != 0 {

@@ -168,10 +168,7 @@ struct Slots {
 impl Threads {
     /// No threads yet.
     pub fn new() -> Threads {
-        Threads {
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            slots: Mutex::default(),
-        }
+        Threads { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), slots: Mutex::default() }
     }
 
     fn shard(&self, java_id: i64) -> &Mutex<Table<i64, Arc<Thread>>> {

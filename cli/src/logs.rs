@@ -33,7 +33,9 @@ pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
         let same = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         if !seen.insert(same) {
             let path = path.display();
-            return Err(Failure::Usage(format!("{path} is named twice; its waits would count twice")));
+            return Err(Failure::Usage(format!(
+                "{path} is named twice; its waits would count twice"
+            )));
         }
     }
     paths.iter().map(|path| open(path)).collect()

@@ -182,11 +182,7 @@ impl Profile {
     /// The first rule that is broken, for people.
     pub fn check(&self) -> Result<(), String> {
         let within = |index: u32, len: usize, what: &str| {
-            if (index as usize) < len {
-                Ok(())
-            } else {
-                Err(format!("{what} {index} of {len}"))
-            }
+            if (index as usize) < len { Ok(()) } else { Err(format!("{what} {index} of {len}")) }
         };
         if self.stacks.first().is_none_or(|root| root.parent != 0) {
             return Err("the first stack is not the empty one".to_owned());

@@ -3,6 +3,7 @@
 //!     cargo test --release --test figures -- --ignored --nocapture --test-threads=1
 //!
 //! `TYRION_FIGURES=callgrind` takes one output only.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{
     fs,
@@ -82,7 +83,8 @@ fn large_profile(calls: Calls) -> Profile {
 fn add_stacks(profile: &mut Profile, calls: Calls) -> Vec<u32> {
     let mut random = 1u64;
     let mut next = |below: usize| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % below
     };
     let mut trunk = vec![0u32];

@@ -2,6 +2,7 @@
 //!
 //! `BLESS=1` writes them. One that is missing or that no output belongs to is an
 //! error.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod support;
 
@@ -66,7 +67,8 @@ fn pprof_text(profile: &proto::Profile) -> String {
         let _ = writeln!(text, "type {}", kind(sample_type));
     }
     let _ = writeln!(text, "default {}", string(profile.default_sample_type));
-    let _ = writeln!(text, "period {} {}", profile.period, kind(profile.period_type.as_ref().unwrap()));
+    let _ =
+        writeln!(text, "period {} {}", profile.period, kind(profile.period_type.as_ref().unwrap()));
     let _ = writeln!(text, "from {} for {}", profile.time_nanos, profile.duration_nanos);
     for &comment in &profile.comment {
         let _ = writeln!(text, "comment {}", string(comment));
@@ -82,7 +84,11 @@ fn pprof_text(profile: &proto::Profile) -> String {
     for location in &profile.location {
         assert_eq!(location.mapping_id, 1);
         let [line] = location.line[..] else { panic!("one line a location") };
-        let _ = writeln!(text, "location {}: function {} line {}", location.id, line.function_id, line.line);
+        let _ = writeln!(
+            text,
+            "location {}: function {} line {}",
+            location.id, line.function_id, line.line
+        );
     }
     for sample in &profile.sample {
         let _ = write!(text, "sample {:?} {:?}", sample.value, sample.location_id);

@@ -1,5 +1,6 @@
 //! All outputs say the same of a profile, to the nanosecond, and say it in the
 //! same bytes however many workers there are.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod support;
 

@@ -38,22 +38,34 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A thread waited twice for one monitor; a short wait was folded, and a
-/// third long one had not ended.
+/// A platform and a virtual thread waited once each, a short wait was folded,
+/// and one more had not ended when the process was killed.
 fn tiny() -> Result<Vec<u8>, Box<dyn Error>> {
-    let mut log = LogWriter::new(Cursor::new(Vec::new()), options(State::Recording))?;
+    let options = Options { seal: true, ..options(State::Recording) };
+    let mut log = LogWriter::new(Cursor::new(Vec::new()), options)?;
     let class = log.class("com/acme/Bank", "Bank.java")?;
     let method = log.method(class, "transfer", "(I)V", 20)?;
     let stack = log.stack(id::EMPTY_STACK, method, 23)?;
-    let thread = log.thread(31, "teller-1", "main", 0)?;
-    let lock = log.lock(class)?;
-    let site = log.site(WaitKind::Monitor, stack, lock)?;
-    let lane = log.lane(thread);
-    log.wait(lane, Wait { end_ns: 1_000_150_000, wait_ns: 100_000, site, ..Wait::default() })?;
-    log.wait(lane, Wait { end_ns: 1_000_400_000, wait_ns: 30_000, site, ..Wait::default() })?;
-    log.cell(lane, &cell(thread, site, 1_000_200_000, &[6_000]))?;
-    let kind = WaitKind::Monitor;
-    log.pending(&Pending { thread, kind, stack, lock, owner: 0, start_ns: 1_000_500_000 })?;
+    let teller = log.thread(31, "teller-1", "main", 0)?;
+    let flags = thread_flag::VIRTUAL | thread_flag::DAEMON;
+    let light = log.thread(40, "", "", flags)?;
+    let monitor = log.lock(class)?;
+    let fair = {
+        let class = log.class("com/acme/Turn$Sync", "")?;
+        log.lock(class)?
+    };
+    let sites =
+        [log.site(WaitKind::Monitor, stack, monitor)?, log.site(WaitKind::Lock, stack, fair)?];
+    let lane = log.lane(teller);
+    let (end_ns, wait_ns) = (1_000_150_000, 100_000);
+    log.wait(lane, Wait { end_ns, wait_ns, site: sites[0], ..Wait::default() })?;
+    log.switch(lane, light)?;
+    let (end_ns, wait_ns, site) = (1_000_400_000, 30_000, sites[1]);
+    let outcome = Outcome::TimedOut;
+    log.wait(lane, Wait { end_ns, wait_ns, site, outcome, owner: teller, parks: 2 })?;
+    log.cell(lane, &cell(teller, sites[0], 1_000_200_000, &[6_000]))?;
+    let (kind, start_ns) = (WaitKind::Monitor, 1_000_500_000);
+    log.pending(&Pending { thread: teller, kind, stack, lock: monitor, owner: 0, start_ns })?;
     let contention = Tally { ended: 3, recorded: 2, folded: 1, dropped: 0 };
     log.counters(&Counters { lane: 1, contention, other: Tally::default() })?;
     Ok(log.finish()?.into_inner())

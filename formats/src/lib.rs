@@ -7,7 +7,7 @@
 //! is read. Sizes that bytes can claim have caps, all in [`limits`].
 //!
 //! The format is specified in `docs/event-log.md`; its constants and codecs
-//! are in [`tyrion_wire`]. [`write`] makes logs for tests and benchmarks.
+//! are in [`tyrion_wire`]. [`mod@write`] makes logs for tests and benchmarks.
 #![deny(unsafe_code)]
 
 mod damage;
@@ -26,6 +26,9 @@ mod seems;
 mod source;
 mod state;
 pub mod write;
+
+#[doc = include_str!("../../docs/event-log.md")]
+pub mod event_log {}
 
 pub use damage::{Damage, Fault};
 pub use definitions::{Class, Definitions, Method, Site, Stack, Table, Text, Thread};

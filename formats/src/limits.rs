@@ -1,16 +1,17 @@
 //! Hard caps on what a log's bytes can make a reader do.
 //!
 //! Together they bound the memory that reading a log takes, whatever its
-//! bytes: 12 bytes for each 1 KiB of the file (chunk list), at most eight
-//! times the bytes of its definitions chunks (tables), [`MAX_MISSING_IDS`]
-//! rows of 24 bytes (ids that are not defined), and less than 1 MiB besides.
+//! bytes: for the list of chunks 48 bytes a chunk, of 4 KiB at least; for the
+//! tables 24 bytes a row, be it defined (in 3 bytes at least) or missing
+//! ([`MAX_MISSING_IDS`]); three times that while a table grows; for slots and
+//! counters as much as they take in the file; and less than 2 MiB besides.
 
 /// The longest header block that is read, in bytes.
 pub const MAX_HEADER_LEN: usize = 1 << 20;
 
 /// How many ids of a log may be skipped by its definitions, all types added
 /// up. Ids are dense, so only a lost definitions chunk leaves any out.
-pub const MAX_MISSING_IDS: usize = 1 << 22;
+pub const MAX_MISSING_IDS: usize = 1 << 20;
 
 /// The longest text that is read, in bytes; longer ones are cut.
 pub const MAX_TEXT: usize = tyrion_wire::def::MAX_TEXT;

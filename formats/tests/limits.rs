@@ -65,3 +65,22 @@ fn long_texts_are_cut() {
     assert_eq!(log.text(2), tyrion_formats::UNKNOWN);
     assert_eq!(log.text(0), "");
 }
+
+/// The sizes that the caps are reckoned with.
+#[test]
+fn rows_are_as_small_as_stated() {
+    use tyrion_formats::{ChunkRef, Class, Method, Site, Stack, Text, Thread};
+    assert!(size_of::<ChunkRef>() <= 48);
+    for size in [
+        size_of::<Option<Text>>(),
+        size_of::<Option<Class>>(),
+        size_of::<Option<Method>>(),
+        size_of::<Option<Stack>>(),
+        size_of::<Option<Thread>>(),
+        size_of::<Option<u32>>(),
+        size_of::<Option<Site>>(),
+    ] {
+        assert!(size <= 24, "{size}");
+    }
+    assert!(size_of::<Option<Text>>() <= 16, "of three bytes in the log");
+}

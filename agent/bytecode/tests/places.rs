@@ -282,6 +282,7 @@ fn leaves_alone_locals_that_do_not_keep_their_parameter() {
     assert_eq!(reads(Op::Iload(2), body(&[0xc4, 0x84, 0, 2, 0, 1])), not_readable(2));
     assert_eq!(reads(Op::Lload(0), body(&[0x3c])), not_readable(0)); // istore_1
     assert_eq!(reads(Op::Iload(2), body(&[0x40])), not_readable(2)); // lstore_1
+    assert_eq!(reads(Op::Iload(2), body(&[0x48])), not_readable(2)); // dstore_1
     assert_eq!(reads(Op::Iload(2), body(&[0x43])), None); // fstore_0
 }
 

@@ -1,7 +1,12 @@
 //! What is looked up and defined in the JVM once, through the `jni` crate.
 
 use crate::juc::{self, Target};
-use jni::{EnvUnowned, jni_sig, jni_str, objects::JClassLoader, signature::{FieldSignature, RuntimeFieldSignature}, strings::JNIString};
+use jni::{
+    EnvUnowned, jni_sig, jni_str,
+    objects::JClassLoader,
+    signature::{FieldSignature, RuntimeFieldSignature},
+    strings::JNIString,
+};
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID};
 
 /// Fields and classes that waits are described with.

@@ -1,5 +1,6 @@
 //! JVMTI, through the function table of `jvmti-bindings`.
 
+use super::Java;
 use jvmti_bindings::sys::{
     jni::{jclass, jint, jmethodID, jobject, jthread},
     jvmti::{self, jvmtiEnv, jvmtiError, jvmtiFrameInfo},
@@ -114,7 +115,8 @@ impl Ti {
         let mut count: jint = 0;
         let room = frames.len() as jint;
         let null = ptr::null_mut();
-        match call!(self, GetStackTrace, null, skip as jint, room, frames.as_mut_ptr(), &mut count) {
+        match call!(self, GetStackTrace, null, skip as jint, room, frames.as_mut_ptr(), &mut count)
+        {
             Ok(()) => (count.max(0) as usize).min(frames.len()),
             Err(_) => 0,
         }
@@ -157,10 +159,13 @@ impl Ti {
 
     /// A method's names and lines. The method must be on the current thread's
     /// stack, so that its class is not unloaded meanwhile.
-    pub fn method(&self, method: jmethodID) -> Result<MethodInfo> {
-        let mut class: jclass = ptr::null_mut();
-        call!(self, GetMethodDeclaringClass, method, &mut class)?;
-        let (class, source) = self.class(class)?;
+    pub fn method(&self, java: Java, method: jmethodID) -> Result<MethodInfo> {
+        let mut holder: jclass = ptr::null_mut();
+        call!(self, GetMethodDeclaringClass, method, &mut holder)?;
+        let described = self.class(holder);
+        // A deep stack would otherwise leave more references than JNI allows.
+        java.drop_local(holder);
+        let (class, source) = described?;
         let (mut name, mut descriptor): (*mut c_char, *mut c_char) =
             (ptr::null_mut(), ptr::null_mut());
         call!(self, GetMethodName, method, &mut name, &mut descriptor, ptr::null_mut())?;
@@ -196,14 +201,14 @@ impl Ti {
         // SAFETY: on success `code` points to `len` bytes that are ours.
         let bytes = unsafe { std::slice::from_raw_parts(code, len.max(0) as usize) };
         let opcode = |at: i64| bytes.get(at as usize).copied();
-        let stepped = opcode(location) != Some(MONITORENTER)
-            && opcode(location - 1) == Some(MONITORENTER);
+        let stepped =
+            opcode(location) != Some(MONITORENTER) && opcode(location - 1) == Some(MONITORENTER);
         self.free(code.cast());
         if stepped { location - 1 } else { location }
     }
 
     /// A thread's name, group and kind.
-    pub fn thread(&self, thread: jthread) -> Result<ThreadInfo> {
+    pub fn thread(&self, java: Java, thread: jthread) -> Result<ThreadInfo> {
         // SAFETY: all-zero is a valid value of this plain struct.
         let mut info: jvmti::jvmtiThreadInfo = unsafe { std::mem::zeroed() };
         call!(self, GetThreadInfo, thread, &mut info)?;
@@ -214,8 +219,11 @@ impl Ti {
             let mut about: jvmti::jvmtiThreadGroupInfo = unsafe { std::mem::zeroed() };
             if call!(self, GetThreadGroupInfo, info.thread_group, &mut about).is_ok() {
                 group = self.take_text(about.name);
+                java.drop_local(about.parent);
             }
         }
+        java.drop_local(info.thread_group);
+        java.drop_local(info.context_class_loader);
         Ok(ThreadInfo { name, group, daemon: info.is_daemon != 0 })
     }
 

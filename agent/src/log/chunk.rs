@@ -68,13 +68,11 @@ impl Chunk {
     /// checksum takes time.
     pub fn seal(&self) {
         // SAFETY: the payload up to `used` is mapped and nobody writes to it.
-        let payload =
-            unsafe { std::slice::from_raw_parts(self.base.add(HEADER_LEN), self.used) };
+        let payload = unsafe { std::slice::from_raw_parts(self.base.add(HEADER_LEN), self.used) };
         self.u32_at(chunk::field::CHECKSUM).store(crc32fast::hash(payload), Relaxed);
         // SAFETY: the flags' byte is mapped, and within the header.
-        let flags = unsafe {
-            std::sync::atomic::AtomicU8::from_ptr(self.base.add(chunk::field::FLAGS))
-        };
+        let flags =
+            unsafe { std::sync::atomic::AtomicU8::from_ptr(self.base.add(chunk::field::FLAGS)) };
         flags.store(SEALED, Release);
     }
 

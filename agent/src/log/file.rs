@@ -12,7 +12,10 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Condvar, Mutex,
-        atomic::{AtomicBool, Ordering::{Relaxed, Release}},
+        atomic::{
+            AtomicBool,
+            Ordering::{Relaxed, Release},
+        },
     },
     time::Duration,
 };
@@ -57,9 +60,7 @@ struct Carve {
 /// # Errors
 /// As `open(2)`, or when the path names something else than a regular file.
 pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
-    let open = |path: &Path| {
-        OpenOptions::new().read(true).write(true).create_new(true).open(path)
-    };
+    let open = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).open(path);
     let existing = match open(path) {
         Ok(file) => return locked(file, path),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => path,

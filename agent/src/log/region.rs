@@ -99,7 +99,8 @@ pub fn faulted() -> bool {
 /// As `sigaction(2)`.
 pub fn guard(region: Region) -> io::Result<()> {
     let mut installed = lock(&INSTALLED);
-    let free = |slot: &&AtomicUsize| slot.compare_exchange(0, region.base, Relaxed, Relaxed).is_ok();
+    let free =
+        |slot: &&AtomicUsize| slot.compare_exchange(0, region.base, Relaxed, Relaxed).is_ok();
     GUARDED.iter().find(free).ok_or_else(|| io::Error::other("too many logs"))?;
     if *installed {
         return Ok(());

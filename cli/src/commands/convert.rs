@@ -194,7 +194,12 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
     }
 }
 
-fn write(format: &Format, target: &Target, profile: &Profile, options: &Options) -> Result<(), Failure> {
+fn write(
+    format: &Format,
+    target: &Target,
+    profile: &Profile,
+    options: &Options,
+) -> Result<(), Failure> {
     let path = match target {
         Target::Stdout => {
             let mut out = BufWriter::new(io::stdout().lock());

@@ -110,17 +110,17 @@ impl<'a> Dump<'a> {
     }
 
     fn wait(&mut self, out: &mut dyn Write, event: &Event) -> io::Result<()> {
-        let wanted = self.window.holds(event.end_ns) && event.wait_ns >= self.window.min_wait_ns;
+        let wanted = self.window.holds(event.end_ns) && event.wait_ns() >= self.window.min_wait_ns;
         if !wanted || !self.thread(event.thread).1 {
             return Ok(());
         }
         let owner = (event.owner != 0).then(|| self.thread(event.owner).0.clone());
         let thread = self.thread(event.thread).0.clone();
-        let (start_ns, json) = (self.since_start(event.start_ns()), self.json);
+        let (start_ns, json) = (self.since_start(event.start_ns), self.json);
         let Some(place) = self.place(event.site) else { return Ok(()) };
         if json {
             let record = json!({
-                "record": "wait", "start_ns": start_ns, "wait_ns": event.wait_ns,
+                "record": "wait", "start_ns": start_ns, "wait_ns": event.wait_ns(),
                 "thread": thread, "thread_id": event.thread, "kind": place.kind.name(),
                 "lock": place.lock, "lock_class": place.lock_class,
                 "outcome": event.outcome.name(), "owner": owner,
@@ -132,7 +132,7 @@ impl<'a> Dump<'a> {
             out,
             "wait    +{} {} {} {:?} {} {}",
             seconds(start_ns),
-            units::duration(event.wait_ns),
+            units::duration(event.wait_ns()),
             place.kind.name(),
             thread,
             place.lock,

@@ -9,11 +9,7 @@ use crate::{
 };
 use clap::Args;
 use serde_json::{Map, Value, json};
-use std::{
-    fmt::Write as _,
-    io::Write,
-    path::PathBuf,
-};
+use std::{fmt::Write as _, io::Write, path::PathBuf};
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::{Filter, Kinds},
@@ -53,7 +49,8 @@ pub fn run(args: InfoArgs) -> Outcome {
     let sums = args.jobs.run(|| aggregate(&logs, &filter, &|bytes| bar.inc(bytes)))?;
     bar.finish_and_clear();
     let [log] = &logs;
-    let report = if args.json { to_json(log, &sums, &filter) } else { to_text(log, &sums, &filter) };
+    let report =
+        if args.json { to_json(log, &sums, &filter) } else { to_text(log, &sums, &filter) };
     std::io::stdout()
         .write_all(report.as_bytes())
         .map_err(|error| Failure::writing("stdout", &error))?;
@@ -319,7 +316,9 @@ fn waiting(out: &mut String, log: &Log, filter: &Filter) -> std::fmt::Result {
     }
     match idle.len() {
         0 => Ok(()),
-        count => writeln!(out, "\n{count} threads were idle at the end; --json and dump tell where"),
+        count => {
+            writeln!(out, "\n{count} threads were idle at the end; --json and dump tell where")
+        }
     }
 }
 

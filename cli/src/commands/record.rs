@@ -36,7 +36,12 @@ pub struct RecordArgs {
     #[command(flatten)]
     agent: AgentOptions,
     /// The command, after --
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
     command: Vec<OsString>,
 }
 

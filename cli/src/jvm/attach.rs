@@ -109,8 +109,7 @@ impl Jvm {
     /// Asks the JVM to open its socket: the file that says so, to be removed.
     fn trigger(&self) -> Result<PathBuf, String> {
         let name = format!(".attach_pid{}", self.inner_pid);
-        let places =
-            [PathBuf::from(format!("/proc/{}/cwd", self.pid)), self.root.join("tmp")];
+        let places = [PathBuf::from(format!("/proc/{}/cwd", self.pid)), self.root.join("tmp")];
         let mut failure = String::new();
         for place in places {
             let file = place.join(&name);

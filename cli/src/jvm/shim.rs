@@ -128,7 +128,9 @@ mod tests {
             let script = script(Path::new("/x/java"), "-agentpath:y", options.map(OsStr::new));
             String::from_utf8(script).unwrap()
         };
-        assert!(text(None).contains("unset JAVA_TOOL_OPTIONS\nexec '/x/java' '-agentpath:y' \"$@\""));
+        assert!(
+            text(None).contains("unset JAVA_TOOL_OPTIONS\nexec '/x/java' '-agentpath:y' \"$@\"")
+        );
         assert!(text(Some("-Da=b c")).contains("JAVA_TOOL_OPTIONS='-Da=b c'\nexport"));
     }
 }

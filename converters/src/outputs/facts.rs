@@ -6,11 +6,16 @@ use crate::{
     names::printable,
     profile::{Profile, Run},
 };
+use std::borrow::Cow;
 use tyrion_wire::WaitKind;
 
 /// Longer values are cut: KCacheGrind recognises a file only if its header ends
 /// within 2047 bytes.
 const MAX_BYTES: usize = 160;
+
+/// Longer names of programs are cut in summaries, which are one line of a
+/// picture.
+const MAX_PROGRAM_BYTES: usize = 60;
 
 /// The facts of one run, each with its name.
 pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
@@ -25,7 +30,7 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         facts.push(("Threshold", format!("{threshold}, shorter waits are summed")));
     }
     for (_, value) in &mut facts {
-        *value = cut(&printable(value));
+        *value = cut(&printable(value)).into_owned();
     }
     facts
 }
@@ -38,13 +43,17 @@ fn or_unknown(value: &str) -> &str {
     if value.is_empty() { "unknown" } else { value }
 }
 
-/// The value if it is short, or its beginning.
-pub(super) fn cut(value: &str) -> String {
-    if value.len() <= MAX_BYTES {
-        return value.to_owned();
+/// The value if it is short enough for a header, or its beginning.
+pub(super) fn cut(value: &str) -> Cow<'_, str> {
+    cut_to(value, MAX_BYTES)
+}
+
+fn cut_to(value: &str, max_bytes: usize) -> Cow<'_, str> {
+    if value.len() <= max_bytes {
+        return Cow::Borrowed(value);
     }
-    let end = (0..=MAX_BYTES).rev().find(|&end| value.is_char_boundary(end)).unwrap_or(0);
-    format!("{}…", &value[..end])
+    let end = (0..=max_bytes).rev().find(|&end| value.is_char_boundary(end)).unwrap_or(0);
+    Cow::Owned(format!("{}…", &value[..end]))
 }
 
 /// The facts of the whole profile in a line.
@@ -52,7 +61,7 @@ pub(super) fn summary(profile: &Profile) -> String {
     let mut facts = match &profile.runs[..] {
         [] => vec!["no log".to_owned()],
         [run] => vec![
-            format!("{}, pid {}", or_unknown(&run.program), run.pid),
+            format!("{}, pid {}", programs(&profile.runs), run.pid),
             format!("recorded {}", units::duration(run.duration_ns)),
         ],
         runs => {
@@ -72,7 +81,7 @@ pub(super) fn summary(profile: &Profile) -> String {
     printable(&facts.join(" · ")).into_owned()
 }
 
-/// The programs' names, each once.
+/// The programs' names, each once, cut for a summary.
 fn programs(runs: &[Run]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for run in runs {
@@ -81,7 +90,7 @@ fn programs(runs: &[Run]) -> String {
             names.push(name);
         }
     }
-    cut(&names.join(", "))
+    cut_to(&names.join(", "), MAX_PROGRAM_BYTES).into_owned()
 }
 
 /// The kinds of wait that the profile holds.
@@ -91,7 +100,11 @@ pub(super) fn kinds(profile: &Profile) -> String {
         .filter(|&kind| profile.waits.iter().any(|wait| wait.kind == kind))
         .map(WaitKind::name)
         .collect();
-    if present.is_empty() { "no waits".to_owned() } else { present.join(", ") }
+    match present.len() {
+        0 => "no waits".to_owned(),
+        len if len == WaitKind::ALL.len() => "all kinds of wait".to_owned(),
+        _ => present.join(", "),
+    }
 }
 
 /// Whether the profile holds lock contention alone.
@@ -108,6 +121,7 @@ mod tests {
         assert_eq!(cut("short"), "short");
         let long = "é".repeat(200);
         assert_eq!(cut(&long), "é".repeat(MAX_BYTES / 2) + "…");
+        assert_eq!(cut_to(&long, 5), "éé…");
         let odd = format!("x{long}");
         assert!(cut(&odd).len() <= MAX_BYTES + 3);
     }

@@ -1,9 +1,7 @@
 //! Profiles written down by hand.
 
 use std::collections::BTreeMap;
-use tyrion_converters::profile::{
-    Frame, Function, Lock, Profile, Run, Stack, Thread, Wait,
-};
+use tyrion_converters::profile::{Frame, Function, Lock, Profile, Run, Stack, Thread, Wait};
 use tyrion_wire::WaitKind;
 
 /// A profile that grows.
@@ -50,10 +48,13 @@ impl Build {
     pub fn method(&mut self, text: &str) -> u32 {
         let mut words = text.split(' ');
         let name = words.next().unwrap();
-        let (place, first_line) = words.next().and_then(|word| word.split_once(':')).unwrap_or(("", "0"));
+        let (place, first_line) =
+            words.next().and_then(|word| word.split_once(':')).unwrap_or(("", "0"));
         let (path, descriptor) = name.split_at(name.find('(').unwrap_or(name.len()));
         let (class, method) = path.rsplit_once('.').unwrap_or(("", path));
-        let folder = class.rsplit_once('.').map_or(String::new(), |(package, _)| package.replace('.', "/") + "/");
+        let folder = class
+            .rsplit_once('.')
+            .map_or(String::new(), |(package, _)| package.replace('.', "/") + "/");
         self.function(Function {
             class: class.to_owned(),
             method: method.to_owned(),
@@ -85,7 +86,15 @@ impl Build {
         parent
     }
 
-    pub fn wait(&mut self, thread: u32, stack: u32, lock: u32, kind: WaitKind, count: u64, wait_ns: u64) {
+    pub fn wait(
+        &mut self,
+        thread: u32,
+        stack: u32,
+        lock: u32,
+        kind: WaitKind,
+        count: u64,
+        wait_ns: u64,
+    ) {
         let sums = self.waits.entry((thread, stack, lock, kind)).or_default();
         sums.0 += count;
         sums.1 += wait_ns;
@@ -93,7 +102,15 @@ impl Build {
 
     pub fn done(mut self) -> Profile {
         for ((thread, stack, lock, kind), (count, wait_ns)) in self.waits {
-            self.profile.waits.push(Wait { thread, stack, lock, kind, count, wait_ns, max_ns: wait_ns });
+            self.profile.waits.push(Wait {
+                thread,
+                stack,
+                lock,
+                kind,
+                count,
+                wait_ns,
+                max_ns: wait_ns,
+            });
         }
         self.profile.check().unwrap();
         self.profile

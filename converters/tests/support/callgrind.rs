@@ -96,7 +96,8 @@ fn read_body(part: &mut Part, body: &str) {
     let mut calls = None;
     for line in body.lines().filter(|line| !line.is_empty()) {
         assert_eq!(part.totals, (0, 0), "totals are last");
-        let (key, value) = line.split_once('=').filter(|(key, _)| key.len() < 6).unwrap_or(("", line));
+        let (key, value) =
+            line.split_once('=').filter(|(key, _)| key.len() < 6).unwrap_or(("", line));
         match key {
             "ob" => at.0 = objects.get(value),
             "fl" => at.1 = files.get(value),
@@ -115,11 +116,17 @@ fn read_body(part: &mut Part, body: &str) {
             }
             _ => {
                 let [_line, wait_ns, count] = numbers(line)[..] else { panic!("{line}") };
-                let name = |object: &str, file: &str, function: &str| format!("{function} {file} [{object}]");
+                let name = |object: &str, file: &str, function: &str| {
+                    format!("{function} {file} [{object}]")
+                };
                 let caller = name(&at.0, &at.1, &at.2);
                 if let Some(number) = calls.take() {
                     let (object, file, function) = std::mem::take(&mut callee);
-                    let callee = name(&object.unwrap_or(at.0.clone()), &file.unwrap_or(at.1.clone()), &function);
+                    let callee = name(
+                        &object.unwrap_or(at.0.clone()),
+                        &file.unwrap_or(at.1.clone()),
+                        &function,
+                    );
                     let sums = part.calls.entry((caller, callee)).or_default();
                     *sums = (sums.0 + number, sums.1 + wait_ns, sums.2 + count);
                 } else {

@@ -31,12 +31,14 @@ pub fn bank() -> Profile {
 
     let thread_run = b.method("java.lang.Thread.run()V Thread.java:840");
     let work = b.method("com.acme.bank.Teller.run()V Teller.java:20");
-    let lambda = b.method("com.acme.bank.Teller$$Lambda$14/0x0000000800066840.accept(Ljava/lang/Object;)V");
+    let lambda =
+        b.method("com.acme.bank.Teller$$Lambda$14/0x0000000800066840.accept(Ljava/lang/Object;)V");
     let transfer = b.method("com.acme.bank.Ledger.transfer(Lcom/acme/bank/Account;Lcom/acme/bank/Account;J)V Ledger.java:40");
     let log_text = b.method("com.acme.bank.Ledger.log(Ljava/lang/String;)V Ledger.java:80");
     let log_amount = b.method("com.acme.bank.Ledger.log([JI)V Ledger.java:90");
     let sum = b.method("com.acme.bank.Branch.sum()J Branch.java:10");
-    let acquire = b.method("java.util.concurrent.locks.ReentrantLock.lock()V ReentrantLock.java:321");
+    let acquire =
+        b.method("java.util.concurrent.locks.ReentrantLock.lock()V ReentrantLock.java:321");
     let ledger = b.lock(run, 1, "com.acme.bank.Ledger");
     let accounts = [2, 3].map(|id| b.lock(run, id, "com.acme.bank.Account"));
     let journal = b.lock(run, 4, "java.util.concurrent.locks.ReentrantLock$NonfairSync");
@@ -69,7 +71,16 @@ pub fn nasty() -> Profile {
     let mut b = Build::new();
     let runs = ["a\nb; events: Ir 7", &"wörld ".repeat(100)].map(|name| b.run(run(name, 7)));
     b.profile.runs[1].threshold_ns = 0;
-    let names = ["", "events: Ir", "new\nline; \0 NUL\r", "pool-1-thread-2", "pool-1-thread-10", "ends 5", "# 1", "żółw_[k]"];
+    let names = [
+        "",
+        "events: Ir",
+        "new\nline; \0 NUL\r",
+        "pool-1-thread-2",
+        "pool-1-thread-10",
+        "ends 5",
+        "# 1",
+        "żółw_[k]",
+    ];
     let mut threads = Vec::new();
     for (at, name) in names.into_iter().enumerate() {
         threads.push(b.thread(runs[at % 2], at as u64 + (1 << 40), name));
@@ -105,14 +116,27 @@ pub fn nasty() -> Profile {
         b.stack(&[(clinit, 1), (get, 21), (unknown, 9)]),
         b.stack(&[(clinit, 1), (get, 21)]),
     ];
-    let classes = ["", "[I", "[[Ljava.lang.Object;", "a.Foo$$Lambda/0x00007f00deadbeef", "a.Foo", "ü; 3"];
-    let locks: Vec<u32> = (0..).zip(classes).map(|(id, class)| b.lock(runs[id % 2], id as u32 % 4, class)).collect();
+    let classes =
+        ["", "[I", "[[Ljava.lang.Object;", "a.Foo$$Lambda/0x00007f00deadbeef", "a.Foo", "ü; 3"];
+    let locks: Vec<u32> =
+        (0..).zip(classes).map(|(id, class)| b.lock(runs[id % 2], id as u32 % 4, class)).collect();
     for (at, kind) in WaitKind::ALL.into_iter().cycle().take(40).enumerate() {
         let thread = at * 3 % threads.len();
         let run = b.profile.threads[thread].run;
-        let of_run: Vec<u32> = locks.iter().copied().filter(|&lock| b.profile.locks[lock as usize].run == run).collect();
+        let of_run: Vec<u32> = locks
+            .iter()
+            .copied()
+            .filter(|&lock| b.profile.locks[lock as usize].run == run)
+            .collect();
         let wait_ns = [0, 1, 999, 1_000_000_007][at % 4] * at as u64;
-        b.wait(thread as u32, stacks[at % stacks.len()], of_run[at % of_run.len()], kind, 1 + at as u64 % 3, wait_ns);
+        b.wait(
+            thread as u32,
+            stacks[at % stacks.len()],
+            of_run[at % of_run.len()],
+            kind,
+            1 + at as u64 % 3,
+            wait_ns,
+        );
     }
     b.done()
 }

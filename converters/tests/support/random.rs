@@ -2,9 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use tyrion_converters::profile::{
-    Frame, Function, Lock, Profile, Run, Stack, Thread, Wait,
-};
+use tyrion_converters::profile::{Frame, Function, Lock, Profile, Run, Stack, Thread, Wait};
 use tyrion_wire::WaitKind;
 
 /// A profile of a few methods that call each other at random, themselves too,

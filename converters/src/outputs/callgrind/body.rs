@@ -138,4 +138,3 @@ impl<'a> Body<'a> {
         touched.insert(entry);
     }
 }
-

@@ -206,3 +206,35 @@ fn push_number(out: &mut Vec<u8>, mut number: u64) {
     }
     out.extend_from_slice(&digits[start..]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{outputs::tree::WaitTree, profile::Profile};
+
+    #[test]
+    fn numbers_are_decimal() {
+        for number in [0, 7, 10, 99, 100, 1_234_567_890, u64::MAX] {
+            let mut out = Vec::new();
+            push_number(&mut out, number);
+            assert_eq!(String::from_utf8(out).unwrap(), number.to_string());
+        }
+    }
+
+    #[test]
+    fn files_end_before_readers_cut_them() {
+        let profile = Profile { stacks: vec![Default::default()], ..Profile::default() };
+        let tree = WaitTree::new(&profile, true, false).unwrap();
+        let graph = Graph::new(&profile, &tree);
+        let write = |max_bytes| {
+            let mut out = Vec::new();
+            let mut file = FileWriter::new(&graph, &mut out, max_bytes);
+            file.header("header\n");
+            file.root("[root]").unwrap();
+            file.finish(Cost::default()).map(|()| out.len() as u64)
+        };
+        let bytes = write(u64::MAX).unwrap();
+        assert_eq!(write(bytes).unwrap(), bytes);
+        assert_eq!(write(bytes - 1).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+}

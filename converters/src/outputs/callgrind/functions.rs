@@ -80,9 +80,7 @@ impl Names {
         let of_lock = tree
             .locks
             .iter()
-            .map(|lock| {
-                interner.add(lock.callgrind(), "", lock.kind.name(), 0)
-            })
+            .map(|lock| interner.add(lock.callgrind(), "", lock.kind.name(), 0))
             .collect();
         let no_stack = interner.add(NO_STACK.to_owned(), "", THREADS, 0);
         let Interner { functions, files, objects, .. } = interner;

@@ -102,3 +102,27 @@ fn end(mut header: String, profile: &Profile) -> String {
     debug_assert!(header.len() <= MAX_BYTES, "{} bytes of header", header.len());
     header
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_leave_room_for_the_events() {
+        let long = "events: \n".repeat(1_000);
+        let run = Run {
+            program: long.clone(),
+            jvm: long.clone(),
+            log: long.clone(),
+            threshold_ns: 1,
+            ..Run::default()
+        };
+        let thread = Thread { name: long.clone(), group: long.clone(), ..Thread::default() };
+        let profile = Profile { runs: vec![run], threads: vec![thread], ..Profile::default() };
+        let part = Part { run: 0, number: 1, name: long, threads: vec![0], waits: Vec::new() };
+        for header in [of_part(&profile, &part), merged(&profile)] {
+            assert!(header.len() <= MAX_BYTES);
+            assert_eq!(header.find("events:"), header.find("\nevents:").map(|at| at + 1));
+        }
+    }
+}

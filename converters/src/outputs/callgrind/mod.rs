@@ -81,7 +81,11 @@ fn files(profile: &Profile, options: &Options, path: &Path) -> io::Result<Vec<Pa
         }
     };
     let workers = rayon::current_num_threads().min(MAX_WORKERS).min(parts.len());
-    (0..workers).into_par_iter().try_for_each(write_parts)?;
+    (0..workers).into_par_iter().try_for_each(write_parts).inspect_err(|_| {
+        // Some of the parts would look like all of them. The first error is the
+        // one to report.
+        let _ = stale::remove(path);
+    })?;
     Ok(std::iter::once(path.to_owned()).chain(names).collect())
 }
 
@@ -111,4 +115,9 @@ fn create(
         let _ = std::fs::remove_file(path);
         named(error)
     })
+}
+
+/// Says which file it is that an error is about.
+fn with_path(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

@@ -173,3 +173,120 @@ pub(super) fn suffixes(profile: &Profile, parts: &[Part]) -> Vec<String> {
     };
     parts.iter().map(suffix).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Lock, Run, Stack, Wait};
+    use tyrion_wire::WaitKind;
+
+    /// A profile of threads with these names in each run, of which the n-th waits
+    /// n times 10 ns.
+    fn profile(runs: u32, names: &[&str]) -> Profile {
+        let mut profile = Profile {
+            runs: (0..runs).map(|pid| Run { pid, ..Run::default() }).collect(),
+            stacks: vec![Stack::default()],
+            locks: vec![Lock::default()],
+            ..Profile::default()
+        };
+        for run in 0..runs {
+            for (at, name) in names.iter().enumerate() {
+                let thread = profile.threads.len() as u32;
+                profile.threads.push(Thread {
+                    run,
+                    java_id: at as u64,
+                    name: (*name).to_owned(),
+                    is_virtual: name.is_empty(),
+                    ..Thread::default()
+                });
+                let (kind, wait_ns) = (WaitKind::Monitor, 10 * (at as u64 + 1));
+                profile.waits.push(Wait {
+                    thread,
+                    stack: 0,
+                    lock: 0,
+                    kind,
+                    count: 1,
+                    wait_ns,
+                    max_ns: wait_ns,
+                });
+            }
+        }
+        profile.check().unwrap();
+        profile
+    }
+
+    fn names(profile: &Profile, max_parts: usize) -> Vec<String> {
+        let parts = plan(profile, max_parts);
+        let threads: usize = parts.iter().map(|part| part.threads.len()).sum();
+        assert_eq!(threads, profile.threads.len(), "every thread is in one part");
+        assert!(parts.len() <= max_parts.max(1));
+        parts.into_iter().map(|part| part.name).collect()
+    }
+
+    const NAMES: [&str; 8] = ["main", "w-1", "w-2", "w-3", "", "", "io:0.1", "io:0.2"];
+
+    #[test]
+    fn the_largest_groups_share_parts_first() {
+        let profile = profile(1, &NAMES);
+        let all = ["main", "w-1", "w-2", "w-3", "virtual-4", "virtual-5", "io:0.1", "io:0.2"];
+        assert_eq!(names(&profile, 8), all);
+        let workers = ["main", "w-* (3 threads)", "virtual-4", "virtual-5", "io:0.1", "io:0.2"];
+        assert_eq!(names(&profile, 7), workers);
+        assert_eq!(names(&profile, 6), workers);
+        let groups = ["main", "w-* (3 threads)", "unnamed virtual (2 threads)", "io* (2 threads)"];
+        assert_eq!(names(&profile, 4), groups);
+    }
+
+    #[test]
+    fn then_those_that_waited_least_share_one() {
+        let profile = profile(1, &NAMES);
+        assert_eq!(
+            names(&profile, 3),
+            ["others (4 threads)", "unnamed virtual (2 threads)", "io* (2 threads)"]
+        );
+        assert_eq!(names(&profile, 1), ["others (8 threads)"]);
+        assert_eq!(names(&profile, 0), ["others (8 threads)"]);
+    }
+
+    #[test]
+    fn runs_are_kept_apart() {
+        let profile = profile(2, &["a-1", "a-2", "b"]);
+        assert_eq!(names(&profile, 4), ["a-* (2 threads)", "b", "a-* (2 threads)", "b"]);
+        let parts = plan(&profile, 6);
+        let numbers: Vec<_> = parts.iter().map(|part| (part.run, part.number)).collect();
+        assert_eq!(numbers, [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]);
+        let suffixes = suffixes(&profile, &parts);
+        assert_eq!(suffixes[2..4], [".0.1-03", ".1.2-01"]);
+    }
+
+    #[test]
+    fn numbers_of_files_are_equally_long() {
+        let profile = profile(1, &["x"; 100]);
+        let suffixes = suffixes(&profile, &plan(&profile, 256));
+        assert_eq!((&*suffixes[0], &*suffixes[99]), (".0-001", ".0-100"));
+    }
+
+    #[test]
+    fn no_waits_are_a_part() {
+        let mut profile = profile(1, &["x"]);
+        profile.waits.clear();
+        let parts = plan(&profile, 256);
+        assert_eq!(parts.len(), 1);
+        assert_eq!((&*parts[0].name, parts[0].number), ("no waits", 1));
+    }
+
+    #[test]
+    fn numbers_in_names_are_starred() {
+        for (name, group) in [
+            ("http-nio-8080-exec-3", "http-nio-*-exec-*"),
+            ("conn 0123456789abcdef0 of 10.0.0.1:80", "conn * of *"),
+            ("deadbeef", "deadbeef"),
+            ("żółw 7", "żółw *"),
+            ("", ""),
+        ] {
+            let profile = profile(1, &[name]);
+            let group = if name.is_empty() { "unnamed virtual" } else { group };
+            assert_eq!(group_name(&profile, 0), group);
+        }
+    }
+}

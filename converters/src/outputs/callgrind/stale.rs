@@ -13,13 +13,15 @@ pub(super) const MAGIC: &str = "# callgrind format\nversion: 1\ncreator: tyrion 
 /// threads that are no more along with the new ones.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     let Some(base) = path.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
-    for entry in fs::read_dir(folder_of(path))? {
+    let folder = folder_of(path);
+    for entry in fs::read_dir(&folder).map_err(|error| super::with_path(&folder, error))? {
         let entry = entry?;
         let name = entry.file_name();
         let suffix = name.to_str().and_then(|name| name.strip_prefix(base));
         let is_part = suffix.is_some_and(is_suffix) && entry.file_type()?.is_file();
-        if is_part && is_ours(&entry.path())? {
-            fs::remove_file(entry.path())?;
+        let path = entry.path();
+        if is_part && is_ours(&path).map_err(|error| super::with_path(&path, error))? {
+            fs::remove_file(&path).map_err(|error| super::with_path(&path, error))?;
         }
     }
     Ok(())

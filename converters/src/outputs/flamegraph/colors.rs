@@ -7,6 +7,8 @@ use inferno::flamegraph::color::{Color, PaletteMap};
 /// JDK's, blue for locks, grey for threads, with a shade of its own.
 pub(super) fn palette(lines: &Lines<'_>) -> PaletteMap {
     let mut palette = PaletteMap::default();
+    // The frame of everything, which inferno labels "all".
+    palette.insert("", color("", LabelKind::Thread));
     for (name, kind) in lines.labels() {
         palette.insert(name, color(name, kind));
     }

@@ -5,7 +5,7 @@ mod titles;
 
 use super::{Format, Options, facts, lines::Lines};
 use crate::profile::Profile;
-use inferno::flamegraph::{self, Direction};
+use inferno::flamegraph::{self, Direction, color::BackgroundColor};
 use std::io::{self, BufWriter, Write};
 use titles::TitleWriter;
 
@@ -44,6 +44,7 @@ fn write_graph(
     style.count_name = unit(profile, options).to_owned();
     style.palette_map = Some(&mut palette);
     style.deterministic = true;
+    style.bgcolors = Some(BackgroundColor::Grey);
     if options.icicle {
         style.direction = Direction::Inverted;
     }

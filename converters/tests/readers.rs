@@ -1,0 +1,225 @@
+//! The outputs in the programs they are for. Where one is not installed its test
+//! says so and passes, but not if `CI` is set: there all of them must run.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use support::profiles;
+use tempfile::TempDir;
+use tyrion_converters::{
+    outputs::{FORMATS, Options, by_name},
+    profile::Profile,
+};
+
+/// What a program prints, or nothing if there is no such program here.
+fn run(command: &mut Command) -> Option<String> {
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            let program = command.get_program().to_string_lossy();
+            let in_ci = std::env::var_os("CI").is_some_and(|ci| ci != "false");
+            assert!(!in_ci, "{program}: {error}");
+            eprintln!("{program}: {error}: not tested");
+            return None;
+        }
+    };
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}:\n{printed}\n{errors}");
+    assert!(!errors.contains("WARNING"), "{command:?}:\n{errors}");
+    Some(printed)
+}
+
+/// The profile in every format, in files of the default names, and merged for
+/// `callgrind_annotate`.
+fn converted(profile: &Profile) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for format in FORMATS {
+        let path = folder.path().join(format.default_file);
+        match format.files {
+            Some(files) => {
+                files(profile, &Options::default(), &path).unwrap();
+            }
+            None => stream(profile, format.name, &path),
+        }
+    }
+    stream(profile, "callgrind", &folder.path().join("merged.callgrind"));
+    folder
+}
+
+fn stream(profile: &Profile, format: &str, path: &Path) {
+    let mut file = fs::File::create(path).unwrap();
+    (by_name(format).unwrap().stream)(profile, &Options::default(), &mut file).unwrap();
+}
+
+/// `1234567` as `callgrind_annotate` writes it, `1,234,567`.
+fn with_commas(number: u64) -> String {
+    tyrion_converters::outputs::units::thousands(number)
+}
+
+#[test]
+fn callgrind_annotate_reads_parts_and_merged_files() {
+    for (name, profile) in profiles::all() {
+        let folder = converted(&profile);
+        let (count, wait_ns) = profile.totals();
+        let mut sum_ns = 0;
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            let path = entry.unwrap().path();
+            let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let is_part = file.starts_with("out.callgrind.");
+            if !is_part && file != "merged.callgrind" {
+                continue;
+            }
+            let mut annotate = Command::new("callgrind_annotate");
+            let Some(text) = run(annotate.arg("--inclusive=yes").arg("--threshold=100").arg(&path))
+            else {
+                return;
+            };
+            let totals = text.lines().find(|line| line.contains("PROGRAM TOTALS")).unwrap();
+            if !is_part && count > 0 {
+                let totals = totals.replace(' ', "");
+                assert!(totals.starts_with(&with_commas(wait_ns)), "{name}: {totals}");
+                assert!(totals.contains(&format!("){}(", with_commas(count))), "{name}: {totals}");
+            }
+            let first = totals.split_whitespace().next().unwrap().replace(',', "");
+            sum_ns += if is_part { first.parse().unwrap_or(0) } else { 0 };
+        }
+        assert_eq!(sum_ns, wait_ns, "{name}");
+    }
+}
+
+#[test]
+fn callgrind_annotate_counts_recursion_once() {
+    let folder = converted(&profiles::bank());
+    let mut annotate = Command::new("callgrind_annotate");
+    annotate
+        .args(["--inclusive=yes", "--threshold=100"])
+        .arg(folder.path().join("merged.callgrind"));
+    let Some(text) = run(&mut annotate) else { return };
+    let cost = |function: &str| {
+        let line =
+            text.lines().find(|line| line.contains(&format!("{function} ["))).expect(function);
+        line.split_whitespace().next().unwrap().to_owned()
+    };
+    assert_eq!(cost("com.acme.bank.Branch::sum()"), "32,100");
+    assert_eq!(cost("com.acme.bank.Branch::sum()'2"), "32,000");
+    assert_eq!(cost("com.acme.bank.Branch::sum()'3"), "30,000");
+    assert_eq!(cost("com.acme.bank.Ledger::[monitor]"), "18,000,032,106");
+    assert_eq!(cost("[audit]"), "32,100");
+    assert_eq!(cost("java.lang.Thread::run()"), "18,316,544,451");
+}
+
+/// `go tool pprof` with these arguments on a profile.
+fn pprof(folder: &TempDir, arguments: &[&str]) -> Option<String> {
+    let mut go = Command::new("go");
+    go.args(["tool", "pprof"]).args(arguments).arg(folder.path().join("locks.pb.gz"));
+    run(go.env("PPROF_TMPDIR", folder.path()).env("HOME", folder.path()))
+}
+
+#[test]
+fn pprof_reads_stacks_and_labels() {
+    for (name, profile) in profiles::all() {
+        let folder = converted(&profile);
+        let Some(raw) = pprof(&folder, &["-raw"]) else { return };
+        assert!(raw.contains("contentions/count delay/nanoseconds[dflt]"), "{name}:\n{raw}");
+        let samples = raw.lines().filter_map(|line| line.split_once(": "));
+        let sums = samples.fold((0, 0), |sums, (values, _)| {
+            let values: Vec<u64> =
+                values.split_whitespace().map_while(|v| v.parse().ok()).collect();
+            match values[..] {
+                [count, wait_ns] => (sums.0 + count, sums.1 + wait_ns),
+                _ => sums,
+            }
+        });
+        assert_eq!(sums, profile.totals(), "{name}:\n{raw}");
+    }
+    let folder = converted(&profiles::bank());
+    let Some(top) = pprof(&folder, &["-top", "-nodefraction=0", "-unit=ns"]) else { return };
+    assert!(top.contains("18000032106ns"), "{top}");
+    assert!(top.contains("[monitor] com.acme.bank.Ledger"), "{top}");
+    let Some(tags) = pprof(&folder, &["-tags"]) else { return };
+    for value in ["teller-3", "com.acme.bank.Ledger#1", "monitor"] {
+        assert!(tags.contains(&format!("): {value}\n")), "{tags}");
+    }
+    let Some(focused) = pprof(&folder, &["-top", "-contentions", "-tagfocus=thread=audit"]) else {
+        return;
+    };
+    assert!(focused.contains("Showing nodes accounting for 3, "), "{focused}");
+}
+
+#[test]
+fn pprof_annotates_sources() {
+    let folder = converted(&profiles::bank());
+    let sources = folder.path().join("src/com/acme/bank");
+    fs::create_dir_all(&sources).unwrap();
+    let text: String = (1..60).map(|line| format!("text of line {line}\n")).collect();
+    fs::write(sources.join("Ledger.java"), text).unwrap();
+    let source_path = format!("-source_path={}", folder.path().join("src").display());
+    let Some(list) = pprof(&folder, &["-list=Ledger.transfer", &source_path]) else { return };
+    assert!(list.contains("18s     42:text of line 42"), "{list}");
+    assert!(list.contains("300ms     47:text of line 47"), "{list}");
+}
+
+/// The document after Chromium has run its scripts.
+fn browse(svg: &Path, query: &str) -> Option<String> {
+    let home = tempfile::tempdir().unwrap();
+    let mut chromium = Command::new("chromium");
+    chromium
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .arg(format!("--user-data-dir={}", home.path().display()))
+        .args(["--virtual-time-budget=5000", "--dump-dom"])
+        .arg(format!("file://{}?{query}", svg.display()));
+    run(&mut chromium)
+}
+
+fn flame_graph(profile: &Profile) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let svg = folder.path().join("waits.svg");
+    stream(profile, "flamegraph", &svg);
+    (folder, svg)
+}
+
+#[test]
+fn flame_graphs_can_be_searched() {
+    let (_folder, svg) = flame_graph(&profiles::bank());
+    let Some(dom) = browse(&svg, "s=%5C%5Bmonitor%5C%5D%20.*Account") else { return };
+    assert!(dom.contains(">Matched: 1.6%<"), "{dom}");
+    assert!(dom.contains(">com.acme.bank.Ledger.transfer<"), "frames have their names: {dom}");
+}
+
+#[test]
+fn flame_graphs_can_be_zoomed() {
+    let (_folder, svg) = flame_graph(&profiles::bank());
+    let text = fs::read_to_string(&svg).unwrap();
+    let frame =
+        text.split("<title>").find(|frame| frame.contains("$$Lambda.accept (300 ms, 1.64%)"));
+    let attribute = |name: &str| {
+        let value = frame.unwrap().split(&format!(" {name}=\"")).nth(1).unwrap();
+        value.split('"').next().unwrap().to_owned()
+    };
+    let query = format!("x={}&y={}", attribute("fg:x"), attribute("y"));
+    let Some(dom) = browse(&svg, &query) else { return };
+    let frame = dom.split("<title>").find(|frame| frame.contains("$$Lambda.accept")).unwrap();
+    assert!(frame.contains(" width=\"100.0000%\""), "{frame}");
+}
+
+#[test]
+fn empty_flame_graphs_say_so() {
+    let (_folder, svg) = flame_graph(&profiles::empty());
+    let Some(dom) = browse(&svg, "") else { return };
+    assert!(dom.contains(">no waits<"), "{dom}");
+    assert!(!dom.contains("parsererror"), "{dom}");
+}
+
+#[test]
+fn nasty_flame_graphs_are_documents() {
+    let (_folder, svg) = flame_graph(&profiles::nasty());
+    let Some(dom) = browse(&svg, "s=Foo") else { return };
+    assert!(dom.contains("Matched: ") && !dom.contains("parsererror"), "{dom}");
+}

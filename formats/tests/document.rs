@@ -1,0 +1,91 @@
+//! The worked example of `docs/event-log.md` is a log, and says what the
+//! document says.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+mod common;
+
+use tyrion_formats::Log;
+
+const DOCUMENT: &str = include_str!("../../docs/event-log.md");
+
+/// The lines of the block with this language.
+fn block(language: &str) -> Vec<&'static str> {
+    let fence = format!("```{language}");
+    let lines = DOCUMENT.lines().skip_while(|line| *line != fence);
+    let found: Vec<_> = lines.skip(1).take_while(|line| *line != "```").collect();
+    assert!(!found.is_empty(), "no block {fence}");
+    found
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+/// Undoes `hexdump -C`.
+fn example() -> Vec<u8> {
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut repeat = false;
+    for line in block("hexdump") {
+        let Some((offset, rest)) = line.split_once("  ") else {
+            repeat = line == "*";
+            let end = usize::from_str_radix(line, 16).unwrap_or(bytes.len());
+            fill(&mut bytes, end);
+            continue;
+        };
+        let offset = usize::from_str_radix(offset, 16).unwrap();
+        if repeat {
+            fill(&mut bytes, offset);
+        }
+        assert_eq!(bytes.len(), offset, "{line}");
+        bytes.extend(hex(rest.split('|').next().unwrap()));
+        repeat = false;
+    }
+    bytes
+}
+
+/// Repeats the last line up to an offset.
+fn fill(bytes: &mut Vec<u8>, end: usize) {
+    let last = bytes[bytes.len() - 16..].to_vec();
+    while bytes.len() < end {
+        bytes.extend_from_slice(&last);
+    }
+}
+
+#[test]
+fn the_example_is_the_frozen_log() {
+    assert_eq!(example(), common::frozen("v1-tiny.log"));
+}
+
+#[test]
+fn the_example_is_read_as_the_document_says() {
+    let log = Log::from_bytes("event-log.md", example()).unwrap();
+    let dump = common::dump(&log);
+    assert_eq!(dump.lines().collect::<Vec<_>>(), block("dump"));
+}
+
+#[test]
+fn the_bytes_that_are_explained_stand_there() {
+    let bytes = example();
+    for line in block("bytes").into_iter().filter(|line| !line.is_empty()) {
+        let (offset, rest) = line.split_once("  ").unwrap();
+        let offset = usize::from_str_radix(offset.trim_start_matches("0x"), 16).unwrap();
+        let expected = hex(rest.split('|').next().unwrap());
+        assert_eq!(bytes[offset..offset + expected.len()], expected, "{line}");
+    }
+}
+
+/// The caps that the document states are those of the code.
+#[test]
+fn the_caps_are_those_of_the_code() {
+    use tyrion_formats::limits;
+    let text = DOCUMENT.replace('\n', " ");
+    for (what, value) in [
+        ("header block 1 MiB", limits::MAX_HEADER_LEN == 1 << 20),
+        ("texts 4096 bytes", limits::MAX_TEXT == 4096),
+        ("ids left out by definitions 1 048 576 in all", limits::MAX_MISSING_IDS == 1 << 20),
+        ("damaged places told one by one 1 000", limits::MAX_DAMAGE == 1000),
+        ("frames in a stack 16 384", limits::MAX_DEPTH == 16384),
+    ] {
+        assert!(value && text.contains(what), "{what}");
+    }
+}

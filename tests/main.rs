@@ -1,0 +1,23 @@
+//! End-to-end tests: programs that know their own truth run under `tyrion
+//! record`, and what the tools then say is compared with it.
+//!
+//! `make test` prepares what they need: the agent beside the binary, the Java
+//! runtimes and classes, and the readers of the outputs. What is missing skips
+//! its tests with a message, or fails them when `CI` is `true`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is how a test fails")]
+
+mod support;
+
+mod attaching;
+mod command_line;
+mod crash;
+mod damaged_input;
+mod disk;
+mod launching;
+mod looks;
+mod outcomes;
+mod outputs;
+mod threshold;
+mod totals;
+mod truth;
+mod virtual_threads;

@@ -1,0 +1,242 @@
+//! Running Java programs under `tyrion record`.
+
+use super::{Jdk, Wait, alone, classes, err, info, ms, ours, out, tyrion, wait_for, waits};
+use serde_json::Value;
+use std::{
+    ffi::OsString,
+    fs::File,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::MutexGuard,
+    time::Instant,
+};
+use tempfile::TempDir;
+
+/// A Java program and how to record it.
+#[derive(Clone)]
+pub struct Program {
+    options: Vec<String>,
+    wrapper: Vec<String>,
+    java: PathBuf,
+    flags: Vec<String>,
+    class_path: OsString,
+    main: Vec<String>,
+}
+
+impl Program {
+    /// A scenario of `tyrion.truth`, with arguments: `together lock 8`.
+    pub fn truth(jdk: &Jdk, scenario: &str) -> Program {
+        Program::class(jdk, &format!("tyrion.truth.Truth {scenario}"))
+    }
+
+    /// A class of ours and its arguments.
+    pub fn class(jdk: &Jdk, main: &str) -> Program {
+        Program {
+            options: Vec::new(),
+            wrapper: Vec::new(),
+            java: jdk.java(),
+            flags: Vec::new(),
+            class_path: classes().into_os_string(),
+            main: main.split(' ').map(str::to_owned).collect(),
+        }
+    }
+
+    /// With an option of `record`.
+    pub fn option(mut self, option: &str) -> Program {
+        self.options.push(option.to_owned());
+        self
+    }
+
+    /// With an option of the JVM.
+    pub fn flag(mut self, flag: String) -> Program {
+        self.flags.push(flag);
+        self
+    }
+
+    /// With another jar.
+    pub fn jar(mut self, jar: &Path) -> Program {
+        self.class_path.push(":");
+        self.class_path.push(jar);
+        self
+    }
+
+    /// On one CPU, where nearly every acquisition of a busy lock is contended.
+    pub fn pinned(mut self) -> Program {
+        self.wrapper = ["taskset", "-c", "0"].map(str::to_owned).to_vec();
+        self
+    }
+
+    /// The command line without Tyrion.
+    pub fn command_line(&self) -> Vec<OsString> {
+        let mut line: Vec<OsString> = self.wrapper.iter().map(OsString::from).collect();
+        line.push(self.java.clone().into());
+        line.extend(self.flags.iter().map(OsString::from));
+        line.extend(["-cp".into(), self.class_path.clone()]);
+        line.extend(self.main.iter().map(OsString::from));
+        line
+    }
+
+    /// `tyrion record` with this program and log.
+    pub fn record_command(&self, log: &Path) -> Command {
+        let mut command = tyrion();
+        command.arg("record").arg("-o").arg(log).args(&self.options).arg("--");
+        command.args(self.command_line());
+        command
+    }
+
+    /// Records it to its end, which must be a good one, with not a word of
+    /// ours on its streams.
+    pub fn record(&self) -> Recording {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("test.log");
+        let alone = alone();
+        let output = super::output(&mut self.record_command(&log));
+        drop(alone);
+        assert!(output.status.success(), "{:?}: {}\n{}", self.main, output.status, err(&output));
+        assert_eq!(ours(&err(&output)), [""; 0], "{:?}", self.main);
+        let said = last_json(&out(&output));
+        Recording { _folder: folder, log, said, stdout: out(&output) }
+    }
+
+    /// Records it in the background.
+    pub fn start(&self) -> Running {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("test.log");
+        Running::of(&mut self.record_command(&log), folder, log)
+    }
+}
+
+fn last_json(stdout: &str) -> Value {
+    let last = stdout.lines().last().unwrap_or_default();
+    serde_json::from_str(last).unwrap_or(Value::Null)
+}
+
+/// A program that was recorded to its end.
+pub struct Recording {
+    _folder: TempDir,
+    /// The log.
+    pub log: PathBuf,
+    /// What the program measured: its last line, a JSON object.
+    pub said: Value,
+    /// All that it said.
+    pub stdout: String,
+}
+
+impl Recording {
+    /// A number that the program measured.
+    #[track_caller]
+    pub fn number(&self, key: &str) -> u64 {
+        self.said[key].as_u64().unwrap_or_else(|| panic!("no {key} in {}", self.said))
+    }
+
+    /// What `info` says about the log.
+    pub fn info(&self) -> Value {
+        info(&self.log)
+    }
+
+    /// All ended waits.
+    pub fn waits(&self) -> Vec<Wait> {
+        waits(&self.log)
+    }
+
+    /// Contention of the program's own making.
+    pub fn contentions(&self) -> Vec<Wait> {
+        let mut waits = self.waits();
+        waits.retain(|wait| wait.is_contention() && !wait.is_of_thread_end());
+        waits
+    }
+
+    /// Contention of the program's own making of 10 ms or more: what its
+    /// scenario staged, without what the JDK's classes add by chance.
+    pub fn long_contentions(&self) -> Vec<Wait> {
+        let mut waits = self.contentions();
+        waits.retain(|wait| wait.wait_ns >= ms(10));
+        waits
+    }
+}
+
+/// A command that runs, alone among the tests' JVMs. Killed when dropped.
+pub struct Running {
+    child: Child,
+    folder: TempDir,
+    /// The log, once there is one.
+    pub log: PathBuf,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Running {
+    /// Starts a command, with its streams in files of the folder.
+    pub fn of(command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
+        let alone = alone();
+        let file = |name: &str| Stdio::from(File::create(folder.path().join(name)).unwrap());
+        command.stdout(file("stdout")).stderr(file("stderr")).stdin(Stdio::null());
+        let child = command.spawn().unwrap();
+        Running { child, folder, log, _alone: alone }
+    }
+
+    /// The id of the process started: `tyrion record`, or the program itself.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The id of the JVM, as its log has it.
+    pub fn jvm(&self) -> u32 {
+        wait_for("log", || {
+            let info = tyrion().args(["info", "--json"]).arg(&self.log).output().ok()?;
+            let info: Value = serde_json::from_slice(&info.stdout).ok()?;
+            u32::try_from(info["pid"].as_u64()?).ok()
+        })
+    }
+
+    /// Waits until the program has said something.
+    pub fn await_line(&self, line: &str) {
+        wait_for(line, || self.stdout().lines().any(|said| said == line).then_some(()));
+    }
+
+    /// What it has said so far.
+    pub fn stdout(&self) -> String {
+        self.stream("stdout")
+    }
+
+    /// What it has said on stderr so far.
+    pub fn stderr(&self) -> String {
+        self.stream("stderr")
+    }
+
+    fn stream(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(name)).unwrap()
+    }
+
+    /// Sends a signal to a process: this one, or the JVM below it.
+    pub fn signal(&self, pid: u32, signal: &str) {
+        let kill = Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
+        assert!(kill.unwrap().success());
+    }
+
+    /// Kills the JVM at once and waits for the end of the command.
+    pub fn kill_jvm(&mut self) -> ExitStatus {
+        self.signal(self.jvm(), "KILL");
+        self.child.wait().unwrap()
+    }
+
+    /// Waits for its end: its output and status.
+    pub fn finish(&mut self) -> Output {
+        let begin = Instant::now();
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None => assert!(begin.elapsed().as_secs() < 60, "it does not end"),
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        };
+        let (stdout, stderr) = (self.stdout().into_bytes(), self.stderr().into_bytes());
+        Output { status, stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,81 @@
+//! `tyrion info --json` and `tyrion dump --json`, read back.
+
+use super::{stdout_of, tyrion};
+use serde_json::Value;
+use std::path::Path;
+
+/// A wait, as `dump` prints it.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// `wait`, `fold` or `pending`.
+    pub record: String,
+    /// `monitor`, `lock`, ...
+    pub kind: String,
+    /// The waiting thread's name.
+    pub thread: String,
+    /// The lock's class and number.
+    pub lock: String,
+    /// The lock's class.
+    pub lock_class: String,
+    /// Who held the lock, if known.
+    pub owner: Option<String>,
+    /// `granted`, `timed-out`, ... of a wait that ended.
+    pub outcome: Option<String>,
+    /// How long, of a wait that has not ended until now.
+    pub wait_ns: u64,
+    /// So many waits are in this record.
+    pub count: u64,
+    /// Frames, innermost first.
+    pub stack: Vec<String>,
+}
+
+impl Wait {
+    fn from_json(record: &Value) -> Wait {
+        let text = |key: &str| record[key].as_str().map(str::to_owned);
+        let stack = record["stack"].as_array().expect("a stack").iter();
+        Wait {
+            record: text("record").unwrap(),
+            kind: text("kind").unwrap(),
+            thread: text("thread").unwrap(),
+            lock: text("lock").unwrap(),
+            lock_class: text("lock_class").unwrap(),
+            owner: text("owner"),
+            outcome: text("outcome"),
+            wait_ns: record["wait_ns"].as_u64().or(record["waited_ns"].as_u64()).unwrap(),
+            count: record["count"].as_u64().unwrap_or(1),
+            stack: stack.map(|frame| frame.as_str().unwrap().to_owned()).collect(),
+        }
+    }
+
+    /// Whether it is lock contention.
+    pub fn is_contention(&self) -> bool {
+        ["monitor", "lock", "lock-read", "lock-write", "semaphore"].contains(&self.kind.as_str())
+    }
+
+    /// Whether it is of the JVM's own making: a thread that ends and the
+    /// thread that joins it meet at the monitor of the `Thread` object.
+    pub fn is_of_thread_end(&self) -> bool {
+        self.lock_class == "java.lang.Thread"
+    }
+}
+
+/// All ended waits of a log.
+pub fn waits(log: &Path) -> Vec<Wait> {
+    records(log).into_iter().filter(|wait| wait.record != "pending").collect()
+}
+
+/// The waits that have not ended in a log.
+pub fn pending(log: &Path) -> Vec<Wait> {
+    records(log).into_iter().filter(|wait| wait.record == "pending").collect()
+}
+
+fn records(log: &Path) -> Vec<Wait> {
+    let dump = stdout_of(tyrion().args(["dump", "--json"]).arg(log));
+    dump.lines().map(|line| Wait::from_json(&serde_json::from_str(line).unwrap())).collect()
+}
+
+/// What `info` says about a log.
+pub fn info(log: &Path) -> Value {
+    let info = stdout_of(tyrion().args(["info", "--json"]).arg(log));
+    serde_json::from_str(&info).unwrap()
+}

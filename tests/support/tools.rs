@@ -1,0 +1,79 @@
+//! Programs and rights that tests need and a machine may lack.
+
+use super::{output, root};
+use std::{path::PathBuf, process::Command};
+
+/// Says that a test is skipped for lack of something. In CI that is a failure.
+pub fn skip(what: &str) {
+    let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    assert!(!in_ci, "missing in CI: {what}");
+    eprintln!("skipped: no {what}");
+}
+
+/// Whether all these commands are there; else says what is missing.
+pub fn needs(commands: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there =
+        |command: &&str| std::env::split_paths(&path).any(|folder| folder.join(command).is_file());
+    let missing: Vec<&str> =
+        commands.iter().filter(|command| !is_there(command)).copied().collect();
+    if !missing.is_empty() {
+        skip(&format!("{}: run tests/setup/tools.sh", missing.join(", ")));
+    }
+    missing.is_empty()
+}
+
+/// The jar of a database, or `None` after a message.
+pub fn subject_jar(name: &str) -> Option<PathBuf> {
+    let jar = PathBuf::from("/usr/share/java").join(name);
+    if jar.is_file() {
+        return Some(jar);
+    }
+    skip(&format!("{}: run tests/setup/tools.sh subjects", jar.display()));
+    None
+}
+
+/// A script of `tests/setup`.
+pub fn setup(script: &str) -> Command {
+    Command::new(root().join("tests/setup").join(script))
+}
+
+/// A small file system of its own, unmounted when dropped.
+pub struct Tmpfs {
+    folder: tempfile::TempDir,
+}
+
+impl Tmpfs {
+    /// Mounts one, or gives `None` after a message when that is not allowed.
+    pub fn mount(size: &str) -> Option<Tmpfs> {
+        let folder = tempfile::tempdir().unwrap();
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(folder.path())
+            .output();
+        if mount.is_ok_and(|mount| mount.status.success()) {
+            return Some(Tmpfs { folder });
+        }
+        // Not a matter of installing something, so no failure in CI.
+        eprintln!("skipped: mounting a file system needs root");
+        None
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().to_owned()
+    }
+
+    /// Makes it read-only.
+    pub fn set_read_only(&self) {
+        let mut mount = Command::new("mount");
+        let remounted = output(mount.args(["-o", "remount,ro"]).arg(self.folder.path()));
+        assert!(remounted.status.success());
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.folder.path()).status();
+    }
+}
