@@ -20,7 +20,7 @@ use jvmti_bindings::sys::{
 };
 use std::{
     ffi::c_uchar,
-    fs::File,
+    fs::{File, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, atomic::Ordering::Relaxed},
@@ -144,7 +144,10 @@ pub fn attach(ti: Ti, env: *mut JNIEnv, options: &str) -> Result<String, String>
     let answer = obey(ti, env, options);
     if !reply.is_empty() {
         let text = answer.clone().unwrap_or_else(|reason| format!("error={reason}\n"));
-        std::fs::write(&reply, text).map_err(|error| format!("{reply}: {error}"))?;
+        // Never through a file or link that somebody else has put there.
+        let file = OpenOptions::new().write(true).create_new(true).open(&reply);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| format!("{reply}: {error}"))?;
     }
     answer
 }

@@ -145,29 +145,34 @@ impl Lane {
     /// `threshold_ns`. Every wait is counted exactly once, as recorded, folded
     /// or dropped.
     pub fn write(&mut self, log: &LogFile, wait: &Ended, threshold_ns: u64) {
-        self.count(wait.contention, Count::Ended);
+        self.count(log, wait.contention, Count::Ended);
         let wait_ns = wait.end_ns.saturating_sub(wait.start_ns);
         if wait_ns < threshold_ns && self.fold(log, wait, wait_ns) {
-            self.count(wait.contention, Count::Folded);
+            self.count(log, wait.contention, Count::Folded);
         } else if self.record(log, wait, wait_ns) {
-            self.count(wait.contention, Count::Recorded);
+            self.count(log, wait.contention, Count::Recorded);
         } else {
-            self.count(wait.contention, Count::Dropped);
+            self.count(log, wait.contention, Count::Dropped);
         }
     }
 
     /// Counts a wait that ended but whose stack or lock could not be defined.
-    pub fn drop_wait(&self, contention: bool) {
-        self.count(contention, Count::Ended);
-        self.count(contention, Count::Dropped);
+    pub fn drop_wait(&self, log: &LogFile, contention: bool) {
+        self.count(log, contention, Count::Ended);
+        self.count(log, contention, Count::Dropped);
     }
 
-    fn count(&self, contention: bool, what: Count) {
+    fn count(&self, log: &LogFile, contention: bool, what: Count) {
         if let Some(counters) = self.counters {
             let tally = if contention { 0 } else { 32 };
             let counter = counters.u64_at(Counters::TALLIES + tally + what as usize * 8);
             // One writer: no atomic addition needed.
             counter.store(counter.load(Relaxed) + 1, Release);
+        } else if what == Count::Dropped {
+            // There was no room for the counters either.
+            use tyrion_wire::header::field::{DROPPED_CONTENTION, DROPPED_OTHER};
+            let field = if contention { DROPPED_CONTENTION } else { DROPPED_OTHER };
+            log.header().u64_at(field).fetch_add(1, Relaxed);
         }
     }
 
@@ -275,7 +280,7 @@ impl Lane {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Count {
     Ended = 0,
     Recorded = 1,

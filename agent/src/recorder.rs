@@ -396,7 +396,7 @@ impl Recorder {
         let Local { lane: Some(lane), thread: Some(thread), .. } = local else { return };
         let contention = begun.kind.is_contention();
         let Some(site) = self.site(lane, &begun) else {
-            lane.drop_wait(contention);
+            lane.drop_wait(&self.log, contention);
             return;
         };
         let ended = Ended {

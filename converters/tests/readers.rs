@@ -118,7 +118,7 @@ fn callgrind_annotate_counts_recursion_once() {
 fn pprof(folder: &TempDir, arguments: &[&str]) -> Option<String> {
     let mut go = Command::new("go");
     go.args(["tool", "pprof"]).args(arguments).arg(folder.path().join("locks.pb.gz"));
-    run(go.env("PPROF_TMPDIR", folder.path()).env("HOME", folder.path()))
+    run(go.env("PPROF_TMPDIR", folder.path()))
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn flame_graphs_can_be_searched() {
     let (_folder, svg) = flame_graph(&profiles::bank());
     let Some(dom) = browse(&svg, "s=%5C%5Bmonitor%5C%5D%20.*Account") else { return };
     assert!(dom.contains(">Matched: 1.6%<"), "{dom}");
-    assert!(dom.contains(">com.acme.bank.Ledger.transfer<"), "frames have their names: {dom}");
+    assert!(dom.contains(">com.acme.bank.Ledger.transfer <"), "frames have their names: {dom}");
 }
 
 #[test]

@@ -72,8 +72,44 @@ fn dotted(name: &str) -> String {
     }
 }
 
+/// The frames of a flame graph that are wide enough to be drawn, worked out from
+/// collapsed lines: names and widths, sorted.
+fn wide_frames(lines: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
+    let total: u64 = lines.values().sum();
+    let mut widths: BTreeMap<&str, u64> = BTreeMap::new();
+    for (path, value) in lines {
+        let ends = path.match_indices(';').map(|(at, _)| at);
+        for end in ends.chain([path.len()]) {
+            *widths.entry(&path[..end]).or_default() += value;
+        }
+    }
+    let is_wide = |width: u64| width as f64 >= 0.01 / (100.0 / total as f64);
+    let name = |path: &str| path.rsplit(';').next().unwrap_or_default().to_owned();
+    let wide = widths.into_iter().filter(|(_, width)| is_wide(*width));
+    let mut frames: Vec<_> = wide.map(|(path, width)| (name(path), width)).collect();
+    frames.push(("all".to_owned(), total));
+    frames.sort();
+    frames
+}
+
+/// The names and widths of a flame graph's frames, sorted.
+fn drawn_frames(svg: &[u8]) -> Vec<(String, u64)> {
+    let svg = std::str::from_utf8(svg).unwrap();
+    let mut frames: Vec<_> = svg
+        .split("<title>")
+        .skip(1)
+        .map(|frame| {
+            let (name, rest) = frame.split_once(" (").unwrap();
+            let width = rest.split("fg:w=\"").nth(1).unwrap().split('"').next().unwrap();
+            (name.to_owned(), width.parse().unwrap())
+        })
+        .collect();
+    frames.sort();
+    frames
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn totals_are_equal(profile in random::profile()) {
@@ -108,6 +144,17 @@ proptest! {
             prop_assert_eq!(&by_count, &counts);
             let times = pprof.iter().filter(|(_, sums)| sums.0 > 0);
             prop_assert_eq!(&by_time, &times.map(|(path, sums)| (path.clone(), sums.0)).collect());
+        }
+    }
+
+    #[test]
+    fn flame_graphs_show_all_that_is_wide_enough(profile in random::profile()) {
+        for options in options() {
+            let lines = lines(&stream("collapsed", &profile, &options));
+            if !lines.is_empty() {
+                let drawn = drawn_frames(&stream("flamegraph", &profile, &options));
+                prop_assert_eq!(drawn, wide_frames(&lines));
+            }
         }
     }
 

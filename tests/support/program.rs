@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::{
     ffi::OsString,
     fs::File,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
     sync::MutexGuard,
@@ -170,6 +171,8 @@ impl Running {
         let alone = alone();
         let file = |name: &str| Stdio::from(File::create(folder.path().join(name)).unwrap());
         command.stdout(file("stdout")).stderr(file("stderr")).stdin(Stdio::null());
+        // A group of its own, so that nothing of it is left behind.
+        command.process_group(0);
         let child = command.spawn().unwrap();
         Running { child, folder, log, _alone: alone }
     }
@@ -236,7 +239,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        let group = format!("-{}", self.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
         let _ = self.child.wait();
     }
 }

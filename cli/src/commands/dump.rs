@@ -18,7 +18,12 @@ use tyrion_converters::{
     outputs::units,
 };
 use tyrion_formats::{Damage, Event, Log};
-use tyrion_wire::{WaitKind, cell::Cell, def::id, slot::Pending};
+use tyrion_wire::{
+    WaitKind,
+    cell::Cell,
+    def::{Definition, id, thread_flag},
+    slot::Pending,
+};
 
 /// Which log, and how.
 #[derive(Args, Debug)]
@@ -27,8 +32,8 @@ use tyrion_wire::{WaitKind, cell::Cell, def::id, slot::Pending};
   tyrion dump --kind contention --min-wait 10ms report.log
   tyrion dump --json report.log | jq 'select(.outcome == \"timed-out\")'
 
-Records: wait (one wait), fold (waits below the threshold, summed), pending (a
-wait that had not ended). Times are from the log's start, durations in ns in JSON.")]
+Records: thread, renamed, wait (one wait), fold (waits below the threshold, summed),
+pending (a wait that had not ended). Times are from the log's start, durations in ns in JSON.")]
 pub struct DumpArgs {
     /// The log, - for stdin
     #[arg(value_name = "LOG")]
@@ -87,6 +92,7 @@ impl<'a> Dump<'a> {
     }
 
     fn all(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.threads(out)?;
         for chunk in self.log.event_chunks() {
             match self.log.events(chunk) {
                 Ok(mut events) => {
@@ -105,6 +111,51 @@ impl<'a> Dump<'a> {
         }
         for pending in self.log.pending() {
             self.pending(out, pending)?;
+        }
+        Ok(())
+    }
+
+    /// The threads, each with the names it took later, before their waits.
+    fn threads(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let mut definitions = Vec::new();
+        let log = self.log;
+        log.for_each_definition(|found| match found.definition {
+            Definition::Thread { .. } | Definition::ThreadName { .. } => {
+                definitions.push(found.definition);
+            }
+            _ => {}
+        });
+        for definition in definitions {
+            match definition {
+                Definition::Thread { id, java_id, flags, name, group } if self.thread(id).1 => {
+                    let daemon = flags & thread_flag::DAEMON != 0;
+                    let is_virtual = flags & thread_flag::VIRTUAL != 0;
+                    let (name, group) = (log.text(name), log.text(group));
+                    if self.json {
+                        let record = json!({
+                            "record": "thread", "thread_id": id, "java_id": java_id,
+                            "name": name, "group": group, "daemon": daemon, "virtual": is_virtual,
+                        });
+                        writeln!(out, "{record}")?;
+                    } else {
+                        let kind = if is_virtual { " virtual" } else { "" };
+                        let daemon = if daemon { " daemon" } else { "" };
+                        writeln!(out, "thread  {id} {name:?} java-id={java_id} group={group:?}{daemon}{kind}")?;
+                    }
+                }
+                Definition::ThreadName { id, name, at_ns } if self.thread(id).1 => {
+                    let name = log.text(name);
+                    if self.json {
+                        let record = json!({
+                            "record": "thread-name", "thread_id": id, "at_ns": at_ns, "name": name,
+                        });
+                        writeln!(out, "{record}")?;
+                    } else {
+                        writeln!(out, "renamed +{} {id} {name:?}", seconds(at_ns))?;
+                    }
+                }
+                _ => {}
+            }
         }
         Ok(())
     }

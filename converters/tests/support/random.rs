@@ -13,7 +13,9 @@ pub fn profile() -> impl Strategy<Value = Profile> {
     let frames = prop::collection::vec((0..5u32, 0..4u32), 1..12);
     let stacks = prop::collection::vec((number(), number()), 0..30);
     let locks = prop::collection::vec((0..3u32, 0..3u32, 0..3u32), 1..6);
-    let wait = ((number(), number(), number(), number()), (1..5u64, 0..1_000_000_000_000u64));
+    // Some too short to be drawn beside the others.
+    let wait_ns = prop_oneof![Just(0), 1..1_000u64, 1..1_000_000_000_000u64];
+    let wait = ((number(), number(), number(), number()), (1..5u64, wait_ns));
     let waits = prop::collection::vec(wait, 0..60);
     (threads, frames, stacks, locks, waits).prop_map(|(threads, frames, stacks, locks, waits)| {
         let mut profile = Profile {

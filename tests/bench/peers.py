@@ -1,0 +1,119 @@
+"""Tyrion and its peers: how each is told to record, and how its events are counted."""
+
+import json
+import platform
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Callable, NamedTuple, Optional
+
+import project
+from processes import Failed
+
+# On Maven Central, both with this version.
+ASYNC_PROFILER_VERSION = "4.5"
+JFR_LOCK_EVENTS = ("jdk.JavaMonitorEnter", "jdk.ThreadPark")
+
+
+class Tool(NamedTuple):
+    name: str
+    # The options of a JVM that make it record into a file.
+    options: Callable[[Path], list]
+    # Waits for locks in that file; None when the tool records nothing.
+    count_events: Optional[Callable[[Path], int]]
+
+
+NONE = Tool("none", lambda log: [], None)
+
+
+def tyrion(threshold="auto"):
+    agent = project.agent()
+    name = "tyrion" if threshold == "auto" else f"tyrion threshold={threshold}"
+    return Tool(name, lambda log: [f"-agentpath:{agent}=file={log},threshold={threshold}"],
+                tyrion_events)
+
+
+def flight_recorder_default():
+    return flight_recorder("JFR default", "default")
+
+
+def flight_recorder_everything():
+    """JFR with lock events alone, but all of them: its default drops what is below 20 ms."""
+    return flight_recorder("JFR threshold 0", project.HERE / "locks.jfc")
+
+
+def flight_recorder(name, settings):
+    return Tool(name,
+                lambda log: [f"-XX:StartFlightRecording=filename={log},settings={settings}"],
+                flight_recorder_events)
+
+
+def async_profiler():
+    """async-profiler with every contended lock; None, and a word why, without it."""
+    try:
+        library = async_profiler_library()
+    except Failed as problem:
+        project.say(f"async-profiler is left out: {problem}")
+        return None
+    return Tool("async-profiler lock=0",
+                lambda log: [f"-agentpath:{library}=start,event=lock,lock=0,jfr,file={log}"],
+                flight_recorder_events)
+
+
+def available(*tools):
+    """The tools without those that could not be had."""
+    return [tool for tool in tools if tool is not None]
+
+
+def async_profiler_library():
+    """The native library, out of the jar that carries it."""
+    folder = {"x86_64": "linux-x64", "aarch64": "linux-arm64"}.get(platform.machine())
+    if folder is None:
+        raise Failed(f"no library of it for {platform.machine()}")
+    jar = from_maven_central("async-profiler", ASYNC_PROFILER_VERSION)
+    library = jar.parent / "libasyncProfiler.so"
+    with zipfile.ZipFile(jar) as archive:
+        library.write_bytes(archive.read(f"{folder}/libasyncProfiler.so"))
+    return library
+
+
+def jfr_converter():
+    """The jar of jfrconv."""
+    return from_maven_central("jfr-converter", ASYNC_PROFILER_VERSION)
+
+
+def from_maven_central(artifact, version):
+    folder = project.BENCH / "peers"
+    jar = folder / f"{artifact}-{version}.jar"
+    if not jar.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        project.prepare(["mvn", "-q", "-B", "dependency:copy", f"-DoutputDirectory={folder}",
+                         f"-Dartifact=tools.profiler:{artifact}:{version}"])
+    return jar
+
+
+def tyrion_events(log):
+    """What ended, that which was folded included."""
+    return tyrion_info(log)["totals"]["contentions"]
+
+
+def tyrion_info(log):
+    return json.loads(output([project.tyrion(), "info", "--json", log]))
+
+
+def flight_recorder_events(log):
+    """From the table of `jfr summary`: event type, count, bytes."""
+    count = 0
+    for line in output([project.jdk_tool("jfr"), "summary", log]).splitlines():
+        words = line.split()
+        if len(words) == 3 and words[0] in JFR_LOCK_EVENTS:
+            count += int(words[1])
+    return count
+
+
+def output(command):
+    command = list(map(str, command))
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise Failed(f"exit status {done.returncode} of {' '.join(command)}\n{done.stderr}")
+    return done.stdout

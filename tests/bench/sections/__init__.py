@@ -1,0 +1,1 @@
+"""What is measured: each section yields tables."""

@@ -1,0 +1,69 @@
+"""What the recording of one contended acquisition costs, in time and in bytes.
+
+Four threads on one CPU yield while they hold the lock, so that nearly every
+acquisition is contended. An acquisition's cost is the process's CPU time over
+the acquisitions; what a tool adds to it is what an event costs.
+"""
+
+from typing import NamedTuple
+
+import peers
+import project
+from figures import Table, differences, interleaved, interval_text, median
+from processes import run_program
+
+
+class Storm(NamedTuple):
+    """One run."""
+
+    cpu_ns: float  # per acquisition
+    events: float  # per acquisition
+    bytes: float  # per event, the file's fixed part included
+
+
+def tables(quick):
+    majors = (17,) if quick else (17, 25)
+    rounds, warmup_s, seconds = (1, 0.3, 1) if quick else (7, 1, 2)
+    project.prepare_java(majors)
+    tools = peers.available(
+        peers.NONE, peers.tyrion("0"), peers.tyrion(), peers.flight_recorder_everything(),
+        peers.async_profiler())
+    for major in majors:
+        for kind in ("monitor", "lock"):
+            def measure(tool, major=major, kind=kind):
+                return storm(tool, project.java(major), kind, warmup_s, seconds)
+            yield table(f"Contended {kind}, JDK {major}", tools, rounds, measure)
+
+
+def storm(tool, java, kind, warmup_s, seconds):
+    folder = project.workdir()
+    log = folder / "recording"
+    result = run_program(
+        [*project.pinned(), java, *tool.options(log), f"-Dtruth.warmup={warmup_s}",
+         "-cp", project.CLASSES, "tyrion.truth.Truth", "storm", str(seconds), kind],
+        folder)
+    cpu_ns = result["process_cpu_ns"] / result["acquisitions"]
+    if tool.count_events is None:
+        return Storm(cpu_ns, 0, 0)
+    events = tool.count_events(log)
+    return Storm(cpu_ns, events / result["total_acquisitions"],
+                 log.stat().st_size / max(events, 1))
+
+
+def table(title, tools, rounds, measure):
+    samples = interleaved(tools, rounds, measure,
+                          lambda text: project.say(f"{title}: {text}"))
+    result = Table(
+        f"{title}: CPU time per acquisition, and what the tool adds, median of {rounds}",
+        ("tool", "CPU ns", "added ns", "95 % interval", "events/acquisition", "bytes/event"))
+    base = [run.cpu_ns for run in samples[peers.NONE.name]]
+    for name, runs in samples.items():
+        cpu_ns = [run.cpu_ns for run in runs]
+        if name == peers.NONE.name:
+            result.add(name, f"{median(cpu_ns):.0f}", "", "", "", "")
+            continue
+        added = differences(cpu_ns, base)
+        result.add(name, f"{median(cpu_ns):.0f}", f"{median(added):.0f}",
+                   interval_text(added, ".0f"), f"{median([run.events for run in runs]):.3f}",
+                   f"{median([run.bytes for run in runs]):.1f}")
+    return result

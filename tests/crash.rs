@@ -1,0 +1,72 @@
+//! What is in the log of a JVM that was killed.
+
+use crate::support::{Jdk, Program, Wait, assert_close, info, on_jdks, pending, wait_for};
+use std::{path::Path, time::Duration};
+
+on_jdks!(killed_in_a_storm: jdk17 = 17 jdk25 = 25);
+on_jdks!(killed_in_a_deadlock: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+
+/// Of the program's map of counters, one for each thread.
+fn acquisitions(counters: &Path) -> u64 {
+    let bytes = std::fs::read(counters).unwrap_or_default();
+    bytes.chunks_exact(8).map(|count| u64::from_le_bytes(count.try_into().unwrap())).sum()
+}
+
+fn killed_in_a_storm(jdk: &Jdk) {
+    for kind in ["monitor", "lock"] {
+        let folder = tempfile::tempdir().unwrap();
+        let counters = folder.path().join("counters");
+        let flag = format!("-Dtruth.counters={}", counters.display());
+        let program = Program::truth(jdk, &format!("storm 60 {kind}")).flag(flag).pinned();
+        let mut running = program.option("--threshold=0").start();
+        wait_for("storm", || (acquisitions(&counters) > 10_000).then_some(()));
+        std::thread::sleep(Duration::from_secs(2));
+        let status = running.kill_jvm();
+        assert_eq!(status.code(), Some(128 + 9), "{kind}");
+
+        let info = info(&running.log);
+        assert_eq!(info["complete"], false, "{kind}");
+        assert_eq!(info["damage"].as_array().unwrap().len(), 0, "{kind}");
+        let callbacks = |key: &str| info["callbacks"]["contention"][key].as_u64().unwrap();
+        let kept = callbacks("recorded") + callbacks("folded") + callbacks("dropped");
+        let threads = info["threads"].as_array().unwrap().len() as u64;
+        // A thread killed between its count and its record.
+        assert!(callbacks("ended").abs_diff(kept) <= threads, "{kind}: {}", info["callbacks"]);
+        let contentions = info["totals"]["contentions"].as_u64().unwrap();
+        assert!(contentions.abs_diff(kept) <= threads, "{kind}: {contentions}, {kept}");
+        // Nearly every acquisition was contended. A j.u.c. lock is sometimes
+        // free again before the thread parks, and then nobody waited.
+        let acquired = acquisitions(&counters);
+        let tolerance = if kind == "monitor" { acquired / 100 } else { acquired / 10 };
+        assert_close(kind, contentions, acquired, tolerance);
+    }
+}
+
+fn killed_in_a_deadlock(jdk: &Jdk) {
+    for (kind, lock_class) in [
+        ("monitor", "tyrion.truth.Deadlock$Fork"),
+        ("lock", "java.util.concurrent.locks.ReentrantLock$NonfairSync"),
+    ] {
+        let mut running = Program::truth(jdk, &format!("deadlock {kind}")).start();
+        running.await_line("deadlocked");
+        running.kill_jvm();
+        let pending = pending(&running.log);
+        let of = |thread: &str| -> &Wait {
+            let found = pending.iter().find(|wait| wait.thread == thread && wait.kind == kind);
+            found.unwrap_or_else(|| panic!("{kind}: no {thread} in {pending:?}"))
+        };
+        let (left, right) = (of("left"), of("right"));
+        assert_ne!(left.lock, right.lock, "{kind}");
+        for (waiter, other) in [(left, "right"), (right, "left")] {
+            assert_eq!(waiter.lock_class, lock_class);
+            let owner = (kind == "lock").then_some(other);
+            assert_eq!(waiter.owner.as_deref(), owner, "{kind}");
+            assert!(waiter.stack.iter().any(|frame| frame.contains("(Deadlock.java:")), "{waiter:?}");
+        }
+        let info = info(&running.log);
+        assert_eq!(info["state"], "recording", "{kind}");
+        let listed = info["pending"].as_array().unwrap();
+        let contended = listed.iter().filter(|wait| wait["kind"] == kind).count();
+        assert_eq!(contended, 2, "{kind}");
+    }
+}

@@ -1,0 +1,84 @@
+//! Logs that cannot be written, or are taken away: the program is unharmed,
+//! and one line says why nothing is recorded.
+
+use crate::support::{Jdk, Program, Running, Tmpfs, info, on_jdks, ours, out, tyrion};
+use std::{fs::File, io::Write, path::Path, process::Output, time::Duration};
+
+on_jdks!(full_disk: jdk17 = 17 jdk25 = 25);
+on_jdks!(read_only_folder: jdk17 = 17);
+on_jdks!(no_folder: jdk17 = 17);
+on_jdks!(deleted_log: jdk17 = 17);
+on_jdks!(truncated_log: jdk17 = 17 jdk25 = 25);
+
+/// The program ended well, and one line of ours names the log.
+fn check_unharmed(output: &Output, log: &Path) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{stderr}", output.status);
+    let lines = ours(&stderr);
+    let [line] = lines[..] else { panic!("{stderr}") };
+    assert!(line.starts_with("tyrion: ") && line.contains(log.to_str().unwrap()), "{line}");
+    assert!(out(output).lines().last().unwrap().starts_with('{'), "{}", out(output));
+    line.to_owned()
+}
+
+/// A program that writes as much as can be.
+fn storm(jdk: &Jdk, seconds: u32) -> Program {
+    let program = Program::truth(jdk, &format!("storm {seconds} monitor"));
+    program.pinned().option("--threshold=0")
+}
+
+fn record_at(program: &Program, log: &Path) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    Running::of(&mut program.record_command(log), folder, log.to_owned()).finish()
+}
+
+fn full_disk(jdk: &Jdk) {
+    let Some(disk) = Tmpfs::mount("12m") else { return };
+    // Leaves enough to begin, and not enough for the storm.
+    let ballast = vec![0; (12 << 20) - (600 << 10)];
+    File::create(disk.path().join("ballast")).unwrap().write_all(&ballast).unwrap();
+    let log = disk.path().join("full.log");
+    let output = record_at(&storm(jdk, 5), &log);
+    let line = check_unharmed(&output, &log);
+    assert!(line.contains("No space left"), "{line}");
+    // What was written until then can be read.
+    let contentions = info(&log)["totals"]["contentions"].as_u64().unwrap();
+    assert!(contentions > 10_000, "{contentions}");
+}
+
+fn read_only_folder(jdk: &Jdk) {
+    let Some(disk) = Tmpfs::mount("1m") else { return };
+    disk.set_read_only();
+    let log = disk.path().join("test.log");
+    let line = check_unharmed(&record_at(&Program::truth(jdk, "holder-monitor"), &log), &log);
+    assert!(line.contains("Read-only file system"), "{line}");
+}
+
+fn no_folder(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("no/such/test.log");
+    let line = check_unharmed(&record_at(&Program::truth(jdk, "holder-monitor"), &log), &log);
+    assert!(line.contains("No such file"), "{line}");
+}
+
+/// Starts a storm and does something to its log on the way.
+fn disturbed(jdk: &Jdk, disturb: impl FnOnce(&Path)) -> (Running, Output) {
+    let mut running = storm(jdk, 3).start();
+    running.jvm();
+    std::thread::sleep(Duration::from_millis(1500));
+    disturb(&running.log);
+    let output = running.finish();
+    (running, output)
+}
+
+fn deleted_log(jdk: &Jdk) {
+    let (running, output) = disturbed(jdk, |log| std::fs::remove_file(log).unwrap());
+    check_unharmed(&output, &running.log);
+}
+
+fn truncated_log(jdk: &Jdk) {
+    let (running, output) = disturbed(jdk, |log| drop(File::create(log).unwrap()));
+    check_unharmed(&output, &running.log);
+    let info = tyrion().arg("info").arg(&running.log).output().unwrap();
+    assert!(matches!(info.status.code(), Some(1 | 3)), "{}", info.status);
+}

@@ -1,0 +1,55 @@
+//! Totals do not depend on the threshold, and the agent's own count agrees.
+
+use crate::support::{Jdk, Program, Recording, assert_close, on_jdks};
+use serde_json::Value;
+
+on_jdks!(storms: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(a_thousand_appending_threads: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+
+const THRESHOLDS: [&str; 3] = ["0", "auto", "1ms"];
+
+fn number(info: &Value, path: &str) -> u64 {
+    info.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {path}"))
+}
+
+/// Every wait that the agent saw end is in the log.
+fn check_account(recording: &Recording, threshold: &str) -> Value {
+    let info = recording.info();
+    assert_eq!(info["complete"], true, "{threshold}");
+    let callbacks = |key: &str| number(&info, &format!("/callbacks/contention/{key}"));
+    assert_eq!(callbacks("dropped"), 0, "{threshold}");
+    assert_eq!(callbacks("ended"), callbacks("recorded") + callbacks("folded"), "{threshold}");
+    let totals = |key: &str| number(&info, &format!("/totals/{key}"));
+    assert_eq!(totals("contentions"), callbacks("ended"), "{threshold}");
+    assert_eq!(totals("suppressed"), callbacks("folded"), "{threshold}");
+    assert_eq!(totals("dropped"), 0, "{threshold}");
+    let counted: u64 =
+        recording.waits().iter().filter(|wait| wait.is_contention()).map(|wait| wait.count).sum();
+    assert_eq!(counted, totals("contentions"), "{threshold}");
+    info
+}
+
+fn storms(jdk: &Jdk) {
+    for threshold in THRESHOLDS {
+        let program = Program::truth(jdk, "storm 2 monitor").pinned();
+        let recording = program.option(&format!("--threshold={threshold}")).record();
+        let info = check_account(&recording, threshold);
+        let blocked = recording.number("total_blocked_count");
+        assert!(blocked > 10_000, "{blocked} is no storm");
+        assert_close(threshold, number(&info, "/totals/contentions"), blocked, blocked / 100);
+        if threshold == "1ms" {
+            assert!(number(&info, "/totals/suppressed") > 0);
+        }
+    }
+}
+
+fn a_thousand_appending_threads(jdk: &Jdk) {
+    for threshold in THRESHOLDS {
+        let program = Program::truth(jdk, "appends 1000 1000");
+        let recording = program.option(&format!("--threshold={threshold}")).record();
+        assert_eq!(recording.number("acquisitions"), 1_000_000);
+        let info = check_account(&recording, threshold);
+        let blocked = recording.number("blocked_count");
+        assert!(number(&info, "/totals/contentions") >= blocked, "{threshold}: {blocked}");
+    }
+}

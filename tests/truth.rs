@@ -1,0 +1,204 @@
+//! Waits as they are: of programs that measure their own.
+
+use crate::support::{
+    Jdk, Program, Recording, Wait, assert_close, ms, on_jdks, wait_line,
+};
+
+on_jdks!(holders: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(threads_together: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(private_locks: jdk17 = 17 jdk25 = 25);
+on_jdks!(idle_threads: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(locks_moved_by_gc: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(locks_inside_the_jdk: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+
+/// What our figure and the program's may differ by: each takes its own time.
+const CLOCKS_NS: u64 = ms(5);
+/// A machine that is busy with other things may disturb what a scenario
+/// stages; what it then measures is true all the same.
+const ATTEMPTS: usize = 3;
+
+/// A `holder-…` scenario and what is to be seen of it.
+struct Holder {
+    scenario: &'static str,
+    class: &'static str,
+    kind: &'static str,
+    lock_class: &'static str,
+    owner: Option<&'static str>,
+}
+
+const fn holder(
+    scenario: &'static str,
+    class: &'static str,
+    kind: &'static str,
+    lock_class: &'static str,
+    owner: Option<&'static str>,
+) -> Holder {
+    Holder { scenario, class, kind, lock_class, owner }
+}
+
+const READ_WRITE: &str = "java.util.concurrent.locks.ReentrantReadWriteLock$NonfairSync";
+const STAMPED: &str = "java.util.concurrent.locks.StampedLock";
+
+/// Monitors, readers, stamps and permits have no owner that costs nothing to
+/// learn.
+#[rustfmt::skip]
+const HOLDERS: [Holder; 11] = [
+    holder("holder-monitor", "HolderMonitor", "monitor", "tyrion.truth.HolderMonitor$Vault", None),
+    holder("holder-method", "HolderMethod", "monitor", "tyrion.truth.HolderMethod$Vault", None),
+    holder("holder-static", "HolderStatic", "monitor", "tyrion.truth.HolderStatic$Vault.class", None),
+    holder("holder-lock", "HolderLock", "lock", "java.util.concurrent.locks.ReentrantLock$NonfairSync", Some("holder")),
+    holder("holder-read", "HolderRead", "lock-read", READ_WRITE, Some("holder")),
+    holder("holder-write", "HolderWrite", "lock-write", READ_WRITE, None),
+    holder("holder-stamped-read", "HolderStampedRead", "lock-read", STAMPED, None),
+    holder("holder-stamped-write", "HolderStampedWrite", "lock-write", STAMPED, None),
+    holder("holder-semaphore", "HolderSemaphore", "semaphore", "java.util.concurrent.Semaphore$NonfairSync", None),
+    holder("holder-custom", "HolderCustom", "lock", "tyrion.truth.Mutex$Sync", Some("holder")),
+    holder("holder-custom-long", "HolderCustomLong", "lock", "tyrion.truth.LongMutex$Sync", Some("holder")),
+];
+
+/// Records a scenario until it went as it was meant to, which the program
+/// tells, but not for ever.
+fn record_undisturbed(program: &Program, undisturbed: impl Fn(&Recording) -> bool) -> Recording {
+    let mut recording = program.record();
+    for _ in 1..ATTEMPTS {
+        if undisturbed(&recording) {
+            break;
+        }
+        recording = program.record();
+    }
+    assert!(undisturbed(&recording), "a busy machine: {}", recording.said);
+    recording
+}
+
+fn holders(jdk: &Jdk) {
+    for holder in &HOLDERS {
+        let program = Program::truth(jdk, holder.scenario);
+        let staged = ms(145)..=ms(160);
+        let recording =
+            record_undisturbed(&program, |run| staged.contains(&run.number("wait_ns")));
+        let contentions = recording.contentions();
+        let [wait] = &contentions[..] else { panic!("{}: {contentions:?}", holder.scenario) };
+        let scenario = holder.scenario;
+        assert_close(scenario, wait.wait_ns, recording.number("wait_ns"), CLOCKS_NS);
+        assert_eq!(wait.record, "wait", "{scenario}");
+        assert_eq!(wait.thread, "waiter", "{scenario}");
+        assert_eq!(wait.kind, holder.kind, "{scenario}");
+        assert_eq!(wait.lock_class, holder.lock_class, "{scenario}");
+        assert_eq!(wait.owner.as_deref(), holder.owner, "{scenario}");
+        assert_eq!(wait.outcome.as_deref(), Some("granted"), "{scenario}");
+        check_stack(wait, holder.class);
+    }
+}
+
+/// The stack must lead from the thread's beginning to the line on which it
+/// waits, with nothing of the program's further in but its own lock class.
+fn check_stack(wait: &Wait, class: &str) {
+    let ours: Vec<&String> =
+        wait.stack.iter().filter(|frame| frame.starts_with("tyrion.")).collect();
+    let lock_of_its_own = |frame: &&&String| frame.contains("Mutex.lock(");
+    let inner = ours.iter().find(|frame| !lock_of_its_own(frame)).unwrap();
+    let expected = format!("({class}.java:{})", wait_line(class));
+    assert!(inner.ends_with(&expected), "{inner} is not at {expected}: {:?}", wait.stack);
+    assert!(inner.starts_with(&format!("tyrion.truth.{class}")), "{inner}");
+    assert!(ours.last().unwrap().starts_with("tyrion.truth.Waiter.run("), "{ours:?}");
+    assert!(wait.stack.last().unwrap().starts_with("java.lang.Thread.run"), "{:?}", wait.stack);
+}
+
+fn threads_together(jdk: &Jdk) {
+    for (lock, kind) in [
+        ("monitor", "monitor"),
+        ("lock", "lock"),
+        ("fair", "lock"),
+        ("write", "lock-write"),
+        ("stamped", "lock-write"),
+        ("semaphore", "semaphore"),
+        ("custom", "lock"),
+    ] {
+        // 8 threads, 10 ms each: 10 · 8 · 7 / 2.
+        let staged = ms(280 - 28)..=ms(280 + 28);
+        let program = Program::truth(jdk, &format!("together {lock} 8 10"));
+        let recording =
+            record_undisturbed(&program, |run| staged.contains(&run.number("wait_ns")));
+        let waits: Vec<Wait> = recording
+            .contentions()
+            .into_iter()
+            .filter(|wait| wait.thread.starts_with("together-"))
+            .collect();
+        assert_eq!(waits.len() as u64, recording.number("contentions"), "{lock}: {waits:?}");
+        assert!(waits.iter().all(|wait| wait.kind == kind), "{lock}: {waits:?}");
+        let measured = recording.number("wait_ns");
+        let total: u64 = waits.iter().map(|wait| wait.wait_ns).sum();
+        assert_close(lock, total, measured, measured / 10);
+        assert!(staged.contains(&total), "{lock}: {total}");
+    }
+}
+
+fn private_locks(jdk: &Jdk) {
+    for kind in ["monitor", "lock", "semaphore"] {
+        let recording =
+            Program::truth(jdk, &format!("private 8 {kind}")).option("--threshold=0").record();
+        let waits = recording.contentions();
+        assert!(!waits.iter().any(|wait| wait.thread.starts_with("owner-")), "{kind}: {waits:?}");
+    }
+}
+
+fn idle_threads(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "idle").record();
+    let waits = recording.waits();
+    let contended = waits.iter().find(|wait| wait.is_contention() && wait.thread.starts_with("idle-"));
+    // `join` and the end of the thread may meet at its monitor for a moment.
+    assert!(contended.is_none_or(Wait::is_of_thread_end), "{contended:?}");
+    for (activity, kind) in [
+        ("object-wait", "object-wait"),
+        ("queue-take", "condition"),
+        ("condition-await", "condition"),
+        ("latch-await", "park"),
+        ("future-get", "park"),
+        ("exchanger", "park"),
+        ("synchronous-queue-poll", "park"),
+        ("park", "park"),
+        ("join", "object-wait"),
+    ] {
+        let measured = recording.said["activities"].as_array().unwrap().iter();
+        let measured = measured.clone().find(|said| said["activity"] == activity).unwrap();
+        let thread = format!("idle-{activity}");
+        let of_kind = waits.iter().filter(|wait| wait.thread == thread && wait.kind == kind);
+        let total: u64 = of_kind.map(|wait| wait.wait_ns).sum();
+        let idle_ns = measured["idle_ns"].as_u64().unwrap();
+        assert_close(activity, total, idle_ns, idle_ns / 10 + CLOCKS_NS);
+    }
+    let asleep = waits.iter().filter(|wait| wait.thread == "idle-sleep").count();
+    assert_eq!(asleep, 0, "a sleep is no wait for anything");
+    let totals = &recording.info()["totals"];
+    assert!(totals["wait_ns"].as_u64().unwrap() < ms(100), "idle time is contention: {totals}");
+}
+
+fn locks_moved_by_gc(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "gc-identity").record();
+    assert!(recording.number("collections") > 0);
+    let waits = recording.long_contentions();
+    let (before, after): (Vec<&Wait>, Vec<&Wait>) =
+        waits.iter().partition(|wait| wait.thread == "before-gc");
+    assert_eq!((before.len(), after.len()), (3, 3), "{waits:?}");
+    assert!(waits.iter().all(|wait| wait.lock == waits[0].lock), "{waits:?}");
+}
+
+fn locks_inside_the_jdk(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "jdk-locks").record();
+    let waits = recording.long_contentions();
+    let said = recording.said["waits"].as_array().unwrap();
+    assert_eq!(waits.len(), said.len(), "{waits:?}");
+    for (thread, lock_class) in [
+        ("concurrent-hash-map", "java.util.concurrent.ConcurrentHashMap$ReservationNode"),
+        ("hashtable", "java.util.Hashtable"),
+        ("synchronized-map", "java.util.Collections$SynchronizedMap"),
+        ("vector", "java.util.Vector"),
+        ("string-buffer", "java.lang.StringBuffer"),
+    ] {
+        let wait = waits.iter().find(|wait| wait.thread == thread).unwrap();
+        let measured = said.iter().find(|said| said["thread"] == thread).unwrap();
+        assert_eq!((wait.kind.as_str(), wait.lock_class.as_str()), ("monitor", lock_class));
+        assert_close(thread, wait.wait_ns, measured["wait_ns"].as_u64().unwrap(), CLOCKS_NS);
+        assert!(wait.stack.iter().any(|frame| frame.contains("(JdkLocks.java:")), "{wait:?}");
+    }
+}

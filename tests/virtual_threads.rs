@@ -1,0 +1,70 @@
+//! Virtual threads wait under their own names, and many of them do not make
+//! many files.
+
+use crate::support::{
+    Jdk, Program, Recording, assert_close, callgrind_parts, ms, on_jdks, stdout_of, tyrion,
+};
+
+on_jdks!(two_virtual_threads: jdk21 = 21 jdk25 = 25);
+on_jdks!(many_on_a_monitor: jdk21 = 21 jdk25 = 25);
+on_jdks!(many_on_a_lock: jdk21 = 21 jdk25 = 25);
+
+fn two_virtual_threads(jdk: &Jdk) {
+    for kind in ["monitor", "lock", "stamped", "semaphore"] {
+        let recording = Program::truth(jdk, &format!("virtual-two {kind}")).record();
+        let waits = recording.long_contentions();
+        let [wait] = &waits[..] else { panic!("{kind}: {waits:?}") };
+        assert_eq!(wait.thread, "vwaiter", "{kind}");
+        assert_close(kind, wait.wait_ns, recording.number("wait_ns"), ms(5));
+        let info = recording.info();
+        let thread = info["threads"].as_array().unwrap().iter().find(|t| t["name"] == "vwaiter");
+        assert_eq!(thread.unwrap()["virtual"], true, "{kind}");
+    }
+}
+
+fn many_on_a_monitor(jdk: &Jdk) {
+    many(jdk, "monitor");
+}
+
+fn many_on_a_lock(jdk: &Jdk) {
+    many(jdk, "lock");
+}
+
+const MANY: u64 = 20_000;
+
+fn many(jdk: &Jdk, kind: &str) {
+    let program = Program::truth(jdk, &format!("virtual {MANY} {kind}")).option("--threshold=0");
+    let recording = program.record();
+    assert_eq!(recording.number("acquisitions"), MANY);
+    let waits: Vec<_> = recording
+        .contentions()
+        .into_iter()
+        .filter(|wait| wait.thread.starts_with("virtual-"))
+        .collect();
+    // What the program calls blocked began before our wait and ended after it;
+    // it may also have waited for a CPU.
+    let over_ns = recording.number("blocked_means_over_ns");
+    let blocked = waits.iter().filter(|wait| wait.wait_ns > over_ns).count() as u64;
+    let measured = recording.number("contentions");
+    assert!(blocked <= measured, "{blocked} of {measured}");
+    assert!(blocked >= measured / 10 * 9, "{blocked} of {measured}");
+    let wait_ns: u64 = waits.iter().map(|wait| wait.wait_ns).sum();
+    let measured_ns = recording.number("all_wait_ns");
+    assert!(wait_ns <= measured_ns, "{wait_ns} of {measured_ns}");
+    assert!(wait_ns >= measured_ns / 10 * 9, "{wait_ns} of {measured_ns}");
+    check_size(&recording);
+}
+
+/// Chunks belong to OS threads: a chunk for each virtual thread would be over
+/// a gigabyte.
+fn check_size(recording: &Recording) {
+    let info = recording.info();
+    let bytes = info["file_bytes"].as_u64().unwrap();
+    assert!(bytes < 16 << 20, "{bytes} bytes");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.callgrind");
+    let convert = ["convert", "--to", "callgrind", "--max-parts", "8", "-o"];
+    stdout_of(tyrion().args(convert).arg(&out).arg(&recording.log));
+    let parts = callgrind_parts(&out).len();
+    assert!((1..=8).contains(&parts), "{parts} parts");
+}
