@@ -61,7 +61,10 @@ fn killed_in_a_deadlock(jdk: &Jdk) {
             assert_eq!(waiter.lock_class, lock_class);
             let owner = (kind == "lock").then_some(other);
             assert_eq!(waiter.owner.as_deref(), owner, "{kind}");
-            assert!(waiter.stack.iter().any(|frame| frame.contains("(Deadlock.java:")), "{waiter:?}");
+            assert!(
+                waiter.stack.iter().any(|frame| frame.contains("(Deadlock.java:")),
+                "{waiter:?}"
+            );
         }
         let info = info(&running.log);
         assert_eq!(info["state"], "recording", "{kind}");

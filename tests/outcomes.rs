@@ -22,7 +22,11 @@ fn outcomes(jdk: &Jdk) {
         ("semaphore-timeout", "semaphore", "timed-out"),
     ] {
         let wait = waits.iter().find(|wait| wait.thread == thread).unwrap();
-        assert_eq!((wait.kind.as_str(), wait.outcome.as_deref()), (kind, Some(outcome)), "{wait:?}");
+        assert_eq!(
+            (wait.kind.as_str(), wait.outcome.as_deref()),
+            (kind, Some(outcome)),
+            "{wait:?}"
+        );
         let measured = said.iter().find(|said| said["thread"] == thread).unwrap();
         assert_close(thread, wait.wait_ns, measured["wait_ns"].as_u64().unwrap(), CLOCKS_NS);
     }

@@ -1,8 +1,6 @@
 //! Waits as they are: of programs that measure their own.
 
-use crate::support::{
-    Jdk, Program, Recording, Wait, assert_close, ms, on_jdks, wait_line,
-};
+use crate::support::{Jdk, Program, Recording, Wait, assert_close, ms, on_jdks, wait_line};
 
 on_jdks!(holders: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
 on_jdks!(threads_together: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
@@ -74,8 +72,7 @@ fn holders(jdk: &Jdk) {
     for holder in &HOLDERS {
         let program = Program::truth(jdk, holder.scenario);
         let staged = ms(145)..=ms(160);
-        let recording =
-            record_undisturbed(&program, |run| staged.contains(&run.number("wait_ns")));
+        let recording = record_undisturbed(&program, |run| staged.contains(&run.number("wait_ns")));
         let contentions = recording.contentions();
         let [wait] = &contentions[..] else { panic!("{}: {contentions:?}", holder.scenario) };
         let scenario = holder.scenario;
@@ -117,8 +114,7 @@ fn threads_together(jdk: &Jdk) {
         // 8 threads, 10 ms each: 10 · 8 · 7 / 2.
         let staged = ms(280 - 28)..=ms(280 + 28);
         let program = Program::truth(jdk, &format!("together {lock} 8 10"));
-        let recording =
-            record_undisturbed(&program, |run| staged.contains(&run.number("wait_ns")));
+        let recording = record_undisturbed(&program, |run| staged.contains(&run.number("wait_ns")));
         let waits: Vec<Wait> = recording
             .contentions()
             .into_iter()
@@ -145,7 +141,8 @@ fn private_locks(jdk: &Jdk) {
 fn idle_threads(jdk: &Jdk) {
     let recording = Program::truth(jdk, "idle").record();
     let waits = recording.waits();
-    let contended = waits.iter().find(|wait| wait.is_contention() && wait.thread.starts_with("idle-"));
+    let contended =
+        waits.iter().find(|wait| wait.is_contention() && wait.thread.starts_with("idle-"));
     // `join` and the end of the thread may meet at its monitor for a moment.
     assert!(contended.is_none_or(Wait::is_of_thread_end), "{contended:?}");
     for (activity, kind) in [

@@ -7,6 +7,7 @@ mod jvm;
 mod logs;
 mod outcome;
 mod progress;
+mod signals;
 
 use clap::Parser;
 use std::process::ExitCode;

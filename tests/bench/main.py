@@ -19,7 +19,9 @@ SECTIONS = {
 def main():
     arguments = parse_arguments()
     try:
-        project.build_tyrion()
+        if not arguments.no_build:
+            project.build()
+        project.copy_binaries()
     except Failed as problem:
         sys.exit(f"run.sh: {problem}")
     print(project.machine(), flush=True)
@@ -39,6 +41,8 @@ def parse_arguments():
                         help=f"of {', '.join(SECTIONS)}; default: all")
     parser.add_argument("--quick", action="store_true",
                         help="few and short runs, to see that all works; not to be quoted")
+    parser.add_argument("--no-build", action="store_true",
+                        help="measure what target/release has")
     arguments = parser.parse_args()
     unknown = set(arguments.sections) - set(SECTIONS)
     if unknown:

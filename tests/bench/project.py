@@ -39,13 +39,21 @@ def cargo_build(*arguments):
     prepare(["cargo", "build", "--release", "--target-dir", TARGET, *arguments])
 
 
-def build_tyrion():
-    """Builds the product, and takes a copy that later builds leave alone."""
+def build():
+    """Builds the product, and the program that makes large logs."""
     cargo_build()
+    cargo_build("-p", "tyrion-formats", "--example", "generate")
+
+
+def copy_binaries():
+    """Takes a copy of what was built, which later builds leave alone."""
     binaries = BENCH / "bin"
     binaries.mkdir(parents=True, exist_ok=True)
     for name in ("tyrion", "libtyrion_agent.so"):
-        shutil.copy2(TARGET / "release" / name, binaries / name)
+        built = TARGET / "release" / name
+        if not built.exists():
+            raise Failed(f"{built} is not there: build first")
+        shutil.copy2(built, binaries / name)
 
 
 def tyrion():

@@ -8,7 +8,8 @@ mod records;
 mod source;
 mod tools;
 
-pub use jdk::{Jdk, on_jdks};
+pub use jdk::Jdk;
+pub(crate) use jdk::on_jdks;
 pub use outputs::{Sum, callgrind_parts, collapsed_sum, flamegraph_root, pprof_sum};
 pub use program::{Program, Recording, Running};
 pub use records::{Wait, info, pending, waits};

@@ -140,7 +140,10 @@ impl<'a> Dump<'a> {
                     } else {
                         let kind = if is_virtual { " virtual" } else { "" };
                         let daemon = if daemon { " daemon" } else { "" };
-                        writeln!(out, "thread  {id} {name:?} java-id={java_id} group={group:?}{daemon}{kind}")?;
+                        writeln!(
+                            out,
+                            "thread  {id} {name:?} java-id={java_id} group={group:?}{daemon}{kind}"
+                        )?;
                     }
                 }
                 Definition::ThreadName { id, name, at_ns } if self.thread(id).1 => {

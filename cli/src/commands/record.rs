@@ -5,19 +5,15 @@ use crate::{
     agent_options::AgentOptions,
     jvm::{launch, shim},
     outcome::{Done, Failure, Outcome, tell},
+    signals,
 };
 use clap::Args;
-use signal_hook::{
-    consts::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2},
-    iterator::{Handle, SignalsInfo, exfiltrator::WithOrigin},
-    low_level::siginfo::{Cause, Origin},
-};
 use std::{
     ffi::OsString,
     io::{self, IsTerminal},
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus},
+    process::{Command, ExitStatus},
 };
 
 /// What to run, and how to record it.
@@ -66,7 +62,9 @@ pub fn run(args: RecordArgs) -> Outcome {
     let before = logs_beside(&log);
     let outcome = supervise(&mut command, &args.command);
     drop(folder);
-    tell_logs(&log, &before);
+    if outcome.is_ok() {
+        tell_logs(&log, &before);
+    }
     outcome
 }
 
@@ -130,31 +128,11 @@ fn supervise(command: &mut Command, words: &[OsString]) -> Outcome {
         Failure::Start(format!("{name}: {error}"), status)
     };
     // Before the program starts, so that no signal is lost.
-    let signals =
-        SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2])
-            .map_err(|error| Failure::new(format!("signals: {error}")))?;
+    let held = signals::hold(command).map_err(|error| Failure::new(format!("signals: {error}")))?;
     let mut child = command.spawn().map_err(start)?;
-    let handle = forward(signals, &child);
+    signals::forward(held, child.id());
     let status = child.wait().map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    handle.close();
     Ok(Done::Program(exit_status(status)))
-}
-
-/// Hands signals on to the child from a thread of its own. Those that the
-/// terminal sends go to the child anyway, as it is in the same group.
-fn forward(mut signals: SignalsInfo<WithOrigin>, child: &Child) -> Handle {
-    let handle = signals.handle();
-    let pid = child.id() as libc::pid_t;
-    std::thread::spawn(move || {
-        for Origin { signal, cause, .. } in signals.forever() {
-            if !matches!(cause, Cause::Kernel) {
-                // SAFETY: sending a signal touches no memory. The process is
-                // our child, whose id is ours until it is waited for.
-                unsafe { libc::kill(pid, signal) };
-            }
-        }
-    });
-    handle
 }
 
 fn exit_status(status: ExitStatus) -> u8 {

@@ -43,7 +43,7 @@ def transactions(tool, database, warmup_s, seconds):
     folder = project.workdir()
     classpath = f"{project.CLASSES}:{project.DATABASE_JARS[database]}"
     result = run_program(
-        [project.java(MAJOR), *tool.options(folder / "recording"), "-cp", classpath,
+        [project.java(MAJOR), *tool.options(folder / "recording.jfr"), "-cp", classpath,
          "tyrion.subjects.JdbcBank", URLS[database], "8", str(seconds), str(warmup_s)],
         folder)
     if not result["balanced"]:

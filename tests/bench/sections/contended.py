@@ -37,7 +37,7 @@ def tables(quick):
 
 def storm(tool, java, kind, warmup_s, seconds):
     folder = project.workdir()
-    log = folder / "recording"
+    log = folder / "recording.jfr"
     result = run_program(
         [*project.pinned(), java, *tool.options(log), f"-Dtruth.warmup={warmup_s}",
          "-cp", project.CLASSES, "tyrion.truth.Truth", "storm", str(seconds), kind],

@@ -40,7 +40,6 @@ def tables(quick):
 
 def generated_log(events):
     """The log to convert: made once, and again when what makes it was built anew."""
-    project.cargo_build("-p", "tyrion-formats", "--example", "generate")
     generate = project.TARGET / "release/examples/generate"
     log = project.BENCH / f"generated-{events}.log"
     if not log.exists() or log.stat().st_mtime < generate.stat().st_mtime:

@@ -42,5 +42,5 @@ def table(major, classes, tools, rounds):
 
 def cpu_ms(tool, major, classes):
     folder = project.workdir()
-    command = [project.java(major), *tool.options(folder / "recording"), "-cp", classes, "Hello"]
+    command = [project.java(major), *tool.options(folder / "recording.jfr"), "-cp", classes, "Hello"]
     return run(command, folder).cpu_s * 1000

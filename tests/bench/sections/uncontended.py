@@ -10,7 +10,7 @@ KINDS = ("monitor-block", "monitor-method", "lock", "readwrite", "stamped", "sem
 
 def tables(quick):
     majors = (17,) if quick else (17, 25)
-    rounds, warmup_s, seconds = (2, 0.2, 0.3) if quick else (15, 0.7, 2)
+    rounds, warmup_s, seconds = (2, 0.2, 0.3) if quick else (15, 1.5, 1.5)
     project.prepare_java(majors)
     tools = [peers.NONE, peers.tyrion(), peers.flight_recorder_everything()]
     for major in majors:
@@ -35,7 +35,7 @@ class Loop:
 
     def __call__(self, tool):
         folder = project.workdir()
-        command = [self.java, *tool.options(folder / "recording"), *self.arguments]
+        command = [self.java, *tool.options(folder / "recording.jfr"), *self.arguments]
         return run_program(command, folder)["operations_per_cpu_second"]
 
 

@@ -1,0 +1,67 @@
+//! Handing signals on to a program that we run.
+//!
+//! With `sigwaitinfo`, which tells who sent a signal; crates that do need a C
+//! compiler to build.
+
+use std::{io, mem, os::unix::process::CommandExt, process::Command, ptr};
+
+/// What is handed on.
+const FORWARDED: [i32; 6] =
+    [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
+/// `si_code` of a signal that the kernel sends by itself, for a terminal say
+/// (Linux, asm-generic/siginfo.h).
+const SI_KERNEL: i32 = 0x80;
+
+/// Signals that wait until there is somebody to hand them to.
+pub struct Held(libc::sigset_t);
+
+/// Holds signals back from now on, but not from `command`.
+///
+/// # Errors
+/// As `pthread_sigmask(3)`.
+pub fn hold(command: &mut Command) -> io::Result<Held> {
+    // SAFETY: all-zero is a valid set; the calls get valid pointers.
+    let (held, before) = unsafe {
+        let mut held: libc::sigset_t = mem::zeroed();
+        let mut before: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&mut held);
+        for signal in FORWARDED {
+            libc::sigaddset(&mut held, signal);
+        }
+        match libc::pthread_sigmask(libc::SIG_BLOCK, &held, &mut before) {
+            0 => (held, before),
+            error => return Err(io::Error::from_raw_os_error(error)),
+        }
+    };
+    let restore = move || {
+        // SAFETY: both pointers are valid or null as allowed.
+        match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut()) } {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    };
+    // SAFETY: between fork and exec the closure makes one system call and
+    // allocates nothing.
+    unsafe { command.pre_exec(restore) };
+    Ok(Held(held))
+}
+
+/// Hands the held signals on to a process until this one ends, from a thread
+/// of its own. Those that the terminal sends reach the process anyway, as it
+/// is in the same group.
+pub fn forward(held: Held, pid: u32) {
+    std::thread::spawn(move || {
+        loop {
+            // SAFETY: all-zero is a valid siginfo, and both pointers are valid.
+            let (signal, code) = unsafe {
+                let mut info: libc::siginfo_t = mem::zeroed();
+                (libc::sigwaitinfo(&held.0, &mut info), info.si_code)
+            };
+            if signal > 0 && code != SI_KERNEL {
+                // SAFETY: sending a signal touches no memory. The process is
+                // our child, whose id is ours until it is waited for.
+                unsafe { libc::kill(pid as libc::pid_t, signal) };
+            }
+        }
+    });
+}

@@ -1,0 +1,109 @@
+//! `tyrion attach`, `stop` and `status` on a running JVM.
+
+use crate::support::{
+    Jdk, Program, Running, err, info, on_jdks, out, run, stdout_of, text, tyrion, waits,
+};
+use serde_json::Value;
+use std::{path::Path, process::Command, time::Duration};
+
+on_jdks!(attached_to_a_running_jvm: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(switched_on_after_a_start: jdk17 = 17);
+
+/// A command about a process, with its answer in JSON.
+fn ask(command: &str, pid: u32, more: &[&str]) -> Value {
+    let text = stdout_of(tyrion().args([command, "--json"]).args(more).arg(pid.to_string()));
+    serde_json::from_str(&text).unwrap()
+}
+
+fn contentions(log: &Path) -> u64 {
+    info(log)["totals"]["contentions"].as_u64().unwrap()
+}
+
+/// Something to record, in the background.
+fn busy(jdk: &Jdk, command: impl FnOnce(&Program, &Path) -> Command) -> Running {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("attached.log");
+    let program = Program::truth(jdk, "storm 60 lock");
+    let mut running = Running::of(&mut command(&program, &log), folder, log);
+    // A JVM that is still starting cannot be attached to.
+    std::thread::sleep(Duration::from_millis(1000));
+    assert_eq!(running.stdout(), "");
+    running.log = running.log.canonicalize().unwrap_or(running.log.clone());
+    running
+}
+
+fn attached_to_a_running_jvm(jdk: &Jdk) {
+    let running = busy(jdk, |program, _| {
+        let line = program.command_line();
+        let mut java = Command::new(&line[0]);
+        java.args(&line[1..]);
+        java
+    });
+    let (pid, log) = (running.id(), running.log.clone());
+    assert_eq!(ask("status", pid, &[])["state"], "not loaded");
+    let not_loaded = run(["stop", &pid.to_string()]);
+    assert_eq!(not_loaded.status.code(), Some(1));
+    assert_eq!(err(&not_loaded), "tyrion: the agent is not loaded\n");
+
+    let answer = ask("attach", pid, &["-o", text(&log), "--threshold=0"]);
+    assert_eq!((&answer["state"], &answer["log"]), (&"recording".into(), &text(&log).into()));
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(ask("status", pid, &[])["state"], "recording");
+    assert_eq!(ask("stop", pid, &[])["state"], "paused");
+    std::thread::sleep(Duration::from_millis(200));
+    let stopped = contentions(&log);
+    assert!(stopped > 0, "nothing recorded");
+    check_waits(&log);
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(contentions(&log), stopped, "recorded after the stop");
+
+    let answer = ask("attach", pid, &["--threshold=1ms"]);
+    assert_eq!(
+        (&answer["state"], &answer["threshold_ns"]),
+        (&"recording".into(), &1_000_000.into())
+    );
+    std::thread::sleep(Duration::from_millis(1000));
+    assert!(contentions(&log) > stopped, "not recorded after the second attach");
+    check_stderr(&running, jdk);
+}
+
+/// Waits of both layers: the probes in j.u.c. are there when attached.
+fn check_waits(log: &Path) {
+    let waits = waits(log);
+    let storm = waits.iter().find(|wait| wait.thread.starts_with("storm-") && wait.kind == "lock");
+    let storm = storm.unwrap_or_else(|| panic!("{:?}", waits.first()));
+    assert!(storm.stack.iter().any(|frame| frame.contains("(Storm.java:")), "{storm:?}");
+}
+
+/// The JVM itself warns from 21 on; we say nothing.
+fn check_stderr(running: &Running, jdk: &Jdk) {
+    let stderr = running.stderr();
+    let warned = stderr.lines().all(|line| line.starts_with("WARNING: "));
+    assert!(warned && (jdk.major >= 21 || stderr.is_empty()), "{stderr}");
+}
+
+fn switched_on_after_a_start(jdk: &Jdk) {
+    let running =
+        busy(jdk, |program, log| program.clone().option("--enabled=false").record_command(log));
+    let (pid, log) = (running.jvm(), running.log.clone());
+    assert_eq!(ask("status", pid, &[])["state"], "paused");
+    assert_eq!(contentions(&log), 0);
+    assert_eq!(ask("attach", pid, &[])["state"], "recording");
+    std::thread::sleep(Duration::from_millis(1000));
+    assert!(contentions(&log) > 0, "{}", info(&log)["callbacks"]);
+    assert_eq!(running.stderr(), "");
+}
+
+#[test]
+fn what_is_no_jvm_is_named() {
+    let own = std::process::id().to_string();
+    for command in ["attach", "stop", "status"] {
+        let output = run([command, &own]);
+        assert_eq!(output.status.code(), Some(1), "{command}");
+        assert!(err(&output).contains("not a JVM"), "{command}: {}", err(&output));
+        let output = run([command, "4194304"]);
+        assert_eq!(output.status.code(), Some(1), "{command}");
+        assert!(err(&output).contains("no process 4194304"), "{command}: {}", err(&output));
+        assert!(out(&output).is_empty(), "{command}");
+    }
+}

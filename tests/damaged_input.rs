@@ -1,0 +1,131 @@
+//! Logs that are cut, damaged, foreign or too new: one clear line with the
+//! offset, the right status, and never a panic.
+
+use crate::support::{err, out, run, sample_log, text};
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A file and what `tyrion` is to make of it.
+struct Case {
+    folder: TempDir,
+}
+
+impl Case {
+    fn new(bytes: &[u8]) -> Case {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("bad.log"), bytes).unwrap();
+        Case { folder }
+    }
+
+    /// Gives the file to every command that reads logs: each must end with
+    /// `status` and complain with `said` at an offset.
+    fn check(&self, status: i32, said: &str) {
+        let bad = self.folder.path().join("bad.log");
+        let bad = text(&bad);
+        for command in [
+            &["info", bad][..],
+            &["info", "--json", bad],
+            &["dump", bad],
+            &["dump", "--json", bad],
+            &["convert", "--to", "collapsed", "-o", "-", bad],
+            &["convert", "--to", "pprof", "-o", "-", bad],
+        ] {
+            let output = run(command);
+            let stderr = err(&output);
+            assert_eq!(output.status.code(), Some(status), "{command:?}: {stderr}");
+            check_complaints(&stderr, said);
+            assert_eq!(output.stdout.is_empty(), status == 1, "{command:?}");
+        }
+    }
+}
+
+fn check_complaints(stderr: &str, said: &str) {
+    let complaints: Vec<&str> =
+        stderr.lines().filter(|line| !line.starts_with("tyrion: note: ")).collect();
+    let Some(first) = complaints.first() else { panic!("nothing said of: {said}") };
+    for line in &complaints {
+        assert!(line.starts_with("tyrion: "), "{line}");
+        assert!(line.contains("bad.log: offset 0x"), "{line}");
+    }
+    assert!(first.contains(said), "{first:?} does not say {said:?}");
+}
+
+fn sample() -> Vec<u8> {
+    std::fs::read(sample_log()).unwrap()
+}
+
+#[test]
+fn empty_and_foreign_files_are_refused() {
+    Case::new(b"").check(1, "offset 0x0: the file is empty");
+    Case::new(b"FLR\0\0\x02\0\x01 and what follows").check(1, "JFR");
+    Case::new(b"\x1f\x8b\x08\0 and what follows").check(1, "gzip");
+    Case::new(b"Samples:\n1 2: 3\n").check(1, "not a Tyrion event log");
+    Case::new(&[0; 8192]).check(1, "not a Tyrion event log");
+}
+
+#[test]
+fn a_newer_version_is_refused() {
+    let mut bytes = sample();
+    bytes[8] = 2;
+    Case::new(&bytes).check(1, "version 2");
+}
+
+#[test]
+fn a_file_cut_in_its_header_is_refused() {
+    for len in [1, 8, 100, 4095] {
+        let said = if len < 8 { "offset 0x" } else { "ends within its header" };
+        Case::new(&sample()[..len]).check(1, said);
+    }
+}
+
+#[test]
+fn what_stands_before_a_cut_is_used() {
+    let bytes = sample();
+    for len in [4096, 4097, bytes.len() / 2, bytes.len() - 4096, bytes.len() - 1] {
+        Case::new(&bytes[..len]).check(3, &format!("offset {len:#x}: the file was cut here"));
+    }
+}
+
+#[test]
+fn flipped_bits_never_panic() {
+    let bytes = sample();
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("bad.log");
+    let (mut whole, mut damaged) = (0, 0);
+    // Headers of chunks, definitions and records alike.
+    for at in (0..bytes.len()).step_by(613) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        std::fs::write(&bad, flipped).unwrap();
+        match check_flipped(&bad, at) {
+            0 => whole += 1,
+            _ => damaged += 1,
+        }
+    }
+    assert!(damaged > 10, "{damaged} of {} flips were noticed", whole + damaged);
+}
+
+/// Whatever it makes of it, it must say it in its way.
+fn check_flipped(bad: &Path, at: usize) -> i32 {
+    let output = run(["convert", "--to", "collapsed", "-o", "-", text(bad)]);
+    let (status, stderr) = (output.status.code(), err(&output));
+    match status {
+        Some(0) => assert!(!out(&output).is_empty(), "{at:#x}"),
+        Some(1 | 3) => check_complaints(&stderr, "offset 0x"),
+        _ => panic!("flipped at {at:#x}: {}\n{stderr}", output.status),
+    }
+    status.unwrap()
+}
+
+#[test]
+fn missing_files_and_folders_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.log");
+    for path in [text(&missing), text(folder.path())] {
+        let output = run(["info", path]);
+        assert_eq!(output.status.code(), Some(1));
+        let stderr = err(&output);
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        assert!(stderr.starts_with(&format!("tyrion: {path}: ")), "{stderr}");
+    }
+}

@@ -1,0 +1,204 @@
+//! What `convert`, `info` and `dump` make of a log that needs no JVM.
+
+use crate::support::{
+    Sum, callgrind_parts, collapsed_sum, err, info, out, run, sample_log, stdout_of, text, tyrion,
+};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::Read,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// The collapsed stacks of the sample log, with more arguments.
+fn collapsed(more: &[&str]) -> String {
+    let convert = ["convert", "--to", "collapsed", "-o", "-"];
+    stdout_of(tyrion().args(convert).args(more).arg(sample_log()))
+}
+
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entry = |path: std::fs::DirEntry| {
+        (path.file_name().into_string().unwrap(), std::fs::read(path.path()).unwrap())
+    };
+    std::fs::read_dir(folder).unwrap().map(|file| entry(file.unwrap())).collect()
+}
+
+#[test]
+fn any_number_of_workers_writes_the_same_bytes() {
+    let mut all = Vec::new();
+    for jobs in ["1", "2", "7"] {
+        for style in [&[][..], &["--lock-identity", "--by-thread"], &["--merged", "--count"]] {
+            let folder = tempfile::tempdir().unwrap();
+            let convert = ["convert", "--to", "all", "--jobs", jobs, "-o", text(folder.path())];
+            stdout_of(tyrion().args(convert).args(style).arg(sample_log()));
+            all.push((jobs, style, files(folder.path())));
+        }
+    }
+    for (jobs, style, files) in &all {
+        let (_, _, first) = all.iter().find(|(_, other, _)| other == style).unwrap();
+        assert!(files.len() >= 4, "{:?}", files.keys());
+        assert!(files == first, "--jobs {jobs} {style:?} differs");
+    }
+}
+
+#[test]
+fn default_names_are_those_of_the_documentation() {
+    let folder = tempfile::tempdir().unwrap();
+    for (format, name) in [
+        ("callgrind", "out.callgrind"),
+        ("pprof", "locks.pb.gz"),
+        ("flamegraph", "waits.svg"),
+        ("collapsed", "waits.collapsed"),
+    ] {
+        let mut convert = tyrion();
+        convert.current_dir(&folder).args(["convert", "--to", format]).arg(sample_log());
+        stdout_of(&mut convert);
+        assert!(folder.path().join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn several_logs_become_one_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.log");
+    std::fs::copy(sample_log(), &copy).unwrap();
+    let both = collapsed(&[text(&copy)]);
+    assert_eq!(collapsed_sum(&both), 2 * collapsed_sum(&collapsed(&[])));
+
+    let log = sample_log();
+    let twice = run(["convert", "--to", "collapsed", "-o", "-", text(&log), text(&log)]);
+    assert_eq!(twice.status.code(), Some(2), "waits would count twice");
+    assert!(err(&twice).contains("named twice"), "{}", err(&twice));
+}
+
+#[test]
+fn every_output_has_the_same_total() {
+    let totals = info(&sample_log())["totals"].clone();
+    let wait_ns = totals["wait_ns"].as_u64().unwrap();
+    let count = totals["contentions"].as_u64().unwrap();
+    assert_eq!(collapsed_sum(&collapsed(&[])), wait_ns);
+    assert_eq!(collapsed_sum(&collapsed(&["--count"])), count);
+    assert_eq!(collapsed_sum(&collapsed(&["--by-thread"])), wait_ns);
+    for style in [&[][..], &["--max-parts", "1"], &["--no-lock-frame"], &["--lock-identity"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.callgrind");
+        let convert = ["convert", "--to", "callgrind", "-o", text(&path)];
+        stdout_of(tyrion().args(convert).args(style).arg(sample_log()));
+        let mut sum = Sum::default();
+        for part in callgrind_parts(&path) {
+            sum += Sum::of_callgrind(&part);
+        }
+        assert_eq!(sum, Sum { wait_ns, count }, "{style:?}");
+    }
+}
+
+/// `info`'s totals of the sample log, with a filter.
+fn totals(filter: &[&str]) -> Value {
+    let text = stdout_of(tyrion().args(["info", "--json"]).args(filter).arg(sample_log()));
+    serde_json::from_str::<Value>(&text).unwrap()["totals"].clone()
+}
+
+#[test]
+fn filters_take_what_they_say() {
+    let all = totals(&[]);
+    let (count, wait_ns) = (all["contentions"].as_u64(), all["wait_ns"].as_u64());
+    let wait = |filter: &[&str]| collapsed_sum(&collapsed(filter));
+    assert_eq!(Some(wait(&["--kind", "contention"])), wait_ns);
+    assert_eq!(wait(&["--kind", "all"]), wait(&["--kind", "contention,idle"]));
+    assert!(wait(&["--kind", "all"]) > wait(&["--kind", "contention"]));
+    let kinds = ["monitor", "lock", "lock-read", "lock-write", "semaphore"];
+    let each: u64 = kinds.iter().map(|kind| wait(&["--kind", kind])).sum();
+    assert_eq!(Some(each), wait_ns);
+
+    let threads = ["^main$", "^virtual-40$", "^teller-1$"].map(|name| wait(&["--thread", name]));
+    assert_eq!(Some(threads.iter().sum()), wait_ns);
+    assert_eq!(wait(&["--thread", "nobody"]), 0);
+    let locks: u64 = (1..=9).map(|n| wait(&["--lock", &format!("Bank#{n}$")])).sum();
+    assert_eq!(Some(locks), wait_ns);
+
+    let halves = [["--until", "5ms"], ["--since", "5ms"]].map(|half| totals(&half));
+    let sum: u64 = halves.iter().map(|half| half["contentions"].as_u64().unwrap()).sum();
+    assert_eq!(Some(sum), count);
+    assert!(halves.iter().all(|half| half["contentions"].as_u64() > Some(0)), "{halves:?}");
+
+    let long = totals(&["--min-wait", "500us"])["contentions"].as_u64();
+    assert!(long > Some(0) && long < count, "{long:?}");
+    let dumped = stdout_of(tyrion().args(["dump", "--min-wait", "500us"]).arg(sample_log()));
+    assert!(dumped.lines().filter(|line| line.starts_with("wait ")).count() > 0);
+}
+
+#[test]
+fn a_dash_is_stdin_and_stdout() {
+    let from_stdin = tyrion()
+        .args(["convert", "--to", "collapsed", "-o", "-", "-"])
+        .stdin(File::open(sample_log()).unwrap())
+        .output()
+        .unwrap();
+    assert!(from_stdin.status.success(), "{}", err(&from_stdin));
+    assert_eq!(out(&from_stdin), collapsed(&[]));
+    let info = tyrion().args(["info", "-"]).stdin(File::open(sample_log()).unwrap()).output();
+    assert!(info.unwrap().status.success());
+
+    let merged = ["convert", "--to", "callgrind", "--merged", "-o", "-"];
+    assert!(stdout_of(tyrion().args(merged).arg(sample_log())).starts_with("# callgrind format"));
+    for several in ["callgrind", "all"] {
+        let output = run(["convert", "--to", several, "-o", "-", text(&sample_log())]);
+        assert_eq!(output.status.code(), Some(2), "{several} is several files");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    for command in [
+        &["dump"][..],
+        &["dump", "--json"],
+        &["info"],
+        &["convert", "--to", "flamegraph", "-o", "-"],
+    ] {
+        let mut tyrion = tyrion();
+        tyrion.args(command).arg(sample_log()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = tyrion.spawn().unwrap();
+        // Reads a little and closes the pipe.
+        child.stdout.take().unwrap().read_exact(&mut [0; 16]).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{command:?}: {}", output.status);
+        let complaints: Vec<String> = err(&output)
+            .lines()
+            .filter(|line| !line.contains("note: "))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(complaints, [""; 0], "{command:?}");
+    }
+}
+
+#[test]
+fn stale_parts_go_and_others_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.callgrind");
+    let strange = folder.path().join("out.callgrind.999-01");
+    std::fs::write(&strange, "# callgrind format\nversion: 1\ncreator: callgrind-3.19\n").unwrap();
+    let convert = |more: &[&str]| {
+        let to = ["convert", "--to", "callgrind", "-o", text(&path)];
+        stdout_of(tyrion().args(to).args(more).arg(sample_log()));
+        callgrind_parts(&path).len()
+    };
+    let all = convert(&[]);
+    let fewer = convert(&["--thread", "main"]);
+    assert!(fewer < all, "{fewer} of {all}");
+    assert!(strange.is_file(), "not ours to remove");
+}
+
+#[test]
+fn callgrind_annotate_reads_a_merged_file() {
+    if !crate::support::needs(&["callgrind_annotate"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one.callgrind");
+    let merged = ["convert", "--to", "callgrind", "--merged", "-o", text(&path)];
+    stdout_of(tyrion().args(merged).arg(sample_log()));
+    let output = Command::new("callgrind_annotate").arg(&path).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", err(&output));
+}
