@@ -2,12 +2,13 @@
 
 use crate::{
     damage::{Damage, Fault},
+    fast,
     scan::ChunkRef,
 };
 use std::sync::Arc;
 use tyrion_wire::{
     Outcome,
-    event::{self, Record},
+    event::{self, Record, WaitRecord},
 };
 
 /// A wait that has ended.
@@ -88,10 +89,49 @@ impl<'a> Events<'a> {
     }
 }
 
+impl Events<'_> {
+    /// Hands all waits that are left to `take`: what iterating does, faster.
+    #[inline]
+    pub fn visit(&mut self, mut take: impl FnMut(&Event)) {
+        let bytes = self.bytes;
+        // Variables of their own, so that the compiler keeps them in registers.
+        let (mut at, mut now_ns, mut thread) = (self.at, self.now_ns, self.thread);
+        while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            if let Some((wait, len)) = fast::decode(window) {
+                at += len;
+                now_ns = now_ns.saturating_add(wait.delta_ns);
+                take(&event_of(thread, now_ns, &wait));
+                continue;
+            }
+            (self.at, self.now_ns) = (at, now_ns);
+            let Some(event) = self.next() else { return };
+            (at, now_ns, thread) = (self.at, self.now_ns, self.thread);
+            take(&event);
+        }
+        (self.at, self.now_ns) = (at, now_ns);
+        for event in self {
+            take(&event);
+        }
+    }
+}
+
+#[inline(always)]
+fn event_of(thread: u32, now_ns: u64, wait: &WaitRecord) -> Event {
+    Event {
+        thread,
+        start_ns: now_ns.saturating_sub(wait.wait_ns),
+        end_ns: now_ns,
+        site: wait.site,
+        outcome: wait.outcome,
+        owner: wait.owner,
+        parks: wait.parks,
+        wait_ns: wait.wait_ns,
+    }
+}
+
 impl Iterator for Events<'_> {
     type Item = Event;
 
-    #[inline]
     fn next(&mut self) -> Option<Event> {
         while self.at < self.bytes.len() && !self.torn {
             let Some((record, len)) = event::decode(&self.bytes[self.at..]) else {
@@ -102,16 +142,7 @@ impl Iterator for Events<'_> {
             match record {
                 Record::Wait(wait) => {
                     self.now_ns = self.now_ns.saturating_add(wait.delta_ns);
-                    return Some(Event {
-                        thread: self.thread,
-                        start_ns: self.now_ns.saturating_sub(wait.wait_ns),
-                        end_ns: self.now_ns,
-                        site: wait.site,
-                        outcome: wait.outcome,
-                        owner: wait.owner,
-                        parks: wait.parks,
-                        wait_ns: wait.wait_ns,
-                    });
+                    return Some(event_of(self.thread, self.now_ns, &wait));
                 }
                 Record::Thread(thread) => self.thread = thread,
                 Record::Unknown(_) => {}

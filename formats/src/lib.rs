@@ -14,6 +14,7 @@ mod damage;
 mod definitions;
 mod error;
 mod events;
+mod fast;
 pub mod fuzz;
 pub mod limits;
 mod load;

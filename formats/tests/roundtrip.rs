@@ -62,8 +62,14 @@ proptest! {
         let mut found: [Vec<(u32, Wait)>; 3] = Default::default();
         for chunk in read.event_chunks() {
             let mut events = read.events(chunk).unwrap();
-            found[chunk.lane as usize - 1].extend(events.by_ref().map(waited));
+            let list: Vec<Event> = events.by_ref().collect();
             prop_assert_eq!(events.damage(), None);
+            // Visiting is the same as iterating, from any place on.
+            let mut events = read.events(chunk).unwrap();
+            let mut visited: Vec<Event> = events.by_ref().take(3).collect();
+            events.visit(|event| visited.push(*event));
+            prop_assert_eq!(&visited, &list);
+            found[chunk.lane as usize - 1].extend(list.into_iter().map(waited));
         }
         prop_assert_eq!(found, expected);
         prop_assert_eq!(read.damage(), &[]);

@@ -24,7 +24,6 @@ def main():
         project.copy_binaries()
     except Failed as problem:
         sys.exit(f"run.sh: {problem}")
-    print(project.machine(), flush=True)
     failed = False
     for name in arguments.sections or SECTIONS:
         try:
@@ -53,10 +52,15 @@ def parse_arguments():
 def report(name, quick):
     """Prints a section's tables as they come, and keeps them under target/bench."""
     with open(project.BENCH / f"{name}.txt", "w", encoding="utf-8") as kept:
-        print(project.machine(), file=kept)
+        def show(text):
+            print(text, flush=True)
+            print(text, file=kept, flush=True)
+
+        # The machine once more at the end: the load tells what else was done meanwhile.
+        show(f"\n{name}: {project.machine()}")
         for table in SECTIONS[name].tables(quick):
-            print(table, flush=True)
-            print(table, file=kept, flush=True)
+            show(table)
+        show(f"\n{name}: {project.machine()}")
 
 
 main()

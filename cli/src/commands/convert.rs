@@ -24,6 +24,10 @@ const ALL: &str = "all";
 /// Files over this length are slow to load in their viewers.
 const LONG_FILE: u64 = 100 << 20;
 
+/// `go tool pprof` takes half a minute for twice as many samples, and more
+/// than linearly longer beyond.
+const MANY_SAMPLES: usize = 200_000;
+
 /// What to turn into what.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -141,6 +145,14 @@ pub fn run(args: ConvertArgs) -> Outcome {
         }
         for (format, target) in &targets {
             write(format, target, &profile, &options)?;
+            if format.name == "pprof" && options.thread_label && profile.waits.len() > MANY_SAMPLES
+            {
+                let samples = profile.waits.len();
+                tell(&format!(
+                    "note: {samples} samples load slowly in go tool pprof; \
+                     --no-thread-label makes it fewer"
+                ));
+            }
         }
         Ok(done)
     })?

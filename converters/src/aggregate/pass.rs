@@ -112,92 +112,112 @@ struct Worker<'a> {
     progress: &'a (dyn Fn(u64) + Sync),
     /// The sums of the current piece's thread, by site.
     dense: Vec<Sums>,
-    /// The sites that have any.
-    touched: Vec<u32>,
-    /// The sums of other threads.
-    sparse: SparseSums,
+    others: Others<'a>,
     folder: Folder<'a>,
-    unknown: Sums,
     count: u64,
     damage: Vec<Damage>,
 }
 
+/// The sums that do not go into the dense ones.
+struct Others<'a> {
+    log: &'a Log,
+    sums: SparseSums,
+    unknown: Sums,
+    count: u64,
+}
+
+impl Others<'_> {
+    fn add(&mut self, event: &Event) {
+        self.count += 1;
+        let definitions = self.log.definitions();
+        if definitions.sites().get(event.site).is_none() {
+            self.unknown.add_wait(event.wait_ns());
+            return;
+        }
+        let key = (known_thread(self.log, event.thread), event.site);
+        self.sums.entry(key).or_default().add_wait(event.wait_ns());
+    }
+}
+
+/// The thread, or the unknown one if it is not defined: made-up ids shall not
+/// take memory.
+fn known_thread(log: &Log, thread: u32) -> u32 {
+    let known = log.definitions().threads().get(thread).is_some();
+    if known { thread } else { UNKNOWN }
+}
+
 impl<'a> Worker<'a> {
     fn new(log: &'a Log, window: &'a Window, progress: &'a (dyn Fn(u64) + Sync)) -> Self {
+        let (sums, unknown) = (SparseSums::new(), Sums::default());
         Worker {
             log,
             window,
             progress,
             dense: vec![Sums::default(); log.definitions().sites().len()],
-            touched: Vec::new(),
-            sparse: SparseSums::new(),
-            folder: Folder::new(window),
-            unknown: Sums::default(),
+            others: Others { log, sums, unknown, count: 0 },
+            folder: Folder::new(log, window),
             count: 0,
             damage: Vec::new(),
         }
     }
 
     fn events(&mut self, thread: u32, chunks: &[&ChunkRef], to: &Shared) {
+        let bytes: u64 = chunks.iter().map(|chunk| u64::from(chunk.committed)).sum();
+        // Going through all sites after a piece must not cost more than it.
+        let dense = bytes >= self.dense.len() as u64 / 2;
         for chunk in chunks {
-            self.chunk(thread, chunk);
-            if self.sparse.len() > MAX_SPARSE {
-                to.add_sparse(&mut self.sparse);
+            self.chunk(thread, chunk, dense);
+            if self.others.sums.len() > MAX_SPARSE {
+                to.add_sparse(&mut self.others.sums);
             }
             (self.progress)(u64::from(chunk.committed));
         }
-        let sites = self.take_dense();
-        if !sites.is_empty() {
-            to.add_dense(thread, sites);
+        if dense {
+            let sites = self.take_dense();
+            to.add_dense(known_thread(self.log, thread), sites);
         }
     }
 
-    fn chunk(&mut self, thread: u32, chunk: &ChunkRef) {
+    fn chunk(&mut self, thread: u32, chunk: &ChunkRef, dense: bool) {
         let mut events = match self.log.events(chunk) {
             Ok(events) => events,
             Err(damage) => return self.add_damage(damage),
         };
         let window = *self.window;
-        if window.is_open() {
-            for event in events.by_ref() {
-                self.add(thread, &event);
-            }
-        } else {
-            for event in events.by_ref() {
+        // Variables of their own, so that the compiler keeps them in registers.
+        let (sums, others, count) = (&mut self.dense[..], &mut self.others, &mut self.count);
+        let mut add = |event: &Event| match sums.get_mut(event.site as usize) {
+            Some(sums) if event.thread == thread => sums.add_wait(event.wait_ns()),
+            _ => others.add(event),
+        };
+        if !window.is_open() {
+            events.visit(|event| {
                 if event.wait_ns() >= window.min_wait_ns && window.holds(event.end_ns) {
-                    self.add(thread, &event);
+                    others.add(event);
                 } else {
-                    self.count += 1;
+                    *count += 1;
                 }
-            }
+            });
+        } else if dense {
+            events.visit(add);
+        } else {
+            events.visit(|event| others.add(event));
         }
         if let Some(damage) = events.damage() {
             self.add_damage(damage);
         }
     }
 
-    #[inline(always)]
-    fn add(&mut self, thread: u32, event: &Event) {
-        self.count += 1;
-        let wait_ns = event.wait_ns();
-        match self.dense.get_mut(event.site as usize) {
-            Some(sums) if event.thread == thread => {
-                if sums.count == 0 {
-                    self.touched.push(event.site);
-                }
-                sums.add_wait(wait_ns);
-            }
-            Some(_) => self.sparse.entry((event.thread, event.site)).or_default().add_wait(wait_ns),
-            None => self.unknown.add_wait(wait_ns),
-        }
-    }
-
     /// The dense sums by site in ascending order; all are zero afterwards.
     fn take_dense(&mut self) -> Vec<SiteSums> {
-        self.touched.sort_unstable();
-        let dense = &mut self.dense;
-        let take = |site: u32| SiteSums { site, sums: std::mem::take(&mut dense[site as usize]) };
-        self.touched.drain(..).map(take).collect()
+        let mut sites = Vec::new();
+        for (site, sums) in self.dense.iter_mut().enumerate() {
+            if sums.count != 0 {
+                self.count += sums.count;
+                sites.push(SiteSums { site: site as u32, sums: std::mem::take(sums) });
+            }
+        }
+        sites
     }
 
     fn cells(&mut self, chunk: &ChunkRef, to: &Shared) {

@@ -11,7 +11,7 @@ URLS = {"HSQLDB": "jdbc:hsqldb:mem:bank", "Derby": "jdbc:derby:memory:bank;creat
 
 
 def tables(quick):
-    rounds, warmup_s, seconds = (1, 1, 1) if quick else (7, 3, 4)
+    rounds, warmup_s, seconds = (1, 1, 1) if quick else (7, 6, 4)
     project.prepare_java((MAJOR,))
     project.prepare([project.ROOT / "tests/setup/tools.sh", "subjects"])
     tools = peers.available(

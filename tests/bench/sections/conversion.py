@@ -35,7 +35,7 @@ def tables(quick):
     except Failed as problem:
         project.say(f"jfrconv is left out: {problem}")
         return
-    yield jfrconv_table(converter, rounds, 3 if quick else 40)
+    yield jfrconv_table(converter, rounds, 3 if quick else 60)
 
 
 def generated_log(events):

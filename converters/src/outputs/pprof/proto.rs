@@ -43,7 +43,7 @@ pub struct Profile {
     /// Texts for people (strings).
     #[prost(int64, repeated, tag = "13")]
     pub comment: Vec<i64>,
-    /// The type (a string, [`ValueType::r#type`]) that viewers show at first.
+    /// The type of value (a string, as in [`ValueType`]) that viewers show at first.
     #[prost(int64, tag = "14")]
     pub default_sample_type: i64,
 }
