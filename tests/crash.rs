@@ -1,6 +1,6 @@
 //! What is in the log of a JVM that was killed.
 
-use crate::support::{Jdk, Program, Wait, assert_close, info, on_jdks, pending, wait_for};
+use crate::support::{Jdk, Program, Wait, info, on_jdks, pending, wait_for};
 use std::{path::Path, time::Duration};
 
 on_jdks!(killed_in_a_storm: jdk17 = 17 jdk25 = 25);
@@ -34,11 +34,13 @@ fn killed_in_a_storm(jdk: &Jdk) {
         assert!(callbacks("ended").abs_diff(kept) <= threads, "{kind}: {}", info["callbacks"]);
         let contentions = info["totals"]["contentions"].as_u64().unwrap();
         assert!(contentions.abs_diff(kept) <= threads, "{kind}: {contentions}, {kept}");
-        // Nearly every acquisition was contended. A j.u.c. lock is sometimes
-        // free again before the thread parks, and then nobody waited.
+        // Nearly every acquisition was contended: all but those of the first
+        // thread before the others came, and, with a j.u.c. lock, those where
+        // it was free again before the thread parked.
         let acquired = acquisitions(&counters);
-        let tolerance = if kind == "monitor" { acquired / 100 } else { acquired / 10 };
-        assert_close(kind, contentions, acquired, tolerance);
+        assert!(contentions <= acquired + threads, "{kind}: {contentions} of {acquired}");
+        let at_least = if kind == "monitor" { acquired / 20 * 19 } else { acquired / 10 * 9 };
+        assert!(contentions >= at_least, "{kind}: {contentions} of {acquired}");
     }
 }
 

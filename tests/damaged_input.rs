@@ -34,7 +34,7 @@ impl Case {
             let stderr = err(&output);
             assert_eq!(output.status.code(), Some(status), "{command:?}: {stderr}");
             check_complaints(&stderr, said);
-            assert_eq!(output.stdout.is_empty(), status == 1, "{command:?}");
+            assert!(output.stdout.is_empty() || status == 3, "{command:?}");
         }
     }
 }
@@ -72,7 +72,7 @@ fn a_newer_version_is_refused() {
 
 #[test]
 fn a_file_cut_in_its_header_is_refused() {
-    for len in [1, 8, 100, 4095] {
+    for len in [1, 8, 100, 255] {
         let said = if len < 8 { "offset 0x" } else { "ends within its header" };
         Case::new(&sample()[..len]).check(1, said);
     }

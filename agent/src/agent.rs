@@ -5,12 +5,12 @@ use crate::{
     calibrate, callbacks, clock,
     juc::{self, Target},
     jvm::{
-        Java, Ti,
+        Java, Ti, Vm,
         setup::{self, Fields},
     },
     log::{LogFile, file},
     metadata,
-    options::{Command, Options, Threshold},
+    options::{self, Command, Options, Threshold},
     recorder::Recorder,
     sync::lock,
 };
@@ -27,20 +27,19 @@ use std::{
 };
 use tyrion_wire::header::{self, Header, State};
 
-static LOADED: OnceLock<Loaded> = OnceLock::new();
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
-/// Held while recording is switched on or off.
-static SWITCHING: Mutex<Switched> = Mutex::new(Switched { transformed: false });
+/// What `Agent_OnLoad` leaves for the moment when the JVM is up.
+static AT_START: Mutex<Option<Start>> = Mutex::new(None);
+/// Held while the agent is started or switched; whether the JDK's lock classes
+/// have their probes.
+static PROBED: Mutex<bool> = Mutex::new(false);
 
-/// What is left of the start until the JVM is up.
-struct Loaded {
+/// What is needed to start.
+struct Start {
     ti: Ti,
     options: Options,
-    file: Mutex<Option<(File, PathBuf)>>,
-}
-
-struct Switched {
-    transformed: bool,
+    file: File,
+    path: PathBuf,
 }
 
 /// Says something to the user, in one line.
@@ -61,6 +60,7 @@ pub fn give_up(reason: &str) {
         say(&format!("{reason}; the program runs on unprofiled"));
         return;
     };
+    recorder.log().give_up();
     if recorder.is_enabled() {
         recorder.set_enabled(false);
         let path = recorder.log().path().display();
@@ -75,12 +75,14 @@ pub fn give_up(reason: &str) {
 pub fn load(ti: Ti, options: &str) -> Result<(), (String, bool)> {
     record_children_too();
     let options = Options::parse(options)?;
-    if LOADED.get().is_some() {
+    let mut at_start = lock(&AT_START);
+    if at_start.is_some() {
         // Named twice, on the command line and in the environment.
         return Ok(());
     }
     let strict = options.strict;
-    prepare(ti, options).map_err(|reason| (reason, strict))?;
+    let start = prepare(ti, options).map_err(|reason| (reason, strict))?;
+    *at_start = Some(start);
     let on = |event| ti.set_event(event, true).map_err(|e| (format!("JVMTI: {e:?}"), strict));
     on(jvmti::JVMTI_EVENT_VM_INIT)
 }
@@ -95,11 +97,8 @@ fn record_children_too() {
     }
 }
 
-/// Creates the log and asks for what the agent needs of the JVM.
-fn prepare(ti: Ti, options: Options) -> Result<(), String> {
-    let path = options.path(std::process::id());
-    let file = file::create(Path::new(&path), options.overwrite)
-        .map_err(|error| format!("{path}: {error}"))?;
+/// Asks for what the agent needs of the JVM, and creates the log's file.
+fn prepare(ti: Ti, options: Options) -> Result<Start, String> {
     ti.add_capabilities(&[
         |c: &mut jvmtiCapabilities| c.set_can_generate_monitor_events(true),
         |c| c.set_can_tag_objects(true),
@@ -114,13 +113,16 @@ fn prepare(ti: Ti, options: Options) -> Result<(), String> {
     if !ti.capabilities().can_generate_monitor_events() {
         return Err("this JVM does not report contended monitors".to_owned());
     }
-    let loaded = Loaded { ti, options, file: Mutex::new(Some(file)) };
-    LOADED.set(loaded).map_err(|_| "the agent is loaded already".to_owned())
+    let path = options.path(std::process::id());
+    let (file, path) = file::create(Path::new(&path), options.overwrite)
+        .map_err(|error| format!("{path}: {error}"))?;
+    Ok(Start { ti, options, file, path })
 }
 
 /// The JVM is up.
 pub fn vm_init(env: *mut JNIEnv) {
-    if let Err(reason) = start(env, false) {
+    let Some(start) = lock(&AT_START).take() else { return };
+    if let Err(reason) = begin(start, env, false) {
         say(&format!("{reason}; the program runs on unprofiled"));
     }
 }
@@ -133,25 +135,57 @@ pub fn vm_death() {
     }
 }
 
-/// The agent was loaded into a running JVM: does what `options` say. The
-/// answer for the user, `key=value` lines.
+/// The agent was loaded into a running JVM: does what `options` say, on a
+/// thread of its own, and puts the answer into the file that they name.
 ///
-/// # Errors
-/// One line for the user.
-pub fn attach(ti: Ti, env: *mut JNIEnv, options: &str) -> Result<String, String> {
-    let options = Options::parse(options).map_err(|(message, _)| message)?;
-    let reply = options.reply.clone();
-    let answer = obey(ti, env, options);
-    if !reply.is_empty() {
-        let text = answer.clone().unwrap_or_else(|reason| format!("error={reason}\n"));
-        // Never through a file or link that somebody else has put there.
-        let file = OpenOptions::new().write(true).create_new(true).open(&reply);
-        file.and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|error| format!("{reply}: {error}"))?;
+/// HotSpot finds the probes' native methods only once `Agent_OnAttach` has
+/// returned. Had the probes been added before, threads that meet one would
+/// get an `UnsatisfiedLinkError` in the middle of taking a lock.
+pub fn attach(vm: Vm, ti: Ti, options: &str) {
+    let options = options.to_owned();
+    let body = move || {
+        let Ok(options) = Options::parse(&options).map_err(|(message, _)| say(&message)) else {
+            return;
+        };
+        let reply = options.reply.clone();
+        let answer = vm
+            .with_thread(|env| obey(ti, env, options))
+            .unwrap_or_else(|| Err("the JVM takes no more threads".to_owned()));
+        answer_with(&reply, answer);
+    };
+    let guarded = || {
+        if std::panic::catch_unwind(body).is_err() {
+            give_up("a mistake in the agent (a panic)");
+        }
+    };
+    if let Err(error) = thread("tyrion-attach", guarded) {
+        say(&error);
     }
-    answer
 }
 
+/// Tells the user how a command ended: in the file that was named for that,
+/// and a failure on stderr if there is none.
+fn answer_with(reply: &str, answer: Result<String, String>) {
+    if reply.is_empty() {
+        if let Err(reason) = answer {
+            say(&reason);
+        }
+        return;
+    }
+    let text = answer.unwrap_or_else(|reason| format!("error={reason}\n"));
+    // Whole or not at all; and never through a file or link that somebody
+    // else has put there.
+    let draft = format!("{reply}.draft");
+    let file = OpenOptions::new().write(true).create_new(true).open(&draft);
+    let written = file
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| std::fs::rename(&draft, reply));
+    if let Err(error) = written {
+        say(&format!("{reply}: {error}"));
+    }
+}
+
+/// Does what a command asks: the answer, `key=value` lines.
 fn obey(ti: Ti, env: *mut JNIEnv, options: Options) -> Result<String, String> {
     match (options.command, recorder()) {
         (Command::Status, None) => Ok("state=not loaded\n".to_owned()),
@@ -161,22 +195,32 @@ fn obey(ti: Ti, env: *mut JNIEnv, options: Options) -> Result<String, String> {
             switch(recorder, env, false)?;
             Ok(status(recorder))
         }
-        (Command::Start, Some(recorder)) => {
-            if recorder.log().is_dead() {
-                return Err("the log cannot be written on; restart the JVM".to_owned());
-            }
-            if let Some(threshold) = options.threshold {
-                set_threshold(recorder, threshold);
-            }
-            switch(recorder, env, true)?;
-            Ok(status(recorder))
-        }
+        (Command::Start, Some(recorder)) => go_on(recorder, env, &options),
         (Command::Start, None) => {
-            prepare(ti, options)?;
-            start(env, true)?;
+            begin(prepare(ti, options)?, env, true)?;
             recorder().map(status).ok_or_else(|| "the agent did not start".to_owned())
         }
     }
+}
+
+/// Records again, with those of the options that can still change.
+fn go_on(
+    recorder: &'static Recorder,
+    env: *mut JNIEnv,
+    options: &Options,
+) -> Result<String, String> {
+    if recorder.log().is_dead() {
+        return Err("the log cannot be written on; restart the JVM".to_owned());
+    }
+    if let Some(threshold) = options.threshold {
+        set_threshold(recorder, threshold);
+    }
+    switch(recorder, env, options.enabled)?;
+    let mut answer = status(recorder);
+    if options.depth.is_some() || !options.exclude_threads.is_empty() || options.args {
+        answer.push_str("note=only threshold and enabled change once the agent is loaded\n");
+    }
+    Ok(answer)
 }
 
 fn set_threshold(recorder: &Recorder, threshold: Threshold) {
@@ -210,11 +254,26 @@ fn status(recorder: &'static Recorder) -> String {
     )
 }
 
-/// Opens the log and begins to record.
-fn start(env: *mut JNIEnv, attached: bool) -> Result<(), String> {
-    let loaded = LOADED.get().ok_or("the agent is not loaded")?;
-    let (file, path) = lock(&loaded.file).take().ok_or("the agent has started already")?;
-    let (ti, options) = (loaded.ti, &loaded.options);
+/// Opens the log and begins to record. A failure leaves nothing behind.
+fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), String> {
+    let Start { ti, options, file, path } = start;
+    let result = open(ti, &options, file, &path, env, attached);
+    if result.is_err() {
+        // Empty, or the beginnings of a log.
+        let _ = std::fs::remove_file(&path);
+    }
+    let recorder = result?;
+    if options.enabled { switch(recorder, env, true) } else { Ok(()) }
+}
+
+fn open(
+    ti: Ti,
+    options: &Options,
+    file: File,
+    path: &Path,
+    env: *mut JNIEnv,
+    attached: bool,
+) -> Result<&'static Recorder, String> {
     let fields =
         Fields::find(env).map_err(|reason| format!("this JVM is unlike others: {reason}"))?;
     let (threshold_ns, origin) = resolve(ti, options.threshold.unwrap_or(Threshold::Auto));
@@ -228,18 +287,13 @@ fn start(env: *mut JNIEnv, attached: bool) -> Result<(), String> {
         state: State::Paused,
         pid: std::process::id(),
         threshold_ns,
-        depth: options.depth as u32,
+        depth: options.depth.unwrap_or(options::DEFAULT_DEPTH) as u32,
         dropped_contention: 0,
         dropped_other: 0,
         metadata: metadata::collect(ti, options, &origin, attached),
     };
-    let log = LogFile::start(file, path.clone(), &header)
+    let log = LogFile::start(file, path.to_owned(), &header)
         .map_err(|error| format!("{}: {error}", path.display()))?;
-    let excluded = options.exclude_threads.clone();
-    let new = Recorder::new(ti, fields, log, &header, excluded);
-    RECORDER.set(new).map_err(|_| "the agent has started already")?;
-    let recorder = recorder().ok_or("the agent did not start")?;
-    spawn_helper(recorder)?;
     for event in [
         jvmti::JVMTI_EVENT_VM_DEATH,
         jvmti::JVMTI_EVENT_THREAD_END,
@@ -250,20 +304,34 @@ fn start(env: *mut JNIEnv, attached: bool) -> Result<(), String> {
     }
     // Fails before JDK 21, where there are none.
     let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
-    if options.enabled { switch(recorder, env, true) } else { Ok(()) }
+    let excluded = options.exclude_threads.clone();
+    // One for each JVM; threads hold on to it until the process ends.
+    let recorder = RECORDER.get_or_init(|| Recorder::new(ti, fields, log, &header, excluded));
+    spawn_helper(recorder)?;
+    Ok(recorder)
 }
 
 /// The thread that keeps the log ahead of its writers. The JVM does not know
 /// it, so it appears nowhere.
 fn spawn_helper(recorder: &'static Recorder) -> Result<(), String> {
     let body = move || {
-        block_signals();
-        if let Some(reason) = recorder.log().keep() {
+        let kept = std::panic::catch_unwind(|| recorder.log().keep());
+        let reason = kept.unwrap_or_else(|_| Some("a mistake in the agent (a panic)".to_owned()));
+        if let Some(reason) = reason {
             give_up(&reason);
         }
     };
-    let thread = std::thread::Builder::new().name("tyrion-log".to_owned()).spawn(body);
-    thread.map(drop).map_err(|error| format!("no thread for the log: {error}"))
+    thread("tyrion-log", body).inspect_err(|_| recorder.log().give_up())
+}
+
+/// Starts a thread that the JVM does not know.
+fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), String> {
+    let body = || {
+        block_signals();
+        body();
+    };
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
+    thread.map(drop).map_err(|error| format!("no thread {name}: {error}"))
 }
 
 /// Leaves the signals of the process to the JVM's threads. Those that a fault
@@ -284,8 +352,8 @@ fn block_signals() {
 /// Switches recording on or off. The first time on, the JDK's lock classes get
 /// their probes.
 fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(), String> {
-    let mut switched = lock(&SWITCHING);
-    if on && !std::mem::replace(&mut switched.transformed, true) {
+    let mut probed = lock(&PROBED);
+    if on && !std::mem::replace(&mut *probed, true) {
         add_probes(recorder, env);
     }
     let ti = recorder.ti();
@@ -294,14 +362,15 @@ fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(),
     }
     recorder.set_enabled(on);
     let state = if on { State::Recording } else { State::Paused };
-    recorder.log().header().u32_at(header::field::STATE).store(state as u32, Relaxed);
+    recorder.log().set_state(state);
     Ok(())
 }
 
 /// Gives the JDK's lock classes their probes. What cannot have them is said
 /// and left out: monitors are recorded without any.
 fn add_probes(recorder: &Recorder, env: *mut JNIEnv) {
-    if let Err(reason) = setup::define_probe_class(env) {
+    let linked = setup::define_probe_class(env).and_then(|class| setup::link(env, class));
+    if let Err(reason) = linked {
         say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
         return;
     }

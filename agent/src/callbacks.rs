@@ -136,23 +136,31 @@ unsafe extern "system" fn class_file_load_hook(
 // them in the agent's library by their names, whichever way it was loaded;
 // registering them would make JDK 17 and later print warnings.
 
+/// Runs `body` unless a reference is null: then it is not a probe that calls,
+/// but the agent, to have the method linked.
+fn report_probe(env: *mut JNIEnv, of: jobject, body: impl FnOnce(&'static Recorder, Java)) {
+    if !of.is_null() {
+        report(env, body);
+    }
+}
+
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_parkBegins")]
 extern "system" fn park_begins(env: *mut JNIEnv, _: jclass, thread: jthread) {
-    report(env, |recorder, java| recorder.park_begins(java, thread));
+    report_probe(env, thread, |recorder, java| recorder.park_begins(java, thread));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_parkEnds")]
 extern "system" fn park_ends(env: *mut JNIEnv, _: jclass, thread: jthread) {
-    report(env, |recorder, java| recorder.park_ends(java, thread));
+    report_probe(env, thread, |recorder, java| recorder.park_ends(java, thread));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireBegins")]
 extern "system" fn acquire_begins(env: *mut JNIEnv, _: jclass, shared: jboolean, thread: jthread) {
-    report(env, |recorder, java| recorder.acquire_begins(java, thread, shared != 0));
+    report_probe(env, thread, |recorder, java| recorder.acquire_begins(java, thread, shared != 0));
 }
 
 fn acquire_ends(env: *mut JNIEnv, thread: jthread, outcome: Outcome) {
-    report(env, |recorder, java| recorder.acquire_ends(java, thread, outcome));
+    report_probe(env, thread, |recorder, java| recorder.acquire_ends(java, thread, outcome));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_acquired")]
@@ -197,7 +205,7 @@ extern "system" fn acquire_returned_stamp(
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireThrew")]
 extern "system" fn acquire_threw(env: *mut JNIEnv, _: jclass, exception: jobject, thread: jthread) {
-    report(env, |recorder, java| {
+    report_probe(env, thread, |recorder, java| {
         let outcome = recorder.outcome_of(java, exception);
         recorder.acquire_ends(java, thread, outcome);
     });
@@ -205,10 +213,10 @@ extern "system" fn acquire_threw(env: *mut JNIEnv, _: jclass, exception: jobject
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_renamed")]
 extern "system" fn renamed(env: *mut JNIEnv, _: jclass, thread: jthread) {
-    report(env, |recorder, java| recorder.renamed(java, thread));
+    report_probe(env, thread, |recorder, java| recorder.renamed(java, thread));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_signalled")]
 extern "system" fn signalled(env: *mut JNIEnv, _: jclass, node: jobject) {
-    report(env, |recorder, java| recorder.signalled(java, node));
+    report_probe(env, node, |recorder, java| recorder.signalled(java, node));
 }

@@ -25,8 +25,10 @@ const LONGEST_CHUNK: usize = 65536;
 /// Sites are forgotten beyond this many; a site seen again then gets a second
 /// id, which readers merge.
 const SITE_LIMIT: usize = 1 << 20;
-/// Likewise for the fingerprints of stacks. Their nodes are never forgotten.
+/// Likewise for the fingerprints of stacks, their nodes, and methods.
 const STACK_LIMIT: usize = 1 << 20;
+const NODE_LIMIT: usize = 1 << 21;
+const METHOD_LIMIT: usize = 1 << 18;
 
 /// A stack's id, and what its frames say about the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,21 +117,18 @@ struct LastIds {
     site: u32,
 }
 
-fn next(last: &mut u32) -> u32 {
-    *last += 1;
-    *last
-}
-
 impl Dictionary {
     /// The id of a stack, innermost frame first; `None` when it could not be
-    /// defined for lack of room. The frames must be the current thread's.
+    /// defined for lack of room. The frames must be the current thread's;
+    /// `cut` says that there are more, `at_monitor` that the innermost waits
+    /// for a monitor.
     pub fn stack(
         &self,
         log: &LogFile,
         (ti, java): (Ti, Java),
         print: Fingerprint,
         frames: &mut [jvmtiFrameInfo],
-        cut: bool,
+        (cut, at_monitor): (bool, bool),
     ) -> Option<StackRef> {
         let unknown: Vec<_> = {
             let inner = lock(&self.inner);
@@ -143,7 +142,7 @@ impl Dictionary {
             .into_iter()
             .map(|method| (method as usize, ti.method(java, method).ok()))
             .collect();
-        if let Some(innermost) = frames.first_mut() {
+        if let Some(innermost) = frames.first_mut().filter(|_| at_monitor) {
             innermost.location = ti.at_monitor_enter(innermost.method, innermost.location);
         }
         let mut inner = lock(&self.inner);
@@ -155,6 +154,7 @@ impl Dictionary {
             inner.stacks.clear();
         }
         inner.stacks.insert(print, stack);
+        inner.trim();
         Some(stack)
     }
 
@@ -199,7 +199,7 @@ impl Dictionary {
         is_virtual: bool,
     ) -> Option<u32> {
         let mut inner = lock(&self.inner);
-        let name = inner.string(log, &info.name)?;
+        let name = inner.name(log, &info.name)?;
         let group = inner.string(log, &info.group)?;
         let flags = if info.daemon { thread_flag::DAEMON } else { 0 }
             | if is_virtual { thread_flag::VIRTUAL } else { 0 };
@@ -212,7 +212,7 @@ impl Dictionary {
     /// Says that a thread has another name from now on.
     pub fn rename(&self, log: &LogFile, thread: u32, name: &[u8], at_ns: u64) -> Option<()> {
         let mut inner = lock(&self.inner);
-        let name = inner.string(log, name)?;
+        let name = inner.name(log, name)?;
         inner.define(log, &Definition::ThreadName { id: thread, name, at_ns })
     }
 }
@@ -253,6 +253,30 @@ impl Inner {
         Some(id)
     }
 
+    /// A thread's name: not remembered, since threads with names of their own
+    /// come and go.
+    fn name(&mut self, log: &LogFile, text: &[u8]) -> Option<u32> {
+        if text.is_empty() {
+            return Some(id::NO_STRING);
+        }
+        let id = self.last.string + 1;
+        self.define(log, &Definition::String { id, text: &text[..text.len().min(MAX_TEXT)] })?;
+        self.last.string = id;
+        Some(id)
+    }
+
+    /// Forgets what programs that load and unload classes for ever would fill
+    /// the memory with. Things seen again get a second id.
+    fn trim(&mut self) {
+        if self.nodes.len() >= NODE_LIMIT || self.methods.len() >= METHOD_LIMIT {
+            self.nodes.clear();
+            self.stacks.clear();
+            self.methods.clear();
+            self.classes.clear();
+            self.strings.clear();
+        }
+    }
+
     fn class(&mut self, log: &LogFile, signature: &[u8], source: &[u8]) -> Option<u32> {
         let inner_name = signature.strip_prefix(b"L").and_then(|s| s.strip_suffix(b";"));
         let name = self.string(log, inner_name.unwrap_or(signature))?;
@@ -281,8 +305,9 @@ impl Inner {
         let name = self.string(log, &info.name)?;
         let descriptor = self.string(log, &info.descriptor)?;
         let first_line = info.lines.iter().map(|&(_, line)| line).min().unwrap_or(0);
-        let id = next(&mut self.last.method);
+        let id = self.last.method + 1;
         self.define(log, &Definition::Method { id, class, name, descriptor, first_line })?;
+        self.last.method = id;
         let role = role_of(&info.class);
         self.methods.insert(method, Method { id, lines: info.lines, role });
         Some(())

@@ -32,7 +32,7 @@ const FIRST_CHUNK: usize = 4096;
 const LONGEST_CHUNK: usize = 65536;
 /// A lane forgets what is in its tables beyond this many entries. Forgotten
 /// cells stay in the log, and sites are looked up again.
-const TABLE_LIMIT: usize = 16384;
+const TABLE_LIMIT: usize = 1024;
 
 /// A wait that has ended, ready to be written.
 #[derive(Clone, Copy)]
@@ -145,6 +145,10 @@ impl Lane {
     /// `threshold_ns`. Every wait is counted exactly once, as recorded, folded
     /// or dropped.
     pub fn write(&mut self, log: &LogFile, wait: &Ended, threshold_ns: u64) {
+        if log.is_closed() {
+            // The JVM has ended; daemons that go on are not of interest.
+            return;
+        }
         self.count(log, wait.contention, Count::Ended);
         let wait_ns = wait.end_ns.saturating_sub(wait.start_ns);
         if wait_ns < threshold_ns && self.fold(log, wait, wait_ns) {
@@ -229,7 +233,9 @@ impl Lane {
     fn fold(&mut self, log: &LogFile, wait: &Ended, wait_ns: u64) -> bool {
         let key = u64::from(wait.thread) << 32 | u64::from(wait.site);
         match self.folds.get_mut(&key) {
-            Some(Fold::Cell(cell)) if wait.end_ns - cell.first_ns < cell::INTERVAL_NS => {
+            Some(Fold::Cell(cell))
+                if wait.end_ns.saturating_sub(cell.first_ns) < cell::INTERVAL_NS =>
+            {
                 cell.add(wait_ns, wait.end_ns);
                 return true;
             }
@@ -335,8 +341,10 @@ impl Lanes {
         Box::new(Lane::new(id, counters))
     }
 
-    /// Takes the lane of an OS thread that ends.
-    pub fn give_back(&self, lane: Box<Lane>) {
+    /// Takes the lane of an OS thread that ends. Its open cells stay in the
+    /// log; the next thread has pairs of its own.
+    pub fn give_back(&self, mut lane: Box<Lane>) {
+        lane.folds = Table::default();
         lock(&self.inner).free.push(lane);
     }
 }

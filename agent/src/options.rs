@@ -12,8 +12,8 @@ pub struct Options {
     pub file: String,
     /// Below which duration waits are folded; `None` when the user did not say.
     pub threshold: Option<Threshold>,
-    /// The most frames kept of a stack.
-    pub depth: usize,
+    /// The most frames kept of a stack; `None` when the user did not say.
+    pub depth: Option<usize>,
     /// Threads whose name matches one of these patterns are not recorded.
     pub exclude_threads: Vec<Pattern>,
     /// Whether to record from the start.
@@ -56,7 +56,7 @@ impl Default for Options {
         Options {
             file: "tyrion-%p.log".to_owned(),
             threshold: None,
-            depth: 128,
+            depth: None,
             exclude_threads: Vec::new(),
             enabled: true,
             args: false,
@@ -68,6 +68,8 @@ impl Default for Options {
     }
 }
 
+/// The most frames kept of a stack unless the user says otherwise.
+pub const DEFAULT_DEPTH: usize = 128;
 /// The deepest stack that can be asked for.
 const MAX_DEPTH: usize = 2048;
 
@@ -103,10 +105,10 @@ impl Options {
             "mode" => return Err(format!("mode={value} is not known; use mode=contention")),
             "threshold" => self.threshold = Some(parse_threshold(value)?),
             "depth" => {
-                self.depth =
-                    value.parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth)).ok_or_else(
-                        || format!("depth={value} is not a number from 1 to {MAX_DEPTH}"),
-                    )?;
+                let depth = value.parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth));
+                self.depth = Some(depth.ok_or_else(|| {
+                    format!("depth={value} is not a number from 1 to {MAX_DEPTH}")
+                })?);
             }
             "exclude-threads" => {
                 self.exclude_threads = value
@@ -246,7 +248,7 @@ mod tests {
         .unwrap();
         assert_eq!(options.path(42), "/var/log/a,b-42.log");
         assert_eq!(options.threshold, Some(Threshold::Ns(1_500_000)));
-        assert_eq!(options.depth, 64);
+        assert_eq!(options.depth, Some(64));
         assert_eq!(options.exclude_threads.len(), 2);
         assert!(!options.enabled && options.args && !options.overwrite && !options.strict);
         assert_eq!(Options::parse("").unwrap(), Options::default());

@@ -16,7 +16,7 @@ use jvmti_bindings::sys::{
     jvmti::jvmtiFrameInfo,
 };
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -32,7 +32,6 @@ pub struct Recorder {
     dictionary: Dictionary,
     lanes: Lanes,
     threads: Threads,
-    anchor_ns: u64,
     depth: usize,
     excluded: Vec<Pattern>,
     enabled: AtomicBool,
@@ -60,6 +59,8 @@ impl Drop for Local {
 }
 
 thread_local! {
+    /// The Java thread that ended last on this OS thread.
+    static ENDED: Cell<i64> = const { Cell::new(0) };
     static LOCAL: RefCell<Option<Local>> = const { RefCell::new(None) };
 }
 
@@ -99,7 +100,6 @@ impl Recorder {
             dictionary: Dictionary::default(),
             lanes: Lanes::default(),
             threads: Threads::new(),
-            anchor_ns: header.mono_ns,
             depth: header.depth as usize,
             excluded,
             enabled: AtomicBool::new(false),
@@ -144,6 +144,7 @@ impl Recorder {
     pub fn monitor_begins(&'static self, java: Java, thread: jthread, object: jobject) {
         let start_ns = clock::now_ns();
         self.with(java, thread, true, |local, waits| {
+            waits.reacquiring = None;
             waits.monitor = Some(self.begin(local, java, object, WaitKind::Monitor, start_ns));
         });
     }
@@ -162,6 +163,7 @@ impl Recorder {
     pub fn object_wait_begins(&'static self, java: Java, thread: jthread, object: jobject) {
         let start_ns = clock::now_ns();
         self.with(java, thread, true, |local, waits| {
+            waits.reacquiring = None;
             waits.object_wait =
                 Some(self.begin(local, java, object, WaitKind::ObjectWait, start_ns));
         });
@@ -181,8 +183,14 @@ impl Recorder {
     /// The current thread enters the slow path of a j.u.c. lock.
     pub fn acquire_begins(&'static self, java: Java, thread: jthread, shared: bool) {
         let start_ns = clock::now_ns();
-        self.with(java, thread, true, |_, waits| {
-            waits.acquiring = Some(match waits.reacquiring.take() {
+        let enabled = self.is_enabled();
+        self.with(java, thread, enabled, |_, waits| {
+            // What has begun is finished, even when recording was switched off
+            // meanwhile; and then each entry needs its exit.
+            if !enabled && waits.reacquiring.is_none() && waits.acquiring.is_empty() {
+                return;
+            }
+            waits.acquiring.push(match waits.reacquiring.take() {
                 // It has waited for the lock since the signal, in one park.
                 Some(begun) => {
                     Acquiring { start_ns: begun.start_ns, shared, parks: 1, wait: Some(begun) }
@@ -197,7 +205,7 @@ impl Recorder {
         let end_ns = clock::now_ns();
         self.with(java, thread, false, |local, waits| {
             // An acquisition that never parked did not wait.
-            if let Some(Acquiring { parks, wait: Some(begun), .. }) = waits.acquiring.take() {
+            if let Some(Acquiring { parks, wait: Some(begun), .. }) = waits.acquiring.pop() {
                 self.end(local, begun, end_ns, outcome, parks);
             }
         });
@@ -215,7 +223,7 @@ impl Recorder {
     /// The current thread is about to park.
     pub fn park_begins(&'static self, java: Java, thread: jthread) {
         let start_ns = clock::now_ns();
-        self.with(java, thread, true, |local, waits| match &mut waits.acquiring {
+        self.with(java, thread, true, |local, waits| match waits.acquiring.last_mut() {
             Some(acquiring) => {
                 acquiring.parks += 1;
                 if acquiring.wait.is_none() {
@@ -292,7 +300,7 @@ impl Recorder {
 
     /// A thread has got another name.
     pub fn renamed(&'static self, java: Java, thread: jthread) {
-        let at_ns = clock::now_ns().saturating_sub(self.anchor_ns);
+        let at_ns = clock::now_ns();
         let known = self.threads.get(java.long_field(thread, self.fields.thread_id));
         if let Some(known) = known.filter(|known| known.id() != 0)
             && let Ok(info) = self.ti.thread(java, thread)
@@ -303,7 +311,10 @@ impl Recorder {
 
     /// A thread ends.
     pub fn thread_ends(&'static self, java: Java, thread: jthread) {
-        self.threads.remove(java.long_field(thread, self.fields.thread_id));
+        let java_id = java.long_field(thread, self.fields.thread_id);
+        // HotSpot may still contend for the Thread object after this.
+        let _ = ENDED.try_with(|ended| ended.set(java_id));
+        self.threads.remove(java_id);
     }
 
     /// Runs `body` with what belongs to the current OS thread and Java thread,
@@ -321,6 +332,11 @@ impl Recorder {
             return;
         }
         let java_id = java.long_field(thread, self.fields.thread_id);
+        // A thread that is just attaching has no id yet; one that has ended
+        // has given its place in the log back.
+        if java_id <= 0 || ENDED.try_with(|ended| ended.get() == java_id).unwrap_or(true) {
+            return;
+        }
         // An OS thread that is about to end has no locals any more.
         let _ = LOCAL.try_with(|cell| {
             let Ok(mut slot) = cell.try_borrow_mut() else { return };
@@ -366,7 +382,7 @@ impl Recorder {
         kind: WaitKind,
         start_ns: u64,
     ) -> Begun {
-        let stack = self.stack(local, java, 0);
+        let stack = self.stack(local, java, 0, kind == WaitKind::Monitor);
         let lock = self.lock_of(java, object);
         Begun { kind, start_ns, stack: stack.id, lock: lock.id, owner: 0 }
     }
@@ -380,7 +396,7 @@ impl Recorder {
         start_ns: u64,
     ) -> Begun {
         // The innermost frame is the probe.
-        let stack = self.stack(local, java, 1);
+        let stack = self.stack(local, java, 1, false);
         let blocker = java.object_field(thread, self.fields.park_blocker);
         if blocker.is_null() {
             let (stack, lock) = (stack.id, id::UNKNOWN);
@@ -425,7 +441,7 @@ impl Recorder {
     }
 
     /// The current stack's id; the empty stack's when it cannot be defined.
-    fn stack(&self, local: &mut Local, java: Java, skip: usize) -> StackRef {
+    fn stack(&self, local: &mut Local, java: Java, skip: usize, at_monitor: bool) -> StackRef {
         let Some(lane) = local.lane.as_mut() else { return StackRef::UNKNOWN };
         let count = self.ti.stack(skip, &mut local.frames);
         let cut = count > self.depth;
@@ -436,7 +452,8 @@ impl Recorder {
         {
             return known;
         }
-        let found = self.dictionary.stack(&self.log, (self.ti, java), print, frames, cut);
+        let found =
+            self.dictionary.stack(&self.log, (self.ti, java), print, frames, (cut, at_monitor));
         let Some(stack) = found else { return StackRef::UNKNOWN };
         lane.trim();
         lane.stacks.insert(print.0, (print.1, stack));
@@ -490,14 +507,19 @@ impl Recorder {
         }
         let java_id = java.long_field(owner, self.fields.thread_id);
         let known = match self.threads.get(java_id) {
-            Some(known) => known,
-            None => self.add_thread(java, owner, java_id),
+            Some(known) => Some(known),
+            // One that has just ended would never be removed again.
+            None if self.ti.is_alive(owner) => Some(self.add_thread(java, owner, java_id)),
+            None => None,
         };
-        if known.id() == 0 {
-            self.define_thread(java, owner, &known);
-        }
+        let id = known.map_or(id::UNKNOWN, |known| {
+            if known.id() == 0 {
+                self.define_thread(java, owner, &known);
+            }
+            known.id()
+        });
         java.drop_local(owner);
-        known.id()
+        id
     }
 
     #[cold]

@@ -15,7 +15,7 @@ use std::{
         Arc, Mutex,
         atomic::{
             AtomicU32, AtomicU64,
-            Ordering::{Relaxed, Release},
+            Ordering::{Acquire, Relaxed, Release},
             fence,
         },
     },
@@ -66,8 +66,9 @@ pub struct Waits {
     pub monitor: Option<Begun>,
     /// `Object.wait`.
     pub object_wait: Option<Begun>,
-    /// A j.u.c. lock.
-    pub acquiring: Option<Acquiring>,
+    /// j.u.c. locks, outermost first: the application's own `tryAcquire` may
+    /// itself have to wait for a lock.
+    pub acquiring: Vec<Acquiring>,
     /// A park outside of any acquisition.
     pub park: Option<Begun>,
     /// The lock that `Condition.await` takes again after `park`.
@@ -79,8 +80,9 @@ pub struct Waits {
 impl Waits {
     /// The innermost wait.
     fn innermost(&self) -> Option<Begun> {
-        let acquiring = self.acquiring.and_then(|acquiring| acquiring.wait);
-        self.monitor.or(self.park).or(acquiring).or(self.object_wait)
+        let acquiring = self.acquiring.iter().rev().find_map(|acquiring| acquiring.wait);
+        let parked = self.park.or(self.reacquiring).or(acquiring);
+        self.monitor.or(parked).or(self.object_wait)
     }
 }
 
@@ -109,12 +111,12 @@ impl Thread {
     /// Its id in the log, 0 before it was defined.
     #[inline]
     pub fn id(&self) -> u32 {
-        self.id.load(Relaxed)
+        self.id.load(Acquire)
     }
 
     /// Gives the thread its id in the log.
     pub fn set_id(&self, id: u32) {
-        self.id.store(id, Relaxed);
+        self.id.store(id, Release);
     }
 
     /// What the thread waits for.

@@ -3,7 +3,13 @@
 //! With `sigwaitinfo`, which tells who sent a signal; crates that do need a C
 //! compiler to build.
 
-use std::{io, mem, os::unix::process::CommandExt, process::Command, ptr};
+use std::{
+    io, mem,
+    os::unix::process::CommandExt,
+    process::Command,
+    ptr,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// What is handed on.
 const FORWARDED: [i32; 6] =
@@ -46,10 +52,12 @@ pub fn hold(command: &mut Command) -> io::Result<Held> {
     Ok(Held(held))
 }
 
-/// Hands the held signals on to a process until this one ends, from a thread
-/// of its own. Those that the terminal sends reach the process anyway, as it
-/// is in the same group.
-pub fn forward(held: Held, pid: u32) {
+/// Hands the held signals on to a child until [`Forwarding::end`], from a
+/// thread of its own. Those that the terminal sends reach the child anyway,
+/// unless it has moved to a group of its own, as `timeout` does.
+pub fn forward(held: Held, pid: u32) -> Forwarding {
+    let running = Arc::new(Mutex::new(true));
+    let forwarding = Forwarding { running: Arc::clone(&running), pid };
     std::thread::spawn(move || {
         loop {
             // SAFETY: all-zero is a valid siginfo, and both pointers are valid.
@@ -57,11 +65,40 @@ pub fn forward(held: Held, pid: u32) {
                 let mut info: libc::siginfo_t = mem::zeroed();
                 (libc::sigwaitinfo(&held.0, &mut info), info.si_code)
             };
-            if signal > 0 && code != SI_KERNEL {
+            let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            if signal > 0 && *running && (code != SI_KERNEL || is_in_own_group(pid)) {
                 // SAFETY: sending a signal touches no memory. The process is
                 // our child, whose id is ours until it is waited for.
                 unsafe { libc::kill(pid as libc::pid_t, signal) };
             }
         }
     });
+    forwarding
+}
+
+fn is_in_own_group(pid: u32) -> bool {
+    // SAFETY: both only ask the kernel for a number.
+    unsafe { libc::getpgid(pid as libc::pid_t) != libc::getpgrp() }
+}
+
+/// A child that signals are handed on to.
+pub struct Forwarding {
+    running: Arc<Mutex<bool>>,
+    pid: u32,
+}
+
+impl Forwarding {
+    /// Waits until the child has ended, and hands nothing on from then on: its
+    /// id may soon be somebody else's. The child is still to be waited for.
+    pub fn end(self) {
+        // SAFETY: all-zero is a valid siginfo, and the pointer is valid. The
+        // child stays a zombie because of WNOWAIT.
+        while unsafe {
+            let mut info: libc::siginfo_t = mem::zeroed();
+            let options = libc::WEXITED | libc::WNOWAIT;
+            libc::waitid(libc::P_PID, self.pid, &mut info, options) == -1
+        } && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = false;
+    }
 }

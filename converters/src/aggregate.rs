@@ -9,6 +9,7 @@
 
 mod build;
 mod fold;
+mod hash;
 pub(crate) mod java;
 mod notes;
 mod pass;

@@ -105,6 +105,25 @@ impl fmt::Display for Damage {
     }
 }
 
+impl Damage {
+    /// Sorts damaged places by their offset, and counts those beyond
+    /// [`limits::MAX_DAMAGE`] instead of keeping them.
+    pub fn bound(places: &mut Vec<Damage>) {
+        places.sort_unstable();
+        let beyond = places.split_off(places.len().min(limits::MAX_DAMAGE));
+        let count = |damage: &Damage| match damage.fault {
+            Fault::More { count } => count,
+            _ => 1,
+        };
+        if let Some(first) = beyond.first() {
+            let fault = Fault::More { count: beyond.iter().map(count).sum() };
+            let skipped =
+                beyond.iter().fold(0, |sum: u64, damage| sum.saturating_add(damage.skipped));
+            places.push(Damage { log: first.log.clone(), offset: first.offset, fault, skipped });
+        }
+    }
+}
+
 /// Damaged places, the first [`limits::MAX_DAMAGE`] of them one by one.
 #[derive(Debug)]
 pub(crate) struct DamageList {

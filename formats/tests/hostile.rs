@@ -4,7 +4,7 @@
 
 mod common;
 
-use tyrion_formats::{Error, Fault, Log, Seems, limits, wire::header::BLOCK, write};
+use tyrion_formats::{Damage, Error, Fault, Log, Seems, limits, wire::header::BLOCK, write};
 
 const NAME: &str = "hostile.log";
 
@@ -280,4 +280,10 @@ fn many_damaged_places_are_counted() {
     let log = read(&file).unwrap();
     assert_eq!(log.damage().len(), limits::MAX_DAMAGE + 1);
     assert_eq!(log.damage().last().map(|d| d.fault.clone()), Some(Fault::More { count: 10 }));
+    // With what decoding has shown besides.
+    let mut all = log.damage().to_vec();
+    all.extend_from_slice(&log.damage()[..5]);
+    Damage::bound(&mut all);
+    assert_eq!(all.len(), limits::MAX_DAMAGE + 1);
+    assert_eq!(all.last().map(|damage| damage.fault.clone()), Some(Fault::More { count: 15 }));
 }

@@ -65,7 +65,7 @@ viewer=$!
 
 # The window whose title names what it shows.
 find_window() {
-    xdotool search --onlyvisible --name '\[KCachegrind\]|KCachegrind' >"$box/windows" 2>/dev/null
+    xdotool search --onlyvisible --name "KCachegrind$" >"$box/windows" 2>"$box/xerr" || { cat "$box/xerr" >&2; xdotool search --onlyvisible --name . getwindowname %@ >&2; false; }
 }
 patiently 200 find_window
 sleep 2

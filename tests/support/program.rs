@@ -96,7 +96,7 @@ impl Program {
         assert!(output.status.success(), "{:?}: {}\n{}", self.main, output.status, err(&output));
         assert_eq!(ours(&err(&output)), [""; 0], "{:?}", self.main);
         let said = last_json(&out(&output));
-        Recording { _folder: folder, log, said, stdout: out(&output) }
+        Recording { _folder: folder, log, said }
     }
 
     /// Records it in the background.
@@ -119,8 +119,6 @@ pub struct Recording {
     pub log: PathBuf,
     /// What the program measured: its last line, a JSON object.
     pub said: Value,
-    /// All that it said.
-    pub stdout: String,
 }
 
 impl Recording {

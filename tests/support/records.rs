@@ -71,7 +71,9 @@ pub fn pending(log: &Path) -> Vec<Wait> {
 
 fn records(log: &Path) -> Vec<Wait> {
     let dump = stdout_of(tyrion().args(["dump", "--json"]).arg(log));
-    dump.lines().map(|line| Wait::from_json(&serde_json::from_str(line).unwrap())).collect()
+    let records = dump.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    // Threads are records too.
+    records.filter(|record| record.get("kind").is_some()).map(|it| Wait::from_json(&it)).collect()
 }
 
 /// What `info` says about a log.

@@ -3,6 +3,8 @@
 pub mod java;
 pub mod setup;
 pub mod ti;
+pub mod vm;
 
 pub use java::Java;
 pub use ti::Ti;
+pub use vm::Vm;

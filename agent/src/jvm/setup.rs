@@ -2,12 +2,18 @@
 
 use crate::juc::{self, Target};
 use jni::{
-    EnvUnowned, jni_sig, jni_str,
-    objects::JClassLoader,
-    signature::{FieldSignature, RuntimeFieldSignature},
+    EnvUnowned, JValue, jni_sig, jni_str,
+    objects::{JClass, JClassLoader, JObject},
+    signature::{
+        FieldSignature, JavaType, Primitive, RuntimeFieldSignature, RuntimeMethodSignature,
+    },
     strings::JNIString,
 };
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID};
+use std::{
+    mem::ManuallyDrop,
+    time::{Duration, Instant},
+};
 
 /// Fields and classes that waits are described with.
 #[derive(Clone, Copy)]
@@ -147,15 +153,60 @@ impl Fields {
     }
 }
 
-/// Defines the probe class among the JDK's own, where every class sees it.
+/// Defines the probe class among the JDK's own, where every class sees it: a
+/// local reference.
 ///
 /// # Errors
 /// What the JVM did not want, in words.
-pub fn define_probe_class(env: *mut JNIEnv) -> Result<(), String> {
+pub fn define_probe_class(env: *mut JNIEnv) -> Result<jclass, String> {
     let bytes = juc::probe_class().ok_or("the probe class cannot be written")?;
     with_env(env, |env| {
         let name = JNIString::from(juc::PROBE_CLASS);
-        env.define_class(Some(&name), JClassLoader::null(), &bytes).map(drop)
+        let class = env.define_class(Some(&name), JClassLoader::null(), &bytes)?;
+        Ok(class.into_raw().cast())
+    })
+}
+
+/// How long the JVM may take to see the agent's library.
+const LINK_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Calls every native method of the probe class once, with arguments that they
+/// ignore, so that the JVM has linked all of them before any probe is met.
+///
+/// # Errors
+/// When one cannot be linked.
+pub fn link(env: *mut JNIEnv, class: jclass) -> Result<(), String> {
+    let deadline = Instant::now() + LINK_PATIENCE;
+    juc::NATIVES.iter().try_for_each(|native| {
+        while let Err(reason) = call_with_nothing(env, class, *native) {
+            if Instant::now() > deadline {
+                return Err(format!("{} cannot be linked: {reason}", native.name));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    })
+}
+
+fn call_with_nothing(env: *mut JNIEnv, class: jclass, native: juc::Native) -> Result<(), String> {
+    with_env(env, |env| {
+        let descriptor = RuntimeMethodSignature::from_str(native.descriptor)?;
+        let signature = descriptor.method_signature();
+        let nothing = JObject::null();
+        let arguments: Vec<JValue<'_>> = signature
+            .args()
+            .iter()
+            .map(|argument| match argument {
+                JavaType::Primitive(Primitive::Boolean) => JValue::Bool(false),
+                JavaType::Primitive(Primitive::Int) => JValue::Int(0),
+                JavaType::Primitive(Primitive::Long) => JValue::Long(0),
+                _ => JValue::Object(&nothing),
+            })
+            .collect();
+        // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
+        let name = JNIString::from(native.name);
+        env.call_static_method(&*class, &name, descriptor.method_signature(), &arguments).map(drop)
     })
 }
 

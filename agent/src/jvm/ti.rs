@@ -227,6 +227,13 @@ impl Ti {
         Ok(ThreadInfo { name, group, daemon: info.is_daemon != 0 })
     }
 
+    /// Whether a thread has started and not ended.
+    pub fn is_alive(&self, thread: jthread) -> bool {
+        let mut state: jint = 0;
+        let answered = call!(self, GetThreadState, thread, &mut state).is_ok();
+        answered && state & jvmti::JVMTI_THREAD_STATE_ALIVE as jint != 0
+    }
+
     /// A system property, or empty.
     pub fn property(&self, name: &str) -> String {
         let Ok(name) = CString::new(name) else { return String::new() };

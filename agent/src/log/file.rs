@@ -4,10 +4,13 @@ use super::{
     chunk::{Chunk, Place},
     region::{self, Region},
 };
-use crate::{clock, sync::lock};
+use crate::{
+    clock,
+    sync::{lock, try_lock_for},
+};
 use std::{
     fs::{File, OpenOptions},
-    io,
+    io::{self, Read},
     os::{fd::AsRawFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
     sync::{
@@ -41,6 +44,7 @@ pub struct LogFile {
     sealed: Mutex<Vec<Chunk>>,
     wake: Condvar,
     dead: AtomicBool,
+    closed: AtomicBool,
 }
 
 /// What chunks are carved from. Offsets are from the file's start, in bytes.
@@ -69,6 +73,9 @@ pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
     if !std::fs::metadata(existing)?.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
+    if !is_log_or_empty(existing)? {
+        return Err(io::Error::other("exists and is no Tyrion log; not replaced"));
+    }
     let free = OpenOptions::new().write(true).open(existing)?.try_lock().is_ok();
     if overwrite && free {
         // A new file instead of truncating: whoever reads the old log keeps it.
@@ -83,6 +90,12 @@ pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
     }
     let own = existing.with_file_name(name);
     locked(open(&own)?, &own)
+}
+
+fn is_log_or_empty(path: &Path) -> io::Result<bool> {
+    let mut first = Vec::new();
+    File::open(path)?.take(header::MAGIC.len() as u64).read_to_end(&mut first)?;
+    Ok(first.is_empty() || first == header::MAGIC)
 }
 
 fn locked(file: File, path: &Path) -> io::Result<(File, PathBuf)> {
@@ -102,8 +115,8 @@ impl LogFile {
         let first = block.len() as u64;
         let mapped = (first + AHEAD).next_multiple_of(SEGMENT);
         allocate(&file, 0, mapped)?;
-        region.map_file(&file, 0, mapped)?;
         region::guard(region)?;
+        region.map_file(&file, 0, mapped)?;
         // SAFETY: the header block was just mapped and stays so: its segment
         // counts as live below.
         let place = unsafe {
@@ -123,6 +136,7 @@ impl LogFile {
             sealed: Mutex::new(Vec::new()),
             wake: Condvar::new(),
             dead: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
         })
     }
 
@@ -187,18 +201,36 @@ impl LogFile {
         self.dead.load(Relaxed)
     }
 
+    /// Whether the log has ended in an orderly way.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
+    }
+
+    /// Says in the log whether recording is on, unless the log has ended.
+    pub fn set_state(&self, state: State) {
+        let carve = lock(&self.carve);
+        if !carve.closed {
+            self.header.u32_at(header::field::STATE).store(state as u32, Release);
+        }
+    }
+
     /// Ends the log in an orderly way and cuts the file to its used length.
     /// Threads may go on writing into the chunks that they have.
     pub fn close(&self) {
-        let _growth = lock(&self.growth);
+        // A disk that hangs shall not hang the JVM's end: then the file stays
+        // as long as it is.
+        let growth = try_lock_for(&self.growth, Duration::from_secs(1));
         let mut carve = lock(&self.carve);
         if std::mem::replace(&mut carve.closed, true) {
             return;
         }
+        self.closed.store(true, Relaxed);
         self.header.u64_at(header::field::END_NS).store(clock::now_ns(), Relaxed);
         self.header.u32_at(header::field::STATE).store(State::Closed as u32, Release);
         // Not fatal: the reader knows the used length from the header.
-        let _ = self.file.set_len(carve.at);
+        if growth.is_some() {
+            let _ = self.file.set_len(carve.at);
+        }
     }
 
     /// What the helper thread does for ever: allocates and maps ahead, seals
@@ -261,8 +293,8 @@ impl LogFile {
         }
     }
 
-    /// Recording stops; what was written stays.
-    fn give_up(&self) {
+    /// Recording stops for good; what was written stays.
+    pub fn give_up(&self) {
         self.dead.store(true, Relaxed);
         let mut carve = lock(&self.carve);
         carve.closed = true;
@@ -400,6 +432,8 @@ mod tests {
         drop(first);
         assert_eq!(create(&wanted, true).unwrap().1, wanted);
         assert_ne!(create(&wanted, false).unwrap().1, wanted);
+        std::fs::write(&wanted, "precious").unwrap();
+        assert!(create(&wanted, true).is_err(), "no log, so it is not replaced");
         assert!(create(Path::new("/dev/null"), true).is_err());
     }
 

@@ -21,6 +21,9 @@ use std::{
 /// How long a log may grow, in bytes. Address space costs nothing.
 pub const LEN: usize = 256 << 30;
 
+/// No kernel has smaller pages.
+const SMALLEST_PAGE: usize = 4096;
+
 /// The reserved range.
 #[derive(Clone, Copy)]
 pub struct Region {
@@ -42,16 +45,22 @@ impl Region {
         (self.base + offset as usize) as *mut u8
     }
 
-    /// Maps a piece of the file, present in memory and writable. The piece
-    /// must exist in the file, and must not be in use.
+    /// Maps a piece of the file and writes to each of its pages, so that the
+    /// first store of an application's thread finds them ready (MAP_POPULATE
+    /// would only have them ready for reading). The piece must exist in the
+    /// file, be empty, and not be in use.
     ///
     /// # Errors
     /// As `mmap(2)`.
     pub fn map_file(&self, file: &File, offset: u64, len: u64) -> io::Result<()> {
-        let flags = libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_POPULATE;
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let address = self.at(offset).cast();
         map(address, len as usize, access, flags, file.as_raw_fd(), offset)?;
+        for page in (offset..offset + len).step_by(SMALLEST_PAGE) {
+            // SAFETY: the page was just mapped, and nobody knows it yet.
+            unsafe { self.at(page).write_volatile(0) };
+        }
         Ok(())
     }
 
@@ -83,6 +92,8 @@ fn map(
 /// Bases of the guarded ranges. An agent has one; tests have several.
 static GUARDED: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
 static INSTALLED: Mutex<bool> = Mutex::new(false);
+/// The kernel's page size; up to 64 KiB on aarch64.
+static PAGE: AtomicUsize = AtomicUsize::new(SMALLEST_PAGE);
 static FAULTED: AtomicBool = AtomicBool::new(false);
 static PREVIOUS_HANDLER: AtomicUsize = AtomicUsize::new(0);
 static PREVIOUS_FLAGS: AtomicUsize = AtomicUsize::new(0);
@@ -98,6 +109,11 @@ pub fn faulted() -> bool {
 /// # Errors
 /// As `sigaction(2)`.
 pub fn guard(region: Region) -> io::Result<()> {
+    // SAFETY: asks a number of the kernel.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    if page > 0 {
+        PAGE.store(page as usize, Relaxed);
+    }
     let mut installed = lock(&INSTALLED);
     let free =
         |slot: &&AtomicUsize| slot.compare_exchange(0, region.base, Relaxed, Relaxed).is_ok();
@@ -135,12 +151,13 @@ extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     };
     if GUARDED.iter().any(ours) {
         FAULTED.store(true, Relaxed);
-        let page = address & !0xfff;
+        let len = PAGE.load(Relaxed);
+        let page = address & !(len - 1);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // The store goes on into memory of our own, and is lost. `mmap` is a
         // plain system call: safe here.
-        if map(page as *mut libc::c_void, 4096, access, flags, -1, 0).is_ok() {
+        if map(page as *mut libc::c_void, len, access, flags, -1, 0).is_ok() {
             return;
         }
     }

@@ -11,7 +11,11 @@ use serde_json::{Map, Value, json};
 use std::{
     io::Write,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
+
+/// How long the agent may take to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Which JVM, and how to record it.
 #[derive(Args, Debug)]
@@ -80,11 +84,8 @@ fn command(
     let reply = jvm.scratch("reply");
     let reply_text = reply.to_string_lossy().into_owned();
     let options = options(&[("command", command), ("reply", &reply_text)]);
-    let loaded = jvm.load(&library, &options).map_err(Failure::Failed);
-    let seen = jvm.seen_from_here(&reply);
-    let answer = std::fs::read_to_string(&seen).unwrap_or_default();
-    let _ = std::fs::remove_file(&seen);
-    let code = loaded?;
+    let code = jvm.load(&library, &options).map_err(Failure::Failed)?;
+    let answer = wait_for(&jvm.seen_from_here(&reply))?;
     let pairs: Vec<(String, String)> = answer
         .lines()
         .filter_map(|line| line.split_once('='))
@@ -97,9 +98,31 @@ fn command(
     }
 }
 
-/// The agent's path as the JVM sees it. A JVM with files of its own, in a
+/// Reads the answer, which comes whole, and removes it.
+fn wait_for(reply: &Path) -> Result<String, Failure> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match std::fs::read_to_string(reply) {
+            Ok(answer) => {
+                let _ = std::fs::remove_file(reply);
+                return Ok(answer);
+            }
+            Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(10)),
+            Err(_) => {
+                return Err(Failure::new(
+                    "the agent does not answer; the JVM's stderr may say why",
+                ));
+            }
+        }
+    }
+}
+
+/// The agent's path as the JVM sees it: the one that it has loaded, if any. A JVM with files of its own, in a
 /// container, gets a copy in its /tmp.
 fn library_for(jvm: &Jvm) -> Result<PathBuf, Failure> {
+    if let Some(loaded) = jvm.loaded_agent().map_err(Failure::Failed)? {
+        return Ok(loaded);
+    }
     let agent = agent_path()?;
     if jvm.shares_files() {
         return Ok(agent);

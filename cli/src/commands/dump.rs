@@ -147,6 +147,7 @@ impl<'a> Dump<'a> {
                     }
                 }
                 Definition::ThreadName { id, name, at_ns } if self.thread(id).1 => {
+                    let at_ns = self.since_start(at_ns);
                     let name = log.text(name);
                     if self.json {
                         let record = json!({

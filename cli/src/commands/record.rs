@@ -10,11 +10,14 @@ use crate::{
 use clap::Args;
 use std::{
     ffi::OsString,
-    io::{self, IsTerminal},
+    fs::File,
+    io::{self, IsTerminal, Read},
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
 };
+
+use tyrion_wire::header::MAGIC;
 
 /// What to run, and how to record it.
 #[derive(Args, Debug)]
@@ -78,13 +81,27 @@ fn as_command(words: &[OsString]) -> Command {
     command
 }
 
+/// Removes a log of this name, unless a JVM still writes to it, which the lock
+/// on it tells; the agent will take another name then.
 fn remove_earlier(log: &Path) -> Result<(), Failure> {
-    match std::fs::remove_file(log) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Failure::new(format!("{}: {error}", log.display())))
-        }
-        _ => Ok(()),
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::new(format!("{}: {error}; name another file", log.display()))
+    };
+    let mut file = match File::open(log) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(&error)),
+    };
+    let mut first = Vec::new();
+    let read = file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut first);
+    read.map_err(|error| failed(&error))?;
+    if !first.is_empty() && first != MAGIC {
+        return Err(failed(&"exists and is no Tyrion log"));
     }
+    if file.try_lock().is_err() {
+        return Ok(());
+    }
+    std::fs::remove_file(log).map_err(|error| failed(&error))
 }
 
 /// The logs whose names begin like this one's.
@@ -130,7 +147,7 @@ fn supervise(command: &mut Command, words: &[OsString]) -> Outcome {
     // Before the program starts, so that no signal is lost.
     let held = signals::hold(command).map_err(|error| Failure::new(format!("signals: {error}")))?;
     let mut child = command.spawn().map_err(start)?;
-    signals::forward(held, child.id());
+    signals::forward(held, child.id()).end();
     let status = child.wait().map_err(|error| Failure::new(format!("{name}: {error}")))?;
     Ok(Done::Program(exit_status(status)))
 }

@@ -14,6 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// HotSpot cuts longer arguments (`AttachOperation::arg_length_max`).
+const LONGEST_ARGUMENT: usize = 1024;
 /// How long a JVM may take to open its socket.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -35,11 +37,28 @@ impl Jvm {
         let status = fs::read_to_string(format!("/proc/{pid}/status"))
             .map_err(|_| format!("there is no process {pid}"))?;
         let inner_pid = inner_pid(&status).unwrap_or(pid);
-        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-        if !maps.is_empty() && !maps.contains("libjvm.so") {
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps"))
+            .map_err(|error| format!("process {pid}: {error}; attach as its user"))?;
+        if !maps.contains("libjvm.so") {
             return Err(format!("process {pid} is not a JVM (HotSpot)"));
         }
         Ok(Jvm { pid, inner_pid, root: PathBuf::from(format!("/proc/{pid}/root")) })
+    }
+
+    /// The agent's library that the JVM has loaded already, by the JVM's path:
+    /// another copy would be another agent.
+    ///
+    /// # Errors
+    /// One line: the file has been replaced since.
+    pub fn loaded_agent(&self) -> Result<Option<PathBuf>, String> {
+        let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
+        match loaded_agent(&maps) {
+            Some(path) if path.ends_with(" (deleted)") => Err(format!(
+                "the agent in process {} was replaced on disk; restart the JVM to use the new one",
+                self.pid
+            )),
+            path => Ok(path.map(PathBuf::from)),
+        }
     }
 
     /// Whether the process sees the same files as this one.
@@ -68,6 +87,9 @@ impl Jvm {
     /// One line: the JVM cannot be reached or cannot load the library.
     pub fn load(&self, library: &Path, options: &str) -> Result<i32, String> {
         let library = library.to_string_lossy();
+        if options.len().max(library.len()) > LONGEST_ARGUMENT {
+            return Err("the paths are too long for the JVM; use shorter ones".to_owned());
+        }
         let answer = self.request(&["load", &library, "true", options])?;
         let mut lines = answer.lines();
         let status = lines.next().unwrap_or_default().trim();
@@ -100,10 +122,27 @@ impl Jvm {
         if let Ok(stream) = UnixStream::connect(&socket) {
             return Ok(stream);
         }
+        self.check_answers()?;
         let trigger = self.trigger()?;
         let connected = self.wait_for(&socket);
         let _ = fs::remove_file(trigger);
         connected
+    }
+
+    /// A JVM that does not take SIGQUIT would be ended by it (`-Xrs`), and one
+    /// with attaching disabled would only print its threads.
+    fn check_answers(&self) -> Result<(), String> {
+        let read = |name: &str| fs::read_to_string(format!("/proc/{}/{name}", self.pid));
+        let caught = caught_signals(&read("status").unwrap_or_default()).unwrap_or(0);
+        let disabled = read("cmdline").unwrap_or_default().contains("+DisableAttachMechanism");
+        if caught & 1 << (libc::SIGQUIT - 1) == 0 || disabled {
+            return Err(format!(
+                "process {} cannot be attached to: it is still starting, or runs with -Xrs or \
+                 -XX:+DisableAttachMechanism",
+                self.pid
+            ));
+        }
+        Ok(())
     }
 
     /// Asks the JVM to open its socket: the file that says so, to be removed.
@@ -161,6 +200,21 @@ impl Jvm {
     }
 }
 
+/// The set of signals in the line `SigCgt:` of /proc/PID/status.
+fn caught_signals(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+/// The path of the agent's library in /proc/PID/maps.
+fn loaded_agent(maps: &str) -> Option<&str> {
+    maps.lines().find_map(|line| {
+        let path = &line[line.find('/')?..];
+        let name = path.rsplit('/').next()?;
+        name.starts_with("libtyrion_agent").then_some(path)
+    })
+}
+
 /// The last number of the line `NSpid:` of /proc/PID/status.
 fn inner_pid(status: &str) -> Option<u32> {
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
@@ -176,6 +230,14 @@ mod tests {
         assert_eq!(inner_pid("Name:\tjava\nNSpid:\t4711\t7\nUid:\t0"), Some(7));
         assert_eq!(inner_pid("NSpid:\t4711"), Some(4711));
         assert_eq!(inner_pid("Name:\tjava"), None);
+    }
+
+    #[test]
+    fn proc_is_understood() {
+        assert_eq!(caught_signals("SigCgt:\t0000000000000004\n"), Some(4));
+        let maps = "7f0-7f1 r-xp 00000000 fe:00 12  /opt/my apps/libtyrion_agent.so\n";
+        assert_eq!(loaded_agent(maps), Some("/opt/my apps/libtyrion_agent.so"));
+        assert_eq!(loaded_agent("7f0-7f1 r-xp 00000000 fe:00 12  /lib/libjvm.so\n"), None);
     }
 
     #[test]

@@ -18,13 +18,27 @@ pub fn with_agent(command: &[OsString], agent_option: &str) -> Option<Vec<OsStri
     let java = if is_java(first) {
         0
     } else if is_any(first, WRAPPERS) {
-        command.iter().position(|argument| is_java(argument))?
+        let java = command.iter().position(|argument| is_java(argument))?;
+        if !command[1..java].iter().all(|argument| belongs_to_wrapper(argument)) {
+            return None;
+        }
+        java
     } else {
         return None;
     };
     let mut command = command.to_vec();
     command.insert(java + 1, agent_option.into());
     Some(command)
+}
+
+/// Whether an argument before `java` is surely the wrapper's own: an option, a
+/// setting, a number or a list of them, another wrapper. Else `java` might be
+/// anything, a word to print perhaps.
+fn belongs_to_wrapper(argument: &OsStr) -> bool {
+    let text = argument.to_string_lossy();
+    let numeric = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || ",.-:".contains(c));
+    text.starts_with('-') || text.contains('=') || numeric || is_any(argument, WRAPPERS)
 }
 
 fn is_java(argument: &OsStr) -> bool {
@@ -53,6 +67,9 @@ mod tests {
             ("/opt/jdk/bin/java Main", Some("/opt/jdk/bin/java -AGENT Main")),
             ("taskset -c 0 java Main", Some("taskset -c 0 java -AGENT Main")),
             ("env A=b nice java Main java", Some("env A=b nice java -AGENT Main java")),
+            ("timeout 30s java Main", Some("timeout 30s java -AGENT Main")),
+            ("env echo java hello", None),
+            ("nice ./run.sh --lang java x", None),
             ("sh run.sh java", None),
             ("mvn test", None),
             ("taskset -c 0 ./run.sh", None),

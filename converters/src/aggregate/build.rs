@@ -66,13 +66,21 @@ impl<'a> Builder<'a> {
         let threads = self.chosen_threads(log, run, sums.recorded, sums.folded);
         let used = used_sites(log, &threads);
         let (places, place_of) = self.places(log, run, &used);
-        let threads: Vec<ThreadWaits> = threads
-            .into_par_iter()
-            .map(|(thread, both)| thread_waits(thread, &both, &places, &place_of))
-            .collect();
-        for thread in threads {
-            self.add_thread(log, run, thread);
+        // A few threads at a time: what becomes of them stands twice in memory
+        // until it is in the profile.
+        let entries = threads.iter().map(|(_, both)| both.recorded.len() + both.folded.len());
+        self.out.profile.waits.reserve(entries.sum());
+        let mut threads = threads.into_iter();
+        loop {
+            let batch: Vec<_> = threads.by_ref().take(4 * rayon::current_num_threads()).collect();
+            if batch.is_empty() {
+                break;
+            }
+            let waits = |(thread, both)| thread_waits(thread, &both, &places, &place_of);
+            let batch: Vec<ThreadWaits> = batch.into_par_iter().map(waits).collect();
+            batch.into_iter().for_each(|thread| self.add_thread(log, run, thread));
         }
+        self.out.profile.waits.shrink_to_fit();
     }
 
     fn add_run(&mut self, log: &Log) -> u32 {

@@ -1,7 +1,11 @@
 //! Folded waits under a filter that asks for single ones.
 
-use super::sums::{SparseSums, Sums};
+use super::{
+    pass::known_thread,
+    sums::{SparseSums, Sums},
+};
 use crate::filter::Window;
+use tyrion_formats::Log;
 use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
 
 /// What was decided about folded waits, for the notes.
@@ -35,14 +39,15 @@ impl FoldNotes {
 
 /// Adds cells up, as far as a window lets them through.
 pub(super) struct Folder<'a> {
+    log: &'a Log,
     window: &'a Window,
     pub(super) sums: SparseSums,
     pub(super) notes: FoldNotes,
 }
 
 impl<'a> Folder<'a> {
-    pub(super) fn new(window: &'a Window) -> Self {
-        Folder { window, sums: SparseSums::new(), notes: FoldNotes::default() }
+    pub(super) fn new(log: &'a Log, window: &'a Window) -> Self {
+        Folder { log, window, sums: SparseSums::default(), notes: FoldNotes::default() }
     }
 
     pub(super) fn add(&mut self, cell: &Cell) {
@@ -52,7 +57,8 @@ impl<'a> Folder<'a> {
         }
         let sums = self.long_enough(cell);
         if sums.count != 0 {
-            self.sums.entry((cell.thread, cell.site)).or_default().add(&sums);
+            let key = (known_thread(self.log, cell.thread), cell.site);
+            self.sums.entry(key).or_default().add(&sums);
         }
     }
 

@@ -10,6 +10,7 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 use tyrion_formats::{ChunkRef, Damage, Event, Log};
+use tyrion_wire::def::id::UNKNOWN;
 
 /// Pieces are at least this long, in bytes: long enough for what a piece costs
 /// besides its events.
@@ -18,8 +19,6 @@ const PIECE: u64 = 4 << 20;
 const PIECES_PER_WORKER: u64 = 16;
 /// A worker hands sums by thread and site over when it has so many.
 const MAX_SPARSE: usize = 1 << 16;
-/// The damage that workers find is kept up to this number.
-const MAX_DAMAGE: usize = tyrion_formats::limits::MAX_DAMAGE;
 
 /// What the pass tells.
 pub(super) struct LogSums {
@@ -27,7 +26,7 @@ pub(super) struct LogSums {
     pub(super) recorded: Vec<ThreadSums>,
     /// Folded waits.
     pub(super) folded: Vec<ThreadSums>,
-    /// Waits whose site's id is beyond all definitions.
+    /// Waits whose site is not defined.
     pub(super) unknown: Sums,
     pub(super) events: u64,
     pub(super) folds: FoldNotes,
@@ -56,18 +55,17 @@ pub(super) fn run(log: &Log, window: &Window, progress: &(dyn Fn(u64) + Sync)) -
                 Piece::Cells(chunk) => worker.cells(chunk, &folded),
             }
         }
-        recorded.add_sparse(&mut worker.sparse);
+        recorded.add_sparse(&mut worker.others.sums);
         folded.add_sparse(&mut worker.folder.sums);
-        events.fetch_add(worker.count, Relaxed);
+        events.fetch_add(worker.count + worker.others.count, Relaxed);
         let mut rest = lock(&rest);
-        rest.0.add(&worker.unknown);
+        rest.0.add(&worker.others.unknown);
         rest.1.add(&worker.folder.notes);
         rest.2.append(&mut worker.damage);
     });
     let (unknown, folds, mut damage) =
         rest.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    damage.sort_unstable();
-    damage.truncate(MAX_DAMAGE + 1);
+    Damage::bound(&mut damage);
     LogSums {
         recorded: recorded.into_threads(),
         folded: folded.into_threads(),
@@ -141,14 +139,14 @@ impl Others<'_> {
 
 /// The thread, or the unknown one if it is not defined: made-up ids shall not
 /// take memory.
-fn known_thread(log: &Log, thread: u32) -> u32 {
+pub(super) fn known_thread(log: &Log, thread: u32) -> u32 {
     let known = log.definitions().threads().get(thread).is_some();
     if known { thread } else { UNKNOWN }
 }
 
 impl<'a> Worker<'a> {
     fn new(log: &'a Log, window: &'a Window, progress: &'a (dyn Fn(u64) + Sync)) -> Self {
-        let (sums, unknown) = (SparseSums::new(), Sums::default());
+        let (sums, unknown) = (SparseSums::default(), Sums::default());
         Worker {
             log,
             window,
@@ -181,31 +179,28 @@ impl<'a> Worker<'a> {
     fn chunk(&mut self, thread: u32, chunk: &ChunkRef, dense: bool) {
         let mut events = match self.log.events(chunk) {
             Ok(events) => events,
-            Err(damage) => return self.add_damage(damage),
+            Err(damage) => return self.damage.push(damage),
         };
         let window = *self.window;
         // Variables of their own, so that the compiler keeps them in registers.
-        let (sums, others, count) = (&mut self.dense[..], &mut self.others, &mut self.count);
+        let sums = if dense { &mut self.dense[..] } else { &mut [] };
+        let (others, count) = (&mut self.others, &mut self.count);
         let mut add = |event: &Event| match sums.get_mut(event.site as usize) {
             Some(sums) if event.thread == thread => sums.add_wait(event.wait_ns()),
             _ => others.add(event),
         };
-        if !window.is_open() {
+        if window.is_open() {
+            events.visit(add);
+        } else {
             events.visit(|event| {
                 if event.wait_ns() >= window.min_wait_ns && window.holds(event.end_ns) {
-                    others.add(event);
+                    add(event);
                 } else {
                     *count += 1;
                 }
             });
-        } else if dense {
-            events.visit(add);
-        } else {
-            events.visit(|event| others.add(event));
         }
-        if let Some(damage) = events.damage() {
-            self.add_damage(damage);
-        }
+        self.damage.extend(events.damage());
     }
 
     /// The dense sums by site in ascending order; all are zero afterwards.
@@ -228,11 +223,5 @@ impl<'a> Worker<'a> {
             to.add_sparse(&mut self.folder.sums);
         }
         (self.progress)(u64::from(chunk.committed));
-    }
-
-    fn add_damage(&mut self, damage: Damage) {
-        if self.damage.len() < MAX_DAMAGE {
-            self.damage.push(damage);
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! From the ids of a log to those of the profile.
 
-use super::{Aggregate, java};
+use super::{Aggregate, hash::Table, java};
 use crate::profile::{CUT, Frame, Function, Lock, Profile, Stack};
 use regex::Regex;
 use std::collections::HashMap;
@@ -10,16 +10,17 @@ use tyrion_wire::def::id::{CUT_STACK, EMPTY_STACK};
 /// Finds functions, frames and stacks again that the profile has already: they
 /// are merged by what they are, over all logs.
 pub(super) struct Interner {
-    functions: HashMap<Function, u32>,
-    frames: HashMap<Frame, u32>,
-    stacks: HashMap<Stack, u32>,
+    functions: Table<Function, u32>,
+    frames: Table<Frame, u32>,
+    stacks: Table<Stack, u32>,
 }
 
 impl Interner {
     /// For an empty profile, which gets the empty stack.
     pub(super) fn new(profile: &mut Profile) -> Interner {
         profile.stacks.push(Stack::default());
-        Interner { functions: HashMap::new(), frames: HashMap::new(), stacks: HashMap::new() }
+        let (functions, frames, stacks) = Default::default();
+        Interner { functions, frames, stacks }
     }
 
     fn function(&mut self, profile: &mut Profile, function: Function) -> u32 {

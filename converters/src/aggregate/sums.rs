@@ -1,7 +1,8 @@
 //! Sums of waits, and how those of pieces become those of a log.
 
+use super::hash::Table;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -43,7 +44,7 @@ pub(super) struct ThreadSums {
 }
 
 /// By thread and site, in no order.
-pub(super) type SparseSums = HashMap<(u32, u32), Sums>;
+pub(super) type SparseSums = Table<(u32, u32), Sums>;
 
 /// Where the workers put the sums of the pieces that they have done.
 #[derive(Default)]

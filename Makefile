@@ -1,0 +1,44 @@
+# Everything that is done with this repository. `make` alone lists it.
+
+CARGO ?= cargo
+DEMO := target/demo
+TYRION := target/release/tyrion
+
+# Any one of these that is there does for the demo.
+DEMO_JDK ?= 17
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test setup check unit bench clean
+
+help: ## Lists the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+build: ## Builds tyrion and its agent into target/release; needs Rust alone
+	$(CARGO) build --release
+
+demo: build ## Records a bank's server, converts to all formats, says where the lock is
+	tests/setup/jdks.sh $(DEMO_JDK)
+	tests/setup/java-classes.sh
+	tests/setup/demo.sh $(DEMO) target/jdks/$(DEMO_JDK)/bin/java
+
+test: setup check build ## Runs every check and every test, after installing what they need
+	$(CARGO) test --release --workspace
+
+setup: ## Gets the Java runtimes and the tools that the tests need
+	tests/setup/jdks.sh
+	tests/setup/java-classes.sh
+	tests/setup/tools.sh
+
+check: ## Checks format and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+	@if command -v shellcheck >/dev/null; then \
+	    shellcheck tests/setup/*.sh .ci/run; \
+	else echo "no shellcheck: scripts are not checked"; fi
+
+bench: build ## Measures what recording and converting cost
+	tests/bench/run.sh
+
+clean: ## Removes all that was built; keeps the Java runtimes
+	$(CARGO) clean --release
+	$(CARGO) clean

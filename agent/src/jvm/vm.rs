@@ -1,0 +1,48 @@
+//! The JVM itself: its threads come and go through it.
+
+use jvmti_bindings::sys::jni::{JNIEnv, JavaVM, jint};
+use std::{ffi::c_void, ptr};
+
+const JNI_OK: jint = 0;
+
+/// The JVM that the agent is loaded into.
+#[derive(Clone, Copy)]
+pub struct Vm(*mut JavaVM);
+
+// SAFETY: the invocation interface may be used from any thread.
+unsafe impl Send for Vm {}
+
+impl Vm {
+    /// Wraps the JVM.
+    ///
+    /// # Safety
+    /// `vm` is the JVM's own pointer.
+    pub unsafe fn new(vm: *mut JavaVM) -> Vm {
+        Vm(vm)
+    }
+
+    /// An environment of the current thread: JNI's or JVMTI's, by version.
+    pub fn environment(self, version: jint) -> Option<*mut c_void> {
+        let mut env = ptr::null_mut();
+        // SAFETY: the JVM's pointer leads to its function table; `env` is a
+        // valid place for the answer.
+        let result = unsafe { ((**self.0).GetEnv)(self.0, &mut env, version) };
+        (result == JNI_OK && !env.is_null()).then_some(env)
+    }
+
+    /// Makes the current thread one of the JVM's, a daemon, while `body` runs;
+    /// `None` when the JVM does not want it.
+    pub fn with_thread<T>(self, body: impl FnOnce(*mut JNIEnv) -> T) -> Option<T> {
+        let mut env: *mut c_void = ptr::null_mut();
+        // SAFETY: as in `environment`; null asks for the usual arguments.
+        let attached =
+            unsafe { ((**self.0).AttachCurrentThreadAsDaemon)(self.0, &mut env, ptr::null_mut()) };
+        if attached != JNI_OK || env.is_null() {
+            return None;
+        }
+        let result = body(env.cast());
+        // SAFETY: this thread was attached above and has no Java frames.
+        unsafe { ((**self.0).DetachCurrentThread)(self.0) };
+        Some(result)
+    }
+}

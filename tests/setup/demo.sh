@@ -1,0 +1,32 @@
+#!/bin/sh
+# Records the demo, a bank's server, and converts its log to every format.
+#
+#   tests/setup/demo.sh FOLDER JAVA
+#
+# Prints what `tyrion info` finds, the hottest locks among it, and how to look
+# at the files.
+set -eu
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+folder=$1
+java=$2
+tyrion=$root/target/release/tyrion
+
+mkdir -p "$folder"
+"$tyrion" record -o "$folder/bank.log" -- \
+    "$java" -cp "$root/target/java-classes" com.acme.bank.BankServer --seconds 8
+"$tyrion" convert --to all -o "$folder" "$folder/bank.log" 2>"$folder/convert.txt" || {
+    cat "$folder/convert.txt" >&2
+    exit 1
+}
+
+echo
+"$tyrion" info "$folder/bank.log"
+cat <<END
+
+The log, and what it was converted to, stand in $folder:
+  kcachegrind $folder/out.callgrind                 every thread a part; sources in testdata/java
+  go tool pprof -http=: $folder/locks.pb.gz         or -top, -tags
+  xdg-open $folder/waits.svg                        the flame graph, in any browser
+  $folder/waits.collapsed                           one stack a line, for speedscope.app and others
+END
