@@ -8,6 +8,7 @@ use std::{path::Path, process::Command, time::Duration};
 
 on_jdks!(attached_to_a_running_jvm: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
 on_jdks!(switched_on_after_a_start: jdk17 = 17);
+on_jdks!(stop_without_an_agent: jdk17 = 17);
 
 /// A command about a process, with its answer in JSON.
 fn ask(command: &str, pid: u32, more: &[&str]) -> Value {
@@ -17,6 +18,16 @@ fn ask(command: &str, pid: u32, more: &[&str]) -> Value {
 
 fn contentions(log: &Path) -> u64 {
     info(log)["totals"]["contentions"].as_u64().unwrap()
+}
+
+/// A JVM without an agent, in the background.
+fn unrecorded(jdk: &Jdk) -> Running {
+    busy(jdk, |program, _| {
+        let line = program.command_line();
+        let mut java = Command::new(&line[0]);
+        java.args(&line[1..]);
+        java
+    })
 }
 
 /// Something to record, in the background.
@@ -33,18 +44,9 @@ fn busy(jdk: &Jdk, command: impl FnOnce(&Program, &Path) -> Command) -> Running 
 }
 
 fn attached_to_a_running_jvm(jdk: &Jdk) {
-    let running = busy(jdk, |program, _| {
-        let line = program.command_line();
-        let mut java = Command::new(&line[0]);
-        java.args(&line[1..]);
-        java
-    });
+    let running = unrecorded(jdk);
     let (pid, log) = (running.id(), running.log.clone());
     assert_eq!(ask("status", pid, &[])["state"], "not loaded");
-    let not_loaded = run(["stop", &pid.to_string()]);
-    assert_eq!(not_loaded.status.code(), Some(1));
-    assert_eq!(err(&not_loaded), "tyrion: the agent is not loaded\n");
-
     let answer = ask("attach", pid, &["-o", text(&log), "--threshold=0"]);
     assert_eq!((&answer["state"], &answer["log"]), (&"recording".into(), &text(&log).into()));
     std::thread::sleep(Duration::from_millis(1500));
@@ -80,6 +82,15 @@ fn check_stderr(running: &Running, jdk: &Jdk) {
     let stderr = running.stderr();
     let warned = stderr.lines().all(|line| line.starts_with("WARNING: "));
     assert!(warned && (jdk.major >= 21 || stderr.is_empty()), "{stderr}");
+}
+
+fn stop_without_an_agent(jdk: &Jdk) {
+    let running = unrecorded(jdk);
+    let output = run(["stop", &running.id().to_string()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(err(&output), "tyrion: the agent is not loaded\n");
+    // Who asked was told; the program's own streams are not the place.
+    assert_eq!(running.stderr(), "");
 }
 
 fn switched_on_after_a_start(jdk: &Jdk) {

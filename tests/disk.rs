@@ -2,9 +2,10 @@
 //! and one line says why nothing is recorded.
 
 use crate::support::{Jdk, Program, Running, Tmpfs, info, on_jdks, ours, out, tyrion};
-use std::{fs::File, io::Write, path::Path, process::Output, time::Duration};
+use std::{fs::File, path::Path, process::Output, time::Duration};
 
-on_jdks!(full_disk: jdk17 = 17 jdk25 = 25);
+on_jdks!(disk_full_on_the_way: jdk17 = 17 jdk25 = 25);
+on_jdks!(disk_full_from_the_start: jdk17 = 17);
 on_jdks!(read_only_folder: jdk17 = 17);
 on_jdks!(no_folder: jdk17 = 17);
 on_jdks!(deleted_log: jdk17 = 17);
@@ -32,18 +33,28 @@ fn record_at(program: &Program, log: &Path) -> Output {
     Running::of(&mut program.record_command(log), folder, log.to_owned()).finish()
 }
 
-fn full_disk(jdk: &Jdk) {
+fn disk_full_on_the_way(jdk: &Jdk) {
     let Some(disk) = Tmpfs::mount("12m") else { return };
-    // Leaves enough to begin, and not enough for the storm.
-    let ballast = vec![0; (12 << 20) - (600 << 10)];
-    File::create(disk.path().join("ballast")).unwrap().write_all(&ballast).unwrap();
     let log = disk.path().join("full.log");
-    let output = record_at(&storm(jdk, 5), &log);
-    let line = check_unharmed(&output, &log);
+    // Each of the threads gets a chunk of 4 KiB.
+    let threads = Program::truth(jdk, "appends 3500 100").option("--threshold=0");
+    let line = check_unharmed(&record_at(&threads, &log), &log);
     assert!(line.contains("No space left"), "{line}");
-    // What was written until then can be read.
-    let contentions = info(&log)["totals"]["contentions"].as_u64().unwrap();
-    assert!(contentions > 10_000, "{contentions}");
+    // What was written until then can be read, and what was not is counted.
+    let info = info(&log);
+    assert_eq!((&info["state"], &info["complete"]), (&"broken".into(), &false.into()));
+    assert!(info["events"].as_u64() > Some(0));
+    for layer in ["contention", "other"] {
+        let count = |key: &str| info["callbacks"][layer][key].as_u64().unwrap();
+        assert_eq!(count("ended"), count("recorded") + count("folded") + count("dropped"));
+    }
+}
+
+fn disk_full_from_the_start(jdk: &Jdk) {
+    let Some(disk) = Tmpfs::mount("1m") else { return };
+    let log = disk.path().join("full.log");
+    let line = check_unharmed(&record_at(&storm(jdk, 1), &log), &log);
+    assert!(line.contains("No space left"), "{line}");
 }
 
 fn read_only_folder(jdk: &Jdk) {

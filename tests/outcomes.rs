@@ -28,7 +28,13 @@ fn outcomes(jdk: &Jdk) {
             "{wait:?}"
         );
         let measured = said.iter().find(|said| said["thread"] == thread).unwrap();
-        assert_close(thread, wait.wait_ns, measured["wait_ns"].as_u64().unwrap(), CLOCKS_NS);
+        let measured_ns = measured["wait_ns"].as_u64().unwrap();
+        if thread == "interrupted" {
+            // It starts its interrupter before it waits, and measures that too.
+            assert!((ms(40)..=measured_ns).contains(&wait.wait_ns), "{wait:?} of {measured_ns}");
+        } else {
+            assert_close(thread, wait.wait_ns, measured_ns, CLOCKS_NS);
+        }
     }
 }
 

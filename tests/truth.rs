@@ -141,10 +141,9 @@ fn private_locks(jdk: &Jdk) {
 fn idle_threads(jdk: &Jdk) {
     let recording = Program::truth(jdk, "idle").record();
     let waits = recording.waits();
-    let contended =
-        waits.iter().find(|wait| wait.is_contention() && wait.thread.starts_with("idle-"));
-    // `join` and the end of the thread may meet at its monitor for a moment.
-    assert!(contended.is_none_or(Wait::is_of_thread_end), "{contended:?}");
+    let contended = recording.contentions();
+    let contended = contended.iter().find(|wait| wait.thread.starts_with("idle-"));
+    assert!(contended.is_none(), "{contended:?}");
     for (activity, kind) in [
         ("object-wait", "object-wait"),
         ("queue-take", "condition"),

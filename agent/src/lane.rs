@@ -322,6 +322,8 @@ pub struct Lanes {
 
 #[derive(Default)]
 struct Pool {
+    // Boxed as threads hold them: a lane is some hundred bytes long.
+    #[allow(clippy::vec_box, reason = "lanes move between here and threads without a copy")]
     free: Vec<Box<Lane>>,
     made: u32,
     counters: Option<Chunk>,

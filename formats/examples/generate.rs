@@ -135,8 +135,8 @@ fn sites(log: &mut Writer, plan: &Plan, random: &mut Random) -> Result<Vec<Place
         }
         let owned = random.below(100) < plan.juc as usize;
         let kind = if owned { WaitKind::Lock } else { WaitKind::Monitor };
-        // One stack in ten waits for several locks.
-        for _ in 0..if nth % 10 == 0 { 4 } else { 1 } {
+        // One stack in twenty waits for two locks.
+        for _ in 0..if nth % 20 == 0 { 2 } else { 1 } {
             let lock = locks[random.below(locks.len())];
             let stack = path[path.len() - 1];
             sites.push(Place { site: log.site(kind, stack, lock)?, owned });

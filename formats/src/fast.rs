@@ -24,7 +24,8 @@ const MORE: u64 = 0x8080_8080_8080_8080;
 ///
 /// On a log of 200 million waits, one in five of them with an owner, this
 /// takes 4.9 ns a wait against 8.4 ns for the general decoder. Reading owner
-/// and parks without the branch was slower, 5.9 ns.
+/// and parks without the branch made the whole aggregation slower, 2.2 instead
+/// of 2.0 s, and 2.2 instead of 1.7 s where no record has any.
 #[inline(always)]
 pub(crate) fn decode(bytes: &[u8; WINDOW]) -> Option<(WaitRecord, usize)> {
     let control = u16::from_le_bytes([bytes[0], bytes[1]]);

@@ -16,11 +16,15 @@
 //! agent does neither: it cuts a log only behind its used length, once, when
 //! the JVM ends, and replaces an old log by a new file.
 
-use memmap2::{Advice, MmapOptions, MmapRaw};
+use memmap2::{MmapOptions, MmapRaw};
 use std::{
     fs::File,
     io,
-    sync::atomic::{AtomicU64, Ordering::Relaxed, fence},
+    sync::atomic::{
+        AtomicU64,
+        Ordering::{Acquire, Relaxed},
+        fence,
+    },
 };
 
 /// A file mapped into memory.
@@ -52,7 +56,7 @@ impl Map {
         // on memory that is mapped for reading only.
         let word = unsafe { &*self.raw.as_ptr().add(at).cast::<AtomicU64>() };
         let value = word.load(Relaxed);
-        fence(std::sync::atomic::Ordering::Acquire);
+        fence(Acquire);
         Some(value.to_ne_bytes())
     }
 
@@ -71,6 +75,9 @@ impl Map {
     /// Asks for a range to be present in memory, before it is read.
     pub(crate) fn populate(&self, at: usize, len: usize) {
         // A hint: without it the pages come one by one.
-        let _ = self.raw.advise_range(Advice::PopulateRead, at, len);
+        #[cfg(target_os = "linux")]
+        let _ = self.raw.advise_range(memmap2::Advice::PopulateRead, at, len);
+        #[cfg(not(target_os = "linux"))]
+        let _ = (at, len);
     }
 }

@@ -63,9 +63,10 @@ export DISPLAY
 dbus-run-session -- kcachegrind "$@" >"$box/log" 2>&1 &
 viewer=$!
 
-# The window whose title names what it shows.
+# Its main window, once it is drawn. (Not by --name: that needs a locale of
+# UTF-8, for the dash in the title.)
 find_window() {
-    xdotool search --onlyvisible --name "KCachegrind$" >"$box/windows" 2>"$box/xerr" || { cat "$box/xerr" >&2; xdotool search --onlyvisible --name . getwindowname %@ >&2; false; }
+    xdotool search --onlyvisible --class kcachegrind >"$box/windows" 2>/dev/null
 }
 patiently 200 find_window
 sleep 2

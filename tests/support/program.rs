@@ -141,7 +141,7 @@ impl Recording {
     /// Contention of the program's own making.
     pub fn contentions(&self) -> Vec<Wait> {
         let mut waits = self.waits();
-        waits.retain(|wait| wait.is_contention() && !wait.is_of_thread_end());
+        waits.retain(|wait| wait.is_contention() && !wait.is_of_the_jvm());
         waits
     }
 

@@ -53,9 +53,11 @@ impl Wait {
     }
 
     /// Whether it is of the JVM's own making: a thread that ends and the
-    /// thread that joins it meet at the monitor of the `Thread` object.
-    pub fn is_of_thread_end(&self) -> bool {
-        self.lock_class == "java.lang.Thread"
+    /// thread that joins it meet at the monitor of the `Thread` object, and
+    /// threads that use a class for the first time at its loader's.
+    pub fn is_of_the_jvm(&self) -> bool {
+        let loads = |frame: &String| frame.starts_with("java.lang.ClassLoader.loadClass(");
+        self.lock_class == "java.lang.Thread" || self.stack.iter().any(loads)
     }
 }
 

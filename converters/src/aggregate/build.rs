@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 use tyrion_formats::Log;
 use tyrion_wire::WaitKind;
 
+/// So many sums become waits at a time. While they do, they stand in memory
+/// twice, so not all of them at once.
+const BATCH: usize = 1 << 17;
 /// Stands for sites that the filter leaves out.
 const LEFT_OUT: u32 = u32::MAX;
 /// Stands for sites whose definition is lost.
@@ -35,6 +38,12 @@ pub(super) struct Builder<'a> {
 struct Both {
     recorded: Vec<SiteSums>,
     folded: Vec<SiteSums>,
+}
+
+impl Both {
+    fn len(&self) -> usize {
+        self.recorded.len() + self.folded.len()
+    }
 }
 
 /// What becomes of a thread's sums.
@@ -66,13 +75,10 @@ impl<'a> Builder<'a> {
         let threads = self.chosen_threads(log, run, sums.recorded, sums.folded);
         let used = used_sites(log, &threads);
         let (places, place_of) = self.places(log, run, &used);
-        // A few threads at a time: what becomes of them stands twice in memory
-        // until it is in the profile.
-        let entries = threads.iter().map(|(_, both)| both.recorded.len() + both.folded.len());
-        self.out.profile.waits.reserve(entries.sum());
+        self.out.profile.waits.reserve(threads.iter().map(|(_, both)| both.len()).sum());
         let mut threads = threads.into_iter();
         loop {
-            let batch: Vec<_> = threads.by_ref().take(4 * rayon::current_num_threads()).collect();
+            let batch = next_batch(&mut threads);
             if batch.is_empty() {
                 break;
             }
@@ -190,6 +196,19 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// The next threads with enough sums to be worth handing out to workers.
+fn next_batch(threads: &mut impl Iterator<Item = (u32, Both)>) -> Vec<(u32, Both)> {
+    let mut batch = Vec::new();
+    let mut sums = 0;
+    while sums < BATCH
+        && let Some(thread) = threads.next()
+    {
+        sums += thread.1.len();
+        batch.push(thread);
+    }
+    batch
+}
+
 /// Which sites the threads have waited at.
 fn used_sites(log: &Log, threads: &[(u32, Both)]) -> Vec<bool> {
     let mut used = vec![false; log.definitions().sites().len()];
@@ -230,7 +249,7 @@ fn thread_label(thread: Thread) -> String {
 fn thread_waits(thread: u32, both: &Both, places: &[Place], place_of: &[u32]) -> ThreadWaits {
     let kinds = [KindTotals::default(); WaitKind::ALL.len()];
     let mut out = ThreadWaits { thread, waits: Vec::new(), kinds, unknown: Sums::default() };
-    let mut sums: Vec<(u32, Sums)> = Vec::with_capacity(both.recorded.len() + both.folded.len());
+    let mut sums: Vec<(u32, Sums)> = Vec::with_capacity(both.len());
     for (entries, is_folded) in [(&both.recorded, false), (&both.folded, true)] {
         for entry in entries {
             let at = place_of.get(entry.site as usize).copied().unwrap_or(UNKNOWN);

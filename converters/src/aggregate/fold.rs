@@ -79,19 +79,21 @@ impl<'a> Folder<'a> {
     /// The waits of a cell that are long enough: all or none where its
     /// shortest or longest says so, otherwise estimated from its histogram.
     fn long_enough(&mut self, cell: &Cell) -> Sums {
-        let all = Sums { count: cell.count, wait_ns: cell.sum_ns, max_ns: cell.max_ns };
+        // No wait is longer than all together; in a damaged cell it may seem so.
+        let longest_ns = cell.max_ns.min(cell.sum_ns);
+        let all = Sums { count: cell.count, wait_ns: cell.sum_ns, max_ns: longest_ns };
         let min_ns = self.window.min_wait_ns;
         if min_ns == 0 {
             return all;
         }
-        if cell.max_ns < min_ns {
+        if longest_ns < min_ns {
             return Sums::default();
         }
         let shortest = cell.histogram.iter().position(|&count| count != 0);
         if shortest.is_some_and(|bucket| bucket_floor_ns(bucket) >= min_ns) {
             return all;
         }
-        let part = estimate(cell, min_ns);
+        let part = estimate(cell, min_ns, longest_ns);
         self.notes.estimated = self.notes.estimated.saturating_add(part.count);
         self.notes.estimated_ns = self.notes.estimated_ns.saturating_add(part.wait_ns);
         part
@@ -103,14 +105,14 @@ impl<'a> Folder<'a> {
 /// Durations are taken to lie evenly within their bucket. The sum is that part
 /// of the cell's real sum which the histogram gives to those waits, kept
 /// within what so many waits between `min_ns` and the longest can take.
-fn estimate(cell: &Cell, min_ns: u64) -> Sums {
+fn estimate(cell: &Cell, min_ns: u64, longest_ns: u64) -> Sums {
     let (mut count, mut part_ns, mut all_ns) = (0u128, 0u128, 0u128);
     for (bucket, &waits) in cell.histogram.iter().enumerate() {
         let waits = u128::from(waits);
         let low = bucket_floor_ns(bucket);
         // Durations are whole: the longest of a bucket is one less than `high`.
         let high = if bucket + 1 < BUCKETS { bucket_floor_ns(bucket + 1) } else { u64::MAX };
-        let high = high.min(cell.max_ns.saturating_add(1)).max(low + 1);
+        let high = high.min(longest_ns.saturating_add(1)).max(low + 1);
         let from = min_ns.clamp(low, high);
         let inside = waits * u128::from(high - from) / u128::from(high - low);
         count += inside;
@@ -121,8 +123,8 @@ fn estimate(cell: &Cell, min_ns: u64) -> Sums {
     let count = count.clamp(1, u128::from(cell.count.max(1)));
     let sum_ns = u128::from(cell.sum_ns);
     let scaled = sum_ns.saturating_mul(part_ns).checked_div(all_ns).unwrap_or(0);
-    let least = (count - 1) * u128::from(min_ns) + u128::from(cell.max_ns);
-    let most = count * u128::from(cell.max_ns);
+    let least = (count - 1) * u128::from(min_ns) + u128::from(longest_ns);
+    let most = count * u128::from(longest_ns);
     let wait_ns = scaled.max(least).min(most).min(sum_ns);
-    Sums { count: count as u64, wait_ns: wait_ns as u64, max_ns: cell.max_ns }
+    Sums { count: count as u64, wait_ns: wait_ns as u64, max_ns: longest_ns }
 }

@@ -1,6 +1,7 @@
 //! Sums of waits, and how those of pieces become those of a log.
 
 use super::hash::Table;
+use rayon::prelude::*;
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -81,12 +82,11 @@ impl Shared {
     pub(super) fn into_threads(self) -> Vec<ThreadSums> {
         let mut threads = self.dense.into_inner().unwrap_or_else(PoisonError::into_inner);
         let sparse = self.sparse.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut by_thread: BTreeMap<u32, Vec<SiteSums>> = BTreeMap::new();
-        for ((thread, site), sums) in sparse {
-            by_thread.entry(thread).or_default().push(SiteSums { site, sums });
-        }
-        for (thread, mut sites) in by_thread {
-            sites.sort_unstable_by_key(|entry| entry.site);
+        let mut sparse: Vec<_> = sparse.into_iter().collect();
+        sparse.par_sort_unstable_by_key(|(key, _)| *key);
+        for group in sparse.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
+            let thread = group.first().map_or(0, |((thread, _), _)| *thread);
+            let sites = group.iter().map(|&((_, site), sums)| SiteSums { site, sums }).collect();
             let dense = threads.remove(&thread).unwrap_or_default();
             threads.insert(thread, merge(dense, sites));
         }

@@ -1,6 +1,7 @@
 //! Waits in, profile out.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod filters;
+mod hostile;
 
 use super::*;
 use crate::{

@@ -1,0 +1,69 @@
+//! Whatever a log's bytes are, its profile is sound.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use super::*;
+
+const LOGS: [&[u8]; 2] = [
+    include_bytes!("../../../../testdata/logs/v1-small.log"),
+    include_bytes!("../../../../testdata/logs/v1-killed.log"),
+];
+
+/// Aggregates and looks at everything that comes out.
+fn check(bytes: Vec<u8>, filter: &Filter) {
+    let Ok(log) = Log::from_bytes("hostile.log", bytes) else { return };
+    let out = run(std::slice::from_ref(&log), filter);
+    for wait in &out.profile.waits {
+        assert!(wait.count > 0 && wait.max_ns <= wait.wait_ns);
+        assert!(out.profile.frames_of(wait.stack).count() <= 20_000);
+        assert!(!out.profile.thread_name(wait.thread).is_empty());
+    }
+    out.damage.iter().for_each(|damage| assert!(!damage.to_string().contains('\n')));
+    out.notes.lines().iter().for_each(|line| assert!(!line.contains('\n')));
+}
+
+proptest! {
+    #[test]
+    fn damaged_logs_make_sound_profiles(
+        which in 0usize..2,
+        patches in vec((any::<prop::sample::Index>(), any::<u64>(), 1usize..9), 0..12),
+        header in prop::option::weighted(0.3, (8usize..96, any::<u64>())),
+        cut in prop::option::weighted(0.2, any::<prop::sample::Index>()),
+        (min_wait_ns, since, until) in (
+            prop_oneof![Just(0), any::<u64>()],
+            prop::option::of("-?[0-9]{1,3}(ns|us|ms|s)"),
+            prop::option::of("-?[0-9]{1,3}(ns|us|ms|s)"),
+        ),
+    ) {
+        let mut bytes = LOGS[which].to_vec();
+        for (at, value, len) in patches {
+            let at = at.index(bytes.len() - len);
+            bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
+        }
+        if let Some((at, value)) = header {
+            bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let parse = |text: Option<String>| text.map(|text| moment(&text).unwrap());
+        let filter = Filter { min_wait_ns, since: parse(since), until: parse(until), ..all() };
+        check(bytes, &filter);
+    }
+}
+
+/// Every byte of the cells, slots and definitions at its extremes.
+#[test]
+fn extreme_values_make_sound_profiles() {
+    for original in LOGS {
+        let log = Log::from_bytes("a.log", original.to_vec()).unwrap();
+        let cells = log.cell_chunks().iter().map(|chunk| chunk.payload_at() as usize);
+        let filter = Filter { min_wait_ns: 3, since: Some(moment("1ns").unwrap()), ..all() };
+        for at in cells.flat_map(|at| at..at + 256).step_by(4) {
+            for value in [0u32, 1, 1 << 31, u32::MAX] {
+                let mut bytes = original.to_vec();
+                bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+                check(bytes, &filter);
+            }
+        }
+    }
+}
