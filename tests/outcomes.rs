@@ -56,7 +56,10 @@ fn locks_taken_again(jdk: &Jdk) {
         let measured_total = recording.number("total_ns");
         assert_close(variant, idle + lock.unwrap_or(0), measured_total, CLOCKS_NS);
         if let Some(lock) = lock {
-            assert_close(variant, lock, recording.number("wait_ns"), CLOCKS_NS);
+            // The program counts from the moment of the timeout, we from when
+            // the thread woke: late, on a busy machine.
+            let late_ns = if variant.ends_with("-timeout") { ms(20) } else { 0 };
+            assert_close(variant, lock, recording.number("wait_ns"), CLOCKS_NS + late_ns);
         }
         let contentions = recording.long_contentions().len();
         let expected = usize::from(lock_kind == Some("monitor"));

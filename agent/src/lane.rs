@@ -14,7 +14,10 @@ use std::{
     hash::{BuildHasherDefault, Hasher},
     sync::{
         Mutex,
-        atomic::Ordering::{Relaxed, Release},
+        atomic::{
+            Ordering::{Relaxed, Release},
+            fence,
+        },
     },
 };
 use tyrion_wire::{
@@ -299,6 +302,9 @@ impl OpenCell {
     /// makes it hold.
     fn add(&mut self, wait_ns: u64, end_ns: u64) {
         use cell::field::{HISTOGRAM, SUMS, SUMS_LEN, VERSION};
+        // The copy that is written below held until the last version was
+        // stored: nobody may see it change before.
+        fence(Release);
         let from = SUMS + (self.version as usize & 1) * SUMS_LEN;
         let to = SUMS + (self.version.wrapping_add(1) as usize & 1) * SUMS_LEN;
         let sum = |nth: usize| self.place.u64_at(from + 8 * nth).load(Relaxed);
