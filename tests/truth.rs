@@ -194,7 +194,10 @@ fn locks_inside_the_jdk(jdk: &Jdk) {
         let wait = waits.iter().find(|wait| wait.thread == thread).unwrap();
         let measured = said.iter().find(|said| said["thread"] == thread).unwrap();
         assert_eq!((wait.kind.as_str(), wait.lock_class.as_str()), ("monitor", lock_class));
-        assert_close(thread, wait.wait_ns, measured["wait_ns"].as_u64().unwrap(), CLOCKS_NS);
+        // The program measures the first use of what is called too.
+        let measured_ns = measured["wait_ns"].as_u64().unwrap();
+        let right = measured_ns.saturating_sub(ms(20))..=measured_ns;
+        assert!(right.contains(&wait.wait_ns), "{wait:?} of {measured_ns}");
         assert!(wait.stack.iter().any(|frame| frame.contains("(JdkLocks.java:")), "{wait:?}");
     }
 }
