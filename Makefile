@@ -33,12 +33,11 @@ check: ## Checks format and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	@if command -v shellcheck >/dev/null; then \
-	    shellcheck tests/setup/*.sh .ci/run; \
+	    shellcheck tests/*/*.sh .ci/run; \
 	else echo "no shellcheck: scripts are not checked"; fi
 
 bench: build ## Measures what recording and converting cost
 	tests/bench/run.sh
 
-clean: ## Removes all that was built; keeps the Java runtimes
-	$(CARGO) clean --release
+clean: ## Removes target/: all that was built, recorded and fetched
 	$(CARGO) clean

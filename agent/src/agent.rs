@@ -74,7 +74,7 @@ pub fn give_up(reason: &str) {
 /// One line for the user, and whether it shall keep the JVM from starting.
 pub fn load(ti: Ti, options: &str) -> Result<(), (String, bool)> {
     record_children_too();
-    let options = Options::parse(options)?;
+    let options = Options::parse(options).map_err(|mistake| (mistake.message, mistake.strict))?;
     let mut at_start = lock(&AT_START);
     if at_start.is_some() {
         // Named twice, on the command line and in the environment.
@@ -144,8 +144,9 @@ pub fn vm_death() {
 pub fn attach(vm: Vm, ti: Ti, options: &str) {
     let options = options.to_owned();
     let body = move || {
-        let Ok(options) = Options::parse(&options).map_err(|(message, _)| say(&message)) else {
-            return;
+        let options = match Options::parse(&options) {
+            Ok(options) => options,
+            Err(mistake) => return answer_with(&mistake.reply, Err(mistake.message)),
         };
         let reply = options.reply.clone();
         let answer = vm

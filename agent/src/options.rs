@@ -31,6 +31,17 @@ pub struct Options {
     pub reply: String,
 }
 
+/// What is wrong with options, and those that say what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// One line for the user.
+    pub message: String,
+    /// Whether the JVM shall not start.
+    pub strict: bool,
+    /// A file for the answer to a command; empty for none.
+    pub reply: String,
+}
+
 /// Below which duration waits are folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
@@ -77,9 +88,8 @@ impl Options {
     /// Reads the options.
     ///
     /// # Errors
-    /// One line for the user that names the first unknown key or bad value,
-    /// and whether `strict` was among the options.
-    pub fn parse(text: &str) -> Result<Options, (String, bool)> {
+    /// The first unknown key or bad value.
+    pub fn parse(text: &str) -> Result<Options, Mistake> {
         let mut options = Options::default();
         let mut mistake = None;
         for pair in split_escaped(text, ',') {
@@ -92,7 +102,7 @@ impl Options {
             }
         }
         match mistake {
-            Some(message) => Err((message, options.strict)),
+            Some(message) => Err(Mistake { message, strict: options.strict, reply: options.reply }),
             None => Ok(options),
         }
     }
@@ -280,10 +290,13 @@ mod tests {
             "file=",
             "command=dance",
         ] {
-            let (message, strict) = Options::parse(text).unwrap_err();
+            let Mistake { message, strict, .. } = Options::parse(text).unwrap_err();
             assert!(!message.is_empty() && !message.contains('\n') && !strict, "{text}: {message}");
         }
-        assert!(Options::parse("fiel=x,strict").unwrap_err().1, "strict counts wherever it stands");
+        assert!(
+            Options::parse("fiel=x,strict").unwrap_err().strict,
+            "strict counts wherever it stands"
+        );
     }
 
     #[test]

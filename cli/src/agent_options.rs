@@ -2,21 +2,22 @@
 
 use clap::Args;
 use std::path::Path;
+use tyrion_converters::filter::duration_ns;
 
 /// What the agent shall do. The same names are keys in `-agentpath:…=key=value`.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Agent")]
 pub struct AgentOptions {
     /// What is recorded; contention is the only mode so far
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", value_parser = ["contention"])]
     mode: Option<String>,
     /// Waits shorter than this are folded into sums: auto (six times what an
     /// undelayed wait costs, at least 10us), 0 for none, or 50us, 1ms, ...
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", value_parser = threshold)]
     threshold: Option<String>,
     /// Frames kept of a stack [default: 128]
-    #[arg(long, value_name = "FRAMES")]
-    depth: Option<String>,
+    #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u16).range(1..=2048))]
+    depth: Option<u16>,
     /// Leave out threads whose name matches, patterns with * and ? separated
     /// by semicolons
     #[arg(long, value_name = "PATTERNS")]
@@ -24,19 +25,29 @@ pub struct AgentOptions {
     /// Whether to record from the start [default: true]; tyrion attach
     /// switches it on later
     #[arg(long, value_name = "BOOL")]
-    enabled: Option<String>,
+    enabled: Option<bool>,
     /// Put the program's arguments into the log; they may hold secrets
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
-    args: Option<String>,
+    args: Option<bool>,
     /// A mistake in the options keeps the JVM from starting
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
-    strict: Option<String>,
+    strict: Option<bool>,
     /// Reserved for log rotation
     #[arg(long, value_name = "SIZE", hide = true)]
     filesize: Option<String>,
     /// Reserved for log rotation
     #[arg(long, value_name = "COUNT", hide = true)]
     filecount: Option<String>,
+}
+
+/// A threshold that the agent will take, as it stands.
+fn threshold(text: &str) -> Result<String, String> {
+    if text == "auto" || text == "0" {
+        return Ok(text.to_owned());
+    }
+    let ns = duration_ns(text).map_err(|_| "not auto, 0 or a duration like 50us".to_owned())?;
+    // The agent reads fewer ways to write a duration.
+    Ok(format!("{ns}ns"))
 }
 
 /// A value as it stands in the agent's options.
@@ -51,14 +62,17 @@ impl AgentOptions {
         if let Some(file) = file {
             pairs.push(format!("file={}", escape(&file.to_string_lossy())));
         }
+        let depth = self.depth.map(|depth| depth.to_string());
+        let [enabled, args, strict] =
+            [self.enabled, self.args, self.strict].map(|flag| flag.map(|on| on.to_string()));
         let given = [
             ("mode", &self.mode),
             ("threshold", &self.threshold),
-            ("depth", &self.depth),
+            ("depth", &depth),
             ("exclude-threads", &self.exclude_threads),
-            ("enabled", &self.enabled),
-            ("args", &self.args),
-            ("strict", &self.strict),
+            ("enabled", &enabled),
+            ("args", &args),
+            ("strict", &strict),
             ("filesize", &self.filesize),
             ("filecount", &self.filecount),
         ];

@@ -1,9 +1,15 @@
 //! The filters that `convert`, `info` and `dump` have in common.
 
-use crate::outcome::Failure;
+use crate::outcome::{Failure, tell};
 use clap::Args;
 use regex::Regex;
-use tyrion_converters::filter::{Filter, FilterError, Kinds, Moment, duration_ns, moment};
+use tyrion_converters::{
+    describe::Names,
+    filter::{Filter, FilterError, Kinds, Moment, duration_ns, moment},
+    profile::Profile,
+};
+use tyrion_formats::Log;
+use tyrion_wire::slot::Pending;
 
 /// Which waits are taken.
 #[derive(Args, Clone, Debug, Default)]
@@ -18,8 +24,9 @@ pub struct FilterArgs {
     #[arg(long, value_name = "REGEX")]
     thread: Option<Regex>,
     /// Only locks whose class, or class and identity as in
-    /// java.lang.Object#7, this regular expression matches
-    #[arg(long, value_name = "REGEX")]
+    /// java.lang.Object#7, this regular expression matches, or whose name
+    /// holds this very text
+    #[arg(long, value_name = "REGEX", value_parser = lock_value)]
     lock: Option<Regex>,
     /// Only waits that ended at this moment or later: an offset from the
     /// start (90s), from the end (-10s), or a time (2026-11-21T10:49:00Z)
@@ -31,6 +38,13 @@ pub struct FilterArgs {
     /// Only waits of at least this duration, such as 50us or 1.5ms
     #[arg(long, value_name = "DURATION", value_parser = duration_value)]
     min_wait: Option<u64>,
+}
+
+/// Names of locks hold `$`, which is an anchor in a regular expression: so the
+/// text itself counts, too.
+fn lock_value(text: &str) -> Result<Regex, regex::Error> {
+    let pattern = Regex::new(text)?;
+    Regex::new(&format!("(?:{pattern})|(?:{})", regex::escape(text)))
 }
 
 fn kinds(text: &str) -> Result<Kinds, FilterError> {
@@ -46,17 +60,52 @@ fn duration_value(text: &str) -> Result<u64, FilterError> {
 }
 
 impl FilterArgs {
+    /// Whether the user has named kinds.
+    pub fn names_kinds(&self) -> bool {
+        self.kind.is_some()
+    }
+
     /// The filter; `default` are the kinds when the user names none.
-    pub fn filter(&self, default: Kinds) -> Filter {
-        Filter {
+    ///
+    /// # Errors
+    /// When no moment can be both since and until what the user says.
+    pub fn filter(&self, default: Kinds) -> Result<Filter, Failure> {
+        let never = match (self.since, self.until) {
+            (Some(Moment::AfterStart(since)), Some(Moment::AfterStart(until)))
+            | (Some(Moment::Wall(since)), Some(Moment::Wall(until))) => since >= until,
+            (Some(Moment::BeforeEnd(since)), Some(Moment::BeforeEnd(until))) => since <= until,
+            _ => false,
+        };
+        if never {
+            return Err(Failure::Usage("--until must be later than --since".to_owned()));
+        }
+        Ok(Filter {
             kinds: self.kind.unwrap_or(default),
             thread: self.thread.clone(),
             lock: self.lock.clone(),
             since: self.since,
             until: self.until,
             min_wait_ns: self.min_wait.unwrap_or(0),
-        }
+        })
     }
+}
+
+/// Says so when nothing came through the filters.
+pub fn tell_if_empty(profile: &Profile, waits_in_log: u64) {
+    if profile.waits.is_empty() {
+        tell(&format!("note: none of the {waits_in_log} waits in the log passed the filters"));
+    }
+}
+
+/// Whether a filter wants a wait that had not ended; time does not matter.
+pub fn wants_pending(filter: &Filter, log: &Log, pending: &Pending) -> bool {
+    let names = Names(log);
+    let matches = |regex: &Option<Regex>, name: &dyn Fn() -> String| {
+        regex.as_ref().is_none_or(|regex| regex.is_match(&name()))
+    };
+    filter.kinds.contains(pending.kind)
+        && matches(&filter.thread, &|| names.thread(pending.thread))
+        && matches(&filter.lock, &|| names.lock(pending.lock))
 }
 
 /// Workers for the conversion.

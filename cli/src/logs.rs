@@ -3,6 +3,7 @@
 use crate::outcome::{Done, Failure, tell};
 use std::{
     collections::BTreeSet,
+    fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
@@ -19,7 +20,25 @@ pub fn open(path: &Path) -> Result<Log, Failure> {
         read.map_err(|error| Failure::new(format!("stdin: {error}")))?;
         return Ok(Log::from_bytes("stdin", bytes)?);
     }
-    Ok(Log::open(path)?)
+    let log = Log::open(path)?;
+    if is_being_written(path) {
+        log.assume_end_ns(now_ns());
+    }
+    Ok(log)
+}
+
+/// Whether a JVM on this machine still writes to a log: it holds a lock.
+fn is_being_written(path: &Path) -> bool {
+    File::open(path)
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+}
+
+/// The clock that logs are on.
+fn now_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the answer; every Linux has the clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Opens several logs.

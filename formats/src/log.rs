@@ -212,6 +212,15 @@ impl Log {
 
     /// Times never go back within a lane, so the last chunk of each lane that
     /// has records tells its last moment.
+    /// Says that the log lasts until now at least, a monotonic time in ns: for
+    /// a log that is still written on this machine. Of no effect once
+    /// [`Log::end_ns`] was asked for, or when the log has ended.
+    pub fn assume_end_ns(&self, now_ns: u64) {
+        if self.header.end_ns == 0 {
+            let _ = self.end_ns.set(now_ns.max(self.last_known_ns()));
+        }
+    }
+
     fn last_known_ns(&self) -> u64 {
         let mut last: std::collections::HashMap<u32, &ChunkRef> = Default::default();
         for chunk in self.chunks.events.iter().filter(|chunk| chunk.committed != 0) {

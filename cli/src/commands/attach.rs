@@ -4,7 +4,7 @@ use super::agent_path::agent_path;
 use crate::{
     agent_options::AgentOptions,
     jvm::attach::Jvm,
-    outcome::{Done, Failure, Outcome},
+    outcome::{Done, Failure, Outcome, tell},
 };
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -30,8 +30,9 @@ pub struct AttachArgs {
     #[command(flatten)]
     pid: PidArgs,
     /// The log, if the agent is not loaded yet; %p stands for the process id
-    #[arg(short, long, value_name = "LOG", default_value = "tyrion-%p.log")]
-    output: PathBuf,
+    /// [default: tyrion-%p.log]
+    #[arg(short, long, value_name = "LOG")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     agent: AgentOptions,
 }
@@ -50,13 +51,23 @@ pub struct PidArgs {
 /// Records in a JVM that runs.
 pub fn attach(args: AttachArgs) -> Outcome {
     let jvm = Jvm::find(args.pid.pid).map_err(Failure::Failed)?;
+    let output = args.output.clone().unwrap_or_else(|| PathBuf::from("tyrion-%p.log"));
     let log = if jvm.shares_files() {
-        std::path::absolute(&args.output).unwrap_or(args.output)
+        std::path::absolute(&output).unwrap_or(output)
     } else {
         // A relative path would be relative to the JVM's folder.
-        Path::new("/tmp").join(&args.output)
+        Path::new("/tmp").join(output)
     };
     let answer = command(&jvm, |more| args.agent.for_agent(Some(&log), more), "start")?;
+    let written = answer.iter().find(|(key, _)| key == "log").map(|(_, path)| path.as_str());
+    if let (Some(_), Some(written)) = (&args.output, written)
+        && Path::new(written) != log
+        && !log.to_string_lossy().contains("%p")
+    {
+        tell(&format!(
+            "note: the log is {written}; a JVM has one log, and another name is not taken"
+        ));
+    }
     print(&answer, args.pid.json)
 }
 

@@ -1,7 +1,7 @@
 //! `tyrion convert`.
 
 use crate::{
-    filters::{FilterArgs, JobsArg},
+    filters::{self, FilterArgs, JobsArg},
     logs,
     outcome::{Failure, Outcome, tell},
     progress,
@@ -9,7 +9,7 @@ use crate::{
 use clap::{Args, builder::PossibleValue};
 use std::{
     fs::File,
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
 use tyrion_converters::{
@@ -18,6 +18,8 @@ use tyrion_converters::{
     outputs::{FORMATS, Format, Options, by_name},
     profile::Profile,
 };
+
+use tyrion_wire::header::MAGIC;
 
 /// The value of `--to` that stands for every format.
 const ALL: &str = "all";
@@ -77,7 +79,8 @@ struct Style {
     /// Draw roots at the top (flamegraph)
     #[arg(long)]
     icicle: bool,
-    /// One file with all threads, for callgrind_annotate and speedscope (callgrind)
+    /// One file with all threads, for callgrind_annotate and speedscope, which
+    /// cannot read the empty file that KCacheGrind opens (callgrind)
     #[arg(long)]
     merged: bool,
     /// At most so many files; other threads share one by name group (callgrind)
@@ -132,13 +135,19 @@ impl clap::builder::TypedValueParser for Formats {
 pub fn run(args: ConvertArgs) -> Outcome {
     let targets = targets(&args)?;
     let logs = logs::open_all(&args.logs)?;
-    let filter = args.filters.filter(Kinds::contention());
+    for (_, target) in &targets {
+        if let Target::File(path) = target {
+            spare_logs(path)?;
+        }
+    }
+    let filter = args.filters.filter(Kinds::contention())?;
     let options = args.style.options();
     let bar = progress::bar(work_bytes(&logs), "reading");
     args.jobs.run(|| {
-        let Aggregate { profile, notes, damage, .. } =
+        let Aggregate { profile, notes, damage, events, folded, .. } =
             aggregate(&logs, &filter, &|bytes| bar.inc(bytes));
         bar.finish_and_clear();
+        filters::tell_if_empty(&profile, events.saturating_add(folded));
         let done = logs::tell_damage(&damage);
         for line in notes.lines() {
             tell(&format!("note: {line}"));
@@ -156,6 +165,20 @@ pub fn run(args: ConvertArgs) -> Outcome {
         }
         Ok(done)
     })?
+}
+
+/// Refuses to replace a log, the one that is read perhaps.
+fn spare_logs(path: &Path) -> Result<(), Failure> {
+    let mut first = Vec::new();
+    let read =
+        File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut first));
+    if read.is_ok() && first == MAGIC {
+        return Err(Failure::Usage(format!(
+            "{} is a Tyrion log and will not be replaced; name another output with -o",
+            path.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Where a format goes.

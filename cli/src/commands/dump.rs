@@ -1,7 +1,7 @@
 //! `tyrion dump`: a log's records, one a line.
 
 use crate::{
-    filters::FilterArgs,
+    filters::{FilterArgs, wants_pending},
     logs,
     outcome::{Done, Failure, Outcome},
 };
@@ -48,7 +48,7 @@ pub struct DumpArgs {
 /// Prints the records.
 pub fn run(args: DumpArgs) -> Outcome {
     let log = logs::open(&args.log)?;
-    let filter = args.filters.filter(Kinds::all());
+    let filter = args.filters.filter(Kinds::all())?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut dump = Dump::new(&log, &filter, args.json);
     let dumped = dump.all(&mut out).and_then(|()| out.flush());
@@ -237,7 +237,7 @@ impl<'a> Dump<'a> {
     }
 
     fn pending(&mut self, out: &mut dyn Write, pending: &Pending) -> io::Result<()> {
-        if !self.thread(pending.thread).1 || !self.filter.kinds.contains(pending.kind) {
+        if !wants_pending(self.filter, self.log, pending) {
             return Ok(());
         }
         let (record, text) = describe_pending(self.log, pending);

@@ -2,18 +2,19 @@
 
 use super::dump::describe_pending;
 use crate::{
-    filters::{FilterArgs, JobsArg},
+    filters::{self, FilterArgs, JobsArg, wants_pending},
     logs,
     outcome::{Failure, Outcome},
     progress,
 };
 use clap::Args;
 use serde_json::{Map, Value, json};
-use std::{fmt::Write as _, io::Write, path::PathBuf};
+use std::{collections::BTreeMap, fmt::Write as _, io::Write, path::PathBuf};
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::{Filter, Kinds},
     outputs::units,
+    profile::{Function, Profile},
 };
 use tyrion_formats::Log;
 use tyrion_wire::{WaitKind, header::State};
@@ -44,13 +45,18 @@ pub struct InfoArgs {
 /// Prints what is in a log.
 pub fn run(args: InfoArgs) -> Outcome {
     let logs = [logs::open(&args.log)?];
-    let filter = args.filters.filter(Kinds::all());
+    let filter = args.filters.filter(Kinds::all())?;
     let bar = progress::bar(work_bytes(&logs), "reading");
-    let sums = args.jobs.run(|| aggregate(&logs, &filter, &|bytes| bar.inc(bytes)))?;
+    let mut sums = args.jobs.run(|| aggregate(&logs, &filter, &|bytes| bar.inc(bytes)))?;
     bar.finish_and_clear();
+    filters::tell_if_empty(&sums.profile, sums.events.saturating_add(sums.folded));
+    // Shown below, each of them.
+    sums.notes.pending = 0;
     let [log] = &logs;
+    // Idle threads wait longest, so contention comes first unless asked for.
+    let ranked = if args.filters.names_kinds() { filter.kinds } else { Kinds::contention() };
     let report =
-        if args.json { to_json(log, &sums, &filter) } else { to_text(log, &sums, &filter) };
+        if args.json { to_json(log, &sums, &filter) } else { to_text(log, &sums, &filter, ranked) };
     std::io::stdout()
         .write_all(report.as_bytes())
         .map_err(|error| Failure::writing("stdout", &error))?;
@@ -73,9 +79,9 @@ fn bytes_per_event(sums: &Aggregate) -> f64 {
 }
 
 /// Waits of every thread, by index: count and sum in ns.
-fn by_thread(sums: &Aggregate) -> Vec<(u64, u64)> {
+fn by_thread(sums: &Aggregate, kinds: Kinds) -> Vec<(u64, u64)> {
     let mut totals = vec![(0u64, 0u64); sums.profile.threads.len()];
-    for wait in &sums.profile.waits {
+    for wait in sums.profile.waits.iter().filter(|wait| kinds.contains(wait.kind)) {
         if let Some((count, wait_ns)) = totals.get_mut(wait.thread as usize) {
             *count = count.saturating_add(wait.count);
             *wait_ns = wait_ns.saturating_add(wait.wait_ns);
@@ -87,6 +93,8 @@ fn by_thread(sums: &Aggregate) -> Vec<(u64, u64)> {
 /// A lock's contention.
 struct LockTotal {
     name: String,
+    /// Where the program waits for it most.
+    place: String,
     count: u64,
     wait_ns: u64,
     max_ns: u64,
@@ -96,24 +104,48 @@ struct LockTotal {
 fn contended_locks(sums: &Aggregate) -> Vec<LockTotal> {
     let profile = &sums.profile;
     let mut totals = vec![(0u64, 0u64, 0u64); profile.locks.len()];
+    let mut by_stack: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for wait in profile.waits.iter().filter(|wait| wait.kind.is_contention()) {
         if let Some((count, wait_ns, max_ns)) = totals.get_mut(wait.lock as usize) {
             *count = count.saturating_add(wait.count);
             *wait_ns = wait_ns.saturating_add(wait.wait_ns);
             *max_ns = wait.max_ns.max(*max_ns);
+            let of_stack = by_stack.entry((wait.lock, wait.stack)).or_default();
+            *of_stack = of_stack.saturating_add(wait.wait_ns);
         }
     }
     let numbered = totals.into_iter().enumerate().filter(|(_, (count, ..))| *count != 0);
     let mut locks: Vec<_> = numbered
-        .map(|(lock, (count, wait_ns, max_ns))| LockTotal {
-            name: profile.lock_name(lock as u32),
-            count,
-            wait_ns,
-            max_ns,
+        .map(|(lock, (count, wait_ns, max_ns))| {
+            let lock = lock as u32;
+            let stacks = by_stack.range((lock, 0)..=(lock, u32::MAX));
+            let hottest = stacks.max_by_key(|&(&(_, stack), &ns)| (ns, std::cmp::Reverse(stack)));
+            LockTotal {
+                name: profile.lock_name(lock),
+                place: hottest.map_or(String::new(), |(&(_, stack), _)| place(profile, stack)),
+                count,
+                wait_ns,
+                max_ns,
+            }
         })
         .collect();
     locks.sort_by(|a, b| b.wait_ns.cmp(&a.wait_ns).then_with(|| a.name.cmp(&b.name)));
     locks
+}
+
+/// The innermost frame of a stack outside the machinery of j.u.c. locks.
+fn place(profile: &Profile, stack: u32) -> String {
+    let frames = || {
+        let frames = profile.frames_of(stack);
+        frames
+            .filter_map(|frame| Some((profile.functions.get(frame.function as usize)?, frame.line)))
+    };
+    let outside = |function: &Function| !function.class.starts_with("java.util.concurrent.");
+    let found = frames().find(|(function, _)| outside(function)).or_else(|| frames().next());
+    found.map_or(String::new(), |(function, line)| {
+        let file = function.source.rsplit('/').next().unwrap_or_default();
+        format!("{}.{}({file}:{line})", function.class, function.method)
+    })
 }
 
 fn to_json(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
@@ -133,14 +165,16 @@ fn to_json(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
             (kind.name().to_owned(), value)
         })
         .collect();
-    let totals = by_thread(sums);
+    let totals = by_thread(sums, Kinds::all());
+    let contended = by_thread(sums, Kinds::contention());
     let threads: Vec<Value> = sums
         .profile
         .threads
         .iter()
-        .zip(&totals)
-        .map(|(thread, (count, wait_ns))| {
+        .zip(totals.iter().zip(&contended))
+        .map(|(thread, ((count, wait_ns), (contentions, contention_wait_ns)))| {
             json!({
+                "contentions": contentions, "contention_wait_ns": contention_wait_ns,
                 "id": thread.java_id, "name": thread.name, "group": thread.group,
                 "daemon": thread.daemon, "virtual": thread.is_virtual,
                 "waits": count, "wait_ns": wait_ns,
@@ -152,7 +186,7 @@ fn to_json(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
         .map(|lock| {
             json!({
                 "lock": lock.name, "contentions": lock.count, "wait_ns": lock.wait_ns,
-                "max_ns": lock.max_ns,
+                "max_ns": lock.max_ns, "hottest_at": lock.place,
             })
         })
         .collect();
@@ -163,7 +197,7 @@ fn to_json(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
             "dropped": tally.dropped,
         })
     };
-    let pending = log.pending().iter().filter(|pending| filter.kinds.contains(pending.kind));
+    let pending = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
     let pending: Vec<Value> = pending.map(|pending| describe_pending(log, pending).0).collect();
     let metadata: Map<String, Value> =
         header.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
@@ -199,13 +233,13 @@ fn to_json(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
     format!("{report:#}\n")
 }
 
-fn to_text(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
+fn to_text(log: &Log, sums: &Aggregate, filter: &Filter, ranked: Kinds) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
     let _ = head(&mut out, log, sums)
         .and_then(|()| kinds(&mut out, sums))
         .and_then(|()| locks(&mut out, sums))
-        .and_then(|()| threads(&mut out, sums))
+        .and_then(|()| threads(&mut out, sums, ranked))
         .and_then(|()| waiting(&mut out, log, filter));
     for line in sums.notes.lines() {
         let _ = writeln!(out, "note: {line}");
@@ -218,12 +252,15 @@ fn head(out: &mut String, log: &Log, sums: &Aggregate) -> std::fmt::Result {
     let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {value}");
     row("log", log.name())?;
     row("pid", &header.pid.to_string())?;
-    for (key, value) in header.metadata.iter().filter(|(_, value)| !value.is_empty()) {
-        row(key, value)?;
+    for (key, value) in &header.metadata {
+        if key != "threshold" && !value.is_empty() {
+            row(key, value)?;
+        }
     }
     row("start", &units::utc(header.wall_ns))?;
     row("duration", &units::duration(log.end_ns() - log.start_ns()))?;
-    row("threshold", &units::duration(header.threshold_ns))?;
+    let origin = header.metadata("threshold").unwrap_or_default();
+    row("threshold", &format!("{} ({origin})", units::duration(header.threshold_ns)))?;
     row("completeness", completeness(log, sums))?;
     let (tally, other) = log.tallies();
     let sizes = format!(
@@ -273,18 +310,20 @@ fn locks(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
     for lock in locks.iter().take(LOCKS_SHOWN) {
         writeln!(
             out,
-            "{:>14} {:>14} {:>14}  {}",
+            "{:>14} {:>14} {:>14}  {}\n{:46}mostly at {}",
             units::duration(lock.wait_ns),
             units::thousands(lock.count),
             units::duration(lock.max_ns),
             lock.name,
+            "",
+            lock.place,
         )?;
     }
     more(out, locks.len(), LOCKS_SHOWN)
 }
 
-fn threads(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
-    let totals = by_thread(sums);
+fn threads(out: &mut String, sums: &Aggregate, ranked: Kinds) -> std::fmt::Result {
+    let totals = by_thread(sums, ranked);
     let mut order: Vec<usize> = (0..totals.len()).collect();
     order.sort_by_key(|&at| (std::cmp::Reverse(totals[at].1), at));
     writeln!(out, "\n{:>14} {:>14}  threads ({})", "wait", "waits", totals.len())?;
@@ -304,7 +343,7 @@ fn threads(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
 }
 
 fn waiting(out: &mut String, log: &Log, filter: &Filter) -> std::fmt::Result {
-    let wanted = log.pending().iter().filter(|pending| filter.kinds.contains(pending.kind));
+    let wanted = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
     let (contended, idle): (Vec<_>, Vec<_>) =
         wanted.partition(|pending| pending.kind.is_contention());
     if !contended.is_empty() {
@@ -317,7 +356,8 @@ fn waiting(out: &mut String, log: &Log, filter: &Filter) -> std::fmt::Result {
     match idle.len() {
         0 => Ok(()),
         count => {
-            writeln!(out, "\n{count} threads were idle at the end; --json and dump tell where")
+            let threads = if count == 1 { "thread was" } else { "threads were" };
+            writeln!(out, "\n{count} {threads} idle at the end; --json and dump tell where")
         }
     }
 }

@@ -35,12 +35,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     agent: AgentOptions,
     /// The command, after --
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND"
-    )]
+    #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
