@@ -35,7 +35,8 @@ fn storms(jdk: &Jdk) {
         let recording = program.option(&format!("--threshold={threshold}")).record();
         let info = check_account(&recording, threshold);
         let blocked = recording.number("total_blocked_count");
-        assert!(blocked > 10_000, "{blocked} is no storm");
+        // How many there are depends on the machine and what else it does.
+        assert!(blocked > 1_000, "{blocked} is no storm");
         assert_close(threshold, number(&info, "/totals/contentions"), blocked, blocked / 100);
         if threshold == "1ms" {
             assert!(number(&info, "/totals/suppressed") > 0);

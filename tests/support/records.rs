@@ -53,12 +53,12 @@ impl Wait {
     }
 
     /// Whether it is of the JVM's own making: a thread that ends and the
-    /// thread that joins it meet at the monitor of the `Thread` object; threads
-    /// that use a class for the first time meet at its loader's, and at that of
+    /// thread that joins it meet at the monitor of the `Thread` object, and
+    /// threads that begin and end at that of their `ThreadGroup`; threads that use a class for the first time meet at its loader's, and at that of
     /// an `int[]` under which HotSpot initializes it.
     pub fn is_of_the_jvm(&self) -> bool {
         let loads = |frame: &String| frame.starts_with("java.lang.ClassLoader.loadClass");
-        ["java.lang.Thread", "int[]"].contains(&self.lock_class.as_str())
+        ["java.lang.Thread", "java.lang.ThreadGroup", "int[]"].contains(&self.lock_class.as_str())
             || self.stack.iter().any(loads)
     }
 }

@@ -1,6 +1,7 @@
 //! JVMTI, through the function table of `jvmti-bindings`.
 
 use super::Java;
+use jvmti_bindings::mutf8;
 use jvmti_bindings::sys::{
     jni::{jclass, jint, jmethodID, jobject, jthread},
     jvmti::{self, jvmtiEnv, jvmtiError, jvmtiFrameInfo},
@@ -258,15 +259,16 @@ impl Ti {
         Ok(memory)
     }
 
-    /// Copies a text that the JVM allocated for us, and frees it.
+    /// Copies a text that the JVM allocated for us, and frees it. The JVM writes
+    /// modified UTF-8, the log is UTF-8.
     fn take_text(&self, text: *mut c_char) -> Vec<u8> {
         if text.is_null() {
             return Vec::new();
         }
         // SAFETY: JVMTI's texts end with a zero byte.
-        let bytes = unsafe { CStr::from_ptr(text) }.to_bytes().to_vec();
+        let utf8 = mutf8::decode_lossy(unsafe { CStr::from_ptr(text) }.to_bytes());
         self.free(text.cast());
-        bytes
+        utf8.into_bytes()
     }
 
     fn free(&self, memory: *mut c_void) {

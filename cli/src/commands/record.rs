@@ -3,7 +3,10 @@
 use super::agent_path::agent_path;
 use crate::{
     agent_options::AgentOptions,
-    jvm::{launch, shim},
+    jvm::{
+        launch,
+        shim::{self, Reach},
+    },
     outcome::{Done, Failure, Outcome, tell},
     signals,
 };
@@ -48,15 +51,21 @@ pub fn run(args: RecordArgs) -> Outcome {
         let options = args.agent.for_agent(Some(&log), more);
         format!("-agentpath:{}={options}", agent.display())
     };
-    if let Some(command) = launch::with_agent(&args.command, &option(&[])) {
-        return supervise(&mut as_command(&command), &args.command);
+    let no_folder = |error| Failure::new(format!("no folder for a `java` of our own: {error}"));
+    // Whichever JVM comes later never takes the first one's log.
+    let of_others = option(&[("overwrite", "false")]);
+    if let Some(command) = launch::with_agent(&args.command, &option(&[]), launch::find_on_path) {
+        let mut command = as_command(&command);
+        let folder = shim::install(&mut command, &of_others, Reach::Path).map_err(no_folder)?;
+        let outcome = supervise(&mut command, &args.command);
+        drop(folder);
+        return outcome;
     }
     // Several JVMs may come: the first gets the name, the others their process
     // id in it, and none overwrites another's.
     remove_earlier(&log)?;
     let mut command = as_command(&args.command);
-    let folder = shim::install(&mut command, &option(&[("overwrite", "false")]))
-        .map_err(|error| Failure::new(format!("no folder for a `java` of our own: {error}")))?;
+    let folder = shim::install(&mut command, &of_others, Reach::All).map_err(no_folder)?;
     let before = logs_beside(&log);
     let outcome = supervise(&mut command, &args.command);
     drop(folder);

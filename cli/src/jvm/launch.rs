@@ -2,7 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Programs that run the command in their arguments as it stands.
@@ -12,8 +12,14 @@ const WRAPPERS: &[&str] = &[
 ];
 
 /// The command with the option for the agent in it, right behind `java`; or
-/// `None` when `java` is started by something else, a script perhaps.
-pub fn with_agent(command: &[OsString], agent_option: &str) -> Option<Vec<OsString>> {
+/// `None` when `java` is started by something else, a script perhaps. `find`
+/// gives the full path of a program: whatever else is on the PATH later, it is
+/// this `java` that was meant.
+pub fn with_agent(
+    command: &[OsString],
+    agent_option: &str,
+    find: impl Fn(&OsStr) -> Option<PathBuf>,
+) -> Option<Vec<OsString>> {
     let first = command.first()?;
     let java = if is_java(first) {
         0
@@ -27,6 +33,9 @@ pub fn with_agent(command: &[OsString], agent_option: &str) -> Option<Vec<OsStri
         return None;
     };
     let mut command = command.to_vec();
+    if let Some(path) = find(&command[java]) {
+        command[java] = path.into();
+    }
     command.insert(java + 1, agent_option.into());
     Some(command)
 }
@@ -39,6 +48,17 @@ fn belongs_to_wrapper(argument: &OsStr) -> bool {
     let numeric = text.starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || ",.-:".contains(c));
     text.starts_with('-') || text.contains('=') || numeric || is_any(argument, WRAPPERS)
+}
+
+/// The full path of a program that is on the PATH; `None` for one that is not,
+/// or that is named by its path already.
+pub fn find_on_path(program: &OsStr) -> Option<PathBuf> {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return None;
+    }
+    let path = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&path).map(|folder| folder.join(program));
+    found.filter_map(|file| std::path::absolute(file).ok()).find(|file| file.is_file())
 }
 
 fn is_java(argument: &OsStr) -> bool {
@@ -56,7 +76,7 @@ mod tests {
 
     fn place(command: &str) -> Option<String> {
         let command: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-        let joined = with_agent(&command, "-AGENT")?.join(OsStr::new(" "));
+        let joined = with_agent(&command, "-AGENT", |_| None)?.join(OsStr::new(" "));
         joined.into_string().ok()
     }
 

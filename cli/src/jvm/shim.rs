@@ -19,19 +19,34 @@ const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 /// The agent gives its JVM's children this as their `JAVA_TOOL_OPTIONS`.
 const CHILD_OPTIONS: &str = "TYRION_CHILD_JAVA_TOOL_OPTIONS";
 
-/// Has every JVM that `command` starts load the agent. The folder must live as
-/// long as the command runs.
+/// Which JVMs load the agent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Those that are started by the `java` on the PATH.
+    Path,
+    /// All others, too; they print a line that says so.
+    All,
+}
+
+/// Has JVMs that `command` starts load the agent. The folder must live as long
+/// as the command runs.
 ///
 /// # Errors
 /// When the folder cannot be made.
-pub fn install(command: &mut Command, agent_option: &str) -> io::Result<Option<TempDir>> {
+pub fn install(
+    command: &mut Command,
+    agent_option: &str,
+    reach: Reach,
+) -> io::Result<Option<TempDir>> {
     let before = std::env::var_os(TOOL_OPTIONS);
-    let mut with_agent = before.clone().unwrap_or_default();
-    if !with_agent.is_empty() {
-        with_agent.push(" ");
+    if reach == Reach::All {
+        let mut with_agent = before.clone().unwrap_or_default();
+        if !with_agent.is_empty() {
+            with_agent.push(" ");
+        }
+        with_agent.push(quoted_for_jvm(agent_option));
+        command.env(TOOL_OPTIONS, &with_agent).env(CHILD_OPTIONS, &with_agent);
     }
-    with_agent.push(quoted_for_jvm(agent_option));
-    command.env(TOOL_OPTIONS, &with_agent).env(CHILD_OPTIONS, &with_agent);
 
     let path = std::env::var_os("PATH").unwrap_or_default();
     let Some(java) = find_java(&path) else { return Ok(None) };
