@@ -49,9 +49,6 @@ fn a_thousand_appending_threads(jdk: &Jdk) {
         let program = Program::truth(jdk, "appends 1000 1000");
         let recording = program.option(&format!("--threshold={threshold}")).record();
         assert_eq!(recording.number("acquisitions"), 1_000_000);
-        let info = check_account(&recording, threshold);
-        let blocked = recording.number("blocked_count");
-        let contentions = number(&info, "/totals/contentions");
-        assert!(contentions >= blocked, "{threshold}: {contentions}, the JVM counted {blocked}");
+        check_account(&recording, threshold);
     }
 }

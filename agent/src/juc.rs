@@ -170,7 +170,8 @@ fn around_parks(method: &Method<'_, '_>) -> Option<MethodPlan> {
         let (owner, name) = (member.owner.to_string(), member.name.to_string());
         let parks = match owner.as_str() {
             "jdk/internal/misc/Unsafe" | "sun/misc/Unsafe" => name == "park",
-            // JDK 21 and later park virtual threads through this interface.
+            // How virtual threads park: on JDK 21, and on 25.
+            "jdk/internal/misc/VirtualThreads" => name.starts_with("park"),
             "jdk/internal/access/JavaLangAccess" => name.starts_with("parkVirtualThread"),
             _ => false,
         };

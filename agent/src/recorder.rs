@@ -22,7 +22,11 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
-use tyrion_wire::{Outcome, WaitKind, def::id, header::Header};
+use tyrion_wire::{
+    Outcome, WaitKind,
+    def::id,
+    header::{Header, field::DROPPED_CONTENTION},
+};
 
 /// Records waits into one log.
 pub struct Recorder {
@@ -339,7 +343,14 @@ impl Recorder {
         }
         // An OS thread that is about to end has no locals any more.
         let _ = LOCAL.try_with(|cell| {
-            let Ok(mut slot) = cell.try_borrow_mut() else { return };
+            let Ok(mut slot) = cell.try_borrow_mut() else {
+                // An event within an event has not been seen, but would be lost.
+                if begins {
+                    let lost = self.log.header();
+                    lost.u64_at(DROPPED_CONTENTION).fetch_add(1, Relaxed);
+                }
+                return;
+            };
             let local = slot.get_or_insert_with(|| self.local());
             let known = local.thread.as_ref().filter(|known| known.java_id == java_id).cloned();
             let known = match known.or_else(|| self.threads.get(java_id)) {

@@ -54,7 +54,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         seed: 1,
     };
     let mut args = std::env::args().skip(1);
-    let path = args.next().ok_or("usage: generate FILE [--events N] [--stacks N] …")?;
+    let path = args
+        .next()
+        .filter(|path| !path.starts_with("--"))
+        .ok_or("usage: generate FILE [--events N] [--stacks N] …")?;
     while let Some(key) = args.next() {
         let value: u64 = args.next().ok_or("a value is missing")?.parse()?;
         match key.as_str() {

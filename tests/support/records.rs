@@ -52,10 +52,11 @@ impl Wait {
         ["monitor", "lock", "lock-read", "lock-write", "semaphore"].contains(&self.kind.as_str())
     }
 
-    /// Whether it is of the JVM's own making: a thread that ends and the
-    /// thread that joins it meet at the monitor of the `Thread` object, and
-    /// threads that begin and end at that of their `ThreadGroup`; threads that use a class for the first time meet at its loader's, and at that of
-    /// an `int[]` under which HotSpot initializes it.
+    /// Whether it is of the JVM's own making. A thread that ends and the thread
+    /// that joins it meet at the monitor of the `Thread` object; threads that
+    /// begin and end at that of their `ThreadGroup`; threads that use a class
+    /// for the first time at its loader's, and at that of an `int[]` under
+    /// which HotSpot initializes it.
     pub fn is_of_the_jvm(&self) -> bool {
         let loads = |frame: &String| frame.starts_with("java.lang.ClassLoader.loadClass");
         ["java.lang.Thread", "java.lang.ThreadGroup", "int[]"].contains(&self.lock_class.as_str())

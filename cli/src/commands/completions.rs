@@ -8,7 +8,7 @@ use std::io::Write;
 
 /// Which shell.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tyrion completions bash > /etc/bash_completion.d/tyrion")]
+#[command(after_help = "Examples:\n  tyrion completions bash > /etc/bash_completion.d/tyrion")]
 pub struct CompletionsArgs {
     shell: Shell,
 }

@@ -40,19 +40,20 @@ pub enum Command {
     /// Record in a JVM that runs, or go on after a stop
     Attach(attach::AttachArgs),
     /// Stop recording in a JVM; attach goes on
-    #[command(after_help = "Example:\n  tyrion stop 4711")]
+    #[command(after_help = "Examples:\n  tyrion stop 4711")]
     Stop(attach::PidArgs),
     /// Tell what the agent in a JVM is doing
-    #[command(after_help = "Example:\n  tyrion status --json 4711")]
+    #[command(after_help = "Examples:\n  tyrion status --json 4711")]
     Status(attach::PidArgs),
     /// Print the path of the agent, for -agentpath
-    #[command(after_help = "Example:\n  \
-        java -agentpath:$(tyrion agent-path)=file=report-%p.log -jar app.jar")]
+    #[command(after_help = "Examples:
+  tyrion agent-path
+  java -agentpath:$(tyrion agent-path)=file=report-%p.log -jar app.jar")]
     AgentPath,
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
     /// Print the manual page
-    #[command(after_help = "Example:\n  tyrion man | man -l -")]
+    #[command(after_help = "Examples:\n  tyrion man | man -l -")]
     Man,
 }
 
