@@ -7,13 +7,18 @@
 //! Threads wait again and again at places drawn from a Zipf distribution (the
 //! k-th most frequent of them 1/k times as often as the first), each thread
 //! with an order of its own, for durations of a log-normal shape between 1 µs
-//! and 50 ms. The same options give the same bytes.
+//! and 50 ms. With `--records` and `--acquisitions` it is a log of trace mode.
+//! The same options give the same bytes.
+
+#[path = "generate/trace.rs"]
+mod trace;
 
 use std::{
     error::Error,
     fs::File,
     io::{BufWriter, Write},
 };
+use trace::Trace;
 use tyrion_formats::{
     wire::{
         WaitKind,
@@ -38,6 +43,12 @@ struct Plan {
     virtuals: usize,
     /// Fold cells for each thread.
     cells: usize,
+    /// Trace mode: so many places.
+    places: usize,
+    /// Trace mode: so many records after each wait.
+    records: u64,
+    /// Trace mode: so many acquisition cells for each thread.
+    acquisitions: usize,
     seed: u64,
 }
 
@@ -51,6 +62,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         juc: 20,
         virtuals: 0,
         cells: 0,
+        places: 1_000,
+        records: 0,
+        acquisitions: 0,
         seed: 1,
     };
     let mut args = std::env::args().skip(1);
@@ -69,6 +83,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--juc" => plan.juc = value,
             "--virtuals" => plan.virtuals = value as usize,
             "--cells" => plan.cells = value as usize,
+            "--places" => plan.places = value as usize,
+            "--records" => plan.records = value,
+            "--acquisitions" => plan.acquisitions = value as usize,
             "--seed" => plan.seed = value,
             _ => return Err(format!("unknown option {key}").into()),
         }
@@ -83,10 +100,14 @@ fn generate(path: &str, plan: &Plan) -> Result<(), Box<dyn Error>> {
         [("program", "com.acme.bank.Main"), ("jvm", "made up by generate.rs")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into();
+    if Trace::wanted(plan) {
+        Trace::declare(&mut options);
+    }
     let mut log = LogWriter::new(BufWriter::with_capacity(1 << 20, File::create(path)?), options)?;
     let mut random = Random(plan.seed | 1);
     let sites = sites(&mut log, plan, &mut random)?;
     let mut threads = threads(&mut log, plan)?;
+    let trace = if Trace::wanted(plan) { Some(Trace::new(&mut log, plan)?) } else { None };
     let zipf = Zipf::new(sites.len());
     let durations = durations(&mut random);
     let mut left = plan.events;
@@ -94,11 +115,17 @@ fn generate(path: &str, plan: &Plan) -> Result<(), Box<dyn Error>> {
         for thread in &mut threads {
             for _ in 0..left.min(64) {
                 thread.wait(&mut log, plan, &sites, &zipf, &durations, &mut random)?;
+                if let Some(trace) = &trace {
+                    trace.records(&mut log, thread, &mut random)?;
+                }
             }
             left -= left.min(64);
         }
     }
     write_cells(&mut log, plan, &threads, &sites, &mut random)?;
+    if let Some(trace) = &trace {
+        trace.cells(&mut log, plan, &threads, &mut random)?;
+    }
     log.finish()?.flush()?;
     Ok(())
 }

@@ -4,10 +4,15 @@
 //! cargo run -p tyrion-formats --example sample -- tiny tiny.log
 //! cargo run -p tyrion-formats --example sample -- small small.log
 //! cargo run -p tyrion-formats --example sample -- killed killed.log
+//! cargo run -p tyrion-formats --example sample -- trace trace.log
 //! ```
 //!
 //! `tiny` is the worked example of `docs/event-log.md`; `small` has every kind
-//! of record; `killed` is the same as the agent leaves it after `kill -9`.
+//! of record of contention mode; `killed` is the same as the agent leaves it
+//! after `kill -9`; `trace` has what trace mode adds.
+
+#[path = "sample/trace.rs"]
+mod trace;
 
 use std::{error::Error, io::Cursor};
 use tyrion_formats::{
@@ -26,12 +31,13 @@ type Writer = LogWriter<Cursor<Vec<u8>>>;
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [which, path] = args.as_slice() else {
-        return Err("usage: sample tiny|small|killed FILE".into());
+        return Err("usage: sample tiny|small|killed|trace FILE".into());
     };
     let bytes = match which.as_str() {
         "tiny" => tiny()?,
         "small" => small(State::Closed)?,
         "killed" => small(State::Recording)?,
+        "trace" => trace::trace(options(State::Closed))?,
         _ => return Err(format!("no sample {which}").into()),
     };
     std::fs::write(path, bytes)?;

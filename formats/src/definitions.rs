@@ -1,10 +1,10 @@
 //! What the ids in a log stand for.
 
 use crate::{limits, load::Defined};
-use std::num::NonZeroU64;
+use std::{collections::HashMap, num::NonZeroU64};
 use tyrion_wire::{
     WaitKind,
-    def::{Definition, thread_flag},
+    def::{Definition, place_flag, thread_flag},
 };
 
 /// Rows with dense ids. Ids that were never defined have none.
@@ -124,6 +124,32 @@ pub struct Site {
     pub lock: u32,
 }
 
+/// Trace mode: where the program takes a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Method id.
+    pub method: u32,
+    /// The line in it, 0 when unknown.
+    pub line: u32,
+    /// String id of what the program calls the lock, or no string.
+    pub name: u32,
+    /// What kind of lock; always one that is contention.
+    pub kind: WaitKind,
+    /// A synchronized method.
+    pub is_method: bool,
+    /// A static synchronized method, whose lock is the class object.
+    pub is_static: bool,
+    /// A call of `java.util.concurrent`.
+    pub is_juc: bool,
+}
+
+/// A statistic's value, and its place in the order of the log.
+#[derive(Clone, Copy, Debug)]
+struct Statistic {
+    nth: u64,
+    value: u64,
+}
+
 /// All definitions of a log.
 #[derive(Debug)]
 pub struct Definitions {
@@ -134,6 +160,10 @@ pub struct Definitions {
     pub(crate) threads: Table<Thread>,
     pub(crate) locks: Table<u32>,
     pub(crate) sites: Table<Site>,
+    places: Table<Place>,
+    lock_instances: HashMap<u32, u32>,
+    lock_names: HashMap<u32, u32>,
+    statistics: HashMap<u32, Statistic>,
     /// The last moment that a definition tells, monotonic ns.
     pub(crate) last_at_ns: u64,
     /// How many more ids may be missing.
@@ -150,6 +180,10 @@ impl Default for Definitions {
             threads: Table::default(),
             locks: Table::default(),
             sites: Table::default(),
+            places: Table::default(),
+            lock_instances: HashMap::new(),
+            lock_names: HashMap::new(),
+            statistics: HashMap::new(),
             last_at_ns: 0,
             missing: limits::MAX_MISSING_IDS,
         }
@@ -191,6 +225,37 @@ impl Definitions {
     /// Sites.
     pub fn sites(&self) -> &Table<Site> {
         &self.sites
+    }
+
+    /// Trace mode: places where the program takes locks.
+    pub fn places(&self) -> &Table<Place> {
+        &self.places
+    }
+
+    /// The identity hash of a lock, by the lock's id: the instance that it is
+    /// in the records of trace mode.
+    pub fn lock_instance(&self, lock: u32) -> Option<u32> {
+        self.lock_instances.get(&lock).copied()
+    }
+
+    /// All locks whose identity hash is known: lock id and hash.
+    pub fn lock_instances(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.lock_instances.iter().map(|(&lock, &hash)| (lock, hash))
+    }
+
+    /// String id of what the program calls a lock, by the lock's id.
+    pub fn lock_name(&self, lock: u32) -> Option<u32> {
+        self.lock_names.get(&lock).copied()
+    }
+
+    /// The string ids of statistics' keys and their latest values, in the
+    /// order of the log. [`Log::statistics`](crate::Log::statistics) has them
+    /// by key.
+    pub fn statistics(&self) -> impl Iterator<Item = (u32, u64)> {
+        let mut list: Vec<(u32, Statistic)> =
+            self.statistics.iter().map(|(&key, &statistic)| (key, statistic)).collect();
+        list.sort_unstable_by_key(|(_, statistic)| statistic.nth);
+        list.into_iter().map(|(key, statistic)| (key, statistic.value))
     }
 
     /// Takes a definition up; `None` when its id leaves out too many others.
@@ -235,6 +300,36 @@ impl Definitions {
             Definition::Site { id, kind, stack, lock } => {
                 let kind = WaitKind::from_code(kind)?;
                 self.sites.put(id, Site { kind, stack, lock }, missing)
+            }
+            Definition::Place { id, method, line, kind, flags, name } => {
+                let place = Place {
+                    method,
+                    line,
+                    name,
+                    kind: WaitKind::from_code(kind)?,
+                    is_method: flags & place_flag::METHOD != 0,
+                    is_static: flags & place_flag::STATIC != 0,
+                    is_juc: flags & place_flag::JUC != 0,
+                };
+                self.places.put(id, place, missing)
+            }
+            Definition::LockInstance { lock, hash } => {
+                self.lock_instances.insert(lock, hash);
+                Some(())
+            }
+            Definition::LockName { lock, name } => {
+                self.lock_names.insert(lock, name);
+                Some(())
+            }
+            Definition::Statistic { key, value } => {
+                if self.statistics.len() >= limits::MAX_STATISTICS
+                    && !self.statistics.contains_key(&key)
+                {
+                    return None;
+                }
+                // Where it stands is its number in the order of the log.
+                self.statistics.insert(key, Statistic { nth: found.offset, value });
+                Some(())
             }
             Definition::Unknown(_) => Some(()),
         }

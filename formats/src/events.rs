@@ -1,4 +1,4 @@
-//! Decodes the waits of a chunk.
+//! Decodes the records of an events chunk.
 
 use crate::{
     damage::{Damage, Fault},
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tyrion_wire::{
     Outcome,
     event::{self, Record, WaitRecord},
+    trace::{Blame, Hold, Instance, Nest},
 };
 
 /// A wait that has ended.
@@ -40,8 +41,47 @@ impl Event {
     }
 }
 
-/// The waits of a chunk, in the order of their ends. Ends early at a record
-/// that cannot be read; [`Events::damage`] tells then.
+/// What trace mode recorded of one moment. Ids in it are those of definitions
+/// that may be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traced<'a> {
+    /// The thread that it is about, by its id in the log: who held, took or
+    /// released a lock.
+    pub thread: u32,
+    /// When: the release of a hold or blame, the acquisition of a nest. Of an
+    /// instance, which has no time, that of the chunk's record before it.
+    /// Monotonic ns.
+    pub at_ns: u64,
+    /// What was recorded.
+    pub what: What<'a>,
+}
+
+/// A record of trace mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What<'a> {
+    /// A hold that has ended.
+    Hold(Hold),
+    /// The thread has taken an instance for the first time.
+    Instance(Instance),
+    /// The thread has released a lock that another one waited for.
+    Blame(Blame),
+    /// The thread has taken a lock while it held others.
+    Nest(Nest<'a>),
+}
+
+/// A record of an events chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// A wait that has ended.
+    Wait(Event),
+    /// What trace mode recorded.
+    Traced(Traced<'a>),
+}
+
+/// The records of a chunk, in the order of their times. Iterating gives the
+/// waits alone, [`Events::records`] and [`Events::visit_all`] all that there
+/// is. Ends early at a record that cannot be read; [`Events::damage`] tells
+/// then.
 #[derive(Debug)]
 pub struct Events<'a> {
     bytes: &'a [u8],
@@ -59,14 +99,14 @@ impl<'a> Events<'a> {
         Events { bytes, at: 0, thread, now_ns, log, chunk, torn: false }
     }
 
-    /// The thread of the next wait, as far as it is known.
+    /// The thread of the next record, as far as it is known.
     #[inline]
     pub fn thread(&self) -> u32 {
         self.thread
     }
 
-    /// The end of the last wait, monotonic ns; before the first one the time
-    /// from which the chunk counts.
+    /// The time of the last record, of a wait its end, monotonic ns; before the
+    /// first one the time from which the chunk counts.
     #[inline]
     pub fn now_ns(&self) -> u64 {
         self.now_ns
@@ -115,6 +155,79 @@ impl Events<'_> {
     }
 }
 
+impl<'a> Events<'a> {
+    /// All records that are left, those of trace mode too, in their order.
+    pub fn records(&mut self) -> Records<'_, 'a> {
+        Records(self)
+    }
+
+    /// Hands all records that are left to `take`: what [`Events::records`]
+    /// does, as fast as [`Events::visit`] where they are waits.
+    #[inline]
+    pub fn visit_all(&mut self, mut take: impl FnMut(Entry<'a>)) {
+        let bytes = self.bytes;
+        let (mut at, mut now_ns, mut thread) = (self.at, self.now_ns, self.thread);
+        while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            if let Some((wait, len)) = fast::decode(window) {
+                at += len;
+                now_ns = now_ns.saturating_add(wait.delta_ns);
+                take(Entry::Wait(event_of(thread, now_ns, &wait)));
+                continue;
+            }
+            (self.at, self.now_ns) = (at, now_ns);
+            let Some(entry) = self.next_entry() else { return };
+            (at, now_ns, thread) = (self.at, self.now_ns, self.thread);
+            take(entry);
+        }
+        (self.at, self.now_ns) = (at, now_ns);
+        while let Some(entry) = self.next_entry() {
+            take(entry);
+        }
+    }
+
+    /// The next record that is a wait or of trace mode.
+    fn next_entry(&mut self) -> Option<Entry<'a>> {
+        let bytes = self.bytes;
+        while self.at < bytes.len() && !self.torn {
+            let Some((record, len)) = event::decode(&bytes[self.at..]) else {
+                self.torn = true;
+                return None;
+            };
+            self.at += len;
+            let (delta_ns, what) = match record {
+                Record::Wait(wait) => {
+                    self.now_ns = self.now_ns.saturating_add(wait.delta_ns);
+                    return Some(Entry::Wait(event_of(self.thread, self.now_ns, &wait)));
+                }
+                Record::Thread(thread) => {
+                    self.thread = thread;
+                    continue;
+                }
+                Record::Hold(hold) => (hold.delta_ns, What::Hold(hold)),
+                Record::Instance(instance) => (0, What::Instance(instance)),
+                Record::Blame(blame) => (blame.delta_ns, What::Blame(blame)),
+                Record::Nest(nest) => (nest.delta_ns, What::Nest(nest)),
+                Record::Unknown(_) => continue,
+            };
+            self.now_ns = self.now_ns.saturating_add(delta_ns);
+            return Some(Entry::Traced(Traced { thread: self.thread, at_ns: self.now_ns, what }));
+        }
+        None
+    }
+}
+
+/// All records of a chunk that are left; see [`Events::records`].
+#[derive(Debug)]
+pub struct Records<'e, 'a>(&'e mut Events<'a>);
+
+impl<'a> Iterator for Records<'_, 'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        self.0.next_entry()
+    }
+}
+
 #[inline(always)]
 fn event_of(thread: u32, now_ns: u64, wait: &WaitRecord) -> Event {
     Event {
@@ -133,21 +246,10 @@ impl Iterator for Events<'_> {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
-        while self.at < self.bytes.len() && !self.torn {
-            let Some((record, len)) = event::decode(&self.bytes[self.at..]) else {
-                self.torn = true;
-                return None;
-            };
-            self.at += len;
-            match record {
-                Record::Wait(wait) => {
-                    self.now_ns = self.now_ns.saturating_add(wait.delta_ns);
-                    return Some(event_of(self.thread, self.now_ns, &wait));
-                }
-                Record::Thread(thread) => self.thread = thread,
-                Record::Unknown(_) => {}
+        loop {
+            if let Entry::Wait(event) = self.next_entry()? {
+                return Some(event);
             }
         }
-        None
     }
 }

@@ -4,7 +4,7 @@
 //! `formats/fuzz` hands them to libFuzzer; `formats/tests/fuzz.rs` runs them
 //! on made-up bytes with plain `cargo test`.
 
-use crate::Log;
+use crate::{Entry, Log, What};
 use tyrion_wire::{
     chunk::{ChunkHeader, ChunkKind, HEADER_LEN},
     header::{BLOCK, Header, State, VERSION},
@@ -20,10 +20,10 @@ pub fn log(bytes: &[u8]) -> usize {
 /// payload these bytes are.
 pub fn payload(bytes: &[u8]) -> usize {
     let len = (HEADER_LEN + bytes.len()).next_multiple_of(BLOCK);
-    let mut file = header((BLOCK + 5 * len) as u64).encode(crc32fast::hash);
-    for kind in 1..=ChunkKind::Counters as u8 {
+    let mut file = header((BLOCK + ChunkKind::ALL.len() * len) as u64).encode(crc32fast::hash);
+    for kind in ChunkKind::ALL {
         let chunk = ChunkHeader {
-            kind,
+            kind: kind as u8,
             flags: 0,
             len: len as u32,
             committed: bytes.len() as u32,
@@ -62,11 +62,15 @@ fn header(used_len: u64) -> Header {
 fn read_all(log: &Log) -> usize {
     let mut found = log.pending().len() + log.counters().len();
     found += log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk)).count();
+    let hold_mode = log.hold_mode();
+    for cell in log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk)) {
+        found += 1 + usize::from(hold_mode.estimate_ns(&cell) != 0);
+    }
     let mut messages: Vec<String> = log.damage().iter().map(ToString::to_string).collect();
     for chunk in log.event_chunks() {
         match log.events(chunk) {
             Ok(mut events) => {
-                found += events.by_ref().count();
+                found += events.records().map(|entry| places_of(log, &entry)).sum::<usize>();
                 messages.extend(events.damage().map(|damage| damage.to_string()));
             }
             Err(damage) => messages.push(damage.to_string()),
@@ -74,6 +78,22 @@ fn read_all(log: &Log) -> usize {
     }
     let texts = log.definitions().strings().iter();
     found += texts.map(|(id, _)| log.text(id).len()).sum::<usize>();
-    let _ = (log.end_ns(), log.tallies());
+    let _ = (log.end_ns(), log.tallies(), log.is_trace());
+    found += log.statistics().len();
     found + messages.iter().map(String::len).sum::<usize>()
+}
+
+/// One for the record, and one for each of its places that is defined.
+fn places_of(log: &Log, entry: &Entry<'_>) -> usize {
+    let places = log.definitions().places();
+    let known = |place: u32| usize::from(places.get(place).is_some());
+    let Entry::Traced(traced) = entry else { return 1 };
+    1 + match traced.what {
+        What::Hold(hold) => known(hold.place),
+        What::Instance(instance) => known(instance.place),
+        What::Blame(blame) => known(blame.place),
+        What::Nest(nest) => {
+            known(nest.inner.place) + nest.outer.iter().map(|held| known(held.place)).sum::<usize>()
+        }
+    }
 }

@@ -26,17 +26,19 @@ mod scan;
 mod seems;
 mod source;
 mod state;
+mod trace;
 pub mod write;
 
 #[doc = include_str!("../../docs/event-log.md")]
 pub mod event_log {}
 
 pub use damage::{Damage, Fault};
-pub use definitions::{Class, Definitions, Method, Site, Stack, Table, Text, Thread};
+pub use definitions::{Class, Definitions, Method, Place, Site, Stack, Table, Text, Thread};
 pub use error::Error;
-pub use events::{Event, Events};
+pub use events::{Entry, Event, Events, Records, Traced, What};
 pub use load::Defined;
 pub use log::{Log, UNKNOWN};
 pub use scan::ChunkRef;
 pub use seems::Seems;
+pub use trace::HoldMode;
 pub use tyrion_wire as wire;

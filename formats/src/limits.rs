@@ -3,8 +3,10 @@
 //! Together they bound the memory that reading a log takes, whatever its
 //! bytes: for the list of chunks 48 bytes a chunk, of 4 KiB at least; for the
 //! tables 24 bytes a row, be it defined (in 3 bytes at least) or missing
-//! ([`MAX_MISSING_IDS`]); three times that while a table grows; for slots and
-//! counters as much as they take in the file; and less than 2 MiB besides.
+//! ([`MAX_MISSING_IDS`]); three times that while a table grows; for a name or
+//! instance of a lock 21 bytes (defined in 4 at least), and half as much again
+//! while their table grows; for slots and counters as much as they take in the
+//! file; and less than 2 MiB besides.
 
 /// The longest header block that is read, in bytes.
 pub const MAX_HEADER_LEN: usize = 1 << 20;
@@ -15,6 +17,9 @@ pub const MAX_MISSING_IDS: usize = 1 << 20;
 
 /// The longest text that is read, in bytes; longer ones are cut.
 pub const MAX_TEXT: usize = tyrion_wire::def::MAX_TEXT;
+
+/// How many keys statistics may have; others are left out.
+pub const MAX_STATISTICS: usize = 4096;
 
 /// How many damaged places are told one by one; the others are counted.
 pub const MAX_DAMAGE: usize = 1000;

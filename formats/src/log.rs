@@ -10,9 +10,11 @@ use crate::{
     scan::{self, ChunkRef, Chunks},
     source::Source,
     state,
+    trace::HoldMode,
 };
 use std::{
     borrow::Cow,
+    collections::BTreeMap,
     fs::File,
     io::Read,
     path::Path,
@@ -23,6 +25,7 @@ use tyrion_wire::{
     chunk::ChunkKind,
     header::Header,
     slot::{Counters, Pending, Tally},
+    trace::AcquisitionCell,
 };
 
 /// An event log, opened: its header, its definitions and where its chunks are.
@@ -133,7 +136,8 @@ impl Log {
         bytes.map_or(Cow::Borrowed(UNKNOWN), String::from_utf8_lossy)
     }
 
-    /// The chunks with waits, in the order of the file.
+    /// The chunks with waits, and with what trace mode records one by one, in
+    /// the order of the file.
     pub fn event_chunks(&self) -> &[ChunkRef] {
         &self.chunks.events
     }
@@ -166,6 +170,39 @@ impl Log {
     /// The cells of a chunk that hold waits, as they are now.
     pub fn cells(&self, chunk: &ChunkRef) -> impl Iterator<Item = Cell> {
         state::cells(&self.source, chunk)
+    }
+
+    /// The chunks with acquisition cells, in the order of the file.
+    pub fn acquisition_chunks(&self) -> &[ChunkRef] {
+        &self.chunks.acquisitions
+    }
+
+    /// The acquisition cells of a chunk that say anything, as they are now.
+    /// Several may have the same thread, place and class; they add up. Their
+    /// ids are those of definitions that may be lost.
+    pub fn acquisitions(&self, chunk: &ChunkRef) -> impl Iterator<Item = AcquisitionCell> {
+        state::acquisitions(&self.source, chunk)
+    }
+
+    /// Whether the log was recorded in trace mode: it says so, or has
+    /// acquisition cells.
+    pub fn is_trace(&self) -> bool {
+        self.header.metadata("mode") == Some("trace") || !self.chunks.acquisitions.is_empty()
+    }
+
+    /// How holds were measured; sampled when the log does not say.
+    pub fn hold_mode(&self) -> HoldMode {
+        self.header.metadata("hold").and_then(HoldMode::from_text).unwrap_or(HoldMode::Sampled(0))
+    }
+
+    /// What the agent told of itself in numbers, by key: the latest of each.
+    pub fn statistics(&self) -> BTreeMap<String, u64> {
+        let mut statistics = BTreeMap::new();
+        // In the order of the log, since a key may have several string ids.
+        for (key, value) in self.definitions.statistics() {
+            statistics.insert(self.text(key).into_owned(), value);
+        }
+        statistics
     }
 
     /// The waits that had not ended when the log was opened.
@@ -210,8 +247,6 @@ impl Log {
         })
     }
 
-    /// Times never go back within a lane, so the last chunk of each lane that
-    /// has records tells its last moment.
     /// Says that the log lasts until now at least, a monotonic time in ns: for
     /// a log that is still written on this machine. Of no effect once
     /// [`Log::end_ns`] was asked for, or when the log has ended.
@@ -221,6 +256,8 @@ impl Log {
         }
     }
 
+    /// Times never go back within a lane, so the last chunk of each lane that
+    /// has records tells its last moment.
     fn last_known_ns(&self) -> u64 {
         let mut last: std::collections::HashMap<u32, &ChunkRef> = Default::default();
         for chunk in self.chunks.events.iter().filter(|chunk| chunk.committed != 0) {

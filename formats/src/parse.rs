@@ -13,6 +13,7 @@ use tyrion_wire::{
     chunk::{ChunkHeader, HEADER_LEN},
     def::{self, Definition},
     slot::{self, Counters, Pending},
+    trace::{AcquisitionCell, CELL_LEN},
     varint as leb128,
 };
 
@@ -42,6 +43,11 @@ pub(crate) fn definition<'a>((tag, payload): (u8, &'a [u8])) -> Option<Definitio
 /// A fold cell.
 pub(crate) fn fold_cell(input: &[u8]) -> IResult<&[u8], Cell> {
     map_opt(take(cell::LEN), Cell::decode).parse(input)
+}
+
+/// An acquisition cell.
+pub(crate) fn acquisition_cell(input: &[u8]) -> IResult<&[u8], AcquisitionCell> {
+    map_opt(take(CELL_LEN), AcquisitionCell::decode).parse(input)
 }
 
 /// A wait slot: `None` when nothing waits there.

@@ -68,6 +68,7 @@ pub(crate) struct Chunks {
     pub(crate) cells: Vec<ChunkRef>,
     pub(crate) slots: Vec<ChunkRef>,
     pub(crate) counters: Vec<ChunkRef>,
+    pub(crate) acquisitions: Vec<ChunkRef>,
     /// Where the next chunk would stand.
     pub(crate) end: usize,
 }
@@ -80,6 +81,7 @@ impl Chunks {
             Some(ChunkKind::Cells) => self.cells.push(chunk),
             Some(ChunkKind::Slots) => self.slots.push(chunk),
             Some(ChunkKind::Counters) => self.counters.push(chunk),
+            Some(ChunkKind::Acquisitions) => self.acquisitions.push(chunk),
             // Of a later format that old readers need not know.
             None => {}
         }

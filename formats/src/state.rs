@@ -1,4 +1,4 @@
-//! What is changed in place: cells, slots and counters.
+//! What is changed in place: cells, slots, counters and acquisition cells.
 
 use crate::{limits, parse, scan::ChunkRef, source::Source};
 use tyrion_wire::{
@@ -6,6 +6,7 @@ use tyrion_wire::{
     chunk::HEADER_LEN,
     le,
     slot::{self, Counters, Pending},
+    trace::{AcquisitionCell, CELL_LEN},
 };
 
 /// The places of `N` bytes in the committed part of a chunk.
@@ -39,6 +40,21 @@ pub(crate) fn cells(source: &Source, chunk: &ChunkRef) -> impl Iterator<Item = C
             Some(parse::fold_cell(&bytes).ok()?.1)
         })
         .filter(|cell| cell.count != 0)
+}
+
+/// The acquisition cells of a chunk that say anything. Their numbers are
+/// independent of each other, so one copy of each will do.
+pub(crate) fn acquisitions(
+    source: &Source,
+    chunk: &ChunkRef,
+) -> impl Iterator<Item = AcquisitionCell> {
+    places::<CELL_LEN>(chunk)
+        .filter_map(|at| {
+            let mut bytes = [0; CELL_LEN];
+            source.copy(at, &mut bytes)?;
+            Some(parse::acquisition_cell(&bytes).ok()?.1)
+        })
+        .filter(|cell| !cell.is_empty())
 }
 
 /// The waits that have not ended.

@@ -21,6 +21,7 @@
 //! ```
 
 mod chunk;
+mod trace;
 
 use chunk::Pieces;
 use std::{
@@ -104,6 +105,7 @@ struct Lane {
     now_ns: u64,
     events: Pieces,
     cells: Pieces,
+    acquisitions: Pieces,
 }
 
 /// Writes a log. Definitions are interned: what was defined before keeps its
@@ -298,6 +300,7 @@ impl<W: Write + Seek> LogWriter<W> {
             now_ns: self.options.header.mono_ns,
             events: pieces(ChunkKind::Events),
             cells: pieces(ChunkKind::Cells),
+            acquisitions: pieces(ChunkKind::Acquisitions),
         });
         LaneId(lane as usize - 1)
     }
@@ -378,7 +381,9 @@ impl<W: Write + Seek> LogWriter<W> {
     /// As [`LogWriter::string`].
     pub fn finish(mut self) -> io::Result<W> {
         let shared = [&mut self.definitions, &mut self.slots, &mut self.counters];
-        let of_lanes = self.lanes.iter_mut().flat_map(|lane| [&mut lane.events, &mut lane.cells]);
+        let of_lanes = self.lanes.iter_mut();
+        let of_lanes =
+            of_lanes.flat_map(|lane| [&mut lane.events, &mut lane.cells, &mut lane.acquisitions]);
         for pieces in shared.into_iter().chain(of_lanes) {
             self.used_len += pieces.flush(self.options.seal, &mut self.out)?;
         }

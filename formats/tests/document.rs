@@ -1,4 +1,4 @@
-//! The worked example of `docs/event-log.md` is a log, and says what the
+//! The worked examples of `docs/event-log.md` are logs, and say what the
 //! document says.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -64,13 +64,42 @@ fn the_example_is_read_as_the_document_says() {
 }
 
 #[test]
+fn the_trace_log_is_read_as_the_document_says() {
+    let log = Log::from_bytes("v1-trace.log", common::frozen("v1-trace.log")).unwrap();
+    let dump = common::dump(&log);
+    let expected = block("trace-dump");
+    let start = dump.find("\n0x").map_or(0, |at| at + 1);
+    let found: Vec<_> = dump[start..].lines().filter(|line| !line.contains("String {")).collect();
+    assert_eq!(found, expected, "all but the header and the texts");
+}
+
+/// Every record of trace mode is explained byte by byte.
+#[test]
+fn the_trace_log_is_explained() {
+    let codes: std::collections::BTreeSet<u8> = block("trace-bytes")
+        .into_iter()
+        .filter_map(|line| hex(line.split_once("  ")?.1.split('|').next()?).first().copied())
+        .collect();
+    for code in 2u8..6 {
+        assert!(codes.contains(&(code << 2 | 2)), "record {code}");
+    }
+    for tag in 9..13 {
+        assert!(codes.contains(&tag), "definition {tag}");
+    }
+}
+
+#[test]
 fn the_bytes_that_are_explained_stand_there() {
-    let bytes = example();
-    for line in block("bytes").into_iter().filter(|line| !line.is_empty()) {
+    check_bytes(&example(), "bytes");
+    check_bytes(&common::frozen("v1-trace.log"), "trace-bytes");
+}
+
+fn check_bytes(bytes: &[u8], language: &str) {
+    for line in block(language).into_iter().filter(|line| !line.is_empty()) {
         let (offset, rest) = line.split_once("  ").unwrap();
         let offset = usize::from_str_radix(offset.trim_start_matches("0x"), 16).unwrap();
         let expected = hex(rest.split('|').next().unwrap());
-        assert_eq!(bytes[offset..offset + expected.len()], expected, "{line}");
+        assert_eq!(bytes.get(offset..offset + expected.len()), Some(&expected[..]), "{line}");
     }
 }
 
@@ -83,6 +112,7 @@ fn the_caps_are_those_of_the_code() {
         ("header block 1 MiB", limits::MAX_HEADER_LEN == 1 << 20),
         ("texts 4096 bytes", limits::MAX_TEXT == 4096),
         ("ids left out by definitions 1 048 576 in all", limits::MAX_MISSING_IDS == 1 << 20),
+        ("keys of statistics 4 096", limits::MAX_STATISTICS == 4096),
         ("damaged places told one by one 1 000", limits::MAX_DAMAGE == 1000),
         ("frames in a stack 16 384", limits::MAX_DEPTH == 16384),
     ] {

@@ -4,7 +4,11 @@
 
 mod common;
 
-use tyrion_formats::{Damage, Error, Fault, Log, Seems, limits, wire::header::BLOCK, write};
+use tyrion_formats::{
+    Damage, Error, Fault, Log, Seems, fuzz, limits,
+    wire::{chunk, header::BLOCK},
+    write,
+};
 
 const NAME: &str = "hostile.log";
 
@@ -38,7 +42,7 @@ fn a_log_cut_anywhere_is_read_up_to_there() {
         for cut in offsets(&bytes[..used]) {
             last = check_cut(&bytes, used, cut, last);
         }
-        assert_eq!(last, all, "the last byte is no wait's");
+        assert_eq!(last, all, "the last byte is no record's");
     }
 }
 
@@ -49,8 +53,16 @@ fn a_tiny_log_is_cut_at_every_byte() {
     assert_eq!(last, 2);
 }
 
+#[test]
+fn a_trace_log_is_cut_at_every_byte() {
+    let bytes = common::frozen("v1-trace.log");
+    let whole = common::decode(&read(&bytes).unwrap()).0;
+    let last = (0..bytes.len()).fold(0, |last, cut| check_cut(&bytes, bytes.len(), cut, last));
+    assert_eq!(last, whole);
+}
+
 /// Reads the first `cut` bytes of a log, of which so many `used` there should
-/// be: the number of waits, which are no fewer than at an earlier cut.
+/// be: the number of records, which are no fewer than at an earlier cut.
 fn check_cut(bytes: &[u8], used: usize, cut: usize, last: usize) -> usize {
     let log = match read(&bytes[..cut]) {
         Ok(log) => log,
@@ -61,7 +73,7 @@ fn check_cut(bytes: &[u8], used: usize, cut: usize, last: usize) -> usize {
         }
     };
     let (count, damage) = common::decode(&log);
-    assert!(count >= last, "cut at {cut}: {count} waits, {last} before");
+    assert!(count >= last, "cut at {cut}: {count} records, {last} before");
     assert_eq!(damage.len(), 1, "cut at {cut}: {damage:?}");
     assert_eq!(damage[0].fault, Fault::Cut);
     assert_eq!((damage[0].offset, damage[0].skipped), (cut as u64, (used - cut) as u64));
@@ -80,10 +92,35 @@ fn zeros_behind_the_used_length_are_no_damage() {
 
 #[test]
 fn any_flipped_bit_is_survived() {
-    let mut bytes = common::frozen("v1-tiny.log");
-    for at in 0..bytes.len() {
+    let bytes = common::frozen("v1-tiny.log");
+    flip(bytes.clone(), 0..bytes.len(), |_| ());
+}
+
+/// The same without checksums, so that what the bits change is decoded.
+#[test]
+fn any_flipped_bit_of_a_trace_log_is_survived() {
+    let mut bytes = common::frozen("v1-trace.log");
+    let sealed: Vec<usize> = {
+        let log = read(&bytes).unwrap();
+        let definitions = [log.header().header_len as usize];
+        log.event_chunks().iter().map(|chunk| chunk.offset as usize).chain(definitions).collect()
+    };
+    for at in sealed {
+        bytes[at + chunk::field::FLAGS] = 0;
+    }
+    let log = read(&bytes).unwrap();
+    assert!(log.event_chunks().iter().all(|chunk| !chunk.sealed) && log.damage().is_empty());
+    let worth = offsets(&bytes);
+    flip(bytes, worth, |bytes| _ = fuzz::log(bytes));
+}
+
+/// Reads the records of a log, with each bit at these offsets flipped, and
+/// hands it to `also`.
+fn flip(mut bytes: Vec<u8>, offsets: impl Iterator<Item = usize>, also: impl Fn(&[u8])) {
+    for at in offsets {
         for bit in 0..8 {
             bytes[at] ^= 1 << bit;
+            also(&bytes);
             match read(&bytes) {
                 Ok(log) => {
                     let (_, damage) = common::decode(&log);
@@ -263,7 +300,7 @@ fn many_damaged_places_are_counted() {
     let chunks = limits::MAX_DAMAGE + 10;
     // Chunks of definitions, none of which is one.
     for sequence in 0..chunks as u32 {
-        let header = tyrion_formats::wire::chunk::ChunkHeader {
+        let header = chunk::ChunkHeader {
             kind: 1,
             flags: 0,
             len: BLOCK as u32,

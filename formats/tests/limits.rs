@@ -27,6 +27,7 @@ fn ids_far_from_the_others_are_refused() {
         Definition::Thread { id: far, java_id: 1, flags: 0, name: 1, group: 1 },
         Definition::Lock { id: far, class: 1 },
         Definition::Site { id: far, kind: 1, stack: 1, lock: 1 },
+        Definition::Place { id: far, method: 1, line: 1, kind: 1, flags: 0, name: 1 },
     ] {
         let log = log_of(std::slice::from_ref(&definition));
         let damage = log.damage();
@@ -57,6 +58,35 @@ fn names_for_unknown_threads_are_ignored() {
     assert!(log.damage().is_empty() && log.definitions().threads().is_empty());
 }
 
+/// They stand in tables that do not take a row for each id left out.
+#[test]
+fn names_and_instances_of_far_locks_take_no_room() {
+    let log = log_of(&[
+        Definition::LockInstance { lock: u32::MAX, hash: 5 },
+        Definition::LockName { lock: u32::MAX - 1, name: 6 },
+        Definition::Statistic { key: u32::MAX, value: 7 },
+    ]);
+    assert_eq!(log.damage(), []);
+    let definitions = log.definitions();
+    assert_eq!(definitions.lock_instance(u32::MAX), Some(5));
+    assert_eq!(definitions.lock_name(u32::MAX - 1), Some(6));
+    assert_eq!((definitions.lock_instance(1), definitions.lock_name(1)), (None, None));
+    assert_eq!(log.statistics().get(tyrion_formats::UNKNOWN), Some(&7));
+}
+
+#[test]
+fn statistics_of_too_many_keys_are_left_out() {
+    let keys = 1..=limits::MAX_STATISTICS as u32 + 3;
+    let mut list: Vec<_> =
+        keys.map(|key| Definition::Statistic { key, value: u64::from(key) }).collect();
+    list.push(Definition::Statistic { key: 1, value: 99 });
+    let log = log_of(&list);
+    assert_eq!(log.damage().len(), 3, "{:?}", log.damage());
+    let statistics = log.definitions().statistics();
+    assert_eq!(statistics.last(), Some((1, 99)), "the latest of a known key is taken");
+    assert_eq!(log.definitions().statistics().count(), limits::MAX_STATISTICS);
+}
+
 #[test]
 fn long_texts_are_cut() {
     let text = vec![b'x'; 3 * limits::MAX_TEXT];
@@ -69,7 +99,7 @@ fn long_texts_are_cut() {
 /// The sizes that the caps are reckoned with.
 #[test]
 fn rows_are_as_small_as_stated() {
-    use tyrion_formats::{ChunkRef, Class, Method, Site, Stack, Text, Thread};
+    use tyrion_formats::{ChunkRef, Class, Method, Place, Site, Stack, Text, Thread};
     assert!(size_of::<ChunkRef>() <= 48);
     for size in [
         size_of::<Option<Text>>(),
@@ -79,6 +109,7 @@ fn rows_are_as_small_as_stated() {
         size_of::<Option<Thread>>(),
         size_of::<Option<u32>>(),
         size_of::<Option<Site>>(),
+        size_of::<Option<Place>>(),
     ] {
         assert!(size <= 24, "{size}");
     }

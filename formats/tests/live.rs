@@ -12,7 +12,7 @@ use tyrion_formats::{
     Log,
     wire::{
         cell::{self, field},
-        chunk,
+        chunk, trace,
     },
 };
 
@@ -57,6 +57,38 @@ fn a_cell_is_never_read_half_changed() {
         assert_eq!(log.cells(&chunk).next().map(|cell| cell.count), Some(49_999));
     });
     assert_eq!(cell::LEN, 256);
+}
+
+/// Numbers are read whole, though not all of the same moment.
+#[test]
+fn an_acquisition_cell_is_read_while_it_counts() {
+    let file = copy("v1-trace.log");
+    let log = Log::open(file.path()).unwrap();
+    let chunk = log.acquisition_chunks()[0];
+    let base = chunk.payload_at();
+    let mode = log.hold_mode();
+    let out = OpenOptions::new().write(true).open(file.path()).unwrap();
+    let done = AtomicBool::new(false);
+    let fields = [trace::field::ACQUISITIONS, trace::field::FIRST_COUNT, trace::field::FIRST_NS];
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 1..30_000u64 {
+                // The same in all eight bytes but for those that count.
+                let value = round << 32 | round;
+                for at in fields {
+                    out.write_all_at(&value.to_le_bytes(), base + at as u64).unwrap();
+                }
+            }
+            done.store(true, Relaxed);
+        });
+        while !done.load(Relaxed) {
+            let cell = log.acquisitions(&chunk).next().unwrap();
+            mode.estimate_ns(&cell);
+            for number in [cell.acquisitions, cell.first_count, cell.first_ns] {
+                assert!(number < 10_000 || number >> 32 == number & 0xffff_ffff, "{number:#x}");
+            }
+        }
+    });
 }
 
 #[test]

@@ -48,9 +48,8 @@ impl Pieces {
             return Ok(0);
         }
         // What is changed in place is never sealed.
-        let in_place =
-            matches!(self.kind, ChunkKind::Cells | ChunkKind::Slots | ChunkKind::Counters);
-        let seal = seal && !in_place;
+        let settled = matches!(self.kind, ChunkKind::Definitions | ChunkKind::Events);
+        let seal = seal && settled;
         let header = ChunkHeader {
             kind: self.kind as u8,
             flags: if seal { SEALED } else { 0 },

@@ -3,7 +3,10 @@
 #![allow(dead_code)] // each test file uses a part of it
 
 use std::fmt::Write;
-use tyrion_formats::{ChunkRef, Damage, Log, wire::def::Definition};
+use tyrion_formats::{
+    ChunkRef, Damage, Entry, Log, Traced,
+    wire::{def::Definition, trace::AcquisitionCell},
+};
 
 /// The repository's root.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -53,6 +56,9 @@ pub fn dump(log: &Log) -> String {
         )
         .unwrap();
     }
+    for cell in log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk)) {
+        dump_acquisitions(log, &cell, text);
+    }
     for pending in log.pending() {
         writeln!(text, "{pending:?}").unwrap();
     }
@@ -65,6 +71,29 @@ pub fn dump(log: &Log) -> String {
     out
 }
 
+fn dump_acquisitions(log: &Log, cell: &AcquisitionCell, text: &mut String) {
+    let buckets: Vec<(usize, u32)> =
+        cell.histogram.iter().copied().enumerate().filter(|(_, count)| *count != 0).collect();
+    let (first, first_ns) = (cell.first_count, cell.first_ns);
+    let (sampled, sampled_ns) = (cell.sampled_count, cell.sampled_ns);
+    writeln!(
+        text,
+        "acquisitions thread={} place={} class={} {} reentrant={} failed={} \
+         first={first}:{first_ns} sampled={sampled}:{sampled_ns} max_ns={} unidentified={} \
+         estimated_ns={} {buckets:?}",
+        cell.thread,
+        cell.place,
+        cell.class,
+        cell.acquisitions,
+        cell.reentrant,
+        cell.failed,
+        cell.max_ns,
+        cell.unidentified,
+        log.hold_mode().estimate_ns(cell),
+    )
+    .unwrap();
+}
+
 fn dump_events(log: &Log, chunk: &ChunkRef, text: &mut String) {
     let (lane, sequence) = (chunk.lane, chunk.sequence);
     writeln!(text, "{:#x} events of lane {lane}, chunk {sequence}", chunk.offset).unwrap();
@@ -72,7 +101,15 @@ fn dump_events(log: &Log, chunk: &ChunkRef, text: &mut String) {
         Ok(events) => events,
         Err(damage) => return writeln!(text, "{damage}").unwrap(),
     };
-    for event in events.by_ref() {
+    for entry in events.records() {
+        let event = match entry {
+            Entry::Wait(event) => event,
+            Entry::Traced(traced) => {
+                let Traced { thread, at_ns, what } = traced;
+                writeln!(text, "thread={thread} at_ns={at_ns} {what:?}").unwrap();
+                continue;
+            }
+        };
         writeln!(
             text,
             "thread={} start_ns={} wait_ns={} site={} {} owner={} parks={}",
@@ -91,14 +128,14 @@ fn dump_events(log: &Log, chunk: &ChunkRef, text: &mut String) {
     }
 }
 
-/// Number of waits that can be decoded, and what is damaged in all.
+/// Number of records that can be decoded, and what is damaged in all.
 pub fn decode(log: &Log) -> (usize, Vec<Damage>) {
     let mut damage = log.damage().to_vec();
     let mut count = 0;
     for chunk in log.event_chunks() {
         match log.events(chunk) {
             Ok(mut events) => {
-                count += events.by_ref().count();
+                count += events.records().count();
                 damage.extend(events.damage());
             }
             Err(other) => damage.push(other),

@@ -27,7 +27,8 @@ pub mod field {
 pub enum ChunkKind {
     /// Definitions, see [`def`](crate::def).
     Definitions = 1,
-    /// Waits of one lane, see [`event`](crate::event).
+    /// Waits of one lane, and what trace mode records one by one, see
+    /// [`event`](crate::event).
     Events = 2,
     /// Fold cells of one lane, see [`cell`](crate::cell).
     Cells = 3,
@@ -35,19 +36,24 @@ pub enum ChunkKind {
     Slots = 4,
     /// Counters of the lanes, see [`slot`](crate::slot).
     Counters = 5,
+    /// Acquisition cells of one lane, see [`trace`](crate::trace).
+    Acquisitions = 6,
 }
 
 impl ChunkKind {
+    /// Every kind, in the order of their codes.
+    pub const ALL: [ChunkKind; 6] = [
+        ChunkKind::Definitions,
+        ChunkKind::Events,
+        ChunkKind::Cells,
+        ChunkKind::Slots,
+        ChunkKind::Counters,
+        ChunkKind::Acquisitions,
+    ];
+
     /// The kind of this code, if there is one.
     pub fn from_code(code: u8) -> Option<ChunkKind> {
-        match code {
-            1 => Some(ChunkKind::Definitions),
-            2 => Some(ChunkKind::Events),
-            3 => Some(ChunkKind::Cells),
-            4 => Some(ChunkKind::Slots),
-            5 => Some(ChunkKind::Counters),
-            _ => None,
-        }
+        Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
     }
 
     /// The name used by messages.
@@ -58,6 +64,7 @@ impl ChunkKind {
             ChunkKind::Cells => "cells",
             ChunkKind::Slots => "slots",
             ChunkKind::Counters => "counters",
+            ChunkKind::Acquisitions => "acquisitions",
         }
     }
 }
@@ -129,6 +136,15 @@ impl ChunkHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn codes_round_trip() {
+        for kind in ChunkKind::ALL {
+            assert_eq!(ChunkKind::from_code(kind as u8), Some(kind));
+        }
+        assert_eq!(ChunkKind::from_code(0), None);
+        assert_eq!(ChunkKind::from_code(7), None);
+    }
 
     #[test]
     fn round_trips_and_rejects_impossible_lengths() {

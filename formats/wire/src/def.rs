@@ -10,7 +10,7 @@ use crate::{kind::WaitKind, varint};
 pub mod id {
     /// The empty string.
     pub const NO_STRING: u32 = 0;
-    /// An unknown class, method, thread or lock.
+    /// An unknown class, method, thread, lock or place.
     pub const UNKNOWN: u32 = 0;
     /// The stack without frames: every stack's outermost parent.
     pub const EMPTY_STACK: u32 = 0;
@@ -24,6 +24,16 @@ pub mod thread_flag {
     pub const DAEMON: u64 = 1;
     /// A virtual thread.
     pub const VIRTUAL: u64 = 2;
+}
+
+/// Bits of a place's flags.
+pub mod place_flag {
+    /// A synchronized method.
+    pub const METHOD: u64 = 1;
+    /// A static synchronized method: the lock is the class object.
+    pub const STATIC: u64 = 2;
+    /// A call of `java.util.concurrent`.
+    pub const JUC: u64 = 4;
 }
 
 /// One definition. Ids are dense and count from 1 (stacks: from 2).
@@ -109,6 +119,43 @@ pub enum Definition<'a> {
         /// The lock.
         lock: u32,
     },
+    /// Trace mode: where the program takes a lock.
+    Place {
+        /// The place's id.
+        id: u32,
+        /// The method.
+        method: u32,
+        /// The line in it, 0 when unknown.
+        line: u32,
+        /// Code of a [`WaitKind`] that is contention: what kind of lock.
+        kind: u8,
+        /// Bits of [`place_flag`]; readers ignore the others.
+        flags: u64,
+        /// What the program calls the lock (`Cache.lock`, `this`), or no
+        /// string.
+        name: u32,
+    },
+    /// Trace mode: a lock of the contended records is this instance.
+    LockInstance {
+        /// The lock's id.
+        lock: u32,
+        /// The identity hash of the object, never 0.
+        hash: u32,
+    },
+    /// What the program calls a lock, where it was contended first.
+    LockName {
+        /// The lock's id.
+        lock: u32,
+        /// Its name.
+        name: u32,
+    },
+    /// A number about the recording. The latest of a key holds.
+    Statistic {
+        /// Its key, a string: `instrumented.classes`.
+        key: u32,
+        /// The number.
+        value: u64,
+    },
     /// A definition of a tag that this code does not know.
     Unknown(u8),
 }
@@ -121,6 +168,12 @@ const TAG_THREAD: u8 = 5;
 const TAG_THREAD_NAME: u8 = 6;
 const TAG_LOCK: u8 = 7;
 const TAG_SITE: u8 = 8;
+const TAG_PLACE: u8 = 9;
+const TAG_LOCK_INSTANCE: u8 = 10;
+const TAG_LOCK_NAME: u8 = 11;
+const TAG_STATISTIC: u8 = 12;
+/// The most fields that a definition has.
+const MAX_FIELDS: usize = 6;
 
 /// The longest text in a definition, in bytes; longer ones are cut.
 pub const MAX_TEXT: usize = 4096;
@@ -154,9 +207,21 @@ impl Definition<'_> {
             Definition::Site { id, kind, stack, lock } => {
                 (TAG_SITE, &[id.into(), kind.into(), stack.into(), lock.into()], none)
             }
+            Definition::Place { id, method, line, kind, flags, name } => (
+                TAG_PLACE,
+                &[id.into(), method.into(), line.into(), kind.into(), flags, name.into()],
+                none,
+            ),
+            Definition::LockInstance { lock, hash } => {
+                (TAG_LOCK_INSTANCE, &[lock.into(), hash.into()], none)
+            }
+            Definition::LockName { lock, name } => {
+                (TAG_LOCK_NAME, &[lock.into(), name.into()], none)
+            }
+            Definition::Statistic { key, value } => (TAG_STATISTIC, &[key.into(), value], none),
             Definition::Unknown(tag) => (tag, &[], none),
         };
-        let mut payload = [0; 5 * varint::MAX_LEN];
+        let mut payload = [0; MAX_FIELDS * varint::MAX_LEN];
         let mut len = 0;
         for &field in fields {
             len += varint::write(&mut payload[len..], field).unwrap_or(0);
@@ -180,6 +245,11 @@ impl Fields<'_> {
 
     fn u32(&mut self) -> Option<u32> {
         u32::try_from(self.u64()?).ok()
+    }
+
+    /// The code of a kind of wait that there is.
+    fn kind(&mut self) -> Option<WaitKind> {
+        WaitKind::from_code(u8::try_from(self.u64()?).ok()?)
     }
 }
 
@@ -212,10 +282,21 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
         TAG_LOCK => Definition::Lock { id: f.u32()?, class: f.u32()? },
         TAG_SITE => Definition::Site {
             id: f.u32()?,
-            kind: u8::try_from(f.u64()?).ok().filter(|&k| WaitKind::from_code(k).is_some())?,
+            kind: f.kind()?.code(),
             stack: f.u32()?,
             lock: f.u32()?,
         },
+        TAG_PLACE => Definition::Place {
+            id: f.u32()?,
+            method: f.u32()?,
+            line: f.u32()?,
+            kind: f.kind().filter(|kind| kind.is_contention())?.code(),
+            flags: f.u64()?,
+            name: f.u32()?,
+        },
+        TAG_LOCK_INSTANCE => Definition::LockInstance { lock: f.u32()?, hash: f.u32()? },
+        TAG_LOCK_NAME => Definition::LockName { lock: f.u32()?, name: f.u32()? },
+        TAG_STATISTIC => Definition::Statistic { key: f.u32()?, value: f.u64()? },
         _ => Definition::Unknown(tag),
     })
 }
@@ -226,7 +307,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn definitions() -> impl Strategy<Value = (u8, [u32; 5], u64, Vec<u8>)> {
-        (0u8..9, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
+        (0u8..14, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
     }
 
     fn build(tag: u8, n: [u32; 5], long: u64, text: &[u8]) -> Definition<'_> {
@@ -244,6 +325,17 @@ mod tests {
             TAG_THREAD_NAME => Definition::ThreadName { id, name: a, at_ns: long },
             TAG_LOCK => Definition::Lock { id, class: a },
             TAG_SITE => Definition::Site { id, kind: (a % 9) as u8 + 1, stack: b, lock: c },
+            TAG_PLACE => Definition::Place {
+                id,
+                method: a,
+                line: b,
+                kind: (c % 5) as u8 + 1,
+                flags: long,
+                name: d,
+            },
+            TAG_LOCK_INSTANCE => Definition::LockInstance { lock: id, hash: a },
+            TAG_LOCK_NAME => Definition::LockName { lock: id, name: a },
+            TAG_STATISTIC => Definition::Statistic { key: id, value: long },
             _ => Definition::Unknown(77),
         }
     }
@@ -278,5 +370,8 @@ mod tests {
     fn rejects_short_payloads_and_unknown_kinds() {
         assert_eq!(decode_payload(TAG_LOCK, &[5]), None);
         assert_eq!(decode_payload(TAG_SITE, &[1, 10, 1, 1]), None);
+        assert_eq!(decode_payload(TAG_PLACE, &[1, 2, 3, 6, 0, 0]), None, "no contention");
+        assert!(decode_payload(TAG_PLACE, &[1, 2, 3, 5, 0, 0]).is_some());
+        assert_eq!(decode_payload(TAG_STATISTIC, &[1]), None);
     }
 }

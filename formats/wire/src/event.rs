@@ -16,9 +16,15 @@
 //! within them let a reader decode without branches.
 //!
 //! A record of type 2 is one byte `code << 2 | 2`, a varint length and so many
-//! bytes; readers skip codes they do not know.
+//! bytes; readers skip codes they do not know. Those of trace mode are in
+//! [`trace`].
 
-use crate::{kind::Outcome, le, varint};
+use crate::{
+    kind::Outcome,
+    le,
+    trace::{self, Blame, Hold, Instance, Nest},
+    varint,
+};
 
 /// The longest encoding of a [`WaitRecord`], in bytes.
 pub const MAX_WAIT_LEN: usize = 2 + 7 + 7 + 4 + 5 + varint::MAX_LEN;
@@ -26,7 +32,8 @@ pub const MAX_WAIT_LEN: usize = 2 + 7 + 7 + 4 + 5 + varint::MAX_LEN;
 pub const MAX_NS: u64 = (1 << 56) - 1;
 
 const TYPE_WAIT: u16 = 1;
-const TYPE_MISC: u8 = 2;
+/// Type of all records that are no waits.
+pub(crate) const TYPE_MISC: u8 = 2;
 const EXT: u16 = 1 << 12;
 const RESERVED: u16 = 0xe000;
 /// Code of the record that names the thread of the records after it.
@@ -51,11 +58,19 @@ pub struct WaitRecord {
 
 /// A record of an events chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum Record<'a> {
     /// One wait.
     Wait(WaitRecord),
     /// The records after this one belong to another thread.
     Thread(u32),
+    /// Trace mode: a hold that has ended.
+    Hold(Hold),
+    /// Trace mode: a thread has taken an instance for the first time.
+    Instance(Instance),
+    /// Trace mode: who made another thread wait.
+    Blame(Blame),
+    /// Trace mode: a lock was taken while others were held.
+    Nest(Nest<'a>),
     /// A record of a kind that this code does not know.
     Unknown(u8),
 }
@@ -108,7 +123,7 @@ pub fn encode_thread(thread: u32, out: &mut [u8; MAX_WAIT_LEN]) -> usize {
 /// Reads the record at the front of `bytes`: the record and its length, or
 /// `None` when the bytes are no record.
 #[inline]
-pub fn decode(bytes: &[u8]) -> Option<(Record, usize)> {
+pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, usize)> {
     let first = *bytes.first()?;
     if first & 3 == TYPE_WAIT as u8 {
         let (wait, len) = if bytes.len() >= 32 {
@@ -162,7 +177,7 @@ fn decode_wait(bytes: &[u8]) -> Option<(WaitRecord, usize)> {
 }
 
 #[cold]
-fn decode_misc(first: u8, bytes: &[u8]) -> Option<(Record, usize)> {
+fn decode_misc(first: u8, bytes: &[u8]) -> Option<(Record<'_>, usize)> {
     if first & 3 != TYPE_MISC {
         return None;
     }
@@ -172,6 +187,10 @@ fn decode_misc(first: u8, bytes: &[u8]) -> Option<(Record, usize)> {
     let payload = bytes.get(start..end)?;
     let record = match first >> 2 {
         CODE_THREAD => Record::Thread(u32::try_from(varint::read(payload)?.0).ok()?),
+        trace::CODE_HOLD => Record::Hold(Hold::decode(payload)?),
+        trace::CODE_INSTANCE => Record::Instance(Instance::decode(payload)?),
+        trace::CODE_BLAME => Record::Blame(Blame::decode(payload)?),
+        trace::CODE_NEST => Record::Nest(Nest::decode(payload)?),
         code => Record::Unknown(code),
     };
     Some((record, end))

@@ -14,6 +14,7 @@ pub mod header;
 pub mod kind;
 pub mod le;
 pub mod slot;
+pub mod trace;
 pub mod varint;
 
 pub use kind::{Outcome, WaitKind};

@@ -4,6 +4,13 @@
 /// The longest encoding of a `u64`, in bytes.
 pub const MAX_LEN: usize = 10;
 
+/// How many bytes a value takes.
+#[inline]
+pub fn len(value: u64) -> usize {
+    // One for each seven bits begun, and one for 0.
+    ((value | 1).ilog2() / 7) as usize + 1
+}
+
 /// Appends `value` to `out`.
 pub fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -57,6 +64,7 @@ mod tests {
             let value = value >> shift;
             let mut bytes = Vec::new();
             put(&mut bytes, value);
+            prop_assert_eq!(len(value), bytes.len());
             prop_assert_eq!(read(&bytes), Some((value, bytes.len())));
             let mut fixed = [0; MAX_LEN];
             prop_assert_eq!(write(&mut fixed, value), Some(bytes.len()));

@@ -1,0 +1,109 @@
+//! What the numbers of trace mode mean.
+
+use tyrion_wire::trace::AcquisitionCell;
+
+/// How the agent measured holds: the log's metadata `hold`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldMode {
+    /// Not at all.
+    None,
+    /// The first few of each thread and place, then one in so many (0 when the
+    /// log does not say).
+    Sampled(u64),
+    /// All of them.
+    All,
+}
+
+impl HoldMode {
+    /// Reads `none`, `all` or `1/64`.
+    pub fn from_text(text: &str) -> Option<HoldMode> {
+        match text {
+            "none" => Some(HoldMode::None),
+            "all" => Some(HoldMode::All),
+            _ => Some(HoldMode::Sampled(text.strip_prefix("1/")?.parse().ok()?)),
+        }
+    }
+
+    /// The time that the acquisitions of a cell held the lock, all together,
+    /// in ns: added up where all were measured, estimated otherwise.
+    ///
+    /// The first few are exact. The others count as much as the sampled ones
+    /// on the average, or, if there are none yet, as the first few:
+    /// `first_ns + (acquisitions − first) × sampled_ns ÷ sampled`, or
+    /// `acquisitions × first_ns ÷ first`, or 0. Rounded down. Estimate each
+    /// cell and add, not the other way round: threads and places differ.
+    pub fn estimate_ns(self, cell: &AcquisitionCell) -> u64 {
+        let wide = u128::from;
+        let (first_ns, sampled_ns) = (wide(cell.first_ns), wide(cell.sampled_ns));
+        let estimate = if self == HoldMode::All {
+            first_ns + sampled_ns
+        } else if cell.sampled_count != 0 {
+            // A cell that is written to, or was when the process was killed,
+            // may tell of a hold that its acquisitions do not.
+            let others = cell.acquisitions.saturating_sub(cell.first_count);
+            let share = wide(others) * sampled_ns / wide(cell.sampled_count);
+            first_ns.saturating_add(share)
+        } else if cell.first_count != 0 {
+            wide(cell.acquisitions) * first_ns / wide(cell.first_count)
+        } else {
+            0
+        };
+        u64::try_from(estimate).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cell(acquisitions: u64, first: (u64, u64), sampled: (u64, u64)) -> AcquisitionCell {
+        AcquisitionCell {
+            acquisitions,
+            first_count: first.0,
+            first_ns: first.1,
+            sampled_count: sampled.0,
+            sampled_ns: sampled.1,
+            ..AcquisitionCell::default()
+        }
+    }
+
+    #[test]
+    fn holds_are_scaled_after_the_first_few() {
+        let sampled = HoldMode::Sampled(64);
+        for (cell, expected) in [
+            (cell(0, (0, 0), (0, 0)), 0),
+            (cell(5, (0, 0), (0, 0)), 0),
+            (cell(5, (5, 700), (0, 0)), 700),
+            (cell(8, (5, 700), (0, 0)), 1_120),
+            (cell(1_000, (8, 800), (15, 1_500)), 100_000),
+            (cell(10, (8, 800), (1, 7)), 814),
+            // Fewer acquisitions than measured holds: a torn cell.
+            (cell(0, (8, 800), (1, 7)), 800),
+            (cell(u64::MAX, (1, u64::MAX), (1, u64::MAX)), u64::MAX),
+        ] {
+            assert_eq!(sampled.estimate_ns(&cell), expected, "{cell:?}");
+        }
+        assert_eq!(HoldMode::All.estimate_ns(&cell(9, (8, 800), (1, 7))), 807);
+    }
+
+    #[test]
+    fn texts_are_read() {
+        assert_eq!(HoldMode::from_text("1/64"), Some(HoldMode::Sampled(64)));
+        assert_eq!(HoldMode::from_text("all"), Some(HoldMode::All));
+        assert_eq!(HoldMode::from_text("none"), Some(HoldMode::None));
+        for text in ["", "1/", "1/x", "64", "2/3"] {
+            assert_eq!(HoldMode::from_text(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_numbers_are_estimated(acquisitions: u64, first: (u64, u64), sampled: (u64, u64)) {
+            let cell = cell(acquisitions, first, sampled);
+            for mode in [HoldMode::None, HoldMode::Sampled(0), HoldMode::All] {
+                prop_assert!(mode.estimate_ns(&cell) >= first.1.min(1) * u64::from(mode == HoldMode::All));
+            }
+        }
+    }
+}

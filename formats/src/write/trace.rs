@@ -1,0 +1,137 @@
+//! Writes what trace mode records.
+
+use super::{LaneId, LogWriter};
+use std::io::{self, Seek, Write};
+use tyrion_wire::{
+    WaitKind,
+    def::Definition,
+    trace::{AcquisitionCell, Blame, Hold, Instance, Nest},
+};
+
+impl<W: Write + Seek> LogWriter<W> {
+    /// The id of a place. `flags` are those of
+    /// [`place_flag`](tyrion_wire::def::place_flag), `name` is what the
+    /// program calls the lock.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn place(
+        &mut self,
+        method: u32,
+        line: u32,
+        kind: WaitKind,
+        flags: u64,
+        name: &str,
+    ) -> io::Result<u32> {
+        let name = self.string(name)?;
+        let kind = kind.code();
+        let sort = u32::from(kind) | (flags as u32) << 8;
+        self.intern((b'p', method, line, sort, name), 1, |id| Definition::Place {
+            id,
+            method,
+            line,
+            kind,
+            flags,
+            name,
+        })
+    }
+
+    /// Says that a lock is the instance with this hash.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn lock_instance(&mut self, lock: u32, hash: u32) -> io::Result<()> {
+        self.define(&Definition::LockInstance { lock, hash })
+    }
+
+    /// Says what the program calls a lock.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn lock_name(&mut self, lock: u32, name: &str) -> io::Result<()> {
+        let name = self.string(name)?;
+        self.define(&Definition::LockName { lock, name })
+    }
+
+    /// Writes a number about the recording.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn statistic(&mut self, key: &str, value: u64) -> io::Result<()> {
+        let key = self.string(key)?;
+        self.define(&Definition::Statistic { key, value })
+    }
+
+    /// Writes an acquisition cell.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn acquisitions(&mut self, lane: LaneId, cell: &AcquisitionCell) -> io::Result<()> {
+        let lane = &mut self.lanes[lane.0];
+        let first = (lane.thread, lane.now_ns);
+        self.used_len += lane.acquisitions.append(&cell.encode(), first, false, &mut self.out)?;
+        Ok(())
+    }
+
+    /// Records a hold of the lane's thread that ended at `at_ns`, monotonic;
+    /// its `delta_ns` is the writer's to find.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn hold(&mut self, lane: LaneId, at_ns: u64, hold: Hold) -> io::Result<()> {
+        let delta_ns = self.delta(lane, at_ns);
+        self.record(lane, delta_ns, |out| Hold { delta_ns, ..hold }.encode(out))
+    }
+
+    /// Records that the lane's thread has taken an instance for the first time.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn instance(&mut self, lane: LaneId, instance: Instance) -> io::Result<()> {
+        self.record(lane, 0, |out| instance.encode(out))
+    }
+
+    /// Records that the lane's thread made another one wait and released the
+    /// lock at `at_ns`, monotonic; `delta_ns` is the writer's to find.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn blame(&mut self, lane: LaneId, at_ns: u64, blame: Blame) -> io::Result<()> {
+        let delta_ns = self.delta(lane, at_ns);
+        self.record(lane, delta_ns, |out| Blame { delta_ns, ..blame }.encode(out))
+    }
+
+    /// Records that the lane's thread took a lock at `at_ns`, monotonic, while
+    /// it held others; `delta_ns` is the writer's to find.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn nest(&mut self, lane: LaneId, at_ns: u64, nest: Nest<'_>) -> io::Result<()> {
+        let delta_ns = self.delta(lane, at_ns);
+        self.record(lane, delta_ns, |out| Nest { delta_ns, ..nest }.encode(out))
+    }
+
+    fn delta(&self, lane: LaneId, at_ns: u64) -> u64 {
+        at_ns.saturating_sub(self.lanes[lane.0].now_ns)
+    }
+
+    fn record(
+        &mut self,
+        lane: LaneId,
+        delta_ns: u64,
+        encode: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<()> {
+        let mut bytes = std::mem::take(&mut self.scratch);
+        bytes.clear();
+        encode(&mut bytes);
+        let lane = &mut self.lanes[lane.0];
+        // The chunk's first record counts from its header's time.
+        let first = (lane.thread, lane.now_ns);
+        lane.now_ns += delta_ns;
+        let seal = self.options.seal;
+        let written = lane.events.append(&bytes, first, seal, &mut self.out);
+        self.scratch = bytes;
+        self.used_len += written?;
+        Ok(())
+    }
+}

@@ -1,0 +1,24 @@
+//! What trace mode records besides waits: how often locks were taken, how
+//! long they were held, who made others wait, and what was taken within what.
+//!
+//! An *acquisition* is an outermost one: a lock that its owner takes once
+//! more is *reentrant*, and counted apart. A *hold* goes from an acquisition
+//! to the release, without what `Object.wait` or `Condition.await` take of
+//! it. An *instance* is one lock object, by its identity hash.
+//!
+//! Acquisitions are summed in an [`AcquisitionCell`] for each thread, *place*
+//! (see [`Definition::Place`](crate::def::Definition::Place)) and class of
+//! the lock. [`Hold`], [`Instance`], [`Blame`] and [`Nest`] are records of
+//! events chunks: [`event::decode`](crate::event::decode) reads them, and
+//! their thread is the one that the chunk's other records are of there.
+//!
+//! `Hold`, `Blame` and `Nest` begin with the time since the previous record
+//! of the chunk that has a time: a wait or one of these.
+
+mod cell;
+mod record;
+
+pub use cell::{AcquisitionCell, CELL_LEN, field};
+pub use record::{Blame, Held, Hold, Instance, MAX_HOLD_LEN, Nest, Outer, OuterIter, hold_flag};
+
+pub(crate) use record::{CODE_BLAME, CODE_HOLD, CODE_INSTANCE, CODE_NEST};

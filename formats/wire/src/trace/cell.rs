@@ -1,0 +1,214 @@
+//! Acquisition cells: locks taken, summed per thread, place and class.
+
+use crate::{cell::BUCKETS, le};
+
+/// Length of an acquisition cell, in bytes.
+pub const CELL_LEN: usize = 256;
+
+/// Offsets in an acquisition cell. All but the first three are changed while
+/// the agent records, each in one piece, by one writer.
+pub mod field {
+    /// `u32`: the thread's id.
+    pub const THREAD: usize = 0;
+    /// `u32`: the place's id.
+    pub const PLACE: usize = 4;
+    /// `u32`: the class of the lock object.
+    pub const CLASS: usize = 8;
+    /// `u64`: acquisitions. Stored before anything that counts them in part.
+    pub const ACQUISITIONS: usize = 16;
+    /// `u64`: the writer's own: number of the acquisition whose hold is
+    /// measured next. Readers ignore it.
+    pub const NEXT: usize = 24;
+    /// `u64`: acquisitions by a thread that had the lock already.
+    pub const REENTRANT: usize = 32;
+    /// `u64`: attempts that failed or timed out.
+    pub const FAILED: usize = 40;
+    /// `u64`: number of holds among the first few, each of them measured.
+    pub const FIRST_COUNT: usize = 48;
+    /// `u64`: their durations added up, in ns.
+    pub const FIRST_NS: usize = 56;
+    /// `u64`: number of measured holds after the first few.
+    pub const SAMPLED_COUNT: usize = 64;
+    /// `u64`: their durations added up, in ns.
+    pub const SAMPLED_NS: usize = 72;
+    /// `u64`: the longest measured hold, in ns.
+    pub const MAX_NS: usize = 80;
+    /// `u64`: acquisitions of instances that the agent's table had no room for.
+    pub const UNIDENTIFIED: usize = 88;
+    /// [`BUCKETS`](crate::cell::BUCKETS) times `u32`: measured holds by
+    /// [`bucket`](crate::cell::bucket).
+    pub const HISTOGRAM: usize = 96;
+}
+
+/// An acquisition cell's content. Several cells may have the same thread,
+/// place and class; they add up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcquisitionCell {
+    /// Thread id.
+    pub thread: u32,
+    /// Place id.
+    pub place: u32,
+    /// Class id of the lock object.
+    pub class: u32,
+    /// Acquisitions, without reentrant and failed ones.
+    pub acquisitions: u64,
+    /// The writer's own, see [`field::NEXT`].
+    pub next: u64,
+    /// Acquisitions by a thread that had the lock already.
+    pub reentrant: u64,
+    /// Attempts (`tryLock` and its like) that failed or timed out.
+    pub failed: u64,
+    /// Number of holds among the first few, each of them measured.
+    pub first_count: u64,
+    /// Their durations added up, in ns.
+    pub first_ns: u64,
+    /// Number of measured holds after the first few.
+    pub sampled_count: u64,
+    /// Their durations added up, in ns.
+    pub sampled_ns: u64,
+    /// The longest measured hold, in ns.
+    pub max_ns: u64,
+    /// Acquisitions of instances that the agent's table had no room for.
+    pub unidentified: u64,
+    /// How many measured holds had a duration of each
+    /// [`bucket`](crate::cell::bucket).
+    pub histogram: [u32; BUCKETS],
+}
+
+impl Default for AcquisitionCell {
+    /// A cell as it is initialised: all zeros.
+    fn default() -> Self {
+        AcquisitionCell {
+            thread: 0,
+            place: 0,
+            class: 0,
+            acquisitions: 0,
+            next: 0,
+            reentrant: 0,
+            failed: 0,
+            first_count: 0,
+            first_ns: 0,
+            sampled_count: 0,
+            sampled_ns: 0,
+            max_ns: 0,
+            unidentified: 0,
+            histogram: [0; BUCKETS],
+        }
+    }
+}
+
+/// The `u64` fields, in their order from [`field::ACQUISITIONS`] on.
+const NUMBERS: usize = 10;
+
+impl AcquisitionCell {
+    /// The cell's bytes.
+    pub fn encode(&self) -> [u8; CELL_LEN] {
+        let mut bytes = [0; CELL_LEN];
+        for (at, id) in
+            [(field::THREAD, self.thread), (field::PLACE, self.place), (field::CLASS, self.class)]
+        {
+            le::put(&mut bytes, at, &id.to_le_bytes());
+        }
+        let numbers: [u64; NUMBERS] = [
+            self.acquisitions,
+            self.next,
+            self.reentrant,
+            self.failed,
+            self.first_count,
+            self.first_ns,
+            self.sampled_count,
+            self.sampled_ns,
+            self.max_ns,
+            self.unidentified,
+        ];
+        for (nth, number) in numbers.iter().enumerate() {
+            le::put(&mut bytes, field::ACQUISITIONS + 8 * nth, &number.to_le_bytes());
+        }
+        for (nth, count) in self.histogram.iter().enumerate() {
+            le::put(&mut bytes, field::HISTOGRAM + 4 * nth, &count.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Reads a cell, or `None` when there are fewer than [`CELL_LEN`] bytes.
+    pub fn decode(bytes: &[u8]) -> Option<AcquisitionCell> {
+        let mut histogram = [0; BUCKETS];
+        for (nth, count) in histogram.iter_mut().enumerate() {
+            *count = le::u32_at(bytes, field::HISTOGRAM + 4 * nth)?;
+        }
+        Some(AcquisitionCell {
+            thread: le::u32_at(bytes, field::THREAD)?,
+            place: le::u32_at(bytes, field::PLACE)?,
+            class: le::u32_at(bytes, field::CLASS)?,
+            acquisitions: le::u64_at(bytes, field::ACQUISITIONS)?,
+            next: le::u64_at(bytes, field::NEXT)?,
+            reentrant: le::u64_at(bytes, field::REENTRANT)?,
+            failed: le::u64_at(bytes, field::FAILED)?,
+            first_count: le::u64_at(bytes, field::FIRST_COUNT)?,
+            first_ns: le::u64_at(bytes, field::FIRST_NS)?,
+            sampled_count: le::u64_at(bytes, field::SAMPLED_COUNT)?,
+            sampled_ns: le::u64_at(bytes, field::SAMPLED_NS)?,
+            max_ns: le::u64_at(bytes, field::MAX_NS)?,
+            unidentified: le::u64_at(bytes, field::UNIDENTIFIED)?,
+            histogram,
+        })
+    }
+
+    /// Whether the cell says nothing: it was initialised and never used.
+    pub fn is_empty(&self) -> bool {
+        (self.acquisitions, self.reentrant, self.failed) == (0, 0, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn round_trips(ids: [u32; 3], numbers: [u64; NUMBERS], bucket in 0..BUCKETS, count: u32) {
+            let mut histogram = [0; BUCKETS];
+            histogram[bucket] = count;
+            let cell = AcquisitionCell {
+                thread: ids[0],
+                place: ids[1],
+                class: ids[2],
+                acquisitions: numbers[0],
+                next: numbers[1],
+                reentrant: numbers[2],
+                failed: numbers[3],
+                first_count: numbers[4],
+                first_ns: numbers[5],
+                sampled_count: numbers[6],
+                sampled_ns: numbers[7],
+                max_ns: numbers[8],
+                unidentified: numbers[9],
+                histogram,
+            };
+            let bytes = cell.encode();
+            prop_assert_eq!(AcquisitionCell::decode(&bytes[..CELL_LEN - 1]), None);
+            prop_assert_eq!(AcquisitionCell::decode(&bytes), Some(cell));
+        }
+    }
+
+    #[test]
+    fn fields_stand_where_the_format_says() {
+        let cell = AcquisitionCell {
+            thread: 1,
+            place: 2,
+            class: 3,
+            acquisitions: 16,
+            unidentified: 88,
+            max_ns: 80,
+            ..AcquisitionCell::default()
+        };
+        let bytes = cell.encode();
+        assert_eq!(bytes[..12], [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
+        for at in [field::ACQUISITIONS, field::MAX_NS, field::UNIDENTIFIED] {
+            assert_eq!(le::u64_at(&bytes, at), Some(at as u64));
+        }
+        assert_eq!(field::HISTOGRAM + 4 * BUCKETS, CELL_LEN);
+        assert!(!cell.is_empty() && AcquisitionCell::default().is_empty());
+    }
+}
