@@ -1,5 +1,6 @@
 //! The agent's options, as long options of `record` and `attach`.
 
+use crate::outcome::Failure;
 use clap::Args;
 use std::path::Path;
 use tyrion_converters::filter::duration_ns;
@@ -8,8 +9,9 @@ use tyrion_converters::filter::duration_ns;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Agent")]
 pub struct AgentOptions {
-    /// What is recorded; contention is the only mode so far
-    #[arg(long, value_name = "MODE", value_parser = ["contention"])]
+    /// What is recorded: waits, or with trace all acquisitions and how long
+    /// locks are held, too [default: contention]
+    #[arg(long, value_name = "MODE", value_parser = ["contention", "trace"])]
     mode: Option<String>,
     /// Waits shorter than this are folded into sums: auto (six times what an
     /// undelayed wait costs, at least 10us), 0 for none, or 50us, 1ms, ...
@@ -32,12 +34,44 @@ pub struct AgentOptions {
     /// A mistake in the options keeps the JVM from starting
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     strict: Option<bool>,
-    /// Reserved for log rotation
-    #[arg(long, value_name = "SIZE", hide = true)]
+    /// Begin a new log when one has this size, such as 100M; each can be read
+    /// alone
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     filesize: Option<String>,
-    /// Reserved for log rotation
-    #[arg(long, value_name = "COUNT", hide = true)]
-    filecount: Option<String>,
+    /// Keep so many logs at most, the latest
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    filecount: Option<u32>,
+    #[command(flatten)]
+    trace: TraceOptions,
+}
+
+/// What trace mode shall record.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Agent, with --mode trace")]
+struct TraceOptions {
+    /// Which holds are measured: the first few and then one in N (1/N), all or
+    /// none [default: 1/64]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    hold: Option<String>,
+    /// Whether every acquisition becomes a record (all), or they are summed
+    /// [default: folded]
+    #[arg(long, value_name = "EVENTS", value_parser = ["folded", "all"])]
+    events: Option<String>,
+    /// Whether to tell lock objects apart, to see which ones several threads
+    /// share [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    identity: Option<bool>,
+    /// Whether a probe before each synchronized block times how long entering
+    /// it took, short contention included [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    precise: Option<bool>,
+    /// Only classes that match, patterns with * and ? separated by semicolons,
+    /// such as 'com.acme.*;org.example.*' [default: all]
+    #[arg(long, value_name = "PATTERNS")]
+    include: Vec<String>,
+    /// No classes that match
+    #[arg(long, value_name = "PATTERNS")]
+    exclude: Vec<String>,
 }
 
 /// A threshold that the agent will take, as it stands.
@@ -50,12 +84,67 @@ fn threshold(text: &str) -> Result<String, String> {
     Ok(format!("{ns}ns"))
 }
 
+/// A share of holds that the agent will take.
+fn share(text: &str) -> Result<String, String> {
+    let is_share = text.strip_prefix("1/").and_then(|n| n.parse().ok());
+    match text {
+        "all" | "none" => Ok(text.to_owned()),
+        _ if is_share.is_some_and(|n: u32| (1..1 << 20).contains(&n)) => Ok(text.to_owned()),
+        _ => Err("neither all, none nor a share like 1/64".to_owned()),
+    }
+}
+
+/// A size that the agent will take.
+fn size(text: &str) -> Result<String, String> {
+    let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
+    let is_size = digits.parse().is_ok_and(|n: u64| n > 0) && text.len() - digits.len() <= 1;
+    if is_size { Ok(text.to_owned()) } else { Err("not a size like 100M or 1G".to_owned()) }
+}
+
 /// A value as it stands in the agent's options.
 fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace(',', "\\,")
 }
 
+/// Patterns as the agent reads them.
+fn patterns(patterns: &[String]) -> Option<String> {
+    (!patterns.is_empty()).then(|| patterns.join(";"))
+}
+
+impl TraceOptions {
+    /// Those that were given: keys and values.
+    fn given(&self) -> Vec<(&'static str, String)> {
+        let flag = |on: Option<bool>| on.map(|on| on.to_string());
+        let all = [
+            ("hold", self.hold.clone()),
+            ("events", self.events.clone()),
+            ("identity", flag(self.identity)),
+            ("precise", flag(self.precise)),
+            ("include", patterns(&self.include)),
+            ("exclude", patterns(&self.exclude)),
+        ];
+        all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
+
 impl AgentOptions {
+    /// Refuses options that would have no effect.
+    ///
+    /// # Errors
+    /// What is wrong, for the user.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.trace.given().first() {
+            Some((key, _)) if self.mode.as_deref() != Some("trace") => {
+                Err(Failure::Usage(format!("--{key} is for trace mode; add --mode trace")))
+            }
+            _ if self.filecount.is_some() && self.filesize.is_none() => Err(Failure::Usage(
+                "--filecount says how many logs are kept; --filesize says when a new one begins"
+                    .to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The options as the agent reads them, with the log's path.
     pub fn for_agent(&self, file: Option<&Path>, more: &[(&str, &str)]) -> String {
         let mut pairs = Vec::new();
@@ -65,6 +154,7 @@ impl AgentOptions {
         let depth = self.depth.map(|depth| depth.to_string());
         let [enabled, args, strict] =
             [self.enabled, self.args, self.strict].map(|flag| flag.map(|on| on.to_string()));
+        let filecount = self.filecount.map(|count| count.to_string());
         let given = [
             ("mode", &self.mode),
             ("threshold", &self.threshold),
@@ -74,18 +164,33 @@ impl AgentOptions {
             ("args", &args),
             ("strict", &strict),
             ("filesize", &self.filesize),
-            ("filecount", &self.filecount),
+            ("filecount", &filecount),
         ];
         let given = given.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
+        let of_trace = self.trace.given();
+        let of_trace = of_trace.iter().map(|(key, value)| (*key, value.as_str()));
         let pair = |(key, value): (&str, &str)| format!("{key}={}", escape(value));
-        pairs.extend(given.chain(more.iter().copied()).map(pair));
+        pairs.extend(given.chain(of_trace).chain(more.iter().copied()).map(pair));
         pairs.join(",")
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        agent: AgentOptions,
+    }
+
+    fn parse(line: &str) -> Result<AgentOptions, clap::Error> {
+        let words = std::iter::once("x").chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.agent)
+    }
 
     #[test]
     fn options_are_escaped_and_in_order() {
@@ -98,5 +203,41 @@ mod tests {
             options.for_agent(Some(Path::new("/tmp/a,b.log")), &[("overwrite", "false")]),
             r"file=/tmp/a\,b.log,threshold=0,exclude-threads=a\,b;c\\d,overwrite=false"
         );
+    }
+
+    #[test]
+    fn options_of_trace_mode_are_passed_on() {
+        let line = "--mode trace --hold 1/16 --events all --identity false --precise \
+                    --include com.acme.* --include org.x.A;org.x.B --exclude *Test \
+                    --filesize 100M --filecount 4";
+        let options = parse(line).unwrap();
+        assert!(options.check().is_ok());
+        assert_eq!(
+            options.for_agent(None, &[]),
+            "mode=trace,filesize=100M,filecount=4,hold=1/16,events=all,identity=false,\
+             precise=true,include=com.acme.*;org.x.A;org.x.B,exclude=*Test"
+        );
+        for bad in [
+            "--hold 64",
+            "--hold 1/0",
+            "--events some",
+            "--mode tarce",
+            "--filesize M",
+            "--filesize 1MM",
+            "--filecount 0",
+            "--identity perhaps",
+        ] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn options_without_effect_are_refused() {
+        for line in ["--hold all", "--mode contention --include a", "--precise", "--filecount 3"] {
+            assert!(parse(line).unwrap().check().is_err(), "{line}");
+        }
+        for line in ["", "--mode trace", "--mode trace --hold none", "--filesize 1g"] {
+            assert!(parse(line).unwrap().check().is_ok(), "{line}");
+        }
     }
 }

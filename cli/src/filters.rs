@@ -23,9 +23,8 @@ pub struct FilterArgs {
     /// Only threads whose name this regular expression matches
     #[arg(long, value_name = "REGEX")]
     thread: Option<Regex>,
-    /// Only locks whose class, or class and identity as in
-    /// java.lang.Object#7, this regular expression matches, or whose name
-    /// holds this very text
+    /// Only locks whose class, name, or class and identity as in
+    /// java.lang.Object#7, this regular expression matches, or holds as a text
     #[arg(long, value_name = "REGEX", value_parser = lock_value)]
     lock: Option<Regex>,
     /// Only waits that ended at this moment or later: an offset from the
@@ -35,7 +34,8 @@ pub struct FilterArgs {
     /// Only waits that ended before this moment
     #[arg(long, value_name = "MOMENT", value_parser = moment_value, allow_hyphen_values = true)]
     until: Option<Moment>,
-    /// Only waits of at least this duration, such as 50us or 1.5ms
+    /// Only waits of at least this duration, such as 50us or 1.5ms. With this,
+    /// --since or --until, acquisitions are left out: they know no time
     #[arg(long, value_name = "DURATION", value_parser = duration_value)]
     min_wait: Option<u64>,
 }
@@ -92,7 +92,8 @@ impl FilterArgs {
 
 /// Says so when nothing came through the filters.
 pub fn tell_if_empty(profile: &Profile, waits_in_log: u64) {
-    if profile.waits.is_empty() {
+    let other_rows = !profile.acquisitions.is_empty() || !profile.blames.is_empty();
+    if profile.waits.is_empty() && !(waits_in_log == 0 && other_rows) {
         tell(&format!("note: none of the {waits_in_log} waits in the log passed the filters"));
     }
 }
@@ -100,12 +101,11 @@ pub fn tell_if_empty(profile: &Profile, waits_in_log: u64) {
 /// Whether a filter wants a wait that had not ended; time does not matter.
 pub fn wants_pending(filter: &Filter, log: &Log, pending: &Pending) -> bool {
     let names = Names(log);
-    let matches = |regex: &Option<Regex>, name: &dyn Fn() -> String| {
-        regex.as_ref().is_none_or(|regex| regex.is_match(&name()))
-    };
+    let wants_thread = |regex: &Regex| regex.is_match(&names.thread(pending.thread));
+    let wants_lock = |regex: &Regex| names.lock_matches(regex, pending.lock);
     filter.kinds.contains(pending.kind)
-        && matches(&filter.thread, &|| names.thread(pending.thread))
-        && matches(&filter.lock, &|| names.lock(pending.lock))
+        && filter.thread.as_ref().is_none_or(wants_thread)
+        && filter.lock.as_ref().is_none_or(wants_lock)
 }
 
 /// Workers for the conversion.

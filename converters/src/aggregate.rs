@@ -7,6 +7,7 @@
 //! of workers changes the result, and what is kept grows with the distinct
 //! (thread, site), not with the events.
 
+mod acquired;
 mod build;
 mod fold;
 mod hash;
@@ -14,9 +15,11 @@ pub(crate) mod java;
 mod notes;
 mod pass;
 mod resolve;
+mod spread;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 pub use notes::{Lost, Notes};
 
@@ -38,6 +41,8 @@ pub struct Aggregate {
     pub event_bytes: u64,
     /// Waits that cells stand for, whatever the filter.
     pub folded: u64,
+    /// Acquisitions, whatever the filter.
+    pub acquisitions: u64,
     /// What a reader of the profile should know.
     pub notes: Notes,
     /// What was damaged in the logs, those places included that were seen
@@ -93,17 +98,20 @@ impl Aggregate {
 
 /// How many bytes [`aggregate`] will report to its `progress` in the end.
 pub fn work_bytes(logs: &[Log]) -> u64 {
-    let chunks = logs.iter().flat_map(|log| log.event_chunks().iter().chain(log.cell_chunks()));
+    let chunks = logs.iter().flat_map(|log| {
+        log.event_chunks().iter().chain(log.cell_chunks()).chain(log.acquisition_chunks())
+    });
     chunks.map(|chunk| u64::from(chunk.committed)).sum()
 }
 
-/// Sums the waits of logs into one profile, on all workers of the current
+/// Sums what logs hold into one profile, on all workers of the current
 /// rayon pool. `progress` is told how many more bytes are done, from any of
 /// them.
 pub fn aggregate(logs: &[Log], filter: &Filter, progress: &(dyn Fn(u64) + Sync)) -> Aggregate {
     let mut builder = Builder::new(filter);
     for log in logs {
-        builder.add(log, pass::run(log, &filter.window(log), progress));
+        let window = filter.window(log);
+        builder.add(log, &window, pass::run(log, &window, progress));
     }
     builder.finish()
 }

@@ -1,6 +1,7 @@
 //! Names for the ids of one log, for people who read single records.
 
 use crate::aggregate::java;
+use regex::Regex;
 use tyrion_formats::{Log, UNKNOWN};
 use tyrion_wire::def::id::{CUT_STACK, EMPTY_STACK};
 
@@ -35,6 +36,13 @@ impl Names<'_> {
         format!("{}#{id}", self.lock_class(id))
     }
 
+    /// Whether a filter finds something in what a lock is called: its class, as
+    /// the program or the JVM calls it, its name or its identity.
+    pub fn lock_matches(&self, regex: &Regex, id: u32) -> bool {
+        let name = self.0.definitions().lock_name(id).map_or("".into(), |name| self.0.text(name));
+        java::lock_matches(regex, &self.lock_class(id), java::telling_name(&name), id)
+    }
+
     /// The frames of a stack, innermost first: `com.acme.Foo.bar(Foo.java:12)`.
     pub fn stack(&self, id: u32) -> Vec<String> {
         let mut frames = Vec::new();
@@ -55,7 +63,8 @@ impl Names<'_> {
         frames
     }
 
-    fn frame(&self, method: u32, line: u32) -> String {
+    /// A frame: `com.acme.Foo.bar(Foo.java:12)`.
+    pub fn frame(&self, method: u32, line: u32) -> String {
         let Some(method) = self.0.definitions().methods().get(method) else {
             return UNKNOWN.to_owned();
         };
@@ -72,7 +81,8 @@ impl Names<'_> {
         }
     }
 
-    fn class(&self, id: u32) -> String {
+    /// A class, `java.lang.Object`.
+    pub fn class(&self, id: u32) -> String {
         match self.0.definitions().classes().get(id) {
             Some(class) => java::class_name(&self.0.text(class.name)),
             None => UNKNOWN.to_owned(),

@@ -6,7 +6,7 @@ pub use time::{Moment, duration_ns, moment};
 
 use regex::Regex;
 use thiserror::Error;
-use tyrion_formats::Log;
+use tyrion_formats::{Event, Log};
 use tyrion_wire::WaitKind;
 
 /// Why a filter cannot be understood.
@@ -89,8 +89,8 @@ pub struct Filter {
     pub kinds: Kinds,
     /// Only threads whose last name this finds something in.
     pub thread: Option<Regex>,
-    /// Only locks whose class, or class and identity (`java.lang.Object#7`),
-    /// this finds something in.
+    /// Only locks whose class, name, or class and identity
+    /// (`java.lang.Object#7`) this finds something in.
     pub lock: Option<Regex>,
     /// Only waits that ended at this moment or later.
     pub since: Option<Moment>,
@@ -147,6 +147,12 @@ impl Window {
     /// Whether the window asks when waits ended.
     pub fn limits_time(&self) -> bool {
         self.since_ns > 0 || self.until_ns < u64::MAX
+    }
+
+    /// Whether this wait is asked for.
+    #[inline]
+    pub fn takes(&self, wait: &Event) -> bool {
+        wait.wait_ns() >= self.min_wait_ns && self.holds(wait.end_ns)
     }
 
     /// Whether waits that ended at this monotonic time are asked for.

@@ -40,35 +40,45 @@ pub fn with_descriptor(function: &Function) -> String {
 pub struct LockFrame {
     /// The lock's class; empty when it is not known.
     pub class: String,
+    /// What the program calls the lock; empty when that is not known.
+    pub name: String,
     /// What tells the lock from others of its class, `#7`; empty when all locks
     /// of a class share the frame.
     pub identity: String,
-    /// How it was waited for.
+    /// How it was waited for, or taken.
     pub kind: WaitKind,
 }
 
 impl LockFrame {
-    /// `com.acme.Foo::[monitor #7]`: KCacheGrind's grouping by class then sums
-    /// the waits for the locks of each class.
+    /// `com.acme.Foo::[monitor Cache.lock #7]`: KCacheGrind's grouping by class
+    /// then sums what concerns the locks of each class.
     pub fn callgrind(&self) -> String {
-        let kind = self.kind.name();
-        let space = if self.identity.is_empty() { "" } else { " " };
+        let words = [self.kind.name(), &self.name, &self.identity];
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let words = words.join(" ");
         if self.class.is_empty() {
-            format!("[{kind}{space}{}]", self.identity)
+            format!("[{words}]")
         } else {
-            format!("{}::[{kind}{space}{}]", self.class, self.identity)
+            format!("{}::[{words}]", self.class)
         }
     }
 
-    /// `[monitor] com.acme.Foo#7`: no method looks like this, and viewers that
-    /// cut long names on the left keep the class.
+    /// `[monitor] Cache.lock (com.acme.Foo#7)`, or `[monitor] com.acme.Foo#7`:
+    /// no method looks like this, and viewers that cut long names on the left
+    /// keep the class.
     pub fn dotted(&self) -> String {
         let kind = self.kind.name();
-        if self.class.is_empty() {
-            format!("[{kind}]{}", self.identity)
-        } else {
-            format!("[{kind}] {}{}", self.class, self.identity)
-        }
+        let space = if self.class.is_empty() && self.name.is_empty() { "" } else { " " };
+        format!("[{kind}]{space}{}", with_name(&self.name, &self.class, &self.identity))
+    }
+}
+
+/// `Cache.lock (com.acme.Foo#7)`, as far as it is known.
+fn with_name(name: &str, class: &str, identity: &str) -> String {
+    match (name, class) {
+        ("", _) => format!("{class}{identity}"),
+        (_, "") => format!("{name}{identity}"),
+        _ => format!("{name} ({class}{identity})"),
     }
 }
 
@@ -78,11 +88,16 @@ pub fn lock_class(profile: &Profile, lock: u32) -> String {
     printable(&readable_class(class)).into_owned()
 }
 
-/// What tells a lock from others of its class: `#7`, or nothing.
-pub fn lock_identity(profile: &Profile, lock: u32) -> String {
-    let class = profile.locks.get(lock as usize).map_or("", |lock| lock.class.as_str());
-    let name = profile.lock_name(lock);
-    name.strip_prefix(class).unwrap_or_default().to_owned()
+/// What the program calls a lock, for people; empty when that is not known.
+pub fn lock_own_name(profile: &Profile, lock: u32) -> String {
+    let name = profile.locks.get(lock as usize).map_or("", |lock| lock.name.as_str());
+    printable(name).into_owned()
+}
+
+/// A lock for people: `Cache.lock (java.lang.Object#7)`.
+pub fn lock(profile: &Profile, lock: u32) -> String {
+    let (name, class) = (lock_own_name(profile, lock), lock_class(profile, lock));
+    with_name(&name, &class, &profile.lock_identity(lock))
 }
 
 /// The frame at which all stacks of a thread, or of a group of threads, begin.
@@ -266,16 +281,27 @@ mod tests {
     fn locks_have_two_names() {
         let mut lock = LockFrame {
             class: "a.Foo".to_owned(),
+            name: String::new(),
             identity: "#7".to_owned(),
             kind: WaitKind::LockRead,
         };
         assert_eq!(lock.callgrind(), "a.Foo::[lock-read #7]");
         assert_eq!(lock.dotted(), "[lock-read] a.Foo#7");
+        lock.name = "Cache.lock".to_owned();
+        assert_eq!(lock.callgrind(), "a.Foo::[lock-read Cache.lock #7]");
+        assert_eq!(lock.dotted(), "[lock-read] Cache.lock (a.Foo#7)");
+        lock.class.clear();
+        assert_eq!(lock.callgrind(), "[lock-read Cache.lock #7]");
+        assert_eq!(lock.dotted(), "[lock-read] Cache.lock#7");
+        lock.class = "a.Foo".to_owned();
+        lock.name.clear();
         lock.identity.clear();
         assert_eq!(lock.callgrind(), "a.Foo::[lock-read]");
         lock.class.clear();
         assert_eq!(lock.callgrind(), "[lock-read]");
         assert_eq!(lock.dotted(), "[lock-read]");
+        lock.identity = "#7".to_owned();
+        assert_eq!(lock.dotted(), "[lock-read]#7");
     }
 
     #[test]

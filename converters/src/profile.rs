@@ -1,17 +1,18 @@
-//! The profile: waits summed by who waited, where, and for what.
+//! The profile: waits summed by who waited, where, and for what; and, where
+//! trace mode was on, acquisitions, holds and blame by the same.
 //!
 //! A plain model that knows nothing of logs or of outputs. Everything is kept
 //! once in a table and named by its index there ("id" below). [`Profile::check`]
 //! states the rules that every profile obeys.
 
-use tyrion_wire::WaitKind;
+use tyrion_wire::{WaitKind, cell::BUCKETS};
 
-/// Waits summed, and what their ids stand for.
+/// What threads did with locks, summed, and what its ids stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// The recorded processes.
     pub runs: Vec<Run>,
-    /// Threads that waited, or owned what others waited for.
+    /// Threads that have sums below.
     pub threads: Vec<Thread>,
     /// Methods that stand in stacks.
     pub functions: Vec<Function>,
@@ -20,11 +21,28 @@ pub struct Profile {
     /// Stacks, as a tree: the first is the empty one, and every other stands
     /// after its parent.
     pub stacks: Vec<Stack>,
-    /// Locks, one for each object.
+    /// Locks, one for each object; and one for each class and name of those
+    /// that are not told apart.
     pub locks: Vec<Lock>,
     /// The sums, in ascending order of (thread, stack, lock, kind), each of
     /// those at most once.
     pub waits: Vec<Wait>,
+    /// Whether acquisitions were counted in any run, and are here. If not, none
+    /// means that nothing is known of them.
+    pub has_acquisitions: bool,
+    /// What threads did in each stack, in ascending order of (thread, stack,
+    /// lock, kind), each of those at most once. Where no stack was sampled, it
+    /// is one frame, the place.
+    pub acquisitions: Vec<Acquisition>,
+    /// The same by place and in more detail, in ascending order of (thread,
+    /// frame, lock, kind), each of those at most once.
+    pub sections: Vec<Section>,
+    /// Whether waits were charged to holders in any run, and are here.
+    pub has_blame: bool,
+    /// Waits charged to those who held what others waited for, in ascending
+    /// order of (thread, stack, lock, kind, waiter's stack), each of those at
+    /// most once.
+    pub blames: Vec<Blame>,
 }
 
 /// A recorded process.
@@ -44,6 +62,9 @@ pub struct Run {
     pub duration_ns: u64,
     /// Waits shorter than this, in ns, were folded when recorded.
     pub threshold_ns: u64,
+    /// Which holds were measured in trace mode: `1/64`, `all` or `none`; empty
+    /// without it.
+    pub hold: String,
 }
 
 /// A Java thread.
@@ -108,6 +129,9 @@ pub struct Lock {
     pub id: u32,
     /// Its class, `java.lang.Object`.
     pub class: String,
+    /// What the program calls it, `Cache.lock`; empty when that is not known or
+    /// says no more than the class.
+    pub name: String,
 }
 
 /// The waits of one thread with one stack for one lock in one way.
@@ -127,6 +151,73 @@ pub struct Wait {
     pub wait_ns: u64,
     /// The longest of them, in ns.
     pub max_ns: u64,
+}
+
+/// How often one thread took locks in one stack, and how long it held them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acquisition {
+    /// Index into [`Profile::threads`].
+    pub thread: u32,
+    /// Index into [`Profile::stacks`].
+    pub stack: u32,
+    /// Index into [`Profile::locks`].
+    pub lock: u32,
+    /// What kind of lock.
+    pub kind: WaitKind,
+    /// How often, without reentrant acquisitions.
+    pub acquisitions: u64,
+    /// How often the thread had it already.
+    pub reentrant: u64,
+    /// How long it held them in all, in ns: measured or estimated.
+    pub hold_ns: u64,
+}
+
+/// How one thread took locks at one place of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Index into [`Profile::threads`].
+    pub thread: u32,
+    /// The place, an index into [`Profile::frames`].
+    pub frame: u32,
+    /// Index into [`Profile::locks`].
+    pub lock: u32,
+    /// What kind of lock.
+    pub kind: WaitKind,
+    /// How often, without reentrant acquisitions.
+    pub acquisitions: u64,
+    /// How often the thread had it already.
+    pub reentrant: u64,
+    /// How often it tried in vain.
+    pub failed: u64,
+    /// How long it held them in all, in ns: measured or estimated.
+    pub hold_ns: u64,
+    /// How many holds were measured.
+    pub measured: u64,
+    /// The longest of those, in ns.
+    pub longest_ns: u64,
+    /// How many of those had a duration of each
+    /// [`bucket`](tyrion_wire::cell::bucket).
+    pub histogram: [u64; BUCKETS],
+}
+
+/// Waits charged to one thread, which in one stack left a lock that others
+/// waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blame {
+    /// Who held it, an index into [`Profile::threads`].
+    pub thread: u32,
+    /// Where the holder left it, an index into [`Profile::stacks`].
+    pub stack: u32,
+    /// Index into [`Profile::locks`].
+    pub lock: u32,
+    /// What kind of wait.
+    pub kind: WaitKind,
+    /// Where the other thread waited, an index into [`Profile::stacks`].
+    pub waiter_stack: u32,
+    /// How many waits, or parts of them.
+    pub count: u64,
+    /// Their durations added up, in ns.
+    pub blamed_ns: u64,
 }
 
 /// The name of the function that stands for the frames beyond the depth limit.
@@ -163,16 +254,28 @@ impl Profile {
         }
     }
 
-    /// A lock's name: its class and identity, and the run where there are
-    /// several.
+    /// A lock's name, `Cache.lock (java.lang.Object#7)`: what the program calls
+    /// it if that is known, its class, and its identity with the run where
+    /// there are several.
     pub fn lock_name(&self, lock: u32) -> String {
         match self.locks.get(lock as usize) {
-            Some(lock) if lock.id == 0 => lock.class.clone(),
-            Some(lock) if self.runs.len() > 1 => {
-                format!("{}#{}.{}", lock.class, lock.run + 1, lock.id)
-            }
-            Some(lock) => format!("{}#{}", lock.class, lock.id),
+            Some(lock) if lock.name.is_empty() => lock.class.clone() + &self.identity(lock),
+            Some(lock) => format!("{} ({}{})", lock.name, lock.class, self.identity(lock)),
             None => "unknown".to_owned(),
+        }
+    }
+
+    /// What tells a lock from others of its class: `#7`, with the run where
+    /// there are several, or nothing.
+    pub fn lock_identity(&self, lock: u32) -> String {
+        self.locks.get(lock as usize).map_or_else(String::new, |lock| self.identity(lock))
+    }
+
+    fn identity(&self, lock: &Lock) -> String {
+        match lock.id {
+            0 => String::new(),
+            id if self.runs.len() > 1 => format!("#{}.{id}", lock.run + 1),
+            id => format!("#{id}"),
         }
     }
 
@@ -200,15 +303,62 @@ impl Profile {
             within(stack.parent, at, "parent")?;
             within(stack.frame, self.frames.len(), "frame")?;
         }
+        let row = |thread: u32, stack: u32, lock: u32| {
+            within(thread, self.threads.len(), "thread")?;
+            within(stack, self.stacks.len(), "stack")?;
+            within(lock, self.locks.len(), "lock")
+        };
         for wait in &self.waits {
-            within(wait.thread, self.threads.len(), "thread")?;
-            within(wait.stack, self.stacks.len(), "stack")?;
-            within(wait.lock, self.locks.len(), "lock")?;
+            row(wait.thread, wait.stack, wait.lock)?;
         }
-        let key = |wait: &Wait| (wait.thread, wait.stack, wait.lock, wait.kind);
-        if !self.waits.is_sorted_by(|a, b| key(a) < key(b)) {
-            return Err("the waits are not in order".to_owned());
+        for acquisition in &self.acquisitions {
+            row(acquisition.thread, acquisition.stack, acquisition.lock)?;
         }
-        Ok(())
+        for blame in &self.blames {
+            row(blame.thread, blame.stack, blame.lock)?;
+            within(blame.waiter_stack, self.stacks.len(), "stack")?;
+        }
+        for section in &self.sections {
+            row(section.thread, 0, section.lock)?;
+            within(section.frame, self.frames.len(), "frame")?;
+        }
+        self.check_order()
+    }
+
+    fn check_order(&self) -> Result<(), String> {
+        let sorted = [
+            ("waits", self.waits.is_sorted_by(|a, b| a.key() < b.key())),
+            ("acquisitions", self.acquisitions.is_sorted_by(|a, b| a.key() < b.key())),
+            ("sections", self.sections.is_sorted_by(|a, b| a.key() < b.key())),
+            ("blames", self.blames.is_sorted_by(|a, b| a.key() < b.key())),
+        ];
+        match sorted.into_iter().find(|(_, sorted)| !sorted) {
+            Some((what, _)) => Err(format!("the {what} are not in order")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Wait {
+    fn key(&self) -> (u32, u32, u32, WaitKind) {
+        (self.thread, self.stack, self.lock, self.kind)
+    }
+}
+
+impl Acquisition {
+    pub(crate) fn key(&self) -> (u32, u32, u32, WaitKind) {
+        (self.thread, self.stack, self.lock, self.kind)
+    }
+}
+
+impl Section {
+    pub(crate) fn key(&self) -> (u32, u32, u32, WaitKind) {
+        (self.thread, self.frame, self.lock, self.kind)
+    }
+}
+
+impl Blame {
+    pub(crate) fn key(&self) -> (u32, u32, u32, WaitKind, u32) {
+        (self.thread, self.stack, self.lock, self.kind, self.waiter_stack)
     }
 }

@@ -58,7 +58,8 @@ fn large_profile(calls: Calls) -> Profile {
         }
     }
     for id in 1..=500 {
-        profile.locks.push(Lock { run: 0, id, class: format!("com.acme.Lock{}", id % 50) });
+        let class = format!("com.acme.Lock{}", id % 50);
+        profile.locks.push(Lock { run: 0, id, class, ..Lock::default() });
     }
     let leaves = add_stacks(&mut profile, calls);
     for thread in 0..THREADS {

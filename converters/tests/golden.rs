@@ -9,7 +9,7 @@ mod support;
 use std::{collections::BTreeMap, fmt::Write, fs, path::PathBuf};
 use support::{profiles, totals, written};
 use tyrion_converters::{
-    outputs::{FORMATS, Format, Options, pprof::proto},
+    outputs::{By, FORMATS, Format, Options, Value, pprof::proto},
     profile::Profile,
 };
 
@@ -30,6 +30,19 @@ fn variants() -> Vec<(&'static str, Options)> {
         ("icicle", Options { icicle: true, ..plain() }),
         ("merged", Options { merged: true, ..plain() }),
         ("max-parts-2", Options { max_parts: 2, ..plain() }),
+    ]
+}
+
+/// The options that mean something in logs of trace mode alone.
+fn variants_of_trace() -> Vec<(&'static str, Options)> {
+    let plain = Options::default;
+    vec![
+        ("value-hold", Options { value: Value::Hold, ..plain() }),
+        ("value-acquisitions", Options { value: Value::Acquisitions, ..plain() }),
+        ("value-blame", Options { value: Value::Blame, ..plain() }),
+        ("by-holder", Options { by: By::Holder, ..plain() }),
+        ("by-holder-count", Options { by: By::Holder, count: true, ..plain() }),
+        ("value-hold-by-thread", Options { value: Value::Hold, by_thread: true, ..plain() }),
     ]
 }
 
@@ -106,7 +119,8 @@ fn expected() -> BTreeMap<String, String> {
     for (name, profile) in profiles::all() {
         for format in FORMATS {
             let plain = readable(format, &profile, &Options::default());
-            for (variant, options) in variants() {
+            let of_trace = if profile.has_blame { variants_of_trace() } else { Vec::new() };
+            for (variant, options) in variants().into_iter().chain(of_trace) {
                 let text = readable(format, &profile, &options);
                 if variant.is_empty() {
                     files.insert(format!("{name}.{}.txt", format.name), text);

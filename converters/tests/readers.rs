@@ -12,7 +12,7 @@ use std::{
 use support::profiles;
 use tempfile::TempDir;
 use tyrion_converters::{
-    outputs::{FORMATS, Options, by_name},
+    outputs::{FORMATS, Options, Value, by_name},
     profile::Profile,
 };
 
@@ -127,12 +127,15 @@ fn pprof_reads_stacks_and_labels() {
         let folder = converted(&profile);
         let Some(raw) = pprof(&folder, &["-raw"]) else { return };
         assert!(raw.contains("contentions/count delay/nanoseconds[dflt]"), "{name}:\n{raw}");
+        let columns = if profile.has_acquisitions { 6 } else { 2 };
         let samples = raw.lines().filter_map(|line| line.split_once(": "));
         let sums = samples.fold((0, 0), |sums, (values, _)| {
             let values: Vec<u64> =
                 values.split_whitespace().map_while(|v| v.parse().ok()).collect();
             match values[..] {
-                [count, wait_ns] => (sums.0 + count, sums.1 + wait_ns),
+                [count, wait_ns, ..] if values.len() == columns => {
+                    (sums.0 + count, sums.1 + wait_ns)
+                }
                 _ => sums,
             }
         });
@@ -150,6 +153,52 @@ fn pprof_reads_stacks_and_labels() {
         return;
     };
     assert!(focused.contains("Showing nodes accounting for 3, "), "{focused}");
+}
+
+#[test]
+fn pprof_shows_what_trace_mode_recorded() {
+    let folder = converted(&profiles::traced::profile());
+    for (kind, expected) in [
+        ("acquisitions", &["10023", "[monitor] Cache.map (java.lang.Object)", "Cache.warm"][..]),
+        ("reentrant", &["8", "[monitor] java.lang.Object", "Cache.refresh"]),
+        ("hold", &["2760700ns", "[lock] Cache.turn (java.util.concurrent.locks.ReentrantLock)"]),
+        ("blamed", &["114000ns", "Cache.put", "Cache.get"]),
+        ("delay", &["117000ns"]),
+    ] {
+        let index = format!("-sample_index={kind}");
+        let arguments = ["-top", "-nodefraction=0", "-unit=ns", &index];
+        let Some(top) = pprof(&folder, &arguments) else { return };
+        for text in expected {
+            assert!(top.contains(text), "{kind} {text}:\n{top}");
+        }
+    }
+    let Some(peek) = pprof(&folder, &["-peek=Cache.map", "-sample_index=acquisitions"]) else {
+        return;
+    };
+    assert!(peek.contains("|   com.acme.Cache.get"), "the method at the place calls it: {peek}");
+    let Some(traces) = pprof(&folder, &["-traces", "-sample_index=hold", "-unit=ns"]) else {
+        return;
+    };
+    assert!(traces.contains("java.lang.Thread.run"), "{traces}");
+    assert!(!traces.contains("ReentrantLock.lock\n   java.lang"), "{traces}");
+}
+
+#[test]
+fn callgrind_annotate_shows_what_trace_mode_recorded() {
+    let folder = converted(&profiles::traced::profile());
+    let mut annotate = Command::new("callgrind_annotate");
+    annotate
+        .args(["--inclusive=yes", "--threshold=100", "--show=Acquisitions,Hold_ns,Blamed_ns"])
+        .args(["--sort=Acquisitions", "--show-percs=no"])
+        .arg(folder.path().join("merged.callgrind"));
+    let Some(text) = run(&mut annotate) else { return };
+    let costs = |function: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.contains(function)).expect(function);
+        line.split_whitespace().take(3).map(str::to_owned).collect()
+    };
+    assert_eq!(costs("PROGRAM TOTALS"), ["10,023", "2,760,700", "114,000"]);
+    assert_eq!(costs("java.lang.Object::[monitor Cache.map]"), ["10,006", "2,256,500", "100,000"]);
+    assert_eq!(costs("com.acme.Cache::warm()"), ["6,667", "225,050", "0"]);
 }
 
 #[test]
@@ -191,6 +240,19 @@ fn flame_graphs_can_be_searched() {
     let Some(dom) = browse(&svg, "s=%5C%5Bmonitor%5C%5D%20.*Account") else { return };
     assert!(dom.contains(">Matched: 1.6%<"), "{dom}");
     assert!(dom.contains(">com.acme.bank.Ledger.transfer <"), "frames have their names: {dom}");
+}
+
+#[test]
+fn flame_graphs_of_holds_can_be_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let svg = folder.path().join("holds.svg");
+    let options = Options { value: Value::Hold, ..Options::default() };
+    let mut file = fs::File::create(&svg).unwrap();
+    let format = by_name("flamegraph").unwrap();
+    (format.stream)(&profiles::traced::profile(), &options, &mut file).unwrap();
+    let Some(dom) = browse(&svg, "s=Cache%5C.map") else { return };
+    assert!(dom.contains(">Matched: 81.7%<"), "{dom}");
+    assert!(dom.contains(">Lock hold time<"), "{dom}");
 }
 
 #[test]

@@ -6,9 +6,9 @@ mod support;
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use support::{callgrind, random, totals, written};
+use support::{callgrind, random, totals, traced, written};
 use tyrion_converters::{
-    outputs::{Format, Options, by_name, pprof::proto},
+    outputs::{By, Format, Options, Value, by_name, pprof::proto},
     profile::Profile,
 };
 
@@ -36,6 +36,38 @@ fn options() -> Vec<Options> {
         });
     }
     list
+}
+
+/// What a picture of these options sums to.
+fn picture(profile: &Profile, options: &Options) -> u64 {
+    let [wait_ns, count, acquisitions, hold_ns, blamed_ns] =
+        totals::of_profile(profile, options.by).cost;
+    match options.value {
+        Value::Wait if options.count => count,
+        Value::Wait => wait_ns,
+        Value::Hold => hold_ns,
+        Value::Acquisitions => acquisitions,
+        Value::Blame => blamed_ns,
+    }
+}
+
+/// Every output of the profile sums to what the profile does.
+fn check_totals(profile: &Profile, options: &Options) {
+    let expected = totals::of_profile(profile, options.by);
+    let parts = written(format("callgrind"), profile, options);
+    assert_eq!(totals::of_callgrind(&parts), expected.cost);
+    assert!(parts.len() - 1 <= options.max_parts.max(1));
+    let merged = [("merged".to_owned(), stream("callgrind", profile, options))];
+    assert_eq!(totals::of_callgrind(&merged), expected.cost);
+    assert_eq!(totals::of_pprof(&stream("pprof", profile, options)), expected);
+    for (value, count) in
+        Value::ALL.map(|value| (value, false)).into_iter().chain([(Value::Wait, true)])
+    {
+        let options = Options { value, count, ..options.clone() };
+        let total = picture(profile, &options);
+        assert_eq!(totals::of_collapsed(&stream("collapsed", profile, &options)), total);
+        assert_eq!(totals::of_flamegraph(&stream("flamegraph", profile, &options)), total);
+    }
 }
 
 /// The sums of a pprof's samples by path, names from root to leaf.
@@ -66,7 +98,10 @@ fn lines(bytes: &[u8]) -> BTreeMap<String, u64> {
 /// `p.C0::m1()` and `l.Lock::[monitor]` as pprof has them.
 fn dotted(name: &str) -> String {
     match name.split_once("::") {
-        Some((class, kind)) if kind.starts_with('[') => format!("{kind} {class}"),
+        Some((class, lock)) if lock.starts_with('[') => match lock.split_once(' ') {
+            Some((kind, name)) => format!("{kind}] {} ({class})", name.trim_end_matches(']')),
+            None => format!("{lock} {class}"),
+        },
         Some((class, method)) => format!("{class}.{}", method.trim_end_matches("()")),
         None => name.to_owned(),
     }
@@ -99,7 +134,8 @@ fn drawn_frames(svg: &[u8]) -> Vec<(String, u64)> {
         .split("<title>")
         .skip(1)
         .map(|frame| {
-            let (name, rest) = frame.split_once(" (").unwrap();
+            let (title, rest) = frame.split_once("</title>").unwrap();
+            let (name, _) = title.rsplit_once(" (").unwrap();
             let width = rest.split("fg:w=\"").nth(1).unwrap().split('"').next().unwrap();
             (name.to_owned(), width.parse().unwrap())
         })
@@ -113,22 +149,38 @@ proptest! {
 
     #[test]
     fn totals_are_equal(profile in random::profile()) {
-        let (count, wait_ns) = profile.totals();
         for options in options() {
-            let parts = written(format("callgrind"), &profile, &options);
-            prop_assert_eq!(totals::of_callgrind(&parts), (wait_ns, count));
-            prop_assert!(parts.len() - 1 <= options.max_parts.max(1));
-            let merged = [("merged".to_owned(), stream("callgrind", &profile, &options))];
-            prop_assert_eq!(totals::of_callgrind(&merged), (wait_ns, count));
-            prop_assert_eq!(totals::of_pprof(&stream("pprof", &profile, &options)), (wait_ns, count));
-            for (options, total) in [
-                (Options { count: false, ..options.clone() }, wait_ns),
-                (Options { count: true, ..options }, count),
-            ] {
-                let collapsed = stream("collapsed", &profile, &options);
-                prop_assert_eq!(totals::of_collapsed(&collapsed), total);
-                let flame_graph = stream("flamegraph", &profile, &options);
-                prop_assert_eq!(totals::of_flamegraph(&flame_graph), total);
+            check_totals(&profile, &options);
+        }
+    }
+
+    #[test]
+    fn totals_of_trace_mode_are_equal(profile in random::traced()) {
+        for options in options() {
+            for by in By::ALL {
+                check_totals(&profile, &Options { by, ..options.clone() });
+            }
+        }
+    }
+
+    #[test]
+    fn calls_of_trace_mode_add_up(profile in random::traced()) {
+        for by in By::ALL {
+            let options = Options { by, ..Options::default() };
+            let text = String::from_utf8(stream("callgrind", &profile, &options)).unwrap();
+            let flow = callgrind::parse(&text).check_flow();
+            prop_assert_eq!(flow, totals::of_profile(&profile, by).cost);
+        }
+    }
+
+    #[test]
+    fn pictures_of_trace_mode_show_all_that_is_wide_enough(profile in random::traced()) {
+        for value in Value::ALL {
+            let options = Options { value, ..Options::default() };
+            let lines = lines(&stream("collapsed", &profile, &options));
+            if !lines.is_empty() {
+                let drawn = drawn_frames(&stream("flamegraph", &profile, &options));
+                prop_assert_eq!(drawn, wide_frames(&lines));
             }
         }
     }
@@ -165,7 +217,7 @@ proptest! {
             let options = Options { lock_frame, ..Options::default() };
             let text = String::from_utf8(stream("callgrind", &profile, &options)).unwrap();
             let merged = callgrind::parse(&text);
-            prop_assert_eq!(merged.check_flow(), (wait_ns, count));
+            prop_assert_eq!(&merged.check_flow()[..2], &[wait_ns, count]);
 
             // What a method's first occurrences cost is what stacks with the method cost.
             let mut expected: BTreeMap<String, u64> = BTreeMap::new();
@@ -182,7 +234,7 @@ proptest! {
                 let (name, _) = callee.rsplit_once(" [").unwrap();
                 let (name, _) = name.rsplit_once(' ').unwrap();
                 if !name.contains('\'') {
-                    *inclusive.entry(dotted(name)).or_default() += call.2;
+                    *inclusive.entry(dotted(name)).or_default() += call.1[1];
                 }
             }
             prop_assert_eq!(inclusive, expected);
@@ -204,25 +256,54 @@ proptest! {
             }
             let part = callgrind::parse(std::str::from_utf8(&bytes).unwrap());
             prop_assert_eq!(part.check_flow(), part.totals);
-            if part.totals.1 > 0 {
+            if part.totals[1] > 0 {
                 let trigger = part.header("desc").unwrap().strip_prefix("Trigger: ").unwrap();
                 let key = (part.header("part").unwrap().to_owned(), trigger.to_owned());
-                *found.entry(key).or_default() += part.totals.0;
+                *found.entry(key).or_default() += part.totals[0];
             }
         }
         prop_assert_eq!(found, expected);
     }
 
     #[test]
-    fn bytes_do_not_depend_on_workers(profile in random::profile()) {
+    fn bytes_do_not_depend_on_workers(profile in random::profile(), traced in random::traced()) {
         for options in options() {
-            for format in tyrion_converters::outputs::FORMATS {
-                let [one, three] = [1, 3].map(|workers| {
-                    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
-                    pool.install(|| written(format, &profile, &options))
-                });
-                prop_assert_eq!(one, three);
-            }
+            check_workers(&profile, &options);
         }
+        for value in Value::ALL {
+            check_workers(&traced, &Options { value, ..Options::default() });
+        }
+        check_workers(&traced, &Options { by: By::Holder, ..Options::default() });
     }
+}
+
+fn check_workers(profile: &Profile, options: &Options) {
+    for format in tyrion_converters::outputs::FORMATS {
+        let [one, three] = [1, 3].map(|workers| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
+            pool.install(|| written(format, profile, options))
+        });
+        assert_eq!(one, three);
+    }
+}
+
+/// From a log's bytes to those of the outputs.
+#[test]
+fn any_number_of_workers_writes_the_same_of_a_traced_log() {
+    let written_by = |workers| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
+        pool.install(|| {
+            let profile = traced::profile();
+            let of_format = |format| {
+                let options = Value::ALL.map(|value| Options { value, ..Options::default() });
+                let holder = Options { by: By::Holder, ..Options::default() };
+                let options = options.into_iter().chain([holder]);
+                options.map(|options| written(format, &profile, &options)).collect::<Vec<_>>()
+            };
+            tyrion_converters::outputs::FORMATS.iter().map(of_format).collect::<Vec<_>>()
+        })
+    };
+    let one = written_by(1);
+    assert_eq!(one, written_by(2));
+    assert_eq!(one, written_by(7));
 }

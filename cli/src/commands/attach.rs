@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[command(after_help = "Examples:
   tyrion attach 4711
   tyrion attach 4711 -o /tmp/report.log --threshold 0
+  tyrion attach 4711 --mode trace --hold 1/256
   tyrion attach $(pgrep -f com.acme.Main)
 
 Records until the JVM ends or tyrion stop. JDK 21 and later print a warning in the
@@ -50,6 +51,7 @@ pub struct PidArgs {
 
 /// Records in a JVM that runs.
 pub fn attach(args: AttachArgs) -> Outcome {
+    args.agent.check()?;
     let jvm = Jvm::find(args.pid.pid).map_err(Failure::Failed)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from("tyrion-%p.log"));
     let log = if jvm.shares_files() {

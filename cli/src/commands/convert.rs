@@ -1,24 +1,29 @@
 //! `tyrion convert`.
 
+mod style;
+
 use crate::{
     filters::{self, FilterArgs, JobsArg},
     logs,
     outcome::{Failure, Outcome, tell},
     progress,
 };
-use clap::{Args, builder::PossibleValue};
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use std::{
     fs::File,
     io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
+use style::Style;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::Kinds,
-    outputs::{FORMATS, Format, Options, by_name},
+    outputs::{By, FORMATS, Format, Options, Value, by_name},
     profile::Profile,
 };
-
 use tyrion_wire::header::MAGIC;
 
 /// The value of `--to` that stands for every format.
@@ -37,6 +42,8 @@ const MANY_SAMPLES: usize = 200_000;
   tyrion convert --to flamegraph --by-thread -o threads.svg report.log
   tyrion convert --to collapsed -o - report.log | head
   tyrion convert --to pprof --kind all --thread '^http-' monday.log tuesday.log
+  tyrion convert --to flamegraph --value hold trace.log     # holds.svg
+  tyrion convert --to pprof --by holder trace.log           # as Go's mutex profile
   tyrion convert --to all --since 30s --until 90s report.log")]
 pub struct ConvertArgs {
     /// The format to write, or all
@@ -57,58 +64,11 @@ pub struct ConvertArgs {
     jobs: JobsArg,
 }
 
-/// How to render.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Style")]
-struct Style {
-    /// Do not end stacks with a frame named after the lock
-    #[arg(long)]
-    no_lock_frame: bool,
-    /// Name each lock object in that frame, not only its class
-    #[arg(long, conflicts_with = "no_lock_frame")]
-    lock_identity: bool,
-    /// Do not tell threads apart (pprof)
-    #[arg(long)]
-    no_thread_label: bool,
-    /// Begin stacks with the thread (flamegraph, collapsed)
-    #[arg(long)]
-    by_thread: bool,
-    /// Show how often instead of how long (flamegraph, collapsed)
-    #[arg(long)]
-    count: bool,
-    /// Draw roots at the top (flamegraph)
-    #[arg(long)]
-    icicle: bool,
-    /// One file with all threads, for callgrind_annotate and speedscope, which
-    /// cannot read the empty file that KCacheGrind opens (callgrind)
-    #[arg(long)]
-    merged: bool,
-    /// At most so many files; other threads share one by name group (callgrind)
-    #[arg(long, value_name = "N", default_value_t = Options::default().max_parts,
-          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
-    max_parts: usize,
-}
-
-impl Style {
-    fn options(&self) -> Options {
-        Options {
-            lock_frame: !self.no_lock_frame,
-            lock_identity: self.lock_identity,
-            thread_label: !self.no_thread_label,
-            by_thread: self.by_thread,
-            count: self.count,
-            icicle: self.icicle,
-            merged: self.merged,
-            max_parts: self.max_parts,
-        }
-    }
-}
-
 /// The names in the registry of formats, as values of an option.
 #[derive(Clone)]
 struct Formats;
 
-impl clap::builder::TypedValueParser for Formats {
+impl TypedValueParser for Formats {
     type Value = &'static str;
 
     fn parse_ref(
@@ -118,7 +78,7 @@ impl clap::builder::TypedValueParser for Formats {
         value: &std::ffi::OsStr,
     ) -> Result<&'static str, clap::Error> {
         let names = FORMATS.iter().map(|format| format.name).chain([ALL]);
-        let inner = clap::builder::PossibleValuesParser::new(names.clone());
+        let inner = PossibleValuesParser::new(names.clone());
         let chosen = inner.parse_ref(command, arg, value)?;
         // The parser above lets only these names through.
         Ok(names.into_iter().find(|name| *name == chosen).unwrap_or(ALL))
@@ -133,30 +93,37 @@ impl clap::builder::TypedValueParser for Formats {
 
 /// Converts logs.
 pub fn run(args: ConvertArgs) -> Outcome {
+    args.style.check(args.to)?;
+    let filter = args.filters.filter(Kinds::contention())?;
+    args.style.check_filter(&filter)?;
     let targets = targets(&args)?;
     let logs = logs::open_all(&args.logs)?;
+    args.style.check_logs(&logs)?;
     for (_, target) in &targets {
         if let Target::File(path) = target {
             spare_logs(path)?;
         }
     }
-    let filter = args.filters.filter(Kinds::contention())?;
     let options = args.style.options();
     let bar = progress::bar(work_bytes(&logs), "reading");
     args.jobs.run(|| {
-        let Aggregate { profile, notes, damage, events, folded, .. } =
+        let Aggregate { profile, mut notes, damage, events, folded, acquisitions, .. } =
             aggregate(&logs, &filter, &|bytes| bar.inc(bytes));
         bar.finish_and_clear();
-        filters::tell_if_empty(&profile, events.saturating_add(folded));
+        let shown = Shown::of(&targets, &options);
+        if shown.waits {
+            filters::tell_if_empty(&profile, events.saturating_add(folded));
+        }
+        shown.tell_if_empty(&profile, acquisitions);
         let done = logs::tell_damage(&damage);
+        notes.retain(shown.acquisitions, shown.blame);
         for line in notes.lines() {
             tell(&format!("note: {line}"));
         }
         for (format, target) in &targets {
             write(format, target, &profile, &options)?;
-            if format.name == "pprof" && options.thread_label && profile.waits.len() > MANY_SAMPLES
-            {
-                let samples = profile.waits.len();
+            let samples = samples(&profile);
+            if format.name == "pprof" && options.thread_label && samples > MANY_SAMPLES {
                 tell(&format!(
                     "note: {samples} samples load slowly in go tool pprof; \
                      --no-thread-label makes it fewer"
@@ -165,6 +132,49 @@ pub fn run(args: ConvertArgs) -> Outcome {
         }
         Ok(done)
     })?
+}
+
+/// At most so many samples pprof has of a profile.
+fn samples(profile: &Profile) -> usize {
+    profile.waits.len() + profile.acquisitions.len() + profile.blames.len()
+}
+
+/// What of a profile outputs show.
+struct Shown {
+    waits: bool,
+    acquisitions: bool,
+    blame: bool,
+}
+
+impl Shown {
+    fn of(targets: &[(&'static Format, Target)], options: &Options) -> Shown {
+        let shows_one = |(format, _): &(&Format, Target)| format.options.contains(&"value");
+        let by_waiter = options.by == By::Waiter;
+        if !targets.iter().all(shows_one) {
+            return Shown { waits: by_waiter, acquisitions: true, blame: true };
+        }
+        let value = options.value;
+        Shown {
+            waits: value == Value::Wait && by_waiter,
+            acquisitions: matches!(value, Value::Hold | Value::Acquisitions),
+            blame: value == Value::Blame || value == Value::Wait && !by_waiter,
+        }
+    }
+
+    /// Says so when nothing of trace mode came through the filters.
+    fn tell_if_empty(&self, profile: &Profile, acquisitions_in_log: u64) {
+        let has_none = profile.has_acquisitions && profile.sections.is_empty();
+        if self.acquisitions && has_none && acquisitions_in_log > 0 {
+            tell(&format!(
+                "note: none of the {acquisitions_in_log} acquisitions in the log passed the \
+                 filters; they are told apart by class and name of the lock, not by identity"
+            ));
+        }
+        let has_none = profile.has_blame && profile.blames.is_empty();
+        if self.blame && !self.acquisitions && has_none {
+            tell("note: no wait that was charged to a holder passed the filters");
+        }
+    }
 }
 
 /// Refuses to replace a log, the one that is read perhaps.
@@ -219,13 +229,20 @@ fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure
 }
 
 fn default_file(format: &Format, style: &Style) -> PathBuf {
+    let Some((stem, extension)) = format.default_file.split_once('.') else {
+        return format.default_file.into();
+    };
+    let stem = match style.value {
+        Some(Value::Hold) if format.options.contains(&"value") => "holds",
+        Some(Value::Acquisitions) if format.options.contains(&"value") => "acquisitions",
+        Some(Value::Blame) if format.options.contains(&"value") => "blame",
+        _ => stem,
+    };
     // KCacheGrind loads every file whose name begins with the one it is given:
     // a merged file must not begin like the parts.
-    match (format.files, format.default_file.split_once('.')) {
-        (Some(_), Some((stem, extension))) if style.merged => {
-            format!("{stem}.merged.{extension}").into()
-        }
-        _ => format.default_file.into(),
+    match format.files {
+        Some(_) if style.merged => format!("{stem}.merged.{extension}").into(),
+        _ => format!("{stem}.{extension}").into(),
     }
 }
 
@@ -275,5 +292,33 @@ fn say_written(format: &Format, name: &str, written: &[PathBuf]) {
                 path.display()
             ));
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        convert: ConvertArgs,
+    }
+
+    #[test]
+    fn each_value_has_a_file_of_its_own() {
+        let file = |line: &str| {
+            let words = std::iter::once("convert").chain(line.split(' ')).chain(["a.log"]);
+            let args = Line::try_parse_from(words).unwrap().convert;
+            default_file(by_name(args.to).unwrap(), &args.style).display().to_string()
+        };
+        assert_eq!(file("--to flamegraph"), "waits.svg");
+        assert_eq!(file("--to flamegraph --value hold"), "holds.svg");
+        assert_eq!(file("--to collapsed --value blame"), "blame.collapsed");
+        assert_eq!(file("--to pprof"), "locks.pb.gz");
+        assert_eq!(file("--to callgrind"), "out.callgrind");
+        assert_eq!(file("--to callgrind --merged"), "out.merged.callgrind");
     }
 }

@@ -1,5 +1,8 @@
 //! `tyrion dump`: a log's records, one a line.
 
+mod trace;
+
+use super::places::{Places, lock_name, with_name};
 use crate::{
     filters::{FilterArgs, wants_pending},
     logs,
@@ -17,7 +20,7 @@ use tyrion_converters::{
     filter::{Filter, Kinds, Window},
     outputs::units,
 };
-use tyrion_formats::{Damage, Event, Log};
+use tyrion_formats::{Damage, Entry, Event, Log};
 use tyrion_wire::{
     WaitKind,
     cell::Cell,
@@ -33,7 +36,10 @@ use tyrion_wire::{
   tyrion dump --json report.log | jq 'select(.outcome == \"timed-out\")'
 
 Records: thread, renamed, wait (one wait), fold (waits below the threshold, summed),
-pending (a wait that had not ended). Times are from the log's start, durations in ns in JSON.")]
+pending (a wait that had not ended). In trace mode also taken (acquisitions, summed), hold (one
+hold, at its release), lock (a thread takes a lock object for the first time), blame (who made
+whom wait), nest (a lock taken while holding others), number (what the agent tells of itself).
+Times are from the log's start, durations in ns in JSON.")]
 pub struct DumpArgs {
     /// The log, - for stdin
     #[arg(value_name = "LOG")]
@@ -50,20 +56,48 @@ pub fn run(args: DumpArgs) -> Outcome {
     let log = logs::open(&args.log)?;
     let filter = args.filters.filter(Kinds::all())?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut dump = Dump::new(&log, &filter, args.json);
-    let dumped = dump.all(&mut out).and_then(|()| out.flush());
-    dumped.map_err(|error| Failure::writing("stdout", &error))?;
-    logs::tell_damage(&dump.damage);
-    Ok(if dump.damage.is_empty() { Done::Whole } else { Done::Partly })
+    let dumped = write(&mut out, &log, &filter, args.json);
+    let damage = dumped.map_err(|error| Failure::writing("stdout", &error))?;
+    logs::tell_damage(&damage);
+    Ok(if damage.is_empty() { Done::Whole } else { Done::Partly })
+}
+
+/// Prints the records that the filter wants; returns what was damaged.
+pub(super) fn write(
+    out: &mut dyn Write,
+    log: &Log,
+    filter: &Filter,
+    json: bool,
+) -> io::Result<Vec<Damage>> {
+    let mut dump = Dump::new(log, filter, json);
+    dump.all(out)?;
+    out.flush()?;
+    Ok(dump.damage)
 }
 
 /// What of a site is printed, and whether the filter wants it.
-struct Place {
+struct Site {
     kind: WaitKind,
     lock: String,
+    /// What the program calls it; may be empty.
+    lock_name: String,
     lock_class: String,
     stack: Vec<String>,
     wanted: bool,
+}
+
+impl Site {
+    fn lock_text(&self) -> String {
+        with_name(&self.lock_name, &self.lock)
+    }
+}
+
+/// Adds what the program calls a lock, if that is known, to a record.
+fn add_name(mut record: Value, lock_name: &str) -> Value {
+    if !lock_name.is_empty() {
+        record["lock_name"] = json!(lock_name);
+    }
+    record
 }
 
 struct Dump<'a> {
@@ -73,7 +107,8 @@ struct Dump<'a> {
     window: Window,
     json: bool,
     threads: HashMap<u32, (String, bool)>,
-    places: HashMap<u32, Option<Place>>,
+    sites: HashMap<u32, Option<Site>>,
+    places: Places<'a>,
     damage: Vec<Damage>,
 }
 
@@ -86,7 +121,8 @@ impl<'a> Dump<'a> {
             window: filter.window(log),
             json,
             threads: HashMap::new(),
-            places: HashMap::new(),
+            sites: HashMap::new(),
+            places: Places::new(log, filter),
             damage: log.damage().to_vec(),
         }
     }
@@ -96,8 +132,11 @@ impl<'a> Dump<'a> {
         for chunk in self.log.event_chunks() {
             match self.log.events(chunk) {
                 Ok(mut events) => {
-                    for event in events.by_ref() {
-                        self.wait(out, &event)?;
+                    for entry in events.records() {
+                        match entry {
+                            Entry::Wait(event) => self.wait(out, &event)?,
+                            Entry::Traced(traced) => self.traced(out, &traced)?,
+                        }
                     }
                     self.damage.extend(events.damage());
                 }
@@ -109,10 +148,15 @@ impl<'a> Dump<'a> {
                 self.fold(out, &cell)?;
             }
         }
+        for chunk in self.log.acquisition_chunks() {
+            for cell in self.log.acquisitions(chunk) {
+                self.acquisitions(out, &cell)?;
+            }
+        }
         for pending in self.log.pending() {
             self.pending(out, pending)?;
         }
-        Ok(())
+        self.statistics(out)
     }
 
     /// The threads, each with the names it took later, before their waits.
@@ -172,25 +216,25 @@ impl<'a> Dump<'a> {
         let owner = (event.owner != 0).then(|| self.thread(event.owner).0.clone());
         let thread = self.thread(event.thread).0.clone();
         let (start_ns, json) = (self.since_start(event.start_ns), self.json);
-        let Some(place) = self.place(event.site) else { return Ok(()) };
+        let Some(site) = self.site(event.site) else { return Ok(()) };
         if json {
             let record = json!({
                 "record": "wait", "start_ns": start_ns, "wait_ns": event.wait_ns(),
-                "thread": thread, "thread_id": event.thread, "kind": place.kind.name(),
-                "lock": place.lock, "lock_class": place.lock_class,
+                "thread": thread, "thread_id": event.thread, "kind": site.kind.name(),
+                "lock": site.lock, "lock_class": site.lock_class,
                 "outcome": event.outcome.name(), "owner": owner,
-                "parks": event.parks, "stack": place.stack,
+                "parks": event.parks, "stack": site.stack,
             });
-            return writeln!(out, "{record}");
+            return writeln!(out, "{}", add_name(record, &site.lock_name));
         }
         write!(
             out,
             "wait    +{} {} {} {:?} {} {}",
             seconds(start_ns),
             units::duration(event.wait_ns()),
-            place.kind.name(),
+            site.kind.name(),
             thread,
-            place.lock,
+            site.lock_text(),
             event.outcome.name(),
         )?;
         if let Some(owner) = owner {
@@ -199,7 +243,7 @@ impl<'a> Dump<'a> {
         if event.parks != 0 {
             write!(out, " parks={}", event.parks)?;
         }
-        writeln!(out, " {}", place.stack.join(" < "))
+        writeln!(out, " {}", site.stack.join(" < "))
     }
 
     fn fold(&mut self, out: &mut dyn Write, cell: &Cell) -> io::Result<()> {
@@ -211,28 +255,28 @@ impl<'a> Dump<'a> {
         let thread = self.thread(cell.thread).0.clone();
         let (first_ns, json) = (self.since_start(cell.first_ns), self.json);
         let last_ns = self.since_start(cell.last_ns);
-        let Some(place) = self.place(cell.site) else { return Ok(()) };
+        let Some(site) = self.site(cell.site) else { return Ok(()) };
         if json {
             let record = json!({
                 "record": "fold", "first_ns": first_ns, "last_ns": last_ns,
                 "count": cell.count, "wait_ns": cell.sum_ns, "max_ns": cell.max_ns,
                 "log2_histogram": cell.histogram.to_vec(),
-                "thread": thread, "thread_id": cell.thread, "kind": place.kind.name(),
-                "lock": place.lock, "lock_class": place.lock_class, "stack": place.stack,
+                "thread": thread, "thread_id": cell.thread, "kind": site.kind.name(),
+                "lock": site.lock, "lock_class": site.lock_class, "stack": site.stack,
             });
-            return writeln!(out, "{record}");
+            return writeln!(out, "{}", add_name(record, &site.lock_name));
         }
         writeln!(
             out,
             "fold    +{} {} {} {thread:?} {} count={} max={} until=+{} {}",
             seconds(first_ns),
             units::duration(cell.sum_ns),
-            place.kind.name(),
-            place.lock,
+            site.kind.name(),
+            site.lock_text(),
             cell.count,
             units::duration(cell.max_ns),
             seconds(last_ns),
-            place.stack.join(" < "),
+            site.stack.join(" < "),
         )
     }
 
@@ -259,22 +303,23 @@ impl<'a> Dump<'a> {
     }
 
     /// What a site is, if the filter wants it.
-    fn place(&mut self, site: u32) -> Option<&Place> {
+    fn site(&mut self, site: u32) -> Option<&Site> {
         let (names, filter, log) = (self.names, self.filter, self.log);
-        let place = self.places.entry(site).or_insert_with(|| {
+        let site = self.sites.entry(site).or_insert_with(|| {
             let site = log.definitions().sites().get(site)?;
             let lock = names.lock(site.lock);
             let wanted = filter.kinds.contains(site.kind)
-                && filter.lock.as_ref().is_none_or(|regex| regex.is_match(&lock));
-            Some(Place {
+                && filter.lock.as_ref().is_none_or(|it| names.lock_matches(it, site.lock));
+            Some(Site {
                 kind: site.kind,
+                lock_name: lock_name(log, site.lock),
                 lock_class: names.lock_class(site.lock),
                 stack: names.stack(site.stack),
                 lock,
                 wanted,
             })
         });
-        place.as_ref().filter(|place| place.wanted)
+        site.as_ref().filter(|site| site.wanted)
     }
 }
 
@@ -282,17 +327,18 @@ impl<'a> Dump<'a> {
 pub fn describe_pending(log: &Log, pending: &Pending) -> (Value, String) {
     let names = Names(log);
     let thread = names.thread(pending.thread);
-    let lock = names.lock(pending.lock);
+    let (lock, name) = (names.lock(pending.lock), lock_name(log, pending.lock));
     let stack = names.stack(pending.stack);
     let start_ns = pending.start_ns.saturating_sub(log.start_ns());
     let waited_ns = log.end_ns().saturating_sub(pending.start_ns);
     let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
     let held_by = owner.as_ref().map_or(String::new(), |owner| format!(" held by {owner:?}"));
     let text = format!(
-        "+{} {} {} {thread:?} waits for {lock}{held_by} {}",
+        "+{} {} {} {thread:?} waits for {}{held_by} {}",
         seconds(start_ns),
         units::duration(waited_ns),
         pending.kind.name(),
+        with_name(&name, &lock),
         stack.join(" < "),
     );
     let record = json!({
@@ -301,7 +347,7 @@ pub fn describe_pending(log: &Log, pending: &Pending) -> (Value, String) {
         "lock": lock, "lock_class": names.lock_class(pending.lock), "owner": owner,
         "stack": stack,
     });
-    (record, text)
+    (add_name(record, &name), text)
 }
 
 /// Seconds with all nine digits: `12.345678901s`.

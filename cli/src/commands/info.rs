@@ -1,5 +1,7 @@
 //! `tyrion info`: what is in a log.
 
+mod trace;
+
 use super::dump::describe_pending;
 use crate::{
     filters::{self, FilterArgs, JobsArg, wants_pending},
@@ -10,6 +12,7 @@ use crate::{
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, io::Write, path::PathBuf};
+use trace::TraceSums;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::{Filter, Kinds},
@@ -47,20 +50,35 @@ pub fn run(args: InfoArgs) -> Outcome {
     let logs = [logs::open(&args.log)?];
     let filter = args.filters.filter(Kinds::all())?;
     let bar = progress::bar(work_bytes(&logs), "reading");
-    let mut sums = args.jobs.run(|| aggregate(&logs, &filter, &|bytes| bar.inc(bytes)))?;
+    let (mut sums, traced) = args.jobs.run(|| read(&logs, &filter, &|bytes| bar.inc(bytes)))?;
     bar.finish_and_clear();
     filters::tell_if_empty(&sums.profile, sums.events.saturating_add(sums.folded));
     // Shown below, each of them.
     sums.notes.pending = 0;
-    let [log] = &logs;
     // Idle threads wait longest, so contention comes first unless asked for.
     let ranked = if args.filters.names_kinds() { filter.kinds } else { Kinds::contention() };
-    let report =
-        if args.json { to_json(log, &sums, &filter) } else { to_text(log, &sums, &filter, ranked) };
+    let ([log], traced) = (&logs, traced.as_ref());
+    let report = if args.json {
+        to_json(log, &sums, traced, &filter)
+    } else {
+        to_text(log, &sums, traced, &filter, ranked)
+    };
     std::io::stdout()
         .write_all(report.as_bytes())
         .map_err(|error| Failure::writing("stdout", &error))?;
     Ok(logs::tell_damage(&sums.damage))
+}
+
+/// Reads a log on all workers of the current rayon pool.
+fn read(
+    logs: &[Log; 1],
+    filter: &Filter,
+    progress: &(dyn Fn(u64) + Sync),
+) -> (Aggregate, Option<TraceSums>) {
+    let sums = aggregate(logs, filter, progress);
+    let [log] = logs;
+    let traced = trace::sum(log, filter, &sums.profile);
+    (sums, traced)
 }
 
 /// What a log is worth: `whole`, or why not.
@@ -74,8 +92,12 @@ fn completeness(log: &Log, sums: &Aggregate) -> &'static str {
     }
 }
 
-fn bytes_per_event(sums: &Aggregate) -> f64 {
-    if sums.events == 0 { 0.0 } else { sums.event_bytes as f64 / sums.events as f64 }
+/// The records of trace mode stand among the waits, so they count, too.
+fn bytes_per_event(sums: &Aggregate, traced: Option<&TraceSums>) -> f64 {
+    match sums.events.saturating_add(traced.map_or(0, |traced| traced.records)) {
+        0 => 0.0,
+        events => sums.event_bytes as f64 / events as f64,
+    }
 }
 
 /// Waits of every thread, by index: count and sum in ns.
@@ -142,13 +164,37 @@ fn place(profile: &Profile, stack: u32) -> String {
     };
     let outside = |function: &Function| !function.class.starts_with("java.util.concurrent.");
     let found = frames().find(|(function, _)| outside(function)).or_else(|| frames().next());
-    found.map_or(String::new(), |(function, line)| {
-        let file = function.source.rsplit('/').next().unwrap_or_default();
-        format!("{}.{}({file}:{line})", function.class, function.method)
-    })
+    found.map_or(String::new(), |(function, line)| source_line(function, line))
 }
 
-fn to_json(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
+/// A frame of the profile: `com.acme.Cache.get(Cache.java:22)`.
+fn place_of_frame(profile: &Profile, frame: u32) -> String {
+    let frame = profile.frames.get(frame as usize);
+    let function = frame.and_then(|frame| profile.functions.get(frame.function as usize));
+    match (function, frame) {
+        (Some(function), Some(frame)) => source_line(function, frame.line),
+        _ => String::new(),
+    }
+}
+
+fn source_line(function: &Function, line: u32) -> String {
+    let file = function.source.rsplit('/').next().unwrap_or_default();
+    format!("{}.{}({file}:{line})", function.class, function.method)
+}
+
+/// The report of a log, for tests.
+#[cfg(test)]
+pub(super) fn report(logs: &[Log; 1], filter: &Filter, json: bool) -> String {
+    let (mut sums, traced) = read(logs, filter, &|_| {});
+    sums.notes.pending = 0;
+    let ([log], traced) = (logs, traced.as_ref());
+    match json {
+        true => to_json(log, &sums, traced, filter),
+        false => to_text(log, &sums, traced, filter, Kinds::contention()),
+    }
+}
+
+fn to_json(log: &Log, sums: &Aggregate, traced: Option<&TraceSums>, filter: &Filter) -> String {
     let header = log.header();
     let contention = sums.contention();
     let (contentions, wait_ns) = contention.total();
@@ -201,7 +247,7 @@ fn to_json(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
     let pending: Vec<Value> = pending.map(|pending| describe_pending(log, pending).0).collect();
     let metadata: Map<String, Value> =
         header.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
-    let report = json!({
+    let mut report = json!({
         "log": log.name(),
         "version": header.version,
         "pid": header.pid,
@@ -222,7 +268,7 @@ fn to_json(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
         "kinds": kinds,
         "callbacks": { "contention": callbacks(tally), "other": callbacks(other) },
         "events": sums.events,
-        "bytes_per_event": bytes_per_event(sums),
+        "bytes_per_event": bytes_per_event(sums, traced),
         "file_bytes": log.file_len(),
         "locks": locks,
         "threads": threads,
@@ -230,15 +276,26 @@ fn to_json(log: &Log, sums: &Aggregate, filter: &Filter) -> String {
         "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": sums.notes.lines(),
     });
+    if let Some(traced) = traced {
+        report["trace"] = traced.to_json();
+    }
     format!("{report:#}\n")
 }
 
-fn to_text(log: &Log, sums: &Aggregate, filter: &Filter, ranked: Kinds) -> String {
+fn to_text(
+    log: &Log,
+    sums: &Aggregate,
+    traced: Option<&TraceSums>,
+    filter: &Filter,
+    ranked: Kinds,
+) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
-    let _ = head(&mut out, log, sums)
+    let _ = head(&mut out, log, sums, traced)
+        .and_then(|()| traced.map_or(Ok(()), |traced| traced.to_text(&mut out)))
         .and_then(|()| kinds(&mut out, sums))
         .and_then(|()| locks(&mut out, sums))
+        .and_then(|()| traced.map_or(Ok(()), |traced| traced.table(&mut out)))
         .and_then(|()| threads(&mut out, sums, ranked))
         .and_then(|()| waiting(&mut out, log, filter));
     for line in sums.notes.lines() {
@@ -247,7 +304,12 @@ fn to_text(log: &Log, sums: &Aggregate, filter: &Filter, ranked: Kinds) -> Strin
     out
 }
 
-fn head(out: &mut String, log: &Log, sums: &Aggregate) -> std::fmt::Result {
+fn head(
+    out: &mut String,
+    log: &Log,
+    sums: &Aggregate,
+    traced: Option<&TraceSums>,
+) -> std::fmt::Result {
     let header = log.header();
     let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {value}");
     row("log", log.name())?;
@@ -263,10 +325,13 @@ fn head(out: &mut String, log: &Log, sums: &Aggregate) -> std::fmt::Result {
     row("threshold", &format!("{} ({origin})", units::duration(header.threshold_ns)))?;
     row("completeness", completeness(log, sums))?;
     let (tally, other) = log.tallies();
+    let besides = traced.map_or(String::new(), |traced| {
+        format!(" and {} records of trace mode", units::thousands(traced.records))
+    });
     let sizes = format!(
-        "{} waits recorded in {:.1} bytes each, {} folded, {} dropped; {} bytes in all",
+        "{} waits{besides} recorded in {:.1} bytes each, {} folded, {} dropped; {} bytes in all",
         units::thousands(sums.events),
-        bytes_per_event(sums),
+        bytes_per_event(sums, traced),
         units::thousands(sums.folded),
         units::thousands(tally.dropped.saturating_add(other.dropped)),
         units::thousands(log.file_len()),

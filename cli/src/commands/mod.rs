@@ -7,7 +7,10 @@ mod convert;
 mod dump;
 mod info;
 mod man;
+mod places;
 mod record;
+#[cfg(test)]
+mod tests;
 
 use crate::outcome::{EXIT_STATUS, Outcome};
 use clap::{Parser, Subcommand};

@@ -28,6 +28,7 @@ use tyrion_wire::header::MAGIC;
   tyrion record -o report.log -- java -cp app.jar com.acme.Main
   tyrion record --threshold 0 -- taskset -c 0,1 java -jar app.jar --port 8080
   tyrion record -o build-%p.log -- mvn test
+  tyrion record --mode trace --include 'com.acme.*' -- java -jar app.jar
 
 java may be the command, or be started by it: by a script, by mvn, by another
 java. The exit status is the program's, and signals go to the program.")]
@@ -44,6 +45,7 @@ pub struct RecordArgs {
 
 /// Runs a command with the agent in its JVM.
 pub fn run(args: RecordArgs) -> Outcome {
+    args.agent.check()?;
     let agent = agent_path()?;
     let log = std::path::absolute(&args.output)
         .map_err(|error| Failure::new(format!("{}: {error}", args.output.display())))?;

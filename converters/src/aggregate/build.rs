@@ -2,17 +2,19 @@
 
 use super::{
     Aggregate, KindTotals,
+    acquired::{Rows, ThreadRows},
     pass::LogSums,
     resolve::{Interner, Resolver},
     sums::{SiteSums, Sums, ThreadSums},
+    trace::{Scope, TraceSums},
 };
 use crate::{
-    filter::Filter,
+    filter::{Filter, Window},
     profile::{Profile, Run, Thread, Wait},
 };
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use tyrion_formats::Log;
+use tyrion_formats::{HoldMode, Log};
 use tyrion_wire::WaitKind;
 
 /// So many sums become waits at a time. While they do, they stand in memory
@@ -24,13 +26,15 @@ const LEFT_OUT: u32 = u32::MAX;
 const UNKNOWN: u32 = u32::MAX - 1;
 
 /// Where, for what and how: what tells a thread's waits apart in a profile.
-type Place = (u32, u32, WaitKind);
+pub(super) type Place = (u32, u32, WaitKind);
 
 /// Builds the profile from the sums of one log after another.
 pub(super) struct Builder<'a> {
     filter: &'a Filter,
     out: Aggregate,
     interner: Interner,
+    /// How many logs were recorded without trace mode.
+    without_trace: u64,
 }
 
 /// The sums of one thread, of single waits and of folded ones.
@@ -59,22 +63,38 @@ impl<'a> Builder<'a> {
     pub(super) fn new(filter: &'a Filter) -> Self {
         let mut out = Aggregate::default();
         let interner = Interner::new(&mut out.profile);
-        Builder { filter, out, interner }
+        Builder { filter, out, interner, without_trace: 0 }
     }
 
-    pub(super) fn finish(self) -> Aggregate {
+    pub(super) fn finish(mut self) -> Aggregate {
+        let profile = &self.out.profile;
+        if profile.has_acquisitions || profile.has_blame {
+            self.out.notes.without_trace = self.without_trace;
+        }
         self.out
     }
 
-    /// Adds a log's waits. Threads and locks of a log are its own, so they
-    /// come after those of the logs before it, and so do its waits.
-    pub(super) fn add(&mut self, log: &Log, mut sums: LogSums) {
+    /// Adds what a log holds. Threads and locks of a log are its own, so they
+    /// come after those of the logs before it, and so do its rows.
+    pub(super) fn add(&mut self, log: &Log, window: &Window, mut sums: LogSums) {
         let run = self.add_run(log);
         self.note(log, &sums);
+        self.note_trace(log, Scope::of(log, window), &sums.trace);
         self.out.damage.append(&mut sums.damage);
-        let threads = self.chosen_threads(log, run, sums.recorded, sums.folded);
-        let used = used_sites(log, &threads);
-        let (places, place_of) = self.places(log, run, &used);
+        let trace = sums.trace;
+        let threads = self.chosen_threads(log, run, sums.recorded, sums.folded, &trace);
+        let used = used_sites(log, &threads, &trace);
+        let mut resolver = Resolver::new(log, run, &mut self.out, &mut self.interner);
+        let (places, place_of) = places(log, self.filter, &used, &mut resolver);
+        let mut traced = Rows {
+            log,
+            filter: self.filter,
+            threads: &threads.iter().map(|(thread, _)| *thread).collect::<Vec<u32>>(),
+            places: &places,
+            place_of: &place_of,
+            resolver: &mut resolver,
+        }
+        .of(trace);
         self.out.profile.waits.reserve(threads.iter().map(|(_, both)| both.len()).sum());
         let mut threads = threads.into_iter();
         loop {
@@ -84,7 +104,10 @@ impl<'a> Builder<'a> {
             }
             let waits = |(thread, both)| thread_waits(thread, &both, &places, &place_of);
             let batch: Vec<ThreadWaits> = batch.into_par_iter().map(waits).collect();
-            batch.into_iter().for_each(|thread| self.add_thread(log, run, thread));
+            for thread in batch {
+                let rows = traced.remove(&thread.thread).unwrap_or_default();
+                self.add_thread(log, run, thread, rows);
+            }
         }
         self.out.profile.waits.shrink_to_fit();
     }
@@ -100,6 +123,7 @@ impl<'a> Builder<'a> {
             start_wall_ns: header.wall_ns,
             duration_ns: log.end_ns().saturating_sub(log.start_ns()),
             threshold_ns: header.threshold_ns,
+            hold: if log.is_trace() { fact("hold") } else { String::new() },
         });
         self.out.profile.runs.len() as u32 - 1
     }
@@ -120,6 +144,24 @@ impl<'a> Builder<'a> {
         notes.pending += pending.count() as u64;
     }
 
+    fn note_trace(&mut self, log: &Log, scope: Scope, sums: &TraceSums) {
+        self.out.acquisitions = self.out.acquisitions.saturating_add(sums.acquisitions);
+        let (profile, notes) = (&mut self.out.profile, &mut self.out.notes);
+        profile.has_acquisitions |= scope.acquisitions;
+        profile.has_blame |= scope.blame;
+        if log.is_trace() {
+            notes.hold_unmeasured |= log.hold_mode() == HoldMode::None && scope.acquisitions;
+            if !scope.acquisitions {
+                notes.untimed = notes.untimed.saturating_add(sums.acquisitions);
+            }
+        } else {
+            self.without_trace += 1;
+        }
+        notes.unknown_places = notes.unknown_places.saturating_add(sums.unknown_places);
+        notes.unknown_blame.add(&sums.unknown_blame);
+        notes.unsorted_blame.add(&sums.unsorted_blame);
+    }
+
     /// The threads that the filter asks for, in ascending order, with their
     /// sums.
     fn chosen_threads(
@@ -128,6 +170,7 @@ impl<'a> Builder<'a> {
         run: u32,
         recorded: Vec<ThreadSums>,
         folded: Vec<ThreadSums>,
+        trace: &TraceSums,
     ) -> Vec<(u32, Both)> {
         let mut threads: BTreeMap<u32, Both> = BTreeMap::new();
         for sums in recorded {
@@ -136,6 +179,11 @@ impl<'a> Builder<'a> {
         for sums in folded {
             threads.entry(sums.thread).or_default().folded = sums.sites;
         }
+        let traced =
+            trace.cells.keys().map(|key| key.0).chain(trace.blames.keys().map(|key| key.0));
+        for thread in traced {
+            threads.entry(thread).or_default();
+        }
         let wanted = |thread: &u32| {
             let regex = self.filter.thread.as_ref();
             regex.is_none_or(|regex| regex.is_match(&thread_label(thread_of(log, run, *thread))))
@@ -143,46 +191,12 @@ impl<'a> Builder<'a> {
         threads.into_iter().filter(|(thread, _)| wanted(thread)).collect()
     }
 
-    /// The places of the used sites, in ascending order, and the number of its
-    /// place for each site.
-    fn places(&mut self, log: &Log, run: u32, used: &[bool]) -> (Vec<Place>, Vec<u32>) {
-        let mut resolver = Resolver::new(log, run, &mut self.out, &mut self.interner);
-        let sites = log.definitions().sites();
-        let kinds = self.filter.kinds;
-        let chosen = |(id, site): &(u32, &tyrion_formats::Site)| {
-            used[*id as usize] && kinds.contains(site.kind)
-        };
-        let mut locks: Vec<u32> = sites.iter().filter(chosen).map(|(_, site)| site.lock).collect();
-        locks.sort_unstable();
-        locks.dedup();
-        let locks = resolver.locks(&locks, self.filter.lock.as_ref());
-        let mut place_of = vec![UNKNOWN; sites.len()];
-        let mut places = Vec::new();
-        let mut of_sites = Vec::new();
-        for (id, site) in sites.iter() {
-            place_of[id as usize] = LEFT_OUT;
-            let lock = locks.get(&site.lock).copied();
-            if let Some(lock) = lock.filter(|_| chosen(&(id, site))) {
-                let place = (resolver.stack(site.stack), lock, site.kind);
-                places.push(place);
-                of_sites.push((id, place));
-            }
-        }
-        places.sort_unstable();
-        places.dedup();
-        for (id, place) in of_sites {
-            let at = places.binary_search(&place).unwrap_or_else(|at| at);
-            place_of[id as usize] = at as u32;
-        }
-        (places, place_of)
-    }
-
-    fn add_thread(&mut self, log: &Log, run: u32, mut thread: ThreadWaits) {
+    fn add_thread(&mut self, log: &Log, run: u32, mut thread: ThreadWaits, mut rows: ThreadRows) {
         self.out.notes.unknown_sites.add(&thread.unknown);
         for (sum, kind) in self.out.kinds.iter_mut().zip(thread.kinds) {
             *sum += kind;
         }
-        if thread.waits.is_empty() {
+        if thread.waits.is_empty() && rows.is_empty() {
             return;
         }
         let profile = &mut self.out.profile;
@@ -192,8 +206,49 @@ impl<'a> Builder<'a> {
         }
         profile.threads.push(thread_of(log, run, thread.thread));
         thread.waits.iter_mut().for_each(|wait| wait.thread = id);
+        rows.set_thread(id);
         profile.waits.append(&mut thread.waits);
+        profile.acquisitions.append(&mut rows.acquisitions);
+        profile.sections.append(&mut rows.sections);
+        profile.blames.append(&mut rows.blames);
     }
+}
+
+/// The places of the used sites, in ascending order, and the number of its
+/// place for each site.
+fn places(
+    log: &Log,
+    filter: &Filter,
+    used: &[bool],
+    resolver: &mut Resolver<'_>,
+) -> (Vec<Place>, Vec<u32>) {
+    let sites = log.definitions().sites();
+    let chosen = |(id, site): &(u32, &tyrion_formats::Site)| {
+        used[*id as usize] && filter.kinds.contains(site.kind)
+    };
+    let mut locks: Vec<u32> = sites.iter().filter(chosen).map(|(_, site)| site.lock).collect();
+    locks.sort_unstable();
+    locks.dedup();
+    let locks = resolver.locks(&locks, filter.lock.as_ref());
+    let mut place_of = vec![UNKNOWN; sites.len()];
+    let mut places = Vec::new();
+    let mut of_sites = Vec::new();
+    for (id, site) in sites.iter() {
+        place_of[id as usize] = LEFT_OUT;
+        let lock = locks.get(&site.lock).copied();
+        if let Some(lock) = lock.filter(|_| chosen(&(id, site))) {
+            let place = (resolver.stack(site.stack), lock, site.kind);
+            places.push(place);
+            of_sites.push((id, place));
+        }
+    }
+    places.sort_unstable();
+    places.dedup();
+    for (id, place) in of_sites {
+        let at = places.binary_search(&place).unwrap_or_else(|at| at);
+        place_of[id as usize] = at as u32;
+    }
+    (places, place_of)
 }
 
 /// The next threads with enough sums to be worth handing out to workers.
@@ -209,14 +264,20 @@ fn next_batch(threads: &mut impl Iterator<Item = (u32, Both)>) -> Vec<(u32, Both
     batch
 }
 
-/// Which sites the threads have waited at.
-fn used_sites(log: &Log, threads: &[(u32, Both)]) -> Vec<bool> {
+/// Which sites the threads have waited at, or made others wait at.
+fn used_sites(log: &Log, threads: &[(u32, Both)], trace: &TraceSums) -> Vec<bool> {
     let mut used = vec![false; log.definitions().sites().len()];
+    let mut mark = |site: u32| {
+        if let Some(used) = used.get_mut(site as usize) {
+            *used = true;
+        }
+    };
     for (_, both) in threads {
-        for entry in both.recorded.iter().chain(&both.folded) {
-            if let Some(used) = used.get_mut(entry.site as usize) {
-                *used = true;
-            }
+        both.recorded.iter().chain(&both.folded).for_each(|entry| mark(entry.site));
+    }
+    for &(thread, _, _, site) in trace.blames.keys() {
+        if threads.binary_search_by_key(&thread, |(thread, _)| *thread).is_ok() {
+            mark(site);
         }
     }
     used

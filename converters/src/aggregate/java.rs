@@ -1,5 +1,7 @@
 //! Java's names, as people know them.
 
+use regex::Regex;
+
 /// A class as source code names it: `com.acme.Outer$Inner`, `int[]`. Hidden
 /// classes lose the number that differs from run to run.
 pub(crate) fn class_name(raw: &str) -> String {
@@ -16,6 +18,43 @@ pub(crate) fn class_name(raw: &str) -> String {
         name.push_str("[]");
     }
     name
+}
+
+/// The class that the program knows of a lock's class: those of
+/// `java.util.concurrent` keep a `Sync` in private, which is what threads wait
+/// for.
+pub(crate) fn public_class(class: &str) -> &str {
+    let private = ["$NonfairSync", "$FairSync", "$Sync"];
+    match private.iter().find_map(|sync| class.strip_suffix(sync)) {
+        Some(public) if class.starts_with("java.util.concurrent.") => public,
+        _ => class,
+    }
+}
+
+/// What the program calls a lock, unless that says no more than its class:
+/// `this`, and class objects.
+pub(crate) fn telling_name(name: &str) -> &str {
+    if name == "this" || name.ends_with(".class") || name.starts_with('[') { "" } else { name }
+}
+
+/// Whether a filter finds something in what a lock is called: in its class, as
+/// shown or as the JVM has it, alone or with its identity (not 0), or in its
+/// name.
+pub(crate) fn lock_matches(regex: &Regex, class: &str, name: &str, id: u32) -> bool {
+    let public = public_class(class);
+    let mut found = regex.is_match(class) || regex.is_match(public);
+    if id != 0 {
+        let identified = |class: &str| regex.is_match(&format!("{class}#{id}"));
+        found = found || identified(class) || identified(public);
+    }
+    if !name.is_empty() {
+        let identity = if id == 0 { String::new() } else { format!("#{id}") };
+        found = found
+            || regex.is_match(name)
+            || regex.is_match(&format!("{name} ({public})"))
+            || regex.is_match(&format!("{name} ({public}{identity})"));
+    }
+    found
 }
 
 /// The source file with the package as directories, empty when unknown.
@@ -66,6 +105,7 @@ fn is_unique_suffix(suffix: &str) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
 
@@ -95,6 +135,53 @@ mod tests {
         ] {
             assert_eq!(class_name(raw), name, "{raw}");
         }
+    }
+
+    #[test]
+    fn locks_are_named_as_the_program_does() {
+        for (class, public) in [
+            (
+                "java.util.concurrent.locks.ReentrantLock$NonfairSync",
+                "java.util.concurrent.locks.ReentrantLock",
+            ),
+            (
+                "java.util.concurrent.locks.ReentrantReadWriteLock$FairSync",
+                "java.util.concurrent.locks.ReentrantReadWriteLock",
+            ),
+            ("java.util.concurrent.CountDownLatch$Sync", "java.util.concurrent.CountDownLatch"),
+            (
+                "java.util.concurrent.ThreadPoolExecutor$Worker",
+                "java.util.concurrent.ThreadPoolExecutor$Worker",
+            ),
+            ("com.acme.Turn$Sync", "com.acme.Turn$Sync"),
+            ("$Sync", "$Sync"),
+        ] {
+            assert_eq!(public_class(class), public);
+        }
+        for (name, shown) in
+            [("this", ""), ("Foo.class", ""), ("Cache.lock", "Cache.lock"), ("", "")]
+        {
+            assert_eq!(telling_name(name), shown);
+        }
+    }
+
+    #[test]
+    fn locks_are_found_by_every_name() {
+        let class = "java.util.concurrent.Semaphore$FairSync";
+        for pattern in [
+            "^java.util.concurrent.Semaphore$",
+            "FairSync$",
+            "Semaphore#7$",
+            "FairSync#7$",
+            "^Pool.free$",
+            r"^Pool\.free \(.*Semaphore\)$",
+            r"Semaphore#7\)$",
+        ] {
+            let regex = Regex::new(pattern).unwrap();
+            assert!(lock_matches(&regex, class, "Pool.free", 7), "{pattern}");
+        }
+        let unknown = Regex::new("#0|^$").unwrap();
+        assert!(!lock_matches(&unknown, class, "", 0), "neither identity nor name");
     }
 
     #[test]

@@ -42,6 +42,20 @@ pub struct Notes {
     /// Folded waits in the profile whose number and durations were estimated
     /// from histograms.
     pub estimated: Lost,
+    /// Acquisitions at places whose definitions are lost. The profile lacks
+    /// them.
+    pub unknown_places: u64,
+    /// Blame for waits whose site's definition is lost. The profile lacks it.
+    pub unknown_blame: Lost,
+    /// Acquisitions that the profile lacks since the filter asks for a time or
+    /// a duration, which they do not have.
+    pub untimed: u64,
+    /// Blame that the profile lacks since the filter asks for a duration.
+    pub unsorted_blame: Lost,
+    /// Logs that were recorded without trace mode, if others were with it.
+    pub without_trace: u64,
+    /// Some log has acquisitions, but no hold was measured.
+    pub hold_unmeasured: bool,
 }
 
 impl Notes {
@@ -53,10 +67,23 @@ impl Notes {
         self.estimated.wait_ns = self.estimated.wait_ns.saturating_add(folds.estimated_ns);
     }
 
+    /// Forgets what nobody wants to know who does not look at acquisitions, or
+    /// at blame.
+    pub fn retain(&mut self, acquisitions: bool, blame: bool) {
+        if !acquisitions {
+            (self.unknown_places, self.untimed, self.hold_unmeasured) = (0, 0, false);
+        }
+        if !blame {
+            (self.unknown_blame, self.unsorted_blame) = (Lost::default(), Lost::default());
+        }
+        if !acquisitions && !blame {
+            self.without_trace = 0;
+        }
+    }
+
     /// The notes, a sentence each; none if there is nothing to say.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let time = |ns| format!("{:?}", Duration::from_nanos(ns));
         if self.unknown_sites.count != 0 {
             lines.push(format!(
                 "{} waits ({}) are left out: the definitions of their sites are lost",
@@ -97,6 +124,50 @@ impl Notes {
                 time(self.estimated.wait_ns),
             ));
         }
+        self.add_lines_of_trace(&mut lines);
         lines
     }
+
+    fn add_lines_of_trace(&self, lines: &mut Vec<String>) {
+        if self.unknown_places != 0 {
+            let count = self.unknown_places;
+            lines.push(format!(
+                "{count} acquisitions are left out: the definitions of their places are lost"
+            ));
+        }
+        if self.unknown_blame.count != 0 {
+            let blame = time(self.unknown_blame.wait_ns);
+            lines.push(format!(
+                "blame ({blame}) is left out: the definitions of its sites are lost"
+            ));
+        }
+        if self.untimed != 0 {
+            lines.push(format!(
+                "{} acquisitions and their hold times are left out: they are counted over the \
+                 whole recording, so --since, --until and --min-wait cannot choose among them",
+                self.untimed,
+            ));
+        }
+        if self.unsorted_blame.count != 0 {
+            lines.push(format!(
+                "blame ({}) is left out: waits may be charged in parts, so --min-wait cannot \
+                 choose among them",
+                time(self.unsorted_blame.wait_ns),
+            ));
+        }
+        if self.without_trace != 0 {
+            let count = self.without_trace;
+            lines.push(format!(
+                "{count} of the logs were recorded without mode=trace: of their waits alone is \
+                 anything known"
+            ));
+        }
+        if self.hold_unmeasured {
+            lines.push("hold times are 0: they were not measured (hold=none)".to_owned());
+        }
+    }
+}
+
+fn time(ns: u64) -> String {
+    format!("{:?}", Duration::from_nanos(ns))
 }

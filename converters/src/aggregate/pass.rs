@@ -3,13 +3,14 @@
 use super::{
     fold::{FoldNotes, Folder},
     sums::{Shared, SiteSums, SparseSums, Sums, ThreadSums, lock},
+    trace::{TraceSums, Tracer},
 };
 use crate::filter::Window;
 use std::sync::{
     Mutex,
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
-use tyrion_formats::{ChunkRef, Damage, Event, Log};
+use tyrion_formats::{ChunkRef, Damage, Entry, Event, Log};
 use tyrion_wire::def::id::UNKNOWN;
 
 /// Pieces are at least this long, in bytes: long enough for what a piece costs
@@ -30,6 +31,7 @@ pub(super) struct LogSums {
     pub(super) unknown: Sums,
     pub(super) events: u64,
     pub(super) folds: FoldNotes,
+    pub(super) trace: TraceSums,
     pub(super) damage: Vec<Damage>,
 }
 
@@ -38,6 +40,7 @@ enum Piece<'a> {
     /// Chunks that begin with the same thread.
     Events(u32, Vec<&'a ChunkRef>),
     Cells(&'a ChunkRef),
+    Acquisitions(&'a ChunkRef),
 }
 
 /// Sums the waits of a log.
@@ -45,7 +48,7 @@ pub(super) fn run(log: &Log, window: &Window, progress: &(dyn Fn(u64) + Sync)) -
     let pieces = pieces(log);
     let next = AtomicUsize::new(0);
     let (recorded, folded) = (Shared::default(), Shared::default());
-    let events = AtomicU64::new(0);
+    let (events, trace) = (AtomicU64::new(0), Mutex::new(TraceSums::default()));
     let rest = Mutex::new((Sums::default(), FoldNotes::default(), log.damage().to_vec()));
     rayon::broadcast(|_| {
         let mut worker = Worker::new(log, window, progress);
@@ -53,8 +56,13 @@ pub(super) fn run(log: &Log, window: &Window, progress: &(dyn Fn(u64) + Sync)) -
             match piece {
                 Piece::Events(thread, chunks) => worker.events(*thread, chunks, &recorded),
                 Piece::Cells(chunk) => worker.cells(chunk, &folded),
+                Piece::Acquisitions(chunk) => worker.acquisitions(chunk),
+            }
+            if worker.tracer.sums.len() > MAX_SPARSE {
+                lock(&trace).add(&mut worker.tracer.sums);
             }
         }
+        lock(&trace).add(&mut worker.tracer.sums);
         recorded.add_sparse(&mut worker.others.sums);
         folded.add_sparse(&mut worker.folder.sums);
         events.fetch_add(worker.count + worker.others.count, Relaxed);
@@ -72,6 +80,7 @@ pub(super) fn run(log: &Log, window: &Window, progress: &(dyn Fn(u64) + Sync)) -
         unknown,
         events: events.into_inner(),
         folds,
+        trace: trace.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
         damage,
     }
 }
@@ -99,6 +108,9 @@ fn pieces(log: &Log) -> Vec<Piece<'_>> {
     pieces.extend(
         log.cell_chunks().iter().map(|chunk| (u64::from(chunk.committed), Piece::Cells(chunk))),
     );
+    let acquisitions = log.acquisition_chunks().iter();
+    pieces
+        .extend(acquisitions.map(|chunk| (u64::from(chunk.committed), Piece::Acquisitions(chunk))));
     pieces.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
     pieces.into_iter().map(|(_, piece)| piece).collect()
 }
@@ -112,6 +124,7 @@ struct Worker<'a> {
     dense: Vec<Sums>,
     others: Others<'a>,
     folder: Folder<'a>,
+    tracer: Tracer<'a>,
     count: u64,
     damage: Vec<Damage>,
 }
@@ -154,6 +167,7 @@ impl<'a> Worker<'a> {
             dense: vec![Sums::default(); log.definitions().sites().len()],
             others: Others { log, sums, unknown, count: 0 },
             folder: Folder::new(log, window),
+            tracer: Tracer::new(log, window),
             count: 0,
             damage: Vec::new(),
         }
@@ -189,11 +203,19 @@ impl<'a> Worker<'a> {
             Some(sums) if event.thread == thread => sums.add_wait(event.wait_ns()),
             _ => others.add(event),
         };
-        if window.is_open() {
+        if self.log.is_trace() {
+            let tracer = &mut self.tracer;
+            let is_open = window.is_open();
+            events.visit_all(|entry| match entry {
+                Entry::Wait(event) if is_open || window.takes(&event) => add(&event),
+                Entry::Wait(_) => *count += 1,
+                Entry::Traced(traced) => tracer.record(&traced),
+            });
+        } else if window.is_open() {
             events.visit(add);
         } else {
             events.visit(|event| {
-                if event.wait_ns() >= window.min_wait_ns && window.holds(event.end_ns) {
+                if window.takes(event) {
                     add(event);
                 } else {
                     *count += 1;
@@ -221,6 +243,13 @@ impl<'a> Worker<'a> {
         }
         if self.folder.sums.len() > MAX_SPARSE {
             to.add_sparse(&mut self.folder.sums);
+        }
+        (self.progress)(u64::from(chunk.committed));
+    }
+
+    fn acquisitions(&mut self, chunk: &ChunkRef) {
+        for cell in self.log.acquisitions(chunk) {
+            self.tracer.cell(&cell);
         }
         (self.progress)(u64::from(chunk.committed));
     }

@@ -4,8 +4,12 @@ use super::{Aggregate, hash::Table, java};
 use crate::profile::{CUT, Frame, Function, Lock, Profile, Stack};
 use regex::Regex;
 use std::collections::HashMap;
-use tyrion_formats::{Log, UNKNOWN, limits::MAX_DEPTH};
-use tyrion_wire::def::id::{CUT_STACK, EMPTY_STACK};
+use tyrion_formats::{Log, Place, UNKNOWN, limits::MAX_DEPTH};
+use tyrion_wire::def::id::{CUT_STACK, EMPTY_STACK, NO_STRING};
+
+/// So many frames of a lock's own methods, at most, stand above the place where
+/// it was taken.
+const MAX_LOCK_FRAMES: usize = 16;
 
 /// Finds functions, frames and stacks again that the profile has already: they
 /// are merged by what they are, over all logs.
@@ -31,12 +35,16 @@ impl Interner {
         })
     }
 
-    fn stack(&mut self, profile: &mut Profile, parent: u32, function: u32, line: u32) -> u32 {
+    fn frame(&mut self, profile: &mut Profile, function: u32, line: u32) -> u32 {
         let frames = &mut profile.frames;
-        let frame = *self.frames.entry(Frame { function, line }).or_insert_with_key(|frame| {
+        *self.frames.entry(Frame { function, line }).or_insert_with_key(|frame| {
             frames.push(*frame);
             frames.len() as u32 - 1
-        });
+        })
+    }
+
+    fn stack(&mut self, profile: &mut Profile, parent: u32, function: u32, line: u32) -> u32 {
+        let frame = self.frame(profile, function, line);
         let stacks = &mut profile.stacks;
         *self.stacks.entry(Stack { parent, frame }).or_insert_with_key(|stack| {
             stacks.push(*stack);
@@ -57,6 +65,9 @@ pub(super) struct Resolver<'a> {
     methods: Known,
     /// With the number of frames.
     stacks: Vec<Option<(u32, u32)>>,
+    /// Locks that are not told apart, by class and name; none if the filter
+    /// leaves them out.
+    by_name: HashMap<(String, String), Option<u32>>,
 }
 
 impl<'a> Resolver<'a> {
@@ -68,7 +79,7 @@ impl<'a> Resolver<'a> {
     ) -> Self {
         let methods = vec![None; log.definitions().methods().len()];
         let stacks = vec![None; log.definitions().stacks().len()];
-        Resolver { log, run, out, interner, methods, stacks }
+        Resolver { log, run, out, interner, methods, stacks, by_name: HashMap::new() }
     }
 
     /// Takes locks up, in the order given: the id of each in the profile, but
@@ -80,15 +91,94 @@ impl<'a> Resolver<'a> {
                 Some(&class) => self.class(class),
                 None => UNKNOWN.to_owned(),
             };
-            let wanted =
-                |regex: &Regex| regex.is_match(&class) || regex.is_match(&format!("{class}#{id}"));
-            if filter.is_none_or(wanted) {
+            let name = self.log.definitions().lock_name(id).unwrap_or(NO_STRING);
+            let name = self.telling_name(name);
+            if filter.is_none_or(|regex| java::lock_matches(regex, &class, &name, id)) {
                 let locks = &mut self.out.profile.locks;
                 resolved.insert(id, locks.len() as u32);
-                locks.push(Lock { run: self.run, id, class });
+                let class = java::public_class(&class).to_owned();
+                locks.push(Lock { run: self.run, id, class, name });
             }
         }
         resolved
+    }
+
+    fn telling_name(&self, name: u32) -> String {
+        java::telling_name(&self.log.text(name)).to_owned()
+    }
+
+    /// The profile's id of the locks of a class that the program calls so,
+    /// unless the filter leaves them out: they are not told apart.
+    pub(super) fn lock_of_class(
+        &mut self,
+        class: u32,
+        name: u32,
+        filter: Option<&Regex>,
+    ) -> Option<u32> {
+        let (class, name) = (self.class(class), self.telling_name(name));
+        let wanted = filter.is_none_or(|regex| java::lock_matches(regex, &class, &name, 0));
+        let class = java::public_class(&class).to_owned();
+        let (run, locks) = (self.run, &mut self.out.profile.locks);
+        *self.by_name.entry((class, name)).or_insert_with_key(|(class, name)| {
+            wanted.then(|| {
+                locks.push(Lock { run, id: 0, class: class.clone(), name: name.clone() });
+                locks.len() as u32 - 1
+            })
+        })
+    }
+
+    /// The profile's id of the frame of a place.
+    pub(super) fn place_frame(&mut self, place: &Place) -> u32 {
+        let function = self.method(place.method);
+        self.interner.frame(&mut self.out.profile, function, place.line)
+    }
+
+    /// The profile's id of a stack of one frame, the place; of the empty stack
+    /// for a place that is not known.
+    pub(super) fn place_stack(&mut self, place: u32) -> u32 {
+        let log = self.log;
+        let Some(place) = log.definitions().places().get(place) else { return 0 };
+        let function = self.method(place.method);
+        self.interner.stack(&mut self.out.profile, 0, function, place.line)
+    }
+
+    /// The profile's id of a stack in which a lock was taken at a place: it
+    /// ends with the place. What stands above that is the lock's own methods,
+    /// and the line is where the program was when the stack was taken.
+    pub(super) fn acquiring_stack(&mut self, id: u32, place: u32) -> u32 {
+        let log = self.log;
+        let definitions = log.definitions();
+        let Some(place) = definitions.places().get(place) else { return self.stack(id) };
+        let mut at = id;
+        for _ in 0..MAX_LOCK_FRAMES {
+            let Some(own) = definitions.stacks().get(at) else { break };
+            if self.is_same_method(own.method, place.method) {
+                let line = if place.line == 0 { own.line } else { place.line };
+                let parent = if own.parent < at { own.parent } else { EMPTY_STACK };
+                let parent = self.stack(parent);
+                let function = self.method(place.method);
+                return self.interner.stack(&mut self.out.profile, parent, function, line);
+            }
+            if own.parent >= at {
+                break;
+            }
+            at = own.parent;
+        }
+        self.stack(id)
+    }
+
+    /// Whether two ids stand for one method.
+    fn is_same_method(&self, a: u32, b: u32) -> bool {
+        let methods = self.log.definitions().methods();
+        if a == b {
+            return true;
+        }
+        let (Some(a), Some(b)) = (methods.get(a), methods.get(b)) else { return false };
+        let text = |id| self.log.text(id);
+        let class = |id| self.log.definitions().classes().get(id).map(|class| text(class.name));
+        text(a.name) == text(b.name)
+            && text(a.descriptor) == text(b.descriptor)
+            && class(a.class) == class(b.class)
     }
 
     /// The profile's id of a stack.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod filters;
 mod hostile;
+mod trace;
 
 use super::*;
 use crate::{
@@ -32,8 +33,15 @@ const KINDS: [WaitKind; 4] =
 
 impl Sample {
     fn new() -> Sample {
+        Sample::of(&[])
+    }
+
+    /// With these metadata.
+    fn of(metadata: &[(&str, &str)]) -> Sample {
         let mut options = Options { chunk_len: 4096, ..Options::default() };
         options.header.mono_ns = START_NS;
+        let pair = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        options.header.metadata = metadata.iter().map(pair).collect();
         let mut log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
         let bank = log.class("com/acme/Bank", "Bank.java").unwrap();
         let object = log.class("[I", "").unwrap();

@@ -9,7 +9,8 @@ use std::io::{self, BufWriter, Write};
 pub const FORMAT: Format = Format {
     name: "collapsed",
     default_file: "waits.collapsed",
-    about: "Collapsed stacks, a line each, wait time in ns (or counts): for any flame graph tool",
+    about: "Collapsed stacks, a line each, wait time in ns (or --value): for any flame graph tool",
+    options: &["by-thread", "count", "value"],
     open_with: "flamegraph.pl {} >waits.svg, or https://www.speedscope.app",
     stream,
     files: None,

@@ -1,12 +1,12 @@
 //! What a log says of itself, as the headers, comments and subtitles of outputs
 //! tell it.
 
-use super::units;
+use super::{rows::Rows, units};
 use crate::{
     names::printable,
     profile::{Profile, Run},
 };
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 use tyrion_wire::WaitKind;
 
 /// Longer values are cut: KCacheGrind recognises a file only if its header ends
@@ -28,6 +28,12 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     if run.threshold_ns > 0 {
         let threshold = units::duration(run.threshold_ns);
         facts.push(("Threshold", format!("{threshold}, shorter waits are summed")));
+    }
+    match run.hold.as_str() {
+        "" => {}
+        "all" => facts.push(("Hold time", "all holds were measured".to_owned())),
+        "none" => facts.push(("Hold time", "not measured".to_owned())),
+        share => facts.push(("Hold time", format!("estimated from {share} of the holds"))),
     }
     for (_, value) in &mut facts {
         *value = cut(&printable(value)).into_owned();
@@ -56,8 +62,8 @@ fn cut_to(value: &str, max_bytes: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &value[..end]))
 }
 
-/// The facts of the whole profile in a line.
-pub(super) fn summary(profile: &Profile) -> String {
+/// The facts of the whole profile in a line, of which these kinds are shown.
+pub(super) fn summary(profile: &Profile, kinds: &Kinds) -> String {
     let mut facts = match &profile.runs[..] {
         [] => vec!["no log".to_owned()],
         [run] => vec![
@@ -77,7 +83,7 @@ pub(super) fn summary(profile: &Profile) -> String {
     if let Some(threshold_ns @ 1..) = threshold_ns {
         facts.push(format!("threshold {}", units::duration(threshold_ns)));
     }
-    facts.push(kinds(profile));
+    facts.push(kinds.to_string());
     printable(&facts.join(" · ")).into_owned()
 }
 
@@ -93,23 +99,37 @@ fn programs(runs: &[Run]) -> String {
     cut_to(&names.join(", "), MAX_PROGRAM_BYTES).into_owned()
 }
 
-/// The kinds of wait that the profile holds.
-pub(super) fn kinds(profile: &Profile) -> String {
-    let present: Vec<&str> = WaitKind::ALL
-        .into_iter()
-        .filter(|&kind| profile.waits.iter().any(|wait| wait.kind == kind))
-        .map(WaitKind::name)
-        .collect();
-    match present.len() {
-        0 => "no waits".to_owned(),
-        len if len == WaitKind::ALL.len() => "all kinds of wait".to_owned(),
-        _ => present.join(", "),
+/// The kinds of wait, or of locks, that rows have.
+pub(super) struct Kinds([bool; WaitKind::ALL.len()]);
+
+impl Kinds {
+    pub(super) fn of(rows: &Rows<'_>) -> Kinds {
+        let mut kinds = Kinds([false; WaitKind::ALL.len()]);
+        for row in rows.iter() {
+            kinds.0[usize::from(row.kind.code()) - 1] = true;
+        }
+        kinds
+    }
+
+    fn present(&self) -> impl Iterator<Item = WaitKind> + '_ {
+        WaitKind::ALL.into_iter().zip(self.0).filter(|(_, present)| *present).map(|(kind, _)| kind)
+    }
+
+    /// Whether there is lock contention alone.
+    pub(super) fn is_contention_only(&self) -> bool {
+        self.present().all(WaitKind::is_contention)
     }
 }
 
-/// Whether the profile holds lock contention alone.
-pub(super) fn is_contention_only(profile: &Profile) -> bool {
-    profile.waits.iter().all(|wait| wait.kind.is_contention())
+impl fmt::Display for Kinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.present().map(WaitKind::name).collect();
+        match names.len() {
+            0 => f.write_str("no waits"),
+            len if len == WaitKind::ALL.len() => f.write_str("all kinds of wait"),
+            _ => f.write_str(&names.join(", ")),
+        }
+    }
 }
 
 #[cfg(test)]

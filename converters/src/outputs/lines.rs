@@ -4,16 +4,17 @@
 use super::{
     Options,
     bits::BitSet,
-    tree::{NO_STACK, Step, WaitTree, waits_by_thread},
+    facts::Kinds,
+    rows::{Column, Rows, Spans},
+    tree::{NO_STACK, Step, Tree},
 };
 use crate::{
     names,
-    profile::{Function, Profile, Wait},
+    profile::{Function, Profile},
 };
 use std::{
     collections::{BTreeMap, HashMap},
     io,
-    ops::Range,
 };
 
 /// What a label is the name of.
@@ -35,14 +36,15 @@ pub(super) enum LabelKind {
 /// Nodes are numbered as a walk meets them that visits the children of a node in
 /// the order of their names, so that ascending numbers are sorted lines.
 pub(super) struct Lines<'p> {
-    profile: &'p Profile,
-    by_count: bool,
+    rows: Rows<'p>,
+    column: Column,
+    kinds: Kinds,
     /// Names, sorted, each once.
     labels: Vec<(String, LabelKind)>,
     nodes: Vec<Node>,
-    node_of_wait: Vec<u32>,
+    node_of_row: Vec<u32>,
     /// The frame that all lines of some threads begin with, sorted.
-    roots: BTreeMap<Option<String>, Vec<Range<usize>>>,
+    roots: BTreeMap<Option<String>, Vec<Spans>>,
 }
 
 #[derive(Clone, Copy)]
@@ -54,34 +56,45 @@ struct Node {
 
 impl<'p> Lines<'p> {
     /// The lines of a profile. They follow the options `lock_frame`,
-    /// `lock_identity`, `by_thread` and `count`.
+    /// `lock_identity`, `by_thread`, `count`, `value` and `by`.
     ///
     /// # Errors
     /// The profile breaks a rule of [`Profile::check`].
     pub(super) fn new(profile: &'p Profile, options: &Options) -> io::Result<Lines<'p>> {
-        let tree = WaitTree::new(profile, options.lock_frame, options.lock_identity)?;
+        let (rows, column) = Rows::with_value(profile, options);
+        let tree = Tree::new(profile, &rows, options.lock_frame, options.lock_identity)?;
         let labels = Labels::new(profile, &tree);
         let (merged, merged_of_node) = merge(&tree, &labels);
         let (nodes, number) = in_order_of_lines(&merged);
-        let node_of_wait = tree
-            .node_of_wait
+        let node_of_row = tree
+            .node_of_row
             .iter()
             .map(|&node| number[merged_of_node[node as usize] as usize])
             .collect();
         Ok(Lines {
-            profile,
-            by_count: options.count,
+            rows,
+            column,
+            kinds: Kinds::of(&rows),
             labels: labels.names,
             nodes,
-            node_of_wait,
-            roots: roots(profile, options.by_thread),
+            node_of_row,
+            roots: roots(profile, &rows, options.by_thread),
         })
     }
 
     /// The sum of all lines.
     pub(super) fn total(&self) -> u64 {
-        let (count, wait_ns) = self.profile.totals();
-        if self.by_count { count } else { wait_ns }
+        self.rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.value(self.column)))
+    }
+
+    /// What the lines sum.
+    pub(super) fn column(&self) -> Column {
+        self.column
+    }
+
+    /// The kinds of what they sum.
+    pub(super) fn kinds(&self) -> &Kinds {
+        &self.kinds
     }
 
     /// Every name that stands in a line.
@@ -104,9 +117,9 @@ impl<'p> Lines<'p> {
     ) -> io::Result<()> {
         let mut sums = Sums::new(self.nodes.len());
         let mut line = Line::default();
-        for (root, ranges) in &self.roots {
-            for at in ranges.iter().cloned().flatten() {
-                sums.add(self.node_of_wait[at], self.value(&self.profile.waits[at]));
+        for (root, spans) in &self.roots {
+            for at in spans.iter().flat_map(Spans::iter) {
+                sums.add(self.node_of_row[at], self.rows.row(at).value(self.column));
             }
             let never_folded = if root.is_some() { 0 } else { 1 };
             line.start(root.as_deref());
@@ -116,25 +129,25 @@ impl<'p> Lines<'p> {
         }
         Ok(())
     }
-
-    fn value(&self, wait: &Wait) -> u64 {
-        if self.by_count { wait.count } else { wait.wait_ns }
-    }
 }
 
-/// The waits of each root frame: all of them under none, or each thread's under
+/// The rows of each root frame: all of them under none, or each thread's under
 /// its name.
-fn roots(profile: &Profile, by_thread: bool) -> BTreeMap<Option<String>, Vec<Range<usize>>> {
+fn roots(
+    profile: &Profile,
+    rows: &Rows<'_>,
+    by_thread: bool,
+) -> BTreeMap<Option<String>, Vec<Spans>> {
     let mut roots = BTreeMap::new();
     if by_thread {
-        for (thread, range) in waits_by_thread(profile).into_iter().enumerate() {
-            if !range.is_empty() {
+        for (thread, spans) in rows.by_thread(profile.threads.len()).into_iter().enumerate() {
+            if !spans.is_empty() {
                 let name = names::thread_frame(&profile.thread_name(thread as u32));
-                roots.entry(Some(label(&name))).or_insert_with(Vec::new).push(range);
+                roots.entry(Some(label(&name))).or_insert_with(Vec::new).push(spans);
             }
         }
     } else {
-        roots.insert(None, Vec::from_iter(Some(0..profile.waits.len())));
+        roots.insert(None, vec![Spans::all(rows.len())]);
     }
     roots
 }
@@ -165,7 +178,7 @@ struct Labels {
 }
 
 impl Labels {
-    fn new(profile: &Profile, tree: &WaitTree) -> Labels {
+    fn new(profile: &Profile, tree: &Tree) -> Labels {
         let functions: Vec<_> = profile
             .functions
             .iter()
@@ -205,7 +218,7 @@ fn kind_of(function: &Function) -> LabelKind {
 
 /// Merges nodes that have the same name and parent. The result is in no order
 /// but that parents come first; with it the merged node of each node.
-fn merge(tree: &WaitTree, labels: &Labels) -> (Vec<Node>, Vec<u32>) {
+fn merge(tree: &Tree, labels: &Labels) -> (Vec<Node>, Vec<u32>) {
     let mut merged = vec![Node { parent: 0, label: 0, depth: 0 }];
     let mut children = HashMap::new();
     let mut merged_of_node = vec![0u32; tree.len()];

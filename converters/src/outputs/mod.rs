@@ -11,6 +11,7 @@ mod facts;
 pub mod flamegraph;
 mod lines;
 pub mod pprof;
+mod rows;
 mod tree;
 pub mod units;
 
@@ -20,8 +21,61 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How outputs shall render a profile. Each output says in its [`Format::about`]
-/// which of them it follows.
+/// What a picture's widths are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Value {
+    /// How long threads waited.
+    #[default]
+    Wait,
+    /// How long they held locks.
+    Hold,
+    /// How often they took them.
+    Acquisitions,
+    /// How long others waited for what they held.
+    Blame,
+}
+
+impl Value {
+    /// Every value, in the order of the help.
+    pub const ALL: [Value; 4] = [Value::Wait, Value::Hold, Value::Acquisitions, Value::Blame];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Value::Wait => "wait",
+            Value::Hold => "hold",
+            Value::Acquisitions => "acquisitions",
+            Value::Blame => "blame",
+        }
+    }
+}
+
+/// Whose stack carries the wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// That of the thread that waited, as in Go's block profile.
+    #[default]
+    Waiter,
+    /// That of the thread that held what others waited for, as in Go's mutex
+    /// profile: blame stands for the waits.
+    Holder,
+}
+
+impl By {
+    /// Both, in the order of the help.
+    pub const ALL: [By; 2] = [By::Waiter, By::Holder];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Waiter => "waiter",
+            By::Holder => "holder",
+        }
+    }
+}
+
+/// How outputs shall render a profile. [`Format::options`] says which of them
+/// an output follows, besides those that all do.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// End every stack with a frame named after the lock's class.
@@ -34,6 +88,10 @@ pub struct Options {
     pub by_thread: bool,
     /// Show numbers of waits instead of their duration (flame graphs, collapsed).
     pub count: bool,
+    /// What to show (flame graphs, collapsed).
+    pub value: Value,
+    /// Whose stack carries the wait.
+    pub by: By,
     /// Draw the flame graph upside down.
     pub icicle: bool,
     /// One file with all threads in it (callgrind).
@@ -50,6 +108,8 @@ impl Default for Options {
             thread_label: true,
             by_thread: false,
             count: false,
+            value: Value::Wait,
+            by: By::Waiter,
             icicle: false,
             merged: false,
             max_parts: 256,
@@ -71,6 +131,9 @@ pub struct Format {
     pub default_file: &'static str,
     /// One line for `--help`.
     pub about: &'static str,
+    /// The options of the command line that it follows, besides those that all
+    /// do.
+    pub options: &'static [&'static str],
     /// What to do with the file, for the line printed after it was written.
     /// `{}` stands for its name.
     pub open_with: &'static str,

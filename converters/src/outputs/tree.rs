@@ -1,10 +1,12 @@
 //! What every output walks: the profile's stacks with the locks as leaves.
 
+use super::rows::Rows;
 use crate::{
     names::{self, LockFrame},
     profile::Profile,
 };
-use std::{collections::HashMap, io, ops::Range};
+use std::{collections::HashMap, io};
+use tyrion_wire::WaitKind;
 
 /// The name of [`Step::NoStack`].
 pub(super) const NO_STACK: &str = "[no stack]";
@@ -18,26 +20,27 @@ pub(super) enum Step {
     NoStack,
     /// A frame, an index into [`Profile::frames`].
     Frame(u32),
-    /// A lock, an index into [`WaitTree::locks`].
+    /// A lock, an index into [`Tree::locks`].
     Lock(u32),
 }
 
-/// The stacks of a profile, each lock that was waited for below its stack.
+/// The stacks of a profile, each lock that was waited for or taken below its
+/// stack.
 ///
 /// Nodes are named by index: the first is the empty stack, in which nobody waits,
 /// and every other stands after its parent.
-pub(super) struct WaitTree {
+pub(super) struct Tree {
     /// Each node's parent.
     pub(super) parents: Vec<u32>,
     /// What each node adds to its parent.
     pub(super) steps: Vec<Step>,
-    /// The node of each wait, in the order of [`Profile::waits`].
-    pub(super) node_of_wait: Vec<u32>,
+    /// The node of each row, in their order.
+    pub(super) node_of_row: Vec<u32>,
     /// The frames that stand for locks.
     pub(super) locks: Vec<LockFrame>,
 }
 
-impl WaitTree {
+impl Tree {
     /// The tree of a profile, with locks as leaves if `lock_frame`, told apart
     /// by identity if `lock_identity`.
     ///
@@ -45,52 +48,53 @@ impl WaitTree {
     /// The profile breaks a rule of [`Profile::check`].
     pub(super) fn new(
         profile: &Profile,
+        rows: &Rows<'_>,
         lock_frame: bool,
         lock_identity: bool,
-    ) -> io::Result<WaitTree> {
+    ) -> io::Result<Tree> {
         profile.check().map_err(|rule| {
             io::Error::new(io::ErrorKind::InvalidData, format!("broken profile: {rule}"))
         })?;
         let mut steps: Vec<Step> =
             profile.stacks.iter().map(|stack| Step::Frame(stack.frame)).collect();
         steps[0] = Step::Root;
-        let mut tree = WaitTree {
+        let mut tree = Tree {
             parents: profile.stacks.iter().map(|stack| stack.parent).collect(),
             steps,
-            node_of_wait: Vec::new(),
+            node_of_row: Vec::new(),
             locks: Vec::new(),
         };
         if lock_frame {
-            tree.add_locks(profile, lock_identity);
+            tree.add_locks(profile, rows, lock_identity);
         } else {
-            tree.add_waits(profile);
+            tree.add_rows(rows);
         }
         Ok(tree)
     }
 
-    fn add_waits(&mut self, profile: &Profile) {
+    fn add_rows(&mut self, rows: &Rows<'_>) {
         let no_stack = self.steps.len() as u32;
-        if profile.waits.iter().any(|wait| wait.stack == 0) {
+        if rows.iter().any(|row| row.stack == 0) {
             self.parents.push(0);
             self.steps.push(Step::NoStack);
         }
         let node = |stack| if stack == 0 { no_stack } else { stack };
-        self.node_of_wait = profile.waits.iter().map(|wait| node(wait.stack)).collect();
+        self.node_of_row = rows.iter().map(|row| node(row.stack)).collect();
     }
 
-    fn add_locks(&mut self, profile: &Profile, lock_identity: bool) {
+    fn add_locks(&mut self, profile: &Profile, rows: &Rows<'_>, lock_identity: bool) {
         let mut frames = LockFrames::new(profile, lock_identity);
         let mut leaves = HashMap::new();
-        self.node_of_wait.reserve_exact(profile.waits.len());
-        for wait in &profile.waits {
-            let lock = frames.of(wait.lock, wait.kind);
+        self.node_of_row.reserve_exact(rows.len());
+        for row in rows.iter() {
+            let lock = frames.of(row.lock, row.kind);
             let next = self.steps.len() as u32;
-            let node = *leaves.entry((wait.stack, lock)).or_insert(next);
+            let node = *leaves.entry((row.stack, lock)).or_insert(next);
             if node == next {
-                self.parents.push(wait.stack);
+                self.parents.push(row.stack);
                 self.steps.push(Step::Lock(lock));
             }
-            self.node_of_wait.push(node);
+            self.node_of_row.push(node);
         }
         self.locks = frames.frames;
     }
@@ -116,8 +120,8 @@ struct LockFrames<'p> {
     profile: &'p Profile,
     with_identity: bool,
     frames: Vec<LockFrame>,
-    by_lock: HashMap<(u32, tyrion_wire::WaitKind), u32>,
-    by_name: HashMap<(String, String, tyrion_wire::WaitKind), u32>,
+    by_lock: HashMap<(u32, WaitKind), u32>,
+    by_name: HashMap<(String, String, String, WaitKind), u32>,
 }
 
 impl<'p> LockFrames<'p> {
@@ -126,32 +130,23 @@ impl<'p> LockFrames<'p> {
         LockFrames { profile, with_identity, frames, by_lock, by_name }
     }
 
-    fn of(&mut self, lock: u32, kind: tyrion_wire::WaitKind) -> u32 {
+    fn of(&mut self, lock: u32, kind: WaitKind) -> u32 {
         if let Some(&frame) = self.by_lock.get(&(lock, kind)) {
             return frame;
         }
         let class = names::lock_class(self.profile, lock);
+        let name = names::lock_own_name(self.profile, lock);
         let identity = match self.with_identity {
-            true => names::lock_identity(self.profile, lock),
+            true => self.profile.lock_identity(lock),
             false => String::new(),
         };
         let next = self.frames.len() as u32;
-        let frame = *self.by_name.entry((class.clone(), identity.clone(), kind)).or_insert(next);
+        let key = (class.clone(), name.clone(), identity.clone(), kind);
+        let frame = *self.by_name.entry(key).or_insert(next);
         if frame == next {
-            self.frames.push(LockFrame { class, identity, kind });
+            self.frames.push(LockFrame { class, name, identity, kind });
         }
         self.by_lock.insert((lock, kind), frame);
         frame
     }
-}
-
-/// Where each thread's waits stand in [`Profile::waits`].
-pub(super) fn waits_by_thread(profile: &Profile) -> Vec<Range<usize>> {
-    let mut ranges = vec![0..0; profile.threads.len()];
-    let mut start = 0;
-    for chunk in profile.waits.chunk_by(|a, b| a.thread == b.thread) {
-        ranges[chunk[0].thread as usize] = start..start + chunk.len();
-        start += chunk.len();
-    }
-    ranges
 }

@@ -40,7 +40,8 @@ impl Build {
     }
 
     pub fn lock(&mut self, run: u32, id: u32, class: &str) -> u32 {
-        index(&mut self.profile.locks, Lock { run, id, class: class.to_owned() })
+        let class = class.to_owned();
+        index(&mut self.profile.locks, Lock { run, id, class, ..Lock::default() })
     }
 
     /// A method as `com.acme.Foo.bar(I)V File.java:10`, where the last two words

@@ -3,45 +3,64 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+/// Costs by event: wait ns, waits, acquisitions, hold ns, blamed ns. Events that
+/// a file does not have are 0.
+pub type Cost = [u64; 5];
+
+const EVENTS: [&[&str]; 5] =
+    [&["Wait_ns"], &["Contentions", "Waits"], &["Acquisitions"], &["Hold_ns"], &["Blamed_ns"]];
+
+fn add(sum: &mut Cost, cost: Cost) {
+    sum.iter_mut().zip(cost).for_each(|(sum, cost)| *sum += cost);
+}
+
 /// A part.
 #[derive(Debug, Default)]
 pub struct Part {
     pub headers: Vec<(String, String)>,
-    /// Own costs of functions: ns and count.
-    pub own: BTreeMap<String, (u64, u64)>,
-    /// Costs of calls by caller and callee: calls, ns and count.
-    pub calls: BTreeMap<(String, String), (u64, u64, u64)>,
-    pub totals: (u64, u64),
+    /// Own costs of functions.
+    pub own: BTreeMap<String, Cost>,
+    /// Costs of calls by caller and callee, with the number of calls.
+    pub calls: BTreeMap<(String, String), (u64, Cost)>,
+    pub totals: Cost,
+    /// Which costs the numbers of a line are.
+    events: Vec<usize>,
 }
 
 impl Part {
     /// The sum of all own costs.
-    pub fn sum(&self) -> (u64, u64) {
-        self.own.values().fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1))
+    pub fn sum(&self) -> Cost {
+        let mut sum = Cost::default();
+        self.own.values().for_each(|own| add(&mut sum, *own));
+        sum
     }
 
     /// Costs that flow into each function and out of it must be equal: what its
     /// callers pay for it is its own cost and that of what it calls. The roots,
     /// of which this gives the sum, have no callers.
-    pub fn check_flow(&self) -> (u64, u64) {
-        let mut flow: BTreeMap<&str, (u64, u64, u64, u64)> = BTreeMap::new();
+    pub fn check_flow(&self) -> Cost {
+        let mut flow: BTreeMap<&str, (Cost, Cost)> = BTreeMap::new();
         for (function, own) in &self.own {
-            let sums = flow.entry(function).or_default();
-            (sums.2, sums.3) = (sums.2 + own.0, sums.3 + own.1);
+            add(&mut flow.entry(function).or_default().1, *own);
         }
-        for ((caller, callee), call) in &self.calls {
-            let sums = flow.entry(caller).or_default();
-            (sums.2, sums.3) = (sums.2 + call.1, sums.3 + call.2);
-            let sums = flow.entry(callee).or_default();
-            (sums.0, sums.1) = (sums.0 + call.1, sums.1 + call.2);
-            assert_eq!(call.0, call.2, "as many calls as waits");
+        for ((caller, callee), (calls, cost)) in &self.calls {
+            add(&mut flow.entry(caller).or_default().1, *cost);
+            add(&mut flow.entry(callee).or_default().0, *cost);
+            let [_, waits, acquisitions, hold_ns, blamed_ns] = *cost;
+            // Lines of one call add up.
+            let least = waits.max(acquisitions).max(1);
+            assert!(*calls >= least && *calls <= waits + acquisitions + 100, "{calls} {cost:?}");
+            if waits > 0 && (acquisitions, hold_ns, blamed_ns) == (0, 0, 0) {
+                assert_eq!(*calls, waits, "as many calls as waits");
+            }
         }
-        let mut roots = (0, 0);
-        for (function, (in_ns, in_count, out_ns, out_count)) in flow {
-            if function.starts_with('[') && function.ends_with(" ??? [threads]") && in_count == 0 {
-                roots = (roots.0 + out_ns, roots.1 + out_count);
+        let mut roots = Cost::default();
+        for (function, (into, out)) in flow {
+            let is_root = function.starts_with('[') && function.ends_with(" ??? [threads]");
+            if is_root && into == Cost::default() {
+                add(&mut roots, out);
             } else {
-                assert_eq!((in_ns, in_count), (out_ns, out_count), "{function}");
+                assert_eq!(into, out, "{function}");
             }
         }
         roots
@@ -85,8 +104,20 @@ pub fn parse(text: &str) -> Part {
         let (name, value) = line.split_once(": ").unwrap();
         part.headers.push((name.to_owned(), value.to_owned()));
     }
+    let events = part.header("events").unwrap();
+    let event = |name: &str| EVENTS.iter().position(|names| names.contains(&name)).expect("known");
+    part.events = events.split(' ').map(event).collect();
     read_body(&mut part, body);
     part
+}
+
+impl Part {
+    fn cost(&self, numbers: &[u64]) -> Cost {
+        assert_eq!(numbers.len(), self.events.len(), "a number for each event");
+        let mut cost = Cost::default();
+        self.events.iter().zip(numbers).for_each(|(at, number)| cost[*at] = *number);
+        cost
+    }
 }
 
 fn read_body(part: &mut Part, body: &str) {
@@ -95,7 +126,7 @@ fn read_body(part: &mut Part, body: &str) {
     let mut callee = (None, None, String::new());
     let mut calls = None;
     for line in body.lines().filter(|line| !line.is_empty()) {
-        assert_eq!(part.totals, (0, 0), "totals are last");
+        assert_eq!(part.totals, Cost::default(), "totals are last");
         let (key, value) =
             line.split_once('=').filter(|(key, _)| key.len() < 6).unwrap_or(("", line));
         match key {
@@ -111,11 +142,10 @@ fn read_body(part: &mut Part, body: &str) {
                 calls = Some(count);
             }
             _ if line.starts_with("totals: ") => {
-                let [wait_ns, count] = numbers(&line[8..])[..] else { panic!("{line}") };
-                part.totals = (wait_ns, count);
+                part.totals = part.cost(&numbers(&line[8..]));
             }
             _ => {
-                let [_line, wait_ns, count] = numbers(line)[..] else { panic!("{line}") };
+                let cost = part.cost(&numbers(line)[1..]);
                 let name = |object: &str, file: &str, function: &str| {
                     format!("{function} {file} [{object}]")
                 };
@@ -128,10 +158,10 @@ fn read_body(part: &mut Part, body: &str) {
                         &function,
                     );
                     let sums = part.calls.entry((caller, callee)).or_default();
-                    *sums = (sums.0 + number, sums.1 + wait_ns, sums.2 + count);
+                    sums.0 += number;
+                    add(&mut sums.1, cost);
                 } else {
-                    let sums = part.own.entry(caller).or_default();
-                    *sums = (sums.0 + wait_ns, sums.1 + count);
+                    add(part.own.entry(caller).or_default(), cost);
                 }
             }
         }

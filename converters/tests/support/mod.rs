@@ -6,6 +6,7 @@ pub mod callgrind;
 pub mod profiles;
 pub mod random;
 pub mod totals;
+pub mod traced;
 
 use std::{fs, path::PathBuf};
 use tyrion_converters::{

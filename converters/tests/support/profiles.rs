@@ -1,12 +1,14 @@
 //! The profiles of the golden files.
 
+pub use super::traced;
+
 use super::build::Build;
 use tyrion_converters::profile::{CUT, Function, Profile, Run};
 use tyrion_wire::WaitKind;
 
 /// The profiles and their names.
-pub fn all() -> [(&'static str, Profile); 3] {
-    [("bank", bank()), ("nasty", nasty()), ("empty", empty())]
+pub fn all() -> [(&'static str, Profile); 4] {
+    [("bank", bank()), ("nasty", nasty()), ("empty", empty()), ("trace", traced::profile())]
 }
 
 fn run(program: &str, pid: u32) -> Run {
@@ -18,6 +20,7 @@ fn run(program: &str, pid: u32) -> Run {
         start_wall_ns: 1_790_000_000_123_456_789,
         duration_ns: 12_345_678_901,
         threshold_ns: 10_000,
+        hold: String::new(),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use tyrion_converters::profile::{Frame, Function, Lock, Profile, Run, Stack, Thread, Wait};
+use tyrion_converters::profile::{
+    Acquisition, Blame, Frame, Function, Lock, Profile, Run, Stack, Thread, Wait,
+};
 use tyrion_wire::WaitKind;
 
 /// A profile of a few methods that call each other at random, themselves too,
@@ -24,11 +26,8 @@ pub fn profile() -> impl Strategy<Value = Profile> {
             functions: (0..5).map(function).collect(),
             frames: frames.into_iter().map(|(function, line)| Frame { function, line }).collect(),
             stacks: vec![Stack::default()],
-            locks: locks
-                .into_iter()
-                .map(|(run, id, class)| Lock { run, id, class: format!("l.Lock{class}") })
-                .collect(),
-            waits: Vec::new(),
+            locks: locks.into_iter().map(|(run, id, class)| lock(run, id, class)).collect(),
+            ..Profile::default()
         };
         profile.threads.sort_by_key(|thread| thread.run);
         for (parent, frame) in stacks {
@@ -45,6 +44,66 @@ pub fn profile() -> impl Strategy<Value = Profile> {
         }
         for ((thread, stack, lock, kind), (count, wait_ns)) in sums {
             profile.waits.push(Wait { thread, stack, lock, kind, count, wait_ns, max_ns: wait_ns });
+        }
+        profile.check().unwrap();
+        profile
+    })
+}
+
+fn lock(run: u32, id: u32, class: u32) -> Lock {
+    // Some have a name besides.
+    let name = if id == 0 && class > 0 { format!("C.lock{class}") } else { String::new() };
+    Lock { run, id, class: format!("l.Lock{class}"), name }
+}
+
+/// The same with acquisitions and blame, of which some rows stand alone.
+pub fn traced() -> impl Strategy<Value = Profile> {
+    let number = || any::<prop::sample::Index>();
+    let row = || (number(), number(), number(), number());
+    let ns = || prop_oneof![Just(0), 1..1_000u64, 1..1_000_000_000_000u64];
+    let acquisitions = prop::collection::vec((row(), (0..9u64, 0..3u64, ns())), 0..60);
+    let blames = prop::collection::vec((row(), (number(), 1..5u64, ns())), 0..40);
+    let has = (any::<bool>(), any::<bool>());
+    (profile(), acquisitions, blames, has).prop_map(|(mut profile, acquisitions, blames, has)| {
+        let kinds = &WaitKind::ALL[..5];
+        (profile.has_acquisitions, profile.has_blame) = has;
+        let key = |(thread, stack, lock, kind): (
+            prop::sample::Index,
+            prop::sample::Index,
+            prop::sample::Index,
+            prop::sample::Index,
+        )| {
+            (
+                thread.index(profile.threads.len()) as u32,
+                stack.index(profile.stacks.len()) as u32,
+                lock.index(profile.locks.len()) as u32,
+                *kind.get(kinds),
+            )
+        };
+        let acquisitions: BTreeMap<_, _> =
+            acquisitions.into_iter().map(|(row, sums)| (key(row), sums)).collect();
+        let blames: BTreeMap<_, _> = blames
+            .into_iter()
+            .map(|(row, (waiter, count, ns))| {
+                let waiter = waiter.index(profile.stacks.len()) as u32;
+                ((key(row), waiter), (count, ns))
+            })
+            .collect();
+        if profile.has_acquisitions {
+            let rows = acquisitions.into_iter();
+            profile.acquisitions = rows
+                .map(|((thread, stack, lock, kind), (acquisitions, reentrant, hold_ns))| {
+                    Acquisition { thread, stack, lock, kind, acquisitions, reentrant, hold_ns }
+                })
+                .collect();
+        }
+        if profile.has_blame {
+            let rows = blames.into_iter();
+            profile.blames =
+                rows.map(|(((thread, stack, lock, kind), waiter_stack), (count, blamed_ns))| {
+                    Blame { thread, stack, lock, kind, waiter_stack, count, blamed_ns }
+                })
+                .collect();
         }
         profile.check().unwrap();
         profile

@@ -4,7 +4,10 @@ use super::callgrind;
 use flate2::read::GzDecoder;
 use prost::Message;
 use std::io::Read;
-use tyrion_converters::outputs::pprof::proto;
+use tyrion_converters::{
+    outputs::{By, pprof::proto},
+    profile::Profile,
+};
 
 /// A pprof file's message.
 pub fn pprof(bytes: &[u8]) -> proto::Profile {
@@ -13,22 +16,68 @@ pub fn pprof(bytes: &[u8]) -> proto::Profile {
     proto::Profile::decode(&message[..]).unwrap()
 }
 
-/// The sum of a pprof file's samples: ns and count.
-pub fn of_pprof(bytes: &[u8]) -> (u64, u64) {
-    pprof(bytes).sample.iter().fold((0, 0), |sum, sample| {
-        let [count, wait_ns] = sample.value[..] else { panic!("two values") };
-        (sum.0 + wait_ns as u64, sum.1 + count as u64)
-    })
+/// Sums of everything: wait ns, waits, acquisitions, hold ns, blamed ns, and of
+/// reentrant acquisitions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub cost: callgrind::Cost,
+    pub reentrant: u64,
 }
 
-/// The sum of own costs over callgrind files: ns and count.
-pub fn of_callgrind(files: &[(String, Vec<u8>)]) -> (u64, u64) {
+/// The sums of a profile's rows.
+pub fn of_profile(profile: &Profile, by: By) -> Totals {
+    let mut totals = Totals::default();
+    let [wait_ns, count, acquisitions, hold_ns, blamed_ns] = &mut totals.cost;
+    for row in &profile.acquisitions {
+        *acquisitions += row.acquisitions;
+        *hold_ns += row.hold_ns;
+        totals.reentrant += row.reentrant;
+    }
+    let mut blames = 0;
+    for blame in &profile.blames {
+        *blamed_ns += blame.blamed_ns;
+        blames += blame.count;
+    }
+    (*count, *wait_ns) = match by {
+        By::Waiter => profile.totals(),
+        By::Holder => (blames, *blamed_ns),
+    };
+    totals
+}
+
+/// The sum of a pprof file's samples.
+pub fn of_pprof(bytes: &[u8]) -> Totals {
+    let profile = pprof(bytes);
+    let name = |at: i64| profile.string_table[at as usize].as_str();
+    let types: Vec<&str> = profile.sample_type.iter().map(|kind| name(kind.r#type)).collect();
+    let mut totals = Totals::default();
+    for sample in &profile.sample {
+        assert_eq!(sample.value.len(), types.len());
+        for (kind, value) in types.iter().zip(&sample.value) {
+            let sum = match *kind {
+                "delay" => &mut totals.cost[0],
+                "contentions" => &mut totals.cost[1],
+                "acquisitions" => &mut totals.cost[2],
+                "hold" => &mut totals.cost[3],
+                "blamed" => &mut totals.cost[4],
+                "reentrant" => &mut totals.reentrant,
+                _ => panic!("{kind}"),
+            };
+            *sum += *value as u64;
+        }
+    }
+    totals
+}
+
+/// The sum of own costs over callgrind files.
+pub fn of_callgrind(files: &[(String, Vec<u8>)]) -> callgrind::Cost {
     let parts = files.iter().filter(|(_, bytes)| !bytes.is_empty());
-    parts.fold((0, 0), |sum, (_, bytes)| {
+    parts.fold(callgrind::Cost::default(), |mut sum, (_, bytes)| {
         let part = callgrind::parse(std::str::from_utf8(bytes).unwrap());
         let own = part.sum();
         assert_eq!(own, part.totals);
-        (sum.0 + own.0, sum.1 + own.1)
+        sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+        sum
     })
 }
 

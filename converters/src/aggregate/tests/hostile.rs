@@ -3,9 +3,10 @@
 
 use super::*;
 
-const LOGS: [&[u8]; 2] = [
+const LOGS: [&[u8]; 3] = [
     include_bytes!("../../../../testdata/logs/v1-small.log"),
     include_bytes!("../../../../testdata/logs/v1-killed.log"),
+    include_bytes!("../../../../testdata/logs/v1-trace.log"),
 ];
 
 /// Aggregates and looks at everything that comes out.
@@ -17,6 +18,10 @@ fn check(bytes: Vec<u8>, filter: &Filter) {
         assert!(out.profile.frames_of(wait.stack).count() <= 20_000);
         assert!(!out.profile.thread_name(wait.thread).is_empty());
     }
+    let sum = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add);
+    let acquisitions = sum(&mut out.profile.acquisitions.iter().map(|row| row.acquisitions));
+    let sections = sum(&mut out.profile.sections.iter().map(|section| section.acquisitions));
+    assert_eq!(acquisitions, sections);
     out.damage.iter().for_each(|damage| assert!(!damage.to_string().contains('\n')));
     out.notes.lines().iter().for_each(|line| assert!(!line.contains('\n')));
 }
@@ -24,7 +29,7 @@ fn check(bytes: Vec<u8>, filter: &Filter) {
 proptest! {
     #[test]
     fn damaged_logs_make_sound_profiles(
-        which in 0usize..2,
+        which in 0..LOGS.len(),
         patches in vec((any::<prop::sample::Index>(), any::<u64>(), 1usize..9), 0..12),
         header in prop::option::weighted(0.3, (8usize..96, any::<u64>())),
         cut in prop::option::weighted(0.2, any::<prop::sample::Index>()),
@@ -56,13 +61,15 @@ proptest! {
 fn extreme_values_make_sound_profiles() {
     for original in LOGS {
         let log = Log::from_bytes("a.log", original.to_vec()).unwrap();
-        let cells = log.cell_chunks().iter().map(|chunk| chunk.payload_at() as usize);
-        let filter = Filter { min_wait_ns: 3, since: Some(moment("1ns").unwrap()), ..all() };
+        let chunks = log.cell_chunks().iter().chain(log.acquisition_chunks());
+        let cells = chunks.map(|chunk| chunk.payload_at() as usize);
+        let filters =
+            [Filter { min_wait_ns: 3, since: Some(moment("1ns").unwrap()), ..all() }, all()];
         for at in cells.flat_map(|at| at..at + 256).step_by(4) {
             for value in [0u32, 1, 1 << 31, u32::MAX] {
                 let mut bytes = original.to_vec();
                 bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
-                check(bytes, &filter);
+                filters.iter().for_each(|filter| check(bytes.clone(), filter));
             }
         }
     }

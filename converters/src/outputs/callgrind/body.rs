@@ -1,32 +1,37 @@
 //! The costs of a part.
 
 use super::{
+    Shared,
     file::{Cost, FileWriter, MAX_FILE_BYTES},
     graph::{Graph, NONE},
     parts::Part,
 };
 use crate::{
     names::thread_frame,
-    outputs::{bits::BitSet, tree::WaitTree},
-    profile::Profile,
+    outputs::{
+        bits::BitSet,
+        rows::{Column, Row, Rows, Spans},
+        tree::Tree,
+    },
 };
 use std::io::{self, Write};
 
 /// So many nodes are added to their calls at once.
 const COMPLETE_NODES: usize = 1 << 10;
 
-/// Sums the waits of parts and writes them. One is reused for many parts.
-pub(super) struct Body<'a> {
-    profile: &'a Profile,
-    tree: &'a WaitTree,
+/// Sums the rows of parts and writes them. One is reused for many parts.
+pub(super) struct Body<'a, const N: usize> {
+    rows: Rows<'a>,
+    tree: &'a Tree,
     graph: &'a Graph,
-    /// The waits at and below each node; all zero between parts.
-    inclusive: Vec<Cost>,
+    columns: &'a [Column],
+    /// The rows at and below each node; all zero between parts.
+    inclusive: Vec<Cost<N>>,
     nodes: BitSet,
     /// Nodes of which no more will be known.
     complete: Vec<u32>,
     /// The cost of each of the graph's entries; all zero between files.
-    costs: Vec<Cost>,
+    costs: Vec<Cost<N>>,
     /// Entries of the thread's frame; of all other functions.
     root_entries: BitSet,
     entries: BitSet,
@@ -34,13 +39,16 @@ pub(super) struct Body<'a> {
     roots_end: u32,
 }
 
-impl<'a> Body<'a> {
-    pub(super) fn new(profile: &'a Profile, tree: &'a WaitTree, graph: &'a Graph) -> Self {
+impl<'a, const N: usize> Body<'a, N> {
+    /// What writes the first `N` columns at most.
+    pub(super) fn new(shared: &'a Shared<'a>) -> Self {
+        let Shared { rows, tree, graph, columns, .. } = shared;
         let entries = graph.entries.len();
         Body {
-            profile,
+            rows: *rows,
             tree,
             graph,
+            columns,
             inclusive: vec![Cost::default(); tree.len()],
             nodes: BitSet::new(tree.len()),
             complete: Vec::with_capacity(COMPLETE_NODES),
@@ -61,9 +69,9 @@ impl<'a> Body<'a> {
         parts: &[Part],
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let mut file = FileWriter::new(self.graph, out, MAX_FILE_BYTES);
+        let mut file = FileWriter::new(self.graph, self.columns, out, MAX_FILE_BYTES);
         file.header(header);
-        let mut total = Cost::default();
+        let mut total = Cost::<N>::default();
         for part in parts {
             total.add(self.sum(part));
             file.root(&thread_frame(&part.name))?;
@@ -85,13 +93,16 @@ impl<'a> Body<'a> {
         file.finish(total)
     }
 
-    /// Adds the part's waits to the entries, and returns their sum.
-    fn sum(&mut self, part: &Part) -> Cost {
-        let mut total = Cost::default();
-        for at in part.waits.iter().cloned().flatten() {
-            let wait = &self.profile.waits[at];
-            let cost = Cost { wait_ns: wait.wait_ns, count: wait.count };
-            let node = self.tree.node_of_wait[at];
+    /// Adds the part's rows to the entries, and returns their sum.
+    fn sum(&mut self, part: &Part) -> Cost<N> {
+        let mut total = Cost::<N>::default();
+        for at in part.rows.iter().flat_map(Spans::iter) {
+            let cost = self.cost(&self.rows.row(at));
+            if cost.is_zero() {
+                // Reentrant acquisitions alone, of which no column tells.
+                continue;
+            }
+            let node = self.tree.node_of_row[at];
             self.inclusive[node as usize].add(cost);
             self.nodes.insert(node);
             self.add(self.graph.own_of_node[node as usize], cost);
@@ -131,7 +142,15 @@ impl<'a> Body<'a> {
         self.complete = complete;
     }
 
-    fn add(&mut self, entry: u32, cost: Cost) {
+    fn cost(&self, row: &Row) -> Cost<N> {
+        let mut cost = Cost::default();
+        for (sum, column) in cost.0.iter_mut().zip(self.columns) {
+            *sum = row.value(*column);
+        }
+        cost
+    }
+
+    fn add(&mut self, entry: u32, cost: Cost<N>) {
         self.costs[entry as usize].add(cost);
         let touched =
             if entry < self.roots_end { &mut self.root_entries } else { &mut self.entries };

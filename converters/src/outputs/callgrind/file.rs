@@ -1,25 +1,33 @@
 //! The lines of a callgrind file.
 
 use super::graph::{Entry, Graph};
+use crate::outputs::rows::Column;
 use std::io::{self, Write};
 
 /// KCacheGrind takes a file's size modulo 2^32 and silently reads no more.
 pub(super) const MAX_FILE_BYTES: u64 = u32::MAX as u64;
 
-/// Sums of waits.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Cost {
-    /// Of their durations, in ns.
-    pub(super) wait_ns: u64,
-    /// Of their numbers.
-    pub(super) count: u64,
+/// Sums of rows, in the order of the columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cost<const N: usize>(pub(super) [u64; N]);
+
+impl<const N: usize> Default for Cost<N> {
+    fn default() -> Self {
+        Cost([0; N])
+    }
 }
 
-impl Cost {
-    /// Adds what other waits cost.
-    pub(super) fn add(&mut self, other: Cost) {
-        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
-        self.count = self.count.saturating_add(other.count);
+impl<const N: usize> Cost<N> {
+    /// Adds what other rows cost.
+    pub(super) fn add(&mut self, other: Cost<N>) {
+        for (sum, value) in self.0.iter_mut().zip(other.0) {
+            *sum = sum.saturating_add(value);
+        }
+    }
+
+    /// Whether nothing was.
+    pub(super) fn is_zero(&self) -> bool {
+        self.0 == [0; N]
     }
 }
 
@@ -28,6 +36,7 @@ impl Cost {
 /// graph and 1.
 pub(super) struct FileWriter<'a> {
     graph: &'a Graph,
+    columns: &'a [Column],
     out: &'a mut dyn Write,
     buffer: Vec<u8>,
     written_bytes: u64,
@@ -47,9 +56,15 @@ impl<'a> FileWriter<'a> {
     const FLUSH_BYTES: usize = 1 << 18;
 
     /// Writes to `out`, but no more than `max_bytes`.
-    pub(super) fn new(graph: &'a Graph, out: &'a mut dyn Write, max_bytes: u64) -> Self {
+    pub(super) fn new(
+        graph: &'a Graph,
+        columns: &'a [Column],
+        out: &'a mut dyn Write,
+        max_bytes: u64,
+    ) -> Self {
         FileWriter {
             graph,
+            columns,
             out,
             buffer: Vec::with_capacity(Self::FLUSH_BYTES + (1 << 12)),
             written_bytes: 0,
@@ -103,7 +118,7 @@ impl<'a> FileWriter<'a> {
     }
 
     /// Writes what the function cost on a line, or what a call on it did.
-    pub(super) fn entry(&mut self, entry: Entry, cost: Cost) {
+    pub(super) fn entry<const N: usize>(&mut self, entry: Entry, cost: Cost<N>) {
         if entry.callee != 0 {
             let callee = &self.graph.functions[entry.callee as usize];
             if callee.object != self.object {
@@ -115,7 +130,8 @@ impl<'a> FileWriter<'a> {
             self.function_name("cfn=(", entry.callee);
             self.text("calls=");
             // With 0 calls `callgrind_annotate` takes the cost for the caller's own.
-            push_number(&mut self.buffer, cost.count.max(1));
+            let calls = self.calls(cost).max(1);
+            push_number(&mut self.buffer, calls);
             self.buffer.push(b' ');
             push_number(&mut self.buffer, u64::from(callee.first_line));
             self.buffer.push(b'\n');
@@ -127,18 +143,30 @@ impl<'a> FileWriter<'a> {
 
     /// Writes the end: without the sum `callgrind_annotate --inclusive` counts
     /// calls twice.
-    pub(super) fn finish(mut self, total: Cost) -> io::Result<()> {
+    pub(super) fn finish<const N: usize>(mut self, total: Cost<N>) -> io::Result<()> {
         self.text("\ntotals: ");
         self.cost(total);
         self.flush(0)?;
         self.out.flush()
     }
 
-    fn cost(&mut self, cost: Cost) {
-        push_number(&mut self.buffer, cost.wait_ns);
-        self.buffer.push(b' ');
-        push_number(&mut self.buffer, cost.count);
+    fn cost<const N: usize>(&mut self, cost: Cost<N>) {
+        for (nth, (_, value)) in self.columns.iter().zip(cost.0).enumerate() {
+            if nth > 0 {
+                self.buffer.push(b' ');
+            }
+            push_number(&mut self.buffer, value);
+        }
         self.buffer.push(b'\n');
+    }
+
+    /// How often something was called: once for each acquisition, and where
+    /// those are not counted for each wait.
+    fn calls<const N: usize>(&self, cost: Cost<N>) -> u64 {
+        let counts = self.columns.iter().zip(cost.0);
+        let counts =
+            counts.filter(|(column, _)| matches!(column, Column::Count | Column::Acquisitions));
+        counts.map(|(_, value)| value).max().unwrap_or(0)
     }
 
     fn function_name(&mut self, key: &str, function: u32) {
@@ -210,7 +238,10 @@ fn push_number(out: &mut Vec<u8>, mut number: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{outputs::tree::WaitTree, profile::Profile};
+    use crate::{
+        outputs::{Options, rows::Rows, tree::Tree},
+        profile::Profile,
+    };
 
     #[test]
     fn numbers_are_decimal() {
@@ -224,14 +255,16 @@ mod tests {
     #[test]
     fn files_end_before_readers_cut_them() {
         let profile = Profile { stacks: vec![Default::default()], ..Profile::default() };
-        let tree = WaitTree::new(&profile, true, false).unwrap();
+        let rows = Rows::all(&profile, &Options::default());
+        let tree = Tree::new(&profile, &rows, true, false).unwrap();
         let graph = Graph::new(&profile, &tree);
         let write = |max_bytes| {
             let mut out = Vec::new();
-            let mut file = FileWriter::new(&graph, &mut out, max_bytes);
+            let columns = [Column::WaitNs, Column::Count];
+            let mut file = FileWriter::new(&graph, &columns, &mut out, max_bytes);
             file.header("header\n");
             file.root("[root]").unwrap();
-            file.finish(Cost::default()).map(|()| out.len() as u64)
+            file.finish(Cost::<2>::default()).map(|()| out.len() as u64)
         };
         let bytes = write(u64::MAX).unwrap();
         assert_eq!(write(bytes).unwrap(), bytes);

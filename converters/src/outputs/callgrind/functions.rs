@@ -2,7 +2,7 @@
 
 use crate::{
     names::{self, printable},
-    outputs::tree::{NO_STACK, Step, WaitTree},
+    outputs::tree::{NO_STACK, Step, Tree},
     profile::Profile,
 };
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(profile: &Profile, tree: &WaitTree) -> Names {
+    pub(super) fn new(profile: &Profile, tree: &Tree) -> Names {
         let mut interner = Interner::default();
         interner.add(String::new(), "", THREADS, 0);
         let of_function: Vec<u32> = profile

@@ -2,7 +2,7 @@
 
 use super::functions::{Callee, Names};
 use crate::{
-    outputs::tree::{Step, WaitTree},
+    outputs::tree::{Step, Tree},
     profile::Profile,
 };
 use rayon::prelude::*;
@@ -24,7 +24,7 @@ pub(super) struct Entry {
     pub(super) line: u32,
 }
 
-/// A call graph, and which of its lines the waits of each node add to.
+/// A call graph, and which of its lines the rows of each node add to.
 pub(super) struct Graph {
     /// The functions, first the one that stands for a thread. A function that
     /// stands in a stack again is another one, `f'2`: readers take a call of
@@ -38,12 +38,13 @@ pub(super) struct Graph {
     pub(super) entries: Vec<Entry>,
     /// The call that leads to each node; [`NONE`] for the empty stack.
     pub(super) call_of_node: Vec<u32>,
-    /// The own cost of each node's function; [`NONE`] if nobody waits there.
+    /// The own cost of each node's function; [`NONE`] if it has
+    /// none.
     pub(super) own_of_node: Vec<u32>,
 }
 
 impl Graph {
-    pub(super) fn new(profile: &Profile, tree: &WaitTree) -> Graph {
+    pub(super) fn new(profile: &Profile, tree: &Tree) -> Graph {
         let names = Names::new(profile, tree);
         let (functions, of_node) = tell_recursion_apart(&names, tree);
         let line = |node: u32| match tree.steps[node as usize] {
@@ -60,14 +61,14 @@ impl Graph {
         };
         let own =
             |node: u32| Entry { function: of_node[node as usize], callee: 0, line: line(node) };
-        let mut is_waited_in = vec![false; tree.len()];
-        for &node in &tree.node_of_wait {
-            is_waited_in[node as usize] = true;
+        let mut is_own = vec![false; tree.len()];
+        for &node in &tree.node_of_row {
+            is_own[node as usize] = true;
         }
         let nodes = 0..tree.len() as u32;
-        let waited_in = nodes.clone().filter(|&node| is_waited_in[node as usize]);
+        let own_nodes = nodes.clone().filter(|&node| is_own[node as usize]);
         let mut entries: Vec<Entry> =
-            nodes.clone().skip(1).map(call).chain(waited_in.map(own)).collect();
+            nodes.clone().skip(1).map(call).chain(own_nodes.map(own)).collect();
         entries.par_sort_unstable();
         entries.dedup();
         entries.shrink_to_fit();
@@ -78,7 +79,7 @@ impl Graph {
             call_of_node.map(|node| if node == 0 { NONE } else { id(call(node)) }).collect();
         let own_of_node = nodes
             .into_par_iter()
-            .map(|node| if is_waited_in[node as usize] { id(own(node)) } else { NONE })
+            .map(|node| if is_own[node as usize] { id(own(node)) } else { NONE })
             .collect();
         let (files, objects) = (names.files.strings, names.objects.strings);
         Graph { functions, files, objects, entries, call_of_node, own_of_node }
@@ -86,7 +87,7 @@ impl Graph {
 }
 
 /// The functions with their recurrences, and the one of each node.
-fn tell_recursion_apart(names: &Names, tree: &WaitTree) -> (Vec<Callee>, Vec<u32>) {
+fn tell_recursion_apart(names: &Names, tree: &Tree) -> (Vec<Callee>, Vec<u32>) {
     let mut functions = names.functions.clone();
     let mut recurrences = HashMap::new();
     let mut of_node = Vec::with_capacity(tree.len());

@@ -1,8 +1,12 @@
 //! The lines before the costs.
 
-use super::{parts::Part, stale::MAGIC};
+use super::{Shared, parts::Part, stale::MAGIC};
 use crate::{
-    outputs::facts,
+    outputs::{
+        By,
+        facts::{self, Kinds},
+        rows::Column,
+    },
     profile::{Profile, Run, Thread},
 };
 use std::fmt::Write;
@@ -12,7 +16,8 @@ use std::fmt::Write;
 const MAX_BYTES: usize = 2047;
 
 /// The header of a part.
-pub(super) fn of_part(profile: &Profile, part: &Part) -> String {
+pub(super) fn of_part(shared: &Shared<'_>, part: &Part) -> String {
+    let profile = shared.profile;
     let run = profile.runs.get(part.run as usize);
     let mut header = start();
     if let Some(run) = run {
@@ -31,20 +36,25 @@ pub(super) fn of_part(profile: &Profile, part: &Part) -> String {
     if let Some(run) = run {
         run_facts(&mut header, run);
     }
-    end(header, profile)
+    end(header, shared)
 }
 
 /// The header of one part that holds all threads.
-pub(super) fn merged(profile: &Profile) -> String {
+pub(super) fn merged(shared: &Shared<'_>) -> String {
+    let profile = shared.profile;
     let mut header = start();
     if let [run] = &profile.runs[..] {
         field(&mut header, "cmd", &run.program);
         field(&mut header, "pid", &run.pid.to_string());
         run_facts(&mut header, run);
     } else {
-        field(&mut header, "desc", &format!("Log: {}", facts::cut(&facts::summary(profile))));
+        field(
+            &mut header,
+            "desc",
+            &format!("Log: {}", facts::cut(&facts::summary(profile, &shared.kinds))),
+        );
     }
-    end(header, profile)
+    end(header, shared)
 }
 
 fn start() -> String {
@@ -87,25 +97,40 @@ fn field(header: &mut String, name: &str, value: &str) {
     }
 }
 
-fn end(mut header: String, profile: &Profile) -> String {
-    let (name, long_name) = match facts::is_contention_only(profile) {
-        true => ("Contentions", "Contended acquisitions"),
-        false => ("Waits", "Waits"),
-    };
-    let _ = write!(
-        header,
-        "positions: line\n\
-         event: Wait_ns : Wait time (ns)\n\
-         event: {name} : {long_name}\n\
-         events: Wait_ns {name}\n"
-    );
+fn end(mut header: String, shared: &Shared<'_>) -> String {
+    header.push_str("positions: line\n");
+    let event = |&column| event(column, shared.by, &shared.kinds);
+    let events: Vec<(&str, &str)> = shared.columns.iter().map(event).collect();
+    for (name, long_name) in &events {
+        let _ = writeln!(header, "event: {name} : {long_name}");
+    }
+    let names: Vec<&str> = events.iter().map(|(name, _)| *name).collect();
+    let _ = writeln!(header, "events: {}", names.join(" "));
     debug_assert!(header.len() <= MAX_BYTES, "{} bytes of header", header.len());
     header
+}
+
+/// What a column is called, in short and for people.
+fn event(column: Column, by: By, kinds: &Kinds) -> (&'static str, &'static str) {
+    match (column, by) {
+        (Column::WaitNs, By::Waiter) => ("Wait_ns", "Wait time (ns)"),
+        (Column::WaitNs, By::Holder) => ("Wait_ns", "Wait time by holder (ns)"),
+        (Column::Count, By::Holder) => ("Contentions", "Contended acquisitions by holder"),
+        (Column::Count, By::Waiter) if kinds.is_contention_only() => {
+            ("Contentions", "Contended acquisitions")
+        }
+        (Column::Count, By::Waiter) => ("Waits", "Waits"),
+        (Column::Acquisitions, _) => ("Acquisitions", "Acquisitions"),
+        (Column::Reentrant, _) => ("Reentrant", "Reentrant acquisitions"),
+        (Column::HoldNs, _) => ("Hold_ns", "Hold time (ns)"),
+        (Column::BlamedNs, _) => ("Blamed_ns", "Wait time of others (ns)"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{outputs::Options, profile::Stack};
 
     #[test]
     fn long_names_leave_room_for_the_events() {
@@ -115,12 +140,22 @@ mod tests {
             jvm: long.clone(),
             log: long.clone(),
             threshold_ns: 1,
+            hold: long.clone(),
             ..Run::default()
         };
         let thread = Thread { name: long.clone(), group: long.clone(), ..Thread::default() };
-        let profile = Profile { runs: vec![run], threads: vec![thread], ..Profile::default() };
-        let part = Part { run: 0, number: 1, name: long, threads: vec![0], waits: Vec::new() };
-        for header in [of_part(&profile, &part), merged(&profile)] {
+        let profile = Profile {
+            runs: vec![run],
+            threads: vec![thread],
+            stacks: vec![Stack::default()],
+            has_acquisitions: true,
+            has_blame: true,
+            ..Profile::default()
+        };
+        let options = Options { by: By::Holder, ..Options::default() };
+        let shared = Shared::new(&profile, &options).unwrap();
+        let part = Part { run: 0, number: 1, name: long, threads: vec![0], rows: Vec::new() };
+        for header in [of_part(&shared, &part), merged(&shared)] {
             assert!(header.len() <= MAX_BYTES);
             assert_eq!(header.find("events:"), header.find("\nevents:").map(|at| at + 1));
         }

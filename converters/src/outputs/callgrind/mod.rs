@@ -10,7 +10,12 @@ mod header;
 mod parts;
 mod stale;
 
-use super::{Format, Options, tree::WaitTree};
+use super::{
+    By, Format, Options,
+    facts::Kinds,
+    rows::{Column, Rows},
+    tree::Tree,
+};
 use crate::profile::Profile;
 use body::Body;
 use graph::Graph;
@@ -28,6 +33,7 @@ pub const FORMAT: Format = Format {
     name: "callgrind",
     default_file: "out.callgrind",
     about: "Callgrind profile for KCacheGrind, one part (file) for each thread",
+    options: &["merged", "max-parts"],
     open_with: "kcachegrind {}",
     stream,
     files: Some(files),
@@ -37,14 +43,53 @@ pub const FORMAT: Format = Format {
 /// and gain little beside the disk.
 const MAX_WORKERS: usize = 8;
 
+/// The columns of logs without trace mode; most logs are such, and their costs
+/// shall not take more memory than these need.
+const WAIT_COLUMNS: usize = 2;
+/// All columns.
+const ALL_COLUMNS: usize = 5;
+
+/// Everything that the parts of a profile have in common.
+struct Shared<'p> {
+    profile: &'p Profile,
+    rows: Rows<'p>,
+    tree: Tree,
+    graph: Graph,
+    /// What the costs are, in their order.
+    columns: Vec<Column>,
+    kinds: Kinds,
+    by: By,
+}
+
+impl<'p> Shared<'p> {
+    fn new(profile: &'p Profile, options: &Options) -> io::Result<Shared<'p>> {
+        let rows = Rows::all(profile, options);
+        let tree = Tree::new(profile, &rows, options.lock_frame, options.lock_identity)?;
+        let graph = Graph::new(profile, &tree);
+        let mut columns = vec![Column::WaitNs, Column::Count];
+        // Reentrant acquisitions cost nothing: they are in pprof's output only.
+        let of_trace = [Column::Acquisitions, Column::HoldNs, Column::BlamedNs];
+        columns.extend(rows.columns().into_iter().filter(|column| of_trace.contains(column)));
+        let kinds = Kinds::of(&rows);
+        Ok(Shared { profile, rows, tree, graph, columns, kinds, by: options.by })
+    }
+
+    fn has_waits_only(&self) -> bool {
+        self.columns.len() == WAIT_COLUMNS
+    }
+}
+
 /// Writes all threads as one part. It must not stand under the name that the
 /// parts of the same profile begin with: KCacheGrind would count both.
 fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let tree = WaitTree::new(profile, options.lock_frame, options.lock_identity)?;
-    let graph = Graph::new(profile, &tree);
-    let parts = parts::plan(profile, options.max_parts);
-    let mut body = Body::new(profile, &tree, &graph);
-    body.write(&header::merged(profile), &parts, out)
+    let shared = Shared::new(profile, options)?;
+    let parts = parts::plan(profile, &shared.rows, options.max_parts);
+    let header = header::merged(&shared);
+    if shared.has_waits_only() {
+        Body::<WAIT_COLUMNS>::new(&shared).write(&header, &parts, out)
+    } else {
+        Body::<ALL_COLUMNS>::new(&shared).write(&header, &parts, out)
+    }
 }
 
 /// Writes an empty file at `path` and a part beside it for each thread: as
@@ -57,9 +102,8 @@ fn files(profile: &Profile, options: &Options, path: &Path) -> io::Result<Vec<Pa
         let write = |out: &mut File| stream(profile, options, out);
         return create(path, false, write).map(|()| vec![path.to_owned()]);
     }
-    let tree = WaitTree::new(profile, options.lock_frame, options.lock_identity)?;
-    let graph = Graph::new(profile, &tree);
-    let parts = parts::plan(profile, options.max_parts);
+    let shared = Shared::new(profile, options)?;
+    let parts = parts::plan(profile, &shared.rows, options.max_parts);
 
     stale::remove(path)?;
     create(path, false, |_| Ok(()))?;
@@ -71,17 +115,12 @@ fn files(profile: &Profile, options: &Options, path: &Path) -> io::Result<Vec<Pa
             PathBuf::from(name)
         })
         .collect();
-    let next = AtomicUsize::new(0);
-    let write_parts = |_| -> io::Result<()> {
-        let mut body = Body::new(profile, &tree, &graph);
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some((part, name)) = parts.get(at).zip(names.get(at)) else { return Ok(()) };
-            write_part(profile, &mut body, part, name)?;
-        }
+    let written = if shared.has_waits_only() {
+        write_parts::<WAIT_COLUMNS>(&shared, &parts, &names)
+    } else {
+        write_parts::<ALL_COLUMNS>(&shared, &parts, &names)
     };
-    let workers = rayon::current_num_threads().min(MAX_WORKERS).min(parts.len());
-    (0..workers).into_par_iter().try_for_each(write_parts).inspect_err(|_| {
+    written.inspect_err(|_| {
         // Some of the parts would look like all of them. The first error is the
         // one to report.
         let _ = stale::remove(path);
@@ -89,9 +128,24 @@ fn files(profile: &Profile, options: &Options, path: &Path) -> io::Result<Vec<Pa
     Ok(std::iter::once(path.to_owned()).chain(names).collect())
 }
 
-fn write_part(profile: &Profile, body: &mut Body<'_>, part: &Part, name: &Path) -> io::Result<()> {
-    let header = header::of_part(profile, part);
-    create(name, true, |out| body.write(&header, std::slice::from_ref(part), out))
+/// Writes the parts to the files of these names.
+fn write_parts<const N: usize>(
+    shared: &Shared<'_>,
+    parts: &[Part],
+    names: &[PathBuf],
+) -> io::Result<()> {
+    let next = AtomicUsize::new(0);
+    let write_parts = |_| -> io::Result<()> {
+        let mut body = Body::<N>::new(shared);
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((part, name)) = parts.get(at).zip(names.get(at)) else { return Ok(()) };
+            let header = header::of_part(shared, part);
+            create(name, true, |out| body.write(&header, std::slice::from_ref(part), out))?;
+        }
+    };
+    let workers = rayon::current_num_threads().min(MAX_WORKERS).min(parts.len());
+    (0..workers).into_par_iter().try_for_each(write_parts)
 }
 
 /// Creates a file, which may be no file that exists if `must_be_new`. What could

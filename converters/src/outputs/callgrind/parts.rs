@@ -1,13 +1,10 @@
 //! Which threads share a part.
 
 use crate::{
-    outputs::tree::waits_by_thread,
+    outputs::rows::{Rows, Spans},
     profile::{Profile, Thread},
 };
-use std::{
-    collections::{BTreeMap, HashMap},
-    ops::Range,
-};
+use std::collections::{BTreeMap, HashMap};
 
 /// The threads of one file.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,35 +17,35 @@ pub(super) struct Part {
     pub(super) name: String,
     /// Indices into [`Profile::threads`], ascending.
     pub(super) threads: Vec<u32>,
-    /// Where their waits stand in [`Profile::waits`].
-    pub(super) waits: Vec<Range<usize>>,
+    /// The rows of each of them.
+    pub(super) rows: Vec<Spans>,
 }
 
 /// Threads that may share a part: those of one run whose names differ in numbers
 /// only.
 type Group = (u32, String);
 
-/// Gives each thread that waited a part of its own, if those are not more than
+/// Gives each thread that has rows a part of its own, if those are not more than
 /// `max_parts`. If they are, threads whose names differ in numbers only share
 /// one, the largest such group first, until it fits. If that is not enough, the
 /// groups that waited longest keep their parts and the others share the last.
 ///
-/// Without any waits there is one part that says so.
-pub(super) fn plan(profile: &Profile, max_parts: usize) -> Vec<Part> {
+/// Without any rows there is one part that says so.
+pub(super) fn plan(profile: &Profile, rows: &Rows<'_>, max_parts: usize) -> Vec<Part> {
     let max_parts = max_parts.max(1);
-    let waits = waits_by_thread(profile);
-    let waiting: Vec<u32> =
-        (0..waits.len() as u32).filter(|&at| !waits[at as usize].is_empty()).collect();
-    let mut parts = if waiting.len() <= max_parts {
-        waiting.iter().map(|&thread| single(profile, thread)).collect()
+    let spans = rows.by_thread(profile.threads.len());
+    let threads: Vec<u32> =
+        (0..spans.len() as u32).filter(|&at| !spans[at as usize].is_empty()).collect();
+    let mut parts = if threads.len() <= max_parts {
+        threads.iter().map(|&thread| single(profile, thread)).collect()
     } else {
-        grouped(profile, &waiting, max_parts)
+        grouped(profile, &threads, max_parts)
     };
     for part in &mut parts {
-        part.waits = part.threads.iter().map(|&at| waits[at as usize].clone()).collect();
+        part.rows = part.threads.iter().map(|&at| spans[at as usize].clone()).collect();
     }
     if parts.len() > max_parts {
-        parts = with_others(profile, parts, max_parts);
+        parts = with_others(profile, rows, parts, max_parts);
     }
     if parts.is_empty() {
         parts.push(part(0, "no waits".to_owned(), Vec::new()));
@@ -59,7 +56,7 @@ pub(super) fn plan(profile: &Profile, max_parts: usize) -> Vec<Part> {
 }
 
 fn part(run: u32, name: String, threads: Vec<u32>) -> Part {
-    Part { run, number: 0, name, threads, waits: Vec::new() }
+    Part { run, number: 0, name, threads, rows: Vec::new() }
 }
 
 fn single(profile: &Profile, thread: u32) -> Part {
@@ -69,16 +66,16 @@ fn single(profile: &Profile, thread: u32) -> Part {
 
 /// Groups the threads, the largest group first, until there are no more than
 /// `max_parts` or nothing is left to group.
-fn grouped(profile: &Profile, waiting: &[u32], max_parts: usize) -> Vec<Part> {
+fn grouped(profile: &Profile, threads: &[u32], max_parts: usize) -> Vec<Part> {
     let mut groups: BTreeMap<Group, Vec<u32>> = BTreeMap::new();
-    for &thread in waiting {
+    let mut left = threads.len();
+    for &thread in threads {
         let Thread { run, .. } = profile.threads[thread as usize];
         groups.entry((run, group_name(profile, thread))).or_default().push(thread);
     }
     let mut groups: Vec<(Group, Vec<u32>)> = groups.into_iter().collect();
     groups.sort_by_key(|(_, threads)| std::cmp::Reverse(threads.len()));
     let mut parts = Vec::new();
-    let mut left = waiting.len();
     for ((run, name), threads) in groups {
         if parts.len() + left > max_parts && threads.len() > 1 {
             left -= threads.len();
@@ -93,24 +90,32 @@ fn grouped(profile: &Profile, waiting: &[u32], max_parts: usize) -> Vec<Part> {
 }
 
 /// Puts the parts that waited least into one, so that `max_parts` are left.
-fn with_others(profile: &Profile, mut parts: Vec<Part>, max_parts: usize) -> Vec<Part> {
-    let wait_ns = |part: &Part| -> u64 {
-        let waits = part.waits.iter().cloned().flatten();
-        waits.fold(0, |sum, at| profile.waits[at].wait_ns.saturating_add(sum))
+fn with_others(
+    profile: &Profile,
+    rows: &Rows<'_>,
+    mut parts: Vec<Part>,
+    max_parts: usize,
+) -> Vec<Part> {
+    // Of those that waited as long, those that held locks longest count more.
+    let cost_ns = |part: &Part| {
+        let rows = part.rows.iter().flat_map(Spans::iter).map(|at| rows.row(at));
+        rows.fold((0u64, 0u64), |(wait_ns, hold_ns), row| {
+            (wait_ns.saturating_add(row.wait_ns), hold_ns.saturating_add(row.hold_ns))
+        })
     };
     parts.sort_by_cached_key(|part| {
-        (std::cmp::Reverse(wait_ns(part)), part.threads.first().copied())
+        (std::cmp::Reverse(cost_ns(part)), part.threads.first().copied())
     });
-    let mut members: Vec<(u32, Range<usize>)> = parts
+    let mut members: Vec<(u32, Spans)> = parts
         .split_off(max_parts - 1)
         .into_iter()
-        .flat_map(|part| part.threads.into_iter().zip(part.waits))
+        .flat_map(|part| part.threads.into_iter().zip(part.rows))
         .collect();
     members.sort_unstable_by_key(|&(thread, _)| thread);
     let run = members.first().map_or(0, |&(thread, _)| profile.threads[thread as usize].run);
-    let (threads, waits): (Vec<u32>, Vec<Range<usize>>) = members.into_iter().unzip();
+    let (threads, rows): (Vec<u32>, Vec<Spans>) = members.into_iter().unzip();
     let mut others = part(run, format!("others ({} threads)", threads.len()), threads);
-    others.waits = waits;
+    others.rows = rows;
     parts.push(others);
     parts
 }
@@ -177,7 +182,10 @@ pub(super) fn suffixes(profile: &Profile, parts: &[Part]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Lock, Run, Stack, Wait};
+    use crate::{
+        outputs::Options,
+        profile::{Lock, Run, Stack, Wait},
+    };
     use tyrion_wire::WaitKind;
 
     /// A profile of threads with these names in each run, of which the n-th waits
@@ -215,8 +223,12 @@ mod tests {
         profile
     }
 
+    fn planned(profile: &Profile, max_parts: usize) -> Vec<Part> {
+        plan(profile, &Rows::all(profile, &Options::default()), max_parts)
+    }
+
     fn names(profile: &Profile, max_parts: usize) -> Vec<String> {
-        let parts = plan(profile, max_parts);
+        let parts = planned(profile, max_parts);
         let threads: usize = parts.iter().map(|part| part.threads.len()).sum();
         assert_eq!(threads, profile.threads.len(), "every thread is in one part");
         assert!(parts.len() <= max_parts.max(1));
@@ -252,7 +264,7 @@ mod tests {
     fn runs_are_kept_apart() {
         let profile = profile(2, &["a-1", "a-2", "b"]);
         assert_eq!(names(&profile, 4), ["a-* (2 threads)", "b", "a-* (2 threads)", "b"]);
-        let parts = plan(&profile, 6);
+        let parts = planned(&profile, 6);
         let numbers: Vec<_> = parts.iter().map(|part| (part.run, part.number)).collect();
         assert_eq!(numbers, [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]);
         let suffixes = suffixes(&profile, &parts);
@@ -262,7 +274,7 @@ mod tests {
     #[test]
     fn numbers_of_files_are_equally_long() {
         let profile = profile(1, &["x"; 100]);
-        let suffixes = suffixes(&profile, &plan(&profile, 256));
+        let suffixes = suffixes(&profile, &planned(&profile, 256));
         assert_eq!((&*suffixes[0], &*suffixes[99]), (".0-001", ".0-100"));
     }
 
@@ -270,7 +282,7 @@ mod tests {
     fn no_waits_are_a_part() {
         let mut profile = profile(1, &["x"]);
         profile.waits.clear();
-        let parts = plan(&profile, 256);
+        let parts = planned(&profile, 256);
         assert_eq!(parts.len(), 1);
         assert_eq!((&*parts[0].name, parts[0].number), ("no waits", 1));
     }

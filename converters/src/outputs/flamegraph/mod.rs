@@ -3,7 +3,7 @@
 mod colors;
 mod titles;
 
-use super::{Format, Options, facts, lines::Lines};
+use super::{By, Format, Options, facts, lines::Lines, rows::Column};
 use crate::profile::Profile;
 use inferno::flamegraph::{self, Direction, color::BackgroundColor};
 use std::io::{self, BufWriter, Write};
@@ -13,7 +13,8 @@ use titles::TitleWriter;
 pub const FORMAT: Format = Format {
     name: "flamegraph",
     default_file: "waits.svg",
-    about: "Flame graph of wait time (or counts), an SVG for any browser",
+    about: "Flame graph of wait time (or --value), an SVG for any browser",
+    options: &["by-thread", "count", "value", "icicle"],
     open_with: "xdg-open {}, or any browser",
     stream,
     files: None,
@@ -23,7 +24,7 @@ fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Resu
     let mut out = BufWriter::with_capacity(1 << 16, out);
     let lines = Lines::new(profile, options)?;
     if lines.total() == 0 {
-        write_empty(profile, options, &mut out)?;
+        write_empty(profile, options, &lines, &mut out)?;
     } else {
         write_graph(profile, options, &lines, &mut out)?;
     }
@@ -38,10 +39,10 @@ fn write_graph(
 ) -> io::Result<()> {
     let mut palette = colors::palette(lines);
     let mut style = flamegraph::Options::default();
-    style.title = title(profile, options);
-    style.subtitle = Some(facts::summary(profile));
+    style.title = title(lines, options);
+    style.subtitle = Some(facts::summary(profile, lines.kinds()));
     style.name_type = "Frame:".to_owned();
-    style.count_name = unit(profile, options).to_owned();
+    style.count_name = unit(lines).to_owned();
     style.palette_map = Some(&mut palette);
     style.deterministic = true;
     style.bgcolors = Some(BackgroundColor::Grey);
@@ -69,28 +70,49 @@ fn write_graph(
     titles.finish()
 }
 
-fn title(profile: &Profile, options: &Options) -> String {
-    let what = match (facts::is_contention_only(profile), options.count) {
-        (true, false) => "Lock wait time",
-        (true, true) => "Contended lock acquisitions",
-        (false, false) => "Wait time",
-        (false, true) => "Waits",
+fn title(lines: &Lines<'_>, options: &Options) -> String {
+    let what = match (lines.column(), options.by) {
+        (Column::HoldNs, _) => "Lock hold time",
+        (Column::Acquisitions | Column::Reentrant, _) => "Lock acquisitions",
+        (Column::BlamedNs, _) | (Column::WaitNs, By::Holder) => {
+            "Lock wait time, by who held the lock"
+        }
+        (Column::Count, By::Holder) => "Contended lock acquisitions, by who held the lock",
+        (Column::WaitNs, By::Waiter) if contention_only(lines) => "Lock wait time",
+        (Column::Count, By::Waiter) if contention_only(lines) => "Contended lock acquisitions",
+        (Column::WaitNs, By::Waiter) => "Wait time",
+        (Column::Count, By::Waiter) => "Waits",
     };
     let by = if options.by_thread { " by thread" } else { "" };
     format!("{what}{by}")
 }
 
+fn contention_only(lines: &Lines<'_>) -> bool {
+    lines.kinds().is_contention_only()
+}
+
 /// What the frames' widths count.
-fn unit(profile: &Profile, options: &Options) -> &'static str {
-    match (options.count, facts::is_contention_only(profile)) {
-        (false, _) => titles::NANOSECONDS,
-        (true, true) => "contentions",
-        (true, false) => "waits",
+fn unit(lines: &Lines<'_>) -> &'static str {
+    match lines.column() {
+        Column::WaitNs | Column::HoldNs | Column::BlamedNs => titles::NANOSECONDS,
+        Column::Acquisitions | Column::Reentrant => "acquisitions",
+        Column::Count if contention_only(lines) => "contentions",
+        Column::Count => "waits",
     }
 }
 
 /// A picture that says that there is nothing to draw, which is no error.
-fn write_empty(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+fn write_empty(
+    profile: &Profile,
+    options: &Options,
+    lines: &Lines<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let nothing = match lines.column() {
+        Column::HoldNs => "no hold time",
+        Column::Acquisitions | Column::Reentrant => "no acquisitions",
+        Column::Count | Column::WaitNs | Column::BlamedNs => "no waits",
+    };
     writeln!(
         out,
         r##"<?xml version="1.0" standalone="no"?>
@@ -99,10 +121,10 @@ fn write_empty(profile: &Profile, options: &Options, out: &mut dyn Write) -> io:
 <rect width="100%" height="100%" fill="#f8f8f8"/>
 <text x="600" y="24" style="font-size:17px">{}</text>
 <text x="600" y="48">{}</text>
-<text x="600" y="84">no waits</text>
+<text x="600" y="84">{nothing}</text>
 </svg>"##,
-        escaped(&title(profile, options)),
-        escaped(&facts::summary(profile)),
+        escaped(&title(lines, options)),
+        escaped(&facts::summary(profile, lines.kinds())),
     )
 }
 

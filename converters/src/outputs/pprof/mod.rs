@@ -4,11 +4,13 @@ mod gzip;
 pub mod proto;
 mod tables;
 
-use super::{Format, Options, facts, tree::WaitTree};
-use crate::{
-    names,
-    profile::{Profile, Wait},
+use super::{
+    Format, Options,
+    facts::{self, Kinds},
+    rows::{Column, Row, Rows},
+    tree::Tree,
 };
+use crate::{names, profile::Profile};
 use gzip::{Block, Gzip};
 use prost::Message;
 use rayon::prelude::*;
@@ -23,26 +25,31 @@ use tyrion_wire::WaitKind;
 pub const FORMAT: Format = Format {
     name: "pprof",
     default_file: "locks.pb.gz",
-    about: "pprof protobuf: contentions and delay, labelled by thread, lock, lock_class and kind",
+    about: "pprof protobuf: contentions and delay (of trace mode acquisitions, holds and blame, too), \
+            labelled by thread, lock, lock_class and kind",
+    options: &["no-thread-label"],
     open_with: "go tool pprof {}",
     stream,
     files: None,
 };
 
-/// Waits that one worker encodes and compresses at a time, about a megabyte. The
+/// Rows that one worker encodes and compresses at a time, about a megabyte. The
 /// bytes depend on it, and must not depend on the number of workers.
-const WAITS_A_BLOCK: usize = 1 << 14;
+const ROWS_A_BLOCK: usize = 1 << 14;
 
 fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let tree = WaitTree::new(profile, options.lock_frame, options.lock_identity)?;
+    let rows = Rows::all(profile, options);
+    let tree = Tree::new(profile, &rows, options.lock_frame, options.lock_identity)?;
+    let columns = rows.columns();
     let mut strings = Strings::default();
     let locations = Locations::new(profile, &tree);
     let mut out = Pieces::new(out)?;
 
-    out.write(&header(profile, &mut strings))?;
+    out.write(&header(profile, &rows, &mut strings))?;
     let labels = Labels::new(profile, options, &mut strings);
-    Samples { profile, tree: &tree, locations: &locations, labels: &labels }.write(&mut out)?;
-    locations.write(profile, &tree, &mut strings, &mut |piece| out.write(piece))?;
+    let (tree, locations) = (&tree, &locations);
+    Samples { rows, columns, tree, locations, labels: &labels }.write(&mut out)?;
+    locations.write(profile, tree, &mut strings, &mut |piece| out.write(piece))?;
     out.write(&proto::Profile { string_table: strings.into_table(), ..Default::default() })?;
     out.finish()
 }
@@ -86,22 +93,21 @@ impl<'w> Pieces<'w> {
 }
 
 /// Everything that stands once.
-fn header(profile: &Profile, strings: &mut Strings) -> proto::Profile {
-    let contentions =
-        proto::ValueType { r#type: strings.id("contentions"), unit: strings.id("count") };
-    let delay = proto::ValueType { r#type: strings.id("delay"), unit: strings.id("nanoseconds") };
+fn header(profile: &Profile, rows: &Rows<'_>, strings: &mut Strings) -> proto::Profile {
+    let contentions = sample_type(Column::Count, strings);
+    let sample_types = rows.columns().into_iter().map(|column| sample_type(column, strings));
+    let sample_types = sample_types.collect();
     let start_ns = profile.runs.iter().map(|run| run.start_wall_ns).min().unwrap_or(0);
     // As `pprof` does when it merges profiles: the times add up.
     let duration_ns =
         profile.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.duration_ns));
-    let mut comments =
-        vec![format!("tyrion {}, {}", env!("CARGO_PKG_VERSION"), facts::kinds(profile))];
+    let mut comments = vec![format!("tyrion {}, {}", env!("CARGO_PKG_VERSION"), Kinds::of(rows))];
     for run in &profile.runs {
         comments
             .extend(facts::of_run(run).into_iter().map(|(name, value)| format!("{name}: {value}")));
     }
     proto::Profile {
-        sample_type: vec![contentions, delay],
+        sample_type: sample_types,
         mapping: vec![proto::Mapping {
             id: tables::MAPPING_ID,
             filename: strings.id("[java]"),
@@ -118,6 +124,19 @@ fn header(profile: &Profile, strings: &mut Strings) -> proto::Profile {
         default_sample_type: strings.id("delay"),
         ..Default::default()
     }
+}
+
+/// What a column is in pprof: Go's names for waits, and names like them.
+fn sample_type(column: Column, strings: &mut Strings) -> proto::ValueType {
+    let (name, unit) = match column {
+        Column::Count => ("contentions", "count"),
+        Column::WaitNs => ("delay", "nanoseconds"),
+        Column::Acquisitions => ("acquisitions", "count"),
+        Column::Reentrant => ("reentrant", "count"),
+        Column::HoldNs => ("hold", "nanoseconds"),
+        Column::BlamedNs => ("blamed", "nanoseconds"),
+    };
+    proto::ValueType { r#type: strings.id(name), unit: strings.id(unit) }
 }
 
 /// The strings of every label that a sample may have.
@@ -142,10 +161,7 @@ impl Labels {
         });
         let lock_class: Vec<String> =
             locks.clone().map(|lock| names::lock_class(profile, lock)).collect();
-        let lock = locks.map(|lock| {
-            let class = &lock_class[lock as usize];
-            strings.id(&(class.clone() + &names::lock_identity(profile, lock)))
-        });
+        let lock = locks.map(|lock| strings.id(&names::lock(profile, lock)));
         let lock = lock.collect();
         Labels {
             thread,
@@ -158,14 +174,14 @@ impl Labels {
         }
     }
 
-    /// Sets the labels of a wait.
-    fn set(&self, wait: &Wait, labels: &mut Vec<proto::Label>) {
+    /// Sets the labels of a row.
+    fn set(&self, row: &Row, labels: &mut Vec<proto::Label>) {
         let label = |key, str| proto::Label { key, str, ..Default::default() };
-        let lock = wait.lock as usize;
-        let kind = usize::from(wait.kind.code()) - 1;
+        let lock = row.lock as usize;
+        let kind = usize::from(row.kind.code()) - 1;
         labels.clear();
         if let Some((key, values)) = &self.thread {
-            labels.push(label(*key, values[wait.thread as usize]));
+            labels.push(label(*key, values[row.thread as usize]));
         }
         labels.push(label(self.lock.0, self.lock.1[lock]));
         labels.push(label(self.lock_class.0, self.lock_class.1[lock]));
@@ -180,19 +196,19 @@ struct SamplePiece<'a> {
     piece: proto::Profile,
     /// The node whose locations it holds.
     node: u32,
-    tree: &'a WaitTree,
+    tree: &'a Tree,
     locations: &'a Locations,
     labels: &'a Labels,
 }
 
 impl<'a> SamplePiece<'a> {
-    fn new(tree: &'a WaitTree, locations: &'a Locations, labels: &'a Labels) -> Self {
+    fn new(tree: &'a Tree, locations: &'a Locations, labels: &'a Labels) -> Self {
         let piece = proto::Profile { sample: vec![proto::Sample::default()], ..Default::default() };
         SamplePiece { piece, node: 0, tree, locations, labels }
     }
 
-    /// The sample of a wait at a node, with these sums.
-    fn of(&mut self, wait: &Wait, node: u32, count: u64, wait_ns: u64) -> &proto::Profile {
+    /// The sample of rows like this one at a node, with these sums.
+    fn of(&mut self, row: &Row, node: u32, sums: &[u64]) -> &proto::Profile {
         let sample = &mut self.piece.sample[0];
         if node != self.node {
             self.node = node;
@@ -201,16 +217,17 @@ impl<'a> SamplePiece<'a> {
             sample.location_id.extend(steps.map(|step| self.locations.id(step)));
         }
         sample.value.clear();
-        sample.value.extend([to_i64(count), to_i64(wait_ns)]);
-        self.labels.set(wait, &mut sample.label);
+        sample.value.extend(sums.iter().map(|&sum| to_i64(sum)));
+        self.labels.set(row, &mut sample.label);
         &self.piece
     }
 }
 
 /// What samples are made of.
 struct Samples<'a> {
-    profile: &'a Profile,
-    tree: &'a WaitTree,
+    rows: Rows<'a>,
+    columns: Vec<Column>,
+    tree: &'a Tree,
     locations: &'a Locations,
     labels: &'a Labels,
 }
@@ -220,7 +237,7 @@ impl Samples<'_> {
     /// are alike: thread by thread they took three times as long to gzip, and
     /// 14 times the space (`tests/figures.rs`).
     fn write(&self, out: &mut Pieces<'_>) -> io::Result<()> {
-        let (order, ends) = waits_by_node(self.tree);
+        let (order, ends) = rows_by_node(self.tree);
         // In waves, so that no more blocks wait to be written than are made.
         for wave in blocks(&ends).chunks(2 * rayon::current_num_threads()) {
             let made: Vec<io::Result<Block>> =
@@ -236,61 +253,63 @@ impl Samples<'_> {
     fn block(&self, order: &[u32], ends: &[u32], nodes: Range<usize>) -> io::Result<Block> {
         let mut sample = SamplePiece::new(self.tree, self.locations, self.labels);
         let mut bytes = Vec::new();
-        let mut waits = Vec::new();
+        let mut rows = Vec::new();
+        let mut sums = vec![0u64; self.columns.len()];
         for node in nodes {
             let start = node.checked_sub(1).map_or(0, |before| ends[before]);
-            waits.clear();
-            waits.extend_from_slice(&order[start as usize..ends[node] as usize]);
-            waits.sort_unstable_by_key(|&at| self.key(at));
-            for same in waits.chunk_by(|&a, &b| self.key(a) == self.key(b)) {
-                let (mut count, mut wait_ns) = (0u64, 0u64);
+            rows.clear();
+            rows.extend_from_slice(&order[start as usize..ends[node] as usize]);
+            rows.sort_unstable_by_key(|&at| self.key(at));
+            for same in rows.chunk_by(|&a, &b| self.key(a) == self.key(b)) {
+                sums.fill(0);
                 for &at in same {
-                    let wait = &self.profile.waits[at as usize];
-                    count = count.saturating_add(wait.count);
-                    wait_ns = wait_ns.saturating_add(wait.wait_ns);
+                    let row = self.rows.row(at as usize);
+                    for (sum, column) in sums.iter_mut().zip(&self.columns) {
+                        *sum = sum.saturating_add(row.value(*column));
+                    }
                 }
-                let first = &self.profile.waits[same[0] as usize];
-                let piece = sample.of(first, node as u32, count, wait_ns);
+                let first = self.rows.row(same[0] as usize);
+                let piece = sample.of(&first, node as u32, &sums);
                 piece.encode(&mut bytes).map_err(io::Error::other)?;
             }
         }
         Block::of(&bytes)
     }
 
-    /// Waits at one node with the same key are one sample.
+    /// Rows at one node with the same key are one sample.
     fn key(&self, at: u32) -> (u32, u32, WaitKind) {
-        let wait = &self.profile.waits[at as usize];
-        let thread = if self.labels.thread.is_some() { wait.thread } else { 0 };
-        (thread, wait.lock, wait.kind)
+        let row = self.rows.row(at as usize);
+        let thread = if self.labels.thread.is_some() { row.thread } else { 0 };
+        (thread, row.lock, row.kind)
     }
 }
 
-/// Cuts the nodes into ranges with about [`WAITS_A_BLOCK`] waits each.
+/// Cuts the nodes into ranges with about [`ROWS_A_BLOCK`] rows each.
 fn blocks(ends: &[u32]) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
-    let (mut first, mut waits_before) = (0, 0);
+    let (mut first, mut rows_before) = (0, 0);
     for (node, &end) in ends.iter().enumerate() {
-        if end as usize - waits_before >= WAITS_A_BLOCK {
+        if end as usize - rows_before >= ROWS_A_BLOCK {
             blocks.push(first..node + 1);
-            (first, waits_before) = (node + 1, end as usize);
+            (first, rows_before) = (node + 1, end as usize);
         }
     }
     blocks.push(first..ends.len());
     blocks
 }
 
-/// The waits by the number of their node, and where those of each node end.
-fn waits_by_node(tree: &WaitTree) -> (Vec<u32>, Vec<u32>) {
+/// The rows by the number of their node, and where those of each node end.
+fn rows_by_node(tree: &Tree) -> (Vec<u32>, Vec<u32>) {
     let mut ends = vec![0u32; tree.len()];
-    for &node in &tree.node_of_wait {
+    for &node in &tree.node_of_row {
         ends[node as usize] += 1;
     }
     let mut start = 0;
     for end in &mut ends {
         start += std::mem::replace(end, start);
     }
-    let mut order = vec![0u32; tree.node_of_wait.len()];
-    for (at, &node) in (0..).zip(&tree.node_of_wait) {
+    let mut order = vec![0u32; tree.node_of_row.len()];
+    for (at, &node) in (0..).zip(&tree.node_of_row) {
         let place = &mut ends[node as usize];
         order[*place as usize] = at;
         *place += 1;

@@ -3,7 +3,7 @@
 use super::proto;
 use crate::{
     names,
-    outputs::tree::{NO_STACK, Step, WaitTree},
+    outputs::tree::{NO_STACK, Step, Tree},
     profile::Profile,
 };
 use std::{collections::HashMap, io};
@@ -57,7 +57,7 @@ pub(super) struct Locations {
 }
 
 impl Locations {
-    pub(super) fn new(profile: &Profile, tree: &WaitTree) -> Locations {
+    pub(super) fn new(profile: &Profile, tree: &Tree) -> Locations {
         let mut of_frame = vec![0; profile.frames.len()];
         let mut of_function = vec![0; profile.functions.len()];
         for frame in frames_in_use(tree) {
@@ -82,7 +82,7 @@ impl Locations {
     pub(super) fn write(
         &self,
         profile: &Profile,
-        tree: &WaitTree,
+        tree: &Tree,
         strings: &mut Strings,
         write: &mut dyn FnMut(&proto::Profile) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -107,25 +107,32 @@ impl Locations {
                 }))?;
             }
         }
-        for (at, name) in (1..).zip(synthetic_names(tree)) {
+        for (at, (name, system_name)) in (1..).zip(synthetic_names(tree)) {
             let (id, name) = (self.functions + at, strings.id(&name));
-            write(&piece(proto::Function { id, name, system_name: name, ..Default::default() }))?;
+            let system_name = strings.id(&system_name);
+            write(&piece(proto::Function { id, name, system_name, ..Default::default() }))?;
         }
         Ok(())
     }
 }
 
-/// What stands in stacks and is no method: either locks or [`Step::NoStack`].
-fn synthetic_names(tree: &WaitTree) -> impl Iterator<Item = String> + '_ {
+/// What stands in stacks and is no method, either locks or [`Step::NoStack`]:
+/// the name for people and that for machines. Where the two are equal,
+/// `go tool pprof` takes brackets for C++ and cuts what stands in `(…)`.
+fn synthetic_names(tree: &Tree) -> impl Iterator<Item = (String, String)> + '_ {
     let has_no_stack = tree.steps.contains(&Step::NoStack);
-    let no_stack = has_no_stack.then(|| NO_STACK.to_owned());
-    no_stack.into_iter().chain(tree.locks.iter().map(|lock| lock.dotted()))
+    let no_stack = has_no_stack.then(|| (NO_STACK.to_owned(), NO_STACK.to_owned()));
+    let locks = tree.locks.iter().map(|lock| match lock.name.as_str() {
+        "" => (lock.dotted(), lock.dotted()),
+        _ => (lock.dotted(), lock.callgrind()),
+    });
+    no_stack.into_iter().chain(locks)
 }
 
-/// Every frame of a stack in which somebody waited.
-fn frames_in_use(tree: &WaitTree) -> impl Iterator<Item = u32> + '_ {
+/// Every frame of a stack that has rows.
+fn frames_in_use(tree: &Tree) -> impl Iterator<Item = u32> + '_ {
     let mut in_use = vec![false; tree.len()];
-    for &node in &tree.node_of_wait {
+    for &node in &tree.node_of_row {
         in_use[node as usize] = true;
     }
     for node in (1..tree.len()).rev() {

@@ -1,0 +1,224 @@
+//! The records of trace mode.
+
+use super::{Dump, seconds};
+use crate::commands::places::{any_of, held};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use tyrion_converters::outputs::units;
+use tyrion_formats::{Traced, What};
+use tyrion_wire::{
+    def::id,
+    trace::{AcquisitionCell, Blame, Held, Hold, Instance, Nest},
+};
+
+/// When and by whom something was done, in the times of the log.
+#[derive(Clone, Copy)]
+struct Moment {
+    at_ns: u64,
+    thread: u32,
+}
+
+impl Dump<'_> {
+    /// A record among the waits.
+    pub(super) fn traced(&mut self, out: &mut dyn Write, traced: &Traced<'_>) -> io::Result<()> {
+        if !self.window.holds(traced.at_ns) {
+            return Ok(());
+        }
+        let moment = Moment { at_ns: self.since_start(traced.at_ns), thread: traced.thread };
+        match &traced.what {
+            What::Blame(blame) => self.blame(out, moment, blame),
+            _ if !self.thread(traced.thread).1 => Ok(()),
+            What::Hold(hold) => self.hold(out, moment, hold),
+            // They have no duration that could be long enough.
+            _ if self.window.min_wait_ns > 0 => Ok(()),
+            What::Instance(instance) => self.instance(out, moment, instance),
+            What::Nest(nest) => self.nest(out, moment, nest),
+        }
+    }
+
+    fn hold(&mut self, out: &mut dyn Write, moment: Moment, hold: &Hold) -> io::Result<()> {
+        let Hold { hold_ns, place, class, hash, .. } = *hold;
+        let lock = self.places.lock(Held { place, class, hash });
+        if hold_ns < self.window.min_wait_ns || !self.places.wants(&lock) {
+            return Ok(());
+        }
+        let thread = self.thread(moment.thread).0.clone();
+        // The place, if no stack was taken.
+        let stack = match hold.stack {
+            id::EMPTY_STACK => vec![lock.place.at.clone()],
+            stack => self.names.stack(stack),
+        };
+        if self.json {
+            let record = json!({
+                "record": "hold", "released_ns": moment.at_ns, "hold_ns": hold_ns,
+                "thread": thread, "thread_id": moment.thread, "first": hold.is_first(),
+                "stack": stack, "stack_taken": hold.stack != 0,
+            });
+            return writeln!(out, "{}", lock.add_to(record));
+        }
+        writeln!(
+            out,
+            "hold    +{} {} {} {thread:?} {}{} {}",
+            seconds(moment.at_ns),
+            units::duration(hold_ns),
+            lock.place.kind_name(),
+            lock.text(),
+            if hold.is_first() { " first" } else { "" },
+            stack.join(" < "),
+        )
+    }
+
+    fn instance(
+        &mut self,
+        out: &mut dyn Write,
+        moment: Moment,
+        instance: &Instance,
+    ) -> io::Result<()> {
+        let lock = self.places.lock(held(instance));
+        if !self.places.wants(&lock) {
+            return Ok(());
+        }
+        let thread = self.thread(moment.thread).0.clone();
+        if self.json {
+            let record = json!({
+                "record": "instance", "thread": thread, "thread_id": moment.thread,
+                "shared": instance.shared,
+            });
+            return writeln!(out, "{}", lock.add_to(record));
+        }
+        let taken = if instance.shared { "taken by a further thread" } else { "first taken" };
+        writeln!(
+            out,
+            "lock    {} {thread:?} {} {taken} {}",
+            lock.place.kind_name(),
+            lock.text(),
+            lock.place.at
+        )
+    }
+
+    fn blame(&mut self, out: &mut dyn Write, moment: Moment, blame: &Blame) -> io::Result<()> {
+        let wanted = self.thread(moment.thread).1 || self.thread(blame.waiter).1;
+        if !wanted || blame.charged_ns < self.window.min_wait_ns {
+            return Ok(());
+        }
+        let holder = self.thread(moment.thread).0.clone();
+        let waiter = self.thread(blame.waiter).0.clone();
+        let stack = self.names.stack(blame.stack);
+        let at = self.places.place(blame.place).at.clone();
+        let json = self.json;
+        let Some(site) = self.site(blame.site) else { return Ok(()) };
+        if json {
+            let record = json!({
+                "record": "blame", "released_ns": moment.at_ns, "blamed_ns": blame.charged_ns,
+                "thread": holder, "thread_id": moment.thread,
+                "waiter": waiter, "waiter_id": blame.waiter, "kind": site.kind.name(),
+                "lock": site.lock, "lock_name": site.lock_name, "lock_class": site.lock_class,
+                "at": (blame.place != id::UNKNOWN).then_some(at),
+                "stack": stack, "waiter_stack": site.stack,
+            });
+            return writeln!(out, "{record}");
+        }
+        writeln!(
+            out,
+            "blame   +{} {} {} {holder:?} kept {} from {waiter:?} {} | {}",
+            seconds(moment.at_ns),
+            units::duration(blame.charged_ns),
+            site.kind.name(),
+            site.lock_text(),
+            stack.join(" < "),
+            site.stack.join(" < "),
+        )
+    }
+
+    fn nest(&mut self, out: &mut dyn Write, moment: Moment, nest: &Nest<'_>) -> io::Result<()> {
+        let inner = self.places.lock(nest.inner);
+        let outer: Vec<_> = nest.outer.iter().map(|held| self.places.lock(held)).collect();
+        if !outer.iter().chain([&inner]).any(|lock| self.places.wants(lock)) {
+            return Ok(());
+        }
+        let thread = self.thread(moment.thread).0.clone();
+        let stack = match nest.stack {
+            id::EMPTY_STACK => vec![inner.place.at.clone()],
+            stack => self.names.stack(stack),
+        };
+        if self.json {
+            let outer: Vec<Value> = outer.iter().map(|lock| lock.add_to(json!({}))).collect();
+            let record = json!({
+                "record": "nest", "at_ns": moment.at_ns,
+                "thread": thread, "thread_id": moment.thread,
+                "stack": stack, "stack_taken": nest.stack != 0, "outer": outer,
+            });
+            return writeln!(out, "{}", inner.add_to(record));
+        }
+        let outer: Vec<String> = outer.iter().map(|lock| lock.at_place()).collect();
+        writeln!(
+            out,
+            "nest    +{} {} {thread:?} {} while holding {} {}",
+            seconds(moment.at_ns),
+            inner.place.kind_name(),
+            inner.text(),
+            outer.join(", "),
+            stack.join(" < "),
+        )
+    }
+
+    /// An acquisition cell. It has no time, so a filter on time leaves it out.
+    pub(super) fn acquisitions(
+        &mut self,
+        out: &mut dyn Write,
+        cell: &AcquisitionCell,
+    ) -> io::Result<()> {
+        let lock = self.places.lock(any_of(cell.place, cell.class));
+        let wanted = cell.max_ns >= self.window.min_wait_ns && self.places.wants(&lock);
+        if !wanted || self.window.limits_time() || !self.thread(cell.thread).1 {
+            return Ok(());
+        }
+        let thread = self.thread(cell.thread).0.clone();
+        let hold_ns = self.log.hold_mode().estimate_ns(cell);
+        let measured = cell.first_count.saturating_add(cell.sampled_count);
+        if self.json {
+            let record = json!({
+                "record": "acquisitions", "acquisitions": cell.acquisitions,
+                "reentrant": cell.reentrant, "failed": cell.failed,
+                "hold_ns": hold_ns, "measured": measured, "max_hold_ns": cell.max_ns,
+                "first": cell.first_count, "first_ns": cell.first_ns,
+                "sampled": cell.sampled_count, "sampled_ns": cell.sampled_ns,
+                "unidentified": cell.unidentified, "log2_histogram": cell.histogram.to_vec(),
+                "thread": thread, "thread_id": cell.thread,
+            });
+            return writeln!(out, "{}", lock.add_to(record));
+        }
+        write!(
+            out,
+            "taken   {} {} {thread:?} {} hold={} measured={measured} longest={}",
+            cell.acquisitions,
+            lock.place.kind_name(),
+            lock.text(),
+            units::duration(hold_ns),
+            units::duration(cell.max_ns),
+        )?;
+        for (what, count) in [
+            ("reentrant", cell.reentrant),
+            ("failed", cell.failed),
+            ("unidentified", cell.unidentified),
+        ] {
+            if count != 0 {
+                write!(out, " {what}={count}")?;
+            }
+        }
+        writeln!(out, " {}", lock.place.at)
+    }
+
+    /// What the agent tells of itself: of no thread, lock or time.
+    pub(super) fn statistics(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        for (key, value) in self.log.statistics() {
+            if self.json {
+                let record = json!({ "record": "statistic", "key": key, "value": value });
+                writeln!(out, "{record}")?;
+            } else {
+                writeln!(out, "number  {key}={value}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! What only the records of trace mode tell: lock objects, and what was taken
+//! within what.
+
+use crate::commands::places::{Places, held};
+use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+use tyrion_converters::{
+    describe::Names,
+    filter::{Filter, Window},
+};
+use tyrion_formats::{Entry, Log, Traced, What};
+use tyrion_wire::trace::Held;
+
+/// Lock objects, by how many threads took them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Instances {
+    pub(super) alone: u64,
+    pub(super) shared: u64,
+}
+
+/// What the records say of an instance, and whether the filter wants it.
+#[derive(Clone, Copy)]
+struct Seen {
+    place: u32,
+    shared: bool,
+    wanted: bool,
+}
+
+impl Seen {
+    fn merge(&mut self, other: Seen) {
+        self.shared |= other.shared;
+        self.wanted |= other.wanted;
+        // Whichever chunk is read first, the same place decides.
+        self.place = self.place.min(other.place);
+    }
+}
+
+/// A lock as nesting knows it: its class, and its hash (true) or place.
+type Nested = (u32, u32, bool);
+
+/// What the records of some chunks say.
+#[derive(Default)]
+pub(super) struct Found {
+    /// All of them.
+    pub(super) records: u64,
+    /// By class and hash.
+    instances: HashMap<(u32, u32), Seen>,
+    /// The outer lock and the inner one, and where each was taken.
+    nests: HashMap<(Nested, Nested), (Held, Held)>,
+}
+
+/// What the filter asks of threads and times.
+struct Chosen {
+    window: Window,
+    unwanted: HashSet<u32>,
+    /// Whether threads whose definition is lost are wanted.
+    unknown: bool,
+}
+
+impl Chosen {
+    fn new(log: &Log, filter: &Filter) -> Chosen {
+        let names = Names(log);
+        let wanted = |id| filter.thread.as_ref().is_none_or(|it| it.is_match(&names.thread(id)));
+        let ids = log.definitions().threads().iter().map(|(id, _)| id);
+        let unwanted = ids.filter(|&id| !wanted(id)).collect();
+        Chosen { window: filter.window(log), unwanted, unknown: wanted(0) }
+    }
+
+    fn wants(&self, log: &Log, traced: &Traced<'_>) -> bool {
+        let known = || log.definitions().threads().get(traced.thread).is_some();
+        self.window.holds(traced.at_ns)
+            && !self.unwanted.contains(&traced.thread)
+            && (self.unknown || known())
+    }
+}
+
+impl Found {
+    /// Reads all records, on all workers of the current rayon pool. Damage is
+    /// told by whoever reads the waits.
+    pub(super) fn read(log: &Log, filter: &Filter) -> Found {
+        let chosen = Chosen::new(log, filter);
+        let chunks = log.event_chunks().par_iter();
+        let found = chunks.fold(Found::default, |mut found, chunk| {
+            if let Ok(mut events) = log.events(chunk) {
+                events.visit_all(|entry| {
+                    if let Entry::Traced(traced) = entry {
+                        found.add(&traced, || chosen.wants(log, &traced));
+                    }
+                });
+            }
+            found
+        });
+        found.reduce(Found::default, Found::merge)
+    }
+
+    fn add(&mut self, traced: &Traced<'_>, wanted: impl Fn() -> bool) {
+        self.records += 1;
+        match &traced.what {
+            What::Instance(instance) => {
+                // That others took it counts, whatever the filter asks.
+                let Held { place, class, hash } = held(instance);
+                let seen = Seen { place, shared: instance.shared, wanted: wanted() };
+                self.instances.entry((class, hash)).or_insert(seen).merge(seen);
+            }
+            What::Nest(nest) if wanted() => {
+                for outer in nest.outer.iter() {
+                    let pair = (nested(outer), nested(nest.inner));
+                    self.nests.entry(pair).or_insert((outer, nest.inner));
+                }
+            }
+            What::Nest(_) | What::Hold(_) | What::Blame(_) => {}
+        }
+    }
+
+    fn merge(mut self, other: Found) -> Found {
+        self.records += other.records;
+        for (instance, seen) in other.instances {
+            self.instances.entry(instance).or_insert(seen).merge(seen);
+        }
+        for (pair, held) in other.nests {
+            self.nests.entry(pair).or_insert(held);
+        }
+        self
+    }
+
+    /// Lock objects that the filter wants.
+    pub(super) fn instances(&self, places: &mut Places<'_>) -> Instances {
+        let mut instances = Instances::default();
+        for (&(class, hash), seen) in self.instances.iter().filter(|(_, seen)| seen.wanted) {
+            let wanted = !places.filters() || {
+                let lock = places.lock(Held { place: seen.place, class, hash });
+                places.wants(&lock)
+            };
+            match (wanted, seen.shared) {
+                (false, _) => {}
+                (true, true) => instances.shared += 1,
+                (true, false) => instances.alone += 1,
+            }
+        }
+        instances
+    }
+
+    /// Pairs of locks of which the filter wants one.
+    pub(super) fn nesting(&self, places: &mut Places<'_>) -> u64 {
+        let mut wanted = |held: Held| {
+            let lock = places.lock(held);
+            places.wants(&lock)
+        };
+        let pairs = self.nests.values();
+        pairs.filter(|(outer, inner)| wanted(*outer) || wanted(*inner)).count() as u64
+    }
+}
+
+fn nested(held: Held) -> Nested {
+    match held.hash {
+        0 => (held.class, held.place, false),
+        hash => (held.class, hash, true),
+    }
+}

@@ -1,0 +1,166 @@
+//! Names of locks, those of the records of trace mode too, and which of them a
+//! filter wants.
+
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use tyrion_converters::{
+    describe::Names,
+    filter::{Filter, Kinds},
+};
+use tyrion_formats::{Log, UNKNOWN};
+use tyrion_wire::{
+    WaitKind,
+    def::id,
+    trace::{Held, Instance},
+};
+
+/// A place, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What kind of lock; `None` when the place's definition is lost.
+    pub kind: Option<WaitKind>,
+    /// What the program calls the lock; may be empty.
+    pub name: String,
+    /// `com.acme.Cache.get(Cache.java:22)`.
+    pub at: String,
+}
+
+impl Place {
+    /// The name of the kind of lock.
+    pub fn kind_name(&self) -> &'static str {
+        self.kind.map_or(UNKNOWN, WaitKind::name)
+    }
+}
+
+/// A lock that was taken somewhere, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// Where.
+    pub place: Place,
+    /// Its class.
+    pub class: String,
+    /// Its identity hash, 0 when unknown.
+    hash: u32,
+    /// What tells it from others of its class: `#7` as in waits if it was
+    /// contended, else `@` and its identity hash, or nothing.
+    pub identity: String,
+}
+
+impl Lock {
+    /// Adds what there is to say of it to a record.
+    pub fn add_to(&self, mut record: Value) -> Value {
+        record["kind"] = json!(self.place.kind_name());
+        record["lock"] = json!(self.id());
+        record["lock_name"] = json!(self.place.name);
+        record["lock_class"] = json!(self.class);
+        record["hash"] = json!((self.hash != 0).then_some(self.hash));
+        record["at"] = json!(self.place.at);
+        record
+    }
+
+    /// `java.lang.Object#7`.
+    pub fn id(&self) -> String {
+        format!("{}{}", self.class, self.identity)
+    }
+
+    /// `Cache.map (java.lang.Object#7)`, or without a name `java.lang.Object#7`.
+    pub fn text(&self) -> String {
+        with_name(&self.place.name, &self.id())
+    }
+
+    /// The lock and its place.
+    pub fn at_place(&self) -> String {
+        format!("{} at {}", self.text(), self.place.at)
+    }
+}
+
+/// Finds names, each once.
+pub struct Places<'a> {
+    log: &'a Log,
+    names: Names<'a>,
+    filter: &'a Filter,
+    places: HashMap<u32, Place>,
+    classes: HashMap<u32, String>,
+    /// The ids of contended locks, by class and identity hash.
+    contended: HashMap<(u32, u32), u32>,
+}
+
+impl<'a> Places<'a> {
+    pub fn new(log: &'a Log, filter: &'a Filter) -> Places<'a> {
+        let definitions = log.definitions();
+        let instances = definitions.lock_instances();
+        let contended = instances
+            .filter_map(|(lock, hash)| Some(((*definitions.locks().get(lock)?, hash), lock)))
+            .collect();
+        let (places, classes) = (HashMap::new(), HashMap::new());
+        Places { log, names: Names(log), filter, places, classes, contended }
+    }
+
+    /// A place.
+    pub fn place(&mut self, id: u32) -> &Place {
+        let (log, names) = (self.log, self.names);
+        self.places.entry(id).or_insert_with(|| match log.definitions().places().get(id) {
+            Some(place) => Place {
+                kind: Some(place.kind),
+                name: log.text(place.name).into_owned(),
+                at: names.frame(place.method, place.line),
+            },
+            None => Place { kind: None, name: String::new(), at: UNKNOWN.to_owned() },
+        })
+    }
+
+    /// A lock that was taken at a place.
+    pub fn lock(&mut self, held: Held) -> Lock {
+        let identity = match (held.hash, self.contended.get(&(held.class, held.hash))) {
+            (0, _) => String::new(),
+            (_, Some(lock)) => format!("#{lock}"),
+            (hash, None) => format!("@{hash:x}"),
+        };
+        let names = self.names;
+        let class = self.classes.entry(held.class).or_insert_with(|| names.class(held.class));
+        let class = class.clone();
+        let place = self.place(held.place).clone();
+        Lock { place, class, hash: held.hash, identity }
+    }
+
+    /// Whether the filter wants this lock: its kind, and its class with or
+    /// without identity, or its name.
+    pub fn wants(&self, lock: &Lock) -> bool {
+        let kinds = self.filter.kinds;
+        let kind = lock.place.kind.map_or(kinds == Kinds::all(), |kind| kinds.contains(kind));
+        let named = || {
+            self.filter.lock.as_ref().is_none_or(|regex| {
+                [&lock.class, &lock.id(), &lock.place.name, &lock.text()]
+                    .into_iter()
+                    .any(|name| !name.is_empty() && regex.is_match(name))
+            })
+        };
+        kind && named()
+    }
+
+    /// Whether the filter asks for locks or kinds at all.
+    pub fn filters(&self) -> bool {
+        self.filter.lock.is_some() || self.filter.kinds != Kinds::all()
+    }
+}
+
+/// What the program calls a lock of waits; empty when that is not known.
+pub fn lock_name(log: &Log, lock: u32) -> String {
+    let name = log.definitions().lock_name(lock);
+    name.map_or(String::new(), |name| log.text(name).into_owned())
+}
+
+/// `Cache.map (java.lang.Object#7)`, or without a name what stands in brackets.
+pub fn with_name(name: &str, lock: &str) -> String {
+    if name.is_empty() { lock.to_owned() } else { format!("{name} ({lock})") }
+}
+
+/// The lock of an instance record.
+pub fn held(instance: &Instance) -> Held {
+    Held { place: instance.place, class: instance.class, hash: instance.hash }
+}
+
+/// The lock of a cell, which does not tell instances apart.
+pub fn any_of(place: u32, class: u32) -> Held {
+    Held { place, class, hash: id::UNKNOWN }
+}

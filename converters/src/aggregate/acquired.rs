@@ -1,0 +1,220 @@
+//! From the sums of trace mode to rows of the profile.
+
+use super::{
+    build::Place,
+    resolve::Resolver,
+    spread::shares,
+    sums::Sums,
+    trace::{CellSums, TraceSums},
+};
+use crate::{
+    filter::Filter,
+    profile::{Acquisition, Blame, Section},
+};
+use std::collections::{BTreeMap, HashMap};
+use tyrion_formats::Log;
+use tyrion_wire::{WaitKind, def::id::EMPTY_STACK};
+
+/// A thread's rows; their thread is not filled in yet.
+#[derive(Default)]
+pub(super) struct ThreadRows {
+    pub(super) acquisitions: Vec<Acquisition>,
+    pub(super) sections: Vec<Section>,
+    pub(super) blames: Vec<Blame>,
+}
+
+impl ThreadRows {
+    pub(super) fn is_empty(&self) -> bool {
+        self.sections.is_empty() && self.acquisitions.is_empty() && self.blames.is_empty()
+    }
+
+    /// Fills in whose rows they are.
+    pub(super) fn set_thread(&mut self, thread: u32) {
+        self.acquisitions.iter_mut().for_each(|row| row.thread = thread);
+        self.sections.iter_mut().for_each(|row| row.thread = thread);
+        self.blames.iter_mut().for_each(|row| row.thread = thread);
+    }
+}
+
+/// Where locks are taken, and of which class or name: frame, lock and kind.
+type Spot = (u32, u32, WaitKind);
+
+/// What a thread did at one place.
+#[derive(Default)]
+struct Group {
+    /// The place of the log, to make a stack of one frame of.
+    place: u32,
+    sums: CellSums,
+    /// How many holds had each stack of the profile, and how long they were.
+    stacks: BTreeMap<u32, Sums>,
+}
+
+/// Makes rows of sums.
+pub(super) struct Rows<'r, 'a> {
+    pub(super) log: &'a Log,
+    pub(super) filter: &'a Filter,
+    pub(super) resolver: &'r mut Resolver<'a>,
+    /// The threads that are asked for, ascending.
+    pub(super) threads: &'r [u32],
+    /// The places of waits, and the number of its place for each site.
+    pub(super) places: &'r [Place],
+    pub(super) place_of: &'r [u32],
+}
+
+impl Rows<'_, '_> {
+    /// The rows by thread.
+    pub(super) fn of(&mut self, mut sums: TraceSums) -> BTreeMap<u32, ThreadRows> {
+        // What nobody asks for is left out first: what it names does not become
+        // part of the profile.
+        let wanted = |thread: u32| self.threads.binary_search(&thread).is_ok();
+        sums.cells.retain(|key, _| wanted(key.0));
+        sums.samples.retain(|key, _| wanted(key.0));
+        sums.blames.retain(|key, _| wanted(key.0));
+        let mut rows: BTreeMap<u32, ThreadRows> = BTreeMap::new();
+        for ((thread, spot), group) in self.groups(&sums) {
+            self.add_group(rows.entry(thread).or_default(), spot, &group);
+        }
+        for rows in rows.values_mut() {
+            rows.acquisitions.sort_unstable_by_key(Acquisition::key);
+            // Two places may have a stack in common where the place's method
+            // does not stand in it.
+            rows.acquisitions.dedup_by(|next, kept| {
+                let same = next.key() == kept.key();
+                if same {
+                    kept.acquisitions = kept.acquisitions.saturating_add(next.acquisitions);
+                    kept.reentrant = kept.reentrant.saturating_add(next.reentrant);
+                    kept.hold_ns = kept.hold_ns.saturating_add(next.hold_ns);
+                }
+                same
+            });
+        }
+        for (thread, blames) in self.blames(&sums) {
+            rows.entry(thread).or_default().blames = blames;
+        }
+        rows
+    }
+
+    /// The cells by thread and place, whatever ids it had, with the stacks that
+    /// were sampled there.
+    fn groups(&mut self, sums: &TraceSums) -> BTreeMap<(u32, Spot), Group> {
+        let mut cells: Vec<_> = sums.cells.iter().collect();
+        cells.sort_unstable_by_key(|(key, _)| **key);
+        let mut known: HashMap<(u32, u32), Option<Spot>> = HashMap::new();
+        let mut groups: BTreeMap<(u32, Spot), Group> = BTreeMap::new();
+        for (&(thread, place, class), cell) in cells {
+            let spot = *known.entry((place, class)).or_insert_with(|| self.spot(place, class));
+            if let Some(spot) = spot {
+                let group = groups.entry((thread, spot)).or_default();
+                group.place = place;
+                group.sums.add(cell);
+            }
+        }
+        let mut samples: Vec<_> = sums.samples.iter().collect();
+        samples.sort_unstable_by_key(|(key, _)| **key);
+        for (&(thread, place, class, stack), sample) in samples {
+            let spot = known.get(&(place, class)).copied().flatten();
+            let group = spot.and_then(|spot| groups.get_mut(&(thread, spot)));
+            if let Some(group) = group {
+                let stack = self.resolver.acquiring_stack(stack, place);
+                group.stacks.entry(stack).or_default().add(sample);
+            }
+        }
+        groups
+    }
+
+    /// The profile's place for one of the log, unless the filter leaves it out.
+    fn spot(&mut self, place: u32, class: u32) -> Option<Spot> {
+        let own = self.log.definitions().places().get(place)?;
+        if !self.filter.kinds.contains(own.kind) {
+            return None;
+        }
+        let lock = self.resolver.lock_of_class(class, own.name, self.filter.lock.as_ref())?;
+        Some((self.resolver.place_frame(own), lock, own.kind))
+    }
+
+    fn add_group(&mut self, rows: &mut ThreadRows, spot: Spot, group: &Group) {
+        let (frame, lock, kind) = spot;
+        let CellSums { acquisitions, reentrant, failed, hold_ns, measured, longest_ns, histogram } =
+            group.sums.clone();
+        rows.sections.push(Section {
+            thread: 0,
+            frame,
+            lock,
+            kind,
+            acquisitions,
+            reentrant,
+            failed,
+            hold_ns,
+            measured,
+            longest_ns,
+            histogram,
+        });
+        let place_stack;
+        let stacks = if group.stacks.is_empty() {
+            let stack = self.resolver.place_stack(group.place);
+            place_stack = BTreeMap::from([(stack, Sums::default())]);
+            &place_stack
+        } else {
+            &group.stacks
+        };
+        let counts: Vec<u64> = stacks.values().map(|sums| sums.count).collect();
+        let times: Vec<u64> = stacks.values().map(|sums| sums.wait_ns).collect();
+        let times = if times.iter().all(|&ns| ns == 0) { &counts } else { &times };
+        let acquisitions = shares(acquisitions, &counts);
+        let reentrant = shares(reentrant, &counts);
+        let hold_ns = shares(hold_ns, times);
+        for (nth, &stack) in stacks.keys().enumerate() {
+            let (acquisitions, reentrant, hold_ns) =
+                (acquisitions[nth], reentrant[nth], hold_ns[nth]);
+            // Nothing may be left for a stack; attempts that failed are nothing.
+            if (acquisitions, reentrant, hold_ns) != (0, 0, 0) {
+                let thread = 0;
+                rows.acquisitions.push(Acquisition {
+                    thread,
+                    stack,
+                    lock,
+                    kind,
+                    acquisitions,
+                    reentrant,
+                    hold_ns,
+                });
+            }
+        }
+    }
+
+    /// Blame by the holder's thread.
+    fn blames(&mut self, sums: &TraceSums) -> BTreeMap<u32, Vec<Blame>> {
+        let mut blames: Vec<_> = sums.blames.iter().collect();
+        blames.sort_unstable_by_key(|(key, _)| **key);
+        let mut rows: BTreeMap<u32, Vec<Blame>> = BTreeMap::new();
+        for (&(thread, stack, place, site), charged) in blames {
+            let at = self.place_of.get(site as usize).map_or(usize::MAX, |&at| at as usize);
+            let Some(&(waiter_stack, lock, kind)) = self.places.get(at) else { continue };
+            let stack = match stack {
+                EMPTY_STACK => self.resolver.place_stack(place),
+                stack => self.resolver.stack(stack),
+            };
+            rows.entry(thread).or_default().push(Blame {
+                thread: 0,
+                stack,
+                lock,
+                kind,
+                waiter_stack,
+                count: charged.count,
+                blamed_ns: charged.wait_ns,
+            });
+        }
+        for rows in rows.values_mut() {
+            rows.sort_unstable_by_key(Blame::key);
+            rows.dedup_by(|next, kept| {
+                let same = next.key() == kept.key();
+                if same {
+                    kept.count = kept.count.saturating_add(next.count);
+                    kept.blamed_ns = kept.blamed_ns.saturating_add(next.blamed_ns);
+                }
+                same
+            });
+        }
+        rows
+    }
+}

@@ -1,0 +1,221 @@
+//! The pass over what trace mode records: acquisition cells, sampled stacks of
+//! holds, and blame.
+
+use super::{hash::Table, pass::known_thread, sums::Sums};
+use crate::filter::Window;
+use tyrion_formats::{HoldMode, Log, Traced, What};
+use tyrion_wire::{
+    cell::BUCKETS,
+    def::id::{EMPTY_STACK, UNKNOWN},
+    trace::{AcquisitionCell, Blame, Hold},
+};
+
+/// What filters on time and duration leave of what trace mode records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scope {
+    /// Acquisitions: they are counted over the whole recording, and no count
+    /// tells when, or after which wait.
+    pub(super) acquisitions: bool,
+    /// Blame: it has a time, but a wait may be charged in parts, of which none
+    /// tells how long the whole was.
+    pub(super) blame: bool,
+}
+
+impl Scope {
+    pub(super) fn of(log: &Log, window: &Window) -> Scope {
+        let trace = log.is_trace();
+        let any_duration = window.min_wait_ns == 0;
+        Scope {
+            acquisitions: trace && any_duration && !window.limits_time(),
+            blame: trace && any_duration,
+        }
+    }
+}
+
+/// A thread's acquisitions at a place, of locks of a class: the cells added up.
+#[derive(Clone, Debug)]
+pub(super) struct CellSums {
+    pub(super) acquisitions: u64,
+    pub(super) reentrant: u64,
+    pub(super) failed: u64,
+    pub(super) hold_ns: u64,
+    pub(super) measured: u64,
+    pub(super) longest_ns: u64,
+    pub(super) histogram: [u64; BUCKETS],
+}
+
+impl Default for CellSums {
+    fn default() -> Self {
+        let (acquisitions, reentrant, failed, hold_ns, measured, longest_ns) = Default::default();
+        let histogram = [0; BUCKETS];
+        CellSums { acquisitions, reentrant, failed, hold_ns, measured, longest_ns, histogram }
+    }
+}
+
+impl CellSums {
+    fn of(cell: &AcquisitionCell, mode: HoldMode) -> CellSums {
+        CellSums {
+            acquisitions: cell.acquisitions,
+            reentrant: cell.reentrant,
+            failed: cell.failed,
+            hold_ns: mode.estimate_ns(cell),
+            measured: cell.first_count.saturating_add(cell.sampled_count),
+            longest_ns: cell.max_ns,
+            histogram: cell.histogram.map(u64::from),
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &CellSums) {
+        for (sum, value) in [
+            (&mut self.acquisitions, other.acquisitions),
+            (&mut self.reentrant, other.reentrant),
+            (&mut self.failed, other.failed),
+            (&mut self.hold_ns, other.hold_ns),
+            (&mut self.measured, other.measured),
+        ] {
+            *sum = sum.saturating_add(value);
+        }
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        for (sum, value) in self.histogram.iter_mut().zip(other.histogram) {
+            *sum = sum.saturating_add(value);
+        }
+    }
+}
+
+/// Thread, place, and class of the lock.
+pub(super) type CellKey = (u32, u32, u32);
+/// The same and a stack that was sampled.
+pub(super) type SampleKey = (u32, u32, u32, u32);
+/// The holder: thread, stack, and place where there is no stack; the site of
+/// the wait.
+pub(super) type BlameKey = (u32, u32, u32, u32);
+
+/// What the pass over a log finds of trace mode. Sums in no order.
+#[derive(Default)]
+pub(super) struct TraceSums {
+    pub(super) cells: Table<CellKey, CellSums>,
+    /// How many holds had each stack, and how long they were.
+    pub(super) samples: Table<SampleKey, Sums>,
+    pub(super) blames: Table<BlameKey, Sums>,
+    /// Acquisitions in all, whatever the filter.
+    pub(super) acquisitions: u64,
+    /// Acquisitions at places whose definition is lost.
+    pub(super) unknown_places: u64,
+    /// Blame for waits whose site's definition is lost.
+    pub(super) unknown_blame: Sums,
+    /// Blame that the filter cannot choose from.
+    pub(super) unsorted_blame: Sums,
+}
+
+impl TraceSums {
+    /// How many sums there are.
+    pub(super) fn len(&self) -> usize {
+        self.cells.len() + self.samples.len() + self.blames.len()
+    }
+
+    /// Adds sums and leaves `other` empty.
+    pub(super) fn add(&mut self, other: &mut TraceSums) {
+        for (key, sums) in other.cells.drain() {
+            self.cells.entry(key).or_default().add(&sums);
+        }
+        for (key, sums) in other.samples.drain() {
+            self.samples.entry(key).or_default().add(&sums);
+        }
+        for (key, sums) in other.blames.drain() {
+            self.blames.entry(key).or_default().add(&sums);
+        }
+        for (sum, value) in [
+            (&mut self.acquisitions, &mut other.acquisitions),
+            (&mut self.unknown_places, &mut other.unknown_places),
+        ] {
+            *sum = sum.saturating_add(std::mem::take(value));
+        }
+        self.unknown_blame.add(&std::mem::take(&mut other.unknown_blame));
+        self.unsorted_blame.add(&std::mem::take(&mut other.unsorted_blame));
+    }
+}
+
+/// Sums what trace mode records.
+pub(super) struct Tracer<'a> {
+    log: &'a Log,
+    window: &'a Window,
+    scope: Scope,
+    mode: HoldMode,
+    pub(super) sums: TraceSums,
+}
+
+impl<'a> Tracer<'a> {
+    pub(super) fn new(log: &'a Log, window: &'a Window) -> Self {
+        let (scope, mode) = (Scope::of(log, window), log.hold_mode());
+        Tracer { log, window, scope, mode, sums: TraceSums::default() }
+    }
+
+    /// Adds an acquisition cell.
+    pub(super) fn cell(&mut self, cell: &AcquisitionCell) {
+        let sums = &mut self.sums;
+        sums.acquisitions = sums.acquisitions.saturating_add(cell.acquisitions);
+        if !self.scope.acquisitions {
+            return;
+        }
+        if self.log.definitions().places().get(cell.place).is_none() {
+            sums.unknown_places = sums.unknown_places.saturating_add(cell.acquisitions);
+            return;
+        }
+        let thread = known_thread(self.log, cell.thread);
+        let key = (thread, cell.place, known_class(self.log, cell.class));
+        sums.cells.entry(key).or_default().add(&CellSums::of(cell, self.mode));
+    }
+
+    /// Adds a record.
+    pub(super) fn record(&mut self, traced: &Traced<'_>) {
+        let thread = known_thread(self.log, traced.thread);
+        match &traced.what {
+            What::Hold(hold) if self.scope.acquisitions => self.hold(thread, hold),
+            What::Blame(blame) => self.blame(thread, traced.at_ns, blame),
+            // Outputs show neither instances nor nesting.
+            What::Hold(_) | What::Instance(_) | What::Nest(_) => {}
+        }
+    }
+
+    fn hold(&mut self, thread: u32, hold: &Hold) {
+        let definitions = self.log.definitions();
+        let known = definitions.stacks().get(hold.stack).is_some()
+            && definitions.places().get(hold.place).is_some();
+        if known {
+            let key = (thread, hold.place, known_class(self.log, hold.class), hold.stack);
+            self.sums.samples.entry(key).or_default().add_wait(hold.hold_ns);
+        }
+    }
+
+    fn blame(&mut self, thread: u32, at_ns: u64, blame: &Blame) {
+        let charged = Sums { count: 1, wait_ns: blame.charged_ns, max_ns: blame.charged_ns };
+        if !self.scope.blame {
+            self.sums.unsorted_blame.add(&charged);
+            return;
+        }
+        if !self.window.holds(at_ns) {
+            return;
+        }
+        let definitions = self.log.definitions();
+        if definitions.sites().get(blame.site).is_none() {
+            self.sums.unknown_blame.add(&charged);
+            return;
+        }
+        // Made-up ids shall not take memory, here neither.
+        let stack = match definitions.stacks().get(blame.stack) {
+            Some(_) => blame.stack,
+            None => EMPTY_STACK,
+        };
+        let place = match definitions.places().get(blame.place) {
+            Some(_) if stack == EMPTY_STACK => blame.place,
+            _ => UNKNOWN,
+        };
+        let key = (thread, stack, place, blame.site);
+        self.sums.blames.entry(key).or_default().add(&charged);
+    }
+}
+
+fn known_class(log: &Log, class: u32) -> u32 {
+    let known = log.definitions().classes().get(class).is_some();
+    if known { class } else { UNKNOWN }
+}
