@@ -1,26 +1,37 @@
 //! Puts probes wherever they can stand, in every class below a directory.
 //!
 //! ```text
-//! instrument probe OUT        write the class that the probes call below OUT
+//! instrument probe OUT        write the classes that the probes call below OUT
 //! instrument classes IN OUT   write the classes below IN that change below OUT
 //! instrument dense IN OUT     the same with probes that do nothing around every instruction
+//! instrument trace IN OUT     the same with the probes of the agent's trace mode
+//! instrument places IN        list the places where trace mode sees locks being taken
 //! ```
 //!
 //! `tests/verify/verify.sh` shows the result to a JVM.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io};
 
 use tyrion_bytecode::emit::{ProbeClass, VOLATILE};
-use tyrion_bytecode::{ClassFile, Outcome, instrument};
+use tyrion_bytecode::{ClassFile, Member, MethodPlan, Outcome, instrument};
 
 #[path = "../tests/common/everywhere.rs"]
 mod everywhere;
 
+/// The agent's own plans: what is shown to the JVM here is what the agent does.
+#[allow(dead_code)]
+#[path = "../../src/trace/juc_plan.rs"]
+mod juc_plan;
+#[allow(dead_code)]
+#[path = "../../src/trace/plan/mod.rs"]
+mod plan;
+
 use everywhere::PROBE_CLASS;
+use plan::{ClassPlan, Options, Place};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -29,7 +40,15 @@ fn main() -> ExitCode {
         ["probe", out] => write_probe(Path::new(out)),
         ["classes", input, out] => instrument_tree(Path::new(input), Path::new(out), everywhere),
         ["dense", input, out] => instrument_tree(Path::new(input), Path::new(out), dense),
-        _ => Err("usage: instrument probe OUT | instrument classes|dense IN OUT".into()),
+        ["trace", input, out] => {
+            let (mut next, mut reasons) = (0, BTreeMap::new());
+            let trace = |class: &ClassFile<'_>| trace(class, &mut next, &mut reasons);
+            let done = instrument_tree(Path::new(input), Path::new(out), trace);
+            println!("{next} places, left {reasons:?}");
+            done
+        }
+        ["places", input] => list_places(Path::new(input)),
+        _ => Err("usage: instrument probe OUT | classes|dense|trace IN OUT | places IN".into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -46,6 +65,73 @@ fn write_probe(out: &Path) -> Result<(), Box<dyn Error>> {
         .iter()
         .fold(class, |class, probe| class.empty_method(&probe.name, &probe.descriptor));
     write(&out.join(PROBE_CLASS).with_extension("class"), &class.finish()?)?;
+    let class = TRACE_PROBES.iter().fold(ProbeClass::new(plan::TRACE_CLASS), |class, probe| {
+        class.empty_method(&probe.name, &probe.descriptor)
+    });
+    write(&out.join(plan::TRACE_CLASS).with_extension("class"), &class.finish()?)?;
+    Ok(())
+}
+
+/// What the agent's plans call.
+static TRACE_PROBES: [Member; 11] = [
+    plan::BEFORE,
+    plan::ENTERED,
+    plan::EXITING,
+    plan::AT,
+    juc_plan::ACQUIRED,
+    juc_plan::TRIED,
+    juc_plan::STAMPED,
+    juc_plan::RELEASED,
+    juc_plan::AWAITS,
+    juc_plan::AWAITED,
+    juc_plan::QUIET,
+];
+
+/// As the agent does it, with probes in front of blocks, too.
+fn trace(
+    class: &ClassFile<'_>,
+    next: &mut u32,
+    reasons: &mut BTreeMap<&'static str, usize>,
+) -> Outcome {
+    let name = class.name().to_string();
+    let options = Options { before: true, ..Options::default() };
+    let mut plan = if plan::concerns(class, &options) {
+        plan::plan(class, &options, &mut |_| {
+            *next += 1;
+            *next
+        })
+    } else if juc_plan::concerns(&name) {
+        let methods = class.methods().map(|_| MethodPlan::default()).collect();
+        ClassPlan { methods, ..ClassPlan::default() }
+    } else {
+        return Outcome::default();
+    };
+    for (method, plan) in class.methods().zip(&mut plan.methods) {
+        plan.append(juc_plan::plan(&name, &method).unwrap_or_default());
+    }
+    let outcome = plan.carry_out(class);
+    for left in &plan.left {
+        *reasons.entry(left.why.key()).or_default() += 1;
+        if !matches!(left.why, plan::Why::Rewriting(_)) {
+            println!("{name}: {}{}: {:?}", left.method, left.descriptor, left.why);
+        }
+    }
+    outcome
+}
+
+fn list_places(input: &Path) -> Result<(), Box<dyn Error>> {
+    let mut files = Vec::new();
+    class_files(input, &mut files)?;
+    files.sort();
+    for file in &files {
+        let bytes = fs::read(file)?;
+        let Ok(class) = ClassFile::parse(&bytes) else { continue };
+        plan::plan(&class, &Options::default(), &mut |place| {
+            let Place { class, method, line, kind, flags, name, .. } = place;
+            println!("{class}.{method}:{line} kind {kind} flags {flags} {name}");
+            0
+        });
+    }
     Ok(())
 }
 
@@ -65,7 +151,7 @@ fn dense(class: &ClassFile<'_>) -> Outcome {
 fn instrument_tree(
     input: &Path,
     out: &Path,
-    probe: fn(&ClassFile<'_>) -> Outcome,
+    mut probe: impl FnMut(&ClassFile<'_>) -> Outcome,
 ) -> Result<(), Box<dyn Error>> {
     let mut files = Vec::new();
     class_files(input, &mut files)?;

@@ -2,7 +2,7 @@ use crate::attribute::Attributes;
 use crate::code::Code;
 use crate::pool::ConstantPool;
 use crate::reader::Reader;
-use crate::{ClassError, JStr};
+use crate::{ClassError, JStr, MemberRef};
 
 type Result<T> = core::result::Result<T, ClassError>;
 
@@ -18,6 +18,7 @@ pub struct ClassFile<'a> {
     this_class: u16,
     name: JStr<'a>,
     super_name: Option<JStr<'a>>,
+    source_file: Option<JStr<'a>>,
     methods: Vec<MethodInfo<'a>>,
 }
 
@@ -58,7 +59,7 @@ impl<'a> ClassFile<'a> {
         reader.bytes(interfaces)?;
         skip_fields(&pool, &mut reader)?;
         let methods = parse_methods(&pool, &mut reader)?;
-        Attributes::parse(&pool, &mut reader)?;
+        let source_file = source_file(&pool, &Attributes::parse(&pool, &mut reader)?);
         reader.finish()?;
         Ok(Self {
             bytes,
@@ -68,6 +69,7 @@ impl<'a> ClassFile<'a> {
             this_class,
             name,
             super_name,
+            source_file,
             methods,
         })
     }
@@ -80,6 +82,21 @@ impl<'a> ClassFile<'a> {
     /// Internal name of the superclass; `None` for `java/lang/Object` and modules.
     pub fn super_name(&self) -> Option<JStr<'a>> {
         self.super_name
+    }
+
+    /// Name of the file that it was compiled from, without directories, if the class tells.
+    pub fn source_file(&self) -> Option<JStr<'a>> {
+        self.source_file
+    }
+
+    /// Methods that its code may call: all that its constant pool names.
+    pub fn called_methods(&self) -> impl Iterator<Item = MemberRef<'a>> {
+        self.pool.methods()
+    }
+
+    /// Its constant pool.
+    pub fn constants(&self) -> &ConstantPool<'a> {
+        &self.pool
     }
 
     /// Major version of the class file: 52 for Java 8, 69 for Java 25.
@@ -96,10 +113,6 @@ impl<'a> ClassFile<'a> {
         self.bytes
     }
 
-    pub(crate) fn pool(&self) -> &ConstantPool<'a> {
-        &self.pool
-    }
-
     /// Offset of the first byte behind the constant pool.
     pub(crate) fn pool_end(&self) -> usize {
         self.pool_end
@@ -109,6 +122,13 @@ impl<'a> ClassFile<'a> {
     pub(crate) fn this_class(&self) -> u16 {
         self.this_class
     }
+}
+
+/// The JVM does not care what `SourceFile` says, so no error comes from it.
+fn source_file<'a>(pool: &ConstantPool<'a>, attributes: &Attributes<'_, 'a>) -> Option<JStr<'a>> {
+    let mut attribute = attributes.iter().find(|attribute| attribute.name == "SourceFile")?;
+    let offset = attribute.contents.offset();
+    pool.utf8(attribute.contents.u2().ok()?, offset).ok()
 }
 
 fn skip_fields<'a>(pool: &ConstantPool<'a>, reader: &mut Reader<'a>) -> Result<()> {
@@ -190,7 +210,7 @@ impl<'c, 'a> Method<'c, 'a> {
 
     /// Its code; `None` when it is abstract or native.
     pub fn code(&self) -> Result<Option<Code<'c, 'a>>> {
-        self.info.code.map(|contents| Code::parse(self.class.pool(), contents)).transpose()
+        self.info.code.map(|contents| Code::parse(self.class.constants(), contents)).transpose()
     }
 
     /// The contents of its `Code` attribute.

@@ -30,6 +30,20 @@ pub struct Handler {
     pub catch_type: u16,
 }
 
+/// A local variable that the class tells the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable<'a> {
+    /// The first instruction where it has its value: the one behind the first store, unless it is
+    /// a parameter.
+    pub start: u16,
+    /// How many bytes of code it lives.
+    pub length: u16,
+    /// Its name.
+    pub name: JStr<'a>,
+    /// The (first) slot it lives in.
+    pub slot: u16,
+}
+
 /// How many bytes an entry of the exception table takes.
 const HANDLER_LENGTH: usize = 8;
 
@@ -138,6 +152,35 @@ impl<'c, 'a> Code<'c, 'a> {
             }
         }
         best.map(|(_, line)| line)
+    }
+
+    /// The first line of the method, if the class tells.
+    pub fn first_line(&self) -> Option<u16> {
+        let tables = self.attributes.iter().filter(|table| table.name == "LineNumberTable");
+        let lines = tables.flat_map(|table| {
+            let mut rows = table.contents;
+            let count = rows.u2().unwrap_or(0);
+            (0..count).map_while(move |_| rows.u2().and_then(|_start| rows.u2()).ok())
+        });
+        lines.min()
+    }
+
+    /// The local variables whose names the class tells. Ends after the first error.
+    pub fn variables(&self) -> impl Iterator<Item = Variable<'a>> {
+        let tables = self.attributes.iter().filter(|table| table.name == "LocalVariableTable");
+        tables.flat_map(move |table| {
+            let mut rows = table.contents;
+            let count = rows.u2().unwrap_or(0);
+            (0..count).map_while(move |_| self.variable(&mut rows).ok())
+        })
+    }
+
+    fn variable(&self, row: &mut Reader<'a>) -> Result<Variable<'a>> {
+        let offset = row.offset();
+        let (start, length) = (row.u2()?, row.u2()?);
+        let name = self.pool.utf8(row.u2()?, offset)?;
+        let _descriptor = row.u2()?;
+        Ok(Variable { start, length, name, slot: row.u2()? })
     }
 
     /// The attributes of the code.

@@ -98,6 +98,38 @@ impl<'a> Instruction<'a> {
         !(leaves || self.is_return() || self.is_subroutine())
     }
 
+    /// The local whose reference it pushes, if it is an `aload` of any form.
+    pub fn loaded_reference(&self) -> Option<u16> {
+        self.reference_slot(opcode::ALOAD, opcode::ALOAD_0)
+    }
+
+    /// The local it pops a reference into, if it is an `astore` of any form.
+    pub fn stored_reference(&self) -> Option<u16> {
+        self.reference_slot(opcode::ASTORE, opcode::ASTORE_0)
+    }
+
+    fn reference_slot(&self, opcode: u8, first_short: u8) -> Option<u16> {
+        match *self.bytes {
+            [short] => short.checked_sub(first_short).filter(|&slot| slot < 4).map(u16::from),
+            [found, slot] if found == opcode => Some(u16::from(slot)),
+            [opcode::WIDE, found, high, low] if found == opcode => {
+                Some(u16::from_be_bytes([high, low]))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where it may jump: the pcs of instructions, if the code is well-formed.
+    pub fn targets(&self) -> Vec<i64> {
+        match self.operands() {
+            Ok(Operands::Near(target) | Operands::Far(target)) => vec![target],
+            Ok(Operands::Switch(switch)) => {
+                std::iter::once(switch.default).chain(switch.cases().map(|case| case.1)).collect()
+            }
+            Ok(Operands::Fixed) | Err(_) => Vec::new(),
+        }
+    }
+
     /// Whether it is `jsr` or `ret`, in any width.
     pub(crate) fn is_subroutine(&self) -> bool {
         let wide_ret = [opcode::WIDE, opcode::RET];

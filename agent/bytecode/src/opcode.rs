@@ -7,6 +7,7 @@ macro_rules! opcodes {
 }
 
 opcodes! {
+    NOP = 0x00,
     ACONST_NULL = 0x01,
     ICONST_0 = 0x03,
     LCONST_0 = 0x09,
@@ -20,10 +21,15 @@ opcodes! {
     ALOAD = 0x19,
     /// The first of the twenty loads whose slot is in the opcode.
     ILOAD_0 = 0x1a,
+    /// The first of the four `aload`s whose slot is in the opcode.
+    ALOAD_0 = 0x2a,
+    AALOAD = 0x32,
     ISTORE = 0x36,
     ASTORE = 0x3a,
     /// The first of the twenty stores whose slot is in the opcode.
     ISTORE_0 = 0x3b,
+    /// The first of the four `astore`s whose slot is in the opcode.
+    ASTORE_0 = 0x4b,
     ASTORE_3 = 0x4e,
     POP = 0x57,
     POP2 = 0x58,
@@ -40,6 +46,8 @@ opcodes! {
     IRETURN = 0xac,
     RETURN = 0xb1,
     GETSTATIC = 0xb2,
+    GETFIELD = 0xb4,
+    PUTFIELD = 0xb5,
     INVOKEVIRTUAL = 0xb6,
     INVOKESPECIAL = 0xb7,
     INVOKESTATIC = 0xb8,
@@ -47,9 +55,11 @@ opcodes! {
     INVOKEDYNAMIC = 0xba,
     NEW = 0xbb,
     ATHROW = 0xbf,
+    CHECKCAST = 0xc0,
     MONITORENTER = 0xc2,
     MONITOREXIT = 0xc3,
     WIDE = 0xc4,
+    MULTIANEWARRAY = 0xc5,
     IFNULL = 0xc6,
     IFNONNULL = 0xc7,
     GOTO_W = 0xc8,

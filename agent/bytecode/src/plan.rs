@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use crate::ClassError;
 
 /// The place of an instruction in a method's code, in bytes from its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pc(pub u16);
 
 impl fmt::Display for Pc {
@@ -13,7 +13,7 @@ impl fmt::Display for Pc {
     }
 }
 
-/// A static method or field that probes use. The owner must be a class, not an interface.
+/// A static method or a field that probes use. The owner must be a class, not an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Member {
     /// Internal name of the class: `java/lang/System`.
@@ -73,6 +73,11 @@ pub enum Op {
     LdcClass,
     /// Pushes the value of a static field.
     GetStatic(Member),
+    /// Takes a reference and pushes the value of an instance field of the object.
+    GetField(Member),
+    /// Pushes the reference in any local, parameter or not. Only in [`MethodPlan::in_handler`], and
+    /// only if the handler is about to load that local itself.
+    AloadLocal(u16),
     /// Calls a static method.
     InvokeStatic(Member),
 }
@@ -88,8 +93,43 @@ pub struct MethodPlan {
     /// Runs when the instruction has completed and control falls through to the next one. A jump
     /// to the next instruction does not run it.
     pub after: Vec<(Pc, Vec<Op>)>,
+    /// Pairs of probes, the first of which leaves values on the stack for the second.
+    pub around: Vec<(Pc, Around)>,
+    /// Runs when the handler that starts here has caught an exception. What the probe throws takes
+    /// the place of that exception, and the handler goes on either way: a probe in a handler that
+    /// covers itself, as those of synchronized blocks do, could else throw for ever.
+    pub in_handler: Vec<(Pc, Vec<Op>)>,
+    /// Runs each time the instruction is about to run, as with `before`, but under the eyes of a
+    /// handler that does not cover the instruction.
+    pub protected: Vec<(Pc, Protected)>,
     /// Runs when the call ends.
     pub exit: Option<Exit>,
+}
+
+/// Two halves of a probe with an instruction between them that falls through.
+///
+/// What `before` leaves on the stack lies *below* what the instruction takes, and `after` finds it
+/// there: `dup` in front of a `monitorenter` keeps the object for a call behind it. (In the eyes of
+/// the verifier it is the copy that the instruction takes, and the original that stays.) The halves
+/// cannot be separated: jumps to the instruction lead to in front of `before`. They stand closer to
+/// the instruction than its other probes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Runs each time the instruction is about to run.
+    pub before: Vec<Op>,
+    /// Runs when it has completed.
+    pub after: Vec<Op>,
+}
+
+/// A probe whose exceptions go to a handler of the method's own: one that catches everything and
+/// that finds its locals there as it expects them. It stands farther from the instruction than
+/// `before` probes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Protected {
+    /// Where the handler starts.
+    pub handler: Pc,
+    /// The probe.
+    pub ops: Vec<Op>,
 }
 
 /// Probes for the end of a call: for a call that got past its entry probe exactly one of the two
@@ -106,9 +146,40 @@ pub struct Exit {
 impl MethodPlan {
     /// Whether there is nothing to insert.
     pub fn is_empty(&self) -> bool {
+        let in_handlers = self.in_handler.iter().map(|(_, ops)| ops);
+        self.outside_handlers().chain(in_handlers).all(Vec::is_empty)
+    }
+
+    /// Adds the probes of `other`, to run after those that stand at the same place.
+    pub fn append(&mut self, other: MethodPlan) {
+        self.entry.extend(other.entry);
+        self.before.extend(other.before);
+        self.after.extend(other.after);
+        self.around.extend(other.around);
+        self.in_handler.extend(other.in_handler);
+        self.protected.extend(other.protected);
+        if let Some(Exit { on_return, on_throw }) = other.exit {
+            let exit = self.exit.get_or_insert_default();
+            exit.on_return.extend(on_return);
+            exit.on_throw.extend(on_throw);
+        }
+    }
+
+    /// The probes that stand at some instruction.
+    pub(crate) fn at_pcs(&self) -> impl Iterator<Item = &Vec<Op>> {
+        self.at_instructions().chain(self.in_handler.iter().map(|(_, ops)| ops))
+    }
+
+    /// All probes but those in handlers.
+    pub(crate) fn outside_handlers(&self) -> impl Iterator<Item = &Vec<Op>> {
         let exit = self.exit.iter().flat_map(|exit| [&exit.on_return, &exit.on_throw]);
-        let at_pcs = self.before.iter().chain(&self.after).map(|(_, ops)| ops);
-        at_pcs.chain(exit).chain([&self.entry]).all(Vec::is_empty)
+        self.at_instructions().chain([&self.entry]).chain(exit)
+    }
+
+    fn at_instructions(&self) -> impl Iterator<Item = &Vec<Op>> {
+        let pairs = self.around.iter().flat_map(|(_, pair)| [&pair.before, &pair.after]);
+        let protected = self.protected.iter().map(|(_, protected)| &protected.ops);
+        self.before.iter().chain(&self.after).map(|(_, ops)| ops).chain(pairs).chain(protected)
     }
 }
 
@@ -152,11 +223,23 @@ pub enum Reason {
         /// Where the instruction is.
         pc: Pc,
     },
+    /// A probe was wanted in a handler where none starts that catches everything, or, in a class
+    /// with stack maps, one whose stack map does not say so.
+    NotAHandler {
+        /// The place.
+        pc: Pc,
+    },
+    /// The handler of a protected probe cannot be shown to find what it expects in the locals.
+    HandlerDoesNotFit {
+        /// Where the probe was to stand.
+        pc: Pc,
+    },
     /// A probe changes the height of the stack, or takes from it what was not there for it.
     UnbalancedProbe,
     /// A probe reads a slot that is not a parameter of the type it asks for, or that does not keep
     /// the parameter everywhere in the method: something is stored there, or a stack map gives it
-    /// up. (`this` in a constructor is not readable either.)
+    /// up. (`this` in a constructor is not readable either.) Or it reads any local, elsewhere than
+    /// in a handler that is about to do so itself.
     LocalNotReadable {
         /// The slot.
         slot: u16,
@@ -182,6 +265,10 @@ impl fmt::Display for Reason {
             Reason::EmptyFinalizer => f.write_str("empty finalizer"),
             Reason::NoSuchInstruction { pc } => write!(f, "no instruction starts at pc {pc}"),
             Reason::NoFallThrough { pc } => write!(f, "nothing falls through pc {pc}"),
+            Reason::NotAHandler { pc } => write!(f, "no handler of everything at pc {pc}"),
+            Reason::HandlerDoesNotFit { pc } => {
+                write!(f, "the handler may not fit the locals at pc {pc}")
+            }
             Reason::UnbalancedProbe => f.write_str("unbalanced probe"),
             Reason::LocalNotReadable { slot } => write!(f, "slot {slot} is not readable"),
             Reason::NoClassConstants => f.write_str("class constant in a class before Java 5"),

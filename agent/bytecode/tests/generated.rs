@@ -12,7 +12,7 @@ use common::isomorphism;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use tyrion_bytecode::{ClassFile, Exit, Member, MethodPlan, Op, Pc, instrument};
+use tyrion_bytecode::{Around, ClassFile, Exit, Member, MethodPlan, Op, Pc, Protected, instrument};
 
 /// An instruction whose targets are not known yet.
 #[derive(Clone, Debug)]
@@ -65,6 +65,9 @@ fn resolve(draft: &Draft, count: usize) -> Item {
     }
 }
 
+/// The kind of a frame that a handler has.
+const THROWABLE: u8 = 7;
+
 fn frame() -> impl Strategy<Value = (u8, u8, Index)> {
     (0..7_u8, 0..10_u8, any::<Index>())
 }
@@ -83,6 +86,7 @@ fn resolve_frame(kind: u8, tag: u8, place: usize) -> Frame {
         3 => Frame::StackExtended(found),
         4 => Frame::Append(vec![found; usize::from(tag % 3) + 1]),
         5 => Frame::Chop(1),
+        THROWABLE => Frame::Stack(Type::Throwable),
         _ => Frame::Full(vec![found.clone(); 3], vec![found; usize::from(tag)]),
     }
 }
@@ -95,6 +99,7 @@ prop_compose! {
         frames in vec((any::<Index>(), frame()), 0..12),
         lines in vec(any::<Index>(), 0..6),
         variables in vec((any::<Index>(), any::<Index>()), 0..6),
+        major in prop_oneof![4 => Just(61_u16), 1 => Just(49)],
     ) -> Method {
         let drafts: Vec<Draft> = drafts.into_iter().chain([last]).collect();
         let count = drafts.len();
@@ -107,19 +112,31 @@ prop_compose! {
             let (start, end) = range(start, end);
             (start, end, handler.index(count), class * common::assembler::THIS_CLASS)
         });
-        let frames: BTreeMap<usize, _> =
-            frames.iter().map(|(place, frame)| (place.index(count), frame)).collect();
+        let handlers: Vec<_> = handlers.collect();
+        let frame = |(place, (kind, tag, new)): &(Index, (u8, u8, Index))| {
+            (place.index(count), (*kind, *tag, new.index(count)))
+        };
+        let mut frames: BTreeMap<usize, _> = frames.iter().map(frame).collect();
+        // What a probe in a handler asks for.
+        let caught = |&(.., handler, _): &(usize, usize, usize, u16)| (handler, (THROWABLE, 0, 0));
+        frames.extend(handlers.iter().map(caught));
         // The first frame makes room for those that chop.
-        let mut room = vec![Frame::Full(vec![Type::Simple(1); 20], vec![])].into_iter();
+        let mut first = true;
         let frames = frames.into_iter().map(|(place, (kind, tag, new))| {
-            (place, room.next().unwrap_or_else(|| match resolve_frame(*kind, *tag, new.index(count)) {
-                Frame::Full(_, stack) => Frame::Full(vec![Type::This; 20], stack),
-                other => other,
-            }))
+            let found = resolve_frame(kind, tag, new);
+            (place, match (std::mem::take(&mut first), found) {
+                (true, Frame::Stack(found @ Type::Throwable)) => {
+                    Frame::Full(vec![Type::Simple(1); 20], vec![found])
+                }
+                (true, _) => Frame::Full(vec![Type::Simple(1); 20], vec![]),
+                (false, Frame::Full(_, stack)) => Frame::Full(vec![Type::This; 20], stack),
+                (false, other) => other,
+            })
         });
         Method {
             items: drafts.iter().map(|draft| resolve(draft, count)).collect(),
-            handlers: handlers.collect(),
+            handlers,
+            major,
             frames: frames.collect(),
             lines: lines.iter().map(|line| line.index(count)).collect(),
             variables: variables.iter().map(|(start, end)| range(start, end)).collect(),
@@ -147,20 +164,103 @@ fn probe() -> impl Strategy<Value = Vec<Op>> {
     ]
 }
 
+/// The halves of a pair, which keep one slot or two, or none.
+fn pair() -> impl Strategy<Value = Halves> {
+    (probe(), probe(), 0..3_usize).prop_map(|(before, after, kept)| {
+        let (keep, drop) = [
+            (vec![], vec![]),
+            (vec![Op::Dup], vec![Op::Pop]),
+            (vec![Op::Lconst(7)], vec![Op::Dup2, Op::Pop2, Op::Pop2]),
+        ][kept]
+            .clone();
+        ([before, keep].concat(), [after, drop].concat())
+    })
+}
+
+/// What stands in front of an instruction, and behind it.
+type Halves = (Vec<Op>, Vec<Op>);
+
+/// Probes that have no places yet.
+#[derive(Clone, Debug)]
+struct Unplaced {
+    before: Vec<(Index, Vec<Op>)>,
+    after: Vec<(Index, Vec<Op>)>,
+    around: Vec<(Index, Halves)>,
+    in_handler: Vec<(Index, Vec<Op>)>,
+    /// Places among those that the handlers cover.
+    protected: Vec<(Index, Index, Vec<Op>)>,
+}
+
 prop_compose! {
     fn plan()(
         entry in probe(),
         before in vec((any::<Index>(), probe()), 0..8),
         after in vec((any::<Index>(), probe()), 0..8),
+        around in vec((any::<Index>(), pair()), 0..8),
+        in_handler in vec((any::<Index>(), probe()), 0..3),
+        protected in vec((any::<Index>(), any::<Index>(), probe()), 0..3),
         exit in proptest::option::of((probe(), probe())),
-    ) -> (MethodPlan, Vec<(Index, Vec<Op>)>, Vec<(Index, Vec<Op>)>) {
+    ) -> (MethodPlan, Unplaced) {
         let exit = exit.map(|(on_return, on_throw)| Exit { on_return, on_throw });
-        (MethodPlan { entry, exit, ..MethodPlan::default() }, before, after)
+        let plan = MethodPlan { entry, exit, ..MethodPlan::default() };
+        (plan, Unplaced { before, after, around, in_handler, protected })
+    }
+}
+
+/// The entries whose handlers never catch less than everything: start, end and handler.
+fn catch_alls(method: &Method) -> Vec<(usize, usize, usize)> {
+    let catches_all = |place: usize| {
+        method.handlers.iter().all(|&(.., handler, class)| handler != place || class == 0)
+    };
+    let entries = method.handlers.iter().filter(|entry| catches_all(entry.2));
+    entries.map(|&(start, end, handler, _)| (start, end, handler)).collect()
+}
+
+impl Unplaced {
+    fn place(&self, method: &Method, plan: MethodPlan) -> MethodPlan {
+        let around = place(method, &self.around, true).into_iter();
+        MethodPlan {
+            before: place(method, &self.before, false),
+            after: place(method, &self.after, true),
+            around: around.map(|(pc, (before, after))| (pc, Around { before, after })).collect(),
+            in_handler: self.place_in_handlers(method),
+            protected: self.place_protected(method),
+            ..plan
+        }
+    }
+
+    /// What the handler itself covers is certain to fit it.
+    fn place_protected(&self, method: &Method) -> Vec<(Pc, Protected)> {
+        let handlers = catch_alls(method);
+        let places = method.places();
+        if handlers.is_empty() || method.major < 50 {
+            return Vec::new();
+        }
+        let place = |(which, at, ops): &(Index, Index, Vec<Op>)| {
+            let (start, end, handler) = *which.get(&handlers);
+            let place = start + at.index(end - start);
+            let handler = Pc(places[handler] as u16);
+            (Pc(places[place] as u16), Protected { handler, ops: ops.clone() })
+        };
+        self.protected.iter().map(place).collect()
+    }
+
+    /// Only in handlers that catch everything, each time.
+    fn place_in_handlers(&self, method: &Method) -> Vec<(Pc, Vec<Op>)> {
+        let handlers: Vec<usize> = catch_alls(method).iter().map(|handler| handler.2).collect();
+        if handlers.is_empty() {
+            return Vec::new();
+        }
+        let places = method.places();
+        let place = |(index, ops): &(Index, Vec<Op>)| {
+            (Pc(places[*index.get(&handlers)] as u16), ops.clone())
+        };
+        self.in_handler.iter().map(place).collect()
     }
 }
 
 /// Gives the probes places in `method`, `after` only where something falls through.
-fn place(method: &Method, probes: &[(Index, Vec<Op>)], after: bool) -> Vec<(Pc, Vec<Op>)> {
+fn place<T: Clone>(method: &Method, probes: &[(Index, T)], after: bool) -> Vec<(Pc, T)> {
     let places = method.places();
     let fits = |item: &Item| match item {
         Item::Plain(bytes) => !matches!(bytes[..], [0xb1 | 0xbf]),
@@ -173,7 +273,7 @@ fn place(method: &Method, probes: &[(Index, Vec<Op>)], after: bool) -> Vec<(Pc, 
         return Vec::new();
     }
     let place =
-        |(index, ops): &(Index, Vec<Op>)| (Pc(places[*index.get(&candidates)] as u16), ops.clone());
+        |(index, ops): &(Index, T)| (Pc(places[*index.get(&candidates)] as u16), ops.clone());
     probes.iter().map(place).collect()
 }
 
@@ -181,12 +281,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn the_new_code_is_the_old_code_with_probes(method in method(), (plan, before, after) in plan()) {
-        let plan = MethodPlan {
-            before: place(&method, &before, false),
-            after: place(&method, &after, true),
-            ..plan
-        };
+    fn the_new_code_is_the_old_code_with_probes(method in method(), (plan, unplaced) in plan()) {
+        let plan = unplaced.place(&method, plan);
         let bytes = method.assemble();
         let class = ClassFile::parse(&bytes).expect("well-formed");
         let outcome = instrument(&class, |_| Some(plan.clone()));

@@ -8,7 +8,7 @@ use common::assembler::{Frame, Item, Method, THIS_CLASS, Type};
 use common::frames;
 use common::model::{Class, Code};
 use tyrion_bytecode::{
-    ClassError, ClassFile, Exit, Member, MethodPlan, Op, Pc, Reason, instrument,
+    Around, ClassError, ClassFile, Exit, Member, MethodPlan, Op, Pc, Protected, Reason, instrument,
 };
 
 const RETURN: u8 = 0xb1;
@@ -100,6 +100,162 @@ fn probes_around_an_instruction_belong_to_the_ranges_of_their_own_side() {
     assert_eq!(held, ["int 1", "87 []", "0 []", "int 2", "87 []", "195 []"]);
 }
 
+/// As javac compiles `synchronized (parameter 0) {}`, its handler at 7 covering itself.
+fn block() -> Method {
+    Method {
+        descriptor: "(Ljava/lang/Object;)V",
+        handlers: vec![(3, 5, 6, 0), (6, 9, 6, 0)],
+        frames: vec![(6, Frame::Full(vec![], vec![Type::Throwable])), (11, Frame::Chop(0))],
+        ..method(vec![
+            plain(&[0x2a, 0x59]), // aload_0, dup
+            plain(&[0x4c]),       // astore_1
+            plain(&[0xc2]),       // monitorenter
+            plain(&[0x2b]),       // aload_1
+            plain(&[0xc3]),       // monitorexit
+            Item::Near(0xa7, 11),
+            plain(&[0x4d]), // astore_2
+            plain(&[0x2b]), // aload_1
+            plain(&[0xc3]), // monitorexit
+            plain(&[0x2c]), // aload_2
+            plain(&[0xbf]), // athrow
+            plain(&[RETURN]),
+        ])
+    }
+}
+
+#[test]
+fn a_pair_keeps_a_value_below_what_the_instruction_takes() {
+    let pair = |before, after| Around { before, after };
+    let plan = |pairs: Vec<Around>| MethodPlan {
+        before: vec![(Pc(3), probe(1))],
+        after: vec![(Pc(3), probe(2))],
+        around: pairs.into_iter().map(|pair| (Pc(3), pair)).collect(),
+        ..MethodPlan::default()
+    };
+    let block = Method { frames: vec![], major: 49, ..block() };
+    let keep = pair(vec![Op::Dup], vec![Op::Pop]);
+    let class =
+        apply(&block, &plan(vec![keep.clone(), pair(probe(3), probe(4))])).expect("changed");
+    let expected = [
+        "load 4 0", "89 []", "76 []", "int 1", "87 []", "89 []", "int 3", "87 []", "194 []",
+        "int 4", "87 []", "87 []", "int 2", "87 []",
+    ];
+    assert_eq!(texts(&class)[..expected.len()], expected);
+    // One for what is kept, one more for the probe on top of it.
+    assert_eq!(code(&class).max_stack, block.max_stack + 2);
+    let three = vec![keep.clone(), keep.clone(), keep.clone()];
+    assert_eq!(code(&apply(&block, &plan(three)).expect("changed")).max_stack, block.max_stack + 3);
+    for (before, after) in [
+        (vec![Op::Dup], vec![]),
+        (vec![], vec![Op::Pop]),
+        (vec![Op::Pop], vec![Op::AconstNull]),
+        (vec![Op::Dup], vec![Op::Pop2]),
+    ] {
+        let unbalanced = plan(vec![pair(before, after)]);
+        assert_eq!(apply(&block, &unbalanced).err(), Some(Reason::UnbalancedProbe));
+    }
+    let after_return = MethodPlan { around: vec![(Pc(14), keep)], ..MethodPlan::default() };
+    assert_eq!(apply(&block, &after_return).err(), Some(Reason::NoFallThrough { pc: Pc(14) }));
+}
+
+#[test]
+fn a_probe_in_a_handler_is_not_repeated_when_it_throws() {
+    let plan = |ops| MethodPlan { in_handler: vec![(Pc(9), ops)], ..MethodPlan::default() };
+    let (method, read) = (block(), |slot| vec![Op::AloadLocal(slot), Op::Pop]);
+    let class = apply(&method, &plan(read(1))).expect("changed");
+    let handler = ["load 4 1", "87 []", "167", "0 []", "77 []", "load 4 1", "195 []"];
+    assert_eq!(texts(&class)[7..14], handler);
+    // Its own handler first; the method's, which cover it, behind.
+    assert_eq!(code(&class).handlers, [[9, 11, 14, 0], [4, 6, 9, 0], [9, 18, 9, 0]]);
+    assert_eq!(code(&class).instructions[9].targets, [15]);
+    let table = code(&class).attribute("StackMapTable").expect("frames");
+    let frames: Vec<u16> = frames::read(table, 1, &class.pool).iter().map(|f| f.pc).collect();
+    assert_eq!(frames, [9, 14, 15, 20]);
+
+    // Slot 2 is written before it is read, slot 3 not read at all.
+    for slot in [2, 3] {
+        let reason = Some(Reason::LocalNotReadable { slot });
+        assert_eq!(apply(&method, &plan(read(slot))).err(), reason);
+    }
+    let elsewhere = MethodPlan { before: vec![(Pc(10), read(1))], ..MethodPlan::default() };
+    assert_eq!(apply(&method, &elsewhere).err(), Some(Reason::LocalNotReadable { slot: 1 }));
+    let not_a_handler = Some(Reason::NotAHandler { pc: Pc(9) });
+    let typed = Method { handlers: vec![(3, 5, 6, THIS_CLASS)], ..method.clone() };
+    let no_frame = Method { frames: vec![], ..method.clone() };
+    let other = vec![(6, Frame::Stack(Type::This))];
+    let other_frame = Method { frames: other, ..method.clone() };
+    for method in [typed, no_frame, other_frame] {
+        assert_eq!(apply(&method, &plan(read(1))).err(), not_a_handler);
+    }
+    let old = Method { frames: vec![], major: 49, ..method };
+    assert_eq!(apply(&old, &plan(read(1))).map(drop), Ok(()));
+}
+
+/// As Kotlin compiles it: the handler does not cover the `monitorexit`.
+fn unguarded_block() -> Method {
+    Method { handlers: vec![(3, 4, 6, 0), (6, 7, 6, 0)], ..kotlin_frames(vec![]) }
+}
+
+fn kotlin_frames(at_exit: Vec<(usize, Frame)>) -> Method {
+    let block = block();
+    let object = || vec![Type::This, Type::This];
+    let mut frames = at_exit;
+    frames.push((6, Frame::Full(object(), vec![Type::Throwable])));
+    frames.push((11, Frame::Same));
+    let items = block.items.clone();
+    let items = [&items[..3], &[plain(&[0x00])], &items[3..]].concat();
+    let frames = frames.into_iter().map(|(place, frame)| (place + 1, frame)).collect();
+    let shifted = |item: Item| match item {
+        Item::Near(opcode, target) => Item::Near(opcode, target + 1),
+        other => other,
+    };
+    let items = items.into_iter().map(shifted).collect();
+    Method { items, frames, ..block }
+}
+
+#[test]
+fn a_protected_probe_has_a_handler_that_fits() {
+    // The block: nop at 4, aload_1 at 5, monitorexit at 6, the handler at 10.
+    let plan = |pc, handler| MethodPlan {
+        protected: vec![(Pc(pc), Protected { handler: Pc(handler), ops: probe(1) })],
+        ..MethodPlan::default()
+    };
+    let shift = |method: Method| {
+        let handlers = vec![(3, 4, 7, 0), (7, 8, 7, 0)];
+        Method { handlers, ..method }
+    };
+    let method = shift(unguarded_block());
+    let class = apply(&method, &plan(6, 10)).expect("changed");
+    let expected = ["194 []", "0 []", "load 4 1", "int 1", "87 []", "195 []"];
+    assert_eq!(texts(&class)[3..9], expected);
+    assert_eq!(code(&class).handlers[0], [6, 8, 12, 0]);
+    // A stack map on the way that says the same, or that does not.
+    let object = |count| Frame::Full(vec![Type::This; count], vec![]);
+    let with_frame = |frame| shift(kotlin_frames(vec![(3, frame)]));
+    assert_eq!(apply(&with_frame(object(2)), &plan(6, 10)).map(drop), Ok(()));
+    assert_eq!(apply(&with_frame(object(3)), &plan(6, 10)).map(drop), Ok(()));
+    let does_not_fit = Some(Reason::HandlerDoesNotFit { pc: Pc(6) });
+    assert_eq!(apply(&with_frame(object(1)), &plan(6, 10)).err(), does_not_fit);
+    // A store on the way to what the handler has, and to what it has not.
+    let stores = |slot: u8| {
+        let mut method = method.clone();
+        method.items[3] = plain(&[0x4b + slot]);
+        apply(&method, &plan(6, 10)).err()
+    };
+    assert_eq!((stores(1), stores(2)), (does_not_fit.clone(), None));
+    // Too far from anything that is known.
+    let too_early = Some(Reason::HandlerDoesNotFit { pc: Pc(3) });
+    assert_eq!(apply(&method, &plan(3, 10)).err(), too_early);
+    let no_handler = Some(Reason::NotAHandler { pc: Pc(11) });
+    assert_eq!(apply(&method, &plan(6, 11)).err(), no_handler);
+    // Without stack maps the handler must be one that only releases the monitor.
+    let old = Method { major: 49, frames: vec![], ..method.clone() };
+    assert_eq!(apply(&old, &plan(6, 10)).map(drop), Ok(()));
+    let mut other = old.clone();
+    other.items[8] = plain(&[0x2a]);
+    assert_eq!(apply(&other, &plan(6, 10)).err(), does_not_fit);
+}
+
 #[test]
 fn the_catch_all_handler_spares_returns_that_have_been_probed() {
     let method = Method {
@@ -175,8 +331,8 @@ fn constants_that_the_class_has_are_used_again() {
     let method = Method { name: "t/T", descriptor: "()V", ..method(vec![plain(&[RETURN])]) };
     let own = Op::InvokeStatic(Member::new("t/T", "t/T", "()V"));
     let class = apply(&method, &entry(vec![own.clone(), own])).expect("changed");
-    // Eleven the class had; the name and type, and the method.
-    assert_eq!(class.pool.len(), 13);
+    // Thirteen the class had; the name and type, and the method.
+    assert_eq!(class.pool.len(), 15);
 }
 
 #[test]
@@ -312,7 +468,7 @@ fn leaves_alone_what_a_class_is_too_old_or_too_full_for() {
     let bad = entry(vec![Op::InvokeStatic(Member::new("p/P", "p", "(V)V"))]);
     assert_eq!(apply(&old, &bad).err(), Some(Reason::BadMember));
 
-    let many = (0..65524).flat_map(|i| [Op::Iconst(i + 100_000), Op::Pop]);
+    let many = (0..65522).flat_map(|i| [Op::Iconst(i + 100_000), Op::Pop]);
     let full = method(vec![plain(&[RETURN])]);
     // The pool overflows before the code is looked at.
     assert_eq!(apply(&full, &entry(many.collect())).err(), Some(Reason::ConstantPoolFull));

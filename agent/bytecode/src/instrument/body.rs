@@ -8,6 +8,9 @@ use crate::plan::Reason;
 
 type Result<T> = core::result::Result<T, Reason>;
 
+/// A jump over one byte, and the `nop` in it: what [`super::layout::HandlerProbe`] wants.
+const OVER_THE_NOP: [u8; 4] = [opcode::GOTO, 0, 4, opcode::NOP];
+
 /// Appends the instructions, the probes among them and the catch-all handler behind them.
 pub(super) fn write(
     out: &mut Vec<u8>,
@@ -18,6 +21,11 @@ pub(super) fn write(
     out.extend_from_slice(&probes.entry);
     for instruction in instructions {
         let pc = instruction.pc();
+        if let Some(probe) = probes.in_handler(pc) {
+            out.extend_from_slice(probe);
+            out.extend(OVER_THE_NOP);
+        }
+        probes.protected(pc).for_each(|(_, probe)| out.extend_from_slice(probe));
         probes.before(pc).for_each(|probe| out.extend_from_slice(probe));
         if instruction.is_return() {
             out.extend_from_slice(&probes.on_return);

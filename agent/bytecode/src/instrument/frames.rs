@@ -4,9 +4,10 @@
 //! code is inserted. The kinds of frames stay as they are, except that a distance that no longer
 //! fits a one-byte tag takes the extended form of that tag.
 
-use super::layout::{Layout, NewPc};
+use super::layout::{HandlerProbe, Layout, NewPc};
 use super::parameters::Reads;
 use super::put_u2;
+use super::tables::NewFrames;
 use crate::ClassError;
 use crate::descriptor::Type;
 use crate::plan::{Pc, Reason};
@@ -16,7 +17,7 @@ use crate::reader::Reader;
 type Result<T> = core::result::Result<T, ClassError>;
 
 /// The largest distance that a one-byte tag holds.
-const SHORT: u16 = 63;
+const SHORT: u8 = 63;
 const STACK: u8 = 64;
 const STACK_EXTENDED: u8 = 247;
 const SAME_EXTENDED: u8 = 251;
@@ -24,7 +25,7 @@ const FULL: u8 = 255;
 
 /// A stack map frame.
 pub(super) struct Frame<'a> {
-    pc: Pc,
+    pub(super) pc: Pc,
     /// Offset of the frame from the start of the class file.
     pub(super) offset: usize,
     tag: u8,
@@ -235,28 +236,47 @@ impl HandlerFrame {
     }
 }
 
-/// Appends the contents of a `StackMapTable`: those of `table`, relocated, and `handler`'s.
+/// Appends the contents of a `StackMapTable`: those of `table`, relocated, and the new ones.
 pub(super) fn write(
     out: &mut Vec<u8>,
     table: Option<Reader<'_>>,
     layout: &Layout,
-    handler: Option<&HandlerFrame>,
+    new: &NewFrames,
 ) -> core::result::Result<(), Reason> {
     let frames = table.map(Frames::new).transpose()?;
-    let count = frames.as_ref().map_or(0, |frames| frames.left);
-    let count = count.checked_add(u16::from(handler.is_some())).ok_or(Reason::TableFull)?;
-    put_u2(out, count);
+    let in_handlers = new.throwable.map_or(0, |_| 2 * layout.handler_probes.len());
+    let added = in_handlers + usize::from(new.catch_all.is_some());
+    let count = usize::from(frames.as_ref().map_or(0, |frames| frames.left)) + added;
+    put_u2(out, u16::try_from(count).map_err(|_| Reason::TableFull)?);
     let mut previous = None;
     for frame in frames.into_iter().flatten() {
         let frame = frame?;
         let pc = layout.label(i64::from(frame.pc.0), frame.offset)?;
         frame.write(out, distance(previous, pc), layout)?;
         previous = Some(pc);
+        if let (Some(throwable), Some(probe)) = (new.throwable, layout.handler_probe(frame.pc)) {
+            let HandlerProbe { caught, joined, .. } = *probe;
+            write_caught(out, distance(previous, caught), throwable);
+            write_caught(out, distance(Some(caught), joined), throwable);
+            previous = Some(joined);
+        }
     }
-    if let Some(handler) = handler {
-        handler.write(out, distance(previous, layout.end));
+    if let Some(handler) = &new.catch_all {
+        handler.frame.write(out, distance(previous, layout.end));
     }
     Ok(())
+}
+
+/// Appends a frame with the locals of the one before and a `Throwable` on the stack.
+fn write_caught(out: &mut Vec<u8>, distance: u16, throwable: u16) {
+    match u8::try_from(distance) {
+        Ok(distance) if distance <= SHORT => out.push(STACK + distance),
+        _ => {
+            out.push(STACK_EXTENDED);
+            put_u2(out, distance);
+        }
+    }
+    VerificationType::Object(throwable).write(out);
 }
 
 /// How a frame at `pc` tells its place.
@@ -268,7 +288,8 @@ fn distance(previous: Option<NewPc>, NewPc(pc): NewPc) -> u16 {
 impl Frame<'_> {
     fn write(&self, out: &mut Vec<u8>, distance: u16, layout: &Layout) -> Result<()> {
         // The forms with the distance in the tag; `try_from` holds as both are small.
-        let short = u8::try_from(distance).ok().filter(|_| self.tag < 128 && distance <= SHORT);
+        let short =
+            u8::try_from(distance).ok().filter(|_| self.tag < 128 && distance <= u16::from(SHORT));
         match (self.change, short) {
             (Change::Same, Some(distance)) => out.push(distance),
             (Change::Stack(_), Some(distance)) => out.push(STACK + distance),

@@ -8,6 +8,9 @@ use crate::{ClassError, instrument::probes::Probes};
 
 /// The length of the instruction that ends the catch-all handler.
 const ATHROW_LENGTH: usize = 1;
+/// The lengths of the `goto` behind a handler's probe, and of the `nop` behind that.
+const GOTO_LENGTH: usize = 3;
+const NOP_LENGTH: usize = 1;
 
 /// A place in the new code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +28,27 @@ struct Places {
     instruction: NewPc,
 }
 
+/// Where the probe of a handler is.
+///
+/// ```text
+/// start:  probe                  caught, it starts over at `caught`
+/// end:    goto joined
+/// caught: nop
+/// joined: the handler itself
+/// ```
+///
+/// `caught` has a `nop` of its own, because C1 does not compile a method in which a handler can
+/// also be reached without an exception.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HandlerProbe {
+    /// The handler's pc in the old code.
+    pub(super) pc: Pc,
+    pub(super) start: NewPc,
+    pub(super) end: NewPc,
+    pub(super) caught: NewPc,
+    pub(super) joined: NewPc,
+}
+
 /// The map from the old code to the new.
 pub(super) struct Layout {
     /// By old pc; `None` where no instruction starts.
@@ -34,6 +58,10 @@ pub(super) struct Layout {
     pub(super) end: NewPc,
     /// What the catch-all handler covers.
     pub(super) guarded: Vec<(NewPc, NewPc)>,
+    /// The probes of handlers, in the order of their places.
+    pub(super) handler_probes: Vec<HandlerProbe>,
+    /// Where the protected probes are, and the pc of the handler in the old code.
+    pub(super) protected: Vec<(NewPc, NewPc, Pc)>,
 }
 
 impl Layout {
@@ -44,6 +72,7 @@ impl Layout {
     ) -> Result<Self, Reason> {
         let mut places = vec![None; code.bytes().len()];
         let mut guarded = Vec::new();
+        let (mut handler_probes, mut protected) = (Vec::new(), Vec::new());
         let mut guard_start = place(probes.entry.len())?;
         // The end of the previous instruction, and of what follows it.
         let (mut end, mut here) = (probes.entry.len(), probes.entry.len());
@@ -51,6 +80,23 @@ impl Layout {
             let pc = instruction.pc();
             let range = place(end)?;
             let label = place(here)?;
+            if let Some(probe) = probes.in_handler(pc) {
+                let end = here + probe.len();
+                let caught = end + GOTO_LENGTH;
+                here = caught + NOP_LENGTH;
+                handler_probes.push(HandlerProbe {
+                    pc,
+                    start: label,
+                    end: place(end)?,
+                    caught: place(caught)?,
+                    joined: place(here)?,
+                });
+            }
+            for (handler, probe) in probes.protected(pc) {
+                let start = place(here)?;
+                here += probe.len();
+                protected.push((start, place(here)?, handler));
+            }
             here += total(probes.before(pc));
             if instruction.is_return() && !probes.on_return.is_empty() {
                 guarded.push((guard_start, place(here)?));
@@ -76,13 +122,19 @@ impl Layout {
             let handler_end = here + probes.on_throw.len() + ATHROW_LENGTH;
             place(handler_end)?;
         }
-        Ok(Self { places, old_end: code.end(), end, guarded })
+        Ok(Self { places, old_end: code.end(), end, guarded, handler_probes, protected })
     }
 
     fn at(&self, pc: i64, offset: usize) -> Result<Places, ClassError> {
         let index = usize::try_from(pc).ok();
         let places = index.and_then(|index| self.places.get(index).copied().flatten());
         places.ok_or(ClassError::BadPc { offset, pc })
+    }
+
+    /// The probe of the handler that starts at `pc` of the old code.
+    pub(super) fn handler_probe(&self, pc: Pc) -> Option<&HandlerProbe> {
+        let index = self.handler_probes.binary_search_by_key(&pc, |probe| probe.pc).ok()?;
+        self.handler_probes.get(index)
     }
 
     /// Where to jump in order to get to the instruction at `pc`. `offset` says who asks.

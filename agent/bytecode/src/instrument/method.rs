@@ -6,8 +6,8 @@ use super::frames::HandlerFrame;
 use super::layout::Layout;
 use super::parameters::{self, Reads};
 use super::probes::Probes;
-use super::tables::{self, NewFrame};
-use super::{body, put_sized, put_u2};
+use super::tables::{self, NewFrame, NewFrames};
+use super::{body, handlers, put_sized, put_u2};
 use crate::class::Method;
 use crate::instruction::Instruction;
 use crate::plan::{MethodPlan, Reason};
@@ -45,11 +45,19 @@ pub(super) fn rewrite<'a>(
     if is_empty_finalizer(method, &instructions) {
         return Err(Reason::EmptyFinalizer);
     }
+    let has_stack_maps = method.class().major_version() >= STACK_MAPS;
+    handlers::check(&code, &instructions, plan, has_stack_maps)?;
+    handlers::check_protected(method, &code, &instructions, plan, has_stack_maps)?;
     let reads = parameters::check(method, &code, &instructions, plan)?;
     let probes = Probes::encode(method, &code, plan, pool)?;
     check_places(&instructions, &probes)?;
     let layout = Layout::new(&code, &instructions, &probes)?;
-    let new_frame = handler_frame(method, &layout, &reads, pool)?;
+    let new_frames = NewFrames {
+        throwable: (has_stack_maps && !layout.handler_probes.is_empty())
+            .then(|| pool.class("java/lang/Throwable"))
+            .transpose()?,
+        catch_all: catch_all_frame(method, &layout, &reads, pool)?,
+    };
 
     let mut contents = Vec::with_capacity(old.rest().len() * 2);
     put_sized(&mut contents, |out| {
@@ -57,7 +65,7 @@ pub(super) fn rewrite<'a>(
         put_u2(out, code.max_locals());
         put_sized(out, |out| body::write(out, &instructions, &probes, &layout))?;
         tables::write_handlers(out, &code, &layout)?;
-        tables::write_attributes(out, &code, &layout, new_frame.as_ref())
+        tables::write_attributes(out, &code, &layout, &new_frames)
     })?;
     let replaces = old.offset() - LENGTH..old.offset() + old.rest().len();
     Ok(CodePatch { replaces, contents })
@@ -98,7 +106,7 @@ fn check_places(instructions: &[Instruction<'_>], probes: &Probes) -> Result<()>
 }
 
 /// The stack map of the catch-all handler, if there is a handler and it needs one.
-fn handler_frame(
+fn catch_all_frame(
     method: &Method<'_, '_>,
     layout: &Layout,
     reads: &Reads<'_>,

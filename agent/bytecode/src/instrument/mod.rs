@@ -6,7 +6,9 @@
 mod annotations;
 mod body;
 mod frames;
+mod handlers;
 mod layout;
+mod locals;
 mod method;
 mod parameters;
 mod probes;
@@ -47,7 +49,7 @@ pub fn instrument(
     class: &ClassFile<'_>,
     mut plan: impl FnMut(&Method<'_, '_>) -> Option<MethodPlan>,
 ) -> Outcome {
-    let mut pool = PoolWriter::extending(class.pool());
+    let mut pool = PoolWriter::extending(class.constants());
     let mut patches = Vec::new();
     let mut left = Vec::new();
     for method in class.methods() {
@@ -78,7 +80,7 @@ fn splice(class: &ClassFile<'_>, pool: &PoolWriter<'_>, patches: &[CodePatch]) -
     let copy = |out: &mut Vec<u8>, from, to| {
         out.extend_from_slice(old.get(from..to).unwrap_or_default());
     };
-    let pool_start = class.pool().start();
+    let pool_start = class.constants().start();
     copy(&mut out, 0, pool_start.saturating_sub(COUNT));
     out.extend(pool.count().to_be_bytes());
     copy(&mut out, pool_start, class.pool_end());

@@ -34,7 +34,7 @@ pub(super) fn check<'a>(
     instructions: &[Instruction<'_>],
     plan: &MethodPlan,
 ) -> Result<Reads<'a>> {
-    let at_pcs = plan.before.iter().chain(&plan.after).flat_map(|(_, ops)| ops);
+    let at_pcs = plan.at_pcs().flatten();
     let on_return = plan.exit.iter().flat_map(|exit| &exit.on_return);
     let on_throw = plan.exit.iter().flat_map(|exit| &exit.on_throw);
     let elsewhere: Vec<&Op> = plan.entry.iter().chain(at_pcs).chain(on_return).collect();

@@ -1,10 +1,12 @@
 //! Turning the operations of a plan into bytes.
 
+use std::collections::HashMap;
+
 use crate::class::Method;
 use crate::code::Code;
 use crate::descriptor::{MethodDescriptor, field_type};
 use crate::opcode;
-use crate::plan::{Member, MethodPlan, Op, Pc, Reason};
+use crate::plan::{Around, Member, MethodPlan, Op, Pc, Protected, Reason};
 use crate::pool_writer::PoolWriter;
 
 type Result<T> = core::result::Result<T, Reason>;
@@ -12,11 +14,16 @@ type Result<T> = core::result::Result<T, Reason>;
 /// The first class file version whose `ldc` loads classes.
 const CLASS_CONSTANTS: u16 = 49;
 
+/// Encoded probes, each with its place.
+type Encoded = Vec<(Pc, Vec<u8>)>;
+
 /// The probes of a method, encoded.
 pub(super) struct Probes {
     pub(super) entry: Vec<u8>,
-    before: Vec<(Pc, Vec<u8>)>,
-    after: Vec<(Pc, Vec<u8>)>,
+    before: Encoded,
+    after: Encoded,
+    in_handler: Encoded,
+    protected: Vec<(Pc, Pc, Vec<u8>)>,
     pub(super) on_return: Vec<u8>,
     pub(super) on_throw: Vec<u8>,
     /// How deep the stack gets with them.
@@ -39,8 +46,33 @@ impl Probes {
         };
         let anything = i64::from(code.max_stack());
         let entry = encoder.probe(&plan.entry, 0, 0)?;
-        let before = encoder.probes(&plan.before, anything)?;
+        let mut before = encoder.probes(&plan.before, anything)?;
         let after = encoder.probes(&plan.after, anything)?;
+        let (firsts, mut seconds) = encoder.pairs(&plan.around, anything)?;
+        // Pairs stand closest to their instruction, one around the other: the stable sorts keep
+        // this order within a place.
+        before.extend(firsts);
+        before.sort_by_key(|(pc, _)| *pc);
+        seconds.reverse();
+        seconds.extend(after);
+        let mut after = seconds;
+        after.sort_by_key(|(pc, _)| *pc);
+        // All there is on the stack of a handler is the exception.
+        let mut in_handler = encoder.probes(&plan.in_handler, 1)?;
+        in_handler.dedup_by(|(pc, next), (previous_pc, previous)| {
+            let same = pc == previous_pc;
+            if same {
+                previous.append(next);
+            }
+            same
+        });
+        let mut protected = Vec::new();
+        // A range of the exception table must not be empty.
+        let not_empty = |(_, protected): &&(Pc, Protected)| !protected.ops.is_empty();
+        for (pc, Protected { handler, ops }) in plan.protected.iter().filter(not_empty) {
+            protected.push((*pc, *handler, encoder.probe(ops, anything, anything)?));
+        }
+        protected.sort_by_key(|(pc, ..)| *pc);
         let (on_return, on_throw) = match &plan.exit {
             Some(exit) => {
                 let result = i64::from(result_slots(method)?);
@@ -50,7 +82,7 @@ impl Probes {
             None => Default::default(),
         };
         let max_stack = u16::try_from(encoder.max_stack).map_err(|_| Reason::StackTooDeep)?;
-        Ok(Self { entry, before, after, on_return, on_throw, max_stack })
+        Ok(Self { entry, before, after, in_handler, protected, on_return, on_throw, max_stack })
     }
 
     /// The probes to run before the instruction at `pc`, in the order of the plan.
@@ -63,9 +95,24 @@ impl Probes {
         at(&self.after, pc)
     }
 
+    /// The probe of the handler that starts at `pc`.
+    pub(super) fn in_handler(&self, pc: Pc) -> Option<&[u8]> {
+        at(&self.in_handler, pc).next().filter(|probe| !probe.is_empty())
+    }
+
+    /// The handlers and the bytes of the protected probes before the instruction at `pc`.
+    pub(super) fn protected(&self, pc: Pc) -> impl Iterator<Item = (Pc, &[u8])> {
+        let start = self.protected.partition_point(|(place, ..)| *place < pc);
+        let rest = self.protected.get(start..).unwrap_or_default();
+        let here = rest.iter().take_while(move |(place, ..)| *place == pc);
+        here.map(|(_, handler, bytes)| (*handler, bytes.as_slice()))
+    }
+
     /// The places before and after which there are probes.
     pub(super) fn places(&self) -> (impl Iterator<Item = Pc>, impl Iterator<Item = Pc>) {
-        (self.before.iter().map(|(pc, _)| *pc), self.after.iter().map(|(pc, _)| *pc))
+        let before = self.before.iter().map(|(pc, _)| *pc);
+        let before = before.chain(self.protected.iter().map(|(pc, ..)| *pc));
+        (before, self.after.iter().map(|(pc, _)| *pc))
     }
 }
 
@@ -89,27 +136,56 @@ struct Encoder<'p, 'a> {
 }
 
 impl Encoder<'_, '_> {
-    fn probes(&mut self, probes: &[(Pc, Vec<Op>)], height: i64) -> Result<Vec<(Pc, Vec<u8>)>> {
+    fn probes(&mut self, probes: &[(Pc, Vec<Op>)], height: i64) -> Result<Encoded> {
         let encode = |(pc, ops): &(Pc, Vec<Op>)| Ok((*pc, self.probe(ops, height, height)?));
         let mut probes = probes.iter().map(encode).collect::<Result<Vec<_>>>()?;
         probes.sort_by_key(|(pc, _)| *pc); // stable: the plan's order within a place
         Ok(probes)
     }
 
+    /// Encodes the halves of pairs, each list in the order of the pairs.
+    fn pairs(&mut self, pairs: &[(Pc, Around)], height: i64) -> Result<(Encoded, Encoded)> {
+        let (mut firsts, mut seconds) = (Encoded::new(), Encoded::new());
+        // How many slots the pairs around an instruction keep on the stack while it runs.
+        let mut kept: HashMap<Pc, i64> = HashMap::new();
+        for (pc, Around { before, after }) in pairs {
+            let kept = kept.entry(*pc).or_default();
+            let (first, left) = self.sequence(before, height + *kept, height)?;
+            *kept += left;
+            let height = height + *kept;
+            self.max_stack = self.max_stack.max(height);
+            let (second, taken) = self.sequence(after, height, height)?;
+            if left < 0 || left + taken != 0 {
+                return Err(Reason::UnbalancedProbe);
+            }
+            firsts.push((*pc, first));
+            seconds.push((*pc, second));
+        }
+        Ok((firsts, seconds))
+    }
+
     /// Encodes a probe that runs on a stack of at most `height` slots, of which the topmost
     /// `usable` are its to take.
     fn probe(&mut self, ops: &[Op], height: i64, usable: i64) -> Result<Vec<u8>> {
+        match self.sequence(ops, height, usable)? {
+            (bytes, 0) => Ok(bytes),
+            _ => Err(Reason::UnbalancedProbe),
+        }
+    }
+
+    /// Encodes operations and tells how many slots they leave behind, or, negative, take away.
+    fn sequence(&mut self, ops: &[Op], height: i64, usable: i64) -> Result<(Vec<u8>, i64)> {
         let mut bytes = Vec::new();
         let mut stack = StackEffect::default();
         for op in ops {
             let (pops, pushes) = self.op(op, &mut bytes)?;
             stack.step(pops, pushes);
         }
-        if stack.now != 0 || -stack.lowest > usable {
+        if -stack.lowest > usable {
             return Err(Reason::UnbalancedProbe);
         }
         self.max_stack = self.max_stack.max(height + stack.highest);
-        Ok(bytes)
+        Ok((bytes, stack.now))
     }
 
     /// Encodes one operation and tells how many slots it pops and then pushes.
@@ -119,7 +195,7 @@ impl Encoder<'_, '_> {
             (pops, pushes)
         };
         Ok(match op {
-            Op::Aload(slot) => load(out, opcode::ALOAD, *slot, 1),
+            Op::Aload(slot) | Op::AloadLocal(slot) => load(out, opcode::ALOAD, *slot, 1),
             Op::Iload(slot) => load(out, opcode::ILOAD, *slot, 1),
             Op::Lload(slot) => load(out, opcode::LLOAD, *slot, 2),
             Op::AconstNull => simple(opcode::ACONST_NULL, 0, 1),
@@ -136,6 +212,12 @@ impl Encoder<'_, '_> {
                 let field = field_type(member.descriptor.as_bytes()).ok_or(Reason::BadMember)?;
                 let index = self.pool.field(member)?;
                 wide_index(out, opcode::GETSTATIC, index, i64::from(field.slots()))
+            }
+            Op::GetField(member) => {
+                let field = field_type(member.descriptor.as_bytes()).ok_or(Reason::BadMember)?;
+                let index = self.pool.field(member)?;
+                wide_index(out, opcode::GETFIELD, index, 0);
+                (1, i64::from(field.slots()))
             }
             Op::InvokeStatic(member) => self.call(member, out)?,
         })

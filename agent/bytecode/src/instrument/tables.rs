@@ -13,16 +13,26 @@ type Result<T> = core::result::Result<T, Reason>;
 
 const STACK_MAP_TABLE: &str = "StackMapTable";
 
-/// Appends the exception table with the catch-all handler's entries last, so that every handler
-/// of the method's own wins.
+/// Appends the exception table. What probes in handlers throw comes first, because those handlers
+/// may cover themselves, then what protected probes throw, whatever else covers them. The catch-all handler's entries come last, so that every handler of the
+/// method's own wins.
 pub(super) fn write_handlers(
     out: &mut Vec<u8>,
     code: &Code<'_, '_>,
     layout: &Layout,
 ) -> Result<()> {
     let offset = code.exception_table_offset();
-    let count = code.exception_table().count() + layout.guarded.len();
+    let added = layout.handler_probes.len() + layout.protected.len() + layout.guarded.len();
+    let count = code.exception_table().count() + added;
     put_u2(out, u16::try_from(count).map_err(|_| Reason::TableFull)?);
+    for probe in &layout.handler_probes {
+        let fields = [probe.start.0, probe.end.0, probe.caught.0, 0];
+        fields.into_iter().for_each(|field| put_u2(out, field));
+    }
+    for (start, end, handler) in &layout.protected {
+        let handler = layout.label(i64::from(handler.0), offset)?;
+        [start.0, end.0, handler.0, 0].into_iter().for_each(|field| put_u2(out, field));
+    }
     for entry in code.exception_table() {
         put_u2(out, layout.range_start(entry.start, offset)?.0);
         put_u2(out, layout.range_end(entry.end, offset)?.0);
@@ -33,6 +43,16 @@ pub(super) fn write_handlers(
         [start.0, end.0, layout.end.0, 0].into_iter().for_each(|field| put_u2(out, field));
     }
     Ok(())
+}
+
+/// The stack maps to add.
+#[derive(Default)]
+pub(super) struct NewFrames {
+    /// The class `Throwable` in the constant pool, for the probes of handlers, if there are any and
+    /// the class has stack maps.
+    pub(super) throwable: Option<u16>,
+    /// The catch-all handler's.
+    pub(super) catch_all: Option<NewFrame>,
 }
 
 /// The catch-all handler's stack map, and the name of the attribute it goes into.
@@ -46,20 +66,20 @@ pub(super) fn write_attributes(
     out: &mut Vec<u8>,
     code: &Code<'_, '_>,
     layout: &Layout,
-    new_frame: Option<&NewFrame>,
+    new_frames: &NewFrames,
 ) -> Result<()> {
-    let frame = new_frame.map(|new| &new.frame);
     let has_frames = code.sole_attribute(STACK_MAP_TABLE)?.is_some();
     let count_at = out.len();
     put_u2(out, 0);
     let mut count: u16 = 0;
     for attribute in code.attributes().iter() {
-        count = count.saturating_add(u16::from(write_attribute(out, &attribute, layout, frame)?));
+        count =
+            count.saturating_add(u16::from(write_attribute(out, &attribute, layout, new_frames)?));
     }
-    if let (Some(new), false) = (new_frame, has_frames) {
+    if let (Some(new), false) = (&new_frames.catch_all, has_frames) {
         count = count.checked_add(1).ok_or(Reason::TableFull)?;
         put_u2(out, new.attribute_name);
-        put_sized(out, |out| frames::write(out, None, layout, frame))?;
+        put_sized(out, |out| frames::write(out, None, layout, new_frames))?;
     }
     if let Some(field) = out.get_mut(count_at..count_at + 2) {
         field.copy_from_slice(&count.to_be_bytes());
@@ -72,12 +92,12 @@ fn write_attribute(
     out: &mut Vec<u8>,
     attribute: &Attribute<'_>,
     layout: &Layout,
-    new_frame: Option<&HandlerFrame>,
+    new_frames: &NewFrames,
 ) -> Result<bool> {
     let (start, contents) = (out.len(), attribute.contents);
     put_u2(out, attribute.name_index);
     let written = put_sized(out, |out| match attribute.name.as_bytes() {
-        b"StackMapTable" => frames::write(out, Some(contents), layout, new_frame).map(|()| true),
+        b"StackMapTable" => frames::write(out, Some(contents), layout, new_frames).map(|()| true),
         b"LineNumberTable" => Ok(lines(out, contents, layout).map(|()| true)?),
         b"LocalVariableTable" | b"LocalVariableTypeTable" => {
             Ok(variables(out, contents, layout).map(|()| true)?)

@@ -20,6 +20,7 @@ pub enum Item {
 pub enum Type {
     Simple(u8),
     This,
+    Throwable,
     Uninitialized(usize),
 }
 
@@ -80,6 +81,7 @@ const LOCAL_VARIABLE_TABLE: u16 = 8;
 const NAME: u16 = 9;
 const DESCRIPTOR: u16 = 10;
 const UNKNOWN: u16 = 11;
+const THROWABLE: u16 = 13;
 
 impl Method {
     /// Where each instruction starts, and where the last one ends.
@@ -115,6 +117,8 @@ impl Method {
             self.name,
             self.descriptor,
             "t.Unknown",
+            "java/lang/Throwable",
+            "",
         ];
         let mut out = vec![0xca, 0xfe, 0xba, 0xbe, 0, 0];
         put(&mut out, &[self.major, texts.len() as u16 + 1]);
@@ -256,6 +260,10 @@ fn put_type(out: &mut Vec<u8>, found: &Type, places: &[usize]) {
         Type::This => {
             out.push(7);
             put(out, &[THIS_CLASS]);
+        }
+        Type::Throwable => {
+            out.push(7);
+            put(out, &[THROWABLE]);
         }
         Type::Uninitialized(index) => {
             out.push(8);

@@ -1,6 +1,6 @@
 //! A plan that probes a method wherever it can: shared by tests and by the example.
 
-use tyrion_bytecode::{ClassError, Code, Exit, Member, Method, MethodPlan, Op, Pc, opcode};
+use tyrion_bytecode::{Around, ClassError, Code, Exit, Member, Method, MethodPlan, Op, opcode};
 
 /// Also visible from `java.base`, so that the JDK's own classes can call it.
 pub const PROBE_CLASS: &str = "java/lang/TyrionTestProbe";
@@ -59,9 +59,9 @@ pub fn plan(method: &Method<'_, '_>, parameters: bool) -> Option<MethodPlan> {
     } else {
         vec![Op::Iconst(site), Op::InvokeStatic(ENTRY_OF_OLD)]
     };
-    let (before, after) = at_monitors(&code, site).ok()?;
+    let monitors = at_monitors(&code, site).ok()?;
     let exit = (!method.is_constructor()).then(|| exit(method, site, parameters));
-    Some(MethodPlan { entry, before, after, exit })
+    Some(MethodPlan { entry, exit, ..monitors })
 }
 
 /// A probe on both sides of every single instruction. It does nothing, but it moves everything.
@@ -79,10 +79,8 @@ pub fn dense_plan(method: &Method<'_, '_>) -> Option<MethodPlan> {
     Some(plan)
 }
 
-type AtPcs = Vec<(Pc, Vec<Op>)>;
-
-fn at_monitors(code: &Code<'_, '_>, site: i32) -> Result<(AtPcs, AtPcs), ClassError> {
-    let (mut before, mut after) = (Vec::new(), Vec::new());
+fn at_monitors(code: &Code<'_, '_>, site: i32) -> Result<MethodPlan, ClassError> {
+    let MethodPlan { mut before, mut after, mut around, .. } = MethodPlan::default();
     for instruction in code.instructions() {
         let instruction = instruction?;
         let pc = instruction.pc();
@@ -92,6 +90,9 @@ fn at_monitors(code: &Code<'_, '_>, site: i32) -> Result<(AtPcs, AtPcs), ClassEr
                 before.push((pc, vec![Op::Dup, id, Op::InvokeStatic(ENTERING)]));
                 if code.catches_all_at(instruction.next_pc()) {
                     after.push((pc, vec![Op::Iconst(site), Op::InvokeStatic(ENTERED)]));
+                    let keep = vec![Op::Dup];
+                    let use_it = vec![Op::Iconst(site), Op::InvokeStatic(EXITING)];
+                    around.push((pc, Around { before: keep, after: use_it }));
                 }
             }
             opcode::MONITOREXIT => {
@@ -105,7 +106,7 @@ fn at_monitors(code: &Code<'_, '_>, site: i32) -> Result<(AtPcs, AtPcs), ClassEr
             _ => {}
         }
     }
-    Ok((before, after))
+    Ok(MethodPlan { before, after, around, ..MethodPlan::default() })
 }
 
 fn exit(method: &Method<'_, '_>, site: i32, parameters: bool) -> Exit {

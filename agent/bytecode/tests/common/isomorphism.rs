@@ -4,12 +4,12 @@
 //! code along it, and learns on the way where everything is. Then it asks of every jump, range,
 //! line and frame whether it leads where it should.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tyrion_bytecode::{Exit, MethodPlan, Op};
 
 use super::annotations::{self, Place};
-use super::frames::{self, Type};
+use super::frames::{self, Frame, Type};
 use super::model::{Class, Code, Cursor, Instruction};
 
 /// A method by name and descriptor.
@@ -54,6 +54,41 @@ struct Element {
     old: Option<usize>,
     /// Whether the catch-all handler covers it.
     guarded: bool,
+    /// Whether it belongs to the probe of a handler.
+    in_handler: InHandler,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InHandler {
+    No,
+    /// The probe itself, with the old pc of the handler.
+    Probe(u16),
+    /// The jump behind it.
+    Goto(u16),
+    /// What catches its exceptions.
+    Caught(u16),
+    /// Not in a handler, but the one at this old pc catches its exceptions; which one it is of the
+    /// protected probes.
+    Protected(u16, usize),
+}
+
+/// The operations of a probe that keeps its place, with the pc of its instruction.
+fn at(places: &[(tyrion_bytecode::Pc, Vec<Op>)], pc: u16) -> Vec<Op> {
+    let here = places.iter().filter(|(place, _)| place.0 == pc);
+    here.flat_map(|(_, ops)| ops.clone()).collect()
+}
+
+fn before(plan: &MethodPlan, pc: u16) -> Vec<Op> {
+    let pairs = plan.around.iter().filter(|(place, _)| place.0 == pc);
+    at(&plan.before, pc)
+        .into_iter()
+        .chain(pairs.flat_map(|(_, pair)| pair.before.clone()))
+        .collect()
+}
+
+fn after(plan: &MethodPlan, pc: u16) -> Vec<Op> {
+    let pairs = plan.around.iter().rev().filter(|(place, _)| place.0 == pc);
+    pairs.flat_map(|(_, pair)| pair.after.clone()).chain(at(&plan.after, pc)).collect()
 }
 
 /// The places that old pcs have become.
@@ -73,8 +108,13 @@ impl Check<'_> {
         assert_eq!(found, texts, "{}", self.name);
         let places = self.places(&elements, plan);
         self.check_jumps(&elements, &places);
-        let end = self.check_handlers(&elements, &places, handler.is_some());
-        self.check_frames(&places, end.filter(|_| self.class.major >= 50));
+        let probes = self.handler_probes(&elements);
+        let protected = self.protected(&elements, &places);
+        let first = probes.values().map(|&[start, end, caught]| [start, end, caught, 0]);
+        let first: Vec<[u16; 4]> = first.chain(protected).collect();
+        let end = self.check_handlers(&elements, &places, &first, handler.is_some());
+        let has_frames = self.class.major >= 50;
+        self.check_frames(&places, has_frames.then_some(&probes), end.filter(|_| has_frames));
         self.check_lines(&places);
         self.check_variables(&places);
         self.check_annotations(&places);
@@ -87,44 +127,55 @@ impl Check<'_> {
     fn handler(&self, plan: &MethodPlan) -> Option<Exit> {
         let exit = plan.exit.clone().filter(|exit| !exit.on_throw.is_empty())?;
         let covered = |i: &Instruction| !i.is_return() || exit.on_return.is_empty();
-        let probed =
-            |i: &Instruction| plan.before.iter().any(|(pc, ops)| pc.0 == i.pc && !ops.is_empty());
+        let probed = |i: &Instruction| {
+            let protected = plan.protected.iter();
+            !before(plan, i.pc).is_empty()
+                || !at(&plan.in_handler, i.pc).is_empty()
+                || protected.filter(|(pc, _)| pc.0 == i.pc).any(|(_, found)| !found.ops.is_empty())
+        };
         self.old.instructions.iter().any(|i| covered(i) || probed(i)).then_some(exit)
     }
 
     fn expected(&self, plan: &MethodPlan, handler: Option<&Exit>) -> Vec<Element> {
         let mut elements = Vec::new();
         let guarded = handler.is_some();
+        let element =
+            |text, guarded| Element { text, old: None, guarded, in_handler: InHandler::No };
         let probe = |elements: &mut Vec<Element>, ops: &[Op], guarded| {
-            let element = |op| Element { text: self.text_of(op), old: None, guarded };
-            elements.extend(ops.iter().map(element));
-        };
-        let at = |places: &[(tyrion_bytecode::Pc, Vec<Op>)], pc| -> Vec<Op> {
-            places
-                .iter()
-                .filter(|(place, _)| place.0 == pc)
-                .flat_map(|(_, ops)| ops.clone())
-                .collect()
+            elements.extend(ops.iter().map(|op| element(self.text_of(op), guarded)));
         };
         let on_return =
             plan.exit.iter().flat_map(|exit| exit.on_return.clone()).collect::<Vec<_>>();
         probe(&mut elements, &plan.entry, false);
         for (index, old) in self.old.instructions.iter().enumerate() {
-            probe(&mut elements, &at(&plan.before, old.pc), guarded);
+            let in_handler = at(&plan.in_handler, old.pc);
+            if !in_handler.is_empty() {
+                let start = elements.len();
+                probe(&mut elements, &in_handler, guarded);
+                elements[start..].iter_mut().for_each(|e| e.in_handler = InHandler::Probe(old.pc));
+                let (goto, nop) = (InHandler::Goto(old.pc), InHandler::Caught(old.pc));
+                elements.push(Element { in_handler: goto, ..element("167".into(), guarded) });
+                elements.push(Element { in_handler: nop, ..element("0 []".into(), guarded) });
+            }
+            for (_, found) in plan.protected.iter().filter(|(pc, _)| pc.0 == old.pc) {
+                let start = elements.len();
+                probe(&mut elements, &found.ops, guarded);
+                let mark = InHandler::Protected(found.handler.0, start);
+                elements[start..].iter_mut().for_each(|element| element.in_handler = mark);
+            }
+            probe(&mut elements, &before(plan, old.pc), guarded);
             let leaves = old.is_return() && !on_return.is_empty();
             if leaves {
                 probe(&mut elements, &on_return, false);
             }
-            elements.push(Element {
-                text: old.text.clone(),
-                old: Some(index),
-                guarded: guarded && !leaves,
-            });
-            probe(&mut elements, &at(&plan.after, old.pc), guarded);
+            let guarded_here = guarded && !leaves;
+            let own = element(old.text.clone(), guarded_here);
+            elements.push(Element { old: Some(index), ..own });
+            probe(&mut elements, &after(plan, old.pc), guarded);
         }
         if let Some(exit) = handler {
             probe(&mut elements, &exit.on_throw, false);
-            elements.push(Element { text: "191 []".into(), old: None, guarded: false });
+            elements.push(element("191 []".into(), false));
         }
         elements
     }
@@ -136,10 +187,10 @@ impl Check<'_> {
         match op {
             Op::Iload(slot @ 256..) => wide(21, *slot),
             Op::Lload(slot @ 256..) => wide(22, *slot),
-            Op::Aload(slot @ 256..) => wide(25, *slot),
+            Op::Aload(slot @ 256..) | Op::AloadLocal(slot @ 256..) => wide(25, *slot),
             Op::Iload(slot) => format!("load 0 {slot}"),
             Op::Lload(slot) => format!("load 1 {slot}"),
-            Op::Aload(slot) => format!("load 4 {slot}"),
+            Op::Aload(slot) | Op::AloadLocal(slot) => format!("load 4 {slot}"),
             Op::AconstNull => "null".into(),
             Op::Iconst(value) => format!("int {value}"),
             Op::Lconst(value) => format!("long {value}"),
@@ -150,6 +201,7 @@ impl Check<'_> {
             Op::Swap => "95 []".into(),
             Op::LdcClass => self.class.name.clone(),
             Op::GetStatic(field) => format!("178 {}", member(field)),
+            Op::GetField(field) => format!("180 {}", member(field)),
             Op::InvokeStatic(method) => format!("184 {}", member(method)),
             other => panic!("{other:?}"),
         }
@@ -173,8 +225,7 @@ impl Check<'_> {
                     places.range.insert(pc, range);
                     places.label.insert(pc, probes);
                     places.instruction.insert(pc, new.pc);
-                    let after = plan.after.iter().filter(|(place, _)| place.0 == pc);
-                    after_left = after.map(|(_, ops)| ops.len()).sum();
+                    after_left = after(plan, pc).len();
                     (range, probes) = (new.end(), new.end());
                 }
             }
@@ -185,15 +236,55 @@ impl Check<'_> {
 
     fn check_jumps(&self, elements: &[Element], places: &Places) {
         for (element, new) in elements.iter().zip(&self.new.instructions) {
+            if let InHandler::Goto(_) = element.in_handler {
+                assert_eq!(new.targets, [new.end() + 1], "{}", self.name);
+                continue;
+            }
             let old_targets = element.old.map(|index| &self.old.instructions[index].targets);
             let targets = old_targets.into_iter().flatten().map(|pc| places.label[pc]);
             assert_eq!(new.targets, targets.collect::<Vec<_>>(), "{}: {}", self.name, new.text);
         }
     }
 
-    /// Checks the exception table; the result is where the catch-all handler starts.
-    fn check_handlers(&self, elements: &[Element], places: &Places, wanted: bool) -> Option<u16> {
-        let (kept, added) = self.new.handlers.split_at(self.old.handlers.len());
+    /// The probes of handlers by the old pc of the handler: where they start and end, and where
+    /// their exceptions are caught.
+    fn handler_probes(&self, elements: &[Element]) -> BTreeMap<u16, [u16; 3]> {
+        let mut probes = BTreeMap::new();
+        for (element, new) in elements.iter().zip(&self.new.instructions) {
+            match element.in_handler {
+                InHandler::No | InHandler::Protected(..) => {}
+                InHandler::Probe(pc) => drop(probes.entry(pc).or_insert([new.pc, 0, 0])),
+                InHandler::Goto(pc) => probes.get_mut(&pc).expect("a probe")[1] = new.pc,
+                InHandler::Caught(pc) => probes.get_mut(&pc).expect("a probe")[2] = new.pc,
+            }
+        }
+        probes
+    }
+
+    /// The entries that protected probes have in the exception table.
+    fn protected(&self, elements: &[Element], places: &Places) -> Vec<[u16; 4]> {
+        let mut entries: Vec<(usize, [u16; 4])> = Vec::new();
+        for (element, new) in elements.iter().zip(&self.new.instructions) {
+            let InHandler::Protected(handler, probe) = element.in_handler else { continue };
+            match entries.last_mut() {
+                Some((last, entry)) if *last == probe => entry[1] = new.end(),
+                _ => entries.push((probe, [new.pc, new.end(), places.label[&handler], 0])),
+            }
+        }
+        entries.into_iter().map(|(_, entry)| entry).collect()
+    }
+
+    /// Checks the exception table, in which `first` comes first; the result is where the catch-all handler starts.
+    fn check_handlers(
+        &self,
+        elements: &[Element],
+        places: &Places,
+        first: &[[u16; 4]],
+        wanted: bool,
+    ) -> Option<u16> {
+        let (found, rest) = self.new.handlers.split_at(first.len());
+        assert_eq!(found, first, "{}", self.name);
+        let (kept, added) = rest.split_at(self.old.handlers.len());
         for (old, new) in self.old.handlers.iter().zip(kept) {
             let [start, end, handler, catch] = *old;
             let moved = [places.range[&start], places.range[&end], places.label[&handler], catch];
@@ -215,19 +306,32 @@ impl Check<'_> {
         Some(handler)
     }
 
-    fn check_frames(&self, places: &Places, handler: Option<u16>) {
+    fn check_frames(
+        &self,
+        places: &Places,
+        probes: Option<&BTreeMap<u16, [u16; 3]>>,
+        handler: Option<u16>,
+    ) {
         let read = |code: &Code| match code.attribute("StackMapTable") {
             Some(table) => frames::read(table, self.parameters, &self.class.pool),
             None => Vec::new(),
         };
-        let (mut expected, mut found) = (read(self.old), read(self.new));
-        for frame in &mut expected {
+        let (old, mut found) = (read(self.old), read(self.new));
+        let mut expected = Vec::new();
+        for mut frame in old {
+            let probe = probes.and_then(|probes| probes.get(&frame.pc));
             frame.pc = places.label[&frame.pc];
             for found in frame.locals.iter_mut().chain(&mut frame.stack) {
                 if let Type::Uninitialized(pc) = found {
                     *pc = places.instruction[pc];
                 }
             }
+            let caught = probe.map(|[.., caught]| *caught);
+            expected.push(frame.clone());
+            // The nop, and what follows it.
+            let stack = vec![Type::Object("java/lang/Throwable".into())];
+            let behind = caught.into_iter().flat_map(|caught| [caught, caught + 1]);
+            expected.extend(behind.map(|pc| Frame { pc, stack: stack.clone(), ..frame.clone() }));
         }
         if let Some(handler) = handler {
             let last = found.pop().expect("a frame for the handler");

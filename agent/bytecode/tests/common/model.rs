@@ -212,7 +212,7 @@ fn read_instruction(cursor: &mut Cursor<'_>, pool: &Pool) -> (String, Vec<i32>) 
         19 | 20 => (constant(cursor.u2()), vec![]),
         21..=25 => (format!("load {} {}", opcode - 21, cursor.u1()), vec![]),
         26..=45 => (format!("load {} {}", (opcode - 26) / 4, (opcode - 26) % 4), vec![]),
-        178 | 184 => (format!("{opcode} {}", constant(cursor.u2())), vec![]),
+        178 | 180 | 184 => (format!("{opcode} {}", constant(cursor.u2())), vec![]),
         153..=168 | 198 | 199 => (opcode.to_string(), vec![i32::from(cursor.u2() as i16)]),
         200 | 201 => (opcode.to_string(), vec![cursor.i4()]),
         170 | 171 => {

@@ -7,7 +7,9 @@
 # WORK is a directory for everything that is made here; what is there already is used again.
 # Checked are the classes of the JDK itself, then those of the jars, then, if SOURCES names a
 # directory with the sources of a module (its name being the module's), whether a javac that runs
-# on instrumented classes compiles them to the same bytes.
+# on instrumented classes compiles them to the same bytes. PROBES says which probes: those of the
+# agent's trace mode (trace), or some wherever they can stand (classes, dense). TOOLS_HOME is a JDK
+# with javac and jimage, should JAVA_HOME have none.
 set -euo pipefail
 shopt -s nullglob
 
@@ -15,18 +17,36 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$1
 shift
 mkdir -p "$work/loader"
+probes=${PROBES:-trace}
+tools=${TOOLS_HOME:-$JAVA_HOME}/bin
 java=$JAVA_HOME/bin/java
 modules=$work/modules
-instrument=$work/target/release/examples/instrument
+target=${CARGO_TARGET_DIR:-$work/target}
+instrument=$target/release/examples/instrument
 
 echo "== building"
 cargo build --quiet --release --example instrument \
-    --manifest-path "$here/../../Cargo.toml" --target-dir "$work/target"
-"$JAVA_HOME/bin/javac" -d "$work/loader" "$here/LoadAll.java"
+    --manifest-path "$here/../../Cargo.toml" --target-dir "$target"
+"$tools/javac" --release 11 -d "$work/loader" "$here/LoadAll.java"
 "$instrument" probe "$work/probe"
 
 # Rejected classes by name and kind of error: a class may fail at another instruction first.
 rejected() { grep -oE '^[^ ]+: (VerifyError|ClassFormatError)' "$1" | sort || true; }
+
+# Adds up the lines that say how much was instrumented.
+totals() {
+    awk -F '[^a-z0-9-]+' '/ unreadable, / {
+        classes += $1; changed += $5; methods += $7; left += $10
+    } / places, left / {
+        places += $1
+        for (i = 4; i < NF; i += 2) reasons[$i] += $(i + 1)
+    } END {
+        printf "%d classes, %d changed: %d methods changed, %d left", classes, changed, methods, left
+        printf "; %d places", places
+        for (reason in reasons) printf ", %s: %d", reason, reasons[reason]
+        print ""
+    }' "$1"
+}
 
 compare() { # BASELINE INSTRUMENTED
     local added
@@ -41,9 +61,10 @@ compare() { # BASELINE INSTRUMENTED
 }
 
 echo "== modules of $JAVA_HOME"
-[[ -d $modules ]] || "$JAVA_HOME/bin/jimage" extract --dir "$modules" "$JAVA_HOME/lib/modules"
+[[ -d $modules ]] || "$tools/jimage" extract --dir "$modules" "$JAVA_HOME/lib/modules"
 rm -rf "$modules.new"
-"$instrument" classes "$modules" "$modules.new" | tee "$work/modules.log" | tail -n 1
+"$instrument" "$probes" "$modules" "$modules.new" > "$work/modules.log"
+totals "$work/modules.log"
 patches=()
 for module in "$modules.new"/*; do
     path=$module
@@ -65,8 +86,9 @@ if (($#)); then
         unzip -qo "$jar" '*.class' -d "$tree" 2> "$work/unzip.log" || rmdir "$tree"
     done
     for tree in "$work/jars"/*; do
-        "$instrument" classes "$tree" "$work/jars.new/${tree##*/}"
+        "$instrument" "$probes" "$tree" "$work/jars.new/${tree##*/}"
     done > "$work/jars.log"
+    totals "$work/jars.log"
     "$java" "${load[@]}" LoadAll jars "$work/jars" > "$work/jars.base" 2>&1
     "$java" "${load[@]}" "--patch-module=java.base=$work/probe" \
         LoadAll jars "$work/jars" "$work/jars.new" > "$work/jars.probed" 2>&1

@@ -1,0 +1,107 @@
+//! What the program calls a lock.
+//!
+//! Most locks are a `java.lang.Object` or a `ReentrantLock$NonfairSync`, which says nothing. The
+//! code that takes one usually does say something, a few instructions earlier: it loaded a field, a
+//! parameter, an element of an array. The names are those of the source, as far as a class file
+//! keeps them:
+//!
+//! | lock | name |
+//! |---|---|
+//! | `this`, and of an enclosing class | `this`, `Outer.this` |
+//! | class constant | `Cache.class` |
+//! | static field, instance field | `Cache.LOCK`, `Cache.lock` |
+//! | field of an object in a field | `Cache.table.lock` |
+//! | element of an array | `Stripes.locks[]` |
+//! | parameter, local variable | its name; without debug tables `parameter 1` |
+//! | what a method returned | `getLock()`, `Cache.map.get()`, `Registry.lockOf()` |
+//! | `rw.readLock()`, `rw.writeLock()` | that of `rw` |
+//! | `new Object()` | `new Object` |
+//!
+//! A field is named with the class that the instruction names, which may be a subclass of the one
+//! that declares it. A local variable that was only ever assigned one field (as in `final Lock l =
+//! this.lock`) goes by the name of the field.
+
+mod interpret;
+mod render;
+mod value;
+
+use crate::{Code, ConstantPool, Method, Pc};
+
+/// A method's code and what is needed to understand it: from a class file ([`Body::of`]), or as
+/// JVMTI gives it at run time. None of it has to be well-formed.
+#[derive(Clone, Debug)]
+pub struct Body<'a> {
+    /// The constant pool that the code refers to.
+    pub pool: &'a ConstantPool<'a>,
+    /// The instructions.
+    pub code: &'a [u8],
+    /// The method's descriptor.
+    pub descriptor: &'a [u8],
+    /// Whether there is no `this`.
+    pub is_static: bool,
+    /// The local variables whose names are known, parameters included; may be empty.
+    pub variables: Vec<Variable<'a>>,
+}
+
+/// The name of a local variable while it lives in a slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable<'a> {
+    /// Where the variable starts to have a value.
+    pub start: u16,
+    /// For how many bytes of code it lives.
+    pub length: u16,
+    /// Its slot.
+    pub slot: u16,
+    /// Its name, in modified UTF-8.
+    pub name: &'a [u8],
+}
+
+impl<'a> Body<'a> {
+    /// The body of a method in a class file.
+    pub fn of(method: &Method<'a, 'a>, code: &Code<'a, 'a>) -> Self {
+        let variable = |found: crate::Variable<'a>| Variable {
+            start: found.start,
+            length: found.length,
+            slot: found.slot,
+            name: found.name.as_bytes(),
+        };
+        Self {
+            pool: method.class().constants(),
+            code: code.bytes(),
+            descriptor: method.descriptor().as_bytes(),
+            is_static: method.is_static(),
+            variables: code.variables().map(variable).collect(),
+        }
+    }
+}
+
+/// What a lock is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockName {
+    /// The name.
+    pub text: String,
+    /// Which half of the lock of that name it is, where the code says so.
+    pub half: Option<Half>,
+}
+
+/// A half of a lock for readers and writers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// What `readLock()` returned.
+    Read,
+    /// What `writeLock()` returned.
+    Write,
+}
+
+/// The names of the locks that the instructions at `pcs` are about to take: of a `monitorenter`
+/// (or `monitorexit`) the object on the stack, of a call the receiver. `None` where there is
+/// nothing to tell.
+pub fn lock_names(body: &Body<'_>, pcs: &[Pc]) -> Vec<Option<LockName>> {
+    let found = interpret::run(body, pcs);
+    pcs.iter().map(|pc| render::name(body, &found, *found.operands.get(pc)?)).collect()
+}
+
+/// The name of the lock of a synchronized method of the class with this internal name.
+pub fn method_lock_name(class: &[u8], is_static: bool) -> String {
+    if is_static { render::class_constant(class) } else { "this".to_owned() }
+}

@@ -1,0 +1,178 @@
+//! The agent's plans for trace mode, on the classes in `tests/data` and those below the directories
+//! in `TYRION_CLASSES`, and on bytes that are no class.
+
+#![allow(clippy::expect_used, reason = "a test that cannot go on should say why")]
+
+mod common;
+#[allow(dead_code)]
+#[path = "../../src/trace/juc_plan.rs"]
+mod juc_plan;
+#[allow(dead_code)]
+#[path = "../../src/trace/plan/mod.rs"]
+mod plan;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use common::isomorphism::{self, Key};
+use plan::{ClassPlan, Filters, Options, Place, flag, kind};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tyrion_bytecode::{ClassFile, MethodPlan, Op};
+
+const MONITORS: &[u8] = include_bytes!("data/java17/Monitors.class");
+const OLD_MONITORS: &[u8] = include_bytes!("data/java8/Monitors.class");
+const NAMES: &[u8] = include_bytes!("data/java17/Names.class");
+
+fn planned(bytes: &[u8], options: &Options) -> (ClassPlan, Vec<Place>) {
+    let class = ClassFile::parse(bytes).expect("a class");
+    let mut places = Vec::new();
+    let plan = plan::plan(&class, options, &mut |place| {
+        places.push(place);
+        places.len() as u32
+    });
+    assert!(is_empty(&plan) || plan::concerns(&class, options));
+    (plan, places)
+}
+
+fn is_empty(plan: &ClassPlan) -> bool {
+    plan.methods.iter().all(MethodPlan::is_empty)
+}
+
+#[test]
+fn the_rewritten_code_is_the_old_code_with_probes() {
+    let mut files = Vec::new();
+    class_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"), &mut files);
+    let more = env::var_os("TYRION_CLASSES").unwrap_or_default();
+    let directories = env::split_paths(&more).filter(|directory| !directory.as_os_str().is_empty());
+    directories.for_each(|directory| class_files(&directory, &mut files));
+    let options = Options { before: true, ..Options::default() };
+    let changed: usize = files.iter().map(|file| check(file, &options)).sum();
+    println!("{} classes, {changed} methods changed", files.len());
+    assert!(changed > 0);
+}
+
+fn check(file: &Path, options: &Options) -> usize {
+    let bytes = fs::read(file).expect("readable");
+    let class = ClassFile::parse(&bytes).expect("a class");
+    let (mut plan, _) = planned(&bytes, options);
+    let name = class.name().to_string();
+    for (method, plan) in class.methods().zip(&mut plan.methods) {
+        plan.append(juc_plan::plan(&name, &method).unwrap_or_default());
+    }
+    let keys = class
+        .methods()
+        .map(|method| -> Key { (method.name().to_string(), method.descriptor().to_string()) });
+    let mut plans: HashMap<Key, MethodPlan> = keys.zip(plan.methods.clone()).collect();
+    plans.retain(|_, plan| !plan.is_empty());
+    let outcome = plan.carry_out(&class);
+    for left in outcome.left {
+        plans.remove(&(left.name, left.descriptor));
+    }
+    assert_eq!(plans.len(), outcome.changed);
+    isomorphism::check(&bytes, outcome.bytes.as_deref().unwrap_or(&bytes), &plans);
+    outcome.changed
+}
+
+#[test]
+fn every_acquisition_has_a_place() {
+    let (plan, places) = planned(MONITORS, &Options::default());
+    assert_eq!(plan.left, []);
+    let seen: Vec<(&str, u32, u8, &str)> = places
+        .iter()
+        .map(|place| (place.method.as_str(), place.line, place.flags, place.name.as_str()))
+        .collect();
+    let expected = [
+        ("block", 28, 0, "Monitors.lock"),
+        ("block", 30, 0, "this"),
+        ("method", 42, flag::METHOD, "this"),
+        ("tables", 55, flag::METHOD | flag::STATIC, "Monitors.class"),
+        ("nested", 71, 0, "Monitors.lock"),
+        ("lambda$annotated$0", 91, 0, "Monitors.lock"),
+    ];
+    assert_eq!(seen, expected);
+    let block = &places[0];
+    assert_eq!((block.class.as_str(), block.descriptor.as_str()), ("Monitors", "(I)I"));
+    assert_eq!((block.first_line, block.kind), (28, kind::MONITOR));
+    assert_eq!(block.source_file.as_deref(), Some("Monitors.java"));
+    let (_, places) = planned(NAMES, &Options::default());
+    let kinds: Vec<u8> = places
+        .iter()
+        .filter(|place| place.method == "halves" && place.flags == flag::JUC)
+        .map(|place| place.kind)
+        .collect();
+    assert_eq!(kinds, [kind::READ, kind::WRITE]);
+}
+
+/// The place that each probe of an exit passes on.
+fn exit_places(plan: &MethodPlan) -> Vec<i32> {
+    let before = plan.before.iter().map(|(pc, ops)| (*pc, ops));
+    let mut exits: Vec<_> =
+        before.chain(plan.in_handler.iter().map(|(pc, ops)| (*pc, ops))).collect();
+    exits.sort_by_key(|(pc, _)| *pc);
+    let number = |ops: &Vec<Op>| {
+        ops.iter().find_map(|op| match op {
+            Op::Iconst(place) => Some(*place),
+            _ => None,
+        })
+    };
+    exits.into_iter().filter_map(|(_, ops)| number(ops)).collect()
+}
+
+#[test]
+fn exits_name_the_place_of_their_own_enter() {
+    for bytes in [MONITORS, OLD_MONITORS] {
+        let (plan, _) = planned(bytes, &Options::default());
+        let class = ClassFile::parse(bytes).expect("a class");
+        let index = class.methods().position(|method| method.name() == "block").expect("block");
+        let block = &plan.methods[index];
+        // Inner: end and handler; outer: return in the middle, end and handler.
+        assert_eq!((block.around.len(), block.in_handler.len()), (2, 2));
+        assert_eq!(exit_places(block), [2, 2, 1, 1, 1]);
+    }
+}
+
+#[test]
+fn filters_leave_classes_alone() {
+    let exclude = Options { filters: Filters::new([], ["Mon*"]), ..Options::default() };
+    let (plan, places) = planned(MONITORS, &exclude);
+    assert!(is_empty(&plan) && places.is_empty());
+    assert_eq!(plan.methods.len(), ClassFile::parse(MONITORS).expect("a class").methods().len());
+    let mut plan = plan;
+    assert_eq!(plan.carry_out(&ClassFile::parse(MONITORS).expect("a class")).bytes, None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn flipped_bytes_are_planned_for_or_left(
+        which in 0..3_usize,
+        flips in vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+    ) {
+        let mut bytes = [MONITORS, OLD_MONITORS, NAMES][which].to_vec();
+        let length = bytes.len();
+        flips.iter().for_each(|(place, value)| bytes[place.index(length)] = *value);
+        if let Ok(class) = ClassFile::parse(&bytes) {
+            let options = Options { before: true, ..Options::default() };
+            let _ = plan::concerns(&class, &options);
+            let mut plan = plan::plan(&class, &options, &mut |_| 7);
+            let outcome = plan.carry_out(&class);
+            if let Some(bytes) = outcome.bytes {
+                prop_assert!(ClassFile::parse(&bytes).is_ok(), "what we write we can read");
+            }
+        }
+    }
+}
+
+fn class_files(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).expect("directory") {
+        let path = entry.expect("entry").path();
+        if path.is_dir() {
+            class_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "class") {
+            files.push(path);
+        }
+    }
+}
