@@ -8,11 +8,13 @@ use crate::{
         Java, Ti, Vm,
         setup::{self, Fields},
     },
-    log::{LogFile, file},
+    log::names,
     metadata,
-    options::{self, Command, Options, Threshold},
+    options::{self, Command, Mode, Options, Threshold, TraceOptions},
     recorder::Recorder,
+    rotation::Log,
     sync::lock,
+    trace,
 };
 use jvmti_bindings::sys::{
     jni::JNIEnv,
@@ -23,7 +25,7 @@ use std::{
     fs::{File, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
-    sync::{Mutex, OnceLock, atomic::Ordering::Relaxed},
+    sync::{Mutex, OnceLock},
 };
 use tyrion_wire::header::{self, Header, State};
 
@@ -33,6 +35,8 @@ static AT_START: Mutex<Option<Start>> = Mutex::new(None);
 /// Held while the agent is started or switched; whether the JDK's lock classes
 /// have their probes.
 static PROBED: Mutex<bool> = Mutex::new(false);
+/// What the user asked of trace mode, if anything.
+static TRACE_OPTIONS: OnceLock<TraceOptions> = OnceLock::new();
 
 /// What is needed to start.
 struct Start {
@@ -106,6 +110,7 @@ fn prepare(ti: Ti, options: Options) -> Result<Start, String> {
         |c| c.set_can_get_source_file_name(true),
         |c| c.set_can_get_line_numbers(true),
         |c| c.set_can_get_bytecodes(true),
+        |c| c.set_can_get_constant_pool(true),
         |c| c.set_can_support_virtual_threads(true),
     ])
     .and_then(|()| ti.set_callbacks(&callbacks::table()))
@@ -113,8 +118,9 @@ fn prepare(ti: Ti, options: Options) -> Result<Start, String> {
     if !ti.capabilities().can_generate_monitor_events() {
         return Err("this JVM does not report contended monitors".to_owned());
     }
+    trace::ticks::anchor();
     let path = options.path(std::process::id());
-    let (file, path) = file::create(Path::new(&path), options.overwrite)
+    let (file, path) = names::create(Path::new(&path), options.overwrite)
         .map_err(|error| format!("{path}: {error}"))?;
     Ok(Start { ti, options, file, path })
 }
@@ -128,9 +134,14 @@ pub fn vm_init(env: *mut JNIEnv) {
 }
 
 /// The JVM ends in an orderly way.
-pub fn vm_death() {
+pub fn vm_death(env: *mut JNIEnv) {
     if let Some(recorder) = recorder() {
         recorder.set_enabled(false);
+        if let Some(trace) = trace::active() {
+            // JVMTI answers no more, and daemons go on.
+            let _ = trace.switch(env, false);
+            trace.write_statistics(&recorder.log().current());
+        }
         recorder.log().close();
     }
 }
@@ -218,7 +229,11 @@ fn go_on(
     }
     switch(recorder, env, options.enabled)?;
     let mut answer = status(recorder);
-    if options.depth.is_some() || !options.exclude_threads.is_empty() || options.args {
+    if options.mode == Mode::Trace && trace::active().is_none() {
+        answer.push_str("note=mode changes only when the agent is loaded\n");
+    }
+    let fixed = options.depth.is_some() || !options.exclude_threads.is_empty() || options.args;
+    if fixed || options.rotation.is_some() {
         answer.push_str("note=only threshold and enabled change once the agent is loaded\n");
     }
     Ok(answer)
@@ -227,8 +242,7 @@ fn go_on(
 fn set_threshold(recorder: &Recorder, threshold: Threshold) {
     let (threshold_ns, _) = resolve(recorder.ti(), threshold);
     recorder.set_threshold_ns(threshold_ns);
-    let header = recorder.log().header();
-    header.u64_at(header::field::THRESHOLD_NS).store(threshold_ns, Relaxed);
+    recorder.log().set_threshold_ns(threshold_ns);
 }
 
 /// The threshold in ns, and where it comes from.
@@ -248,9 +262,10 @@ fn status(recorder: &'static Recorder) -> String {
         State::Paused
     };
     format!(
-        "state={}\nlog={}\nmode=contention\nthreshold_ns={}\n",
+        "state={}\nlog={}\nmode={}\nthreshold_ns={}\n",
         state.name(),
         recorder.log().path().display(),
+        if trace::active().is_some() { "trace" } else { "contention" },
         recorder.threshold_ns(),
     )
 }
@@ -293,7 +308,10 @@ fn open(
         dropped_other: 0,
         metadata: metadata::collect(ti, options, &origin, attached),
     };
-    let log = LogFile::start(file, path.to_owned(), &header)
+    if options.rotation.is_some() && options.overwrite {
+        names::remove_earlier(path);
+    }
+    let log = Log::start(file, path.to_owned(), header.clone(), options.rotation)
         .map_err(|error| format!("{}: {error}", path.display()))?;
     for event in [
         jvmti::JVMTI_EVENT_VM_DEATH,
@@ -308,6 +326,9 @@ fn open(
     let excluded = options.exclude_threads.clone();
     // One for each JVM; threads hold on to it until the process ends.
     let recorder = RECORDER.get_or_init(|| Recorder::new(ti, fields, log, &header, excluded));
+    if options.mode == Mode::Trace {
+        let _ = TRACE_OPTIONS.set(options.trace.clone());
+    }
     spawn_helper(recorder)?;
     Ok(recorder)
 }
@@ -316,7 +337,7 @@ fn open(
 /// it, so it appears nowhere.
 fn spawn_helper(recorder: &'static Recorder) -> Result<(), String> {
     let body = move || {
-        let kept = std::panic::catch_unwind(|| recorder.log().keep());
+        let kept = std::panic::catch_unwind(|| recorder.keep_log());
         let reason = kept.unwrap_or_else(|_| Some("a mistake in the agent (a panic)".to_owned()));
         if let Some(reason) = reason {
             give_up(&reason);
@@ -326,7 +347,7 @@ fn spawn_helper(recorder: &'static Recorder) -> Result<(), String> {
 }
 
 /// Starts a thread that the JVM does not know.
-fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), String> {
+pub fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let body = || {
         block_signals();
         body();
@@ -361,6 +382,12 @@ fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(),
     for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTER, jvmti::JVMTI_EVENT_MONITOR_WAIT] {
         ti.set_event(event, on).map_err(|error| format!("JVMTI: {error:?}"))?;
     }
+    if let Some(trace) = trace::active() {
+        trace.switch(env, on)?;
+        if !on {
+            trace.write_statistics(&recorder.log().current());
+        }
+    }
     recorder.set_enabled(on);
     let state = if on { State::Recording } else { State::Paused };
     recorder.log().set_state(state);
@@ -369,7 +396,7 @@ fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(),
 
 /// Gives the JDK's lock classes their probes. What cannot have them is said
 /// and left out: monitors are recorded without any.
-fn add_probes(recorder: &Recorder, env: *mut JNIEnv) {
+fn add_probes(recorder: &'static Recorder, env: *mut JNIEnv) {
     let linked = setup::define_probe_class(env).and_then(|class| setup::link(env, class));
     if let Err(reason) = linked {
         say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
@@ -378,6 +405,13 @@ fn add_probes(recorder: &Recorder, env: *mut JNIEnv) {
     let ti = recorder.ti();
     let hook = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
     let _ = ti.set_event(hook, true);
+    if let Some(options) = TRACE_OPTIONS.get() {
+        match trace::prepare(recorder, options.clone(), env) {
+            // The hook stays on, for classes that are loaded later.
+            Ok(trace) => return trace.add_probes(env),
+            Err(reason) => say(&format!("only waits are recorded, no acquisitions: {reason}")),
+        }
+    }
     for target in Target::ALL {
         let retransformed = setup::find_class(env, target.class()).and_then(|class| {
             let result = ti.retransform(class);
@@ -395,14 +429,22 @@ fn add_probes(recorder: &Recorder, env: *mut JNIEnv) {
 /// The new bytes of a class that gets probes, in JVMTI's memory, and their
 /// number; `None` for all others.
 pub fn transform(name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usize)> {
-    let target = Target::by_class(name)?;
+    let bytes = if trace::active().is_some() {
+        trace::transform(name, bytes)?
+    } else {
+        add_contention_probes(Target::by_class(name)?, name, bytes)?
+    };
+    let memory = recorder()?.ti().allocate_copy(&bytes).ok()?;
+    Some((memory, bytes.len()))
+}
+
+fn add_contention_probes(target: Target, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     match juc::add_probes(target, bytes) {
         Ok(probed) => {
             for left in &probed.left {
                 say(&format!("{name} lacks a probe: {left}"));
             }
-            let memory = recorder()?.ti().allocate_copy(&probed.bytes).ok()?;
-            Some((memory, probed.bytes.len()))
+            Some(probed.bytes)
         }
         Err(reason) => {
             say(&format!("{name} gets no probes: {reason}"));

@@ -3,7 +3,7 @@
 //! Every function here catches panics, since none may cross into the JVM: the
 //! first one switches recording off and says so.
 
-use crate::{agent, jvm::Java, recorder::Recorder};
+use crate::{agent, jvm::Java, recorder::Recorder, trace};
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread},
     jvmti::{jvmtiEnv, jvmtiEventCallbacks},
@@ -51,8 +51,8 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
     guarded(|| agent::vm_init(env));
 }
 
-unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, _: *mut JNIEnv) {
-    guarded(agent::vm_death);
+unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
+    guarded(|| agent::vm_death(env));
 }
 
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
@@ -91,10 +91,10 @@ unsafe extern "system" fn monitor_waited(
     _: *mut jvmtiEnv,
     env: *mut JNIEnv,
     thread: jthread,
-    _: jobject,
+    object: jobject,
     timed_out: jboolean,
 ) {
-    report(env, |recorder, java| recorder.object_wait_ends(java, thread, timed_out != 0));
+    report(env, |recorder, java| recorder.object_wait_ends(java, thread, object, timed_out != 0));
 }
 
 #[allow(clippy::too_many_arguments, reason = "the signature is JVMTI's")]
@@ -110,8 +110,9 @@ unsafe extern "system" fn class_file_load_hook(
     new_len: *mut jint,
     new_data: *mut *mut c_uchar,
 ) {
-    // Only classes that we have asked for again matter.
-    if redefined.is_null() || name.is_null() || data.is_null() {
+    // Without trace mode only classes that we have asked for again matter.
+    let wanted = !redefined.is_null() || trace::active().is_some();
+    if !wanted || name.is_null() || data.is_null() {
         return;
     }
     guarded(|| {

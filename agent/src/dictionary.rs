@@ -1,8 +1,13 @@
-//! The ids of what waits refer to, and their definitions in the log.
+//! The ids of what waits refer to, and their definitions in one file of the log.
 //!
 //! Everything here is off the usual path: lanes remember the ids they use. One
 //! mutex keeps the ids dense and the definitions in order; the JVM is asked
 //! before it is taken.
+//!
+//! Each file of a log that rotates has a dictionary of its own, and all ids
+//! begin anew in it. Locks and places only keep their numbers: a lock's id is
+//! its identity, and the numbers of places stand in the program's code. So
+//! these two are told by the caller, and merely defined here.
 
 use crate::{
     jvm::{
@@ -13,15 +18,16 @@ use crate::{
     sync::lock,
 };
 use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
-use std::{collections::HashMap, sync::Mutex};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex},
+};
 use tyrion_wire::{
     WaitKind,
     chunk::ChunkKind,
     def::{Definition, MAX_TEXT, id, thread_flag},
 };
 
-const FIRST_CHUNK: usize = 4096;
-const LONGEST_CHUNK: usize = 65536;
 /// Sites are forgotten beyond this many; a site seen again then gets a second
 /// id, which readers merge.
 const SITE_LIMIT: usize = 1 << 20;
@@ -84,8 +90,37 @@ enum Role {
     Caller,
 }
 
+/// A method by its names, when there is no `jmethodID` to ask the JVM about.
+#[derive(Clone, Copy, Debug)]
+pub struct MethodText<'a> {
+    /// The signature of its class, `Lcom/acme/Foo;`, or the name without `L` and `;`.
+    pub class: &'a [u8],
+    /// The source file of its class, or empty.
+    pub source: &'a [u8],
+    /// Its name.
+    pub name: &'a [u8],
+    /// Its descriptor.
+    pub descriptor: &'a [u8],
+    /// Its first line, 0 when unknown.
+    pub first_line: u32,
+}
+
+/// Where the program takes a lock, as the log says it.
+#[derive(Clone, Copy, Debug)]
+pub struct PlaceText<'a> {
+    /// The method that takes the lock.
+    pub method: MethodText<'a>,
+    /// The line, 0 when unknown.
+    pub line: u32,
+    /// What a wait there would be.
+    pub kind: WaitKind,
+    /// Bits of `tyrion_wire::def::place_flag`.
+    pub flags: u64,
+    /// What the program calls the lock, or empty.
+    pub name: &'a [u8],
+}
+
 /// The tables.
-#[derive(Default)]
 pub struct Dictionary {
     inner: Mutex<Inner>,
 }
@@ -93,16 +128,19 @@ pub struct Dictionary {
 #[derive(Default)]
 struct Inner {
     chunk: Option<Chunk>,
-    chunk_len: usize,
     carved: u32,
     scratch: Vec<u8>,
-    strings: HashMap<Vec<u8>, u32>,
+    strings: HashMap<Arc<[u8]>, u32>,
     classes: HashMap<(u32, u32), u32>,
     methods: HashMap<usize, Method>,
+    named_methods: HashMap<(u32, u32, u32), u32>,
     nodes: HashMap<(u32, u32, u32), u32>,
     stacks: HashMap<Fingerprint, StackRef>,
     sites: HashMap<(u8, u32, u32), u32>,
+    places: HashSet<u32>,
     last: LastIds,
+    /// Kept only where waits may outlast the file.
+    content: Option<Content>,
 }
 
 /// The highest id of each type so far.
@@ -113,11 +151,59 @@ struct LastIds {
     method: u32,
     node: u32,
     thread: u32,
-    lock: u32,
     site: u32,
 }
 
+/// What ids stand for, so that the next file can have the same definitions.
+/// It takes about as much memory as the definitions take in the file.
+#[derive(Default)]
+struct Content {
+    /// From id 1 on; empty for those that are not kept.
+    strings: Vec<Arc<[u8]>>,
+    /// Name and source, from id 1 on.
+    classes: Vec<(u32, u32)>,
+    /// Class, name, descriptor and first line, from id 1 on.
+    methods: Vec<[u32; 4]>,
+    /// Parent, method and line, from id 2 on.
+    nodes: Vec<[u32; 3]>,
+    locks: HashMap<u32, LockRow>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct LockRow {
+    class: u32,
+    name: u32,
+    hash: u32,
+}
+
+/// A class as another dictionary knows it.
+struct ClassCopy {
+    name: Arc<[u8]>,
+    source: Arc<[u8]>,
+}
+
+/// A method as another dictionary knows it.
+struct MethodCopy {
+    class: ClassCopy,
+    name: Arc<[u8]>,
+    descriptor: Arc<[u8]>,
+    first_line: u32,
+}
+
+/// A frame as another dictionary knows it; no method for an unknown one.
+struct FrameCopy {
+    method: Option<MethodCopy>,
+    line: u32,
+}
+
 impl Dictionary {
+    /// An empty one. `outlasted` says that waits may go on in another file:
+    /// then it remembers what its ids stand for.
+    pub fn new(outlasted: bool) -> Dictionary {
+        let content = outlasted.then(Content::default);
+        Dictionary { inner: Mutex::new(Inner { content, ..Inner::default() }) }
+    }
+
     /// The id of a stack, innermost frame first; `None` when it could not be
     /// defined for lack of room. The frames must be the current thread's;
     /// `cut` says that there are more, `at_monitor` that the innermost waits
@@ -163,13 +249,114 @@ impl Dictionary {
         lock(&self.inner).class(log, signature, source)
     }
 
-    /// A new lock's id.
-    pub fn lock_object(&self, log: &LogFile, class: u32) -> Option<u32> {
+    /// Defines a place under its number, which is the same in all files;
+    /// once in this file, however often it is called.
+    pub fn place(&self, log: &LogFile, number: u32, place: &PlaceText<'_>) -> Option<()> {
         let mut inner = lock(&self.inner);
-        let id = inner.last.lock + 1;
+        if inner.places.contains(&number) {
+            return Some(());
+        }
+        let method = match place.method.class {
+            // Where a lock is taken by reflection or by native code.
+            b"" => id::UNKNOWN,
+            _ => inner.method_by_name(log, &place.method)?,
+        };
+        let name = inner.string(log, place.name)?;
+        let (line, kind, flags) = (place.line, place.kind.code(), place.flags);
+        inner.define(log, &Definition::Place { id: number, method, line, kind, flags, name })?;
+        inner.places.insert(number);
+        Some(())
+    }
+
+    /// Defines a lock, whose id is its identity and the same in all files.
+    pub fn lock_object(&self, log: &LogFile, id: u32, class: u32) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        if inner.lock_row(id).is_some() {
+            return Some(());
+        }
         inner.define(log, &Definition::Lock { id, class })?;
-        inner.last.lock = id;
-        Some(id)
+        inner.keep_lock(id, |row| row.class = class);
+        Some(())
+    }
+
+    /// Says what the program calls a lock that is defined. To be called once
+    /// for each lock and file; where the log rotates, more often does no harm.
+    pub fn lock_name(&self, log: &LogFile, lock_id: u32, text: &[u8]) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        if inner.lock_row(lock_id).is_some_and(|row| row.name != id::NO_STRING) {
+            return Some(());
+        }
+        let name = inner.string(log, text)?;
+        inner.define(log, &Definition::LockName { lock: lock_id, name })?;
+        inner.keep_lock(lock_id, |row| row.name = name);
+        Some(())
+    }
+
+    /// Says which instance a lock is that is defined. As often as
+    /// [`Dictionary::lock_name`].
+    pub fn lock_instance(&self, log: &LogFile, lock_id: u32, hash: u32) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        if inner.lock_row(lock_id).is_some_and(|row| row.hash == hash) {
+            return Some(());
+        }
+        inner.define(log, &Definition::LockInstance { lock: lock_id, hash })?;
+        inner.keep_lock(lock_id, |row| row.hash = hash);
+        Some(())
+    }
+
+    /// Writes a number about the recording; the latest of a key holds.
+    pub fn statistic(&self, log: &LogFile, key: &str, value: u64) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        let key = inner.string(log, key.as_bytes())?;
+        inner.define(log, &Definition::Statistic { key, value })
+    }
+
+    /// The id of a stack of methods, innermost first, without a JVM.
+    #[cfg(test)]
+    pub fn stack_of(&self, log: &LogFile, methods: &[MethodText<'_>]) -> Option<u32> {
+        let mut inner = lock(&self.inner);
+        methods.iter().rev().try_fold(id::EMPTY_STACK, |node, method| {
+            let method = inner.method_by_name(log, method)?;
+            inner.node(log, (node, method, 1))
+        })
+    }
+
+    /// Defines a stack of another file in this one: its id here.
+    pub fn copy_stack(&self, log: &LogFile, from: &Dictionary, stack: u32) -> Option<u32> {
+        // Never both locks at a time.
+        let (root, frames) = lock(&from.inner).frames(stack)?;
+        let mut inner = lock(&self.inner);
+        let mut node = root;
+        for FrameCopy { method, line } in frames {
+            let method = match method {
+                Some(method) => {
+                    let class = inner.class_named(log, &method.class.name, &method.class.source)?;
+                    let name = inner.string(log, &method.name)?;
+                    let descriptor = inner.string(log, &method.descriptor)?;
+                    inner.named_method(log, (class, name, descriptor), method.first_line)?
+                }
+                None => id::UNKNOWN,
+            };
+            node = inner.node(log, (node, method, line))?;
+        }
+        Some(node)
+    }
+
+    /// Defines a lock of another file in this one, under the same id.
+    pub fn copy_lock(&self, log: &LogFile, from: &Dictionary, lock_id: u32) -> Option<()> {
+        let (class, name, hash) = lock(&from.inner).lock_copy(lock_id)?;
+        let class = match class {
+            Some(class) => lock(&self.inner).class_named(log, &class.name, &class.source)?,
+            None => id::UNKNOWN,
+        };
+        self.lock_object(log, lock_id, class)?;
+        if !name.is_empty() {
+            self.lock_name(log, lock_id, &name)?;
+        }
+        if hash != 0 {
+            self.lock_instance(log, lock_id, hash)?;
+        }
+        Some(())
     }
 
     /// The id of a site.
@@ -225,9 +412,7 @@ impl Inner {
         if self.chunk.as_mut().is_some_and(|chunk| chunk.append(&self.scratch)) {
             return Some(());
         }
-        self.chunk_len = (self.chunk_len * 2).clamp(FIRST_CHUNK, LONGEST_CHUNK);
-        // The longest definition, a text, does not fit the shortest chunk.
-        let len = self.chunk_len.max((self.scratch.len() + 64).next_multiple_of(FIRST_CHUNK));
+        let len = log.chunk_len(self.carved, self.scratch.len());
         let of = Writer { sequence: self.carved, ..Writer::default() };
         let mut chunk = log.carve(ChunkKind::Definitions, len, of)?;
         self.carved += 1;
@@ -249,7 +434,11 @@ impl Inner {
         let id = self.last.string + 1;
         self.define(log, &Definition::String { id, text })?;
         self.last.string = id;
-        self.strings.insert(text.to_vec(), id);
+        let text: Arc<[u8]> = text.into();
+        if let Some(content) = &mut self.content {
+            content.strings.push(Arc::clone(&text));
+        }
+        self.strings.insert(text, id);
         Some(id)
     }
 
@@ -262,6 +451,9 @@ impl Inner {
         let id = self.last.string + 1;
         self.define(log, &Definition::String { id, text: &text[..text.len().min(MAX_TEXT)] })?;
         self.last.string = id;
+        if let Some(content) = &mut self.content {
+            content.strings.push(Arc::default());
+        }
         Some(id)
     }
 
@@ -272,6 +464,7 @@ impl Inner {
             self.nodes.clear();
             self.stacks.clear();
             self.methods.clear();
+            self.named_methods.clear();
             self.classes.clear();
             self.strings.clear();
         }
@@ -279,7 +472,11 @@ impl Inner {
 
     fn class(&mut self, log: &LogFile, signature: &[u8], source: &[u8]) -> Option<u32> {
         let inner_name = signature.strip_prefix(b"L").and_then(|s| s.strip_suffix(b";"));
-        let name = self.string(log, inner_name.unwrap_or(signature))?;
+        self.class_named(log, inner_name.unwrap_or(signature), source)
+    }
+
+    fn class_named(&mut self, log: &LogFile, name: &[u8], source: &[u8]) -> Option<u32> {
+        let name = self.string(log, name)?;
         let source = self.string(log, source)?;
         if let Some(&known) = self.classes.get(&(name, source)) {
             return Some(known);
@@ -288,6 +485,36 @@ impl Inner {
         self.define(log, &Definition::Class { id, name, source })?;
         self.last.class = id;
         self.classes.insert((name, source), id);
+        if let Some(content) = &mut self.content {
+            content.classes.push((name, source));
+        }
+        Some(id)
+    }
+
+    fn method_by_name(&mut self, log: &LogFile, method: &MethodText<'_>) -> Option<u32> {
+        let class = self.class(log, method.class, method.source)?;
+        let name = self.string(log, method.name)?;
+        let descriptor = self.string(log, method.descriptor)?;
+        self.named_method(log, (class, name, descriptor), method.first_line)
+    }
+
+    fn named_method(
+        &mut self,
+        log: &LogFile,
+        key: (u32, u32, u32),
+        first_line: u32,
+    ) -> Option<u32> {
+        if let Some(&known) = self.named_methods.get(&key) {
+            return Some(known);
+        }
+        let (class, name, descriptor) = key;
+        let id = self.last.method + 1;
+        self.define(log, &Definition::Method { id, class, name, descriptor, first_line })?;
+        self.last.method = id;
+        self.named_methods.insert(key, id);
+        if let Some(content) = &mut self.content {
+            content.methods.push([class, name, descriptor, first_line]);
+        }
         Some(id)
     }
 
@@ -301,13 +528,14 @@ impl Inner {
             self.methods.insert(method, unknown);
             return Some(());
         };
-        let class = self.class(log, &info.class, &info.source)?;
-        let name = self.string(log, &info.name)?;
-        let descriptor = self.string(log, &info.descriptor)?;
-        let first_line = info.lines.iter().map(|&(_, line)| line).min().unwrap_or(0);
-        let id = self.last.method + 1;
-        self.define(log, &Definition::Method { id, class, name, descriptor, first_line })?;
-        self.last.method = id;
+        let text = MethodText {
+            class: &info.class,
+            source: &info.source,
+            name: &info.name,
+            descriptor: &info.descriptor,
+            first_line: info.lines.iter().map(|&(_, line)| line).min().unwrap_or(0),
+        };
+        let id = self.method_by_name(log, &text)?;
         let role = role_of(&info.class);
         self.methods.insert(method, Method { id, lines: info.lines, role });
         Some(())
@@ -320,24 +548,84 @@ impl Inner {
                 Some(method) => (method.id, line_at(&method.lines, frame.location)),
                 None => (id::UNKNOWN, 0),
             };
-            let key = (node, method, line);
-            node = match self.nodes.get(&key) {
-                Some(&known) => known,
-                None => {
-                    // Ids 0 and 1 are taken.
-                    let id = self.last.node.max(id::CUT_STACK) + 1;
-                    self.define(log, &Definition::Stack { id, parent: node, method, line })?;
-                    self.last.node = id;
-                    self.nodes.insert(key, id);
-                    id
-                }
-            };
+            node = self.node(log, (node, method, line))?;
         }
         let role = |frame: &jvmtiFrameInfo| {
             self.methods.get(&(frame.method as usize)).map_or(Role::Caller, |method| method.role)
         };
         let outside = frames.iter().map(role).find(|&role| role != Role::Machinery);
         Some(StackRef { id: node, reacquires: outside == Some(Role::Condition) })
+    }
+
+    /// One frame, (parent, method, line), on top of others.
+    fn node(&mut self, log: &LogFile, key: (u32, u32, u32)) -> Option<u32> {
+        if let Some(&known) = self.nodes.get(&key) {
+            return Some(known);
+        }
+        let (parent, method, line) = key;
+        // Ids 0 and 1 are taken.
+        let id = self.last.node.max(id::CUT_STACK) + 1;
+        self.define(log, &Definition::Stack { id, parent, method, line })?;
+        self.last.node = id;
+        self.nodes.insert(key, id);
+        if let Some(content) = &mut self.content {
+            content.nodes.push([parent, method, line]);
+        }
+        Some(id)
+    }
+
+    fn lock_row(&self, lock_id: u32) -> Option<LockRow> {
+        self.content.as_ref()?.locks.get(&lock_id).copied()
+    }
+
+    fn keep_lock(&mut self, lock_id: u32, change: impl FnOnce(&mut LockRow)) {
+        if let Some(content) = &mut self.content {
+            change(content.locks.entry(lock_id).or_default());
+        }
+    }
+
+    /// The frames of a stack, outermost first, and the id that they stand on.
+    fn frames(&self, stack: u32) -> Option<(u32, Vec<FrameCopy>)> {
+        let content = self.content.as_ref()?;
+        let mut frames = Vec::new();
+        let mut at = stack;
+        while at > id::CUT_STACK {
+            let &[parent, method, line] = content.nodes.get(at as usize - 2)?;
+            frames.push(FrameCopy { method: content.method(method), line });
+            at = parent;
+        }
+        frames.reverse();
+        Some((at, frames))
+    }
+
+    /// A lock's class, if known, its name and its instance.
+    fn lock_copy(&self, lock_id: u32) -> Option<(Option<ClassCopy>, Arc<[u8]>, u32)> {
+        let content = self.content.as_ref()?;
+        let row = content.locks.get(&lock_id)?;
+        Some((content.class(row.class), content.string(row.name), row.hash))
+    }
+}
+
+impl Content {
+    fn string(&self, id: u32) -> Arc<[u8]> {
+        let at = (id as usize).checked_sub(1);
+        at.and_then(|at| self.strings.get(at)).cloned().unwrap_or_default()
+    }
+
+    fn class(&self, id: u32) -> Option<ClassCopy> {
+        let &(name, source) = self.classes.get((id as usize).checked_sub(1)?)?;
+        Some(ClassCopy { name: self.string(name), source: self.string(source) })
+    }
+
+    fn method(&self, id: u32) -> Option<MethodCopy> {
+        let &[class, name, descriptor, first_line] =
+            self.methods.get((id as usize).checked_sub(1)?)?;
+        Some(MethodCopy {
+            class: self.class(class)?,
+            name: self.string(name),
+            descriptor: self.string(descriptor),
+            first_line,
+        })
     }
 }
 

@@ -129,7 +129,8 @@ pub fn add_probes(target: Target, bytes: &[u8]) -> Result<Probed, String> {
     Ok(Probed { bytes, left })
 }
 
-fn plan(target: Target, method: &Method<'_, '_>) -> Option<MethodPlan> {
+/// Where in one of the target classes the probes of contention mode go.
+pub fn plan(target: Target, method: &Method<'_, '_>) -> Option<MethodPlan> {
     let plan = match target {
         Target::LockSupport => around_parks(method)?,
         Target::Synchronizer | Target::LongSynchronizer => {

@@ -6,16 +6,20 @@
 //! were alive at once.
 
 use crate::{
+    clock,
     log::{Chunk, LogFile, Place, Writer},
+    rotation::Log,
     sync::lock,
+    volume::Volume,
 };
 use std::{
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
     sync::{
-        Mutex,
+        Arc, Mutex, MutexGuard, TryLockError,
         atomic::{
-            Ordering::{Relaxed, Release},
+            AtomicU32,
+            Ordering::{Acquire, Relaxed, Release},
             fence,
         },
     },
@@ -25,14 +29,13 @@ use tyrion_wire::{
     cell::{self, Cell},
     chunk::ChunkKind,
     event::{self, MAX_WAIT_LEN, WaitRecord},
-    slot::{COUNTERS_LEN, Counters},
+    slot::Counters,
+    trace::{Hold, MAX_HOLD_LEN},
 };
 
-/// A lane's first chunk is this long, every further one twice as long as the
-/// one before, up to [`LONGEST_CHUNK`]: a thousand threads with one wait each
-/// shall not take 64 MB.
-const FIRST_CHUNK: usize = 4096;
-const LONGEST_CHUNK: usize = 65536;
+/// So much room there must be for any record besides waits, or else a lane
+/// takes another chunk.
+const MISC_ROOM: usize = 256;
 /// A lane forgets what is in its tables beyond this many entries. Forgotten
 /// cells stay in the log, and sites are looked up again.
 const TABLE_LIMIT: usize = 1024;
@@ -96,17 +99,17 @@ impl Hasher for Mix {
 /// A table with small keys.
 pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 
-/// One writer.
+/// One writer. All that it has, but for its number, is of one file of the log.
+#[derive(Default)]
 pub struct Lane {
     id: u32,
     thread: u32,
     last_ns: u64,
     events: Option<Chunk>,
-    events_len: usize,
     events_carved: u32,
     cells: Option<Chunk>,
-    cells_len: usize,
     cells_carved: u32,
+    scratch: Vec<u8>,
     folds: Table<u64, Fold>,
     counters: Option<Place>,
     /// Stacks by their fingerprint, so that a known stack takes no lock.
@@ -117,21 +120,7 @@ pub struct Lane {
 
 impl Lane {
     fn new(id: u32, counters: Option<Place>) -> Lane {
-        Lane {
-            id,
-            thread: 0,
-            last_ns: 0,
-            events: None,
-            events_len: FIRST_CHUNK,
-            events_carved: 0,
-            cells: None,
-            cells_len: FIRST_CHUNK,
-            cells_carved: 0,
-            folds: Table::default(),
-            counters,
-            stacks: Table::default(),
-            sites: Table::default(),
-        }
+        Lane { id, counters, ..Lane::default() }
     }
 
     /// Keeps the caches bounded.
@@ -187,23 +176,96 @@ impl Lane {
         if self.append_record(wait, wait_ns) {
             return true;
         }
-        let of = Writer {
-            sequence: self.events_carved,
-            lane: self.id,
-            thread: wait.thread,
-            first_ns: wait.end_ns,
-        };
-        let Some(chunk) = log.carve(ChunkKind::Events, self.events_len, of) else {
-            return false;
-        };
-        self.events_len = (self.events_len * 2).min(LONGEST_CHUNK);
+        self.carve_events(log, wait.thread, wait.end_ns, MAX_WAIT_LEN);
+        self.append_record(wait, wait_ns)
+    }
+
+    /// Goes on in a new chunk, if there is room for one.
+    fn carve_events(&mut self, log: &LogFile, thread: u32, first_ns: u64, least: usize) {
+        let of = Writer { sequence: self.events_carved, lane: self.id, thread, first_ns };
+        let len = log.chunk_len(self.events_carved, least);
+        let Some(chunk) = log.carve(ChunkKind::Events, len, of) else { return };
         self.events_carved += 1;
-        self.thread = wait.thread;
-        self.last_ns = wait.end_ns;
+        self.thread = thread;
+        self.last_ns = first_ns;
         if let Some(full) = self.events.replace(chunk) {
             log.retire(full);
         }
-        self.append_record(wait, wait_ns)
+    }
+
+    /// Writes a record that is no wait. `encode` appends the whole record,
+    /// with its code and length; it is told the time since the lane's last
+    /// record in the chunk, and may be called twice. `at_ns` is the record's
+    /// moment, `None` for a record that says nothing of time: `encode` is then
+    /// told 0 and must not write it. `false` when there is no room: the record
+    /// is lost.
+    pub fn append_misc(
+        &mut self,
+        log: &LogFile,
+        thread: u32,
+        at_ns: Option<u64>,
+        encode: impl Fn(u64, &mut Vec<u8>),
+    ) -> bool {
+        if log.is_closed() {
+            return false;
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let written = self.append_encoded(thread, at_ns, &encode, &mut scratch) || {
+            let first_ns = at_ns.unwrap_or_else(|| self.last_ns.max(clock::now_ns()));
+            let least = MISC_ROOM.max(2 * scratch.len());
+            self.carve_events(log, thread, first_ns, least);
+            self.append_encoded(thread, at_ns, &encode, &mut scratch)
+        };
+        self.scratch = scratch;
+        written
+    }
+
+    /// Appends a hold that ended at a time; `false` when there is no room.
+    #[inline]
+    pub fn append_hold(&mut self, log: &LogFile, thread: u32, end_ns: u64, hold: Hold) -> bool {
+        if thread == self.thread
+            && !log.is_closed()
+            && let Some(chunk) = self.events.as_mut()
+        {
+            let delta_ns = end_ns.saturating_sub(self.last_ns);
+            let mut out = [0; MAX_HOLD_LEN];
+            let len = Hold { delta_ns, ..hold }.write(&mut out);
+            if chunk.append(&out[..len]) {
+                self.last_ns = self.last_ns.max(end_ns);
+                return true;
+            }
+        }
+        self.append_misc(log, thread, Some(end_ns), |delta_ns, out| {
+            Hold { delta_ns, ..hold }.encode(out);
+        })
+    }
+
+    fn append_encoded(
+        &mut self,
+        thread: u32,
+        at_ns: Option<u64>,
+        encode: impl Fn(u64, &mut Vec<u8>),
+        scratch: &mut Vec<u8>,
+    ) -> bool {
+        scratch.clear();
+        encode(at_ns.map_or(0, |at_ns| at_ns.saturating_sub(self.last_ns)), scratch);
+        let Some(chunk) = self.events.as_mut() else { return false };
+        let mut switch = [0; MAX_WAIT_LEN];
+        let mut len = 0;
+        if thread != self.thread {
+            len = event::encode_thread(thread, &mut switch);
+        }
+        if chunk.free() < len + scratch.len() {
+            return false;
+        }
+        if len != 0 && chunk.append(&switch[..len]) {
+            self.thread = thread;
+        }
+        if !chunk.append(scratch) {
+            return false;
+        }
+        self.last_ns = self.last_ns.max(at_ns.unwrap_or(0));
+        true
     }
 
     fn append_record(&mut self, wait: &Ended, wait_ns: u64) -> bool {
@@ -280,8 +342,8 @@ impl Lane {
             first_ns: wait.start_ns,
         };
         // The chunk before stays as it is: its cells are still added to.
-        let mut chunk = log.carve(ChunkKind::Cells, self.cells_len, of)?;
-        self.cells_len = (self.cells_len * 2).min(LONGEST_CHUNK);
+        let len = log.chunk_len(self.cells_carved, 0);
+        let mut chunk = log.carve(ChunkKind::Cells, len, of)?;
         self.cells_carved += 1;
         let place = chunk.append_in_place(&bytes);
         self.cells = Some(chunk);
@@ -320,7 +382,84 @@ impl OpenCell {
     }
 }
 
-/// The lanes that no OS thread has at the moment.
+/// A lane, and the volume that it writes to.
+struct Berth {
+    volume: Option<Arc<Volume>>,
+    lane: Lane,
+}
+
+impl Berth {
+    #[cold]
+    fn move_to(&mut self, volume: Arc<Volume>) {
+        self.leave();
+        self.lane = Lane::new(self.lane.id, volume.add_counters(self.lane.id));
+        self.volume = Some(volume);
+    }
+
+    /// Leaves the volume, with all that is of it.
+    fn leave(&mut self) {
+        let Some(volume) = self.volume.take() else { return };
+        if let Some(events) = self.lane.events.take() {
+            volume.log.retire(events);
+        }
+        self.lane = Lane::new(self.lane.id, None);
+    }
+}
+
+/// A lane as OS threads have it.
+pub struct SharedLane {
+    /// Locked by its owner during an event, and by the log's helper when there
+    /// is another volume.
+    berth: Mutex<Berth>,
+    /// The number of the volume that it has entered last.
+    entered: AtomicU32,
+}
+
+impl SharedLane {
+    /// Locks the lane for an event of the current OS thread, its owner.
+    #[inline]
+    pub fn berth(&self) -> BerthGuard<'_> {
+        BerthGuard { berth: lock(&self.berth), entered: &self.entered }
+    }
+
+    /// Leaves a volume: whether it has.
+    fn leave(&self, number: u32) -> bool {
+        let mut berth = match self.berth.try_lock() {
+            Ok(berth) => berth,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Its owner is in the middle of an event: in a later volume?
+            Err(TryLockError::WouldBlock) => return self.entered.load(Acquire) > number,
+        };
+        if berth.volume.as_ref().is_some_and(|volume| volume.number == number) {
+            berth.leave();
+        }
+        true
+    }
+}
+
+/// A lane that is locked.
+pub struct BerthGuard<'a> {
+    berth: MutexGuard<'a, Berth>,
+    entered: &'a AtomicU32,
+}
+
+impl BerthGuard<'_> {
+    /// The current volume, and the lane, which writes to it until the guard is
+    /// dropped. To be called at the beginning of an event.
+    #[inline]
+    pub fn enter(&mut self, log: &Log) -> Option<(&Arc<Volume>, &mut Lane)> {
+        let number = log.epoch();
+        let berth = &mut *self.berth;
+        if berth.volume.as_ref().is_none_or(|volume| volume.number != number) {
+            berth.move_to(log.current());
+        }
+        let volume = berth.volume.as_ref()?;
+        self.entered.store(volume.number, Release);
+        Some((volume, &mut berth.lane))
+    }
+}
+
+/// All lanes.
 #[derive(Default)]
 pub struct Lanes {
     inner: Mutex<Pool>,
@@ -328,46 +467,36 @@ pub struct Lanes {
 
 #[derive(Default)]
 struct Pool {
-    // Boxed as threads hold them: a lane is some hundred bytes long.
-    #[allow(clippy::vec_box, reason = "lanes move between here and threads without a copy")]
-    free: Vec<Box<Lane>>,
-    made: u32,
-    counters: Option<Chunk>,
-    counters_carved: u32,
+    all: Vec<Arc<SharedLane>>,
+    /// Those that no OS thread has at the moment.
+    free: Vec<Arc<SharedLane>>,
 }
 
 impl Lanes {
     /// A lane for an OS thread that has none.
-    pub fn take(&self, log: &LogFile) -> Box<Lane> {
+    pub fn take(&self) -> Arc<SharedLane> {
         let mut pool = lock(&self.inner);
         if let Some(lane) = pool.free.pop() {
             return lane;
         }
-        pool.made += 1;
-        let id = pool.made;
-        let counters = pool.counters(log, id);
-        Box::new(Lane::new(id, counters))
+        let id = pool.all.len() as u32 + 1;
+        let berth = Mutex::new(Berth { volume: None, lane: Lane::new(id, None) });
+        let lane = Arc::new(SharedLane { berth, entered: AtomicU32::new(0) });
+        pool.all.push(Arc::clone(&lane));
+        lane
     }
 
     /// Takes the lane of an OS thread that ends. Its open cells stay in the
     /// log; the next thread has pairs of its own.
-    pub fn give_back(&self, mut lane: Box<Lane>) {
-        lane.folds = Table::default();
+    pub fn give_back(&self, lane: Arc<SharedLane>) {
+        lock(&lane.berth).lane.folds = Table::default();
         lock(&self.inner).free.push(lane);
     }
-}
 
-impl Pool {
-    fn counters(&mut self, log: &LogFile, lane: u32) -> Option<Place> {
-        let bytes: [u8; COUNTERS_LEN] = Counters { lane, ..Counters::default() }.encode();
-        if let Some(place) = self.counters.as_mut().and_then(|c| c.append_in_place(&bytes)) {
-            return Some(place);
-        }
-        let of = Writer { sequence: self.counters_carved, ..Writer::default() };
-        let mut chunk = log.carve(ChunkKind::Counters, FIRST_CHUNK, of)?;
-        self.counters_carved += 1;
-        let place = chunk.append_in_place(&bytes);
-        self.counters = Some(chunk);
-        place
+    /// Has all lanes leave a volume: whether they have. Those whose owner is
+    /// in the middle of an event have not.
+    pub fn leave(&self, number: u32) -> bool {
+        let all = lock(&self.inner).all.clone();
+        all.iter().filter(|lane| !lane.leave(number)).count() == 0
     }
 }

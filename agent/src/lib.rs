@@ -3,7 +3,7 @@
 //!
 //! `agentpath`/attach → [`agent`] (life) → [`callbacks`] (what the JVM calls)
 //! → [`recorder`] (waits) → [`lane`] and [`dictionary`] (records and
-//! definitions) → [`log`] (mapped file).
+//! definitions, of one [`volume`] at a time) → [`rotation`] and [`log`] (mapped files).
 
 mod agent;
 mod calibrate;
@@ -19,5 +19,8 @@ mod metadata;
 mod nature;
 mod options;
 mod recorder;
+mod rotation;
 mod sync;
 mod threads;
+mod trace;
+mod volume;

@@ -1,6 +1,10 @@
 //! What the log's header says about the process.
 
-use crate::{clock, jvm::Ti, options::Options};
+use crate::{
+    clock,
+    jvm::Ti,
+    options::{Mode, Options},
+};
 
 /// Keys and values, in the order in which they are shown.
 pub fn collect(
@@ -21,10 +25,17 @@ pub fn collect(
         ("jvm-flags".to_owned(), jvm_flags().join(" ")),
         ("host".to_owned(), host()),
         ("clock".to_owned(), clock::NAME.to_owned()),
-        ("mode".to_owned(), "contention".to_owned()),
+        ("mode".to_owned(), options.mode.name().to_owned()),
         ("threshold".to_owned(), threshold_origin.to_owned()),
         ("loaded".to_owned(), if attached { "attached" } else { "at start" }.to_owned()),
     ];
+    if options.mode == Mode::Trace {
+        let trace = &options.trace;
+        let events = if trace.every_event { "all" } else { "folded" };
+        pairs.push(("hold".to_owned(), trace.hold.name()));
+        pairs.push(("events".to_owned(), events.to_owned()));
+        pairs.push(("identity".to_owned(), trace.identity.to_string()));
+    }
     if options.args {
         pairs.push(("args".to_owned(), arguments.to_owned()));
     }

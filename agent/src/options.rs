@@ -3,6 +3,7 @@
 //! A comma, or a backslash, within a value is written with a backslash before
 //! it. `tyrion record` and `tyrion attach` have each key as a long option.
 
+use crate::rotation::Rotation;
 use std::time::Duration;
 
 /// What the agent is asked to do.
@@ -10,6 +11,10 @@ use std::time::Duration;
 pub struct Options {
     /// The log, `%p` for the process id.
     pub file: String,
+    /// What is recorded.
+    pub mode: Mode,
+    /// What trace mode records.
+    pub trace: TraceOptions,
     /// Below which duration waits are folded; `None` when the user did not say.
     pub threshold: Option<Threshold>,
     /// The most frames kept of a stack; `None` when the user did not say.
@@ -25,6 +30,9 @@ pub struct Options {
     /// Whether an existing file is replaced; else the process id is put into
     /// the name.
     pub overwrite: bool,
+    /// How long the log's files become and how many are kept; `None` for one
+    /// file without end.
+    pub rotation: Option<Rotation>,
     /// What to do when the agent is loaded into a running JVM.
     pub command: Command,
     /// A file for the answer to the command; empty for none.
@@ -40,6 +48,87 @@ pub struct Mistake {
     pub strict: bool,
     /// A file for the answer to a command; empty for none.
     pub reply: String,
+}
+
+/// What is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Waits.
+    Contention,
+    /// Waits, and every acquisition.
+    Trace,
+}
+
+impl Mode {
+    /// As the user writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Contention => "contention",
+            Mode::Trace => "trace",
+        }
+    }
+}
+
+/// What trace mode records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceOptions {
+    /// Which holds are measured.
+    pub hold: Hold,
+    /// Whether every acquisition becomes a record, or only a count.
+    pub every_event: bool,
+    /// Whether lock instances are told apart.
+    pub identity: bool,
+    /// Classes that get probes; empty for all.
+    pub include: Vec<Pattern>,
+    /// Classes that get none.
+    pub exclude: Vec<Pattern>,
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        TraceOptions {
+            hold: Hold::OneIn(64),
+            every_event: false,
+            identity: true,
+            include: Vec::new(),
+            exclude: Vec::new(),
+        }
+    }
+}
+
+/// Which holds are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// None.
+    Never,
+    /// The first few of each thread at each place, then one in so many.
+    OneIn(u32),
+    /// All.
+    Every,
+}
+
+impl Hold {
+    fn parse(value: &str) -> Result<Hold, String> {
+        let one_in = || value.strip_prefix("1/")?.parse().ok().filter(|n| (1..1 << 20).contains(n));
+        match value {
+            "all" | "1" => Ok(Hold::Every),
+            "none" | "0" => Ok(Hold::Never),
+            _ => match one_in() {
+                Some(1) => Ok(Hold::Every),
+                Some(n) => Ok(Hold::OneIn(n)),
+                None => Err(format!("hold={value} is neither all, none nor a share like 1/64")),
+            },
+        }
+    }
+
+    /// As it stands in the log's metadata.
+    pub fn name(self) -> String {
+        match self {
+            Hold::Never => "none".to_owned(),
+            Hold::OneIn(n) => format!("1/{n}"),
+            Hold::Every => "all".to_owned(),
+        }
+    }
 }
 
 /// Below which duration waits are folded.
@@ -66,6 +155,8 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             file: "tyrion-%p.log".to_owned(),
+            mode: Mode::Contention,
+            trace: TraceOptions::default(),
             threshold: None,
             depth: None,
             exclude_threads: Vec::new(),
@@ -73,6 +164,7 @@ impl Default for Options {
             args: false,
             strict: false,
             overwrite: true,
+            rotation: None,
             command: Command::Start,
             reply: String::new(),
         }
@@ -81,6 +173,12 @@ impl Default for Options {
 
 /// The most frames kept of a stack unless the user says otherwise.
 pub const DEFAULT_DEPTH: usize = 128;
+/// So many files are kept unless the user says otherwise.
+const DEFAULT_FILECOUNT: usize = 5;
+const MOST_FILECOUNT: usize = 10_000;
+/// In bytes: chunks take 4 KiB at least, and threads have some each.
+const LEAST_FILESIZE: u64 = 64 << 10;
+const MOST_FILESIZE: u64 = 128 << 30;
 /// The deepest stack that can be asked for.
 const MAX_DEPTH: usize = 2048;
 
@@ -92,14 +190,31 @@ impl Options {
     pub fn parse(text: &str) -> Result<Options, Mistake> {
         let mut options = Options::default();
         let mut mistake = None;
+        let (mut filesize, mut filecount) = (None, None);
         for pair in split_escaped(text, ',') {
             if pair.is_empty() {
                 continue;
             }
             let (key, value) = pair.split_once('=').unwrap_or((&pair, "true"));
-            if let Err(message) = options.set(key.trim(), value) {
+            let set = match key.trim() {
+                "filesize" => parse_filesize(value).map(|size| filesize = Some(size)),
+                "filecount" => parse_filecount(value).map(|count| filecount = Some(count)),
+                key => options.set(key, value),
+            };
+            if let Err(message) = set {
                 mistake.get_or_insert(message);
             }
+        }
+        options.rotation = filesize.map(|filesize| Rotation {
+            filesize,
+            filecount: filecount.unwrap_or(DEFAULT_FILECOUNT),
+        });
+        if filecount.is_some() && filesize.is_none() {
+            mistake.get_or_insert("filecount needs filesize, as in filesize=64m".to_owned());
+        }
+        if options.trace.every_event {
+            // A record says how long, so all are measured.
+            options.trace.hold = Hold::Every;
         }
         match mistake {
             Some(message) => Err(Mistake { message, strict: options.strict, reply: options.reply }),
@@ -111,8 +226,24 @@ impl Options {
         match key {
             "file" if value.is_empty() => return Err("file= needs a path".to_owned()),
             "file" => self.file = value.to_owned(),
-            "mode" if value == "contention" => {}
-            "mode" => return Err(format!("mode={value} is not known; use mode=contention")),
+            "mode" => {
+                self.mode = match value {
+                    "contention" => Mode::Contention,
+                    "trace" => Mode::Trace,
+                    _ => return Err(format!("mode={value} is neither contention nor trace")),
+                }
+            }
+            "hold" => self.trace.hold = Hold::parse(value)?,
+            "events" => {
+                self.trace.every_event = match value {
+                    "all" => true,
+                    "folded" => false,
+                    _ => return Err(format!("events={value} is neither all nor folded")),
+                }
+            }
+            "identity" => self.trace.identity = parse_bool(key, value)?,
+            "include" => self.trace.include = parse_patterns(value),
+            "exclude" => self.trace.exclude = parse_patterns(value),
             "threshold" => self.threshold = Some(parse_threshold(value)?),
             "depth" => {
                 let depth = value.parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth));
@@ -120,13 +251,7 @@ impl Options {
                     format!("depth={value} is not a number from 1 to {MAX_DEPTH}")
                 })?);
             }
-            "exclude-threads" => {
-                self.exclude_threads = value
-                    .split(';')
-                    .filter(|pattern| !pattern.is_empty())
-                    .map(|pattern| Pattern(pattern.to_owned()))
-                    .collect();
-            }
+            "exclude-threads" => self.exclude_threads = parse_patterns(value),
             "enabled" => self.enabled = parse_bool(key, value)?,
             "args" => self.args = parse_bool(key, value)?,
             "strict" => self.strict = parse_bool(key, value)?,
@@ -140,13 +265,11 @@ impl Options {
                     _ => return Err(format!("command={value} is none of start, stop, status")),
                 }
             }
-            // Reserved for log rotation; refused rather than ignored, so that
-            // nobody believes that the disk is safe.
-            "filesize" | "filecount" => return Err(format!("{key} is not supported yet")),
             _ => {
                 return Err(format!(
                     "unknown option {key}; known are file, mode, threshold, depth, \
-                     exclude-threads, enabled, args, strict, overwrite"
+                     exclude-threads, hold, events, identity, include, exclude, enabled, args, \
+                     strict, overwrite, filesize, filecount"
                 ));
             }
         }
@@ -174,6 +297,41 @@ fn split_escaped(text: &str, separator: char) -> Vec<String> {
         }
     }
     parts
+}
+
+/// A length as JVM options have it: `64m`, `1g`, or plain bytes.
+fn parse_filesize(value: &str) -> Result<u64, String> {
+    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (number, unit) = value.split_at(digits);
+    let shift = match unit {
+        "" => Some(0),
+        "k" | "K" => Some(10),
+        "m" | "M" => Some(20),
+        "g" | "G" => Some(30),
+        _ => None,
+    };
+    let bytes =
+        number.parse::<u64>().ok().zip(shift).and_then(|(n, shift)| n.checked_mul(1 << shift));
+    match bytes {
+        Some(bytes) if bytes < LEAST_FILESIZE => {
+            Err(format!("filesize={value} is too small; use 64k at least"))
+        }
+        Some(bytes) if bytes > MOST_FILESIZE => {
+            Err(format!("filesize={value} is too large; use 128g at most"))
+        }
+        Some(bytes) => Ok(bytes),
+        None => Err(format!("filesize={value} is no size like 64m, 1g or 500000000")),
+    }
+}
+
+fn parse_filecount(value: &str) -> Result<usize, String> {
+    let count = value.parse().ok().filter(|n| (1..=MOST_FILECOUNT).contains(n));
+    count.ok_or_else(|| format!("filecount={value} is not a number from 1 to {MOST_FILECOUNT}"))
+}
+
+fn parse_patterns(value: &str) -> Vec<Pattern> {
+    let patterns = value.split(';').filter(|pattern| !pattern.is_empty());
+    patterns.map(|pattern| Pattern(pattern.to_owned())).collect()
 }
 
 fn parse_bool(key: &str, value: &str) -> Result<bool, String> {
@@ -215,6 +373,11 @@ fn parse_threshold(value: &str) -> Result<Threshold, String> {
 pub struct Pattern(String);
 
 impl Pattern {
+    /// As the user wrote it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Whether the whole of `text` matches.
     pub fn matches(&self, text: &str) -> bool {
         let pattern: Vec<char> = self.0.chars().collect();
@@ -265,6 +428,19 @@ mod tests {
     }
 
     #[test]
+    fn reads_rotation() {
+        let rotation = |text: &str| {
+            let rotation = Options::parse(text).unwrap().rotation;
+            rotation.map(|rotation| (rotation.filesize, rotation.filecount))
+        };
+        assert_eq!(rotation(""), None);
+        assert_eq!(rotation("filesize=64k"), Some((65536, 5)));
+        assert_eq!(rotation("filecount=2,filesize=1g"), Some((1 << 30, 2)));
+        assert_eq!(rotation("filesize=500000000,filecount=20"), Some((500_000_000, 20)));
+        assert_eq!(rotation("filesize=3M"), Some((3 << 20, 5)));
+    }
+
+    #[test]
     fn reads_thresholds() {
         for (text, ns) in
             [("0", 0), ("500ns", 500), ("50us", 50_000), ("50µs", 50_000), ("2s", 2_000_000_000)]
@@ -281,12 +457,21 @@ mod tests {
     fn refuses_unknown_keys_and_bad_values() {
         for text in [
             "fiel=x",
-            "mode=trace",
+            "mode=tarce",
+            "hold=64",
+            "hold=1/0",
+            "events=some",
             "depth=0",
             "depth=x",
             "enabled=perhaps",
             "threshold=5",
-            "filesize=1g",
+            "filesize=1x",
+            "filesize=1k",
+            "filesize=",
+            "filesize=99999999999g",
+            "filesize=1000g",
+            "filesize=1g,filecount=0",
+            "filecount=3",
             "file=",
             "command=dance",
         ] {

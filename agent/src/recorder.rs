@@ -1,15 +1,19 @@
 //! From "a thread begins to wait" and "it goes on" to a wait in the log.
 
+pub mod traced;
+
 use crate::{
     clock,
-    dictionary::{Dictionary, StackRef, fingerprint},
+    dictionary::{StackRef, fingerprint},
     jvm::{Java, Ti, setup::Fields},
-    lane::{Ended, Lane, Lanes},
-    log::LogFile,
+    lane::{Ended, Lane, Lanes, SharedLane},
     nature::Nature,
     options::Pattern,
+    rotation::Log,
     sync::lock,
-    threads::{Acquiring, Begun, Thread, Threads, Waits},
+    threads::{Acquiring, Begun, Owner, Thread, Threads, Waits},
+    trace,
+    volume::Volume,
 };
 use jvmti_bindings::sys::{
     jni::{jobject, jthread},
@@ -19,7 +23,7 @@ use std::{
     cell::{Cell, RefCell},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
 };
 use tyrion_wire::{
@@ -32,34 +36,46 @@ use tyrion_wire::{
 pub struct Recorder {
     ti: Ti,
     fields: Fields,
-    log: LogFile,
-    dictionary: Dictionary,
+    log: Log,
     lanes: Lanes,
     threads: Threads,
     depth: usize,
     excluded: Vec<Pattern>,
     enabled: AtomicBool,
     threshold_ns: AtomicU64,
-    /// Held while an object gets its tag or a thread its id, so that each gets one.
+    /// How many locks have an id, which is the same in all files.
+    locks: AtomicU32,
+    /// Held while an object gets its tag, so that it gets one.
     naming: Mutex<()>,
 }
 
 /// What an OS thread keeps for itself.
 struct Local {
     recorder: &'static Recorder,
-    /// Taken out only when the OS thread ends.
-    lane: Option<Box<Lane>>,
+    lane: Arc<SharedLane>,
     /// The Java thread that ran here last.
     thread: Option<Arc<Thread>>,
+    /// The thread that trace mode's records on this OS thread were of last.
+    traced: Option<Arc<Thread>>,
     frames: Vec<jvmtiFrameInfo>,
 }
 
 impl Drop for Local {
     fn drop(&mut self) {
-        if let Some(lane) = self.lane.take() {
-            self.recorder.lanes.give_back(lane);
-        }
+        self.recorder.lanes.give_back(Arc::clone(&self.lane));
     }
+}
+
+/// What an event has to do with: who, and where to write it. All ids that are
+/// got during the event are of this volume.
+pub struct Scene<'a> {
+    /// The file of the log.
+    pub volume: &'a Arc<Volume>,
+    /// The OS thread's writer.
+    pub lane: &'a mut Lane,
+    /// The Java thread.
+    pub thread: &'a Arc<Thread>,
+    frames: &'a mut [jvmtiFrameInfo],
 }
 
 thread_local! {
@@ -83,9 +99,21 @@ impl LockRef {
         (id != 0).then(|| LockRef { id, nature: Nature::from_code((tag >> 32) as u8) })
     }
 
-    fn tag(self) -> i64 {
-        i64::from(self.nature as u8) << 32 | i64::from(self.id)
+    /// The tag also says which volume has defined the lock last.
+    fn tag(self, volume: &Volume) -> i64 {
+        let volume = i64::from(volume.number & VOLUME_MASK);
+        volume << VOLUME_SHIFT | i64::from(self.nature as u8) << 32 | i64::from(self.id)
     }
+}
+
+/// The bits of a tag that say which volume has defined the lock.
+const VOLUME_SHIFT: u32 = 40;
+const VOLUME_MASK: u32 = (1 << (i64::BITS - VOLUME_SHIFT)) - 1;
+
+/// Whether a lock with this tag is defined in a volume.
+#[inline]
+fn is_defined_in(volume: &Volume, tag: i64) -> bool {
+    (tag as u64 >> VOLUME_SHIFT) as u32 == volume.number & VOLUME_MASK
 }
 
 impl Recorder {
@@ -93,7 +121,7 @@ impl Recorder {
     pub fn new(
         ti: Ti,
         fields: Fields,
-        log: LogFile,
+        log: Log,
         header: &Header,
         excluded: Vec<Pattern>,
     ) -> Recorder {
@@ -101,20 +129,27 @@ impl Recorder {
             ti,
             fields,
             log,
-            dictionary: Dictionary::default(),
             lanes: Lanes::default(),
             threads: Threads::new(),
             depth: header.depth as usize,
             excluded,
             enabled: AtomicBool::new(false),
             threshold_ns: AtomicU64::new(header.threshold_ns),
+            locks: AtomicU32::new(0),
             naming: Mutex::new(()),
         }
     }
 
     /// The log that is written.
-    pub fn log(&self) -> &LogFile {
+    pub fn log(&self) -> &Log {
         &self.log
+    }
+
+    /// What the log's helper thread does for ever; see [`Log::keep`].
+    pub fn keep_log(&self) -> Option<String> {
+        // Lanes first: once they have left, no event is under way that could
+        // begin a wait in the volume before.
+        self.log.keep(|from, to| self.lanes.leave(from.number) && self.threads.go_over(from, to))
     }
 
     /// The JVMTI environment.
@@ -147,18 +182,18 @@ impl Recorder {
     /// The current thread begins to wait for a monitor.
     pub fn monitor_begins(&'static self, java: Java, thread: jthread, object: jobject) {
         let start_ns = clock::now_ns();
-        self.with(java, thread, true, |local, waits| {
+        self.with(java, thread, true, |scene, waits| {
             waits.reacquiring = None;
-            waits.monitor = Some(self.begin(local, java, object, WaitKind::Monitor, start_ns));
+            waits.monitor = Some(self.begin(scene, java, object, WaitKind::Monitor, start_ns));
         });
     }
 
     /// The current thread has got the monitor that it waited for.
     pub fn monitor_ends(&'static self, java: Java, thread: jthread) {
         let end_ns = clock::now_ns();
-        self.with(java, thread, false, |local, waits| {
+        self.with(java, thread, false, |scene, waits| {
             if let Some(begun) = waits.monitor.take() {
-                self.end(local, begun, end_ns, Outcome::Granted, 0);
+                self.end(scene, begun, end_ns, Outcome::Granted, 0);
             }
         });
     }
@@ -166,20 +201,36 @@ impl Recorder {
     /// The current thread begins `Object.wait`.
     pub fn object_wait_begins(&'static self, java: Java, thread: jthread, object: jobject) {
         let start_ns = clock::now_ns();
-        self.with(java, thread, true, |local, waits| {
+        self.with(java, thread, true, |scene, waits| {
             waits.reacquiring = None;
             waits.object_wait =
-                Some(self.begin(local, java, object, WaitKind::ObjectWait, start_ns));
+                Some(self.begin(scene, java, object, WaitKind::ObjectWait, start_ns));
         });
+        self.trace_pause(java, thread, object, true);
+    }
+
+    /// `Object.wait` gives a monitor up, or has it again: it is not held between.
+    fn trace_pause(&'static self, java: Java, thread: jthread, object: jobject, gives_up: bool) {
+        if let Some(trace) = trace::active().filter(|_| self.is_enabled()) {
+            let java_id = java.long_field(thread, self.fields.thread_id);
+            trace.object_wait(java, java_id, object, gives_up);
+        }
     }
 
     /// The current thread returns from `Object.wait`.
-    pub fn object_wait_ends(&'static self, java: Java, thread: jthread, timed_out: bool) {
+    pub fn object_wait_ends(
+        &'static self,
+        java: Java,
+        thread: jthread,
+        object: jobject,
+        timed_out: bool,
+    ) {
         let end_ns = clock::now_ns();
+        self.trace_pause(java, thread, object, false);
         let outcome = if timed_out { Outcome::TimedOut } else { Outcome::Granted };
-        self.with(java, thread, false, |local, waits| {
+        self.with(java, thread, false, |scene, waits| {
             if let Some(begun) = waits.object_wait.take() {
-                self.end(local, begun, end_ns, outcome, 0);
+                self.end(scene, begun, end_ns, outcome, 0);
             }
         });
     }
@@ -207,10 +258,10 @@ impl Recorder {
     /// The current thread leaves the slow path of a j.u.c. lock.
     pub fn acquire_ends(&'static self, java: Java, thread: jthread, outcome: Outcome) {
         let end_ns = clock::now_ns();
-        self.with(java, thread, false, |local, waits| {
+        self.with(java, thread, false, |scene, waits| {
             // An acquisition that never parked did not wait.
             if let Some(Acquiring { parks, wait: Some(begun), .. }) = waits.acquiring.pop() {
-                self.end(local, begun, end_ns, outcome, parks);
+                self.end(scene, begun, end_ns, outcome, parks);
             }
         });
     }
@@ -227,19 +278,19 @@ impl Recorder {
     /// The current thread is about to park.
     pub fn park_begins(&'static self, java: Java, thread: jthread) {
         let start_ns = clock::now_ns();
-        self.with(java, thread, true, |local, waits| match waits.acquiring.last_mut() {
+        self.with(java, thread, true, |scene, waits| match waits.acquiring.last_mut() {
             Some(acquiring) => {
                 acquiring.parks += 1;
                 if acquiring.wait.is_none() {
                     let (start_ns, shared) = (acquiring.start_ns, acquiring.shared);
-                    acquiring.wait = Some(self.begin_park(local, java, thread, shared, start_ns));
+                    acquiring.wait = Some(self.begin_park(scene, java, thread, shared, start_ns));
                 }
             }
             None => {
-                let begun = self.begin_park(local, java, thread, false, start_ns);
+                let begun = self.begin_park(scene, java, thread, false, start_ns);
                 waits.reacquiring = None;
                 waits.awaited_lock = match begun.kind {
-                    WaitKind::Condition => self.lock_of_condition(java, thread),
+                    WaitKind::Condition => self.lock_of_condition(scene.volume, java, thread),
                     _ => id::UNKNOWN,
                 };
                 waits.park = Some(begun);
@@ -250,19 +301,19 @@ impl Recorder {
     /// The current thread has returned from a park.
     pub fn park_ends(&'static self, java: Java, thread: jthread) {
         let end_ns = clock::now_ns();
-        self.with(java, thread, false, |local, waits| {
+        self.with(java, thread, false, |scene, waits| {
             let Some(begun) = waits.park.take() else { return };
-            let signalled_ns = match (&local.thread, begun.kind) {
-                (Some(thread), WaitKind::Condition) => thread.signalled_ns.load(Relaxed),
+            let signalled_ns = match begun.kind {
+                WaitKind::Condition => scene.thread.signalled_ns.load(Relaxed),
                 _ => 0,
             };
             if !(begun.start_ns..=end_ns).contains(&signalled_ns) {
-                self.end(local, begun, end_ns, Outcome::Granted, 0);
+                self.end(scene, begun, end_ns, Outcome::Granted, 0);
                 return;
             }
             // One park, two waits: for the signal, then for the lock, which
             // the thread is about to take.
-            self.end(local, begun, signalled_ns, Outcome::Granted, 0);
+            self.end(scene, begun, signalled_ns, Outcome::Granted, 0);
             waits.reacquiring = Some(Begun {
                 kind: WaitKind::LockReacquire,
                 start_ns: signalled_ns,
@@ -291,13 +342,13 @@ impl Recorder {
     }
 
     /// The lock whose condition the current thread is about to park for.
-    fn lock_of_condition(&self, java: Java, thread: jthread) -> u32 {
+    fn lock_of_condition(&self, volume: &Volume, java: Java, thread: jthread) -> u32 {
         let condition = java.object_field(thread, self.fields.park_blocker);
         let of =
             self.fields.synchronizers.iter().find(|s| java.is_instance(condition, s.condition));
         let Some(synchronizer) = of else { return id::UNKNOWN };
         let lock = java.object_field(condition, synchronizer.outer);
-        let id = if lock.is_null() { id::UNKNOWN } else { self.lock_of(java, lock).id };
+        let id = if lock.is_null() { id::UNKNOWN } else { self.lock_of(volume, java, lock).id };
         java.drop_local(lock);
         id
     }
@@ -306,10 +357,10 @@ impl Recorder {
     pub fn renamed(&'static self, java: Java, thread: jthread) {
         let at_ns = clock::now_ns();
         let known = self.threads.get(java.long_field(thread, self.fields.thread_id));
-        if let Some(known) = known.filter(|known| known.id() != 0)
+        if let Some(known) = known.filter(|known| known.is_described())
             && let Ok(info) = self.ti.thread(java, thread)
         {
-            let _ = self.dictionary.rename(&self.log, known.id(), &info.name, at_ns);
+            known.rename(&self.log.current(), info.name, at_ns);
         }
     }
 
@@ -319,6 +370,9 @@ impl Recorder {
         // HotSpot may still contend for the Thread object after this.
         let _ = ENDED.try_with(|ended| ended.set(java_id));
         self.threads.remove(java_id);
+        if let Some(trace) = trace::active() {
+            trace.thread_ends(java_id);
+        }
     }
 
     /// Runs `body` with what belongs to the current OS thread and Java thread,
@@ -330,7 +384,7 @@ impl Recorder {
         java: Java,
         thread: jthread,
         begins: bool,
-        body: impl FnOnce(&mut Local, &mut Waits),
+        body: impl FnOnce(&mut Scene<'_>, &mut Waits),
     ) {
         if begins && !self.is_enabled() {
             return;
@@ -346,8 +400,8 @@ impl Recorder {
             let Ok(mut slot) = cell.try_borrow_mut() else {
                 // An event within an event has not been seen, but would be lost.
                 if begins {
-                    let lost = self.log.header();
-                    lost.u64_at(DROPPED_CONTENTION).fetch_add(1, Relaxed);
+                    let lost = self.log.current();
+                    lost.log.header().u64_at(DROPPED_CONTENTION).fetch_add(1, Relaxed);
                 }
                 return;
             };
@@ -359,27 +413,52 @@ impl Recorder {
                 None => return,
             };
             if !known.excluded {
-                // SAFETY: JVMTI and the probes report on the current thread,
-                // which is `known`; `with` is not entered twice on an OS
-                // thread because `cell` stays borrowed.
-                let waits = unsafe { known.waits() };
-                if begins && known.id() == 0 {
-                    self.define_thread(java, thread, &known);
+                let mut berth = local.lane.berth();
+                // Before the volume: that is then no older than the one that
+                // the waits are of.
+                let mut waits = known.waits();
+                let Some((volume, lane)) = berth.enter(&self.log) else { return };
+                if waits.volume() != volume.number {
+                    self.move_waits(&known, &mut waits, volume);
                 }
-                local.thread = Some(Arc::clone(&known));
-                body(local, waits);
-                known.publish(waits);
+                if begins && !known.is_known(volume) {
+                    self.describe_thread(java, thread, &known);
+                }
+                let frames = &mut local.frames[..];
+                let mut scene = Scene { volume, lane, thread: &known, frames };
+                body(&mut scene, &mut waits);
+                known.publish(&mut waits, volume);
             }
             local.thread = Some(known);
         });
+    }
+
+    /// Has pending waits have ids of a newer volume.
+    #[cold]
+    fn move_waits(&self, thread: &Thread, waits: &mut Waits, to: &Arc<Volume>) {
+        let id = |java_id| Some(self.threads.get(java_id)?.id(to));
+        thread.move_waits(waits, self.log.previous().as_deref(), to, id);
+    }
+
+    /// What another thread waits for, and its site, with ids of the scene's
+    /// volume. `None` when it does not wait, or is in the middle of an event.
+    pub fn site_of_waiter(&self, scene: &mut Scene<'_>, waiter: &Thread) -> Option<(Begun, u32)> {
+        let mut waits = waiter.try_waits()?;
+        if waits.volume() < scene.volume.number {
+            self.move_waits(waiter, &mut waits, scene.volume);
+        }
+        let is_same = waits.volume() == scene.volume.number;
+        let begun = waits.innermost().filter(|_| is_same)?;
+        Some((begun, self.site(scene, &begun)?))
     }
 
     fn local(&'static self) -> Local {
         let frame = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
         Local {
             recorder: self,
-            lane: Some(self.lanes.take(&self.log)),
+            lane: self.lanes.take(),
             thread: None,
+            traced: None,
             // One more than wanted tells whether a stack was cut.
             frames: vec![frame; self.depth + 1],
         }
@@ -387,84 +466,102 @@ impl Recorder {
 
     fn begin(
         &self,
-        local: &mut Local,
+        scene: &mut Scene<'_>,
         java: Java,
         object: jobject,
         kind: WaitKind,
         start_ns: u64,
     ) -> Begun {
-        let stack = self.stack(local, java, 0, kind == WaitKind::Monitor);
-        let lock = self.lock_of(java, object);
-        Begun { kind, start_ns, stack: stack.id, lock: lock.id, owner: 0 }
+        let stack = self.stack(scene, java, 0, kind == WaitKind::Monitor);
+        let lock = self.lock_of(scene.volume, java, object);
+        let begun =
+            Begun { kind, start_ns, stack: stack.id, lock: lock.id, owner: Owner::default() };
+        trace_wait(scene, begun, object);
+        begun
     }
 
     fn begin_park(
         &self,
-        local: &mut Local,
+        scene: &mut Scene<'_>,
         java: Java,
         thread: jthread,
         shared: bool,
         start_ns: u64,
     ) -> Begun {
         // The innermost frame is the probe.
-        let stack = self.stack(local, java, 1, false);
+        let stack = self.stack(scene, java, 1, false);
         let blocker = java.object_field(thread, self.fields.park_blocker);
         if blocker.is_null() {
-            let (stack, lock) = (stack.id, id::UNKNOWN);
-            return Begun { kind: WaitKind::Park, start_ns, stack, lock, owner: 0 };
+            let (stack, lock, owner) = (stack.id, id::UNKNOWN, Owner::default());
+            return Begun { kind: WaitKind::Park, start_ns, stack, lock, owner };
         }
-        let lock = self.lock_of(java, blocker);
-        let owner = if lock.nature.has_owner() { self.owner_of(java, blocker) } else { 0 };
+        let lock = self.lock_of(scene.volume, java, blocker);
+        let owner = match lock.nature.has_owner() {
+            true => self.owner_of(scene.volume, java, blocker),
+            false => Owner::default(),
+        };
         let kind = lock.nature.kind(shared, stack.reacquires);
-        Begun { kind, start_ns, stack: stack.id, lock: lock.id, owner }
+        let begun = Begun { kind, start_ns, stack: stack.id, lock: lock.id, owner };
+        trace_wait(scene, begun, blocker);
+        begun
     }
 
-    fn end(&self, local: &mut Local, begun: Begun, end_ns: u64, outcome: Outcome, parks: u64) {
-        let Local { lane: Some(lane), thread: Some(thread), .. } = local else { return };
+    fn end(&self, scene: &mut Scene<'_>, begun: Begun, end_ns: u64, outcome: Outcome, parks: u64) {
         let contention = begun.kind.is_contention();
-        let Some(site) = self.site(lane, &begun) else {
-            lane.drop_wait(&self.log, contention);
+        if let Some(trace) = trace::active() {
+            trace.wait_ends(scene.thread, begun.lock);
+        }
+        let Some(site) = self.site(scene, &begun) else {
+            scene.lane.drop_wait(&scene.volume.log, contention);
             return;
         };
         let ended = Ended {
-            thread: thread.id(),
+            thread: scene.thread.id(scene.volume),
             site,
             contention,
             start_ns: begun.start_ns,
             end_ns,
             outcome,
-            owner: begun.owner,
+            owner: begun.owner.id,
             parks,
         };
-        lane.write(&self.log, &ended, self.threshold_ns());
+        scene.lane.write(&scene.volume.log, &ended, self.threshold_ns());
     }
 
-    fn site(&self, lane: &mut Lane, begun: &Begun) -> Option<u32> {
+    /// The id of the site of a wait of the scene's thread.
+    fn site(&self, scene: &mut Scene<'_>, begun: &Begun) -> Option<u32> {
         let kind = u64::from(begun.kind.code());
         let key = (kind << 32 | u64::from(begun.stack), u64::from(begun.lock));
-        if let Some(&known) = lane.sites.get(&key) {
+        if let Some(&known) = scene.lane.sites.get(&key) {
             return Some(known);
         }
-        let site = self.dictionary.site(&self.log, begun.kind, begun.stack, begun.lock)?;
-        lane.trim();
-        lane.sites.insert(key, site);
+        let Volume { log, dictionary, .. } = &**scene.volume;
+        let site = dictionary.site(log, begun.kind, begun.stack, begun.lock)?;
+        scene.lane.trim();
+        scene.lane.sites.insert(key, site);
         Some(site)
     }
 
     /// The current stack's id; the empty stack's when it cannot be defined.
-    fn stack(&self, local: &mut Local, java: Java, skip: usize, at_monitor: bool) -> StackRef {
-        let Some(lane) = local.lane.as_mut() else { return StackRef::UNKNOWN };
-        let count = self.ti.stack(skip, &mut local.frames);
+    pub fn stack(
+        &self,
+        scene: &mut Scene<'_>,
+        java: Java,
+        skip: usize,
+        at_monitor: bool,
+    ) -> StackRef {
+        let Scene { volume, lane, frames, .. } = scene;
+        let count = self.ti.stack(skip, frames);
         let cut = count > self.depth;
-        let frames = &mut local.frames[..count.min(self.depth)];
+        let frames = &mut frames[..count.min(self.depth)];
         let print = fingerprint(frames);
         if let Some(&(second, known)) = lane.stacks.get(&print.0)
             && second == print.1
         {
             return known;
         }
-        let found =
-            self.dictionary.stack(&self.log, (self.ti, java), print, frames, (cut, at_monitor));
+        let Volume { log, dictionary, .. } = &***volume;
+        let found = dictionary.stack(log, (self.ti, java), print, frames, (cut, at_monitor));
         let Some(stack) = found else { return StackRef::UNKNOWN };
         lane.trim();
         lane.stacks.insert(print.0, (print.1, stack));
@@ -473,15 +570,16 @@ impl Recorder {
 
     /// An object's id and nature, which its tag keeps.
     #[inline]
-    fn lock_of(&self, java: Java, object: jobject) -> LockRef {
-        match LockRef::from_tag(self.ti.tag(object)) {
-            Some(known) => known,
-            None => self.new_lock(java, object),
+    fn lock_of(&self, volume: &Volume, java: Java, object: jobject) -> LockRef {
+        let tag = self.ti.tag(object);
+        match LockRef::from_tag(tag) {
+            Some(known) if is_defined_in(volume, tag) => known,
+            _ => self.new_lock(volume, java, object),
         }
     }
 
     #[cold]
-    fn new_lock(&self, java: Java, object: jobject) -> LockRef {
+    fn new_lock(&self, volume: &Volume, java: Java, object: jobject) -> LockRef {
         let class = java.class_of(object);
         let described = self.ti.class(class);
         java.drop_local(class);
@@ -496,25 +594,35 @@ impl Recorder {
             signature = class_object_name(&of);
         }
         let _naming = lock(&self.naming);
-        if let Some(known) = LockRef::from_tag(self.ti.tag(object)) {
+        let tag = self.ti.tag(object);
+        let known = LockRef::from_tag(tag);
+        if let Some(known) = known.filter(|_| is_defined_in(volume, tag)) {
             return known;
         }
-        let Some(class) = self.dictionary.class(&self.log, &signature, &source) else {
+        let Volume { log, dictionary, .. } = volume;
+        let Some(class) = dictionary.class(log, &signature, &source) else {
             return LockRef { nature, ..LockRef::UNKNOWN };
         };
-        let Some(id) = self.dictionary.lock_object(&self.log, class) else {
+        let id = known.map_or_else(|| self.locks.load(Relaxed) + 1, |known| known.id);
+        if dictionary.lock_object(log, id, class).is_none() {
             return LockRef { nature, ..LockRef::UNKNOWN };
-        };
+        }
         let new = LockRef { id, nature };
-        let _ = self.ti.set_tag(object, new.tag());
+        if known.is_none() {
+            self.locks.store(id, Relaxed);
+        }
+        // Not back to a volume that is being left.
+        if known.is_none() || volume.number == self.log.epoch() {
+            let _ = self.ti.set_tag(object, new.tag(volume));
+        }
         new
     }
 
-    /// The id of the thread that holds a synchronizer exclusively, or 0.
-    fn owner_of(&self, java: Java, synchronizer: jobject) -> u32 {
+    /// The thread that holds a synchronizer exclusively, if known.
+    fn owner_of(&self, volume: &Volume, java: Java, synchronizer: jobject) -> Owner {
         let owner = java.object_field(synchronizer, self.fields.exclusive_owner);
         if owner.is_null() {
-            return 0;
+            return Owner::default();
         }
         let java_id = java.long_field(owner, self.fields.thread_id);
         let known = match self.threads.get(java_id) {
@@ -524,13 +632,13 @@ impl Recorder {
             None => None,
         };
         let id = known.map_or(id::UNKNOWN, |known| {
-            if known.id() == 0 {
-                self.define_thread(java, owner, &known);
+            if !known.is_known(volume) {
+                self.describe_thread(java, owner, &known);
             }
-            known.id()
+            known.id(volume)
         });
         java.drop_local(owner);
-        id
+        Owner { id, java_id }
     }
 
     #[cold]
@@ -540,21 +648,26 @@ impl Recorder {
                 let name = String::from_utf8_lossy(&info.name).into_owned();
                 self.excluded.iter().any(|pattern| pattern.matches(&name))
             });
-        self.threads.get_or_add(&self.log, java_id, excluded)
+        self.threads.get_or_add(java_id, excluded, self.log.epoch())
     }
 
+    /// Finds out what the log shall say of a thread, unless it is known.
     #[cold]
-    fn define_thread(&self, java: Java, thread: jthread, known: &Thread) {
-        let Ok(info) = self.ti.thread(java, thread) else { return };
-        let is_virtual = java.is_instance(thread, self.fields.virtual_thread);
-        let _naming = lock(&self.naming);
-        if known.id() != 0 {
+    fn describe_thread(&self, java: Java, thread: jthread, known: &Thread) {
+        if known.is_described() {
             return;
         }
-        let java_id = known.java_id as u64;
-        if let Some(id) = self.dictionary.thread(&self.log, java_id, &info, is_virtual) {
-            known.set_id(id);
+        if let Ok(info) = self.ti.thread(java, thread) {
+            known.describe(info, java.is_instance(thread, self.fields.virtual_thread));
         }
+    }
+}
+
+/// Has whoever leaves the lock be charged for the wait, in trace mode.
+fn trace_wait(scene: &Scene<'_>, begun: Begun, object: jobject) {
+    let wanted = begun.kind.is_contention() || begun.kind == WaitKind::LockReacquire;
+    if wanted && let Some(trace) = trace::active() {
+        trace.wait_begins(scene.thread, begun, object);
     }
 }
 

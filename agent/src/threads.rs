@@ -4,33 +4,21 @@
 //! so what it waits for is kept here, with the Java thread, and never with the
 //! OS thread.
 
-use crate::{
-    lane::Table,
-    log::{Chunk, LogFile, Place, Writer},
-    sync::lock,
-};
-use std::{
-    cell::UnsafeCell,
-    sync::{
-        Arc, Mutex,
-        atomic::{
-            AtomicU32, AtomicU64,
-            Ordering::{Acquire, Relaxed, Release},
-            fence,
-        },
+use crate::{jvm::ti::ThreadInfo, lane::Table, log::Place, sync::lock, volume::Volume};
+use std::sync::{
+    Arc, Mutex, MutexGuard, TryLockError,
+    atomic::{
+        AtomicU32, AtomicU64,
+        Ordering::{Acquire, Relaxed, Release},
+        fence,
     },
 };
-use tyrion_wire::{
-    WaitKind,
-    chunk::ChunkKind,
-    slot::{self, WAIT_LEN, field},
-};
+use tyrion_wire::{WaitKind, def::id, slot::field};
 
 /// Shards of the registry: virtual threads look themselves up at each event.
 const SHARDS: usize = 64;
-const SLOTS_CHUNK: usize = 16384;
 
-/// A wait that has begun.
+/// A wait that has begun. Its ids are of the volume that its [`Waits`] are of.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     /// What is waited for. May still change until the wait ends.
@@ -41,8 +29,17 @@ pub struct Begun {
     pub stack: u32,
     /// The lock's id.
     pub lock: u32,
-    /// The owner's thread id in the log, 0 when unknown.
-    pub owner: u32,
+    /// The owner, if known.
+    pub owner: Owner,
+}
+
+/// Who holds a lock that is waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Owner {
+    /// The thread's id in the log, 0 when unknown.
+    pub id: u32,
+    /// `Thread.getId()`.
+    pub java_id: i64,
 }
 
 /// An acquisition of a j.u.c. lock that is on its slow path.
@@ -75,11 +72,61 @@ pub struct Waits {
     pub awaited_lock: u32,
     /// The lock is wanted again: the signal came, and the acquisition begins.
     pub reacquiring: Option<Begun>,
+    /// The number of the volume that all ids here are of.
+    volume: u32,
+    /// Where the log shows what is waited for.
+    slot: Option<Slot>,
+}
+
+/// A place in a volume, which stays mapped as long.
+struct Slot {
+    volume: Arc<Volume>,
+    place: Place,
+}
+
+impl Slot {
+    /// Says that nobody waits.
+    fn clear(&self) {
+        self.place.u32_at(field::KIND).store(0, Relaxed);
+        self.place.u32_at(field::THREAD).store(0, Release);
+    }
 }
 
 impl Waits {
+    /// The number of the volume that the ids are of.
+    pub fn volume(&self) -> u32 {
+        self.volume
+    }
+
+    /// Has all ids be of another volume. `from` is the one that they are of,
+    /// and `thread` finds the id in the new one of a thread by its Java id.
+    #[cold]
+    fn move_to(&mut self, from: Option<&Volume>, to: &Volume, thread: impl Fn(i64) -> Option<u32>) {
+        let from = from.filter(|from| from.number == self.volume);
+        let copy_lock = |lock: &mut u32| {
+            let copy = |from: &Volume| to.dictionary.copy_lock(&to.log, &from.dictionary, *lock);
+            if *lock != id::UNKNOWN && from.and_then(copy).is_none() {
+                *lock = id::UNKNOWN;
+            }
+        };
+        let acquiring = self.acquiring.iter_mut().map(|acquiring| &mut acquiring.wait);
+        let single =
+            [&mut self.monitor, &mut self.object_wait, &mut self.park, &mut self.reacquiring];
+        for begun in single.into_iter().chain(acquiring).flatten() {
+            let stack = from
+                .and_then(|from| to.dictionary.copy_stack(&to.log, &from.dictionary, begun.stack));
+            begun.stack = stack.unwrap_or(id::EMPTY_STACK);
+            copy_lock(&mut begun.lock);
+            if begun.owner.id != id::UNKNOWN {
+                begun.owner.id = thread(begun.owner.java_id).unwrap_or(id::UNKNOWN);
+            }
+        }
+        copy_lock(&mut self.awaited_lock);
+        self.volume = to.number;
+    }
+
     /// The innermost wait.
-    fn innermost(&self) -> Option<Begun> {
+    pub fn innermost(&self) -> Option<Begun> {
         let acquiring = self.acquiring.iter().rev().find_map(|acquiring| acquiring.wait);
         let parked = self.park.or(self.reacquiring).or(acquiring);
         self.monitor.or(parked).or(self.object_wait)
@@ -90,61 +137,156 @@ impl Waits {
 pub struct Thread {
     /// `Thread.getId()`.
     pub java_id: i64,
-    /// Its id in the log, 0 before it was defined.
-    id: AtomicU32,
     /// Whether it is left out, by `exclude-threads`.
     pub excluded: bool,
-    slot: Option<Place>,
+    /// Its ids in the two volumes that may be in use: number of the volume and
+    /// id, 32 bits each. The id is 0 before it is defined.
+    ids: [AtomicU64; 2],
+    about: Mutex<Option<About>>,
     /// When a condition was last signalled to it, monotonic ns. Written by the
     /// signalling thread.
     pub signalled_ns: AtomicU64,
-    waits: UnsafeCell<Waits>,
+    waits: Mutex<Waits>,
+    /// The number of the volume that the ids of the waits are of, for those
+    /// who cannot lock them.
+    volume: AtomicU32,
 }
 
-// SAFETY: `waits` is only reached through `waits()`, whose contract says that
-// the Java thread itself runs; it runs on one OS thread at a time.
-unsafe impl Sync for Thread {}
-// SAFETY: as above; the other fields are plain values and atomics.
-unsafe impl Send for Thread {}
+/// What the log says of a thread.
+struct About {
+    info: ThreadInfo,
+    is_virtual: bool,
+}
 
 impl Thread {
-    /// Its id in the log, 0 before it was defined.
+    fn new(java_id: i64, excluded: bool, volume: u32) -> Thread {
+        Thread {
+            java_id,
+            excluded,
+            ids: Default::default(),
+            about: Mutex::default(),
+            signalled_ns: AtomicU64::new(0),
+            waits: Mutex::new(Waits { volume, ..Waits::default() }),
+            volume: AtomicU32::new(volume),
+        }
+    }
+
+    /// Its id in a volume; 0 if it cannot be defined there.
     #[inline]
-    pub fn id(&self) -> u32 {
-        self.id.load(Acquire)
+    pub fn id(&self, volume: &Volume) -> u32 {
+        match self.known_id(volume.number) {
+            0 => self.define(volume),
+            known => known,
+        }
     }
 
-    /// Gives the thread its id in the log.
-    pub fn set_id(&self, id: u32) {
-        self.id.store(id, Release);
+    /// Whether it has an id in a volume.
+    #[inline]
+    pub fn is_known(&self, volume: &Volume) -> bool {
+        self.known_id(volume.number) != 0
     }
 
-    /// What the thread waits for.
-    ///
-    /// # Safety
-    /// The caller runs on this very Java thread, and no other result of this
-    /// function is alive.
-    #[allow(clippy::mut_from_ref, reason = "one Java thread runs on one OS thread at a time")]
-    pub unsafe fn waits(&self) -> &mut Waits {
-        // SAFETY: by the function's contract nobody else has a reference.
-        unsafe { &mut *self.waits.get() }
+    fn known_id(&self, volume: u32) -> u32 {
+        let known = self.ids[volume as usize % 2].load(Acquire);
+        if (known >> 32) as u32 == volume { known as u32 } else { 0 }
+    }
+
+    #[cold]
+    fn define(&self, volume: &Volume) -> u32 {
+        // Held while the thread gets its id, so that it gets one.
+        let about = lock(&self.about);
+        let known = self.known_id(volume.number);
+        let Some(about) = about.as_ref().filter(|_| known == 0) else { return known };
+        let java_id = self.java_id as u64;
+        let new = volume.dictionary.thread(&volume.log, java_id, &about.info, about.is_virtual);
+        let id = new.unwrap_or(0);
+        let packed = u64::from(volume.number) << 32 | u64::from(id);
+        self.ids[volume.number as usize % 2].store(packed, Release);
+        id
+    }
+
+    /// Whether it is known what the log shall say of the thread.
+    pub fn is_described(&self) -> bool {
+        lock(&self.about).is_some()
+    }
+
+    /// What the log shall say of the thread; the first one to tell is right.
+    pub fn describe(&self, info: ThreadInfo, is_virtual: bool) {
+        lock(&self.about).get_or_insert(About { info, is_virtual });
+    }
+
+    /// Gives the thread another name from now on.
+    pub fn rename(&self, volume: &Volume, name: Vec<u8>, at_ns: u64) {
+        let mut about = lock(&self.about);
+        let known = self.known_id(volume.number);
+        if known != 0 {
+            let _ = volume.dictionary.rename(&volume.log, known, &name, at_ns);
+        }
+        if let Some(about) = about.as_mut() {
+            about.info.name = name;
+        }
+    }
+
+    /// What the thread waits for. Locked by the thread itself during an event,
+    /// and by the log's helper when there is another volume.
+    pub fn waits(&self) -> MutexGuard<'_, Waits> {
+        lock(&self.waits)
+    }
+
+    /// Has all ids of its waits be of another volume. `from` is the one that
+    /// they are of, and `id` finds those of other threads, by their Java ids.
+    #[cold]
+    pub fn move_waits(
+        &self,
+        waits: &mut Waits,
+        from: Option<&Volume>,
+        to: &Arc<Volume>,
+        id: impl Fn(i64) -> Option<u32>,
+    ) {
+        waits.move_to(from, to, id);
+        self.publish(waits, to);
+        self.volume.store(to.number, Release);
+    }
+
+    /// What another thread waits for, which must not be kept waiting: `None` when the
+    /// thread is in the middle of an event.
+    pub fn try_waits(&self) -> Option<MutexGuard<'_, Waits>> {
+        match self.waits.try_lock() {
+            Ok(waits) => Some(waits),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Shows in the log what the thread waits for now, so that it is known
     /// should the process be killed.
     #[inline]
-    pub fn publish(&self, waits: &Waits) {
-        let Some(slot) = self.slot else { return };
+    pub fn publish(&self, waits: &mut Waits, volume: &Arc<Volume>) {
+        let innermost = waits.innermost();
+        let old = waits.slot.take_if(|slot| slot.volume.number != volume.number);
+        if waits.slot.is_none() && innermost.is_some() {
+            let new = |place| Slot { volume: Arc::clone(volume), place };
+            waits.slot = volume.take_slot().map(new);
+        }
+        if let Some(slot) = &waits.slot {
+            self.show(innermost, slot.place, volume);
+        }
+        if let Some(old) = old {
+            old.clear();
+        }
+    }
+
+    fn show(&self, innermost: Option<Begun>, slot: Place, volume: &Volume) {
         let sequence = slot.u32_at(field::SEQUENCE);
         let odd = sequence.load(Relaxed) | 1;
         sequence.store(odd, Relaxed);
         fence(Release);
-        match waits.innermost() {
+        match innermost {
             Some(begun) => {
-                slot.u32_at(field::THREAD).store(self.id(), Relaxed);
+                slot.u32_at(field::THREAD).store(self.id(volume), Relaxed);
                 slot.u32_at(field::STACK).store(begun.stack, Relaxed);
                 slot.u32_at(field::LOCK).store(begun.lock, Relaxed);
-                slot.u32_at(field::OWNER).store(begun.owner, Relaxed);
+                slot.u32_at(field::OWNER).store(begun.owner.id, Relaxed);
                 slot.u64_at(field::START_NS).store(begun.start_ns, Relaxed);
                 slot.u32_at(field::KIND).store(begun.kind.code().into(), Relaxed);
             }
@@ -157,20 +299,12 @@ impl Thread {
 /// All threads that ever waited and still live.
 pub struct Threads {
     shards: Vec<Mutex<Table<i64, Arc<Thread>>>>,
-    slots: Mutex<Slots>,
-}
-
-#[derive(Default)]
-struct Slots {
-    free: Vec<Place>,
-    chunk: Option<Chunk>,
-    carved: u32,
 }
 
 impl Threads {
     /// No threads yet.
     pub fn new() -> Threads {
-        Threads { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), slots: Mutex::default() }
+        Threads { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
     }
 
     fn shard(&self, java_id: i64) -> &Mutex<Table<i64, Arc<Thread>>> {
@@ -182,54 +316,47 @@ impl Threads {
         lock(self.shard(java_id)).get(&java_id).cloned()
     }
 
-    /// The thread of this Java id, known from now on.
-    pub fn get_or_add(&self, log: &LogFile, java_id: i64, excluded: bool) -> Arc<Thread> {
-        if let Some(known) = self.get(java_id) {
-            return known;
-        }
+    /// The thread of this Java id, known from now on; `volume` is the number
+    /// of the one that its first wait is of.
+    pub fn get_or_add(&self, java_id: i64, excluded: bool, volume: u32) -> Arc<Thread> {
         // Another thread may have added it meanwhile, as the owner of a lock.
         let mut shard = lock(self.shard(java_id));
-        let thread = shard.entry(java_id).or_insert_with(|| {
-            Arc::new(Thread {
-                java_id,
-                id: AtomicU32::new(0),
-                excluded,
-                slot: lock(&self.slots).take(log),
-                signalled_ns: AtomicU64::new(0),
-                waits: UnsafeCell::new(Waits::default()),
-            })
-        });
+        let thread = shard
+            .entry(java_id)
+            .or_insert_with(|| Arc::new(Thread::new(java_id, excluded, volume)));
         Arc::clone(thread)
     }
 
     /// Forgets a thread that has ended.
     pub fn remove(&self, java_id: i64) -> Option<Arc<Thread>> {
         let thread = lock(self.shard(java_id)).remove(&java_id)?;
-        if let Some(slot) = thread.slot {
-            slot.u32_at(field::KIND).store(0, Relaxed);
-            slot.u32_at(field::THREAD).store(0, Release);
-            lock(&self.slots).free.push(slot);
+        if let Some(slot) = std::mem::take(&mut *thread.waits()).slot {
+            slot.clear();
+            slot.volume.return_slot(slot.place);
         }
         Some(thread)
     }
-}
 
-impl Slots {
-    fn take(&mut self, log: &LogFile) -> Option<Place> {
-        if let Some(slot) = self.free.pop() {
-            return Some(slot);
+    /// Has all pending waits go over to another volume: whether they have.
+    /// Threads that are in the middle of an event do so themselves.
+    pub fn go_over(&self, from: &Volume, to: &Arc<Volume>) -> bool {
+        let mut all_have = true;
+        for shard in &self.shards {
+            let threads: Vec<_> = lock(shard).values().cloned().collect();
+            // A hundred thousand waits need room, and this is the thread that
+            // makes it. Without room they are not shown, but recorded.
+            let _ = to.log.grow();
+            for thread in threads {
+                let Some(mut waits) = thread.try_waits() else {
+                    all_have &= thread.volume.load(Acquire) == to.number;
+                    continue;
+                };
+                if waits.volume != to.number {
+                    let id = |java_id| Some(self.get(java_id)?.id(to));
+                    thread.move_waits(&mut waits, Some(from), to, id);
+                }
+            }
         }
-        let empty = [0; WAIT_LEN];
-        if let Some(slot) = self.chunk.as_mut().and_then(|chunk| chunk.append_in_place(&empty)) {
-            return Some(slot);
-        }
-        let of = Writer { sequence: self.carved, ..Writer::default() };
-        let mut chunk = log.carve(ChunkKind::Slots, SLOTS_CHUNK, of)?;
-        self.carved += 1;
-        let slot = chunk.append_in_place(&empty);
-        self.chunk = Some(chunk);
-        slot
+        all_have
     }
 }
-
-const _: () = assert!(slot::WAIT_LEN.is_multiple_of(8));

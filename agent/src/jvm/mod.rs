@@ -1,6 +1,7 @@
 //! The JVM's side: JVMTI and JNI behind functions that return plain values.
 
 pub mod java;
+mod loaded;
 pub mod setup;
 pub mod ti;
 pub mod vm;

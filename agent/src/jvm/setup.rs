@@ -160,10 +160,64 @@ impl Fields {
 /// What the JVM did not want, in words.
 pub fn define_probe_class(env: *mut JNIEnv) -> Result<jclass, String> {
     let bytes = juc::probe_class().ok_or("the probe class cannot be written")?;
+    define_class(env, juc::PROBE_CLASS, &bytes)
+}
+
+/// Defines a class among the JDK's own: a local reference.
+///
+/// # Errors
+/// What the JVM did not want, in words.
+pub fn define_class(env: *mut JNIEnv, name: &str, bytes: &[u8]) -> Result<jclass, String> {
     with_env(env, |env| {
-        let name = JNIString::from(juc::PROBE_CLASS);
-        let class = env.define_class(Some(&name), JClassLoader::null(), &bytes)?;
+        let name = JNIString::from(name);
+        let class = env.define_class(Some(&name), JClassLoader::null(), bytes)?;
         Ok(class.into_raw().cast())
+    })
+}
+
+/// Sets a static field of type `boolean`, after initializing the class.
+///
+/// # Errors
+/// When there is no such field, or the class does not initialize.
+pub fn set_static_boolean(
+    env: *mut JNIEnv,
+    class: jclass,
+    name: &str,
+    value: bool,
+) -> Result<(), String> {
+    with_env(env, |env| {
+        // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
+        let name = JNIString::from(name);
+        let field = env.get_static_field_id(&*class, &*name, jni_sig!("Z"))?;
+        // SAFETY: the field is a static one of this class and of this type.
+        unsafe { env.set_static_field_unchecked(&*class, field, JValue::Bool(value)) }
+    })
+}
+
+/// The value of a static field of type `int`.
+///
+/// # Errors
+/// When there is no such field, or the class does not initialize.
+pub fn static_int(env: *mut JNIEnv, class: jclass, name: &str) -> Result<i32, String> {
+    with_env(env, |env| {
+        // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
+        let name = JNIString::from(name);
+        env.get_static_field(&*class, &*name, jni_sig!("I"))?.i()
+    })
+}
+
+/// Calls a static method without arguments or result.
+///
+/// # Errors
+/// When there is none, or it throws.
+pub fn call_static(env: *mut JNIEnv, class: jclass, name: &str) -> Result<(), String> {
+    with_env(env, |env| {
+        // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
+        let name = JNIString::from(name);
+        env.call_static_method(&*class, &*name, jni_sig!("()V"), &[]).map(drop)
     })
 }
 

@@ -13,7 +13,7 @@ use std::{
 
 /// The agent's JVMTI environment.
 #[derive(Clone, Copy)]
-pub struct Ti(*mut jvmtiEnv);
+pub struct Ti(pub(super) *mut jvmtiEnv);
 
 // SAFETY: JVMTI functions may be called from any thread that the JVM knows.
 unsafe impl Send for Ti {}
@@ -39,6 +39,8 @@ macro_rules! call {
         }
     }};
 }
+
+pub(super) use call;
 
 /// The result of a JVMTI function.
 pub type Result<T> = std::result::Result<T, jvmtiError>;
@@ -247,7 +249,22 @@ impl Ti {
 
     /// Has a class's bytes pass through the class file load hook again.
     pub fn retransform(&self, class: jclass) -> Result<()> {
-        call!(self, RetransformClasses, 1, &class)
+        self.retransform_all(&[class])
+    }
+
+    /// Has the bytes of classes pass through the class file load hook again:
+    /// all or none are changed.
+    pub fn retransform_all(&self, classes: &[jclass]) -> Result<()> {
+        call!(self, RetransformClasses, classes.len() as jint, classes.as_ptr())
+    }
+
+    /// An object's identity hash.
+    pub fn hash(&self, object: jobject) -> i32 {
+        let mut hash: jint = 0;
+        match call!(self, GetObjectHashCode, object, &mut hash) {
+            Ok(()) => hash,
+            Err(_) => 0,
+        }
     }
 
     /// Memory from the JVM for a class's new bytes.
@@ -271,7 +288,7 @@ impl Ti {
         utf8.into_bytes()
     }
 
-    fn free(&self, memory: *mut c_void) {
+    pub(super) fn free(&self, memory: *mut c_void) {
         let _ = call!(self, Deallocate, memory.cast());
     }
 }

@@ -21,6 +21,15 @@ impl Vm {
         Vm(vm)
     }
 
+    /// The JVM of a thread's environment.
+    pub fn of(env: *mut JNIEnv) -> Option<Vm> {
+        let mut vm: *mut JavaVM = ptr::null_mut();
+        // SAFETY: the environment is the current thread's and leads to its
+        // function table; `vm` is a valid place for the answer.
+        let result = unsafe { ((**env).GetJavaVM)(env, &mut vm) };
+        (result == JNI_OK && !vm.is_null()).then_some(Vm(vm))
+    }
+
     /// An environment of the current thread: JNI's or JVMTI's, by version.
     pub fn environment(self, version: jint) -> Option<*mut c_void> {
         let mut env = ptr::null_mut();

@@ -1,10 +1,18 @@
 //! A chunk of the mapped log, while it is written.
 
+use crate::trace::Memory;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Relaxed, Release},
 };
 use tyrion_wire::chunk::{self, HEADER_LEN, SEALED};
+
+/// A writer's first chunk is this long, every further one twice as long as the
+/// one before, up to [`LONGEST_CHUNK`]: a thousand threads with one wait each
+/// shall not take 64 MB.
+pub const FIRST_CHUNK: usize = 4096;
+/// The longest chunk, but for one with a text that needs more.
+pub const LONGEST_CHUNK: usize = 65536;
 
 /// A chunk that was carved for one writer.
 pub struct Chunk {
@@ -103,12 +111,19 @@ impl Place {
         Place { base }
     }
 
+    /// The same bytes by address, for Java.
+    pub fn memory(&self) -> Memory {
+        // SAFETY: places that Java gets are in chunks of acquisitions, whose
+        // addresses stay usable for ever.
+        unsafe { Memory::at_address(self.base as u64) }
+    }
+
     /// The `u32` at an offset that is a multiple of four.
     #[inline]
     pub fn u32_at(&self, at: usize) -> &AtomicU32 {
         debug_assert!(at.is_multiple_of(4));
         // SAFETY: `new` and `append_in_place` promise mapped, aligned bytes;
-        // chunks with places stay mapped while the agent lives.
+        // whoever has a place of a file keeps the file with it.
         unsafe { AtomicU32::from_ptr(self.base.add(at).cast()) }
     }
 

@@ -1,18 +1,15 @@
-//! The log's file: allocated ahead, mapped, and carved into chunks.
+//! One file of the log: allocated ahead, mapped, and carved into chunks.
 
 use super::{
-    chunk::{Chunk, Place},
-    region::{self, Region},
+    chunk::{Chunk, FIRST_CHUNK, LONGEST_CHUNK, Place},
+    region::{MAX_LEN, Region},
+    seal,
 };
-use crate::{
-    clock,
-    sync::{lock, try_lock_for},
-};
+use crate::sync::{lock, try_lock_for};
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, Read},
+    fs::File,
+    io,
     os::{fd::AsRawFd, unix::fs::MetadataExt},
-    path::{Path, PathBuf},
     sync::{
         Condvar, Mutex,
         atomic::{
@@ -23,27 +20,62 @@ use std::{
     time::Duration,
 };
 use tyrion_wire::{
-    chunk::{ChunkHeader, ChunkKind},
-    header::{self, Header, State},
+    chunk::{ChunkHeader, ChunkKind, HEADER_LEN},
+    header::{self, BLOCK, Header, State},
 };
 
-/// The file grows by this many bytes.
+/// The file grows by this many bytes, if it has no limit or a great one.
 const SEGMENT: u64 = 4 << 20;
-/// So many bytes ahead of the last chunk are allocated and mapped.
-const AHEAD: u64 = 2 * SEGMENT;
+/// By so many at least.
+const LEAST_SEGMENT: u64 = 512 << 10;
+/// So much longer than wanted a file may become if there cannot be another.
+const SPARE: usize = 64 << 20;
 
-/// A log that is being written.
+/// How long a file becomes, and what follows from that.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// So long it shall become, about.
+    limit: Option<u64>,
+    /// It grows by this many bytes.
+    segment: u64,
+    /// So many bytes ahead of the last chunk are allocated and mapped.
+    ahead: u64,
+    /// The longest chunk: in a short file chunks are short, too.
+    longest_chunk: usize,
+    /// Longer it never becomes.
+    longest: usize,
+}
+
+impl Sizes {
+    fn new(limit: Option<u64>) -> Sizes {
+        let segment = limit.map_or(SEGMENT, |limit| {
+            (limit / 16).next_power_of_two().clamp(LEAST_SEGMENT, SEGMENT)
+        });
+        let longest_chunk = limit.map_or(LONGEST_CHUNK, |limit| {
+            let share = usize::try_from(limit / 16).unwrap_or(LONGEST_CHUNK);
+            (share / BLOCK * BLOCK).clamp(FIRST_CHUNK, LONGEST_CHUNK)
+        });
+        // Cells that Java code knows keep the addresses of each file that has
+        // ended: there are not enough for ever with 256 GiB each.
+        let longest = limit.and_then(|limit| usize::try_from(limit.saturating_mul(2)).ok());
+        let longest = longest.map_or(MAX_LEN, |len| len.saturating_add(SPARE).min(MAX_LEN));
+        Sizes { limit, segment, ahead: 2 * segment, longest_chunk, longest }
+    }
+}
+
+/// A file of the log that is being written.
 pub struct LogFile {
-    path: PathBuf,
     file: File,
     region: Region,
     header: Place,
+    sizes: Sizes,
+    /// Where the first chunk stands.
+    first: u64,
     carve: Mutex<Carve>,
     /// Held while the file changes its length.
     growth: Mutex<()>,
     sealed: Mutex<Vec<Chunk>>,
     wake: Condvar,
-    dead: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -51,103 +83,87 @@ pub struct LogFile {
 struct Carve {
     at: u64,
     mapped: u64,
+    /// So long it shall become.
+    full_at: u64,
     closed: bool,
     /// Chunks in use, by segment; `None` once the segment is unmapped.
     live: Vec<Option<u32>>,
 }
 
-/// Opens the file that a log is written to.
-///
-/// A file that a living JVM writes to is left alone, and so is any existing
-/// one unless `overwrite`: then the process id goes into the name.
-///
-/// # Errors
-/// As `open(2)`, or when the path names something else than a regular file.
-pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
-    let open = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).open(path);
-    let existing = match open(path) {
-        Ok(file) => return locked(file, path),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => path,
-        Err(error) => return Err(error),
-    };
-    if !std::fs::metadata(existing)?.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    if !is_log_or_empty(existing)? {
-        return Err(io::Error::other("exists and is no Tyrion log; not replaced"));
-    }
-    let free = OpenOptions::new().write(true).open(existing)?.try_lock().is_ok();
-    if overwrite && free {
-        // A new file instead of truncating: whoever reads the old log keeps it.
-        std::fs::remove_file(existing)?;
-        return locked(open(existing)?, existing);
-    }
-    let mut name = existing.file_stem().unwrap_or_default().to_os_string();
-    name.push(format!(".{}", std::process::id()));
-    if let Some(extension) = existing.extension() {
-        name.push(".");
-        name.push(extension);
-    }
-    let own = existing.with_file_name(name);
-    locked(open(&own)?, &own)
-}
-
-fn is_log_or_empty(path: &Path) -> io::Result<bool> {
-    let mut first = Vec::new();
-    File::open(path)?.take(header::MAGIC.len() as u64).read_to_end(&mut first)?;
-    Ok(first.is_empty() || first == header::MAGIC)
-}
-
-fn locked(file: File, path: &Path) -> io::Result<(File, PathBuf)> {
-    // Only a sign for others; file systems without locks work too.
-    let _ = file.try_lock();
-    Ok((file, std::path::absolute(path)?))
-}
-
 impl LogFile {
-    /// Starts a log in an empty file.
+    /// Starts a log in an empty file, that shall become about `limit` bytes long.
     ///
     /// # Errors
     /// When the file cannot be allocated or mapped.
-    pub fn start(file: File, path: PathBuf, header: &Header) -> io::Result<LogFile> {
+    pub fn start(file: File, header: &Header, limit: Option<u64>) -> io::Result<LogFile> {
         let block = header.encode(crc32fast::hash);
-        let region = Region::reserve()?;
+        let sizes = Sizes::new(limit);
+        let region = Region::reserve(sizes.longest)?;
         let first = block.len() as u64;
-        let mapped = (first + AHEAD).next_multiple_of(SEGMENT);
+        let mapped = (first + sizes.ahead).next_multiple_of(sizes.segment);
         allocate(&file, 0, mapped)?;
-        region::guard(region)?;
         region.map_file(&file, 0, mapped)?;
-        // SAFETY: the header block was just mapped and stays so: its segment
-        // counts as live below.
-        let place = unsafe {
-            std::ptr::copy_nonoverlapping(block.as_ptr(), region.at(0), block.len());
-            Place::new(region.at(0))
-        };
-        place.u64_at(header::field::USED_LEN).store(first, Release);
-        let mut live = vec![Some(0); (mapped / SEGMENT) as usize];
-        live[0] = Some(1);
-        Ok(LogFile {
-            path,
+        let mut live = vec![Some(0); (mapped / sizes.segment) as usize];
+        // The header block, which stays mapped.
+        for segment in sizes.segments(0, first) {
+            live[segment] = Some(1);
+        }
+        let full_at = limit.unwrap_or(u64::MAX);
+        // SAFETY: the header block was just mapped and stays so, as `live` says.
+        let place = unsafe { Place::new(region.at(0)) };
+        let log = LogFile {
             file,
             region,
             header: place,
-            carve: Mutex::new(Carve { at: first, mapped, closed: false, live }),
+            sizes,
+            first,
+            carve: Mutex::new(Carve { at: first, mapped, full_at, closed: false, live }),
             growth: Mutex::new(()),
             sealed: Mutex::new(Vec::new()),
             wake: Condvar::new(),
-            dead: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-        })
+        };
+        log.put_header(&block);
+        Ok(log)
     }
 
-    /// The log's path, absolute.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Writes the header block once more, for a file that was prepared some
+    /// time ago; before anybody else knows the file. The metadata must be as
+    /// long as before.
+    pub fn begin(&self, header: &Header) {
+        let block = header.encode(crc32fast::hash);
+        if block.len() as u64 == self.first {
+            self.put_header(&block);
+        }
+    }
+
+    fn put_header(&self, block: &[u8]) {
+        // SAFETY: the block is as long as the header block, which is mapped,
+        // and which nobody else knows yet.
+        unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), self.region.at(0), block.len()) };
+        self.header.u64_at(header::field::USED_LEN).store(self.first, Release);
     }
 
     /// The header block, for the fields that change.
     pub fn header(&self) -> Place {
         self.header
+    }
+
+    /// Has the limit count from here on, if half of it is used up: that is what
+    /// the file before has left to this one.
+    pub fn settle(&self) {
+        let mut carve = lock(&self.carve);
+        if let Some(limit) = self.sizes.limit {
+            carve.full_at = limit.max(carve.at + limit / 2);
+        }
+    }
+
+    /// How long a writer's chunk shall be that has had `carved` before it, and
+    /// needs room for a payload of `least` bytes.
+    pub fn chunk_len(&self, carved: u32, least: usize) -> usize {
+        let len = (FIRST_CHUNK << carved.min(8)).min(self.sizes.longest_chunk);
+        // The longest definition, a text, does not fit the shortest chunk.
+        len.max((least + HEADER_LEN).next_multiple_of(BLOCK))
     }
 
     /// Carves a chunk of about `len` bytes; `None` when the file is full,
@@ -178,14 +194,19 @@ impl LogFile {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), base, bytes.len());
             Chunk::new(base, len, offset)
         };
-        for segment in segments(offset, end) {
+        if kind == ChunkKind::Acquisitions {
+            // Their addresses are given to Java code, which nobody can ask to
+            // give them back.
+            self.region.keep(offset, len as u64);
+        }
+        for segment in self.sizes.segments(offset, end) {
             if let Some(Some(count)) = carve.live.get_mut(segment) {
                 *count += 1;
             }
         }
         carve.at = end;
         self.header.u64_at(header::field::USED_LEN).store(end, Release);
-        if carve.mapped - carve.at < AHEAD {
+        if carve.mapped - carve.at < self.sizes.ahead || carve.is_nearly_full() {
             self.wake.notify_one();
         }
         Some(chunk)
@@ -196,14 +217,29 @@ impl LogFile {
         lock(&self.sealed).push(chunk);
     }
 
-    /// Whether the log can no longer be written on.
-    pub fn is_dead(&self) -> bool {
-        self.dead.load(Relaxed)
-    }
-
     /// Whether the log has ended in an orderly way.
     pub fn is_closed(&self) -> bool {
         self.closed.load(Relaxed)
+    }
+
+    /// Whether it is as long as it shall become.
+    pub fn is_full(&self) -> bool {
+        lock(&self.carve).is_full()
+    }
+
+    /// Whether it soon will be, so that the next file should be prepared.
+    pub fn is_nearly_full(&self) -> bool {
+        lock(&self.carve).is_nearly_full()
+    }
+
+    /// Whether an address is within this file's mapping.
+    pub fn contains(&self, address: u64) -> bool {
+        self.region.contains(address)
+    }
+
+    /// Whether there are chunks whose addresses were given to Java code.
+    pub fn is_known_to_java(&self) -> bool {
+        self.region.keeps_any()
     }
 
     /// Says in the log whether recording is on, unless the log has ended.
@@ -216,7 +252,7 @@ impl LogFile {
 
     /// Ends the log in an orderly way and cuts the file to its used length.
     /// Threads may go on writing into the chunks that they have.
-    pub fn close(&self) {
+    pub fn close(&self, end_ns: u64) {
         // A disk that hangs shall not hang the JVM's end: then the file stays
         // as long as it is.
         let growth = try_lock_for(&self.growth, Duration::from_secs(1));
@@ -225,7 +261,7 @@ impl LogFile {
             return;
         }
         self.closed.store(true, Relaxed);
-        self.header.u64_at(header::field::END_NS).store(clock::now_ns(), Relaxed);
+        self.header.u64_at(header::field::END_NS).store(end_ns, Relaxed);
         self.header.u32_at(header::field::STATE).store(State::Closed as u32, Release);
         // Not fatal: the reader knows the used length from the header.
         if growth.is_some() {
@@ -233,32 +269,41 @@ impl LogFile {
         }
     }
 
-    /// What the helper thread does for ever: allocates and maps ahead, seals
-    /// what is full, and looks whether the file is still there. Returns when
-    /// the log is closed, or with the reason why it cannot be written on.
-    pub fn keep(&self) -> Option<String> {
-        loop {
-            {
-                let carve = lock(&self.carve);
-                let enough = carve.mapped - carve.at >= AHEAD;
-                if enough && !carve.closed {
-                    let waited = self.wake.wait_timeout(carve, Duration::from_millis(200));
-                    drop(waited);
-                }
-            }
-            if lock(&self.carve).closed {
-                return None;
-            }
-            if let Err(reason) = self.check_file().and_then(|()| self.grow()) {
-                self.give_up();
-                return Some(reason);
-            }
-            self.seal_retired();
+    /// Ends the file because another one goes on, and seals all its chunks:
+    /// once nobody writes definitions or events into it any more.
+    pub fn finish(&self, end_ns: u64) {
+        self.seal_retired();
+        let used = lock(&self.carve).at;
+        // Not fatal either: what is not sealed has no checksum, that is all.
+        let _ = seal::chunks(&self.file, self.first, used);
+        self.close(end_ns);
+    }
+
+    /// Waits until there is something to do for the helper; not for the file
+    /// to become full, unless it `may_switch`.
+    pub fn wait(&self, patience: Duration, may_switch: bool) {
+        let carve = lock(&self.carve);
+        let enough = carve.mapped - carve.at >= self.sizes.ahead;
+        let full = may_switch && carve.is_full();
+        if enough && !full && !carve.closed {
+            drop(self.wake.wait_timeout(carve, patience));
         }
     }
 
+    /// What the helper does time and again: looks whether the file is still
+    /// there, allocates and maps ahead, seals what is full.
+    ///
+    /// # Errors
+    /// The reason why the file cannot be written on.
+    pub fn tend(&self) -> Result<(), String> {
+        self.check_file()?;
+        self.grow()?;
+        self.seal_retired();
+        Ok(())
+    }
+
     fn check_file(&self) -> Result<(), String> {
-        if region::faulted() {
+        if self.region.faulted() {
             return Err("the file was truncated or its disk failed".to_owned());
         }
         let metadata = self.file.metadata().map_err(|error| error.to_string())?;
@@ -271,37 +316,43 @@ impl LogFile {
         Ok(())
     }
 
-    fn grow(&self) -> Result<(), String> {
+    /// Allocates and maps ahead.
+    ///
+    /// # Errors
+    /// The reason why the file cannot become longer.
+    pub fn grow(&self) -> Result<(), String> {
         let _growth = lock(&self.growth);
+        let Sizes { segment, ahead, longest, .. } = self.sizes;
         loop {
             let (at, mapped, closed) = {
                 let carve = lock(&self.carve);
                 (carve.at, carve.mapped, carve.closed)
             };
-            if closed || mapped - at >= AHEAD {
+            if closed || mapped - at >= ahead {
                 return Ok(());
             }
-            if mapped + SEGMENT > region::LEN as u64 {
-                return Err("the log has reached its greatest length, 256 GiB".to_owned());
+            if mapped + segment > longest as u64 {
+                let mib = longest >> 20;
+                return Err(format!("the file has reached its greatest length, {mib} MiB"));
             }
-            allocate(&self.file, mapped, SEGMENT)
-                .and_then(|()| self.region.map_file(&self.file, mapped, SEGMENT))
+            allocate(&self.file, mapped, segment)
+                .and_then(|()| self.region.map_file(&self.file, mapped, segment))
                 .map_err(|error| error.to_string())?;
             let mut carve = lock(&self.carve);
-            carve.mapped = mapped + SEGMENT;
+            carve.mapped = mapped + segment;
             carve.live.push(Some(0));
         }
     }
 
-    /// Recording stops for good; what was written stays.
+    /// Nothing more is carved; what was written stays.
     pub fn give_up(&self) {
-        self.dead.store(true, Relaxed);
         let mut carve = lock(&self.carve);
         carve.closed = true;
         self.header.u32_at(header::field::STATE).store(State::Broken as u32, Release);
     }
 
-    fn seal_retired(&self) {
+    /// Seals the chunks that are full, and unmaps what nobody uses any more.
+    pub fn seal_retired(&self) {
         let retired = std::mem::take(&mut *lock(&self.sealed));
         for chunk in &retired {
             chunk.seal();
@@ -309,7 +360,7 @@ impl LogFile {
         let done = self.release(&retired);
         // Outside the lock: unmapping takes time that writers would wait for.
         for segment in done {
-            self.region.unmap(segment as u64 * SEGMENT, SEGMENT);
+            self.region.unmap(segment as u64 * self.sizes.segment, self.sizes.segment);
         }
     }
 
@@ -319,13 +370,13 @@ impl LogFile {
         let mut carve = lock(&self.carve);
         for chunk in chunks {
             let (offset, len) = chunk.extent();
-            for segment in segments(offset, offset + len) {
+            for segment in self.sizes.segments(offset, offset + len) {
                 if let Some(Some(count)) = carve.live.get_mut(segment) {
                     *count -= 1;
                 }
             }
         }
-        let carved = (carve.at / SEGMENT) as usize;
+        let carved = (carve.at / self.sizes.segment) as usize;
         let mut done = Vec::new();
         for (segment, live) in carve.live.iter_mut().take(carved).enumerate() {
             if *live == Some(0) {
@@ -350,8 +401,22 @@ pub struct Writer {
     pub first_ns: u64,
 }
 
-fn segments(offset: u64, end: u64) -> std::ops::RangeInclusive<usize> {
-    (offset / SEGMENT) as usize..=((end - 1) / SEGMENT) as usize
+impl Sizes {
+    /// The segments that a piece of the file lies in.
+    fn segments(&self, offset: u64, end: u64) -> std::ops::RangeInclusive<usize> {
+        (offset / self.segment) as usize..=((end - 1) / self.segment) as usize
+    }
+}
+
+impl Carve {
+    fn is_full(&self) -> bool {
+        self.at >= self.full_at
+    }
+
+    /// Whether three quarters are used.
+    fn is_nearly_full(&self) -> bool {
+        self.at >= self.full_at - self.full_at / 4
+    }
 }
 
 /// Makes the file longer, with its blocks on the disk: a store into a hole
@@ -365,6 +430,11 @@ fn allocate(file: &File, offset: u64, len: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
+    fn create(path: &Path) -> File {
+        File::options().read(true).write(true).create_new(true).open(path).unwrap()
+    }
 
     fn header() -> Header {
         Header {
@@ -387,28 +457,29 @@ mod tests {
     #[test]
     fn chunks_stand_back_to_back_and_close_cuts_the_rest() {
         let dir = tempfile::tempdir().unwrap();
-        let (file, path) = create(&dir.path().join("a.log"), true).unwrap();
-        let log = LogFile::start(file, path.clone(), &header()).unwrap();
+        let path = dir.path().join("a.log");
+        let log = LogFile::start(create(&path), &header(), None).unwrap();
         let mut first = log.carve(ChunkKind::Events, 4096, Writer::default()).unwrap();
         let second = log.carve(ChunkKind::Cells, 8192, Writer::default()).unwrap();
         assert!(first.append(b"abc"));
         assert_eq!(second.extent(), (8192, 8192));
         log.retire(first);
         log.seal_retired();
-        log.close();
+        log.close(9);
         assert!(log.carve(ChunkKind::Events, 4096, Writer::default()).is_none());
         let bytes = std::fs::read(path).unwrap();
         assert_eq!(bytes.len(), 16384);
         let read = ChunkHeader::decode(&bytes[4096..]).unwrap();
         assert_eq!((read.committed, read.checksum), (3, crc32fast::hash(b"abc")));
-        assert_eq!(Header::decode(&bytes).unwrap().state, State::Closed);
+        let header = Header::decode(&bytes).unwrap();
+        assert_eq!((header.state, header.end_ns), (State::Closed, 9));
     }
 
     #[test]
     fn the_file_grows_and_full_segments_are_unmapped() {
         let dir = tempfile::tempdir().unwrap();
-        let (file, path) = create(&dir.path().join("a.log"), true).unwrap();
-        let log = LogFile::start(file, path, &header()).unwrap();
+        let path = dir.path().join("a.log");
+        let log = LogFile::start(create(&path), &header(), None).unwrap();
         for round in 0..600 {
             let chunk = log.carve(ChunkKind::Events, 65536, Writer::default());
             log.retire(chunk.unwrap_or_else(|| panic!("round {round}")));
@@ -421,32 +492,56 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_use_is_left_alone() {
-        let dir = tempfile::tempdir().unwrap();
-        let wanted = dir.path().join("a.log");
-        let (first, path) = create(&wanted, true).unwrap();
-        assert_eq!(path, wanted);
-        let (_second, path) = create(&wanted, true).unwrap();
-        assert!(path.to_string_lossy().ends_with(&format!("a.{}.log", std::process::id())));
-        std::fs::remove_file(path).unwrap();
-        drop(first);
-        assert_eq!(create(&wanted, true).unwrap().1, wanted);
-        assert_ne!(create(&wanted, false).unwrap().1, wanted);
-        std::fs::write(&wanted, "precious").unwrap();
-        assert!(create(&wanted, true).is_err(), "no log, so it is not replaced");
-        assert!(create(Path::new("/dev/null"), true).is_err());
-    }
-
-    #[test]
     fn a_truncated_file_ends_the_log_but_not_the_process() {
         let dir = tempfile::tempdir().unwrap();
-        let (file, path) = create(&dir.path().join("a.log"), true).unwrap();
-        let log = LogFile::start(file, path.clone(), &header()).unwrap();
+        let path = dir.path().join("a.log");
+        let log = LogFile::start(create(&path), &header(), None).unwrap();
         let mut chunk = log.carve(ChunkKind::Events, 4096, Writer::default()).unwrap();
         std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
         assert!(chunk.append(b"abc"), "survives the SIGBUS");
-        assert!(log.keep().unwrap().contains("truncated"));
-        assert!(log.is_dead());
+        assert!(log.tend().unwrap_err().contains("truncated"));
+        log.give_up();
         assert!(log.carve(ChunkKind::Events, 4096, Writer::default()).is_none());
+    }
+
+    #[test]
+    fn a_finished_file_is_sealed_to_the_last_chunk() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let log = LogFile::start(create(&path), &header(), Some(65536)).unwrap();
+        let kinds = [ChunkKind::Events, ChunkKind::Cells, ChunkKind::Definitions];
+        let mut chunks = kinds.map(|kind| log.carve(kind, 4096, Writer::default()).unwrap());
+        assert!(chunks.iter_mut().all(|chunk| chunk.append(b"abc")));
+        assert!(!log.is_nearly_full());
+        for _ in 0..12 {
+            log.carve(ChunkKind::Events, 4096, Writer::default()).unwrap();
+        }
+        assert!(log.is_full());
+        log.finish(9);
+        let bytes = std::fs::read(path).unwrap();
+        assert_eq!(bytes.len(), 65536);
+        let sealed = |nth: usize| {
+            let chunk = ChunkHeader::decode(&bytes[4096 * (nth + 1)..]).unwrap();
+            (chunk.flags, chunk.checksum)
+        };
+        let checksum = crc32fast::hash(b"abc");
+        assert_eq!([sealed(0), sealed(1), sealed(2)], [(1, checksum), (0, 0), (1, checksum)]);
+    }
+
+    #[test]
+    fn cells_that_java_knows_outlive_their_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let log = LogFile::start(create(&path), &header(), Some(65536)).unwrap();
+        let mut chunk = log.carve(ChunkKind::Acquisitions, 8192, Writer::default()).unwrap();
+        let place = chunk.append_in_place(&[0; 256]).unwrap();
+        place.u64_at(16).store(7, Relaxed);
+        log.finish(9);
+        drop(log);
+        // Java code may come late.
+        place.u64_at(16).store(8, Relaxed);
+        assert_eq!(place.u64_at(16).load(Relaxed), 8);
+        let bytes = std::fs::read(path).unwrap();
+        assert_eq!(bytes[4096 + 64 + 16], 7, "the file has the value of before");
     }
 }

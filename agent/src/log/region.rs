@@ -1,11 +1,14 @@
 //! The address range that the log is mapped into.
 //!
-//! A range as long as a log may grow is reserved once, and pieces of the file
+//! A range as long as a file may grow is reserved at once, and pieces of the file
 //! are mapped into it at the place that their file offset says. So an address
 //! and an offset differ by a constant, chunks may cross pieces, and one
 //! comparison tells whether a SIGBUS is ours: storing into a mapped file that
 //! somebody truncated, or that lies on a disk which broke, raises one, and
-//! without [`guard`] it would end the JVM.
+//! without a guard it would end the JVM.
+//!
+//! Each file of a log that rotates has a range of its own, given back when
+//! nothing of the file is in use any more.
 
 use crate::sync::lock;
 use std::{
@@ -14,30 +17,43 @@ use std::{
     os::fd::AsRawFd,
     sync::{
         Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{
+            AtomicBool, AtomicUsize,
+            Ordering::{Acquire, Relaxed, Release},
+        },
     },
 };
 
-/// How long a log may grow, in bytes. Address space costs nothing.
-pub const LEN: usize = 256 << 30;
+/// How long a file may grow at most, in bytes. Address space costs nothing.
+pub const MAX_LEN: usize = 256 << 30;
 
 /// No kernel has smaller pages.
 const SMALLEST_PAGE: usize = 4096;
 
-/// The reserved range.
-#[derive(Clone, Copy)]
+/// The reserved range, guarded against SIGBUS. Given back when dropped.
 pub struct Region {
     base: usize,
+    len: usize,
+    /// Its place among the guarded ones.
+    guard: usize,
+    /// What stays usable: from and to, as offsets.
+    kept: Mutex<Option<(u64, u64)>>,
 }
 
 impl Region {
-    /// Reserves the range.
+    /// Reserves the range, and catches a SIGBUS in it from now on.
     ///
     /// # Errors
-    /// When the address space is limited (`ulimit -v`).
-    pub fn reserve() -> io::Result<Region> {
-        let base = map(std::ptr::null_mut(), LEN, libc::PROT_NONE, NOTHING, -1, 0)?;
-        Ok(Region { base: base as usize })
+    /// When the address space is limited (`ulimit -v`), or as `sigaction(2)`.
+    pub fn reserve(len: usize) -> io::Result<Region> {
+        let base = map(std::ptr::null_mut(), len, libc::PROT_NONE, NOTHING, -1, 0)? as usize;
+        match guard(base, len) {
+            Ok(guard) => Ok(Region { base, len, guard, kept: Mutex::default() }),
+            Err(error) => {
+                give_back(base, base + len);
+                Err(error)
+            }
+        }
     }
 
     /// The address that stands for a file offset.
@@ -64,11 +80,64 @@ impl Region {
         Ok(())
     }
 
+    /// Whether a store into the range has faulted: the file is not what it was.
+    pub fn faulted(&self) -> bool {
+        FAULTED[self.guard].load(Relaxed)
+    }
+
+    /// Has a piece stay usable for ever: when the range is given back, memory
+    /// of our own takes the piece's place. Whoever may still store into it
+    /// then does no harm, and what is stored is lost.
+    pub fn keep(&self, offset: u64, len: u64) {
+        // One span of all of them: the kernel has room for a limited number of
+        // mappings, and pages that nobody touches cost nothing.
+        let mut kept = lock(&self.kept);
+        let (from, to) = kept.unwrap_or((offset, offset));
+        *kept = Some((from.min(offset), to.max(offset + len)));
+    }
+
+    /// Whether an address is within the range.
+    pub fn contains(&self, address: u64) -> bool {
+        (address as usize).wrapping_sub(self.base) < self.len
+    }
+
+    /// Whether a piece is to stay usable.
+    pub fn keeps_any(&self) -> bool {
+        lock(&self.kept).is_some()
+    }
+
     /// Gives a mapped piece back that nothing points to any more.
     pub fn unmap(&self, offset: u64, len: u64) {
         let flags = NOTHING | libc::MAP_FIXED;
         // Failing costs address space, nothing else.
         let _ = map(self.at(offset).cast(), len as usize, libc::PROT_NONE, flags, -1, 0);
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // First: others may soon have the addresses, and their SIGBUS is not ours.
+        GUARDED[self.guard].store(0, Relaxed);
+        let (start, end) = (self.base, self.base + self.len);
+        let Some((from, to)) = *lock(&self.kept) else { return give_back(start, end) };
+        let page = PAGE.load(Relaxed);
+        let from = (start + from as usize) / page * page;
+        let to = (start + to as usize).next_multiple_of(page).min(end);
+        let flags = NOTHING | libc::MAP_FIXED;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // Failing keeps the file's pages, nothing else.
+        let _ = map(from as *mut libc::c_void, to - from, access, flags, -1, 0);
+        give_back(start, from);
+        give_back(to, end);
+    }
+}
+
+/// Gives reserved addresses back to the kernel.
+fn give_back(from: usize, to: usize) {
+    if from < to {
+        // SAFETY: the addresses lie in a range that `reserve` got, and its
+        // owner vouches that nothing points into them any more.
+        unsafe { libc::munmap(from as *mut libc::c_void, to - from) };
     }
 }
 
@@ -89,35 +158,39 @@ fn map(
     if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(mapped) }
 }
 
-/// Bases of the guarded ranges. An agent has one; tests have several.
-static GUARDED: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+/// So many ranges can be guarded: an agent has two or three, tests more.
+const GUARDS: usize = 64;
+/// Bases of the guarded ranges, 0 for none.
+static GUARDED: [AtomicUsize; GUARDS] = [const { AtomicUsize::new(0) }; GUARDS];
+/// How long they are.
+static LENGTHS: [AtomicUsize; GUARDS] = [const { AtomicUsize::new(0) }; GUARDS];
+/// Which of them have had a fault.
+static FAULTED: [AtomicBool; GUARDS] = [const { AtomicBool::new(false) }; GUARDS];
 static INSTALLED: Mutex<bool> = Mutex::new(false);
 /// The kernel's page size; up to 64 KiB on aarch64.
 static PAGE: AtomicUsize = AtomicUsize::new(SMALLEST_PAGE);
-static FAULTED: AtomicBool = AtomicBool::new(false);
 static PREVIOUS_HANDLER: AtomicUsize = AtomicUsize::new(0);
 static PREVIOUS_FLAGS: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a store into the region has faulted: the file is not what it was.
-pub fn faulted() -> bool {
-    FAULTED.load(Relaxed)
-}
-
-/// Catches a SIGBUS in the region from now on; all others go to the handler
-/// that was there before (HotSpot has one of its own).
-///
-/// # Errors
-/// As `sigaction(2)`.
-pub fn guard(region: Region) -> io::Result<()> {
+/// Catches a SIGBUS in a range from now on; all others go to the handler that
+/// was there before (HotSpot has one of its own).
+fn guard(base: usize, len: usize) -> io::Result<usize> {
     // SAFETY: asks a number of the kernel.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     if page > 0 {
         PAGE.store(page as usize, Relaxed);
     }
     let mut installed = lock(&INSTALLED);
-    let free =
-        |slot: &&AtomicUsize| slot.compare_exchange(0, region.base, Relaxed, Relaxed).is_ok();
-    GUARDED.iter().find(free).ok_or_else(|| io::Error::other("too many logs"))?;
+    install(&mut installed)?;
+    let free = GUARDED.iter().position(|slot| slot.load(Relaxed) == 0);
+    let free = free.ok_or_else(|| io::Error::other("too many logs"))?;
+    FAULTED[free].store(false, Relaxed);
+    LENGTHS[free].store(len, Relaxed);
+    GUARDED[free].store(base, Release);
+    Ok(free)
+}
+
+fn install(installed: &mut bool) -> io::Result<()> {
     if *installed {
         return Ok(());
     }
@@ -145,12 +218,12 @@ extern "C" fn on_sigbus(signal: i32, info: *mut libc::siginfo_t, context: *mut l
     // SAFETY: the kernel hands a handler with SA_SIGINFO a valid siginfo, and
     // SIGBUS fills in the address.
     let address = unsafe { (*info).si_addr() } as usize;
-    let ours = |base: &AtomicUsize| {
-        let base = base.load(Relaxed);
-        base != 0 && address.wrapping_sub(base) < LEN
+    let ours = |guard: &usize| {
+        let base = GUARDED[*guard].load(Acquire);
+        base != 0 && address.wrapping_sub(base) < LENGTHS[*guard].load(Relaxed)
     };
-    if GUARDED.iter().any(ours) {
-        FAULTED.store(true, Relaxed);
+    if let Some(guard) = (0..GUARDS).find(ours) {
+        FAULTED[guard].store(true, Relaxed);
         let len = PAGE.load(Relaxed);
         let page = address & !(len - 1);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;

@@ -1,0 +1,779 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * What the probes of trace mode call. The agent defines this class beside Object, before any probe
+ * is inserted; tests/setup/probe-class.sh rebuilds its bytes, which the agent carries.
+ *
+ * <p>The usual path of an acquisition is Java and stays here, so that the JVM compiles it into the
+ * program: find the thread's block, tell whether the lock is held already, count, look whether this
+ * thread is known to use this lock. Everything else is native. All state is native memory, laid out
+ * as agent/src/trace/block.rs says; only its own thread writes a block.
+ *
+ * <p>Nothing here may lock, allocate on the usual path, load a class or throw.
+ */
+public final class TyrionTrace {
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final long TID = U.objectFieldOffset(Thread.class, "tid");
+
+    /** Blocks by thread: 65 536 pairs of thread id and block. */
+    private static final long THREADS = address(0);
+    /** Instances: pairs of (hash, owner) and a set of threads. */
+    private static final long INSTANCES = address(1);
+    private static final long INSTANCE_MASK = address(2);
+    /** Whether threads wait for locks with a hash in a bucket: 1024 bytes. */
+    private static final long WAITED = address(3);
+    /** How many threads wait for any. */
+    private static final long WAITING = WAITED + 1024;
+    /** What a tick is in ns, times 2 to the 32nd. */
+    private static final long TICK = address(6);
+    /** Whether each acquisition becomes a record. */
+    private static final boolean EVERY_EVENT = address(7) != 0;
+    /** Whether instances are told apart. */
+    private static final boolean IDENTITY = address(4) != 0;
+    /** Whether each hold is measured. */
+    private static final boolean EVERY_HOLD = address(5) != 0;
+    /** How the JVM keeps a locked object's hash; found out by {@link #explore}. */
+    private static final int HASH_SHIFT = exploreShift();
+    private static final int LAYOUT = explore();
+    /** In the object's first word, even while it is locked. */
+    private static final int IN_MARK = 1;
+    /** Where the first word points to while the object is locked: the owner's stack. */
+    private static final int DISPLACED = 2;
+    /** The JVM must be asked. */
+    private static final int ELSEWHERE = 0;
+
+    /** A permit of a semaphore. */
+    private static final int SEMAPHORE = 5;
+
+    private static final int HASH = 0x7fffffff;
+    private static final long MIX = 0x9e3779b97f4a7c15L;
+
+    // The block, see block.rs.
+    private static final long CELLS = 8;
+    private static final long ME = 16;
+    /**
+     * How many monitors are held, above them how many locks, and on top how many of both are being
+     * measured: one word, always whole.
+     */
+    private static final long HOLDS = 24;
+    private static final long ONE_LOCK = 1L << 32;
+    private static final long ONE_MEASURED = 1L << 48;
+    private static final long PLACE = 32;
+    private static final long RING = 64;
+    private static final long QUIET = 36;
+    private static final long HELD = 128;
+    private static final int HELD_LIMIT = 32;
+    private static final long HELD_LOCKS = HELD + 64 * HELD_LIMIT;
+    private static final int LOCKS_LIMIT = 16;
+    private static final long PAIRS = HELD_LOCKS + 64 * LOCKS_LIMIT;
+    private static final int PAIRS_MASK = 127;
+    /** The cells that were used last, by place. */
+    private static final long RECENT = PAIRS + 8 * (PAIRS_MASK + 1);
+    private static final int RECENT_MASK = 63;
+
+    // An entry of what is held: 64 bytes.
+    private static final long KEY = 0;
+    private static final long CELL = 8;
+    private static final long START = 16;
+    private static final long TIMES = 24;
+    private static final long STACK = 32;
+
+    // A cell, see tyrion-wire.
+    private static final long CELL_PLACE = 4;
+    private static final long CLOSED = 12;
+    private static final long ACQUISITIONS = 16;
+    private static final long NEXT = 24;
+    private static final long REENTRANT = 32;
+    private static final long FAILED = 40;
+    private static final long SAMPLED = 64;
+    private static final long SAMPLED_NS = 72;
+    private static final long LONGEST = 80;
+    private static final long UNIDENTIFIED = 88;
+    private static final long HISTOGRAM = 96;
+
+    /** With compact headers the class shares a word with the hash, and fields begin earlier. */
+    private static final int CLASS_SHIFT =
+            U.objectFieldOffset(Integer.class, "value") < 12 ? 10 : 0;
+
+    /** Where a ring of events is full: 255 of 32 bytes, behind one with the place of the next. */
+    private static final long RING_LIMIT = 32 * 255;
+
+    /** Whether anything is recorded. */
+    static boolean on;
+    /** Where an object's class stands in it; not final, so that C2 takes it for any offset. */
+    private static long classOffset = CLASS_SHIFT == 0 ? 8 : 4;
+
+    private TyrionTrace() {}
+
+    // ---- monitors
+
+    /** In front of monitorenter: an object that has a hash needs none while it is locked. */
+    public static void before(Object lock) {
+        if (!on || lock == null) {
+            return;
+        }
+        long mark = U.getLong(lock, 0L);
+        if ((mark & 3) == 1 && ((mark & 4) != 0 || (mark >>> HASH_SHIFT & HASH) == 0)) {
+            System.identityHashCode(lock);
+        }
+    }
+
+    /** The monitor was entered. */
+    public static void entered(Object lock, int place) {
+        if (!on) {
+            return;
+        }
+        long block = block();
+        if (block == 0) {
+            return;
+        }
+        long key = key(lock);
+        long held = U.getLong(block + HOLDS);
+        U.putLong(block + HOLDS, held + 1);
+        if (held != 0 && nested(block, held, key, lock, place)) {
+            return;
+        }
+        long cell = cell(block, lock, place, 0);
+        long entry = block + HELD + ((held & 0xffffffffL) << 6);
+        U.putLong(entry + KEY, key);
+        U.putLong(entry + CELL, cell);
+        count(block, entry, cell, key, lock, place);
+    }
+
+    /** The monitor is about to be left. */
+    public static void exiting(Object lock, int place) {
+        if (!on) {
+            return;
+        }
+        long block = block();
+        if (block == 0) {
+            return;
+        }
+        long held = U.getLong(block + HOLDS);
+        if ((int) held == 0) {
+            // Entered before recording began.
+            return;
+        }
+        U.putLong(block + HOLDS, --held);
+        if (held >>> 48 != 0 || U.getLong(WAITING) != 0) {
+            releasing(block, held, lock, place);
+        }
+    }
+
+    /** A hold may be measured, or somebody may wait. */
+    private static void releasing(long block, long held, Object lock, int place) {
+        int depth = (int) held;
+        if (depth >= HELD_LIMIT) {
+            return;
+        }
+        long entry = block + HELD + ((long) depth << 6);
+        if (U.getLong(entry + START) != 0) {
+            ended(block, entry);
+        }
+        if (U.getByte(WAITED + (U.getLong(entry + KEY) & 1023)) != 0) {
+            left(block, entry, lock, place);
+        }
+    }
+
+    /**
+     * Another lock is held already. Whether this is the same one, or one that there is no room to
+     * remember: then nothing is left to do.
+     */
+    @DontInline
+    private static boolean nested(long block, long all, long key, Object lock, int place) {
+        int depth = (int) all;
+        long pair = key;
+        for (int i = Math.min(depth, HELD_LIMIT) - 1; i >= 0; i--) {
+            long held = U.getLong(block + HELD + ((long) i << 6) + KEY);
+            if (held == key) {
+                again(block, depth, lock, place);
+                return true;
+            }
+            pair = pair * MIX + held;
+        }
+        for (int i = locksOf(all) - 1; i >= 0; i--) {
+            pair = pair * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
+        }
+        nesting(block, pair, key, lock, place);
+        if (depth < HELD_LIMIT) {
+            return false;
+        }
+        long cell = cell(block, lock, place, 0);
+        U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
+        return true;
+    }
+
+    /** A monitor that the thread holds already was entered once more. */
+    private static void again(long block, int depth, Object lock, int place) {
+        long cell = cell(block, lock, place, 0);
+        U.putLong(cell + REENTRANT, U.getLong(cell + REENTRANT) + 1);
+        if (depth < HELD_LIMIT) {
+            // Neither a hold nor anything that somebody waits for ends with it.
+            long entry = block + HELD + ((long) depth << 6);
+            U.putLong(entry + KEY, -1024L);
+        }
+    }
+
+    /** The first time that a thread takes a lock while it holds others, the agent notes them. */
+    private static void nesting(long block, long pair, long key, Object lock, int place) {
+        pair ^= pair >>> 29;
+        long seen = block + PAIRS + ((pair & PAIRS_MASK) << 3);
+        if (U.getLong(seen) != pair) {
+            U.putLong(seen, pair);
+            noteNesting(block, key, place, lock);
+        }
+    }
+
+    // ---- java.util.concurrent
+
+    /** The lock method that is called next is called at this place. */
+    public static void at(int place) {
+        if (!on) {
+            return;
+        }
+        long block = block();
+        if (block != 0) {
+            U.putInt(block + PLACE, place);
+        }
+    }
+
+    /** A method that takes a lock has returned; kinds are those of the log. */
+    public static void acquired(Object lock, int kind) {
+        if (!on) {
+            return;
+        }
+        long block = block();
+        if (block == 0) {
+            return;
+        }
+        int place = takePlace(block, kind);
+        long key = lockKey(lock) | (long) kind << 32;
+        long held = U.getLong(block + HOLDS);
+        int locks = locksOf(held);
+        if (locks != 0 && lockAgain(block, locks, key, lock, place, kind)) {
+            return;
+        }
+        long cell = cell(block, lock, place, kind);
+        if (locks >= LOCKS_LIMIT) {
+            U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
+            return;
+        }
+        U.putLong(block + HOLDS, held + ONE_LOCK);
+        if (held != 0) {
+            lockNesting(block, held, key, lock, place);
+        }
+        long entry = block + HELD_LOCKS + ((long) locks << 6);
+        U.putLong(entry + KEY, key);
+        U.putLong(entry + CELL, cell);
+        U.putInt(entry + TIMES, 1);
+        count(block, entry, cell, key & HASH, lock, place);
+    }
+
+    /** A method that may fail to take a lock has returned. */
+    public static void tried(boolean granted, Object lock, int kind) {
+        if (granted) {
+            acquired(lock, kind);
+        } else {
+            failed(lock, kind);
+        }
+    }
+
+    /** StampedLock is about to call one of its own methods, or has: what that one tells is no news. */
+    public static void quiet(boolean quiet) {
+        long block;
+        if (on && (block = block()) != 0) {
+            U.putInt(block + QUIET, quiet ? 1 : 0);
+        }
+    }
+
+    /** A method of StampedLock has returned; 0 is failure. */
+    public static void stamped(long stamp, Object lock, int kind) {
+        long block;
+        if (!on || (block = block()) == 0 || U.getInt(block + QUIET) != 0) {
+            return;
+        }
+        if (stamp != 0) {
+            acquired(lock, kind);
+        } else {
+            failed(lock, kind);
+        }
+    }
+
+    private static void failed(Object lock, int kind) {
+        if (!on) {
+            return;
+        }
+        long block = block();
+        if (block != 0) {
+            long cell = cell(block, lock, takePlace(block, kind), kind);
+            U.putLong(cell + FAILED, U.getLong(cell + FAILED) + 1);
+        }
+    }
+
+    /** A lock is about to be released; kind 0 is whichever is held. */
+    public static void released(Object lock, int kind) {
+        if (!on) {
+            return;
+        }
+        long block = block();
+        if (block == 0) {
+            return;
+        }
+        long hash = lockKey(lock);
+        long held = U.getLong(block + HOLDS);
+        int locks = locksOf(held);
+        long entry = find(block, locks, hash, kind);
+        if (entry != 0) {
+            int times = U.getInt(entry + TIMES) - 1;
+            if (times > 0) {
+                U.putInt(entry + TIMES, times);
+                return;
+            }
+            if (U.getLong(entry + START) != 0) {
+                ended(block, entry);
+                held = U.getLong(block + HOLDS);
+            }
+        }
+        if (U.getLong(WAITING) != 0 && U.getByte(WAITED + (hash & 1023)) != 0) {
+            left(block, entry, lock, placeOf(entry));
+        }
+        if (entry != 0) {
+            forget(block, held, entry);
+        }
+    }
+
+    /** Condition.await is about to give the lock up. */
+    public static void awaits(Object lock) {
+        long block;
+        if (!on || (block = block()) == 0) {
+            return;
+        }
+        long hash = lockKey(lock);
+        long entry = find(block, locksOf(U.getLong(block + HOLDS)), hash, 0);
+        if (entry != 0 && U.getLong(entry + START) != 0) {
+            // What is left is how long it was held so far.
+            U.putLong(entry + START, ticks() - U.getLong(entry + START));
+        }
+        if (U.getByte(WAITED + (hash & 1023)) != 0) {
+            left(block, entry, lock, placeOf(entry));
+        }
+    }
+
+    /** Condition.await has the lock again. */
+    public static void awaited(Object lock) {
+        long block;
+        if (!on || (block = block()) == 0) {
+            return;
+        }
+        long entry = find(block, locksOf(U.getLong(block + HOLDS)), lockKey(lock), 0);
+        if (entry != 0 && U.getLong(entry + START) != 0) {
+            U.putLong(entry + START, ticks() - U.getLong(entry + START));
+        }
+    }
+
+    private static int takePlace(long block, int kind) {
+        int place = U.getInt(block + PLACE);
+        if (place == 0) {
+            // The numbers of the unknown places are those of the kinds.
+            return kind;
+        }
+        U.putInt(block + PLACE, 0);
+        return place;
+    }
+
+    private static long find(long block, int locks, long hash, int kind) {
+        for (int i = locks - 1; i >= 0; i--) {
+            long entry = block + HELD_LOCKS + ((long) i << 6);
+            long key = U.getLong(entry + KEY);
+            if ((int) key == (int) hash && (kind == 0 || (int) (key >>> 32) == kind)) {
+                return entry;
+            }
+        }
+        return 0;
+    }
+
+    private static int locksOf(long held) {
+        return (int) (held >>> 32) & 0xffff;
+    }
+
+    private static int placeOf(long entry) {
+        return entry == 0 ? 0 : U.getInt(U.getLong(entry + CELL) + CELL_PLACE);
+    }
+
+    private static void forget(long block, long held, long entry) {
+        long last = block + HELD_LOCKS + ((long) (locksOf(held) - 1) << 6);
+        if (entry != last) {
+            U.copyMemory(last, entry, 64);
+        }
+        U.putLong(last + START, 0);
+        U.putLong(block + HOLDS, held - ONE_LOCK);
+    }
+
+    @DontInline
+    private static boolean lockAgain(
+            long block, int locks, long key, Object lock, int place, int kind) {
+        long entry = find(block, locks, key, kind);
+        // Permits of a semaphore are acquired anew each time.
+        if (entry == 0 || kind == SEMAPHORE) {
+            return false;
+        }
+        U.putInt(entry + TIMES, U.getInt(entry + TIMES) + 1);
+        long cell = cell(block, lock, place, kind);
+        U.putLong(cell + REENTRANT, U.getLong(cell + REENTRANT) + 1);
+        return true;
+    }
+
+    @DontInline
+    private static void lockNesting(long block, long held, long key, Object lock, int place) {
+        long pair = key;
+        for (int i = Math.min((int) held, HELD_LIMIT) - 1; i >= 0; i--) {
+            pair = pair * MIX + U.getLong(block + HELD + ((long) i << 6) + KEY);
+        }
+        for (int i = locksOf(held) - 1; i >= 0; i--) {
+            pair = pair * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
+        }
+        nesting(block, pair, key, lock, place);
+    }
+
+    // ---- what both have in common
+
+    /** Counts an acquisition; looks whether it is measured, and whether the thread is known here. */
+    @ForceInline
+    private static void count(
+            long block, long entry, long cell, long key, Object lock, int place) {
+        long nth = U.getLong(cell + ACQUISITIONS) + 1;
+        U.putLong(cell + ACQUISITIONS, nth);
+        if (IDENTITY) {
+            long slot = INSTANCES + ((key & INSTANCE_MASK) << 4);
+            if (U.getLong(slot) != (key << 32 | U.getLong(block + ME))) {
+                identify(block, slot, key, cell, lock, place);
+            }
+        }
+        if (nth >= U.getLong(cell + NEXT)) {
+            sampled(block, entry, lock, place);
+        } else if (EVERY_HOLD) {
+            U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
+            U.putLong(entry + START, ticks());
+        }
+    }
+
+    /** Not known to be this thread's own: shared by known threads, or new. */
+    @DontInline
+    private static void identify(
+            long block, long slot, long key, long cell, Object lock, int place) {
+        long me = U.getLong(block + ME);
+        boolean closed = U.getInt(cell + CLOSED) != 0;
+        if (key >>> 31 == 0) {
+            for (int i = 0; i < 8; i++, slot += 16) {
+                long word = U.getLong(slot);
+                if (word >>> 32 == key) {
+                    if ((int) word != (int) me && (U.getLong(slot + 8) >>> (me & 63) & 1) == 0) {
+                        noteInstance(block, key, cell, lock, place);
+                    }
+                    return;
+                }
+                if (word == 0 && !closed) {
+                    noteInstance(block, key, cell, lock, place);
+                    return;
+                }
+            }
+        } else if (!closed && hashLater(lock, place, me)) {
+            // Has no hash, and must not get one now.
+            return;
+        }
+        U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
+    }
+
+    /** The current thread's block, 0 when it has none. */
+    @ForceInline
+    private static long block() {
+        Thread thread = Thread.currentThread();
+        long id = U.getLong(thread, TID);
+        long slot = THREADS + ((id & 0xffff) << 4);
+        return U.getLong(slot) == id ? U.getLong(slot + 8) : blockElsewhere(thread, id, slot);
+    }
+
+    @DontInline
+    private static long blockElsewhere(Thread thread, long id, long slot) {
+        for (int i = 1; i < 8; i++) {
+            if (U.getLong(slot + 16L * i) == id) {
+                return U.getLong(slot + 16L * i + 8);
+            }
+        }
+        return newBlock(thread, id);
+    }
+
+    /** The cell of this thread, place and class. */
+    @ForceInline
+    private static long cell(long block, Object lock, int place, int kind) {
+        int type = U.getInt(lock, classOffset) >>> CLASS_SHIFT;
+        // The classes of locks are few: their low bits are left alone by a kind in the high ones.
+        long key = (long) (type ^ kind << 28) << 32 | place;
+        long slot = block + RECENT + ((long) (place & RECENT_MASK) << 4);
+        if (U.getLong(slot) == key) {
+            return U.getLong(slot + 8);
+        }
+        long cell = cellElsewhere(block, key, lock, kind);
+        U.putLong(slot + 8, cell);
+        U.putLong(slot, key);
+        return cell;
+    }
+
+    @DontInline
+    private static long cellElsewhere(long block, long key, Object lock, int kind) {
+        long cells = U.getLong(block + CELLS);
+        long mask = U.getLong(cells);
+        for (long i = 0; i <= mask; i++) {
+            long slot = cells + 16 + ((((int) key + i) & mask) << 4);
+            long found = U.getLong(slot);
+            if (found == key) {
+                return U.getLong(slot + 8);
+            }
+            if (found == 0) {
+                break;
+            }
+        }
+        return newCell(block, key, lock, kind);
+    }
+
+    /** A measured hold ends. */
+    @DontInline
+    private static void ended(long block, long entry) {
+        long now = ticks();
+        long took = now - U.getLong(entry + START);
+        U.putLong(entry + START, 0);
+        U.putLong(block + HOLDS, U.getLong(block + HOLDS) - ONE_MEASURED);
+        if (!EVERY_HOLD || took >>> 31 != 0 || U.getInt(entry + STACK) != 0) {
+            endedAfter(block, entry, took);
+            return;
+        }
+        long ns = took * TICK >>> 32;
+        long cell = U.getLong(entry + CELL);
+        U.putLong(cell + SAMPLED, U.getLong(cell + SAMPLED) + 1);
+        U.putLong(cell + SAMPLED_NS, U.getLong(cell + SAMPLED_NS) + ns);
+        if (ns > U.getLong(cell + LONGEST)) {
+            U.putLong(cell + LONGEST, ns);
+        }
+        long bucket = cell + HISTOGRAM + ((63 - Long.numberOfLeadingZeros(ns | 1)) << 2);
+        U.putInt(bucket, U.getInt(bucket) + 1);
+        if (EVERY_EVENT) {
+            long ring = U.getLong(block + RING);
+            long at = U.getLong(ring);
+            U.putLong(ring + at, cell);
+            U.putLong(ring + at + 8, U.getLong(entry + KEY));
+            U.putLong(ring + at + 16, now);
+            U.putLong(ring + at + 24, ns);
+            U.putLong(ring, at + 32);
+            if (at >= RING_LIMIT) {
+                writeEvents(block);
+            }
+        }
+    }
+
+    // ---- what a lock is known by while it is held
+
+    /**
+     * The hash of a monitor that this thread holds; without one, and where giving it one would
+     * inflate the monitor, where on its stack the thread keeps the lock: also the same until it is
+     * released, but of no use afterwards.
+     */
+    @ForceInline
+    private static long key(Object lock) {
+        long header = U.getLong(lock, 0L);
+        if (LAYOUT == DISPLACED) {
+            if (header == 0) {
+                // Somebody else has just begun to inflate it.
+                return System.identityHashCode(lock);
+            }
+            if ((header & 3) == 0) {
+                if (!IDENTITY) {
+                    return header;
+                }
+                // Our own stack: nobody else can hold what we hold.
+                header = U.getLong(header);
+            } else if ((header & 3) == 2) {
+                header = U.getLong(header - 2);
+            }
+            long hash = header >>> HASH_SHIFT & HASH;
+            return hash != 0 && (header & 7) == 1 ? hash : withoutHash(lock);
+        }
+        if (LAYOUT == IN_MARK) {
+            if ((header & 3) == 2) {
+                header = U.getLong(header - 2);
+            }
+            long hash = header >>> HASH_SHIFT & HASH;
+            return hash != 0 ? hash : System.identityHashCode(lock);
+        }
+        return System.identityHashCode(lock);
+    }
+
+    @DontInline
+    private static long withoutHash(Object lock) {
+        long mark = U.getLong(lock, 0L);
+        // Stack-locked: anything else takes a hash without harm.
+        return mark != 0 && (mark & 3) == 0 ? mark : System.identityHashCode(lock);
+    }
+
+    /** The hash of a lock of java.util.concurrent, whose monitor is hardly ever used. */
+    @ForceInline
+    private static long lockKey(Object lock) {
+        if (LAYOUT != ELSEWHERE) {
+            long mark = U.getLong(lock, 0L);
+            long hash = mark >>> HASH_SHIFT & HASH;
+            if ((mark & 7) == 1 && hash != 0) {
+                return hash;
+            }
+        }
+        return System.identityHashCode(lock);
+    }
+
+    /** Tries out how far up in an object's first word the JVM keeps its hash; -1 elsewhere. */
+    private static int exploreShift() {
+        for (int shift = 8; shift <= 11; shift += 3) {
+            Object one = new Object();
+            Object other = new Object();
+            if ((U.getLong(one, 0L) & 3) == 1
+                    && hashed(one) == (U.getLong(one, 0L) >>> shift & HASH)
+                    && hashed(other) == (U.getLong(other, 0L) >>> shift & HASH)) {
+                return shift;
+            }
+        }
+        return -1;
+    }
+
+    private static long hashed(Object object) {
+        return System.identityHashCode(object);
+    }
+
+    /** Tries out where the JVM keeps the hash of a locked object. */
+    private static int explore() {
+        if (HASH_SHIFT < 0 || U.addressSize() != 8) {
+            return ELSEWHERE;
+        }
+        Object held = new Object();
+        long hash = hashed(held);
+        synchronized (held) {
+            long mark = U.getLong(held, 0L);
+            if ((mark & 3) == 2) {
+                mark = U.getLong(mark - 2);
+                return (mark >>> HASH_SHIFT & HASH) == hash ? IN_MARK : ELSEWHERE;
+            }
+            if ((mark & 3) != 0) {
+                return ELSEWHERE;
+            }
+            if ((mark >>> HASH_SHIFT & HASH) == hash) {
+                return waitedFor() ? IN_MARK : ELSEWHERE;
+            }
+            // A pointer into the stack of this thread.
+            boolean points = mark != 0 && (U.getLong(mark) >>> HASH_SHIFT & HASH) == hash;
+            return points && waitedFor() ? DISPLACED : ELSEWHERE;
+        }
+    }
+
+    /** Whether a monitor's first word holds the hash, too. */
+    private static boolean waitedFor() {
+        Object held = new Object();
+        long hash = hashed(held);
+        synchronized (held) {
+            try {
+                held.wait(1);
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                return false;
+            }
+            long mark = U.getLong(held, 0L);
+            return (mark & 3) == 2 && mark > 4096
+                    && (U.getLong(mark - 2) >>> HASH_SHIFT & HASH) == hash;
+        }
+    }
+
+    // ---- locks that get their hash later
+
+    /** Locks that were held when their hash was wanted: weak references, and place and thread. */
+    private static final Object[] LATER = new Object[4096];
+    private static final long[] LATER_BY = new long[4096];
+    /** How many there are: an int in native memory. */
+    private static final long LATER_COUNT = address(8);
+    /** Those that were still held. */
+    private static final Object[] AGAIN = new Object[1024];
+    private static final long[] AGAIN_BY = new long[1024];
+    private static int again;
+
+    /** Notes a lock for {@link #hashNow}; false when there are too many. */
+    private static boolean hashLater(Object lock, int place, long me) {
+        if (U.getInt(LATER_COUNT) >= LATER.length) {
+            return false;
+        }
+        int at = U.getAndAddInt(null, LATER_COUNT, 1);
+        if (at >= LATER.length) {
+            return false;
+        }
+        LATER_BY[at] = (long) place << 32 | me;
+        U.storeFence();
+        LATER[at] = new java.lang.ref.WeakReference<Object>(lock);
+        return true;
+    }
+
+    /** Called by the agent's own thread now and then: gives hashes to what nobody holds now. */
+    static void hashNow() {
+        int waiting = again;
+        again = 0;
+        for (int i = 0; i < waiting; i++) {
+            Object reference = AGAIN[i];
+            AGAIN[i] = null;
+            hash(reference, AGAIN_BY[i]);
+        }
+        int done = 0;
+        int count;
+        do {
+            count = U.getIntVolatile(null, LATER_COUNT);
+            for (; done < Math.min(count, LATER.length); done++) {
+                Object reference = LATER[done];
+                LATER[done] = null;
+                hash(reference, LATER_BY[done]);
+            }
+        } while (!U.compareAndSetInt(null, LATER_COUNT, count, 0));
+    }
+
+    private static void hash(Object reference, long by) {
+        Object lock = reference == null ? null : ((java.lang.ref.Reference<?>) reference).get();
+        if (lock == null) {
+            return;
+        }
+        long mark = U.getLong(lock, 0L);
+        if ((mark & 3) == 1 || (mark & 3) == 2) {
+            noteHashed(System.identityHashCode(lock), by, lock);
+        } else if (again < AGAIN.length) {
+            AGAIN_BY[again] = by;
+            AGAIN[again++] = reference;
+        }
+    }
+
+    // ---- the agent
+
+    private static native long address(int which);
+
+    private static native long newBlock(Thread thread, long id);
+
+    private static native long newCell(long block, long key, Object lock, int kind);
+
+    private static native void sampled(long block, long entry, Object lock, int place);
+
+    private static native void endedAfter(long block, long entry, long ticks);
+
+    private static native void writeEvents(long block);
+
+    private static native void left(long block, long entry, Object lock, int place);
+
+    private static native void noteNesting(long block, long key, int place, Object lock);
+
+    private static native void noteInstance(long block, long key, long cell, Object lock, int place);
+
+    private static native void noteHashed(int hash, long by, Object lock);
+
+    private static native long ticks();
+}

@@ -1,0 +1,91 @@
+//! Looking through the classes that are loaded already.
+
+use super::ti::{Result, Ti, call};
+use jvmti_bindings::sys::{
+    jni::{jboolean, jclass, jint, jmethodID},
+    jvmti::{self, jvmtiError},
+};
+use std::{ffi::c_uchar, ptr};
+
+const SYNCHRONIZED: jint = 0x20;
+const MONITORENTER: u8 = 0xc2;
+/// Status of a class that has been linked, and of an array or a primitive type.
+const PREPARED: jint = jvmti::JVMTI_CLASS_STATUS_PREPARED as jint;
+const NO_CLASS: jint =
+    (jvmti::JVMTI_CLASS_STATUS_ARRAY | jvmti::JVMTI_CLASS_STATUS_PRIMITIVE) as jint;
+
+impl Ti {
+    /// All loaded classes, as local references.
+    pub fn loaded_classes(&self) -> Result<Vec<jclass>> {
+        let mut count: jint = 0;
+        let mut classes: *mut jclass = ptr::null_mut();
+        call!(self, GetLoadedClasses, &mut count, &mut classes)?;
+        Ok(self.take_array(classes, count))
+    }
+
+    /// The methods of a class that has been linked.
+    pub fn methods_of(&self, class: jclass) -> Result<Vec<jmethodID>> {
+        let mut count: jint = 0;
+        let mut methods: *mut jmethodID = ptr::null_mut();
+        call!(self, GetClassMethods, class, &mut count, &mut methods)?;
+        Ok(self.take_array(methods, count))
+    }
+
+    /// Whether a class can be changed, and perhaps takes locks: cheaper than
+    /// having it read again, and when in doubt it does.
+    pub fn may_take_locks(&self, class: jclass) -> bool {
+        let mut modifiable: jboolean = 0;
+        if call!(self, IsModifiableClass, class, &mut modifiable).is_err() || modifiable == 0 {
+            return false;
+        }
+        let mut status: jint = 0;
+        if call!(self, GetClassStatus, class, &mut status).is_err() || status & NO_CLASS != 0 {
+            return false;
+        }
+        if status & PREPARED == 0 {
+            return true;
+        }
+        let Ok(methods) = self.methods_of(class) else { return true };
+        methods.into_iter().any(|method| self.is_synchronized(method))
+            || self.mentions_lock_classes(class)
+    }
+
+    fn is_synchronized(&self, method: jmethodID) -> bool {
+        let mut modifiers: jint = 0;
+        if call!(self, GetMethodModifiers, method, &mut modifiers).is_ok()
+            && modifiers & SYNCHRONIZED != 0
+        {
+            return true;
+        }
+        let mut len: jint = 0;
+        let mut code: *mut c_uchar = ptr::null_mut();
+        // Native and abstract methods have none.
+        if call!(self, GetBytecodes, method, &mut len, &mut code).is_err() {
+            return false;
+        }
+        // Any byte of this value: operands, too, but that is rare enough.
+        self.take_array(code, len).contains(&MONITORENTER)
+    }
+
+    fn mentions_lock_classes(&self, class: jclass) -> bool {
+        let (mut count, mut len): (jint, jint) = (0, 0);
+        let mut pool: *mut c_uchar = ptr::null_mut();
+        if call!(self, GetConstantPool, class, &mut count, &mut len, &mut pool).is_err() {
+            return true;
+        }
+        let pool = self.take_array(pool, len);
+        let mentions = |text: &[u8]| pool.windows(text.len()).any(|window| window == text);
+        mentions(b"java/util/concurrent/locks/") || mentions(b"java/util/concurrent/Semaphore")
+    }
+
+    /// Copies an array that the JVM allocated for us, and frees it.
+    fn take_array<T: Copy>(&self, array: *mut T, count: jint) -> Vec<T> {
+        if array.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: JVMTI says that there are so many elements.
+        let copy = unsafe { std::slice::from_raw_parts(array, count.max(0) as usize) }.to_vec();
+        self.free(array.cast());
+        copy
+    }
+}

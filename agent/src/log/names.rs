@@ -1,0 +1,159 @@
+//! Names of the log's files: `report.log` is written to, `report.log.0`,
+//! `report.log.1`, ... are the earlier ones, in this order.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+use tyrion_wire::header;
+
+/// Opens the file that a log is written to.
+///
+/// A file that a living JVM writes to is left alone, and so is any existing
+/// one unless `overwrite`: then the process id goes into the name.
+///
+/// # Errors
+/// As `open(2)`, or when the path names something else than a regular file.
+pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
+    let existing = match open_new(path) {
+        Ok(file) => return locked(file, path),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => path,
+        Err(error) => return Err(error),
+    };
+    if !std::fs::metadata(existing)?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    if !is_log_or_empty(existing)? {
+        return Err(io::Error::other("exists and is no Tyrion log; not replaced"));
+    }
+    if overwrite && is_free(existing)? {
+        // A new file instead of truncating: whoever reads the old log keeps it.
+        std::fs::remove_file(existing)?;
+        return locked(open_new(existing)?, existing);
+    }
+    let mut name = existing.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!(".{}", std::process::id()));
+    if let Some(extension) = existing.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    let own = existing.with_file_name(name);
+    locked(open_new(&own)?, &own)
+}
+
+/// The name of an earlier file of a log.
+pub fn archived(path: &Path, number: u32) -> PathBuf {
+    with_suffix(path, &number.to_string())
+}
+
+/// Opens the file that shall be a log's next one, under a name of its own.
+///
+/// # Errors
+/// As `open(2)`.
+pub fn create_next(path: &Path) -> io::Result<(File, PathBuf)> {
+    let next = with_suffix(path, NEXT);
+    remove_log(&next);
+    locked(open_new(&next)?, &next)
+}
+
+/// Removes what an earlier recording has left beside a log: files that are
+/// numbered, or were prepared. Only logs that no JVM writes to.
+pub fn remove_earlier(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let other = entry.file_name();
+        let suffix = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
+        let Some(suffix) = suffix.and_then(|suffix| suffix.strip_prefix(b".")) else { continue };
+        let is_number = !suffix.is_empty() && suffix.iter().all(u8::is_ascii_digit);
+        if is_number || suffix == NEXT.as_bytes() {
+            remove_log(&entry.path());
+        }
+    }
+}
+
+/// What ends the name of a file that is prepared.
+const NEXT: &str = "next";
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    name.into()
+}
+
+/// Removes a file if it is a log that nobody writes to.
+fn remove_log(path: &Path) {
+    let is_ours = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+        && is_log_or_empty(path).unwrap_or(false)
+        && is_free(path).unwrap_or(false);
+    if is_ours {
+        // What cannot be removed will be told when its name is needed.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+fn open_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
+fn is_log_or_empty(path: &Path) -> io::Result<bool> {
+    let mut first = Vec::new();
+    File::open(path)?.take(header::MAGIC.len() as u64).read_to_end(&mut first)?;
+    Ok(first.is_empty() || first == header::MAGIC)
+}
+
+/// Whether no living JVM writes to a log.
+fn is_free(path: &Path) -> io::Result<bool> {
+    Ok(OpenOptions::new().write(true).open(path)?.try_lock().is_ok())
+}
+
+fn locked(file: File, path: &Path) -> io::Result<(File, PathBuf)> {
+    // Only a sign for others; file systems without locks work too.
+    let _ = file.try_lock();
+    Ok((file, std::path::absolute(path)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_in_use_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let wanted = dir.path().join("a.log");
+        let (first, path) = create(&wanted, true).unwrap();
+        assert_eq!(path, wanted);
+        let (_second, path) = create(&wanted, true).unwrap();
+        assert!(path.to_string_lossy().ends_with(&format!("a.{}.log", std::process::id())));
+        std::fs::remove_file(path).unwrap();
+        drop(first);
+        assert_eq!(create(&wanted, true).unwrap().1, wanted);
+        assert_ne!(create(&wanted, false).unwrap().1, wanted);
+        std::fs::write(&wanted, "precious").unwrap();
+        assert!(create(&wanted, true).is_err(), "no log, so it is not replaced");
+        assert!(create(Path::new("/dev/null"), true).is_err());
+    }
+
+    #[test]
+    fn what_an_earlier_recording_has_left_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("a.log");
+        let write =
+            |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes).unwrap();
+        for name in ["a.log", "a.log.0", "a.log.17", "a.log.next", "a.log.bak", "a.log.", "b.log.0"]
+        {
+            write(name, &header::MAGIC);
+        }
+        write("a.log.3", b"precious");
+        let (_writing, _) = locked(open_new(&archived(&log, 4)).unwrap(), &log).unwrap();
+        remove_earlier(&log);
+        let mut left: Vec<_> = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["a.log", "a.log.", "a.log.3", "a.log.4", "a.log.bak", "b.log.0"]);
+    }
+}

@@ -1,0 +1,156 @@
+//! What trace mode needs of the recorder.
+
+use super::{ENDED, LOCAL, LockRef, Recorder, Scene, class_object_name};
+use crate::{
+    dictionary::{MethodText, PlaceText, StackRef, fingerprint},
+    jvm::{Java, ti::ThreadInfo},
+    threads::Thread,
+    trace,
+    volume::Volume,
+};
+use jvmti_bindings::sys::jni::{jmethodID, jobject, jthread};
+use std::sync::Arc;
+use tyrion_wire::{WaitKind, def::id, trace::Hold};
+
+/// A thread that takes locks.
+pub struct Traced {
+    /// It is left out, by `exclude-threads`.
+    pub excluded: bool,
+    /// It is a virtual thread.
+    pub is_virtual: bool,
+}
+
+impl Recorder {
+    /// The current thread; `None` when it is just ending.
+    pub fn traced_thread(&self, java: Java, thread: jthread, java_id: i64) -> Option<Traced> {
+        let has_ended = ENDED.try_with(|ended| ended.get() == java_id).unwrap_or(true);
+        if java_id <= 0 || has_ended {
+            return None;
+        }
+        let known = match self.threads.get(java_id) {
+            Some(known) => known,
+            None => self.add_thread(java, thread, java_id),
+        };
+        self.describe_thread(java, thread, &known);
+        let is_virtual = java.is_instance(thread, self.fields.virtual_thread);
+        Some(Traced { excluded: known.excluded, is_virtual })
+    }
+
+    /// Runs `body` in a scene of the current OS thread, whose records are of
+    /// the thread with this Java id, or of all virtual threads. `None` within
+    /// another scene, and when the thread is not known any more.
+    pub fn trace_scene<R>(
+        &'static self,
+        owner: i64,
+        body: impl FnOnce(&mut Scene<'_>) -> R,
+    ) -> Option<R> {
+        let run = |cell: &std::cell::RefCell<Option<super::Local>>| {
+            let mut slot = cell.try_borrow_mut().ok()?;
+            let local = slot.get_or_insert_with(|| self.local());
+            if local.traced.as_ref().is_none_or(|known| known.java_id != owner) {
+                local.traced = Some(self.owner_of_records(owner)?);
+            }
+            let thread = local.traced.as_ref()?;
+            let mut berth = local.lane.berth();
+            let (volume, lane) = berth.enter(&self.log)?;
+            let frames = &mut local.frames[..];
+            Some(body(&mut Scene { volume, lane, thread, frames }))
+        };
+        LOCAL.try_with(run).ok().flatten()
+    }
+
+    fn owner_of_records(&self, owner: i64) -> Option<Arc<Thread>> {
+        let known = self.threads.get(owner);
+        if known.is_some() || owner != trace::VIRTUAL {
+            return known;
+        }
+        let all = self.threads.get_or_add(trace::VIRTUAL, false, self.log.epoch());
+        let name = b"virtual threads".to_vec();
+        all.describe(ThreadInfo { name, group: Vec::new(), daemon: true }, true);
+        Some(all)
+    }
+
+    /// Appends a record of trace mode. `encode` gets the time since the record
+    /// before.
+    pub fn append(
+        &self,
+        scene: &mut Scene<'_>,
+        at_ns: Option<u64>,
+        encode: impl Fn(u64, &mut Vec<u8>),
+    ) -> bool {
+        let thread = scene.thread.id(scene.volume);
+        scene.lane.append_misc(&scene.volume.log, thread, at_ns, encode)
+    }
+
+    /// Appends a hold that ended at a time.
+    pub fn append_hold(&self, scene: &mut Scene<'_>, end_ns: u64, hold: Hold) -> bool {
+        let thread = scene.thread.id(scene.volume);
+        scene.lane.append_hold(&scene.volume.log, thread, end_ns, hold)
+    }
+
+    /// The current stack without its innermost frames that are probes, nor
+    /// the `skip` next ones.
+    pub fn stack_below(
+        &self,
+        scene: &mut Scene<'_>,
+        java: Java,
+        is_probe: impl Fn(jmethodID) -> bool,
+        skip: usize,
+    ) -> u32 {
+        let Scene { volume, lane, frames, .. } = scene;
+        let count = self.ti.stack(0, frames);
+        let cut = count > self.depth;
+        let frames = &mut frames[..count.min(self.depth)];
+        let probes = frames.iter().take_while(|frame| is_probe(frame.method)).count();
+        let frames = frames.get_mut(probes + skip..).unwrap_or_default();
+        let print = fingerprint(frames);
+        if let Some(&(second, known)) = lane.stacks.get(&print.0)
+            && second == print.1
+        {
+            return known.id;
+        }
+        let Volume { log, dictionary, .. } = &***volume;
+        let found = dictionary.stack(log, (self.ti, java), print, frames, (cut, false));
+        let Some(stack) = found else { return StackRef::UNKNOWN.id };
+        lane.trim();
+        lane.stacks.insert(print.0, (print.1, stack));
+        stack.id
+    }
+
+    /// The id of a lock that was waited for, else 0.
+    pub fn known_lock(&self, object: jobject) -> u32 {
+        LockRef::from_tag(self.ti.tag(object)).map_or(id::UNKNOWN, |known| known.id)
+    }
+
+    /// The id of an object's class, as that of a lock.
+    pub fn class_of_lock(&self, volume: &Volume, java: Java, object: jobject) -> Option<u32> {
+        let class = java.class_of(object);
+        let described = self.ti.class(class);
+        java.drop_local(class);
+        let (mut signature, source) = described.ok()?;
+        if signature == b"Ljava/lang/Class;"
+            && let Ok(of) = self.ti.class_signature(object)
+        {
+            signature = class_object_name(&of);
+        }
+        volume.dictionary.class(&volume.log, &signature, &source)
+    }
+}
+
+/// Has a place stand in a file of the log.
+pub fn define_place(volume: &Volume, number: u32, place: &trace::Place) {
+    let text = PlaceText {
+        method: MethodText {
+            class: place.class.as_bytes(),
+            source: place.source_file.as_deref().unwrap_or_default().as_bytes(),
+            name: place.method.as_bytes(),
+            descriptor: place.descriptor.as_bytes(),
+            first_line: place.first_line,
+        },
+        line: place.line,
+        kind: WaitKind::from_code(place.kind).unwrap_or(WaitKind::Monitor),
+        flags: place.flags.into(),
+        name: place.name.as_bytes(),
+    };
+    let _ = volume.dictionary.place(&volume.log, number, &text);
+}

@@ -1,0 +1,274 @@
+//! A block of memory for each thread that takes locks.
+//!
+//! Virtual threads come and go by the million: they have blocks only while
+//! they live, taken from a pool, and share one pseudo-thread in the log, so
+//! that the cells that a block has found stay right for its next user.
+
+use super::{
+    Trace,
+    memory::{Memory, block, entry, ring, table},
+};
+use crate::{jvm::Java, sync::lock};
+use jvmti_bindings::sys::jni::jthread;
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex,
+        atomic::Ordering::{Relaxed, Release},
+    },
+};
+
+/// Places in the table of threads: as many bits of a thread's id are looked at.
+const THREADS: usize = 1 << 16;
+/// How far from its place a thread may stand.
+const REACH: usize = 8;
+/// Length of the table of threads, in bytes.
+pub const THREADS_LEN: usize = (THREADS + REACH) * 16;
+/// Whose records those of virtual threads are: no Java id.
+pub const VIRTUAL: i64 = 0;
+const VIRTUAL_NUMBER: u32 = 64;
+const LAST_NUMBER: u32 = u32::MAX - 64;
+/// How many virtual threads may have a block at once; others are not traced.
+const VIRTUAL_LIMIT: usize = 8192;
+
+/// The blocks.
+#[derive(Default)]
+pub struct Blocks {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// By the thread's Java id.
+    used: HashMap<i64, Owned>,
+    free: Vec<Owned>,
+    free_virtual: Vec<Owned>,
+    virtual_count: usize,
+    last: u32,
+    /// Whose records those of a number are.
+    owners: HashMap<u32, i64>,
+}
+
+/// A block and the tables that it had.
+struct Owned {
+    memory: Memory,
+    /// The table before a rotation, to be used at the next one: by then its
+    /// thread has long looked away.
+    spare: Option<Memory>,
+    is_virtual: bool,
+}
+
+impl Owned {
+    fn new(is_virtual: bool) -> Option<Owned> {
+        let memory = Memory::allocate(block::LEN)?;
+        let table = new_table(table::FIRST_PAIRS)?;
+        memory.u64(block::CELLS).store(table.address(), Relaxed);
+        Some(Owned { memory, spare: None, is_virtual })
+    }
+
+    /// As if it had never been used; a virtual thread's cells are the next one's.
+    fn reset(&self) {
+        let memory = self.memory;
+        memory.u64(block::HOLDS).store(0, Relaxed);
+        memory.u32(block::PLACE).store(0, Relaxed);
+        memory.u32(block::QUIET).store(0, Relaxed);
+        for nth in 0..block::HELD_LIMIT + block::LOCKS_LIMIT {
+            memory.u64(block::HELD + nth * entry::LEN + entry::START).store(0, Relaxed);
+        }
+        let kept = if self.is_virtual { block::RECENT } else { block::LEN };
+        for at in (block::PAIRS..kept).step_by(8) {
+            memory.u64(at).store(0, Relaxed);
+        }
+        if !self.is_virtual {
+            clear(cells_of(memory));
+        }
+    }
+}
+
+/// Gives a block an empty ring of events, unless it has one.
+fn give_ring(of: Memory) -> bool {
+    if of.u64(block::RING).load(Relaxed) == 0 {
+        let Some(ring) = Memory::allocate(ring::LEN) else { return false };
+        ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
+        of.u64(block::RING).store(ring.address(), Relaxed);
+    }
+    true
+}
+
+/// A table of cells with room for so many.
+pub fn new_table(pairs: usize) -> Option<Memory> {
+    let memory = Memory::allocate(table::PAIRS + pairs * 16)?;
+    memory.u64(table::MASK).store(pairs as u64 - 1, Relaxed);
+    Some(memory)
+}
+
+fn clear(cells: Memory) {
+    let pairs = cells.u64(table::MASK).load(Relaxed) as usize + 1;
+    cells.u64(table::USED).store(0, Relaxed);
+    for at in 0..2 * pairs {
+        cells.u64(table::PAIRS + 8 * at).store(0, Relaxed);
+    }
+}
+
+/// A block's table of cells.
+pub fn cells_of(of: Memory) -> Memory {
+    let address = of.u64(block::CELLS).load(Relaxed);
+    // SAFETY: the word always holds the address of a table, see `Owned::new`.
+    unsafe { Memory::at_address(address) }
+}
+
+impl Trace {
+    /// The block of the current thread: its address, or 0 when it has none.
+    pub fn new_block(&self, java: Java, thread: jthread, java_id: i64) -> u64 {
+        let Some(traced) = self.recorder.traced_thread(java, thread, java_id) else { return 0 };
+        let mut blocks = lock(&self.blocks.inner);
+        if let Some(known) = blocks.used.get(&java_id) {
+            return known.memory.address();
+        }
+        if traced.excluded {
+            self.publish(java_id, 0);
+            return 0;
+        }
+        let Some(owned) = blocks.take(traced.is_virtual) else { return 0 };
+        let memory = owned.memory;
+        if self.options.every_event && !give_ring(memory) {
+            return 0;
+        }
+        let owner = if traced.is_virtual { VIRTUAL } else { java_id };
+        // Virtual threads share a number, too: they are told apart nowhere.
+        let number = if traced.is_virtual { VIRTUAL_NUMBER } else { blocks.number() };
+        blocks.owners.insert(number, owner);
+        memory.u64(block::JAVA_ID).store(java_id as u64, Relaxed);
+        memory.u64(block::OWNER).store(owner as u64, Relaxed);
+        memory.u64(block::ME).store(u64::from(number), Relaxed);
+        memory.u64(block::RANDOM).store(java_id as u64 ^ 0x9e37_79b9_7f4a_7c15, Relaxed);
+        if !self.publish(java_id, memory.address()) {
+            blocks.give_back(owned);
+            return 0;
+        }
+        blocks.used.insert(java_id, owned);
+        memory.address()
+    }
+
+    /// Enters a thread into the table where Java looks; `false` without room.
+    fn publish(&self, java_id: i64, address: u64) -> bool {
+        let places = self.places_of(java_id);
+        let free = places.into_iter().find(|place| place.u64(0).load(Relaxed) == 0);
+        let Some(free) = free else { return false };
+        free.u64(8).store(address, Relaxed);
+        free.u64(0).store(java_id as u64, Release);
+        true
+    }
+
+    fn places_of(&self, java_id: i64) -> [Memory; REACH] {
+        let first = java_id as usize & (THREADS - 1);
+        std::array::from_fn(|nth| self.shared.threads.offset((first + nth) * 16))
+    }
+
+    /// A thread has ended.
+    pub fn thread_ends(&self, java_id: i64) {
+        if let Some(of) = self.block_of(java_id) {
+            self.write_events(of);
+        }
+        let mut blocks = lock(&self.blocks.inner);
+        for place in self.places_of(java_id) {
+            if place.u64(0).load(Relaxed) == java_id as u64 {
+                place.u64(0).store(0, Relaxed);
+            }
+        }
+        if let Some(owned) = blocks.used.remove(&java_id) {
+            if !owned.is_virtual {
+                let number = owned.memory.u64(block::ME).load(Relaxed) as u32;
+                blocks.owners.remove(&number);
+            }
+            blocks.give_back(owned);
+        }
+    }
+
+    /// Whose records those of a thread with this number are.
+    pub fn owner_of(&self, number: u32) -> Option<i64> {
+        lock(&self.blocks.inner).owners.get(&number).copied()
+    }
+
+    /// The block of a thread, if it has one.
+    pub fn block_of(&self, java_id: i64) -> Option<Memory> {
+        let places = self.places_of(java_id);
+        let place = places.into_iter().find(|p| p.u64(0).load(Relaxed) == java_id as u64)?;
+        let address = place.u64(8).load(Relaxed);
+        // SAFETY: the table holds addresses of blocks, or 0.
+        (address != 0).then(|| unsafe { Memory::at_address(address) })
+    }
+
+    /// Forgets what all threads hold and where they count: after a pause, what
+    /// was taken before it has long been released.
+    pub fn forget_threads(&self) {
+        let mut blocks = lock(&self.blocks.inner);
+        let ids: Vec<i64> = blocks.used.keys().copied().collect();
+        for id in ids {
+            for place in self.places_of(id) {
+                if place.u64(0).load(Relaxed) == id as u64 {
+                    place.u64(0).store(0, Relaxed);
+                }
+            }
+            // Not given back: its thread may be at it right now.
+            blocks.used.remove(&id);
+        }
+    }
+
+    /// Writes what all threads have in their rings; recording is off.
+    pub fn write_all_events(&self) {
+        let used: Vec<Memory> =
+            lock(&self.blocks.inner).used.values().map(|owned| owned.memory).collect();
+        used.into_iter().for_each(|of| self.write_events(of));
+    }
+
+    /// The log goes on in another file: counts start there anew.
+    pub fn forget_cells(&self) {
+        let mut blocks = lock(&self.blocks.inner);
+        let Inner { used, free, free_virtual, .. } = &mut *blocks;
+        for owned in used.values_mut().chain(free).chain(free_virtual) {
+            let old = cells_of(owned.memory);
+            let len = old.u64(table::MASK).load(Relaxed) as usize + 1;
+            let fits = |spare: &Memory| spare.u64(table::MASK).load(Relaxed) as usize + 1 == len;
+            let fresh = owned.spare.take().filter(fits).inspect(|spare| clear(*spare));
+            let Some(fresh) = fresh.or_else(|| new_table(len)) else { continue };
+            owned.memory.u64(block::CELLS).store(fresh.address(), Release);
+            // Nestings, and cells used last.
+            for at in (block::PAIRS..block::RECENT).step_by(8) {
+                owned.memory.u64(at).store(0, Relaxed);
+            }
+            for at in (block::RECENT..block::LEN).step_by(16) {
+                owned.memory.u64(at).store(0, Release);
+            }
+            owned.spare = Some(old);
+        }
+    }
+}
+
+impl Inner {
+    /// A number for a thread: those that live have different low bits as far
+    /// as that can be, which is what instances remember of them.
+    fn number(&mut self) -> u32 {
+        self.last = if self.last >= LAST_NUMBER { VIRTUAL_NUMBER } else { self.last } + 1;
+        self.last
+    }
+
+    fn take(&mut self, is_virtual: bool) -> Option<Owned> {
+        let free = if is_virtual { &mut self.free_virtual } else { &mut self.free };
+        if let Some(owned) = free.pop() {
+            return Some(owned);
+        }
+        if is_virtual {
+            if self.virtual_count >= VIRTUAL_LIMIT {
+                return None;
+            }
+            self.virtual_count += 1;
+        }
+        Owned::new(is_virtual)
+    }
+
+    fn give_back(&mut self, owned: Owned) {
+        owned.reset();
+        if owned.is_virtual { self.free_virtual.push(owned) } else { self.free.push(owned) }
+    }
+}

@@ -1,0 +1,85 @@
+//! Which classes get probes: all that take locks, when they are loaded, and
+//! those that were loaded before.
+
+use super::{Trace, active, juc_plan, plan};
+use crate::{
+    jvm::Java,
+    juc::{self, Target},
+};
+use jvmti_bindings::sys::jni::{JNIEnv, jclass};
+use std::{sync::atomic::Ordering::Relaxed, time::Instant};
+use tyrion_bytecode::ClassFile;
+
+/// Classes that are retransformed at once: many enough for few safepoints, few
+/// enough for short ones.
+const BATCH: usize = 64;
+
+/// The new bytes of a class; `None` when it stays as it is.
+pub fn transform(name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    let trace = active()?;
+    let began = Instant::now();
+    let new = trace.add_probes_to(name, bytes);
+    let took_ns = began.elapsed().as_nanos() as u64;
+    trace.statistics.transform_ns.fetch_add(took_ns, Relaxed);
+    new
+}
+
+impl Trace {
+    fn add_probes_to(&self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        let Ok(class) = ClassFile::parse(bytes) else {
+            // The JVM will say so, if it is.
+            self.places.leave("malformed class");
+            return None;
+        };
+        let target = Target::by_class(name);
+        let options = self.plan_options();
+        if target.is_none() && !juc_plan::concerns(name) && !plan::concerns(&class, options) {
+            return None;
+        }
+        let mut all = plan::plan(&class, options, &mut |place| self.places.register(place));
+        for (method, plan) in class.methods().zip(&mut all.methods) {
+            if let Some(more) = juc_plan::plan(name, &method) {
+                plan.append(more);
+            }
+            if let Some(more) = target.and_then(|target| juc::plan(target, &method)) {
+                plan.append(more);
+            }
+        }
+        let outcome = all.carry_out(&class);
+        all.left.iter().for_each(|left| self.places.leave(left.why.key()));
+        if outcome.bytes.is_some() {
+            self.statistics.classes.fetch_add(1, Relaxed);
+            self.statistics.methods.fetch_add(outcome.changed as u64, Relaxed);
+        }
+        outcome.bytes
+    }
+}
+
+/// Has all loaded classes pass through [`transform`] that may take locks.
+pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv) {
+    let ti = trace.recorder.ti();
+    let Ok(classes) = ti.loaded_classes() else { return };
+    // SAFETY: `env` is the current thread's, the classes are local references.
+    let java = unsafe { Java::new(env) };
+    let wanted: Vec<jclass> = classes
+        .into_iter()
+        .filter(|&class| {
+            let wanted = ti.may_take_locks(class);
+            if !wanted {
+                java.drop_local(class);
+            }
+            wanted
+        })
+        .collect();
+    for batch in wanted.chunks(BATCH) {
+        if ti.retransform_all(batch).is_err() {
+            // One that the JVM does not want spoils the batch.
+            for &class in batch {
+                if ti.retransform_all(&[class]).is_err() {
+                    trace.places.leave("refused");
+                }
+            }
+        }
+        batch.iter().for_each(|&class| java.drop_local(class));
+    }
+}

@@ -1,0 +1,248 @@
+//! How long locks are held.
+//!
+//! Java counts and says when a hold's turn to be measured has come: the first
+//! few of each cell, then one in each run of so many, at a place in the run
+//! that chance chooses, so that nothing periodic in the program beats with it.
+
+use super::{
+    Trace,
+    memory::{Memory, block, entry, ring},
+    ticks,
+};
+use crate::{clock, jvm::Java, options::Hold, recorder::Scene};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tyrion_wire::trace::{self, field, hold_flag};
+
+/// So many of a cell's first holds are measured.
+const FIRST: u64 = 2;
+/// In the word that counts holds, one that is measured.
+const ONE_MEASURED: u64 = 1 << 48;
+/// One acquisition in so many has its stack taken.
+const STACK_EVERY: u64 = 4096;
+
+fn add(word: &AtomicU64, value: u64) {
+    // One writer, its own thread.
+    word.store(word.load(Relaxed).wrapping_add(value), Relaxed);
+}
+
+/// The cell that an entry counts in.
+fn cell_of(at: Memory) -> Memory {
+    // SAFETY: Java puts the address of a cell there before the entry is used.
+    unsafe { Memory::at_address(at.u64(entry::CELL).load(Relaxed)) }
+}
+
+/// The next random number of a block.
+fn random(of: Memory) -> u64 {
+    let word = of.u64(block::RANDOM);
+    // xorshift64; the state is never 0, whatever the thread's id.
+    let mut x = word.load(Relaxed).max(1);
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    word.store(x, Relaxed);
+    x
+}
+
+impl Trace {
+    /// The acquisition that was just counted is to be measured.
+    pub fn sampled(&self, java: Java, of: Memory, at: Memory) {
+        let cell = cell_of(at);
+        let nth = cell.u64(field::ACQUISITIONS).load(Relaxed);
+        let every = match self.options.hold {
+            Hold::OneIn(n) => u64::from(n),
+            Hold::Never | Hold::Every => STACK_EVERY,
+        };
+        cell.u64(field::NEXT).store(next(nth, every, random(of)), Relaxed);
+        let samples = of.u64(block::SAMPLES);
+        add(samples, 1);
+        let first = nth <= FIRST;
+        at.u32(entry::FIRST).store(u32::from(first), Relaxed);
+        let stacks_every = (STACK_EVERY / every).max(1);
+        if first || samples.load(Relaxed).is_multiple_of(stacks_every) {
+            self.keep_stack(java, of, at);
+        }
+        if self.options.hold == Hold::Never {
+            self.write_hold(of, at, 0);
+        } else {
+            add(of.u64(block::HOLDS), ONE_MEASURED);
+            // Last: what went before is the agent's time, not the program's.
+            at.u64(entry::START).store(ticks::now(), Relaxed);
+        }
+    }
+
+    fn keep_stack(&self, java: Java, of: Memory, at: Memory) {
+        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+        self.recorder.trace_scene(owner, |scene| {
+            let stack = self.stack(scene, java, of, at);
+            at.u32(entry::STACK).store(stack, Relaxed);
+            at.u32(entry::VOLUME).store(scene.volume.number, Relaxed);
+        });
+    }
+
+    /// The program's stack below the probe, and below the lock method of the
+    /// JDK that has the probe.
+    pub fn stack(&self, scene: &mut Scene<'_>, java: Java, of: Memory, at: Memory) -> u32 {
+        let in_jdk = at.address() >= of.address() + block::HELD_LOCKS as u64;
+        let is_probe = |method| self.is_probe(method);
+        self.recorder.stack_below(scene, java, is_probe, usize::from(in_jdk))
+    }
+
+    /// A measured hold has taken so many ticks.
+    pub fn ended_after(&self, of: Memory, at: Memory, ticks: u64) {
+        let held_ns = ticks::to_ns(ticks);
+        let cell = cell_of(at);
+        let first = at.u32(entry::FIRST).load(Relaxed) != 0;
+        let (count, sum) = if first {
+            (field::FIRST_COUNT, field::FIRST_NS)
+        } else {
+            (field::SAMPLED_COUNT, field::SAMPLED_NS)
+        };
+        add(cell.u64(count), 1);
+        add(cell.u64(sum), held_ns);
+        if held_ns > cell.u64(field::MAX_NS).load(Relaxed) {
+            cell.u64(field::MAX_NS).store(held_ns, Relaxed);
+        }
+        let bucket = cell.u32(field::HISTOGRAM + 4 * tyrion_wire::cell::bucket(held_ns));
+        bucket.store(bucket.load(Relaxed).wrapping_add(1), Relaxed);
+        if self.options.every_event {
+            self.write_events(of);
+        }
+        if self.options.every_event || at.u32(entry::STACK).load(Relaxed) != 0 {
+            self.write_hold(of, at, held_ns);
+        }
+        at.u32(entry::FIRST).store(0, Relaxed);
+    }
+
+    fn write_hold(&self, of: Memory, at: Memory, hold_ns: u64) {
+        let cell = cell_of(at);
+        let stack = at.u32(entry::STACK).swap(0, Relaxed);
+        let key = at.u64(entry::KEY).load(Relaxed);
+        let first = at.u32(entry::FIRST).load(Relaxed) != 0;
+        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+        self.recorder.trace_scene(owner, |scene| {
+            // Ids of the file before mean something else in this one.
+            let is_here = at.u32(entry::VOLUME).load(Relaxed) == scene.volume.number;
+            if !scene.volume.log.contains(cell.address()) || (stack != 0 && !is_here) {
+                return;
+            }
+            let record = trace::Hold {
+                delta_ns: 0,
+                hold_ns,
+                place: cell.u32(field::PLACE).load(Relaxed),
+                class: cell.u32(field::CLASS).load(Relaxed),
+                stack,
+                hash: hash_of(key),
+                flags: if first { hold_flag::FIRST } else { 0 },
+            };
+            self.recorder.append_hold(scene, clock::now_ns(), record);
+        });
+    }
+
+    /// Writes the events in a thread's ring; its thread is the current one, or
+    /// records no more.
+    pub fn write_events(&self, of: Memory) {
+        let ring = of.u64(block::RING).load(Relaxed);
+        if ring == 0 {
+            return;
+        }
+        // SAFETY: the word holds the address of a ring, or 0.
+        let ring = unsafe { Memory::at_address(ring) };
+        let end = (ring.u64(ring::AT).load(Relaxed) as usize).min(ring::LEN);
+        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+        let (now_ns, now_ticks) = (clock::now_ns(), ticks::now());
+        self.recorder.trace_scene(owner, |scene| {
+            for at in (ring::EVENT..end).step_by(ring::EVENT) {
+                let word = |nth: usize| ring.u64(at + 8 * nth).load(Relaxed);
+                let (address, key, hold_ns) = (word(0), word(1), word(3));
+                if !scene.volume.log.contains(address) {
+                    self.statistics.lost_events.fetch_add(1, Relaxed);
+                    continue;
+                }
+                // SAFETY: Java takes cells' addresses from entries.
+                let cell = unsafe { Memory::at_address(address) };
+                let end_ns = now_ns - ticks::to_ns(now_ticks.saturating_sub(word(2)));
+                let record = trace::Hold {
+                    delta_ns: 0,
+                    hold_ns,
+                    place: cell.u32(field::PLACE).load(Relaxed),
+                    class: cell.u32(field::CLASS).load(Relaxed),
+                    stack: 0,
+                    hash: hash_of(key),
+                    flags: 0,
+                };
+                self.recorder.append_hold(scene, end_ns, record);
+            }
+        });
+        ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
+    }
+
+    /// `Object.wait` is about to give a monitor up, or has it again: its hold
+    /// pauses. `hash` is the object's.
+    pub fn pause(&self, of: Memory, hash: u32) {
+        let depth = of.u64(block::HOLDS).load(Relaxed) as u32 as usize;
+        for nth in (0..depth.min(block::HELD_LIMIT)).rev() {
+            let at = of.offset(block::HELD + nth * entry::LEN);
+            let key = at.u64(entry::KEY).load(Relaxed);
+            // One that had no hash when it was taken has one now.
+            if key == u64::from(hash) || (hash_of(key) == 0 && key as i64 > 0) {
+                let start = at.u64(entry::START);
+                let was = start.load(Relaxed);
+                if was != 0 {
+                    // The moment becomes a duration, and a moment again.
+                    start.store(ticks::now().wrapping_sub(was).max(1), Relaxed);
+                }
+                return;
+            }
+        }
+    }
+}
+
+/// The hash in a key, 0 when it has none.
+pub fn hash_of(key: u64) -> u32 {
+    // Keys of java.util.concurrent have the kind above the hash.
+    let above = key >> 32;
+    if above < 8 { key as u32 & 0x7fff_ffff } else { 0 }
+}
+
+/// The number of the acquisition to measure after the `nth`.
+fn next(nth: u64, every: u64, random: u64) -> u64 {
+    if nth < FIRST {
+        return nth + 1;
+    }
+    // The run that `nth` is in ends at `end`.
+    let end = nth.div_ceil(every) * every;
+    let chosen = |first: u64, last: u64| first + random % (last - first + 1);
+    match nth {
+        // The rest of the first run has its sample, too.
+        FIRST if end > FIRST => chosen(FIRST + 1, end),
+        _ => chosen(end + 1, end + every),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_run_has_one_sample() {
+        for every in [2, 3, 64] {
+            let (mut nth, mut samples) = (1, vec![]);
+            for random in 0..1000 {
+                samples.push(nth);
+                nth = next(nth, every, random * 7919);
+                assert!(nth > samples[samples.len() - 1]);
+            }
+            assert_eq!(samples[..2], [1, 2]);
+            let runs: Vec<u64> = samples[2..].iter().map(|n| (n - 1) / every).collect();
+            assert!(runs.windows(2).all(|w| w[1] == w[0] + 1), "{every}: {runs:?}");
+        }
+    }
+
+    #[test]
+    fn keys_without_a_hash_are_told() {
+        assert_eq!(hash_of(77), 77);
+        assert_eq!(hash_of(5 << 32 | 77), 77);
+        assert_eq!(hash_of(0x7f12_3456_7890), 0);
+        assert_eq!(hash_of(-1024i64 as u64), 0);
+    }
+}

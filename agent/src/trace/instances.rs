@@ -1,0 +1,162 @@
+//! Which threads use which lock, instance by instance.
+//!
+//! A table of hashes that Java looks at with each acquisition. One that is not
+//! there yet, or is there but not with this thread, comes here, is entered and
+//! written to the log.
+
+use super::{
+    Trace,
+    memory::{CELL_CLOSED, Memory, block},
+};
+use crate::{jvm::Java, recorder::Scene, sync::lock};
+use jvmti_bindings::sys::jni::jobject;
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex,
+        atomic::Ordering::{Relaxed, Release},
+    },
+};
+use tyrion_wire::trace::{Instance, field};
+
+/// Instances that the table has room for, before collisions.
+const PLACES: usize = 1 << 18;
+/// How far from its place an instance may stand.
+const REACH: usize = 8;
+/// Length of the table, in bytes.
+pub const TABLE_LEN: usize = (PLACES + REACH) * 16;
+/// What Java takes a hash's low bits by.
+pub const MASK: u64 = PLACES as u64 - 1;
+/// So many instances may come from one place: one that makes a lock for each
+/// request would fill the table, and push out what matters.
+const PLACE_LIMIT: u32 = (PLACES / 16) as u32;
+/// The owner of what several threads use.
+const SHARED: u64 = 0xffff_ffff;
+
+/// What is known beside the table.
+#[derive(Default)]
+pub struct Instances {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    by_place: HashMap<u32, u32>,
+    count: u64,
+}
+
+/// What became of an instance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Entered {
+    First,
+    Further,
+    Known,
+    NoRoom,
+}
+
+impl Instances {
+    /// How many are told apart.
+    pub fn count(&self) -> u64 {
+        lock(&self.inner).count
+    }
+}
+
+impl Trace {
+    /// Forgets all: the next file of the log tells them anew.
+    pub fn forget_instances(&self) {
+        let mut inner = lock(&self.instances.inner);
+        *inner = Inner::default();
+        for at in (0..TABLE_LEN).step_by(8) {
+            let word = self.shared.instances.u64(at);
+            // Most of the table was never touched, and shall stay so.
+            if word.load(Relaxed) != 0 {
+                word.store(0, Relaxed);
+            }
+        }
+    }
+
+    /// A thread has taken an instance that it was not known to use.
+    pub fn note_instance(&self, of: Memory, hash: u32, cell: Memory) {
+        let number = of.u64(block::ME).load(Relaxed) as u32;
+        let place = cell.u32(field::PLACE).load(Relaxed);
+        let entered = self.enter(hash, number, place);
+        match entered {
+            Entered::NoRoom => {
+                cell.u32(CELL_CLOSED).store(1, Relaxed);
+                let unidentified = cell.u64(field::UNIDENTIFIED);
+                unidentified.store(unidentified.load(Relaxed) + 1, Relaxed);
+            }
+            Entered::Known => {}
+            Entered::First | Entered::Further => {
+                let class = |scene: &Scene<'_>| {
+                    let is_here = scene.volume.log.contains(cell.address());
+                    is_here.then(|| cell.u32(field::CLASS).load(Relaxed))
+                };
+                let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+                self.write_instance(owner, hash, class, place, entered);
+            }
+        }
+    }
+
+    /// An object that was locked when a thread took it has its hash now.
+    pub fn note_hashed(&self, java: Java, hash: u32, by: u64, object: jobject) {
+        let (place, number) = ((by >> 32) as u32, by as u32);
+        let Some(owner) = self.owner_of(number) else { return };
+        let entered = self.enter(hash, number, place);
+        if matches!(entered, Entered::First | Entered::Further) {
+            let class = |scene: &Scene<'_>| {
+                self.recorder.class_of_lock(scene.volume, java, object)
+            };
+            self.write_instance(owner, hash, class, place, entered);
+        }
+    }
+
+    fn write_instance(
+        &self,
+        owner: i64,
+        hash: u32,
+        class: impl FnOnce(&Scene<'_>) -> Option<u32>,
+        place: u32,
+        entered: Entered,
+    ) {
+        let shared = entered == Entered::Further;
+        self.recorder.trace_scene(owner, |scene| {
+            let Some(class) = class(scene) else { return };
+            self.define_place(scene.volume, place);
+            self.recorder.append(scene, None, |_, out| {
+                Instance { hash, class, place, shared }.encode(out);
+            });
+        });
+    }
+
+    fn enter(&self, hash: u32, thread: u32, place: u32) -> Entered {
+        let mut inner = lock(&self.instances.inner);
+        let first = u64::from(hash) & MASK;
+        for nth in 0..REACH {
+            let at = self.shared.instances.offset((first as usize + nth) * 16);
+            let (word, threads) = (at.u64(0), at.u64(8));
+            let (there, owner) = (word.load(Relaxed) >> 32, word.load(Relaxed) & SHARED);
+            if there == u64::from(hash) {
+                let bit = 1u64 << (thread & 63);
+                if owner == u64::from(thread) || threads.load(Relaxed) & bit != 0 {
+                    return Entered::Known;
+                }
+                threads.store(threads.load(Relaxed) | bit, Relaxed);
+                word.store(u64::from(hash) << 32 | SHARED, Release);
+                return Entered::Further;
+            }
+            if word.load(Relaxed) == 0 {
+                let of_place = inner.by_place.entry(place).or_default();
+                if *of_place >= PLACE_LIMIT {
+                    return Entered::NoRoom;
+                }
+                *of_place += 1;
+                inner.count += 1;
+                threads.store(1 << (thread & 63), Relaxed);
+                word.store(u64::from(hash) << 32 | u64::from(thread), Release);
+                return Entered::First;
+            }
+        }
+        Entered::NoRoom
+    }
+}

@@ -1,0 +1,150 @@
+//! Memory that the Java side of the probes and the agent share.
+//!
+//! `TyrionTrace` reaches it by address, with `Unsafe`; the offsets here and
+//! there are the same, and a test compares them. A block is written by its own
+//! thread only, on either side; everything else through atomics.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+
+/// An address of memory that is never given back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Memory(u64);
+
+impl Memory {
+    /// `len` zeroed bytes, aligned to a cache line. Pages that nobody touches cost nothing.
+    pub fn allocate(len: usize) -> Option<Memory> {
+        let layout = std::alloc::Layout::from_size_align(len.max(64), 64).ok()?;
+        // SAFETY: the layout's size is not zero.
+        let memory = unsafe { std::alloc::alloc_zeroed(layout) };
+        (!memory.is_null()).then_some(Memory(memory as u64))
+    }
+
+    /// What Java was given, or has computed of it.
+    ///
+    /// # Safety
+    /// The address came from [`Memory::address`], or points within a cell of
+    /// the log that was handed to Java; the agent never unmaps either while
+    /// Java may have them.
+    pub unsafe fn at_address(address: u64) -> Memory {
+        Memory(address)
+    }
+
+    /// The address, for Java.
+    pub fn address(self) -> u64 {
+        self.0
+    }
+
+    /// Memory further on.
+    pub fn offset(self, bytes: usize) -> Memory {
+        Memory(self.0 + bytes as u64)
+    }
+
+    /// The `u64` at an offset that is a multiple of eight.
+    #[inline]
+    pub fn u64(&self, at: usize) -> &'static AtomicU64 {
+        debug_assert!(at.is_multiple_of(8));
+        // SAFETY: callers stay within what was allocated, which is aligned and
+        // never given back, and everybody uses atomics or owns the block.
+        unsafe { AtomicU64::from_ptr((self.0 as usize + at) as *mut u64) }
+    }
+
+    /// The `u32` at an offset that is a multiple of four.
+    #[inline]
+    pub fn u32(&self, at: usize) -> &'static AtomicU32 {
+        debug_assert!(at.is_multiple_of(4));
+        // SAFETY: as for `u64`.
+        unsafe { AtomicU32::from_ptr((self.0 as usize + at) as *mut u32) }
+    }
+
+    /// The byte at an offset.
+    #[inline]
+    pub fn u8(&self, at: usize) -> &'static AtomicU8 {
+        // SAFETY: as for `u64`.
+        unsafe { AtomicU8::from_ptr((self.0 as usize + at) as *mut u8) }
+    }
+}
+
+/// A thread's block.
+pub mod block {
+    /// u64: the thread's Java id.
+    pub const JAVA_ID: usize = 0;
+    /// u64: address of its table of cells.
+    pub const CELLS: usize = 8;
+    /// u64: its number among the threads that take locks, for instances.
+    pub const ME: usize = 16;
+    /// u64: how many monitors it holds (32 bits), how many locks of
+    /// java.util.concurrent (16) and how many of both are being measured (16).
+    /// Always stored as a whole: a load of more than the last store had would
+    /// wait for it.
+    pub const HOLDS: usize = 24;
+    /// u32: where the next lock of java.util.concurrent is taken; 0 unknown.
+    pub const PLACE: usize = 32;
+    /// u32: not 0 while a lock calls methods of its own.
+    pub const QUIET: usize = 36;
+    /// u64: state of the random numbers that choose samples; the agent's.
+    pub const RANDOM: usize = 40;
+    /// u64: number of samples so far; the agent's.
+    pub const SAMPLES: usize = 48;
+    /// u64: the Java id of the thread that its records are of; 0 for all virtual ones.
+    pub const OWNER: usize = 56;
+    /// u64: address of its ring of events, if each becomes a record.
+    pub const RING: usize = 64;
+    /// Entries of the monitors that it holds, outermost first.
+    pub const HELD: usize = 128;
+    /// How many of them there is room for.
+    pub const HELD_LIMIT: usize = 32;
+    /// Entries of the other locks that it holds.
+    pub const HELD_LOCKS: usize = HELD + super::entry::LEN * HELD_LIMIT;
+    /// How many of them there is room for.
+    pub const LOCKS_LIMIT: usize = 16;
+    /// u64 each: nestings that were noted, by their hash.
+    pub const PAIRS: usize = HELD_LOCKS + super::entry::LEN * LOCKS_LIMIT;
+    /// Pairs as in [`super::table`]: the cells that were used last, by place.
+    pub const RECENT: usize = PAIRS + 128 * 8;
+    /// Bytes in all.
+    pub const LEN: usize = RECENT + 64 * 16;
+}
+
+/// What a thread holds.
+pub mod entry {
+    /// u64: hash of the lock, or what it is known by while it is held.
+    pub const KEY: usize = 0;
+    /// u64: address of its cell.
+    pub const CELL: usize = 8;
+    /// u64: when the measured hold began, in ticks; 0 when it is not measured.
+    pub const START: usize = 16;
+    /// u32: the stack that took it; 0 when none was kept.
+    pub const STACK: usize = 32;
+    /// u32: 1 for one of the first few.
+    pub const FIRST: usize = 36;
+    /// u32: the volume that the stack is of.
+    pub const VOLUME: usize = 40;
+    /// Bytes in all.
+    pub const LEN: usize = 64;
+}
+
+/// A table of cells: its mask, then pairs of (class, place) and cell.
+pub mod table {
+    /// u64: number of pairs, less one.
+    pub const MASK: usize = 0;
+    /// u64: how many are used; the agent's.
+    pub const USED: usize = 8;
+    /// The pairs.
+    pub const PAIRS: usize = 16;
+    /// How many a new table has.
+    pub const FIRST_PAIRS: usize = 32;
+}
+
+/// The ring of a thread's latest events.
+pub mod ring {
+    /// u64: where the next event goes.
+    pub const AT: usize = 0;
+    /// Of each event, u64: its cell, the lock's key, its end in ticks, how long
+    /// the lock was held in ns.
+    pub const EVENT: usize = 32;
+    /// Bytes in all.
+    pub const LEN: usize = EVENT * 257;
+}
+
+/// In a cell's reserved word: its place tells no more new instances apart.
+pub const CELL_CLOSED: usize = 12;

@@ -1,0 +1,165 @@
+//! Trace mode: every acquisition counted.
+//!
+//! Probes in the program's classes call the Java class `TyrionTrace`, whose
+//! source is under `agent/probe`. What an acquisition costs is decided there;
+//! here is what happens seldom: a thread comes, takes a lock at a place for
+//! the first time, has its hold measured, makes others wait.
+//!
+//! - [`memory`]: what both sides share, by address
+//! - [`blocks`]: a block for each thread
+//! - [`cells`]: counts, in the mapped log itself
+//! - [`holds`]: how long locks are held, and by whom
+//! - [`instances`]: which threads use which lock
+//! - [`blame`]: who made others wait
+//! - [`nesting`]: what is taken within what
+//! - [`places`]: the numbers of the places where locks are taken
+//! - [`classes`]: which classes get probes
+//! - [`natives`]: what Java calls
+
+mod blame;
+mod blocks;
+mod cells;
+mod classes;
+mod holds;
+mod instances;
+mod juc_plan;
+mod memory;
+mod natives;
+mod nesting;
+mod places;
+mod plan;
+mod start;
+pub mod ticks;
+
+pub use blocks::VIRTUAL;
+pub use classes::transform;
+pub use memory::Memory;
+pub use plan::Place;
+pub use start::prepare;
+
+use crate::{options::TraceOptions, recorder::Recorder, volume::Volume};
+use jvmti_bindings::sys::jni::jmethodID;
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+};
+
+static TRACE: OnceLock<Trace> = OnceLock::new();
+/// Whether the class that probes call is there: before that, and when it could
+/// not be, no probe may be added.
+static READY: AtomicBool = AtomicBool::new(false);
+
+/// What trace mode keeps.
+pub struct Trace {
+    recorder: &'static Recorder,
+    options: TraceOptions,
+    shared: Shared,
+    blocks: blocks::Blocks,
+    cells: cells::Cells,
+    instances: instances::Instances,
+    waiting: blame::Waiting,
+    nestings: nesting::Nestings,
+    places: places::Places,
+    statistics: Statistics,
+    /// Which classes get probes; known once the Java side has looked at the JVM.
+    plan_options: OnceLock<plan::Options>,
+    /// The methods of `TyrionTrace`: no frames of the program's.
+    probe_methods: OnceLock<Vec<usize>>,
+}
+
+/// Memory that Java reaches by address.
+struct Shared {
+    /// Pairs of a thread's Java id and its block.
+    threads: Memory,
+    /// Pairs of (hash, owner) and a set of threads.
+    instances: Memory,
+    /// One byte for each bucket of hashes: somebody waits; then a u64: how many
+    /// buckets have waiters.
+    waited: Memory,
+    /// u32: how many locks wait for their hash.
+    later: Memory,
+}
+
+/// Numbers about the agent itself.
+#[derive(Default)]
+pub struct Statistics {
+    /// Classes that got probes.
+    pub classes: AtomicU64,
+    /// Methods that got probes.
+    pub methods: AtomicU64,
+    /// Time spent in adding probes, ns.
+    pub transform_ns: AtomicU64,
+    /// Events that became no record, since the log went on in another file.
+    pub lost_events: AtomicU64,
+    /// Time spent in the native part of probes, ticks.
+    pub native_ticks: AtomicU64,
+}
+
+impl Trace {
+    fn new(recorder: &'static Recorder, options: TraceOptions) -> Option<Trace> {
+        let shared = Shared {
+            threads: Memory::allocate(blocks::THREADS_LEN)?,
+            instances: Memory::allocate(instances::TABLE_LEN)?,
+            waited: Memory::allocate(blame::BUCKETS + 8)?,
+            later: Memory::allocate(64)?,
+        };
+        Some(Trace {
+            recorder,
+            options,
+            shared,
+            blocks: blocks::Blocks::default(),
+            cells: cells::Cells::new()?,
+            instances: instances::Instances::default(),
+            waiting: blame::Waiting::default(),
+            nestings: nesting::Nestings::default(),
+            places: places::Places::new(),
+            statistics: Statistics::default(),
+            plan_options: OnceLock::new(),
+            probe_methods: OnceLock::new(),
+        })
+    }
+
+    fn plan_options(&self) -> &plan::Options {
+        self.plan_options.get_or_init(plan::Options::default)
+    }
+
+    /// The log goes on in another file, which shall be readable alone.
+    fn rotated(&self) {
+        if let Some(previous) = self.recorder.log().previous() {
+            self.write_statistics(&previous);
+        }
+        self.forget_cells();
+        self.forget_instances();
+        self.forget_nestings();
+    }
+
+    /// Whether a frame is the probes' own.
+    fn is_probe(&self, method: jmethodID) -> bool {
+        self.probe_methods.get().is_some_and(|probes| probes.contains(&(method as usize)))
+    }
+
+    /// Writes what the log says about the agent itself.
+    pub fn write_statistics(&self, volume: &Volume) {
+        let statistics = &self.statistics;
+        let native_ns = ticks::to_ns(statistics.native_ticks.load(Relaxed));
+        let mut values = vec![
+            ("instrumented.classes".to_owned(), statistics.classes.load(Relaxed)),
+            ("instrumented.methods".to_owned(), statistics.methods.load(Relaxed)),
+            ("places".to_owned(), self.places.count()),
+            ("instances".to_owned(), self.instances.count()),
+            ("events.lost".to_owned(), statistics.lost_events.load(Relaxed)),
+            ("own.transform_ns".to_owned(), statistics.transform_ns.load(Relaxed)),
+            ("own.native_ns".to_owned(), native_ns),
+        ];
+        values.extend(self.places.left());
+        for (key, value) in values {
+            let _ = volume.dictionary.statistic(&volume.log, &key, value);
+        }
+    }
+}
+
+/// Trace mode's state, once it is on.
+#[inline]
+pub fn active() -> Option<&'static Trace> {
+    TRACE.get().filter(|_| READY.load(Relaxed))
+}

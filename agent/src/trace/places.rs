@@ -1,0 +1,105 @@
+//! The numbers of the places where locks are taken.
+//!
+//! A class gets them with its probes; the log, when a thread first takes a
+//! lock there: most places are never reached.
+
+use super::{
+    Trace,
+    plan::{Place, flag, kind},
+};
+use crate::{recorder::traced, sync::lock, volume::Volume};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Mutex,
+};
+
+/// Places and what could not be one.
+pub struct Places {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    /// By number, less one.
+    places: Vec<Place>,
+    /// Places that stand for another one, by its number and their kind.
+    variants: HashMap<(u32, u8), u32>,
+    /// Methods that were left alone, by reason.
+    left: BTreeMap<String, u64>,
+}
+
+impl Places {
+    /// With the places of calls that come from nowhere known, whose numbers are
+    /// the codes of their kinds: method handles, reflection, native code.
+    pub fn new() -> Places {
+        let unknown = |kind: u8| Place {
+            class: String::new(),
+            source_file: None,
+            method: String::new(),
+            descriptor: String::new(),
+            first_line: 0,
+            line: 0,
+            kind,
+            flags: if kind == kind::MONITOR { 0 } else { flag::JUC },
+            name: String::new(),
+        };
+        let places = (kind::MONITOR..=kind::SEMAPHORE).map(unknown).collect();
+        let inner = Inner { places, variants: HashMap::new(), left: BTreeMap::new() };
+        Places { inner: Mutex::new(inner) }
+    }
+
+    /// Numbers a place.
+    pub fn register(&self, place: Place) -> u32 {
+        let mut inner = lock(&self.inner);
+        inner.places.push(place);
+        inner.places.len() as u32
+    }
+
+    /// The number of a place whose code does not tell what is taken there
+    /// (`Lock.lock()`), for what it turned out to be.
+    pub fn variant(&self, number: u32, kind: u8) -> u32 {
+        let mut inner = lock(&self.inner);
+        let Some(place) = inner.get(number).filter(|place| place.kind != kind) else {
+            return number;
+        };
+        if let Some(&known) = inner.variants.get(&(number, kind)) {
+            return known;
+        }
+        inner.places.push(Place { kind, ..place });
+        let variant = inner.places.len() as u32;
+        inner.variants.insert((number, kind), variant);
+        variant
+    }
+
+    /// Counts methods that were left alone.
+    pub fn leave(&self, reason: &str) {
+        *lock(&self.inner).left.entry(reason.to_owned()).or_default() += 1;
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        lock(&self.inner).places.len() as u64
+    }
+
+    /// Methods left alone, as statistics.
+    pub fn left(&self) -> Vec<(String, u64)> {
+        let inner = lock(&self.inner);
+        inner.left.iter().map(|(reason, &count)| (format!("left.{reason}"), count)).collect()
+    }
+
+}
+
+impl Inner {
+    fn get(&self, number: u32) -> Option<Place> {
+        self.places.get(number.checked_sub(1)? as usize).cloned()
+    }
+}
+
+impl Trace {
+    /// Has a place stand in the log before something refers to it.
+    pub fn define_place(&self, volume: &Volume, number: u32) {
+        let place = lock(&self.places.inner).get(number);
+        if let Some(place) = place {
+            traced::define_place(volume, number, &place);
+        }
+    }
+}

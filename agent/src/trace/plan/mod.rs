@@ -1,0 +1,391 @@
+//! Which probes go where in the application's classes, and in most of the
+//! JDK's: around every monitor, and in front of the calls that take a lock of
+//! `java.util.concurrent`.
+//!
+//! Every place where a lock is taken is made a [`Place`] and gets a number,
+//! which the probes pass on. What the probes around a synchronized block look
+//! like, and why, is said at [`Blocks`].
+
+mod blocks;
+mod calls;
+mod filters;
+
+pub use filters::Filters;
+
+use blocks::{Blocks, ExitForm};
+use calls::{Acquisition, acquisition, call_site, implements_locks};
+use tyrion_bytecode::naming::{self, Body, Half, LockName};
+use tyrion_bytecode::{
+    Around, ClassFile, Code, Exit, Instruction, Member, Method, MethodPlan, Op, Outcome, Pc,
+    Protected, Reason, instrument, opcode,
+};
+
+/// The class that the probes call.
+pub const TRACE_CLASS: &str = "java/lang/TyrionTrace";
+
+/// Codes of what is acquired, as the log has them.
+pub mod kind {
+    /// A monitor.
+    pub const MONITOR: u8 = 1;
+    /// An exclusive j.u.c. lock.
+    pub const LOCK: u8 = 2;
+    /// A read lock.
+    pub const READ: u8 = 3;
+    /// A write lock.
+    pub const WRITE: u8 = 4;
+    /// A permit of a semaphore.
+    pub const SEMAPHORE: u8 = 5;
+}
+
+/// Flags of a place, as the log has them.
+pub mod flag {
+    /// A synchronized method, not a block.
+    pub const METHOD: u8 = 1;
+    /// The lock is the class object of a static synchronized method.
+    pub const STATIC: u8 = 2;
+    /// A lock of `java.util.concurrent`.
+    pub const JUC: u8 = 4;
+}
+
+/// Where the program takes a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Internal name of the class.
+    pub class: String,
+    /// Name of the file it was compiled from.
+    pub source_file: Option<String>,
+    /// Name of the method.
+    pub method: String,
+    /// Its descriptor.
+    pub descriptor: String,
+    /// The smallest line number in the method; 0 unknown.
+    pub first_line: u32,
+    /// The line where the lock is taken; 0 unknown.
+    pub line: u32,
+    /// What is taken: see [`kind`].
+    pub kind: u8,
+    /// See [`flag`].
+    pub flags: u8,
+    /// What the program calls the lock; empty unknown.
+    pub name: String,
+}
+
+/// What to do with classes.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The user's choice of classes.
+    pub filters: Filters,
+    /// Whether to put a probe in front of blocks, before the monitor is taken.
+    pub before: bool,
+}
+
+/// Whether a class may have anything to probe. Cheap: most classes have not.
+pub fn concerns(class: &ClassFile<'_>, options: &Options) -> bool {
+    let name = class.name();
+    options.filters.wants(name.as_bytes())
+        && (class.methods().any(|method| method.is_synchronized() || may_have_blocks(&method))
+            || (!implements_locks(name.as_bytes())
+                && class.called_methods().any(|called| acquisition(&called).is_some())))
+}
+
+/// Whether the byte of a `monitorenter` is in the code, be it as an operand.
+fn may_have_blocks(method: &Method<'_, '_>) -> bool {
+    let Ok(Some(code)) = method.code() else { return false };
+    code.bytes().contains(&opcode::MONITORENTER)
+}
+
+/// Why a method has no probes, or not all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A native synchronized method.
+    Native,
+    /// A static synchronized method of a class before Java 5.
+    NoClassConstants,
+    /// Synchronized blocks of a form that no known compiler produces: at this place the monitor
+    /// would not be released if a probe failed, and HotSpot would not compile the method.
+    Unguarded(Pc),
+    /// Synchronized blocks whose handler covers itself and is of a form that is not known.
+    UnknownHandler(Pc),
+    /// The class file crate could not do it.
+    Rewriting(Reason),
+}
+
+impl Why {
+    /// A short key for statistics.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Why::Native | Why::Rewriting(Reason::NoCode) => "native",
+            Why::NoClassConstants | Why::Rewriting(Reason::NoClassConstants) => "before-java-5",
+            Why::Unguarded(_) | Why::Rewriting(Reason::HandlerDoesNotFit { .. }) => "unguarded",
+            Why::UnknownHandler(_) => "unknown-handler",
+            Why::Rewriting(Reason::Subroutines) => "subroutines",
+            Why::Rewriting(Reason::LocalNotReadable { .. }) => "this-overwritten",
+            Why::Rewriting(
+                Reason::BranchTooFar { .. }
+                | Reason::CodeTooLong
+                | Reason::StackTooDeep
+                | Reason::TableFull
+                | Reason::ConstantPoolFull,
+            ) => "too-large",
+            Why::Rewriting(Reason::Malformed(_)) => "malformed",
+            Why::Rewriting(_) => "other",
+        }
+    }
+}
+
+/// A method that was left alone, or of which only some acquisitions are seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftMethod {
+    /// Internal name of the class.
+    pub class: String,
+    /// Name of the method.
+    pub method: String,
+    /// Its descriptor.
+    pub descriptor: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// The plan for a class.
+#[derive(Clone, Debug, Default)]
+pub struct ClassPlan {
+    /// One for each method, in the order of the class file; empty for most.
+    pub methods: Vec<MethodPlan>,
+    /// Methods left alone.
+    pub left: Vec<LeftMethod>,
+}
+
+impl ClassPlan {
+    /// Inserts the probes; methods that cannot be given theirs are added to `left`.
+    pub fn carry_out(&mut self, class: &ClassFile<'_>) -> Outcome {
+        let mut plans = std::mem::take(&mut self.methods).into_iter();
+        let outcome = instrument(class, |_| plans.next());
+        self.left.extend(outcome.left.iter().map(|left| LeftMethod {
+            class: class.name().to_string(),
+            method: left.name.clone(),
+            descriptor: left.descriptor.clone(),
+            why: Why::Rewriting(left.reason.clone()),
+        }));
+        outcome
+    }
+}
+
+const fn probe(name: &'static str, descriptor: &'static str) -> Member {
+    Member::new(TRACE_CLASS, name, descriptor)
+}
+
+/// In front of a monitor: the object.
+pub const BEFORE: Member = probe("before", "(Ljava/lang/Object;)V");
+/// In a monitor: the object, the place.
+pub const ENTERED: Member = probe("entered", "(Ljava/lang/Object;I)V");
+/// About to leave a monitor: the object, the place where it was entered.
+pub const EXITING: Member = probe("exiting", "(Ljava/lang/Object;I)V");
+/// About to call what takes a j.u.c. lock: the place.
+pub const AT: Member = probe("at", "(I)V");
+
+/// Plans the probes of a class.
+pub fn plan(
+    class: &ClassFile<'_>,
+    options: &Options,
+    register: &mut dyn FnMut(Place) -> u32,
+) -> ClassPlan {
+    let mut plan = ClassPlan::default();
+    let name = class.name();
+    if !options.filters.wants(name.as_bytes()) {
+        plan.methods.resize_with(class.methods().len(), MethodPlan::default);
+        return plan;
+    }
+    let call_sites = !implements_locks(name.as_bytes())
+        && class.called_methods().any(|called| acquisition(&called).is_some());
+    for method in class.methods() {
+        let mut planner = MethodPlanner {
+            method,
+            options,
+            call_sites,
+            register,
+            first_place: None,
+            plan: MethodPlan::default(),
+            left: Vec::new(),
+        };
+        if let Err(why) = planner.run() {
+            planner.plan = MethodPlan::default();
+            planner.left.push(why);
+        }
+        let left = |why| LeftMethod {
+            class: name.to_string(),
+            method: method.name().to_string(),
+            descriptor: method.descriptor().to_string(),
+            why,
+        };
+        plan.left.extend(planner.left.into_iter().map(left));
+        plan.methods.push(planner.plan);
+    }
+    plan
+}
+
+struct MethodPlanner<'p, 'r, 'c> {
+    method: Method<'c, 'c>,
+    options: &'p Options,
+    /// Whether the class calls anything that takes a j.u.c. lock.
+    call_sites: bool,
+    register: &'r mut dyn FnMut(Place) -> u32,
+    first_place: Option<u32>,
+    plan: MethodPlan,
+    left: Vec<Why>,
+}
+
+impl MethodPlanner<'_, '_, '_> {
+    fn run(&mut self) -> Result<(), Why> {
+        let method = self.method;
+        let code = match method.code() {
+            Ok(Some(code)) => code,
+            Ok(None) if method.is_synchronized() => return Err(Why::Native),
+            Ok(None) => return Ok(()),
+            Err(error) if method.is_synchronized() => return Err(Why::Rewriting(error.into())),
+            Err(_) => return Ok(()),
+        };
+        let may_have_blocks = code.bytes().contains(&opcode::MONITORENTER);
+        if !(method.is_synchronized() || may_have_blocks || self.call_sites) {
+            return Ok(());
+        }
+        if method.is_synchronized() {
+            self.synchronized_method(&code);
+        }
+        if !(may_have_blocks || self.call_sites) {
+            return Ok(());
+        }
+        let instructions: Vec<Instruction<'_>> = code
+            .instructions()
+            .collect::<Result<_, _>>()
+            .map_err(|error| Why::Rewriting(error.into()))?;
+        self.acquisitions(&code, &instructions);
+        Ok(())
+    }
+
+    /// Entry, every return and a catch-all. The method keeps its flag, so that the JVM takes and
+    /// gives back the monitor around all of this.
+    fn synchronized_method(&mut self, code: &Code<'_, '_>) {
+        let method = self.method;
+        let class = method.class();
+        let lock = if !method.is_static() {
+            Op::Aload(0)
+        } else if class.major_version() >= CLASS_CONSTANTS {
+            Op::LdcClass
+        } else {
+            self.left.push(Why::NoClassConstants);
+            return;
+        };
+        let name = naming::method_lock_name(class.name().as_bytes(), method.is_static());
+        let flags = flag::METHOD | if method.is_static() { flag::STATIC } else { 0 };
+        let line = code.first_line();
+        let place = self.place(code, line, kind::MONITOR, flags, name);
+        let call = |probe: &Member| vec![lock.clone(), number(place), call(probe)];
+        self.plan.entry = call(&ENTERED);
+        self.plan.exit = Some(Exit { on_return: call(&EXITING), on_throw: call(&EXITING) });
+    }
+
+    /// Blocks and calls.
+    fn acquisitions(&mut self, code: &Code<'_, '_>, instructions: &[Instruction<'_>]) {
+        let mut found = Vec::new();
+        let blocks = match Blocks::find(code, instructions) {
+            Ok(blocks) => blocks,
+            Err(why) => {
+                self.left.push(why);
+                Blocks::default()
+            }
+        };
+        let enters = blocks.enters.iter();
+        found.extend(enters.map(|enter| Acquisition { pc: enter.pc, kind: kind::MONITOR }));
+        if self.call_sites {
+            found
+                .extend(instructions.iter().filter_map(|instruction| call_site(code, instruction)));
+        }
+        if found.is_empty() {
+            return;
+        }
+        found.sort_by_key(|acquisition| acquisition.pc);
+        let pcs: Vec<Pc> = found.iter().map(|acquisition| acquisition.pc).collect();
+        let names = naming::lock_names(&Body::of(&self.method, code), &pcs);
+        let mut places = Vec::with_capacity(found.len());
+        for (Acquisition { pc, kind }, name) in found.into_iter().zip(names) {
+            let LockName { text, half } =
+                name.unwrap_or(LockName { text: String::new(), half: None });
+            let (kind, flags) = match (kind, half) {
+                (kind::MONITOR, _) => (kind, 0),
+                (kind::LOCK, Some(Half::Read)) => (kind::READ, flag::JUC),
+                (kind::LOCK, Some(Half::Write)) => (kind::WRITE, flag::JUC),
+                _ => (kind, flag::JUC),
+            };
+            let place = self.place(code, code.line_at(pc), kind, flags, text);
+            places.push((pc, place));
+            if kind != kind::MONITOR {
+                self.plan.before.push((pc, vec![number(place), call(&AT)]));
+            }
+        }
+        let place_at = |pc: Pc| {
+            let index = places.binary_search_by_key(&pc, |(at, _)| *at).ok();
+            index.and_then(|index| places.get(index)).map(|(_, place)| *place)
+        };
+        let first = self.first_place.unwrap_or(0);
+        for enter in &blocks.enters {
+            let place = place_at(enter.pc).unwrap_or(first);
+            if self.options.before {
+                self.plan.before.push((enter.pc, vec![Op::Dup, call(&BEFORE)]));
+            }
+            let pair = Around { before: vec![Op::Dup], after: vec![number(place), call(&ENTERED)] };
+            self.plan.around.push((enter.pc, pair));
+        }
+        for exit in &blocks.exits {
+            let place = number(exit.enter.and_then(place_at).unwrap_or(first));
+            match exit.form {
+                ExitForm::Plain => {
+                    self.plan.before.push((exit.pc, vec![Op::Dup, place, call(&EXITING)]));
+                }
+                ExitForm::Protected { handler } => {
+                    let ops = vec![Op::Dup, place, call(&EXITING)];
+                    self.plan.protected.push((exit.pc, Protected { handler, ops }));
+                }
+                ExitForm::Handler { handler, slot } => {
+                    let ops = vec![Op::AloadLocal(slot), place, call(&EXITING)];
+                    self.plan.in_handler.push((handler, ops));
+                }
+            }
+        }
+    }
+
+    fn place(
+        &mut self,
+        code: &Code<'_, '_>,
+        line: Option<u16>,
+        kind: u8,
+        flags: u8,
+        name: String,
+    ) -> u32 {
+        let class = self.method.class();
+        let place = (self.register)(Place {
+            class: class.name().to_string(),
+            source_file: class.source_file().map(|name| name.to_string()),
+            method: self.method.name().to_string(),
+            descriptor: self.method.descriptor().to_string(),
+            first_line: code.first_line().map_or(0, u32::from),
+            line: line.map_or(0, u32::from),
+            kind,
+            flags,
+            name,
+        });
+        self.first_place.get_or_insert(place);
+        place
+    }
+}
+
+/// The first class file version whose `ldc` loads classes.
+const CLASS_CONSTANTS: u16 = 49;
+
+fn call(probe: &Member) -> Op {
+    Op::InvokeStatic(probe.clone())
+}
+
+fn number(place: u32) -> Op {
+    // Places are counted from 0 and never get that many; a negative number would do as well.
+    Op::Iconst(place.cast_signed())
+}

@@ -1,0 +1,123 @@
+//! Trace mode begins: the class that probes call, and what it must know.
+
+use super::{READY, TRACE, Trace, classes, instances, plan::{self, Filters}, ticks};
+use crate::{
+    agent,
+    jvm::{Vm, setup},
+    options::{Pattern, TraceOptions},
+    recorder::Recorder,
+};
+use jvmti_bindings::sys::jni::JNIEnv;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+
+/// The class that probes call.
+pub const CLASS: &str = "java/lang/TyrionTrace";
+/// Its bytes; `tests/setup/probe-class.sh` makes them, and a test says whether
+/// they are those of its source.
+const CLASS_BYTES: &[u8] = include_bytes!("../../probe/java/lang/TyrionTrace.class");
+/// Between two looks for locks that have no hash yet.
+const HASH_PERIOD: Duration = Duration::from_millis(10);
+
+/// Defines the class that probes call, so that probes can be added; recording
+/// is still off. The native methods of the other probe class have been linked,
+/// so the JVM finds ours, too.
+///
+/// # Errors
+/// In words, what the JVM did not want.
+pub fn prepare(
+    recorder: &'static Recorder,
+    options: TraceOptions,
+    env: *mut JNIEnv,
+) -> Result<&'static Trace, String> {
+    ticks::calibrate();
+    let trace = Trace::new(recorder, options).ok_or("no memory for trace mode")?;
+    let trace = TRACE.get_or_init(|| trace);
+    let class = setup::define_class(env, CLASS, CLASS_BYTES)?;
+    // Looking for a field initializes the class.
+    setup::set_static_boolean(env, class, "on", false)?;
+    let methods = recorder.ti().methods_of(class).map_err(|e| format!("JVMTI: {e:?}"))?;
+    let _ = trace.probe_methods.set(methods.into_iter().map(|method| method as usize).collect());
+    let hash_before = setup::static_int(env, class, "LAYOUT")? == DISPLACED;
+    let hash_before = hash_before && trace.options.identity;
+    let TraceOptions { include, exclude, .. } = &trace.options;
+    let filters = Filters::new(include.iter().map(Pattern::as_str), exclude.iter().map(Pattern::as_str));
+    let _ = trace.plan_options.set(plan::Options { filters, before: hash_before });
+    if hash_before {
+        hash_later(env, trace)?;
+    }
+    READY.store(true, Relaxed);
+    recorder.log().on_switch(|_| {
+        if let Some(trace) = super::active() {
+            trace.rotated();
+        }
+    });
+    Ok(trace)
+}
+
+/// `TyrionTrace.DISPLACED`: where a locked object has no hash, it cannot be
+/// given one without inflating its monitor.
+const DISPLACED: i32 = 2;
+
+/// Has a thread of the agent's own give hashes to locks that had none when
+/// they were held.
+fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
+    let vm = Vm::of(env).ok_or("no JVM")?;
+    let body = move || {
+        vm.with_thread(|env| {
+            let Ok(class) = setup::find_class(env, CLASS) else { return };
+            while !trace.recorder.log().is_closed() {
+                std::thread::sleep(HASH_PERIOD);
+                if trace.shared.later.u32(0).load(Relaxed) != 0 {
+                    let _ = setup::call_static(env, class, "hashNow");
+                }
+            }
+        });
+    };
+    agent::thread("tyrion-hash", body)
+}
+
+impl Trace {
+    /// Switches Java's part on or off.
+    ///
+    /// # Errors
+    /// In words, what the JVM did not want.
+    pub fn switch(&self, env: *mut JNIEnv, on: bool) -> Result<(), String> {
+        let class = setup::find_class(env, CLASS)?;
+        if on {
+            self.forget_threads();
+        }
+        setup::set_static_boolean(env, class, "on", on)?;
+        if !on && self.options.every_event {
+            // Those that have just looked finish what they are at.
+            std::thread::sleep(Duration::from_millis(1));
+            self.write_all_events();
+        }
+        Ok(())
+    }
+
+    /// Gives all classes their probes that are loaded and want some.
+    pub fn add_probes(&self, env: *mut JNIEnv) {
+        classes::retransform_loaded(self, env);
+    }
+
+    /// What `TyrionTrace` asks for while it is initialized.
+    pub fn constant(&self, which: i32) -> u64 {
+        match which {
+            0 => self.shared.threads.address(),
+            1 => self.shared.instances.address(),
+            2 => instances::MASK,
+            3 => self.shared.waited.address(),
+            4 => u64::from(self.options.identity),
+            5 => u64::from(self.options.hold == crate::options::Hold::Every),
+            6 => ticks::factor(),
+            7 => u64::from(self.options.every_event),
+            8 => self.shared.later.address(),
+            _ => 0,
+        }
+    }
+
+    /// The cell for counts that have no place in the log.
+    pub fn nowhere(&self) -> u64 {
+        self.cells.nowhere().address()
+    }
+}
