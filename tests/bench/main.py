@@ -2,18 +2,26 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 import project
+from choice import add_options, choice
 from processes import Failed
-from sections import applications, contended, conversion, startup, uncontended
+from sections import (applications, contended, conversion, startup, trace, trace_applications,
+                      trace_stop, uncontended)
 
 SECTIONS = {
     "uncontended": uncontended,
     "contended": contended,
     "applications": applications,
+    "trace": trace,
+    "trace-applications": trace_applications,
+    "trace-stop": trace_stop,
     "conversion": conversion,
     "startup": startup,
 }
+# What can be narrowed down by options.
+NARROWED = ("trace", "trace-applications", "trace-stop")
 
 
 def main():
@@ -21,14 +29,14 @@ def main():
     try:
         if not arguments.no_build:
             project.build()
-        project.copy_binaries()
+        project.copy_binaries(arguments.binaries)
     except Failed as problem:
         sys.exit(f"run.sh: {problem}")
     failed = False
     for name in arguments.sections or SECTIONS:
         try:
-            report(name, arguments.quick)
-        except Failed as problem:
+            report(name, choice(arguments))
+        except (Failed, ValueError) as problem:
             failed = True
             project.say(f"run.sh: {name}: {problem}")
     sys.exit(1 if failed else 0)
@@ -42,23 +50,33 @@ def parse_arguments():
                         help="few and short runs, to see that all works; not to be quoted")
     parser.add_argument("--no-build", action="store_true",
                         help="measure what target/release has")
+    parser.add_argument("--binaries", type=Path, metavar="FOLDER",
+                        help="measure the tyrion and the agent of this folder; implies --no-build")
+    add_options(parser)
     arguments = parser.parse_args()
     unknown = set(arguments.sections) - set(SECTIONS)
     if unknown:
         parser.error(f"no such section: {', '.join(sorted(unknown))} (of {', '.join(SECTIONS)})")
+    whole = [name for name in arguments.sections or SECTIONS if name not in NARROWED]
+    if choice(arguments).narrowed() and whole:
+        parser.error(f"{', '.join(whole)}: only {', '.join(NARROWED)} take these options")
+    arguments.no_build = arguments.no_build or arguments.binaries is not None
     return arguments
 
 
-def report(name, quick):
+def report(name, asked):
     """Prints a section's tables as they come, and keeps them under target/bench."""
-    with open(project.BENCH / f"{name}.txt", "w", encoding="utf-8") as kept:
+    # What was narrowed down for tuning must not replace the tables of a whole section.
+    kept_as = f"{name}-part.txt" if asked.narrowed() or asked.quick else f"{name}.txt"
+    with open(project.BENCH / kept_as, "w", encoding="utf-8") as kept:
         def show(text):
             print(text, flush=True)
             print(text, file=kept, flush=True)
 
         # The machine once more at the end: the load tells what else was done meanwhile.
         show(f"\n{name}: {project.machine()}")
-        for table in SECTIONS[name].tables(quick):
+        tables = SECTIONS[name].tables(asked if name in NARROWED else asked.quick)
+        for table in tables:
             show(table)
         show(f"\n{name}: {project.machine()}")
 

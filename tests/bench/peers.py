@@ -33,6 +33,12 @@ def tyrion(threshold="auto"):
                 tyrion_events)
 
 
+def tyrion_with(name, options):
+    """The agent with options of its own, like `mode=trace`."""
+    agent = project.agent()
+    return Tool(name, lambda log: [f"-agentpath:{agent}=file={log},{options}"], tyrion_events)
+
+
 def flight_recorder_default():
     return flight_recorder("JFR default", "default")
 

@@ -25,8 +25,11 @@ class Finished(NamedTuple):
     peak_anon_bytes: int
 
 
-def run(command, workdir, watch_memory=False):
-    """Runs a command in a folder, where its stdout and stderr go into files."""
+def run(command, workdir, watch_memory=False, meanwhile=None):
+    """Runs a command in a folder, where its stdout and stderr go into files.
+
+    `meanwhile` is called with its process id once it was started.
+    """
     command = [str(part) for part in command]
     out, err = workdir / "stdout", workdir / "stderr"
     begin = time.perf_counter()
@@ -38,7 +41,13 @@ def run(command, workdir, watch_memory=False):
     killer.start()
     try:
         peak = watch_anonymous_memory(process.pid) if watch_memory else 0
+        if meanwhile is not None:
+            meanwhile(process.pid)
         _, status, usage = os.wait4(process.pid, 0)
+    except Failed:
+        process.kill()
+        process.wait()
+        raise
     finally:
         killer.cancel()
     wall_s = time.perf_counter() - begin
@@ -50,9 +59,9 @@ def run(command, workdir, watch_memory=False):
     return Finished(stdout_text, wall_s, usage.ru_utime + usage.ru_stime, peak)
 
 
-def run_program(command, workdir):
+def run_program(command, workdir, meanwhile=None):
     """Runs a test subject; returns the JSON object of its last line."""
-    finished = run(command, workdir)
+    finished = run(command, workdir, meanwhile=meanwhile)
     lines = finished.stdout.splitlines()
     if not lines or not lines[-1].startswith("{"):
         raise Failed(f"no result of {' '.join(map(str, command))}")

@@ -45,12 +45,12 @@ def build():
     cargo_build("-p", "tyrion-formats", "--example", "generate")
 
 
-def copy_binaries():
+def copy_binaries(folder=None):
     """Takes a copy of what was built, which later builds leave alone."""
     binaries = BENCH / "bin"
     binaries.mkdir(parents=True, exist_ok=True)
     for name in ("tyrion", "libtyrion_agent.so"):
-        built = TARGET / "release" / name
+        built = (folder or TARGET / "release") / name
         if not built.exists():
             raise Failed(f"{built} is not there: build first")
         shutil.copy2(built, binaries / name)

@@ -7,14 +7,18 @@ mod program;
 mod records;
 mod source;
 mod tools;
+mod trace;
 
 pub use jdk::Jdk;
 pub(crate) use jdk::on_jdks;
-pub use outputs::{Sum, callgrind_parts, collapsed_sum, flamegraph_root, pprof_sum};
+pub use outputs::{
+    Sum, callgrind_parts, callgrind_sums, collapsed_sum, flamegraph_root, pprof_sum, pprof_sums,
+};
 pub use program::{Program, Recording, Running};
-pub use records::{Wait, info, pending, waits};
+pub use records::{Wait, dump, info, pending, waits};
 pub use source::wait_line;
 pub use tools::{Tmpfs, needs, setup, skip, subject_jar};
+pub use trace::{Taken, Traced};
 
 use std::{
     path::{Path, PathBuf},

@@ -2,6 +2,7 @@
 
 use super::stdout_of;
 use std::{
+    collections::BTreeMap,
     ops::AddAssign,
     path::{Path, PathBuf},
     process::Command,
@@ -38,42 +39,59 @@ pub fn callgrind_parts(out: &Path) -> Vec<PathBuf> {
 impl Sum {
     /// The self costs of a callgrind file with the events `Wait_ns Contentions`.
     pub fn of_callgrind(path: &Path) -> Sum {
-        let text = std::fs::read_to_string(path).unwrap();
-        assert!(text.contains("\nevents: Wait_ns Contentions\n"), "{}", path.display());
-        let mut sum = Sum::default();
-        let mut of_call = false;
-        for line in text.lines() {
-            // What stands below a call is the callee's, included.
-            if std::mem::replace(&mut of_call, line.starts_with("calls=")) {
-                continue;
-            }
-            if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
-                let mut costs = line.split(' ').skip(1).map(|cost| cost.parse().unwrap());
-                let mut next = || costs.next().unwrap_or(0);
-                sum += Sum { wait_ns: next(), count: next() };
+        let sums = callgrind_sums(path);
+        assert_eq!(sums.len(), 2, "{}: {sums:?}", path.display());
+        Sum { wait_ns: sums["Wait_ns"], count: sums["Contentions"] }
+    }
+}
+
+/// The self costs of a callgrind file, by event.
+pub fn callgrind_sums(path: &Path) -> BTreeMap<String, u64> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let events = text.lines().find_map(|line| line.strip_prefix("events: ")).expect("events");
+    let events: Vec<&str> = events.split(' ').collect();
+    let mut sums = vec![0; events.len()];
+    let mut of_call = false;
+    for line in text.lines() {
+        // What stands below a call is the callee's, included.
+        if std::mem::replace(&mut of_call, line.starts_with("calls=")) {
+            continue;
+        }
+        if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
+            for (sum, cost) in sums.iter_mut().zip(line.split(' ').skip(1)) {
+                *sum += cost.parse::<u64>().unwrap();
             }
         }
-        sum
     }
+    events.into_iter().map(str::to_owned).zip(sums).collect()
 }
 
 /// The samples of a pprof profile, as `go tool pprof` reads them.
 pub fn pprof_sum(path: &Path) -> Sum {
+    let sums = pprof_sums(path);
+    assert_eq!(sums.len(), 2, "{}: {sums:?}", path.display());
+    Sum { wait_ns: sums["delay/nanoseconds"], count: sums["contentions/count"] }
+}
+
+/// The sums of a pprof profile by type of sample, as `go tool pprof` reads
+/// them.
+pub fn pprof_sums(path: &Path) -> BTreeMap<String, u64> {
     let raw = stdout_of(Command::new("go").args(["tool", "pprof", "-raw"]).arg(path));
     let samples = raw.split("\nSamples:\n").nth(1).expect("samples");
     let samples = samples.split("\nLocations\n").next().unwrap();
     let mut lines = samples.lines();
-    assert_eq!(lines.next(), Some("contentions/count delay/nanoseconds[dflt]"));
-    let mut sum = Sum::default();
+    let types: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+    let mut sums = vec![0; types.len()];
     for line in lines {
         // "  count   delay: locations"; other lines are labels.
         let values = line.split_once(':').map_or("", |(values, _)| values);
         let numbers: Vec<u64> = values.split_whitespace().flat_map(str::parse).collect();
-        if let [count, wait_ns] = numbers[..] {
-            sum += Sum { wait_ns, count };
+        if numbers.len() == sums.len() {
+            sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
         }
     }
-    sum
+    let name = |text: &str| text.trim_end_matches("[dflt]").to_owned();
+    types.into_iter().map(name).zip(sums).collect()
 }
 
 /// The sum of the values of collapsed stacks.

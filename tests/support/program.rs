@@ -1,6 +1,6 @@
 //! Running Java programs under `tyrion record`.
 
-use super::{Jdk, Wait, alone, classes, err, info, ms, ours, out, tyrion, wait_for, waits};
+use super::{Jdk, Traced, Wait, alone, classes, err, info, ms, ours, out, tyrion, wait_for, waits};
 use serde_json::Value;
 use std::{
     ffi::OsString,
@@ -54,6 +54,11 @@ impl Program {
         self
     }
 
+    /// Recorded in trace mode.
+    pub fn traced(self) -> Program {
+        self.option("--mode=trace")
+    }
+
     /// With another jar.
     pub fn jar(mut self, jar: &Path) -> Program {
         self.class_path.push(":");
@@ -64,6 +69,12 @@ impl Program {
     /// On one CPU, where nearly every acquisition of a busy lock is contended.
     pub fn pinned(mut self) -> Program {
         self.wrapper = ["taskset", "-c", "0"].map(str::to_owned).to_vec();
+        self
+    }
+
+    /// Before others that want the CPU, where that is allowed.
+    pub fn preferred(mut self) -> Program {
+        self.wrapper = ["nice", "-n", "-19"].map(str::to_owned).to_vec();
         self
     }
 
@@ -81,6 +92,8 @@ impl Program {
     pub fn record_command(&self, log: &Path) -> Command {
         let mut command = tyrion();
         command.arg("record").arg("-o").arg(log).args(&self.options).arg("--");
+        // Where a JVM that crashes leaves its report.
+        command.current_dir(log.parent().unwrap());
         command.args(self.command_line());
         command
     }
@@ -93,7 +106,15 @@ impl Program {
         let alone = alone();
         let output = super::output(&mut self.record_command(&log));
         drop(alone);
-        assert!(output.status.success(), "{:?}: {}\n{}", self.main, output.status, err(&output));
+        assert!(
+            output.status.success(),
+            "{:?} {:?}: {}\n{}\n{}",
+            self.flags,
+            self.main,
+            output.status,
+            err(&output),
+            crash_report(folder.path())
+        );
         assert_eq!(ours(&err(&output)), [""; 0], "{:?}", self.main);
         let said = last_json(&out(&output));
         Recording { _folder: folder, log, said }
@@ -105,6 +126,15 @@ impl Program {
         let log = folder.path().join("test.log");
         Running::of(&mut self.record_command(&log), folder, log)
     }
+}
+
+/// The beginning of what a JVM says when it crashes, if it did.
+fn crash_report(folder: &Path) -> String {
+    let reports = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let report = reports
+        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("hs_err"))
+        .find_map(|path| std::fs::read_to_string(path).ok());
+    report.unwrap_or_default().lines().take(60).collect::<Vec<_>>().join("\n")
 }
 
 fn last_json(stdout: &str) -> Value {
@@ -136,6 +166,11 @@ impl Recording {
     /// All ended waits.
     pub fn waits(&self) -> Vec<Wait> {
         waits(&self.log)
+    }
+
+    /// What trace mode recorded.
+    pub fn traced(&self) -> Traced {
+        Traced::of(&self.log)
     }
 
     /// Contention of the program's own making.

@@ -2,7 +2,11 @@
 
 use super::{stdout_of, tyrion};
 use serde_json::Value;
-use std::path::Path;
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::Stdio,
+};
 
 /// A wait, as `dump` prints it.
 #[derive(Clone, Debug)]
@@ -75,10 +79,21 @@ pub fn pending(log: &Path) -> Vec<Wait> {
 }
 
 fn records(log: &Path) -> Vec<Wait> {
-    let dump = stdout_of(tyrion().args(["dump", "--json"]).arg(log));
-    let records = dump.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    // Threads are records too.
-    records.filter(|record| record.get("kind").is_some()).map(|it| Wait::from_json(&it)).collect()
+    dump(log, &["wait", "fold", "pending"]).iter().map(Wait::from_json).collect()
+}
+
+/// The records of some kinds, as `dump` prints them. Line by line: of the
+/// others there may be millions.
+pub fn dump(log: &Path, kinds: &[&str]) -> Vec<Value> {
+    let mut command = tyrion();
+    command.args(["dump", "--json"]).arg(log).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let of_kind: Vec<String> = kinds.iter().map(|kind| format!("\"record\":\"{kind}\"")).collect();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let wanted = lines.filter(|line| of_kind.iter().any(|kind| line.contains(kind)));
+    let records = wanted.map(|line| serde_json::from_str(&line).unwrap()).collect();
+    assert!(child.wait().unwrap().success(), "{command:?}");
+    records
 }
 
 /// What `info` says about a log.

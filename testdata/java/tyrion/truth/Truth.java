@@ -44,8 +44,15 @@ public final class Truth {
         SCENARIOS.put("names", Names.class);
         SCENARIOS.put("virtual", Virtual.class);
         SCENARIOS.put("virtual-two", VirtualTwo.class);
+        SCENARIOS.put("outlast", Outlast.class);
         SCENARIOS.put("gc-identity", GcIdentity.class);
         SCENARIOS.put("jdk-locks", JdkLocks.class);
+        SCENARIOS.put("counts", Counts.class);
+        SCENARIOS.put("shared", Shared.class);
+        SCENARIOS.put("holds", Holds.class);
+        SCENARIOS.put("sampled-holds", SampledHolds.class);
+        SCENARIOS.put("blame", Blame.class);
+        SCENARIOS.put("nesting", Nesting.class);
         SCENARIOS.put("exit", Exit.class);
         SCENARIOS.put("signal", Signal.class);
         SCENARIOS.put("spawn", Spawn.class);

@@ -10,7 +10,7 @@ import tyrion.support.Jvm;
 /**
  * {@code uncontended SECONDS KIND}: one thread that locks, increments and unlocks, as fast as it
  * can. What a lock costs when nobody else wants it, hence what a probe around it adds. Kinds:
- * {@code monitor-block monitor-method lock readwrite stamped semaphore}.
+ * {@code monitor-block monitor-method monitor-static lock readwrite stamped semaphore}.
  *
  * <p>Measured after {@code -Dtruth.warmup=SECONDS}, default 2; {@code total_operations} counts that
  * time too. The number of acquisitions is exact: one for each operation.
@@ -44,6 +44,8 @@ final class Uncontended implements Scenario {
                 return new BlockLoop();
             case "monitor-method":
                 return new MethodLoop();
+            case "monitor-static":
+                return new StaticLoop();
             case "lock":
                 return new LockLoop();
             case "readwrite":
@@ -131,6 +133,22 @@ final class Uncontended implements Scenario {
 
         private synchronized void increment() {
             counter++;
+        }
+    }
+
+    /** A static synchronized method. */
+    private static final class StaticLoop extends Loop {
+        private static long sharedCounter;
+
+        @Override
+        void burst() {
+            for (int i = 0; i < BURST && going; i++) {
+                increment();
+            }
+        }
+
+        private static synchronized void increment() {
+            sharedCounter++;
         }
     }
 

@@ -1,0 +1,282 @@
+//! Logs that go on in another file: each can be read alone, and all of them
+//! together tell of every wait, once.
+
+use crate::support::{
+    Jdk, Program, Running, Tmpfs, Wait, assert_close, collapsed_sum, info, ms, on_jdks, ours, out,
+    pending, tyrion, wait_line, waits,
+};
+use serde_json::Value;
+use std::{
+    path::{Path, PathBuf},
+    process::Output,
+    time::Duration,
+};
+
+on_jdks!(storms_over_many_files: jdk17 = 17 jdk25 = 25);
+on_jdks!(waits_that_outlast_files: jdk17 = 17 jdk25 = 25);
+on_jdks!(threads_that_come_and_go: jdk17 = 17 jdk25 = 25);
+on_jdks!(disk_use_is_bounded: jdk17 = 17);
+on_jdks!(killed_between_files: jdk17 = 17 jdk25 = 25);
+on_jdks!(disk_full_before_the_next_file: jdk17 = 17 jdk25 = 25);
+on_jdks!(replaces_an_earlier_recording: jdk17 = 17);
+
+/// The shortest files that the agent makes.
+const FILESIZE: u64 = 64 << 10;
+/// So much more disk space there may be in use: files are allocated ahead, and
+/// there are two of these at times; threads go on until the helper has
+/// switched; and what is surplus is removed a little later.
+const SLACK: u64 = 5 << 20;
+
+/// The files of a log, the oldest first.
+fn files(log: &Path) -> Vec<PathBuf> {
+    let name = log.file_name().unwrap().to_str().unwrap();
+    let mut numbered: Vec<(u64, PathBuf)> = std::fs::read_dir(log.parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter_map(|path| {
+            let suffix = path.file_name()?.to_str()?.strip_prefix(name)?.strip_prefix('.')?;
+            Some((suffix.parse().ok()?, path.clone()))
+        })
+        .collect();
+    numbered.sort();
+    let earlier = numbered.into_iter().map(|(_, path)| path);
+    earlier.chain(log.is_file().then(|| log.to_owned())).collect()
+}
+
+fn number(info: &Value, path: &str) -> u64 {
+    info.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {path} in {info}"))
+}
+
+/// What one or more files hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Totals {
+    contentions: u64,
+    wait_ns: u64,
+    ended: u64,
+    kept: u64,
+    dropped: u64,
+}
+
+impl Totals {
+    fn of(info: &Value) -> Totals {
+        let sum = |keys: &[&str]| -> u64 {
+            keys.iter().map(|key| number(info, &format!("/callbacks/contention/{key}"))).sum()
+        };
+        Totals {
+            contentions: number(info, "/totals/contentions"),
+            wait_ns: number(info, "/totals/wait_ns"),
+            ended: sum(&["ended"]),
+            kept: sum(&["recorded", "folded"]),
+            dropped: number(info, "/totals/dropped"),
+        }
+    }
+
+    fn add(&mut self, other: Totals) {
+        self.contentions += other.contentions;
+        self.wait_ns += other.wait_ns;
+        self.ended += other.ended;
+        self.kept += other.kept;
+        self.dropped += other.dropped;
+    }
+}
+
+/// Reads each file alone, which must be without fault, and all together: the
+/// sums of both ways.
+fn read_all(files: &[PathBuf]) -> Totals {
+    let mut alone = Totals::default();
+    for file in files {
+        let info = info(file);
+        let name = file.display();
+        assert_eq!(info["damage"].as_array().unwrap().len(), 0, "{name}: {}", info["damage"]);
+        let unknown = info.to_string().contains("[unknown]");
+        assert!(!unknown, "{name} lacks definitions: {info}");
+        alone.add(Totals::of(&info));
+    }
+    // What `convert` makes of all files at once.
+    let folder = tempfile::tempdir().unwrap();
+    let collapsed = |options: &[&str]| -> u64 {
+        let to = folder.path().join("waits");
+        let mut convert = tyrion();
+        convert.args(["convert", "--to", "collapsed", "-o"]).arg(&to).args(options).args(files);
+        let output = convert.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        collapsed_sum(&std::fs::read_to_string(to).unwrap())
+    };
+    assert_eq!(collapsed(&[]), alone.wait_ns, "time of all files together");
+    assert_eq!(collapsed(&["--count"]), alone.contentions, "waits of all files together");
+    alone
+}
+
+fn rotating(jdk: &Jdk, scenario: &str, threshold: &str, filecount: u32) -> Program {
+    Program::truth(jdk, scenario)
+        .option(&format!("--threshold={threshold}"))
+        .option(&format!("--filesize={FILESIZE}"))
+        .option(&format!("--filecount={filecount}"))
+}
+
+fn storms_over_many_files(jdk: &Jdk) {
+    for threshold in ["0", "auto"] {
+        let recording = rotating(jdk, "storm 6 monitor", threshold, 1000).pinned().record();
+        let files = files(&recording.log);
+        if threshold == "0" {
+            assert!(files.len() > 24, "{} files", files.len());
+        }
+        let totals = read_all(&files);
+        assert_eq!(totals.contentions, totals.ended, "{threshold}: {totals:?}");
+        assert_eq!((totals.kept, totals.dropped), (totals.ended, 0), "{threshold}");
+        let blocked = recording.number("total_blocked_count");
+        assert_close(threshold, totals.contentions, blocked, blocked / 100);
+        for (nth, file) in files.iter().enumerate() {
+            let info = info(file);
+            assert_eq!(info["state"], "closed", "{}", file.display());
+            let metadata = &info["metadata"];
+            assert_eq!(metadata["file-number"], nth.to_string().as_str(), "{metadata}");
+        }
+    }
+}
+
+/// Waits that begin in the first file and end in the last but some: they are
+/// recorded once, where they end, with stack, lock and owner.
+fn waits_that_outlast_files(jdk: &Jdk) {
+    for threshold in ["0", "auto"] {
+        let recording = rotating(jdk, "outlast 3", threshold, 1000).pinned().record();
+        let files = files(&recording.log);
+        let totals = read_all(&files);
+        assert_eq!((totals.contentions, totals.dropped), (totals.ended, 0), "{threshold}");
+        let found: Vec<(usize, Wait)> = (0..)
+            .zip(&files)
+            .flat_map(|(nth, file)| waits(file).into_iter().map(move |wait| (nth, wait)))
+            .filter(|(_, wait)| wait.thread.starts_with("waiter-") && wait.wait_ns > ms(1000))
+            .collect();
+        assert_eq!(found.len(), 4, "{threshold}: {found:?}");
+        for (kind, class, named, lock) in [
+            ("monitor", "HolderMonitor", "monitor", "tyrion.truth.HolderMonitor$Vault"),
+            ("lock", "HolderLock", "lock", "locks.ReentrantLock$NonfairSync"),
+            ("lock-write", "HolderWrite", "write", "locks.ReentrantReadWriteLock$NonfairSync"),
+            ("semaphore", "HolderSemaphore", "semaphore", "Semaphore$NonfairSync"),
+        ] {
+            let thread = format!("waiter-{named}");
+            let (nth, wait) = found.iter().find(|(_, wait)| wait.thread == thread).expect(named);
+            assert!(*nth > 0, "{named} did not outlast a file");
+            assert_eq!(wait.kind, kind);
+            assert!(wait.lock_class.ends_with(lock), "{wait:?}");
+            assert_close(
+                named,
+                wait.wait_ns,
+                recording.number(&format!("{named}_wait_ns")),
+                ms(50),
+            );
+            let line = format!("({class}.java:{})", wait_line(class));
+            assert!(wait.stack.iter().any(|frame| frame.ends_with(&line)), "{line}: {wait:?}");
+            // Those who read or have a permit are not known.
+            let owner = (kind == "lock").then_some("holder-lock");
+            assert_eq!(wait.owner.as_deref(), owner, "{wait:?}");
+        }
+    }
+}
+
+fn threads_that_come_and_go(jdk: &Jdk) {
+    for threshold in ["0", "auto"] {
+        let recording = rotating(jdk, "appends 600 500", threshold, 1000).record();
+        let files = files(&recording.log);
+        let totals = read_all(&files);
+        assert!(files.len() > 1, "{} files", files.len());
+        assert_eq!(totals.contentions, totals.kept, "{threshold}: {totals:?}");
+        assert_eq!(totals.ended, totals.kept + totals.dropped, "{threshold}: {totals:?}");
+        assert_eq!(totals.dropped, 0, "{threshold}");
+    }
+}
+
+fn disk_use_is_bounded(jdk: &Jdk) {
+    let mut running = rotating(jdk, "storm 4 monitor", "0", 3).pinned().start();
+    let folder = running.log.parent().unwrap().to_owned();
+    let mut most = 0;
+    let mut names = std::collections::BTreeSet::new();
+    for _ in 0..100 {
+        let entries = std::fs::read_dir(&folder).unwrap().flatten();
+        let logs = entries.filter(|entry| entry.file_name().to_string_lossy().contains(".log"));
+        let mut used = 0;
+        for entry in logs {
+            names.insert(entry.file_name());
+            used += entry.metadata().map_or(0, |metadata| metadata.len());
+        }
+        most = most.max(used);
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    let output = running.finish();
+    assert!(output.status.success());
+    assert!(most > 0 && most <= 3 * FILESIZE + SLACK, "{most} bytes");
+    assert!(names.len() > 6, "{names:?}");
+    let left = files(&running.log);
+    assert_eq!(left.len(), 3, "{left:?}");
+    let totals = read_all(&left);
+    assert!(totals.contentions > 0);
+    assert!(!running.log.with_extension("log.next").exists());
+}
+
+fn killed_between_files(jdk: &Jdk) {
+    for kind in ["monitor", "lock"] {
+        let program = rotating(jdk, &format!("storm 60 {kind}"), "0", 1000).pinned();
+        let mut running = program.start();
+        running.jvm();
+        std::thread::sleep(Duration::from_secs(3));
+        assert_eq!(running.kill_jvm().code(), Some(128 + 9), "{kind}");
+        let files = files(&running.log);
+        assert!(files.len() > 5, "{kind}: {} files", files.len());
+        let totals = read_all(&files);
+        // A thread killed between its count and its record.
+        assert!(totals.ended.abs_diff(totals.kept) <= 8, "{kind}: {totals:?}");
+        assert!(totals.contentions.abs_diff(totals.kept) <= 8, "{kind}: {totals:?}");
+        assert!(totals.contentions > 1000, "{kind}: {totals:?}");
+        // What had not ended has a stack and a lock in the last file, unless
+        // the JVM was killed just when it began.
+        let (earlier, last) = files.split_at(files.len() - 2);
+        let waiting: Vec<Wait> = last.iter().flat_map(|file| pending(file)).collect();
+        assert!(waiting.iter().any(|wait| wait.is_contention()), "{waiting:?}");
+        assert!(waiting.iter().all(|wait| !wait.stack.is_empty()), "{waiting:?}");
+        for file in earlier {
+            assert_eq!(pending(file).len(), 0, "{}", file.display());
+        }
+    }
+}
+
+/// The program ended well, and said what it has measured.
+fn check_unharmed(output: &Output) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{stderr}", output.status);
+    assert!(out(output).lines().last().unwrap().starts_with('{'), "{}", out(output));
+}
+
+fn disk_full_before_the_next_file(jdk: &Jdk) {
+    // Room for some files, but not for ten.
+    let Some(disk) = Tmpfs::mount("2m") else { return };
+    let log = disk.path().join("full.log");
+    let folder = tempfile::tempdir().unwrap();
+    let program = rotating(jdk, "storm 4 monitor", "0", 100).pinned();
+    let output = Running::of(&mut program.record_command(&log), folder, log.clone()).finish();
+    check_unharmed(&output);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let lines = ours(&stderr);
+    assert!((1..=2).contains(&lines.len()), "{stderr}");
+    assert!(lines.iter().all(|line| line.contains("No space left")), "{stderr}");
+    let files = files(&log);
+    assert!(files.len() > 1, "{files:?}");
+    let totals = read_all(&files);
+    assert_eq!(totals.ended, totals.kept + totals.dropped, "{totals:?}");
+    assert!(!disk.path().join("full.log.next").exists());
+}
+
+fn replaces_an_earlier_recording(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("test.log");
+    let record = |scenario: &str| {
+        let own = tempfile::tempdir().unwrap();
+        let program = rotating(jdk, scenario, "0", 100).pinned();
+        check_unharmed(&Running::of(&mut program.record_command(&log), own, log.clone()).finish());
+        files(&log).len()
+    };
+    assert!(record("storm 2 monitor") > 5);
+    std::fs::write(folder.path().join("test.log.bak"), "mine").unwrap();
+    assert_eq!(record("holder-monitor"), 1);
+    assert!(folder.path().join("test.log.bak").is_file());
+}

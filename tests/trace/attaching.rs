@@ -1,0 +1,112 @@
+//! Trace mode switched on, off and on again in a JVM that runs.
+
+use super::exactness::check_counts;
+use crate::support::{
+    Jdk, Program, Running, Taken, Traced, err, info, on_jdks, stdout_of, text, tyrion,
+};
+use serde_json::Value;
+use std::{path::PathBuf, process::Command, time::Duration};
+
+on_jdks!(exact_once_attached: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(nothing_once_stopped: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(exact_once_attached_again: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(in_the_middle_of_locks: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+
+/// A JVM without an agent.
+struct Subject {
+    running: Running,
+    go: PathBuf,
+}
+
+impl Subject {
+    fn start(program: impl Fn(&str) -> Program) -> Subject {
+        let folder = tempfile::tempdir().unwrap();
+        let (go, log) = (folder.path().join("go"), folder.path().join("attached.log"));
+        let line = program(&format!("-Dtruth.go={}", text(&go))).command_line();
+        let mut java = Command::new(&line[0]);
+        java.args(&line[1..]);
+        Subject { running: Running::of(&mut java, folder, log), go }
+    }
+
+    fn attach(&self) {
+        self.ask("attach", &["-o", text(&self.running.log), "--mode=trace"], "recording");
+    }
+
+    fn stop(&self) {
+        self.ask("stop", &[], "paused");
+    }
+
+    fn ask(&self, command: &str, more: &[&str], state: &str) {
+        let mut ask = tyrion();
+        ask.args([command, "--json"]).args(more).arg(self.running.id().to_string());
+        let answer: Value = serde_json::from_str(&stdout_of(&mut ask)).unwrap();
+        assert_eq!(answer["state"], state, "{answer}");
+    }
+
+    /// Lets the scenario begin, and gives what it said at its end.
+    fn go(&mut self) -> Value {
+        std::fs::write(&self.go, "").unwrap();
+        let output = self.running.finish();
+        assert!(output.status.success(), "{}", err(&output));
+        let stdout = self.running.stdout();
+        serde_json::from_str(stdout.lines().last().unwrap()).unwrap()
+    }
+}
+
+/// The scenario `counts`, waiting to be told to go.
+fn counts(jdk: &Jdk) -> Subject {
+    let subject = Subject::start(|go| Program::truth(jdk, "counts 4 50000").flag(go.to_owned()));
+    subject.running.await_line("ready");
+    subject
+}
+
+fn exact_once_attached(jdk: &Jdk) {
+    let mut subject = counts(jdk);
+    subject.attach();
+    let said = subject.go();
+    check_counts(&said, &Traced::of(&subject.running.log));
+    assert_eq!(info(&subject.running.log)["complete"], true);
+}
+
+fn nothing_once_stopped(jdk: &Jdk) {
+    let mut subject = counts(jdk);
+    subject.attach();
+    subject.stop();
+    let said = subject.go();
+    let traced = Traced::of(&subject.running.log);
+    for kind in said["kinds"].as_array().unwrap() {
+        let class = kind["class"].as_str().unwrap();
+        assert_eq!(traced.taken(class), Taken::default(), "{class}");
+    }
+}
+
+fn exact_once_attached_again(jdk: &Jdk) {
+    let mut subject = counts(jdk);
+    for _ in 0..3 {
+        subject.attach();
+        subject.stop();
+    }
+    subject.attach();
+    let said = subject.go();
+    check_counts(&said, &Traced::of(&subject.running.log));
+}
+
+/// Switched on and off while threads hold all kinds of locks, wait, and
+/// overflow their stacks: the program's own checks all hold.
+fn in_the_middle_of_locks(jdk: &Jdk) {
+    let mut subject = Subject::start(|_| {
+        Program::class(jdk, "tyrion.selfcheck.SelfCheck").flag("-Dselfcheck.times=4".to_owned())
+    });
+    subject.running.await_line("begun");
+    for pause_ms in [0, 200, 20, 100, 5] {
+        subject.attach();
+        std::thread::sleep(Duration::from_millis(300));
+        subject.stop();
+        std::thread::sleep(Duration::from_millis(pause_ms));
+    }
+    subject.attach();
+    let output = subject.running.finish();
+    assert!(output.status.success(), "{}\n{}", subject.running.stdout(), err(&output));
+    assert_eq!(subject.running.stdout().lines().last(), Some("OK"));
+    assert_eq!(info(&subject.running.log)["complete"], true);
+}

@@ -1,0 +1,88 @@
+//! Acquisitions are counted, not estimated: to the last one.
+
+use crate::support::{Jdk, Program, Taken, Traced, on_jdks};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+on_jdks!(one_thread: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(four_threads: jdk17 = 17 jdk25 = 25);
+on_jdks!(sixteen_threads: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(whatever_else_is_recorded: jdk17 = 17 jdk25 = 25);
+on_jdks!(virtual_threads: jdk21 = 21 jdk25 = 25);
+on_jdks!(interpreted_and_compiled: jdk17 = 17 jdk25 = 25);
+
+/// Three million acquisitions in all, with a heap that leaves no room for
+/// waste.
+fn one_thread(jdk: &Jdk) {
+    check(&small(jdk, "counts 1"));
+}
+
+fn four_threads(jdk: &Jdk) {
+    check(&small(jdk, "counts 4"));
+}
+
+fn sixteen_threads(jdk: &Jdk) {
+    check(&small(jdk, "counts 16"));
+}
+
+fn small(jdk: &Jdk, scenario: &str) -> Program {
+    Program::truth(jdk, scenario).traced().flag("-Xmx64m".to_owned())
+}
+
+fn whatever_else_is_recorded(jdk: &Jdk) {
+    for options in [
+        &["--hold=none", "--identity=false"][..],
+        &["--hold=all"],
+        &["--events=all"],
+        &["--hold=1/1000", "--threshold=0", "--depth=3"],
+    ] {
+        let mut program = small(jdk, "counts 6 30000");
+        for option in options {
+            program = program.option(option);
+        }
+        check(&program);
+    }
+}
+
+fn virtual_threads(jdk: &Jdk) {
+    check(&small(jdk, "counts 12 30000").flag("-Dtruth.virtual=true".to_owned()));
+}
+
+fn interpreted_and_compiled(jdk: &Jdk) {
+    for flag in ["-Xint", "-Xcomp", "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation"] {
+        check(&small(jdk, "counts 3 20000").flag(flag.to_owned()));
+    }
+}
+
+#[track_caller]
+fn check(program: &Program) {
+    let recording = program.record();
+    check_counts(&recording.said, &recording.traced());
+    assert_eq!(recording.info()["complete"], true);
+}
+
+/// Compares every number that the scenario `counts` told.
+#[track_caller]
+pub fn check_counts(said: &Value, traced: &Traced) {
+    let mut wrong = Vec::new();
+    let kinds = said["kinds"].as_array().expect("kinds");
+    assert!(!kinds.is_empty());
+    for kind in kinds {
+        let (name, class) = (kind["kind"].as_str().unwrap(), kind["class"].as_str().unwrap());
+        let mut expected: BTreeMap<String, Taken> = BTreeMap::new();
+        for thread in kind["threads"].as_array().unwrap() {
+            let name = thread["thread"].as_str().unwrap().to_owned();
+            *expected.entry(name).or_default() += Taken::from_json(thread);
+        }
+        expected.retain(|_, taken| *taken != Taken::default());
+        let got = traced.taken_by_thread(class);
+        if got != expected {
+            wrong.push(format!(
+                "{name}: {:?}, expected {:?}\n   by thread {got:?}\n    expected {expected:?}",
+                traced.taken(class),
+                Taken::from_json(kind),
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} kinds:\n{}", wrong.len(), kinds.len(), wrong.join("\n"));
+}

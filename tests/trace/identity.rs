@@ -1,0 +1,77 @@
+//! Which locks several threads take, and which only one.
+
+use crate::support::{Jdk, Program, Recording, on_jdks};
+use std::collections::BTreeSet;
+
+on_jdks!(exactly_the_shared_ones: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(many_threads: jdk17 = 17 jdk25 = 25);
+on_jdks!(threads_of_one_lock: jdk17 = 17 jdk25 = 25);
+on_jdks!(without_identity: jdk17 = 17);
+
+fn exactly_the_shared_ones(jdk: &Jdk) {
+    // Taken often, and once only: then there is no second chance to notice.
+    for times in [20, 1] {
+        for kind in ["block", "method", "lock"] {
+            let scenario = format!("shared {kind} 1000 37 6 {times}");
+            let recording = Program::truth(jdk, &scenario).traced().record();
+            check(&recording, &scenario);
+        }
+    }
+}
+
+#[track_caller]
+fn check(recording: &Recording, what: &str) {
+    let traced = recording.traced();
+    let class = recording.said["class"].as_str().unwrap();
+    let instances = traced.instances(class);
+    let several: BTreeSet<u64> =
+        instances.iter().filter(|(_, threads)| threads.len() > 1).map(|(hash, _)| *hash).collect();
+    assert_eq!(traced.taken(class).acquisitions, recording.number("acquisitions"), "{what}");
+    assert_eq!(instances.len() as u64, recording.number("locks"), "{what}: locks");
+    assert_eq!(several.len() as u64, recording.number("shared"), "{what}: by threads");
+    assert_eq!(traced.shared(class), several, "{what}: called shared");
+    let pairs: usize = instances.values().map(BTreeSet::len).sum();
+    assert_eq!(pairs as u64, recording.number("lock_threads"), "{what}: threads per lock");
+    let hashes = recording.said["shared_hashes"].as_array().unwrap();
+    if !hashes.is_empty() {
+        let hashes: BTreeSet<u64> = hashes.iter().map(|hash| hash.as_u64().unwrap()).collect();
+        assert_eq!(several, hashes, "{what}: which");
+    }
+}
+
+/// More threads than a set of 64 has room for.
+fn many_threads(jdk: &Jdk) {
+    for apart in [64, 128, 1] {
+        let flag = format!("-Dtruth.apart={apart}");
+        let program = Program::truth(jdk, "shared block 1000 100 192 4").traced();
+        check(&program.flag(flag.clone()).record(), &flag);
+    }
+}
+
+/// One lock, and all threads that take it.
+fn threads_of_one_lock(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "counts 16 100000").traced().record();
+    let traced = recording.traced();
+    for kind in recording.said["kinds"].as_array().unwrap() {
+        let (name, class) = (kind["kind"].as_str().unwrap(), kind["class"].as_str().unwrap());
+        let threads = kind["threads"].as_array().unwrap().iter();
+        let expected: BTreeSet<String> = threads
+            .filter(|thread| thread["acquisitions"].as_u64() > Some(0))
+            .map(|thread| thread["thread"].as_str().unwrap().to_owned())
+            .collect();
+        let instances = traced.instances(class);
+        // Two locks in `chain`; one for blocks and one for methods in `thrown`.
+        let locks = if ["chain", "thrown"].contains(&name) { 2 } else { 1 };
+        assert_eq!(instances.len(), locks, "{name}: {instances:?}");
+        for threads in instances.values() {
+            assert_eq!(threads, &expected, "{name}");
+        }
+    }
+}
+
+fn without_identity(jdk: &Jdk) {
+    let program = Program::truth(jdk, "shared block 100 7 4").traced();
+    let recording = program.option("--identity=false").record();
+    assert_eq!(recording.traced().records("instance").count(), 0);
+    assert_eq!(recording.info()["metadata"]["identity"], "false");
+}

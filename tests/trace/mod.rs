@@ -1,0 +1,11 @@
+//! Trace mode: programs whose right answer is known.
+
+mod applications;
+mod attaching;
+mod blame;
+mod exactness;
+mod holds;
+mod identity;
+mod names;
+mod nesting;
+mod rewriting;

@@ -1,0 +1,91 @@
+//! Which locks are taken while others are held.
+
+use crate::support::{Jdk, Program, Recording, Traced, on_jdks};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+on_jdks!(pairs: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(pairs_without_identity: jdk17 = 17 jdk25 = 25);
+
+const LOCK_CLASS: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
+
+/// The class of each lock that the program names.
+fn classes(recording: &Recording) -> BTreeMap<String, String> {
+    let locks = recording.said["locks"].as_array().unwrap().iter();
+    let text = |lock: &Value, key: &str| lock[key].as_str().unwrap().to_owned();
+    let mut classes: BTreeMap<String, String> =
+        locks.map(|lock| (text(lock, "name"), text(lock, "class"))).collect();
+    classes.insert("lock".to_owned(), LOCK_CLASS.to_owned());
+    classes
+}
+
+/// What a record says: who took what while holding what, in classes.
+fn nestings(traced: &Traced) -> Vec<(String, String, Vec<String>)> {
+    let text = |record: &Value, key: &str| record[key].as_str().unwrap().to_owned();
+    let records = traced.records("nest").map(|nest| {
+        let outer = nest["outer"].as_array().unwrap().iter();
+        (
+            text(nest, "thread"),
+            text(nest, "lock_class"),
+            outer.map(|lock| text(lock, "lock_class")).collect(),
+        )
+    });
+    records.collect()
+}
+
+fn check(recording: &Recording) {
+    let (classes, traced) = (classes(recording), recording.traced());
+    let nestings = nestings(&traced);
+    let mut expected: BTreeMap<String, Vec<(String, Vec<String>)>> = BTreeMap::new();
+    for pair in recording.said["pairs"].as_array().unwrap() {
+        let class = |name: &Value| classes[name.as_str().unwrap()].clone();
+        let thread = pair["thread"].as_str().unwrap().to_owned();
+        let outer = pair["outer"].as_array().unwrap().iter().map(class).collect();
+        expected.entry(thread).or_default().push((class(&pair["inner"]), outer));
+    }
+    for (thread, mut pairs) in expected {
+        // Locks inside the JDK are none of the program's.
+        let own = nestings.iter().filter(|(name, inner, _)| {
+            *name == thread && classes.values().any(|class| class == inner)
+        });
+        let mut got: Vec<_> = own.map(|(_, inner, outer)| (inner.clone(), outer.clone())).collect();
+        // One pair may be told more than once, never another pair.
+        got.sort();
+        got.dedup();
+        pairs.sort();
+        assert_eq!(got, pairs, "{thread}");
+    }
+}
+
+fn pairs(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "nesting").traced().record();
+    check(&recording);
+    let traced = recording.traced();
+    let is_deep = |nest: &&Value| {
+        let class = nest["lock_class"].as_str().unwrap();
+        nest["thread"] == "deep" && class.starts_with("tyrion.truth.Nesting")
+    };
+    for nest in traced.records("nest").filter(is_deep) {
+        assert_eq!(nest["stack_taken"], true, "{nest}");
+        let stack = nest["stack"].as_array().unwrap();
+        assert!(stack[0].as_str().unwrap().contains("Nesting"), "{nest}");
+        assert!(stack.iter().any(|it| it.as_str().unwrap().contains(".takeDeep(")), "{nest}");
+    }
+    // Two locks of one class are told apart.
+    let hash = |name: &str| {
+        let locks = recording.said["locks"].as_array().unwrap();
+        locks.iter().find(|lock| lock["name"] == name).unwrap()["hash"].clone()
+    };
+    let twins = traced.records("nest").find(|nest| nest["thread"] == "twins").unwrap();
+    let got = (&twins["lock"], &twins["outer"][0]["lock"]);
+    assert_ne!(got.0, got.1, "{twins}");
+    // One that was met without a hash has none in the record.
+    for (lock, name) in [(&twins["hash"], "right"), (&twins["outer"][0]["hash"], "left")] {
+        assert!(*lock == hash(name) || *lock == 0, "{name}: {twins}");
+    }
+}
+
+fn pairs_without_identity(jdk: &Jdk) {
+    let program = Program::truth(jdk, "nesting").traced();
+    check(&program.option("--identity=false").record());
+}
