@@ -22,10 +22,10 @@ on_jdks!(replaces_an_earlier_recording: jdk17 = 17);
 
 /// The shortest files that the agent makes.
 const FILESIZE: u64 = 64 << 10;
-/// So much more disk space there may be in use: files are allocated ahead, and
-/// there are two of these at times; threads go on until the helper has
-/// switched; and what is surplus is removed a little later.
-const SLACK: u64 = 5 << 20;
+/// So much more disk space there may be in use: files are allocated 1.5 MiB
+/// long, some of them may wait for being cut, and what is surplus is removed a
+/// little later.
+const SLACK: u64 = 7 * (3 << 19);
 
 /// The files of a log, the oldest first.
 fn files(log: &Path) -> Vec<PathBuf> {
@@ -248,8 +248,8 @@ fn check_unharmed(output: &Output) {
 }
 
 fn disk_full_before_the_next_file(jdk: &Jdk) {
-    // Room for some files, but not for ten.
-    let Some(disk) = Tmpfs::mount("2m") else { return };
+    // Two files of 1.5 MiB, as they are allocated, and a few that are cut.
+    let Some(disk) = Tmpfs::mount("3584k") else { return };
     let log = disk.path().join("full.log");
     let folder = tempfile::tempdir().unwrap();
     let program = rotating(jdk, "storm 4 monitor", "0", 100).pinned();

@@ -12,6 +12,7 @@
 use crate::{
     jvm::{
         Java, Ti,
+        code::at_monitor_enter,
         ti::{MethodInfo, ThreadInfo},
     },
     log::{Chunk, LogFile, Writer},
@@ -228,8 +229,10 @@ impl Dictionary {
             .into_iter()
             .map(|method| (method as usize, ti.method(java, method).ok()))
             .collect();
-        if let Some(innermost) = frames.first_mut().filter(|_| at_monitor) {
-            innermost.location = ti.at_monitor_enter(innermost.method, innermost.location);
+        if let Some(innermost) = frames.first_mut().filter(|_| at_monitor)
+            && let Ok(code) = ti.bytecodes(innermost.method)
+        {
+            innermost.location = at_monitor_enter(&code, innermost.location);
         }
         let mut inner = lock(&self.inner);
         for (method, info) in found {

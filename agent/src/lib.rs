@@ -14,6 +14,7 @@ mod entry;
 mod juc;
 mod jvm;
 mod lane;
+mod lock_names;
 mod log;
 mod metadata;
 mod nature;

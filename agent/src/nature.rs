@@ -72,6 +72,11 @@ impl Nature {
         }
     }
 
+    /// Whether it is a j.u.c. lock, that is something that threads hold.
+    pub fn is_held(self) -> bool {
+        matches!(self, Nature::Lock | Nature::ReadWrite | Nature::Stamped | Nature::Semaphore)
+    }
+
     /// Whether the object may know the thread that holds it.
     pub fn has_owner(self) -> bool {
         matches!(self, Nature::Lock | Nature::ReadWrite)

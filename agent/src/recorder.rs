@@ -7,6 +7,7 @@ use crate::{
     dictionary::{StackRef, fingerprint},
     jvm::{Java, Ti, setup::Fields},
     lane::{Ended, Lane, Lanes, SharedLane},
+    lock_names::{LockNames, Way},
     nature::Nature,
     options::Pattern,
     rotation::Log,
@@ -47,6 +48,8 @@ pub struct Recorder {
     locks: AtomicU32,
     /// Held while an object gets its tag, so that it gets one.
     naming: Mutex<()>,
+    /// What the program calls its locks.
+    names: LockNames,
 }
 
 /// What an OS thread keeps for itself.
@@ -89,23 +92,30 @@ thread_local! {
 struct LockRef {
     id: u32,
     nature: Nature,
+    /// The log says what the program calls it, if that can be told.
+    named: bool,
 }
 
 impl LockRef {
-    const UNKNOWN: LockRef = LockRef { id: id::UNKNOWN, nature: Nature::Plain };
+    const UNKNOWN: LockRef = LockRef { id: id::UNKNOWN, nature: Nature::Plain, named: false };
 
     fn from_tag(tag: i64) -> Option<LockRef> {
         let id = tag as u32;
-        (id != 0).then(|| LockRef { id, nature: Nature::from_code((tag >> 32) as u8) })
+        let what = (tag >> 32) as u8;
+        let (nature, named) = (Nature::from_code(what & !NAMED), what & NAMED != 0);
+        (id != 0).then_some(LockRef { id, nature, named })
     }
 
     /// The tag also says which volume has defined the lock last.
     fn tag(self, volume: &Volume) -> i64 {
         let volume = i64::from(volume.number & VOLUME_MASK);
-        volume << VOLUME_SHIFT | i64::from(self.nature as u8) << 32 | i64::from(self.id)
+        let named = if self.named { NAMED } else { 0 };
+        volume << VOLUME_SHIFT | i64::from(self.nature as u8 | named) << 32 | i64::from(self.id)
     }
 }
 
+/// Beside the nature in a tag: the lock is named in the volume.
+const NAMED: u8 = 1 << 7;
 /// The bits of a tag that say which volume has defined the lock.
 const VOLUME_SHIFT: u32 = 40;
 const VOLUME_MASK: u32 = (1 << (i64::BITS - VOLUME_SHIFT)) - 1;
@@ -137,6 +147,7 @@ impl Recorder {
             threshold_ns: AtomicU64::new(header.threshold_ns),
             locks: AtomicU32::new(0),
             naming: Mutex::new(()),
+            names: LockNames::default(),
         }
     }
 
@@ -348,7 +359,11 @@ impl Recorder {
             self.fields.synchronizers.iter().find(|s| java.is_instance(condition, s.condition));
         let Some(synchronizer) = of else { return id::UNKNOWN };
         let lock = java.object_field(condition, synchronizer.outer);
-        let id = if lock.is_null() { id::UNKNOWN } else { self.lock_of(volume, java, lock).id };
+        let id = if lock.is_null() {
+            id::UNKNOWN
+        } else {
+            self.lock_of(volume, java, lock, Way::Condition).id
+        };
         java.drop_local(lock);
         id
     }
@@ -473,7 +488,11 @@ impl Recorder {
         start_ns: u64,
     ) -> Begun {
         let stack = self.stack(scene, java, 0, kind == WaitKind::Monitor);
-        let lock = self.lock_of(scene.volume, java, object);
+        let way = match kind {
+            WaitKind::Monitor => Way::Monitor,
+            _ => Way::ObjectWait,
+        };
+        let lock = self.lock_of(scene.volume, java, object, way);
         let begun =
             Begun { kind, start_ns, stack: stack.id, lock: lock.id, owner: Owner::default() };
         trace_wait(scene, begun, object);
@@ -495,7 +514,8 @@ impl Recorder {
             let (stack, lock, owner) = (stack.id, id::UNKNOWN, Owner::default());
             return Begun { kind: WaitKind::Park, start_ns, stack, lock, owner };
         }
-        let lock = self.lock_of(scene.volume, java, blocker);
+        let way = if stack.reacquires { Way::Condition } else { Way::Park };
+        let lock = self.lock_of(scene.volume, java, blocker, way);
         let owner = match lock.nature.has_owner() {
             true => self.owner_of(scene.volume, java, blocker),
             false => Owner::default(),
@@ -508,9 +528,8 @@ impl Recorder {
 
     fn end(&self, scene: &mut Scene<'_>, begun: Begun, end_ns: u64, outcome: Outcome, parks: u64) {
         let contention = begun.kind.is_contention();
-        if let Some(trace) = trace::active() {
-            trace.wait_ends(scene.thread, begun.lock);
-        }
+        let trace = trace::active().filter(|_| is_blamed(begun.kind));
+        let folded = trace.map(|trace| trace.wait_ends(scene.thread, begun.lock));
         let Some(site) = self.site(scene, &begun) else {
             scene.lane.drop_wait(&scene.volume.log, contention);
             return;
@@ -526,6 +545,9 @@ impl Recorder {
             parks,
         };
         scene.lane.write(&scene.volume.log, &ended, self.threshold_ns());
+        if let (Some(trace), Some(folded)) = (trace, folded) {
+            trace.write_folded(scene, site, folded);
+        }
     }
 
     /// The id of the site of a wait of the scene's thread.
@@ -568,18 +590,19 @@ impl Recorder {
         stack
     }
 
-    /// An object's id and nature, which its tag keeps.
+    /// An object's id and nature, which its tag keeps. The current thread
+    /// waits for it, and has come by this way.
     #[inline]
-    fn lock_of(&self, volume: &Volume, java: Java, object: jobject) -> LockRef {
+    fn lock_of(&self, volume: &Volume, java: Java, object: jobject, way: Way) -> LockRef {
         let tag = self.ti.tag(object);
-        match LockRef::from_tag(tag) {
-            Some(known) if is_defined_in(volume, tag) => known,
-            _ => self.new_lock(volume, java, object),
+        match LockRef::from_tag(tag).filter(|_| is_defined_in(volume, tag)) {
+            Some(known) if known.named || !way.tells(known.nature) => known,
+            _ => self.new_lock(volume, java, object, way),
         }
     }
 
     #[cold]
-    fn new_lock(&self, volume: &Volume, java: Java, object: jobject) -> LockRef {
+    fn new_lock(&self, volume: &Volume, java: Java, object: jobject, way: Way) -> LockRef {
         let class = java.class_of(object);
         let described = self.ti.class(class);
         java.drop_local(class);
@@ -593,21 +616,27 @@ impl Recorder {
             // The lock of a static synchronized method: say which class it is.
             signature = class_object_name(&of);
         }
+        let named = way.tells(nature);
+        let name = if named { self.names.find(self.ti, java, way) } else { None };
+        let hash = self.hash_of(object, nature, way);
         let _naming = lock(&self.naming);
         let tag = self.ti.tag(object);
         let known = LockRef::from_tag(tag);
-        if let Some(known) = known.filter(|_| is_defined_in(volume, tag)) {
+        let defined = known.filter(|_| is_defined_in(volume, tag));
+        if let Some(known) = defined.filter(|known| known.named || !named) {
             return known;
         }
         let Volume { log, dictionary, .. } = volume;
-        let Some(class) = dictionary.class(log, &signature, &source) else {
-            return LockRef { nature, ..LockRef::UNKNOWN };
-        };
         let id = known.map_or_else(|| self.locks.load(Relaxed) + 1, |known| known.id);
-        if dictionary.lock_object(log, id, class).is_none() {
+        let define =
+            || dictionary.lock_object(log, id, dictionary.class(log, &signature, &source)?);
+        if defined.is_none() && define().is_none() {
             return LockRef { nature, ..LockRef::UNKNOWN };
         }
-        let new = LockRef { id, nature };
+        // Where there is no room for these, the lock is known by its class.
+        let _ = name.and_then(|name| dictionary.lock_name(log, id, &name));
+        let _ = hash.and_then(|hash| dictionary.lock_instance(log, id, hash));
+        let new = LockRef { id, nature, named };
         if known.is_none() {
             self.locks.store(id, Relaxed);
         }
@@ -616,6 +645,16 @@ impl Recorder {
             let _ = self.ti.set_tag(object, new.tag(volume));
         }
         new
+    }
+
+    /// What trace mode knows a lock by. The JVM inflates a monitor to give its
+    /// object a hash, but has inflated one that is waited for already; and
+    /// j.u.c. locks are no monitors.
+    fn hash_of(&self, object: jobject, nature: Nature, way: Way) -> Option<u32> {
+        let harmless = nature.is_held() || matches!(way, Way::Monitor | Way::ObjectWait);
+        (harmless && trace::active().is_some())
+            .then(|| self.ti.hash(object) as u32)
+            .filter(|&hash| hash != 0)
     }
 
     /// The thread that holds a synchronizer exclusively, if known.
@@ -665,10 +704,16 @@ impl Recorder {
 
 /// Has whoever leaves the lock be charged for the wait, in trace mode.
 fn trace_wait(scene: &Scene<'_>, begun: Begun, object: jobject) {
-    let wanted = begun.kind.is_contention() || begun.kind == WaitKind::LockReacquire;
-    if wanted && let Some(trace) = trace::active() {
+    if is_blamed(begun.kind)
+        && let Some(trace) = trace::active()
+    {
         trace.wait_begins(scene.thread, begun, object);
     }
+}
+
+/// Whether somebody is to blame for a wait of this kind.
+fn is_blamed(kind: WaitKind) -> bool {
+    kind.is_contention() || kind == WaitKind::LockReacquire
 }
 
 /// `Lcom/acme/Foo;` as the name of its class object, `com/acme/Foo.class`.

@@ -28,7 +28,7 @@ use std::{
     sync::{
         Arc, Condvar, Mutex, OnceLock,
         atomic::{
-            AtomicBool, AtomicU32,
+            AtomicBool, AtomicU32, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release},
         },
     },
@@ -38,10 +38,13 @@ use tyrion_wire::header::{self, Header, State};
 
 /// How the helper looks after the log when nobody wakes it.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// The same while pending waits go over to another volume.
+/// The same while there is much to do for a switch.
 const HURRY: Duration = Duration::from_millis(2);
 /// How long Java code may still store into cells of a file that has ended.
 const GRACE: Duration = Duration::from_secs(2);
+/// So many files at most may wait for being cut and closed: until then each
+/// takes what was allocated ahead for it.
+const UNFINISHED: usize = 4;
 /// After a failure, the next file is tried again after this time.
 const RETRY: Duration = Duration::from_secs(10);
 
@@ -71,6 +74,8 @@ pub struct Log {
     closed: AtomicBool,
     prepared: Mutex<Option<Prepared>>,
     leftovers: Mutex<Leftovers>,
+    /// How many volumes are not finished, besides the current one.
+    unfinished: AtomicUsize,
     /// There are leftovers, or the log has ended.
     tidy: Condvar,
     /// Held while leftovers are at work.
@@ -138,6 +143,7 @@ impl Log {
             closed: AtomicBool::new(false),
             prepared: Mutex::default(),
             leftovers: Mutex::default(),
+            unfinished: AtomicUsize::new(0),
             tidy: Condvar::new(),
             tidying: Mutex::default(),
             on_switch: OnceLock::new(),
@@ -252,9 +258,9 @@ impl Log {
         let mut helper = Helper::default();
         loop {
             let current = self.current();
-            let going_over = lock(&self.previous).is_some();
-            let may_switch = !going_over && helper.may_try();
-            current.log.wait(if going_over { HURRY } else { PATIENCE }, may_switch);
+            let may_switch = self.may_switch();
+            let patience = if may_switch { PATIENCE } else { HURRY };
+            current.log.wait(patience, may_switch && helper.may_try());
             if self.is_closed() || self.is_dead() {
                 drop_prepared(lock(&self.prepared).take());
                 return None;
@@ -287,6 +293,7 @@ impl Log {
             current.log.settle();
             *lock(&self.previous) = None;
             let (end_ns, since) = (clock::now_ns(), Instant::now());
+            self.unfinished.fetch_add(1, Relaxed);
             lock(&self.leftovers).ending.push(Ending { volume: previous, end_ns, since });
             self.tidy.notify_one();
         }
@@ -302,6 +309,8 @@ impl Log {
         let done: Vec<Ending> = lock(&self.leftovers).ending.extract_if(.., is_done).collect();
         for ending in done {
             ending.volume.log.finish(ending.end_ns);
+            drop(ending);
+            self.unfinished.fetch_sub(1, Relaxed);
         }
     }
 
@@ -317,13 +326,18 @@ impl Log {
         }
     }
 
+    /// Whether the volumes before are done with.
+    fn may_switch(&self) -> bool {
+        lock(&self.previous).is_none() && self.unfinished.load(Relaxed) < UNFINISHED
+    }
+
     fn rotate(&self, helper: &mut Helper, current: &Arc<Volume>, rotation: Rotation) {
         if !current.log.is_nearly_full() || !helper.may_try() {
             return;
         }
         let result = self.prepare(current.number + 1, rotation).and_then(|()| {
-            let is_free = lock(&self.previous).is_none();
-            if is_free && current.log.is_full() { self.switch(helper, current) } else { Ok(()) }
+            let now = self.may_switch() && current.log.is_full();
+            if now { self.switch(helper, current) } else { Ok(()) }
         });
         match result {
             Ok(()) => helper.retry_at = None,

@@ -61,10 +61,6 @@ struct TraceOptions {
     /// share [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     identity: Option<bool>,
-    /// Whether a probe before each synchronized block times how long entering
-    /// it took, short contention included [default: false]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
-    precise: Option<bool>,
     /// Only classes that match, patterns with * and ? separated by semicolons,
     /// such as 'com.acme.*;org.example.*' [default: all]
     #[arg(long, value_name = "PATTERNS")]
@@ -119,7 +115,6 @@ impl TraceOptions {
             ("hold", self.hold.clone()),
             ("events", self.events.clone()),
             ("identity", flag(self.identity)),
-            ("precise", flag(self.precise)),
             ("include", patterns(&self.include)),
             ("exclude", patterns(&self.exclude)),
         ];
@@ -207,7 +202,7 @@ mod tests {
 
     #[test]
     fn options_of_trace_mode_are_passed_on() {
-        let line = "--mode trace --hold 1/16 --events all --identity false --precise \
+        let line = "--mode trace --hold 1/16 --events all --identity false \
                     --include com.acme.* --include org.x.A;org.x.B --exclude *Test \
                     --filesize 100M --filecount 4";
         let options = parse(line).unwrap();
@@ -215,7 +210,7 @@ mod tests {
         assert_eq!(
             options.for_agent(None, &[]),
             "mode=trace,filesize=100M,filecount=4,hold=1/16,events=all,identity=false,\
-             precise=true,include=com.acme.*;org.x.A;org.x.B,exclude=*Test"
+             include=com.acme.*;org.x.A;org.x.B,exclude=*Test"
         );
         for bad in [
             "--hold 64",
@@ -233,7 +228,7 @@ mod tests {
 
     #[test]
     fn options_without_effect_are_refused() {
-        for line in ["--hold all", "--mode contention --include a", "--precise", "--filecount 3"] {
+        for line in ["--hold all", "--mode contention --include a", "--filecount 3"] {
             assert!(parse(line).unwrap().check().is_err(), "{line}");
         }
         for line in ["", "--mode trace", "--mode trace --hold none", "--filesize 1g"] {

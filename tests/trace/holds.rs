@@ -1,6 +1,6 @@
 //! How long locks are held, against what the programs measure inside.
 
-use crate::support::{Jdk, Program, Recording, Traced, on_jdks};
+use crate::support::{Jdk, Program, Recording, Traced, ms, on_jdks};
 use serde_json::Value;
 
 on_jdks!(every_hold_measured: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
@@ -42,14 +42,15 @@ fn wrong_holds(recording: &Recording) -> Vec<String> {
     for site in sites(recording) {
         let class = site["class"].as_str().unwrap();
         let (held_ns, longest_ns) = traced.held(class);
-        for (what, got, expected) in [
-            ("acquisitions", traced.taken(class).acquisitions, number(site, "count")),
-            ("hold", held_ns, number(site, "hold_ns")),
-            ("longest", longest_ns, number(site, "max_ns")),
+        for (what, got, expected, more) in [
+            ("acquisitions", traced.taken(class).acquisitions, number(site, "count"), 0),
+            ("hold", held_ns, number(site, "hold_ns"), 0),
+            // What the agent does at a first acquisition may be in that hold.
+            ("longest", longest_ns, number(site, "max_ns"), ms(1)),
         ] {
-            let off = (got as f64 - expected as f64).abs() / expected as f64;
-            if off > CLOCKS {
-                wrong.push(format!("{class}: {what} {got}, expected {expected}: {off:.3} off"));
+            let (low, high) = (expected as f64 * (1.0 - CLOCKS), expected as f64 * (1.0 + CLOCKS));
+            if !(low..=high + more as f64).contains(&(got as f64)) {
+                wrong.push(format!("{class}: {what} {got}, expected {expected}"));
             }
         }
     }

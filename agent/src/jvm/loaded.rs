@@ -31,6 +31,18 @@ impl Ti {
         Ok(self.take_array(methods, count))
     }
 
+    /// The methods on the current thread's stack, innermost first, however deep.
+    pub fn methods_on_stack(&self) -> Vec<jmethodID> {
+        let frame = jvmti::jvmtiFrameInfo { method: ptr::null_mut(), location: 0 };
+        let mut frames = vec![frame; 1024];
+        let mut count = self.stack(0, &mut frames);
+        while count == frames.len() {
+            frames.resize(2 * count, frame);
+            count = self.stack(0, &mut frames);
+        }
+        frames[..count].iter().map(|frame| frame.method).collect()
+    }
+
     /// Whether a class can be changed, and perhaps takes locks: cheaper than
     /// having it read again, and when in doubt it does.
     pub fn may_take_locks(&self, class: jclass) -> bool {

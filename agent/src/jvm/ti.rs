@@ -163,16 +163,12 @@ impl Ti {
     /// A method's names and lines. The method must be on the current thread's
     /// stack, so that its class is not unloaded meanwhile.
     pub fn method(&self, java: Java, method: jmethodID) -> Result<MethodInfo> {
-        let mut holder: jclass = ptr::null_mut();
-        call!(self, GetMethodDeclaringClass, method, &mut holder)?;
+        let holder = self.declaring_class(method)?;
         let described = self.class(holder);
         // A deep stack would otherwise leave more references than JNI allows.
         java.drop_local(holder);
         let (class, source) = described?;
-        let (mut name, mut descriptor): (*mut c_char, *mut c_char) =
-            (ptr::null_mut(), ptr::null_mut());
-        call!(self, GetMethodName, method, &mut name, &mut descriptor, ptr::null_mut())?;
-        let (name, descriptor) = (self.take_text(name), self.take_text(descriptor));
+        let (name, descriptor) = self.method_name(method)?;
         Ok(MethodInfo { class, source, name, descriptor, lines: self.lines(method) })
     }
 
@@ -189,25 +185,6 @@ impl Ti {
         self.free(table.cast());
         lines.sort_unstable();
         lines
-    }
-
-    /// The offset of the bytecode that a frame is really at, for a frame that
-    /// waits for a monitor: HotSpot's interpreter has already stepped past a
-    /// `monitorenter`, often to the next source line.
-    pub fn at_monitor_enter(&self, method: jmethodID, location: i64) -> i64 {
-        const MONITORENTER: u8 = 0xc2;
-        let mut len: jint = 0;
-        let mut code: *mut c_uchar = ptr::null_mut();
-        if location < 1 || call!(self, GetBytecodes, method, &mut len, &mut code).is_err() {
-            return location;
-        }
-        // SAFETY: on success `code` points to `len` bytes that are ours.
-        let bytes = unsafe { std::slice::from_raw_parts(code, len.max(0) as usize) };
-        let opcode = |at: i64| bytes.get(at as usize).copied();
-        let stepped =
-            opcode(location) != Some(MONITORENTER) && opcode(location - 1) == Some(MONITORENTER);
-        self.free(code.cast());
-        if stepped { location - 1 } else { location }
     }
 
     /// A thread's name, group and kind.
@@ -278,7 +255,7 @@ impl Ti {
 
     /// Copies a text that the JVM allocated for us, and frees it. The JVM writes
     /// modified UTF-8, the log is UTF-8.
-    fn take_text(&self, text: *mut c_char) -> Vec<u8> {
+    pub(super) fn take_text(&self, text: *mut c_char) -> Vec<u8> {
         if text.is_null() {
             return Vec::new();
         }

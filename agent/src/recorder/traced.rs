@@ -59,6 +59,12 @@ impl Recorder {
         LOCAL.try_with(run).ok().flatten()
     }
 
+    /// The id in a volume of a thread by its Java id, or of all virtual ones;
+    /// 0 when it is not known any more.
+    pub fn traced_id(&self, volume: &Volume, owner: i64) -> u32 {
+        self.owner_of_records(owner).map_or(id::UNKNOWN, |thread| thread.id(volume))
+    }
+
     fn owner_of_records(&self, owner: i64) -> Option<Arc<Thread>> {
         let known = self.threads.get(owner);
         if known.is_some() || owner != trace::VIRTUAL {

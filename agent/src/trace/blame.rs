@@ -13,6 +13,7 @@ use super::{
 use crate::{
     clock,
     jvm::Java,
+    recorder::Scene,
     sync::lock,
     threads::{Begun, Thread},
 };
@@ -23,6 +24,8 @@ use std::{
 };
 use tyrion_wire::{def::id, trace::Blame};
 
+/// Charges are written when they have added up to this.
+const DUE_NS: u64 = 10_000;
 /// Buckets of hashes.
 pub const BUCKETS: usize = 1024;
 
@@ -48,6 +51,18 @@ struct Lock {
 struct Waiter {
     thread: Arc<Thread>,
     start_ns: u64,
+    /// What releases were charged that were too short for a record each.
+    folded: Vec<Folded>,
+}
+
+/// What the releases of one thread at one place were charged of one wait.
+pub struct Folded {
+    /// The thread that released, or all virtual ones.
+    pub owner: i64,
+    /// Where it had taken the lock; 0 unknown.
+    pub place: u32,
+    /// The charges added up.
+    pub charged_ns: u64,
 }
 
 /// A waiter's time that one release is charged.
@@ -69,24 +84,24 @@ impl Trace {
             released_ns: 0,
             waiters: Vec::new(),
         });
-        of.waiters.push(Waiter { thread: Arc::clone(thread), start_ns: begun.start_ns });
+        let (thread, start_ns) = (Arc::clone(thread), begun.start_ns);
+        of.waiters.push(Waiter { thread, start_ns, folded: Vec::new() });
         *inner.buckets.entry(bucket).or_default() += 1;
         self.shared.waited.u8(bucket as usize).store(1, Relaxed);
         self.shared.waited.u64(BUCKETS).store(inner.buckets.len() as u64, Relaxed);
     }
 
-    /// A thread waits no more.
-    pub fn wait_ends(&self, thread: &Thread, lock_id: u32) {
+    /// A thread waits no more: what is still to be written of its wait.
+    pub fn wait_ends(&self, thread: &Thread, lock_id: u32) -> Vec<Folded> {
         if lock_id == id::UNKNOWN {
-            return;
+            return Vec::new();
         }
         let mut inner = lock(&self.waiting.inner);
         let Inner { locks, buckets } = &mut *inner;
-        let Some(of) = locks.get_mut(&lock_id) else { return };
-        let Some(at) = of.waiters.iter().position(|waiter| waiter.thread.java_id == thread.java_id) else {
-            return;
-        };
-        of.waiters.swap_remove(at);
+        let Some(of) = locks.get_mut(&lock_id) else { return Vec::new() };
+        let is_this = |waiter: &Waiter| waiter.thread.java_id == thread.java_id;
+        let Some(at) = of.waiters.iter().position(is_this) else { return Vec::new() };
+        let Waiter { folded, .. } = of.waiters.swap_remove(at);
         let bucket = of.bucket;
         if of.waiters.is_empty() {
             locks.remove(&lock_id);
@@ -99,6 +114,25 @@ impl Trace {
                 self.shared.waited.u64(BUCKETS).store(buckets.len() as u64, Relaxed);
             }
         }
+        folded
+    }
+
+    /// Writes what [`Trace::wait_ends`] has left, of a wait of the scene's
+    /// thread at a site.
+    pub fn write_folded(&self, scene: &mut Scene<'_>, site: u32, folded: Vec<Folded>) {
+        let waiter = scene.thread.id(scene.volume);
+        for Folded { owner, place, charged_ns } in folded {
+            // One that has ended meanwhile is not known any more.
+            let holder = self.recorder.traced_id(scene.volume, owner);
+            if place != id::UNKNOWN {
+                self.define_place(scene.volume, place);
+            }
+            let stack = id::EMPTY_STACK;
+            let now_ns = Some(clock::now_ns());
+            scene.lane.append_misc(&scene.volume.log, holder, now_ns, |delta_ns, out| {
+                Blame { delta_ns, charged_ns, site, waiter, stack, place }.encode(out);
+            });
+        }
     }
 
     /// The current thread is about to leave a lock for which somebody may
@@ -106,22 +140,22 @@ impl Trace {
     pub fn left(&self, java: Java, of: Memory, at: Option<Memory>, object: jobject, place: u32) {
         let now_ns = clock::now_ns();
         let lock_id = self.recorder.known_lock(object);
-        let charges = self.charges(lock_id, now_ns);
-        let Some(longest) = charges.iter().map(|charge| charge.charged_ns).max() else { return };
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+        let charges = self.charges(lock_id, (owner, place), now_ns);
+        if charges.is_empty() {
+            return;
+        }
         self.recorder.trace_scene(owner, |scene| {
-            // The stack is walked while others wait: not for waits that are folded.
-            let stack = if longest >= self.recorder.threshold_ns() {
-                self.stack(scene, java, of, at.unwrap_or_else(|| of.offset(block::HELD_LOCKS)))
-            } else {
-                id::EMPTY_STACK
-            };
+            let at = at.unwrap_or_else(|| of.offset(block::HELD_LOCKS));
+            let stack = self.stack(scene, java, of, at);
             if place != id::UNKNOWN {
                 self.define_place(scene.volume, place);
             }
             for Charge { waiter, charged_ns } in charges {
                 // One that is just being woken is not charged for that.
-                let Some((_, site)) = self.recorder.site_of_waiter(scene, &waiter) else { continue };
+                let Some((_, site)) = self.recorder.site_of_waiter(scene, &waiter) else {
+                    continue;
+                };
                 let waiter = waiter.id(scene.volume);
                 self.recorder.append(scene, Some(now_ns), |delta_ns, out| {
                     Blame { delta_ns, charged_ns, site, waiter, stack, place }.encode(out);
@@ -145,14 +179,32 @@ impl Trace {
         }
     }
 
-    fn charges(&self, lock_id: u32, now_ns: u64) -> Vec<Charge> {
+    /// Charges a release, by a thread and place, the time of all who wait for a
+    /// lock: those that are due now. Many threads that take turns every
+    /// microsecond would else write a record each for all the others, and walk
+    /// their stack while these wait.
+    fn charges(&self, lock_id: u32, (owner, place): (i64, u32), now_ns: u64) -> Vec<Charge> {
+        let due_ns = self.recorder.threshold_ns().max(DUE_NS);
         let mut inner = lock(&self.waiting.inner);
         let Some(of) = inner.locks.get_mut(&lock_id) else { return Vec::new() };
         let since_ns = std::mem::replace(&mut of.released_ns, now_ns);
-        let charge = |waiter: &Waiter| Charge {
-            waiter: Arc::clone(&waiter.thread),
-            charged_ns: now_ns.saturating_sub(waiter.start_ns.max(since_ns)),
-        };
-        of.waiters.iter().map(charge).filter(|charge| charge.charged_ns > 0).collect()
+        let mut charges = Vec::new();
+        for Waiter { thread, start_ns, folded } in &mut of.waiters {
+            let mut charged_ns = now_ns.saturating_sub((*start_ns).max(since_ns));
+            let is_same = |folded: &Folded| folded.owner == owner && folded.place == place;
+            let known = folded.iter().position(is_same);
+            charged_ns += known.map_or(0, |nth| folded[nth].charged_ns);
+            if charged_ns >= due_ns {
+                if let Some(nth) = known {
+                    folded.swap_remove(nth);
+                }
+                charges.push(Charge { waiter: Arc::clone(thread), charged_ns });
+            } else if let Some(nth) = known {
+                folded[nth].charged_ns = charged_ns;
+            } else if charged_ns > 0 {
+                folded.push(Folded { owner, place, charged_ns });
+            }
+        }
+        charges
     }
 }

@@ -3,8 +3,8 @@
 
 use super::{Trace, active, juc_plan, plan};
 use crate::{
-    jvm::Java,
     juc::{self, Target},
+    jvm::Java,
 };
 use jvmti_bindings::sys::jni::{JNIEnv, jclass};
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};

@@ -23,8 +23,12 @@ use tyrion_wire::trace::{Instance, field};
 const PLACES: usize = 1 << 18;
 /// How far from its place an instance may stand.
 const REACH: usize = 8;
+/// An instance: a word of its hash and its owner, and a set of the threads that
+/// share it, by their numbers modulo [`SHARERS`].
+const ENTRY: usize = 32;
+const SHARERS: u32 = 192;
 /// Length of the table, in bytes.
-pub const TABLE_LEN: usize = (PLACES + REACH) * 16;
+pub const TABLE_LEN: usize = (PLACES + REACH) * ENTRY;
 /// What Java takes a hash's low bits by.
 pub const MASK: u64 = PLACES as u64 - 1;
 /// So many instances may come from one place: one that makes a lock for each
@@ -104,9 +108,7 @@ impl Trace {
         let Some(owner) = self.owner_of(number) else { return };
         let entered = self.enter(hash, number, place);
         if matches!(entered, Entered::First | Entered::Further) {
-            let class = |scene: &Scene<'_>| {
-                self.recorder.class_of_lock(scene.volume, java, object)
-            };
+            let class = |scene: &Scene<'_>| self.recorder.class_of_lock(scene.volume, java, object);
             self.write_instance(owner, hash, class, place, entered);
         }
     }
@@ -133,13 +135,20 @@ impl Trace {
         let mut inner = lock(&self.instances.inner);
         let first = u64::from(hash) & MASK;
         for nth in 0..REACH {
-            let at = self.shared.instances.offset((first as usize + nth) * 16);
-            let (word, threads) = (at.u64(0), at.u64(8));
+            let at = self.shared.instances.offset((first as usize + nth) * ENTRY);
+            let bit = thread % SHARERS;
+            let (word, threads) = (at.u64(0), at.u64(8 + 8 * (bit as usize / 64)));
+            let bit = 1u64 << (bit % 64);
             let (there, owner) = (word.load(Relaxed) >> 32, word.load(Relaxed) & SHARED);
             if there == u64::from(hash) {
-                let bit = 1u64 << (thread & 63);
-                if owner == u64::from(thread) || threads.load(Relaxed) & bit != 0 {
+                let shares = owner == SHARED && threads.load(Relaxed) & bit != 0;
+                if owner == u64::from(thread) || shares {
                     return Entered::Known;
+                }
+                if owner != SHARED {
+                    let first = owner as u32 % SHARERS;
+                    let set = at.u64(8 + 8 * (first as usize / 64));
+                    set.store(set.load(Relaxed) | 1 << (first % 64), Relaxed);
                 }
                 threads.store(threads.load(Relaxed) | bit, Relaxed);
                 word.store(u64::from(hash) << 32 | SHARED, Release);
@@ -152,7 +161,6 @@ impl Trace {
                 }
                 *of_place += 1;
                 inner.count += 1;
-                threads.store(1 << (thread & 63), Relaxed);
                 word.store(u64::from(hash) << 32 | u64::from(thread), Release);
                 return Entered::First;
             }

@@ -12,6 +12,7 @@
 //! - [`instances`]: which threads use which lock
 //! - [`blame`]: who made others wait
 //! - [`nesting`]: what is taken within what
+//! - [`resync`]: what is held after a full stack
 //! - [`places`]: the numbers of the places where locks are taken
 //! - [`classes`]: which classes get probes
 //! - [`natives`]: what Java calls
@@ -28,6 +29,7 @@ mod natives;
 mod nesting;
 mod places;
 mod plan;
+mod resync;
 mod start;
 pub mod ticks;
 

@@ -88,6 +88,11 @@ extern "system" fn ended_after(
     report(env, |trace, _| trace.ended_after(memory(block), memory(entry), ticks));
 }
 
+#[unsafe(export_name = "Java_java_lang_TyrionTrace_stillHeld")]
+extern "system" fn still_held(env: *mut JNIEnv, _: jclass, block: jlong, place: jint) -> jlong {
+    report(env, |trace, java| trace.still_held(java, memory(block), place as u32) as jlong)
+}
+
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_left")]
 extern "system" fn left(
     env: *mut JNIEnv,
@@ -133,13 +138,7 @@ extern "system" fn note_instance(
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_noteHashed")]
-extern "system" fn note_hashed(
-    env: *mut JNIEnv,
-    _: jclass,
-    hash: jint,
-    by: jlong,
-    lock: jobject,
-) {
+extern "system" fn note_hashed(env: *mut JNIEnv, _: jclass, hash: jint, by: jlong, lock: jobject) {
     report(env, |trace, java| trace.note_hashed(java, hash as u32, by as u64, lock));
 }
 

@@ -94,9 +94,8 @@ impl Trace {
 /// What the block's thread holds, each with its cell, but for the lock that it
 /// just takes.
 fn held(of: Memory, taken: u64) -> Vec<(Memory, Held)> {
-    let entries = |first: usize, count: usize| {
-        (0..count).map(move |nth| of.offset(first + nth * entry::LEN))
-    };
+    let entries =
+        |first: usize, count: usize| (0..count).map(move |nth| of.offset(first + nth * entry::LEN));
     // The entry of what is being taken is not filled in yet.
     let is_juc = taken >> 32 != 0 && taken >> 32 < 8;
     let holds = of.u64(block::HOLDS).load(Relaxed);

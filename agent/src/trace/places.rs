@@ -75,6 +75,13 @@ impl Places {
         *lock(&self.inner).left.entry(reason.to_owned()).or_default() += 1;
     }
 
+    /// What `about` says of a place; the default when there is none.
+    pub fn with<T: Default>(&self, number: u32, about: impl FnOnce(&Place) -> T) -> T {
+        let inner = lock(&self.inner);
+        let place = number.checked_sub(1).and_then(|at| inner.places.get(at as usize));
+        place.map(about).unwrap_or_default()
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
         lock(&self.inner).places.len() as u64
@@ -85,7 +92,6 @@ impl Places {
         let inner = lock(&self.inner);
         inner.left.iter().map(|(reason, &count)| (format!("left.{reason}"), count)).collect()
     }
-
 }
 
 impl Inner {

@@ -1,6 +1,10 @@
 //! Trace mode begins: the class that probes call, and what it must know.
 
-use super::{READY, TRACE, Trace, classes, instances, plan::{self, Filters}, ticks};
+use super::{
+    READY, TRACE, Trace, classes, instances,
+    plan::{self, Filters},
+    ticks,
+};
 use crate::{
     agent,
     jvm::{Vm, setup},
@@ -17,6 +21,8 @@ pub const CLASS: &str = "java/lang/TyrionTrace";
 const CLASS_BYTES: &[u8] = include_bytes!("../../probe/java/lang/TyrionTrace.class");
 /// Between two looks for locks that have no hash yet.
 const HASH_PERIOD: Duration = Duration::from_millis(10);
+/// When there were so many, the next look comes sooner.
+const MANY: u32 = 1000;
 
 /// Defines the class that probes call, so that probes can be added; recording
 /// is still off. The native methods of the other probe class have been linked,
@@ -40,7 +46,8 @@ pub fn prepare(
     let hash_before = setup::static_int(env, class, "LAYOUT")? == DISPLACED;
     let hash_before = hash_before && trace.options.identity;
     let TraceOptions { include, exclude, .. } = &trace.options;
-    let filters = Filters::new(include.iter().map(Pattern::as_str), exclude.iter().map(Pattern::as_str));
+    let filters =
+        Filters::new(include.iter().map(Pattern::as_str), exclude.iter().map(Pattern::as_str));
     let _ = trace.plan_options.set(plan::Options { filters, before: hash_before });
     if hash_before {
         hash_later(env, trace)?;
@@ -65,11 +72,14 @@ fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
     let body = move || {
         vm.with_thread(|env| {
             let Ok(class) = setup::find_class(env, CLASS) else { return };
+            let mut period = HASH_PERIOD;
             while !trace.recorder.log().is_closed() {
-                std::thread::sleep(HASH_PERIOD);
-                if trace.shared.later.u32(0).load(Relaxed) != 0 {
+                std::thread::sleep(period);
+                let count = trace.shared.later.u32(0).load(Relaxed);
+                if count != 0 {
                     let _ = setup::call_static(env, class, "hashNow");
                 }
+                period = if count > MANY { HASH_PERIOD / 10 } else { HASH_PERIOD };
             }
         });
     };
@@ -87,6 +97,9 @@ impl Trace {
             self.forget_threads();
         }
         setup::set_static_boolean(env, class, "on", on)?;
+        if !on && self.plan_options().before {
+            let _ = setup::call_static(env, class, "hashNow");
+        }
         if !on && self.options.every_event {
             // Those that have just looked finish what they are at.
             std::thread::sleep(Duration::from_millis(1));

@@ -45,7 +45,10 @@ pub(super) fn rewrite<'a>(
     if is_empty_finalizer(method, &instructions) {
         return Err(Reason::EmptyFinalizer);
     }
-    let has_stack_maps = method.class().major_version() >= STACK_MAPS;
+    // A class that the JVM did not verify, as those of the boot loader, has lost its maps when it
+    // comes back from the JVM to be changed; it is not verified then, either.
+    let has_stack_maps = method.class().major_version() >= STACK_MAPS
+        && code.attributes().iter().any(|attribute| attribute.name == "StackMapTable");
     handlers::check(&code, &instructions, plan, has_stack_maps)?;
     handlers::check_protected(method, &code, &instructions, plan, has_stack_maps)?;
     let reads = parameters::check(method, &code, &instructions, plan)?;

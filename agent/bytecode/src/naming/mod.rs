@@ -25,7 +25,8 @@ mod interpret;
 mod render;
 mod value;
 
-use crate::{Code, ConstantPool, Method, Pc};
+use crate::reader::Reader;
+use crate::{Code, ConstantPool, Instruction, MemberRef, Method, Pc, opcode};
 
 /// A method's code and what is needed to understand it: from a class file ([`Body::of`]), or as
 /// JVMTI gives it at run time. None of it has to be well-formed.
@@ -99,6 +100,18 @@ pub enum Half {
 pub fn lock_names(body: &Body<'_>, pcs: &[Pc]) -> Vec<Option<LockName>> {
     let found = interpret::run(body, pcs);
     pcs.iter().map(|pc| render::name(body, &found, *found.operands.get(pc)?)).collect()
+}
+
+/// The method that the instruction at `pc` calls, if it calls one by name.
+pub fn called_method<'a>(body: &Body<'a>, pc: Pc) -> Option<MemberRef<'a>> {
+    let code = body.code.get(usize::from(pc.0)..)?;
+    let instruction = Instruction::decode(&mut Reader::new(code, 0), pc).ok()?;
+    match instruction.opcode() {
+        opcode::INVOKEVIRTUAL..=opcode::INVOKEINTERFACE => {
+            body.pool.member(instruction.member_index().ok()??, instruction.offset()).ok()
+        }
+        _ => None,
+    }
 }
 
 /// The name of the lock of a synchronized method of the class with this internal name.

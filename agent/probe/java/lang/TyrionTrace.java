@@ -39,12 +39,20 @@ public final class TyrionTrace {
     /** How the JVM keeps a locked object's hash; found out by {@link #explore}. */
     private static final int HASH_SHIFT = exploreShift();
     private static final int LAYOUT = explore();
+    /** Where a monitor says how often more than once it is held; 0 unknown. */
+    private static final long RECURSIONS = LAYOUT == 0 ? 0 : exploreRecursions();
+    /** The JVM finds a native method at its first call: not when a hold is being measured. */
+    private static final long LINKED = ticks();
     /** In the object's first word, even while it is locked. */
     private static final int IN_MARK = 1;
     /** Where the first word points to while the object is locked: the owner's stack. */
     private static final int DISPLACED = 2;
     /** The JVM must be asked. */
     private static final int ELSEWHERE = 0;
+
+    /** The owner of an instance that several threads take, and how many of them are told apart. */
+    private static final int SHARED = -1;
+    private static final int SHARERS = 192;
 
     /** A permit of a semaphore. */
     private static final int SEMAPHORE = 5;
@@ -134,8 +142,11 @@ public final class TyrionTrace {
         long key = key(lock);
         long held = U.getLong(block + HOLDS);
         U.putLong(block + HOLDS, held + 1);
-        if (held != 0 && nested(block, held, key, lock, place)) {
-            return;
+        if (held != 0) {
+            if (nested(block, held, key, lock, place)) {
+                return;
+            }
+            held = U.getLong(block + HOLDS) - 1;
         }
         long cell = cell(block, lock, place, 0);
         long entry = block + HELD + ((held & 0xffffffffL) << 6);
@@ -164,6 +175,14 @@ public final class TyrionTrace {
         }
     }
 
+    /** An exception leaves a synchronized method; exiting is called next. */
+    public static void threw(Throwable exception) {
+        long block;
+        if (on && exception instanceof StackOverflowError && (block = block()) != 0) {
+            U.putLong(block + HOLDS, U.getLong(block + HOLDS) | Long.MIN_VALUE);
+        }
+    }
+
     /** A hold may be measured, or somebody may wait. */
     private static void releasing(long block, long held, Object lock, int place) {
         int depth = (int) held;
@@ -185,6 +204,10 @@ public final class TyrionTrace {
      */
     @DontInline
     private static boolean nested(long block, long all, long key, Object lock, int place) {
+        if (all < 0) {
+            // After a full stack: some exits may have failed.
+            all = stillHeld(block, place) - 1;
+        }
         int depth = (int) all;
         long pair = key;
         for (int i = Math.min(depth, HELD_LIMIT) - 1; i >= 0; i--) {
@@ -194,6 +217,11 @@ public final class TyrionTrace {
                 return true;
             }
             pair = pair * MIX + held;
+        }
+        if (isRecursive(lock)) {
+            // It had no hash when it was entered first, and was inflated since.
+            again(block, depth, lock, place);
+            return true;
         }
         for (int i = locksOf(all) - 1; i >= 0; i--) {
             pair = pair * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
@@ -207,6 +235,12 @@ public final class TyrionTrace {
         return true;
     }
 
+    /** Whether the JVM says that the current thread, which holds a monitor, has it more than once. */
+    private static boolean isRecursive(Object lock) {
+        long mark = U.getLong(lock, 0L);
+        return RECURSIONS != 0 && (mark & 3) == 2 && U.getLong(mark - 2 + RECURSIONS) > 0;
+    }
+
     /** A monitor that the thread holds already was entered once more. */
     private static void again(long block, int depth, Object lock, int place) {
         long cell = cell(block, lock, place, 0);
@@ -215,6 +249,7 @@ public final class TyrionTrace {
             // Neither a hold nor anything that somebody waits for ends with it.
             long entry = block + HELD + ((long) depth << 6);
             U.putLong(entry + KEY, -1024L);
+            U.putLong(entry + CELL, cell);
         }
     }
 
@@ -448,7 +483,7 @@ public final class TyrionTrace {
         long nth = U.getLong(cell + ACQUISITIONS) + 1;
         U.putLong(cell + ACQUISITIONS, nth);
         if (IDENTITY) {
-            long slot = INSTANCES + ((key & INSTANCE_MASK) << 4);
+            long slot = INSTANCES + ((key & INSTANCE_MASK) << 5);
             if (U.getLong(slot) != (key << 32 | U.getLong(block + ME))) {
                 identify(block, slot, key, cell, lock, place);
             }
@@ -468,10 +503,10 @@ public final class TyrionTrace {
         long me = U.getLong(block + ME);
         boolean closed = U.getInt(cell + CLOSED) != 0;
         if (key >>> 31 == 0) {
-            for (int i = 0; i < 8; i++, slot += 16) {
+            for (int i = 0; i < 8; i++, slot += 32) {
                 long word = U.getLong(slot);
                 if (word >>> 32 == key) {
-                    if ((int) word != (int) me && (U.getLong(slot + 8) >>> (me & 63) & 1) == 0) {
+                    if (!isKnown(slot, (int) word, (int) me)) {
                         noteInstance(block, key, cell, lock, place);
                     }
                     return;
@@ -486,6 +521,15 @@ public final class TyrionTrace {
             return;
         }
         U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
+    }
+
+    /** Whether a thread is the owner of an instance, or one of those who share it. */
+    private static boolean isKnown(long slot, int owner, int me) {
+        if (owner != SHARED) {
+            return owner == me;
+        }
+        int bit = Integer.remainderUnsigned(me, SHARERS);
+        return (U.getLong(slot + 8 + ((bit >>> 6) << 3)) >>> (bit & 63) & 1) != 0;
     }
 
     /** The current thread's block, 0 when it has none. */
@@ -674,6 +718,33 @@ public final class TyrionTrace {
         }
     }
 
+    /** Tries out which word of a monitor counts how often more than once it is held. */
+    private static long exploreRecursions() {
+        Object held = new Object();
+        synchronized (held) {
+            try {
+                held.wait(1);
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                return 0;
+            }
+            long monitor = U.getLong(held, 0L) - 2;
+            for (long at = 16; at < 256; at += 8) {
+                if (U.getLong(monitor + at) == 0 && countsRecursions(held, monitor + at, 1)) {
+                    return at;
+                }
+            }
+        }
+        return 0;
+    }
+
+    private static boolean countsRecursions(Object held, long word, int expected) {
+        synchronized (held) {
+            return U.getLong(word) == expected
+                    && (expected == 3 || countsRecursions(held, word, expected + 1));
+        }
+    }
+
     /** Whether a monitor's first word holds the hash, too. */
     private static boolean waitedFor() {
         Object held = new Object();
@@ -694,13 +765,13 @@ public final class TyrionTrace {
     // ---- locks that get their hash later
 
     /** Locks that were held when their hash was wanted: weak references, and place and thread. */
-    private static final Object[] LATER = new Object[4096];
-    private static final long[] LATER_BY = new long[4096];
+    private static final Object[] LATER = new Object[16384];
+    private static final long[] LATER_BY = new long[16384];
     /** How many there are: an int in native memory. */
     private static final long LATER_COUNT = address(8);
     /** Those that were still held. */
-    private static final Object[] AGAIN = new Object[1024];
-    private static final long[] AGAIN_BY = new long[1024];
+    private static final Object[] AGAIN = new Object[4096];
+    private static final long[] AGAIN_BY = new long[4096];
     private static int again;
 
     /** Notes a lock for {@link #hashNow}; false when there are too many. */
@@ -714,7 +785,12 @@ public final class TyrionTrace {
         }
         LATER_BY[at] = (long) place << 32 | me;
         U.storeFence();
-        LATER[at] = new java.lang.ref.WeakReference<Object>(lock);
+        try {
+            LATER[at] = new java.lang.ref.WeakReference<Object>(lock);
+        } catch (OutOfMemoryError error) {
+            // Not the program's business.
+            return false;
+        }
         return true;
     }
 
@@ -766,6 +842,8 @@ public final class TyrionTrace {
     private static native void endedAfter(long block, long entry, long ticks);
 
     private static native void writeEvents(long block);
+
+    private static native long stillHeld(long block, int place);
 
     private static native void left(long block, long entry, Object lock, int place);
 

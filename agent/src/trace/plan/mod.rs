@@ -180,6 +180,8 @@ pub const BEFORE: Member = probe("before", "(Ljava/lang/Object;)V");
 pub const ENTERED: Member = probe("entered", "(Ljava/lang/Object;I)V");
 /// About to leave a monitor: the object, the place where it was entered.
 pub const EXITING: Member = probe("exiting", "(Ljava/lang/Object;I)V");
+/// An exception leaves a monitor: the exception.
+pub const THREW: Member = probe("threw", "(Ljava/lang/Throwable;)V");
 /// About to call what takes a j.u.c. lock: the place.
 pub const AT: Member = probe("at", "(I)V");
 
@@ -281,7 +283,8 @@ impl MethodPlanner<'_, '_, '_> {
         let place = self.place(code, line, kind::MONITOR, flags, name);
         let call = |probe: &Member| vec![lock.clone(), number(place), call(probe)];
         self.plan.entry = call(&ENTERED);
-        self.plan.exit = Some(Exit { on_return: call(&EXITING), on_throw: call(&EXITING) });
+        let on_throw = [call(&EXITING), tell_thrown()].concat();
+        self.plan.exit = Some(Exit { on_return: call(&EXITING), on_throw });
     }
 
     /// Blocks and calls.
@@ -346,7 +349,8 @@ impl MethodPlanner<'_, '_, '_> {
                     self.plan.protected.push((exit.pc, Protected { handler, ops }));
                 }
                 ExitForm::Handler { handler, slot } => {
-                    let ops = vec![Op::AloadLocal(slot), place, call(&EXITING)];
+                    let exiting = vec![Op::AloadLocal(slot), place, call(&EXITING)];
+                    let ops = [exiting, tell_thrown()].concat();
                     self.plan.in_handler.push((handler, ops));
                 }
             }
@@ -383,6 +387,12 @@ const CLASS_CONSTANTS: u16 = 49;
 
 fn call(probe: &Member) -> Op {
     Op::InvokeStatic(probe.clone())
+}
+
+/// Tells of the exception that was caught and is thrown on: a full stack may
+/// have kept other probes from telling anything.
+fn tell_thrown() -> Vec<Op> {
+    vec![Op::Dup, call(&THREW)]
 }
 
 fn number(place: u32) -> Op {
