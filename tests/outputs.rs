@@ -68,9 +68,15 @@ fn several_logs_become_one_profile() {
     assert_eq!(collapsed_sum(&both), 2 * collapsed_sum(&collapsed(&[])));
 
     let log = sample_log();
-    let twice = run(["convert", "--to", "collapsed", "-o", "-", text(&log), text(&log)]);
-    assert_eq!(twice.status.code(), Some(2), "waits would count twice");
-    assert!(err(&twice).contains("named twice"), "{}", err(&twice));
+    let (link, hard) = (folder.path().join("link.log"), folder.path().join("hard.log"));
+    std::os::unix::fs::symlink(&log, &link).unwrap();
+    std::fs::hard_link(&copy, &hard).unwrap();
+    for (first, again) in [(&log, &log), (&log, &link), (&copy, &hard)] {
+        let twice = run(["convert", "--to", "collapsed", "-o", "-", text(first), text(again)]);
+        assert_eq!(twice.status.code(), Some(0), "{}", err(&twice));
+        assert_eq!(twice.stdout, collapsed(&[]).as_bytes(), "counted once");
+        assert!(err(&twice).contains("it is counted once"), "{}", err(&twice));
+    }
 }
 
 #[test]

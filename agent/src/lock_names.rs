@@ -90,7 +90,9 @@ impl LockNames {
     /// `None` when the code does not tell more than the lock's class does.
     pub fn find(&self, ti: Ti, java: Java, way: Way) -> Option<Name> {
         let mut frames = [jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 }; DEEPEST];
-        let count = ti.stack(0, &mut frames);
+        // A monitor is taken by the innermost frame.
+        let room = if way == Way::Monitor { 1 } else { DEEPEST };
+        let count = ti.stack(0, &mut frames[..room]);
         let (taker, called) = taker(ti, java, way, frames.get(..count)?)?;
         let place = (way, taker.method as usize, taker.location);
         if let Some(known) = lock(&self.known).get(&place) {
@@ -131,30 +133,41 @@ fn taker(
 }
 
 fn name(ti: Ti, java: Java, taker: jvmtiFrameInfo, called: Option<jmethodID>) -> Option<String> {
-    let method = ti.code(java, taker.method).ok()?;
     let called = match called {
         Some(called) => Some(ti.method_name(called).ok()?.0),
-        None => None,
+        None => {
+            // Synchronized methods need no look at the constants.
+            let code = ti.bytecodes(taker.method).ok()?;
+            enters_monitor(&code, at_monitor_enter(&code, taker.location))?;
+            None
+        }
     };
+    let method = ti.code(java, taker.method).ok()?;
     method.with_body(|body| name_in(body, taker.location, called.as_deref()))
 }
 
 /// The name of the lock that is taken at an offset, by a call or not.
 fn name_in(body: &Body<'_>, location: i64, called: Option<&[u8]>) -> Option<String> {
-    let location = match called {
-        Some(_) => location,
-        None => at_monitor_enter(body.code, location),
+    let pc = match called {
+        Some(called) => {
+            let pc = Pc(u16::try_from(location).ok()?);
+            // Where frames are hidden, as those of lambdas are, the program
+            // calls something else here, whose receiver is no lock.
+            Some(pc).filter(|&pc| {
+                called_method(body, pc).is_some_and(|found| found.name.as_bytes() == called)
+            })?
+        }
+        None => enters_monitor(body.code, at_monitor_enter(body.code, location))?,
     };
-    let pc = Pc(u16::try_from(location).ok()?);
-    let takes = match called {
-        // Where frames are hidden, as those of lambdas are, the program calls
-        // something else here, whose receiver is no lock.
-        Some(called) => called_method(body, pc)?.name.as_bytes() == called,
-        // The lock of a synchronized method is named by its class.
-        None => body.code.get(usize::from(pc.0)) == Some(&opcode::MONITORENTER),
-    };
-    let name = lock_names(body, &[pc]).pop().flatten().filter(|_| takes)?;
+    let name = lock_names(body, &[pc]).pop()??;
     is_telling(&name.text).then_some(name.text)
+}
+
+/// The place of a `monitorenter`; `None` when there is another instruction, as
+/// at the start of a synchronized method, whose lock its class tells.
+fn enters_monitor(code: &[u8], location: i64) -> Option<Pc> {
+    let pc = u16::try_from(location).ok()?;
+    (code.get(usize::from(pc)) == Some(&opcode::MONITORENTER)).then_some(Pc(pc))
 }
 
 /// Whether a name says more than the class of the lock, or the stack.

@@ -93,7 +93,9 @@ impl Program {
         let mut command = tyrion();
         command.arg("record").arg("-o").arg(log).args(&self.options).arg("--");
         // Where a JVM that crashes leaves its report.
-        command.current_dir(log.parent().unwrap());
+        if let Some(folder) = log.parent().filter(|folder| folder.is_dir()) {
+            command.current_dir(folder);
+        }
         command.args(self.command_line());
         command
     }
