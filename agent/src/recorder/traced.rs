@@ -18,6 +18,8 @@ pub struct Traced {
     pub excluded: bool,
     /// It is a virtual thread.
     pub is_virtual: bool,
+    /// Whose its records are: those of virtual threads are one's.
+    pub owner: Arc<Thread>,
 }
 
 impl Recorder {
@@ -33,7 +35,27 @@ impl Recorder {
         };
         self.describe_thread(java, thread, &known);
         let is_virtual = java.is_instance(thread, self.fields.virtual_thread);
-        Some(Traced { excluded: known.excluded, is_virtual })
+        let excluded = known.excluded;
+        let owner = if is_virtual { self.owner_of_records(trace::VIRTUAL)? } else { known };
+        Some(Traced { excluded, is_virtual, owner })
+    }
+
+    /// Runs `body` in a scene of the current OS thread, whose records are of
+    /// another thread, which may have ended. `None` within another scene.
+    pub fn trace_scene_of<R>(
+        &'static self,
+        thread: &Arc<Thread>,
+        body: impl FnOnce(&mut Scene<'_>) -> R,
+    ) -> Option<R> {
+        let run = |cell: &std::cell::RefCell<Option<super::Local>>| {
+            let mut slot = cell.try_borrow_mut().ok()?;
+            let local = slot.get_or_insert_with(|| self.local());
+            let mut berth = local.lane.berth();
+            let (volume, lane) = berth.enter(&self.log)?;
+            let frames = &mut local.frames[..];
+            Some(body(&mut Scene { volume, lane, thread, frames }))
+        };
+        LOCAL.try_with(run).ok().flatten()
     }
 
     /// Runs `body` in a scene of the current OS thread, whose records are of

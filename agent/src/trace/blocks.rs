@@ -8,12 +8,12 @@ use super::{
     Trace,
     memory::{Memory, block, entry, ring, table},
 };
-use crate::{jvm::Java, sync::lock};
+use crate::{jvm::Java, sync::lock, threads::Thread};
 use jvmti_bindings::sys::jni::jthread;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::Ordering::{Relaxed, Release},
     },
 };
@@ -26,8 +26,10 @@ const REACH: usize = 8;
 pub const THREADS_LEN: usize = (THREADS + REACH) * 16;
 /// Whose records those of virtual threads are: no Java id.
 pub const VIRTUAL: i64 = 0;
-const VIRTUAL_NUMBER: u32 = 64;
+const VIRTUAL_NUMBER: u32 = 1;
 const LAST_NUMBER: u32 = u32::MAX - 64;
+/// So many threads that have ended are remembered.
+const ENDED_LIMIT: usize = 4096;
 /// How many virtual threads may have a block at once; others are not traced.
 const VIRTUAL_LIMIT: usize = 8192;
 
@@ -46,7 +48,10 @@ struct Inner {
     virtual_count: usize,
     last: u32,
     /// Whose records those of a number are.
-    owners: HashMap<u32, i64>,
+    owners: HashMap<u32, Arc<Thread>>,
+    /// The numbers of threads that have ended lately: some of their locks may
+    /// still be about to get a hash.
+    ended: VecDeque<u32>,
 }
 
 /// A block and the tables that it had.
@@ -137,7 +142,7 @@ impl Trace {
         let owner = if traced.is_virtual { VIRTUAL } else { java_id };
         // Virtual threads share a number, too: they are told apart nowhere.
         let number = if traced.is_virtual { VIRTUAL_NUMBER } else { blocks.number() };
-        blocks.owners.insert(number, owner);
+        blocks.owners.insert(number, traced.owner);
         memory.u64(block::JAVA_ID).store(java_id as u64, Relaxed);
         memory.u64(block::OWNER).store(owner as u64, Relaxed);
         memory.u64(block::ME).store(u64::from(number), Relaxed);
@@ -179,15 +184,20 @@ impl Trace {
         if let Some(owned) = blocks.used.remove(&java_id) {
             if !owned.is_virtual {
                 let number = owned.memory.u64(block::ME).load(Relaxed) as u32;
-                blocks.owners.remove(&number);
+                blocks.ended.push_back(number);
+                if blocks.ended.len() > ENDED_LIMIT
+                    && let Some(oldest) = blocks.ended.pop_front()
+                {
+                    blocks.owners.remove(&oldest);
+                }
             }
             blocks.give_back(owned);
         }
     }
 
     /// Whose records those of a thread with this number are.
-    pub fn owner_of(&self, number: u32) -> Option<i64> {
-        lock(&self.blocks.inner).owners.get(&number).copied()
+    pub fn owner_of(&self, number: u32) -> Option<Arc<Thread>> {
+        lock(&self.blocks.inner).owners.get(&number).cloned()
     }
 
     /// The block of a thread, if it has one.

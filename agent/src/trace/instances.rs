@@ -25,8 +25,8 @@ const PLACES: usize = 1 << 18;
 const REACH: usize = 8;
 /// An instance: a word of its hash and its owner, and a set of the threads that
 /// share it, by their numbers modulo [`SHARERS`].
-const ENTRY: usize = 32;
-const SHARERS: u32 = 192;
+const ENTRY: usize = 64;
+const SHARERS: u32 = 448;
 /// Length of the table, in bytes.
 pub const TABLE_LEN: usize = (PLACES + REACH) * ENTRY;
 /// What Java takes a hash's low bits by.
@@ -97,37 +97,42 @@ impl Trace {
                     is_here.then(|| cell.u32(field::CLASS).load(Relaxed))
                 };
                 let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-                self.write_instance(owner, hash, class, place, entered);
+                self.recorder.trace_scene(owner, |scene| {
+                    if let Some(class) = class(scene) {
+                        self.write_instance(scene, hash, class, place, entered);
+                    }
+                });
             }
         }
     }
 
-    /// An object that was locked when a thread took it has its hash now.
+    /// An object that was locked when a thread took it has its hash now; the
+    /// thread may have ended.
     pub fn note_hashed(&self, java: Java, hash: u32, by: u64, object: jobject) {
         let (place, number) = ((by >> 32) as u32, by as u32);
         let Some(owner) = self.owner_of(number) else { return };
         let entered = self.enter(hash, number, place);
         if matches!(entered, Entered::First | Entered::Further) {
-            let class = |scene: &Scene<'_>| self.recorder.class_of_lock(scene.volume, java, object);
-            self.write_instance(owner, hash, class, place, entered);
+            self.recorder.trace_scene_of(&owner, |scene| {
+                if let Some(class) = self.recorder.class_of_lock(scene.volume, java, object) {
+                    self.write_instance(scene, hash, class, place, entered);
+                }
+            });
         }
     }
 
     fn write_instance(
         &self,
-        owner: i64,
+        scene: &mut Scene<'_>,
         hash: u32,
-        class: impl FnOnce(&Scene<'_>) -> Option<u32>,
+        class: u32,
         place: u32,
         entered: Entered,
     ) {
         let shared = entered == Entered::Further;
-        self.recorder.trace_scene(owner, |scene| {
-            let Some(class) = class(scene) else { return };
-            self.define_place(scene.volume, place);
-            self.recorder.append(scene, None, |_, out| {
-                Instance { hash, class, place, shared }.encode(out);
-            });
+        self.define_place(scene.volume, place);
+        self.recorder.append(scene, None, |_, out| {
+            Instance { hash, class, place, shared }.encode(out);
         });
     }
 

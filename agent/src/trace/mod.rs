@@ -42,7 +42,7 @@ pub use start::prepare;
 use crate::{options::TraceOptions, recorder::Recorder, volume::Volume};
 use jvmti_bindings::sys::jni::jmethodID;
 use std::sync::{
-    OnceLock,
+    Mutex, OnceLock,
     atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
@@ -63,6 +63,8 @@ pub struct Trace {
     nestings: nesting::Nestings,
     places: places::Places,
     statistics: Statistics,
+    /// Held while locks get their hashes.
+    hashing: Mutex<()>,
     /// Which classes get probes; known once the Java side has looked at the JVM.
     plan_options: OnceLock<plan::Options>,
     /// The methods of `TyrionTrace`: no frames of the program's.
@@ -78,7 +80,7 @@ struct Shared {
     /// One byte for each bucket of hashes: somebody waits; then a u64: how many
     /// buckets have waiters.
     waited: Memory,
-    /// u32: how many locks wait for their hash.
+    /// Two u32: how many locks were given to be hashed, and how many were.
     later: Memory,
 }
 
@@ -116,6 +118,7 @@ impl Trace {
             nestings: nesting::Nestings::default(),
             places: places::Places::new(),
             statistics: Statistics::default(),
+            hashing: Mutex::new(()),
             plan_options: OnceLock::new(),
             probe_methods: OnceLock::new(),
         })

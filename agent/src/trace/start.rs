@@ -10,8 +10,9 @@ use crate::{
     jvm::{Vm, setup},
     options::{Pattern, TraceOptions},
     recorder::Recorder,
+    sync::lock,
 };
-use jvmti_bindings::sys::jni::JNIEnv;
+use jvmti_bindings::sys::jni::{JNIEnv, jclass};
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 /// The class that probes call.
@@ -75,9 +76,10 @@ fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
             let mut period = HASH_PERIOD;
             while !trace.recorder.log().is_closed() {
                 std::thread::sleep(period);
-                let count = trace.shared.later.u32(0).load(Relaxed);
+                let [given, done] = [0, 4].map(|at| trace.shared.later.u32(at).load(Relaxed));
+                let count = given.wrapping_sub(done);
                 if count != 0 {
-                    let _ = setup::call_static(env, class, "hashNow");
+                    trace.hash_now(env, class);
                 }
                 period = if count > MANY { HASH_PERIOD / 10 } else { HASH_PERIOD };
             }
@@ -98,7 +100,7 @@ impl Trace {
         }
         setup::set_static_boolean(env, class, "on", on)?;
         if !on && self.plan_options().before {
-            let _ = setup::call_static(env, class, "hashNow");
+            self.hash_now(env, class);
         }
         if !on && self.options.every_event {
             // Those that have just looked finish what they are at.
@@ -106,6 +108,12 @@ impl Trace {
             self.write_all_events();
         }
         Ok(())
+    }
+
+    /// Gives hashes to locks that had none when they were held.
+    fn hash_now(&self, env: *mut JNIEnv, class: jclass) {
+        let _one_at_a_time = lock(&self.hashing);
+        let _ = setup::call_static(env, class, "hashNow");
     }
 
     /// Gives all classes their probes that are loaded and want some.

@@ -52,7 +52,7 @@ public final class TyrionTrace {
 
     /** The owner of an instance that several threads take, and how many of them are told apart. */
     private static final int SHARED = -1;
-    private static final int SHARERS = 192;
+    private static final int SHARERS = 448;
 
     /** A permit of a semaphore. */
     private static final int SEMAPHORE = 5;
@@ -483,7 +483,7 @@ public final class TyrionTrace {
         long nth = U.getLong(cell + ACQUISITIONS) + 1;
         U.putLong(cell + ACQUISITIONS, nth);
         if (IDENTITY) {
-            long slot = INSTANCES + ((key & INSTANCE_MASK) << 5);
+            long slot = INSTANCES + ((key & INSTANCE_MASK) << 6);
             if (U.getLong(slot) != (key << 32 | U.getLong(block + ME))) {
                 identify(block, slot, key, cell, lock, place);
             }
@@ -503,7 +503,7 @@ public final class TyrionTrace {
         long me = U.getLong(block + ME);
         boolean closed = U.getInt(cell + CLOSED) != 0;
         if (key >>> 31 == 0) {
-            for (int i = 0; i < 8; i++, slot += 32) {
+            for (int i = 0; i < 8; i++, slot += 64) {
                 long word = U.getLong(slot);
                 if (word >>> 32 == key) {
                     if (!isKnown(slot, (int) word, (int) me)) {
@@ -767,8 +767,12 @@ public final class TyrionTrace {
     /** Locks that were held when their hash was wanted: weak references, and place and thread. */
     private static final Object[] LATER = new Object[16384];
     private static final long[] LATER_BY = new long[16384];
-    /** How many there are: an int in native memory. */
-    private static final long LATER_COUNT = address(8);
+    private static final int LATER_MASK = LATER.length - 1;
+    /** How many places were given away, and how many of them were seen to: ints that wrap. */
+    private static final long LATER_GIVEN = address(8);
+    private static final long LATER_DONE = LATER_GIVEN + 4;
+    /** So many threads may be between a look at these and taking a place. */
+    private static final int LATER_SPARE = 2048;
     /** Those that were still held. */
     private static final Object[] AGAIN = new Object[4096];
     private static final long[] AGAIN_BY = new long[4096];
@@ -776,25 +780,24 @@ public final class TyrionTrace {
 
     /** Notes a lock for {@link #hashNow}; false when there are too many. */
     private static boolean hashLater(Object lock, int place, long me) {
-        if (U.getInt(LATER_COUNT) >= LATER.length) {
+        int waiting = U.getInt(LATER_GIVEN) - U.getIntVolatile(null, LATER_DONE);
+        if (waiting >= LATER.length - LATER_SPARE) {
             return false;
         }
-        int at = U.getAndAddInt(null, LATER_COUNT, 1);
-        if (at >= LATER.length) {
-            return false;
+        int at = U.getAndAddInt(null, LATER_GIVEN, 1) & LATER_MASK;
+        Object reference = LATER;
+        try {
+            reference = new java.lang.ref.WeakReference<Object>(lock);
+        } catch (OutOfMemoryError | StackOverflowError error) {
+            // Not the program's business; the place is passed over.
         }
         LATER_BY[at] = (long) place << 32 | me;
         U.storeFence();
-        try {
-            LATER[at] = new java.lang.ref.WeakReference<Object>(lock);
-        } catch (OutOfMemoryError error) {
-            // Not the program's business.
-            return false;
-        }
-        return true;
+        LATER[at] = reference;
+        return reference != LATER;
     }
 
-    /** Called by the agent's own thread now and then: gives hashes to what nobody holds now. */
+    /** Called by the agent, one thread at a time: gives hashes to what nobody holds now. */
     static void hashNow() {
         int waiting = again;
         again = 0;
@@ -803,20 +806,26 @@ public final class TyrionTrace {
             AGAIN[i] = null;
             hash(reference, AGAIN_BY[i]);
         }
-        int done = 0;
-        int count;
-        do {
-            count = U.getIntVolatile(null, LATER_COUNT);
-            for (; done < Math.min(count, LATER.length); done++) {
-                Object reference = LATER[done];
-                LATER[done] = null;
-                hash(reference, LATER_BY[done]);
+        int done = U.getInt(LATER_DONE);
+        int given = U.getIntVolatile(null, LATER_GIVEN);
+        for (; done != given; done++) {
+            Object reference = LATER[done & LATER_MASK];
+            if (reference == null) {
+                // Its thread is just writing it.
+                break;
             }
-        } while (!U.compareAndSetInt(null, LATER_COUNT, count, 0));
+            U.loadFence();
+            long by = LATER_BY[done & LATER_MASK];
+            LATER[done & LATER_MASK] = null;
+            U.putIntVolatile(null, LATER_DONE, done + 1);
+            if (reference != LATER) {
+                hash(reference, by);
+            }
+        }
     }
 
     private static void hash(Object reference, long by) {
-        Object lock = reference == null ? null : ((java.lang.ref.Reference<?>) reference).get();
+        Object lock = ((java.lang.ref.Reference<?>) reference).get();
         if (lock == null) {
             return;
         }
