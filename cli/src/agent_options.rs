@@ -90,11 +90,33 @@ fn share(text: &str) -> Result<String, String> {
     }
 }
 
-/// A size that the agent will take.
+/// The shortest files that the agent makes, and the longest.
+const LEAST_FILESIZE: u64 = 64 << 10;
+const MOST_FILESIZE: u64 = 128 << 30;
+
+/// A size that the agent will take. Others are refused with the agent's words.
 fn size(text: &str) -> Result<String, String> {
-    let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
-    let is_size = digits.parse().is_ok_and(|n: u64| n > 0) && text.len() - digits.len() <= 1;
-    if is_size { Ok(text.to_owned()) } else { Err("not a size like 100M or 1G".to_owned()) }
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit {
+        "" => Some(0),
+        "k" | "K" => Some(10),
+        "m" | "M" => Some(20),
+        "g" | "G" => Some(30),
+        _ => None,
+    };
+    let bytes =
+        number.parse::<u64>().ok().zip(shift).and_then(|(n, shift)| n.checked_mul(1 << shift));
+    match bytes {
+        Some(bytes) if bytes < LEAST_FILESIZE => {
+            Err(format!("filesize={text} is too small; use 64k at least"))
+        }
+        Some(bytes) if bytes > MOST_FILESIZE => {
+            Err(format!("filesize={text} is too large; use 128g at most"))
+        }
+        Some(_) => Ok(text.to_owned()),
+        None => Err(format!("filesize={text} is no size like 64m, 1g or 500000000")),
+    }
 }
 
 /// A value as it stands in the agent's options.
@@ -219,10 +241,26 @@ mod tests {
             "--mode tarce",
             "--filesize M",
             "--filesize 1MM",
+            "--filesize 1000g",
+            "--filesize 99999999999999g",
             "--filecount 0",
             "--identity perhaps",
         ] {
             assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    /// In a JVM that runs already nobody would read the agent's own complaint.
+    #[test]
+    fn sizes_that_the_agent_refuses_are_refused_with_its_words() {
+        for bad in ["--filesize 63k", "--filesize 65535", "--filesize 0"] {
+            let error = parse(bad).unwrap_err().to_string();
+            let value = bad.split_once(' ').unwrap().1;
+            let words = format!("filesize={value} is too small; use 64k at least");
+            assert!(error.contains(&words), "{error}");
+        }
+        for good in ["64k", "65536", "1M", "128g"] {
+            assert!(parse(&format!("--filesize {good}")).is_ok(), "{good}");
         }
     }
 

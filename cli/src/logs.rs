@@ -2,9 +2,10 @@
 
 use crate::outcome::{Done, Failure, tell};
 use std::{
-    collections::BTreeSet,
-    fs::File,
+    collections::HashMap,
+    fs::{File, TryLockError},
     io::Read,
+    os::{fd::AsFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
 };
 use tyrion_formats::{Damage, Log};
@@ -14,23 +15,60 @@ use tyrion_formats::{Damage, Log};
 /// # Errors
 /// When it is no log, or cannot be read.
 pub fn open(path: &Path) -> Result<Log, Failure> {
-    if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|error| Failure::new(format!("stdin: {error}")))?;
-        return Ok(Log::from_bytes("stdin", bytes)?);
-    }
-    let log = Log::open(path)?;
-    if is_being_written(path) {
-        log.assume_end_ns(now_ns());
-    }
-    Ok(log)
+    Opened::new(path)?.read()
 }
 
-/// Whether a JVM on this machine still writes to a log: it holds a lock.
-fn is_being_written(path: &Path) -> bool {
-    File::open(path)
-        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
+/// An open file, and the name that the user gave it. Whatever becomes of that
+/// name meanwhile: the file that it stands for is decided once.
+struct Opened {
+    name: String,
+    file: File,
+    is_stdin: bool,
+}
+
+impl Opened {
+    fn new(path: &Path) -> Result<Opened, Failure> {
+        let is_stdin = path == Path::new("-");
+        let (name, file) = if is_stdin {
+            let file = std::io::stdin().as_fd().try_clone_to_owned().map(File::from);
+            ("stdin".to_owned(), file)
+        } else {
+            (path.display().to_string(), File::open(path))
+        };
+        match file {
+            Ok(file) => Ok(Opened { name, file, is_stdin }),
+            Err(source) => Err(tyrion_formats::Error::Io { log: name, source }.into()),
+        }
+    }
+
+    /// Device and inode: what a file is, by whatever name.
+    fn identity(&self) -> Option<(u64, u64)> {
+        self.file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+    }
+
+    fn read(mut self) -> Result<Log, Failure> {
+        if self.is_stdin {
+            let mut bytes = Vec::new();
+            let read = self.file.read_to_end(&mut bytes);
+            read.map_err(|error| Failure::new(format!("stdin: {error}")))?;
+            return Ok(Log::from_bytes(&self.name, bytes)?);
+        }
+        let log = Log::from_file(&self.name, &self.file)?;
+        if self.is_being_written() {
+            log.assume_end_ns(now_ns());
+        }
+        Ok(log)
+    }
+
+    /// Whether a JVM on this machine still writes to the log: it holds a lock.
+    fn is_being_written(&self) -> bool {
+        let is_locked = matches!(self.file.try_lock_shared(), Err(TryLockError::WouldBlock));
+        if !is_locked {
+            // The map of the file would keep the lock.
+            let _ = self.file.unlock();
+        }
+        is_locked
+    }
 }
 
 /// The clock that logs are on.
@@ -41,23 +79,32 @@ fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Opens several logs.
+/// Opens several logs. One that is named twice, be it by two names, is counted
+/// once: a log that rotates may get another name between two of them.
 ///
 /// # Errors
-/// At the first that cannot be opened, or when one is named twice: its waits
-/// would count twice.
+/// At the first that cannot be opened.
 pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
-    let mut seen = BTreeSet::new();
+    let mut seen: HashMap<(u64, u64), String> = HashMap::new();
+    let mut logs = Vec::new();
     for path in paths {
-        let same = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        if !seen.insert(same) {
-            let path = path.display();
-            return Err(Failure::Usage(format!(
-                "{path} is named twice; its waits would count twice"
-            )));
+        let opened = Opened::new(path)?;
+        // As long as its log is mapped, no other file gets its inode.
+        if let Some(identity) = opened.identity() {
+            if let Some(first) = seen.get(&identity) {
+                let again = &opened.name;
+                tell(&if first == again {
+                    format!("note: {again} is named twice; it is counted once")
+                } else {
+                    format!("note: {again} is the same file as {first}; it is counted once")
+                });
+                continue;
+            }
+            seen.insert(identity, opened.name.clone());
         }
+        logs.push(opened.read()?);
     }
-    paths.iter().map(|path| open(path)).collect()
+    Ok(logs)
 }
 
 /// Tells the damage, one line each: whether there was any.

@@ -1,58 +1,15 @@
 //! What the ids in a log stand for.
 
-use crate::{limits, load::Defined};
+use crate::{
+    limits,
+    load::Defined,
+    table::{Sparse, Table},
+};
 use std::{collections::HashMap, num::NonZeroU64};
 use tyrion_wire::{
     WaitKind,
     def::{Definition, place_flag, thread_flag},
 };
-
-/// Rows with dense ids. Ids that were never defined have none.
-#[derive(Debug)]
-pub struct Table<T> {
-    rows: Vec<Option<T>>,
-}
-
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Table { rows: Vec::new() }
-    }
-}
-
-impl<T> Table<T> {
-    /// The row with this id.
-    #[inline]
-    pub fn get(&self, id: u32) -> Option<&T> {
-        self.rows.get(id as usize)?.as_ref()
-    }
-
-    /// One more than the greatest id.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// The rows with their ids, in the order of the ids.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.rows.iter().enumerate().filter_map(|(id, row)| Some((id as u32, row.as_ref()?)))
-    }
-
-    /// Puts a row; `None` when too many ids are missing before it.
-    fn put(&mut self, id: u32, row: T, missing: &mut usize) -> Option<()> {
-        let at = id as usize;
-        if at >= self.rows.len() {
-            let skipped = at - self.rows.len();
-            *missing = missing.checked_sub(skipped)?;
-            self.rows.resize_with(at + 1, || None);
-        }
-        self.rows[at] = Some(row);
-        Some(())
-    }
-}
 
 /// Where a text stands in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,11 +115,11 @@ pub struct Definitions {
     pub(crate) methods: Table<Method>,
     pub(crate) stacks: Table<Stack>,
     pub(crate) threads: Table<Thread>,
-    pub(crate) locks: Table<u32>,
     pub(crate) sites: Table<Site>,
-    places: Table<Place>,
-    lock_instances: HashMap<u32, u32>,
-    lock_names: HashMap<u32, u32>,
+    locks: Sparse<u32>,
+    places: Sparse<Place>,
+    lock_instances: Sparse<u32>,
+    lock_names: Sparse<u32>,
     statistics: HashMap<u32, Statistic>,
     /// The last moment that a definition tells, monotonic ns.
     pub(crate) last_at_ns: u64,
@@ -178,11 +135,11 @@ impl Default for Definitions {
             methods: Table::default(),
             stacks: Table::default(),
             threads: Table::default(),
-            locks: Table::default(),
             sites: Table::default(),
-            places: Table::default(),
-            lock_instances: HashMap::new(),
-            lock_names: HashMap::new(),
+            locks: Sparse::default(),
+            places: Sparse::default(),
+            lock_instances: Sparse::default(),
+            lock_names: Sparse::default(),
             statistics: HashMap::new(),
             last_at_ns: 0,
             missing: limits::MAX_MISSING_IDS,
@@ -217,8 +174,9 @@ impl Definitions {
         &self.threads
     }
 
-    /// Locks: the class id of each.
-    pub fn locks(&self) -> &Table<u32> {
+    /// Locks: the class id of each. Their ids are those of the recording, so a
+    /// file may have any.
+    pub fn locks(&self) -> &Sparse<u32> {
         &self.locks
     }
 
@@ -227,25 +185,27 @@ impl Definitions {
         &self.sites
     }
 
-    /// Trace mode: places where the program takes locks.
-    pub fn places(&self) -> &Table<Place> {
+    /// Trace mode: places where the program takes locks. Their ids are those of
+    /// the recording, so a file may have any.
+    pub fn places(&self) -> &Sparse<Place> {
         &self.places
     }
 
     /// The identity hash of a lock, by the lock's id: the instance that it is
     /// in the records of trace mode.
     pub fn lock_instance(&self, lock: u32) -> Option<u32> {
-        self.lock_instances.get(&lock).copied()
+        self.lock_instances.get(lock).copied()
     }
 
-    /// All locks whose identity hash is known: lock id and hash.
+    /// All locks whose identity hash is known: lock id and hash, in the order
+    /// of the ids.
     pub fn lock_instances(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.lock_instances.iter().map(|(&lock, &hash)| (lock, hash))
+        self.lock_instances.iter().map(|(lock, &hash)| (lock, hash))
     }
 
     /// String id of what the program calls a lock, by the lock's id.
     pub fn lock_name(&self, lock: u32) -> Option<u32> {
-        self.lock_names.get(&lock).copied()
+        self.lock_names.get(lock).copied()
     }
 
     /// The string ids of statistics' keys and their latest values, in the
@@ -291,12 +251,15 @@ impl Definitions {
             }
             Definition::ThreadName { id, name, at_ns } => {
                 self.last_at_ns = self.last_at_ns.max(at_ns);
-                if let Some(Some(thread)) = self.threads.rows.get_mut(id as usize) {
+                if let Some(thread) = self.threads.get_mut(id) {
                     thread.name = name;
                 }
                 Some(())
             }
-            Definition::Lock { id, class } => self.locks.put(id, class, missing),
+            Definition::Lock { id, class } => {
+                self.locks.put(id, class);
+                Some(())
+            }
             Definition::Site { id, kind, stack, lock } => {
                 let kind = WaitKind::from_code(kind)?;
                 self.sites.put(id, Site { kind, stack, lock }, missing)
@@ -311,14 +274,15 @@ impl Definitions {
                     is_static: flags & place_flag::STATIC != 0,
                     is_juc: flags & place_flag::JUC != 0,
                 };
-                self.places.put(id, place, missing)
+                self.places.put(id, place);
+                Some(())
             }
             Definition::LockInstance { lock, hash } => {
-                self.lock_instances.insert(lock, hash);
+                self.lock_instances.put(lock, hash);
                 Some(())
             }
             Definition::LockName { lock, name } => {
-                self.lock_names.insert(lock, name);
+                self.lock_names.put(lock, name);
                 Some(())
             }
             Definition::Statistic { key, value } => {

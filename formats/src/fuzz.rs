@@ -78,6 +78,8 @@ fn read_all(log: &Log) -> usize {
     }
     let texts = log.definitions().strings().iter();
     found += texts.map(|(id, _)| log.text(id).len()).sum::<usize>();
+    let definitions = log.definitions();
+    found += definitions.locks().iter().count() + definitions.places().iter().count();
     let _ = (log.end_ns(), log.tallies(), log.is_trace());
     found += log.statistics().len();
     found + messages.iter().map(String::len).sum::<usize>()

@@ -26,6 +26,7 @@ mod scan;
 mod seems;
 mod source;
 mod state;
+mod table;
 mod trace;
 pub mod write;
 
@@ -33,12 +34,13 @@ pub mod write;
 pub mod event_log {}
 
 pub use damage::{Damage, Fault};
-pub use definitions::{Class, Definitions, Method, Place, Site, Stack, Table, Text, Thread};
+pub use definitions::{Class, Definitions, Method, Place, Site, Stack, Text, Thread};
 pub use error::Error;
 pub use events::{Entry, Event, Events, Records, Traced, What};
 pub use load::Defined;
 pub use log::{Log, UNKNOWN};
 pub use scan::ChunkRef;
 pub use seems::Seems;
+pub use table::{Sparse, Table};
 pub use trace::HoldMode;
 pub use tyrion_wire as wire;

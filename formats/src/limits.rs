@@ -3,16 +3,18 @@
 //! Together they bound the memory that reading a log takes, whatever its
 //! bytes: for the list of chunks 48 bytes a chunk, of 4 KiB at least; for the
 //! tables 24 bytes a row, be it defined (in 3 bytes at least) or missing
-//! ([`MAX_MISSING_IDS`]); three times that while a table grows; for a name or
-//! instance of a lock 21 bytes (defined in 4 at least), and half as much again
-//! while their table grows; for slots and counters as much as they take in the
-//! file; and less than 2 MiB besides.
+//! ([`MAX_MISSING_IDS`]); three times that while a table grows; for a lock, its
+//! name or its instance 21 bytes (defined in 4 at least) and for a place 48
+//! (defined in 8), whatever their ids, and half as much again while their table
+//! grows; for slots and counters as much as they take in the file; and less
+//! than 2 MiB besides.
 
 /// The longest header block that is read, in bytes.
 pub const MAX_HEADER_LEN: usize = 1 << 20;
 
 /// How many ids of a log may be skipped by its definitions, all types added
-/// up. Ids are dense, so only a lost definitions chunk leaves any out.
+/// up but locks and places, which are sparse. The others are dense, so only a
+/// lost definitions chunk leaves any out.
 pub const MAX_MISSING_IDS: usize = 1 << 20;
 
 /// The longest text that is read, in bytes; longer ones are cut.

@@ -51,20 +51,32 @@ impl Log {
     /// log is no error, see [`Log::damage`].
     pub fn open(path: &Path) -> Result<Log, Error> {
         let name = path.display().to_string();
-        let io = |source| Error::Io { log: name.clone(), source };
-        let mut file = File::open(path).map_err(io)?;
+        match File::open(path) {
+            Ok(file) => Log::from_file(&name, &file),
+            Err(source) => Err(Error::Io { log: name, source }),
+        }
+    }
+
+    /// As [`Log::open`], of a file that is open already: its name may have
+    /// passed to another one meanwhile, as logs that rotate do. `name` stands
+    /// in messages.
+    ///
+    /// # Errors
+    /// As [`Log::open`].
+    pub fn from_file(name: &str, mut file: &File) -> Result<Log, Error> {
+        let io = |source| Error::Io { log: name.to_owned(), source };
         let metadata = file.metadata().map_err(io)?;
         if !metadata.is_file() {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).map_err(io)?;
-            return Log::from_bytes(&name, bytes);
+            return Log::from_bytes(name, bytes);
         }
         let len = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
         if len == 0 {
-            return Err(Error::Empty { log: name });
+            return Err(Error::Empty { log: name.to_owned() });
         }
-        let map = Map::new(&file, len).map_err(io)?;
-        Log::new(&name, Source::Map(map))
+        let map = Map::new(file, len).map_err(io)?;
+        Log::new(name, Source::Map(map))
     }
 
     /// Reads a log from memory; `name` stands in its messages.

@@ -25,9 +25,7 @@ fn ids_far_from_the_others_are_refused() {
         Definition::Method { id: far, class: 1, name: 1, descriptor: 1, first_line: 1 },
         Definition::Stack { id: u32::MAX, parent: 1, method: 1, line: 1 },
         Definition::Thread { id: far, java_id: 1, flags: 0, name: 1, group: 1 },
-        Definition::Lock { id: far, class: 1 },
         Definition::Site { id: far, kind: 1, stack: 1, lock: 1 },
-        Definition::Place { id: far, method: 1, line: 1, kind: 1, flags: 0, name: 1 },
     ] {
         let log = log_of(std::slice::from_ref(&definition));
         let damage = log.damage();
@@ -41,15 +39,65 @@ fn ids_far_from_the_others_are_refused() {
 fn missing_ids_are_counted_over_all_types_and_definitions() {
     let part = limits::MAX_MISSING_IDS as u32 / 2;
     let log = log_of(&[
-        Definition::Lock { id: part, class: 1 },
-        Definition::Lock { id: 2 * part, class: 1 },
-        Definition::Lock { id: 3 * part, class: 1 },
+        Definition::Class { id: part, name: 1, source: 1 },
+        Definition::Class { id: 2 * part, name: 1, source: 1 },
+        Definition::Class { id: 3 * part, name: 1, source: 1 },
         Definition::Stack { id: 100, parent: 0, method: 1, line: 1 },
-        Definition::Lock { id: 2 * part + 1, class: 7 },
+        Definition::Class { id: 2 * part + 1, name: 7, source: 1 },
     ]);
-    assert_eq!(log.damage().len(), 2, "the third lock and the stack: {:?}", log.damage());
-    assert_eq!(log.definitions().locks().get(2 * part + 1), Some(&7));
-    assert_eq!(log.definitions().locks().get(5), None);
+    assert_eq!(log.damage().len(), 2, "the third class and the stack: {:?}", log.damage());
+    let classes = log.definitions().classes();
+    assert_eq!(classes.get(2 * part + 1).map(|class| class.name), Some(7));
+    assert_eq!(classes.get(5), None);
+}
+
+/// A later file of a log that rotates has but some of the recording's locks and
+/// places: what is left out counts as nothing lost.
+#[test]
+fn locks_and_places_may_have_any_ids() {
+    const LOCK: u32 = 4_000_000_000;
+    const PLACE: u32 = 3_000_000_000;
+    let log = log_of(&[
+        Definition::Lock { id: LOCK, class: 7 },
+        Definition::Place { id: PLACE, method: 3, line: 4, kind: 2, flags: 4, name: 5 },
+        Definition::Site { id: 1, kind: 2, stack: 0, lock: LOCK },
+        Definition::Lock { id: u32::MAX, class: 8 },
+        Definition::Place { id: u32::MAX, method: 9, line: 0, kind: 1, flags: 0, name: 0 },
+        Definition::Lock { id: 5, class: 9 },
+        // As many ids as ever may be missing of the others; site 0 is one.
+        Definition::Class { id: limits::MAX_MISSING_IDS as u32 - 1, name: 1, source: 1 },
+    ]);
+    assert_eq!(log.damage(), []);
+    let definitions = log.definitions();
+    let locks: Vec<(u32, u32)> =
+        definitions.locks().iter().map(|(id, &class)| (id, class)).collect();
+    assert_eq!(locks, [(5, 9), (LOCK, 7), (u32::MAX, 8)]);
+    assert_eq!(definitions.locks().get(definitions.sites().get(1).unwrap().lock), Some(&7));
+    let place = definitions.places().get(PLACE).unwrap();
+    assert_eq!((place.method, place.line, place.name, place.is_juc), (3, 4, 5, true));
+    assert_eq!(definitions.places().get(u32::MAX).unwrap().method, 9);
+    assert_eq!((definitions.places().len(), definitions.locks().len()), (2, 3));
+    assert_eq!((definitions.places().get(1), definitions.locks().get(1)), (None, None));
+}
+
+/// Scattered as widely as can be, they take the room of those that are there.
+#[test]
+fn scattered_locks_and_places_take_no_more_room_than_near_ones() {
+    let mut list = Vec::new();
+    for nth in 1..=20_000u32 {
+        let id = nth.wrapping_mul(0x9e37_79b1);
+        list.push(Definition::Lock { id, class: nth });
+        list.push(Definition::Place { id, method: nth, line: 1, kind: 1, flags: 0, name: 1 });
+    }
+    let log = log_of(&list);
+    assert_eq!(log.damage(), []);
+    let definitions = log.definitions();
+    assert_eq!((definitions.locks().len(), definitions.places().len()), (20_000, 20_000));
+    for nth in [1, 777, 20_000u32] {
+        let id = nth.wrapping_mul(0x9e37_79b1);
+        assert_eq!(definitions.locks().get(id), Some(&nth));
+        assert_eq!(definitions.places().get(id).unwrap().method, nth);
+    }
 }
 
 #[test]
@@ -107,11 +155,12 @@ fn rows_are_as_small_as_stated() {
         size_of::<Option<Method>>(),
         size_of::<Option<Stack>>(),
         size_of::<Option<Thread>>(),
-        size_of::<Option<u32>>(),
         size_of::<Option<Site>>(),
-        size_of::<Option<Place>>(),
     ] {
         assert!(size <= 24, "{size}");
     }
     assert!(size_of::<Option<Text>>() <= 16, "of three bytes in the log");
+    // With a byte of the table's own, and room for 16 rows where there are 7.
+    assert!((size_of::<(u32, u32)>() + 1) * 16 <= 21 * 7);
+    assert!((size_of::<(u32, Place)>() + 1) * 16 <= 48 * 7);
 }

@@ -12,6 +12,7 @@ use crate::{
 };
 use clap::Args;
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     fs::File,
     io::{self, IsTerminal, Read},
@@ -20,7 +21,8 @@ use std::{
     process::{Command, ExitStatus},
 };
 
-use tyrion_wire::header::MAGIC;
+use tyrion_formats::limits;
+use tyrion_wire::header::{Header, HeaderError, MAGIC, METADATA_AT};
 
 /// What to run, and how to record it.
 #[derive(Args, Debug)]
@@ -124,12 +126,45 @@ fn logs_beside(log: &Path) -> Vec<PathBuf> {
     logs
 }
 
+/// Of these files the logs, one of each recording: of a log that rotates, the
+/// one with the shortest name is the last, to which the others are numbered.
+fn recordings(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut logs: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for path in files {
+        let recording = match header(&path) {
+            Ok(header) => header.metadata("recording").map(str::to_owned),
+            Err(HeaderError::NotALog) => continue,
+            Err(_) => None,
+        };
+        // No path is an id.
+        let key = recording.unwrap_or_else(|| path.to_string_lossy().into_owned());
+        let known = logs.entry(key).or_insert_with(|| path.clone());
+        if path.as_os_str().len() < known.as_os_str().len() {
+            *known = path;
+        }
+    }
+    let mut logs: Vec<PathBuf> = logs.into_values().collect();
+    logs.sort();
+    logs
+}
+
+/// A log's header; of a file that cannot be read, as good as none.
+fn header(path: &Path) -> Result<Header, HeaderError> {
+    let mut block = Vec::new();
+    let short = HeaderError::Short(METADATA_AT);
+    // Whatever is no file may have us wait for it.
+    if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Err(HeaderError::NotALog);
+    }
+    let file = File::open(path).map_err(|_| short)?;
+    let read = file.take(limits::MAX_HEADER_LEN as u64).read_to_end(&mut block);
+    read.map_err(|_| short)?;
+    Header::decode(&block)
+}
+
 fn tell_logs(log: &Path, before: &[PathBuf]) {
-    let new: Vec<String> = logs_beside(log)
-        .into_iter()
-        .filter(|path| !before.contains(path))
-        .map(|path| path.display().to_string())
-        .collect();
+    let new = logs_beside(log).into_iter().filter(|path| !before.contains(path)).collect();
+    let new: Vec<String> = recordings(new).iter().map(|path| path.display().to_string()).collect();
     match new.len() {
         0 => tell(
             "no JVM was recorded: the command started none, or cleared its environment; \
@@ -161,4 +196,50 @@ fn supervise(command: &mut Command, words: &[OsString]) -> Outcome {
 fn exit_status(status: ExitStatus) -> u8 {
     let signalled = status.signal().map(|signal| 128 + signal);
     status.code().or(signalled).unwrap_or(1) as u8
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+    use tyrion_formats::write::{LogWriter, Options};
+
+    /// A log of this recording, if it rotates.
+    fn write(path: &Path, recording: Option<&str>) {
+        let mut options = Options::default();
+        let pair = |id: &str| ("recording".to_owned(), id.to_owned());
+        options.header.metadata = recording.map(pair).into_iter().collect();
+        LogWriter::new(File::create(path).unwrap(), options).unwrap().finish().unwrap();
+    }
+
+    #[test]
+    fn files_of_a_log_that_rotates_are_one_recording() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["a.log", "a.log.0", "a.log.10", "a.log.next"] {
+            write(&at(name), Some("1-a"));
+        }
+        // Another JVM's, which has its process id in its name.
+        write(&at("a.77.log"), Some("2-b"));
+        write(&at("a.77.log.3"), Some("2-b"));
+        write(&at("a.78.log"), None);
+        write(&at("a.79.log"), None);
+        std::fs::write(at("a.txt"), "what the program writes").unwrap();
+        std::fs::create_dir(at("a.d")).unwrap();
+        // No log yet, but its beginning.
+        std::fs::write(at("a.80.log"), &MAGIC[..]).unwrap();
+        let expected = ["a.77.log", "a.78.log", "a.79.log", "a.80.log", "a.log"].map(at);
+        assert_eq!(recordings(logs_beside(&at("a.log"))), expected);
+    }
+
+    /// A log without an ending: the other JVM's looks like a numbered file.
+    #[test]
+    fn process_ids_are_no_numbers_of_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for (name, recording) in [("log", "1-a"), ("log.0", "1-a"), ("log.77", "2-b")] {
+            write(&at(name), Some(recording));
+        }
+        assert_eq!(recordings(logs_beside(&at("log"))), ["log", "log.77"].map(at));
+    }
 }

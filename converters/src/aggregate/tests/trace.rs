@@ -280,6 +280,43 @@ fn locks_have_the_names_that_the_program_gives_them() {
     assert!(!out.profile.has_acquisitions && !out.profile.has_blame);
 }
 
+/// A later file of a log that rotates: its first lock and place are not 1.
+#[test]
+fn locks_and_places_may_have_any_ids() {
+    const FAR_LOCK: u32 = 4_000_000_000;
+    const FAR_PLACE: u32 = 3_000_000_000;
+    let mut traced = Traced::new();
+    let (object, site) = (traced.object, traced.sample.sites.len() as u32 + 1);
+    for definition in [
+        Definition::Lock { id: FAR_LOCK, class: object },
+        Definition::Site { id: site, kind: 1, stack: 3, lock: FAR_LOCK },
+        Definition::Place { id: FAR_PLACE, method: 2, line: 23, kind: 1, flags: 0, name: 0 },
+        Definition::LockInstance { lock: FAR_LOCK, hash: 77 },
+    ] {
+        traced.sample.log.define(&definition).unwrap();
+    }
+    traced.sample.sites.push(site);
+    traced.sample.wait(1, 4, 30);
+    traced.cell(0, FAR_PLACE, object, &[40, 60]);
+    traced.hold(0, FAR_PLACE, object, 3, 40);
+    traced.blame(0, 4, 0, FAR_PLACE, 30);
+    let out = run(&traced.finish(), &all());
+    assert!(out.damage.is_empty(), "{:?}", out.damage);
+    assert_eq!((out.notes.unknown_places, out.notes.unknown_names), (0, 0));
+    assert_eq!(out.notes.unknown_sites.count, 0);
+    let profile = &out.profile;
+    let wait = &profile.waits[0];
+    let lock = &profile.locks[wait.lock as usize];
+    assert_eq!((wait.wait_ns, lock.id, lock.class.as_str()), (30, FAR_LOCK, "java.lang.Object"));
+    let inner = vec!["transfer:23".to_owned(), "main:7".to_owned()];
+    assert_eq!(frames(profile, wait.stack), inner);
+    let row = &profile.acquisitions[0];
+    assert_eq!((row.acquisitions, row.hold_ns, frames(profile, row.stack)), (2, 100, inner));
+    let blame = &profile.blames[0];
+    assert_eq!((blame.blamed_ns, blame.lock), (30, wait.lock));
+    assert_eq!(frames(profile, blame.stack), ["transfer:23"], "the place stands in");
+}
+
 #[test]
 fn what_lost_definitions_leave_is_counted() {
     let mut traced = Traced::new();
