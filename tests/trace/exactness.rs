@@ -10,6 +10,7 @@ on_jdks!(sixteen_threads: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
 on_jdks!(whatever_else_is_recorded: jdk17 = 17 jdk25 = 25);
 on_jdks!(virtual_threads: jdk21 = 21 jdk25 = 25);
 on_jdks!(interpreted_and_compiled: jdk17 = 17 jdk25 = 25);
+on_jdks!(compact_headers: jdk25 = 25);
 
 /// Three million acquisitions in all, with a heap that leaves no room for
 /// waste.
@@ -53,6 +54,12 @@ fn virtual_threads(jdk: &Jdk) {
         let class = kind["class"].as_str().unwrap();
         assert_eq!(traced.taken(class), Taken::from_json(kind), "{class}");
     }
+}
+
+/// There a monitor's place is not in the object, but in a table.
+fn compact_headers(jdk: &Jdk) {
+    let flag = "-XX:+UseCompactObjectHeaders".to_owned();
+    check(&small(jdk, "counts 4 30000").flag(flag));
 }
 
 fn interpreted_and_compiled(jdk: &Jdk) {

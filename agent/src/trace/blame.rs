@@ -153,9 +153,13 @@ impl Trace {
             }
             for Charge { waiter, charged_ns } in charges {
                 // One that is just being woken is not charged for that.
-                let Some((_, site)) = self.recorder.site_of_waiter(scene, &waiter) else {
+                let Some((begun, site)) = self.recorder.site_of_waiter(scene, &waiter) else {
                     continue;
                 };
+                if begun.lock != lock_id {
+                    // It has given up, and waits for something else.
+                    continue;
+                }
                 let waiter = waiter.id(scene.volume);
                 self.recorder.append(scene, Some(now_ns), |delta_ns, out| {
                     Blame { delta_ns, charged_ns, site, waiter, stack, place }.encode(out);

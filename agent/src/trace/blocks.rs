@@ -45,6 +45,8 @@ struct Inner {
     used: HashMap<i64, Owned>,
     free: Vec<Owned>,
     free_virtual: Vec<Owned>,
+    /// Blocks of before a pause, which may be used again after the next one.
+    retired: Vec<Owned>,
     virtual_count: usize,
     last: u32,
     /// Whose records those of a number are.
@@ -78,7 +80,9 @@ impl Owned {
         memory.u32(block::PLACE).store(0, Relaxed);
         memory.u32(block::QUIET).store(0, Relaxed);
         for nth in 0..block::HELD_LIMIT + block::LOCKS_LIMIT {
-            memory.u64(block::HELD + nth * entry::LEN + entry::START).store(0, Relaxed);
+            let at = memory.offset(block::HELD + nth * entry::LEN);
+            at.u64(entry::START).store(0, Relaxed);
+            at.u32(entry::STACK).store(0, Relaxed);
         }
         let kept = if self.is_virtual { block::RECENT } else { block::LEN };
         for at in (block::PAIRS..kept).step_by(8) {
@@ -134,15 +138,19 @@ impl Trace {
             self.publish(java_id, 0);
             return 0;
         }
-        let Some(owned) = blocks.take(traced.is_virtual) else { return 0 };
+        let Some(owned) = blocks.take(traced.is_virtual) else {
+            // Else it would ask again with each lock.
+            self.publish(java_id, 0);
+            return 0;
+        };
         let memory = owned.memory;
         if self.options.every_event && !give_ring(memory) {
+            blocks.give_back(owned);
             return 0;
         }
         let owner = if traced.is_virtual { VIRTUAL } else { java_id };
         // Virtual threads share a number, too: they are told apart nowhere.
         let number = if traced.is_virtual { VIRTUAL_NUMBER } else { blocks.number() };
-        blocks.owners.insert(number, traced.owner);
         memory.u64(block::JAVA_ID).store(java_id as u64, Relaxed);
         memory.u64(block::OWNER).store(owner as u64, Relaxed);
         memory.u64(block::ME).store(u64::from(number), Relaxed);
@@ -151,6 +159,7 @@ impl Trace {
             blocks.give_back(owned);
             return 0;
         }
+        blocks.owners.insert(number, traced.owner);
         blocks.used.insert(java_id, owned);
         memory.address()
     }
@@ -158,7 +167,11 @@ impl Trace {
     /// Enters a thread into the table where Java looks; `false` without room.
     fn publish(&self, java_id: i64, address: u64) -> bool {
         let places = self.places_of(java_id);
-        let free = places.into_iter().find(|place| place.u64(0).load(Relaxed) == 0);
+        // A thread that is just attaching has the id 0: what it finds in the
+        // first place shall be nothing.
+        let first = self.shared.threads.address();
+        let is_free = |place: &Memory| place.u64(0).load(Relaxed) == 0 && place.address() != first;
+        let free = places.into_iter().find(is_free);
         let Some(free) = free else { return false };
         free.u64(8).store(address, Relaxed);
         free.u64(0).store(java_id as u64, Release);
@@ -213,6 +226,9 @@ impl Trace {
     /// was taken before it has long been released.
     pub fn forget_threads(&self) {
         let mut blocks = lock(&self.blocks.inner);
+        for owned in std::mem::take(&mut blocks.retired) {
+            blocks.give_back(owned);
+        }
         let ids: Vec<i64> = blocks.used.keys().copied().collect();
         for id in ids {
             for place in self.places_of(id) {
@@ -220,8 +236,10 @@ impl Trace {
                     place.u64(0).store(0, Relaxed);
                 }
             }
-            // Not given back: its thread may be at it right now.
-            blocks.used.remove(&id);
+            if let Some(owned) = blocks.used.remove(&id) {
+                // Its thread may be at it right now.
+                blocks.retired.push(owned);
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use std::sync::{
 use tyrion_wire::{
     chunk::ChunkKind,
     def::id,
-    trace::{AcquisitionCell, CELL_LEN},
+    trace::{AcquisitionCell, CELL_LEN, field},
 };
 
 /// Where cells come from.
@@ -41,7 +41,10 @@ impl Cells {
     /// Without any.
     pub fn new() -> Option<Cells> {
         let inner = Mutex::new(Inner::default());
-        Some(Cells { inner, nowhere: Memory::allocate(CELL_LEN)? })
+        let nowhere = Memory::allocate(CELL_LEN)?;
+        // Nothing there is measured.
+        nowhere.u64(field::NEXT).store(i64::MAX as u64, Relaxed);
+        Some(Cells { inner, nowhere })
     }
 
     /// The cell for counts that the log has no room for.

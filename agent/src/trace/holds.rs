@@ -55,6 +55,7 @@ impl Trace {
         cell.u64(field::NEXT).store(next(nth, every, random(of)), Relaxed);
         let samples = of.u64(block::SAMPLES);
         add(samples, 1);
+        at.u32(entry::STACK).store(0, Relaxed);
         let first = nth <= FIRST;
         at.u32(entry::FIRST).store(u32::from(first), Relaxed);
         let stacks_every = (STACK_EVERY / every).max(1);
@@ -89,6 +90,10 @@ impl Trace {
 
     /// A measured hold has taken so many ticks.
     pub fn ended_after(&self, of: Memory, at: Memory, ticks: u64) {
+        if ticks > ticks::since_anchor() {
+            // A pause of the hold whose end or beginning was not told.
+            return;
+        }
         let held_ns = ticks::to_ns(ticks);
         let cell = cell_of(at);
         let first = at.u32(entry::FIRST).load(Relaxed) != 0;
@@ -150,6 +155,7 @@ impl Trace {
         let end = (ring.u64(ring::AT).load(Relaxed) as usize).min(ring::LEN);
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
         let (now_ns, now_ticks) = (clock::now_ns(), ticks::now());
+        ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
         self.recorder.trace_scene(owner, |scene| {
             for at in (ring::EVENT..end).step_by(ring::EVENT) {
                 let word = |nth: usize| ring.u64(at + 8 * nth).load(Relaxed);
@@ -173,7 +179,6 @@ impl Trace {
                 self.recorder.append_hold(scene, end_ns, record);
             }
         });
-        ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
     }
 
     /// `Object.wait` is about to give a monitor up, or has it again: its hold

@@ -63,6 +63,8 @@ pub struct Trace {
     nestings: nesting::Nestings,
     places: places::Places,
     statistics: Statistics,
+    /// Whether the Java side is on.
+    on: AtomicBool,
     /// Held while locks get their hashes.
     hashing: Mutex<()>,
     /// Which classes get probes; known once the Java side has looked at the JVM.
@@ -118,6 +120,7 @@ impl Trace {
             nestings: nesting::Nestings::default(),
             places: places::Places::new(),
             statistics: Statistics::default(),
+            on: AtomicBool::new(false),
             hashing: Mutex::new(()),
             plan_options: OnceLock::new(),
             probe_methods: OnceLock::new(),

@@ -7,6 +7,7 @@ use super::{
     Trace,
     holds::hash_of,
     memory::{Memory, block, entry},
+    plan::kind,
 };
 use crate::{clock, jvm::Java, sync::lock};
 use jvmti_bindings::sys::jni::jobject;
@@ -105,7 +106,11 @@ fn held(of: Memory, taken: u64) -> Vec<(Memory, Held)> {
     let locks = entries(block::HELD_LOCKS, locks.min(block::LOCKS_LIMIT));
     monitors
         .chain(locks)
-        .filter(|at| at.u64(entry::KEY).load(Relaxed) as i64 > 0)
+        .filter(|at| {
+            let key = at.u64(entry::KEY).load(Relaxed) as i64;
+            // Neither reentrant ones nor permits, which others may give back.
+            key > 0 && key >> 32 != kind::SEMAPHORE.into()
+        })
         .map(|at| {
             // SAFETY: a filled entry has the address of its cell.
             let cell = unsafe { Memory::at_address(at.u64(entry::CELL).load(Relaxed)) };

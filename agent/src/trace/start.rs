@@ -94,6 +94,9 @@ impl Trace {
     /// # Errors
     /// In words, what the JVM did not want.
     pub fn switch(&self, env: *mut JNIEnv, on: bool) -> Result<(), String> {
+        if self.on.swap(on, Relaxed) == on {
+            return Ok(());
+        }
         let class = setup::find_class(env, CLASS)?;
         if on {
             self.forget_threads();
@@ -133,6 +136,7 @@ impl Trace {
             6 => ticks::factor(),
             7 => u64::from(self.options.every_event),
             8 => self.shared.later.address(),
+            9 => self.nowhere(),
             _ => 0,
         }
     }

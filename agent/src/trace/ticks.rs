@@ -40,6 +40,16 @@ pub fn anchor() {
     ANCHOR.get_or_init(read_both);
 }
 
+/// How long the agent has been there, in ticks.
+pub fn since_anchor() -> u64 {
+    let &(ticks, ns) = ANCHOR.get_or_init(read_both);
+    if FACTOR.load(Relaxed) == 0 {
+        clock::now_ns().saturating_sub(ns)
+    } else {
+        counter().saturating_sub(ticks)
+    }
+}
+
 /// Uses the counter from now on, if it can be trusted and has been watched
 /// for a while. Before anything is measured only: spans of two clocks do not mix.
 pub fn calibrate() {

@@ -36,6 +36,9 @@ public final class TyrionTrace {
     private static final boolean IDENTITY = address(4) != 0;
     /** Whether each hold is measured. */
     private static final boolean EVERY_HOLD = address(5) != 0;
+    /** The cell for what the log has no room for; not to be remembered. */
+    private static final long NOWHERE = address(9);
+
     /** How the JVM keeps a locked object's hash; found out by {@link #explore}. */
     private static final int HASH_SHIFT = exploreShift();
     private static final int LAYOUT = explore();
@@ -265,6 +268,9 @@ public final class TyrionTrace {
 
     // ---- java.util.concurrent
 
+    // An error in one of these, for lack of stack, would leave lock() with the lock, or unlock()
+    // without having released it: none gets out. (Monitors are released whatever happens.)
+
     /** The lock method that is called next is called at this place. */
     public static void at(int place) {
         if (!on) {
@@ -278,9 +284,16 @@ public final class TyrionTrace {
 
     /** A method that takes a lock has returned; kinds are those of the log. */
     public static void acquired(Object lock, int kind) {
-        if (!on) {
-            return;
+        if (on) {
+            try {
+                taken(lock, kind);
+            } catch (StackOverflowError | OutOfMemoryError error) {
+                // Not counted.
+            }
         }
+    }
+
+    private static void taken(Object lock, int kind) {
         long block = block();
         if (block == 0) {
             return;
@@ -310,10 +323,16 @@ public final class TyrionTrace {
 
     /** A method that may fail to take a lock has returned. */
     public static void tried(boolean granted, Object lock, int kind) {
-        if (granted) {
-            acquired(lock, kind);
-        } else {
-            failed(lock, kind);
+        if (on) {
+            try {
+                if (granted) {
+                    taken(lock, kind);
+                } else {
+                    failed(lock, kind);
+                }
+            } catch (StackOverflowError | OutOfMemoryError error) {
+                // Not counted.
+            }
         }
     }
 
@@ -327,21 +346,19 @@ public final class TyrionTrace {
 
     /** A method of StampedLock has returned; 0 is failure. */
     public static void stamped(long stamp, Object lock, int kind) {
-        long block;
-        if (!on || (block = block()) == 0 || U.getInt(block + QUIET) != 0) {
-            return;
-        }
-        if (stamp != 0) {
-            acquired(lock, kind);
-        } else {
-            failed(lock, kind);
+        if (on) {
+            try {
+                long block = block();
+                if (block != 0 && U.getInt(block + QUIET) == 0) {
+                    tried(stamp != 0, lock, kind);
+                }
+            } catch (StackOverflowError | OutOfMemoryError error) {
+                // Not counted.
+            }
         }
     }
 
     private static void failed(Object lock, int kind) {
-        if (!on) {
-            return;
-        }
         long block = block();
         if (block != 0) {
             long cell = cell(block, lock, takePlace(block, kind), kind);
@@ -351,9 +368,16 @@ public final class TyrionTrace {
 
     /** A lock is about to be released; kind 0 is whichever is held. */
     public static void released(Object lock, int kind) {
-        if (!on) {
-            return;
+        if (on) {
+            try {
+                givenUp(lock, kind);
+            } catch (StackOverflowError | OutOfMemoryError error) {
+                // Looks held for some time longer.
+            }
         }
+    }
+
+    private static void givenUp(Object lock, int kind) {
         long block = block();
         if (block == 0) {
             return;
@@ -362,6 +386,10 @@ public final class TyrionTrace {
         long held = U.getLong(block + HOLDS);
         int locks = locksOf(held);
         long entry = find(block, locks, hash, kind);
+        if (entry == 0 && kind != 0) {
+            // StampedLock may have made a read lock a write lock.
+            entry = find(block, locks, hash, 0);
+        }
         if (entry != 0) {
             int times = U.getInt(entry + TIMES) - 1;
             if (times > 0) {
@@ -445,6 +473,7 @@ public final class TyrionTrace {
             U.copyMemory(last, entry, 64);
         }
         U.putLong(last + START, 0);
+        U.putLong(last + STACK, 0);
         U.putLong(block + HOLDS, held - ONE_LOCK);
     }
 
@@ -452,13 +481,14 @@ public final class TyrionTrace {
     private static boolean lockAgain(
             long block, int locks, long key, Object lock, int place, int kind) {
         long entry = find(block, locks, key, kind);
-        // Permits of a semaphore are acquired anew each time.
-        if (entry == 0 || kind == SEMAPHORE) {
+        if (entry == 0) {
             return false;
         }
         U.putInt(entry + TIMES, U.getInt(entry + TIMES) + 1);
         long cell = cell(block, lock, place, kind);
-        U.putLong(cell + REENTRANT, U.getLong(cell + REENTRANT) + 1);
+        // Permits of a semaphore are acquired anew each time; others may release them.
+        long counted = cell + (kind == SEMAPHORE ? ACQUISITIONS : REENTRANT);
+        U.putLong(counted, U.getLong(counted) + 1);
         return true;
     }
 
@@ -562,8 +592,10 @@ public final class TyrionTrace {
             return U.getLong(slot + 8);
         }
         long cell = cellElsewhere(block, key, lock, kind);
-        U.putLong(slot + 8, cell);
-        U.putLong(slot, key);
+        if (cell != NOWHERE) {
+            U.putLong(slot + 8, cell);
+            U.putLong(slot, key);
+        }
         return cell;
     }
 
@@ -607,6 +639,10 @@ public final class TyrionTrace {
         if (EVERY_EVENT) {
             long ring = U.getLong(block + RING);
             long at = U.getLong(ring);
+            if (at > RING_LIMIT) {
+                // It could not be written.
+                at = 32;
+            }
             U.putLong(ring + at, cell);
             U.putLong(ring + at + 8, U.getLong(entry + KEY));
             U.putLong(ring + at + 16, now);
@@ -703,8 +739,7 @@ public final class TyrionTrace {
         synchronized (held) {
             long mark = U.getLong(held, 0L);
             if ((mark & 3) == 2) {
-                mark = U.getLong(mark - 2);
-                return (mark >>> HASH_SHIFT & HASH) == hash ? IN_MARK : ELSEWHERE;
+                return waitedFor() ? IN_MARK : ELSEWHERE;
             }
             if ((mark & 3) != 0) {
                 return ELSEWHERE;
@@ -757,6 +792,10 @@ public final class TyrionTrace {
                 return false;
             }
             long mark = U.getLong(held, 0L);
+            if ((mark >>> HASH_SHIFT & HASH) == hash) {
+                // Monitors stand in a table, and the first word is no pointer to one.
+                return false;
+            }
             return (mark & 3) == 2 && mark > 4096
                     && (U.getLong(mark - 2) >>> HASH_SHIFT & HASH) == hash;
         }
