@@ -82,23 +82,23 @@ fn every_hold_a_record(jdk: &Jdk) {
 /// others.
 fn a_sample_measured(jdk: &Jdk) {
     let program = Program::truth(jdk, "sampled-holds").traced().preferred();
-    let mut recording = program.record();
-    for _ in 1..ATTEMPTS {
+    // What disturbs a hold only makes it longer, and 64 times when it is one of
+    // those measured; an estimate that is wrong is wrong each time.
+    let mut told = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let recording = program.record();
         let disturbed = disturbed(&recording);
-        if disturbed.is_empty() {
-            break;
+        let wrong: Vec<String> = sites(&recording)
+            .iter()
+            .filter(|site| !disturbed.contains(&site["class"].as_str().unwrap().to_owned()))
+            .filter_map(|site| wrong_sample(&recording.traced(), site))
+            .collect();
+        if wrong.is_empty() && disturbed.len() < sites(&recording).len() - 1 {
+            return;
         }
-        eprintln!("disturbed: {disturbed:?}");
-        recording = program.record();
+        told.push(format!("disturbed: {disturbed:?}; wrong: {}", wrong.join("; ")));
     }
-    let disturbed = disturbed(&recording);
-    let wrong: Vec<String> = sites(&recording)
-        .iter()
-        .filter(|site| !disturbed.contains(&site["class"].as_str().unwrap().to_owned()))
-        .filter_map(|site| wrong_sample(&recording.traced(), site))
-        .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(disturbed.len() < sites(&recording).len() - 1, "a busy machine: {disturbed:?}");
+    panic!("{}", told.join("\n"));
 }
 
 /// The classes in which the agent met a hold that the machine disturbed.

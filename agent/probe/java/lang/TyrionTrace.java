@@ -221,7 +221,7 @@ public final class TyrionTrace {
             }
             pair = pair * MIX + held;
         }
-        if (isRecursive(lock)) {
+        if (isRecursive(block, depth, lock)) {
             // It had no hash when it was entered first, and was inflated since.
             again(block, depth, lock, place);
             return true;
@@ -239,9 +239,28 @@ public final class TyrionTrace {
     }
 
     /** Whether the JVM says that the current thread, which holds a monitor, has it more than once. */
-    private static boolean isRecursive(Object lock) {
+    private static boolean isRecursive(long block, int depth, Object lock) {
         long mark = U.getLong(lock, 0L);
-        return RECURSIONS != 0 && (mark & 3) == 2 && U.getLong(mark - 2 + RECURSIONS) > 0;
+        if (RECURSIONS == 0 || (mark & 3) != 2) {
+            return false;
+        }
+        long monitor = mark - 2;
+        if (U.getLong(monitor + RECURSIONS) > 0) {
+            return true;
+        }
+        // It may have been inflated after this entry: then the monitor says of its owner where on
+        // the stack the object was locked, and that is what it is known by here.
+        for (int i = Math.min(depth, HELD_LIMIT) - 1; i >= 0; i--) {
+            long held = U.getLong(block + HELD + ((long) i << 6) + KEY);
+            if (held >>> 32 != 0 && held > 0) {
+                for (long at = 8; at < RECURSIONS; at += 8) {
+                    if (U.getLong(monitor + at) == held) {
+                        return true;
+                    }
+                }
+            }
+        }
+        return false;
     }
 
     /** A monitor that the thread holds already was entered once more. */
