@@ -22,6 +22,7 @@ demo: build ## Records a bank's server, converts to all formats, says where the 
 	tests/setup/demo.sh $(DEMO) target/jdks/$(DEMO_JDK)/bin/java
 
 test: setup check build ## Runs every check and every test, after installing what they need
+	tests/setup/probe-class.sh --check
 	$(CARGO) test --release --workspace
 
 setup: ## Gets the Java runtimes and the tools that the tests need

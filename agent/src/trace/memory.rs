@@ -148,3 +148,52 @@ pub mod ring {
 
 /// In a cell's reserved word: its place tells no more new instances apart.
 pub const CELL_CLOSED: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::{CELL_CLOSED, block, entry};
+    use tyrion_wire::trace::field;
+
+    /// What a constant of `TyrionTrace` is set to in its source.
+    fn in_java(name: &str) -> &'static str {
+        const SOURCE: &str = include_str!("../../probe/java/lang/TyrionTrace.java");
+        let at = [format!(" long {name} = "), format!(" int {name} = ")];
+        let value = at.iter().find_map(|text| SOURCE.split_once(text.as_str()));
+        value.unwrap().1.split_once(';').unwrap().0
+    }
+
+    #[test]
+    fn both_sides_have_the_same_layout() {
+        for (name, offset) in [
+            ("CELLS", block::CELLS),
+            ("ME", block::ME),
+            ("HOLDS", block::HOLDS),
+            ("PLACE", block::PLACE),
+            ("QUIET", block::QUIET),
+            ("RING", block::RING),
+            ("HELD", block::HELD),
+            ("HELD_LIMIT", block::HELD_LIMIT),
+            ("LOCKS_LIMIT", block::LOCKS_LIMIT),
+            ("KEY", entry::KEY),
+            ("CELL", entry::CELL),
+            ("START", entry::START),
+            ("STACK", entry::STACK),
+            ("CELL_PLACE", field::PLACE),
+            ("CLOSED", CELL_CLOSED),
+            ("ACQUISITIONS", field::ACQUISITIONS),
+            ("NEXT", field::NEXT),
+            ("REENTRANT", field::REENTRANT),
+            ("FAILED", field::FAILED),
+            ("SAMPLED", field::SAMPLED_COUNT),
+            ("SAMPLED_NS", field::SAMPLED_NS),
+            ("LONGEST", field::MAX_NS),
+            ("UNIDENTIFIED", field::UNIDENTIFIED),
+            ("HISTOGRAM", field::HISTOGRAM),
+        ] {
+            assert_eq!(in_java(name), offset.to_string(), "{name}");
+        }
+        let entry = entry::LEN;
+        assert_eq!(in_java("HELD_LOCKS"), format!("HELD + {entry} * HELD_LIMIT"));
+        assert_eq!(in_java("PAIRS"), format!("HELD_LOCKS + {entry} * LOCKS_LIMIT"));
+    }
+}

@@ -17,7 +17,7 @@ use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 /// The class that probes call.
 pub const CLASS: &str = "java/lang/TyrionTrace";
-/// Its bytes; `tests/setup/probe-class.sh` makes them, and a test says whether
+/// Its bytes; `tests/setup/probe-class.sh` makes them, and `make test` says whether
 /// they are those of its source.
 const CLASS_BYTES: &[u8] = include_bytes!("../../probe/java/lang/TyrionTrace.class");
 /// Between two looks for locks that have no hash yet.

@@ -11,7 +11,7 @@ import jdk.internal.vm.annotation.ForceInline;
  * <p>The usual path of an acquisition is Java and stays here, so that the JVM compiles it into the
  * program: find the thread's block, tell whether the lock is held already, count, look whether this
  * thread is known to use this lock. Everything else is native. All state is native memory, laid out
- * as agent/src/trace/block.rs says; only its own thread writes a block.
+ * as agent/src/trace/memory.rs says; only its own thread writes a block.
  *
  * <p>Nothing here may lock, allocate on the usual path, load a class or throw.
  */
@@ -63,7 +63,7 @@ public final class TyrionTrace {
     private static final int HASH = 0x7fffffff;
     private static final long MIX = 0x9e3779b97f4a7c15L;
 
-    // The block, see block.rs.
+    // The block, see memory.rs.
     private static final long CELLS = 8;
     private static final long ME = 16;
     /**
@@ -178,7 +178,7 @@ public final class TyrionTrace {
         }
     }
 
-    /** An exception leaves a synchronized method; exiting is called next. */
+    /** An exception leaves a synchronized method; exiting has been called. */
     public static void threw(Throwable exception) {
         long block;
         if (on && exception instanceof StackOverflowError && (block = block()) != 0) {
