@@ -60,11 +60,16 @@ impl Wait {
     /// that joins it meet at the monitor of the `Thread` object; threads that
     /// begin and end at that of their `ThreadGroup`; threads that use a class
     /// for the first time at its loader's, and at that of an `int[]` under
-    /// which HotSpot initializes it.
+    /// which HotSpot initializes it; threads that run a `VarHandle` or a lambda
+    /// for the first time in the tables of method types, to which the JVM calls
+    /// up to link it (seen inside a latch of JDK 11).
     pub fn is_of_the_jvm(&self) -> bool {
-        let loads = |frame: &String| frame.starts_with("java.lang.ClassLoader.loadClass");
+        let loads_or_links = |frame: &String| {
+            frame.starts_with("java.lang.ClassLoader.loadClass")
+                || frame.starts_with("java.lang.invoke.MethodHandleNatives.link")
+        };
         ["java.lang.Thread", "java.lang.ThreadGroup", "int[]"].contains(&self.lock_class.as_str())
-            || self.stack.iter().any(loads)
+            || self.stack.iter().any(loads_or_links)
     }
 }
 
