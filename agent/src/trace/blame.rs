@@ -1,14 +1,21 @@
 //! Who made others wait.
 //!
 //! Whoever waits for a lock is entered here. A thread that leaves a lock looks
-//! at one byte, the bucket of the lock's hash, and only if it is set comes
-//! here: each waiter's time since the later of its start and the previous
-//! release is charged to the stack that leaves. The probe stands in front of
-//! the release, so that nobody else can have come in between.
+//! at the bucket of the lock's hash, whether anybody waits there: each waiter's
+//! time since the later of its start and the previous release is charged to the
+//! stack that leaves. The probe stands in front of the release, so that nobody
+//! else can have come in between.
+//!
+//! Threads that take turns at a lock would come here a million times a second.
+//! So a release is charged only from a moment on that was chosen by chance,
+//! some 50 µs after the last charge, and then with the time since that. What
+//! is held for long is charged exactly, what is held for less in the mean over
+//! many releases; and nothing is lost, as the other releases note in the bucket
+//! that they were the last, and a waiter that gets the lock charges that one.
 
 use super::{
     Trace,
-    memory::{Memory, block},
+    memory::{Memory, block, bucket},
 };
 use crate::{
     clock,
@@ -18,35 +25,41 @@ use crate::{
     threads::{Begun, Thread},
 };
 use jvmti_bindings::sys::jni::jobject;
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
-};
+use std::sync::{Arc, Mutex, atomic::Ordering::Relaxed};
 use tyrion_wire::{def::id, trace::Blame};
 
 /// Charges are written when they have added up to this. The stack is walked
 /// then, while others wait: at 10 µs Derby, with eight threads at one lock, ran
 /// at half of the speed that it has at 1 ms.
 const DUE_NS: u64 = 1_000_000;
-/// Buckets of hashes.
-pub const BUCKETS: usize = 1024;
+/// The mean time from one charge to the next release that is charged.
+const LOOK_NS: f64 = 50_000.0;
+/// Locks are divided among so many mutexes.
+const SHARDS: usize = 64;
 
 /// Those who wait, by lock.
-#[derive(Default)]
 pub struct Waiting {
-    inner: Mutex<Inner>,
+    shards: [Mutex<Vec<Lock>>; SHARDS],
 }
 
-#[derive(Default)]
-struct Inner {
-    locks: HashMap<u32, Lock>,
-    /// How many wait in each bucket.
-    buckets: HashMap<u32, u32>,
+impl Default for Waiting {
+    fn default() -> Self {
+        Waiting { shards: std::array::from_fn(|_| Mutex::default()) }
+    }
+}
+
+impl Waiting {
+    /// The locks that are waited for, among them this one if it is.
+    fn shard(&self, lock_id: u32) -> &Mutex<Vec<Lock>> {
+        &self.shards[lock_id as usize % SHARDS]
+    }
 }
 
 struct Lock {
-    bucket: u32,
-    released_ns: u64,
+    id: u32,
+    hash: u32,
+    /// When a release was charged last.
+    charged_ns: u64,
     waiters: Vec<Waiter>,
 }
 
@@ -55,6 +68,17 @@ struct Waiter {
     start_ns: u64,
     /// What releases were charged that were too short for a record each.
     folded: Vec<Folded>,
+}
+
+impl Waiter {
+    /// Adds a charge to those of the same thread and place.
+    fn fold(&mut self, owner: i64, place: u32, charged_ns: u64) {
+        let is_same = |folded: &&mut Folded| folded.owner == owner && folded.place == place;
+        match self.folded.iter_mut().find(is_same) {
+            Some(known) => known.charged_ns += charged_ns,
+            None => self.folded.push(Folded { owner, place, charged_ns }),
+        }
+    }
 }
 
 /// What the releases of one thread at one place were charged of one wait.
@@ -74,23 +98,30 @@ struct Charge {
 }
 
 impl Trace {
+    /// What is known of waits for locks with a hash.
+    fn bucket(&self, hash: u32) -> Memory {
+        self.shared.waited.offset(hash as usize % bucket::COUNT * bucket::LEN)
+    }
+
     /// A thread begins to wait for a lock.
     pub fn wait_begins(&self, thread: &Arc<Thread>, begun: Begun, object: jobject) {
         if begun.lock == id::UNKNOWN {
             return;
         }
-        let bucket = self.recorder.ti().hash(object) as u32 % BUCKETS as u32;
-        let mut inner = lock(&self.waiting.inner);
-        let of = inner.locks.entry(begun.lock).or_insert_with(|| Lock {
-            bucket,
-            released_ns: 0,
-            waiters: Vec::new(),
-        });
+        let hash = self.recorder.ti().hash(object) as u32;
         let (thread, start_ns) = (Arc::clone(thread), begun.start_ns);
-        of.waiters.push(Waiter { thread, start_ns, folded: Vec::new() });
-        *inner.buckets.entry(bucket).or_default() += 1;
-        self.shared.waited.u8(bucket as usize).store(1, Relaxed);
-        self.shared.waited.u64(BUCKETS).store(inner.buckets.len() as u64, Relaxed);
+        let mut locks = lock(self.waiting.shard(begun.lock));
+        let at = locks.iter().position(|of| of.id == begun.lock).unwrap_or_else(|| {
+            let waiters = Vec::new();
+            locks.push(Lock { id: begun.lock, hash, charged_ns: 0, waiters });
+            locks.len() - 1
+        });
+        locks[at].waiters.push(Waiter { thread, start_ns, folded: Vec::new() });
+        let bucket = self.bucket(hash);
+        if bucket.u32(bucket::WAITERS).fetch_add(1, Relaxed) == 0 {
+            bucket.u64(bucket::DUE).store(start_ns + some_time(start_ns), Relaxed);
+        }
+        self.shared.waited.u64(bucket::COUNT * bucket::LEN).fetch_add(1, Relaxed);
     }
 
     /// A thread waits no more: what is still to be written of its wait.
@@ -98,25 +129,26 @@ impl Trace {
         if lock_id == id::UNKNOWN {
             return Vec::new();
         }
-        let mut inner = lock(&self.waiting.inner);
-        let Inner { locks, buckets } = &mut *inner;
-        let Some(of) = locks.get_mut(&lock_id) else { return Vec::new() };
+        let mut locks = lock(self.waiting.shard(lock_id));
+        let Some(nth) = locks.iter().position(|of| of.id == lock_id) else { return Vec::new() };
+        let of = &mut locks[nth];
         let is_this = |waiter: &Waiter| waiter.thread.java_id == thread.java_id;
         let Some(at) = of.waiters.iter().position(is_this) else { return Vec::new() };
-        let Waiter { folded, .. } = of.waiters.swap_remove(at);
-        let bucket = of.bucket;
+        let mut waiter = of.waiters.swap_remove(at);
+        let (hash, charged_ns) = (of.hash, of.charged_ns);
         if of.waiters.is_empty() {
-            locks.remove(&lock_id);
+            locks.swap_remove(nth);
         }
-        if let Some(count) = buckets.get_mut(&bucket) {
-            *count -= 1;
-            if *count == 0 {
-                buckets.remove(&bucket);
-                self.shared.waited.u8(bucket as usize).store(0, Relaxed);
-                self.shared.waited.u64(BUCKETS).store(buckets.len() as u64, Relaxed);
-            }
+        drop(locks);
+        let bucket = self.bucket(hash);
+        let (released_ns, owner, place) = last_release(bucket, hash);
+        let since_ns = waiter.start_ns.max(charged_ns);
+        if released_ns > since_ns {
+            waiter.fold(owner, place, released_ns - since_ns);
         }
-        folded
+        bucket.u32(bucket::WAITERS).fetch_sub(1, Relaxed);
+        self.shared.waited.u64(bucket::COUNT * bucket::LEN).fetch_sub(1, Relaxed);
+        waiter.folded
     }
 
     /// Writes what [`Trace::wait_ends`] has left, of a wait of the scene's
@@ -179,8 +211,8 @@ impl Trace {
         // It is about to be inflated anyway.
         let hash = self.recorder.ti().hash(object) as u32;
         self.pause(of, hash);
-        let bucket = hash as usize % BUCKETS;
-        if gives_up && self.shared.waited.u8(bucket).load(Relaxed) != 0 {
+        let waiters = self.bucket(hash).u32(bucket::WAITERS);
+        if gives_up && waiters.load(Relaxed) != 0 {
             self.left(java, of, Some(of.offset(block::HELD)), object, id::UNKNOWN);
         }
     }
@@ -191,26 +223,45 @@ impl Trace {
     /// their stack while these wait.
     fn charges(&self, lock_id: u32, (owner, place): (i64, u32), now_ns: u64) -> Vec<Charge> {
         let due_ns = self.recorder.threshold_ns().max(DUE_NS);
-        let mut inner = lock(&self.waiting.inner);
-        let Some(of) = inner.locks.get_mut(&lock_id) else { return Vec::new() };
-        let since_ns = std::mem::replace(&mut of.released_ns, now_ns);
+        let mut locks = lock(self.waiting.shard(lock_id));
+        let Some(of) = locks.iter_mut().find(|of| of.id == lock_id) else { return Vec::new() };
+        let since_ns = std::mem::replace(&mut of.charged_ns, now_ns);
+        self.bucket(of.hash).u64(bucket::DUE).store(now_ns + some_time(now_ns), Relaxed);
         let mut charges = Vec::new();
-        for Waiter { thread, start_ns, folded } in &mut of.waiters {
-            let mut charged_ns = now_ns.saturating_sub((*start_ns).max(since_ns));
-            let is_same = |folded: &Folded| folded.owner == owner && folded.place == place;
-            let known = folded.iter().position(is_same);
-            charged_ns += known.map_or(0, |nth| folded[nth].charged_ns);
-            if charged_ns >= due_ns {
-                if let Some(nth) = known {
-                    folded.swap_remove(nth);
-                }
-                charges.push(Charge { waiter: Arc::clone(thread), charged_ns });
-            } else if let Some(nth) = known {
-                folded[nth].charged_ns = charged_ns;
-            } else if charged_ns > 0 {
-                folded.push(Folded { owner, place, charged_ns });
+        for waiter in &mut of.waiters {
+            let charged_ns = now_ns.saturating_sub(waiter.start_ns.max(since_ns));
+            if charged_ns == 0 {
+                continue;
+            }
+            waiter.fold(owner, place, charged_ns);
+            let is_due = |folded: &Folded| {
+                folded.owner == owner && folded.place == place && folded.charged_ns >= due_ns
+            };
+            if let Some(nth) = waiter.folded.iter().position(is_due) {
+                let charged_ns = waiter.folded.swap_remove(nth).charged_ns;
+                charges.push(Charge { waiter: Arc::clone(&waiter.thread), charged_ns });
             }
         }
         charges
     }
+}
+
+/// When a lock of this hash was released last without a charge, by which
+/// thread, and where that had taken it; 0 ns when another lock was.
+fn last_release(bucket: Memory, hash: u32) -> (u64, i64, u32) {
+    let at = bucket.u64(bucket::RELEASED_AT).load(Relaxed);
+    let owner = bucket.u64(bucket::RELEASED_BY).load(Relaxed) as i64;
+    let released_ns = bucket.u64(bucket::RELEASED).load(Relaxed);
+    if at >> 32 == u64::from(hash) { (released_ns, owner, at as u32) } else { (0, 0, 0) }
+}
+
+/// A time that has the exponential distribution of mean [`LOOK_NS`]: then a
+/// program's own rhythm does not matter.
+fn some_time(seed: u64) -> u64 {
+    // splitmix64
+    let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let uniform = ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64;
+    (-(1.0 - uniform).ln() * LOOK_NS) as u64
 }

@@ -6,7 +6,7 @@
 
 use super::{
     Trace,
-    memory::{CELL_CLOSED, Memory, block},
+    memory::{CELL_CLOSED, CLOSED_PLACES, Memory, block},
 };
 use crate::{jvm::Java, recorder::Scene, sync::lock};
 use jvmti_bindings::sys::jni::jobject;
@@ -70,6 +70,7 @@ impl Trace {
     pub fn forget_instances(&self) {
         let mut inner = lock(&self.instances.inner);
         *inner = Inner::default();
+        (0..CLOSED_PLACES).for_each(|place| self.shared.closed.u8(place).store(0, Relaxed));
         for at in (0..TABLE_LEN).step_by(8) {
             let word = self.shared.instances.u64(at);
             // Most of the table was never touched, and shall stay so.
@@ -87,6 +88,7 @@ impl Trace {
         match entered {
             Entered::NoRoom => {
                 cell.u32(CELL_CLOSED).store(1, Relaxed);
+                self.shared.closed.u8(place as usize % CLOSED_PLACES).store(1, Relaxed);
                 let unidentified = cell.u64(field::UNIDENTIFIED);
                 unidentified.store(unidentified.load(Relaxed) + 1, Relaxed);
             }

@@ -48,19 +48,19 @@ impl Memory {
         unsafe { AtomicU64::from_ptr((self.0 as usize + at) as *mut u64) }
     }
 
+    /// The byte at an offset.
+    #[inline]
+    pub fn u8(&self, at: usize) -> &'static AtomicU8 {
+        // SAFETY: as for `u64`.
+        unsafe { AtomicU8::from_ptr((self.0 as usize + at) as *mut u8) }
+    }
+
     /// The `u32` at an offset that is a multiple of four.
     #[inline]
     pub fn u32(&self, at: usize) -> &'static AtomicU32 {
         debug_assert!(at.is_multiple_of(4));
         // SAFETY: as for `u64`.
         unsafe { AtomicU32::from_ptr((self.0 as usize + at) as *mut u32) }
-    }
-
-    /// The byte at an offset.
-    #[inline]
-    pub fn u8(&self, at: usize) -> &'static AtomicU8 {
-        // SAFETY: as for `u64`.
-        unsafe { AtomicU8::from_ptr((self.0 as usize + at) as *mut u8) }
     }
 }
 
@@ -99,10 +99,12 @@ pub mod block {
     pub const LOCKS_LIMIT: usize = 16;
     /// u64 each: nestings that were noted, by their hash.
     pub const PAIRS: usize = HELD_LOCKS + super::entry::LEN * LOCKS_LIMIT;
+    /// u64 each: pairs of places of which no more nestings are noted.
+    pub const TOLD: usize = PAIRS + 512 * 8;
     /// Pairs as in [`super::table`]: the cells that were used last, by place.
-    pub const RECENT: usize = PAIRS + 128 * 8;
+    pub const RECENT: usize = TOLD + 256 * 8;
     /// Bytes in all.
-    pub const LEN: usize = RECENT + 64 * 16;
+    pub const LEN: usize = RECENT + 128 * 16;
 }
 
 /// What a thread holds.
@@ -119,6 +121,24 @@ pub mod entry {
     pub const FIRST: usize = 36;
     /// u32: the volume that the stack is of.
     pub const VOLUME: usize = 40;
+    /// Bytes in all.
+    pub const LEN: usize = 64;
+}
+
+/// What is known of waits for locks with a hash in a bucket.
+pub mod bucket {
+    /// How many buckets there are.
+    pub const COUNT: usize = 1024;
+    /// u32: how many threads wait.
+    pub const WAITERS: usize = 0;
+    /// u64: from when on a release is charged with their time, ns.
+    pub const DUE: usize = 8;
+    /// u64: when a lock was released last without that, ns.
+    pub const RELEASED: usize = 16;
+    /// u64: by whom, as in [`super::block::OWNER`].
+    pub const RELEASED_BY: usize = 24;
+    /// u64: the place where it was taken, above it the lock's hash.
+    pub const RELEASED_AT: usize = 32;
     /// Bytes in all.
     pub const LEN: usize = 64;
 }
@@ -146,12 +166,16 @@ pub mod ring {
     pub const LEN: usize = EVENT * 257;
 }
 
+/// How many places are told apart by where they tell no more new instances
+/// apart: a byte each, by the low bits of their numbers.
+pub const CLOSED_PLACES: usize = 1 << 16;
+
 /// In a cell's reserved word: its place tells no more new instances apart.
 pub const CELL_CLOSED: usize = 12;
 
 #[cfg(test)]
 mod tests {
-    use super::{CELL_CLOSED, block, entry};
+    use super::{CELL_CLOSED, block, bucket, entry};
     use tyrion_wire::trace::field;
 
     /// What a constant of `TyrionTrace` is set to in its source.
@@ -170,7 +194,14 @@ mod tests {
             ("HOLDS", block::HOLDS),
             ("PLACE", block::PLACE),
             ("QUIET", block::QUIET),
+            ("OWNER", block::OWNER),
             ("RING", block::RING),
+            ("BUCKETS_MASK", bucket::COUNT - 1),
+            ("WAITERS", bucket::WAITERS),
+            ("DUE", bucket::DUE),
+            ("RELEASED", bucket::RELEASED),
+            ("RELEASED_BY", bucket::RELEASED_BY),
+            ("RELEASED_AT", bucket::RELEASED_AT),
             ("HELD", block::HELD),
             ("HELD_LIMIT", block::HELD_LIMIT),
             ("LOCKS_LIMIT", block::LOCKS_LIMIT),
@@ -195,5 +226,9 @@ mod tests {
         let entry = entry::LEN;
         assert_eq!(in_java("HELD_LOCKS"), format!("HELD + {entry} * HELD_LIMIT"));
         assert_eq!(in_java("PAIRS"), format!("HELD_LOCKS + {entry} * LOCKS_LIMIT"));
+        let behind = |mask: &str| 8 * (in_java(mask).parse::<usize>().unwrap() + 1);
+        assert_eq!(block::TOLD - block::PAIRS, behind("PAIRS_MASK"));
+        assert_eq!(block::RECENT - block::TOLD, behind("TOLD_MASK"));
+        assert_eq!(block::LEN - block::RECENT, 2 * behind("RECENT_MASK"));
     }
 }

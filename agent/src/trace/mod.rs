@@ -79,11 +79,12 @@ struct Shared {
     threads: Memory,
     /// Pairs of (hash, owner) and a set of threads.
     instances: Memory,
-    /// One byte for each bucket of hashes: somebody waits; then a u64: how many
-    /// buckets have waiters.
+    /// The buckets of hashes; then a u64: how many threads wait.
     waited: Memory,
     /// Two u32: how many locks were given to be hashed, and how many were.
     later: Memory,
+    /// A byte for each place: whether new instances are told apart no more.
+    closed: Memory,
 }
 
 /// Numbers about the agent itself.
@@ -106,8 +107,9 @@ impl Trace {
         let shared = Shared {
             threads: Memory::allocate(blocks::THREADS_LEN)?,
             instances: Memory::allocate(instances::TABLE_LEN)?,
-            waited: Memory::allocate(blame::BUCKETS + 8)?,
+            waited: Memory::allocate(memory::bucket::COUNT * memory::bucket::LEN + 8)?,
             later: Memory::allocate(64)?,
+            closed: Memory::allocate(memory::CLOSED_PLACES)?,
         };
         Some(Trace {
             recorder,

@@ -2,7 +2,7 @@
 
 use super::{TRACE, Trace, active, memory::Memory, ticks};
 use crate::{agent, jvm::Java};
-use jvmti_bindings::sys::jni::{JNIEnv, jclass, jint, jlong, jobject, jthread};
+use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::Ordering::Relaxed,
@@ -116,10 +116,10 @@ extern "system" fn note_nesting(
     key: jlong,
     place: jint,
     lock: jobject,
-) {
+) -> jboolean {
     report(env, |trace, java| {
-        trace.note_nesting(java, memory(block), key as u64, place as u32, lock);
-    });
+        u8::from(trace.note_nesting(java, memory(block), key as u64, place as u32, lock))
+    })
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_noteInstance")]

@@ -9,10 +9,10 @@ use super::{
     memory::{Memory, block, entry},
     plan::kind,
 };
-use crate::{clock, jvm::Java, sync::lock};
+use crate::{clock, jvm::Java, lane::Table, sync::lock};
 use jvmti_bindings::sys::jni::jobject;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
@@ -25,6 +25,9 @@ use tyrion_wire::{
 const LIMIT: usize = 1 << 16;
 /// Records for one pair of places: a bank's accounts would make millions.
 const PAIR_LIMIT: u32 = 256;
+/// How often one pair of places is looked at: where each object is new, or has
+/// no hash, Java never knows that the nesting is an old one.
+const LOOK_LIMIT: u32 = 2048;
 
 /// What has been noted.
 #[derive(Default)]
@@ -35,35 +38,71 @@ pub struct Nestings {
 #[derive(Default)]
 struct Inner {
     seen: HashSet<u64>,
-    pairs: HashMap<(u32, u32), u32>,
+    /// By pair of places, outer and inner.
+    pairs: Table<u64, Pair>,
+}
+
+#[derive(Default)]
+struct Pair {
+    looked: u32,
+    noted: u32,
 }
 
 impl Inner {
-    /// Whether a nesting of this hash and these places is still to be noted.
-    fn is_new(&mut self, print: u64, pair: (u32, u32)) -> bool {
-        let count = self.pairs.entry(pair).or_default();
-        if *count >= PAIR_LIMIT || self.seen.len() >= LIMIT || !self.seen.insert(print) {
-            return false;
+    /// Whether no more is noted of a pair of places.
+    fn is_told(&mut self, places: u64) -> bool {
+        let pair = self.pairs.entry(places).or_default();
+        pair.looked = pair.looked.saturating_add(1);
+        pair.looked > LOOK_LIMIT || pair.noted >= PAIR_LIMIT || self.seen.len() >= LIMIT
+    }
+
+    /// Whether a nesting of this hash is still to be noted.
+    fn is_new(&mut self, print: u64, places: u64) -> bool {
+        let is_new = self.seen.insert(print);
+        if is_new {
+            self.pairs.entry(places).or_default().noted += 1;
         }
-        *count += 1;
-        true
+        is_new
     }
 }
 
 impl Trace {
-    /// The current thread takes a lock, known by `key`, while it holds others.
-    pub fn note_nesting(&self, java: Java, of: Memory, key: u64, place: u32, object: jobject) {
-        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+    /// The current thread takes a lock, known by `key`, while it holds others:
+    /// whether no more needs to be told of the places.
+    pub fn note_nesting(
+        &self,
+        java: Java,
+        of: Memory,
+        key: u64,
+        place: u32,
+        object: jobject,
+    ) -> bool {
         let entries = held(of, key);
-        let Some(innermost) = entries.last() else { return };
+        let Some((_, innermost)) = entries.last() else { return false };
+        let places = u64::from(innermost.place) << 32 | u64::from(place);
+        if lock(&self.nestings.inner).is_told(places) {
+            return true;
+        }
+        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
         let mut hasher = DefaultHasher::new();
         let hash = if self.options.identity { hash_of(key) } else { 0 };
         (owner, place, hash).hash(&mut hasher);
         entries.iter().for_each(|(_, h)| (h.place, h.hash).hash(&mut hasher));
-        let pair = (innermost.1.place, place);
-        if !lock(&self.nestings.inner).is_new(hasher.finish(), pair) {
-            return;
+        if lock(&self.nestings.inner).is_new(hasher.finish(), places) {
+            self.write_nesting(java, of, (key, place, object), &entries);
         }
+        false
+    }
+
+    fn write_nesting(
+        &self,
+        java: Java,
+        of: Memory,
+        (key, place, object): (u64, u32, jobject),
+        entries: &[(Memory, Held)],
+    ) {
+        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+        let hash = if self.options.identity { hash_of(key) } else { 0 };
         let is_juc = key >> 32 != 0 && key >> 32 < 8;
         let at = of.offset(if is_juc { block::HELD_LOCKS } else { block::HELD });
         self.recorder.trace_scene(owner, |scene| {

@@ -137,6 +137,7 @@ impl Trace {
             7 => u64::from(self.options.every_event),
             8 => self.shared.later.address(),
             9 => self.nowhere(),
+            10 => self.shared.closed.address(),
             _ => 0,
         }
     }

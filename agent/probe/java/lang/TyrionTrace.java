@@ -24,10 +24,11 @@ public final class TyrionTrace {
     /** Instances: pairs of (hash, owner) and a set of threads. */
     private static final long INSTANCES = address(1);
     private static final long INSTANCE_MASK = address(2);
-    /** Whether threads wait for locks with a hash in a bucket: 1024 bytes. */
-    private static final long WAITED = address(3);
+    /** Who waits for locks with a hash in a bucket, and who released one last: 1024 of them. */
+    private static final long BUCKETS = address(3);
+    private static final int BUCKETS_MASK = 1023;
     /** How many threads wait for any. */
-    private static final long WAITING = WAITED + 1024;
+    private static final long WAITING = BUCKETS + 64 * (BUCKETS_MASK + 1);
     /** What a tick is in ns, times 2 to the 32nd. */
     private static final long TICK = address(6);
     /** Whether each acquisition becomes a record. */
@@ -36,6 +37,9 @@ public final class TyrionTrace {
     private static final boolean IDENTITY = address(4) != 0;
     /** Whether each hold is measured. */
     private static final boolean EVERY_HOLD = address(5) != 0;
+    /** By place: not 0 where no more instances are told apart. */
+    private static final long CLOSED_PLACES = address(10);
+    private static final int CLOSED_PLACES_MASK = 0xffff;
     /** The cell for what the log has no room for; not to be remembered. */
     private static final long NOWHERE = address(9);
 
@@ -74,6 +78,7 @@ public final class TyrionTrace {
     private static final long ONE_LOCK = 1L << 32;
     private static final long ONE_MEASURED = 1L << 48;
     private static final long PLACE = 32;
+    private static final long OWNER = 56;
     private static final long RING = 64;
     private static final long QUIET = 36;
     private static final long HELD = 128;
@@ -81,10 +86,13 @@ public final class TyrionTrace {
     private static final long HELD_LOCKS = HELD + 64 * HELD_LIMIT;
     private static final int LOCKS_LIMIT = 16;
     private static final long PAIRS = HELD_LOCKS + 64 * LOCKS_LIMIT;
-    private static final int PAIRS_MASK = 127;
+    private static final int PAIRS_MASK = 511;
+    /** Pairs of places of which the agent notes no more nestings. */
+    private static final long TOLD = PAIRS + 8 * (PAIRS_MASK + 1);
+    private static final int TOLD_MASK = 255;
     /** The cells that were used last, by place. */
-    private static final long RECENT = PAIRS + 8 * (PAIRS_MASK + 1);
-    private static final int RECENT_MASK = 63;
+    private static final long RECENT = TOLD + 8 * (TOLD_MASK + 1);
+    private static final int RECENT_MASK = 127;
 
     // An entry of what is held: 64 bytes.
     private static final long KEY = 0;
@@ -92,6 +100,13 @@ public final class TyrionTrace {
     private static final long START = 16;
     private static final long TIMES = 24;
     private static final long STACK = 32;
+
+    // A bucket of hashes, 64 bytes.
+    private static final long WAITERS = 0;
+    private static final long DUE = 8;
+    private static final long RELEASED = 16;
+    private static final long RELEASED_BY = 24;
+    private static final long RELEASED_AT = 32;
 
     // A cell, see tyrion-wire.
     private static final long CELL_PLACE = 4;
@@ -123,12 +138,15 @@ public final class TyrionTrace {
     // ---- monitors
 
     /** In front of monitorenter: an object that has a hash needs none while it is locked. */
-    public static void before(Object lock) {
+    public static void before(Object lock, int place) {
         if (!on || lock == null) {
             return;
         }
         long mark = U.getLong(lock, 0L);
-        if ((mark & 3) == 1 && ((mark & 4) != 0 || (mark >>> HASH_SHIFT & HASH) == 0)) {
+        if ((mark & 3) == 1
+                && ((mark & 4) != 0 || (mark >>> HASH_SHIFT & HASH) == 0)
+                // Where each object is a new one, the agent has lost interest.
+                && U.getByte(CLOSED_PLACES + (place & CLOSED_PLACES_MASK)) == 0) {
             System.identityHashCode(lock);
         }
     }
@@ -187,6 +205,7 @@ public final class TyrionTrace {
     }
 
     /** A hold may be measured, or somebody may wait. */
+    @DontInline
     private static void releasing(long block, long held, Object lock, int place) {
         int depth = (int) held;
         if (depth >= HELD_LIMIT) {
@@ -196,9 +215,27 @@ public final class TyrionTrace {
         if (U.getLong(entry + START) != 0) {
             ended(block, entry);
         }
-        if (U.getByte(WAITED + (U.getLong(entry + KEY) & 1023)) != 0) {
-            left(block, entry, lock, place);
+        leaving(block, entry, U.getLong(entry + KEY), lock, place);
+    }
+
+    /**
+     * A lock is about to be released, for which somebody may wait. Who is charged with that time is
+     * looked at when it is due, at moments that the agent chooses by chance, some 50 us apart; the
+     * last release before a wait's end is looked at by the waiter.
+     */
+    private static void leaving(long block, long entry, long hash, Object lock, int place) {
+        long bucket = BUCKETS + ((hash & BUCKETS_MASK) << 6);
+        if (U.getInt(bucket + WAITERS) == 0) {
+            return;
         }
+        long now = System.nanoTime();
+        if (now - U.getLong(bucket + DUE) >= 0) {
+            left(block, entry, lock, place);
+            return;
+        }
+        U.putLong(bucket + RELEASED_BY, U.getLong(block + OWNER));
+        U.putLong(bucket + RELEASED_AT, hash << 32 | place);
+        U.putLong(bucket + RELEASED, now);
     }
 
     /**
@@ -212,24 +249,21 @@ public final class TyrionTrace {
             all = stillHeld(block, place) - 1;
         }
         int depth = (int) all;
-        long pair = key;
+        boolean isKnown = true;
         for (int i = Math.min(depth, HELD_LIMIT) - 1; i >= 0; i--) {
             long held = U.getLong(block + HELD + ((long) i << 6) + KEY);
             if (held == key) {
                 again(block, depth, lock, place);
                 return true;
             }
-            pair = pair * MIX + held;
+            isKnown &= held >>> 32 == 0 || held < 0;
         }
-        if (isRecursive(block, depth, lock)) {
+        if (!isKnown && isRecursive(block, depth, lock)) {
             // It had no hash when it was entered first, and was inflated since.
             again(block, depth, lock, place);
             return true;
         }
-        for (int i = locksOf(all) - 1; i >= 0; i--) {
-            pair = pair * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
-        }
-        nesting(block, pair, key, lock, place);
+        nesting(block, all, key, lock, place);
         if (depth < HELD_LIMIT) {
             return false;
         }
@@ -276,13 +310,55 @@ public final class TyrionTrace {
     }
 
     /** The first time that a thread takes a lock while it holds others, the agent notes them. */
-    private static void nesting(long block, long pair, long key, Object lock, int place) {
+    private static void nesting(long block, long all, long key, Object lock, int place) {
+        long inner = innermost(block, all);
+        if (inner == 0) {
+            return;
+        }
+        // The agent notes so many for a pair of places, whatever the instances: then it is told.
+        long places = U.getLong(inner + CELL) * MIX + place;
+        long told = block + TOLD + ((places >>> 48 & TOLD_MASK) << 3);
+        if (U.getLong(told) != places) {
+            nestingOf(block, all, key, lock, place, places, told);
+        }
+    }
+
+    @DontInline
+    private static void nestingOf(
+            long block, long all, long key, Object lock, int place, long places, long told) {
+        long pair = key;
+        for (int i = Math.min((int) all, HELD_LIMIT) - 1; i >= 0; i--) {
+            pair = pair * MIX + U.getLong(block + HELD + ((long) i << 6) + KEY);
+        }
+        for (int i = locksOf(all) - 1; i >= 0; i--) {
+            pair = pair * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
+        }
         pair ^= pair >>> 29;
         long seen = block + PAIRS + ((pair & PAIRS_MASK) << 3);
         if (U.getLong(seen) != pair) {
             U.putLong(seen, pair);
-            noteNesting(block, key, place, lock);
+            if (noteNesting(block, key, place, lock)) {
+                U.putLong(told, places);
+            }
         }
+    }
+
+    /** The entry of what the agent takes for the innermost lock that is held; 0 for none. */
+    private static long innermost(long block, long all) {
+        for (int i = locksOf(all) - 1; i >= 0; i--) {
+            long entry = block + HELD_LOCKS + ((long) i << 6);
+            // Others may give permits back.
+            if (U.getLong(entry + KEY) >>> 32 != SEMAPHORE) {
+                return entry;
+            }
+        }
+        for (int i = Math.min((int) all, HELD_LIMIT) - 1; i >= 0; i--) {
+            long entry = block + HELD + ((long) i << 6);
+            if (U.getLong(entry + KEY) > 0) {
+                return entry;
+            }
+        }
+        return 0;
     }
 
     // ---- java.util.concurrent
@@ -331,7 +407,7 @@ public final class TyrionTrace {
         }
         U.putLong(block + HOLDS, held + ONE_LOCK);
         if (held != 0) {
-            lockNesting(block, held, key, lock, place);
+            nesting(block, held, key, lock, place);
         }
         long entry = block + HELD_LOCKS + ((long) locks << 6);
         U.putLong(entry + KEY, key);
@@ -420,8 +496,8 @@ public final class TyrionTrace {
                 held = U.getLong(block + HOLDS);
             }
         }
-        if (U.getLong(WAITING) != 0 && U.getByte(WAITED + (hash & 1023)) != 0) {
-            left(block, entry, lock, placeOf(entry));
+        if (U.getLong(WAITING) != 0) {
+            leaving(block, entry, hash, lock, placeOf(entry));
         }
         if (entry != 0) {
             forget(block, held, entry);
@@ -440,8 +516,8 @@ public final class TyrionTrace {
             // What is left is how long it was held so far.
             U.putLong(entry + START, ticks() - U.getLong(entry + START));
         }
-        if (U.getByte(WAITED + (hash & 1023)) != 0) {
-            left(block, entry, lock, placeOf(entry));
+        if (U.getLong(WAITING) != 0) {
+            leaving(block, entry, hash, lock, placeOf(entry));
         }
     }
 
@@ -509,18 +585,6 @@ public final class TyrionTrace {
         long counted = cell + (kind == SEMAPHORE ? ACQUISITIONS : REENTRANT);
         U.putLong(counted, U.getLong(counted) + 1);
         return true;
-    }
-
-    @DontInline
-    private static void lockNesting(long block, long held, long key, Object lock, int place) {
-        long pair = key;
-        for (int i = Math.min((int) held, HELD_LIMIT) - 1; i >= 0; i--) {
-            pair = pair * MIX + U.getLong(block + HELD + ((long) i << 6) + KEY);
-        }
-        for (int i = locksOf(held) - 1; i >= 0; i--) {
-            pair = pair * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
-        }
-        nesting(block, pair, key, lock, place);
     }
 
     // ---- what both have in common
@@ -914,7 +978,7 @@ public final class TyrionTrace {
 
     private static native void left(long block, long entry, Object lock, int place);
 
-    private static native void noteNesting(long block, long key, int place, Object lock);
+    private static native boolean noteNesting(long block, long key, int place, Object lock);
 
     private static native void noteInstance(long block, long key, long cell, Object lock, int place);
 

@@ -175,7 +175,7 @@ const fn probe(name: &'static str, descriptor: &'static str) -> Member {
 }
 
 /// In front of a monitor: the object.
-pub const BEFORE: Member = probe("before", "(Ljava/lang/Object;)V");
+pub const BEFORE: Member = probe("before", "(Ljava/lang/Object;I)V");
 /// In a monitor: the object, the place.
 pub const ENTERED: Member = probe("entered", "(Ljava/lang/Object;I)V");
 /// About to leave a monitor: the object, the place where it was entered.
@@ -333,7 +333,7 @@ impl MethodPlanner<'_, '_, '_> {
         for enter in &blocks.enters {
             let place = place_at(enter.pc).unwrap_or(first);
             if self.options.before {
-                self.plan.before.push((enter.pc, vec![Op::Dup, call(&BEFORE)]));
+                self.plan.before.push((enter.pc, vec![Op::Dup, number(place), call(&BEFORE)]));
             }
             let pair = Around { before: vec![Op::Dup], after: vec![number(place), call(&ENTERED)] };
             self.plan.around.push((enter.pc, pair));
