@@ -111,6 +111,9 @@ fn prepare(ti: Ti, options: Options) -> Result<Start, String> {
         |c| c.set_can_get_line_numbers(true),
         |c| c.set_can_get_bytecodes(true),
         |c| c.set_can_get_constant_pool(true),
+        // Not those of owned monitors: they cost JDK 11 its escape analysis.
+        |c| c.set_can_get_monitor_info(true),
+        |c| c.set_can_get_current_contended_monitor(true),
         |c| c.set_can_support_virtual_threads(true),
     ])
     .and_then(|()| ti.set_callbacks(&callbacks::table()))
@@ -315,6 +318,7 @@ fn open(
         .map_err(|error| format!("{}: {error}", path.display()))?;
     for event in [
         jvmti::JVMTI_EVENT_VM_DEATH,
+        jvmti::JVMTI_EVENT_THREAD_START,
         jvmti::JVMTI_EVENT_THREAD_END,
         jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
         jvmti::JVMTI_EVENT_MONITOR_WAITED,
@@ -330,6 +334,11 @@ fn open(
         let _ = TRACE_OPTIONS.set(options.trace.clone());
     }
     spawn_helper(recorder)?;
+    let can = ti.capabilities();
+    if can.can_get_monitor_info() && can.can_get_current_contended_monitor() {
+        let vm = Vm::of(env).ok_or("no JVM")?;
+        thread("tyrion-owners", move || recorder.watch_long_waits(vm))?;
+    }
     Ok(recorder)
 }
 

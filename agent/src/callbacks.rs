@@ -37,6 +37,7 @@ pub fn table() -> jvmtiEventCallbacks {
     let mut table = jvmtiEventCallbacks::default();
     table.VMInit = Some(vm_init);
     table.VMDeath = Some(vm_death);
+    table.ThreadStart = Some(thread_start);
     table.ThreadEnd = Some(thread_end);
     table.VirtualThreadEnd = Some(thread_end);
     table.MonitorContendedEnter = Some(monitor_contended_enter);
@@ -53,6 +54,10 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
 
 unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     guarded(|| agent::vm_death(env));
+}
+
+unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
+    report(env, |recorder, _| recorder.thread_starts());
 }
 
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {

@@ -399,6 +399,18 @@ impl Dictionary {
         Some(id)
     }
 
+    /// Says when a thread started and ended, monotonic ns; 0 ns: it has not
+    /// ended, or started before the log.
+    pub fn thread_span(
+        &self,
+        log: &LogFile,
+        id: u32,
+        started_ns: u64,
+        ended_ns: u64,
+    ) -> Option<()> {
+        lock(&self.inner).define(log, &Definition::ThreadSpan { id, started_ns, ended_ns })
+    }
+
     /// Says that a thread has another name from now on.
     pub fn rename(&self, log: &LogFile, thread: u32, name: &[u8], at_ns: u64) -> Option<()> {
         let mut inner = lock(&self.inner);

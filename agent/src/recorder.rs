@@ -1,6 +1,9 @@
 //! From "a thread begins to wait" and "it goes on" to a wait in the log.
 
+mod owners;
 pub mod traced;
+
+pub use owners::LongWait;
 
 use crate::{
     clock,
@@ -82,6 +85,9 @@ pub struct Scene<'a> {
 }
 
 thread_local! {
+    /// When this OS thread became a thread of the JVM, monotonic ns; 0 before
+    /// recording began.
+    static STARTED: Cell<u64> = const { Cell::new(0) };
     /// The Java thread that ended last on this OS thread.
     static ENDED: Cell<i64> = const { Cell::new(0) };
     static LOCAL: RefCell<Option<Local>> = const { RefCell::new(None) };
@@ -379,12 +385,19 @@ impl Recorder {
         }
     }
 
+    /// The current thread starts.
+    pub fn thread_starts(&self) {
+        let _ = STARTED.try_with(|started| started.set(clock::now_ns()));
+    }
+
     /// A thread ends.
     pub fn thread_ends(&'static self, java: Java, thread: jthread) {
         let java_id = java.long_field(thread, self.fields.thread_id);
         // HotSpot may still contend for the Thread object after this.
         let _ = ENDED.try_with(|ended| ended.set(java_id));
-        self.threads.remove(java_id);
+        if let Some(ended) = self.threads.remove(java_id) {
+            ended.ends(&self.log.current(), clock::now_ns());
+        }
         if let Some(trace) = trace::active() {
             trace.thread_ends(java_id);
         }
@@ -437,7 +450,7 @@ impl Recorder {
                     self.move_waits(&known, &mut waits, volume);
                 }
                 if begins && !known.is_known(volume) {
-                    self.describe_thread(java, thread, &known);
+                    self.describe_current(java, thread, &known);
                 }
                 let frames = &mut local.frames[..];
                 let mut scene = Scene { volume, lane, thread: &known, frames };
@@ -495,7 +508,7 @@ impl Recorder {
         let lock = self.lock_of(scene.volume, java, object, way);
         let begun =
             Begun { kind, start_ns, stack: stack.id, lock: lock.id, owner: Owner::default() };
-        trace_wait(scene, begun, object);
+        trace_wait(scene, java, begun, object);
         begun
     }
 
@@ -522,7 +535,7 @@ impl Recorder {
         };
         let kind = lock.nature.kind(shared, stack.reacquires);
         let begun = Begun { kind, start_ns, stack: stack.id, lock: lock.id, owner };
-        trace_wait(scene, begun, blocker);
+        trace_wait(scene, java, begun, blocker);
         begun
     }
 
@@ -663,6 +676,13 @@ impl Recorder {
         if owner.is_null() {
             return Owner::default();
         }
+        let known = self.owner(volume, java, owner);
+        java.drop_local(owner);
+        known
+    }
+
+    /// A thread that holds a lock, as the log has it.
+    fn owner(&self, volume: &Volume, java: Java, owner: jthread) -> Owner {
         let java_id = java.long_field(owner, self.fields.thread_id);
         let known = match self.threads.get(java_id) {
             Some(known) => Some(known),
@@ -676,7 +696,6 @@ impl Recorder {
             }
             known.id(volume)
         });
-        java.drop_local(owner);
         Owner { id, java_id }
     }
 
@@ -688,6 +707,17 @@ impl Recorder {
                 self.excluded.iter().any(|pattern| pattern.matches(&name))
             });
         self.threads.get_or_add(java_id, excluded, self.log.epoch())
+    }
+
+    /// Finds out what the log shall say of the current thread, unless it is
+    /// known.
+    fn describe_current(&self, java: Java, thread: jthread, known: &Thread) {
+        self.describe_thread(java, thread, known);
+        known.started_at(match known.is_virtual() {
+            // Close enough: this is the first that is heard of it.
+            true => clock::now_ns(),
+            false => STARTED.try_with(Cell::get).unwrap_or(0),
+        });
     }
 
     /// Finds out what the log shall say of a thread, unless it is known.
@@ -702,12 +732,16 @@ impl Recorder {
     }
 }
 
-/// Has whoever leaves the lock be charged for the wait, in trace mode.
-fn trace_wait(scene: &Scene<'_>, begun: Begun, object: jobject) {
+/// Has whoever leaves the lock be charged for the wait, and notes what the
+/// thread holds meanwhile, in trace mode.
+fn trace_wait(scene: &mut Scene<'_>, java: Java, begun: Begun, object: jobject) {
     if is_blamed(begun.kind)
         && let Some(trace) = trace::active()
     {
         trace.wait_begins(scene.thread, begun, object);
+        if begun.kind.is_contention() {
+            trace.note_waiting(scene, java, begun, object);
+        }
     }
 }
 

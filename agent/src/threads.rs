@@ -4,7 +4,9 @@
 //! so what it waits for is kept here, with the Java thread, and never with the
 //! OS thread.
 
-use crate::{jvm::ti::ThreadInfo, lane::Table, log::Place, sync::lock, volume::Volume};
+use crate::{
+    jvm::ti::ThreadInfo, lane::Table, log::Place, recorder::LongWait, sync::lock, volume::Volume,
+};
 use std::sync::{
     Arc, Mutex, MutexGuard, TryLockError,
     atomic::{
@@ -40,6 +42,16 @@ pub struct Owner {
     pub id: u32,
     /// `Thread.getId()`.
     pub java_id: i64,
+}
+
+impl Owner {
+    /// Nobody can tell.
+    pub const NOBODY: Owner = Owner { id: id::UNKNOWN, java_id: -1 };
+
+    /// Whether it has been asked for.
+    pub fn is_asked(&self) -> bool {
+        self.java_id != 0
+    }
 }
 
 /// An acquisition of a j.u.c. lock that is on its slow path.
@@ -143,6 +155,8 @@ pub struct Thread {
     /// id, 32 bits each. The id is 0 before it is defined.
     ids: [AtomicU64; 2],
     about: Mutex<Option<About>>,
+    /// When it started, monotonic ns; 0 before recording, or not known.
+    started_ns: AtomicU64,
     /// When a condition was last signalled to it, monotonic ns. Written by the
     /// signalling thread.
     pub signalled_ns: AtomicU64,
@@ -165,6 +179,7 @@ impl Thread {
             excluded,
             ids: Default::default(),
             about: Mutex::default(),
+            started_ns: AtomicU64::new(0),
             signalled_ns: AtomicU64::new(0),
             waits: Mutex::new(Waits { volume, ..Waits::default() }),
             volume: AtomicU32::new(volume),
@@ -200,6 +215,10 @@ impl Thread {
         let java_id = self.java_id as u64;
         let new = volume.dictionary.thread(&volume.log, java_id, &about.info, about.is_virtual);
         let id = new.unwrap_or(0);
+        let started_ns = self.started_ns.load(Relaxed);
+        if id != 0 && started_ns != 0 {
+            let _ = volume.dictionary.thread_span(&volume.log, id, started_ns, 0);
+        }
         let packed = u64::from(volume.number) << 32 | u64::from(id);
         self.ids[volume.number as usize % 2].store(packed, Release);
         id
@@ -213,6 +232,26 @@ impl Thread {
     /// What the log shall say of the thread; the first one to tell is right.
     pub fn describe(&self, info: ThreadInfo, is_virtual: bool) {
         lock(&self.about).get_or_insert(About { info, is_virtual });
+    }
+
+    /// Whether it is known to be a virtual thread.
+    pub fn is_virtual(&self) -> bool {
+        lock(&self.about).as_ref().is_some_and(|about| about.is_virtual)
+    }
+
+    /// Notes when the thread started, before it gets its first id; the first
+    /// one to tell is right.
+    pub fn started_at(&self, started_ns: u64) {
+        let _ = self.started_ns.compare_exchange(0, started_ns, Relaxed, Relaxed);
+    }
+
+    /// The thread has ended: says so where it has an id.
+    pub fn ends(&self, volume: &Volume, at_ns: u64) {
+        let known = self.known_id(volume.number);
+        if known != 0 {
+            let started_ns = self.started_ns.load(Relaxed);
+            let _ = volume.dictionary.thread_span(&volume.log, known, started_ns, at_ns);
+        }
     }
 
     /// Gives the thread another name from now on.
@@ -335,6 +374,23 @@ impl Threads {
             slot.volume.return_slot(slot.place);
         }
         Some(thread)
+    }
+
+    /// Waits for monitors that began before a moment, in monotonic ns, and whose
+    /// owner has not been asked for.
+    pub fn long_monitor_waits(&self, before_ns: u64) -> Vec<LongWait> {
+        let mut long = Vec::new();
+        for shard in &self.shards {
+            let threads: Vec<_> = lock(shard).values().cloned().collect();
+            for thread in threads {
+                let begun = thread.try_waits().and_then(|waits| waits.monitor);
+                let is_long = |begun: &Begun| begun.start_ns < before_ns && !begun.owner.is_asked();
+                if let Some(Begun { start_ns, .. }) = begun.filter(is_long) {
+                    long.push(LongWait { thread, start_ns });
+                }
+            }
+        }
+        long
     }
 
     /// Has all pending waits go over to another volume: whether they have.

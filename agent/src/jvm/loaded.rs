@@ -91,7 +91,7 @@ impl Ti {
     }
 
     /// Copies an array that the JVM allocated for us, and frees it.
-    fn take_array<T: Copy>(&self, array: *mut T, count: jint) -> Vec<T> {
+    pub(super) fn take_array<T: Copy>(&self, array: *mut T, count: jint) -> Vec<T> {
         if array.is_null() {
             return Vec::new();
         }

@@ -214,6 +214,41 @@ impl Ti {
         answered && state & jvmti::JVMTI_THREAD_STATE_ALIVE as jint != 0
     }
 
+    /// All platform threads, as local references.
+    pub fn all_threads(&self) -> Result<Vec<jthread>> {
+        let mut count: jint = 0;
+        let mut threads: *mut jthread = ptr::null_mut();
+        call!(self, GetAllThreads, &mut count, &mut threads)?;
+        Ok(self.take_array(threads, count))
+    }
+
+    /// The monitor that a thread waits to enter, as a local reference; null
+    /// for none.
+    pub fn contended_monitor(&self, thread: jthread) -> jobject {
+        let mut monitor: jobject = ptr::null_mut();
+        match call!(self, GetCurrentContendedMonitor, thread, &mut monitor) {
+            Ok(()) => monitor,
+            Err(_) => ptr::null_mut(),
+        }
+    }
+
+    /// The thread that holds a monitor, as a local reference; null for none.
+    /// Takes a safepoint.
+    pub fn monitor_owner(&self, java: Java, monitor: jobject) -> jthread {
+        if monitor.is_null() {
+            return ptr::null_mut();
+        }
+        // SAFETY: all-zero is a valid value of this plain struct.
+        let mut usage: jvmti::jvmtiMonitorUsage = unsafe { std::mem::zeroed() };
+        if call!(self, GetObjectMonitorUsage, monitor, &mut usage).is_err() {
+            return ptr::null_mut();
+        }
+        let waiters = self.take_array(usage.waiters, usage.waiter_count);
+        let notified = self.take_array(usage.notify_waiters, usage.notify_waiter_count);
+        waiters.into_iter().chain(notified).for_each(|thread| java.drop_local(thread));
+        usage.owner
+    }
+
     /// A system property, or empty.
     pub fn property(&self, name: &str) -> String {
         let Ok(name) = CString::new(name) else { return String::new() };

@@ -1,7 +1,11 @@
 //! The JVM itself: its threads come and go through it.
 
 use jvmti_bindings::sys::jni::{JNIEnv, JavaVM, jint};
-use std::{ffi::c_void, ptr};
+use std::{
+    ffi::c_void,
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr,
+};
 
 const JNI_OK: jint = 0;
 
@@ -40,7 +44,7 @@ impl Vm {
     }
 
     /// Makes the current thread one of the JVM's, a daemon, while `body` runs;
-    /// `None` when the JVM does not want it.
+    /// `None` when the JVM does not want it, or when `body` panics.
     pub fn with_thread<T>(self, body: impl FnOnce(*mut JNIEnv) -> T) -> Option<T> {
         let mut env: *mut c_void = ptr::null_mut();
         // SAFETY: as in `environment`; null asks for the usual arguments.
@@ -49,9 +53,10 @@ impl Vm {
         if attached != JNI_OK || env.is_null() {
             return None;
         }
-        let result = body(env.cast());
+        // The JVM must not be left with a thread that is gone.
+        let result = catch_unwind(AssertUnwindSafe(|| body(env.cast())));
         // SAFETY: this thread was attached above and has no Java frames.
         unsafe { ((**self.0).DetachCurrentThread)(self.0) };
-        Some(result)
+        result.ok()
     }
 }

@@ -2,6 +2,10 @@
 //!
 //! Java remembers which nestings a thread has had, in a small table of hashes,
 //! so that each comes here once, or at most a few times.
+//!
+//! A nesting is noted when the inner lock has been taken, and already when a
+//! thread begins to wait for it: two threads that wait for each other take
+//! neither.
 
 use super::{
     Trace,
@@ -9,7 +13,7 @@ use super::{
     memory::{Memory, block, entry},
     plan::kind,
 };
-use crate::{clock, jvm::Java, lane::Table, sync::lock};
+use crate::{clock, jvm::Java, lane::Table, recorder::Scene, sync::lock, threads::Begun};
 use jvmti_bindings::sys::jni::jobject;
 use std::{
     collections::HashSet,
@@ -17,6 +21,7 @@ use std::{
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
 use tyrion_wire::{
+    WaitKind,
     def::id,
     trace::{Held, Nest, Outer, field},
 };
@@ -49,21 +54,29 @@ struct Pair {
 }
 
 impl Inner {
-    /// Whether no more is noted of a pair of places.
-    fn is_told(&mut self, places: u64) -> bool {
+    /// Whether a nesting of this hash, at a pair of places, is still to be noted.
+    fn look(&mut self, print: u64, places: u64) -> Nesting {
         let pair = self.pairs.entry(places).or_default();
         pair.looked = pair.looked.saturating_add(1);
-        pair.looked > LOOK_LIMIT || pair.noted >= PAIR_LIMIT || self.seen.len() >= LIMIT
-    }
-
-    /// Whether a nesting of this hash is still to be noted.
-    fn is_new(&mut self, print: u64, places: u64) -> bool {
-        let is_new = self.seen.insert(print);
-        if is_new {
-            self.pairs.entry(places).or_default().noted += 1;
+        if pair.looked > LOOK_LIMIT || pair.noted >= PAIR_LIMIT || self.seen.len() >= LIMIT {
+            return Nesting::Told;
         }
-        is_new
+        if !self.seen.insert(print) {
+            return Nesting::Known;
+        }
+        pair.noted += 1;
+        Nesting::New
     }
+}
+
+/// What is to be done with a nesting.
+enum Nesting {
+    /// It is to be noted.
+    New,
+    /// It was.
+    Known,
+    /// No more are noted of its places.
+    Told,
 }
 
 impl Trace {
@@ -77,51 +90,78 @@ impl Trace {
         place: u32,
         object: jobject,
     ) -> bool {
-        let entries = held(of, key);
-        let Some((_, innermost)) = entries.last() else { return false };
-        let places = u64::from(innermost.place) << 32 | u64::from(place);
-        if lock(&self.nestings.inner).is_told(places) {
-            return true;
-        }
-        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-        let mut hasher = DefaultHasher::new();
+        let is_juc = key >> 32 != 0 && key >> 32 < 8;
+        // The entry of what is being taken is not filled in yet.
+        let entries = held(of, usize::from(!is_juc), usize::from(is_juc));
         let hash = if self.options.identity { hash_of(key) } else { 0 };
+        match self.nesting(of, place, hash, &entries) {
+            Nesting::Told => return true,
+            Nesting::Known => return false,
+            Nesting::New => {}
+        }
+        let at = of.offset(if is_juc { block::HELD_LOCKS } else { block::HELD });
+        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+        self.recorder.trace_scene(owner, |scene| {
+            let stack = self.stack(scene, java, of, at);
+            self.write_nesting(scene, java, (place, hash, stack), object, &entries);
+        });
+        false
+    }
+
+    /// The scene's thread begins to wait for a lock, in a stack, while it
+    /// holds others: should it wait for ever, this is all that tells.
+    pub fn note_waiting(&self, scene: &mut Scene<'_>, java: Java, begun: Begun, object: jobject) {
+        let Some(of) = self.block_of(scene.thread.java_id) else { return };
+        if of.u64(block::HOLDS).load(Relaxed) == 0 {
+            return;
+        }
+        let entries = held(of, 0, 0);
+        let place = match begun.kind {
+            // Its probe comes behind the wait.
+            WaitKind::Monitor => id::UNKNOWN,
+            _ => of.u32(block::PLACE).load(Relaxed),
+        };
+        let identity = self.options.identity;
+        let hash = if identity { self.recorder.ti().hash(object) as u32 } else { 0 };
+        if matches!(self.nesting(of, place, hash, &entries), Nesting::New) {
+            self.write_nesting(scene, java, (place, hash, begun.stack), object, &entries);
+        }
+    }
+
+    fn nesting(&self, of: Memory, place: u32, hash: u32, entries: &[(Memory, Held)]) -> Nesting {
+        let Some((_, innermost)) = entries.last() else { return Nesting::Known };
+        let places = u64::from(innermost.place) << 32 | u64::from(place);
+        let owner = of.u64(block::OWNER).load(Relaxed);
+        let mut hasher = DefaultHasher::new();
         (owner, place, hash).hash(&mut hasher);
         entries.iter().for_each(|(_, h)| (h.place, h.hash).hash(&mut hasher));
-        if lock(&self.nestings.inner).is_new(hasher.finish(), places) {
-            self.write_nesting(java, of, (key, place, object), &entries);
-        }
-        false
+        lock(&self.nestings.inner).look(hasher.finish(), places)
     }
 
     fn write_nesting(
         &self,
+        scene: &mut Scene<'_>,
         java: Java,
-        of: Memory,
-        (key, place, object): (u64, u32, jobject),
+        (place, hash, stack): (u32, u32, u32),
+        object: jobject,
         entries: &[(Memory, Held)],
     ) {
-        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-        let hash = if self.options.identity { hash_of(key) } else { 0 };
-        let is_juc = key >> 32 != 0 && key >> 32 < 8;
-        let at = of.offset(if is_juc { block::HELD_LOCKS } else { block::HELD });
-        self.recorder.trace_scene(owner, |scene| {
+        if place != id::UNKNOWN {
             self.define_place(scene.volume, place);
-            let class = self.recorder.class_of_lock(scene.volume, java, object).unwrap_or(0);
-            let stack = self.stack(scene, java, of, at);
-            let outer: Vec<Held> = entries
-                .iter()
-                .map(|(cell, held)| {
-                    self.define_place(scene.volume, held.place);
-                    // Ids of the file before mean something else in this one.
-                    let is_here = scene.volume.log.contains(cell.address());
-                    Held { class: if is_here { held.class } else { id::UNKNOWN }, ..*held }
-                })
-                .collect();
-            let inner = Held { place, class, hash };
-            self.recorder.append(scene, Some(clock::now_ns()), |delta_ns, out| {
-                Nest { delta_ns, inner, stack, outer: Outer::from(&outer[..]) }.encode(out);
-            });
+        }
+        let class = self.recorder.class_of_lock(scene.volume, java, object).unwrap_or(0);
+        let outer: Vec<Held> = entries
+            .iter()
+            .map(|(cell, held)| {
+                self.define_place(scene.volume, held.place);
+                // Ids of the file before mean something else in this one.
+                let is_here = scene.volume.log.contains(cell.address());
+                Held { class: if is_here { held.class } else { id::UNKNOWN }, ..*held }
+            })
+            .collect();
+        let inner = Held { place, class, hash };
+        self.recorder.append(scene, Some(clock::now_ns()), |delta_ns, out| {
+            Nest { delta_ns, inner, stack, outer: Outer::from(&outer[..]) }.encode(out);
         });
     }
 
@@ -131,16 +171,14 @@ impl Trace {
     }
 }
 
-/// What the block's thread holds, each with its cell, but for the lock that it
-/// just takes.
-fn held(of: Memory, taken: u64) -> Vec<(Memory, Held)> {
+/// What the block's thread holds, each with its cell, but for so many of the
+/// innermost monitors and locks.
+fn held(of: Memory, monitors: usize, locks: usize) -> Vec<(Memory, Held)> {
     let entries =
         |first: usize, count: usize| (0..count).map(move |nth| of.offset(first + nth * entry::LEN));
-    // The entry of what is being taken is not filled in yet.
-    let is_juc = taken >> 32 != 0 && taken >> 32 < 8;
     let holds = of.u64(block::HOLDS).load(Relaxed);
-    let depth = (holds as u32 as usize).saturating_sub(usize::from(!is_juc));
-    let locks = ((holds >> 32) as u16 as usize).saturating_sub(usize::from(is_juc));
+    let depth = (holds as u32 as usize).saturating_sub(monitors);
+    let locks = ((holds >> 32) as u16 as usize).saturating_sub(locks);
     let monitors = entries(block::HELD, depth.min(block::HELD_LIMIT));
     let locks = entries(block::HELD_LOCKS, locks.min(block::LOCKS_LIMIT));
     monitors
