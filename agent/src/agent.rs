@@ -245,6 +245,9 @@ fn go_on(
 fn set_threshold(recorder: &Recorder, threshold: Threshold) {
     let (threshold_ns, _) = resolve(recorder.ti(), threshold);
     recorder.set_threshold_ns(threshold_ns);
+    if let Some(trace) = trace::active() {
+        trace.set_threshold_ns(threshold_ns);
+    }
     recorder.log().set_threshold_ns(threshold_ns);
 }
 

@@ -35,6 +35,7 @@ pub fn collect(
         pairs.push(("hold".to_owned(), trace.hold.name()));
         pairs.push(("events".to_owned(), events.to_owned()));
         pairs.push(("identity".to_owned(), trace.identity.to_string()));
+        pairs.push(("precise".to_owned(), trace.precise.to_string()));
     }
     if options.args {
         pairs.push(("args".to_owned(), arguments.to_owned()));

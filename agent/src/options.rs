@@ -78,6 +78,9 @@ pub struct TraceOptions {
     pub every_event: bool,
     /// Whether lock instances are told apart.
     pub identity: bool,
+    /// Whether waits for monitors of blocks begin in front of the block, which
+    /// costs each acquisition two looks at the clock.
+    pub precise: bool,
     /// Classes that get probes; empty for all.
     pub include: Vec<Pattern>,
     /// Classes that get none.
@@ -90,6 +93,7 @@ impl Default for TraceOptions {
             hold: Hold::OneIn(64),
             every_event: false,
             identity: true,
+            precise: false,
             include: Vec::new(),
             exclude: Vec::new(),
         }
@@ -242,6 +246,7 @@ impl Options {
                 }
             }
             "identity" => self.trace.identity = parse_bool(key, value)?,
+            "precise" => self.trace.precise = parse_bool(key, value)?,
             "include" => self.trace.include = parse_patterns(value),
             "exclude" => self.trace.exclude = parse_patterns(value),
             "threshold" => self.threshold = Some(parse_threshold(value)?),
@@ -268,7 +273,7 @@ impl Options {
             _ => {
                 return Err(format!(
                     "unknown option {key}; known are file, mode, threshold, depth, \
-                     exclude-threads, hold, events, identity, include, exclude, enabled, args, \
+                     exclude-threads, hold, events, identity, precise, include, exclude, enabled, args, \
                      strict, overwrite, filesize, filecount"
                 ));
             }

@@ -201,6 +201,7 @@ impl Recorder {
         let start_ns = clock::now_ns();
         self.with(java, thread, true, |scene, waits| {
             waits.reacquiring = None;
+            let start_ns = traced::asked_ns(scene.thread).unwrap_or(start_ns);
             waits.monitor = Some(self.begin(scene, java, object, WaitKind::Monitor, start_ns));
         });
     }
@@ -212,6 +213,24 @@ impl Recorder {
             if let Some(begun) = waits.monitor.take() {
                 self.end(scene, begun, end_ns, Outcome::Granted, 0);
             }
+        });
+    }
+
+    /// The current thread has got a monitor after a delay in which the JVM saw
+    /// no contention: it has spun, or was kept from running.
+    pub fn monitor_was_delayed(
+        &'static self,
+        java: Java,
+        thread: jthread,
+        object: jobject,
+        (start_ns, end_ns): (u64, u64),
+    ) {
+        self.with(java, thread, true, |scene, _| {
+            let stack = self.stack(scene, java, traced::DELAY_PROBES, false).id;
+            let lock = self.lock_of(scene.volume, java, object, Way::Probe).id;
+            let (kind, owner) = (WaitKind::Monitor, Owner::default());
+            let begun = Begun { kind, start_ns, stack, lock, owner };
+            self.end(scene, begun, end_ns, Outcome::Granted, 0);
         });
     }
 

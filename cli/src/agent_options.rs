@@ -61,6 +61,10 @@ struct TraceOptions {
     /// share [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     identity: Option<bool>,
+    /// Whether waits for the monitors of blocks begin in front of the block, so
+    /// that those in which HotSpot spins are recorded, too [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    precise: Option<bool>,
     /// Only classes that match, patterns with * and ? separated by semicolons,
     /// such as 'com.acme.*;org.example.*' [default: all]
     #[arg(long, value_name = "PATTERNS")]
@@ -137,6 +141,7 @@ impl TraceOptions {
             ("hold", self.hold.clone()),
             ("events", self.events.clone()),
             ("identity", flag(self.identity)),
+            ("precise", flag(self.precise)),
             ("include", patterns(&self.include)),
             ("exclude", patterns(&self.exclude)),
         ];
@@ -224,14 +229,14 @@ mod tests {
 
     #[test]
     fn options_of_trace_mode_are_passed_on() {
-        let line = "--mode trace --hold 1/16 --events all --identity false \
+        let line = "--mode trace --hold 1/16 --events all --identity false --precise \
                     --include com.acme.* --include org.x.A;org.x.B --exclude *Test \
                     --filesize 100M --filecount 4";
         let options = parse(line).unwrap();
         assert!(options.check().is_ok());
         assert_eq!(
             options.for_agent(None, &[]),
-            "mode=trace,filesize=100M,filecount=4,hold=1/16,events=all,identity=false,\
+            "mode=trace,filesize=100M,filecount=4,hold=1/16,events=all,identity=false,precise=true,\
              include=com.acme.*;org.x.A;org.x.B,exclude=*Test"
         );
         for bad in [

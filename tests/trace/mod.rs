@@ -8,4 +8,5 @@ mod holds;
 mod identity;
 mod names;
 mod nesting;
+mod precise;
 mod rewriting;

@@ -165,6 +165,16 @@ impl Recorder {
     }
 }
 
+/// The frames of `TyrionTrace` between a program's block and the agent, when
+/// the block says that its monitor took long.
+pub const DELAY_PROBES: usize = 3;
+
+/// When a thread that begins to wait for a monitor came to the block, monotonic
+/// ns; `None` where nobody wants to know.
+pub fn asked_ns(thread: &Thread) -> Option<u64> {
+    trace::active()?.take_asked_ns(thread.java_id)
+}
+
 /// Has a place stand in a file of the log.
 pub fn define_place(volume: &Volume, number: u32, place: &trace::Place) {
     let text = PlaceText {

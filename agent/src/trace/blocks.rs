@@ -79,6 +79,7 @@ impl Owned {
         memory.u64(block::HOLDS).store(0, Relaxed);
         memory.u32(block::PLACE).store(0, Relaxed);
         memory.u32(block::QUIET).store(0, Relaxed);
+        memory.u64(block::ASKED).store(0, Relaxed);
         for nth in 0..block::HELD_LIMIT + block::LOCKS_LIMIT {
             let at = memory.offset(block::HELD + nth * entry::LEN);
             at.u64(entry::START).store(0, Relaxed);
@@ -220,6 +221,16 @@ impl Trace {
         let address = place.u64(8).load(Relaxed);
         // SAFETY: the table holds addresses of blocks, or 0.
         (address != 0).then(|| unsafe { Memory::at_address(address) })
+    }
+
+    /// When a thread wanted the monitor that it now begins to wait for; that it
+    /// waits is then said.
+    pub fn take_asked_ns(&self, java_id: i64) -> Option<u64> {
+        if !self.options.precise {
+            return None;
+        }
+        let asked_ns = self.block_of(java_id)?.u64(block::ASKED).swap(0, Relaxed);
+        (asked_ns != 0).then_some(asked_ns)
     }
 
     /// Forgets what all threads hold and where they count: after a pause, what

@@ -89,6 +89,9 @@ pub mod block {
     pub const OWNER: usize = 56;
     /// u64: address of its ring of events, if each becomes a record.
     pub const RING: usize = 64;
+    /// u64: when it wanted the monitor that it takes now, monotonic ns; 0 when
+    /// that does not matter, or was said.
+    pub const ASKED: usize = 72;
     /// Entries of the monitors that it holds, outermost first.
     pub const HELD: usize = 128;
     /// How many of them there is room for.
@@ -196,6 +199,7 @@ mod tests {
             ("QUIET", block::QUIET),
             ("OWNER", block::OWNER),
             ("RING", block::RING),
+            ("ASKED", block::ASKED),
             ("BUCKETS_MASK", bucket::COUNT - 1),
             ("WAITERS", bucket::WAITERS),
             ("DUE", bucket::DUE),

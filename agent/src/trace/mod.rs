@@ -85,6 +85,8 @@ struct Shared {
     later: Memory,
     /// A byte for each place: whether new instances are told apart no more.
     closed: Memory,
+    /// A u64: from how many ns on an acquisition was a wait.
+    delay: Memory,
 }
 
 /// Numbers about the agent itself.
@@ -110,6 +112,7 @@ impl Trace {
             waited: Memory::allocate(memory::bucket::COUNT * memory::bucket::LEN + 8)?,
             later: Memory::allocate(64)?,
             closed: Memory::allocate(memory::CLOSED_PLACES)?,
+            delay: Memory::allocate(8)?,
         };
         Some(Trace {
             recorder,

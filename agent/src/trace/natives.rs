@@ -76,6 +76,19 @@ extern "system" fn write_events(env: *mut JNIEnv, _: jclass, block: jlong) {
     report(env, |trace, _| trace.write_events(memory(block)));
 }
 
+#[unsafe(export_name = "Java_java_lang_TyrionTrace_delayed")]
+extern "system" fn delayed(
+    env: *mut JNIEnv,
+    _: jclass,
+    thread: jthread,
+    lock: jobject,
+    asked_ns: jlong,
+    now_ns: jlong,
+) {
+    let span_ns = (asked_ns.max(0) as u64, now_ns.max(0) as u64);
+    report(env, |trace, java| trace.recorder.monitor_was_delayed(java, thread, lock, span_ns));
+}
+
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_endedAfter")]
 extern "system" fn ended_after(
     env: *mut JNIEnv,

@@ -15,6 +15,9 @@ use crate::{
 use jvmti_bindings::sys::jni::{JNIEnv, jclass};
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
+/// Taking a monitor that nobody wants takes less, looks at the clock included.
+const SHORTEST_DELAY_NS: u64 = 1000;
+
 /// The class that probes call.
 pub const CLASS: &str = "java/lang/TyrionTrace";
 /// Its bytes; `tests/setup/probe-class.sh` makes them, and `make test` says whether
@@ -39,6 +42,7 @@ pub fn prepare(
     ticks::calibrate();
     let trace = Trace::new(recorder, options).ok_or("no memory for trace mode")?;
     let trace = TRACE.get_or_init(|| trace);
+    trace.set_threshold_ns(recorder.threshold_ns());
     let class = setup::define_class(env, CLASS, CLASS_BYTES)?;
     // Looking for a field initializes the class.
     setup::set_static_boolean(env, class, "on", false)?;
@@ -49,7 +53,11 @@ pub fn prepare(
     let TraceOptions { include, exclude, .. } = &trace.options;
     let filters =
         Filters::new(include.iter().map(Pattern::as_str), exclude.iter().map(Pattern::as_str));
-    let _ = trace.plan_options.set(plan::Options { filters, before: hash_before });
+    let front = match trace.options.precise {
+        true => Some(&plan::ASKING),
+        false => hash_before.then_some(&plan::BEFORE),
+    };
+    let _ = trace.plan_options.set(plan::Options { filters, front });
     if hash_before {
         hash_later(env, trace)?;
     }
@@ -102,7 +110,7 @@ impl Trace {
             self.forget_threads();
         }
         setup::set_static_boolean(env, class, "on", on)?;
-        if !on && self.plan_options().before {
+        if !on && self.plan_options().front.is_some() {
             self.hash_now(env, class);
         }
         if !on && self.options.every_event {
@@ -138,8 +146,16 @@ impl Trace {
             8 => self.shared.later.address(),
             9 => self.nowhere(),
             10 => self.shared.closed.address(),
+            11 => u64::from(self.options.precise),
+            12 => self.shared.delay.address(),
             _ => 0,
         }
+    }
+
+    /// Waits shorter than this are folded from now on. With `precise`, an
+    /// acquisition that took less was no wait.
+    pub fn set_threshold_ns(&self, threshold_ns: u64) {
+        self.shared.delay.u64(0).store(threshold_ns.max(SHORTEST_DELAY_NS), Relaxed);
     }
 
     /// The cell for counts that have no place in the log.

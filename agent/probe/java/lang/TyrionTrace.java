@@ -40,6 +40,10 @@ public final class TyrionTrace {
     /** By place: not 0 where no more instances are told apart. */
     private static final long CLOSED_PLACES = address(10);
     private static final int CLOSED_PLACES_MASK = 0xffff;
+    /** Whether blocks tell when they want their monitor. */
+    private static final boolean PRECISE = address(11) != 0;
+    /** What an acquisition must have taken to be a wait, in ns. */
+    private static final long DELAY = address(12);
     /** The cell for what the log has no room for; not to be remembered. */
     private static final long NOWHERE = address(9);
 
@@ -80,6 +84,7 @@ public final class TyrionTrace {
     private static final long PLACE = 32;
     private static final long OWNER = 56;
     private static final long RING = 64;
+    private static final long ASKED = 72;
     private static final long QUIET = 36;
     private static final long HELD = 128;
     private static final int HELD_LIMIT = 32;
@@ -151,6 +156,17 @@ public final class TyrionTrace {
         }
     }
 
+    /** In front of monitorenter, where it matters when the monitor was wanted. */
+    public static void asking(Object lock, int place) {
+        long block;
+        if (on && lock != null && (block = block()) != 0) {
+            if (LAYOUT == DISPLACED && IDENTITY) {
+                before(lock, place);
+            }
+            U.putLong(block + ASKED, System.nanoTime());
+        }
+    }
+
     /** The monitor was entered. */
     public static void entered(Object lock, int place) {
         if (!on) {
@@ -159,6 +175,9 @@ public final class TyrionTrace {
         long block = block();
         if (block == 0) {
             return;
+        }
+        if (PRECISE && U.getLong(block + ASKED) != 0) {
+            got(block, lock);
         }
         long key = key(lock);
         long held = U.getLong(block + HOLDS);
@@ -174,6 +193,16 @@ public final class TyrionTrace {
         U.putLong(entry + KEY, key);
         U.putLong(entry + CELL, cell);
         count(block, entry, cell, key, lock, place);
+    }
+
+    /** Nobody was seen to wait; but if it took long, the JVM has spun. */
+    private static void got(long block, Object lock) {
+        long asked = U.getLong(block + ASKED);
+        long now = System.nanoTime();
+        U.putLong(block + ASKED, 0);
+        if (now - asked >= U.getLong(DELAY)) {
+            delayed(Thread.currentThread(), lock, asked, now);
+        }
     }
 
     /** The monitor is about to be left. */
@@ -973,6 +1002,8 @@ public final class TyrionTrace {
     private static native void endedAfter(long block, long entry, long ticks);
 
     private static native void writeEvents(long block);
+
+    private static native void delayed(Thread thread, Object lock, long asked, long now);
 
     private static native long stillHeld(long block, int place);
 

@@ -75,8 +75,8 @@ pub struct Place {
 pub struct Options {
     /// The user's choice of classes.
     pub filters: Filters,
-    /// Whether to put a probe in front of blocks, before the monitor is taken.
-    pub before: bool,
+    /// The probe in front of blocks, before the monitor is taken, if any.
+    pub front: Option<&'static Member>,
 }
 
 /// Whether a class may have anything to probe. Cheap: most classes have not.
@@ -174,8 +174,10 @@ const fn probe(name: &'static str, descriptor: &'static str) -> Member {
     Member::new(TRACE_CLASS, name, descriptor)
 }
 
-/// In front of a monitor: the object.
-pub const BEFORE: Member = probe("before", "(Ljava/lang/Object;I)V");
+/// In front of a monitor: the object, the place.
+pub static BEFORE: Member = probe("before", "(Ljava/lang/Object;I)V");
+/// The same, where it matters when the monitor is wanted.
+pub static ASKING: Member = probe("asking", "(Ljava/lang/Object;I)V");
 /// In a monitor: the object, the place.
 pub const ENTERED: Member = probe("entered", "(Ljava/lang/Object;I)V");
 /// About to leave a monitor: the object, the place where it was entered.
@@ -332,8 +334,8 @@ impl MethodPlanner<'_, '_, '_> {
         let first = self.first_place.unwrap_or(0);
         for enter in &blocks.enters {
             let place = place_at(enter.pc).unwrap_or(first);
-            if self.options.before {
-                self.plan.before.push((enter.pc, vec![Op::Dup, number(place), call(&BEFORE)]));
+            if let Some(front) = self.options.front {
+                self.plan.before.push((enter.pc, vec![Op::Dup, number(place), call(front)]));
             }
             let pair = Around { before: vec![Op::Dup], after: vec![number(place), call(&ENTERED)] };
             self.plan.around.push((enter.pc, pair));

@@ -1,0 +1,52 @@
+//! Waits for monitors of blocks from in front of the block on.
+
+use crate::support::{Jdk, Program, Recording, on_jdks};
+
+on_jdks!(spinning: jdk17 = 17 jdk25 = 25);
+on_jdks!(a_wait_is_counted_once: jdk17 = 17 jdk21 = 21 jdk25 = 25);
+
+/// A busy machine may keep a thread from running between the program's look at
+/// the clock and the probe's.
+const ATTEMPTS: usize = 5;
+const TOLERANCE: f64 = 0.1;
+
+/// HotSpot spins for a lock that is held for so short, and reports nothing.
+fn spinning(jdk: &Jdk) {
+    let program = Program::truth(jdk, "spins 2 5000 40").traced();
+    let program = program.option("--precise").option("--threshold=20us");
+    let mut seen = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let recording = program.record();
+        let (waits, wait_ns) = of_the_block(&recording);
+        let said = (recording.number("waits"), recording.number("wait_ns"));
+        let is_close = |found: u64, said: u64| (found as f64 / said as f64 - 1.0).abs() < TOLERANCE;
+        seen.push((waits, wait_ns, said));
+        if is_close(waits, said.0) && is_close(wait_ns, said.1) {
+            return;
+        }
+    }
+    panic!("(waits, wait_ns, what the program took): {seen:?}");
+}
+
+/// Those waits for the block's monitor that the program counts, and their sum.
+fn of_the_block(recording: &Recording) -> (u64, u64) {
+    let class = format!("{}.run(", recording.said["class"].as_str().unwrap());
+    let long_ns = recording.number("long_ns");
+    let mut waits = recording.contentions();
+    waits.retain(|wait| wait.kind == "monitor" && wait.wait_ns >= long_ns * wait.count);
+    waits.retain(|wait| wait.stack.first().is_some_and(|frame| frame.starts_with(&class)));
+    let count = waits.iter().map(|wait| wait.count).sum();
+    (count, waits.iter().map(|wait| wait.wait_ns).sum())
+}
+
+/// The JVM reports this wait, and the probe behind the block sees it, too.
+fn a_wait_is_counted_once(jdk: &Jdk) {
+    let program = Program::truth(jdk, "holder-monitor").traced().option("--precise");
+    let recording = program.record();
+    let waits = recording.long_contentions();
+    let [wait] = &waits[..] else { panic!("{waits:?}") };
+    assert_eq!(wait.thread, "waiter");
+    let waited = recording.number("wait_ns");
+    let off = wait.wait_ns.abs_diff(waited);
+    assert!(off < 5_000_000, "{} ns of {waited}", wait.wait_ns);
+}
