@@ -89,9 +89,17 @@ impl Owned {
         for at in (block::PAIRS..kept).step_by(8) {
             memory.u64(at).store(0, Relaxed);
         }
+        forget_instances(memory);
         if !self.is_virtual {
             clear(cells_of(memory));
         }
+    }
+}
+
+/// Forgets which instances the block's thread is known to take.
+fn forget_instances(of: Memory) {
+    for at in (block::RECENT..block::LEN).step_by(32) {
+        of.u64(at + 16).store(0, Release);
     }
 }
 
@@ -261,6 +269,15 @@ impl Trace {
         used.into_iter().for_each(|of| self.write_events(of));
     }
 
+    /// Forgets which instances threads are known to take.
+    pub fn forget_recent_instances(&self) {
+        let mut blocks = lock(&self.blocks.inner);
+        let Inner { used, free, free_virtual, .. } = &mut *blocks;
+        used.values_mut().chain(free).chain(free_virtual).for_each(|owned| {
+            forget_instances(owned.memory);
+        });
+    }
+
     /// The log goes on in another file: counts start there anew.
     pub fn forget_cells(&self) {
         let mut blocks = lock(&self.blocks.inner);
@@ -276,7 +293,7 @@ impl Trace {
             for at in (block::PAIRS..block::RECENT).step_by(8) {
                 owned.memory.u64(at).store(0, Relaxed);
             }
-            for at in (block::RECENT..block::LEN).step_by(16) {
+            for at in (block::RECENT..block::LEN).step_by(32) {
                 owned.memory.u64(at).store(0, Release);
             }
             owned.spare = Some(old);

@@ -104,10 +104,11 @@ pub mod block {
     pub const PAIRS: usize = HELD_LOCKS + super::entry::LEN * LOCKS_LIMIT;
     /// u64 each: pairs of places of which no more nestings are noted.
     pub const TOLD: usize = PAIRS + 512 * 8;
-    /// Pairs as in [`super::table`]: the cells that were used last, by place.
+    /// What was used last, by place: pairs as in [`super::table`], then u64,
+    /// the hash of an instance that the thread is known to take, and nothing.
     pub const RECENT: usize = TOLD + 256 * 8;
     /// Bytes in all.
-    pub const LEN: usize = RECENT + 128 * 16;
+    pub const LEN: usize = RECENT + 128 * 32;
 }
 
 /// What a thread holds.
@@ -233,6 +234,6 @@ mod tests {
         let behind = |mask: &str| 8 * (in_java(mask).parse::<usize>().unwrap() + 1);
         assert_eq!(block::TOLD - block::PAIRS, behind("PAIRS_MASK"));
         assert_eq!(block::RECENT - block::TOLD, behind("TOLD_MASK"));
-        assert_eq!(block::LEN - block::RECENT, 2 * behind("RECENT_MASK"));
+        assert_eq!(block::LEN - block::RECENT, 4 * behind("RECENT_MASK"));
     }
 }

@@ -143,6 +143,8 @@ impl Trace {
         }
         self.forget_cells();
         self.forget_instances();
+        // Behind the table that they were looked up in.
+        self.forget_recent_instances();
         self.forget_nestings();
     }
 

@@ -95,9 +95,10 @@ public final class TyrionTrace {
     /** Pairs of places of which the agent notes no more nestings. */
     private static final long TOLD = PAIRS + 8 * (PAIRS_MASK + 1);
     private static final int TOLD_MASK = 255;
-    /** The cells that were used last, by place. */
+    /** The cells and instances that were used last, by place. */
     private static final long RECENT = TOLD + 8 * (TOLD_MASK + 1);
     private static final int RECENT_MASK = 127;
+    private static final long RECENT_LOCK = 16;
 
     // An entry of what is held: 64 bytes.
     private static final long KEY = 0;
@@ -625,9 +626,9 @@ public final class TyrionTrace {
         long nth = U.getLong(cell + ACQUISITIONS) + 1;
         U.putLong(cell + ACQUISITIONS, nth);
         if (IDENTITY) {
-            long slot = INSTANCES + ((key & INSTANCE_MASK) << 6);
-            if (U.getLong(slot) != (key << 32 | U.getLong(block + ME))) {
-                identify(block, slot, key, cell, lock, place);
+            long recent = recent(block, place);
+            if (U.getLong(recent + RECENT_LOCK) != key) {
+                identify(block, recent, key, cell, lock, place);
             }
         }
         if (nth >= U.getLong(cell + NEXT)) {
@@ -638,24 +639,30 @@ public final class TyrionTrace {
         }
     }
 
-    /** Not known to be this thread's own: shared by known threads, or new. */
+    /** Not the instance that this thread took last here: another one that it has taken, or a new one. */
     @DontInline
     private static void identify(
-            long block, long slot, long key, long cell, Object lock, int place) {
+            long block, long recent, long key, long cell, Object lock, int place) {
         long me = U.getLong(block + ME);
         boolean closed = U.getInt(cell + CLOSED) != 0;
         if (key >>> 31 == 0) {
+            long slot = INSTANCES + ((key & INSTANCE_MASK) << 6);
             for (int i = 0; i < 8; i++, slot += 64) {
                 long word = U.getLong(slot);
                 if (word >>> 32 == key) {
-                    if (!isKnown(slot, (int) word, (int) me)) {
+                    if (isKnown(slot, (int) word, (int) me)) {
+                        U.putLong(recent + RECENT_LOCK, key);
+                    } else {
                         noteInstance(block, key, cell, lock, place);
                     }
                     return;
                 }
-                if (word == 0 && !closed) {
-                    noteInstance(block, key, cell, lock, place);
-                    return;
+                if (word == 0) {
+                    if (!closed) {
+                        noteInstance(block, key, cell, lock, place);
+                        return;
+                    }
+                    break;
                 }
             }
         } else if (!closed && hashLater(lock, place, me)) {
@@ -699,7 +706,7 @@ public final class TyrionTrace {
         int type = U.getInt(lock, classOffset) >>> CLASS_SHIFT;
         // The classes of locks are few: their low bits are left alone by a kind in the high ones.
         long key = (long) (type ^ kind << 28) << 32 | place;
-        long slot = block + RECENT + ((long) (place & RECENT_MASK) << 4);
+        long slot = recent(block, place);
         if (U.getLong(slot) == key) {
             return U.getLong(slot + 8);
         }
@@ -709,6 +716,12 @@ public final class TyrionTrace {
             U.putLong(slot, key);
         }
         return cell;
+    }
+
+    /** What a place has used last: the key of a cell and the cell, and a lock's hash. */
+    @ForceInline
+    private static long recent(long block, int place) {
+        return block + RECENT + ((long) (place & RECENT_MASK) << 5);
     }
 
     @DontInline
