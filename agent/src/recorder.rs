@@ -1,40 +1,34 @@
 //! From "a thread begins to wait" and "it goes on" to a wait in the log.
 
+mod locks;
 mod owners;
+mod scene;
 pub mod traced;
 
 pub use owners::LongWait;
+pub use scene::Scene;
 
 use crate::{
     clock,
     dictionary::{StackRef, fingerprint},
     jvm::{Java, Ti, setup::Fields},
-    lane::{Ended, Lane, Lanes, SharedLane},
+    lane::{Ended, Lanes},
     lock_names::{LockNames, Way},
-    nature::Nature,
     options::Pattern,
     rotation::Log,
-    sync::lock,
-    threads::{Acquiring, Begun, Owner, Thread, Threads, Waits},
+    threads::{Acquiring, Begun, Owner, Thread, Threads},
     trace,
     volume::Volume,
 };
-use jvmti_bindings::sys::{
-    jni::{jobject, jthread},
-    jvmti::jvmtiFrameInfo,
-};
+use jvmti_bindings::sys::jni::{jobject, jthread};
 use std::{
-    cell::{Cell, RefCell},
+    ops::Range,
     sync::{
-        Arc, Mutex,
+        Mutex,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
 };
-use tyrion_wire::{
-    Outcome, WaitKind,
-    def::id,
-    header::{Header, field::DROPPED_CONTENTION},
-};
+use tyrion_wire::{Outcome, WaitKind, def::id, header::Header};
 
 /// Records waits into one log.
 pub struct Recorder {
@@ -53,83 +47,6 @@ pub struct Recorder {
     naming: Mutex<()>,
     /// What the program calls its locks.
     names: LockNames,
-}
-
-/// What an OS thread keeps for itself.
-struct Local {
-    recorder: &'static Recorder,
-    lane: Arc<SharedLane>,
-    /// The Java thread that ran here last.
-    thread: Option<Arc<Thread>>,
-    /// The thread that trace mode's records on this OS thread were of last.
-    traced: Option<Arc<Thread>>,
-    frames: Vec<jvmtiFrameInfo>,
-}
-
-impl Drop for Local {
-    fn drop(&mut self) {
-        self.recorder.lanes.give_back(Arc::clone(&self.lane));
-    }
-}
-
-/// What an event has to do with: who, and where to write it. All ids that are
-/// got during the event are of this volume.
-pub struct Scene<'a> {
-    /// The file of the log.
-    pub volume: &'a Arc<Volume>,
-    /// The OS thread's writer.
-    pub lane: &'a mut Lane,
-    /// The Java thread.
-    pub thread: &'a Arc<Thread>,
-    frames: &'a mut [jvmtiFrameInfo],
-}
-
-thread_local! {
-    /// When this OS thread became a thread of the JVM, monotonic ns; 0 before
-    /// recording began.
-    static STARTED: Cell<u64> = const { Cell::new(0) };
-    /// The Java thread that ended last on this OS thread.
-    static ENDED: Cell<i64> = const { Cell::new(0) };
-    static LOCAL: RefCell<Option<Local>> = const { RefCell::new(None) };
-}
-
-/// A lock's id in the log, and what it is.
-#[derive(Clone, Copy)]
-struct LockRef {
-    id: u32,
-    nature: Nature,
-    /// The log says what the program calls it, if that can be told.
-    named: bool,
-}
-
-impl LockRef {
-    const UNKNOWN: LockRef = LockRef { id: id::UNKNOWN, nature: Nature::Plain, named: false };
-
-    fn from_tag(tag: i64) -> Option<LockRef> {
-        let id = tag as u32;
-        let what = (tag >> 32) as u8;
-        let (nature, named) = (Nature::from_code(what & !NAMED), what & NAMED != 0);
-        (id != 0).then_some(LockRef { id, nature, named })
-    }
-
-    /// The tag also says which volume has defined the lock last.
-    fn tag(self, volume: &Volume) -> i64 {
-        let volume = i64::from(volume.number & VOLUME_MASK);
-        let named = if self.named { NAMED } else { 0 };
-        volume << VOLUME_SHIFT | i64::from(self.nature as u8 | named) << 32 | i64::from(self.id)
-    }
-}
-
-/// Beside the nature in a tag: the lock is named in the volume.
-const NAMED: u8 = 1 << 7;
-/// The bits of a tag that say which volume has defined the lock.
-const VOLUME_SHIFT: u32 = 40;
-const VOLUME_MASK: u32 = (1 << (i64::BITS - VOLUME_SHIFT)) - 1;
-
-/// Whether a lock with this tag is defined in a volume.
-#[inline]
-fn is_defined_in(volume: &Volume, tag: i64) -> bool {
-    (tag as u64 >> VOLUME_SHIFT) as u32 == volume.number & VOLUME_MASK
 }
 
 impl Recorder {
@@ -377,22 +294,6 @@ impl Recorder {
         }
     }
 
-    /// The lock whose condition the current thread is about to park for.
-    fn lock_of_condition(&self, volume: &Volume, java: Java, thread: jthread) -> u32 {
-        let condition = java.object_field(thread, self.fields.park_blocker);
-        let of =
-            self.fields.synchronizers.iter().find(|s| java.is_instance(condition, s.condition));
-        let Some(synchronizer) = of else { return id::UNKNOWN };
-        let lock = java.object_field(condition, synchronizer.outer);
-        let id = if lock.is_null() {
-            id::UNKNOWN
-        } else {
-            self.lock_of(volume, java, lock, Way::Condition).id
-        };
-        java.drop_local(lock);
-        id
-    }
-
     /// A thread has got another name.
     pub fn renamed(&'static self, java: Java, thread: jthread) {
         let at_ns = clock::now_ns();
@@ -402,89 +303,6 @@ impl Recorder {
         {
             known.rename(&self.log.current(), info.name, at_ns);
         }
-    }
-
-    /// The current thread starts.
-    pub fn thread_starts(&self) {
-        let _ = STARTED.try_with(|started| started.set(clock::now_ns()));
-    }
-
-    /// A thread ends.
-    pub fn thread_ends(&'static self, java: Java, thread: jthread) {
-        let java_id = java.long_field(thread, self.fields.thread_id);
-        // HotSpot may still contend for the Thread object after this.
-        let _ = ENDED.try_with(|ended| ended.set(java_id));
-        if let Some(ended) = self.threads.remove(java_id) {
-            ended.ends(&self.log.current(), clock::now_ns());
-        }
-        if let Some(trace) = trace::active() {
-            trace.thread_ends(java_id);
-        }
-    }
-
-    /// Runs `body` with what belongs to the current OS thread and Java thread,
-    /// then shows in the log what the thread waits for. Not for threads that
-    /// are left out; and, when something `begins`, only while recording.
-    #[inline]
-    fn with(
-        &'static self,
-        java: Java,
-        thread: jthread,
-        begins: bool,
-        body: impl FnOnce(&mut Scene<'_>, &mut Waits),
-    ) {
-        if begins && !self.is_enabled() {
-            return;
-        }
-        let java_id = java.long_field(thread, self.fields.thread_id);
-        // A thread that is just attaching has no id yet; one that has ended
-        // has given its place in the log back.
-        if java_id <= 0 || ENDED.try_with(|ended| ended.get() == java_id).unwrap_or(true) {
-            return;
-        }
-        // An OS thread that is about to end has no locals any more.
-        let _ = LOCAL.try_with(|cell| {
-            let Ok(mut slot) = cell.try_borrow_mut() else {
-                // An event within an event has not been seen, but would be lost.
-                if begins {
-                    let lost = self.log.current();
-                    lost.log.header().u64_at(DROPPED_CONTENTION).fetch_add(1, Relaxed);
-                }
-                return;
-            };
-            let local = slot.get_or_insert_with(|| self.local());
-            let known = local.thread.as_ref().filter(|known| known.java_id == java_id).cloned();
-            let known = match known.or_else(|| self.threads.get(java_id)) {
-                Some(known) => known,
-                None if begins => self.add_thread(java, thread, java_id),
-                None => return,
-            };
-            if !known.excluded {
-                let mut berth = local.lane.berth();
-                // Before the volume: that is then no older than the one that
-                // the waits are of.
-                let mut waits = known.waits();
-                let Some((volume, lane)) = berth.enter(&self.log) else { return };
-                if waits.volume() != volume.number {
-                    self.move_waits(&known, &mut waits, volume);
-                }
-                if begins && !known.is_known(volume) {
-                    self.describe_current(java, thread, &known);
-                }
-                let frames = &mut local.frames[..];
-                let mut scene = Scene { volume, lane, thread: &known, frames };
-                body(&mut scene, &mut waits);
-                known.publish(&mut waits, volume);
-            }
-            local.thread = Some(known);
-        });
-    }
-
-    /// Has pending waits have ids of a newer volume.
-    #[cold]
-    fn move_waits(&self, thread: &Thread, waits: &mut Waits, to: &Arc<Volume>) {
-        let id = |java_id| Some(self.threads.get(java_id)?.id(to));
-        thread.move_waits(waits, self.log.previous().as_deref(), to, id);
     }
 
     /// What another thread waits for, and its site, with ids of the scene's
@@ -497,18 +315,6 @@ impl Recorder {
         let is_same = waits.volume() == scene.volume.number;
         let begun = waits.innermost().filter(|_| is_same)?;
         Some((begun, self.site(scene, &begun)?))
-    }
-
-    fn local(&'static self) -> Local {
-        let frame = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
-        Local {
-            recorder: self,
-            lane: self.lanes.take(),
-            thread: None,
-            traced: None,
-            // One more than wanted tells whether a stack was cut.
-            frames: vec![frame; self.depth + 1],
-        }
     }
 
     fn begin(
@@ -604,10 +410,23 @@ impl Recorder {
         skip: usize,
         at_monitor: bool,
     ) -> StackRef {
-        let Scene { volume, lane, frames, .. } = scene;
-        let count = self.ti.stack(skip, frames);
+        let count = self.ti.stack(skip, scene.frames);
         let cut = count > self.depth;
-        let frames = &mut frames[..count.min(self.depth)];
+        self.stack_of(scene, java, 0..count.min(self.depth), (cut, at_monitor))
+    }
+
+    /// The id of the stack of some of the scene's frames. It may be cut at the
+    /// depth limit, and end at a monitor that is not entered yet.
+    #[inline]
+    fn stack_of(
+        &self,
+        scene: &mut Scene<'_>,
+        java: Java,
+        which: Range<usize>,
+        (cut, at_monitor): (bool, bool),
+    ) -> StackRef {
+        let Scene { volume, lane, frames, .. } = scene;
+        let frames = frames.get_mut(which).unwrap_or_default();
         let print = fingerprint(frames);
         if let Some(&(second, known)) = lane.stacks.get(&print.0)
             && second == print.1
@@ -620,134 +439,6 @@ impl Recorder {
         lane.trim();
         lane.stacks.insert(print.0, (print.1, stack));
         stack
-    }
-
-    /// An object's id and nature, which its tag keeps. The current thread
-    /// waits for it, and has come by this way.
-    #[inline]
-    fn lock_of(&self, volume: &Volume, java: Java, object: jobject, way: Way) -> LockRef {
-        let tag = self.ti.tag(object);
-        match LockRef::from_tag(tag).filter(|_| is_defined_in(volume, tag)) {
-            Some(known) if known.named || !way.tells(known.nature) => known,
-            _ => self.new_lock(volume, java, object, way),
-        }
-    }
-
-    #[cold]
-    fn new_lock(&self, volume: &Volume, java: Java, object: jobject, way: Way) -> LockRef {
-        let class = java.class_of(object);
-        let described = self.ti.class(class);
-        java.drop_local(class);
-        let Ok((mut signature, source)) = described else { return LockRef::UNKNOWN };
-        let is_synchronizer =
-            self.fields.synchronizers.iter().any(|s| java.is_instance(object, s.class));
-        let nature = Nature::of(&signature, is_synchronizer);
-        if signature == b"Ljava/lang/Class;"
-            && let Ok(of) = self.ti.class_signature(object)
-        {
-            // The lock of a static synchronized method: say which class it is.
-            signature = class_object_name(&of);
-        }
-        let named = way.tells(nature);
-        let name = if named { self.names.find(self.ti, java, way) } else { None };
-        let hash = self.hash_of(object, nature, way);
-        let _naming = lock(&self.naming);
-        let tag = self.ti.tag(object);
-        let known = LockRef::from_tag(tag);
-        let defined = known.filter(|_| is_defined_in(volume, tag));
-        if let Some(known) = defined.filter(|known| known.named || !named) {
-            return known;
-        }
-        let Volume { log, dictionary, .. } = volume;
-        let id = known.map_or_else(|| self.locks.load(Relaxed) + 1, |known| known.id);
-        let define =
-            || dictionary.lock_object(log, id, dictionary.class(log, &signature, &source)?);
-        if defined.is_none() && define().is_none() {
-            return LockRef { nature, ..LockRef::UNKNOWN };
-        }
-        // Where there is no room for these, the lock is known by its class.
-        let _ = name.and_then(|name| dictionary.lock_name(log, id, &name));
-        let _ = hash.and_then(|hash| dictionary.lock_instance(log, id, hash));
-        let new = LockRef { id, nature, named };
-        if known.is_none() {
-            self.locks.store(id, Relaxed);
-        }
-        // Not back to a volume that is being left.
-        if known.is_none() || volume.number == self.log.epoch() {
-            let _ = self.ti.set_tag(object, new.tag(volume));
-        }
-        new
-    }
-
-    /// What trace mode knows a lock by. The JVM inflates a monitor to give its
-    /// object a hash, but has inflated one that is waited for already; and
-    /// j.u.c. locks are no monitors.
-    fn hash_of(&self, object: jobject, nature: Nature, way: Way) -> Option<u32> {
-        let harmless = nature.is_held() || matches!(way, Way::Monitor | Way::ObjectWait);
-        (harmless && trace::active().is_some())
-            .then(|| self.ti.hash(object) as u32)
-            .filter(|&hash| hash != 0)
-    }
-
-    /// The thread that holds a synchronizer exclusively, if known.
-    fn owner_of(&self, volume: &Volume, java: Java, synchronizer: jobject) -> Owner {
-        let owner = java.object_field(synchronizer, self.fields.exclusive_owner);
-        if owner.is_null() {
-            return Owner::default();
-        }
-        let known = self.owner(volume, java, owner);
-        java.drop_local(owner);
-        known
-    }
-
-    /// A thread that holds a lock, as the log has it.
-    fn owner(&self, volume: &Volume, java: Java, owner: jthread) -> Owner {
-        let java_id = java.long_field(owner, self.fields.thread_id);
-        let known = match self.threads.get(java_id) {
-            Some(known) => Some(known),
-            // One that has just ended would never be removed again.
-            None if self.ti.is_alive(owner) => Some(self.add_thread(java, owner, java_id)),
-            None => None,
-        };
-        let id = known.map_or(id::UNKNOWN, |known| {
-            if !known.is_known(volume) {
-                self.describe_thread(java, owner, &known);
-            }
-            known.id(volume)
-        });
-        Owner { id, java_id }
-    }
-
-    #[cold]
-    fn add_thread(&self, java: Java, thread: jthread, java_id: i64) -> Arc<Thread> {
-        let excluded = !self.excluded.is_empty()
-            && self.ti.thread(java, thread).is_ok_and(|info| {
-                let name = String::from_utf8_lossy(&info.name).into_owned();
-                self.excluded.iter().any(|pattern| pattern.matches(&name))
-            });
-        self.threads.get_or_add(java_id, excluded, self.log.epoch())
-    }
-
-    /// Finds out what the log shall say of the current thread, unless it is
-    /// known.
-    fn describe_current(&self, java: Java, thread: jthread, known: &Thread) {
-        self.describe_thread(java, thread, known);
-        known.started_at(match known.is_virtual() {
-            // Close enough: this is the first that is heard of it.
-            true => clock::now_ns(),
-            false => STARTED.try_with(Cell::get).unwrap_or(0),
-        });
-    }
-
-    /// Finds out what the log shall say of a thread, unless it is known.
-    #[cold]
-    fn describe_thread(&self, java: Java, thread: jthread, known: &Thread) {
-        if known.is_described() {
-            return;
-        }
-        if let Ok(info) = self.ti.thread(java, thread) {
-            known.describe(info, java.is_instance(thread, self.fields.virtual_thread));
-        }
     }
 }
 
@@ -767,10 +458,4 @@ fn trace_wait(scene: &mut Scene<'_>, java: Java, begun: Begun, object: jobject) 
 /// Whether somebody is to blame for a wait of this kind.
 fn is_blamed(kind: WaitKind) -> bool {
     kind.is_contention() || kind == WaitKind::LockReacquire
-}
-
-/// `Lcom/acme/Foo;` as the name of its class object, `com/acme/Foo.class`.
-fn class_object_name(signature: &[u8]) -> Vec<u8> {
-    let inner = signature.strip_prefix(b"L").and_then(|s| s.strip_suffix(b";"));
-    [inner.unwrap_or(signature), b".class"].concat()
 }

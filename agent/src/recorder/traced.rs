@@ -1,15 +1,19 @@
 //! What trace mode needs of the recorder.
 
-use super::{ENDED, LOCAL, LockRef, Recorder, Scene, class_object_name};
+use super::{
+    Recorder,
+    locks::LockRef,
+    scene::{ENDED, LOCAL, Local, Scene},
+};
 use crate::{
-    dictionary::{MethodText, PlaceText, StackRef, fingerprint},
+    dictionary::{MethodText, PlaceText},
     jvm::{Java, ti::ThreadInfo},
     threads::Thread,
     trace,
     volume::Volume,
 };
 use jvmti_bindings::sys::jni::{jmethodID, jobject, jthread};
-use std::sync::Arc;
+use std::{cell::RefCell, sync::Arc};
 use tyrion_wire::{WaitKind, def::id, trace::Hold};
 
 /// A thread that takes locks.
@@ -47,15 +51,7 @@ impl Recorder {
         thread: &Arc<Thread>,
         body: impl FnOnce(&mut Scene<'_>) -> R,
     ) -> Option<R> {
-        let run = |cell: &std::cell::RefCell<Option<super::Local>>| {
-            let mut slot = cell.try_borrow_mut().ok()?;
-            let local = slot.get_or_insert_with(|| self.local());
-            let mut berth = local.lane.berth();
-            let (volume, lane) = berth.enter(&self.log)?;
-            let frames = &mut local.frames[..];
-            Some(body(&mut Scene { volume, lane, thread, frames }))
-        };
-        LOCAL.try_with(run).ok().flatten()
+        self.scene(|_| Some(Arc::clone(thread)), body)
     }
 
     /// Runs `body` in a scene of the current OS thread, whose records are of
@@ -66,13 +62,24 @@ impl Recorder {
         owner: i64,
         body: impl FnOnce(&mut Scene<'_>) -> R,
     ) -> Option<R> {
-        let run = |cell: &std::cell::RefCell<Option<super::Local>>| {
-            let mut slot = cell.try_borrow_mut().ok()?;
-            let local = slot.get_or_insert_with(|| self.local());
+        let whose = |local: &mut Local| {
             if local.traced.as_ref().is_none_or(|known| known.java_id != owner) {
                 local.traced = Some(self.owner_of_records(owner)?);
             }
-            let thread = local.traced.as_ref()?;
+            local.traced.clone()
+        };
+        self.scene(whose, body)
+    }
+
+    fn scene<R>(
+        &'static self,
+        whose: impl FnOnce(&mut Local) -> Option<Arc<Thread>>,
+        body: impl FnOnce(&mut Scene<'_>) -> R,
+    ) -> Option<R> {
+        let run = |cell: &RefCell<Option<Local>>| {
+            let mut slot = cell.try_borrow_mut().ok()?;
+            let local = slot.get_or_insert_with(|| self.local());
+            let thread = &whose(local)?;
             let mut berth = local.lane.berth();
             let (volume, lane) = berth.enter(&self.log)?;
             let frames = &mut local.frames[..];
@@ -125,24 +132,12 @@ impl Recorder {
         is_probe: impl Fn(jmethodID) -> bool,
         skip: usize,
     ) -> u32 {
-        let Scene { volume, lane, frames, .. } = scene;
-        let count = self.ti.stack(0, frames);
+        let count = self.ti.stack(0, scene.frames);
         let cut = count > self.depth;
-        let frames = &mut frames[..count.min(self.depth)];
+        let frames = &scene.frames[..count.min(self.depth)];
         let probes = frames.iter().take_while(|frame| is_probe(frame.method)).count();
-        let frames = frames.get_mut(probes + skip..).unwrap_or_default();
-        let print = fingerprint(frames);
-        if let Some(&(second, known)) = lane.stacks.get(&print.0)
-            && second == print.1
-        {
-            return known.id;
-        }
-        let Volume { log, dictionary, .. } = &***volume;
-        let found = dictionary.stack(log, (self.ti, java), print, frames, (cut, false));
-        let Some(stack) = found else { return StackRef::UNKNOWN.id };
-        lane.trim();
-        lane.stacks.insert(print.0, (print.1, stack));
-        stack.id
+        let first = (probes + skip).min(frames.len());
+        self.stack_of(scene, java, first..first.max(count.min(self.depth)), (cut, false)).id
     }
 
     /// The id of a lock that was waited for, else 0.
@@ -152,15 +147,8 @@ impl Recorder {
 
     /// The id of an object's class, as that of a lock.
     pub fn class_of_lock(&self, volume: &Volume, java: Java, object: jobject) -> Option<u32> {
-        let class = java.class_of(object);
-        let described = self.ti.class(class);
-        java.drop_local(class);
-        let (mut signature, source) = described.ok()?;
-        if signature == b"Ljava/lang/Class;"
-            && let Ok(of) = self.ti.class_signature(object)
-        {
-            signature = class_object_name(&of);
-        }
+        let (signature, source) = self.class_of(java, object)?;
+        let signature = self.lock_signature(signature, object);
         volume.dictionary.class(&volume.log, &signature, &source)
     }
 }

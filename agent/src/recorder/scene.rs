@@ -1,0 +1,184 @@
+//! Who an event is of, and where it is written.
+
+use super::Recorder;
+use crate::{
+    clock,
+    jvm::Java,
+    lane::{Lane, SharedLane},
+    threads::{Thread, Waits},
+    trace,
+    volume::Volume,
+};
+use jvmti_bindings::sys::{jni::jthread, jvmti::jvmtiFrameInfo};
+use std::{
+    cell::{Cell, RefCell},
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+use tyrion_wire::header::field::DROPPED_CONTENTION;
+
+/// What an OS thread keeps for itself.
+pub(super) struct Local {
+    recorder: &'static Recorder,
+    pub(super) lane: Arc<SharedLane>,
+    /// The Java thread that ran here last.
+    thread: Option<Arc<Thread>>,
+    /// The thread that trace mode's records on this OS thread were of last.
+    pub(super) traced: Option<Arc<Thread>>,
+    pub(super) frames: Vec<jvmtiFrameInfo>,
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        self.recorder.lanes.give_back(Arc::clone(&self.lane));
+    }
+}
+
+/// What an event has to do with: who, and where to write it. All ids that are
+/// got during the event are of this volume.
+pub struct Scene<'a> {
+    /// The file of the log.
+    pub volume: &'a Arc<Volume>,
+    /// The OS thread's writer.
+    pub lane: &'a mut Lane,
+    /// The Java thread.
+    pub thread: &'a Arc<Thread>,
+    pub(super) frames: &'a mut [jvmtiFrameInfo],
+}
+
+thread_local! {
+    /// When this OS thread became a thread of the JVM, monotonic ns; 0 before
+    /// recording began.
+    static STARTED: Cell<u64> = const { Cell::new(0) };
+    /// The Java thread that ended last on this OS thread.
+    pub(super) static ENDED: Cell<i64> = const { Cell::new(0) };
+    pub(super) static LOCAL: RefCell<Option<Local>> = const { RefCell::new(None) };
+}
+
+impl Recorder {
+    /// Runs `body` with what belongs to the current OS thread and Java thread,
+    /// then shows in the log what the thread waits for. Not for threads that
+    /// are left out; and, when something `begins`, only while recording.
+    #[inline]
+    pub(super) fn with(
+        &'static self,
+        java: Java,
+        thread: jthread,
+        begins: bool,
+        body: impl FnOnce(&mut Scene<'_>, &mut Waits),
+    ) {
+        if begins && !self.is_enabled() {
+            return;
+        }
+        let java_id = java.long_field(thread, self.fields.thread_id);
+        // A thread that is just attaching has no id yet; one that has ended
+        // has given its place in the log back.
+        if java_id <= 0 || ENDED.try_with(|ended| ended.get() == java_id).unwrap_or(true) {
+            return;
+        }
+        // An OS thread that is about to end has no locals any more.
+        let _ = LOCAL.try_with(|cell| {
+            let Ok(mut slot) = cell.try_borrow_mut() else {
+                // An event within an event has not been seen, but would be lost.
+                if begins {
+                    let lost = self.log.current();
+                    lost.log.header().u64_at(DROPPED_CONTENTION).fetch_add(1, Relaxed);
+                }
+                return;
+            };
+            let local = slot.get_or_insert_with(|| self.local());
+            let known = local.thread.as_ref().filter(|known| known.java_id == java_id).cloned();
+            let known = match known.or_else(|| self.threads.get(java_id)) {
+                Some(known) => known,
+                None if begins => self.add_thread(java, thread, java_id),
+                None => return,
+            };
+            if !known.excluded {
+                let mut berth = local.lane.berth();
+                // Before the volume: that is then no older than the one that
+                // the waits are of.
+                let mut waits = known.waits();
+                let Some((volume, lane)) = berth.enter(&self.log) else { return };
+                if waits.volume() != volume.number {
+                    self.move_waits(&known, &mut waits, volume);
+                }
+                if begins && !known.is_known(volume) {
+                    self.describe_current(java, thread, &known);
+                }
+                let frames = &mut local.frames[..];
+                let mut scene = Scene { volume, lane, thread: &known, frames };
+                body(&mut scene, &mut waits);
+                known.publish(&mut waits, volume);
+            }
+            local.thread = Some(known);
+        });
+    }
+
+    /// Has pending waits have ids of a newer volume.
+    #[cold]
+    pub(super) fn move_waits(&self, thread: &Thread, waits: &mut Waits, to: &Arc<Volume>) {
+        let id = |java_id| Some(self.threads.get(java_id)?.id(to));
+        thread.move_waits(waits, self.log.previous().as_deref(), to, id);
+    }
+
+    pub(super) fn local(&'static self) -> Local {
+        let frame = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
+        Local {
+            recorder: self,
+            lane: self.lanes.take(),
+            thread: None,
+            traced: None,
+            // One more than wanted tells whether a stack was cut.
+            frames: vec![frame; self.depth + 1],
+        }
+    }
+
+    #[cold]
+    pub(super) fn add_thread(&self, java: Java, thread: jthread, java_id: i64) -> Arc<Thread> {
+        let excluded = !self.excluded.is_empty()
+            && self.ti.thread(java, thread).is_ok_and(|info| {
+                let name = String::from_utf8_lossy(&info.name).into_owned();
+                self.excluded.iter().any(|pattern| pattern.matches(&name))
+            });
+        self.threads.get_or_add(java_id, excluded, self.log.epoch())
+    }
+
+    /// Finds out what the log shall say of the current thread, unless it is
+    /// known.
+    pub(super) fn describe_current(&self, java: Java, thread: jthread, known: &Thread) {
+        self.describe_thread(java, thread, known);
+        known.started_at(match known.is_virtual() {
+            // Close enough: this is the first that is heard of it.
+            true => clock::now_ns(),
+            false => STARTED.try_with(Cell::get).unwrap_or(0),
+        });
+    }
+
+    /// Finds out what the log shall say of a thread, unless it is known.
+    #[cold]
+    pub(super) fn describe_thread(&self, java: Java, thread: jthread, known: &Thread) {
+        if known.is_described() {
+            return;
+        }
+        if let Ok(info) = self.ti.thread(java, thread) {
+            known.describe(info, java.is_instance(thread, self.fields.virtual_thread));
+        }
+    }
+
+    /// The current thread starts.
+    pub fn thread_starts(&self) {
+        let _ = STARTED.try_with(|started| started.set(clock::now_ns()));
+    }
+
+    /// A thread ends.
+    pub fn thread_ends(&'static self, java: Java, thread: jthread) {
+        let java_id = java.long_field(thread, self.fields.thread_id);
+        // HotSpot may still contend for the Thread object after this.
+        let _ = ENDED.try_with(|ended| ended.set(java_id));
+        if let Some(ended) = self.threads.remove(java_id) {
+            ended.ends(&self.log.current(), clock::now_ns());
+        }
+        if let Some(trace) = trace::active() {
+            trace.thread_ends(java_id);
+        }
+    }
+}
