@@ -193,6 +193,14 @@ impl Lane {
         }
     }
 
+    /// Goes on in a new chunk when the next record is older than the last one:
+    /// times in a chunk do not go back.
+    pub fn go_back_to(&mut self, log: &LogFile, thread: u32, at_ns: u64) {
+        if at_ns < self.last_ns {
+            self.carve_events(log, thread, at_ns, MISC_ROOM);
+        }
+    }
+
     /// Writes a record that is no wait. `encode` appends the whole record,
     /// with its code and length; it is told the time since the lane's last
     /// record in the chunk, and may be called twice. `at_ns` is the record's

@@ -216,7 +216,7 @@ impl Thread {
         let new = volume.dictionary.thread(&volume.log, java_id, &about.info, about.is_virtual);
         let id = new.unwrap_or(0);
         let started_ns = self.started_ns.load(Relaxed);
-        if id != 0 && started_ns != 0 {
+        if id != 0 {
             let _ = volume.dictionary.thread_span(&volume.log, id, started_ns, 0);
         }
         let packed = u64::from(volume.number) << 32 | u64::from(id);

@@ -20,6 +20,9 @@ use tyrion_wire::header::field::DROPPED_CONTENTION;
 pub(super) struct Local {
     recorder: &'static Recorder,
     pub(super) lane: Arc<SharedLane>,
+    /// Another one, for events that are told late: between the waits they would
+    /// lose their times.
+    pub(super) late: Option<Arc<SharedLane>>,
     /// The Java thread that ran here last.
     thread: Option<Arc<Thread>>,
     /// The thread that trace mode's records on this OS thread were of last.
@@ -30,6 +33,9 @@ pub(super) struct Local {
 impl Drop for Local {
     fn drop(&mut self) {
         self.recorder.lanes.give_back(Arc::clone(&self.lane));
+        if let Some(late) = self.late.take() {
+            self.recorder.lanes.give_back(late);
+        }
     }
 }
 
@@ -125,6 +131,7 @@ impl Recorder {
         Local {
             recorder: self,
             lane: self.lanes.take(),
+            late: None,
             thread: None,
             traced: None,
             // One more than wanted tells whether a stack was cut.

@@ -51,7 +51,7 @@ impl Recorder {
         thread: &Arc<Thread>,
         body: impl FnOnce(&mut Scene<'_>) -> R,
     ) -> Option<R> {
-        self.scene(|_| Some(Arc::clone(thread)), body)
+        self.scene(false, |_| Some(Arc::clone(thread)), body)
     }
 
     /// Runs `body` in a scene of the current OS thread, whose records are of
@@ -62,17 +62,36 @@ impl Recorder {
         owner: i64,
         body: impl FnOnce(&mut Scene<'_>) -> R,
     ) -> Option<R> {
+        self.scene_of_owner(owner, false, body)
+    }
+
+    /// The same for events that are told late, some time after others.
+    pub fn late_scene<R>(
+        &'static self,
+        owner: i64,
+        body: impl FnOnce(&mut Scene<'_>) -> R,
+    ) -> Option<R> {
+        self.scene_of_owner(owner, true, body)
+    }
+
+    fn scene_of_owner<R>(
+        &'static self,
+        owner: i64,
+        is_late: bool,
+        body: impl FnOnce(&mut Scene<'_>) -> R,
+    ) -> Option<R> {
         let whose = |local: &mut Local| {
             if local.traced.as_ref().is_none_or(|known| known.java_id != owner) {
                 local.traced = Some(self.owner_of_records(owner)?);
             }
             local.traced.clone()
         };
-        self.scene(whose, body)
+        self.scene(is_late, whose, body)
     }
 
     fn scene<R>(
         &'static self,
+        is_late: bool,
         whose: impl FnOnce(&mut Local) -> Option<Arc<Thread>>,
         body: impl FnOnce(&mut Scene<'_>) -> R,
     ) -> Option<R> {
@@ -80,7 +99,9 @@ impl Recorder {
             let mut slot = cell.try_borrow_mut().ok()?;
             let local = slot.get_or_insert_with(|| self.local());
             let thread = &whose(local)?;
-            let mut berth = local.lane.berth();
+            let Local { lane, late, .. } = local;
+            let lane = if is_late { late.get_or_insert_with(|| self.lanes.take()) } else { lane };
+            let mut berth = lane.berth();
             let (volume, lane) = berth.enter(&self.log)?;
             let frames = &mut local.frames[..];
             Some(body(&mut Scene { volume, lane, thread, frames }))

@@ -156,7 +156,13 @@ impl Trace {
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
         let (now_ns, now_ticks) = (clock::now_ns(), ticks::now());
         ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
-        self.recorder.trace_scene(owner, |scene| {
+        let end_of = |nth_ticks: u64| now_ns - ticks::to_ns(now_ticks.saturating_sub(nth_ticks));
+        self.recorder.late_scene(owner, |scene| {
+            if end > ring::EVENT {
+                let first_ns = end_of(ring.u64(ring::EVENT + 16).load(Relaxed));
+                let thread = scene.thread.id(scene.volume);
+                scene.lane.go_back_to(&scene.volume.log, thread, first_ns);
+            }
             for at in (ring::EVENT..end).step_by(ring::EVENT) {
                 let word = |nth: usize| ring.u64(at + 8 * nth).load(Relaxed);
                 let (address, key, hold_ns) = (word(0), word(1), word(3));
@@ -166,7 +172,6 @@ impl Trace {
                 }
                 // SAFETY: Java takes cells' addresses from entries.
                 let cell = unsafe { Memory::at_address(address) };
-                let end_ns = now_ns - ticks::to_ns(now_ticks.saturating_sub(word(2)));
                 let record = trace::Hold {
                     delta_ns: 0,
                     hold_ns,
@@ -176,7 +181,7 @@ impl Trace {
                     hash: hash_of(key),
                     flags: 0,
                 };
-                self.recorder.append_hold(scene, end_ns, record);
+                self.recorder.append_hold(scene, end_of(word(2)), record);
             }
         });
     }
