@@ -2,8 +2,18 @@
 
 use crate::support::{agent, err, out, run, sample_log, stdout_of, text, tyrion};
 
-const COMMANDS: [&str; 9] =
-    ["record", "convert", "info", "dump", "attach", "stop", "status", "agent-path", "completions"];
+const COMMANDS: [&str; 10] = [
+    "record",
+    "convert",
+    "report",
+    "info",
+    "dump",
+    "attach",
+    "stop",
+    "status",
+    "agent-path",
+    "completions",
+];
 
 #[test]
 fn help_has_examples_for_every_command() {

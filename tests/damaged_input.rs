@@ -29,6 +29,11 @@ impl Case {
             &["dump", "--json", bad],
             &["convert", "--to", "collapsed", "-o", "-", bad],
             &["convert", "--to", "pprof", "-o", "-", bad],
+            &["report", bad],
+            &["report", "--json", bad],
+            &["report", "--html", "-o", "-", bad],
+            &["diff", bad, bad],
+            &["top", "--once", bad],
         ] {
             let output = run(command);
             let stderr = err(&output);

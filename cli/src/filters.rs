@@ -55,7 +55,11 @@ fn moment_value(text: &str) -> Result<Moment, FilterError> {
     moment(text)
 }
 
-fn duration_value(text: &str) -> Result<u64, FilterError> {
+/// Reads a duration, such as 50us or 1.5ms.
+///
+/// # Errors
+/// When it is none.
+pub fn duration_value(text: &str) -> Result<u64, FilterError> {
     duration_ns(text)
 }
 
@@ -63,6 +67,13 @@ impl FilterArgs {
     /// Whether the user has named kinds.
     pub fn names_kinds(&self) -> bool {
         self.kind.is_some()
+    }
+
+    /// Whether the user has asked for anything less than all there is.
+    pub fn is_given(&self) -> bool {
+        let spans_time = self.since.is_some() || self.until.is_some();
+        let names_any = self.kind.is_some() || self.thread.is_some() || self.lock.is_some();
+        names_any || spans_time || self.min_wait.is_some()
     }
 
     /// The filter; `default` are the kinds when the user names none.

@@ -54,25 +54,25 @@ impl Opened {
             return Ok(Log::from_bytes(&self.name, bytes)?);
         }
         let log = Log::from_file(&self.name, &self.file)?;
-        if self.is_being_written() {
+        if is_being_written(&self.file) {
             log.assume_end_ns(now_ns());
         }
         Ok(log)
     }
+}
 
-    /// Whether a JVM on this machine still writes to the log: it holds a lock.
-    fn is_being_written(&self) -> bool {
-        let is_locked = matches!(self.file.try_lock_shared(), Err(TryLockError::WouldBlock));
-        if !is_locked {
-            // The map of the file would keep the lock.
-            let _ = self.file.unlock();
-        }
-        is_locked
+/// Whether a JVM on this machine still writes to a log: it holds a lock.
+pub fn is_being_written(file: &File) -> bool {
+    let is_locked = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    if !is_locked {
+        // A map of the file would keep the lock.
+        let _ = file.unlock();
     }
+    is_locked
 }
 
 /// The clock that logs are on.
-fn now_ns() -> u64 {
+pub fn now_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid place for the answer; every Linux has the clock.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };

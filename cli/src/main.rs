@@ -2,12 +2,14 @@
 
 mod agent_options;
 mod commands;
+mod files;
 mod filters;
 mod jvm;
 mod logs;
 mod outcome;
 mod progress;
 mod signals;
+mod terminal;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -9,6 +9,8 @@ pub enum Done {
     Whole,
     /// Done, but the input was damaged and parts of it are missing: 3.
     Partly,
+    /// Done, and a condition of `--fail-if` holds: 4.
+    Held,
     /// A recorded program ended with this status.
     Program(u8),
 }
@@ -35,6 +37,7 @@ pub const EXIT_STATUS: &str = "Exit status:
   1    failed; the message on stderr says what to do
   2    wrong usage
   3    done, but the input was cut or damaged; what was whole was used
+  4    done, and a condition of --fail-if holds
   record: the status of the recorded program; 128 + n when signal n ended it,
   126 or 127 when it could not be started";
 
@@ -75,6 +78,7 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
     let failure = match outcome {
         Ok(Done::Whole) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
         Ok(Done::Partly) => return ExitCode::from(3),
+        Ok(Done::Held) => return ExitCode::from(4),
         Ok(Done::Program(status)) => return ExitCode::from(status),
         Err(failure) => failure,
     };

@@ -11,6 +11,7 @@ mod acquired;
 mod build;
 mod fold;
 mod hash;
+mod ids;
 pub(crate) mod java;
 mod notes;
 mod pass;
@@ -21,6 +22,7 @@ mod sums;
 mod tests;
 mod trace;
 
+pub use ids::LogIds;
 pub use notes::{Lost, Notes};
 
 use crate::{filter::Filter, profile::Profile};
@@ -43,6 +45,8 @@ pub struct Aggregate {
     pub folded: u64,
     /// Acquisitions, whatever the filter.
     pub acquisitions: u64,
+    /// What became of the ids of each log, for who reads it once more.
+    pub ids: Vec<LogIds>,
     /// What a reader of the profile should know.
     pub notes: Notes,
     /// What was damaged in the logs, those places included that were seen

@@ -1,9 +1,10 @@
 //! Names for the ids of one log, for people who read single records.
 
 use crate::aggregate::java;
+pub use crate::names::{lock_called, printable, readable_class};
 use regex::Regex;
 use tyrion_formats::{Log, UNKNOWN};
-use tyrion_wire::def::id::{CUT_STACK, EMPTY_STACK};
+use tyrion_wire::def::id::{CUT_STACK, EMPTY_STACK, NO_STRING};
 
 /// Names for the ids of a log.
 #[derive(Clone, Copy)]
@@ -36,11 +37,44 @@ impl Names<'_> {
         format!("{}#{id}", self.lock_class(id))
     }
 
+    /// What a profile calls locks of a class that the program gives this name,
+    /// a string: class and name. The name is empty if it says no more than the
+    /// class.
+    pub fn called(&self, class: u32, name: u32) -> (String, String) {
+        let class = java::public_class(&self.class(class)).to_owned();
+        (class, java::telling_name(&self.0.text(name)).to_owned())
+    }
+
+    /// The class of a lock as the program knows it, and what the program calls
+    /// it; empty when that is not known or tells no more than the class.
+    pub fn lock_parts(&self, id: u32) -> (String, String) {
+        let name = self.0.definitions().lock_name(id);
+        let class = java::public_class(&self.lock_class(id)).to_owned();
+        (class, self.telling_name(name.unwrap_or(NO_STRING)))
+    }
+
+    /// As [`Names::lock_parts`], of the locks of a class that are called so: the
+    /// ids of a class and of a name.
+    pub fn class_parts(&self, class: u32, name: u32) -> (String, String) {
+        (java::public_class(&self.class(class)).to_owned(), self.telling_name(name))
+    }
+
+    fn telling_name(&self, name: u32) -> String {
+        java::telling_name(&self.0.text(name)).to_owned()
+    }
+
     /// Whether a filter finds something in what a lock is called: its class, as
     /// the program or the JVM calls it, its name or its identity.
     pub fn lock_matches(&self, regex: &Regex, id: u32) -> bool {
         let name = self.0.definitions().lock_name(id).map_or("".into(), |name| self.0.text(name));
         java::lock_matches(regex, &self.lock_class(id), java::telling_name(&name), id)
+    }
+
+    /// As [`Names::lock_matches`], of locks of a class that the program gives
+    /// this name, a string.
+    pub fn called_matches(&self, regex: &Regex, class: u32, name: u32) -> bool {
+        let name = self.0.text(name);
+        java::lock_matches(regex, &self.class(class), java::telling_name(&name), 0)
     }
 
     /// The frames of a stack, innermost first: `com.acme.Foo.bar(Foo.java:12)`.

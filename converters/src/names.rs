@@ -69,12 +69,12 @@ impl LockFrame {
     pub fn dotted(&self) -> String {
         let kind = self.kind.name();
         let space = if self.class.is_empty() && self.name.is_empty() { "" } else { " " };
-        format!("[{kind}]{space}{}", with_name(&self.name, &self.class, &self.identity))
+        format!("[{kind}]{space}{}", lock_called(&self.name, &self.class, &self.identity))
     }
 }
 
 /// `Cache.lock (com.acme.Foo#7)`, as far as it is known.
-fn with_name(name: &str, class: &str, identity: &str) -> String {
+pub fn lock_called(name: &str, class: &str, identity: &str) -> String {
     match (name, class) {
         ("", _) => format!("{class}{identity}"),
         (_, "") => format!("{name}{identity}"),
@@ -97,7 +97,7 @@ pub fn lock_own_name(profile: &Profile, lock: u32) -> String {
 /// A lock for people: `Cache.lock (java.lang.Object#7)`.
 pub fn lock(profile: &Profile, lock: u32) -> String {
     let (name, class) = (lock_own_name(profile, lock), lock_class(profile, lock));
-    with_name(&name, &class, &profile.lock_identity(lock))
+    lock_called(&name, &class, &profile.lock_identity(lock))
 }
 
 /// The frame at which all stacks of a thread, or of a group of threads, begin.

@@ -125,7 +125,7 @@ impl Damage {
 }
 
 /// Damaged places, the first [`limits::MAX_DAMAGE`] of them one by one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct DamageList {
     log: Arc<str>,
     list: Vec<Damage>,

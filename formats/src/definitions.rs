@@ -70,6 +70,15 @@ pub struct Thread {
     pub is_virtual: bool,
 }
 
+/// From when to when a thread lived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadSpan {
+    /// When it started, or was seen first, monotonic ns.
+    pub started_ns: u64,
+    /// When it ended, monotonic ns; `None` when it had not.
+    pub ended_ns: Option<NonZeroU64>,
+}
+
 /// Who waits for what, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
@@ -115,6 +124,7 @@ pub struct Definitions {
     pub(crate) methods: Table<Method>,
     pub(crate) stacks: Table<Stack>,
     pub(crate) threads: Table<Thread>,
+    thread_spans: Sparse<ThreadSpan>,
     pub(crate) sites: Table<Site>,
     locks: Sparse<u32>,
     places: Sparse<Place>,
@@ -135,6 +145,7 @@ impl Default for Definitions {
             methods: Table::default(),
             stacks: Table::default(),
             threads: Table::default(),
+            thread_spans: Sparse::default(),
             sites: Table::default(),
             locks: Sparse::default(),
             places: Sparse::default(),
@@ -172,6 +183,11 @@ impl Definitions {
     /// Threads.
     pub fn threads(&self) -> &Table<Thread> {
         &self.threads
+    }
+
+    /// From when to when a thread lived; `None` if the log does not tell.
+    pub fn thread_span(&self, thread: u32) -> Option<ThreadSpan> {
+        self.thread_spans.get(thread).copied()
     }
 
     /// Locks: the class id of each. Their ids are those of the recording, so a
@@ -253,6 +269,14 @@ impl Definitions {
                 self.last_at_ns = self.last_at_ns.max(at_ns);
                 if let Some(thread) = self.threads.get_mut(id) {
                     thread.name = name;
+                }
+                Some(())
+            }
+            Definition::ThreadSpan { id, started_ns, ended_ns } => {
+                self.last_at_ns = self.last_at_ns.max(started_ns).max(ended_ns);
+                if self.threads.get(id).is_some() {
+                    let ended_ns = NonZeroU64::new(ended_ns);
+                    self.thread_spans.put(id, ThreadSpan { started_ns, ended_ns });
                 }
                 Some(())
             }

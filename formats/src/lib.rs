@@ -15,6 +15,7 @@ mod definitions;
 mod error;
 mod events;
 mod fast;
+mod follow;
 pub mod fuzz;
 pub mod limits;
 mod load;
@@ -34,9 +35,10 @@ pub mod write;
 pub mod event_log {}
 
 pub use damage::{Damage, Fault};
-pub use definitions::{Class, Definitions, Method, Place, Site, Stack, Text, Thread};
+pub use definitions::{Class, Definitions, Method, Place, Site, Stack, Text, Thread, ThreadSpan};
 pub use error::Error;
 pub use events::{Entry, Event, Events, Records, Traced, What};
+pub use follow::{AcquisitionChange, Begin, CellChange, Changes, Follower};
 pub use load::Defined;
 pub use log::{Log, UNKNOWN};
 pub use scan::ChunkRef;

@@ -121,12 +121,14 @@ pub(crate) fn for_each_definition<'a>(
     }
 }
 
-fn read_chunk<'a>(
+/// Reads the definitions of a chunk: up to which byte of the file they could be
+/// read.
+pub(crate) fn read_chunk<'a>(
     chunk: &ChunkRef,
     payload: &'a [u8],
     damage: &mut DamageList,
     mut take: impl FnMut(Defined<'a>) -> Option<()>,
-) {
+) -> u64 {
     let mut rest = payload;
     while !rest.is_empty() {
         let offset = chunk.payload_at() + (payload.len() - rest.len()) as u64;
@@ -135,7 +137,7 @@ fn read_chunk<'a>(
             if chunk.whole {
                 damage.add(offset, Fault::Definition, rest.len() as u64);
             }
-            return;
+            return offset;
         };
         let len = (rest.len() - after.len()) as u64;
         rest = after;
@@ -148,4 +150,5 @@ fn read_chunk<'a>(
             None => damage.add(offset, Fault::DefinitionFields, len),
         }
     }
+    chunk.payload_at() + payload.len() as u64
 }

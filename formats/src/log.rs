@@ -31,14 +31,14 @@ use tyrion_wire::{
 /// An event log, opened: its header, its definitions and where its chunks are.
 #[derive(Debug)]
 pub struct Log {
-    name: Arc<str>,
-    source: Source,
-    header: Header,
-    chunks: Chunks,
-    definitions: Definitions,
-    pending: Vec<Pending>,
-    counters: Vec<Counters>,
-    damage: Vec<Damage>,
+    pub(crate) name: Arc<str>,
+    pub(crate) source: Source,
+    pub(crate) header: Header,
+    pub(crate) chunks: Chunks,
+    pub(crate) definitions: Definitions,
+    pub(crate) pending: Vec<Pending>,
+    pub(crate) counters: Vec<Counters>,
+    pub(crate) damage: Vec<Damage>,
     end_ns: OnceLock<u64>,
 }
 
@@ -102,6 +102,18 @@ impl Log {
         let definitions = load::definitions(&source, &chunks.definitions, &mut damage);
         let damage = damage.into_vec();
         let end_ns = OnceLock::new();
+        Ok(Log { name, source, header, chunks, definitions, pending, counters, damage, end_ns })
+    }
+
+    /// A log of which only the header is read yet: what else there is, a
+    /// [`Follower`](crate::Follower) takes up bit by bit.
+    pub(crate) fn unread(name: &str, source: Source) -> Result<Log, Error> {
+        let name: Arc<str> = name.into();
+        let mut damage = DamageList::new(name.clone());
+        let header = load::header(&source, &name, &mut damage)?;
+        let damage = damage.into_vec();
+        let (chunks, definitions) = (Chunks::default(), Definitions::default());
+        let (pending, counters, end_ns) = Default::default();
         Ok(Log { name, source, header, chunks, definitions, pending, counters, damage, end_ns })
     }
 
@@ -172,6 +184,14 @@ impl Log {
             });
         }
         Ok(Events::new(payload, *chunk, &self.name))
+    }
+
+    /// The waits of a chunk once more: its checksum held when [`Log::events`]
+    /// gave them, and they are mapped.
+    pub fn events_again(&self, chunk: &ChunkRef) -> Events<'_> {
+        let (at, len) = (chunk.payload_at() as usize, chunk.committed as usize);
+        let payload = self.source.settled(at, len).unwrap_or_default();
+        Events::new(payload, *chunk, &self.name)
     }
 
     /// The chunks with cells, in the order of the file.

@@ -37,7 +37,7 @@ pub struct ChunkRef {
 }
 
 impl ChunkRef {
-    fn new(offset: usize, header: &ChunkHeader, file_len: usize) -> ChunkRef {
+    pub(crate) fn new(offset: usize, header: &ChunkHeader, file_len: usize) -> ChunkRef {
         let available = file_len.saturating_sub(offset + HEADER_LEN);
         let committed = available.min(header.committed as usize) as u32;
         ChunkRef {
@@ -142,20 +142,25 @@ pub(crate) fn refresh_definitions(source: &Source, chunks: &mut Chunks) {
     }
 }
 
-fn header_at(source: &Source, at: usize) -> Option<ChunkHeader> {
+pub(crate) fn header_at(source: &Source, at: usize) -> Option<ChunkHeader> {
     let mut bytes = [0; HEADER_LEN];
     source.copy(at, &mut bytes)?;
     let (_, header) = parse::chunk_header(&bytes).ok()?;
     Some(header)
 }
 
-fn find_chunk(source: &Source, from: usize, to: usize) -> Option<usize> {
+pub(crate) fn find_chunk(source: &Source, from: usize, to: usize) -> Option<usize> {
     (from..to).step_by(BLOCK).find(|&at| header_at(source, at).is_some())
 }
 
 /// Where a chunk ends: where it says, or where another one begins in what it
 /// has not used. That is where its length is wrong.
-fn end_of(source: &Source, at: usize, header: &ChunkHeader, damage: &mut DamageList) -> usize {
+pub(crate) fn end_of(
+    source: &Source,
+    at: usize,
+    header: &ChunkHeader,
+    damage: &mut DamageList,
+) -> usize {
     let end = at + header.len as usize;
     let used = (HEADER_LEN + header.committed as usize).next_multiple_of(BLOCK);
     match find_chunk(source, at + used, end.min(source.len())) {

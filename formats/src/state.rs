@@ -10,7 +10,7 @@ use tyrion_wire::{
 };
 
 /// The places of `N` bytes in the committed part of a chunk.
-fn places<const N: usize>(chunk: &ChunkRef) -> impl Iterator<Item = usize> + use<N> {
+pub(crate) fn places<const N: usize>(chunk: &ChunkRef) -> impl Iterator<Item = usize> + use<N> {
     let start = chunk.offset as usize + HEADER_LEN;
     (0..chunk.committed as usize / N).map(move |nth| start + nth * N)
 }
@@ -35,11 +35,14 @@ fn copy_steady<const N: usize>(source: &Source, at: usize) -> Option<[u8; N]> {
 /// The cells of a chunk that hold waits.
 pub(crate) fn cells(source: &Source, chunk: &ChunkRef) -> impl Iterator<Item = Cell> {
     places::<{ cell::LEN }>(chunk)
-        .filter_map(|at| {
-            let bytes = copy_steady::<{ cell::LEN }>(source, at)?;
-            Some(parse::fold_cell(&bytes).ok()?.1)
-        })
+        .filter_map(|at| cell_at(source, at))
         .filter(|cell| cell.count != 0)
+}
+
+/// The cell at a place.
+pub(crate) fn cell_at(source: &Source, at: usize) -> Option<Cell> {
+    let bytes = copy_steady::<{ cell::LEN }>(source, at)?;
+    Some(parse::fold_cell(&bytes).ok()?.1)
 }
 
 /// The acquisition cells of a chunk that say anything. Their numbers are
@@ -49,12 +52,15 @@ pub(crate) fn acquisitions(
     chunk: &ChunkRef,
 ) -> impl Iterator<Item = AcquisitionCell> {
     places::<CELL_LEN>(chunk)
-        .filter_map(|at| {
-            let mut bytes = [0; CELL_LEN];
-            source.copy(at, &mut bytes)?;
-            Some(parse::acquisition_cell(&bytes).ok()?.1)
-        })
+        .filter_map(|at| acquisition_at(source, at))
         .filter(|cell| !cell.is_empty())
+}
+
+/// The acquisition cell at a place.
+pub(crate) fn acquisition_at(source: &Source, at: usize) -> Option<AcquisitionCell> {
+    let mut bytes = [0; CELL_LEN];
+    source.copy(at, &mut bytes)?;
+    Some(parse::acquisition_cell(&bytes).ok()?.1)
 }
 
 /// The waits that have not ended.

@@ -291,6 +291,14 @@ impl<W: Write + Seek> LogWriter<W> {
         self.define(&Definition::ThreadName { id: thread, name, at_ns })
     }
 
+    /// Says from when to when a thread lived; `ended_ns` is 0 while it does.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn span(&mut self, thread: u32, started_ns: u64, ended_ns: u64) -> io::Result<()> {
+        self.define(&Definition::ThreadSpan { id: thread, started_ns, ended_ns })
+    }
+
     /// A new lane, whose waits are those of `thread` at first.
     pub fn lane(&mut self, thread: u32) -> LaneId {
         let lane = self.lanes.len() as u32 + 1;

@@ -106,6 +106,23 @@ fn names_for_unknown_threads_are_ignored() {
     assert!(log.damage().is_empty() && log.definitions().threads().is_empty());
 }
 
+#[test]
+fn the_latest_span_of_a_thread_holds() {
+    let thread = Definition::Thread { id: 1, java_id: 7, flags: 0, name: 0, group: 0 };
+    let span = |id, started_ns, ended_ns| Definition::ThreadSpan { id, started_ns, ended_ns };
+    let log = log_of(&[thread.clone(), span(1, 5, 0), span(9, 1, 2)]);
+    let found = |log: &Log| {
+        let span = log.definitions().thread_span(1)?;
+        Some((span.started_ns, span.ended_ns.map(|ended_ns| ended_ns.get())))
+    };
+    assert_eq!((log.damage(), found(&log)), (&[][..], Some((5, None))));
+    assert_eq!(log.definitions().thread_span(9), None, "of a thread that is not known");
+    let log = log_of(&[thread.clone(), span(1, 5, 0), span(1, 5, 80)]);
+    assert_eq!(found(&log), Some((5, Some(80))));
+    assert_eq!(log.end_ns(), log.start_ns().max(80));
+    assert_eq!(found(&log_of(&[thread])), None, "as logs of earlier agents have it");
+}
+
 /// They stand in tables that do not take a row for each id left out.
 #[test]
 fn names_and_instances_of_far_locks_take_no_room() {
@@ -147,7 +164,7 @@ fn long_texts_are_cut() {
 /// The sizes that the caps are reckoned with.
 #[test]
 fn rows_are_as_small_as_stated() {
-    use tyrion_formats::{ChunkRef, Class, Method, Place, Site, Stack, Text, Thread};
+    use tyrion_formats::{ChunkRef, Class, Method, Place, Site, Stack, Text, Thread, ThreadSpan};
     assert!(size_of::<ChunkRef>() <= 48);
     for size in [
         size_of::<Option<Text>>(),
@@ -163,4 +180,5 @@ fn rows_are_as_small_as_stated() {
     // With a byte of the table's own, and room for 16 rows where there are 7.
     assert!((size_of::<(u32, u32)>() + 1) * 16 <= 21 * 7);
     assert!((size_of::<(u32, Place)>() + 1) * 16 <= 48 * 7);
+    assert!((size_of::<(u32, ThreadSpan)>() + 1) * 16 <= 5 * 16 * 7, "of five bytes in the log");
 }

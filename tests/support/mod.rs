@@ -5,6 +5,7 @@ mod jdk;
 mod outputs;
 mod program;
 mod records;
+mod report;
 mod source;
 mod tools;
 mod trace;
@@ -16,6 +17,7 @@ pub use outputs::{
 };
 pub use program::{Program, Recording, Running};
 pub use records::{Wait, dump, info, pending, waits};
+pub use report::{Report, assert_near, list, number, share, text_of};
 pub use source::wait_line;
 pub use tools::{Tmpfs, needs, setup, skip, subject_jar};
 pub use trace::{Taken, Traced};

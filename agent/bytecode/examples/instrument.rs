@@ -31,7 +31,7 @@ mod juc_plan;
 mod plan;
 
 use everywhere::PROBE_CLASS;
-use plan::{ClassPlan, Options, Place};
+use plan::{ClassPlan, Front, Options, Place};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -73,10 +73,12 @@ fn write_probe(out: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// What the agent's plans call.
-static TRACE_PROBES: [Member; 11] = [
+static TRACE_PROBES: [Member; 13] = [
     plan::BEFORE,
+    plan::ASKING,
     plan::ENTERED,
     plan::EXITING,
+    plan::THREW,
     plan::AT,
     juc_plan::ACQUIRED,
     juc_plan::TRIED,
@@ -94,7 +96,7 @@ fn trace(
     reasons: &mut BTreeMap<&'static str, usize>,
 ) -> Outcome {
     let name = class.name().to_string();
-    let options = Options { before: true, ..Options::default() };
+    let options = Options { front: Front::Ask, ..Options::default() };
     let mut plan = if plan::concerns(class, &options) {
         plan::plan(class, &options, &mut |_| {
             *next += 1;

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use common::isomorphism::{self, Key};
-use plan::{ClassPlan, Filters, Options, Place, flag, kind};
+use plan::{ClassPlan, Filters, Front, Options, Place, flag, kind};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tyrion_bytecode::{ClassFile, MethodPlan, Op};
@@ -47,7 +47,7 @@ fn the_rewritten_code_is_the_old_code_with_probes() {
     let more = env::var_os("TYRION_CLASSES").unwrap_or_default();
     let directories = env::split_paths(&more).filter(|directory| !directory.as_os_str().is_empty());
     directories.for_each(|directory| class_files(&directory, &mut files));
-    let options = Options { before: true, ..Options::default() };
+    let options = Options { front: Front::Ask, ..Options::default() };
     let changed: usize = files.iter().map(|file| check(file, &options)).sum();
     println!("{} classes, {changed} methods changed", files.len());
     assert!(changed > 0);
@@ -155,7 +155,7 @@ proptest! {
         let length = bytes.len();
         flips.iter().for_each(|(place, value)| bytes[place.index(length)] = *value);
         if let Ok(class) = ClassFile::parse(&bytes) {
-            let options = Options { before: true, ..Options::default() };
+            let options = Options { front: Front::Ask, ..Options::default() };
             let _ = plan::concerns(&class, &options);
             let mut plan = plan::plan(&class, &options, &mut |_| 7);
             let outcome = plan.carry_out(&class);

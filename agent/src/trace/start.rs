@@ -2,7 +2,7 @@
 
 use super::{
     READY, TRACE, Trace, classes, instances,
-    plan::{self, Filters},
+    plan::{self, Filters, Front},
     ticks,
 };
 use crate::{
@@ -54,8 +54,9 @@ pub fn prepare(
     let filters =
         Filters::new(include.iter().map(Pattern::as_str), exclude.iter().map(Pattern::as_str));
     let front = match trace.options.precise {
-        true => Some(&plan::ASKING),
-        false => hash_before.then_some(&plan::BEFORE),
+        true => Front::Ask,
+        false if hash_before => Front::Hash,
+        false => Front::Nothing,
     };
     let _ = trace.plan_options.set(plan::Options { filters, front });
     if hash_before {
@@ -110,7 +111,7 @@ impl Trace {
             self.forget_threads();
         }
         setup::set_static_boolean(env, class, "on", on)?;
-        if !on && self.plan_options().front.is_some() {
+        if !on && self.plan_options().front != Front::Nothing {
             self.hash_now(env, class);
         }
         if !on && self.options.every_event {

@@ -3,6 +3,7 @@
 mod style;
 
 use crate::{
+    files::{Target, say_written},
     filters::{self, FilterArgs, JobsArg},
     logs,
     outcome::{Failure, Outcome, tell},
@@ -12,11 +13,7 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use std::{
-    fs::File,
-    io::{self, BufWriter, Read, Write},
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 use style::Style;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
@@ -24,12 +21,9 @@ use tyrion_converters::{
     outputs::{By, FORMATS, Format, Options, Value, by_name},
     profile::Profile,
 };
-use tyrion_wire::header::MAGIC;
 
 /// The value of `--to` that stands for every format.
 const ALL: &str = "all";
-/// Files over this length are slow to load in their viewers.
-const LONG_FILE: u64 = 100 << 20;
 
 /// `go tool pprof` takes half a minute for twice as many samples, and more
 /// than linearly longer beyond.
@@ -100,9 +94,7 @@ pub fn run(args: ConvertArgs) -> Outcome {
     let logs = logs::open_all(&args.logs)?;
     args.style.check_logs(&logs)?;
     for (_, target) in &targets {
-        if let Target::File(path) = target {
-            spare_logs(path)?;
-        }
+        target.spare_logs()?;
     }
     let options = args.style.options();
     let bar = progress::bar(work_bytes(&logs), "reading");
@@ -177,28 +169,9 @@ impl Shown {
     }
 }
 
-/// Refuses to replace a log, the one that is read perhaps.
-fn spare_logs(path: &Path) -> Result<(), Failure> {
-    let mut first = Vec::new();
-    let read =
-        File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut first));
-    if read.is_ok() && first == MAGIC {
-        return Err(Failure::Usage(format!(
-            "{} is a Tyrion log and will not be replaced; name another output with -o",
-            path.display()
-        )));
-    }
-    Ok(())
-}
-
-/// Where a format goes.
-enum Target {
-    Stdout,
-    File(PathBuf),
-}
-
 fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure> {
-    let stdout = args.output.as_deref() == Some(Path::new("-"));
+    let target = args.output.as_deref().map(Target::of);
+    let stdout = target == Some(Target::Stdout);
     if args.to == ALL {
         if stdout {
             return Err(Failure::Usage("--to all writes several files; -o names a folder".into()));
@@ -220,11 +193,7 @@ fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure
             format.name
         )));
     }
-    let target = match &args.output {
-        _ if stdout => Target::Stdout,
-        Some(path) => Target::File(path.clone()),
-        None => Target::File(default_file(format, &args.style)),
-    };
+    let target = target.unwrap_or_else(|| Target::File(default_file(format, &args.style)));
     Ok(vec![(format, target)])
 }
 
@@ -252,47 +221,19 @@ fn write(
     profile: &Profile,
     options: &Options,
 ) -> Result<(), Failure> {
-    let path = match target {
-        Target::Stdout => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            let written = (format.stream)(profile, options, &mut out).and_then(|()| out.flush());
-            return written.map_err(|error| Failure::writing("stdout", &error));
-        }
-        Target::File(path) => path,
-    };
+    let stream = || target.write(|out| (format.stream)(profile, options, out));
+    let Target::File(path) = target else { return stream() };
     let name = path.display().to_string();
-    let failed = |error: io::Error| Failure::writing(&name, &error);
     let written = match format.files {
-        Some(files) => files(profile, options, path).map_err(failed)?,
+        Some(files) => files(profile, options, path)
+            .map_err(|error: std::io::Error| Failure::writing(&name, &error))?,
         None => {
-            let mut out = BufWriter::with_capacity(1 << 16, File::create(path).map_err(failed)?);
-            (format.stream)(profile, options, &mut out)
-                .and_then(|()| out.flush())
-                .map_err(failed)?;
+            stream()?;
             vec![path.clone()]
         }
     };
-    say_written(format, &name, &written);
+    say_written(&written, &name, format.open_with);
     Ok(())
-}
-
-fn say_written(format: &Format, name: &str, written: &[PathBuf]) {
-    let more = match written.len() {
-        0 | 1 => String::new(),
-        2 => " and 1 part".to_owned(),
-        n => format!(" and {} parts", n - 1),
-    };
-    tell(&format!("wrote {name}{more}; open with: {}", format.open_with.replace("{}", name)));
-    for path in written {
-        let len = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        if len > LONG_FILE {
-            let mib = len >> 20;
-            tell(&format!(
-                "note: {} has {mib} MiB and will load slowly; filters make it smaller",
-                path.display()
-            ));
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,14 +3,19 @@
 mod agent_path;
 mod attach;
 mod completions;
+mod conditions;
 mod convert;
+mod diff;
 mod dump;
 mod info;
 mod man;
 mod places;
 mod record;
+mod report;
+mod sections;
 #[cfg(test)]
 mod tests;
+mod top;
 
 use crate::outcome::{EXIT_STATUS, Outcome};
 use clap::{Parser, Subcommand};
@@ -25,6 +30,7 @@ pub struct Cli {
 
 const EXAMPLES: &str = "Examples:
   tyrion record -o report.log -- java -cp app.jar com.acme.Main
+  tyrion report report.log
   tyrion convert --to flamegraph report.log   # then open waits.svg in a browser
   tyrion convert --to callgrind report.log && kcachegrind out.callgrind
   tyrion convert --to pprof report.log && go tool pprof locks.pb.gz
@@ -36,6 +42,12 @@ pub enum Command {
     Record(record::RecordArgs),
     /// Turn logs into what visualizers read
     Convert(convert::ConvertArgs),
+    /// Answer plain questions: what is contended, who holds it, what may deadlock
+    Report(report::ReportArgs),
+    /// Show what threads wait for while the program runs
+    Top(top::TopArgs),
+    /// Compare logs: what waits more, or less, than before
+    Diff(diff::DiffArgs),
     /// Tell what is in a log
     Info(info::InfoArgs),
     /// Print a log's records, one a line
@@ -65,6 +77,9 @@ pub fn run(command: Command) -> Outcome {
     match command {
         Command::Record(args) => record::run(args),
         Command::Convert(args) => convert::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Top(args) => top::run(args),
+        Command::Diff(args) => diff::run(args),
         Command::Info(args) => info::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Attach(args) => attach::attach(args),

@@ -3,6 +3,7 @@
 use super::{
     Aggregate, KindTotals,
     acquired::{Rows, ThreadRows},
+    ids::LogIds,
     pass::LogSums,
     resolve::{Interner, Resolver},
     sums::{SiteSums, Sums, ThreadSums},
@@ -110,6 +111,9 @@ impl<'a> Builder<'a> {
             }
         }
         self.out.profile.waits.shrink_to_fit();
+        if let Some(ids) = self.out.ids.last_mut() {
+            (ids.places, ids.place_of) = (places, place_of);
+        }
     }
 
     fn add_run(&mut self, log: &Log) -> u32 {
@@ -125,6 +129,7 @@ impl<'a> Builder<'a> {
             threshold_ns: header.threshold_ns,
             hold: if log.is_trace() { fact("hold") } else { String::new() },
         });
+        self.out.ids.push(LogIds::default());
         self.out.profile.runs.len() as u32 - 1
     }
 
@@ -205,6 +210,9 @@ impl<'a> Builder<'a> {
             self.out.notes.unknown_names += 1;
         }
         profile.threads.push(thread_of(log, run, thread.thread));
+        if let Some(ids) = self.out.ids.last_mut() {
+            ids.threads.push((thread.thread, id));
+        }
         thread.waits.iter_mut().for_each(|wait| wait.thread = id);
         rows.set_thread(id);
         profile.waits.append(&mut thread.waits);

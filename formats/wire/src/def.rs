@@ -156,6 +156,16 @@ pub enum Definition<'a> {
         /// The number.
         value: u64,
     },
+    /// From when to when a thread lived. The latest of a thread holds.
+    ThreadSpan {
+        /// The thread's id in the log.
+        id: u32,
+        /// When it started, monotonic ns; if that is not known, when it was
+        /// first seen.
+        started_ns: u64,
+        /// When it ended, monotonic ns; 0 while it lives.
+        ended_ns: u64,
+    },
     /// A definition of a tag that this code does not know.
     Unknown(u8),
 }
@@ -172,6 +182,7 @@ const TAG_PLACE: u8 = 9;
 const TAG_LOCK_INSTANCE: u8 = 10;
 const TAG_LOCK_NAME: u8 = 11;
 const TAG_STATISTIC: u8 = 12;
+const TAG_THREAD_SPAN: u8 = 13;
 /// The most fields that a definition has.
 const MAX_FIELDS: usize = 6;
 
@@ -219,6 +230,9 @@ impl Definition<'_> {
                 (TAG_LOCK_NAME, &[lock.into(), name.into()], none)
             }
             Definition::Statistic { key, value } => (TAG_STATISTIC, &[key.into(), value], none),
+            Definition::ThreadSpan { id, started_ns, ended_ns } => {
+                (TAG_THREAD_SPAN, &[id.into(), started_ns, ended_ns], none)
+            }
             Definition::Unknown(tag) => (tag, &[], none),
         };
         let mut payload = [0; MAX_FIELDS * varint::MAX_LEN];
@@ -297,6 +311,9 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
         TAG_LOCK_INSTANCE => Definition::LockInstance { lock: f.u32()?, hash: f.u32()? },
         TAG_LOCK_NAME => Definition::LockName { lock: f.u32()?, name: f.u32()? },
         TAG_STATISTIC => Definition::Statistic { key: f.u32()?, value: f.u64()? },
+        TAG_THREAD_SPAN => {
+            Definition::ThreadSpan { id: f.u32()?, started_ns: f.u64()?, ended_ns: f.u64()? }
+        }
         _ => Definition::Unknown(tag),
     })
 }
@@ -307,7 +324,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn definitions() -> impl Strategy<Value = (u8, [u32; 5], u64, Vec<u8>)> {
-        (0u8..14, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
+        (0u8..15, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
     }
 
     fn build(tag: u8, n: [u32; 5], long: u64, text: &[u8]) -> Definition<'_> {
@@ -336,6 +353,9 @@ mod tests {
             TAG_LOCK_INSTANCE => Definition::LockInstance { lock: id, hash: a },
             TAG_LOCK_NAME => Definition::LockName { lock: id, name: a },
             TAG_STATISTIC => Definition::Statistic { key: id, value: long },
+            TAG_THREAD_SPAN => {
+                Definition::ThreadSpan { id, started_ns: long, ended_ns: long ^ u64::from(a) }
+            }
             _ => Definition::Unknown(77),
         }
     }
@@ -373,5 +393,6 @@ mod tests {
         assert_eq!(decode_payload(TAG_PLACE, &[1, 2, 3, 6, 0, 0]), None, "no contention");
         assert!(decode_payload(TAG_PLACE, &[1, 2, 3, 5, 0, 0]).is_some());
         assert_eq!(decode_payload(TAG_STATISTIC, &[1]), None);
+        assert_eq!(decode_payload(TAG_THREAD_SPAN, &[1, 2]), None);
     }
 }

@@ -75,8 +75,30 @@ pub struct Place {
 pub struct Options {
     /// The user's choice of classes.
     pub filters: Filters,
-    /// The probe in front of blocks, before the monitor is taken, if any.
-    pub front: Option<&'static Member>,
+    /// The probe in front of blocks, before the monitor is taken.
+    pub front: Front,
+}
+
+/// What a probe in front of a block is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Front {
+    /// There is none.
+    #[default]
+    Nothing,
+    /// The object gets its hash while it is not locked.
+    Hash,
+    /// It matters when the monitor was wanted.
+    Ask,
+}
+
+impl Front {
+    fn probe(self) -> Option<Member> {
+        match self {
+            Front::Nothing => None,
+            Front::Hash => Some(BEFORE),
+            Front::Ask => Some(ASKING),
+        }
+    }
 }
 
 /// Whether a class may have anything to probe. Cheap: most classes have not.
@@ -175,9 +197,9 @@ const fn probe(name: &'static str, descriptor: &'static str) -> Member {
 }
 
 /// In front of a monitor: the object, the place.
-pub static BEFORE: Member = probe("before", "(Ljava/lang/Object;I)V");
+pub const BEFORE: Member = probe("before", "(Ljava/lang/Object;I)V");
 /// The same, where it matters when the monitor is wanted.
-pub static ASKING: Member = probe("asking", "(Ljava/lang/Object;I)V");
+pub const ASKING: Member = probe("asking", "(Ljava/lang/Object;I)V");
 /// In a monitor: the object, the place.
 pub const ENTERED: Member = probe("entered", "(Ljava/lang/Object;I)V");
 /// About to leave a monitor: the object, the place where it was entered.
@@ -334,8 +356,8 @@ impl MethodPlanner<'_, '_, '_> {
         let first = self.first_place.unwrap_or(0);
         for enter in &blocks.enters {
             let place = place_at(enter.pc).unwrap_or(first);
-            if let Some(front) = self.options.front {
-                self.plan.before.push((enter.pc, vec![Op::Dup, number(place), call(front)]));
+            if let Some(front) = self.options.front.probe() {
+                self.plan.before.push((enter.pc, vec![Op::Dup, number(place), call(&front)]));
             }
             let pair = Around { before: vec![Op::Dup], after: vec![number(place), call(&ENTERED)] };
             self.plan.around.push((enter.pc, pair));

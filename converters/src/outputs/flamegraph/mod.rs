@@ -1,7 +1,10 @@
 //! Flame graphs: one SVG that any browser opens, with zoom and search.
 
 mod colors;
+mod difference;
 mod titles;
+
+pub use difference::{Difference, Widths};
 
 use super::{By, Format, Options, facts, lines::Lines, rows::Column};
 use crate::profile::Profile;

@@ -53,6 +53,13 @@ public final class Truth {
         SCENARIOS.put("sampled-holds", SampledHolds.class);
         SCENARIOS.put("blame", Blame.class);
         SCENARIOS.put("nesting", Nesting.class);
+        SCENARIOS.put("philosophers", Philosophers.class);
+        SCENARIOS.put("near-misses", NearMisses.class);
+        SCENARIOS.put("convoy", Convoy.class);
+        SCENARIOS.put("phases", Phases.class);
+        SCENARIOS.put("lonely", Lonely.class);
+        SCENARIOS.put("striped", Striped.class);
+        SCENARIOS.put("spins", Spins.class);
         SCENARIOS.put("exit", Exit.class);
         SCENARIOS.put("signal", Signal.class);
         SCENARIOS.put("spawn", Spawn.class);

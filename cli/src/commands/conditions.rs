@@ -1,0 +1,100 @@
+//! `--fail-if`, for pipelines: of `report` and `diff`.
+
+use crate::outcome::{Done, Failure, tell};
+use clap::Args;
+use std::fmt::Write;
+use tyrion_report::{
+    Findings,
+    conditions::{Condition, ConditionError, Figures, METRICS, Unit},
+};
+
+/// When to end with another status.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Conditions")]
+pub struct ConditionArgs {
+    /// End with status 4 if this holds, such as 'p99_wait_ns > 5ms': METRIC,
+    /// then >, >=, <, <= or ==, then a value; may be given several times
+    #[arg(long = "fail-if", value_name = "CONDITION", value_parser = condition)]
+    conditions: Vec<Condition>,
+}
+
+fn condition(text: &str) -> Result<Condition, ConditionError> {
+    text.parse()
+}
+
+/// The metrics, a line each, for the end of a command's help.
+pub fn metrics_help() -> String {
+    let mut help =
+        "Metrics of --fail-if, those of locks for the lock farthest beyond:\n".to_owned();
+    for metric in METRICS {
+        let unit = match metric.unit {
+            Unit::Ns => "5ms",
+            Unit::Share => "10%",
+            Unit::Count => "3",
+        };
+        let trace = if metric.needs_trace { " (trace mode)" } else { "" };
+        // Writing into a string cannot fail.
+        let _ = writeln!(help, "  {:<24} {unit:<4} {}{trace}", metric.name, metric.about);
+    }
+    help.truncate(help.trim_end().len());
+    help
+}
+
+impl ConditionArgs {
+    /// Refuses what a single recording cannot answer.
+    ///
+    /// # Errors
+    /// When a condition is about a change.
+    pub fn of_one_recording(&self) -> Result<(), Failure> {
+        match self.conditions.iter().find(|condition| condition.is_change()) {
+            Some(condition) => {
+                Err(Failure::Usage(ConditionError::Change(condition.to_string()).to_string()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Says which conditions hold, and ends with another status if any does.
+    /// `before` are the recordings to compare with, if there are any.
+    ///
+    /// # Errors
+    /// When the logs do not tell: what is not known is no success.
+    pub fn check(
+        &self,
+        done: Done,
+        findings: &Findings<'_>,
+        before: Option<&Findings<'_>>,
+    ) -> Result<Done, Failure> {
+        if self.conditions.is_empty() {
+            return Ok(done);
+        }
+        let needs_orders = self.conditions.iter().any(Condition::needs_orders);
+        let figures = |findings: &Findings<'_>| match Figures::of(findings) {
+            figures if needs_orders => figures.with_orders(findings),
+            figures => figures,
+        };
+        let (after, before) = (figures(findings), before.map(figures));
+        let mut holds = false;
+        for condition in &self.conditions {
+            let held = condition.check(&after, before.as_ref());
+            let held = held.map_err(|error| Failure::new(error.to_string()))?;
+            if let Some(held) = held {
+                tell(&format!("condition holds: {held}"));
+                holds = true;
+            }
+        }
+        Ok(if holds { Done::Held } else { done })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_fit_the_help() {
+        let help = metrics_help();
+        assert_eq!(help.lines().count(), METRICS.len() + 1);
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    }
+}

@@ -1,0 +1,269 @@
+//! `tyrion diff`.
+
+mod pictures;
+
+use super::conditions::{ConditionArgs, metrics_help};
+use crate::{
+    files::Target,
+    filters::{FilterArgs, JobsArg},
+    logs,
+    outcome::{Done, Failure, Outcome, tell},
+    progress, terminal,
+};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use tyrion_converters::filter::Kinds;
+use tyrion_report::{
+    Findings, Options,
+    diff::{Document, Matching, Pair, Per, SCHEMA, Terms, view},
+    find,
+    render::text,
+    work_bytes,
+};
+
+/// What to compare, and how.
+#[derive(Args, Debug)]
+#[command(after_help = after_help())]
+pub struct DiffArgs {
+    /// Two logs, the one before and the one after; or any number of logs
+    /// before, which count as one, if those after follow behind --
+    #[arg(required = true, value_name = "BEFORE")]
+    before: Vec<PathBuf>,
+    /// Logs after
+    #[arg(last = true, value_name = "AFTER")]
+    after: Vec<PathBuf>,
+    /// Tell waits for each acquisition of their lock instead of for each second
+    /// recorded; needs logs of trace mode
+    #[arg(long)]
+    per_acquisition: bool,
+    /// Tell stacks apart by lines, not by methods alone: for two recordings of
+    /// the same code
+    #[arg(long)]
+    by_line: bool,
+    /// At most so many rows in each table, 0 for all
+    #[arg(long, value_name = "N", default_value_t = Options::default().top)]
+    top: usize,
+    /// One JSON object; docs/diff.md tells its fields
+    #[arg(long, conflicts_with = "to")]
+    json: bool,
+    /// Write what a visualizer compares, instead of the tables
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Option<Format>,
+    /// Where to write: a file, or - for stdout; with --to pprof a folder
+    /// [default: stdout; diff.svg; this folder]
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Whose waits are the widths of the flame graph: what is new has none
+    /// before, what has vanished none after [default: that with more wait]
+    #[arg(long, value_enum, value_name = "SIDE")]
+    widths: Option<Side>,
+    #[command(flatten)]
+    conditions: ConditionArgs,
+    #[command(flatten)]
+    filters: FilterArgs,
+    #[command(flatten)]
+    jobs: JobsArg,
+}
+
+/// What to write for visualizers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Flame graph in which red is more than before and blue is less, an SVG
+    Flamegraph,
+    /// before.pb.gz and after.pb.gz, for go tool pprof -diff_base
+    Pprof,
+}
+
+/// One of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Side {
+    /// The logs before
+    Before,
+    /// The logs after
+    After,
+}
+
+fn after_help() -> String {
+    format!(
+        "Examples:
+  tyrion diff monday.log tuesday.log
+  tyrion diff --per-acquisition --top 5 before.log after.log
+  tyrion diff --json before-*.log -- after-*.log
+  tyrion diff --to flamegraph -o diff.svg before.log after.log
+  tyrion diff --to pprof before.log after.log
+  tyrion diff --fail-if 'wait_per_second_ns > +10%' --fail-if 'p99_wait_ns > 5ms' a.log b.log
+
+A condition of --fail-if is about the logs after. A value with a sign is a change:
+'p99_wait_ns > +10%' compares each lock with what it was before.
+
+{}",
+        metrics_help()
+    )
+}
+
+/// Compares logs.
+pub fn run(args: DiffArgs) -> Outcome {
+    let (before, after) = args.sides()?;
+    args.check()?;
+    let filter = args.filters.filter(Kinds::contention())?;
+    let (before, after) = (logs::open_all(before)?, logs::open_all(after)?);
+    for target in pictures::targets(&args) {
+        target.spare_logs()?;
+    }
+    let bar = progress::bar(work_bytes(&before) + work_bytes(&after), "reading");
+    args.jobs.run(|| {
+        let options = Options { top: args.top, ..Options::default() };
+        let read = |logs| find(logs, &filter, &options, &|bytes| bar.inc(bytes));
+        let (before, after) = (read(&before), read(&after));
+        bar.finish_and_clear();
+        let done = [tell_state(&before, "before"), tell_state(&after, "after")];
+        let done = if done.contains(&Done::Partly) { Done::Partly } else { Done::Whole };
+        if before.is_trace() != after.is_trace() {
+            tell("note: one side was recorded in trace mode, which itself makes locks slower");
+        }
+        let pair = Pair { before: &before, after: &after };
+        match args.to {
+            Some(format) => pictures::write(&args, format, &pair)?,
+            None => write(&args, &pair, &options)?,
+        }
+        args.conditions.check(done, &after, Some(&before))
+    })?
+}
+
+/// Says what a reader should know about a side.
+fn tell_state(findings: &Findings<'_>, side: &str) -> Done {
+    let sums = &findings.aggregate;
+    let waits = sums.events.saturating_add(sums.folded);
+    if sums.profile.waits.is_empty() && waits != 0 {
+        tell(&format!("note: {side}: none of the {waits} waits passed the filters"));
+    }
+    for line in sums.notes.lines() {
+        tell(&format!("note: {side}: {line}"));
+    }
+    logs::tell_damage(&sums.damage)
+}
+
+fn write(args: &DiffArgs, pair: &Pair<'_>, options: &Options) -> Result<(), Failure> {
+    let diff = pair.diff(&args.terms(), options);
+    let diff = diff.map_err(|error| Failure::new(error.to_string()))?;
+    let target = args.output.as_deref().map_or(Target::Stdout, Target::of);
+    let text = if args.json {
+        let tyrion = env!("CARGO_PKG_VERSION");
+        let json = serde_json::to_string_pretty(&Document { tyrion, schema: SCHEMA, diff: &diff });
+        json.map_err(|error| Failure::new(error.to_string()))? + "\n"
+    } else {
+        let style = match target {
+            Target::Stdout => terminal::style(),
+            Target::File(_) => text::Style::default(),
+        };
+        text::view(&view(&diff), &style)
+    };
+    target.write(|out| out.write_all(text.as_bytes()))
+}
+
+impl DiffArgs {
+    fn terms(&self) -> Terms {
+        Terms {
+            per: self.per(),
+            matching: if self.by_line { Matching::Lines } else { Matching::Methods },
+        }
+    }
+
+    fn per(&self) -> Per {
+        if self.per_acquisition { Per::Acquisition } else { Per::Second }
+    }
+
+    /// The logs before and after.
+    fn sides(&self) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
+        match (&self.before[..], &self.after[..]) {
+            (before, after @ [_, ..]) => Ok((before, after)),
+            ([before, after], []) => {
+                Ok((std::slice::from_ref(before), std::slice::from_ref(after)))
+            }
+            (logs, []) => Err(Failure::Usage(format!(
+                "{} logs: name one before and one after, or more with -- between them, as in \
+                 tyrion diff a.log b.log -- c.log d.log",
+                logs.len()
+            ))),
+        }
+    }
+
+    /// Refuses what would have no effect.
+    fn check(&self) -> Result<(), Failure> {
+        let refuse = |text: &str| Err(Failure::Usage(text.to_owned()));
+        if self.widths.is_some() && self.to != Some(Format::Flamegraph) {
+            return refuse("--widths is for --to flamegraph");
+        }
+        if self.by_line && self.to.is_some() {
+            return refuse("--by-line is for the tables and --json: pictures go by methods");
+        }
+        if self.to == Some(Format::Pprof)
+            && self.output.as_deref().map(Target::of) == Some(Target::Stdout)
+        {
+            return refuse("--to pprof writes two files; -o names a folder");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        diff: DiffArgs,
+    }
+
+    fn parsed(line: &str) -> DiffArgs {
+        Line::try_parse_from(std::iter::once("diff").chain(line.split(' '))).unwrap().diff
+    }
+
+    /// The logs before and after.
+    fn sides(line: &str) -> Result<(String, String), String> {
+        let args = parsed(line);
+        let names = |logs: &[PathBuf]| {
+            logs.iter().map(|log| log.display().to_string()).collect::<Vec<_>>().join("+")
+        };
+        let sides = args.sides().map(|(before, after)| (names(before), names(after)));
+        sides.map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn sides_are_two_logs_or_two_sets() {
+        let is = |before: &str, after: &str| Ok((before.to_owned(), after.to_owned()));
+        assert_eq!(sides("a b"), is("a", "b"));
+        assert_eq!(sides("a b -- c"), is("a+b", "c"));
+        assert_eq!(sides("a -- b c"), is("a", "b+c"));
+        assert_eq!(sides("--top 3 --json a -- b"), is("a", "b"));
+        assert!(sides("a").unwrap_err().contains("1 logs: name one before"));
+        assert!(sides("a b c").unwrap_err().contains("3 logs"));
+    }
+
+    #[test]
+    fn options_without_effect_are_refused() {
+        for (line, said) in [
+            ("a b --widths before", "--widths is for"),
+            ("a b --to pprof --widths before", "--widths is for"),
+            ("a b --to pprof --by-line", "--by-line is for"),
+            ("a b --to pprof -o -", "-o names a folder"),
+        ] {
+            let refused = parsed(line).check().unwrap_err().to_string();
+            assert!(refused.contains(said), "{line}: {refused}");
+        }
+        for line in ["a b --to flamegraph --widths before -o -", "a b --by-line", "a b --to pprof"]
+        {
+            assert!(parsed(line).check().is_ok(), "{line}");
+        }
+    }
+
+    #[test]
+    fn conditions_are_checked_when_the_line_is_read() {
+        let line = ["diff", "--fail-if", "p98 > 1", "a", "b"];
+        let error = Line::try_parse_from(line).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("`p98` is no metric"), "{error}");
+    }
+}

@@ -1,0 +1,138 @@
+//! `tyrion report`.
+
+use super::{
+    conditions::{ConditionArgs, metrics_help},
+    sections::{self, SectionArgs},
+};
+use crate::{
+    files::{Target, say_written},
+    filters::{self, FilterArgs, JobsArg},
+    logs,
+    outcome::{Done, Failure, Outcome, tell},
+    progress, terminal,
+};
+use clap::Args;
+use std::path::PathBuf;
+use tyrion_converters::filter::Kinds;
+use tyrion_report::{
+    Findings, find,
+    render::{
+        Report,
+        html::{self, flames},
+        json, text,
+    },
+    work_bytes,
+};
+
+const EXAMPLES: &str = "Examples:
+  tyrion report locks.log
+  tyrion report --section contended,blockers --top 5 locks.log
+  tyrion report --html locks.log                 # report.html, for any browser
+  tyrion report --json locks.log | jq '.sections.\"lock-order\".cycles'
+  tyrion report --since 30s --until 90s --thread '^http-' monday.log tuesday.log
+  tyrion report --fail-if 'p99_wait_ns > 5ms' --fail-if 'deadlocks > 0' locks.log";
+
+fn after_help() -> String {
+    format!("{EXAMPLES}\n\n{}", metrics_help())
+}
+
+/// What `--html` writes when nobody says otherwise.
+const PAGE: &str = "report.html";
+
+/// What to answer, and how.
+#[derive(Args, Debug)]
+#[command(after_help = after_help())]
+pub struct ReportArgs {
+    /// Logs; several become one report, - is stdin
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<PathBuf>,
+    /// One JSON object; docs/report.md tells its fields
+    #[arg(long, conflicts_with = "html")]
+    json: bool,
+    /// A page for browsers in one file, flame graphs in it where no section is
+    /// picked
+    #[arg(long)]
+    html: bool,
+    /// Where to write: a file, or - for stdout [default: stdout, or report.html
+    /// with --html]
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    sections: SectionArgs,
+    #[command(flatten)]
+    conditions: ConditionArgs,
+    #[command(flatten)]
+    filters: FilterArgs,
+    #[command(flatten)]
+    jobs: JobsArg,
+}
+
+/// Reports on logs.
+pub fn run(args: ReportArgs) -> Outcome {
+    args.conditions.of_one_recording()?;
+    let filter = args.filters.filter(Kinds::contention())?;
+    let target = target(&args);
+    let logs = logs::open_all(&args.logs)?;
+    target.spare_logs()?;
+    let bar = progress::bar(work_bytes(&logs), "reading");
+    args.jobs.run(|| {
+        let options = args.sections.options();
+        let mut findings = find(&logs, &filter, &options, &|bytes| bar.inc(bytes));
+        bar.finish_and_clear();
+        let aggregate = &mut findings.aggregate;
+        let waits = aggregate.events.saturating_add(aggregate.folded);
+        if args.filters.is_given() {
+            filters::tell_if_empty(&aggregate.profile, waits);
+        }
+        if args.sections.shows(sections::STILL_WAITING) {
+            aggregate.notes.pending = 0;
+        }
+        let done = logs::tell_damage(&aggregate.damage);
+        let written = write(&args, &target, &findings);
+        // Whoever reads no further wants to know what holds all the same.
+        match written {
+            Ok(()) => args.conditions.check(done, &findings, None),
+            Err(Failure::ClosedPipe) => match args.conditions.check(done, &findings, None)? {
+                Done::Held => Ok(Done::Held),
+                _ => Err(Failure::ClosedPipe),
+            },
+            Err(failure) => Err(failure),
+        }
+    })?
+}
+
+fn target(args: &ReportArgs) -> Target {
+    match &args.output {
+        Some(path) => Target::of(path),
+        None if args.html => Target::File(PAGE.into()),
+        None => Target::Stdout,
+    }
+}
+
+fn write(args: &ReportArgs, target: &Target, findings: &Findings<'_>) -> Result<(), Failure> {
+    let picked = args.sections.picked();
+    let version = env!("CARGO_PKG_VERSION");
+    let report = Report::new(version, findings, &args.sections.options(), &picked);
+    if args.html {
+        let drawn = if picked.is_empty() { flames(findings.profile()) } else { Ok(Vec::new()) };
+        let drawn = drawn.map_err(|error| Failure::new(format!("flame graphs: {error}")))?;
+        target.write(|out| html::write(&report, &drawn, out))?;
+        if let Target::File(path) = target {
+            let name = path.display().to_string();
+            say_written(std::slice::from_ref(path), &name, "xdg-open {}, or any browser");
+        }
+        return Ok(());
+    }
+    if args.json {
+        return target.write(|out| out.write_all(json::write(&report).as_bytes()));
+    }
+    let style = match target {
+        Target::Stdout => terminal::style(),
+        Target::File(_) => text::Style::default(),
+    };
+    target.write(|out| out.write_all(text::write(&report, &style).as_bytes()))?;
+    for note in &report.notes {
+        tell(&format!("note: {note}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! Which sections of a report, and how much of them.
+
+use crate::filters::duration_value;
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use tyrion_report::{Options, SECTIONS, Section};
+
+/// The section that shows waits that had not ended.
+pub const STILL_WAITING: &str = "still-waiting";
+
+/// What to answer.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Sections")]
+pub struct SectionArgs {
+    /// Only these sections, separated by commas [default: all of them]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Names)]
+    section: Vec<&'static str>,
+    /// At most so many rows in each table, 0 for all
+    #[arg(long, value_name = "N", default_value_t = Options::default().top)]
+    top: usize,
+    /// The length of the phases that the critical section pressure is told for
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = phase_value)]
+    phase: u64,
+    /// Two threads that take a lock within this time after one another nearly
+    /// met there
+    #[arg(long, value_name = "DURATION", default_value = "1ms", value_parser = duration_value)]
+    near: u64,
+}
+
+/// The names in the registry of sections, as values of an option.
+#[derive(Clone)]
+struct Names;
+
+impl TypedValueParser for Names {
+    type Value = &'static str;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<&'static str, clap::Error> {
+        let names = SECTIONS.iter().map(|section| section.name);
+        let chosen = PossibleValuesParser::new(names.clone()).parse_ref(command, arg, value)?;
+        // The parser above lets only these names through.
+        Ok(names.into_iter().find(|name| *name == chosen).unwrap_or_default())
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let sections = SECTIONS.iter();
+        Some(Box::new(sections.map(|section| PossibleValue::new(section.name).help(section.title))))
+    }
+}
+
+fn phase_value(text: &str) -> Result<u64, String> {
+    match duration_value(text) {
+        Ok(0) => Err("a phase has a length".to_owned()),
+        Ok(ns) => Ok(ns),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+impl SectionArgs {
+    /// How sections shall answer.
+    pub fn options(&self) -> Options {
+        Options { top: self.top, phase_ns: self.phase, near_ns: self.near }
+    }
+
+    /// The sections that were picked, in the order of the report; none for all.
+    pub fn picked(&self) -> Vec<&'static Section> {
+        SECTIONS.iter().filter(|section| self.section.contains(&section.name)).collect()
+    }
+
+    /// Whether a section is shown.
+    pub fn shows(&self, name: &str) -> bool {
+        self.section.is_empty() || self.section.contains(&name)
+    }
+}

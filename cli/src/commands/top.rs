@@ -1,0 +1,192 @@
+//! `tyrion top`: what a program's threads wait for, while it runs.
+
+mod columns;
+mod draw;
+mod feed;
+mod find;
+mod frame;
+mod keys;
+mod look;
+mod model;
+mod once;
+mod screen;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    logs,
+    outcome::{Done, Failure, Outcome},
+    terminal,
+};
+use clap::Args;
+use draw::Status;
+use frame::{Detail, Frame, Options};
+use keys::{Action, App, View};
+use look::Look;
+use ratatui::crossterm::event;
+use screen::Screen;
+use std::{
+    io::{self, IsTerminal, Write},
+    num::NonZeroUsize,
+    time::{Duration, Instant},
+};
+use tyrion_converters::filter::{FilterError, Kinds, duration_ns};
+
+/// Looks are not closer together than this.
+const LEAST_INTERVAL_NS: u64 = 50_000_000;
+/// How long to wait for a key when nothing else will happen.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// What to look at, and how often.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  tyrion top report.log
+  tyrion top 4711                     # a JVM that is recorded, see tyrion attach
+  tyrion top --once --json 4711 | jq '.locks[0]'
+
+Reads the log while it is written, which costs the program nothing, and follows it when it
+rotates. Of a log that has ended it shows all. Press ? for the keys.")]
+pub struct TopArgs {
+    /// A log, or the process id of a JVM that is recorded
+    #[arg(value_name = "LOG|PID")]
+    target: String,
+    /// Show what happened in this time
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    window: u64,
+    /// Look again after this time
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
+    interval: u64,
+    /// Print one frame and exit: the waits of one interval from now on, or of
+    /// all of a log that has ended
+    #[arg(long)]
+    once: bool,
+    /// With --once: one JSON object
+    #[arg(long, requires = "once")]
+    json: bool,
+    /// With --once: so many locks and threads
+    #[arg(long, value_name = "N", default_value = "20", requires = "once")]
+    top: NonZeroUsize,
+    /// Only these kinds of waits, separated by commas, as for convert
+    /// [default: contention]
+    #[arg(long, value_name = "KINDS", value_parser = kinds)]
+    kind: Option<Kinds>,
+}
+
+fn duration(text: &str) -> Result<u64, FilterError> {
+    Ok(duration_ns(text)?.max(LEAST_INTERVAL_NS))
+}
+
+fn kinds(text: &str) -> Result<Kinds, FilterError> {
+    Kinds::parse(text)
+}
+
+/// Looks at a recording.
+pub fn run(args: TopArgs) -> Outcome {
+    let path = find::log(&args.target)?;
+    let kinds = args.kind.unwrap_or_else(Kinds::contention);
+    let options = Options { kinds, instances: false };
+    if args.once {
+        return once(&args, Look::open(&path, 0, args.interval)?, &options);
+    }
+    if !io::stdout().is_terminal() {
+        return Err(Failure::Usage("stdout is no terminal; --once prints one frame".to_owned()));
+    }
+    let look = Look::open(&path, args.window, args.window)?;
+    let interval = Duration::from_nanos(args.interval);
+    let app = App::new(options, look.window_ns(), look.is_trace());
+    Watching::new(look, app, interval)?.run()
+}
+
+fn once(args: &TopArgs, mut look: Look, options: &Options) -> Outcome {
+    if !look.life().has_ended() {
+        std::thread::sleep(Duration::from_nanos(args.interval));
+        look.read()?;
+        look.show();
+    }
+    let (frame, status, top) = (look.frame(options), look.status(), args.top.get());
+    let text = if args.json {
+        once::json(&frame, &status, top).map_err(|error| Failure::new(error.to_string()))?
+    } else {
+        once::text(&frame, &status, top)
+    };
+    let written = io::stdout().write_all(text.as_bytes());
+    written.map_err(|error| Failure::writing("stdout", &error))?;
+    // Of a log that is written to, the end is not there yet.
+    let damage = look.damage();
+    if look.life().has_ended() { Ok(logs::tell_damage(&damage)) } else { Ok(Done::Whole) }
+}
+
+/// A recording on the screen.
+struct Watching {
+    look: Look,
+    app: App,
+    interval: Duration,
+    screen: Screen,
+    colours: bool,
+    frame: Frame,
+    detail: Option<Detail>,
+    status: Status,
+    next: Instant,
+}
+
+impl Watching {
+    fn new(look: Look, app: App, interval: Duration) -> Result<Watching, Failure> {
+        let frame = look.frame(&app.options);
+        let status = look.status();
+        let colours = terminal::style().coloured;
+        let next = Instant::now() + interval;
+        let screen = Screen::open()?;
+        Ok(Watching { look, app, interval, screen, colours, frame, detail: None, status, next })
+    }
+
+    fn run(mut self) -> Outcome {
+        loop {
+            self.draw()?;
+            let ended = self.look.life().has_ended();
+            let patience =
+                if ended { LONG } else { self.next.saturating_duration_since(Instant::now()) };
+            if event::poll(patience).map_err(unusable)? {
+                let happened = event::read().map_err(unusable)?;
+                if let event::Event::Key(key) = happened {
+                    match self.app.key(key, &self.frame) {
+                        Action::Draw => {}
+                        Action::Remake => self.remake(),
+                        Action::Window(window_ns) => self.look.set_window(window_ns),
+                        Action::Suspend => self.screen.suspend()?,
+                        Action::Quit => return Ok(Done::Whole),
+                    }
+                }
+            }
+            if !ended && Instant::now() >= self.next {
+                self.look.read()?;
+                self.app.trace = self.look.is_trace();
+                self.next = Instant::now() + self.interval;
+                self.remake();
+            }
+        }
+    }
+
+    fn remake(&mut self) {
+        if !self.app.frozen {
+            self.look.show();
+        }
+        self.frame = self.look.frame(&self.app.options);
+        self.status = self.look.status();
+        self.detail = match self.app.view() {
+            View::Detail(subject) => Some(self.look.detail(&self.app.options, subject)),
+            _ => None,
+        };
+    }
+
+    fn draw(&mut self) -> Result<(), Failure> {
+        let look = draw::Look { colours: self.colours };
+        let (app, frame, detail) = (&mut self.app, &self.frame, self.detail.as_ref());
+        let mut screen = draw::Screen { app, frame, detail, status: &self.status, look };
+        let drawn = self.screen.terminal.draw(|to| draw::draw(to, &mut screen));
+        drawn.map(|_| ()).map_err(unusable)
+    }
+}
+
+fn unusable(error: io::Error) -> Failure {
+    Failure::new(format!("the terminal: {error}"))
+}

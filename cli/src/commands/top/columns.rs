@@ -1,0 +1,315 @@
+//! The columns of the two tables: what stands in them, and how they sort.
+
+use super::frame::{LockRow, Taken, ThreadRow, Waits};
+use std::cmp::Ordering;
+use tyrion_converters::outputs::units;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// A column of a table whose rows are `R`.
+pub struct Column<R: 'static> {
+    /// Its heading.
+    pub title: &'static str,
+    /// How wide it is; 0: it takes what the others leave.
+    pub width: usize,
+    /// Screens that are less wide do without.
+    pub least_screen: usize,
+    /// Only in trace mode.
+    pub of_trace: bool,
+    /// Numbers stand at the right.
+    pub is_number: bool,
+    /// What stands in it.
+    pub text: fn(&R) -> String,
+    /// Which of two rows comes first when this column sorts.
+    pub order: fn(&R, &R) -> Ordering,
+}
+
+/// Greater numbers first.
+fn down(a: f64, b: f64) -> Ordering {
+    b.total_cmp(&a)
+}
+
+fn taken(row: &Option<Taken>) -> Taken {
+    row.unwrap_or_default()
+}
+
+fn mean(waits: &Waits) -> String {
+    if waits.waits == 0 { String::new() } else { units::duration(waits.mean_ns) }
+}
+
+fn longest(waits: &Waits) -> String {
+    if waits.waits == 0 { String::new() } else { units::duration(waits.max_ns) }
+}
+
+fn acquisitions(row: &Option<Taken>) -> String {
+    row.map_or_else(String::new, |taken| rate(taken.acquisitions_per_s))
+}
+
+fn held(row: &Option<Taken>) -> String {
+    row.map_or_else(String::new, |taken| number(taken.held))
+}
+
+const fn figure<R>(
+    title: &'static str,
+    width: usize,
+    text: fn(&R) -> String,
+    order: fn(&R, &R) -> Ordering,
+) -> Column<R> {
+    Column { title, width, least_screen: 0, of_trace: false, is_number: true, text, order }
+}
+
+/// By lock.
+pub static LOCKS: [Column<LockRow>; 10] = [
+    figure(
+        "WAITING",
+        7,
+        |r| number(r.waits.waiting),
+        |a, b| down(a.waits.waiting, b.waits.waiting),
+    ),
+    figure(
+        "WAITS/S",
+        8,
+        |r| rate(r.waits.waits_per_s),
+        |a, b| down(a.waits.waits_per_s, b.waits.waits_per_s),
+    ),
+    figure("MEAN", 7, |r| mean(&r.waits), |a, b| b.waits.mean_ns.cmp(&a.waits.mean_ns)),
+    figure("MAX", 7, |r| longest(&r.waits), |a, b| b.waits.max_ns.cmp(&a.waits.max_ns)),
+    figure("NOW", 4, |r| count(r.waits.pending), |a, b| b.waits.pending.cmp(&a.waits.pending)),
+    Column {
+        of_trace: true,
+        ..figure(
+            "ACQ/S",
+            8,
+            |r| acquisitions(&r.taken),
+            |a, b| down(taken(&a.taken).acquisitions_per_s, taken(&b.taken).acquisitions_per_s),
+        )
+    },
+    Column {
+        of_trace: true,
+        least_screen: 90,
+        ..figure(
+            "HELD",
+            5,
+            |r| held(&r.taken),
+            |a, b| down(taken(&a.taken).held, taken(&b.taken).held),
+        )
+    },
+    Column {
+        is_number: false,
+        ..figure("KIND", 10, |r| r.kind.name().to_owned(), |a, b| a.kind.code().cmp(&b.kind.code()))
+    },
+    Column {
+        is_number: false,
+        ..figure("LOCK", 0, lock, |a, b| (&a.lock, a.kind.code()).cmp(&(&b.lock, b.kind.code())))
+    },
+    Column {
+        is_number: false,
+        least_screen: 104,
+        ..figure(
+            "HOLDER",
+            18,
+            |r| r.holder.clone().unwrap_or_default(),
+            |a, b| {
+                // Unknown ones last.
+                (a.holder.is_none(), &a.holder).cmp(&(b.holder.is_none(), &b.holder))
+            },
+        )
+    },
+];
+
+/// By thread.
+pub static THREADS: [Column<ThreadRow>; 9] = [
+    figure(
+        "WAITING",
+        7,
+        |r| number(r.waits.waiting),
+        |a, b| down(a.waits.waiting, b.waits.waiting),
+    ),
+    figure(
+        "WAITS/S",
+        8,
+        |r| rate(r.waits.waits_per_s),
+        |a, b| down(a.waits.waits_per_s, b.waits.waits_per_s),
+    ),
+    figure("MEAN", 7, |r| mean(&r.waits), |a, b| b.waits.mean_ns.cmp(&a.waits.mean_ns)),
+    figure("MAX", 7, |r| longest(&r.waits), |a, b| b.waits.max_ns.cmp(&a.waits.max_ns)),
+    figure("NOW", 7, now, |a, b| {
+        (b.waits.pending, b.waits.pending_ns).cmp(&(a.waits.pending, a.waits.pending_ns))
+    }),
+    Column {
+        of_trace: true,
+        ..figure(
+            "ACQ/S",
+            8,
+            |r| acquisitions(&r.taken),
+            |a, b| down(taken(&a.taken).acquisitions_per_s, taken(&b.taken).acquisitions_per_s),
+        )
+    },
+    Column {
+        of_trace: true,
+        least_screen: 90,
+        ..figure(
+            "HELD",
+            5,
+            |r| held(&r.taken),
+            |a, b| down(taken(&a.taken).held, taken(&b.taken).held),
+        )
+    },
+    Column {
+        is_number: false,
+        ..figure("THREAD", 18, |r| r.thread.name.clone(), |a, b| a.thread.cmp(&b.thread))
+    },
+    Column {
+        is_number: false,
+        ..figure("WAITS FOR", 0, waits_for, |a, b| {
+            (a.lock.is_none(), &a.lock).cmp(&(b.lock.is_none(), &b.lock))
+        })
+    },
+];
+
+/// For how long it waits now.
+fn now(row: &ThreadRow) -> String {
+    if row.waits.pending == 0 { String::new() } else { units::duration(row.waits.pending_ns) }
+}
+
+fn waits_for(row: &ThreadRow) -> String {
+    row.lock.as_ref().map_or_else(String::new, |lock| lock.shown())
+}
+
+/// A lock, and how many there are of it.
+fn lock(row: &LockRow) -> String {
+    match row.instances {
+        0 | 1 => row.lock.shown(),
+        several => format!("{} ×{}", row.lock.shown(), units::thousands(several)),
+    }
+}
+
+/// The columns of a screen so wide, with their widths. What is left goes to
+/// the one that takes it.
+pub fn fit<R>(columns: &'static [Column<R>], trace: bool, screen: usize) -> Vec<(usize, usize)> {
+    let wanted = |column: &Column<R>| screen >= column.least_screen && (trace || !column.of_trace);
+    let shown: Vec<usize> = (0..columns.len()).filter(|&nth| wanted(&columns[nth])).collect();
+    let fixed: usize = shown.iter().map(|&nth| columns[nth].width).sum();
+    let gaps = shown.len().saturating_sub(1);
+    let rest = screen.saturating_sub(fixed + gaps);
+    shown
+        .into_iter()
+        .map(|nth| (nth, if columns[nth].width == 0 { rest } else { columns[nth].width }))
+        .collect()
+}
+
+/// How often something happens in a second.
+pub fn rate(per_s: f64) -> String {
+    match per_s {
+        none if none <= 0.0 => "0".to_owned(),
+        few if few < 9.95 => format!("{few:.1}"),
+        some if some < 999_999.5 => units::thousands(some.round() as u64),
+        many => format!("{:.2} M", many / 1e6),
+    }
+}
+
+/// How many on the average.
+pub fn number(average: f64) -> String {
+    if average < 99.995 { format!("{average:.2}") } else { format!("{average:.0}") }
+}
+
+fn count(count: u64) -> String {
+    if count == 0 { String::new() } else { units::thousands(count) }
+}
+
+/// A text in so many columns of the screen: names lose their packages first,
+/// a lock that has a name then its class, and at last their beginning.
+pub fn shortened(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut short = without_packages(text);
+    if short.width() <= width {
+        return short;
+    }
+    if let Some((name, (class, more))) =
+        short.split_once(" (").and_then(|(name, rest)| Some((name, rest.split_once(')')?)))
+    {
+        let identity = class.find('#').map_or("", |at| &class[at..]);
+        short = format!("{name}{identity}{more}");
+        if short.width() <= width {
+            return short;
+        }
+    }
+    let mut kept = 0;
+    let mut from = short.len();
+    for (at, char) in short.char_indices().rev() {
+        kept += char.width().unwrap_or(0);
+        if kept + 1 > width {
+            break;
+        }
+        from = at;
+    }
+    if width == 0 { String::new() } else { format!("…{}", &short[from..]) }
+}
+
+/// `java.util.concurrent.locks.ReentrantLock` → `j.u.c.l.ReentrantLock`.
+fn without_packages(text: &str) -> String {
+    let words = text.split_inclusive([' ', '(']);
+    let short = words.map(|word| {
+        let parts: Vec<&str> = word.split('.').collect();
+        let is_package = |part: &str| {
+            let mut chars = part.chars();
+            chars.next().is_some_and(char::is_lowercase)
+                && chars.all(|c| c.is_alphanumeric() || c == '_')
+        };
+        let packages =
+            parts.iter().take(parts.len() - 1).take_while(|part| is_package(part)).count();
+        let initials = parts[..packages].iter().map(|part| part.chars().take(1).collect());
+        let rest = parts[packages..].iter().map(|part| (*part).to_owned());
+        initials.chain(rest).collect::<Vec<String>>().join(".")
+    });
+    short.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_fit_their_columns() {
+        for (per_s, text) in [
+            (0.0, "0"),
+            (0.31, "0.3"),
+            (9.96, "10"),
+            (1234.5, "1,235"),
+            (999_999.4, "999,999"),
+            (2_345_678.0, "2.35 M"),
+        ] {
+            assert_eq!(rate(per_s), text);
+            assert!(text.len() <= 8);
+        }
+        assert_eq!([number(0.0), number(3.456), number(1234.5)], ["0.00", "3.46", "1234"]);
+    }
+
+    #[test]
+    fn names_lose_packages_first() {
+        let name = "Cache.map (com.acme.cache.Cache$Entry#7)";
+        assert_eq!(shortened(name, 40), name);
+        assert_eq!(shortened(name, 33), "Cache.map (c.a.c.Cache$Entry#7)");
+        assert_eq!(shortened(name, 20), "Cache.map#7");
+        assert_eq!(shortened(name, 10), "…che.map#7");
+        assert_eq!(shortened("a.lock (b.C) ×3", 10), "a.lock ×3");
+        assert_eq!(
+            shortened("java.util.concurrent.locks.ReentrantLock", 22),
+            "j.u.c.l.ReentrantLock"
+        );
+        assert_eq!(shortened("日本語", 4), "…語");
+        assert_eq!([shortened("abc", 1), shortened("abc", 0)], ["…", ""]);
+    }
+
+    #[test]
+    fn what_is_left_goes_to_names() {
+        for screen in [20, 80, 104, 200] {
+            for trace in [false, true] {
+                let columns = fit(&LOCKS, trace, screen);
+                let wide: usize = columns.iter().map(|(_, width)| width).sum();
+                assert!(screen == 20 || wide + columns.len() - 1 == screen);
+            }
+        }
+    }
+}

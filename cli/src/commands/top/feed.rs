@@ -1,0 +1,245 @@
+//! Reads a recording while it is made: file after file if it rotates.
+
+use super::model::{FileNumber, Window};
+use crate::{logs, outcome::Failure};
+use std::{
+    fs::File,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+use tyrion_formats::{Begin, Follower, Log};
+use tyrion_wire::{header::State, slot::Pending};
+
+/// What has become of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It goes on.
+    Recording,
+    /// It may go on, when `tyrion attach` says so.
+    Paused,
+    /// It ended in an orderly way.
+    Closed,
+    /// Its file could not be written on.
+    Broken,
+    /// The process has gone without a word.
+    Killed,
+}
+
+impl Life {
+    /// Whether nothing more will come.
+    pub fn has_ended(self) -> bool {
+        !matches!(self, Life::Recording | Life::Paused)
+    }
+
+    /// One word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Life::Recording => "recording",
+            Life::Paused => "paused",
+            Life::Closed => "ended",
+            Life::Broken => "broken off",
+            Life::Killed => "killed",
+        }
+    }
+}
+
+/// The files of a recording, from the one that was opened on.
+pub struct Feed {
+    path: PathBuf,
+    files: Vec<FeedFile>,
+    life: Life,
+}
+
+struct FeedFile {
+    number: FileNumber,
+    /// Device and inode.
+    identity: (u64, u64),
+    follower: Follower,
+}
+
+impl Feed {
+    /// Opens the file that a log's path stands for now. `begin` says from where
+    /// to read, given what has become of the recording.
+    ///
+    /// # Errors
+    /// When it is no log, or cannot be read.
+    pub fn open(path: &Path, begin: impl FnOnce(Life) -> Begin) -> Result<Feed, Failure> {
+        let name = path.display().to_string();
+        let io = |source| Failure::from(tyrion_formats::Error::Io { log: name.clone(), source });
+        let file = File::open(path).map_err(io)?;
+        if !file.metadata().map_err(io)?.is_file() {
+            return Err(Failure::new(format!("{name}: not a regular file, so it cannot grow")));
+        }
+        // The header tells whether there is more to come.
+        let follower = Follower::from_file(&name, file, Begin::Start)?;
+        let life = life(follower.log().header().state, has_writer(&follower));
+        let file = follower.file().try_clone().map_err(io)?;
+        let follower = Follower::from_file(&name, file, begin(life))?;
+        let first = FeedFile::new(follower)?;
+        Ok(Feed { path: path.to_owned(), files: vec![first], life })
+    }
+
+    /// Where the recording was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What has become of the recording, as of the last look.
+    pub fn life(&self) -> Life {
+        self.life
+    }
+
+    /// The log that is written to now.
+    pub fn log(&self) -> Option<&Log> {
+        self.files.last().map(|file| file.follower.log())
+    }
+
+    /// The last moment that anything tells of, monotonic ns.
+    pub fn last_ns(&self) -> u64 {
+        self.files.last().map_or(0, |file| file.follower.last_ns())
+    }
+
+    /// The logs that sums of the window may be of, the newest last.
+    pub fn logs(&self) -> Vec<(FileNumber, &Log)> {
+        self.files.iter().map(|file| (file.number, file.follower.log())).collect()
+    }
+
+    /// Who waits now. A switch to another file takes pending waits along.
+    pub fn pending(&self) -> &[Pending] {
+        self.log().map_or(&[], Log::pending)
+    }
+
+    /// What was found damaged.
+    pub fn damage(&self) -> Vec<tyrion_formats::Damage> {
+        self.files.iter().flat_map(|file| file.follower.damage()).collect()
+    }
+
+    /// Reads what is new into the window.
+    ///
+    /// # Errors
+    /// When a file cannot be read any more.
+    pub fn read_on(&mut self, now_ns: u64, window: &mut Window) -> Result<(), Failure> {
+        loop {
+            // Asked before reading: what was written before it went is read.
+            let is_written = self.files.last().is_some_and(|file| has_writer(&file.follower));
+            self.read(now_ns, window)?;
+            let newest = self.files.last().map(|file| file.follower.log().header().state);
+            self.life = life(newest.unwrap_or(State::Broken), is_written);
+            let more = self.next_files();
+            if more.is_empty() {
+                break;
+            }
+            self.files.extend(more);
+        }
+        if self.life.has_ended() {
+            // It may have been closed after what it has was looked at.
+            self.read(now_ns, window)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, now_ns: u64, window: &mut Window) -> Result<(), Failure> {
+        for file in &mut self.files {
+            let number = file.number;
+            let changes = file.follower.read_on(now_ns, |entry| window.add(number, &entry))?;
+            window.add_changes(number, &changes);
+        }
+        Ok(())
+    }
+
+    /// Forgets files that ended before the window began, but for the newest.
+    pub fn forget_before(&mut self, from_ns: u64) {
+        let newest = self.files.last().map_or(0, |file| file.number);
+        self.files.retain(|file| {
+            let end_ns = file.follower.log().header().end_ns;
+            // Killed at the switch it has no end, and nobody closes it.
+            file.number == newest || end_ns == 0 || end_ns >= from_ns
+        });
+    }
+
+    /// The files of the recording that came after the newest one.
+    fn next_files(&self) -> Vec<FeedFile> {
+        let Some(newest) = self.files.last() else { return Vec::new() };
+        let Some(recording) = newest.follower.log().header().metadata("recording") else {
+            return Vec::new();
+        };
+        match std::fs::metadata(&self.path) {
+            Ok(metadata) if identity_of(&metadata) != newest.identity => {}
+            // It is still the one that is written to, or its name is gone for
+            // the moment of a switch.
+            _ => return Vec::new(),
+        }
+        let is_next = |file: &FeedFile| {
+            let header = file.follower.log().header();
+            header.metadata("recording") == Some(recording) && file.number > newest.number
+        };
+        let paths = self.numbered().into_iter().chain([self.path.clone()]);
+        let files =
+            paths.filter_map(|path| FeedFile::new(Follower::open(&path, Begin::Start).ok()?).ok());
+        let mut files: Vec<FeedFile> = files.filter(is_next).collect();
+        // A file may have got its number meanwhile, and be there twice.
+        files.sort_by_key(|file| file.number);
+        files.dedup_by_key(|file| file.number);
+        files
+    }
+
+    /// The paths `report.log.0`, `report.log.1`, ... that there are.
+    fn numbered(&self) -> Vec<PathBuf> {
+        let Some(name) = self.path.file_name() else { return Vec::new() };
+        let folder = match self.path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+        let is_numbered = |path: &PathBuf| {
+            let other = path.file_name().unwrap_or_default().as_encoded_bytes();
+            let rest = other.strip_prefix(name.as_encoded_bytes());
+            let number = rest.and_then(|rest| rest.strip_prefix(b"."));
+            number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit))
+        };
+        entries.flatten().map(|entry| entry.path()).filter(is_numbered).collect()
+    }
+}
+
+impl FeedFile {
+    fn new(follower: Follower) -> Result<FeedFile, Failure> {
+        let name = follower.log().name();
+        let metadata = follower.file().metadata();
+        let metadata = metadata.map_err(|error| Failure::new(format!("{name}: {error}")))?;
+        let number = follower.log().header().metadata("file-number");
+        let number = number.and_then(|number| number.parse().ok()).unwrap_or(0);
+        Ok(FeedFile { number, identity: identity_of(&metadata), follower })
+    }
+}
+
+fn identity_of(metadata: &std::fs::Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// What has become of a recording, by its newest file.
+fn life(state: State, is_written: bool) -> Life {
+    match state {
+        State::Closed => Life::Closed,
+        State::Broken => Life::Broken,
+        _ if !is_written => Life::Killed,
+        State::Paused => Life::Paused,
+        State::Recording => Life::Recording,
+    }
+}
+
+/// Whether the JVM that writes to a file is there: it holds a lock, or, where
+/// the file system knows none, it has mapped the file.
+fn has_writer(follower: &Follower) -> bool {
+    logs::is_being_written(follower.file()) || is_mapped(follower).unwrap_or(false)
+}
+
+fn is_mapped(follower: &Follower) -> Option<bool> {
+    let pid = follower.log().header().pid;
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let inode = follower.file().metadata().ok()?.ino().to_string();
+    let is_of_file = |line: &str| {
+        let mut fields = line.split_whitespace().skip(1);
+        fields.next().is_some_and(|rights| rights.contains('w')) && fields.nth(2) == Some(&inode)
+    };
+    Some(maps.lines().any(is_of_file))
+}

@@ -1,0 +1,211 @@
+//! What is shown: sums with names, by lock and by thread.
+
+mod detail;
+mod merge;
+
+use super::model::{FileNumber, Sums};
+pub use detail::{Detail, StackRow, Subject, detail};
+pub use merge::frame;
+use regex::Regex;
+use serde::Serialize;
+use tyrion_converters::{
+    describe::{self, Names},
+    filter::Kinds,
+};
+use tyrion_formats::{Log, UNKNOWN};
+use tyrion_wire::{WaitKind, slot::Pending};
+
+/// A lock, or all locks of a class that the program calls the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct LockKey {
+    /// What the program calls it; empty when that is not known.
+    pub name: String,
+    /// Its class.
+    pub class: String,
+    /// Its identity; 0 when it is several locks, or not known.
+    pub id: u32,
+}
+
+impl LockKey {
+    /// `Cache.map (java.lang.Object#7)`.
+    pub fn shown(&self) -> String {
+        let identity = if self.id == 0 { String::new() } else { format!("#{}", self.id) };
+        describe::lock_called(&self.name, &self.class, &identity)
+    }
+}
+
+/// A thread: its `Thread.getId()` and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct ThreadKey {
+    /// Its name.
+    pub name: String,
+    /// Its `Thread.getId()`.
+    pub java_id: u64,
+}
+
+/// A row of locks: those that a [`LockKey`] stands for, by the kind of wait.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LockRow {
+    /// Which locks.
+    pub lock: LockKey,
+    /// The kind of wait.
+    #[serde(serialize_with = "kind_name")]
+    pub kind: WaitKind,
+    /// How many locks were seen waited for; 0 if only acquisitions were seen.
+    pub instances: u64,
+    #[serde(flatten)]
+    pub waits: Waits,
+    /// How many threads waited, now or in the window.
+    pub waiters: u64,
+    /// The thread that others waited for longest, as far as that is known.
+    pub holder: Option<String>,
+    #[serde(flatten)]
+    pub taken: Option<Taken>,
+}
+
+/// A row of threads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ThreadRow {
+    /// Which thread.
+    pub thread: ThreadKey,
+    #[serde(flatten)]
+    pub waits: Waits,
+    /// The lock that it waits for now, or else waited for longest.
+    pub lock: Option<LockKey>,
+    /// The kind of that wait.
+    #[serde(serialize_with = "some_kind_name")]
+    pub kind: Option<WaitKind>,
+    #[serde(flatten)]
+    pub taken: Option<Taken>,
+}
+
+/// Waits of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Waits {
+    /// How many ended.
+    pub waits: u64,
+    /// The same per second.
+    pub waits_per_s: f64,
+    /// How many threads waited on the average: wait time per time, with the
+    /// waits that have not ended.
+    pub waiting: f64,
+    /// Mean of those that ended.
+    pub mean_ns: u64,
+    /// The longest of those that ended.
+    pub max_ns: u64,
+    /// How many threads wait now.
+    pub pending: u64,
+    /// For how long the one does that has waited longest; 0 if none waits.
+    pub pending_ns: u64,
+}
+
+/// Acquisitions of a row, in trace mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Taken {
+    /// Outermost acquisitions per second.
+    pub acquisitions_per_s: f64,
+    /// By how many threads the locks were held on the average.
+    pub held: f64,
+}
+
+fn kind_name<S: serde::Serializer>(kind: &WaitKind, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(kind.name())
+}
+
+fn some_kind_name<S: serde::Serializer>(kind: &Option<WaitKind>, to: S) -> Result<S::Ok, S::Error> {
+    kind.map(WaitKind::name).serialize(to)
+}
+
+/// What there is to be shown, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only waits of these kinds.
+    pub kinds: Kinds,
+    /// Whether locks are told apart, or only by class and name.
+    pub instances: bool,
+}
+
+/// A look at the window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Frame {
+    /// How long the window is.
+    pub window_ns: u64,
+    /// All waits.
+    pub total: Waits,
+    /// By lock, most waited for first.
+    pub locks: Vec<LockRow>,
+    /// By thread, those that waited longest first.
+    pub threads: Vec<ThreadRow>,
+}
+
+/// What a frame is made from. Pending waits are those of the last file.
+#[derive(Clone, Copy)]
+pub struct Seen<'a> {
+    pub sums: &'a Sums,
+    pub logs: &'a [(FileNumber, &'a Log)],
+    pub pending: &'a [Pending],
+}
+
+impl<'a> Seen<'a> {
+    fn log(&self, file: FileNumber) -> Option<&'a Log> {
+        self.logs.iter().find(|(number, _)| *number == file).map(|(_, log)| *log)
+    }
+
+    fn last(&self) -> Option<(FileNumber, &'a Log)> {
+        self.logs.last().copied()
+    }
+
+    /// The ids of a site, with the kind.
+    fn site(&self, file: FileNumber, site: u32) -> Option<tyrion_formats::Site> {
+        self.log(file)?.definitions().sites().get(site).copied()
+    }
+
+    pub fn thread(&self, file: FileNumber, id: u32) -> ThreadKey {
+        let Some(log) = self.log(file) else {
+            return ThreadKey { name: UNKNOWN.to_owned(), java_id: 0 };
+        };
+        let java_id = log.definitions().threads().get(id).map_or(0, |thread| thread.java_id);
+        ThreadKey { name: describe::printable(&Names(log).thread(id)).into_owned(), java_id }
+    }
+
+    fn lock(&self, file: FileNumber, id: u32, options: &Options) -> LockKey {
+        let parts = self.log(file).map(|log| Names(log).lock_parts(id));
+        let (class, name) = parts.unwrap_or_else(|| (UNKNOWN.to_owned(), String::new()));
+        lock_key(class, name, if options.instances { id } else { 0 })
+    }
+
+    fn stack(&self, file: FileNumber, id: u32) -> Vec<String> {
+        self.log(file).map(|log| Names(log).stack(id)).unwrap_or_default()
+    }
+}
+
+fn lock_key(class: String, name: String, id: u32) -> LockKey {
+    let clean = |text: String| describe::printable(&describe::readable_class(&text)).into_owned();
+    LockKey { name: describe::printable(&name).into_owned(), class: clean(class), id }
+}
+
+impl LockRow {
+    /// What a detail of the row is of. A row that stands for all locks of a
+    /// name does so with one lock, too: there may be more at the next look.
+    pub fn subject(&self, options: &Options) -> Subject {
+        let id = if options.instances { self.lock.id } else { 0 };
+        Subject::Lock(LockKey { id, ..self.lock.clone() }, self.kind)
+    }
+
+    /// Whether a filter finds something in what the lock is called.
+    pub fn matches(&self, filter: &Regex) -> bool {
+        filter.is_match(&self.lock.shown()) || filter.is_match(self.kind.name())
+    }
+}
+
+impl ThreadRow {
+    /// What a detail of the row is of.
+    pub fn subject(&self) -> Subject {
+        Subject::Thread(self.thread.clone())
+    }
+
+    /// Whether a filter finds something in the thread's name.
+    pub fn matches(&self, filter: &Regex) -> bool {
+        filter.is_match(&self.thread.name)
+    }
+}

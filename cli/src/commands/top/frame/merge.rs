@@ -1,0 +1,288 @@
+//! Sums by name: ids of different files that mean the same are one.
+
+use super::{Frame, LockKey, LockRow, Options, Seen, Taken, ThreadKey, ThreadRow, Waits, lock_key};
+use crate::commands::top::model::{FileNumber, Sums, WaitSum};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+};
+use tyrion_converters::describe::Names;
+use tyrion_wire::{WaitKind, slot::Pending};
+
+/// Waits, while they are added up.
+#[derive(Default)]
+struct Adding {
+    sum: WaitSum,
+    pending: u64,
+    pending_ns: u64,
+}
+
+impl Adding {
+    fn add(&mut self, more: &WaitSum) {
+        let sum = &mut self.sum;
+        sum.count = sum.count.saturating_add(more.count);
+        sum.wait_ns = sum.wait_ns.saturating_add(more.wait_ns);
+        sum.max_ns = sum.max_ns.max(more.max_ns);
+        sum.within_ns = sum.within_ns.saturating_add(more.within_ns);
+    }
+
+    fn add_pending(&mut self, pending: &Pending, sums: &Sums) {
+        self.pending += 1;
+        self.pending_ns = self.pending_ns.max(sums.to_ns.saturating_sub(pending.start_ns));
+        let within_ns = sums.within_ns(pending.start_ns);
+        self.sum.within_ns = self.sum.within_ns.saturating_add(within_ns);
+    }
+
+    fn waits(&self, span_ns: u64) -> Waits {
+        let sum = &self.sum;
+        Waits {
+            waits: sum.count,
+            waits_per_s: sum.count as f64 / span_ns as f64 * 1e9,
+            waiting: sum.within_ns as f64 / span_ns as f64,
+            mean_ns: sum.wait_ns.checked_div(sum.count).unwrap_or(0),
+            max_ns: sum.max_ns,
+            pending: self.pending,
+            pending_ns: self.pending_ns,
+        }
+    }
+}
+
+#[derive(Default)]
+struct LockSums {
+    waits: Adding,
+    ids: BTreeSet<u32>,
+    waiters: BTreeSet<u32>,
+    /// By thread: wait time that it caused.
+    holders: HashMap<u32, u64>,
+    taken: Option<(u64, u64)>,
+}
+
+#[derive(Default)]
+struct ThreadSums {
+    waits: Adding,
+    /// By lock and kind: wait time.
+    locks: BTreeMap<(u32, u8), u64>,
+    /// What it waits for now, and since when.
+    now: Option<(u32, WaitKind, u64)>,
+    taken: Option<(u64, u64)>,
+}
+
+/// Sums by name: ids of different files that mean the same are one.
+struct Merging<'a> {
+    seen: Seen<'a>,
+    options: &'a Options,
+    /// Locks by file and id, and by file, class id and name id.
+    lock_ids: HashMap<(FileNumber, u32), u32>,
+    class_ids: HashMap<(FileNumber, u32, u32), u32>,
+    locks: Interned<LockKey>,
+    thread_ids: HashMap<(FileNumber, u32), u32>,
+    threads: Interned<ThreadKey>,
+    by_lock: HashMap<(u32, u8), (WaitKind, LockSums)>,
+    by_thread: HashMap<u32, ThreadSums>,
+    total: Adding,
+}
+
+struct Interned<T> {
+    ids: HashMap<T, u32>,
+    list: Vec<T>,
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
+    fn new() -> Interned<T> {
+        Interned { ids: HashMap::new(), list: Vec::new() }
+    }
+
+    fn id(&mut self, value: T) -> u32 {
+        let list = &mut self.list;
+        *self.ids.entry(value).or_insert_with_key(|value| {
+            list.push(value.clone());
+            list.len() as u32 - 1
+        })
+    }
+}
+
+/// Makes a frame.
+pub fn frame(seen: Seen<'_>, options: &Options) -> Frame {
+    let mut merging = Merging {
+        seen,
+        options,
+        lock_ids: HashMap::new(),
+        class_ids: HashMap::new(),
+        locks: Interned::new(),
+        thread_ids: HashMap::new(),
+        threads: Interned::new(),
+        by_lock: HashMap::new(),
+        by_thread: HashMap::new(),
+        total: Adding::default(),
+    };
+    merging.add_waits();
+    merging.add_pending();
+    merging.add_holders();
+    merging.add_taken();
+    merging.finish()
+}
+
+impl Merging<'_> {
+    fn lock(&mut self, file: FileNumber, id: u32) -> u32 {
+        if let Some(&known) = self.lock_ids.get(&(file, id)) {
+            return known;
+        }
+        let lock = self.locks.id(self.seen.lock(file, id, self.options));
+        self.lock_ids.insert((file, id), lock);
+        lock
+    }
+
+    fn thread(&mut self, file: FileNumber, id: u32) -> u32 {
+        if let Some(&known) = self.thread_ids.get(&(file, id)) {
+            return known;
+        }
+        let thread = self.threads.id(self.seen.thread(file, id));
+        self.thread_ids.insert((file, id), thread);
+        thread
+    }
+
+    fn of_lock(&mut self, lock: u32, kind: WaitKind) -> &mut LockSums {
+        &mut self.by_lock.entry((lock, kind.code())).or_insert((kind, LockSums::default())).1
+    }
+
+    fn add_waits(&mut self) {
+        for (key, sum) in &self.seen.sums.waits {
+            let Some(site) = self.seen.site(key.file, key.site) else { continue };
+            if !self.options.kinds.contains(site.kind) {
+                continue;
+            }
+            let (lock, thread) =
+                (self.lock(key.file, site.lock), self.thread(key.file, key.thread));
+            self.total.add(sum);
+            let of_lock = self.of_lock(lock, site.kind);
+            of_lock.waits.add(sum);
+            of_lock.ids.insert(site.lock);
+            of_lock.waiters.insert(thread);
+            let of_thread = self.by_thread.entry(thread).or_default();
+            of_thread.waits.add(sum);
+            *of_thread.locks.entry((lock, site.kind.code())).or_default() += sum.within_ns;
+        }
+    }
+
+    fn add_pending(&mut self) {
+        let Some((file, _)) = self.seen.last() else { return };
+        let sums = self.seen.sums;
+        for pending in self.seen.pending {
+            if !self.options.kinds.contains(pending.kind) {
+                continue;
+            }
+            let (lock, thread) = (self.lock(file, pending.lock), self.thread(file, pending.thread));
+            let owner = (pending.owner != 0).then(|| self.thread(file, pending.owner));
+            self.total.add_pending(pending, sums);
+            let of_lock = self.of_lock(lock, pending.kind);
+            of_lock.waits.add_pending(pending, sums);
+            of_lock.ids.insert(pending.lock);
+            of_lock.waiters.insert(thread);
+            if let Some(owner) = owner {
+                *of_lock.holders.entry(owner).or_default() += sums.within_ns(pending.start_ns);
+            }
+            let of_thread = self.by_thread.entry(thread).or_default();
+            of_thread.waits.add_pending(pending, sums);
+            of_thread.now = Some((lock, pending.kind, pending.start_ns));
+        }
+    }
+
+    fn add_holders(&mut self) {
+        // Who was charged is told better by that than by who had the lock first.
+        let charged = self.seen.sums.holders.keys().any(|key| key.charged);
+        for (key, sum) in &self.seen.sums.holders {
+            let Some(site) = self.seen.site(key.file, key.site) else { continue };
+            let wanted = self.options.kinds.contains(site.kind) && key.charged == charged;
+            if !wanted || key.holder == 0 {
+                continue;
+            }
+            let (lock, holder) =
+                (self.lock(key.file, site.lock), self.thread(key.file, key.holder));
+            let caused = self.of_lock(lock, site.kind).holders.entry(holder).or_default();
+            *caused = caused.saturating_add(sum.wait_ns);
+        }
+    }
+
+    fn add_taken(&mut self) {
+        for (key, sum) in &self.seen.sums.taken {
+            let Some(log) = self.seen.log(key.file) else { continue };
+            let Some(place) = log.definitions().places().get(key.place) else { continue };
+            if !self.options.kinds.contains(place.kind) || sum.count == 0 {
+                continue;
+            }
+            let of_class = (key.file, key.class, place.name);
+            let known = self.class_ids.get(&of_class).copied();
+            let lock = known.unwrap_or_else(|| {
+                let (class, name) = Names(log).class_parts(key.class, place.name);
+                self.locks.id(lock_key(class, name, 0))
+            });
+            self.class_ids.insert(of_class, lock);
+            let thread = self.thread(key.file, key.thread);
+            let add = |taken: &mut Option<(u64, u64)>| {
+                let (count, held_ns) = taken.unwrap_or_default();
+                *taken =
+                    Some((count.saturating_add(sum.count), held_ns.saturating_add(sum.held_ns)));
+            };
+            add(&mut self.of_lock(lock, place.kind).taken);
+            add(&mut self.by_thread.entry(thread).or_default().taken);
+        }
+    }
+
+    fn finish(self) -> Frame {
+        let sums = self.seen.sums;
+        let (span_ns, taken_span_ns) = (sums.span_ns(), sums.taken_span_ns());
+        let trace = self.seen.logs.iter().any(|(_, log)| log.is_trace());
+        let taken = |taken: Option<(u64, u64)>| {
+            let (count, held_ns) = taken.or(trace.then_some((0, 0)))?;
+            Some(Taken {
+                acquisitions_per_s: count as f64 / taken_span_ns as f64 * 1e9,
+                held: held_ns as f64 / taken_span_ns as f64,
+            })
+        };
+        let (lock_keys, thread_keys) = (&self.locks.list, &self.threads.list);
+        let mut locks: Vec<LockRow> = Vec::with_capacity(self.by_lock.len());
+        for ((lock, _), (kind, of_lock)) in self.by_lock {
+            let mut lock = lock_keys[lock as usize].clone();
+            if let (1, Some(&id)) = (of_lock.ids.len(), of_lock.ids.first()) {
+                lock.id = id;
+            }
+            let holder = of_lock
+                .holders
+                .iter()
+                .map(|(&thread, &caused)| (caused, Reverse(&thread_keys[thread as usize])));
+            locks.push(LockRow {
+                lock,
+                kind,
+                instances: of_lock.ids.len() as u64,
+                waits: of_lock.waits.waits(span_ns),
+                waiters: of_lock.waiters.len() as u64,
+                holder: holder.max().map(|(_, Reverse(thread))| thread.name.clone()),
+                taken: taken(of_lock.taken),
+            });
+        }
+        let mut threads: Vec<ThreadRow> = Vec::with_capacity(self.by_thread.len());
+        for (thread, of_thread) in self.by_thread {
+            let longest = of_thread.locks.iter().max_by_key(|(_, within_ns)| **within_ns);
+            let longest =
+                longest.and_then(|(&(lock, kind), _)| Some((lock, WaitKind::from_code(kind)?)));
+            let lock = of_thread.now.map(|(lock, kind, _)| (lock, kind)).or(longest);
+            threads.push(ThreadRow {
+                thread: thread_keys[thread as usize].clone(),
+                waits: of_thread.waits.waits(span_ns),
+                lock: lock.map(|(lock, _)| lock_keys[lock as usize].clone()),
+                kind: lock.map(|(_, kind)| kind),
+                taken: taken(of_thread.taken),
+            });
+        }
+        locks.sort_by(|a, b| {
+            let by_name = || (&a.lock, a.kind.code()).cmp(&(&b.lock, b.kind.code()));
+            hotter(&a.waits, &b.waits).then_with(by_name)
+        });
+        threads.sort_by(|a, b| hotter(&a.waits, &b.waits).then_with(|| a.thread.cmp(&b.thread)));
+        Frame { window_ns: span_ns, total: self.total.waits(span_ns), locks, threads }
+    }
+}
+
+fn hotter(a: &Waits, b: &Waits) -> std::cmp::Ordering {
+    b.waiting.total_cmp(&a.waiting).then(b.waits.cmp(&a.waits))
+}

@@ -1,0 +1,140 @@
+//! Looks at a recording, time after time: the sums of the window, and who
+//! waits now.
+
+use super::{
+    draw::Status,
+    feed::{Feed, Life},
+    frame::{Detail, Frame, Options, Seen, Subject, detail, frame},
+    model::{Sums, Window},
+};
+use crate::{logs::now_ns, outcome::Failure};
+use std::path::Path;
+use tyrion_formats::{Begin, Damage};
+use tyrion_wire::slot::Pending;
+
+/// A recording that is looked at.
+pub struct Look {
+    feed: Feed,
+    window: Window,
+    /// As of the last look that is shown.
+    sums: Sums,
+    pending: Vec<Pending>,
+    /// When the file began that was opened first.
+    start_ns: u64,
+    trace: bool,
+}
+
+impl Look {
+    /// Opens a log and looks for the first time: at the last `history_ns`, or,
+    /// if it has ended, at all of it. The window is to become `window_ns` long.
+    ///
+    /// # Errors
+    /// When it is no log, or cannot be read.
+    pub fn open(path: &Path, history_ns: u64, window_ns: u64) -> Result<Look, Failure> {
+        let now_ns = now_ns();
+        let since_ns = now_ns.saturating_sub(history_ns);
+        let begin = |life: Life| {
+            if life.has_ended() { Begin::Start } else { Begin::At(since_ns) }
+        };
+        let feed = Feed::open(path, begin)?;
+        let start_ns = feed.log().map_or(0, |log| log.start_ns());
+        let window = if feed.life().has_ended() {
+            Window::whole(start_ns, start_ns)
+        } else {
+            Window::last(window_ns, start_ns.max(since_ns), now_ns)
+        };
+        let (sums, pending) = Default::default();
+        let mut look = Look { feed, window, sums, pending, start_ns, trace: false };
+        look.read()?;
+        look.show();
+        Ok(look)
+    }
+
+    /// Reads what is new.
+    ///
+    /// # Errors
+    /// When the log cannot be read any more.
+    pub fn read(&mut self) -> Result<(), Failure> {
+        self.feed.read_on(now_ns(), &mut self.window)?;
+        // Now that pending waits were read: they began before. What has ended
+        // has done so before we saw it.
+        let ended = self.life().has_ended();
+        self.window.advance(if ended { self.feed.last_ns() } else { now_ns() });
+        if self.window.length_ns().is_none() {
+            self.window.end(self.feed.last_ns());
+        }
+        // Only trace mode has holders that are charged, and acquisitions.
+        self.trace = self.feed.log().is_some_and(|log| log.is_trace());
+        Ok(())
+    }
+
+    /// Takes what was read to be what is shown.
+    pub fn show(&mut self) {
+        self.sums = self.window.sums();
+        self.pending = self.feed.pending().to_vec();
+        self.feed.forget_before(self.sums.from_ns);
+    }
+
+    /// Another length of the window.
+    pub fn set_window(&mut self, window_ns: u64) {
+        self.window.set_length(window_ns);
+    }
+
+    /// How long the window shall be; `None` if all of the recording is shown.
+    pub fn window_ns(&self) -> Option<u64> {
+        self.window.length_ns()
+    }
+
+    /// What has become of the recording.
+    pub fn life(&self) -> Life {
+        self.feed.life()
+    }
+
+    /// Whether it was recorded in trace mode.
+    pub fn is_trace(&self) -> bool {
+        self.trace
+    }
+
+    /// What was found damaged.
+    pub fn damage(&self) -> Vec<Damage> {
+        self.feed.damage()
+    }
+
+    /// What was seen at the last look.
+    pub fn frame(&self, options: &Options) -> Frame {
+        frame(Seen { sums: &self.sums, logs: &self.feed.logs(), pending: &self.pending }, options)
+    }
+
+    /// The stacks of a lock or thread at the last look.
+    pub fn detail(&self, options: &Options, subject: &Subject) -> Detail {
+        let seen = Seen { sums: &self.sums, logs: &self.feed.logs(), pending: &self.pending };
+        detail(seen, options, subject)
+    }
+
+    /// What is known of the recording.
+    pub fn status(&self) -> Status {
+        let header = self.feed.log().map(|log| log.header());
+        Status {
+            log: self.feed.path().display().to_string(),
+            program: header.and_then(|h| h.metadata("program")).unwrap_or_default().to_owned(),
+            pid: header.map_or(0, |header| header.pid),
+            life: self.life(),
+            elapsed_ns: self.sums.to_ns.saturating_sub(self.start_ns),
+            whole: self.window.length_ns().is_none(),
+            trace: self.trace,
+            note: self.note(),
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        let shown = if self.window.length_ns().is_none() { "recording" } else { "last window" };
+        let why = match self.life() {
+            Life::Recording => return None,
+            Life::Paused => return Some("Recording is paused: tyrion attach goes on".to_owned()),
+            Life::Closed => "The JVM has ended",
+            Life::Broken => "The log could not be written on",
+            Life::Killed => "The JVM was killed",
+        };
+        Some(format!("{why}; this is its {shown}   Enter stacks  t threads  q quit"))
+    }
+}

@@ -1,0 +1,91 @@
+//! Where commands write what they make.
+
+use crate::outcome::{Failure, tell};
+use std::{
+    fs::File,
+    io::{self, BufWriter, Read, Write},
+    path::{Path, PathBuf},
+};
+use tyrion_wire::header::MAGIC;
+
+/// Files over this length are slow to load in their viewers.
+const LONG_FILE: u64 = 100 << 20;
+
+/// Where something goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// To stdout.
+    Stdout,
+    /// Into a file.
+    File(PathBuf),
+}
+
+impl Target {
+    /// What `-o` says; `-` is stdout.
+    pub fn of(path: &Path) -> Target {
+        if path == Path::new("-") { Target::Stdout } else { Target::File(path.to_owned()) }
+    }
+
+    /// Refuses to replace a log, the one that is read perhaps.
+    ///
+    /// # Errors
+    /// When there is one where the target is.
+    pub fn spare_logs(&self) -> Result<(), Failure> {
+        let Target::File(path) = self else { return Ok(()) };
+        let mut first = Vec::new();
+        let read =
+            File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut first));
+        if read.is_ok() && first == MAGIC {
+            return Err(Failure::Usage(format!(
+                "{} is a Tyrion log and will not be replaced; name another output with -o",
+                path.display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Has `body` write there.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    pub fn write(
+        &self,
+        body: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let (name, written) = match self {
+            Target::Stdout => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                ("stdout".to_owned(), body(&mut out).and_then(|()| out.flush()))
+            }
+            Target::File(path) => {
+                let written = File::create(path).and_then(|file| {
+                    let mut out = BufWriter::with_capacity(1 << 16, file);
+                    body(&mut out).and_then(|()| out.flush())
+                });
+                (path.display().to_string(), written)
+            }
+        };
+        written.map_err(|error| Failure::writing(&name, &error))
+    }
+}
+
+/// Says that a file was written and what to do with it: `open_with`, in which
+/// `{}` stands for its name.
+pub fn say_written(written: &[PathBuf], name: &str, open_with: &str) {
+    let more = match written.len() {
+        0 | 1 => String::new(),
+        2 => " and 1 part".to_owned(),
+        n => format!(" and {} parts", n - 1),
+    };
+    tell(&format!("wrote {name}{more}; open with: {}", open_with.replace("{}", name)));
+    for path in written {
+        let len = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        if len > LONG_FILE {
+            let mib = len >> 20;
+            tell(&format!(
+                "note: {} has {mib} MiB and will load slowly; filters make it smaller",
+                path.display()
+            ));
+        }
+    }
+}

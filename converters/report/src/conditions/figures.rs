@@ -1,0 +1,144 @@
+//! What conditions measure.
+
+use crate::{
+    Findings, Options,
+    findings::LockRef,
+    sections::{
+        contended::{Contended, Lock},
+        lock_order::lock_order,
+        overview::Overview,
+        still_waiting::still_waiting,
+    },
+};
+use tyrion_formats::Log;
+
+/// What recordings measured, as far as conditions can be about it. `None` is
+/// what the logs do not tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Whether all of the logs were recorded in trace mode.
+    pub is_trace: bool,
+    /// How long was recorded, in ns: the logs' durations added up.
+    pub recorded_ns: u64,
+    /// How long threads lived together, in ns.
+    pub thread_ns: Option<u64>,
+    /// Number of waits.
+    pub waits: u64,
+    /// Their durations added up, in ns.
+    pub wait_ns: u64,
+    /// Number of acquisitions.
+    pub acquisitions: Option<u64>,
+    /// Critical section pressure.
+    pub pressure_share: Option<f64>,
+    /// Waits that were lost when recorded.
+    pub dropped: u64,
+    /// Orders of locks that can end in a deadlock.
+    pub lock_order_cycles: Option<u64>,
+    /// Deadlocks at the end.
+    pub deadlocks: Option<u64>,
+    /// By lock and kind of wait.
+    pub locks: Vec<LockFigures>,
+}
+
+/// What was measured of the locks of one class and name, waited for in one way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LockFigures {
+    /// What they are called.
+    pub lock: LockRef,
+    /// The kind of wait.
+    pub kind: &'static str,
+    /// Number of waits.
+    pub waits: u64,
+    /// Their durations added up, in ns.
+    pub wait_ns: u64,
+    /// The longest of them, in ns.
+    pub max_wait_ns: u64,
+    /// Half of the waits were not longer, in ns.
+    pub p50_wait_ns: Option<u64>,
+    /// 99 % of the waits were not longer, in ns.
+    pub p99_wait_ns: Option<u64>,
+    /// Number of acquisitions.
+    pub acquisitions: Option<u64>,
+    /// How long they were held in all, in ns.
+    pub hold_ns: Option<u64>,
+    /// The longest measured hold, in ns.
+    pub max_hold_ns: Option<u64>,
+    /// The share of the recording's duration in which they were held.
+    pub hold_share: Option<f64>,
+}
+
+impl LockFigures {
+    /// What a lock is found by in another recording: class, name and kind.
+    pub fn key(&self) -> (&str, &str, &'static str) {
+        (&self.lock.class, &self.lock.name, self.kind)
+    }
+
+    fn of(lock: &Lock) -> LockFigures {
+        LockFigures {
+            lock: lock.lock.clone(),
+            kind: lock.kind,
+            waits: lock.contended,
+            wait_ns: lock.wait_ns,
+            max_wait_ns: lock.max_wait_ns,
+            p50_wait_ns: lock.p50_wait_ns,
+            p99_wait_ns: lock.p99_wait_ns,
+            acquisitions: lock.acquisitions,
+            hold_ns: lock.hold_ns,
+            max_hold_ns: lock.max_hold_ns,
+            hold_share: lock.utilisation_share,
+        }
+    }
+}
+
+impl Figures {
+    /// What was found, in the words of the report's sections: so that no
+    /// condition holds that the report does not show.
+    pub fn of(findings: &Findings<'_>) -> Figures {
+        let contended = Contended::of(findings, &everything());
+        let overview = Overview::of(findings);
+        let totals = &contended.totals;
+        Figures {
+            is_trace: !findings.logs.is_empty() && findings.logs.iter().all(Log::is_trace),
+            recorded_ns: recorded_ns(findings),
+            thread_ns: Some(overview.threads.lived_ns),
+            waits: totals.contended,
+            wait_ns: totals.wait_ns,
+            acquisitions: totals.acquisitions,
+            pressure_share: overview.pressure_share,
+            dropped: overview.dropped,
+            lock_order_cycles: None,
+            deadlocks: None,
+            locks: contended.locks.iter().map(LockFigures::of).collect(),
+        }
+    }
+}
+
+impl Figures {
+    /// The same with what takes longer to find: orders of locks and deadlocks.
+    pub fn with_orders(self, findings: &Findings<'_>) -> Figures {
+        let orders = lock_order(findings, &everything());
+        let waiting = still_waiting(findings, &everything());
+        let count = |listed: usize, left_out: usize| Some((listed + left_out) as u64);
+        Figures {
+            lock_order_cycles: count(orders.cycles.len(), orders.left_out),
+            deadlocks: count(waiting.deadlocks.len(), waiting.deadlocks_left_out),
+            ..self
+        }
+    }
+}
+
+/// All rows, however many.
+pub(crate) fn everything() -> Options {
+    Options { top: 0, ..Options::default() }
+}
+
+/// How long was recorded, in ns: the durations of the logs added up, as far as
+/// the filter asks for them.
+pub fn recorded_ns(findings: &Findings<'_>) -> u64 {
+    let durations = findings.logs.iter().map(|log| {
+        let window = findings.filter.window(log);
+        let since_ns = window.since_ns.clamp(log.start_ns(), log.end_ns());
+        window.until_ns.clamp(since_ns, log.end_ns()) - since_ns
+    });
+    durations.fold(0, u64::saturating_add)
+}

@@ -1,0 +1,142 @@
+//! What conditions can be about.
+
+use super::{Figures, LockFigures};
+use tyrion_converters::outputs::units;
+
+/// What a metric counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A duration in ns.
+    Ns,
+    /// A share of something, 1 for the whole.
+    Share,
+    /// A number.
+    Count,
+}
+
+impl Unit {
+    /// What its values are, and how to write them.
+    pub fn about(self) -> &'static str {
+        match self {
+            Unit::Ns => "a duration; write 5ms, 20us or a number of ns",
+            Unit::Share => "a share; write 10% or 0.1",
+            Unit::Count => "a number; write it without a unit",
+        }
+    }
+
+    /// A value for people.
+    pub(super) fn text(self, value: f64) -> String {
+        match self {
+            Unit::Ns => units::duration(value.max(0.0).round() as u64),
+            Unit::Share => format!("{:.1} %", 100.0 * value),
+            Unit::Count if value.fract() == 0.0 => units::thousands(value.max(0.0) as u64),
+            Unit::Count => format!("{value:.2}"),
+        }
+    }
+}
+
+/// Something that conditions can be about.
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Whether only trace mode records it.
+    pub needs_trace: bool,
+    pub(super) of: Of,
+}
+
+/// What a metric is of; the functions say `None` when it is not known.
+#[derive(Clone, Copy)]
+pub(super) enum Of {
+    /// The whole recording.
+    Whole(fn(&Figures) -> Option<f64>),
+    /// Each lock.
+    Locks(fn(&LockFigures, &Figures) -> Option<f64>),
+}
+
+impl std::fmt::Debug for Metric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl Metric {
+    /// Whether it is of a lock, and not of the whole recording.
+    pub fn is_of_locks(&self) -> bool {
+        matches!(self.of, Of::Locks(_))
+    }
+
+    pub(super) fn is_of_orders(&self) -> bool {
+        matches!(self.name, CYCLES | DEADLOCKS)
+    }
+}
+
+const CYCLES: &str = "lock_order_cycles";
+const DEADLOCKS: &str = "deadlocks";
+
+const fn whole(
+    name: &'static str,
+    unit: Unit,
+    get: fn(&Figures) -> Option<f64>,
+    about: &'static str,
+) -> Metric {
+    Metric { name, unit, about, needs_trace: false, of: Of::Whole(get) }
+}
+
+const fn lock(
+    name: &'static str,
+    unit: Unit,
+    get: fn(&LockFigures, &Figures) -> Option<f64>,
+    about: &'static str,
+) -> Metric {
+    Metric { name, unit, about, needs_trace: false, of: Of::Locks(get) }
+}
+
+const fn traced(metric: Metric) -> Metric {
+    Metric { needs_trace: true, ..metric }
+}
+
+/// Every metric, in the order of the help.
+#[rustfmt::skip] // a line each
+pub const METRICS: &[Metric] = &[
+    lock("p50_wait_ns", Unit::Ns, |l, _| some(l.p50_wait_ns), "half of a lock's waits are not longer"),
+    lock("p99_wait_ns", Unit::Ns, |l, _| some(l.p99_wait_ns), "99 % of a lock's waits are not longer"),
+    lock("max_wait_ns", Unit::Ns, |l, _| Some(l.max_wait_ns as f64), "a lock's longest wait"),
+    lock("mean_wait_ns", Unit::Ns, |l, _| ratio(l.wait_ns, l.waits), "a lock's waits on average"),
+    lock("lock_wait_ns", Unit::Ns, |l, _| Some(l.wait_ns as f64), "a lock's waits added up"),
+    lock("lock_contentions", Unit::Count, |l, _| Some(l.waits as f64), "a lock's waits, how many"),
+    lock("lock_wait_per_second_ns", Unit::Ns, |l, f| per_second(l.wait_ns, f), "a lock's waits in each second recorded"),
+    traced(lock("lock_miss_share", Unit::Share, |l, _| share(l.waits, l.acquisitions), "which share of a lock's acquisitions waits")),
+    traced(lock("mean_hold_ns", Unit::Ns, |l, _| ratio(l.hold_ns?, l.acquisitions?), "how long a lock is held on average")),
+    traced(lock("max_hold_ns", Unit::Ns, |l, _| some(l.max_hold_ns), "the longest measured hold of a lock")),
+    traced(lock("hold_share", Unit::Share, |l, _| l.hold_share, "which share of the time a lock is held")),
+    whole("wait_ns", Unit::Ns, |f| Some(f.wait_ns as f64), "all waits added up"),
+    whole("contentions", Unit::Count, |f| Some(f.waits as f64), "all waits, how many"),
+    whole("wait_per_second_ns", Unit::Ns, |f| per_second(f.wait_ns, f), "all waits in each second recorded"),
+    whole("contentions_per_second", Unit::Count, |f| per_second(f.waits, f), "how many waits there are in each second"),
+    whole("wait_share", Unit::Share, |f| share(f.wait_ns, f.thread_ns), "which share of the threads' time is lost to waits"),
+    whole("pressure_share", Unit::Share, |f| f.pressure_share, "critical section pressure, as in the overview"),
+    traced(whole("miss_share", Unit::Share, |f| share(f.waits, f.acquisitions), "which share of all acquisitions waits")),
+    traced(whole(CYCLES, Unit::Count, |f| some(f.lock_order_cycles), "orders of locks that can end in a deadlock")),
+    whole(DEADLOCKS, Unit::Count, |f| some(f.deadlocks), "deadlocks at the end"),
+    whole("dropped", Unit::Count, |f| Some(f.dropped as f64), "waits that were lost when recorded"),
+];
+
+fn some(value: Option<u64>) -> Option<f64> {
+    value.map(|value| value as f64)
+}
+
+fn share(part: u64, of: Option<u64>) -> Option<f64> {
+    of.and_then(|of| ratio(part, of))
+}
+
+fn ratio(part: u64, of: u64) -> Option<f64> {
+    (of != 0).then(|| part as f64 / of as f64)
+}
+
+fn per_second(value: u64, figures: &Figures) -> Option<f64> {
+    ratio(value, figures.recorded_ns).map(|each| each * 1e9)
+}

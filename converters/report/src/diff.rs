@@ -1,0 +1,93 @@
+//! What changed from some recordings to others.
+//!
+//! Locks are found again by class, name and kind of wait, stacks by the methods
+//! of the program (see [`Matching`]): ids mean nothing beyond their log. Waits
+//! are told for each second that was recorded, or for each acquisition, so that
+//! recordings of different lengths compare.
+
+mod answer;
+mod changes;
+mod matching;
+mod rates;
+mod scaled;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use answer::{
+    Amount, Change, Diff, Document, LockAmount, LockChange, SCHEMA, Side, StackChange, State,
+};
+pub use matching::Matching;
+pub use rates::Per;
+pub use scaled::scaled;
+pub use view::view;
+
+use crate::{Findings, Options, conditions::Figures, sections::shared::cut};
+use rates::{Denominators, Rates};
+use thiserror::Error;
+
+/// How to compare.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// What waits are told for.
+    pub per: Per,
+    /// When two stacks are the same.
+    pub matching: Matching,
+}
+
+/// Why recordings cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DiffError {
+    /// Acquisitions were not counted.
+    #[error(
+        "{0}: acquisitions are not known, which --per-acquisition divides by; they need logs of \
+         tyrion record --mode trace, whole: no --since, --until or --min-wait"
+    )]
+    NoAcquisitions(String),
+    /// Nothing was recorded, or filters leave no time.
+    #[error("{0}: no time was recorded that waits could be divided by")]
+    NoTime(String),
+}
+
+/// Two sets of recordings, read.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'f> {
+    /// What it was before.
+    pub before: &'f Findings<'f>,
+    /// What it is now.
+    pub after: &'f Findings<'f>,
+}
+
+impl<'f> Pair<'f> {
+    fn rates(&self, per: Per) -> Result<Rates, DiffError> {
+        let rates = |findings: &'f Findings<'f>| Denominators::of(findings, per);
+        Ok(Rates { before: rates(self.before)?, after: rates(self.after)? })
+    }
+
+    /// What changed.
+    ///
+    /// # Errors
+    /// There is nothing to divide waits by.
+    pub fn diff(&self, terms: &Terms, options: &Options) -> Result<Diff, DiffError> {
+        let rates = self.rates(terms.per)?;
+        let figures = [self.before, self.after].map(Figures::of);
+        let mut locks = changes::locks(&figures, &rates);
+        let mut stacks = changes::stacks(self, terms.matching, &rates);
+        let count = |state: State| locks.iter().filter(|lock| lock.change.state == state).count();
+        let mut diff = Diff {
+            per: terms.per,
+            before: Side::of(self.before, &figures[0], &rates.before),
+            after: Side::of(self.after, &figures[1], &rates.after),
+            total: changes::total(&figures, &rates),
+            appeared: count(State::Appeared) as u64,
+            vanished: count(State::Vanished) as u64,
+            most_improved: locks.iter().find(|lock| lock.change.ns() < 0).cloned(),
+            most_worsened: locks.iter().find(|lock| lock.change.ns() > 0).cloned(),
+            ..Diff::default()
+        };
+        diff.locks_left_out = cut(&mut locks, options);
+        diff.stacks_left_out = cut(&mut stacks, options);
+        (diff.locks, diff.stacks) = (locks, stacks);
+        Ok(diff)
+    }
+}

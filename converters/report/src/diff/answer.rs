@@ -1,0 +1,188 @@
+//! What changed, in types: the schema of `tyrion diff --json`.
+
+use super::{Per, rates::Denominators};
+use crate::{Findings, conditions::Figures, findings::LockRef};
+use serde::{Serialize, Serializer};
+use tyrion_formats::Log;
+
+/// The number of the schema of [`Document`]; it grows when a field goes or
+/// changes its meaning.
+pub const SCHEMA: u32 = 1;
+
+/// What `tyrion diff --json` prints. `docs/diff.md` tells what every field means.
+#[derive(Clone, Debug, Serialize)]
+pub struct Document<'d> {
+    /// The version of Tyrion that compared.
+    pub tyrion: &'static str,
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// What changed.
+    #[serde(flatten)]
+    pub diff: &'d Diff,
+}
+
+/// What changed from some recordings to others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Diff {
+    /// What amounts whose names have `rate` are for: `second` of the recording,
+    /// or `acquisition` of the lock.
+    pub per: Per,
+    /// The recordings before.
+    pub before: Side,
+    /// The recordings after.
+    pub after: Side,
+    /// All locks together.
+    pub total: Change<Amount>,
+    /// How many locks were waited for after, and not before.
+    pub appeared: u64,
+    /// How many locks were waited for before, and not after.
+    pub vanished: u64,
+    /// The lock whose wait became less by most; null when none did.
+    pub most_improved: Option<LockChange>,
+    /// The lock whose wait became more by most; null when none did.
+    pub most_worsened: Option<LockChange>,
+    /// By lock and kind of wait, the greatest change first, whatever its sign.
+    pub locks: Vec<LockChange>,
+    /// How many more there are.
+    pub locks_left_out: usize,
+    /// By stack, lock and kind of wait, the greatest change first.
+    pub stacks: Vec<StackChange>,
+    /// How many more there are.
+    pub stacks_left_out: usize,
+}
+
+/// One side of the comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Side {
+    /// The logs, as the user named them.
+    pub logs: Vec<String>,
+    /// How long they recorded, added up, as far as --since and --until ask for
+    /// it.
+    pub recorded_ns: u64,
+    /// How often locks were taken; null when it was not counted.
+    pub acquisitions: Option<u64>,
+    /// What waits are divided by: seconds, or acquisitions.
+    pub divisor: f64,
+    /// What a reader should know about how the figures came about.
+    pub notes: Vec<String>,
+    /// What was damaged in the logs.
+    pub damage: Vec<String>,
+}
+
+/// How something changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Change<T> {
+    /// Whether it is there on both sides.
+    pub state: State,
+    /// What it was before; null when there was none.
+    pub before: Option<T>,
+    /// What it is after; null when there is none.
+    pub after: Option<T>,
+    /// By how much the wait for each second, or acquisition, changed; null when
+    /// the acquisitions of the lock are not known.
+    #[serde(serialize_with = "rounded")]
+    pub change_rate_ns: Option<f64>,
+    /// That as a share of what it was: -1 when it is gone; null when there was
+    /// none, too.
+    pub change_share: Option<f64>,
+}
+
+/// Whether something is there on both sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// It is.
+    #[default]
+    Both,
+    /// After only.
+    Appeared,
+    /// Before only.
+    Vanished,
+}
+
+/// Waits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Amount {
+    /// How many.
+    pub waits: u64,
+    /// Their durations added up.
+    pub wait_ns: u64,
+    /// The longest of them.
+    pub max_wait_ns: u64,
+    /// How many for each second, or acquisition; null when the acquisitions of
+    /// the lock are not known.
+    pub rate_waits: Option<f64>,
+    /// How long for each second, or acquisition.
+    #[serde(serialize_with = "rounded")]
+    pub rate_ns: Option<f64>,
+}
+
+/// What is known of a lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LockAmount {
+    /// Its waits.
+    #[serde(flatten)]
+    pub amount: Amount,
+    /// Half of the waits were not longer.
+    pub p50_wait_ns: Option<u64>,
+    /// 99 % of the waits were not longer.
+    pub p99_wait_ns: Option<u64>,
+    /// How often it was taken; null when it was not counted.
+    pub acquisitions: Option<u64>,
+    /// How long it was held on the average; null when it was not measured.
+    pub mean_hold_ns: Option<u64>,
+}
+
+/// How the waits for the locks of a class and name changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LockChange {
+    /// The lock. It has no `id`: that means nothing in another recording.
+    pub lock: LockRef,
+    /// The kind of wait.
+    pub kind: &'static str,
+    /// Its change.
+    #[serde(flatten)]
+    pub change: Change<LockAmount>,
+}
+
+/// How the waits in a stack changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StackChange {
+    /// The innermost frame of the program.
+    pub place: String,
+    /// The lock.
+    pub lock: LockRef,
+    /// The kind of wait.
+    pub kind: &'static str,
+    /// Its change.
+    #[serde(flatten)]
+    pub change: Change<Amount>,
+    /// The stack from that frame outwards, with the lines of the side after
+    /// where it is there; of several that are alike, that with the most wait.
+    pub stack: Vec<String>,
+}
+
+/// A duration that was divided, in whole ns.
+fn rounded<S: Serializer>(ns: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    ns.map(|ns| ns.round() as i64).serialize(to)
+}
+
+impl<T> Change<T> {
+    /// By how many ns the wait for each second, or acquisition, changed.
+    pub fn ns(&self) -> i64 {
+        self.change_rate_ns.map_or(0, |ns| ns.round() as i64)
+    }
+}
+
+impl Side {
+    pub(super) fn of(findings: &Findings<'_>, figures: &Figures, rate: &Denominators) -> Side {
+        Side {
+            logs: findings.logs.iter().map(|log| Log::name(log).to_owned()).collect(),
+            recorded_ns: figures.recorded_ns,
+            acquisitions: figures.acquisitions,
+            divisor: rate.total(),
+            notes: findings.aggregate.notes.lines(),
+            damage: findings.aggregate.damage.iter().map(ToString::to_string).collect(),
+        }
+    }
+}

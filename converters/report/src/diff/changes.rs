@@ -1,0 +1,183 @@
+//! Works out what changed.
+
+use super::{
+    Amount, Change, LockAmount, LockChange, Pair, StackChange, State,
+    matching::{Matching, Shared},
+    rates::{Denominators, Key, Rates, key},
+};
+use crate::{
+    Findings,
+    conditions::{Figures, LockFigures, change},
+    findings::{LockRef, names},
+};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
+use tyrion_wire::WaitKind;
+
+/// Waits before they are divided.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    waits: u64,
+    wait_ns: u64,
+    max_ns: u64,
+}
+
+impl Sums {
+    fn add(&mut self, other: Sums) {
+        self.waits = self.waits.saturating_add(other.waits);
+        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    fn amount(self, divisor: Option<f64>) -> Amount {
+        Amount {
+            waits: self.waits,
+            wait_ns: self.wait_ns,
+            max_wait_ns: self.max_ns,
+            rate_waits: divisor.map(|divisor| self.waits as f64 / divisor),
+            rate_ns: divisor.map(|divisor| self.wait_ns as f64 / divisor),
+        }
+    }
+}
+
+/// The change from one amount to another. What is not there has waited for
+/// nothing.
+fn changed<T>(before: Option<T>, after: Option<T>, amount: fn(&T) -> &Amount) -> Change<T> {
+    let rate = |side: &Option<T>| side.as_ref().map_or(Some(0.0), |side| amount(side).rate_ns);
+    let (was, is) = (rate(&before), rate(&after));
+    let change_rate_ns = was.zip(is).map(|(was, is)| is - was);
+    let share = was.zip(is).map(|(was, is)| change(was, is));
+    let state = match (&before, &after) {
+        (None, Some(_)) => State::Appeared,
+        (Some(_), None) => State::Vanished,
+        _ => State::Both,
+    };
+    let change_share = share.filter(|share| share.is_finite());
+    Change { state, before, after, change_rate_ns, change_share }
+}
+
+/// For sorting: the greatest changes first, unknown ones last.
+fn magnitude<T>(change: &Change<T>) -> Reverse<(bool, u64)> {
+    // Positive numbers sort by their bits.
+    Reverse((
+        change.change_rate_ns.is_some(),
+        change.change_rate_ns.map_or(0, |ns| ns.abs().to_bits()),
+    ))
+}
+
+/// How all waits changed.
+pub(super) fn total([before, after]: &[Figures; 2], rates: &Rates) -> Change<Amount> {
+    let side = |figures: &Figures, rate: &Denominators| {
+        let max_ns = figures.locks.iter().map(|lock| lock.max_wait_ns).max().unwrap_or(0);
+        let sums = Sums { waits: figures.waits, wait_ns: figures.wait_ns, max_ns };
+        Some(sums.amount(Some(rate.total())))
+    };
+    changed(side(before, &rates.before), side(after, &rates.after), |amount| amount)
+}
+
+/// How the waits for each lock changed, the greatest change first.
+pub(super) fn locks([before, after]: &[Figures; 2], rates: &Rates) -> Vec<LockChange> {
+    let mut both: BTreeMap<Key, [Option<LockAmount>; 2]> = BTreeMap::new();
+    for (side, figures, rate) in [(0, before, &rates.before), (1, after, &rates.after)] {
+        for lock in &figures.locks {
+            let key = key(lock);
+            let amount = lock_amount(lock, rate.of_lock(&key));
+            both.entry(key).or_default()[side] = Some(amount);
+        }
+    }
+    let change = |((class, name, kind), [before, after]): (Key, [Option<LockAmount>; 2])| {
+        let change = changed(before, after, |lock: &LockAmount| &lock.amount);
+        LockChange { lock: LockRef { name, class, id: 0 }, kind, change }
+    };
+    let mut changes: Vec<LockChange> = both.into_iter().map(change).collect();
+    // Stable: what is equal stays in the order of names.
+    changes.sort_by_key(|lock| magnitude(&lock.change));
+    changes
+}
+
+fn lock_amount(lock: &LockFigures, divisor: Option<f64>) -> LockAmount {
+    let sums = Sums { waits: lock.waits, wait_ns: lock.wait_ns, max_ns: lock.max_wait_ns };
+    let held = lock.hold_ns.zip(lock.acquisitions);
+    LockAmount {
+        amount: sums.amount(divisor),
+        p50_wait_ns: lock.p50_wait_ns,
+        p99_wait_ns: lock.p99_wait_ns,
+        acquisitions: lock.acquisitions,
+        mean_hold_ns: held.and_then(|(hold_ns, taken)| hold_ns.checked_div(taken)),
+    }
+}
+
+/// The waits in a stack on one side, and the profile's stack with most of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct InStack {
+    sums: Sums,
+    hottest: (u64, u32),
+}
+
+/// How the waits in each stack changed, the greatest change first.
+pub(super) fn stacks(pair: &Pair<'_>, matching: Matching, rates: &Rates) -> Vec<StackChange> {
+    let mut shared = Shared::default();
+    let mut both: BTreeMap<(Key, u32), [Option<InStack>; 2]> = BTreeMap::new();
+    for (side, findings) in [(0, pair.before), (1, pair.after)] {
+        for (key, stack) in in_stacks(findings, matching, &mut shared) {
+            both.entry(key).or_default()[side] = Some(stack);
+        }
+    }
+    let mut changes: Vec<StackChange> = both
+        .into_iter()
+        .map(|((key, _), [before, after])| {
+            let (was, is) = (rates.before.of_lock(&key), rates.after.of_lock(&key));
+            let (findings, shown) = match (after, before) {
+                (Some(after), _) => (pair.after, after),
+                (None, before) => (pair.before, before.unwrap_or_default()),
+            };
+            let stack = names::stack(findings.profile(), shown.hottest.1);
+            let amount = |side: Option<InStack>, rate| side.map(|side| side.sums.amount(rate));
+            let (class, name, kind) = key;
+            StackChange {
+                place: stack.first().cloned().unwrap_or_default(),
+                lock: LockRef { name, class, id: 0 },
+                kind,
+                change: changed(amount(before, was), amount(after, is), |amount| amount),
+                stack,
+            }
+        })
+        .collect();
+    let name = |change: &StackChange| (change.place.clone(), change.stack.clone());
+    changes.sort_by(|a, b| {
+        magnitude(&a.change).cmp(&magnitude(&b.change)).then_with(|| name(a).cmp(&name(b)))
+    });
+    changes
+}
+
+/// The waits of one side by lock and stack.
+fn in_stacks(
+    findings: &Findings<'_>,
+    matching: Matching,
+    shared: &mut Shared,
+) -> HashMap<(Key, u32), InStack> {
+    let profile = findings.profile();
+    let called = shared.number(findings, matching);
+    // By the profile's own ids first: there are as many waits as threads share
+    // stacks, but names are long.
+    let mut sums: BTreeMap<(u32, WaitKind, u32), Sums> = BTreeMap::new();
+    for wait in profile.waits.iter().filter(|wait| findings.shows(wait.kind)) {
+        let group = findings.groups.of(wait.lock);
+        let (waits, wait_ns, max_ns) = (wait.count, wait.wait_ns, wait.max_ns);
+        let sum = sums.entry((group, wait.kind, wait.stack)).or_default();
+        sum.add(Sums { waits, wait_ns, max_ns });
+    }
+    let mut stacks: HashMap<(Key, u32), InStack> = HashMap::new();
+    for ((group, kind, stack), sum) in sums {
+        let called = called.get(stack as usize).copied().unwrap_or_default();
+        let LockRef { name, class, .. } = findings.groups.lock_ref(group);
+        let of_stack = stacks.entry(((class, name, kind.name()), called.number)).or_default();
+        of_stack.sums.add(sum);
+        if sum.wait_ns > of_stack.hottest.0 || of_stack.hottest.1 == 0 {
+            of_stack.hottest = (sum.wait_ns, called.stack);
+        }
+    }
+    stacks
+}

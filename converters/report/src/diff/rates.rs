@@ -1,0 +1,109 @@
+//! What waits are divided by.
+
+use super::DiffError;
+use crate::{
+    Findings,
+    conditions::{LockFigures, recorded_ns},
+    sections::contended::{Contended, Lock},
+};
+use serde::Serialize;
+use std::collections::HashMap;
+use tyrion_formats::Log;
+
+/// What waits are told for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// Each second that was recorded.
+    #[default]
+    Second,
+    /// Each acquisition of the lock.
+    Acquisition,
+}
+
+impl Per {
+    /// In a few letters, behind an amount.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Per::Second => "/s",
+            Per::Acquisition => "/acquisition",
+        }
+    }
+}
+
+/// A lock in any recording: class, name, kind of wait.
+pub(super) type Key = (String, String, &'static str);
+
+pub(super) fn key(lock: &LockFigures) -> Key {
+    let (class, name, kind) = lock.key();
+    (class.to_owned(), name.to_owned(), kind)
+}
+
+/// What the waits of one side are divided by.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Denominators {
+    /// All waits.
+    total: f64,
+    /// Those of each lock, where that differs.
+    of_locks: Option<HashMap<Key, f64>>,
+}
+
+/// Of both sides.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rates {
+    pub(super) before: Denominators,
+    pub(super) after: Denominators,
+}
+
+impl Denominators {
+    pub(super) fn of(findings: &Findings<'_>, per: Per) -> Result<Denominators, DiffError> {
+        let names = || {
+            let names: Vec<&str> = findings.logs.iter().map(Log::name).collect();
+            names.join(", ")
+        };
+        match per {
+            Per::Second => match recorded_ns(findings) {
+                0 => Err(DiffError::NoTime(names())),
+                ns => Ok(Denominators { total: ns as f64 / 1e9, of_locks: None }),
+            },
+            Per::Acquisition => {
+                let contended = Contended::of(findings, &crate::conditions::everything());
+                let is_trace = findings.logs.iter().all(Log::is_trace);
+                let total = contended.totals.acquisitions.filter(|&n| n != 0 && is_trace);
+                let total = total.ok_or_else(|| DiffError::NoAcquisitions(names()))?;
+                let known = |lock: &Lock| {
+                    let (class, name) = (lock.lock.class.clone(), lock.lock.name.clone());
+                    let taken = lock.acquisitions.filter(|&taken| taken != 0)?;
+                    Some(((class, name, lock.kind), taken as f64))
+                };
+                let of_locks = contended.locks.iter().filter_map(known).collect();
+                Ok(Denominators { total: total as f64, of_locks: Some(of_locks) })
+            }
+        }
+    }
+
+    /// What the waits of all locks are divided by.
+    pub(super) fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// What the waits of a lock are divided by, if that is known.
+    pub(super) fn of_lock(&self, key: &Key) -> Option<f64> {
+        match &self.of_locks {
+            None => Some(self.total),
+            Some(locks) => locks.get(key).copied(),
+        }
+    }
+}
+
+impl Rates {
+    /// What waits of a lock before are multiplied with to be compared with
+    /// those after: 2 if as much again was recorded then. Where the lock was
+    /// not taken on one of the sides, it is that of all locks.
+    pub(super) fn factor(&self, key: &Key) -> f64 {
+        match (self.before.of_lock(key), self.after.of_lock(key)) {
+            (Some(before), Some(after)) => after / before,
+            _ => self.after.total / self.before.total,
+        }
+    }
+}

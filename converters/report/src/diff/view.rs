@@ -1,0 +1,164 @@
+//! What changed, for eyes.
+
+use super::{Amount, Change, Diff, LockChange, Per, StackChange, State};
+use crate::{
+    render::{change, ns_change},
+    view::{Cell, Column, Detail, Part, Row, Table, View},
+};
+use tyrion_converters::outputs::units;
+
+const fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
+    Column { name, help, expendable }
+}
+
+const LOCK: Column = column("lock", "what the program calls it, and its class", 0);
+const KIND: Column = column("kind", "how threads waited", 4);
+const PLACE: Column = column("place", "the innermost frame of the program", 0);
+const BEFORE: Column = column("before", "wait for each second, or acquisition, before", 0);
+const AFTER: Column = column("after", "wait for each second, or acquisition, after", 0);
+const CHANGE: Column = column("change", "by how much that changed", 0);
+const SHARE: Column = column("%", "by which share of what it was", 0);
+const WAITS_BEFORE: Column = column("waits", "waits for each second, or acquisition, before", 2);
+const WAITS_AFTER: Column = column("after", "waits for each second, or acquisition, after", 2);
+const P99_BEFORE: Column = column("p99", "99 % of the waits before were not longer", 1);
+const P99_AFTER: Column = column("after", "99 % of the waits after were not longer", 1);
+
+/// What changed, for eyes.
+pub fn view(diff: &Diff) -> View {
+    let mut parts = vec![Part::Facts(facts(diff))];
+    if diff.locks.is_empty() {
+        parts.push(Part::Text("No thread waited for a lock, neither before nor after.".to_owned()));
+        return View { parts };
+    }
+    parts.push(Part::Table(locks(diff)));
+    parts.push(Part::Table(stacks(diff)));
+    View { parts }
+}
+
+fn facts(diff: &Diff) -> Vec<(String, Cell)> {
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, text: String| facts.push((name.to_owned(), Cell::Text(text)));
+    for (name, side) in [("before", &diff.before), ("after", &diff.after)] {
+        let taken = side
+            .acquisitions
+            .map_or(String::new(), |taken| format!(", {} acquisitions", units::thousands(taken)));
+        let recorded = units::duration(side.recorded_ns);
+        fact(name, format!("{}: {recorded}{taken}", side.logs.join(", ")));
+    }
+    fact("wait", told(&diff.total, |amount| amount, diff.per));
+    for (name, lock) in
+        [("most improved", &diff.most_improved), ("most worsened", &diff.most_worsened)]
+    {
+        fact(
+            name,
+            lock.as_ref().map_or("none".to_owned(), |lock| {
+                let told = told(&lock.change, |lock| &lock.amount, diff.per);
+                format!("{}: {told}", lock.lock.label())
+            }),
+        );
+    }
+    if (diff.appeared, diff.vanished) != (0, 0) {
+        let (new, gone) = (diff.appeared, diff.vanished);
+        fact("locks", format!("{new} waited for that were not before, {gone} no longer"));
+    }
+    facts
+}
+
+/// `700 ms/s → 2 ms/s (−698 ms, −99.7 %)`
+fn told<T>(changed: &Change<T>, amount: fn(&T) -> &Amount, per: Per) -> String {
+    let rate = |side: &Option<T>| {
+        let ns = side.as_ref().map_or(Some(0.0), |side| amount(side).rate_ns);
+        let ns = ns.map_or("unknown".to_owned(), |ns| units::duration(ns.round() as u64));
+        format!("{ns}{}", per.unit())
+    };
+    let by = match (changed.change_rate_ns, changed.change_share) {
+        (None, _) => "unknown".to_owned(),
+        (Some(_), Some(share)) => format!("{}, {}", ns_change(changed.ns()), change(share)),
+        (Some(_), None) => format!("{}, new", ns_change(changed.ns())),
+    };
+    format!("{} → {} ({by})", rate(&changed.before), rate(&changed.after))
+}
+
+/// Behind the title of a table: what its numbers are.
+fn unit(per: Per) -> &'static str {
+    match per {
+        Per::Second => "wait in each second recorded",
+        Per::Acquisition => "wait for each acquisition of the lock",
+    }
+}
+
+fn locks(diff: &Diff) -> Table {
+    Table {
+        title: format!("Locks: {}", unit(diff.per)),
+        columns: vec![
+            LOCK,
+            KIND,
+            BEFORE,
+            AFTER,
+            CHANGE,
+            SHARE,
+            WAITS_BEFORE,
+            WAITS_AFTER,
+            P99_BEFORE,
+            P99_AFTER,
+        ],
+        rows: diff.locks.iter().map(lock).collect(),
+        left_out: diff.locks_left_out,
+    }
+}
+
+fn lock(lock: &LockChange) -> Row {
+    let (before, after) = (&lock.change.before, &lock.change.after);
+    let mut cells = vec![Cell::Text(lock.lock.label()), Cell::Text(lock.kind.to_owned())];
+    cells.extend(changes(&lock.change, |lock| &lock.amount));
+    for side in [before, after] {
+        let waits = side.as_ref().map_or(Some(0.0), |side| side.amount.rate_waits);
+        cells.push(waits.map_or(Cell::Unknown, Cell::Number));
+    }
+    for side in [before, after] {
+        let p99_ns = side.as_ref().and_then(|side| side.p99_wait_ns);
+        cells.push(p99_ns.map_or(Cell::Unknown, Cell::Ns));
+    }
+    Row { cells, details: Vec::new() }
+}
+
+fn stacks(diff: &Diff) -> Table {
+    Table {
+        title: format!("Stacks: {}", unit(diff.per)),
+        columns: vec![PLACE, LOCK, KIND, BEFORE, AFTER, CHANGE, SHARE],
+        rows: diff.stacks.iter().map(stack).collect(),
+        left_out: diff.stacks_left_out,
+    }
+}
+
+fn stack(stack: &StackChange) -> Row {
+    let mut cells = vec![
+        Cell::Text(stack.place.clone()),
+        Cell::Text(stack.lock.label()),
+        Cell::Text(stack.kind.to_owned()),
+    ];
+    cells.extend(changes(&stack.change, |amount| amount));
+    let title = match stack.change.state {
+        State::Both => "called from",
+        State::Appeared => "new, called from",
+        State::Vanished => "gone, was called from",
+    };
+    let callers = stack.stack.iter().skip(1).cloned().collect();
+    Row { cells, details: vec![Detail { title: title.to_owned(), lines: callers }] }
+}
+
+/// Before, after, change, and share.
+fn changes<T>(changed: &Change<T>, amount: fn(&T) -> &Amount) -> [Cell; 4] {
+    let rate = |side: &Option<T>| match side.as_ref().map(|side| amount(side).rate_ns) {
+        Some(Some(ns)) => Cell::Ns(ns.round() as u64),
+        Some(None) => Cell::Unknown,
+        None => Cell::Ns(0),
+    };
+    let share = match (changed.change_rate_ns, changed.change_share) {
+        (Some(_), Some(share)) => Cell::Change(share),
+        (Some(_), None) => Cell::Change(f64::INFINITY),
+        (None, _) => Cell::Unknown,
+    };
+    let by = changed.change_rate_ns.map_or(Cell::Unknown, |_| Cell::NsChange(changed.ns()));
+    [rate(&changed.before), rate(&changed.after), by, share]
+}

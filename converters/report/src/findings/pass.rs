@@ -1,0 +1,257 @@
+//! One pass over a log's events and cells.
+
+mod rest;
+mod sums;
+mod worker;
+
+use super::{
+    Delay, Groups,
+    axis::Axis,
+    groups::thread_group,
+    owners::Owners,
+    second::{NONE, Ranks, ThreadGroups, shows},
+    trace::Collector,
+};
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+};
+pub(super) use sums::Sums;
+use tyrion_converters::{aggregate::LogIds, describe::Names, filter::Filter};
+use tyrion_formats::{ChunkRef, Log};
+use tyrion_wire::WaitKind;
+use worker::Worker;
+
+/// A worker takes so many chunks at a time.
+const PIECE: usize = 16;
+
+/// Whether waits of this kind are for something to happen.
+pub(super) fn is_idle(kind: WaitKind) -> bool {
+    matches!(kind, WaitKind::ObjectWait | WaitKind::Condition | WaitKind::Park)
+}
+
+/// A log to read, and what to look for.
+pub(super) struct Job<'a> {
+    pub(super) log: &'a Log,
+    pub(super) ids: &'a LogIds,
+    pub(super) filter: &'a Filter,
+    pub(super) groups: &'a Groups,
+    pub(super) axis: &'a Axis,
+    pub(super) ranks: &'a Ranks,
+    /// Whether the first pass has found no damage.
+    pub(super) is_whole: bool,
+}
+
+/// What is known of a log afterwards, by its own ids.
+pub(super) struct Read<'a> {
+    /// Waits over the threshold, by site.
+    pub(super) delays: Vec<Delay>,
+    pub(super) threads: Vec<Tally>,
+    /// Waits whose lock's owner is known.
+    pub(super) owners: Owners,
+    pub(super) collectors: Vec<Collector<'a>>,
+}
+
+/// What is known of a thread, written to by all workers.
+pub(super) struct Tally {
+    delays: AtomicU64,
+    delay_ns: AtomicU64,
+    first_ns: AtomicU64,
+    last_ns: AtomicU64,
+}
+
+impl Tally {
+    fn new() -> Tally {
+        let [delays, delay_ns, last_ns] = [0; 3].map(AtomicU64::new);
+        Tally { delays, delay_ns, first_ns: AtomicU64::new(u64::MAX), last_ns }
+    }
+
+    /// Its waits over the threshold.
+    pub(super) fn delay(&self) -> Delay {
+        Delay { count: self.delays.load(Relaxed), wait_ns: self.delay_ns.load(Relaxed) }
+    }
+
+    /// From its first wait to its last, monotonic ns.
+    pub(super) fn span(&self) -> (u64, u64) {
+        let last_ns = self.last_ns.load(Relaxed);
+        (self.first_ns.load(Relaxed).min(last_ns), last_ns)
+    }
+
+    fn add(&self, delay: Delay, first_ns: u64, last_ns: u64) {
+        if delay.count != 0 {
+            self.delays.fetch_add(delay.count, Relaxed);
+            let add = |sum: u64| Some(sum.saturating_add(delay.wait_ns));
+            // Never refused.
+            let _ = self.delay_ns.fetch_update(Relaxed, Relaxed, add);
+        }
+        self.first_ns.fetch_min(first_ns, Relaxed);
+        self.last_ns.fetch_max(last_ns, Relaxed);
+    }
+}
+
+/// What to do with the waits of a site: few bytes, since all sites should stay
+/// in the cache.
+#[derive(Clone, Copy)]
+struct Site {
+    /// Its distribution.
+    distribution: u16,
+    /// Its row of the locks' timeline.
+    row: u8,
+    count: Count,
+    /// Whether its waits are shown: what `count` says, at hand.
+    shown: bool,
+}
+
+/// What waits count as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Count {
+    /// Nothing that is asked for.
+    Nothing,
+    /// Lock contention that is shown.
+    Contention,
+    /// Idle waiting that is not shown.
+    Idle,
+    /// Idle waiting that is shown.
+    IdleShown,
+    /// Neither, and shown.
+    Other,
+}
+
+impl Count {
+    const ALL: [Count; 5] =
+        [Count::Nothing, Count::Contention, Count::Idle, Count::IdleShown, Count::Other];
+    const LEN: usize = Count::ALL.len();
+
+    fn is_shown(self) -> bool {
+        matches!(self, Count::Contention | Count::IdleShown | Count::Other)
+    }
+
+    fn is_idle(self) -> bool {
+        matches!(self, Count::Idle | Count::IdleShown)
+    }
+}
+
+/// A thread of the log.
+#[derive(Clone, Copy)]
+struct Wanted {
+    wanted: bool,
+    /// Its row of the timeline.
+    row: u32,
+    /// Its group.
+    group: u32,
+}
+
+impl<'a> Job<'a> {
+    /// Whether the filter wants a thread.
+    pub(super) fn wants(&self, thread: u32) -> bool {
+        let regex = self.filter.thread.as_ref();
+        regex.is_none_or(|regex| regex.is_match(&Names(self.log).thread(thread)))
+    }
+
+    /// Reads the log.
+    pub(super) fn run(
+        &self,
+        names: &mut ThreadGroups,
+        sums: &mut Sums,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Read<'a> {
+        let log = self.log;
+        let (sites, wanted) = (self.sites(), self.threads(names));
+        let threads: Vec<Tally> = wanted.iter().map(|_| Tally::new()).collect();
+        // By thread: each has its own sites, which then stay in the cache.
+        let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();
+        chunks.sort_by_key(|chunk| (chunk.thread, chunk.offset));
+        let pieces: Vec<&[&ChunkRef]> = chunks.chunks(PIECE).collect();
+        let cells = log.cell_chunks();
+        let next = AtomicUsize::new(0);
+        let delays = vec![Delay::default(); sites.len()];
+        let shared = Mutex::new((sums, delays, Owners::default(), Vec::new()));
+        rayon::broadcast(|_| {
+            let mut worker = Worker::new(self, &sites, &wanted, &threads);
+            loop {
+                let at = next.fetch_add(1, Relaxed);
+                if let Some(piece) = pieces.get(at) {
+                    for chunk in *piece {
+                        worker.events(chunk);
+                        progress(u64::from(chunk.committed));
+                    }
+                } else if let Some(chunk) = cells.get(at - pieces.len()) {
+                    log.cells(chunk).for_each(|cell| worker.cell(&cell));
+                    progress(u64::from(chunk.committed));
+                } else {
+                    break;
+                }
+            }
+            let (sums, delays, owners, collectors) = &mut *lock(&shared);
+            sums.add(&worker.sums);
+            delays.iter_mut().zip(&worker.delays).for_each(|(sum, more)| *sum += *more);
+            owners.add(&worker.owners);
+            collectors.push(worker.collector);
+        });
+        let (_, delays, owners, collectors) =
+            shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Read { delays, threads, owners, collectors }
+    }
+
+    /// What nobody asks for is counted where nobody looks.
+    fn nothing(&self) -> Site {
+        let (distribution, row) =
+            (self.ranks.distributions.len() as u16 + 1, self.ranks.groups.len() as u8);
+        Site { distribution, row, count: Count::Nothing, shown: false }
+    }
+
+    fn sites(&self) -> Vec<Site> {
+        let definitions = self.log.definitions();
+        let no_row = self.ranks.groups.len() as u8;
+        let mut rows = vec![no_row; self.groups.len()];
+        for (&group, row) in self.ranks.groups.iter().zip(0..) {
+            rows[group as usize] = row;
+        }
+        let mut sites = vec![self.nothing(); definitions.sites().len()];
+        for (id, site) in definitions.sites().iter() {
+            let plan = &mut sites[id as usize];
+            let known = self.ids.site(id).filter(|_| shows(self.filter, site.kind));
+            plan.count = match (known, is_idle(site.kind)) {
+                (None, false) => Count::Nothing,
+                (None, true) => Count::Idle,
+                (Some(_), true) => Count::IdleShown,
+                (Some(_), false) if site.kind.is_contention() => Count::Contention,
+                (Some(_), false) => Count::Other,
+            };
+            plan.shown = plan.count.is_shown();
+            if let Some((_, lock, kind)) = known {
+                let group = self.groups.of(lock);
+                plan.row = rows.get(group as usize).copied().unwrap_or(no_row);
+                plan.distribution =
+                    self.ranks.distributions.get(&(group, kind)).copied().unwrap_or(0);
+            }
+        }
+        sites
+    }
+
+    /// By id; the first one is for threads whose definition is lost, too.
+    fn threads(&self, names: &mut ThreadGroups) -> Vec<Wanted> {
+        let threads = self.log.definitions().threads();
+        let rows: HashMap<u32, u32> = self.ranks.threads.iter().copied().zip(0..).collect();
+        let wanted = |id: u32| {
+            let name = Names(self.log).thread(id);
+            let regex = self.filter.thread.as_ref();
+            let of_profile = self.ids.thread(id);
+            Wanted {
+                wanted: regex.is_none_or(|regex| regex.is_match(&name)),
+                row: of_profile.and_then(|id| rows.get(&id).copied()).unwrap_or(NONE),
+                group: names.id(thread_group(&name)),
+            }
+        };
+        (0..threads.len().max(1) as u32).map(wanted).collect()
+    }
+}
+
+/// Locks, whatever became of threads that held the lock before: sums are whole
+/// between any two additions.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

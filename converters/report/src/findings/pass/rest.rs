@@ -1,0 +1,67 @@
+//! What a worker does besides summing waits one by one: folded ones, and blame.
+
+use super::{super::Delay, Count, worker::Worker};
+use tyrion_formats::{Traced, What};
+use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
+
+impl Worker<'_, '_> {
+    pub(super) fn cell(&mut self, cell: &Cell) {
+        let Some(site) = self.sites.get(cell.site as usize) else { return };
+        let known = self.wanted.get(cell.thread as usize).or(self.wanted.first());
+        let Some(wanted) = known.filter(|wanted| wanted.wanted) else { return };
+        let last_ns = cell.last_ns.max(cell.first_ns);
+        if let Some(tally) = self.threads.get(cell.thread as usize) {
+            tally.add(Delay::default(), cell.first_ns, last_ns);
+        }
+        let middle_ns = cell.first_ns + (last_ns - cell.first_ns) / 2;
+        let min_ns = self.window.min_wait_ns;
+        let taken = self.window.holds(middle_ns) && (min_ns == 0 || cell.max_ns >= min_ns);
+        let shown = site.count.is_shown() && taken;
+        let sums = &mut self.sums;
+        let folded = sums.folded.get_mut(usize::from(site.distribution));
+        if let Some(folded) = folded.filter(|_| shown) {
+            for (bucket, (sum, &waits)) in folded.iter_mut().zip(&cell.histogram).enumerate() {
+                *sum = sum.saturating_add(long_enough(bucket, waits, min_ns));
+            }
+        }
+        let (phases, boxes) = (sums.phases, sums.boxes);
+        let from_ns = self.clock.exact(cell.first_ns);
+        let span = (from_ns, from_ns + i128::from(last_ns - cell.first_ns));
+        if site.count.is_idle() {
+            sums.idle.add_spread(&phases, span, cell.sum_ns);
+        }
+        if shown {
+            if site.count == Count::Contention {
+                sums.contended.add_spread(&phases, span, cell.sum_ns);
+            }
+            let rows = [
+                Some(&mut sums.all),
+                sums.locks.get_mut(usize::from(site.row)),
+                sums.threads.get_mut(wanted.row as usize),
+            ];
+            rows.into_iter().flatten().for_each(|row| row.add_spread(&boxes, span, cell.sum_ns));
+        }
+    }
+
+    /// What the profile takes of blame, by the groups of both threads.
+    pub(super) fn blame(&mut self, traced: &Traced<'_>) {
+        let What::Blame(blame) = traced.what else { return };
+        let of = |thread: u32| self.wanted.get(thread as usize).or(self.wanted.first());
+        let (Some(holder), Some(waiter)) = (of(traced.thread), of(blame.waiter)) else { return };
+        if !holder.wanted || self.window.min_wait_ns != 0 || !self.window.holds(traced.at_ns) {
+            return;
+        }
+        let Some((_, lock, kind)) = self.job.ids.site(blame.site) else { return };
+        let key = (holder.group, waiter.group, self.job.groups.of(lock), kind.code());
+        let charged = Delay { count: 1, wait_ns: blame.charged_ns };
+        *self.sums.blames.entry(key).or_default() += charged;
+    }
+}
+
+/// How many waits of a bucket took at least so long, if they lie evenly in it.
+fn long_enough(bucket: usize, waits: u32, min_ns: u64) -> u64 {
+    let low = bucket_floor_ns(bucket);
+    let high = if bucket + 1 < BUCKETS { bucket_floor_ns(bucket + 1) } else { u64::MAX };
+    let inside = u128::from(high - min_ns.clamp(low, high));
+    (u128::from(waits) * inside / u128::from(high - low)) as u64
+}

@@ -1,0 +1,337 @@
+//! One worker's share of the pass.
+
+use super::{
+    super::{Delay, axis::Clock, histogram, owners::Owners, second::NONE, trace::Collector},
+    Count, Job, Site, Sums, Tally, Wanted,
+};
+use tyrion_converters::filter::Window;
+use tyrion_formats::{ChunkRef, Entry, Event};
+
+/// So many waits are summed at a time.
+const BATCH: usize = 64;
+
+/// A wait, as far as the sums need it.
+#[derive(Clone, Copy, Default)]
+struct Short {
+    end_ns: u64,
+    wait_ns: u64,
+    site: u32,
+    owner: u32,
+}
+
+/// What a worker is at: the stretch of time in which neither phase nor box
+/// changes, and what one thread did in it.
+struct Stretch {
+    /// Monotonic times.
+    from_ns: u64,
+    to_ns: u64,
+    phase: usize,
+    in_box: usize,
+    /// The thread, and what is to be done with its waits.
+    thread: u32,
+    wanted: Wanted,
+    /// Waits within the stretch, by what they count as.
+    sums_ns: [u64; Count::LEN],
+    /// Waits over the threshold since it was put down last.
+    delay: Delay,
+    /// When the first wait since then began, and when the last one ended.
+    first_ns: u64,
+    last_ns: u64,
+}
+
+pub(super) struct Worker<'j, 'a> {
+    pub(super) job: &'j Job<'a>,
+    pub(super) window: Window,
+    threshold_ns: u64,
+    pub(super) clock: Clock,
+    pub(super) sites: &'j [Site],
+    /// For sites whose definition is lost.
+    nothing: Site,
+    /// Waits over the threshold, by site.
+    pub(super) delays: Vec<Delay>,
+    boxes: usize,
+    pub(super) wanted: &'j [Wanted],
+    pub(super) threads: &'j [Tally],
+    pub(super) sums: Sums,
+    now: Stretch,
+    /// Waits of one thread that are not summed yet: the first `waiting` ones.
+    batch: [Short; BATCH],
+    waiting: usize,
+    pub(super) owners: Owners,
+    pub(super) collector: Collector<'a>,
+}
+
+impl Short {
+    #[inline(always)]
+    fn of(event: &Event) -> Short {
+        let &Event { end_ns, site, owner, .. } = event;
+        Short { end_ns, wait_ns: event.wait_ns(), site, owner }
+    }
+
+    #[inline(always)]
+    fn start_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.wait_ns)
+    }
+}
+
+impl<'j, 'a> Worker<'j, 'a> {
+    pub(super) fn new(
+        job: &'j Job<'a>,
+        sites: &'j [Site],
+        wanted: &'j [Wanted],
+        threads: &'j [Tally],
+    ) -> Worker<'j, 'a> {
+        Worker {
+            window: job.filter.window(job.log),
+            threshold_ns: job.log.header().threshold_ns,
+            clock: Clock::new(job.log, job.axis),
+            sites,
+            nothing: job.nothing(),
+            delays: vec![Delay::default(); sites.len()],
+            boxes: job.axis.boxes().len(),
+            wanted,
+            threads,
+            sums: Sums::new(job.axis, job.ranks),
+            now: Stretch {
+                from_ns: 0,
+                to_ns: 0,
+                phase: 0,
+                in_box: 0,
+                thread: NONE,
+                wanted: Wanted { wanted: false, row: NONE, group: NONE },
+                sums_ns: [0; Count::LEN],
+                delay: Delay::default(),
+                first_ns: u64::MAX,
+                last_ns: 0,
+            },
+            batch: [Short::default(); BATCH],
+            waiting: 0,
+            owners: Owners::default(),
+            collector: Collector::new(job.log, job.filter),
+            job,
+        }
+    }
+
+    pub(super) fn events(&mut self, chunk: &ChunkRef) {
+        // What is damaged was told in the first pass.
+        let log = self.job.log;
+        let events =
+            if self.job.is_whole { Ok(log.events_again(chunk)) } else { log.events(chunk) };
+        let Ok(mut events) = events else { return };
+        let is_open = self.window.is_open();
+        if self.job.log.is_trace() {
+            events.visit_all(|entry| match entry {
+                Entry::Wait(event) if is_open => self.put(&event),
+                Entry::Wait(event) => self.wait(&Short::of(&event), event.thread),
+                Entry::Traced(traced) => {
+                    self.blame(&traced);
+                    self.collector.record(&traced);
+                }
+            });
+        } else if is_open {
+            events.visit(|event| self.put(event));
+        } else {
+            events.visit(|event| self.wait(&Short::of(event), event.thread));
+        }
+        self.sum_batch();
+        self.flush();
+    }
+
+    /// Puts a wait into the batch. Summing many together is twice as fast as
+    /// one after the other: what decoding does not foresee would keep memory
+    /// waiting.
+    #[inline(always)]
+    fn put(&mut self, event: &Event) {
+        if event.thread != self.now.thread || self.waiting == BATCH {
+            self.sum_batch();
+            if event.thread != self.now.thread {
+                self.switch(event.thread);
+            }
+        }
+        if let Some(place) = self.batch.get_mut(self.waiting) {
+            *place = Short::of(event);
+            self.waiting += 1;
+        }
+    }
+
+    fn sum_batch(&mut self) {
+        // A copy, which nothing below can change: so it need not be read again.
+        let batch = self.batch;
+        let waits = batch.get(..std::mem::take(&mut self.waiting)).unwrap_or_default();
+        let Some((first, last)) = waits.first().zip(waits.last()) else { return };
+        // Steps of their own, none of which waits for memory that the one before
+        // has to find first, and none with a branch that is hard to foresee.
+        let mut sites = [self.nothing; BATCH];
+        let mut first_ns = first.start_ns();
+        for (site, wait) in sites.iter_mut().zip(waits) {
+            first_ns = first_ns.min(wait.start_ns());
+            *site = self.sites.get(wait.site as usize).copied().unwrap_or(self.nothing);
+        }
+        let now = &mut self.now;
+        if first_ns < now.from_ns || last.end_ns >= now.to_ns {
+            let thread = now.thread;
+            return waits.iter().for_each(|wait| self.wait(wait, thread));
+        }
+        (now.first_ns, now.last_ns) = (now.first_ns.min(first_ns), last.end_ns);
+        now.delay += sum_delays(waits, &sites, self.threshold_ns, &mut self.delays);
+        let at = (self.boxes, now.in_box);
+        sum_rows(waits, &sites, at, &mut self.sums, &mut now.sums_ns);
+        let group = now.wanted.group;
+        let (mut owned, mut len) = ([0u8; BATCH], 0);
+        for (nth, (wait, site)) in (0u8..).zip(waits.iter().zip(&sites)) {
+            owned[len % BATCH] = nth;
+            len += usize::from(wait.owner != 0) & usize::from(site.shown);
+        }
+        for &nth in &owned[..len.min(BATCH)] {
+            let Some(wait) = waits.get(usize::from(nth)) else { continue };
+            if let Some(owner) = self.wanted.get(wait.owner as usize) {
+                self.owners.add_wait((group, owner.group, wait.site), wait.wait_ns);
+            }
+        }
+    }
+
+    /// Any wait.
+    fn wait(&mut self, wait: &Short, thread: u32) {
+        if thread != self.now.thread {
+            self.switch(thread);
+        }
+        let Some(site) = self.sites.get(wait.site as usize) else { return };
+        let (now, wait_ns) = (&mut self.now, wait.wait_ns);
+        let taken = wait_ns >= self.window.min_wait_ns && self.window.holds(wait.end_ns);
+        let shown = site.count.is_shown() && taken;
+        if !now.wanted.wanted || !(shown || site.count.is_idle()) {
+            return;
+        }
+        if shown {
+            self.sums.count(site.distribution, wait_ns);
+            if wait_ns >= self.threshold_ns {
+                let delay = Delay { count: 1, wait_ns };
+                now.delay += delay;
+                if let Some(sum) = self.delays.get_mut(wait.site as usize) {
+                    *sum += delay;
+                }
+            }
+            let owner = self.wanted.get(wait.owner as usize).filter(|_| wait.owner != 0);
+            if let Some(owner) = owner {
+                self.owners.add_wait((now.wanted.group, owner.group, wait.site), wait_ns);
+            }
+        }
+        let start_ns = wait.start_ns();
+        (now.first_ns, now.last_ns) = (now.first_ns.min(start_ns), wait.end_ns);
+        let (from_ns, to_ns) = (self.clock.at(start_ns), self.clock.at(wait.end_ns));
+        let sums = &mut self.sums;
+        let (phases, boxes) = (sums.phases, sums.boxes);
+        if shown && site.count == Count::Contention {
+            sums.contended.add_span(&phases, from_ns, to_ns);
+        }
+        if site.count.is_idle() {
+            sums.idle.add_span(&phases, from_ns, to_ns);
+        }
+        if shown {
+            let rows = [
+                Some(&mut sums.all),
+                sums.locks.get_mut(usize::from(site.row)),
+                sums.threads.get_mut(self.now.wanted.row as usize),
+            ];
+            rows.into_iter().flatten().for_each(|row| row.add_span(&boxes, from_ns, to_ns));
+        }
+        if wait.end_ns >= self.now.to_ns || start_ns < self.now.from_ns {
+            self.go_to(to_ns);
+        }
+    }
+
+    /// The next stretch is that of a time of the axis.
+    fn go_to(&mut self, at_ns: u64) {
+        self.flush();
+        let (phases, boxes) = (self.sums.phases, self.sums.boxes);
+        let now = &mut self.now;
+        (now.phase, now.in_box) = (phases.step(at_ns), boxes.step(at_ns));
+        let (phase, in_box) = (phases.bounds(now.phase), boxes.bounds(now.in_box));
+        now.from_ns = self.clock.mono(phase.0.max(in_box.0));
+        now.to_ns = match now.wanted.wanted {
+            true => self.clock.mono(phase.1.min(in_box.1)),
+            // None of its waits is usual.
+            false => now.from_ns,
+        };
+    }
+
+    fn switch(&mut self, thread: u32) {
+        self.flush();
+        let known = self.wanted.get(thread as usize).or(self.wanted.first());
+        self.now.thread = thread;
+        if let Some(wanted) = known {
+            self.now.wanted = *wanted;
+        }
+        if !self.now.wanted.wanted {
+            self.now.to_ns = self.now.from_ns;
+        }
+    }
+
+    /// Puts down what the thread did since this was done last.
+    pub(super) fn flush(&mut self) {
+        let (sums, now) = (&mut self.sums, &mut self.now);
+        for (&count, sum_ns) in Count::ALL.iter().zip(&mut now.sums_ns) {
+            let sum_ns = std::mem::take(sum_ns);
+            if count == Count::Contention {
+                sums.contended.add_to(now.phase, sum_ns);
+            }
+            if count.is_idle() {
+                sums.idle.add_to(now.phase, sum_ns);
+            }
+            if count.is_shown() {
+                sums.all.add_to(now.in_box, sum_ns);
+                if let Some(row) = sums.threads.get_mut(now.wanted.row as usize) {
+                    row.add_to(now.in_box, sum_ns);
+                }
+            }
+        }
+        if let Some(tally) = self.threads.get(now.thread as usize) {
+            tally.add(std::mem::take(&mut now.delay), now.first_ns, now.last_ns);
+        }
+        (now.delay, now.first_ns, now.last_ns) = (Delay::default(), u64::MAX, 0);
+    }
+}
+
+/// Adds waits over the threshold to those of their sites; their sum.
+fn sum_delays(
+    waits: &[Short],
+    sites: &[Site; BATCH],
+    threshold_ns: u64,
+    delays: &mut [Delay],
+) -> Delay {
+    let mut sum = Delay::default();
+    for (wait, site) in waits.iter().zip(sites) {
+        let count = u64::from(wait.wait_ns >= threshold_ns) & u64::from(site.shown);
+        let delay = Delay { count, wait_ns: wait.wait_ns & count.wrapping_neg() };
+        if let Some(of_site) = delays.get_mut(wait.site as usize) {
+            *of_site += delay;
+        }
+        sum += delay;
+    }
+    sum
+}
+
+/// Adds waits to their distributions, to the rows of their locks, and to what
+/// they count as. `at` is how many boxes a row has, and which of them it is.
+fn sum_rows(
+    waits: &[Short],
+    sites: &[Site; BATCH],
+    at: (usize, usize),
+    sums: &mut Sums,
+    sums_ns: &mut [u64; Count::LEN],
+) {
+    let (boxes, in_box) = at;
+    let (counts, rows) = (&mut sums.counts[..], &mut sums.rows[..]);
+    for (wait, site) in waits.iter().zip(sites) {
+        let count =
+            usize::from(site.distribution) * histogram::LEN + histogram::index(wait.wait_ns);
+        if let Some(count) = counts.get_mut(count) {
+            *count += 1;
+        }
+        if let Some(sum) = rows.get_mut(usize::from(site.row) * boxes + in_box) {
+            *sum = sum.saturating_add(wait.wait_ns);
+        }
+        let sum = &mut sums_ns[site.count as usize];
+        *sum = sum.saturating_add(wait.wait_ns);
+    }
+}

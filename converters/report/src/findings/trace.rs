@@ -1,0 +1,137 @@
+//! What trace mode recorded one by one, beyond what the profile keeps: nesting
+//! and instances.
+//!
+//! Both are told once of each thread and instance, so they stay small however
+//! long the recording is. Holds do not: what needs them reads them in spans of
+//! time, see [`near_misses`](crate::sections::near_misses).
+
+use std::collections::HashMap;
+use tyrion_converters::filter::Filter;
+use tyrion_formats::{Log, Traced, What};
+use tyrion_wire::trace::Held;
+
+/// What was recorded, of all logs, whatever the filter: whether a lock is
+/// shared, or an order of locks a cycle, depends on all threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Which lock was taken within which, in ascending order.
+    pub nestings: Vec<Nesting>,
+    /// Which thread took which instance, in ascending order.
+    pub takings: Vec<Taking>,
+}
+
+/// A thread has taken a lock while it held others. Ids are those of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nesting {
+    /// The log.
+    pub run: u32,
+    /// When it was recorded first, monotonic ns.
+    pub at_ns: u64,
+    /// The thread.
+    pub thread: u32,
+    /// The lock that was taken.
+    pub inner: Held,
+    /// The stack of its acquisition.
+    pub stack: u32,
+    /// The locks that were held: monitors, outermost first, and then those of
+    /// java.util.concurrent, in their own order.
+    pub outer: Box<[Held]>,
+}
+
+/// A thread has taken an instance. Ids are those of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Taking {
+    /// The log.
+    pub run: u32,
+    /// The instance's identity hash.
+    pub hash: u32,
+    /// Its class.
+    pub class: u32,
+    /// The thread.
+    pub thread: u32,
+    /// Where it took the instance first.
+    pub place: u32,
+}
+
+/// One worker's share of one log.
+#[derive(Debug)]
+pub(crate) struct Collector<'a> {
+    log: &'a Log,
+    nestings: Vec<Nesting>,
+    takings: Vec<Taking>,
+}
+
+impl<'a> Collector<'a> {
+    /// For a log; each worker has one.
+    pub(crate) fn new(log: &'a Log, _filter: &Filter) -> Collector<'a> {
+        Collector { log, nestings: Vec::new(), takings: Vec::new() }
+    }
+
+    /// Takes up a record. Those of a lane come in the order of their times as
+    /// long as they are of one chunk.
+    pub(crate) fn record(&mut self, traced: &Traced<'_>) {
+        let Traced { thread, at_ns, what } = traced;
+        match what {
+            What::Nest(nest) => self.nestings.push(Nesting {
+                run: 0,
+                at_ns: *at_ns,
+                thread: *thread,
+                inner: nest.inner,
+                stack: nest.stack,
+                outer: nest.outer.iter().collect(),
+            }),
+            What::Instance(taken) if self.log.definitions().threads().get(*thread).is_some() => {
+                let (hash, class, place) = (taken.hash, taken.class, taken.place);
+                self.takings.push(Taking { run: 0, hash, class, thread: *thread, place });
+            }
+            // Who took an instance is all that its record tells.
+            What::Hold(_) | What::Blame(_) | What::Instance(_) => {}
+        }
+    }
+}
+
+impl Nesting {
+    /// What orders nestings.
+    fn key(&self) -> impl Ord + use<> {
+        let held = |held: &Held| (held.place, held.class, held.hash);
+        let outer: Vec<_> = self.outer.iter().map(held).collect();
+        (self.run, self.at_ns, self.thread, held(&self.inner), self.stack, outer)
+    }
+}
+
+impl Recorded {
+    /// Adds what the workers found in the `run`-th log; the workers are in no
+    /// order, and how records were shared out among them differs from time to
+    /// time.
+    pub(crate) fn add(&mut self, run: u32, _log: &Log, workers: Vec<Collector<'_>>) {
+        let (nestings, takings) = (self.nestings.len(), self.takings.len());
+        for worker in workers {
+            self.nestings.extend(worker.nestings.into_iter().map(|it| Nesting { run, ..it }));
+            self.takings.extend(worker.takings.into_iter().map(|it| Taking { run, ..it }));
+        }
+        self.nestings[nestings..].sort_by_cached_key(Nesting::key);
+        self.takings[takings..].sort_unstable();
+    }
+}
+
+/// Which logs are of one recording: for each log the number of the first one
+/// of its recording. Identity hashes and `Thread.getId()` mean the same in all
+/// files of a recording.
+pub fn recordings(logs: &[Log]) -> Vec<u32> {
+    let mut first: HashMap<&str, u32> = HashMap::new();
+    let numbers =
+        logs.iter().zip(0u32..).map(|(log, run)| match log.header().metadata("recording") {
+            Some(recording) => *first.entry(recording).or_insert(run),
+            None => run,
+        });
+    numbers.collect()
+}
+
+/// The ids of the locks of a log whose identity hash is known, by that.
+pub fn lock_ids(log: &Log) -> HashMap<u32, Vec<u32>> {
+    let mut ids: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (lock, hash) in log.definitions().lock_instances() {
+        ids.entry(hash).or_default().push(lock);
+    }
+    ids
+}

@@ -1,0 +1,26 @@
+//! Plain answers from event logs.
+//!
+//! [`find`] reads the logs, once for the profile and once for what a profile
+//! does not keep (distributions, times, single records of trace mode). A
+//! [`Section`] turns these [`Findings`] into one [`Answer`]: a typed value for
+//! machines, and a [`View`] for eyes, which text and HTML draw. Data flow one
+//! way: logs → `Findings` → `Answer` → [`render`].
+//!
+//! To add a section: a file under `sections` with a `pub const SECTION`, and a
+//! line in [`SECTIONS`].
+#![forbid(unsafe_code)]
+
+pub mod conditions;
+pub mod diff;
+pub mod findings;
+pub mod render;
+mod section;
+pub mod sections;
+#[cfg(test)]
+mod testing;
+pub mod view;
+
+pub use findings::{Findings, find, work_bytes};
+pub use section::{Answer, Options, Section};
+pub use sections::SECTIONS;
+pub use view::View;

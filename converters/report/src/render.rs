@@ -1,0 +1,16 @@
+//! Answers drawn for a terminal, for a browser, and for machines.
+//!
+//! [`text`] and [`html`] draw any [`View`](crate::View) and know nothing of
+//! single sections; [`json`] passes on what sections say of themselves.
+
+mod cells;
+mod clock;
+mod heat;
+pub mod html;
+pub mod json;
+mod names;
+mod report;
+pub mod text;
+
+pub use cells::{change, ns_change, plain, shown};
+pub use report::{LogFacts, Report, Shown};

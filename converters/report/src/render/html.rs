@@ -1,0 +1,176 @@
+//! For browsers: one file that needs no other and no network.
+//!
+//! Nothing that a log says reaches the script: it works on the page alone, and
+//! everything that is put into the page goes through [`escape`].
+
+mod escape;
+mod flames;
+mod table;
+mod timeline;
+
+pub use flames::{Flame, flames};
+
+use super::{LogFacts, Report, Shown, cells::shown};
+use crate::view::Part;
+use escape::{breakable, escape};
+use std::{
+    fmt::{self, Write as _},
+    io,
+};
+use tyrion_converters::outputs::units;
+
+const STYLE: &str = include_str!("html/page.css");
+const SCRIPT: &str = include_str!("html/page.js");
+
+/// Nothing is loaded, wherever a name should want to lead.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+
+/// The page.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn write(report: &Report, flames: &[Flame], out: &mut dyn io::Write) -> io::Result<()> {
+    let mut page = String::new();
+    // Writing into a string cannot fail.
+    let _ = head(&mut page, report)
+        .and_then(|()| navigation(&mut page, report, flames))
+        .and_then(|()| main(&mut page, report, flames));
+    out.write_all(page.as_bytes())
+}
+
+fn head(page: &mut String, report: &Report) -> fmt::Result {
+    let title = escape(&programs(&report.logs));
+    write!(
+        page,
+        r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="Tyrion {version}">
+<title>Locks of {title}</title>
+<style>
+{STYLE}</style>
+</head>
+<body>
+<header>
+<p class="tool">Tyrion {version} · lock report</p>
+<h1>{title}</h1>
+"#,
+        version = escape(report.version),
+    )?;
+    for log in &report.logs {
+        write!(page, "<ul class=\"log\">")?;
+        for fact in facts(log) {
+            write!(page, "<li>{}</li>", escape(&fact))?;
+        }
+        writeln!(page, "</ul>")?;
+    }
+    for (class, lines) in [("damage", &report.damage), ("note", &report.notes)] {
+        for line in lines {
+            writeln!(page, "<p class=\"{class}\">{}</p>", escape(line))?;
+        }
+    }
+    writeln!(page, "</header>")
+}
+
+/// The programs' names, each once.
+fn programs(logs: &[LogFacts]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for log in logs {
+        let name = if log.program.is_empty() { "a program" } else { &log.program };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+fn facts(log: &LogFacts) -> Vec<String> {
+    let start = log.start.replace('T', " ").replace('Z', " UTC");
+    let mut facts = vec![
+        log.log.clone(),
+        format!("pid {}", log.pid),
+        log.jvm.clone(),
+        format!("{} from {start}", units::duration(log.duration_ns)),
+        format!("{} mode", log.mode),
+        format!("threshold {}", units::duration(log.threshold_ns)),
+    ];
+    if !log.complete {
+        facts.push("not complete".to_owned());
+    }
+    facts.retain(|fact| !fact.is_empty());
+    facts
+}
+
+fn navigation(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Result {
+    write!(page, "<nav aria-label=\"Sections\">\n<ul>")?;
+    let sections = report.sections.iter().map(|shown| (shown.section.name, shown.section.title));
+    let graphs = (!flames.is_empty()).then_some((flames::ID, flames::TITLE));
+    for (id, title) in sections.chain(graphs) {
+        write!(page, "<li><a href=\"#{}\">{}</a></li>", escape(id), escape(title))?;
+    }
+    write!(
+        page,
+        r#"</ul>
+<div class="tools" role="search"><input type="search" id="search" placeholder="Filter rows" aria-label="Filter the rows of all tables" autocomplete="off" spellcheck="false"><output id="found" for="search"></output><button type="button" id="unfold" aria-pressed="false">Open all</button></div>
+</nav>
+"#
+    )
+}
+
+fn main(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Result {
+    writeln!(page, "<main>")?;
+    for shown in &report.sections {
+        section(page, shown)?;
+    }
+    flames::write(page, flames)?;
+    write!(page, "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n")
+}
+
+fn section(page: &mut String, Shown { section, answer }: &Shown) -> fmt::Result {
+    begin_section(page, section.name, section.title, section.means, section.advice)?;
+    if !answer.lacking.is_empty() {
+        writeln!(page, "<p class=\"lacking\">{}</p>", escape(&answer.lacking))?;
+    }
+    for part in &answer.view.parts {
+        match part {
+            Part::Text(text) => writeln!(page, "<p>{}</p>", breakable(text))?,
+            Part::Facts(facts) => {
+                write!(page, "<dl>")?;
+                for (name, value) in facts {
+                    let value = breakable(&shown_text(value));
+                    write!(page, "<div><dt>{}</dt><dd>{value}</dd></div>", escape(name))?;
+                }
+                writeln!(page, "</dl>")?;
+            }
+            Part::Table(table) => table::write(page, table)?,
+            Part::Timeline(timeline) => timeline::write(page, timeline)?,
+        }
+    }
+    writeln!(page, "</section>")
+}
+
+fn shown_text(value: &crate::view::Cell) -> String {
+    shown(value).into_owned()
+}
+
+fn begin_section(
+    page: &mut String,
+    id: &str,
+    title: &str,
+    means: &str,
+    advice: &str,
+) -> fmt::Result {
+    let (id, title) = (escape(id), escape(title));
+    writeln!(page, "<section id=\"{id}\" aria-labelledby=\"{id}-title\">")?;
+    writeln!(page, "<h2 id=\"{id}-title\">{title}</h2>")?;
+    for (class, text) in [("means", means), ("advice", advice)] {
+        if !text.is_empty() {
+            writeln!(page, "<p class=\"{class}\">{}</p>", escape(text))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Tables that can be sorted and searched, with rows that open.
+
+use super::escape::{escape, names};
+use crate::{
+    render::cells::{rank, shown},
+    view::{Cell, Detail, Row, Table},
+};
+use std::fmt::{self, Write};
+
+/// What is not longer stays in one line.
+const WORD: usize = 16;
+
+pub(super) fn write(page: &mut String, table: &Table) -> fmt::Result {
+    if !table.title.is_empty() {
+        writeln!(page, "<h3>{}</h3>", escape(&table.title))?;
+    }
+    if table.rows.is_empty() {
+        return writeln!(page, "<p class=\"none\">None.</p>");
+    }
+    let columns = columns(table);
+    write!(page, "<div class=\"scroll\"><table class=\"sortable\">\n<thead><tr>")?;
+    for column in &columns {
+        let Column { name, help, is_number, .. } = column;
+        let class = if *is_number { " class=n" } else { "" };
+        let help = match *help {
+            "" => String::new(),
+            help => format!(" title=\"{}\"", escape(help)),
+        };
+        let name = escape(name);
+        write!(page, "<th scope=col{class}{help}><button type=button>{name}</button></th>")?;
+    }
+    writeln!(page, "</tr></thead>")?;
+    for row in &table.rows {
+        self::row(page, &columns, row)?;
+    }
+    writeln!(page, "</table></div>")?;
+    if table.left_out > 0 {
+        let left_out = shown(&Cell::Count(table.left_out as u64)).into_owned();
+        writeln!(page, "<p class=\"none\">… and {left_out} more; --top 0 shows all.</p>")?;
+    }
+    Ok(())
+}
+
+struct Column {
+    at: usize,
+    name: &'static str,
+    help: &'static str,
+    is_number: bool,
+}
+
+/// The columns in which anything is known.
+fn columns(table: &Table) -> Vec<Column> {
+    let cells = |at: usize| table.rows.iter().filter_map(move |row| row.cells.get(at));
+    let numbered = table.columns.iter().enumerate();
+    let known = |&(at, _): &(usize, _)| at == 0 || cells(at).any(|cell| *cell != Cell::Unknown);
+    numbered
+        .filter(known)
+        .map(|(at, column)| Column {
+            at,
+            name: column.name,
+            help: column.help,
+            is_number: !cells(at).any(|cell| matches!(cell, Cell::Text(_))),
+        })
+        .collect()
+}
+
+/// A row and what stands below it are a body of their own, so that they stay
+/// together.
+fn row(page: &mut String, columns: &[Column], row: &Row) -> fmt::Result {
+    let opens = !row.details.is_empty();
+    write!(page, "<tbody{}><tr>", if opens { " class=opens" } else { "" })?;
+    for (at, column) in columns.iter().enumerate() {
+        let cell = row.cells.get(column.at).unwrap_or(&Cell::Unknown);
+        let text = shown(cell);
+        let class = match column.is_number {
+            true => " class=n",
+            false if text.len() <= WORD => " class=w",
+            false => "",
+        };
+        let rank = rank(cell).map_or(String::new(), |rank| format!(" data-v=\"{rank}\""));
+        write!(page, "<td{class}{rank}>")?;
+        if at == 0 && opens {
+            write!(
+                page,
+                "<button type=button class=open aria-expanded=false aria-label=\"Stacks\"></button>"
+            )?;
+        }
+        let text = if column.is_number { escape(&text) } else { names(&text) };
+        write!(page, "{text}</td>")?;
+    }
+    writeln!(page, "</tr>")?;
+    if opens {
+        write!(page, "<tr class=details><td colspan={}>", columns.len())?;
+        for detail in &row.details {
+            self::detail(page, detail)?;
+        }
+        writeln!(page, "</td></tr>")?;
+    }
+    writeln!(page, "</tbody>")
+}
+
+fn detail(page: &mut String, detail: &Detail) -> fmt::Result {
+    write!(page, "<figure><figcaption>{}</figcaption>", names(&detail.title))?;
+    if !detail.lines.is_empty() {
+        write!(page, "<ol>")?;
+        for line in &detail.lines {
+            write!(page, "<li>{}</li>", names(line))?;
+        }
+        write!(page, "</ol>")?;
+    }
+    writeln!(page, "</figure>")
+}

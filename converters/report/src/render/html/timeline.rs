@@ -1,0 +1,91 @@
+//! Amounts over time: a table whose rows hold a strip of boxes, the darker the
+//! more.
+
+use super::escape::{escape, names};
+use crate::{
+    render::{clock, heat},
+    view::Timeline,
+};
+use std::fmt::{self, Write};
+use tyrion_converters::outputs::units;
+
+/// Marks on the axis: labels of ten characters have room.
+const MARKS: u64 = 8;
+
+pub(super) fn write(page: &mut String, timeline: &Timeline) -> fmt::Result {
+    writeln!(page, "<h3>{}</h3>", escape(&timeline.title))?;
+    let boxes = timeline.rows.iter().map(|(_, boxes)| boxes.len()).max().unwrap_or(0);
+    if boxes == 0 {
+        return writeln!(page, "<p class=\"none\">None.</p>");
+    }
+    let most = timeline.rows.iter().flat_map(|(_, boxes)| boxes).copied().max().unwrap_or(0);
+    write!(
+        page,
+        "<div class=\"scroll\"><table class=\"sortable timeline\">\n<thead><tr>\
+         <th scope=col><button type=button>name</button></th><th scope=col class=time>"
+    )?;
+    axis(page, timeline, boxes)?;
+    writeln!(
+        page,
+        "</th><th scope=col class=n><button type=button>sum</button></th></tr></thead>"
+    )?;
+    for (name, values) in &timeline.rows {
+        write!(page, "<tbody><tr><td>{}</td><td class=time>", names(name))?;
+        strip(page, timeline, values, boxes, most)?;
+        let sum = values.iter().fold(0u64, |sum, value| sum.saturating_add(*value));
+        let words = units::duration(sum);
+        writeln!(page, "</td><td class=n data-v=\"{sum}\">{words}</td></tr></tbody>")?;
+    }
+    writeln!(page, "</table></div>")?;
+    legend(page, timeline, most)
+}
+
+/// Times of day in UTC, each where it belongs.
+fn axis(page: &mut String, timeline: &Timeline, boxes: usize) -> fmt::Result {
+    let length_ns = timeline.box_ns.saturating_mul(boxes as u64);
+    write!(page, "<div class=axis>")?;
+    for mark in clock::marks(timeline.start_wall_ns, length_ns, MARKS) {
+        let at = (mark - timeline.start_wall_ns) as f64 / length_ns.max(1) as f64 * 100.0;
+        // A label at the very end would stand outside.
+        if at < 97.0 {
+            write!(page, "<span style=\"left:{at:.2}%\">{}</span>", clock::time(mark))?;
+        }
+    }
+    write!(page, "</div>")
+}
+
+fn strip(
+    page: &mut String,
+    timeline: &Timeline,
+    values: &[u64],
+    boxes: usize,
+    most: u64,
+) -> fmt::Result {
+    write!(page, "<svg viewBox=\"0 0 {boxes} 1\" preserveAspectRatio=none role=img>")?;
+    for (at, &ns) in values.iter().enumerate() {
+        let Some(level) = heat::level(ns, most) else { continue };
+        let offset = timeline.box_ns.saturating_mul(at as u64);
+        write!(
+            page,
+            "<rect class=h{level} x={at} width=1 height=1><title>{} UTC, {} after the start: \
+             {}</title></rect>",
+            clock::time(timeline.start_wall_ns.saturating_add(offset)),
+            units::duration(offset),
+            units::duration(ns),
+        )?;
+    }
+    write!(page, "</svg>")
+}
+
+fn legend(page: &mut String, timeline: &Timeline, most: u64) -> fmt::Result {
+    let length = units::duration(timeline.box_ns);
+    write!(page, "<p class=legend>Times in UTC; each box is {length}. In a box at most: ")?;
+    for level in 0..heat::LEVELS {
+        let bound = units::duration(heat::bound(level, most));
+        write!(
+            page,
+            "<span><svg viewBox=\"0 0 1 1\"><rect class=h{level} width=1 height=1></rect></svg>{bound}</span> "
+        )?;
+    }
+    writeln!(page, "</p>")
+}

@@ -1,0 +1,144 @@
+//! For terminals and text files: no line is longer than it may be, and nothing
+//! hangs on colours.
+
+mod lines;
+mod table;
+mod timeline;
+
+use super::{Report, cells, cells::plain};
+use crate::{
+    View,
+    view::{Cell, Part},
+};
+use lines::{clip, columns, pad, wrap};
+
+/// How wide lines may be where nobody says otherwise, and at most.
+pub const WIDTH: usize = 100;
+/// Narrower lines are not tried.
+pub const MIN_WIDTH: usize = 80;
+
+/// How to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// No line has more columns of a terminal. Taken as [`MIN_WIDTH`] if it is
+    /// less, and as [`WIDTH`] if it is more.
+    pub width: usize,
+    /// Whether a terminal will show it.
+    pub coloured: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style { width: WIDTH, coloured: false }
+    }
+}
+
+/// The report.
+pub fn write(report: &Report, style: &Style) -> String {
+    let mut page = Page::new(style);
+    for shown in &report.sections {
+        if !page.out.is_empty() {
+            page.out.push('\n');
+        }
+        let section = shown.section;
+        page.heading(section.title);
+        page.paragraph(Ink::Faint, "", section.means);
+        page.paragraph(Ink::Faint, "→ ", section.advice);
+        page.paragraph(Ink::Warn, "! ", &shown.answer.lacking);
+        page.view(&shown.answer.view);
+    }
+    page.out
+}
+
+/// One view, without a heading of its own.
+pub fn view(view: &View, style: &Style) -> String {
+    let mut page = Page::new(style);
+    page.view(view);
+    page.out
+}
+
+/// What a line, or a part of it, is drawn with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ink {
+    Plain,
+    Strong,
+    Faint,
+    Warn,
+}
+
+/// Lines under way.
+struct Page {
+    out: String,
+    width: usize,
+    coloured: bool,
+}
+
+impl Page {
+    fn new(style: &Style) -> Page {
+        let width = style.width.clamp(MIN_WIDTH, WIDTH);
+        Page { out: String::new(), width, coloured: style.coloured }
+    }
+
+    /// The text in an ink, as far as there are inks.
+    fn paint(&self, ink: Ink, text: &str) -> String {
+        let code = match ink {
+            _ if !self.coloured || text.is_empty() => return text.to_owned(),
+            Ink::Plain => return text.to_owned(),
+            Ink::Strong => "1",
+            Ink::Faint => "2",
+            Ink::Warn => "33",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// A line that is known to fit, without blanks at its end.
+    fn line(&mut self, ink: Ink, text: &str) {
+        let painted = self.paint(ink, text.trim_end());
+        self.out += &painted;
+        self.out.push('\n');
+    }
+
+    fn heading(&mut self, title: &str) {
+        let title = clip(&plain(title), self.width);
+        let rule = "─".repeat(columns(&title));
+        self.line(Ink::Strong, &title);
+        self.line(Ink::Faint, &rule);
+    }
+
+    /// A sentence over as many lines as it needs, `mark` in front of the first.
+    fn paragraph(&mut self, ink: Ink, mark: &str, text: &str) {
+        let indent = columns(mark);
+        for (at, line) in wrap(&plain(text), self.width - indent).iter().enumerate() {
+            let mark = if at == 0 { mark.to_owned() } else { " ".repeat(indent) };
+            self.line(ink, &format!("{mark}{line}"));
+        }
+    }
+
+    fn view(&mut self, view: &View) {
+        for part in &view.parts {
+            if !self.out.is_empty() {
+                self.out.push('\n');
+            }
+            match part {
+                Part::Text(text) => self.paragraph(Ink::Plain, "", text),
+                Part::Facts(facts) => self.facts(facts),
+                Part::Table(table) => self.table(table),
+                Part::Timeline(timeline) => self.timeline(timeline),
+            }
+        }
+    }
+
+    fn facts(&mut self, facts: &[(String, Cell)]) {
+        let names: Vec<String> = facts.iter().map(|(name, _)| plain(name).into_owned()).collect();
+        let widest = names.iter().map(|name| columns(name)).max().unwrap_or(0);
+        let indent = widest.min(self.width / 3) + 2;
+        for (name, (_, value)) in names.iter().zip(facts) {
+            let value = wrap(&cells::shown(value), self.width - indent);
+            for (at, line) in value.iter().enumerate() {
+                let name = if at == 0 { clip(name, indent - 2) } else { String::new() };
+                let name = self.paint(Ink::Faint, &pad(&name, indent, false));
+                self.line(Ink::Plain, &format!("{name}{line}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Text that must fit.
+
+use crate::render::names::{short_packages, short_places, without_classes};
+use unicode_width::UnicodeWidthChar;
+
+/// How much names are shortened, from not at all to most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Short {
+    No,
+    Packages,
+    Places,
+    Classes,
+}
+
+impl Short {
+    pub(super) const ALL: [Short; 4] = [Short::No, Short::Packages, Short::Places, Short::Classes];
+
+    /// The text with its names shortened so.
+    pub(super) fn of(self, text: &str) -> String {
+        match self {
+            Short::No => text.to_owned(),
+            Short::Packages => short_packages(text),
+            Short::Places => short_places(&short_packages(text)),
+            Short::Classes => without_classes(&short_places(&short_packages(text))),
+        }
+    }
+
+    /// The texts with their names shortened as little as it takes for them to
+    /// fit, all in the same way.
+    pub(super) fn to_fit(texts: &[String], width: usize) -> Vec<String> {
+        let mut tried = texts.to_vec();
+        for short in Short::ALL {
+            tried = texts.iter().map(|text| short.of(text)).collect();
+            if tried.iter().all(|text| columns(text) <= width) {
+                break;
+            }
+        }
+        tried
+    }
+}
+
+/// So many columns of a terminal the text takes: letters of some scripts take
+/// two, marks upon others none. Terminals know little of sequences of them, so
+/// each counts for itself.
+pub(super) fn columns(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
+}
+
+fn columns_of(char: char) -> usize {
+    char.width().unwrap_or(0)
+}
+
+/// The text, shortened in the middle to so many columns: the end of a name
+/// tells more than its beginning.
+pub(super) fn clip(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    if width == 0 {
+        return String::new();
+    }
+    let first = begin(text, (width - 1) * 2 / 5);
+    let rest = &text[first.len()..];
+    let mut room = width - 1 - columns(first);
+    let mut last = rest.len();
+    for (at, char) in rest.char_indices().rev() {
+        let Some(left) = room.checked_sub(columns_of(char)) else { break };
+        room = left;
+        // A mark stays with the letter that it stands upon.
+        if columns_of(char) > 0 {
+            last = at;
+        }
+    }
+    format!("{first}…{}", &rest[last..])
+}
+
+/// As much of the beginning as fits.
+fn begin(text: &str, width: usize) -> &str {
+    let mut room = width;
+    for (at, char) in text.char_indices() {
+        match room.checked_sub(columns_of(char)) {
+            Some(left) => room = left,
+            None => return &text[..at],
+        }
+    }
+    text
+}
+
+/// The text, and blanks up to the width: in front of it if it is a number.
+pub(super) fn pad(text: &str, width: usize, right: bool) -> String {
+    let blanks = " ".repeat(width.saturating_sub(columns(text)));
+    if right { blanks + text } else { text.to_owned() + &blanks }
+}
+
+/// The text in lines that fit, broken between words where that can be.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let mut word = word;
+        if !line.is_empty() && columns(&line) + 1 + columns(word) <= width {
+            line.push(' ');
+            line += word;
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        while columns(word) > width {
+            let part = begin(word, width);
+            let part = if part.is_empty() { first_char(word) } else { part };
+            lines.push(part.to_owned());
+            word = &word[part.len()..];
+        }
+        line += word;
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+fn first_char(text: &str) -> &str {
+    let len = text.chars().next().map_or(0, char::len_utf8);
+    &text[..len]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_are_shortened_in_the_middle() {
+        assert_eq!(clip("com.acme.Cache", 20), "com.acme.Cache");
+        assert_eq!(clip("com.acme.Cache", 9), "com…Cache");
+        assert_eq!(clip("com.acme.Cache", 1), "…");
+        assert_eq!(clip("com.acme.Cache", 0), "");
+        assert_eq!(clip("漢字漢字漢字", 7), "漢…漢字");
+    }
+
+    #[test]
+    fn texts_are_shortened_alike() {
+        let texts = ["a.b.Cc.run(Cc.java:7)", "d.Eee.run(Eee.java:12345)"].map(str::to_owned);
+        let to_fit = |width| Short::to_fit(&texts, width);
+        assert_eq!(to_fit(30), texts);
+        assert_eq!(to_fit(24), ["a.b.Cc.run:7", "d.Eee.run:12345"]);
+        assert_eq!(to_fit(1), to_fit(24));
+    }
+
+    #[test]
+    fn sentences_are_broken_between_words() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("one  two\nthree", 99), ["one two three"]);
+        assert_eq!(wrap("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
+        assert!(wrap(" ", 3).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shortened_fits(text in "\\PC{0,60}", width in 0usize..50) {
+            let short = clip(&text, width);
+            prop_assert!(columns(&short) <= width, "{short:?}");
+            let wide = text.chars().any(|char| char.width() == Some(2));
+            let least = if wide { 2 } else { 1 };
+            for line in wrap(&text, width.max(least)) {
+                prop_assert!(columns(&line) <= width.max(least), "{line:?}");
+                prop_assert!(!line.is_empty());
+            }
+        }
+    }
+}

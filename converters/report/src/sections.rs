@@ -1,0 +1,31 @@
+//! The sections, a file each, and their registry.
+
+pub mod blockers;
+pub mod contended;
+pub mod critical_sections;
+pub mod delays;
+pub mod lock_order;
+pub mod near_misses;
+pub mod overview;
+pub(crate) mod shared;
+pub mod single_thread;
+pub mod still_waiting;
+#[cfg(test)]
+mod stories;
+pub mod timeline;
+
+use crate::Section;
+
+/// Every section, in the order of the report.
+pub const SECTIONS: &[Section] = &[
+    overview::SECTION,
+    contended::SECTION,
+    blockers::SECTION,
+    single_thread::SECTION,
+    critical_sections::SECTION,
+    near_misses::SECTION,
+    lock_order::SECTION,
+    still_waiting::SECTION,
+    delays::SECTION,
+    timeline::SECTION,
+];

@@ -1,0 +1,322 @@
+//! Who holds what others wait for.
+
+#[cfg(test)]
+mod tests;
+mod view;
+
+use super::shared::{cut, share};
+use crate::{
+    Answer, Findings, Options, Section,
+    findings::{LockRef, OwnedWait, ThreadBlame, names},
+};
+use serde::Serialize;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
+use tyrion_wire::WaitKind;
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "blockers",
+    title: "Who blocks whom",
+    means: "Which threads, and which code, held what others waited for.",
+    advice: "Make the holder's side shorter; the waiter's side is where it hurts, not why.",
+    answer,
+};
+
+/// How it is known who held a lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Trace mode: waits are charged, in parts perhaps, to those who released
+    /// the lock meanwhile.
+    Charged,
+    /// Contention mode: locks of `java.util.concurrent` tell who had them when
+    /// the wait began. Later holders are not known, nor those of monitors.
+    #[default]
+    OwnerAtStart,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Blockers {
+    /// How it is known who held a lock.
+    pub source: Source,
+    /// How long threads waited for locks in all, in ns. With a filter on
+    /// threads this is of waiters, while waits charged are by holders.
+    pub wait_ns: u64,
+    /// How much of it there is a holder for, in ns.
+    pub known_ns: u64,
+    /// How many pairs of groups of threads there are.
+    pub thread_pairs: u64,
+    /// How many pairs of places in the code there are.
+    pub code_pairs: u64,
+    /// By groups of threads, most wait first. A group are the threads whose
+    /// names differ in the number at the end only.
+    pub threads: Vec<ThreadPair>,
+    /// By place in the code, most wait first.
+    pub code: Vec<CodePair>,
+}
+
+/// Waits of the threads of a group for those of a group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ThreadPair {
+    /// Who waited: `http-*`.
+    pub waiters: String,
+    /// Who held the lock.
+    pub holders: String,
+    /// How many waits, or parts of them.
+    pub waits: u64,
+    /// Their durations added up, in ns.
+    pub wait_ns: u64,
+    /// The share of all wait that there is a holder for.
+    pub wait_share: f64,
+    /// The locks that it was about, most wait first.
+    pub locks: Vec<LockShare>,
+}
+
+/// The part of a lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LockShare {
+    /// The lock.
+    pub lock: LockRef,
+    /// The kind of wait.
+    pub kind: &'static str,
+    /// How many waits, or parts of them.
+    pub waits: u64,
+    /// Their durations added up, in ns.
+    pub wait_ns: u64,
+}
+
+/// Waits at a place in the code, for a place in the code.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CodePair {
+    /// Where it was waited: the innermost frame outside of
+    /// `java.util.concurrent`.
+    pub waiter: String,
+    /// Where the holder was when it left the lock; null when that is not
+    /// known.
+    pub holder: Option<String>,
+    /// The group of threads that had the lock, where their code is not known;
+    /// else null.
+    pub holders: Option<String>,
+    /// The lock.
+    pub lock: LockRef,
+    /// The kind of wait.
+    pub kind: &'static str,
+    /// How many waits, or parts of them.
+    pub waits: u64,
+    /// Their durations added up, in ns.
+    pub wait_ns: u64,
+    /// The share of all wait that there is a holder for.
+    pub wait_share: f64,
+    /// The whole stack at the waiter's place with the most wait, innermost
+    /// frame first.
+    pub waiter_stack: Vec<String>,
+    /// The holder's stack that goes with it; empty when it is not known.
+    pub holder_stack: Vec<String>,
+}
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let blockers = blockers(findings, options);
+    Answer {
+        json: serde_json::to_value(&blockers).unwrap_or_default(),
+        view: view::view(&blockers, findings.filter.thread.is_some()),
+        lacking: lacking(findings, blockers.source).to_owned(),
+    }
+}
+
+fn lacking(findings: &Findings<'_>, source: Source) -> &'static str {
+    match (source, findings.is_trace()) {
+        (Source::Charged, _) => "",
+        (Source::OwnerAtStart, false) => {
+            "needs --mode trace for the holders of monitors, for the code of any holder, and for \
+             those who came in between"
+        }
+        (Source::OwnerAtStart, true) => {
+            "waits are charged in parts, of which --min-wait cannot choose: without it holders of \
+             monitors, and their code, are told, too"
+        }
+    }
+}
+
+/// Wait, how many, and where it is from.
+#[derive(Clone, Debug, Default)]
+struct Pair {
+    waits: u64,
+    wait_ns: u64,
+    /// By the stacks of waiter and holder.
+    stacks: BTreeMap<(u32, u32), u64>,
+    /// By lock group and kind.
+    locks: BTreeMap<(u32, WaitKind), (u64, u64)>,
+}
+
+impl Pair {
+    fn add(&mut self, lock: (u32, WaitKind), waits: u64, wait_ns: u64) {
+        self.waits = self.waits.saturating_add(waits);
+        self.wait_ns = self.wait_ns.saturating_add(wait_ns);
+        let own = self.locks.entry(lock).or_default();
+        *own = (own.0.saturating_add(waits), own.1.saturating_add(wait_ns));
+    }
+
+    fn add_stacks(&mut self, waiter: u32, holder: u32, wait_ns: u64) {
+        let sum = self.stacks.entry((waiter, holder)).or_default();
+        *sum = sum.saturating_add(wait_ns);
+    }
+
+    /// The stacks with the most wait.
+    fn hottest(&self) -> (u32, u32) {
+        let hottest = self.stacks.iter().max_by_key(|(key, ns)| (**ns, Reverse(**key)));
+        hottest.map_or((0, 0), |(stacks, _)| *stacks)
+    }
+}
+
+/// By waiters and holders.
+type ByThreads = BTreeMap<(String, String), Pair>;
+/// What is known of a holder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Holder {
+    Place(String),
+    Threads(String),
+}
+
+/// By the waiter's place, holder, lock group and kind.
+type ByCode = BTreeMap<CodeKey, Pair>;
+type CodeKey = (String, Holder, u32, WaitKind);
+
+/// Who blocks whom.
+pub fn blockers(findings: &Findings<'_>, options: &Options) -> Blockers {
+    let profile = findings.profile();
+    let shown = |kind: WaitKind| findings.shows(kind);
+    let waits = profile.waits.iter().filter(|wait| shown(wait.kind));
+    let wait_ns = waits.fold(0, |sum: u64, wait| sum.saturating_add(wait.wait_ns));
+    let (source, threads, code) = if profile.has_blame {
+        (Source::Charged, charged_threads(findings), charged_code(findings))
+    } else {
+        let (threads, code) = owned(findings);
+        (Source::OwnerAtStart, threads, code)
+    };
+    let known_ns = threads.values().fold(0, |sum: u64, pair| sum.saturating_add(pair.wait_ns));
+    let mut out = Blockers {
+        source,
+        wait_ns,
+        known_ns,
+        thread_pairs: threads.len() as u64,
+        code_pairs: code.len() as u64,
+        threads: threads.into_iter().map(|row| thread_pair(findings, row, known_ns)).collect(),
+        code: code.into_iter().map(|row| code_pair(findings, row, known_ns)).collect(),
+    };
+    // Stable, so that what is equal stays in the order of names.
+    out.threads.sort_by_key(|pair| Reverse(pair.wait_ns));
+    out.code.sort_by_key(|pair| Reverse(pair.wait_ns));
+    cut(&mut out.threads, options);
+    cut(&mut out.code, options);
+    for pair in &mut out.threads {
+        cut(&mut pair.locks, options);
+    }
+    out
+}
+
+fn charged_threads(findings: &Findings<'_>) -> ByThreads {
+    let mut pairs = ByThreads::new();
+    for blame in &findings.thread_blames {
+        let ThreadBlame { holders, waiters, group, kind, count, blamed_ns } = blame;
+        let Some(kind) = WaitKind::from_code(*kind).filter(|kind| findings.shows(*kind)) else {
+            continue;
+        };
+        let pair = pairs.entry((waiters.clone(), holders.clone())).or_default();
+        pair.add((*group, kind), *count, *blamed_ns);
+    }
+    pairs
+}
+
+fn charged_code(findings: &Findings<'_>) -> ByCode {
+    let profile = findings.profile();
+    let mut places = Places::new(findings);
+    let mut pairs = ByCode::new();
+    for blame in profile.blames.iter().filter(|blame| findings.shows(blame.kind)) {
+        let group = findings.groups.of(blame.lock);
+        let holder = Holder::Place(places.of(blame.stack));
+        let key = (places.of(blame.waiter_stack), holder, group, blame.kind);
+        let pair = pairs.entry(key).or_default();
+        pair.add((group, blame.kind), blame.count, blame.blamed_ns);
+        pair.add_stacks(blame.waiter_stack, blame.stack, blame.blamed_ns);
+    }
+    pairs
+}
+
+fn owned(findings: &Findings<'_>) -> (ByThreads, ByCode) {
+    let mut places = Places::new(findings);
+    let (mut threads, mut code) = (ByThreads::new(), ByCode::new());
+    for wait in &findings.owned_waits {
+        let OwnedWait { owners, waiters, stack, group, kind, count, wait_ns } = wait;
+        let Some(kind) = WaitKind::from_code(*kind) else { continue };
+        let pair = threads.entry((waiters.clone(), owners.clone())).or_default();
+        pair.add((*group, kind), *count, *wait_ns);
+        let key = (places.of(*stack), Holder::Threads(owners.clone()), *group, kind);
+        let pair = code.entry(key).or_default();
+        pair.add((*group, kind), *count, *wait_ns);
+        pair.add_stacks(*stack, 0, *wait_ns);
+    }
+    (threads, code)
+}
+
+/// The places of stacks, each worked out once.
+struct Places<'f> {
+    findings: &'f Findings<'f>,
+    known: HashMap<u32, String>,
+}
+
+impl<'f> Places<'f> {
+    fn new(findings: &'f Findings<'f>) -> Places<'f> {
+        Places { findings, known: HashMap::new() }
+    }
+
+    fn of(&mut self, stack: u32) -> String {
+        let place = || names::place(self.findings.profile(), stack);
+        self.known.entry(stack).or_insert_with(place).clone()
+    }
+}
+
+fn thread_pair(
+    findings: &Findings<'_>,
+    ((waiters, holders), pair): ((String, String), Pair),
+    known_ns: u64,
+) -> ThreadPair {
+    let lock = |(&(group, kind), &(waits, wait_ns)): (&(u32, WaitKind), &(u64, u64))| LockShare {
+        lock: findings.groups.lock_ref(group),
+        kind: kind.name(),
+        waits,
+        wait_ns,
+    };
+    let mut locks: Vec<LockShare> = pair.locks.iter().map(lock).collect();
+    locks.sort_by_key(|lock| Reverse(lock.wait_ns));
+    let Pair { waits, wait_ns, .. } = pair;
+    ThreadPair { waiters, holders, waits, wait_ns, wait_share: share(wait_ns, known_ns), locks }
+}
+
+fn code_pair(
+    findings: &Findings<'_>,
+    ((waiter, holder, group, kind), pair): (CodeKey, Pair),
+    known_ns: u64,
+) -> CodePair {
+    let profile = findings.profile();
+    let (waiter_stack, holder_stack) = pair.hottest();
+    let (holder, holders) = match holder {
+        Holder::Place(place) => (Some(place), None),
+        Holder::Threads(group) => (None, Some(group)),
+    };
+    CodePair {
+        waiter,
+        holder,
+        holders,
+        lock: findings.groups.lock_ref(group),
+        kind: kind.name(),
+        waits: pair.waits,
+        wait_ns: pair.wait_ns,
+        wait_share: share(pair.wait_ns, known_ns),
+        waiter_stack: names::stack(profile, waiter_stack),
+        holder_stack: names::stack(profile, holder_stack),
+    }
+}

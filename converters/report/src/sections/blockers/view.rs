@@ -1,0 +1,107 @@
+//! Who blocks whom, for eyes.
+
+use super::{Blockers, CodePair, Source, ThreadPair};
+use crate::view::{Cell, Column, Detail, Part, Row, Table, View};
+use tyrion_converters::outputs::units;
+
+/// So many locks of a pair of thread groups are shown below it.
+const LOCKS_OF_PAIR: usize = 3;
+
+const fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
+    Column { name, help, expendable }
+}
+
+const WAITERS: Column = column("waiting", "the group of threads that waited", 0);
+const HOLDERS: Column = column("for", "the group of threads that held the lock", 0);
+const WAITER: Column = column("waiting at", "where it was waited", 0);
+const HOLDER: Column = column("for", "where the holder left the lock", 0);
+const OWNERS: Column = column("for", "the group of threads that had the lock", 0);
+const LOCK: Column = column("lock", "what the program calls it, and its class", 0);
+const WAITS: Column = column("waits", "how many waits, or parts of them", 1);
+const WAIT: Column = column("wait", "how long they were in all", 0);
+const SHARE: Column = column("share", "the share of all wait that there is a holder for", 0);
+
+/// The answer for eyes. `of_threads` says that there is a filter on threads.
+pub(super) fn view(answer: &Blockers, of_threads: bool) -> View {
+    let mut parts = vec![Part::Text(known(answer, of_threads))];
+    if answer.thread_pairs != 0 {
+        parts.push(Part::Table(threads(answer)));
+        parts.push(Part::Table(code(answer)));
+    }
+    View { parts }
+}
+
+/// How much is known.
+fn known(answer: &Blockers, of_threads: bool) -> String {
+    let known = units::duration(answer.known_ns);
+    let all = units::duration(answer.wait_ns);
+    match (answer.source, of_threads) {
+        (_, false) if answer.wait_ns == 0 => "No thread waited for a lock.".to_owned(),
+        (Source::Charged, true) => {
+            format!("{known} were charged to the threads that were asked for, as holders.")
+        }
+        (Source::Charged, false) => format!("{known} of {all} are charged to a holder."),
+        (Source::OwnerAtStart, _) => format!(
+            "Of {known} of {all} the lock told who had it when the wait began: holders that came \
+             after, and those of monitors, are not known."
+        ),
+    }
+}
+
+fn threads(answer: &Blockers) -> Table {
+    Table {
+        title: "By threads".to_owned(),
+        columns: vec![WAITERS, HOLDERS, WAITS, WAIT, SHARE],
+        rows: answer.threads.iter().map(thread_pair).collect(),
+        left_out: (answer.thread_pairs as usize).saturating_sub(answer.threads.len()),
+    }
+}
+
+fn thread_pair(pair: &ThreadPair) -> Row {
+    let line = |lock: &super::LockShare| {
+        let wait = units::duration(lock.wait_ns);
+        format!("[{}] {}: {wait}", lock.kind, lock.lock.label())
+    };
+    let lines = pair.locks.iter().take(LOCKS_OF_PAIR).map(line).collect();
+    Row {
+        cells: vec![
+            Cell::Text(pair.waiters.clone()),
+            Cell::Text(pair.holders.clone()),
+            Cell::Count(pair.waits),
+            Cell::Ns(pair.wait_ns),
+            Cell::Share(pair.wait_share),
+        ],
+        details: vec![Detail { title: "locks, most wait first".to_owned(), lines }],
+    }
+}
+
+fn code(answer: &Blockers) -> Table {
+    let holder = if answer.source == Source::Charged { HOLDER } else { OWNERS };
+    Table {
+        title: "By code".to_owned(),
+        columns: vec![WAITER, holder, LOCK, WAITS, WAIT, SHARE],
+        rows: answer.code.iter().map(code_pair).collect(),
+        left_out: (answer.code_pairs as usize).saturating_sub(answer.code.len()),
+    }
+}
+
+fn code_pair(pair: &CodePair) -> Row {
+    let holder = pair.holder.as_ref().or(pair.holders.as_ref());
+    let stack =
+        |title: &str, lines: &[String]| Detail { title: title.to_owned(), lines: lines.to_vec() };
+    let mut details = vec![stack("hottest waiter", &pair.waiter_stack)];
+    if !pair.holder_stack.is_empty() {
+        details.push(stack("its holder", &pair.holder_stack));
+    }
+    Row {
+        cells: vec![
+            Cell::Text(pair.waiter.clone()),
+            holder.map_or(Cell::Unknown, |holder| Cell::Text(holder.clone())),
+            Cell::Text(format!("[{}] {}", pair.kind, pair.lock.label())),
+            Cell::Count(pair.waits),
+            Cell::Ns(pair.wait_ns),
+            Cell::Share(pair.wait_share),
+        ],
+        details,
+    }
+}

@@ -1,0 +1,242 @@
+//! Locks that threads waited for.
+
+mod rows;
+
+use super::shared::{HotStack, count, cut, mean, ns, share, share_of};
+use crate::{
+    Answer, Findings, Options, Section,
+    findings::LockRef,
+    view::{Cell, Column, Part, Row, Table, View},
+};
+use serde::Serialize;
+use tyrion_converters::outputs::units;
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "contended",
+    title: "Contended locks",
+    means: "Locks that threads waited for, most wait first.",
+    advice: "Hold the first ones for less time (long holds), take them less often (many \
+             acquisitions), or split them (many threads).",
+    answer,
+};
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Contended {
+    /// All locks together.
+    pub totals: Totals,
+    /// By lock and kind of wait, most wait first.
+    pub locks: Vec<Lock>,
+    /// How many more there are.
+    pub left_out: usize,
+}
+
+/// All locks together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// How many locks threads waited for, by class, name and kind.
+    pub locks: u64,
+    /// How often a thread waited.
+    pub contended: u64,
+    /// How often locks were taken, these and the others. `null` when it was not
+    /// counted.
+    pub acquisitions: Option<u64>,
+    /// How long threads waited in all.
+    pub wait_ns: u64,
+    /// Half of the waits were not longer; 3 % off at most, as all percentiles,
+    /// more where waits were folded.
+    pub p50_wait_ns: Option<u64>,
+    /// 99 % of the waits were not longer.
+    pub p99_wait_ns: Option<u64>,
+    /// The longest wait.
+    pub max_wait_ns: u64,
+}
+
+/// Locks of one class and name, waited for in one way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Lock {
+    /// The lock.
+    pub lock: LockRef,
+    /// The kind of wait.
+    pub kind: &'static str,
+    /// How often they were taken, without reentrant acquisitions. `null` when
+    /// it was not counted.
+    pub acquisitions: Option<u64>,
+    /// How often a thread waited.
+    pub contended: u64,
+    /// `contended` as a share of `acquisitions`.
+    pub miss_share: Option<f64>,
+    /// How long threads waited in all.
+    pub wait_ns: u64,
+    /// How long on the average.
+    pub mean_wait_ns: u64,
+    /// Half of the waits were not longer.
+    pub p50_wait_ns: Option<u64>,
+    /// 99 % of the waits were not longer.
+    pub p99_wait_ns: Option<u64>,
+    /// The longest wait.
+    pub max_wait_ns: u64,
+    /// How long they were held in all, measured or estimated. `null` when it
+    /// was not measured.
+    pub hold_ns: Option<u64>,
+    /// How long on the average.
+    pub mean_hold_ns: Option<u64>,
+    /// The longest hold that was measured.
+    pub max_hold_ns: Option<u64>,
+    /// `hold_ns` as a share of the recording's duration: above 1 where several
+    /// were held at the same time.
+    pub utilisation_share: Option<f64>,
+    /// How many threads waited.
+    pub waiting_threads: u64,
+    /// How many threads took them. `null` when it is not known.
+    pub holding_threads: Option<u64>,
+    /// Where threads waited longest.
+    pub hottest_waiter: Option<HotStack>,
+    /// Where those left the lock that most wait is charged to. `null` when
+    /// waits were not charged.
+    pub hottest_holder: Option<HotStack>,
+    /// The locks one by one, most wait first.
+    pub instances: Vec<Instance>,
+}
+
+/// A single lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Instance {
+    /// Its identity within its log.
+    pub id: u32,
+    /// Its log.
+    pub log: String,
+    /// How often a thread waited.
+    pub contended: u64,
+    /// How long threads waited in all.
+    pub wait_ns: u64,
+    /// The longest wait.
+    pub max_wait_ns: u64,
+}
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let contended = Contended::of(findings, options);
+    let json = serde_json::to_value(&contended).unwrap_or_default();
+    Answer { json, view: view(&contended, findings), lacking: lacking(findings) }
+}
+
+impl Contended {
+    /// From what was found.
+    pub fn of(findings: &Findings<'_>, options: &Options) -> Contended {
+        let mut rows = rows::all(findings);
+        let distribution = findings.distributions.all();
+        let mut totals = Totals {
+            locks: rows.len() as u64,
+            acquisitions: rows::acquisitions(findings),
+            ..Totals::default()
+        };
+        for (_, sums) in &rows {
+            totals.contended = totals.contended.saturating_add(sums.contended);
+            totals.wait_ns = totals.wait_ns.saturating_add(sums.wait_ns);
+            totals.max_wait_ns = totals.max_wait_ns.max(sums.max_wait_ns);
+        }
+        let quantile = |q| distribution.quantile(q).map(|ns| ns.min(totals.max_wait_ns));
+        (totals.p50_wait_ns, totals.p99_wait_ns) = (quantile(0.5), quantile(0.99));
+        let left_out = cut(&mut rows, options);
+        let lock = |(key, sums)| rows::lock(findings, options, key, sums);
+        Contended { totals, locks: rows.into_iter().map(lock).collect(), left_out }
+    }
+}
+
+fn lacking(findings: &Findings<'_>) -> String {
+    let profile = findings.profile();
+    if !findings.is_trace() {
+        "--mode trace adds acquisitions, holds, and who held what others waited for".to_owned()
+    } else if !profile.has_acquisitions {
+        "acquisitions have no times: without --since, --until and --min-wait they are here, too"
+            .to_owned()
+    } else if findings.aggregate.notes.hold_unmeasured {
+        "hold times were not measured: record without --hold none".to_owned()
+    } else {
+        String::new()
+    }
+}
+
+const fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
+    Column { name, help, expendable }
+}
+
+const COLUMNS: [Column; 15] = [
+    column("lock", "what the program calls the lock, its class, and its identity if it is one", 0),
+    column("kind", "how threads waited", 3),
+    column("taken", "acquisitions, without reentrant ones", 2),
+    column("contended", "how often a thread waited", 0),
+    column("miss", "contended acquisitions as a share of all", 1),
+    column("wait", "how long threads waited in all", 0),
+    column("mean", "the average wait", 4),
+    column("p50", "half of the waits were not longer", 8),
+    column("p99", "99 % of the waits were not longer", 0),
+    column("max", "the longest wait", 5),
+    column("hold", "the average hold", 2),
+    column("max hold", "the longest measured hold", 9),
+    column("in use", "hold time as a share of the recording's duration", 6),
+    column("waiters", "how many threads waited", 7),
+    column("holders", "how many threads took it", 10),
+];
+
+fn view(contended: &Contended, findings: &Findings<'_>) -> View {
+    let totals = &contended.totals;
+    if totals.contended == 0 {
+        return View { parts: vec![Part::Text("No thread waited for a lock.".to_owned())] };
+    }
+    let sum = format!(
+        "Threads waited {} times for {} locks, {} in all; half of the waits took at most {}, \
+         99 % at most {}.",
+        units::thousands(totals.contended),
+        units::thousands(totals.locks),
+        units::duration(totals.wait_ns),
+        units::duration(totals.p50_wait_ns.unwrap_or(0)),
+        units::duration(totals.p99_wait_ns.unwrap_or(0)),
+    );
+    // Columns that nothing is known for are left out.
+    let (taken, held) = (findings.profile().has_acquisitions, findings.profile().has_blame);
+    let known = |column: &Column| match column.name {
+        "taken" | "miss" | "hold" | "max hold" | "in use" => taken,
+        "holders" => taken || held,
+        _ => true,
+    };
+    let keep: Vec<bool> = COLUMNS.iter().map(known).collect();
+    let rows = contended.locks.iter().map(|lock| {
+        let mut row = row(lock);
+        let mut keep = keep.iter();
+        row.cells.retain(|_| keep.next() == Some(&true));
+        row
+    });
+    let table = Table {
+        title: String::new(),
+        columns: COLUMNS.iter().filter(|column| known(column)).cloned().collect(),
+        rows: rows.collect(),
+        left_out: contended.left_out,
+    };
+    View { parts: vec![Part::Text(sum), Part::Table(table)] }
+}
+
+fn row(lock: &Lock) -> Row {
+    let cells = vec![
+        Cell::Text(lock.lock.label()),
+        Cell::Text(lock.kind.to_owned()),
+        count(lock.acquisitions),
+        Cell::Count(lock.contended),
+        share_of(lock.miss_share),
+        Cell::Ns(lock.wait_ns),
+        Cell::Ns(lock.mean_wait_ns),
+        ns(lock.p50_wait_ns),
+        ns(lock.p99_wait_ns),
+        Cell::Ns(lock.max_wait_ns),
+        ns(lock.mean_hold_ns),
+        ns(lock.max_hold_ns),
+        share_of(lock.utilisation_share),
+        Cell::Count(lock.waiting_threads),
+        count(lock.holding_threads),
+    ];
+    let waiter = lock.hottest_waiter.iter().map(|hot| hot.detail("hottest waiter", "the wait"));
+    let charged = "the wait that is charged";
+    let holder = lock.hottest_holder.iter().map(|hot| hot.detail("hottest holder", charged));
+    Row { cells, details: waiter.chain(holder).collect() }
+}

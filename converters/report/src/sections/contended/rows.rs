@@ -1,0 +1,153 @@
+//! Sums by lock and kind of wait.
+
+use super::{HotStack, Instance, Lock, mean, share};
+use crate::{Findings, Options};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+};
+use tyrion_wire::WaitKind;
+
+/// Lock group and kind of wait.
+pub(super) type Key = (u32, WaitKind);
+
+/// What is summed of a lock group and kind.
+#[derive(Default)]
+pub(super) struct Sums {
+    pub(super) contended: u64,
+    pub(super) wait_ns: u64,
+    pub(super) max_wait_ns: u64,
+    acquisitions: u64,
+    hold_ns: u64,
+    measured: u64,
+    max_hold_ns: u64,
+    /// How many threads waited, and the last of them.
+    waiting: (u64, Option<u32>),
+    holding: BTreeSet<u32>,
+    waiters: HashMap<u32, u64>,
+    holders: BTreeMap<u32, u64>,
+    instances: HashMap<u32, (u64, u64, u64)>,
+}
+
+fn add(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
+
+/// How often locks were taken in all, if that is known.
+pub(super) fn acquisitions(findings: &Findings<'_>) -> Option<u64> {
+    let profile = findings.profile();
+    let add = |sum: u64, section: &tyrion_converters::profile::Section| {
+        sum.saturating_add(section.acquisitions)
+    };
+    profile.has_acquisitions.then(|| profile.sections.iter().fold(0, add))
+}
+
+/// The locks that threads waited for, most wait first.
+pub(super) fn all(findings: &Findings<'_>) -> Vec<(Key, Sums)> {
+    let mut rows: Vec<(Key, Sums)> = sums(findings).into_iter().collect();
+    // Groups are in the order of class and name.
+    rows.sort_by_key(|(key, sums)| (Reverse(sums.wait_ns), *key));
+    rows
+}
+
+fn sums(findings: &Findings<'_>) -> HashMap<Key, Sums> {
+    let (profile, groups) = (findings.profile(), &findings.groups);
+    let mut all: HashMap<Key, Sums> = HashMap::new();
+    for wait in profile.waits.iter().filter(|wait| findings.shows(wait.kind)) {
+        let sums = all.entry((groups.of(wait.lock), wait.kind)).or_default();
+        add(&mut sums.contended, wait.count);
+        add(&mut sums.wait_ns, wait.wait_ns);
+        sums.max_wait_ns = sums.max_wait_ns.max(wait.max_ns);
+        // The profile's waits are in the order of threads.
+        if sums.waiting.1 != Some(wait.thread) {
+            sums.waiting = (sums.waiting.0 + 1, Some(wait.thread));
+        }
+        add(sums.waiters.entry(wait.stack).or_default(), wait.wait_ns);
+        let instance = sums.instances.entry(wait.lock).or_default();
+        add(&mut instance.0, wait.count);
+        add(&mut instance.1, wait.wait_ns);
+        instance.2 = instance.2.max(wait.max_ns);
+    }
+    for section in &profile.sections {
+        let Some(sums) = all.get_mut(&(groups.of(section.lock), section.kind)) else { continue };
+        add(&mut sums.acquisitions, section.acquisitions);
+        add(&mut sums.hold_ns, section.hold_ns);
+        add(&mut sums.measured, section.measured);
+        sums.max_hold_ns = sums.max_hold_ns.max(section.longest_ns);
+        if section.acquisitions != 0 {
+            sums.holding.insert(section.thread);
+        }
+    }
+    for blame in &profile.blames {
+        let Some(sums) = all.get_mut(&(groups.of(blame.lock), blame.kind)) else { continue };
+        // Whoever had ended when it was charged is among the others already.
+        let holder = profile.threads.get(blame.thread as usize);
+        if holder.is_some_and(|holder| holder.java_id != 0 || holder.is_virtual) {
+            sums.holding.insert(blame.thread);
+        }
+        add(sums.holders.entry(blame.stack).or_default(), blame.blamed_ns);
+    }
+    all
+}
+
+/// What the section tells of a lock.
+pub(super) fn lock(
+    findings: &Findings<'_>,
+    options: &Options,
+    (group, kind): Key,
+    sums: Sums,
+) -> Lock {
+    let profile = findings.profile();
+    let distribution = findings.distributions.of(group, kind);
+    let quantile = |q| Some(distribution?.quantile(q)?.min(sums.max_wait_ns));
+    let counted = profile.has_acquisitions;
+    let measured = counted && sums.measured != 0;
+    let recorded_ns =
+        profile.runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.duration_ns));
+    let charged = sums.holders.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
+    Lock {
+        lock: findings.groups.lock_ref(group),
+        kind: kind.name(),
+        acquisitions: counted.then_some(sums.acquisitions),
+        contended: sums.contended,
+        miss_share: (counted && sums.acquisitions != 0)
+            .then(|| share(sums.contended, sums.acquisitions).min(1.0)),
+        wait_ns: sums.wait_ns,
+        mean_wait_ns: mean(sums.wait_ns, sums.contended),
+        p50_wait_ns: quantile(0.5),
+        p99_wait_ns: quantile(0.99),
+        max_wait_ns: sums.max_wait_ns,
+        hold_ns: measured.then_some(sums.hold_ns),
+        mean_hold_ns: measured.then(|| mean(sums.hold_ns, sums.acquisitions)),
+        max_hold_ns: measured.then_some(sums.max_hold_ns),
+        utilisation_share: (measured && recorded_ns != 0).then(|| share(sums.hold_ns, recorded_ns)),
+        waiting_threads: sums.waiting.0,
+        holding_threads: (counted || profile.has_blame).then_some(sums.holding.len() as u64),
+        hottest_waiter: hottest(sums.waiters)
+            .map(|(stack, ns)| HotStack::new(findings, stack, ns, sums.wait_ns)),
+        hottest_holder: hottest(sums.holders)
+            .map(|(stack, ns)| HotStack::new(findings, stack, ns, charged)),
+        instances: instances(findings, options, sums.instances),
+    }
+}
+
+fn hottest(stacks: impl IntoIterator<Item = (u32, u64)>) -> Option<(u32, u64)> {
+    stacks.into_iter().max_by_key(|&(stack, ns)| (ns, Reverse(stack)))
+}
+
+fn instances(
+    findings: &Findings<'_>,
+    options: &Options,
+    locks: HashMap<u32, (u64, u64, u64)>,
+) -> Vec<Instance> {
+    let profile = findings.profile();
+    let mut locks: Vec<_> = locks.into_iter().collect();
+    locks.sort_unstable_by_key(|(lock, (_, wait_ns, _))| (Reverse(*wait_ns), *lock));
+    super::cut(&mut locks, options);
+    let instance = |(lock, (contended, wait_ns, max_wait_ns)): (u32, (u64, u64, u64))| {
+        let lock = profile.locks.get(lock as usize).filter(|lock| lock.id != 0)?;
+        let log = profile.runs.get(lock.run as usize).map_or("", |run| &run.log).to_owned();
+        Some(Instance { id: lock.id, log, contended, wait_ns, max_wait_ns })
+    };
+    locks.into_iter().filter_map(instance).collect()
+}

@@ -1,0 +1,339 @@
+//! Where the program takes locks, and how long it keeps them.
+
+#[cfg(test)]
+mod tests;
+mod view;
+
+use super::shared::cut;
+use crate::{
+    Answer, Findings, Options, Section,
+    findings::{Histogram, LockRef, names},
+};
+use serde::Serialize;
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
+use tyrion_converters::profile::Section as Place;
+use tyrion_wire::{WaitKind, cell::BUCKETS};
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "critical-sections",
+    title: "Critical sections",
+    means: "Where the program takes locks, how often, and how long it keeps them.",
+    advice: "Make the longest ones of contended locks shorter: move out what needs no lock.",
+    answer,
+};
+
+/// Critical sections, of all threads that the filter lets through.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CriticalSections {
+    /// All of them together.
+    pub total: Counts,
+    /// How long the threads that took locks lived, in ns; null when that is
+    /// not known of all of them.
+    pub thread_ns: Option<u64>,
+    /// How many places there are.
+    pub site_count: u64,
+    /// How many threads took locks.
+    pub thread_count: u64,
+    /// By place and lock, those that were held longest first. Durations of
+    /// `p50_hold_ns` and `p99_hold_ns` are known to a power of two.
+    pub sites: Vec<Site>,
+    /// By thread, those that held locks longest first.
+    pub threads: Vec<Holder>,
+}
+
+/// How often locks were taken, and how long they were held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Counts {
+    /// How often, without reentrant acquisitions.
+    pub acquisitions: u64,
+    /// How often the thread had the lock already.
+    pub reentrant: u64,
+    /// How often it tried in vain.
+    pub failed: u64,
+    /// How long they were held in all, in ns: estimated unless all holds were
+    /// measured. Nested ones count each.
+    pub hold_ns: u64,
+    /// How long on average, in ns; null when no hold was measured.
+    pub mean_hold_ns: Option<u64>,
+    /// The longest measured hold, in ns; null when none was.
+    pub longest_hold_ns: Option<u64>,
+    /// How many holds were measured.
+    pub measured: u64,
+}
+
+/// A place where the program takes a lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Site {
+    /// The place, `com.acme.Cache.get(Cache.java:12)`.
+    pub place: String,
+    /// What it locks there: a class of locks, since instances are not told
+    /// apart.
+    pub lock: LockRef,
+    /// What kind of lock.
+    pub kind: &'static str,
+    /// How many threads came here.
+    pub threads: u64,
+    /// What they did.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Half of the measured holds were not longer, in ns, to a power of two.
+    pub p50_hold_ns: Option<u64>,
+    /// 99 % of the measured holds were not longer, in ns, to a power of two.
+    pub p99_hold_ns: Option<u64>,
+    /// The share of their threads' time that it took; null when it is not
+    /// known how long they lived.
+    pub thread_share: Option<f64>,
+}
+
+/// A thread that took locks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Holder {
+    /// Its name.
+    pub thread: String,
+    /// What it did in all.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// The share of its time in which it held locks, more than 1 perhaps where
+    /// they were nested; null when it is not known how long it lived.
+    pub thread_share: Option<f64>,
+    /// Its sections, those that were held longest first.
+    pub sections: Vec<Own>,
+}
+
+/// What a thread did at one place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Own {
+    /// The place.
+    pub place: String,
+    /// What it locks there.
+    pub lock: LockRef,
+    /// What kind of lock.
+    pub kind: &'static str,
+    /// What the thread did.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// The share of the thread's time; null when it is not known how long it
+    /// lived.
+    pub thread_share: Option<f64>,
+}
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let answer = critical_sections(findings, options);
+    Answer {
+        json: serde_json::to_value(&answer).unwrap_or_default(),
+        view: view::view(&answer),
+        lacking: lacking(findings).to_owned(),
+    }
+}
+
+fn lacking(findings: &Findings<'_>) -> &'static str {
+    match (findings.profile().has_acquisitions, findings.is_trace()) {
+        (true, _) => "",
+        (false, false) => {
+            "needs --mode trace: without it nobody counts the acquisitions of locks that are free"
+        }
+        (false, true) => {
+            "acquisitions are counted over the whole recording: leave out --since, --until and \
+             --min-wait to see them"
+        }
+    }
+}
+
+/// What stands at one place: frame, lock group and kind.
+type Spot = (u32, u32, WaitKind);
+
+/// Sums of sections.
+#[derive(Clone, Debug)]
+struct Sums {
+    counts: Counts,
+    histogram: [u64; BUCKETS],
+    threads: BTreeSet<u32>,
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Sums { counts: Counts::default(), histogram: [0; BUCKETS], threads: BTreeSet::new() }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, place: &Place) {
+        let counts = Counts {
+            acquisitions: place.acquisitions,
+            reentrant: place.reentrant,
+            failed: place.failed,
+            hold_ns: place.hold_ns,
+            mean_hold_ns: None,
+            longest_hold_ns: (place.measured != 0).then_some(place.longest_ns),
+            measured: place.measured,
+        };
+        let threads = BTreeSet::from([place.thread]);
+        self.merge(&Sums { counts, histogram: place.histogram, threads });
+    }
+
+    fn merge(&mut self, other: &Sums) {
+        let (counts, more) = (&mut self.counts, &other.counts);
+        for (sum, value) in [
+            (&mut counts.acquisitions, more.acquisitions),
+            (&mut counts.reentrant, more.reentrant),
+            (&mut counts.failed, more.failed),
+            (&mut counts.hold_ns, more.hold_ns),
+            (&mut counts.measured, more.measured),
+        ] {
+            *sum = sum.saturating_add(value);
+        }
+        counts.longest_hold_ns = counts.longest_hold_ns.max(more.longest_hold_ns);
+        for (sum, value) in self.histogram.iter_mut().zip(other.histogram) {
+            *sum = sum.saturating_add(value);
+        }
+        self.threads.extend(&other.threads);
+    }
+
+    fn counts(&self) -> Counts {
+        let counts = self.counts;
+        let is_known = counts.measured != 0 && counts.acquisitions != 0;
+        let mean_hold_ns = is_known.then(|| counts.hold_ns / counts.acquisitions);
+        Counts { mean_hold_ns, ..counts }
+    }
+
+    /// The hold that this share of them does not exceed, in ns.
+    fn quantile(&self, q: f64) -> Option<u64> {
+        let histogram = Histogram::new(&[], &self.histogram);
+        let found = histogram.quantile(q)?;
+        let longest = self.counts.longest_hold_ns.unwrap_or(u64::MAX);
+        // Of few holds it is the longest one, and that is known.
+        let is_last = q * histogram.count() as f64 > histogram.count() as f64 - 1.0;
+        Some(if is_last { longest } else { found.min(longest) })
+    }
+}
+
+/// Critical sections of the findings.
+pub fn critical_sections(findings: &Findings<'_>, options: &Options) -> CriticalSections {
+    let mut total = Sums::default();
+    let mut sites: BTreeMap<Spot, Sums> = BTreeMap::new();
+    let mut holders: BTreeMap<u32, BTreeMap<Spot, Sums>> = BTreeMap::new();
+    for section in &findings.profile().sections {
+        let spot = (section.frame, findings.groups.of(section.lock), section.kind);
+        total.add(section);
+        sites.entry(spot).or_default().add(section);
+        holders.entry(section.thread).or_default().entry(spot).or_default().add(section);
+    }
+    let namer = Namer { findings, lives: lives(findings) };
+    let mut out = CriticalSections {
+        total: total.counts(),
+        thread_ns: namer.lived(&total.threads),
+        site_count: sites.len() as u64,
+        thread_count: holders.len() as u64,
+        sites: sites.iter().map(|(spot, sums)| namer.site(*spot, sums)).collect(),
+        threads: holders
+            .iter()
+            .map(|(thread, spots)| namer.holder(*thread, spots, options))
+            .collect(),
+    };
+    out.sites.sort_by(|a, b| {
+        let name = |site: &Site| (site.place.clone(), site.lock.clone(), site.kind);
+        longest_first(&a.counts, &b.counts).then_with(|| name(a).cmp(&name(b)))
+    });
+    out.threads
+        .sort_by(|a, b| longest_first(&a.counts, &b.counts).then_with(|| a.thread.cmp(&b.thread)));
+    cut(&mut out.sites, options);
+    cut(&mut out.threads, options);
+    out
+}
+
+fn longest_first(a: &Counts, b: &Counts) -> Ordering {
+    (b.hold_ns, b.acquisitions).cmp(&(a.hold_ns, a.acquisitions))
+}
+
+/// How long each thread of the profile lived, in ns: as long as its log where
+/// that does not tell, and `None` for virtual threads, of which trace mode
+/// counts all as one.
+fn lives(findings: &Findings<'_>) -> Vec<Option<u64>> {
+    let mut lives = vec![None; findings.profile().threads.len()];
+    for (log, ids) in findings.logs.iter().zip(&findings.aggregate.ids) {
+        let within = |at_ns: u64| at_ns.clamp(log.start_ns(), log.end_ns());
+        for (id, thread) in log.definitions().threads().iter() {
+            let at = ids.thread(id).map_or(usize::MAX, |at| at as usize);
+            let Some(life) = lives.get_mut(at).filter(|_| thread.java_id != 0) else { continue };
+            let (from_ns, to_ns) = match log.definitions().thread_span(id) {
+                Some(span) => (span.started_ns, span.ended_ns.map_or(log.end_ns(), u64::from)),
+                None if thread.is_virtual => continue,
+                None => (log.start_ns(), log.end_ns()),
+            };
+            *life = Some(within(to_ns).saturating_sub(within(from_ns)));
+        }
+    }
+    lives
+}
+
+/// Turns sums into what is told.
+struct Namer<'f> {
+    findings: &'f Findings<'f>,
+    lives: Vec<Option<u64>>,
+}
+
+impl Namer<'_> {
+    /// How long these threads lived together, in ns.
+    fn lived(&self, threads: &BTreeSet<u32>) -> Option<u64> {
+        let life = |thread: &u32| self.lives.get(*thread as usize).copied().flatten();
+        threads.iter().map(life).try_fold(0u64, |sum, life| Some(sum.saturating_add(life?)))
+    }
+
+    fn share(&self, counts: &Counts, lived_ns: Option<u64>) -> Option<f64> {
+        // Where nothing was measured, 0 would be wrong.
+        counts.mean_hold_ns?;
+        lived_ns.filter(|&ns| ns != 0).map(|ns| counts.hold_ns as f64 / ns as f64)
+    }
+
+    fn place(&self, (frame, group, kind): Spot) -> (String, LockRef, &'static str) {
+        let profile = self.findings.profile();
+        let frame = profile.frames.get(frame as usize).copied();
+        let place = frame.map_or_else(String::new, |frame| names::frame(profile, frame));
+        // Of all locks of the class and name, whatever waits tell of one.
+        let lock = LockRef { id: 0, ..self.findings.groups.lock_ref(group) };
+        (place, lock, kind.name())
+    }
+
+    fn site(&self, spot: Spot, sums: &Sums) -> Site {
+        let (place, lock, kind) = self.place(spot);
+        let counts = sums.counts();
+        Site {
+            place,
+            lock,
+            kind,
+            threads: sums.threads.len() as u64,
+            counts,
+            p50_hold_ns: sums.quantile(0.5),
+            p99_hold_ns: sums.quantile(0.99),
+            thread_share: self.share(&counts, self.lived(&sums.threads)),
+        }
+    }
+
+    fn holder(&self, thread: u32, spots: &BTreeMap<Spot, Sums>, options: &Options) -> Holder {
+        let lived_ns = self.lived(&BTreeSet::from([thread]));
+        let own = |(spot, sums): (&Spot, &Sums)| {
+            let (place, lock, kind) = self.place(*spot);
+            let counts = sums.counts();
+            Own { place, lock, kind, counts, thread_share: self.share(&counts, lived_ns) }
+        };
+        let mut sections: Vec<Own> = spots.iter().map(own).collect();
+        sections.sort_by(|a, b| {
+            let name = |own: &Own| (own.place.clone(), own.lock.clone(), own.kind);
+            longest_first(&a.counts, &b.counts).then_with(|| name(a).cmp(&name(b)))
+        });
+        cut(&mut sections, options);
+        let mut total = Sums::default();
+        spots.values().for_each(|sums| total.merge(sums));
+        let counts = total.counts();
+        Holder {
+            thread: self.findings.profile().thread_name(thread),
+            counts,
+            thread_share: self.share(&counts, lived_ns),
+            sections,
+        }
+    }
+}

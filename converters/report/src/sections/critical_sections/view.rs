@@ -1,0 +1,124 @@
+//! Critical sections for eyes.
+
+use super::{Counts, CriticalSections, Holder, Own, Site};
+use crate::{
+    sections::shared::{ns, share_of},
+    view::{Cell, Column, Detail, Part, Row, Table, View},
+};
+use tyrion_converters::outputs::units;
+
+/// So many sections of a thread are shown below it.
+const SECTIONS_OF_THREAD: usize = 3;
+
+const fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
+    Column { name, help, expendable }
+}
+
+const PLACE: Column = column("place", "where the program takes the lock", 0);
+const LOCK: Column = column("lock", "what the program calls it, and its class", 0);
+const THREAD: Column = column("thread", "who took locks", 0);
+const TAKEN: Column = column("taken", "acquisitions, reentrant ones left out", 0);
+const REENTRANT: Column = column("reentrant", "acquisitions of a lock that the thread had", 3);
+const FAILED: Column = column("failed", "attempts to take the lock in vain", 4);
+const HOLD: Column = column("hold", "how long it was held in all; nested locks count each", 0);
+const MEAN: Column = column("mean", "how long it was held on average", 0);
+const P50: Column =
+    column("p50", "half of the measured holds were not longer, to a power of two", 2);
+const P99: Column =
+    column("p99", "99 % of the measured holds were not longer, to a power of two", 1);
+const LONGEST: Column = column("longest", "the longest measured hold", 1);
+const SHARE: Column = column("of time", "share of the time of the threads that came here", 0);
+
+/// The answer for eyes.
+pub(super) fn view(answer: &CriticalSections) -> View {
+    if answer.site_count == 0 {
+        return View::default();
+    }
+    let total = &answer.total;
+    let held = match total.mean_hold_ns {
+        Some(mean_ns) => format!(
+            " and held them for {}, {} on average",
+            units::duration(total.hold_ns),
+            units::duration(mean_ns)
+        ),
+        None => "; no hold was measured".to_owned(),
+    };
+    let text = format!(
+        "{} threads took locks {} times at {} places{held}. p50 and p99 are known to a power of two.",
+        units::thousands(answer.thread_count),
+        units::thousands(total.acquisitions),
+        units::thousands(answer.site_count),
+    );
+    View { parts: vec![Part::Text(text), Part::Table(sites(answer)), Part::Table(threads(answer))] }
+}
+
+fn sites(answer: &CriticalSections) -> Table {
+    Table {
+        title: "By place".to_owned(),
+        columns: vec![PLACE, LOCK, TAKEN, REENTRANT, FAILED, HOLD, MEAN, P50, P99, LONGEST, SHARE],
+        rows: answer.sites.iter().map(site).collect(),
+        left_out: (answer.site_count as usize).saturating_sub(answer.sites.len()),
+    }
+}
+
+fn site(site: &Site) -> Row {
+    let counts = &site.counts;
+    let cells = vec![
+        Cell::Text(site.place.clone()),
+        Cell::Text(format!("[{}] {}", site.kind, site.lock.label())),
+        Cell::Count(counts.acquisitions),
+        Cell::Count(counts.reentrant),
+        Cell::Count(counts.failed),
+        hold(counts),
+        ns(counts.mean_hold_ns),
+        ns(site.p50_hold_ns),
+        ns(site.p99_hold_ns),
+        ns(counts.longest_hold_ns),
+        share_of(site.thread_share),
+    ];
+    Row { cells, details: Vec::new() }
+}
+
+fn threads(answer: &CriticalSections) -> Table {
+    Table {
+        title: "By thread".to_owned(),
+        columns: vec![THREAD, TAKEN, REENTRANT, FAILED, HOLD, MEAN, LONGEST, SHARE],
+        rows: answer.threads.iter().map(thread).collect(),
+        left_out: (answer.thread_count as usize).saturating_sub(answer.threads.len()),
+    }
+}
+
+fn thread(holder: &Holder) -> Row {
+    let counts = &holder.counts;
+    let cells = vec![
+        Cell::Text(holder.thread.clone()),
+        Cell::Count(counts.acquisitions),
+        Cell::Count(counts.reentrant),
+        Cell::Count(counts.failed),
+        hold(counts),
+        ns(counts.mean_hold_ns),
+        ns(counts.longest_hold_ns),
+        share_of(holder.thread_share),
+    ];
+    let entered = holder.sections.iter().filter(|own| own.counts.acquisitions != 0);
+    let lines = entered.take(SECTIONS_OF_THREAD).map(own).collect();
+    let details = vec![Detail { title: "its sections, the longest first".to_owned(), lines }];
+    Row { cells, details }
+}
+
+/// A section of a thread in a line.
+fn own(own: &Own) -> String {
+    let counts = &own.counts;
+    let taken = units::thousands(counts.acquisitions);
+    let held = match counts.mean_hold_ns {
+        Some(mean_ns) => {
+            format!("{}, mean {}", units::duration(counts.hold_ns), units::duration(mean_ns))
+        }
+        None => "not measured".to_owned(),
+    };
+    format!("{taken} × {}: {held}; {}", own.place, own.lock.label())
+}
+
+fn hold(counts: &Counts) -> Cell {
+    if counts.measured == 0 { Cell::Unknown } else { Cell::Ns(counts.hold_ns) }
+}

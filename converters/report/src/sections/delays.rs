@@ -1,0 +1,223 @@
+//! Delay count and wait time over the threshold: the two metrics of Sun Studio.
+
+use super::shared::cut;
+use crate::{
+    Answer, Findings, Options, Section,
+    findings::Delay,
+    view::{Cell, Column, Part, Row, Table, View},
+};
+use serde::Serialize;
+use std::{cmp::Reverse, collections::HashMap};
+use tyrion_converters::outputs::units;
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "delays",
+    title: "Delays",
+    means: "Waits of at least the threshold, by function and by thread: delay count and wait time.",
+    advice: "Exclusive shows who waits itself, inclusive on whose behalf: go down from the first \
+             function of your own.",
+    answer,
+};
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Delays {
+    /// Waits shorter than this are none. Of several logs the lowest threshold;
+    /// each counts by its own.
+    pub threshold_ns: u64,
+    /// How many delays there were.
+    pub delays: u64,
+    /// How long they took in all.
+    pub wait_ns: u64,
+    /// How many shorter waits there were besides.
+    pub shorter: u64,
+    /// By function, most exclusive wait time first, then most inclusive.
+    pub functions: Vec<Function>,
+    /// How many more functions there are.
+    pub functions_left_out: usize,
+    /// By thread, most wait time first.
+    pub threads: Vec<Thread>,
+    /// How many more threads there are.
+    pub threads_left_out: usize,
+}
+
+/// A function.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Function {
+    /// Its name with its class, `com.acme.Foo.bar`.
+    pub function: String,
+    /// Its descriptor, which tells overloads apart; may be empty.
+    pub descriptor: String,
+    /// Delays of which it is the innermost frame.
+    pub exclusive_delays: u64,
+    /// How long those took.
+    pub exclusive_wait_ns: u64,
+    /// Delays in whose stack it is; each once, however often it is there.
+    pub inclusive_delays: u64,
+    /// How long those took.
+    pub inclusive_wait_ns: u64,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Thread {
+    /// Its name.
+    pub thread: String,
+    /// `Thread.getId()`.
+    pub java_id: u64,
+    /// Its delays.
+    pub delays: u64,
+    /// How long they took.
+    pub wait_ns: u64,
+}
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let delays = Delays::of(findings, options);
+    let json = serde_json::to_value(&delays).unwrap_or_default();
+    Answer { json, view: view(&delays), lacking: String::new() }
+}
+
+impl Delays {
+    /// From what was found.
+    pub fn of(findings: &Findings<'_>, options: &Options) -> Delays {
+        let mut sum = Delay::default();
+        findings.delays.stacks.iter().for_each(|(_, delay)| sum += *delay);
+        let waits = findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind));
+        let all = waits.fold(0u64, |sum, wait| sum.saturating_add(wait.count));
+        let thresholds = findings.logs.iter().map(|log| log.header().threshold_ns);
+        let mut functions = functions(findings);
+        let mut threads = threads(findings);
+        Delays {
+            threshold_ns: thresholds.min().unwrap_or(0),
+            delays: sum.count,
+            wait_ns: sum.wait_ns,
+            shorter: all.saturating_sub(sum.count),
+            functions_left_out: cut(&mut functions, options),
+            functions,
+            threads_left_out: cut(&mut threads, options),
+            threads,
+        }
+    }
+}
+
+fn functions(findings: &Findings<'_>) -> Vec<Function> {
+    let profile = findings.profile();
+    // Exclusive and inclusive.
+    let mut sums: HashMap<u32, (Delay, Delay)> = HashMap::new();
+    let mut seen: Vec<u32> = Vec::new();
+    for &(stack, delay) in &findings.delays.stacks {
+        seen.clear();
+        seen.extend(profile.frames_of(stack).map(|frame| frame.function));
+        if let Some(&innermost) = seen.first() {
+            sums.entry(innermost).or_default().0 += delay;
+        }
+        seen.sort_unstable();
+        seen.dedup();
+        seen.iter().for_each(|&function| sums.entry(function).or_default().1 += delay);
+    }
+    let named = sums.into_iter().filter_map(|(function, (exclusive, inclusive))| {
+        let function = profile.functions.get(function as usize)?;
+        let name = match function.class.as_str() {
+            "" => function.method.clone(),
+            class => format!("{class}.{}", function.method),
+        };
+        Some(Function {
+            function: name,
+            descriptor: function.descriptor.clone(),
+            exclusive_delays: exclusive.count,
+            exclusive_wait_ns: exclusive.wait_ns,
+            inclusive_delays: inclusive.count,
+            inclusive_wait_ns: inclusive.wait_ns,
+        })
+    });
+    let mut functions: Vec<Function> = named.collect();
+    let order = |f: &Function| Reverse((f.exclusive_wait_ns, f.inclusive_wait_ns));
+    functions.sort_by(|a, b| {
+        let names = || (&a.function, &a.descriptor).cmp(&(&b.function, &b.descriptor));
+        order(a).cmp(&order(b)).then_with(names)
+    });
+    functions
+}
+
+fn threads(findings: &Findings<'_>) -> Vec<Thread> {
+    let profile = findings.profile();
+    let thread = |&(thread, delay): &(u32, Delay)| Thread {
+        thread: profile.thread_name(thread),
+        java_id: profile.threads.get(thread as usize).map_or(0, |thread| thread.java_id),
+        delays: delay.count,
+        wait_ns: delay.wait_ns,
+    };
+    let mut threads: Vec<Thread> = findings.delays.threads.iter().map(thread).collect();
+    threads.sort_by(|a, b| {
+        let names = || (&a.thread, a.java_id).cmp(&(&b.thread, b.java_id));
+        b.wait_ns.cmp(&a.wait_ns).then_with(names)
+    });
+    threads
+}
+
+fn view(delays: &Delays) -> View {
+    let sum = format!(
+        "{} waits took {} or more, {} in all; {} were shorter.",
+        units::thousands(delays.delays),
+        units::duration(delays.threshold_ns),
+        units::duration(delays.wait_ns),
+        units::thousands(delays.shorter),
+    );
+    let mut parts = vec![Part::Text(sum)];
+    if delays.delays != 0 {
+        parts.push(Part::Table(functions_table(delays)));
+        parts.push(Part::Table(threads_table(delays)));
+    }
+    View { parts }
+}
+
+fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
+    Column { name, help, expendable }
+}
+
+fn functions_table(delays: &Delays) -> Table {
+    let row = |function: &Function| Row {
+        cells: vec![
+            Cell::Text(function.function.clone()),
+            Cell::Count(function.exclusive_delays),
+            Cell::Ns(function.exclusive_wait_ns),
+            Cell::Count(function.inclusive_delays),
+            Cell::Ns(function.inclusive_wait_ns),
+        ],
+        details: Vec::new(),
+    };
+    Table {
+        title: "By function".to_owned(),
+        columns: vec![
+            column("function", "a method on the waiting thread's stack", 0),
+            column("delays", "exclusive: it waits itself", 2),
+            column("wait", "exclusive: it waits itself", 0),
+            column("incl. delays", "inclusive: it waits, or what it calls does", 1),
+            column("incl. wait", "inclusive: it waits, or what it calls does", 0),
+        ],
+        rows: delays.functions.iter().map(row).collect(),
+        left_out: delays.functions_left_out,
+    }
+}
+
+fn threads_table(delays: &Delays) -> Table {
+    let row = |thread: &Thread| Row {
+        cells: vec![
+            Cell::Text(thread.thread.clone()),
+            Cell::Count(thread.delays),
+            Cell::Ns(thread.wait_ns),
+        ],
+        details: Vec::new(),
+    };
+    Table {
+        title: "By thread".to_owned(),
+        columns: vec![
+            column("thread", "who waited", 0),
+            column("delays", "how often", 0),
+            column("wait", "how long in all", 0),
+        ],
+        rows: delays.threads.iter().map(row).collect(),
+        left_out: delays.threads_left_out,
+    }
+}

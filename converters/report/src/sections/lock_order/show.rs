@@ -1,0 +1,130 @@
+//! What eyes see of the order of locks.
+
+use super::{Cycle, Edge, Harmless, LockOrder, OrderedLock};
+use crate::{
+    View,
+    view::{Cell, Column, Detail, Part, Row, Table},
+};
+
+/// Draws the answer.
+pub(super) fn view(found: &LockOrder) -> View {
+    let mut parts = Vec::new();
+    if found.nestings != 0 {
+        parts.push(Part::Text(summary(found)));
+    }
+    if !found.cycles.is_empty() {
+        parts.push(Part::Table(cycles(found)));
+    }
+    if !found.harmless.is_empty() {
+        parts.push(Part::Table(harmless(found)));
+    }
+    View { parts }
+}
+
+fn summary(found: &LockOrder) -> String {
+    let mut text = match found.cycles.len() + found.left_out {
+        0 => "No order of locks can end in a deadlock".to_owned(),
+        1 => "One order of locks can end in a deadlock".to_owned(),
+        count => format!("{count} orders of locks can end in a deadlock"),
+    };
+    let (edges, locks) = (found.edges, found.locks);
+    text += &format!(", of {edges} pairs of {locks} locks that were taken within each other.");
+    if !found.complete {
+        text += " There are too many cycles to look at all of them: the shortest come first.";
+    }
+    text
+}
+
+fn cycles(found: &LockOrder) -> Table {
+    let column = |name, help| Column { name, help, expendable: 0 };
+    Table {
+        title: "Possible deadlocks".to_owned(),
+        columns: vec![
+            column("locks", "Locks, and threads, of the shortest such cycle"),
+            column("cycles", "Cycles that differ in nothing but the lock objects"),
+            column("ring", "Each of these is held while the next one is taken"),
+        ],
+        rows: found.cycles.iter().map(cycle).collect(),
+        left_out: found.left_out,
+    }
+}
+
+fn cycle(cycle: &Cycle) -> Row {
+    let mut ring = ring(cycle.edges.iter().map(|edge| &edge.outer));
+    if cycle.by_name {
+        ring += " (if they are the same objects)";
+    }
+    Row {
+        cells: vec![Cell::Count(cycle.locks as u64), Cell::Count(cycle.cycles), Cell::Text(ring)],
+        details: cycle.edges.iter().flat_map(edge).collect(),
+    }
+}
+
+/// The locks one after another, and the first one once more. Those of one name
+/// are told apart by their hashes.
+fn ring<'a>(locks: impl Iterator<Item = &'a OrderedLock>) -> String {
+    let locks: Vec<&OrderedLock> = locks.collect();
+    let name = |lock: &OrderedLock| match (lock.lock.name.as_str(), lock.lock.id) {
+        ("", _) => lock.lock.label(),
+        (name, 0) => name.to_owned(),
+        (name, id) => format!("{name}#{id}"),
+    };
+    let again = locks.first().map(|lock| name(lock));
+    let mut names: Vec<String> = locks.iter().map(|lock| name(lock)).collect();
+    names.extend(again);
+    names.join(" → ")
+}
+
+/// An edge's two stacks.
+fn edge(edge: &Edge) -> [Detail; 2] {
+    let label = |lock: &OrderedLock| {
+        let hash = if lock.hash == 0 { String::new() } else { format!(" @{:x}", lock.hash) };
+        format!("{} {}{hash}", lock.kind, lock.lock.label())
+    };
+    let others = match edge.threads {
+        0 | 1 => String::new(),
+        2 => " and another thread".to_owned(),
+        count => format!(" and {} other threads", count - 1),
+    };
+    let mut holds = format!("{}{others} held {}", edge.thread, label(&edge.outer));
+    if !edge.also_held.is_empty() {
+        let also: Vec<String> = edge.also_held.iter().map(label).collect();
+        holds += &format!(", and {},", also.join(" and "));
+    }
+    holds += if edge.outer_stack_known { " taken in" } else { " taken at" };
+    let takes = format!("and asked for {} in", label(&edge.inner));
+    [
+        Detail { title: holds, lines: edge.outer_stack.clone() },
+        Detail { title: takes, lines: edge.inner_stack.clone() },
+    ]
+}
+
+fn harmless(found: &LockOrder) -> Table {
+    let column = |name, help| Column { name, help, expendable: 0 };
+    let row = |it: &Harmless| {
+        let gates: Vec<String> = it.gates.iter().map(|gate| gate.label()).collect();
+        let why = match it.reason {
+            "one-thread" => format!("one thread did all of it, {}", it.thread),
+            _ if gates.is_empty() => "a lock around them".to_owned(),
+            _ => format!("all within {}", gates.join(" or ")),
+        };
+        let cells = vec![
+            Cell::Count(it.locks.len() as u64),
+            Cell::Count(it.cycles),
+            Cell::Text(ring(it.locks.iter())),
+            Cell::Text(why),
+        ];
+        Row { cells, details: Vec::new() }
+    };
+    Table {
+        title: "Cycles that cannot become a deadlock".to_owned(),
+        columns: vec![
+            column("locks", "Locks of the shortest such cycle"),
+            column("cycles", "Cycles that differ in nothing but the lock objects"),
+            column("ring", "Each of these is held while the next one is taken"),
+            column("why not", "What keeps it from becoming a deadlock"),
+        ],
+        rows: found.harmless.iter().map(row).collect(),
+        left_out: found.harmless_left_out,
+    }
+}

@@ -1,0 +1,268 @@
+//! Entries shortly after another thread's exit: contention that just did not
+//! happen. The rule of the first Tyrion, which took it for contention.
+
+mod known;
+mod scan;
+mod timeline;
+
+use super::shared::{cut, share};
+use crate::{
+    Answer, Findings, Options, Section, View,
+    findings::LockRef,
+    view::{Cell, Column, Detail, Part, Row, Table},
+};
+use scan::{Key, Scan, Stats};
+use serde::Serialize;
+use std::cmp::Reverse;
+use tyrion_converters::outputs::units;
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "near-misses",
+    title: "Near misses",
+    means: "How often a thread took a lock at once that another one had left shortly before \
+            (--near). Nobody waited; with more load, or more processors, they would.",
+    advice: "Watch these locks when load grows. What already costs time is in `contended`.",
+    answer,
+};
+
+/// What `--json` has of the section.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NearMisses {
+    /// Within how long after the exit an entry is a near miss.
+    pub near_ns: u64,
+    /// All locks together.
+    pub totals: Totals,
+    /// By lock and kind, the most near misses first.
+    pub locks: Vec<Lock>,
+    /// How many more there are.
+    pub left_out: usize,
+}
+
+/// All locks together, but for those that one thread only took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// How often locks were taken, as far as their holds have ended and were
+    /// recorded.
+    pub entries: u64,
+    /// Near misses.
+    pub near_misses: u64,
+    /// Entries after a wait that was recorded. None of them is a near miss,
+    /// however soon after the exit it was.
+    pub contended: u64,
+    /// Waits too short to be recorded one by one: so many of the near misses, at
+    /// most, waited after all. With `--threshold 0` there are none.
+    pub folded_waits: u64,
+    /// Holds of objects that are not told apart, which are left out.
+    pub unidentified: u64,
+    /// Holds that the log has no time of their own for, since they were written
+    /// later than what came after them; they are left out, and near misses are
+    /// missed for it.
+    pub untimed: u64,
+}
+
+/// Locks of one class and name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Lock {
+    /// The locks.
+    pub lock: LockRef,
+    /// What kind of lock.
+    pub kind: &'static str,
+    /// How often they were taken.
+    pub entries: u64,
+    /// How many of these were near misses.
+    pub near_misses: u64,
+    /// `near_misses` as a share of `entries`.
+    pub near_share: f64,
+    /// Entries after a wait that was recorded.
+    pub contended: u64,
+    /// Waits too short to be recorded one by one; see the totals.
+    pub folded_waits: u64,
+    /// How many lock objects had near misses.
+    pub instances: u64,
+    /// The shortest time from an exit to a near miss.
+    pub shortest_gap_ns: u64,
+    /// Half of the times from an exit to a near miss were not longer; off by 3 %
+    /// at most.
+    pub p50_gap_ns: u64,
+    /// Who left and who came, by thread group; the most near misses first, five
+    /// at most.
+    pub pairs: Vec<Pair>,
+    /// Where the lock was taken by both; the most near misses first, five at
+    /// most.
+    pub places: Vec<Places>,
+}
+
+/// Threads that nearly met.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Pair {
+    /// The group of the threads that left the lock.
+    pub left_by: String,
+    /// The group of the threads that took it then.
+    pub taken_by: String,
+    /// How often.
+    pub near_misses: u64,
+}
+
+/// Places that nearly met.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Places {
+    /// Where the one had taken it that left it.
+    pub before: String,
+    /// Where the next one took it.
+    pub after: String,
+    /// How often.
+    pub near_misses: u64,
+}
+
+/// So many pairs of threads and of places are listed of each lock.
+const PAIRS: usize = 5;
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let (found, lacking) = match scan::scan(findings, options.near_ns) {
+        Some(scan) => (near_misses(&scan, options), String::new()),
+        None => {
+            let lacking = "needs --mode trace --events all --hold all: only then does each hold \
+                           have a record with its time";
+            (NearMisses { near_ns: options.near_ns, ..NearMisses::default() }, lacking.to_owned())
+        }
+    };
+    let json = serde_json::to_value(&found).unwrap_or_default();
+    let view = if lacking.is_empty() { view(&found) } else { View::default() };
+    Answer { json, view, lacking }
+}
+
+fn near_misses(scan: &Scan, options: &Options) -> NearMisses {
+    let mut totals =
+        Totals { unidentified: scan.unidentified, untimed: scan.untimed, ..Totals::default() };
+    for (key, stats) in &scan.locks {
+        totals.entries += stats.entries;
+        totals.near_misses += stats.near_misses;
+        totals.contended += stats.contended;
+        totals.folded_waits += scan.folded.get(key).copied().unwrap_or(0);
+    }
+    let with_some = scan.locks.iter().filter(|(_, stats)| stats.near_misses != 0);
+    let mut with_some: Vec<&(Key, Stats)> = with_some.collect();
+    with_some.sort_by_key(|(key, stats)| (Reverse(stats.near_misses), key));
+    let mut locks: Vec<Lock> =
+        with_some.into_iter().map(|(key, stats)| lock(key, stats, scan)).collect();
+    let left_out = cut(&mut locks, options);
+    NearMisses { near_ns: options.near_ns, totals, locks, left_out }
+}
+
+fn lock(key: &Key, stats: &Stats, scan: &Scan) -> Lock {
+    let (class, name, kind) = key;
+    let mut pairs: Vec<Pair> = stats
+        .threads
+        .iter()
+        .map(|((left_by, taken_by), &near_misses)| Pair {
+            left_by: left_by.clone(),
+            taken_by: taken_by.clone(),
+            near_misses,
+        })
+        .collect();
+    pairs.sort_by_key(|pair| Reverse(pair.near_misses));
+    pairs.truncate(PAIRS);
+    let mut places: Vec<Places> = stats
+        .places
+        .iter()
+        .map(|((before, after), &near_misses)| Places {
+            before: before.clone(),
+            after: after.clone(),
+            near_misses,
+        })
+        .collect();
+    places.sort_by_key(|places| Reverse(places.near_misses));
+    places.truncate(PAIRS);
+    let shortest_gap_ns = stats.shortest_ns.unwrap_or(0);
+    Lock {
+        lock: LockRef { name: name.clone(), class: class.clone(), id: 0 },
+        kind,
+        entries: stats.entries,
+        near_misses: stats.near_misses,
+        near_share: share(stats.near_misses, stats.entries),
+        contended: stats.contended,
+        folded_waits: scan.folded.get(key).copied().unwrap_or(0),
+        instances: stats.instances,
+        shortest_gap_ns,
+        p50_gap_ns: stats.gaps.quantile(0.5).unwrap_or(0).max(shortest_gap_ns),
+        pairs,
+        places,
+    }
+}
+
+fn view(found: &NearMisses) -> View {
+    let totals = &found.totals;
+    let mut text = format!(
+        "{} of {} entries into locks that several threads took came within {} after another \
+         thread's exit, and did not wait; {} others did wait.",
+        totals.near_misses,
+        totals.entries,
+        units::duration(found.near_ns),
+        totals.contended,
+    );
+    if totals.folded_waits != 0 {
+        text += &format!(
+            " {} waits were too short to be recorded one by one: so many of the near misses, at \
+             most, were such.",
+            totals.folded_waits
+        );
+    }
+    if totals.untimed != 0 {
+        text += &format!(
+            " {} holds are left out, since the log does not tell when they ended.",
+            totals.untimed
+        );
+    }
+    let mut parts = vec![Part::Text(text)];
+    if !found.locks.is_empty() {
+        parts.push(Part::Table(table(found)));
+    }
+    View { parts }
+}
+
+fn table(found: &NearMisses) -> Table {
+    let column = |name, help, expendable| Column { name, help, expendable };
+    Table {
+        title: String::new(),
+        columns: vec![
+            column("lock", "What the program calls it, and its class", 0),
+            column("kind", "What kind of lock", 2),
+            column("near misses", "Entries shortly after another thread's exit", 0),
+            column("share", "Of all entries", 0),
+            column("entries", "How often it was taken", 1),
+            column("contended", "Entries that did wait, as far as recorded one by one", 0),
+            column("median gap", "From the exit to the entry", 0),
+            column("shortest", "From the exit to the entry", 1),
+        ],
+        rows: found.locks.iter().map(row).collect(),
+        left_out: found.left_out,
+    }
+}
+
+fn row(lock: &Lock) -> Row {
+    let pairs = lock.pairs.iter();
+    let pairs = pairs
+        .map(|it| format!("{} × {} left it, {} took it", it.near_misses, it.left_by, it.taken_by));
+    let places = lock.places.iter();
+    let places = places.map(|it| format!("{} × {}, then {}", it.near_misses, it.before, it.after));
+    Row {
+        cells: vec![
+            Cell::Text(lock.lock.label()),
+            Cell::Text(lock.kind.to_owned()),
+            Cell::Count(lock.near_misses),
+            Cell::Share(lock.near_share),
+            Cell::Count(lock.entries),
+            Cell::Count(lock.contended),
+            Cell::Ns(lock.p50_gap_ns),
+            Cell::Ns(lock.shortest_gap_ns),
+        ],
+        details: vec![
+            Detail { title: "by whom".to_owned(), lines: pairs.collect() },
+            Detail { title: "where".to_owned(), lines: places.collect() },
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! The recording as a whole.
+
+mod cost;
+mod drawn;
+
+use super::shared::share;
+use crate::{Answer, Findings, Options, Section, findings::Phase};
+use cost::Cost;
+use serde::Serialize;
+use tyrion_formats::Log;
+use tyrion_wire::WaitKind;
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "overview",
+    title: "Overview",
+    means: "What was recorded, and how much of the threads' time went into waiting for locks.",
+    advice: "Below some 1 % locks are not what slows this program; look elsewhere.",
+    answer,
+};
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Overview {
+    /// The recordings, in the order given.
+    pub logs: Vec<Recording>,
+    /// The Unix time at which what is looked at begins.
+    pub start_wall_ns: u64,
+    /// Its duration: from the first log's start to the last one's end, as far
+    /// as --since and --until ask for it.
+    pub duration_ns: u64,
+    /// The threads.
+    pub threads: Threads,
+    /// How often a thread waited for a lock that another one had.
+    pub contended: u64,
+    /// How long they waited in all.
+    pub wait_ns: u64,
+    /// That as a share of the time that threads lived.
+    pub lost_share: f64,
+    /// Critical section pressure: the share of the time in which threads were
+    /// not idle that they waited for locks. `null` if they always were.
+    pub pressure_share: Option<f64>,
+    /// The phase with the highest pressure, an index into `phases`.
+    pub worst_phase: Option<usize>,
+    /// The length of a phase: what was asked for, or a multiple of it.
+    pub phase_ns: u64,
+    /// All phases in the order of time, whatever --top says. Waits are in them
+    /// as far as they took place there, those that had not ended included.
+    pub phases: Vec<PhaseRow>,
+    /// What was waited for, by kind, those that the filter asks for.
+    pub kinds: Vec<Kind>,
+    /// Waits that were lost when recorded, for want of room.
+    pub dropped: u64,
+    /// What recording cost.
+    pub cost: Cost,
+}
+
+/// A log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Recording {
+    /// Its name as given.
+    pub log: String,
+    /// The process.
+    pub pid: u32,
+    /// Main class or jar.
+    pub program: String,
+    /// The JVM's name and version.
+    pub jvm: String,
+    /// `contention` or `trace`.
+    pub mode: &'static str,
+    /// Which holds were measured in trace mode: `1/64`, `all` or `none`.
+    pub hold: String,
+    /// The Unix time of its first moment.
+    pub start_wall_ns: u64,
+    /// From its first moment to its last.
+    pub duration_ns: u64,
+    /// Shorter waits were folded.
+    pub threshold_ns: u64,
+    /// Whether it ended in an orderly way and nothing is damaged.
+    pub complete: bool,
+}
+
+/// The threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Threads {
+    /// How many are in the logs.
+    pub count: u64,
+    /// How many of them are virtual.
+    #[serde(rename = "virtual")]
+    pub is_virtual: u64,
+    /// How long they lived, added up.
+    pub lived_ns: u64,
+    /// How long of that they waited for something to happen: `object-wait`,
+    /// `condition` and `park`.
+    pub idle_ns: u64,
+    /// Of how many the log does not tell when they lived: they are taken to
+    /// have lived as long as the log, virtual ones from their first wait to
+    /// their last.
+    pub assumed: u64,
+}
+
+/// A phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PhaseRow {
+    /// From the start of what is looked at to that of the phase.
+    pub start_ns: u64,
+    /// Its length.
+    pub duration_ns: u64,
+    /// How long threads lived in it.
+    pub thread_ns: u64,
+    /// How long of that they were idle.
+    pub idle_ns: u64,
+    /// How long of that they waited for locks.
+    pub contended_ns: u64,
+    /// `contended_ns` as a share of `thread_ns` without `idle_ns`. `null` if
+    /// that is 0.
+    pub pressure_share: Option<f64>,
+}
+
+/// A kind of wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Kind {
+    /// Its name.
+    pub kind: &'static str,
+    /// Whether it is lock contention.
+    pub contention: bool,
+    /// How many waits.
+    pub count: u64,
+    /// How many of them were shorter than the threshold and folded.
+    pub folded: u64,
+    /// Their durations added up.
+    pub wait_ns: u64,
+}
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let overview = Overview::of(findings);
+    let json = serde_json::to_value(&overview).unwrap_or_default();
+    Answer { json, view: drawn::view(&overview, options), lacking: lacking(findings) }
+}
+
+fn lacking(findings: &Findings<'_>) -> String {
+    let threads = &findings.threads;
+    match threads.assumed {
+        0 => String::new(),
+        assumed if assumed < threads.count => format!(
+            "of {assumed} threads the log does not tell when they lived: they count as long as it"
+        ),
+        _ => "the log does not tell when threads lived: they count from its start to its end"
+            .to_owned(),
+    }
+}
+
+impl Overview {
+    /// From what was found.
+    pub fn of(findings: &Findings<'_>) -> Overview {
+        let (contended, wait_ns) = findings.aggregate.contention().total();
+        let phases: Vec<PhaseRow> = findings.phases.iter().map(PhaseRow::of).collect();
+        let mut whole = Phase::default();
+        for phase in &findings.phases {
+            whole.thread_ns = whole.thread_ns.saturating_add(phase.thread_ns);
+            whole.idle_ns = whole.idle_ns.saturating_add(phase.idle_ns);
+            whole.contended_ns = whole.contended_ns.saturating_add(phase.contended_ns);
+        }
+        let pressure = |row: &PhaseRow| row.pressure_share.unwrap_or(-1.0);
+        // The first of those with the highest pressure.
+        let worst = phases
+            .iter()
+            .enumerate()
+            .rev()
+            .max_by(|(_, a), (_, b)| pressure(a).total_cmp(&pressure(b)));
+        let threads = &findings.threads;
+        let kinds = WaitKind::ALL.into_iter().filter(|kind| findings.filter.kinds.contains(*kind));
+        Overview {
+            logs: findings.logs.iter().map(|log| Recording::of(log, findings)).collect(),
+            start_wall_ns: findings.axis.start_wall_ns,
+            duration_ns: findings.axis.duration_ns,
+            threads: Threads {
+                count: threads.count,
+                is_virtual: threads.is_virtual,
+                lived_ns: threads.lived_ns,
+                idle_ns: whole.idle_ns,
+                assumed: threads.assumed,
+            },
+            contended,
+            wait_ns,
+            lost_share: share(wait_ns, threads.lived_ns),
+            pressure_share: whole.pressure(),
+            worst_phase: worst.filter(|(_, row)| row.contended_ns != 0).map(|(at, _)| at),
+            phase_ns: findings.axis.phase_ns,
+            phases,
+            kinds: kinds.map(|kind| Kind::of(kind, findings)).collect(),
+            dropped: findings.logs.iter().map(dropped).fold(0, u64::saturating_add),
+            cost: Cost::of(findings),
+        }
+    }
+}
+
+fn dropped(log: &Log) -> u64 {
+    let (contention, other) = log.tallies();
+    contention.dropped.saturating_add(other.dropped)
+}
+
+impl PhaseRow {
+    fn of(phase: &Phase) -> PhaseRow {
+        PhaseRow {
+            start_ns: phase.start_ns,
+            duration_ns: phase.duration_ns,
+            thread_ns: phase.thread_ns,
+            idle_ns: phase.idle_ns,
+            contended_ns: phase.contended_ns,
+            pressure_share: phase.pressure(),
+        }
+    }
+}
+
+impl Kind {
+    fn of(kind: WaitKind, findings: &Findings<'_>) -> Kind {
+        let totals = findings.aggregate.kind(kind);
+        let (count, wait_ns) = totals.total();
+        let contention = kind.is_contention();
+        Kind { kind: kind.name(), contention, count, folded: totals.folded, wait_ns }
+    }
+}
+
+impl Recording {
+    fn of(log: &Log, findings: &Findings<'_>) -> Recording {
+        let header = log.header();
+        let fact = |key: &str| header.metadata(key).unwrap_or_default().to_owned();
+        let is_damaged = findings.aggregate.damage.iter().any(|damage| *damage.log == *log.name());
+        Recording {
+            log: log.name().to_owned(),
+            pid: header.pid,
+            program: fact("program"),
+            jvm: fact("jvm"),
+            mode: if log.is_trace() { "trace" } else { "contention" },
+            hold: fact("hold"),
+            start_wall_ns: header.wall_ns,
+            duration_ns: log.end_ns().saturating_sub(log.start_ns()),
+            threshold_ns: header.threshold_ns,
+            complete: header.state == tyrion_wire::header::State::Closed && !is_damaged,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What recording cost.
+
+use super::super::shared::share;
+use crate::Findings;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tyrion_formats::Log;
+
+/// What the agent's own work took, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// Waits that ended, of all kinds, whatever the filter.
+    pub waits: u64,
+    /// What recording them took, estimated: their number times what the agent
+    /// measured for one when it started. `null` where it did not measure.
+    pub waits_ns: Option<u64>,
+    /// Trace mode: what the agent measured of its own work, by what it was:
+    /// `transform` putting probes into classes, `native` what probes do outside
+    /// of Java.
+    pub own_ns: BTreeMap<String, u64>,
+    /// All of that as a share of the time that threads lived.
+    pub share: f64,
+    /// Trace mode: single records that were lost, for want of room.
+    pub lost_records: u64,
+}
+
+impl Cost {
+    /// From what the logs tell of themselves.
+    pub(super) fn of(findings: &Findings<'_>) -> Cost {
+        let mut cost = Cost::default();
+        for log in findings.logs {
+            let (contention, other) = log.tallies();
+            let waits = contention.ended.saturating_add(other.ended);
+            cost.waits = cost.waits.saturating_add(waits);
+            if let Some(each_ns) = of_a_wait_ns(log) {
+                let ns = waits.saturating_mul(each_ns);
+                cost.waits_ns = Some(cost.waits_ns.unwrap_or(0).saturating_add(ns));
+            }
+        }
+        for log in last_files(findings.logs) {
+            for (key, value) in log.statistics() {
+                if key == "events.lost" {
+                    cost.lost_records = cost.lost_records.saturating_add(value);
+                }
+                if let Some(what) = key.strip_prefix("own.").and_then(|key| key.strip_suffix("_ns"))
+                {
+                    let sum = cost.own_ns.entry(what.to_owned()).or_default();
+                    *sum = sum.saturating_add(value);
+                }
+            }
+        }
+        cost.share = share(cost.all_ns(), findings.threads.lived_ns);
+        cost
+    }
+
+    /// All that is known, in ns.
+    pub(super) fn all_ns(&self) -> u64 {
+        self.own_ns.values().fold(self.waits_ns.unwrap_or(0), |sum, ns| sum.saturating_add(*ns))
+    }
+}
+
+/// What the agent measured that an undelayed wait costs: it says so where it
+/// says how the threshold came about.
+fn of_a_wait_ns(log: &Log) -> Option<u64> {
+    let (_, cost) = log.header().metadata("threshold")?.split_once(" costs ")?;
+    cost.split_once(" ns").and_then(|(number, _)| number.parse().ok())
+}
+
+/// Statistics are totals since a recording began, so of its files the last one
+/// counts.
+fn last_files(logs: &[Log]) -> Vec<&Log> {
+    let mut last: BTreeMap<(&str, usize), (u64, &Log)> = BTreeMap::new();
+    for (at, log) in logs.iter().enumerate() {
+        let header = log.header();
+        let number = header.metadata("file-number").and_then(|number| number.parse().ok());
+        // A log of its own is the last of its recording.
+        let key = match header.metadata("recording") {
+            Some(recording) => (recording, 0),
+            None => ("", at),
+        };
+        let number: u64 = number.unwrap_or(0);
+        let known = last.entry(key).or_insert((number, log));
+        if number >= known.0 {
+            *known = (number, log);
+        }
+    }
+    last.into_values().map(|(_, log)| log).collect()
+}

@@ -1,0 +1,162 @@
+//! The overview for eyes.
+
+use super::{Overview, PhaseRow, Recording};
+use crate::{
+    Options,
+    sections::shared::{cut, share_of},
+    view::{Cell, Column, Part, Row, Table, View},
+};
+use tyrion_converters::outputs::units;
+
+pub(super) fn view(overview: &Overview, options: &Options) -> View {
+    let mut parts = vec![Part::Facts(facts(overview))];
+    if overview.logs.len() > 1 {
+        parts.push(Part::Table(logs(overview)));
+    }
+    parts.push(Part::Table(kinds(overview)));
+    if overview.contended != 0 && overview.phases.len() > 1 {
+        parts.push(Part::Table(phases(overview, options)));
+    }
+    View { parts }
+}
+
+fn facts(overview: &Overview) -> Vec<(String, Cell)> {
+    let mut facts: Vec<(&str, Cell)> = Vec::new();
+    if let [log] = &overview.logs[..] {
+        facts.push(("program", Cell::Text(format!("{} (pid {})", log.program, log.pid))));
+        facts.push(("JVM", Cell::Text(log.jvm.clone())));
+        facts.push(("mode", Cell::Text(mode(log))));
+        facts.push(("threshold", Cell::Ns(log.threshold_ns)));
+    }
+    facts.push(("start", Cell::Text(units::utc(overview.start_wall_ns))));
+    facts.push(("duration", Cell::Ns(overview.duration_ns)));
+    let threads = &overview.threads;
+    let count = format!(
+        "{} ({} virtual), {} together",
+        units::thousands(threads.count),
+        units::thousands(threads.is_virtual),
+        units::duration(threads.lived_ns),
+    );
+    facts.push(("threads", Cell::Text(count)));
+    let contention = format!(
+        "{} contended acquisitions waited {}",
+        units::thousands(overview.contended),
+        units::duration(overview.wait_ns),
+    );
+    facts.push(("contention", Cell::Text(contention)));
+    facts.push(("lost to lock waits", Cell::Share(overview.lost_share)));
+    facts.push(("critical section pressure", share_of(overview.pressure_share)));
+    facts.push(("dropped waits", Cell::Count(overview.dropped)));
+    facts.push(("recording cost", Cell::Text(cost(overview))));
+    facts.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
+}
+
+fn mode(log: &Recording) -> String {
+    match log.hold.as_str() {
+        "" => log.mode.to_owned(),
+        hold => format!("{}, holds measured: {hold}", log.mode),
+    }
+}
+
+fn cost(overview: &Overview) -> String {
+    let cost = &overview.cost;
+    let mut known = Vec::new();
+    if let Some(ns) = cost.waits_ns {
+        known.push(format!("about {} for waits", units::duration(ns)));
+    }
+    known.extend(cost.own_ns.iter().map(|(what, ns)| format!("{what} {}", units::duration(*ns))));
+    if known.is_empty() {
+        return "not measured".to_owned();
+    }
+    format!("{}: {:.2} % of the threads' time", known.join(", "), 100.0 * cost.share)
+}
+
+const fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
+    Column { name, help, expendable }
+}
+
+fn logs(overview: &Overview) -> Table {
+    let row = |log: &Recording| Row {
+        cells: vec![
+            Cell::Text(log.log.clone()),
+            Cell::Text(log.program.clone()),
+            Cell::Count(log.pid.into()),
+            Cell::Text(mode(log)),
+            Cell::Text(units::utc(log.start_wall_ns)),
+            Cell::Ns(log.duration_ns),
+            Cell::Ns(log.threshold_ns),
+        ],
+        details: Vec::new(),
+    };
+    Table {
+        title: "Logs".to_owned(),
+        columns: vec![
+            column("log", "the file", 0),
+            column("program", "main class or jar", 1),
+            column("pid", "the process", 2),
+            column("mode", "how it was recorded", 3),
+            column("start", "when it begins", 4),
+            column("duration", "from its first moment to its last", 0),
+            column("threshold", "shorter waits were folded", 5),
+        ],
+        rows: overview.logs.iter().map(row).collect(),
+        left_out: 0,
+    }
+}
+
+fn kinds(overview: &Overview) -> Table {
+    let rows = overview.kinds.iter().filter(|kind| kind.count != 0).map(|kind| Row {
+        cells: vec![
+            Cell::Text(kind.kind.to_owned()),
+            Cell::Count(kind.count),
+            Cell::Count(kind.folded),
+            Cell::Ns(kind.wait_ns),
+        ],
+        details: Vec::new(),
+    });
+    Table {
+        title: "Waits by kind".to_owned(),
+        columns: vec![
+            column("kind", "how threads waited", 0),
+            column("waits", "how often", 0),
+            column("folded", "waits below the threshold, of which only sums are known", 1),
+            column("wait", "how long in all", 0),
+        ],
+        rows: rows.collect(),
+        left_out: 0,
+    }
+}
+
+/// The phases with the highest pressure.
+fn phases(overview: &Overview, options: &Options) -> Table {
+    let known = |row: &&PhaseRow| row.contended_ns != 0;
+    let mut phases: Vec<&PhaseRow> = overview.phases.iter().filter(known).collect();
+    phases.sort_by(|a, b| {
+        let pressure = |row: &PhaseRow| row.pressure_share.unwrap_or(0.0);
+        pressure(b).total_cmp(&pressure(a)).then(a.start_ns.cmp(&b.start_ns))
+    });
+    let left_out = cut(&mut phases, options);
+    let row = |phase: &&PhaseRow| Row {
+        cells: vec![
+            Cell::Ns(phase.start_ns),
+            share_of(phase.pressure_share),
+            Cell::Ns(phase.contended_ns),
+            Cell::Ns(phase.thread_ns),
+            Cell::Ns(phase.idle_ns),
+        ],
+        details: Vec::new(),
+    };
+    let length = units::duration(overview.phase_ns);
+    Table {
+        title: format!("Critical section pressure by phase of {length}, highest first"),
+        columns: vec![
+            column("after", "from the start to the phase", 0),
+            column("pressure", "lock waits as a share of the time that threads were not idle", 0),
+            column("lock waits", "how long threads waited for locks", 0),
+            column("threads", "how long threads lived in it", 1),
+            column("idle", "how long they waited for something to happen", 2),
+        ],
+        rows: phases.iter().map(row).collect(),
+        left_out,
+    }
+}

@@ -1,0 +1,68 @@
+//! What several sections need.
+
+use crate::{
+    Options,
+    findings::{Findings, names},
+    view::{Cell, Detail},
+};
+use serde::Serialize;
+
+/// The stack with the most wait.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HotStack {
+    /// How long the waits of this stack, or charged to it, were together.
+    pub wait_ns: u64,
+    /// Which share that is of the waits of all stacks.
+    pub wait_share: f64,
+    /// Its frames, innermost first: `com.acme.Foo.bar(Foo.java:12)`.
+    pub stack: Vec<String>,
+}
+
+impl HotStack {
+    /// Of a stack of the profile, and the waits of all stacks.
+    pub fn new(findings: &Findings<'_>, stack: u32, wait_ns: u64, all_ns: u64) -> HotStack {
+        let stack = names::stack(findings.profile(), stack);
+        HotStack { wait_ns, wait_share: share(wait_ns, all_ns), stack }
+    }
+
+    /// To be shown below a row. `what` is "hottest waiter" and the like, `of`
+    /// what the share is of.
+    pub fn detail(&self, what: &str, of: &str) -> Detail {
+        let title = format!("{what}, {:.0} % of {of}", 100.0 * self.wait_share);
+        Detail { title, lines: self.stack.clone() }
+    }
+}
+
+/// A part as a share of the whole; 0 of nothing.
+pub fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The mean of durations; 0 of none.
+pub fn mean(sum_ns: u64, count: u64) -> u64 {
+    sum_ns.checked_div(count).unwrap_or(0)
+}
+
+/// Cuts a list to [`Options::top`]: the number of entries that were cut off.
+pub fn cut<T>(list: &mut Vec<T>, options: &Options) -> usize {
+    let all = list.len();
+    if options.top != 0 {
+        list.truncate(options.top);
+    }
+    all - list.len()
+}
+
+/// A duration that may be unknown.
+pub fn ns(value: Option<u64>) -> Cell {
+    value.map_or(Cell::Unknown, Cell::Ns)
+}
+
+/// A number that may be unknown.
+pub fn count(value: Option<u64>) -> Cell {
+    value.map_or(Cell::Unknown, Cell::Count)
+}
+
+/// A share that may be unknown.
+pub fn share_of(value: Option<f64>) -> Cell {
+    value.map_or(Cell::Unknown, Cell::Share)
+}

@@ -1,0 +1,305 @@
+//! Locks that one thread only ever took: what could lose its lock.
+//!
+//! Trace mode tells which thread took which instance, and counts acquisitions
+//! by thread, place and class of the lock. So whether a counted acquisition was
+//! of such an instance is known where all instances of that class that its
+//! thread took are alike: all its own, or none.
+
+mod instances;
+
+use super::shared::{count, cut, ns};
+use crate::{
+    Answer, Findings, Options, Section, View,
+    findings::{LockRef, names},
+    view::{Cell, Column, Part, Row, Table},
+};
+use instances::{Instances, Whose};
+use serde::Serialize;
+use std::{cmp::Reverse, collections::BTreeMap};
+use tyrion_formats::Log;
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "single-thread",
+    title: "Locks used by one thread only",
+    means: "Lock objects that no second thread took while the program was recorded, by class and \
+            by where the program takes them.",
+    advice: "Where no lock of a class is ever shared, use the unsynchronized twin of the class, or \
+             no lock at all.",
+    answer,
+};
+
+/// What `--json` has of the section.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SingleThread {
+    /// All locks together.
+    pub totals: Totals,
+    /// By class, name, kind and place, if there are locks of one thread: those
+    /// with the most acquisitions of such first. (Those of which it is not known
+    /// count as far as the objects are of one thread.)
+    pub places: Vec<Place>,
+    /// How many more there are.
+    pub left_out: usize,
+}
+
+/// All locks together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Lock objects that are told apart.
+    pub instances: u64,
+    /// Those that one thread only took.
+    pub private_instances: u64,
+    /// Those that several threads took.
+    pub shared_instances: u64,
+    /// Those that virtual threads took, and nobody else. Virtual threads are not
+    /// told apart: these may be of one thread each, or shared.
+    pub virtual_instances: u64,
+    /// How often locks were taken. `null` when that was not counted.
+    pub acquisitions: Option<u64>,
+    /// How many of these were certainly of locks of one thread.
+    pub private_acquisitions: Option<u64>,
+    /// Of how many it is not known, since their thread took locks of that class
+    /// that are shared and others that are not, or ones that are not told apart.
+    pub unknown_acquisitions: Option<u64>,
+    /// How long locks of one thread were held, in the acquisitions that
+    /// certainly were of such.
+    pub private_hold_ns: Option<u64>,
+    /// Acquisitions of objects that the agent had no room to tell apart.
+    pub unidentified: u64,
+}
+
+/// Locks of one class and name that are taken at one place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Place {
+    /// Their class and name.
+    pub lock: LockRef,
+    /// What kind of lock.
+    pub kind: &'static str,
+    /// Where the program takes them: `com.acme.Foo.bar(Foo.java:12)`.
+    pub place: String,
+    /// Lock objects that some thread took here before it took them elsewhere.
+    pub instances: u64,
+    /// Those of them that one thread only took.
+    pub private_instances: u64,
+    /// Those of them that several threads took.
+    pub shared_instances: u64,
+    /// How many threads the private ones belong to.
+    pub threads: u64,
+    /// Whether no lock of this class at all was taken by two threads, as far as
+    /// can be told: then all acquisitions are private.
+    pub whole_class: bool,
+    /// How often locks were taken here. `null` when that was not counted.
+    pub acquisitions: Option<u64>,
+    /// How many of these were certainly of locks of one thread.
+    pub private_acquisitions: Option<u64>,
+    /// Of how many it is not known; see the totals.
+    pub unknown_acquisitions: Option<u64>,
+    /// How long locks taken here were held, measured or estimated. `null` when
+    /// that was not measured.
+    pub hold_ns: Option<u64>,
+    /// The same of the acquisitions that certainly were of locks of one thread.
+    pub private_hold_ns: Option<u64>,
+}
+
+impl Place {
+    /// Acquisitions of locks of one thread, and of those of which it is not
+    /// known as large a share as such locks have: what places are ordered by.
+    fn likely_acquisitions(&self) -> u64 {
+        let unknown = u128::from(self.unknown_acquisitions.unwrap_or(0));
+        let (private, all) = (u128::from(self.private_instances), u128::from(self.instances));
+        let likely = (unknown * private).checked_div(all).unwrap_or(0);
+        let certain = self.private_acquisitions.unwrap_or(0);
+        certain.saturating_add(u64::try_from(likely).unwrap_or(u64::MAX))
+    }
+}
+
+/// What tells places apart: class, name, kind and the place itself.
+type Key = (String, String, &'static str, String);
+
+/// What was counted at a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    acquisitions: u64,
+    private_acquisitions: u64,
+    unknown_acquisitions: u64,
+    hold_ns: u64,
+    private_hold_ns: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        for (sum, value) in [
+            (&mut self.acquisitions, other.acquisitions),
+            (&mut self.private_acquisitions, other.private_acquisitions),
+            (&mut self.unknown_acquisitions, other.unknown_acquisitions),
+            (&mut self.hold_ns, other.hold_ns),
+            (&mut self.private_hold_ns, other.private_hold_ns),
+        ] {
+            *sum = sum.saturating_add(value);
+        }
+    }
+}
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let found = single_thread(findings, options);
+    let json = serde_json::to_value(&found).unwrap_or_default();
+    Answer { json, view: view(&found), lacking: lacking(findings) }
+}
+
+fn lacking(findings: &Findings<'_>) -> String {
+    let is_apart = |log: &&Log| log.header().metadata("identity") != Some("false");
+    let text = if !findings.is_trace() {
+        "needs --mode trace: only then is it recorded who takes which lock"
+    } else if !findings.logs.iter().filter(|log| log.is_trace()).all(|log| is_apart(&log)) {
+        "needs --identity true: without it, lock objects are not told apart"
+    } else if !findings.profile().has_acquisitions {
+        "acquisitions have no times: without --since, --until and --min-wait they are here, too"
+    } else {
+        ""
+    };
+    text.to_owned()
+}
+
+/// Finds the locks of one thread.
+pub fn single_thread(findings: &Findings<'_>, options: &Options) -> SingleThread {
+    let instances = Instances::find(findings);
+    let counts = counts(findings, &instances);
+    let counted = findings.profile().has_acquisitions;
+    let measured = counted && is_measured(findings);
+    let mut all = Counts::default();
+    counts.values().for_each(|counts| all.add(counts));
+    let mut keys: Vec<&Key> = counts.keys().chain(instances.places.keys()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let mut places: Vec<Place> = keys
+        .into_iter()
+        .map(|key| {
+            let (class, name, kind, place) = key.clone();
+            let found = instances.places.get(key).cloned().unwrap_or_default();
+            let counts = counts.get(key).copied().unwrap_or_default();
+            Place {
+                whole_class: instances.is_whole(&class),
+                lock: LockRef { name, class, id: 0 },
+                kind,
+                place,
+                instances: found.instances,
+                private_instances: found.private,
+                shared_instances: found.shared,
+                threads: found.owners.len() as u64,
+                acquisitions: counted.then_some(counts.acquisitions),
+                private_acquisitions: counted.then_some(counts.private_acquisitions),
+                unknown_acquisitions: counted.then_some(counts.unknown_acquisitions),
+                hold_ns: measured.then_some(counts.hold_ns),
+                private_hold_ns: measured.then_some(counts.private_hold_ns),
+            }
+        })
+        .filter(|place| place.private_instances != 0 || place.private_acquisitions > Some(0))
+        .collect();
+    // Stable: ties stay in the order of class, name, kind and place.
+    places.sort_by_key(|it| (Reverse(it.likely_acquisitions()), Reverse(it.private_instances)));
+    let left_out = cut(&mut places, options);
+    let totals = Totals {
+        acquisitions: counted.then_some(all.acquisitions),
+        private_acquisitions: counted.then_some(all.private_acquisitions),
+        unknown_acquisitions: counted.then_some(all.unknown_acquisitions),
+        private_hold_ns: measured.then_some(all.private_hold_ns),
+        ..instances.totals.clone()
+    };
+    SingleThread { totals, places, left_out }
+}
+
+/// Whether holds were measured in some log.
+fn is_measured(findings: &Findings<'_>) -> bool {
+    let measured = |log: &Log| log.is_trace() && log.hold_mode() != tyrion_formats::HoldMode::None;
+    findings.logs.iter().any(measured)
+}
+
+/// What the profile counts at each place.
+fn counts(findings: &Findings<'_>, instances: &Instances) -> BTreeMap<Key, Counts> {
+    let profile = findings.profile();
+    let mut counts: BTreeMap<Key, Counts> = BTreeMap::new();
+    for row in &profile.sections {
+        let (Some(lock), Some(&frame)) =
+            (profile.locks.get(row.lock as usize), profile.frames.get(row.frame as usize))
+        else {
+            continue;
+        };
+        let whose = instances.whose(row.thread, &lock.class);
+        let only = |wanted: Whose, value: u64| if whose == wanted { value } else { 0 };
+        let place = names::frame(profile, frame);
+        let key = (lock.class.clone(), lock.name.clone(), row.kind.name(), place);
+        counts.entry(key).or_default().add(&Counts {
+            acquisitions: row.acquisitions,
+            private_acquisitions: only(Whose::Private, row.acquisitions),
+            unknown_acquisitions: only(Whose::Unknown, row.acquisitions),
+            hold_ns: row.hold_ns,
+            private_hold_ns: only(Whose::Private, row.hold_ns),
+        });
+    }
+    counts
+}
+
+fn view(found: &SingleThread) -> View {
+    let totals = &found.totals;
+    if totals.instances == 0 && totals.acquisitions.unwrap_or(0) == 0 {
+        return View::default();
+    }
+    let fact = |name: &str, value: Cell| (name.to_owned(), value);
+    let mut facts = vec![
+        fact("lock objects taken by one thread", Cell::Count(totals.private_instances)),
+        fact("lock objects taken by several", Cell::Count(totals.shared_instances)),
+    ];
+    if totals.virtual_instances != 0 {
+        facts.push(fact("by virtual threads only", Cell::Count(totals.virtual_instances)));
+    }
+    facts.extend([
+        fact("acquisitions", count(totals.acquisitions)),
+        fact("of locks of one thread", count(totals.private_acquisitions)),
+        fact("of either, it is not known", count(totals.unknown_acquisitions)),
+        fact("held for", ns(totals.private_hold_ns)),
+    ]);
+    let mut parts = vec![Part::Facts(facts)];
+    if !found.places.is_empty() {
+        parts.push(Part::Table(table(found)));
+    }
+    View { parts }
+}
+
+fn table(found: &SingleThread) -> Table {
+    let column = |name, help, expendable| Column { name, help, expendable };
+    let row = |it: &Place| Row {
+        cells: vec![
+            Cell::Text(it.lock.label()),
+            Cell::Text(it.place.clone()),
+            Cell::Text(it.kind.to_owned()),
+            Cell::Count(it.private_instances),
+            Cell::Count(it.shared_instances),
+            Cell::Count(it.threads),
+            count(it.private_acquisitions),
+            count(it.unknown_acquisitions),
+            ns(it.private_hold_ns),
+            Cell::Text(if it.whole_class { "yes" } else { "no" }.to_owned()),
+        ],
+        details: Vec::new(),
+    };
+    Table {
+        title: String::new(),
+        columns: vec![
+            column("lock", "What the program calls it, and its class", 0),
+            column("taken at", "Where the program takes it", 0),
+            column("kind", "What kind of lock", 3),
+            column("private", "Lock objects of one thread, taken here first", 0),
+            column("shared", "Lock objects of several threads, taken here first", 0),
+            column("threads", "Threads that the private ones belong to", 2),
+            column("acquired", "Acquisitions that were certainly of locks of one thread", 0),
+            column("unknown", "Acquisitions of which that is not known", 1),
+            column("held", "How long, in the acquisitions of locks of one thread", 0),
+            column("never shared", "Whether no lock of the class was taken by two threads", 0),
+        ],
+        rows: found.places.iter().map(row).collect(),
+        left_out: found.left_out,
+    }
+}
+
+#[cfg(test)]
+mod tests;

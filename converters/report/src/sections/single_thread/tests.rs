@@ -1,0 +1,177 @@
+use super::*;
+use crate::sections::stories::{Story, with};
+use regex::Regex;
+use serde_json::json;
+use tyrion_converters::filter::{Filter, duration_ns, moment};
+use tyrion_wire::{
+    WaitKind,
+    trace::{AcquisitionCell, Held},
+};
+
+fn found(logs: &[Log], filter: &Filter) -> SingleThread {
+    with(logs, filter, |findings| single_thread(findings, &Options::default()))
+}
+
+/// A cell whose holds took 10 ns each.
+fn cell(held: Held, acquisitions: u64) -> AcquisitionCell {
+    AcquisitionCell {
+        place: held.place,
+        class: held.class,
+        acquisitions,
+        first_count: acquisitions.min(2),
+        first_ns: 10 * acquisitions.min(2),
+        ..AcquisitionCell::default()
+    }
+}
+
+/// Buffers of ann's and of bob's own; counters, of which they share one.
+fn buffers_and_counters(filter: &Filter) -> SingleThread {
+    let mut story = Story::new(&[("identity", "true")]);
+    let [ann, bob] = ["ann", "bob"].map(|name| story.thread(name));
+    let (buffer, counter) = (story.class("a/Buffer"), story.class("a/Counter"));
+    let append = story.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
+    let length = story.place("a/Buffer.length", 9, WaitKind::Monitor, "this");
+    let count = story.place("a/Main.count", 3, WaitKind::Monitor, "Main.counter");
+    let buffer = |place, hash| Held { place, class: buffer, hash };
+    let counter = |hash| Held { place: count, class: counter, hash };
+    for held in [buffer(append, 1), buffer(append, 2), counter(4), counter(5)] {
+        story.takes(ann, held);
+    }
+    for held in [buffer(append, 3), counter(4)] {
+        story.takes(bob, held);
+    }
+    for (thread, cell) in [
+        (ann, cell(buffer(append, 0), 100)),
+        (ann, cell(buffer(length, 0), 7)),
+        (bob, cell(buffer(append, 0), 50)),
+        (ann, cell(counter(0), 20)),
+        (bob, cell(counter(0), 30)),
+    ] {
+        story.acquires(thread, &cell);
+    }
+    found(&[story.log("buffers.log")], filter)
+}
+
+#[test]
+fn locks_of_one_thread_are_told_by_place() {
+    let place = |class: &str, name: &str, place: &str, objects: [u64; 4], whole: bool| {
+        json!({
+            "lock": {"name": name, "class": class, "id": 0}, "kind": "monitor", "place": place,
+            "instances": objects[0], "private_instances": objects[1],
+            "shared_instances": objects[2], "threads": objects[3], "whole_class": whole,
+        })
+    };
+    let with_counts = |mut place: serde_json::Value, counts: [u64; 3], hold_ns: [u64; 2]| {
+        place["acquisitions"] = counts[0].into();
+        place["private_acquisitions"] = counts[1].into();
+        place["unknown_acquisitions"] = counts[2].into();
+        (place["hold_ns"], place["private_hold_ns"]) = (hold_ns[0].into(), hold_ns[1].into());
+        place
+    };
+    let append = place("a.Buffer", "", "a.Buffer.append(Buffer.java:5)", [3, 3, 0, 2], true);
+    let length = place("a.Buffer", "", "a.Buffer.length(Buffer.java:9)", [0, 0, 0, 0], true);
+    let counter =
+        place("a.Counter", "Main.counter", "a.Main.count(Main.java:3)", [2, 1, 1, 1], false);
+    let expected = json!({
+        "totals": {
+            "instances": 5, "private_instances": 4, "shared_instances": 1, "virtual_instances": 0,
+            "acquisitions": 207, "private_acquisitions": 157, "unknown_acquisitions": 20,
+            "private_hold_ns": 1_570, "unidentified": 0,
+        },
+        "places": [
+            with_counts(append, [150, 150, 0], [1_500, 1_500]),
+            // Ann's 20 are of either counter, bob's 30 of the shared one.
+            with_counts(counter, [50, 0, 20], [500, 0]),
+            with_counts(length, [7, 7, 0], [70, 70]),
+        ],
+        "left_out": 0,
+    });
+    let found = buffers_and_counters(&Filter::default());
+    assert_eq!(serde_json::to_value(&found).unwrap(), expected);
+    assert!(format!("{:?}", view(&found)).contains("a.Buffer.append(Buffer.java:5)"));
+}
+
+#[test]
+fn filters_choose_threads_locks_and_kinds() {
+    let regex = |text: &str| Some(Regex::new(text).unwrap());
+    let bob = buffers_and_counters(&Filter { thread: regex("bob"), ..Filter::default() });
+    let totals = |it: &SingleThread| {
+        let totals = &it.totals;
+        (totals.private_instances, totals.shared_instances, totals.private_acquisitions)
+    };
+    assert_eq!(totals(&bob), (1, 1, Some(50)), "whether a lock is shared depends on all threads");
+    let counters = buffers_and_counters(&Filter { lock: regex("counter"), ..Filter::default() });
+    assert_eq!(totals(&counters), (1, 1, Some(0)));
+    // Acquisitions have no times.
+    for filter in [
+        Filter { since: Some(moment("1ns").unwrap()), ..Filter::default() },
+        Filter { min_wait_ns: duration_ns("1s").unwrap(), ..Filter::default() },
+    ] {
+        assert_eq!(totals(&buffers_and_counters(&filter)), (4, 1, None));
+    }
+}
+
+#[test]
+fn what_cannot_be_told_is_not() {
+    let mut story = Story::new(&[]);
+    let [ann, virtual_ones] = [story.thread("ann"), story.thread_of(0, "virtual")];
+    let class = story.class("a/Buffer");
+    let place = story.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
+    let held = |hash| Held { place, class, hash };
+    story.takes(ann, held(1));
+    story.takes(virtual_ones, held(2));
+    story.acquires(ann, &cell(held(0), 10));
+    story.acquires(virtual_ones, &cell(held(0), 20));
+    let other = story.class("a/Other");
+    let other = Held { place, class: other, hash: 3 };
+    story.takes(ann, other);
+    story.acquires(ann, &AcquisitionCell { unidentified: 4, ..cell(other, 5) });
+    let found = found(&[story.log("x")], &Filter::default());
+    let totals = &found.totals;
+    assert_eq!(
+        (totals.private_instances, totals.virtual_instances, totals.unidentified),
+        (2, 1, 4)
+    );
+    assert_eq!((totals.private_acquisitions, totals.unknown_acquisitions), (Some(10), Some(25)));
+    assert!(found.places.iter().all(|place| !place.whole_class));
+}
+
+#[test]
+fn an_instance_is_shared_if_the_files_of_a_recording_say_so() {
+    let file = |recording: &str, java_id: u64| {
+        let mut story = Story::new(&[("recording", recording)]);
+        let thread = story.thread_of(java_id, "ann");
+        // Ids differ from file to file.
+        for other in 0..java_id {
+            story.class(&format!("a/Other{other}"));
+        }
+        let class = story.class("a/Buffer");
+        let place = story.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
+        story.takes(thread, Held { place, class, hash: 1 });
+        story.log("x")
+    };
+    for (logs, expected) in [
+        ([file("a", 1), file("a", 2)], (1, 0, 1)),
+        ([file("a", 1), file("a", 1)], (1, 1, 0)),
+        ([file("a", 1), file("b", 2)], (2, 2, 0)),
+    ] {
+        let totals = found(&logs, &Filter::default()).totals;
+        let told = (totals.instances, totals.private_instances, totals.shared_instances);
+        assert_eq!(told, expected);
+    }
+}
+
+#[test]
+fn what_is_lacking_is_said() {
+    let lacking = |logs: &[Log], filter: &Filter| {
+        with(logs, filter, |findings| answer(findings, &Options::default()).lacking)
+    };
+    let open = Filter::default();
+    assert!(lacking(&[], &open).starts_with("needs --mode trace"));
+    let without = [Story::new(&[("identity", "false")]).log("x")];
+    assert!(lacking(&without, &open).starts_with("needs --identity true"));
+    let logs = [Story::new(&[]).log("x")];
+    assert_eq!(lacking(&logs, &open), "");
+    let timed = Filter { since: Some(moment("1s").unwrap()), ..Filter::default() };
+    assert!(lacking(&logs, &timed).contains("--since"));
+}

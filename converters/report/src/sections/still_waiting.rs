@@ -1,0 +1,307 @@
+//! Who waits when the log ends: deadlocks first.
+//!
+//! What threads wait for stands in the log's slots, so it is there after a
+//! `kill -9`. See [`owners`] for who has what they wait for.
+
+mod owners;
+mod show;
+
+use super::shared::cut;
+use crate::{Answer, Findings, Options, Section, findings::LockRef};
+use owners::{Blocked, Source};
+use serde::Serialize;
+use show::view;
+use std::{cmp::Reverse, collections::BTreeMap};
+use tyrion_converters::{
+    describe::Names,
+    filter::{Filter, Kinds},
+};
+use tyrion_formats::Log;
+use tyrion_wire::{WaitKind, slot::Pending};
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "still-waiting",
+    title: "Still waiting at the end",
+    means: "Threads that waited when the log ended. Those in a deadlock would have waited for ever.",
+    advice: "A deadlock: see lock-order for its like. A long wait: look at what the owner does.",
+    answer,
+};
+
+/// What `--json` has of the section.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StillWaiting {
+    /// Threads that wait for each other in a ring.
+    pub deadlocks: Vec<Deadlock>,
+    /// How many more there are.
+    pub deadlocks_left_out: usize,
+    /// Threads that wait for a lock: those in a deadlock, those behind one, and
+    /// the others; of each those that wait longest first.
+    pub waiting: Vec<Waiting>,
+    /// How many more there are.
+    pub left_out: usize,
+    /// Threads that wait for something to happen, which is no trouble: by what
+    /// they wait for and where. Those of a program that ended in order are left
+    /// out.
+    pub idle: Vec<Idle>,
+    /// How many more of those there are.
+    pub idle_left_out: usize,
+    /// How many threads wait in all.
+    pub threads: u64,
+    /// How many of them wait for a lock.
+    pub blocked_threads: u64,
+    /// How many of those are in a deadlock.
+    pub deadlocked_threads: u64,
+    /// How many of the logs end since their program was killed, or goes on.
+    /// Where a program ended in order, those who wait then were left behind.
+    pub unfinished_logs: u64,
+}
+
+/// Threads each of which waits for a lock that the next one has, and the last
+/// one for that of the first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Deadlock {
+    /// The log, as the user named it.
+    pub log: String,
+    /// Since when it is there: the youngest of the waits, after the log's start.
+    pub since_ns: u64,
+    /// How long it was there when the log ended.
+    pub lasted_ns: u64,
+    /// The threads and what they wait for.
+    pub threads: Vec<Waiting>,
+}
+
+/// A thread that waits for a lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Waiting {
+    /// The log, as the user named it.
+    pub log: String,
+    /// The thread.
+    pub thread: String,
+    /// What kind of wait.
+    pub kind: &'static str,
+    /// What it waits for.
+    pub lock: LockRef,
+    /// Since when, after the log's start. (In a log that others went before,
+    /// the wait may have begun earlier: 0.)
+    pub since_ns: u64,
+    /// How long it had waited when the log ended. The log of a program that was
+    /// killed ends with the last moment that it tells of, which may be long
+    /// before.
+    pub waited_ns: u64,
+    /// Who has the lock; empty when that is not known.
+    pub owner: String,
+    /// How the owner is known: `wait`, it had the lock when the wait began, or
+    /// was looked up since; `nesting`, it waits itself and holds the lock
+    /// meanwhile, as the record of that acquisition says; `earlier-nesting`, as
+    /// records of the same acquisition at an earlier time say. Empty when it is
+    /// not.
+    pub owner_known_by: &'static str,
+    /// `deadlock`: it is in one. `behind-deadlock`: it waits for a thread that
+    /// is in one, or for one that does. `lock`: neither, as far as is known.
+    pub state: &'static str,
+    /// Where it waits, innermost first.
+    pub stack: Vec<String>,
+}
+
+/// Threads that wait for something to happen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Idle {
+    /// What kind of wait.
+    pub kind: &'static str,
+    /// The class of what they wait for.
+    pub class: String,
+    /// How many they are.
+    pub count: u64,
+    /// Some of them, the longest waits first; ten at most.
+    pub threads: Vec<String>,
+    /// How long the longest had lasted when the log ended.
+    pub longest_ns: u64,
+    /// Where they wait, innermost first.
+    pub stack: Vec<String>,
+}
+
+/// Names of idle threads that are listed.
+const IDLE_NAMES: usize = 10;
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let found = still_waiting(findings, options);
+    let json = serde_json::to_value(&found).unwrap_or_default();
+    Answer { json, view: view(&found), lacking: lacking(findings, &found) }
+}
+
+fn lacking(findings: &Findings<'_>, found: &StillWaiting) -> String {
+    let unknown = found.waiting.iter().any(|waiting| waiting.owner.is_empty());
+    let text = match (unknown, findings.is_trace()) {
+        (false, _) => "",
+        (true, false) => {
+            "owners of monitors are asked for only when a wait has lasted a second; --mode trace \
+             tells what a thread held that waits itself"
+        }
+        (true, true) => "owners of monitors are asked for only when a wait has lasted a second",
+    };
+    text.to_owned()
+}
+
+/// Whether a wait is for a lock that another thread has.
+fn is_blocked(kind: WaitKind) -> bool {
+    kind.is_contention() || kind == WaitKind::LockReacquire
+}
+
+/// Finds who waits.
+pub fn still_waiting(findings: &Findings<'_>, options: &Options) -> StillWaiting {
+    let blocked = owners::blocked(findings.logs, &findings.trace);
+    let states = owners::states(&blocked);
+    let teller = Teller { logs: findings.logs, filter: findings.filter, blocked: &blocked };
+    let mut deadlocks: Vec<Deadlock> = states
+        .deadlocks
+        .iter()
+        .filter(|ring| ring.iter().any(|&at| teller.wants(&blocked[at])))
+        .map(|ring| teller.deadlock(ring))
+        .collect();
+    deadlocks.sort_by_cached_key(|it| {
+        (it.log.clone(), Reverse(it.lasted_ns), it.threads.first().map(|it| it.thread.clone()))
+    });
+    let mut waiting: Vec<(u8, Waiting)> = (0..blocked.len())
+        .filter(|&at| teller.wants(&blocked[at]))
+        .map(|at| (states.rank[at], teller.waiting(at, states.rank[at])))
+        .collect();
+    waiting.sort_by_cached_key(|(rank, it)| {
+        (*rank, Reverse(it.waited_ns), it.thread.clone(), it.log.clone())
+    });
+    let deadlocked = waiting.iter().filter(|(rank, _)| *rank == owners::DEADLOCKED).count();
+    let mut waiting: Vec<Waiting> = waiting.into_iter().map(|(_, waiting)| waiting).collect();
+    let mut idle = teller.idle();
+    let idle_threads: u64 = idle.iter().map(|idle| idle.count).sum();
+    let blocked_threads = waiting.len() as u64;
+    StillWaiting {
+        deadlocks_left_out: cut(&mut deadlocks, options),
+        deadlocks,
+        left_out: cut(&mut waiting, options),
+        waiting,
+        idle_left_out: cut(&mut idle, options),
+        idle,
+        threads: blocked_threads + idle_threads,
+        blocked_threads,
+        deadlocked_threads: deadlocked as u64,
+        unfinished_logs: findings.logs.iter().filter(|log| log.header().end_ns == 0).count() as u64,
+    }
+}
+
+/// Puts waits into words.
+struct Teller<'a> {
+    logs: &'a [Log],
+    filter: &'a Filter,
+    blocked: &'a [Blocked],
+}
+
+impl Teller<'_> {
+    /// Whether the filter asks for a thread's wait; its time does not matter,
+    /// since it has not ended.
+    fn wants(&self, blocked: &Blocked) -> bool {
+        let Some(log) = self.logs.get(blocked.run as usize) else { return false };
+        let kind = blocked.pending.kind;
+        let kind = kind == WaitKind::LockReacquire && self.filter.kinds == Kinds::contention()
+            || self.filter.kinds.contains(kind);
+        kind && self.wants_rest(log, &blocked.pending)
+    }
+
+    fn wants_rest(&self, log: &Log, pending: &Pending) -> bool {
+        let (names, filter) = (Names(log), self.filter);
+        filter.thread.as_ref().is_none_or(|it| it.is_match(&names.thread(pending.thread)))
+            && filter.lock.as_ref().is_none_or(|it| names.lock_matches(it, pending.lock))
+    }
+
+    fn deadlock(&self, ring: &[usize]) -> Deadlock {
+        let threads: Vec<Waiting> =
+            ring.iter().map(|&at| self.waiting(at, owners::DEADLOCKED)).collect();
+        Deadlock {
+            log: threads.first().map_or_else(String::new, |it| it.log.clone()),
+            since_ns: threads.iter().map(|it| it.since_ns).max().unwrap_or(0),
+            lasted_ns: threads.iter().map(|it| it.waited_ns).min().unwrap_or(0),
+            threads,
+        }
+    }
+
+    fn waiting(&self, at: usize, rank: u8) -> Waiting {
+        let Blocked { run, pending, owner, .. } = &self.blocked[at];
+        let Some(log) = self.logs.get(*run as usize) else { return Waiting::default() };
+        let names = Names(log);
+        let owner_log = owner.and_then(|owner| self.logs.get(owner.run as usize));
+        let owner_name = owner.zip(owner_log).map(|(owner, log)| Names(log).thread(owner.thread));
+        Waiting {
+            log: log.name().to_owned(),
+            thread: names.thread(pending.thread),
+            kind: pending.kind.name(),
+            lock: lock_ref(log, pending.lock),
+            since_ns: pending.start_ns.saturating_sub(log.start_ns()),
+            waited_ns: log.end_ns().saturating_sub(pending.start_ns),
+            owner: owner_name.unwrap_or_default(),
+            owner_known_by: match owner.map(|owner| owner.source) {
+                Some(Source::Wait) => "wait",
+                Some(Source::Nesting) => "nesting",
+                Some(Source::EarlierNesting) => "earlier-nesting",
+                None => "",
+            },
+            state: match rank {
+                owners::DEADLOCKED => "deadlock",
+                owners::BEHIND => "behind-deadlock",
+                _ => "lock",
+            },
+            stack: names.stack(pending.stack),
+        }
+    }
+
+    /// Idle threads, the largest crowds first. A filter that asks for the usual
+    /// kinds does not leave them out: they are a few lines.
+    fn idle(&self) -> Vec<Idle> {
+        let mut crowds: BTreeMap<Crowd, Vec<(u64, String)>> = BTreeMap::new();
+        for (run, pending) in owners::pending(self.logs) {
+            let log = &self.logs[run as usize];
+            let kinds = self.filter.kinds;
+            let kind = kinds == Kinds::contention() || kinds.contains(pending.kind);
+            // Who is idle when a program ends in order is none of its business.
+            let ended = log.header().end_ns != 0;
+            if ended || is_blocked(pending.kind) || !kind || !self.wants_rest(log, &pending) {
+                continue;
+            }
+            let names = Names(log);
+            let class = lock_ref(log, pending.lock).class;
+            let waited_ns = log.end_ns().saturating_sub(pending.start_ns);
+            let crowd = crowds.entry((pending.kind, class, names.stack(pending.stack)));
+            crowd.or_default().push((waited_ns, names.thread(pending.thread)));
+        }
+        let mut idle: Vec<Idle> = crowds.into_iter().map(crowd).collect();
+        // Stable: those of one size stay in the order of kind, class and stack.
+        idle.sort_by_key(|it| (Reverse(it.count), Reverse(it.longest_ns)));
+        idle
+    }
+}
+
+/// What idle threads have in common: kind of wait, class of what they wait for,
+/// and stack.
+type Crowd = (WaitKind, String, Vec<String>);
+
+/// A crowd in words; of each thread how long it waits, and its name.
+fn crowd(((kind, class, stack), mut threads): (Crowd, Vec<(u64, String)>)) -> Idle {
+    threads.sort_by(|a, b| (Reverse(a.0), &a.1).cmp(&(Reverse(b.0), &b.1)));
+    Idle {
+        kind: kind.name(),
+        class,
+        count: threads.len() as u64,
+        longest_ns: threads.first().map_or(0, |(waited_ns, _)| *waited_ns),
+        threads: threads.into_iter().take(IDLE_NAMES).map(|(_, name)| name).collect(),
+        stack,
+    }
+}
+
+/// What a waited-for lock is called.
+fn lock_ref(log: &Log, lock: u32) -> LockRef {
+    let definitions = log.definitions();
+    let class = definitions.locks().get(lock).copied().unwrap_or(0);
+    let (class, name) = Names(log).called(class, definitions.lock_name(lock).unwrap_or(0));
+    LockRef { name, class, id: lock }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! What eyes see of who still waits.
+
+use super::{Deadlock, Idle, StillWaiting, Waiting};
+use crate::{
+    View,
+    view::{Cell, Column, Detail, Part, Row, Table},
+};
+
+/// Draws the answer.
+pub(super) fn view(found: &StillWaiting) -> View {
+    let mut parts = vec![Part::Text(summary(found))];
+    for deadlock in &found.deadlocks {
+        parts.push(Part::Table(ring(deadlock, found)));
+    }
+    let waiting = waiting(found);
+    if !waiting.rows.is_empty() {
+        parts.push(Part::Table(waiting));
+    }
+    if !found.idle.is_empty() {
+        parts.push(Part::Table(idle(found)));
+    }
+    View { parts }
+}
+
+fn summary(found: &StillWaiting) -> String {
+    let threads =
+        |count: u64| if count == 1 { "1 thread".into() } else { format!("{count} threads") };
+    if found.threads == 0 {
+        return "Nobody waited when the log ended.".to_owned();
+    }
+    let idle = found.threads - found.blocked_threads;
+    match (found.deadlocks.len() + found.deadlocks_left_out, found.blocked_threads) {
+        (0, 0) => format!("{} waited for something to happen, and none for a lock.", threads(idle)),
+        (0, blocked) => {
+            format!("{} waited for a lock; no deadlock is known of.", threads(blocked))
+        }
+        (1, blocked) => format!(
+            "A deadlock of {}; {} waited for a lock in all.",
+            threads(found.deadlocked_threads),
+            threads(blocked)
+        ),
+        (count, blocked) => format!(
+            "{count} deadlocks of {} together; {} waited for a lock in all.",
+            threads(found.deadlocked_threads),
+            threads(blocked)
+        ),
+    }
+}
+
+fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
+    Column { name, help, expendable }
+}
+
+fn columns() -> Vec<Column> {
+    vec![
+        column("thread", "Who waits", 0),
+        column("waited", "How long, when the log ended", 0),
+        column("kind", "What kind of wait", 2),
+        column("lock", "What it waits for", 0),
+        column("owner", "Who has that, as far as it is known", 0),
+    ]
+}
+
+fn row(waiting: &Waiting) -> Row {
+    let owner = match (waiting.owner.as_str(), waiting.owner_known_by) {
+        ("", _) => Cell::Unknown,
+        (owner, "earlier-nesting") => Cell::Text(format!("{owner} (most likely)")),
+        (owner, _) => Cell::Text(owner.to_owned()),
+    };
+    let title = format!("{} waits in", waiting.thread);
+    Row {
+        cells: vec![
+            Cell::Text(waiting.thread.clone()),
+            Cell::Ns(waiting.waited_ns),
+            Cell::Text(waiting.kind.to_owned()),
+            Cell::Text(waiting.lock.label()),
+            owner,
+        ],
+        details: vec![Detail { title, lines: waiting.stack.clone() }],
+    }
+}
+
+fn ring(deadlock: &Deadlock, found: &StillWaiting) -> Table {
+    let is_one_log = found.deadlocks.iter().all(|other| other.log == deadlock.log);
+    let log = if is_one_log { String::new() } else { format!(" in {}", deadlock.log) };
+    Table {
+        title: format!("Deadlock{log}: each waits for the next one"),
+        columns: columns(),
+        rows: deadlock.threads.iter().map(row).collect(),
+        left_out: 0,
+    }
+}
+
+fn waiting(found: &StillWaiting) -> Table {
+    let mut columns = columns();
+    columns.push(column("state", "Whether it is in a deadlock, or waits for who is in one", 1));
+    let others = found.waiting.iter().filter(|waiting| waiting.state != "deadlock");
+    let rows = others.map(|waiting| {
+        let mut row = row(waiting);
+        let state = if waiting.state == "lock" { "" } else { waiting.state };
+        row.cells.push(Cell::Text(state.to_owned()));
+        row
+    });
+    Table {
+        title: "Waiting for a lock".to_owned(),
+        columns,
+        rows: rows.collect(),
+        left_out: found.left_out,
+    }
+}
+
+fn idle(found: &StillWaiting) -> Table {
+    let row = |idle: &Idle| {
+        let more = idle.count.saturating_sub(idle.threads.len() as u64);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let place = idle.stack.iter().find(|frame| !is_machinery(frame)).or(idle.stack.first());
+        Row {
+            cells: vec![
+                Cell::Count(idle.count),
+                Cell::Ns(idle.longest_ns),
+                Cell::Text(idle.kind.to_owned()),
+                Cell::Text(place.cloned().unwrap_or_default()),
+                Cell::Text(idle.threads.join(", ") + &more),
+            ],
+            details: Vec::new(),
+        }
+    };
+    Table {
+        title: "Waiting for something to happen, which is no trouble".to_owned(),
+        columns: vec![
+            column("count", "How many threads", 0),
+            column("longest", "How long the longest wait had lasted", 0),
+            column("kind", "What kind of wait", 1),
+            column("where", "The innermost frame outside of what parks threads", 0),
+            column("threads", "Who", 2),
+        ],
+        rows: found.idle.iter().map(row).collect(),
+        left_out: found.idle_left_out,
+    }
+}
+
+/// Whether a frame is of what every idle thread stands in.
+fn is_machinery(frame: &str) -> bool {
+    ["java.lang.Object.wait", "java.util.concurrent.", "jdk.internal.misc.Unsafe.park"]
+        .iter()
+        .any(|start| frame.starts_with(start))
+}

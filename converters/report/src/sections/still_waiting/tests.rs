@@ -1,0 +1,176 @@
+use super::*;
+use crate::sections::stories::{START_NS, Story, with};
+use regex::Regex;
+use serde_json::json;
+use tyrion_wire::trace::Held;
+
+const KIND: WaitKind = WaitKind::Monitor;
+
+/// A wait that has not ended.
+fn pending(thread: u32, (lock, owner): (u32, u32), start_ns: u64, stack: u32) -> Pending {
+    Pending { thread, kind: KIND, stack, lock, owner, start_ns }
+}
+
+fn found(logs: &[Log], filter: &Filter) -> StillWaiting {
+    with(logs, filter, |findings| still_waiting(findings, &Options::default()))
+}
+
+#[test]
+fn a_deadlock_comes_first_and_then_who_is_behind_it() {
+    let mut story = Story::new(&[]);
+    let [ann, bob, cid, dan, eve] =
+        ["ann", "bob", "cid", "dan", "eve"].map(|name| story.thread(name));
+    let stack = story.stack(&[("a/Bank.transfer", 14), ("a/Teller.run", 7)]);
+    let [from, to, other] = ["from", "to", "other"].map(|name| story.lock("a/Account", name, 0));
+    story.pending(pending(dan, (other, eve), 1_000, stack));
+    story.pending(pending(ann, (to, bob), 5_000, stack));
+    story.pending(pending(bob, (from, ann), 6_000, stack));
+    story.pending(pending(cid, (from, ann), 9_000, stack));
+    let logs = [story.log("killed.log")];
+    let found = found(&logs, &Filter::default());
+    let stack = json!(["a.Bank.transfer(Bank.java:14)", "a.Teller.run(Teller.java:7)"]);
+    let wait =
+        |thread: &str, (lock, name): (u32, &str), start_ns: u64, owner: &str, state: &str| {
+            json!({
+                "log": "killed.log", "thread": thread, "kind": "monitor",
+                "lock": {"name": name, "class": "a.Account", "id": lock},
+                "since_ns": start_ns, "waited_ns": 9_000 - start_ns, "owner": owner,
+                "owner_known_by": "wait", "state": state, "stack": stack,
+            })
+        };
+    let ring = [
+        wait("ann", (to, "to"), 5_000, "bob", "deadlock"),
+        wait("bob", (from, "from"), 6_000, "ann", "deadlock"),
+    ];
+    let expected = json!({
+        "deadlocks": [
+            {"log": "killed.log", "since_ns": 6_000, "lasted_ns": 3_000, "threads": ring},
+        ],
+        "deadlocks_left_out": 0,
+        "waiting": [
+            ring[0], ring[1],
+            wait("cid", (from, "from"), 9_000, "ann", "behind-deadlock"),
+            wait("dan", (other, "other"), 1_000, "eve", "lock"),
+        ],
+        "left_out": 0, "idle": [], "idle_left_out": 0,
+        "threads": 4, "blocked_threads": 4, "deadlocked_threads": 2, "unfinished_logs": 1,
+    });
+    assert_eq!(serde_json::to_value(&found).unwrap(), expected);
+    assert!(format!("{:?}", view(&found)).contains("A deadlock of 2 threads"));
+}
+
+/// Two threads take two monitors the other way round; nobody could ask who has
+/// them, but both left a record of what they held.
+fn told_by_nesting(at_ns: u64, inner_hash: u32) -> StillWaiting {
+    let mut story = Story::new(&[]);
+    let [ann, bob] = ["ann", "bob"].map(|name| story.thread(name));
+    let class = story.class("a/Account");
+    let outer = story.place("a/Bank.transfer", 12, KIND, "from");
+    let inner = story.place("a/Bank.transfer", 14, KIND, "to");
+    let stack = story.stack(&[("a/Bank.transfer", 14)]);
+    let held = |place, hash| Held { place, class, hash };
+    let [one, two] = [(70, "one"), (71, "two")].map(|(hash, it)| story.lock("a/Account", it, hash));
+    // What went before: bob held something else.
+    story.nest(bob, 1, (held(inner, 70), stack), &[held(outer, 99)]);
+    story.nest(ann, at_ns, (held(inner, inner_hash), stack), &[held(outer, 70)]);
+    story.nest(bob, at_ns, (held(inner, 70), stack), &[held(outer, 71)]);
+    story.pending(pending(ann, (two, 0), 5_000, stack));
+    story.pending(pending(bob, (one, 0), 5_000, stack));
+    found(&[story.log("killed.log")], &Filter::default())
+}
+
+#[test]
+fn owners_are_known_by_what_they_held_when_they_began_to_wait() {
+    let by = |found: &StillWaiting| -> Vec<&'static str> {
+        found.waiting.iter().map(|it| it.owner_known_by).collect()
+    };
+    let now = told_by_nesting(5_500, 71);
+    assert_eq!((now.deadlocks.len(), by(&now)), (1, vec!["nesting"; 2]));
+    let owners: Vec<&str> = now.waiting.iter().map(|it| it.owner.as_str()).collect();
+    assert_eq!(owners, ["bob", "ann"]);
+    let earlier = told_by_nesting(4_000, 71);
+    assert_eq!((earlier.deadlocks.len(), by(&earlier)), (1, vec!["earlier-nesting"; 2]));
+    // It was another lock that ann took then.
+    let other = told_by_nesting(5_500, 98);
+    assert_eq!((other.deadlocks.len(), by(&other)), (0, vec!["nesting", ""]));
+}
+
+#[test]
+fn the_files_of_a_recording_tell_each_wait_once() {
+    let file = |number: &str, java_ids: &[u64]| {
+        let mut story = Story::new(&[("recording", "a"), ("file-number", number)]);
+        let lock = story.lock("a/Account", "", 0);
+        for &java_id in java_ids {
+            let thread = story.thread_of(java_id, &format!("thread of {number}"));
+            story.pending(pending(thread, (lock, 0), 10 * java_id, 0));
+        }
+        story.log(number)
+    };
+    let logs = [file("8", &[1, 2]), file("7", &[2, 3])];
+    let found = found(&logs, &Filter::default());
+    let mut told: Vec<_> = found.waiting.iter().map(|it| (it.since_ns, it.log.as_str())).collect();
+    told.sort_unstable();
+    assert_eq!(told, [(10, "8"), (20, "8"), (30, "7")]);
+}
+
+#[test]
+fn the_idle_are_told_in_crowds() {
+    let mut story = Story::new(&[]);
+    let stack = story.stack(&[("java/lang/Object.wait", 0), ("a/Pool.await", 3)]);
+    let lock = story.lock("a/Pool", "", 0);
+    for number in 1..=12 {
+        let thread = story.thread(&format!("worker-{number:02}"));
+        let idle =
+            Pending { kind: WaitKind::ObjectWait, ..pending(thread, (lock, 0), number, stack) };
+        story.pending(idle);
+    }
+    let logs = [story.log("killed.log")];
+    let all = found(&logs, &Filter::default());
+    assert_eq!(
+        (all.threads, all.blocked_threads, all.waiting.len(), all.idle.len()),
+        (12, 0, 0, 1)
+    );
+    let idle = &all.idle[0];
+    assert_eq!((idle.kind, idle.class.as_str(), idle.count), ("object-wait", "a.Pool", 12));
+    assert_eq!(
+        (idle.longest_ns, idle.threads.len(), idle.threads[0].as_str()),
+        (11, 10, "worker-01")
+    );
+    let view = format!("{:?}", view(&all));
+    assert!(view.contains("a.Pool.await(Pool.java:3)") && view.contains("and 2 more"), "{view}");
+    let kinds = Kinds::parse("monitor").unwrap();
+    assert_eq!(found(&logs, &Filter { kinds, ..Filter::default() }).idle, []);
+}
+
+#[test]
+fn filters_ask_for_threads_and_locks() {
+    let mut story = Story::new(&[]);
+    let [ann, bob] = ["ann", "bob"].map(|name| story.thread(name));
+    let [from, to] = ["from", "to"].map(|name| story.lock("a/Account", name, 0));
+    story.pending(pending(ann, (to, bob), 1, 0));
+    story.pending(pending(bob, (from, ann), 2, 0));
+    let logs = [story.log("killed.log")];
+    let count = |filter: Filter| {
+        let found = found(&logs, &filter);
+        (found.deadlocks.len(), found.waiting.len())
+    };
+    let regex = |text: &str| Some(Regex::new(text).unwrap());
+    // The whole deadlock, if one who is in it is asked for.
+    assert_eq!(count(Filter { thread: regex("ann"), ..Filter::default() }), (1, 1));
+    assert_eq!(count(Filter { lock: regex("^to$"), ..Filter::default() }), (1, 1));
+    assert_eq!(count(Filter { thread: regex("cid"), ..Filter::default() }), (0, 0));
+    let kinds = Kinds::parse("lock").unwrap();
+    assert_eq!(count(Filter { kinds, ..Filter::default() }), (0, 0));
+}
+
+#[test]
+fn who_is_idle_at_an_orderly_end_is_left_out() {
+    let mut story = Story::ended(&[], START_NS + 100);
+    let lock = story.lock("a/Pool", "", 0);
+    let [ann, bob] = ["ann", "bob"].map(|name| story.thread(name));
+    story.pending(Pending { kind: WaitKind::Park, ..pending(ann, (lock, 0), 10, 0) });
+    story.pending(pending(bob, (lock, 0), 20, 0));
+    let found = found(&[story.log("ended.log")], &Filter::default());
+    assert_eq!((found.threads, found.idle.len(), found.unfinished_logs), (1, 0, 0));
+    assert_eq!((found.waiting[0].thread.as_str(), found.waiting[0].waited_ns), ("bob", 80));
+}

@@ -1,0 +1,156 @@
+//! Logs of trace mode for tests, told record by record.
+
+use crate::{Findings, Options, find};
+use std::{collections::HashMap, io::Cursor};
+use tyrion_converters::filter::Filter;
+use tyrion_formats::{
+    Log,
+    write::{LaneId, LogWriter, Options as Writing, Wait},
+};
+use tyrion_wire::{
+    WaitKind,
+    def::{id, place_flag},
+    slot::Pending,
+    trace::{AcquisitionCell, Held, Hold, Instance, Nest},
+};
+
+/// When stories begin, monotonic.
+pub(super) const START_NS: u64 = 1_000_000_000;
+
+/// A log that is being told.
+pub(super) struct Story {
+    log: LogWriter<Cursor<Vec<u8>>>,
+    lanes: HashMap<u32, LaneId>,
+    threads: u64,
+}
+
+impl Story {
+    /// Trace mode with this other metadata.
+    pub(super) fn new(metadata: &[(&str, &str)]) -> Story {
+        let mut options = Writing { chunk_len: 4096, ..Writing::default() };
+        options.header.mono_ns = START_NS;
+        for (key, value) in [("mode", "trace"), ("hold", "1/64")].iter().chain(metadata) {
+            options.header.metadata.retain(|(known, _)| known != key);
+            options.header.metadata.push(((*key).to_owned(), (*value).to_owned()));
+        }
+        let log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
+        Story { log, lanes: HashMap::new(), threads: 0 }
+    }
+
+    /// Ended in order.
+    pub(super) fn ended(metadata: &[(&str, &str)], end_ns: u64) -> Story {
+        let mut story = Story::new(metadata);
+        let mut options = Writing { chunk_len: 4096, ..Writing::default() };
+        options.header.mono_ns = START_NS;
+        options.header.end_ns = end_ns;
+        options.header.metadata.push(("mode".to_owned(), "trace".to_owned()));
+        story.log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
+        story
+    }
+
+    /// A thread; the first one is number 1 for Java, too.
+    pub(super) fn thread(&mut self, name: &str) -> u32 {
+        self.threads += 1;
+        self.thread_of(self.threads, name)
+    }
+
+    /// A thread that Java knows by this number.
+    pub(super) fn thread_of(&mut self, java_id: u64, name: &str) -> u32 {
+        let thread = self.log.thread(java_id, name, "main", 0).unwrap();
+        let lane = self.log.lane(thread);
+        self.lanes.insert(thread, lane);
+        thread
+    }
+
+    pub(super) fn class(&mut self, name: &str) -> u32 {
+        let source = name.rsplit('/').next().unwrap_or_default().to_owned() + ".java";
+        self.log.class(name, &source).unwrap()
+    }
+
+    /// A method, `a/Foo.bar`.
+    fn method(&mut self, name: &str) -> u32 {
+        let (class, method) = name.rsplit_once('.').unwrap();
+        let class = self.class(class);
+        self.log.method(class, method, "()V", 1).unwrap()
+    }
+
+    /// Where a lock is taken.
+    pub(super) fn place(&mut self, method: &str, line: u32, kind: WaitKind, name: &str) -> u32 {
+        let method = self.method(method);
+        let flags = if kind == WaitKind::Monitor { 0 } else { place_flag::JUC };
+        self.log.place(method, line, kind, flags, name).unwrap()
+    }
+
+    /// A stack, innermost frame first.
+    pub(super) fn stack(&mut self, frames: &[(&str, u32)]) -> u32 {
+        let mut stack = id::EMPTY_STACK;
+        for &(method, line) in frames.iter().rev() {
+            let method = self.method(method);
+            stack = self.log.stack(stack, method, line).unwrap();
+        }
+        stack
+    }
+
+    /// A lock that is waited for, with its hash if that is not 0.
+    pub(super) fn lock(&mut self, class: &str, name: &str, hash: u32) -> u32 {
+        let class = self.class(class);
+        let lock = self.log.lock(class).unwrap();
+        if hash != 0 {
+            self.log.lock_instance(lock, hash).unwrap();
+        }
+        if !name.is_empty() {
+            self.log.lock_name(lock, name).unwrap();
+        }
+        lock
+    }
+
+    pub(super) fn nest(&mut self, thread: u32, at_ns: u64, taken: (Held, u32), outer: &[Held]) {
+        let (inner, stack) = taken;
+        let nest = Nest { delta_ns: 0, inner, stack, outer: outer.into() };
+        self.log.nest(self.lanes[&thread], START_NS + at_ns, nest).unwrap();
+    }
+
+    pub(super) fn takes(&mut self, thread: u32, held: Held) {
+        let Held { place, class, hash } = held;
+        let taken = Instance { hash, class, place, shared: false };
+        self.log.instance(self.lanes[&thread], taken).unwrap();
+    }
+
+    pub(super) fn holds(&mut self, thread: u32, held: Held, (from_ns, to_ns): (u64, u64)) {
+        let Held { place, class, hash } = held;
+        let hold = Hold { hold_ns: to_ns - from_ns, place, class, hash, ..Hold::default() };
+        self.log.hold(self.lanes[&thread], START_NS + to_ns, hold).unwrap();
+    }
+
+    pub(super) fn acquires(&mut self, thread: u32, cell: &AcquisitionCell) {
+        let cell = AcquisitionCell { thread, ..*cell };
+        self.log.acquisitions(self.lanes[&thread], &cell).unwrap();
+    }
+
+    pub(super) fn waits(
+        &mut self,
+        thread: u32,
+        (kind, stack, lock): (WaitKind, u32, u32),
+        (from_ns, to_ns): (u64, u64),
+    ) {
+        let site = self.log.site(kind, stack, lock).unwrap();
+        let (end_ns, wait_ns) = (START_NS + to_ns, to_ns - from_ns);
+        let wait = Wait { end_ns, wait_ns, site, ..Wait::default() };
+        self.log.wait(self.lanes[&thread], wait).unwrap();
+    }
+
+    /// A wait that has not ended; its start counts from that of the story.
+    pub(super) fn pending(&mut self, pending: Pending) {
+        let start_ns = START_NS + pending.start_ns;
+        self.log.pending(&Pending { start_ns, ..pending }).unwrap();
+    }
+
+    pub(super) fn log(self, name: &str) -> Log {
+        Log::from_bytes(name, self.log.finish().unwrap().into_inner()).unwrap()
+    }
+}
+
+/// What is found in some logs.
+pub(super) fn with<T>(logs: &[Log], filter: &Filter, then: impl FnOnce(&Findings<'_>) -> T) -> T {
+    then(&find(logs, filter, &Options::default(), &|_| {}))
+}

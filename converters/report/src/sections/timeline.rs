@@ -1,0 +1,106 @@
+//! Waits over the run.
+
+use crate::{
+    Answer, Findings, Options, Section,
+    findings::LockRef,
+    view::{self, Part, View},
+};
+use serde::Serialize;
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "timeline",
+    title: "Timeline",
+    means: "How long threads waited, lock by lock and thread by thread, over the run.",
+    advice: "Rows that fill together are one cause; a row that fills at once is what changed then: \
+             look there with --since and --until.",
+    answer,
+};
+
+/// The answer. Amounts are in boxes of the same duration, in ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Timeline {
+    /// The Unix time at which the first box begins.
+    pub start_wall_ns: u64,
+    /// The duration of what the boxes cover. The last box may be cut.
+    pub duration_ns: u64,
+    /// The duration that each box stands for.
+    pub box_ns: u64,
+    /// All waits.
+    pub all_ns: Vec<u64>,
+    /// The locks with the most wait, most first.
+    pub locks: Vec<Lock>,
+    /// The threads with the most wait, most first.
+    pub threads: Vec<Thread>,
+}
+
+/// The waits for a lock, or for those of a class and name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lock {
+    /// The lock.
+    pub lock: LockRef,
+    /// How long threads waited for it in each box.
+    pub wait_ns: Vec<u64>,
+}
+
+/// The waits of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Thread {
+    /// Its name.
+    pub thread: String,
+    /// `Thread.getId()`.
+    pub java_id: u64,
+    /// How long it waited in each box.
+    pub wait_ns: Vec<u64>,
+}
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let timeline = Timeline::of(findings, options);
+    let json = serde_json::to_value(&timeline).unwrap_or_default();
+    Answer { json, view: view(&timeline), lacking: String::new() }
+}
+
+impl Timeline {
+    /// From what was found.
+    pub fn of(findings: &Findings<'_>, options: &Options) -> Timeline {
+        let profile = findings.profile();
+        let (axis, lines) = (&findings.axis, &findings.timelines);
+        let most = if options.top == 0 { usize::MAX } else { options.top };
+        let lock = |(group, boxes): &(u32, Vec<u64>)| Lock {
+            lock: findings.groups.lock_ref(*group),
+            wait_ns: boxes.clone(),
+        };
+        let thread = |(thread, boxes): &(u32, Vec<u64>)| Thread {
+            thread: profile.thread_name(*thread),
+            java_id: profile.threads.get(*thread as usize).map_or(0, |thread| thread.java_id),
+            wait_ns: boxes.clone(),
+        };
+        Timeline {
+            start_wall_ns: axis.start_wall_ns,
+            duration_ns: axis.duration_ns,
+            box_ns: axis.box_ns,
+            all_ns: lines.all.clone(),
+            locks: lines.locks.iter().take(most).map(lock).collect(),
+            threads: lines.threads.iter().take(most).map(thread).collect(),
+        }
+    }
+}
+
+fn view(timeline: &Timeline) -> View {
+    if timeline.locks.is_empty() {
+        return View { parts: vec![Part::Text("No thread waited for a lock.".to_owned())] };
+    }
+    let lines = |title: &str, rows: Vec<(String, Vec<u64>)>| {
+        let (start_wall_ns, box_ns) = (timeline.start_wall_ns, timeline.box_ns);
+        Part::Timeline(view::Timeline { title: title.to_owned(), start_wall_ns, box_ns, rows })
+    };
+    let all = ("all locks".to_owned(), timeline.all_ns.clone());
+    let locks = timeline.locks.iter().map(|lock| (lock.lock.label(), lock.wait_ns.clone()));
+    let threads = timeline.threads.iter().map(|of| (of.thread.clone(), of.wait_ns.clone()));
+    View {
+        parts: vec![
+            lines("Wait per lock", std::iter::once(all).chain(locks).collect()),
+            lines("Wait per thread", threads.collect()),
+        ],
+    }
+}

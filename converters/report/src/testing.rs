@@ -1,0 +1,168 @@
+//! Logs of known numbers, said in a few words.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use crate::{Findings, Options, find};
+use std::{collections::HashMap, io::Cursor};
+use tyrion_converters::filter::Filter;
+use tyrion_formats::{
+    Log,
+    write::{LaneId, LogWriter, Options as LogOptions, Wait},
+};
+use tyrion_wire::{
+    WaitKind,
+    cell::bucket,
+    trace::{AcquisitionCell, Blame},
+};
+
+/// A log under construction. Frames are `com.acme.Foo.bar:12`, stacks begin
+/// with the outermost one, locks are class and name.
+pub(crate) struct Recording {
+    log: LogWriter<Cursor<Vec<u8>>>,
+    threads: HashMap<String, (u32, LaneId)>,
+    locks: HashMap<(String, String), u32>,
+    now_ns: u64,
+}
+
+/// The first moment of every recording.
+const START_NS: u64 = 1_000_000_000;
+
+impl Recording {
+    /// Of contention mode, and so long.
+    pub(crate) fn new(duration_ns: u64) -> Recording {
+        Recording::with(duration_ns, &[])
+    }
+
+    /// Of trace mode, where all holds are measured.
+    pub(crate) fn traced(duration_ns: u64) -> Recording {
+        Recording::with(duration_ns, &[("mode", "trace"), ("hold", "all")])
+    }
+
+    fn with(duration_ns: u64, metadata: &[(&str, &str)]) -> Recording {
+        let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
+        options.header.mono_ns = START_NS;
+        options.header.end_ns = START_NS + duration_ns;
+        let pair = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        options.header.metadata = metadata.iter().map(pair).collect();
+        let log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
+        let (threads, locks) = Default::default();
+        Recording { log, threads, locks, now_ns: START_NS }
+    }
+
+    fn thread(&mut self, name: &str) -> (u32, LaneId) {
+        if let Some(&known) = self.threads.get(name) {
+            return known;
+        }
+        let java_id = self.threads.len() as u64 + 10;
+        let thread = self.log.thread(java_id, name, "main", 0).unwrap();
+        let known = (thread, self.log.lane(thread));
+        self.threads.insert(name.to_owned(), known);
+        known
+    }
+
+    /// Class, method and line of a frame.
+    fn frame(&mut self, frame: &str) -> (u32, u32) {
+        let (name, line) = frame.rsplit_once(':').unwrap();
+        let (class, method) = name.rsplit_once('.').unwrap();
+        let simple = class.rsplit('.').next().unwrap();
+        let class = self.log.class(&class.replace('.', "/"), &format!("{simple}.java")).unwrap();
+        (self.log.method(class, method, "()V", 1).unwrap(), line.parse().unwrap())
+    }
+
+    fn stack(&mut self, frames: &[&str]) -> u32 {
+        frames.iter().fold(0, |parent, frame| {
+            let (method, line) = self.frame(frame);
+            self.log.stack(parent, method, line).unwrap()
+        })
+    }
+
+    fn lock(&mut self, (class, name): (&str, &str)) -> u32 {
+        let key = (class.to_owned(), name.to_owned());
+        if let Some(&known) = self.locks.get(&key) {
+            return known;
+        }
+        let id = self.log.class(&class.replace('.', "/"), "").unwrap();
+        let lock = self.log.lock(id).unwrap();
+        if !name.is_empty() {
+            self.log.lock_name(lock, name).unwrap();
+        }
+        self.locks.insert(key, lock);
+        lock
+    }
+
+    /// A wait, of which `owner` had the lock if that is told.
+    pub(crate) fn wait(
+        &mut self,
+        thread: &str,
+        frames: &[&str],
+        (kind, lock): (WaitKind, (&str, &str)),
+        wait_ns: u64,
+        owner: &str,
+    ) {
+        let owner = if owner.is_empty() { 0 } else { self.thread(owner).0 };
+        let (stack, lock) = (self.stack(frames), self.lock(lock));
+        let site = self.log.site(kind, stack, lock).unwrap();
+        let (_, lane) = self.thread(thread);
+        self.now_ns += 1_000;
+        let wait = Wait { end_ns: self.now_ns, wait_ns, site, owner, ..Wait::default() };
+        self.log.wait(lane, wait).unwrap();
+    }
+
+    /// Trace mode: a thread takes a lock once for each hold.
+    pub(crate) fn take(
+        &mut self,
+        thread: &str,
+        frame: &str,
+        (kind, (class, name)): (WaitKind, (&str, &str)),
+        holds: &[u64],
+    ) {
+        let mut cell = AcquisitionCell::default();
+        holds.iter().for_each(|&ns| cell.histogram[bucket(ns)] += 1);
+        let count = holds.len() as u64;
+        (cell.acquisitions, cell.first_count) = (count, count);
+        cell.first_ns = holds.iter().sum();
+        cell.max_ns = holds.iter().copied().max().unwrap_or(0);
+        self.cell(thread, frame, (kind, (class, name)), cell);
+    }
+
+    /// Trace mode: a cell with these numbers.
+    pub(crate) fn cell(
+        &mut self,
+        thread: &str,
+        frame: &str,
+        (kind, (class, name)): (WaitKind, (&str, &str)),
+        cell: AcquisitionCell,
+    ) {
+        let (method, line) = self.frame(frame);
+        let place = self.log.place(method, line, kind, 0, name).unwrap();
+        let class = self.log.class(&class.replace('.', "/"), "").unwrap();
+        let (thread, lane) = self.thread(thread);
+        self.log.acquisitions(lane, &AcquisitionCell { thread, place, class, ..cell }).unwrap();
+    }
+
+    /// Trace mode: a holder is charged with a wait.
+    pub(crate) fn charge(
+        &mut self,
+        (holder, held): (&str, &[&str]),
+        (waiter, waiting): (&str, &[&str]),
+        (kind, lock): (WaitKind, (&str, &str)),
+        charged_ns: u64,
+    ) {
+        let (stack, waiter_stack) = (self.stack(held), self.stack(waiting));
+        let lock = self.lock(lock);
+        let site = self.log.site(kind, waiter_stack, lock).unwrap();
+        let (waiter, _) = self.thread(waiter);
+        let (_, lane) = self.thread(holder);
+        self.now_ns += 1_000;
+        let blame = Blame { charged_ns, site, waiter, stack, ..Blame::default() };
+        self.log.blame(lane, self.now_ns, blame).unwrap();
+    }
+
+    pub(crate) fn finish(self, name: &str) -> Log {
+        Log::from_bytes(name, self.log.finish().unwrap().into_inner()).unwrap()
+    }
+}
+
+/// What is found in logs.
+pub(crate) fn found<'a>(logs: &'a [Log], filter: &'a Filter) -> Findings<'a> {
+    find(logs, filter, &Options::default(), &|_| {})
+}

@@ -1,0 +1,100 @@
+//! What a section shows to eyes, before it is drawn as text or HTML.
+
+/// What stands in a section, from top to bottom.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct View {
+    /// The parts.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a view.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// A sentence.
+    Text(String),
+    /// Names and what they are, one a line.
+    Facts(Vec<(String, Cell)>),
+    /// A table.
+    Table(Table),
+    /// Amounts over time, each row a line of boxes of the same duration.
+    Timeline(Timeline),
+}
+
+/// A table with sortable columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Its heading; empty when the section has no other.
+    pub title: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its rows, in the order to show them, cut to [`Options::top`](crate::Options::top).
+    pub rows: Vec<Row>,
+    /// How many rows were cut off.
+    pub left_out: usize,
+}
+
+/// A column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Column {
+    /// Its heading, short: text output has 100 columns for all of them.
+    pub name: &'static str,
+    /// What it says, for a tooltip.
+    pub help: &'static str,
+    /// Whether text output leaves it out where the lines would be too long:
+    /// the higher, the sooner; 0 never.
+    pub expendable: u8,
+}
+
+/// A row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// One for each column.
+    pub cells: Vec<Cell>,
+    /// What stands below it: in HTML when it is opened, in text indented.
+    pub details: Vec<Detail>,
+}
+
+/// Lines below a row, such as a stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// What it is: "hottest waiter, 83 % of the wait".
+    pub title: String,
+    /// Its lines: a stack's frames innermost first, `com.acme.Foo.bar(Foo.java:12)`.
+    pub lines: Vec<String>,
+}
+
+/// A value that knows what it is, so that it can be aligned, sorted and shown
+/// in fitting units.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Words, aligned to the left, shortened in the middle where they must be.
+    Text(String),
+    /// A number.
+    Count(u64),
+    /// A duration in ns.
+    Ns(u64),
+    /// A share, 1 for the whole, shown in percent.
+    Share(f64),
+    /// Any other number, shown with two digits behind the point.
+    Number(f64),
+    /// By how many ns a duration changed, shown with its sign.
+    NsChange(i64),
+    /// By which share of what it was something changed, shown in percent with
+    /// its sign; infinite for what was nothing before.
+    Change(f64),
+    /// Not known.
+    Unknown,
+}
+
+/// Amounts over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// What it shows: "Wait per lock".
+    pub title: String,
+    /// The Unix time of its beginning, in ns.
+    pub start_wall_ns: u64,
+    /// The duration that each box stands for, in ns.
+    pub box_ns: u64,
+    /// A name, and the ns waited in each box.
+    pub rows: Vec<(String, Vec<u64>)>,
+}

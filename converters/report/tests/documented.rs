@@ -1,0 +1,164 @@
+//! `docs/report.md` names every field of the JSON, and no other.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use serde::Serialize;
+use serde_json::{Value, to_value};
+use std::{collections::BTreeSet, fs, path::PathBuf};
+use tyrion_converters::filter::{Filter, Kinds};
+use tyrion_formats::Log;
+use tyrion_report::{
+    Options, SECTIONS, find,
+    findings::LockRef,
+    render::{Report, json},
+    sections::{
+        blockers, contended, critical_sections, delays, lock_order, near_misses, overview,
+        single_thread, still_waiting, timeline,
+    },
+};
+
+fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The chapter with this heading, up to the next one.
+fn chapter(heading: &str) -> String {
+    let text = fs::read_to_string(root().join("docs/report.md")).unwrap();
+    let begin = format!("\n## {heading}\n");
+    let (_, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("no chapter {heading}"));
+    rest.split("\n## ").next().unwrap().to_owned()
+}
+
+/// All names of fields in a value, however deep.
+fn names(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.keys().cloned());
+            fields.values().for_each(|value| names(value, found));
+        }
+        Value::Array(values) => values.iter().for_each(|value| names(value, found)),
+        _ => {}
+    }
+}
+
+fn report(log: &str, kinds: Kinds) -> Value {
+    let path = root().join("testdata/logs").join(log);
+    let logs = [Log::from_bytes(log, fs::read(path).unwrap()).unwrap()];
+    let filter = Filter { kinds, ..Filter::default() };
+    let findings = find(&logs, &filter, &Options::default(), &|_| {});
+    let report = Report::new("1.2.3", &findings, &Options::default(), &[]);
+    serde_json::from_str(&json::write(&report)).unwrap()
+}
+
+/// The fields that entries of these types have, be there any or not.
+fn of_types(section: &str) -> BTreeSet<String> {
+    fn of<T: Default + Serialize>() -> Value {
+        to_value(T::default()).unwrap()
+    }
+    let types = match section {
+        "overview" => vec![
+            of::<overview::Overview>(),
+            of::<overview::Recording>(),
+            of::<overview::Threads>(),
+            of::<overview::PhaseRow>(),
+            of::<overview::Kind>(),
+        ],
+        "contended" => {
+            vec![of::<contended::Contended>(), of::<contended::Lock>(), of::<contended::Instance>()]
+        }
+        "blockers" => vec![
+            of::<blockers::Blockers>(),
+            of::<blockers::ThreadPair>(),
+            of::<blockers::LockShare>(),
+            of::<blockers::CodePair>(),
+        ],
+        "single-thread" => {
+            vec![of::<single_thread::SingleThread>(), of::<single_thread::Place>()]
+        }
+        "critical-sections" => vec![
+            of::<critical_sections::CriticalSections>(),
+            of::<critical_sections::Site>(),
+            of::<critical_sections::Holder>(),
+            of::<critical_sections::Own>(),
+        ],
+        "near-misses" => vec![
+            of::<near_misses::NearMisses>(),
+            of::<near_misses::Lock>(),
+            of::<near_misses::Pair>(),
+            of::<near_misses::Places>(),
+        ],
+        "lock-order" => vec![
+            of::<lock_order::LockOrder>(),
+            of::<lock_order::Cycle>(),
+            of::<lock_order::Edge>(),
+            of::<lock_order::OrderedLock>(),
+            of::<lock_order::Harmless>(),
+        ],
+        "still-waiting" => vec![
+            of::<still_waiting::StillWaiting>(),
+            of::<still_waiting::Deadlock>(),
+            of::<still_waiting::Waiting>(),
+            of::<still_waiting::Idle>(),
+        ],
+        "delays" => {
+            vec![of::<delays::Delays>(), of::<delays::Function>(), of::<delays::Thread>()]
+        }
+        "timeline" => {
+            vec![of::<timeline::Timeline>(), of::<timeline::Lock>(), of::<timeline::Thread>()]
+        }
+        _ => panic!("add the types of {section} here"),
+    };
+    let mut found = BTreeSet::new();
+    types.iter().for_each(|value| names(value, &mut found));
+    found
+}
+
+#[test]
+fn every_field_is_documented() {
+    let common = chapter("The JSON");
+    let is_in = |text: &str, name: &str| text.contains(&format!("`{name}`"));
+    let mut in_lock = BTreeSet::new();
+    names(&to_value(LockRef::default()).unwrap(), &mut in_lock);
+    assert!(in_lock.iter().all(|name| is_in(&common, name)), "{in_lock:?}");
+
+    let logs = ["v1-small.log", "v1-killed.log", "v1-trace.log"];
+    let kinds = [Kinds::contention(), Kinds::all()];
+    let reports = logs.iter().flat_map(|log| kinds.map(|kinds| report(log, kinds)));
+    let reports: Vec<Value> = reports.collect();
+    let mut wrong = Vec::new();
+    for section in SECTIONS {
+        let text = chapter(section.name);
+        let mut known = of_types(section.name);
+        for report in &reports {
+            names(&report["sections"][section.name], &mut known);
+        }
+        for name in &known {
+            if !is_in(&text, name) && !is_in(&common, name) {
+                wrong.push(format!("{}: `{name}` is not documented", section.name));
+            }
+        }
+        let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        for (name, _) in rows {
+            if !known.contains(name) {
+                wrong.push(format!("{}: there is no `{name}`", section.name));
+            }
+        }
+    }
+    for report in &reports {
+        let mut known = BTreeSet::new();
+        known.extend(report.as_object().unwrap().keys().cloned());
+        names(&report["logs"], &mut known);
+        names(&report["options"], &mut known);
+        let missing = known.iter().filter(|name| !is_in(&common, name));
+        wrong.extend(missing.map(|name| format!("`{name}` is not documented")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_chapter_is_of_a_section() {
+    let text = fs::read_to_string(root().join("docs/report.md")).unwrap();
+    let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let sections = SECTIONS.iter().map(|section| section.name);
+    let expected: Vec<&str> = ["Asking", "The JSON"].into_iter().chain(sections).collect();
+    assert_eq!(headings, expected);
+}

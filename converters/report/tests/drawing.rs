@@ -1,0 +1,193 @@
+//! What holds for whatever is drawn.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use proptest::{collection::vec, prelude::*};
+use tyrion_report::{
+    View,
+    render::{
+        Report, html,
+        text::{self, Style, WIDTH},
+    },
+    view::{Cell, Column, Detail, Part, Row, Table, Timeline},
+};
+use unicode_width::UnicodeWidthChar;
+
+/// Names as programs have them, and worse.
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z]{0,9}(\\.[a-zA-Z$]{1,14}){0,9}",
+        "\\PC{0,40}",
+        any::<String>(),
+        "[漢字é\u{301}\u{1f469}]{0,90}",
+    ]
+}
+
+fn cell() -> impl Strategy<Value = Cell> {
+    prop_oneof![
+        name().prop_map(Cell::Text),
+        any::<u64>().prop_map(Cell::Count),
+        any::<u64>().prop_map(Cell::Ns),
+        any::<f64>().prop_map(Cell::Share),
+        any::<f64>().prop_map(Cell::Number),
+        (-1e9..1e9).prop_map(Cell::Number),
+        Just(Cell::Unknown),
+    ]
+}
+
+fn detail() -> impl Strategy<Value = Detail> {
+    (name(), vec(name(), 0..9)).prop_map(|(title, lines)| Detail { title, lines })
+}
+
+fn table() -> impl Strategy<Value = Table> {
+    const NAMES: [&str; 6] = ["lock", "p99", "total wait", "", "a heading of some length", "n"];
+    let column = (0..NAMES.len(), 0u8..4).prop_map(|(name, expendable)| Column {
+        name: NAMES[name],
+        help: "<\"&>",
+        expendable,
+    });
+    let row = (vec(cell(), 0..18), vec(detail(), 0..3))
+        .prop_map(|(cells, details)| Row { cells, details });
+    (name(), vec(column, 0..18), vec(row, 0..5), any::<usize>())
+        .prop_map(|(title, columns, rows, left_out)| Table { title, columns, rows, left_out })
+}
+
+fn timeline() -> impl Strategy<Value = Timeline> {
+    let row = (name(), vec(any::<u64>(), 0..300));
+    (name(), any::<u64>(), any::<u64>(), vec(row, 0..4)).prop_map(
+        |(title, start_wall_ns, box_ns, rows)| Timeline { title, start_wall_ns, box_ns, rows },
+    )
+}
+
+fn view() -> impl Strategy<Value = View> {
+    let part = prop_oneof![
+        name().prop_map(Part::Text),
+        vec((name(), cell()), 0..5).prop_map(Part::Facts),
+        table().prop_map(Part::Table),
+        timeline().prop_map(Part::Timeline),
+    ];
+    vec(part, 0..4).prop_map(|parts| View { parts })
+}
+
+fn columns(line: &str) -> usize {
+    line.chars().map(|char| char.width().unwrap_or(0)).sum()
+}
+
+fn page(report: &Report) -> String {
+    let mut page = Vec::new();
+    html::write(report, &[support::flame()], &mut page).unwrap();
+    String::from_utf8(page).unwrap()
+}
+
+/// The elements of a page, in its order, as a browser would find them; and
+/// that nothing else looks like one.
+fn tags(page: &str) -> Vec<String> {
+    let (_, rest) = page.split_once("</style>").unwrap();
+    let (body, _) = rest.rsplit_once("<script>").unwrap();
+    let tags = body.split('<').skip(1).map(|tag| {
+        let (tag, text) = tag.split_once('>').expect("each tag ends");
+        assert!(!text.contains('>'), "`{text}` after <{tag}>");
+        tag.split([' ', '\n']).next().unwrap().trim_start_matches('/').to_owned()
+    });
+    tags.collect()
+}
+
+/// What the renderer itself puts into pages.
+const TAGS: [&str; 40] = [
+    "body",
+    "header",
+    "p",
+    "h1",
+    "h2",
+    "h3",
+    "ul",
+    "li",
+    "nav",
+    "a",
+    "div",
+    "input",
+    "output",
+    "button",
+    "main",
+    "section",
+    "dl",
+    "dt",
+    "dd",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "figure",
+    "figcaption",
+    "ol",
+    "span",
+    "svg",
+    "rect",
+    "title",
+    "wbr",
+    "iframe",
+    "head",
+    "html",
+    "meta",
+    "style",
+    "script",
+    "link",
+];
+
+proptest! {
+    #[test]
+    fn no_line_is_too_long(view in view(), width in 0usize..200, coloured: bool) {
+        let text = text::view(&view, &Style { width, coloured });
+        let width = width.clamp(80, WIDTH);
+        for line in text.lines() {
+            let mut plain = line.to_owned();
+            for code in ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[33m", "\u{1b}[0m"] {
+                plain = plain.replace(code, "");
+            }
+            prop_assert!(!plain.contains(char::is_control), "{plain:?}");
+            prop_assert!(columns(&plain) <= width, "{} columns: {plain:?}", columns(&plain));
+            prop_assert!(coloured || !plain.ends_with(' '), "{plain:?}");
+        }
+    }
+
+    #[test]
+    fn pages_hold_no_elements_but_ours(view in view()) {
+        let mut report = support::sample();
+        report.sections[1].answer.view = view;
+        let found = tags(&page(&report));
+        prop_assert!(found.iter().all(|tag| TAGS.contains(&tag.as_str())));
+    }
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    let page = page(&support::hostile());
+    let found = tags(&page);
+    for tag in &found {
+        assert!(TAGS.contains(&tag.as_str()), "<{tag}>");
+    }
+    assert!(!found.iter().any(|tag| ["img", "script", "b"].contains(&tag.as_str())));
+    // Our own script is the only one, and it ends where we end it.
+    assert_eq!(page.matches("<script>").count(), 1);
+    assert_eq!(page.matches("</script").count(), 1);
+    for text in ["onerror=alert(1)&gt;", "&lt;/script&gt;&lt;script&gt;alert(1)", "[31mred"] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains(|char: char| char.is_control() && char != '\n'));
+}
+
+#[test]
+fn nothing_is_loaded() {
+    let page = page(&support::sample());
+    for word in ["http:", "https:", "//cdn", "@import", "url(", "<link", "fetch(", " src="] {
+        assert!(!page.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn the_same_report_is_the_same_page() {
+    assert_eq!(page(&support::sample()), page(&support::sample()));
+}

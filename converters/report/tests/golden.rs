@@ -1,0 +1,82 @@
+//! What renderers draw of a few reports against the files in
+//! `testdata/report`.
+//!
+//! `BLESS=1` writes them. One that is missing or that no output belongs to is
+//! an error.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+use tyrion_report::render::{
+    Report, html, json,
+    text::{self, Style},
+};
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/report"))
+}
+
+/// The page without its style and its script, which are files of their own.
+fn page(report: &Report) -> String {
+    let mut page = Vec::new();
+    html::write(report, &[support::flame()], &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let (head, rest) = page.split_once("<style>\n").unwrap();
+    let (_, rest) = rest.split_once("</style>").unwrap();
+    let (body, rest) = rest.rsplit_once("<script>\n").unwrap();
+    let (_, rest) = rest.split_once("</script>").unwrap();
+    format!("{head}<style></style>{body}<script></script>{rest}")
+}
+
+fn expected() -> BTreeMap<String, String> {
+    let (sample, hostile) = (support::sample(), support::hostile());
+    let narrow = Style { width: 80, coloured: false };
+    let coloured = Style { coloured: true, ..Style::default() };
+    let files = [
+        ("sample.txt", text::write(&sample, &Style::default())),
+        ("sample.narrow.txt", text::write(&sample, &narrow)),
+        ("sample.coloured.txt", text::write(&sample, &coloured).replace('\u{1b}', "ESC")),
+        ("sample.html", page(&sample)),
+        ("sample.json", json::write(&sample)),
+        ("hostile.txt", text::write(&hostile, &Style::default())),
+        ("hostile.html", page(&hostile)),
+    ];
+    files.map(|(name, text)| (name.to_owned(), text)).into()
+}
+
+#[test]
+fn reports_are_as_in_the_golden_files() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let expected = expected();
+    if bless {
+        fs::create_dir_all(folder()).unwrap();
+    }
+    let mut wrong = Vec::new();
+    for (name, text) in &expected {
+        let path = folder().join(name);
+        if bless {
+            fs::write(&path, text).unwrap();
+        }
+        match fs::read_to_string(&path) {
+            Ok(golden) if golden == *text => {}
+            Ok(golden) => {
+                let line = golden.lines().zip(text.lines()).take_while(|(a, b)| a == b).count();
+                wrong.push(format!("{name} differs from line {} on", line + 1));
+            }
+            Err(error) => wrong.push(format!("{name}: {error}")),
+        }
+    }
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if !expected.contains_key(name) {
+            if bless {
+                fs::remove_file(&path).unwrap();
+            } else {
+                wrong.push(format!("{name} belongs to no output"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "run with BLESS=1 if this is right:\n{}", wrong.join("\n"));
+}

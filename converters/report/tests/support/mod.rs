@@ -1,0 +1,227 @@
+//! Reports made by hand, for the tests of what draws them.
+#![allow(dead_code, reason = "no test needs all of it")]
+
+use tyrion_report::{
+    Answer, Options, Section, View,
+    render::{LogFacts, Report, Shown, html::Flame},
+    view::{Cell, Column, Detail, Part, Row, Table, Timeline},
+};
+
+/// A section that says what it is told.
+pub const fn section(name: &'static str, title: &'static str) -> Section {
+    Section {
+        name,
+        title,
+        means: "Locks that threads waited for, the one that cost most first.",
+        advice: "Do less under the first of them, take it more seldom, or split it.",
+        answer: |_, _| Answer::default(),
+    }
+}
+
+static CONTENDED: Section = section("contended", "Contended locks");
+static TIMELINE: Section = section("timeline", "Timeline");
+static OVERVIEW: Section = section("overview", "Overview");
+
+/// A section with a view.
+pub fn shown(section: &'static Section, parts: Vec<Part>, lacking: &str) -> Shown {
+    let json = serde_json::json!({ "rows": parts.len() });
+    Shown { section, answer: Answer { json, view: View { parts }, lacking: lacking.to_owned() } }
+}
+
+/// A report of these sections.
+pub fn report(sections: Vec<Shown>) -> Report {
+    let log = LogFacts {
+        log: "bank.log".to_owned(),
+        pid: 4242,
+        program: "com.acme.bank.Main".to_owned(),
+        jvm: "OpenJDK 64-Bit Server VM 17.0.9".to_owned(),
+        mode: "trace",
+        start: "2023-11-14T22:13:20Z".to_owned(),
+        start_wall_ns: START_NS,
+        duration_ns: 12_345_678_901,
+        threshold_ns: 10_000,
+        complete: true,
+    };
+    Report {
+        version: "1.2.3",
+        logs: vec![log],
+        notes: vec!["3 waits had not ended".to_owned()],
+        damage: vec!["bank.log: the chunk at byte 8192 is damaged".to_owned()],
+        options: Options::default(),
+        sections,
+    }
+}
+
+const START_NS: u64 = 1_700_000_000_000_000_000;
+
+/// Words in a cell.
+pub fn words(text: impl Into<String>) -> Cell {
+    Cell::Text(text.into())
+}
+
+/// A column with a name.
+pub const fn column(name: &'static str, expendable: u8) -> Column {
+    Column { name, help: "What the column says.", expendable }
+}
+
+fn frames(class: &str, depth: u32) -> Vec<String> {
+    let method = |at| format!("com.acme.bank.{class}.step{at}({class}.java:{})", 10 + at);
+    let park = "java.util.concurrent.locks.LockSupport.park(LockSupport.java:211)".to_owned();
+    std::iter::once(park).chain((0..depth).map(method)).collect()
+}
+
+fn contended() -> Table {
+    let row = |name: &str, count: u64, wait_ns: u64, share: f64, held: Cell| Row {
+        cells: vec![
+            words(name),
+            words("monitor"),
+            Cell::Count(count),
+            Cell::Share(share),
+            Cell::Ns(wait_ns),
+            Cell::Ns(wait_ns / count.max(1)),
+            held,
+            Cell::Unknown,
+        ],
+        details: vec![
+            Detail {
+                title: "hottest waiter, 83.1 % of the wait".to_owned(),
+                lines: frames("Ledger", 5),
+            },
+            Detail { title: "hottest holder".to_owned(), lines: frames("Audit", 1) },
+        ],
+    };
+    let columns = [
+        ("lock", 0),
+        ("kind", 3),
+        ("contended", 0),
+        ("miss", 1),
+        ("wait", 0),
+        ("mean", 1),
+        ("hold", 2),
+        ("never known", 0),
+    ];
+    Table {
+        title: "Locks".to_owned(),
+        columns: columns.map(|(name, expendable)| column(name, expendable)).to_vec(),
+        rows: vec![
+            row(
+                "Ledger.lock (java.util.concurrent.locks.ReentrantLock$NonfairSync)",
+                12_345,
+                18_316_544_451,
+                0.4215,
+                Cell::Ns(5_123),
+            ),
+            row("com.acme.bank.AuditLog", 7, 16_512_345, 0.0001, Cell::Unknown),
+            Row {
+                cells: vec![
+                    words("漢字 lock"),
+                    words("lock"),
+                    Cell::Count(1),
+                    Cell::Unknown,
+                    Cell::Ns(1),
+                    Cell::Number(1.5),
+                    Cell::Unknown,
+                    Cell::Unknown,
+                ],
+                details: Vec::new(),
+            },
+        ],
+        left_out: 1_234,
+    }
+}
+
+fn timeline() -> Timeline {
+    let boxes =
+        |seed: u64| (0..150).map(|at| (at * at * seed) % 97 * (at % 5) * 1_000_000).collect();
+    Timeline {
+        title: "Wait per lock".to_owned(),
+        start_wall_ns: START_NS,
+        box_ns: 100_000_000,
+        rows: vec![
+            ("com.acme.bank.AuditLog".to_owned(), boxes(3)),
+            (
+                "Ledger.lock (java.util.concurrent.locks.ReentrantLock$NonfairSync)".to_owned(),
+                boxes(7),
+            ),
+            ("idle".to_owned(), vec![0; 150]),
+        ],
+    }
+}
+
+/// All that a view can have.
+pub fn sample() -> Report {
+    let facts = vec![
+        ("Program".to_owned(), words("com.acme.bank.Main (pid 4242)")),
+        ("Share of the threads' time".to_owned(), Cell::Share(0.2345)),
+        (
+            "JVM".to_owned(),
+            words(
+                "OpenJDK 64-Bit Server VM 17.0.9+9-LTS (a name that is so long that it takes more than a line of a terminal)",
+            ),
+        ),
+    ];
+    let sentence = "One lock, Ledger.lock, stands for nine tenths of all the time that threads \
+                    waited, and most of that was waited while Audit.step0 held it.";
+    report(vec![
+        shown(&OVERVIEW, vec![Part::Facts(facts), Part::Text(sentence.to_owned())], ""),
+        shown(
+            &CONTENDED,
+            vec![
+                Part::Table(contended()),
+                Part::Table(Table { title: "Nothing".to_owned(), ..Table::default() }),
+            ],
+            "needs --mode trace: acquisitions, holds and who held the locks.",
+        ),
+        shown(&TIMELINE, vec![Part::Timeline(timeline()), Part::Timeline(Timeline::default())], ""),
+    ])
+}
+
+/// What must do no harm anywhere.
+pub const HOSTILE: [&str; 6] = [
+    "</script><script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "<!-- &lt;b&gt; ]]> -->",
+    "\u{1b}[31mred\u{7}\u{0}\n\u{202e}txt.exe",
+    "javascript:alert(1)",
+];
+
+/// A report in which everything that a log can say is hostile.
+pub fn hostile() -> Report {
+    let all = || HOSTILE.iter().map(|text| (*text).to_owned());
+    let details: Vec<Detail> =
+        all().map(|text| Detail { title: text, lines: all().collect() }).collect();
+    let rows = all()
+        .map(|text| Row { cells: vec![words(text), Cell::Count(1)], details: details.clone() });
+    let table = Table {
+        title: HOSTILE.concat(),
+        columns: vec![column("lock", 0), column("waits", 0)],
+        rows: rows.collect(),
+        left_out: 0,
+    };
+    let timeline = Timeline {
+        title: HOSTILE.concat(),
+        start_wall_ns: u64::MAX,
+        box_ns: u64::MAX,
+        rows: all().map(|text| (text, vec![0, 1, u64::MAX])).collect(),
+    };
+    let parts = vec![
+        Part::Text(HOSTILE.concat()),
+        Part::Facts(all().map(|text| (text.clone(), words(text))).collect()),
+        Part::Table(table),
+        Part::Timeline(timeline),
+    ];
+    let mut report = report(vec![shown(&CONTENDED, parts, &HOSTILE.concat())]);
+    report.notes = all().collect();
+    report.damage = all().collect();
+    let [log] = &mut report.logs[..] else { panic!("one log") };
+    (log.log, log.program, log.jvm) = (HOSTILE.concat(), HOSTILE.concat(), HOSTILE.concat());
+    report
+}
+
+/// A flame graph of no size to speak of.
+pub fn flame() -> Flame {
+    let svg = "<?xml version=\"1.0\"?><svg width=\"1200\" height=\"206\" onload=\"init(evt)\">\
+               <title>&lt;a &amp; b&gt;</title><script>var a = 1 && 2 < 3;\n// it's</script></svg>";
+    Flame { title: "Waits, by who waited", svg: svg.to_owned() }
+}

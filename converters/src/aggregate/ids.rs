@@ -1,0 +1,34 @@
+//! What became of a log's ids in the profile.
+
+use super::build::Place;
+use tyrion_wire::WaitKind;
+
+/// What became of the ids of one log in the profile, for who reads the log once
+/// more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogIds {
+    /// The log's threads that are in the profile, ascending, and what they are
+    /// there.
+    pub(super) threads: Vec<(u32, u32)>,
+    pub(super) places: Vec<Place>,
+    /// The number of its place for each site; beyond the places for sites that
+    /// have none.
+    pub(super) place_of: Vec<u32>,
+}
+
+impl LogIds {
+    /// The profile's id of a thread; `None` when the profile lacks it, since
+    /// it did nothing that the filter lets through.
+    pub fn thread(&self, thread: u32) -> Option<u32> {
+        let at = self.threads.binary_search_by_key(&thread, |(thread, _)| *thread).ok()?;
+        self.threads.get(at).map(|(_, id)| *id)
+    }
+
+    /// Stack, lock and kind of a site's waits, by their ids in the profile;
+    /// `None` for a site that the filter leaves out, that nobody used, or whose
+    /// definition is lost.
+    pub fn site(&self, site: u32) -> Option<(u32, u32, WaitKind)> {
+        let place = *self.place_of.get(site as usize)?;
+        self.places.get(place as usize).copied()
+    }
+}

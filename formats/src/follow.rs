@@ -1,0 +1,352 @@
+//! Reads a log while it grows: each time what is new, and only that.
+
+mod cells;
+mod stream;
+
+use crate::{
+    damage::{Damage, DamageList, Fault},
+    definitions::Definitions,
+    error::Error,
+    events::{Entry, Events},
+    load,
+    log::Log,
+    map::Map,
+    scan::{self, ChunkRef},
+    source::Source,
+    state,
+};
+pub use cells::{AcquisitionChange, CellChange};
+use cells::{AcquisitionChunk, CellChunk};
+use std::{
+    collections::{HashMap, HashSet},
+    fs::File,
+    path::Path,
+};
+use stream::Stream;
+use tyrion_wire::{
+    chunk::{ChunkKind, HEADER_LEN},
+    header::BLOCK,
+};
+
+/// Which waits a [`Follower`] tells that had ended before it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// All of them: from the log's start.
+    Start,
+    /// Those that ended at this monotonic time (ns) or later. What is older is
+    /// passed over by its chunk headers, so that a log of gigabytes is not read
+    /// for it. Cells that began earlier, and all acquisitions, count from now
+    /// on.
+    At(u64),
+}
+
+/// What cells have counted since the last look.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Of folded waits.
+    pub cells: Vec<CellChange>,
+    /// Of acquisitions.
+    pub acquisitions: Vec<AcquisitionChange>,
+}
+
+/// Reads on in a log that is being written: every wait is told once.
+///
+/// Unlike [`Log`] it never looks behind the length that the header vouches
+/// for, which is where the agent cuts the file at its end.
+#[derive(Debug)]
+pub struct Follower {
+    log: Log,
+    file: File,
+    begin: Begin,
+    /// Where the next chunk will stand.
+    end: usize,
+    definitions: Vec<Stream>,
+    events: Vec<Stream>,
+    cells: Vec<CellChunk>,
+    acquisitions: Vec<AcquisitionChunk>,
+    newest: Newest,
+    damage: DamageList,
+    looked: bool,
+    last_ns: u64,
+}
+
+/// The sequence of the newest chunk of each kind and lane.
+type Newest = HashMap<(ChunkKind, u32), u32>;
+
+/// Whether another chunk goes on where this one ended: nothing more is
+/// appended to it.
+fn is_superseded(newest: &Newest, kind: ChunkKind, chunk: &ChunkRef) -> bool {
+    newest.get(&(kind, chunk.lane)).is_some_and(|&newest| newest > chunk.sequence)
+}
+
+impl Follower {
+    /// Opens a log, a regular file, and reads its header.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no log.
+    pub fn open(path: &Path, begin: Begin) -> Result<Follower, Error> {
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Follower::from_file(&name, file, begin),
+            Err(source) => Err(Error::Io { log: name, source }),
+        }
+    }
+
+    /// As [`Follower::open`], of a file that is open already; `name` stands in
+    /// messages.
+    ///
+    /// # Errors
+    /// As [`Follower::open`].
+    pub fn from_file(name: &str, file: File, begin: Begin) -> Result<Follower, Error> {
+        let log = Log::unread(name, map(name, &file)?)?;
+        let mut damage = DamageList::new(log.name.clone());
+        log.damage.iter().for_each(|known| damage.add(known.offset, known.fault.clone(), 0));
+        Ok(Follower {
+            end: log.header.header_len as usize,
+            last_ns: log.header.mono_ns,
+            log,
+            file,
+            begin,
+            definitions: Vec::new(),
+            events: Vec::new(),
+            cells: Vec::new(),
+            acquisitions: Vec::new(),
+            newest: HashMap::new(),
+            damage,
+            looked: false,
+        })
+    }
+
+    /// The log as of the last look: its header, definitions, pending waits and
+    /// counters. It lists no chunks, so it has no end of its own either; see
+    /// [`Follower::last_ns`].
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The last moment that anything in what was read tells of, monotonic ns.
+    pub fn last_ns(&self) -> u64 {
+        self.last_ns.max(self.log.header.end_ns)
+    }
+
+    /// What was found damaged so far. That the file is shorter than its header
+    /// says is told as long as it is so.
+    pub fn damage(&self) -> Vec<Damage> {
+        let mut list = self.damage.clone();
+        let (used, len) = (self.log.header.used_len, self.log.source.len() as u64);
+        if used > len {
+            list.add(len, Fault::Cut, used - len);
+        }
+        list.into_vec()
+    }
+
+    /// Reads what is new: hands what was recorded one by one to `take`, by
+    /// lane and in order of time within a lane, and returns what cells have
+    /// counted. `now_ns` is the time on the log's clock; it tells which cells
+    /// will not change any more.
+    ///
+    /// # Errors
+    /// When the file cannot be mapped any more, or is no log now.
+    pub fn read_on(
+        &mut self,
+        now_ns: u64,
+        mut take: impl FnMut(Entry<'_>),
+    ) -> Result<Changes, Error> {
+        self.find_chunks()?;
+        if !self.looked {
+            self.pass_over_old(now_ns);
+        }
+        // What refers to definitions comes first, the definitions last.
+        for stream in &mut self.events {
+            stream.look(&self.log.source);
+        }
+        let changes = self.count(now_ns);
+        self.read_state();
+        self.find_chunks()?;
+        self.read_definitions();
+        self.read_events(&mut take);
+        self.looked = true;
+        Ok(changes)
+    }
+
+    /// Takes the header up, and the chunks that were carved since the last time.
+    fn find_chunks(&mut self) -> Result<(), Error> {
+        let metadata = self.file.metadata();
+        let io = |source| Error::Io { log: self.log.name.to_string(), source };
+        if metadata.map_err(io)?.len() != self.log.source.len() as u64 {
+            self.log.source = map(&self.log.name, &self.file)?;
+        }
+        // What is damaged of the header was told when it was read first.
+        let mut told = DamageList::new(self.log.name.clone());
+        self.log.header = load::header(&self.log.source, &self.log.name, &mut told)?;
+        let used = usize::try_from(self.log.header.used_len).unwrap_or(usize::MAX);
+        let used = used.min(self.log.source.len());
+        while self.end + HEADER_LEN <= used {
+            let (at, source) = (self.end, &self.log.source);
+            if let Some(header) = scan::header_at(source, at) {
+                self.end = scan::end_of(source, at, &header, &mut self.damage);
+                let chunk = ChunkRef::new(at, &header, source.len());
+                if let Some(kind) = ChunkKind::from_code(header.kind) {
+                    self.add(kind, chunk);
+                }
+            } else {
+                self.end = scan::find_chunk(source, at + BLOCK, used).unwrap_or(used);
+                self.damage.add(at as u64, Fault::NoChunk, (self.end - at) as u64);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, kind: ChunkKind, chunk: ChunkRef) {
+        let newest = self.newest.entry((kind, chunk.lane)).or_default();
+        *newest = chunk.sequence.max(*newest);
+        match kind {
+            ChunkKind::Definitions => self.definitions.push(Stream::new(chunk)),
+            ChunkKind::Events => self.events.push(Stream::new(chunk)),
+            ChunkKind::Cells => self.cells.push(CellChunk::new(chunk)),
+            ChunkKind::Acquisitions => self.acquisitions.push(AcquisitionChunk::new(chunk)),
+            ChunkKind::Slots => self.log.chunks.slots.push(chunk),
+            ChunkKind::Counters => self.log.chunks.counters.push(chunk),
+        }
+    }
+
+    /// Forgets the chunks that hold only what is older than wanted. Times do
+    /// not go back within a lane, so all of a chunk is older than the time from
+    /// which the next one counts; and a lane's cells are of ascending age.
+    fn pass_over_old(&mut self, now_ns: u64) {
+        let Begin::At(since_ns) = self.begin else { return };
+        let mut next_ns: HashMap<u32, u64> = HashMap::new();
+        let mut events = std::mem::take(&mut self.events);
+        events.reverse();
+        events.retain(|stream| {
+            let chunk = stream.chunk();
+            let next_ns = next_ns.insert(chunk.lane, chunk.first_ns);
+            next_ns.is_none_or(|next_ns| next_ns >= since_ns)
+        });
+        events.reverse();
+        self.events = events;
+        let mut done = HashSet::new();
+        let mut cells = std::mem::take(&mut self.cells);
+        cells.reverse();
+        cells.retain_mut(|chunk| {
+            let lane = chunk.chunk().lane;
+            let wanted = !done.contains(&lane);
+            if wanted && chunk.pass_over(&self.log.source, since_ns, now_ns) {
+                done.insert(lane);
+            }
+            wanted
+        });
+        cells.reverse();
+        self.cells = cells;
+        for chunk in &mut self.acquisitions {
+            chunk.changes(&self.log.source, &mut Vec::new());
+        }
+    }
+
+    fn count(&mut self, now_ns: u64) -> Changes {
+        let (source, newest) = (&self.log.source, &self.newest);
+        let mut changes = Changes::default();
+        self.cells.retain_mut(|chunk| {
+            chunk.changes(source, &mut changes.cells);
+            let superseded = is_superseded(newest, ChunkKind::Cells, chunk.chunk());
+            !(superseded && chunk.is_final(now_ns))
+        });
+        for chunk in &mut self.acquisitions {
+            chunk.changes(source, &mut changes.acquisitions);
+        }
+        let ends = changes.cells.iter().map(|change| change.cell.last_ns);
+        self.last_ns = ends.fold(self.last_ns, u64::max);
+        changes
+    }
+
+    /// Waits that have not ended, and counters, as they are now.
+    fn read_state(&mut self) {
+        let Log { source, chunks, pending, counters, .. } = &mut self.log;
+        for chunk in chunks.slots.iter_mut().chain(&mut chunks.counters) {
+            stream::refresh(chunk, source);
+        }
+        *pending = state::pending(source, &chunks.slots);
+        *counters = state::counters(source, &chunks.counters);
+        let starts = pending.iter().map(|pending| pending.start_ns);
+        self.last_ns = starts.fold(self.last_ns, u64::max);
+    }
+
+    fn read_definitions(&mut self) {
+        let Follower { log, definitions, newest, damage, .. } = self;
+        let Log { source, definitions: known, .. } = log;
+        definitions.retain_mut(|stream| {
+            stream.look(source);
+            read_definitions(stream, source, known, damage);
+            let superseded = is_superseded(newest, ChunkKind::Definitions, stream.chunk());
+            !stream.is_done(superseded)
+        });
+        self.last_ns = self.last_ns.max(self.log.definitions.last_at_ns);
+    }
+
+    fn read_events(&mut self, take: &mut dyn FnMut(Entry<'_>)) {
+        let Follower { log, events, newest, damage, last_ns, .. } = self;
+        // What had ended before this one came is left out once.
+        let since_ns = match self.begin {
+            Begin::At(since_ns) if !self.looked => since_ns,
+            _ => 0,
+        };
+        events.retain_mut(|stream| {
+            let looked = stream.has_looked();
+            read_events(stream, log, since_ns, damage, take);
+            if stream.has_read() {
+                *last_ns = stream.now_ns().max(*last_ns);
+            }
+            let superseded = is_superseded(newest, ChunkKind::Events, stream.chunk());
+            !(looked && stream.is_done(superseded))
+        });
+    }
+}
+
+fn map(name: &str, file: &File) -> Result<Source, Error> {
+    let io = |source| Error::Io { log: name.to_owned(), source };
+    let len = usize::try_from(file.metadata().map_err(io)?.len()).unwrap_or(usize::MAX);
+    if len == 0 {
+        return Err(Error::Empty { log: name.to_owned() });
+    }
+    Ok(Source::Map(Map::new(file, len).map_err(io)?))
+}
+
+fn read_definitions(
+    stream: &mut Stream,
+    source: &Source,
+    known: &mut Definitions,
+    damage: &mut DamageList,
+) {
+    let Some((rest, payload)) = stream.rest(source, ChunkKind::Definitions, damage) else { return };
+    let end = load::read_chunk(&rest, payload, damage, |found| known.add(&found));
+    stream.advance(end, stream.thread(), 0);
+}
+
+fn read_events(
+    stream: &mut Stream,
+    log: &Log,
+    since_ns: u64,
+    damage: &mut DamageList,
+    take: &mut dyn FnMut(Entry<'_>),
+) {
+    let Some((rest, payload)) = stream.rest(&log.source, ChunkKind::Events, damage) else { return };
+    let mut events = Events::new(payload, rest, &log.name);
+    events.visit_all(|entry| {
+        let at_ns = match &entry {
+            Entry::Wait(event) => event.end_ns,
+            Entry::Traced(traced) => traced.at_ns,
+        };
+        if at_ns >= since_ns {
+            take(entry);
+        }
+    });
+    if let Some(torn) = events.damage() {
+        damage.add(torn.offset, torn.fault, torn.skipped);
+    }
+    stream.advance(events.offset(), events.thread(), events.now_ns());
+}

@@ -1,0 +1,111 @@
+//! Near misses, staged, and what must not be taken for them.
+
+use crate::support::{Jdk, Program, Recording, Report, list, ms, number, on_jdks, text_of};
+use serde_json::Value;
+
+on_jdks!(near_misses: jdk17 = 17 jdk25 = 25);
+
+const NEAR_NS: u64 = ms(1);
+/// So often "main" takes each lock first.
+const WARMING: u64 = 100;
+
+fn near_misses(jdk: &Jdk) {
+    let program = Program::truth(jdk, "near-misses").traced().preferred();
+    let program = program.option("--events=all").option("--hold=all").option("--threshold=0");
+    let recording = program.record_undisturbed(is_undisturbed);
+    let report = Report::of(&recording.log);
+    let found = report.section("near-misses");
+    assert_eq!((text_of(found, "lacking"), number(found, "near_ns")), ("", NEAR_NS));
+    assert_eq!(number(&found["totals"], "folded_waits"), 0, "{}", found["totals"]);
+    let wider = Report::with(&[&recording.log], &["--section=near-misses", "--near=50ms"]);
+    for lock in list(&recording.said, "locks") {
+        let near = entry(found, lock);
+        if text_of(lock, "distance") == "near" {
+            check_near(near.unwrap_or_else(|| panic!("no {lock}: {found:#}")), lock);
+        } else {
+            assert!(near.is_none(), "{near:?} is {lock}");
+        }
+        check_wider(entry(wider.section("near-misses"), lock), lock);
+    }
+    // What waited is told where it belongs.
+    let contended: Vec<&Value> =
+        list(&recording.said, "locks").iter().filter(|it| it["distance"] == "contended").collect();
+    for lock in contended {
+        let of_class = entry_of(list(report.section("contended"), "locks"), lock);
+        assert_eq!(number(of_class.unwrap(), "contended"), times(lock), "{of_class:?}");
+    }
+}
+
+fn gaps<'v>(lock: &'v Value, key: &str) -> impl Iterator<Item = u64> + use<'v> {
+    list(lock, key).iter().map(|gap| gap.as_u64().unwrap())
+}
+
+fn times(lock: &Value) -> u64 {
+    list(lock, "least_ns").len() as u64
+}
+
+/// Whether each entry was certainly within the time or certainly not, and most
+/// were as they were meant to be.
+fn is_undisturbed(recording: &Recording) -> bool {
+    list(&recording.said, "locks").iter().all(|lock| {
+        let certain = gaps(lock, "least_ns")
+            .zip(gaps(lock, "most_ns"))
+            .all(|(least, most)| (least < NEAR_NS) == (most < NEAR_NS) && most < ms(40));
+        let near = near_of(lock);
+        let is_far = text_of(lock, "distance") != "near";
+        certain && if is_far { near == 0 } else { near >= times(lock) / 2 }
+    })
+}
+
+fn near_of(lock: &Value) -> u64 {
+    gaps(lock, "most_ns").filter(|gap| *gap < NEAR_NS).count() as u64
+}
+
+/// The entry of a lock of the program: a monitor's has its class, that of a
+/// ReentrantLock the name of the field.
+fn entry_of<'v>(entries: &'v [Value], lock: &Value) -> Option<&'v Value> {
+    let class = text_of(lock, "class");
+    let field = format!("{}.lock", class.trim_start_matches("tyrion.truth."));
+    entries.iter().find(|it| it["lock"]["class"] == class || it["lock"]["name"] == field.as_str())
+}
+
+fn entry<'v>(found: &'v Value, lock: &Value) -> Option<&'v Value> {
+    entry_of(list(found, "locks"), lock)
+}
+
+fn check_near(near: &Value, lock: &Value) {
+    let expected = near_of(lock);
+    assert_eq!(number(near, "near_misses"), expected, "{near}: {lock}");
+    // On JDK 17 a monitor that only methods take is not told apart at first.
+    let entries = [2 * times(lock), WARMING + 2 * times(lock)];
+    assert!(entries.contains(&number(near, "entries")), "{near}");
+    assert_eq!((number(near, "contended"), number(near, "instances")), (0, 1), "{near}");
+    let shortest = number(near, "shortest_gap_ns");
+    let possible = gaps(lock, "least_ns").min().unwrap()..=gaps(lock, "most_ns").min().unwrap();
+    assert!(possible.contains(&shortest), "{shortest} is not in {possible:?}");
+    let p50 = number(near, "p50_gap_ns");
+    assert!((shortest..NEAR_NS).contains(&p50), "{near}");
+    let [pair] = list(near, "pairs") else { panic!("{near}") };
+    let told = (text_of(pair, "left_by"), text_of(pair, "taken_by"), number(pair, "near_misses"));
+    assert_eq!(told, ("early", "late", expected));
+    let [places] = list(near, "places") else { panic!("{near}") };
+    let call = format!("{}.pass(NearMisses.java:", text_of(lock, "class"));
+    for key in ["before", "after"] {
+        assert!(text_of(places, key).starts_with(&call), "{places}");
+    }
+    assert_eq!(number(places, "near_misses"), expected, "{places}");
+}
+
+/// Within 50 ms all exits of the other thread are near: those of "early", and
+/// those of "late" before it; unless the entry waited.
+fn check_wider(wider: Option<&Value>, lock: &Value) {
+    let wider = wider.unwrap_or_else(|| panic!("none for {lock}"));
+    let is_pair = |pair: &&Value| pair["left_by"] == "early" && pair["taken_by"] == "late";
+    let pair = list(wider, "pairs").iter().find(is_pair);
+    if text_of(lock, "distance") == "contended" {
+        assert!(pair.is_none(), "{wider}");
+        assert_eq!(number(wider, "contended"), times(lock), "{wider}");
+    } else {
+        assert_eq!(number(pair.unwrap(), "near_misses"), times(lock), "{wider}");
+    }
+}
