@@ -17,8 +17,10 @@ use tyrion_wire::trace::{self, field, hold_flag};
 const FIRST: u64 = 2;
 /// In the word that counts holds, one that is measured.
 const ONE_MEASURED: u64 = 1 << 48;
-/// One acquisition in so many has its stack taken.
+/// One acquisition in so many has its stack taken, and one in four times as
+/// many once a thread has had [`MANY_SAMPLES`].
 const STACK_EVERY: u64 = 4096;
+const MANY_SAMPLES: u64 = 16_384;
 
 fn add(word: &AtomicU64, value: u64) {
     // One writer, its own thread.
@@ -58,12 +60,16 @@ impl Trace {
         at.u32(entry::STACK).store(0, Relaxed);
         let first = nth <= FIRST;
         at.u32(entry::FIRST).store(u32::from(first), Relaxed);
-        let stacks_every = (STACK_EVERY / every).max(1);
-        if first || samples.load(Relaxed).is_multiple_of(stacks_every) {
+        let samples = samples.load(Relaxed);
+        let stacks_every =
+            (STACK_EVERY / every).max(1) << if samples < MANY_SAMPLES { 0 } else { 2 };
+        if first || samples.is_multiple_of(stacks_every) {
             self.keep_stack(java, of, at);
         }
         if self.options.hold == Hold::Never {
-            self.write_hold(of, at, 0);
+            if at.u32(entry::STACK).load(Relaxed) != 0 {
+                self.write_hold(of, at, 0);
+            }
         } else {
             add(of.u64(block::HOLDS), ONE_MEASURED);
             // Last: what went before is the agent's time, not the program's.

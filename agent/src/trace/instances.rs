@@ -22,13 +22,17 @@ use tyrion_wire::trace::{Instance, field};
 /// Instances that the table has room for, before collisions.
 const PLACES: usize = 1 << 18;
 /// How far from its place an instance may stand.
-const REACH: usize = 8;
-/// An instance: a word of its hash and its owner, and a set of the threads that
-/// share it, by their numbers modulo [`SHARERS`].
-const ENTRY: usize = 64;
-const SHARERS: u32 = 448;
+pub const REACH: usize = 8;
+/// How many threads that share an instance are told apart: by their numbers
+/// modulo this.
+pub const SHARERS: u32 = 448;
+/// Where the sets of these threads are, in bytes, and the length of each. In
+/// front of them stands a word for each instance, of its hash and its owner:
+/// close together, as nearly all looks end there.
+const SETS: usize = (PLACES + REACH) * 8;
+const SET: usize = SHARERS as usize / 8;
 /// Length of the table, in bytes.
-pub const TABLE_LEN: usize = (PLACES + REACH) * ENTRY;
+pub const TABLE_LEN: usize = SETS + (PLACES + REACH) * SET;
 /// What Java takes a hash's low bits by.
 pub const MASK: u64 = PLACES as u64 - 1;
 /// So many instances may come from one place: one that makes a lock for each
@@ -142,9 +146,12 @@ impl Trace {
         let mut inner = lock(&self.instances.inner);
         let first = u64::from(hash) & MASK;
         for nth in 0..REACH {
-            let at = self.shared.instances.offset((first as usize + nth) * ENTRY);
+            let at = first as usize + nth;
+            let word = self.shared.instances.u64(8 * at);
+            let set =
+                |bit: u32| self.shared.instances.u64(SETS + SET * at + 8 * (bit as usize / 64));
             let bit = thread % SHARERS;
-            let (word, threads) = (at.u64(0), at.u64(8 + 8 * (bit as usize / 64)));
+            let threads = set(bit);
             let bit = 1u64 << (bit % 64);
             let (there, owner) = (word.load(Relaxed) >> 32, word.load(Relaxed) & SHARED);
             if there == u64::from(hash) {
@@ -154,7 +161,7 @@ impl Trace {
                 }
                 if owner != SHARED {
                     let first = owner as u32 % SHARERS;
-                    let set = at.u64(8 + 8 * (first as usize / 64));
+                    let set = set(first);
                     set.store(set.load(Relaxed) | 1 << (first % 64), Relaxed);
                 }
                 threads.store(threads.load(Relaxed) | bit, Relaxed);

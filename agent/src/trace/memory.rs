@@ -179,7 +179,7 @@ pub const CELL_CLOSED: usize = 12;
 
 #[cfg(test)]
 mod tests {
-    use super::{CELL_CLOSED, block, bucket, entry};
+    use super::{super::instances, CELL_CLOSED, block, bucket, entry};
     use tyrion_wire::trace::field;
 
     /// What a constant of `TyrionTrace` is set to in its source.
@@ -214,6 +214,8 @@ mod tests {
             ("CELL", entry::CELL),
             ("START", entry::START),
             ("STACK", entry::STACK),
+            ("INSTANCE_REACH", instances::REACH),
+            ("SHARERS", instances::SHARERS as usize),
             ("CELL_PLACE", field::PLACE),
             ("CLOSED", CELL_CLOSED),
             ("ACQUISITIONS", field::ACQUISITIONS),

@@ -77,7 +77,7 @@ pub struct Trace {
 struct Shared {
     /// Pairs of a thread's Java id and its block.
     threads: Memory,
-    /// Pairs of (hash, owner) and a set of threads.
+    /// Words of (hash, owner), and behind them sets of threads.
     instances: Memory,
     /// The buckets of hashes; then a u64: how many threads wait.
     waited: Memory,

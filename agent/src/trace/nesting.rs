@@ -29,10 +29,10 @@ use tyrion_wire::{
 /// Nestings that are remembered, over all threads.
 const LIMIT: usize = 1 << 16;
 /// Records for one pair of places: a bank's accounts would make millions.
-const PAIR_LIMIT: u32 = 256;
+const PAIR_LIMIT: u32 = 128;
 /// How often one pair of places is looked at: where each object is new, or has
 /// no hash, Java never knows that the nesting is an old one.
-const LOOK_LIMIT: u32 = 2048;
+const LOOK_LIMIT: u32 = 512;
 
 /// What has been noted.
 #[derive(Default)]

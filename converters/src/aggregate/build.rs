@@ -206,7 +206,12 @@ impl<'a> Builder<'a> {
         }
         let profile = &mut self.out.profile;
         let id = profile.threads.len() as u32;
-        if log.definitions().threads().get(thread.thread).is_none() {
+        // What is left of a charge is written when the wait ends, and whoever
+        // released the lock may have ended by then: no name is lost.
+        let is_charged_only =
+            thread.waits.is_empty() && rows.acquisitions.is_empty() && rows.sections.is_empty();
+        let is_defined = log.definitions().threads().get(thread.thread).is_some();
+        if !is_defined && !is_charged_only {
             self.out.notes.unknown_names += 1;
         }
         profile.threads.push(thread_of(log, run, thread.thread));

@@ -92,8 +92,10 @@ impl Notes {
             ));
         }
         if self.unknown_names != 0 {
-            let count = self.unknown_names;
-            lines.push(format!("{count} names are lost; `[unknown]` stands for them"));
+            lines.push(match self.unknown_names {
+                1 => "a name is lost; `[unknown]` stands for it".to_owned(),
+                count => format!("{count} names are lost; `[unknown]` stands for them"),
+            });
         }
         if self.dropped_contention != 0 || self.dropped_other != 0 {
             lines.push(format!(

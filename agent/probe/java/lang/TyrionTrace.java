@@ -21,9 +21,11 @@ public final class TyrionTrace {
 
     /** Blocks by thread: 65 536 pairs of thread id and block. */
     private static final long THREADS = address(0);
-    /** Instances: pairs of (hash, owner) and a set of threads. */
+    /** Instances: words of (hash, owner), and behind them sets of threads. */
     private static final long INSTANCES = address(1);
     private static final long INSTANCE_MASK = address(2);
+    private static final int INSTANCE_REACH = 8;
+    private static final long SETS = INSTANCES + ((INSTANCE_MASK + 1 + INSTANCE_REACH) << 3);
     /** Who waits for locks with a hash in a bucket, and who released one last: 1024 of them. */
     private static final long BUCKETS = address(3);
     private static final int BUCKETS_MASK = 1023;
@@ -646,11 +648,11 @@ public final class TyrionTrace {
         long me = U.getLong(block + ME);
         boolean closed = U.getInt(cell + CLOSED) != 0;
         if (key >>> 31 == 0) {
-            long slot = INSTANCES + ((key & INSTANCE_MASK) << 6);
-            for (int i = 0; i < 8; i++, slot += 64) {
-                long word = U.getLong(slot);
+            long nth = key & INSTANCE_MASK;
+            for (int i = 0; i < INSTANCE_REACH; i++, nth++) {
+                long word = U.getLong(INSTANCES + (nth << 3));
                 if (word >>> 32 == key) {
-                    if (isKnown(slot, (int) word, (int) me)) {
+                    if (isKnown(nth, (int) word, (int) me)) {
                         U.putLong(recent + RECENT_LOCK, key);
                     } else {
                         noteInstance(block, key, cell, lock, place);
@@ -673,12 +675,12 @@ public final class TyrionTrace {
     }
 
     /** Whether a thread is the owner of an instance, or one of those who share it. */
-    private static boolean isKnown(long slot, int owner, int me) {
+    private static boolean isKnown(long nth, int owner, int me) {
         if (owner != SHARED) {
             return owner == me;
         }
         int bit = Integer.remainderUnsigned(me, SHARERS);
-        return (U.getLong(slot + 8 + ((bit >>> 6) << 3)) >>> (bit & 63) & 1) != 0;
+        return (U.getLong(SETS + nth * (SHARERS / 8) + ((bit >>> 6) << 3)) >>> (bit & 63) & 1) != 0;
     }
 
     /** The current thread's block, 0 when it has none. */
