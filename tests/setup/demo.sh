@@ -1,5 +1,6 @@
 #!/bin/sh
-# Records the demo, a bank's server, and converts its log to every format.
+# Records the demo, a bank's server, and converts its log to every format; then
+# records it in trace mode, and writes the report.
 #
 #   tests/setup/demo.sh FOLDER JAVA
 #
@@ -19,12 +20,19 @@ mkdir -p "$folder"
     cat "$folder/convert.txt" >&2
     exit 1
 }
+"$tyrion" record --mode trace -o "$folder/trace.log" -- \
+    "$java" -cp "$root/target/java-classes" com.acme.bank.BankServer --seconds 6
+"$tyrion" report --html -o "$folder/report.html" "$folder/trace.log" 2>>"$folder/convert.txt" || {
+    cat "$folder/convert.txt" >&2
+    exit 1
+}
 
 echo
 "$tyrion" info "$folder/bank.log"
 cat <<END
 
-The log, and what it was converted to, stand in $folder:
+The logs, and what they were converted to, stand in $folder:
+  xdg-open $folder/report.html                      plain answers, of trace mode; or tyrion report
   kcachegrind $folder/out.callgrind                 every thread a part; sources in testdata/java
   go tool pprof -http=: $folder/locks.pb.gz         or -top, -tags
   xdg-open $folder/waits.svg                        the flame graph, in any browser
