@@ -182,8 +182,12 @@ impl Lane {
 
     /// Goes on in a new chunk, if there is room for one.
     fn carve_events(&mut self, log: &LogFile, thread: u32, first_ns: u64, least: usize) {
-        let of = Writer { sequence: self.events_carved, lane: self.id, thread, first_ns };
         let len = log.chunk_len(self.events_carved, least);
+        self.carve(log, len, thread, first_ns);
+    }
+
+    fn carve(&mut self, log: &LogFile, len: usize, thread: u32, first_ns: u64) {
+        let of = Writer { sequence: self.events_carved, lane: self.id, thread, first_ns };
         let Some(chunk) = log.carve(ChunkKind::Events, len, of) else { return };
         self.events_carved += 1;
         self.thread = thread;
@@ -195,9 +199,11 @@ impl Lane {
 
     /// Goes on in a new chunk when the next record is older than the last one:
     /// times in a chunk do not go back.
-    pub fn go_back_to(&mut self, log: &LogFile, thread: u32, at_ns: u64) {
+    pub fn go_back_to(&mut self, log: &LogFile, thread: u32, at_ns: u64, room: usize) {
         if at_ns < self.last_ns {
-            self.carve_events(log, thread, at_ns, MISC_ROOM);
+            // As short as will do, however many there have been.
+            let len = log.chunk_len(0, room);
+            self.carve(log, len, thread, at_ns);
         }
     }
 

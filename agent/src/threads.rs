@@ -17,6 +17,8 @@ use std::sync::{
 };
 use tyrion_wire::{WaitKind, def::id, slot::field};
 
+/// A time before any log's: no machine has been up for less than 1 ns.
+const BEFORE_NS: u64 = 1;
 /// Shards of the registry: virtual threads look themselves up at each event.
 const SHARDS: usize = 64;
 
@@ -155,7 +157,8 @@ pub struct Thread {
     /// id, 32 bits each. The id is 0 before it is defined.
     ids: [AtomicU64; 2],
     about: Mutex<Option<About>>,
-    /// When it started, monotonic ns; 0 before recording, or not known.
+    /// When it started, monotonic ns: [`BEFORE_NS`] before recording began, 0
+    /// as long as that is not known.
     started_ns: AtomicU64,
     /// When a condition was last signalled to it, monotonic ns. Written by the
     /// signalling thread.
@@ -216,7 +219,7 @@ impl Thread {
         let new = volume.dictionary.thread(&volume.log, java_id, &about.info, about.is_virtual);
         let id = new.unwrap_or(0);
         let started_ns = self.started_ns.load(Relaxed);
-        if id != 0 {
+        if id != 0 && started_ns != 0 {
             let _ = volume.dictionary.thread_span(&volume.log, id, started_ns, 0);
         }
         let packed = u64::from(volume.number) << 32 | u64::from(id);
@@ -239,18 +242,31 @@ impl Thread {
         lock(&self.about).as_ref().is_some_and(|about| about.is_virtual)
     }
 
-    /// Notes when the thread started, before it gets its first id; the first
-    /// one to tell is right.
-    pub fn started_at(&self, started_ns: u64) {
-        let _ = self.started_ns.compare_exchange(0, started_ns, Relaxed, Relaxed);
+    /// Whether it is known when the thread started.
+    #[inline]
+    pub fn is_started(&self) -> bool {
+        self.started_ns.load(Relaxed) != 0
+    }
+
+    /// Notes when the thread started, also where it has an id already; the
+    /// first one to tell is right. 0 stands for a time before recording began.
+    pub fn started_at(&self, volume: &Volume, started_ns: u64) {
+        let started_ns = started_ns.max(BEFORE_NS);
+        if self.started_ns.compare_exchange(0, started_ns, Relaxed, Relaxed).is_ok() {
+            self.write_span(volume, 0);
+        }
     }
 
     /// The thread has ended: says so where it has an id.
     pub fn ends(&self, volume: &Volume, at_ns: u64) {
+        self.write_span(volume, at_ns);
+    }
+
+    fn write_span(&self, volume: &Volume, ended_ns: u64) {
         let known = self.known_id(volume.number);
         if known != 0 {
             let started_ns = self.started_ns.load(Relaxed);
-            let _ = volume.dictionary.thread_span(&volume.log, known, started_ns, at_ns);
+            let _ = volume.dictionary.thread_span(&volume.log, known, started_ns, ended_ns);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The JVM itself: its threads come and go through it.
 
-use jvmti_bindings::sys::jni::{JNIEnv, JavaVM, jint};
+use jvmti_bindings::sys::jni::{JNIEnv, JavaVM, JavaVMAttachArgs, jint};
 use std::{
     ffi::c_void,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -8,6 +8,7 @@ use std::{
 };
 
 const JNI_OK: jint = 0;
+const JNI_VERSION: jint = 0x0001_0008;
 
 /// The JVM that the agent is loaded into.
 #[derive(Clone, Copy)]
@@ -47,9 +48,17 @@ impl Vm {
     /// `None` when the JVM does not want it, or when `body` panics.
     pub fn with_thread<T>(self, body: impl FnOnce(*mut JNIEnv) -> T) -> Option<T> {
         let mut env: *mut c_void = ptr::null_mut();
-        // SAFETY: as in `environment`; null asks for the usual arguments.
+        // Without a name the JVM takes one from the program's own numbers.
+        let mut arguments = JavaVMAttachArgs {
+            version: JNI_VERSION,
+            name: c"tyrion".as_ptr().cast_mut(),
+            group: ptr::null_mut(),
+        };
+        let arguments = (&raw mut arguments).cast();
+        // SAFETY: as in `environment`; the arguments and the name in them
+        // outlive the call.
         let attached =
-            unsafe { ((**self.0).AttachCurrentThreadAsDaemon)(self.0, &mut env, ptr::null_mut()) };
+            unsafe { ((**self.0).AttachCurrentThreadAsDaemon)(self.0, &mut env, arguments) };
         if attached != JNI_OK || env.is_null() {
             return None;
         }

@@ -2,7 +2,8 @@
 
 use super::Recorder;
 use crate::{
-    jvm::Java, lock_names::Way, nature::Nature, sync::lock, threads::Owner, trace, volume::Volume,
+    clock, jvm::Java, lock_names::Way, nature::Nature, sync::lock, threads::Owner, trace,
+    volume::Volume,
 };
 use jvmti_bindings::sys::jni::{jobject, jthread};
 use std::sync::atomic::Ordering::Relaxed;
@@ -173,6 +174,10 @@ impl Recorder {
         let id = known.map_or(id::UNKNOWN, |known| {
             if !known.is_known(volume) {
                 self.describe_thread(java, owner, &known);
+                if known.is_virtual() {
+                    // Nobody tells when those started.
+                    known.started_at(volume, clock::now_ns());
+                }
             }
             known.id(volume)
         });

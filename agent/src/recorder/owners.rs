@@ -72,7 +72,10 @@ impl Recorder {
         if !holder.is_null() {
             let volume = self.log.current();
             let owner = self.owner(&volume, java, holder);
-            self.set_owner(wait, Some(volume.number), owner);
+            // It may just have got the monitor, and not have said so.
+            if owner.java_id != wait.thread.java_id {
+                self.set_owner(wait, Some(volume.number), owner);
+            }
             java.drop_local(holder);
         }
     }

@@ -107,8 +107,8 @@ impl Recorder {
                 if waits.volume() != volume.number {
                     self.move_waits(&known, &mut waits, volume);
                 }
-                if begins && !known.is_known(volume) {
-                    self.describe_current(java, thread, &known);
+                if begins && !(known.is_known(volume) && known.is_started()) {
+                    self.describe_current(volume, java, thread, &known);
                 }
                 let frames = &mut local.frames[..];
                 let mut scene = Scene { volume, lane, thread: &known, frames };
@@ -151,13 +151,21 @@ impl Recorder {
 
     /// Finds out what the log shall say of the current thread, unless it is
     /// known.
-    pub(super) fn describe_current(&self, java: Java, thread: jthread, known: &Thread) {
+    #[cold]
+    pub(super) fn describe_current(
+        &self,
+        volume: &Volume,
+        java: Java,
+        thread: jthread,
+        known: &Thread,
+    ) {
         self.describe_thread(java, thread, known);
-        known.started_at(match known.is_virtual() {
+        let started_ns = match known.is_virtual() {
             // Close enough: this is the first that is heard of it.
             true => clock::now_ns(),
             false => STARTED.try_with(Cell::get).unwrap_or(0),
-        });
+        };
+        known.started_at(volume, started_ns);
     }
 
     /// Finds out what the log shall say of a thread, unless it is known.
@@ -182,7 +190,11 @@ impl Recorder {
         // HotSpot may still contend for the Thread object after this.
         let _ = ENDED.try_with(|ended| ended.set(java_id));
         if let Some(ended) = self.threads.remove(java_id) {
-            ended.ends(&self.log.current(), clock::now_ns());
+            let volume = self.log.current();
+            if !ended.is_virtual() {
+                ended.started_at(&volume, STARTED.try_with(Cell::get).unwrap_or(0));
+            }
+            ended.ends(&volume, clock::now_ns());
         }
         if let Some(trace) = trace::active() {
             trace.thread_ends(java_id);

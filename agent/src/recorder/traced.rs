@@ -37,7 +37,7 @@ impl Recorder {
             Some(known) => known,
             None => self.add_thread(java, thread, java_id),
         };
-        self.describe_current(java, thread, &known);
+        self.describe_current(&self.log.current(), java, thread, &known);
         let is_virtual = java.is_instance(thread, self.fields.virtual_thread);
         let excluded = known.excluded;
         let owner = if is_virtual { self.owner_of_records(trace::VIRTUAL)? } else { known };

@@ -118,8 +118,12 @@ impl Trace {
         });
         locks[at].waiters.push(Waiter { thread, start_ns, folded: Vec::new() });
         let bucket = self.bucket(hash);
+        let waited = bucket.u32(bucket::WAITED);
         if bucket.u32(bucket::WAITERS).fetch_add(1, Relaxed) == 0 {
+            waited.store(hash, Relaxed);
             bucket.u64(bucket::DUE).store(start_ns + some_time(start_ns), Relaxed);
+        } else if waited.load(Relaxed) != hash {
+            waited.store(bucket::SEVERAL, Relaxed);
         }
         self.shared.waited.u64(bucket::COUNT * bucket::LEN).fetch_add(1, Relaxed);
     }
@@ -175,31 +179,57 @@ impl Trace {
         let now_ns = clock::now_ns();
         let lock_id = self.recorder.known_lock(object);
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-        let charges = self.charges(lock_id, (owner, place), now_ns);
+        let Some(charges) = self.charges(lock_id, (owner, place), now_ns) else {
+            // Another lock of the bucket: it is not asked about for some time.
+            let bucket = self.bucket(self.recorder.ti().hash(object) as u32);
+            bucket.u64(bucket::DUE).store(now_ns + some_time(now_ns), Relaxed);
+            return;
+        };
         if charges.is_empty() {
             return;
         }
-        self.recorder.trace_scene(owner, |scene| {
+        let mut unwritten = Vec::new();
+        let written = self.recorder.trace_scene(owner, |scene| {
             let at = at.unwrap_or_else(|| of.offset(block::HELD_LOCKS));
             let stack = self.stack(scene, java, of, at);
             if place != id::UNKNOWN {
                 self.define_place(scene.volume, place);
             }
-            for Charge { waiter, charged_ns } in charges {
-                // One that is just being woken is not charged for that.
-                let Some((begun, site)) = self.recorder.site_of_waiter(scene, &waiter) else {
+            for charge in &charges {
+                let Charge { waiter, charged_ns } = charge;
+                // It may be in the middle of an event: later, then.
+                let Some((begun, site)) = self.recorder.site_of_waiter(scene, waiter) else {
+                    unwritten.push(charge);
                     continue;
                 };
                 if begun.lock != lock_id {
                     // It has given up, and waits for something else.
                     continue;
                 }
-                let waiter = waiter.id(scene.volume);
+                let (waiter, charged_ns) = (waiter.id(scene.volume), *charged_ns);
                 self.recorder.append(scene, Some(now_ns), |delta_ns, out| {
                     Blame { delta_ns, charged_ns, site, waiter, stack, place }.encode(out);
                 });
             }
         });
+        let unwritten = if written.is_some() { unwritten } else { charges.iter().collect() };
+        self.fold_again(lock_id, (owner, place), &unwritten);
+    }
+
+    /// Has charges that could not be written yet be written with later ones, or
+    /// when the wait ends.
+    fn fold_again(&self, lock_id: u32, (owner, place): (i64, u32), charges: &[&Charge]) {
+        if charges.is_empty() {
+            return;
+        }
+        let mut locks = lock(self.waiting.shard(lock_id));
+        let Some(of) = locks.iter_mut().find(|of| of.id == lock_id) else { return };
+        for Charge { waiter, charged_ns } in charges {
+            let is_this = |of: &&mut Waiter| of.thread.java_id == waiter.java_id;
+            if let Some(waiter) = of.waiters.iter_mut().find(is_this) {
+                waiter.fold(owner, place, *charged_ns);
+            }
+        }
     }
 
     /// `Object.wait` is about to give a monitor up, or has it again.
@@ -220,11 +250,16 @@ impl Trace {
     /// Charges a release, by a thread and place, the time of all who wait for a
     /// lock: those that are due now. Many threads that take turns every
     /// microsecond would else write a record each for all the others, and walk
-    /// their stack while these wait.
-    fn charges(&self, lock_id: u32, (owner, place): (i64, u32), now_ns: u64) -> Vec<Charge> {
+    /// their stack while these wait. `None` when nobody waits for the lock.
+    fn charges(
+        &self,
+        lock_id: u32,
+        (owner, place): (i64, u32),
+        now_ns: u64,
+    ) -> Option<Vec<Charge>> {
         let due_ns = self.recorder.threshold_ns().max(DUE_NS);
         let mut locks = lock(self.waiting.shard(lock_id));
-        let Some(of) = locks.iter_mut().find(|of| of.id == lock_id) else { return Vec::new() };
+        let of = locks.iter_mut().find(|of| of.id == lock_id)?;
         let since_ns = std::mem::replace(&mut of.charged_ns, now_ns);
         self.bucket(of.hash).u64(bucket::DUE).store(now_ns + some_time(now_ns), Relaxed);
         let mut charges = Vec::new();
@@ -242,7 +277,7 @@ impl Trace {
                 charges.push(Charge { waiter: Arc::clone(&waiter.thread), charged_ns });
             }
         }
-        charges
+        Some(charges)
     }
 }
 

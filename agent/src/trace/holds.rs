@@ -5,13 +5,13 @@
 //! that chance chooses, so that nothing periodic in the program beats with it.
 
 use super::{
-    Trace,
+    Trace, VIRTUAL,
     memory::{Memory, block, entry, ring},
     ticks,
 };
 use crate::{clock, jvm::Java, options::Hold, recorder::Scene};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use tyrion_wire::trace::{self, field, hold_flag};
+use tyrion_wire::trace::{self, MAX_HOLD_LEN, field, hold_flag};
 
 /// So many of a cell's first holds are measured.
 const FIRST: u64 = 2;
@@ -164,10 +164,12 @@ impl Trace {
         ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
         let end_of = |nth_ticks: u64| now_ns - ticks::to_ns(now_ticks.saturating_sub(nth_ticks));
         self.recorder.late_scene(owner, |scene| {
-            if end > ring::EVENT {
+            // Those of virtual threads are one thread's, and out of order anyway.
+            if end > ring::EVENT && owner != VIRTUAL {
                 let first_ns = end_of(ring.u64(ring::EVENT + 16).load(Relaxed));
                 let thread = scene.thread.id(scene.volume);
-                scene.lane.go_back_to(&scene.volume.log, thread, first_ns);
+                let room = (end - ring::EVENT) / ring::EVENT * MAX_HOLD_LEN;
+                scene.lane.go_back_to(&scene.volume.log, thread, first_ns, room);
             }
             for at in (ring::EVENT..end).step_by(ring::EVENT) {
                 let word = |nth: usize| ring.u64(at + 8 * nth).load(Relaxed);

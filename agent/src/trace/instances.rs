@@ -1,7 +1,7 @@
 //! Which threads use which lock, instance by instance.
 //!
-//! A table of hashes that Java looks at with each acquisition. One that is not
-//! there yet, or is there but not with this thread, comes here, is entered and
+//! A table of hashes that Java looks at when a thread takes another instance at
+//! a place than before. One that is not there yet, or is there but not with this thread, comes here, is entered and
 //! written to the log.
 
 use super::{
@@ -66,6 +66,11 @@ impl Instances {
     /// How many are told apart.
     pub fn count(&self) -> u64 {
         lock(&self.inner).count
+    }
+
+    /// Forgets how many came from which place.
+    pub fn forget(&self) {
+        *lock(&self.inner) = Inner::default();
     }
 }
 

@@ -143,6 +143,10 @@ pub mod bucket {
     pub const RELEASED_BY: usize = 24;
     /// u64: the place where it was taken, above it the lock's hash.
     pub const RELEASED_AT: usize = 32;
+    /// u32: the hash of the lock that is waited for, or [`SEVERAL`].
+    pub const WAITED: usize = 40;
+    /// Locks of different hashes are waited for.
+    pub const SEVERAL: u32 = u32::MAX;
     /// Bytes in all.
     pub const LEN: usize = 64;
 }
@@ -207,6 +211,7 @@ mod tests {
             ("RELEASED", bucket::RELEASED),
             ("RELEASED_BY", bucket::RELEASED_BY),
             ("RELEASED_AT", bucket::RELEASED_AT),
+            ("WAITED", bucket::WAITED),
             ("HELD", block::HELD),
             ("HELD_LIMIT", block::HELD_LIMIT),
             ("LOCKS_LIMIT", block::LOCKS_LIMIT),

@@ -141,11 +141,14 @@ impl Trace {
         if let Some(previous) = self.recorder.log().previous() {
             self.write_statistics(&previous);
         }
+        // First what Java asks for when it has forgotten: an answer of before
+        // would hold for the whole file.
+        self.forget_nestings();
+        self.instances.forget();
         self.forget_cells();
         self.forget_instances();
         // Behind the table that they were looked up in.
         self.forget_recent_instances();
-        self.forget_nestings();
     }
 
     /// Whether a frame is the probes' own.

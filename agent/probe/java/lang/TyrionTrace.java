@@ -115,6 +115,8 @@ public final class TyrionTrace {
     private static final long RELEASED = 16;
     private static final long RELEASED_BY = 24;
     private static final long RELEASED_AT = 32;
+    private static final long WAITED = 40;
+    private static final int SEVERAL = -1;
 
     // A cell, see tyrion-wire.
     private static final long CELL_PLACE = 4;
@@ -244,10 +246,16 @@ public final class TyrionTrace {
             return;
         }
         long entry = block + HELD + ((long) depth << 6);
+        long key = U.getLong(entry + KEY);
+        if (key < 0) {
+            // It was held already, and still is.
+            return;
+        }
         if (U.getLong(entry + START) != 0) {
             ended(block, entry);
         }
-        leaving(block, entry, U.getLong(entry + KEY), lock, place);
+        // What somebody waits for has a hash by now.
+        leaving(block, entry, key >>> 31 == 0 ? key : key(lock), lock, place);
     }
 
     /**
@@ -258,6 +266,11 @@ public final class TyrionTrace {
     private static void leaving(long block, long entry, long hash, Object lock, int place) {
         long bucket = BUCKETS + ((hash & BUCKETS_MASK) << 6);
         if (U.getInt(bucket + WAITERS) == 0) {
+            return;
+        }
+        int waited = U.getInt(bucket + WAITED);
+        if (waited != (int) hash && waited != SEVERAL) {
+            // Another lock of the bucket.
             return;
         }
         long now = System.nanoTime();
