@@ -77,6 +77,8 @@ fn wrong_usage_is_status_2() {
         &["info", "--since", "yesterday", log],
         &["dump", "--min-wait", "5", log],
         &["attach", "nonsense"],
+        &["top", "--once", "-"],
+        &["top", "--once", "--window", "2s", log],
     ] {
         let output = run(command);
         assert_eq!(output.status.code(), Some(2), "{command:?}: {}", err(&output));

@@ -178,13 +178,13 @@ fn check_pictures(before: &Side, after: &Side) {
 fn check_back(there: &Value, back: &Value) {
     let change = |diff: &Value| {
         let locks = list(diff, "locks").iter();
-        let mut changes: Vec<(Value, i64)> = locks
-            .map(|lock| (lock["lock"].clone(), lock["change_rate_ns"].as_i64().unwrap()))
+        let mut changes: Vec<(Value, f64)> = locks
+            .map(|lock| (lock["lock"].clone(), lock["change_rate_ns"].as_f64().unwrap()))
             .collect();
         changes.sort_by_key(|(lock, _)| lock.to_string());
         changes
     };
-    let turned: Vec<(Value, i64)> =
+    let turned: Vec<(Value, f64)> =
         change(there).into_iter().map(|(lock, ns)| (lock, -ns)).collect();
     assert_eq!(change(back), turned);
     assert_eq!((&there["appeared"], &there["vanished"]), (&back["vanished"], &back["appeared"]));

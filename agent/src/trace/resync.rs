@@ -10,6 +10,7 @@
 use super::{
     Trace,
     memory::{Memory, block, entry},
+    ticks,
 };
 use crate::jvm::{Java, ti::MethodInfo};
 use std::{collections::HashMap, rc::Rc, sync::atomic::Ordering::Relaxed};
@@ -18,6 +19,20 @@ use tyrion_wire::trace::field;
 /// The flag in the word that counts what is held.
 const FLAG: u64 = 1 << 63;
 const ONE_MEASURED: u64 = 1 << 48;
+/// A stack is not walked again for so many times what that took, unless it is
+/// only half as deep by then: a recursion that overflows again and again while
+/// it unwinds would have thousands of frames walked at each of them.
+const PAUSE: u64 = 50;
+
+/// About how deep the current thread's stack is now, in bytes: below the
+/// highest that it was seen at.
+fn stack_depth(of: Memory) -> u64 {
+    let here = 0_u8;
+    let here = std::hint::black_box(&raw const here) as u64;
+    let base = of.u64(block::STACK_BASE);
+    base.store(base.load(Relaxed).max(here), Relaxed);
+    base.load(Relaxed) - here
+}
 
 impl Trace {
     /// Forgets monitors that the current thread cannot hold any more. `place`
@@ -30,7 +45,17 @@ impl Trace {
             // Not all of them are known; the flag stays until they are.
             return holds;
         }
+        let began = ticks::now();
+        let depth_now = stack_depth(of);
+        let again = of.u64(block::RESYNC_AFTER);
+        if began < again.load(Relaxed) && depth_now > of.u64(block::RESYNC_DEPTH).load(Relaxed) / 2
+        {
+            return holds;
+        }
         let frames = self.frames(java);
+        let took = ticks::now().saturating_sub(began);
+        again.store(began + PAUSE * took, Relaxed);
+        of.u64(block::RESYNC_DEPTH).store(depth_now, Relaxed);
         let mut kept = 0;
         let mut measured = 0;
         // The frame that the entry before is of, and its place.

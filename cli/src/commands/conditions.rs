@@ -1,6 +1,6 @@
 //! `--fail-if`, for pipelines: of `report` and `diff`.
 
-use crate::outcome::{Done, Failure, tell};
+use crate::outcome::{Done, Failure, Outcome, tell};
 use clap::Args;
 use std::fmt::Write;
 use tyrion_report::{
@@ -85,6 +85,33 @@ impl ConditionArgs {
         }
         Ok(if holds { Done::Held } else { done })
     }
+
+    /// As [`ConditionArgs::check`], after the answers were written, or not.
+    ///
+    /// # Errors
+    /// When they could not be written, or the logs do not tell.
+    pub fn check_written(
+        &self,
+        written: Result<(), Failure>,
+        done: Done,
+        findings: &Findings<'_>,
+        before: Option<&Findings<'_>>,
+    ) -> Outcome {
+        after_writing(written, || self.check(done, findings, before))
+    }
+}
+
+/// How a command ends that writes and then checks. Whoever reads no further
+/// wants to know what holds all the same.
+fn after_writing(written: Result<(), Failure>, check: impl FnOnce() -> Outcome) -> Outcome {
+    match written {
+        Ok(()) => check(),
+        Err(Failure::ClosedPipe) => match check()? {
+            Done::Held => Ok(Done::Held),
+            _ => Err(Failure::ClosedPipe),
+        },
+        Err(failure) => Err(failure),
+    }
 }
 
 #[cfg(test)]
@@ -96,5 +123,20 @@ mod tests {
         let help = metrics_help();
         assert_eq!(help.lines().count(), METRICS.len() + 1);
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    }
+
+    #[test]
+    fn what_holds_is_told_to_those_who_read_no_further() {
+        let closed = || Err(Failure::ClosedPipe);
+        let ends = |written, done| after_writing(written, || Ok(done));
+        assert!(matches!(ends(Ok(()), Done::Held), Ok(Done::Held)));
+        assert!(matches!(ends(closed(), Done::Held), Ok(Done::Held)));
+        for done in [Done::Whole, Done::Partly] {
+            assert!(matches!(ends(closed(), done), Err(Failure::ClosedPipe)));
+        }
+        let unknown = after_writing(closed(), || Err(Failure::new("the logs do not tell")));
+        assert!(matches!(unknown, Err(Failure::Failed(_))), "no success, read or not");
+        let full = after_writing(Err(Failure::new("disk full")), || panic!("checked"));
+        assert!(matches!(full, Err(Failure::Failed(_))));
     }
 }

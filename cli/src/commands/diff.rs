@@ -12,7 +12,7 @@ use crate::{
 };
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tyrion_converters::filter::Kinds;
+use tyrion_converters::{aggregate::Aggregate, filter::Kinds};
 use tyrion_report::{
     Findings, Options,
     diff::{Document, Matching, Pair, Per, SCHEMA, Terms, view},
@@ -116,31 +116,38 @@ pub fn run(args: DiffArgs) -> Outcome {
         let read = |logs| find(logs, &filter, &options, &|bytes| bar.inc(bytes));
         let (before, after) = (read(&before), read(&after));
         bar.finish_and_clear();
-        let done = [tell_state(&before, "before"), tell_state(&after, "after")];
+        let filtered = args.filters.is_given();
+        let done = [tell_state(&before, "before", filtered), tell_state(&after, "after", filtered)];
         let done = if done.contains(&Done::Partly) { Done::Partly } else { Done::Whole };
         if before.is_trace() != after.is_trace() {
             tell("note: one side was recorded in trace mode, which itself makes locks slower");
         }
         let pair = Pair { before: &before, after: &after };
-        match args.to {
-            Some(format) => pictures::write(&args, format, &pair)?,
-            None => write(&args, &pair, &options)?,
-        }
-        args.conditions.check(done, &after, Some(&before))
+        let written = match args.to {
+            Some(format) => pictures::write(&args, format, &pair),
+            None => write(&args, &pair, &options),
+        };
+        args.conditions.check_written(written, done, &after, Some(&before))
     })?
 }
 
 /// Says what a reader should know about a side.
-fn tell_state(findings: &Findings<'_>, side: &str) -> Done {
+fn tell_state(findings: &Findings<'_>, side: &str, filtered: bool) -> Done {
     let sums = &findings.aggregate;
-    let waits = sums.events.saturating_add(sums.folded);
-    if sums.profile.waits.is_empty() && waits != 0 {
-        tell(&format!("note: {side}: none of the {waits} waits passed the filters"));
+    if let Some(note) = nothing_left(sums, filtered) {
+        tell(&format!("note: {side}: {note}"));
     }
     for line in sums.notes.lines() {
         tell(&format!("note: {side}: {line}"));
     }
     logs::tell_damage(&sums.damage)
+}
+
+/// What to say when nothing came through the filters that the user has given.
+fn nothing_left(sums: &Aggregate, filtered: bool) -> Option<String> {
+    let waits = sums.events.saturating_add(sums.folded);
+    let nothing = filtered && sums.profile.waits.is_empty() && waits != 0;
+    nothing.then(|| format!("none of the {waits} waits passed the filters"))
 }
 
 fn write(args: &DiffArgs, pair: &Pair<'_>, options: &Options) -> Result<(), Failure> {
@@ -181,9 +188,10 @@ impl DiffArgs {
                 Ok((std::slice::from_ref(before), std::slice::from_ref(after)))
             }
             (logs, []) => Err(Failure::Usage(format!(
-                "{} logs: name one before and one after, or more with -- between them, as in \
+                "{} {}: name one before and one after, or more with -- between them, as in \
                  tyrion diff a.log b.log -- c.log d.log",
-                logs.len()
+                logs.len(),
+                if logs.len() == 1 { "log" } else { "logs" },
             ))),
         }
     }
@@ -239,8 +247,17 @@ mod tests {
         assert_eq!(sides("a b -- c"), is("a+b", "c"));
         assert_eq!(sides("a -- b c"), is("a", "b+c"));
         assert_eq!(sides("--top 3 --json a -- b"), is("a", "b"));
-        assert!(sides("a").unwrap_err().contains("1 logs: name one before"));
+        assert!(sides("a").unwrap_err().contains("1 log: name one before"));
         assert!(sides("a b c").unwrap_err().contains("3 logs"));
+    }
+
+    #[test]
+    fn filters_are_not_blamed_where_there_are_none() {
+        let sums = Aggregate { events: 9, ..Aggregate::default() };
+        let said = nothing_left(&sums, true);
+        assert_eq!(said.as_deref(), Some("none of the 9 waits passed the filters"));
+        assert_eq!(nothing_left(&sums, false), None);
+        assert_eq!(nothing_left(&Aggregate::default(), true), None);
     }
 
     #[test]

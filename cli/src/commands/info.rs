@@ -15,6 +15,7 @@ use std::{collections::BTreeMap, fmt::Write as _, io::Write, path::PathBuf};
 use trace::TraceSums;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
+    describe::printable,
     filter::{Filter, Kinds},
     outputs::units,
     profile::{Function, Profile},
@@ -52,7 +53,9 @@ pub fn run(args: InfoArgs) -> Outcome {
     let bar = progress::bar(work_bytes(&logs), "reading");
     let (mut sums, traced) = args.jobs.run(|| read(&logs, &filter, &|bytes| bar.inc(bytes)))?;
     bar.finish_and_clear();
-    filters::tell_if_empty(&sums.profile, sums.events.saturating_add(sums.folded));
+    if args.filters.is_given() {
+        filters::tell_if_empty(&sums.profile, sums.events.saturating_add(sums.folded));
+    }
     // Shown below, each of them.
     sums.notes.pending = 0;
     // Idle threads wait longest, so contention comes first unless asked for.
@@ -178,8 +181,15 @@ fn place_of_frame(profile: &Profile, frame: u32) -> String {
 }
 
 fn source_line(function: &Function, line: u32) -> String {
+    let (class, method) = (&function.class, &function.method);
     let file = function.source.rsplit('/').next().unwrap_or_default();
-    format!("{}.{}({file}:{line})", function.class, function.method)
+    match (class.as_str(), file, line) {
+        // No method, but what stands for one.
+        ("", ..) => method.clone(),
+        (_, "", _) => format!("{class}.{method}"),
+        (_, file, 0) => format!("{class}.{method}({file})"),
+        (_, file, line) => format!("{class}.{method}({file}:{line})"),
+    }
 }
 
 /// The report of a log, for tests.
@@ -301,7 +311,18 @@ fn to_text(
     for line in sums.notes.lines() {
         let _ = writeln!(out, "note: {line}");
     }
-    out
+    shown(&out)
+}
+
+/// Lines as a terminal may have them: names of the program's own could hold
+/// what terminals take for orders.
+fn shown(text: &str) -> String {
+    text.split_inclusive('\n')
+        .map(|line| match line.strip_suffix('\n') {
+            Some(line) => printable(line).into_owned() + "\n",
+            None => printable(line).into_owned(),
+        })
+        .collect()
 }
 
 fn head(
@@ -311,7 +332,8 @@ fn head(
     traced: Option<&TraceSums>,
 ) -> std::fmt::Result {
     let header = log.header();
-    let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {value}");
+    // What the log says of the program is one line, whatever it holds.
+    let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {}", printable(value));
     row("log", log.name())?;
     row("pid", &header.pid.to_string())?;
     for (key, value) in &header.metadata {
@@ -431,5 +453,34 @@ fn more(out: &mut String, all: usize, shown: usize) -> std::fmt::Result {
     match all.saturating_sub(shown) {
         0 => Ok(()),
         rest => writeln!(out, "  ... and {rest} more; --json has them all"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_as_far_as_they_are_known() {
+        let thread = |source: &str| Function {
+            class: "java.lang.Thread".to_owned(),
+            method: "setExclusive".to_owned(),
+            source: source.to_owned(),
+            ..Function::default()
+        };
+        for (source, line, told) in [
+            ("", 0, "java.lang.Thread.setExclusive"),
+            ("java/lang/Thread.java", 0, "java.lang.Thread.setExclusive(Thread.java)"),
+            ("java/lang/Thread.java", 7, "java.lang.Thread.setExclusive(Thread.java:7)"),
+        ] {
+            assert_eq!(source_line(&thread(source), line), told);
+        }
+        let cut = Function { method: "[cut]".to_owned(), ..Function::default() };
+        assert_eq!(source_line(&cut, 0), "[cut]");
+    }
+
+    #[test]
+    fn programs_give_no_orders_to_the_terminal() {
+        assert_eq!(shown("a\x1b[31m\u{9b}b\r\n\nc"), "a_[31m_b_\n\nc");
     }
 }

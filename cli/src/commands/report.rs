@@ -8,7 +8,7 @@ use crate::{
     files::{Target, say_written},
     filters::{self, FilterArgs, JobsArg},
     logs,
-    outcome::{Done, Failure, Outcome, tell},
+    outcome::{Failure, Outcome, tell},
     progress, terminal,
 };
 use clap::Args;
@@ -89,15 +89,7 @@ pub fn run(args: ReportArgs) -> Outcome {
         }
         let done = logs::tell_damage(&aggregate.damage);
         let written = write(&args, &target, &findings);
-        // Whoever reads no further wants to know what holds all the same.
-        match written {
-            Ok(()) => args.conditions.check(done, &findings, None),
-            Err(Failure::ClosedPipe) => match args.conditions.check(done, &findings, None)? {
-                Done::Held => Ok(Done::Held),
-                _ => Err(Failure::ClosedPipe),
-            },
-            Err(failure) => Err(failure),
-        }
+        args.conditions.check_written(written, done, &findings, None)
     })?
 }
 

@@ -27,7 +27,6 @@ use ratatui::crossterm::event;
 use screen::Screen;
 use std::{
     io::{self, IsTerminal, Write},
-    num::NonZeroUsize,
     time::{Duration, Instant},
 };
 use tyrion_converters::filter::{FilterError, Kinds, duration_ns};
@@ -51,7 +50,13 @@ pub struct TopArgs {
     #[arg(value_name = "LOG|PID")]
     target: String,
     /// Show what happened in this time
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "5s",
+        value_parser = duration,
+        conflicts_with = "once"
+    )]
     window: u64,
     /// Look again after this time
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
@@ -63,9 +68,9 @@ pub struct TopArgs {
     /// With --once: one JSON object
     #[arg(long, requires = "once")]
     json: bool,
-    /// With --once: so many locks and threads
+    /// With --once: so many locks and threads, 0 for all
     #[arg(long, value_name = "N", default_value = "20", requires = "once")]
-    top: NonZeroUsize,
+    top: usize,
     /// Only these kinds of waits, separated by commas, as for convert
     /// [default: contention]
     #[arg(long, value_name = "KINDS", value_parser = kinds)]
@@ -103,7 +108,7 @@ fn once(args: &TopArgs, mut look: Look, options: &Options) -> Outcome {
         look.read()?;
         look.show();
     }
-    let (frame, status, top) = (look.frame(options), look.status(), args.top.get());
+    let (frame, status, top) = (look.frame(options), look.status(), args.top);
     let text = if args.json {
         once::json(&frame, &status, top).map_err(|error| Failure::new(error.to_string()))?
     } else {

@@ -222,8 +222,9 @@ impl Condition {
         let nothing = Figures::default();
         let before = before.filter(|_| self.is_change());
         let sides = [Some(figures), before];
-        if self.metric.needs_trace && sides.into_iter().flatten().any(|side| !side.is_trace) {
-            return Err(self.unknown("needs a log of tyrion record --mode trace"));
+        let lacks = |side: &Figures| self.metric.lacks(side);
+        if let Some(lacking) = sides.into_iter().flatten().find_map(lacks) {
+            return Err(self.unknown(lacking));
         }
         match self.metric.of {
             Of::Whole(get) => {
@@ -234,7 +235,7 @@ impl Condition {
                 let is_held = self.holds(was, is);
                 Ok(is_held.then(|| self.held("", 0, was, is)))
             }
-            Of::Locks(get) => Ok(self.worst(get, figures, before.unwrap_or(&nothing))),
+            Of::Locks(get) => self.worst(get, figures, before.unwrap_or(&nothing)),
         }
     }
 
@@ -247,21 +248,27 @@ impl Condition {
         self.op.holds(self.limit.measure(was, is), self.limit.number())
     }
 
-    /// The lock that is farthest beyond the limit.
+    /// The lock that is farthest beyond the limit. A lock of which the figure
+    /// is not known is passed over, as long as it is known of others.
+    ///
+    /// # Errors
+    /// There are locks, and the figure is known of none.
     fn worst(
         &self,
         get: fn(&LockFigures, &Figures) -> Option<f64>,
         figures: &Figures,
         before: &Figures,
-    ) -> Option<Held> {
+    ) -> Result<Option<Held>, ConditionError> {
         let mut worst: Option<(&LockRef, f64, f64)> = None;
-        let mut holding = 0;
-        for (lock, was, is) in both(get, before, figures) {
-            // A lock that is gone is no lock that is below something.
-            if is.is_none() && !self.is_change() {
+        let (mut holding, mut known, mut unknown) = (0, 0, 0);
+        for (lock, was, is) in both(get, self.metric.of_nothing, before, figures) {
+            // Of one recording, what it was before does not matter.
+            let was = if self.is_change() { was } else { Some(0.0) };
+            let (Some(was), Some(is)) = (was, is) else {
+                unknown += 1;
                 continue;
-            }
-            let (was, is) = (was.unwrap_or(0.0), is.unwrap_or(0.0));
+            };
+            known += 1;
             if self.holds(was, is) {
                 holding += 1;
                 let measure = |was, is| self.limit.measure(was, is);
@@ -272,7 +279,10 @@ impl Condition {
                 }
             }
         }
-        worst.map(|(lock, was, is)| self.held(&lock.label(), holding - 1, was, is))
+        if known == 0 && unknown != 0 {
+            return Err(self.unknown("is not known of any lock in these logs"));
+        }
+        Ok(worst.map(|(lock, was, is)| self.held(&lock.label(), holding - 1, was, is)))
     }
 
     fn held(&self, lock: &str, more: usize, was: f64, is: f64) -> Held {
@@ -291,10 +301,11 @@ pub fn signed_share(share: f64) -> String {
     format!("{:+.1} %", 100.0 * share)
 }
 
-/// A metric of each lock on either side: `None` where it is not known, or the
-/// lock not there.
+/// A metric of each lock on either side: `None` where it is not known, and
+/// `of_nothing` where no thread waited for the lock.
 fn both<'f>(
     get: fn(&LockFigures, &Figures) -> Option<f64>,
+    of_nothing: Option<f64>,
     before: &'f Figures,
     after: &'f Figures,
 ) -> impl Iterator<Item = (&'f LockRef, Option<f64>, Option<f64>)> {
@@ -302,9 +313,9 @@ fn both<'f>(
     let is = by_lock(after);
     let gone: Vec<_> = was.iter().filter(|(key, _)| !is.contains_key(*key)).collect();
     let gone: Vec<_> =
-        gone.into_iter().map(|(_, lock)| (&lock.lock, get(lock, before), None)).collect();
+        gone.into_iter().map(|(_, lock)| (&lock.lock, get(lock, before), of_nothing)).collect();
     let there = after.locks.iter().map(move |lock| {
-        let was = was.get(&lock.key()).and_then(|lock| get(lock, before));
+        let was = was.get(&lock.key()).map_or(of_nothing, |lock| get(lock, before));
         (&lock.lock, was, get(lock, after))
     });
     there.chain(gone)

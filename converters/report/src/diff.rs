@@ -81,8 +81,8 @@ impl<'f> Pair<'f> {
             total: changes::total(&figures, &rates),
             appeared: count(State::Appeared) as u64,
             vanished: count(State::Vanished) as u64,
-            most_improved: locks.iter().find(|lock| lock.change.ns() < 0).cloned(),
-            most_worsened: locks.iter().find(|lock| lock.change.ns() > 0).cloned(),
+            most_improved: locks.iter().find(|lock| lock.change.ns() < 0.0).cloned(),
+            most_worsened: locks.iter().find(|lock| lock.change.ns() > 0.0).cloned(),
             ..Diff::default()
         };
         diff.locks_left_out = cut(&mut locks, options);

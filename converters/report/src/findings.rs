@@ -1,6 +1,7 @@
 //! What the sections answer from.
 
 pub mod axis;
+mod facts;
 pub mod groups;
 pub mod histogram;
 mod lives;
@@ -13,8 +14,10 @@ pub(crate) mod tests;
 pub mod trace;
 
 pub use axis::Axis;
+pub use facts::LogFacts;
 pub use groups::{Groups, LockRef, thread_group};
 pub use histogram::Histogram;
+pub use lives::{all_lives_ns, life};
 pub use owners::OwnedWait;
 
 use crate::Options;

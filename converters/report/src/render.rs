@@ -3,7 +3,7 @@
 //! [`text`] and [`html`] draw any [`View`](crate::View) and know nothing of
 //! single sections; [`json`] passes on what sections say of themselves.
 
-mod cells;
+pub(crate) mod cells;
 mod clock;
 mod heat;
 pub mod html;
@@ -12,5 +12,6 @@ mod names;
 mod report;
 pub mod text;
 
-pub use cells::{change, ns_change, plain, shown};
-pub use report::{LogFacts, Report, Shown};
+pub use crate::findings::LogFacts;
+pub use cells::{change, ns_change, ns_rate, plain, shown};
+pub use report::{Report, Shown};

@@ -46,4 +46,6 @@ pub struct Answer {
     /// ("needs --mode trace: ..."). Empty when nothing does. The rest of the
     /// answer is then what can be said without it.
     pub lacking: String,
+    /// Whether anything was found that the section's advice is for.
+    pub advises: bool,
 }

@@ -41,8 +41,16 @@ pub struct Column {
     /// What it says, for a tooltip.
     pub help: &'static str,
     /// Whether text output leaves it out where the lines would be too long:
-    /// the higher, the sooner; 0 never.
+    /// the higher, the sooner; 0 never. Columns of the same number, as of before
+    /// and after, go together.
     pub expendable: u8,
+}
+
+impl Column {
+    /// With a name, what it says, and whether it may be left out.
+    pub const fn new(name: &'static str, help: &'static str, expendable: u8) -> Column {
+        Column { name, help, expendable }
+    }
 }
 
 /// A row.
@@ -73,12 +81,16 @@ pub enum Cell {
     Count(u64),
     /// A duration in ns.
     Ns(u64),
+    /// A duration in ns that was divided: with a fraction where it is short.
+    NsRate(f64),
+    /// How long after the start something was, in ns.
+    After(u64),
     /// A share, 1 for the whole, shown in percent.
     Share(f64),
     /// Any other number, shown with two digits behind the point.
     Number(f64),
     /// By how many ns a duration changed, shown with its sign.
-    NsChange(i64),
+    NsChange(f64),
     /// By which share of what it was something changed, shown in percent with
     /// its sign; infinite for what was nothing before.
     Change(f64),

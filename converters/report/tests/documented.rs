@@ -8,7 +8,7 @@ use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Log;
 use tyrion_report::{
     Options, SECTIONS, find,
-    findings::LockRef,
+    findings::{LockRef, LogFacts},
     render::{Report, json},
     sections::{
         blockers, contended, critical_sections, delays, lock_order, near_misses, overview,
@@ -57,7 +57,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
     let types = match section {
         "overview" => vec![
             of::<overview::Overview>(),
-            of::<overview::Recording>(),
+            of::<LogFacts>(),
             of::<overview::Threads>(),
             of::<overview::PhaseRow>(),
             of::<overview::Kind>(),

@@ -31,6 +31,9 @@ fn cell() -> impl Strategy<Value = Cell> {
         any::<u64>().prop_map(Cell::Ns),
         any::<f64>().prop_map(Cell::Share),
         any::<f64>().prop_map(Cell::Number),
+        any::<f64>().prop_map(Cell::NsRate),
+        any::<f64>().prop_map(Cell::NsChange),
+        any::<u64>().prop_map(Cell::After),
         (-1e9..1e9).prop_map(Cell::Number),
         Just(Cell::Unknown),
     ]
@@ -177,6 +180,25 @@ fn hostile_names_stay_names() {
         assert!(page.contains(text), "{text}");
     }
     assert!(!page.contains(|char: char| char.is_control() && char != '\n'));
+}
+
+#[test]
+fn advice_is_given_where_there_is_something_to_do() {
+    for advises in [true, false] {
+        let mut report = support::sample();
+        report.sections.iter_mut().for_each(|shown| shown.answer.advises = advises);
+        let text = text::write(&report, &Style::default());
+        assert_eq!(text.contains("Do less under the first of them"), advises, "{text}");
+        assert_eq!(page(&report).contains("Do less under the first of them"), advises);
+    }
+}
+
+#[test]
+fn names_of_facts_are_whole_as_far_as_they_can_be() {
+    let name = "lock objects taken by one thread".to_owned();
+    let view = View { parts: vec![Part::Facts(vec![(name.clone(), Cell::Count(1))])] };
+    let text = text::view(&view, &Style { width: 80, coloured: false });
+    assert!(text.starts_with(&name), "{text}");
 }
 
 #[test]

@@ -191,16 +191,19 @@ impl TraceSums {
         }
         let blamed = match self.blamed {
             Some((count, sum)) => format!(
-                "{} of waiting charged to who had the lock, in {} parts",
+                "{} of waiting charged to who had the lock, in {} {}",
                 units::duration(sum),
-                units::thousands(count)
+                units::thousands(count),
+                if count == 1 { "part" } else { "parts" },
             ),
             None => "not told: waits may be charged in parts".to_owned(),
         };
         row("blamed", &blamed)?;
         row("lock objects", &self.objects())?;
         let pairs = if self.nesting == 1 { "pair" } else { "pairs" };
-        row("nesting", &format!("{} {pairs} of locks", units::thousands(self.nesting)))?;
+        // The lock order of the report counts locks alone.
+        let of = "of locks, or of places where locks are not told apart";
+        row("nesting", &format!("{} {pairs} {of}", units::thousands(self.nesting)))?;
         row("instrumented", &self.instrumented())?;
         let part = |(what, ns): (&str, u64)| format!("{what} {}", units::duration(ns));
         let own_cost: Vec<String> = self.own_cost().into_iter().map(part).collect();

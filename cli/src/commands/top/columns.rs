@@ -28,6 +28,12 @@ fn down(a: f64, b: f64) -> Ordering {
     b.total_cmp(&a)
 }
 
+/// Greater numbers first, and those that are not known last.
+pub fn known_down(a: Option<f64>, b: Option<f64>) -> Ordering {
+    let known = |figure: Option<f64>| figure.unwrap_or(-1.0);
+    down(known(a), known(b))
+}
+
 fn taken(row: &Option<Taken>) -> Taken {
     row.unwrap_or_default()
 }
@@ -41,11 +47,11 @@ fn longest(waits: &Waits) -> String {
 }
 
 fn acquisitions(row: &Option<Taken>) -> String {
-    row.map_or_else(String::new, |taken| rate(taken.acquisitions_per_s))
+    taken(row).acquisitions_per_s.map_or_else(String::new, rate)
 }
 
 fn held(row: &Option<Taken>) -> String {
-    row.map_or_else(String::new, |taken| number(taken.held))
+    taken(row).held.map_or_else(String::new, number)
 }
 
 const fn figure<R>(
@@ -80,7 +86,9 @@ pub static LOCKS: [Column<LockRow>; 10] = [
             "ACQ/S",
             8,
             |r| acquisitions(&r.taken),
-            |a, b| down(taken(&a.taken).acquisitions_per_s, taken(&b.taken).acquisitions_per_s),
+            |a, b| {
+                known_down(taken(&a.taken).acquisitions_per_s, taken(&b.taken).acquisitions_per_s)
+            },
         )
     },
     Column {
@@ -90,7 +98,7 @@ pub static LOCKS: [Column<LockRow>; 10] = [
             "HELD",
             5,
             |r| held(&r.taken),
-            |a, b| down(taken(&a.taken).held, taken(&b.taken).held),
+            |a, b| known_down(taken(&a.taken).held, taken(&b.taken).held),
         )
     },
     Column {
@@ -141,7 +149,9 @@ pub static THREADS: [Column<ThreadRow>; 9] = [
             "ACQ/S",
             8,
             |r| acquisitions(&r.taken),
-            |a, b| down(taken(&a.taken).acquisitions_per_s, taken(&b.taken).acquisitions_per_s),
+            |a, b| {
+                known_down(taken(&a.taken).acquisitions_per_s, taken(&b.taken).acquisitions_per_s)
+            },
         )
     },
     Column {
@@ -151,7 +161,7 @@ pub static THREADS: [Column<ThreadRow>; 9] = [
             "HELD",
             5,
             |r| held(&r.taken),
-            |a, b| down(taken(&a.taken).held, taken(&b.taken).held),
+            |a, b| known_down(taken(&a.taken).held, taken(&b.taken).held),
         )
     },
     Column {

@@ -27,12 +27,34 @@ pub struct Status {
     pub life: Life,
     /// Since the recording began.
     pub elapsed_ns: u64,
-    /// All of the recording is shown, not a window.
-    pub whole: bool,
+    /// How much of the recording is shown.
+    pub span: Shown,
     /// Whether it was recorded in trace mode.
     pub trace: bool,
     /// Something that the user should know.
     pub note: Option<String>,
+}
+
+/// How much of a recording is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// All of it.
+    Recording,
+    /// All of a file of a recording that rotated; others came before or after.
+    File,
+    /// The last seconds.
+    Window,
+}
+
+impl Shown {
+    /// What stands before the length.
+    pub fn words(self) -> &'static str {
+        match self {
+            Shown::Recording => "all of",
+            Shown::File => "all of this file,",
+            Shown::Window => "last",
+        }
+    }
 }
 
 /// The looks of things; with colours or without.
@@ -145,7 +167,7 @@ fn sums_line(screen: &Screen<'_>) -> Line<'static> {
     let look = screen.look;
     let total = &screen.frame.total;
     let window = units::duration(screen.frame.window_ns);
-    let span = if screen.status.whole { "all of" } else { "last" };
+    let span = screen.status.span.words();
     let mut spans = vec![
         Span::styled(format!("{span} {window}  "), look.faint()),
         Span::raw(format!("{} waits/s  ", rate(total.waits_per_s))),

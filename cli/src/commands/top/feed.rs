@@ -48,6 +48,8 @@ pub struct Feed {
     path: PathBuf,
     files: Vec<FeedFile>,
     life: Life,
+    /// The recording has files besides these: earlier ones, or later ones.
+    has_others: bool,
 }
 
 struct FeedFile {
@@ -76,12 +78,20 @@ impl Feed {
         let file = follower.file().try_clone().map_err(io)?;
         let follower = Follower::from_file(&name, file, begin(life))?;
         let first = FeedFile::new(follower)?;
-        Ok(Feed { path: path.to_owned(), files: vec![first], life })
+        let rotates = first.follower.log().header().metadata("recording").is_some();
+        let has_others = rotates && (first.number != 0 || has_number(path));
+        Ok(Feed { path: path.to_owned(), files: vec![first], life, has_others })
     }
 
     /// Where the recording was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether the recording has files that are not read: those before the one
+    /// that was opened, or those after a file that is no longer written to.
+    pub fn has_others(&self) -> bool {
+        self.has_others
     }
 
     /// What has become of the recording, as of the last look.
@@ -210,6 +220,12 @@ impl FeedFile {
         let number = number.and_then(|number| number.parse().ok()).unwrap_or(0);
         Ok(FeedFile { number, identity: identity_of(&metadata), follower })
     }
+}
+
+/// Whether a path is that of a file that is full, `report.log.0`.
+fn has_number(path: &Path) -> bool {
+    let end = path.extension().unwrap_or_default().as_encoded_bytes();
+    !end.is_empty() && end.iter().all(u8::is_ascii_digit)
 }
 
 fn identity_of(metadata: &std::fs::Metadata) -> (u64, u64) {

@@ -13,8 +13,12 @@ const PREPARED: &str = ".next";
 /// The path of a log, or of the one that the JVM with this process id writes.
 ///
 /// # Errors
-/// When there is no such process, or nothing records in it.
+/// When there is no such process, or nothing records in it; or for `-`, which
+/// elsewhere is stdin.
 pub fn log(target: &str) -> Result<PathBuf, Failure> {
+    if target == "-" {
+        return Err(Failure::Usage("stdin cannot be followed; name the log's file".to_owned()));
+    }
     let path = Path::new(target);
     match target.parse::<u32>() {
         Ok(pid) if !path.exists() => of_process(pid),
@@ -83,5 +87,6 @@ mod tests {
     fn a_file_may_be_called_like_a_process() {
         assert_eq!(log("a.log").ok(), Some(PathBuf::from("a.log")));
         assert!(log(&std::process::id().to_string()).is_err(), "no JVM");
+        assert!(matches!(log("-"), Err(Failure::Usage(_))), "it does not grow");
     }
 }

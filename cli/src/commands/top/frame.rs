@@ -2,12 +2,14 @@
 
 mod detail;
 mod merge;
+mod telling;
 
 use super::model::{FileNumber, Sums};
 pub use detail::{Detail, StackRow, Subject, detail};
 pub use merge::frame;
 use regex::Regex;
 use serde::Serialize;
+pub use telling::Telling;
 use tyrion_converters::{
     describe::{self, Names},
     filter::Kinds,
@@ -102,10 +104,11 @@ pub struct Waits {
 /// Acquisitions of a row, in trace mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Taken {
-    /// Outermost acquisitions per second.
-    pub acquisitions_per_s: f64,
+    /// Outermost acquisitions per second; `None` where none were counted: not
+    /// all code counts them.
+    pub acquisitions_per_s: Option<f64>,
     /// By how many threads the locks were held on the average.
-    pub held: f64,
+    pub held: Option<f64>,
 }
 
 fn kind_name<S: serde::Serializer>(kind: &WaitKind, to: S) -> Result<S::Ok, S::Error> {
@@ -144,6 +147,8 @@ pub struct Seen<'a> {
     pub sums: &'a Sums,
     pub logs: &'a [(FileNumber, &'a Log)],
     pub pending: &'a [Pending],
+    /// As of this look and earlier ones.
+    pub telling: &'a Telling,
 }
 
 impl<'a> Seen<'a> {
@@ -171,7 +176,17 @@ impl<'a> Seen<'a> {
     fn lock(&self, file: FileNumber, id: u32, options: &Options) -> LockKey {
         let parts = self.log(file).map(|log| Names(log).lock_parts(id));
         let (class, name) = parts.unwrap_or_else(|| (UNKNOWN.to_owned(), String::new()));
-        lock_key(class, name, if options.instances { id } else { 0 })
+        self.lock_key(class, name, id, options)
+    }
+
+    /// What locks of a class that are called so go by.
+    fn lock_key(&self, class: String, name: String, id: u32, options: &Options) -> LockKey {
+        let class = clean_class(&class);
+        if options.instances {
+            return LockKey { name: describe::printable(&name).into_owned(), class, id };
+        }
+        let name = if self.telling.holds(&class, options.kinds) { String::new() } else { name };
+        LockKey { name: describe::printable(&name).into_owned(), class, id: 0 }
     }
 
     fn stack(&self, file: FileNumber, id: u32) -> Vec<String> {
@@ -179,9 +194,8 @@ impl<'a> Seen<'a> {
     }
 }
 
-fn lock_key(class: String, name: String, id: u32) -> LockKey {
-    let clean = |text: String| describe::printable(&describe::readable_class(&text)).into_owned();
-    LockKey { name: describe::printable(&name).into_owned(), class: clean(class), id }
+fn clean_class(class: &str) -> String {
+    describe::printable(&describe::readable_class(class)).into_owned()
 }
 
 impl LockRow {

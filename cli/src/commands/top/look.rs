@@ -2,14 +2,15 @@
 //! waits now.
 
 use super::{
-    draw::Status,
+    draw::{Shown, Status},
     feed::{Feed, Life},
-    frame::{Detail, Frame, Options, Seen, Subject, detail, frame},
-    model::{Sums, Window},
+    frame::{Detail, Frame, Options, Seen, Subject, Telling, detail, frame},
+    model::{FileNumber, Sums, Window},
 };
 use crate::{logs::now_ns, outcome::Failure};
 use std::path::Path;
-use tyrion_formats::{Begin, Damage};
+use tyrion_converters::describe::printable;
+use tyrion_formats::{Begin, Damage, Log};
 use tyrion_wire::slot::Pending;
 
 /// A recording that is looked at.
@@ -19,6 +20,7 @@ pub struct Look {
     /// As of the last look that is shown.
     sums: Sums,
     pending: Vec<Pending>,
+    telling: Telling,
     /// When the file began that was opened first.
     start_ns: u64,
     trace: bool,
@@ -43,8 +45,8 @@ impl Look {
         } else {
             Window::last(window_ns, start_ns.max(since_ns), now_ns)
         };
-        let (sums, pending) = Default::default();
-        let mut look = Look { feed, window, sums, pending, start_ns, trace: false };
+        let (sums, pending, telling) = Default::default();
+        let mut look = Look { feed, window, sums, pending, telling, start_ns, trace: false };
         look.read()?;
         look.show();
         Ok(look)
@@ -72,6 +74,7 @@ impl Look {
     pub fn show(&mut self) {
         self.sums = self.window.sums();
         self.pending = self.feed.pending().to_vec();
+        self.telling.learn(&self.sums, &self.feed.logs(), &self.pending);
         self.feed.forget_before(self.sums.from_ns);
     }
 
@@ -102,39 +105,57 @@ impl Look {
 
     /// What was seen at the last look.
     pub fn frame(&self, options: &Options) -> Frame {
-        frame(Seen { sums: &self.sums, logs: &self.feed.logs(), pending: &self.pending }, options)
+        frame(self.seen(&self.feed.logs()), options)
     }
 
     /// The stacks of a lock or thread at the last look.
     pub fn detail(&self, options: &Options, subject: &Subject) -> Detail {
-        let seen = Seen { sums: &self.sums, logs: &self.feed.logs(), pending: &self.pending };
-        detail(seen, options, subject)
+        detail(self.seen(&self.feed.logs()), options, subject)
+    }
+
+    fn seen<'a>(&'a self, logs: &'a [(FileNumber, &'a Log)]) -> Seen<'a> {
+        Seen { sums: &self.sums, logs, pending: &self.pending, telling: &self.telling }
     }
 
     /// What is known of the recording.
     pub fn status(&self) -> Status {
         let header = self.feed.log().map(|log| log.header());
+        let program = header.and_then(|header| header.metadata("program"));
         Status {
             log: self.feed.path().display().to_string(),
-            program: header.and_then(|h| h.metadata("program")).unwrap_or_default().to_owned(),
+            program: printable(program.unwrap_or_default()).into_owned(),
             pid: header.map_or(0, |header| header.pid),
             life: self.life(),
             elapsed_ns: self.sums.to_ns.saturating_sub(self.start_ns),
-            whole: self.window.length_ns().is_none(),
+            span: self.shown(),
             trace: self.trace,
             note: self.note(),
         }
     }
 
+    fn shown(&self) -> Shown {
+        match self.window.length_ns() {
+            Some(_) => Shown::Window,
+            None if self.feed.has_others() => Shown::File,
+            None => Shown::Recording,
+        }
+    }
+
     fn note(&self) -> Option<String> {
-        let shown = if self.window.length_ns().is_none() { "recording" } else { "last window" };
+        let shown = match self.shown() {
+            Shown::Recording => "this is its recording",
+            Shown::File => "its recording has more files",
+            Shown::Window => "this is its last window",
+        };
         let why = match self.life() {
             Life::Recording => return None,
             Life::Paused => return Some("Recording is paused: tyrion attach goes on".to_owned()),
+            // Its successor may well be written to.
+            Life::Closed if self.shown() == Shown::File => "The file has ended",
             Life::Closed => "The JVM has ended",
             Life::Broken => "The log could not be written on",
             Life::Killed => "The JVM was killed",
         };
-        Some(format!("{why}; this is its {shown}   Enter stacks  t threads  q quit"))
+        Some(format!("{why}; {shown}   Enter stacks  t threads  q quit"))
     }
 }

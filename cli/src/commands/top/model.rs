@@ -206,7 +206,8 @@ impl Window {
     fn spread(&mut self, key: WaitKey, start_ns: u64, end_ns: u64) {
         for slice in self.slices.iter_mut().rev().skip_while(|slice| slice.from_ns >= end_ns) {
             let sum = slice.waits.entry(key).or_default();
-            sum.within_ns += slice.to_ns.saturating_sub(start_ns.max(slice.from_ns));
+            let within_ns = slice.to_ns.saturating_sub(start_ns.max(slice.from_ns));
+            sum.within_ns = sum.within_ns.saturating_add(within_ns);
             if slice.from_ns <= start_ns {
                 return;
             }

@@ -2,12 +2,12 @@
 
 use super::{
     columns::{Column, LOCKS, THREADS, number, rate},
-    draw::{Status, aligned},
+    draw::{Shown, Status, aligned},
     frame::{Frame, LockRow, ThreadRow, Waits},
 };
 use serde::Serialize;
 use std::fmt::Write;
-use tyrion_converters::outputs::units;
+use tyrion_converters::{describe::printable, outputs::units};
 
 /// A frame, as `--json` prints it. The fields are described in docs/top.md.
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ struct Printed<'a> {
     threads: &'a [ThreadRow],
 }
 
-/// One line of JSON, with at most `top` locks and threads.
+/// One line of JSON, with at most `top` locks and threads; 0 for all.
 ///
 /// # Errors
 /// When a number is none that JSON knows.
@@ -35,20 +35,20 @@ pub fn json(frame: &Frame, status: &Status, top: usize) -> Result<String, serde_
         pid: status.pid,
         mode: if status.trace { "trace" } else { "contention" },
         state: status.life.name(),
-        whole: status.whole,
+        whole: status.span == Shown::Recording,
         window_ns: frame.window_ns,
         total: &frame.total,
-        locks: &frame.locks[..frame.locks.len().min(top)],
-        threads: &frame.threads[..frame.threads.len().min(top)],
+        locks: first(&frame.locks, top),
+        threads: first(&frame.threads, top),
     };
     Ok(serde_json::to_string(&printed)? + "\n")
 }
 
-/// Text, with at most `top` locks and threads. Names are whole.
+/// Text, with at most `top` locks and threads, 0 for all. Names are whole.
 pub fn text(frame: &Frame, status: &Status, top: usize) -> String {
     let mut out = String::new();
     let total = &frame.total;
-    let span = if status.whole { "all of" } else { "last" };
+    let span = status.span.words();
     let lines = [
         format!("{}  pid {}  {}  {}", status.program, status.pid, status.log, status.life.name()),
         format!(
@@ -60,13 +60,16 @@ pub fn text(frame: &Frame, status: &Status, top: usize) -> String {
         ),
     ];
     for line in lines {
-        let _ = writeln!(out, "{}", line.trim_start());
+        let _ = writeln!(out, "{}", printable(line.trim_start()));
     }
-    let locks = &frame.locks[..frame.locks.len().min(top)];
-    let threads = &frame.threads[..frame.threads.len().min(top)];
-    table(&mut out, &LOCKS, locks, status.trace);
-    table(&mut out, &THREADS, threads, status.trace);
+    table(&mut out, &LOCKS, first(&frame.locks, top), status.trace);
+    table(&mut out, &THREADS, first(&frame.threads, top), status.trace);
     out
+}
+
+/// So many of the first rows; 0 for all.
+fn first<R>(rows: &[R], top: usize) -> &[R] {
+    if top == 0 { rows } else { &rows[..rows.len().min(top)] }
 }
 
 fn table<R>(out: &mut String, columns: &'static [Column<R>], rows: &[R], trace: bool) {

@@ -7,9 +7,10 @@ mod frames;
 mod keys;
 
 use super::{
-    draw::{self, Status},
+    TopArgs,
+    draw::{self, Shown, Status},
     feed::Life,
-    frame::{self, Detail, Frame, Options, Seen, Subject},
+    frame::{self, Detail, Frame, Options, Seen, Subject, Telling},
     keys::{Action, App, View},
     model::{Sums, Window},
     once,
@@ -160,7 +161,10 @@ fn made(trace: bool) -> Made {
 impl Made {
     fn with<T>(&self, make: impl FnOnce(Seen<'_>) -> T) -> T {
         let log = self.follower.log();
-        make(Seen { sums: &self.sums, logs: &[(0, log)], pending: log.pending() })
+        let (sums, logs, pending) = (&self.sums, &[(0, log)], log.pending());
+        let mut telling = Telling::default();
+        telling.learn(sums, logs, pending);
+        make(Seen { sums, logs, pending, telling: &telling })
     }
 
     fn frame(&self, options: &Options) -> Frame {
@@ -192,7 +196,7 @@ fn status(trace: bool, life: Life) -> Status {
         pid: 4711,
         life,
         elapsed_ns: 10 * S,
-        whole: false,
+        span: Shown::Window,
         trace,
         note,
     }
@@ -310,4 +314,29 @@ fn a_frame_is_printed() {
     let text =
         once::json(&made(true).frame(&contention()), &status(true, Life::Closed), 1).unwrap();
     compare("once-trace.json", &text);
+    let all = once::json(&made(true).frame(&contention()), &status(true, Life::Closed), 0).unwrap();
+    let all: serde_json::Value = serde_json::from_str(&all).unwrap();
+    let long = |list: &str| all[list].as_array().unwrap().len();
+    assert_eq!((long("locks"), long("threads")), (2, 3), "0 is all");
+}
+
+#[test]
+fn options_without_effect_are_refused() {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        top: TopArgs,
+    }
+    let refused = |line: &str| {
+        let line = std::iter::once("top").chain(line.split(' '));
+        <Line as clap::Parser>::try_parse_from(line)
+            .map(|line| line.top.top)
+            .map_err(|it| it.kind())
+    };
+    assert_eq!(refused("--once --top 0 a.log").ok(), Some(0));
+    assert_eq!(refused("--once --interval 2s a.log").ok(), Some(20));
+    assert!(refused("--window 2s a.log").is_ok());
+    for line in ["--once --window 2s a.log", "--window=2s --once a.log"] {
+        assert_eq!(refused(line), Err(clap::error::ErrorKind::ArgumentConflict), "{line}");
+    }
 }

@@ -1,6 +1,7 @@
 //! What conditions can be about.
 
 use super::{Figures, LockFigures};
+use crate::render::cells::percent;
 use tyrion_converters::outputs::units;
 
 /// What a metric counts.
@@ -28,7 +29,7 @@ impl Unit {
     pub(super) fn text(self, value: f64) -> String {
         match self {
             Unit::Ns => units::duration(value.max(0.0).round() as u64),
-            Unit::Share => format!("{:.1} %", 100.0 * value),
+            Unit::Share => percent(value),
             Unit::Count if value.fract() == 0.0 => units::thousands(value.max(0.0) as u64),
             Unit::Count => format!("{value:.2}"),
         }
@@ -45,6 +46,12 @@ pub struct Metric {
     pub about: &'static str,
     /// Whether only trace mode records it.
     pub needs_trace: bool,
+    /// Whether it is about how often locks were taken, or how long they were
+    /// held, which is known of whole recordings only.
+    needs_acquisitions: bool,
+    /// What it is of a lock that no thread waited for: its holds are then not
+    /// looked up, so those are not known.
+    pub(super) of_nothing: Option<f64>,
     pub(super) of: Of,
 }
 
@@ -69,6 +76,17 @@ impl Metric {
         matches!(self.of, Of::Locks(_))
     }
 
+    /// What a recording lacks for it, if anything.
+    pub(super) fn lacks(&self, figures: &Figures) -> Option<&'static str> {
+        if self.needs_trace && !figures.is_trace {
+            Some("needs a log of tyrion record --mode trace")
+        } else if self.needs_acquisitions && figures.acquisitions.is_none() {
+            Some("is known of whole recordings only: leave out --since, --until and --min-wait")
+        } else {
+            None
+        }
+    }
+
     pub(super) fn is_of_orders(&self) -> bool {
         matches!(self.name, CYCLES | DEADLOCKS)
     }
@@ -83,7 +101,9 @@ const fn whole(
     get: fn(&Figures) -> Option<f64>,
     about: &'static str,
 ) -> Metric {
-    Metric { name, unit, about, needs_trace: false, of: Of::Whole(get) }
+    let of = Of::Whole(get);
+    let (needs_trace, needs_acquisitions) = (false, false);
+    Metric { name, unit, about, needs_trace, needs_acquisitions, of_nothing: None, of }
 }
 
 const fn lock(
@@ -92,11 +112,21 @@ const fn lock(
     get: fn(&LockFigures, &Figures) -> Option<f64>,
     about: &'static str,
 ) -> Metric {
-    Metric { name, unit, about, needs_trace: false, of: Of::Locks(get) }
+    let of = Of::Locks(get);
+    let (needs_trace, needs_acquisitions) = (false, false);
+    Metric { name, unit, about, needs_trace, needs_acquisitions, of_nothing: Some(0.0), of }
 }
 
 const fn traced(metric: Metric) -> Metric {
     Metric { needs_trace: true, ..metric }
+}
+
+const fn counted(metric: Metric) -> Metric {
+    Metric { needs_acquisitions: true, ..traced(metric) }
+}
+
+const fn held(metric: Metric) -> Metric {
+    Metric { of_nothing: None, ..counted(metric) }
 }
 
 /// Every metric, in the order of the help.
@@ -109,17 +139,17 @@ pub const METRICS: &[Metric] = &[
     lock("lock_wait_ns", Unit::Ns, |l, _| Some(l.wait_ns as f64), "a lock's waits added up"),
     lock("lock_contentions", Unit::Count, |l, _| Some(l.waits as f64), "a lock's waits, how many"),
     lock("lock_wait_per_second_ns", Unit::Ns, |l, f| per_second(l.wait_ns, f), "a lock's waits in each second recorded"),
-    traced(lock("lock_miss_share", Unit::Share, |l, _| share(l.waits, l.acquisitions), "which share of a lock's acquisitions waits")),
-    traced(lock("mean_hold_ns", Unit::Ns, |l, _| ratio(l.hold_ns?, l.acquisitions?), "how long a lock is held on average")),
-    traced(lock("max_hold_ns", Unit::Ns, |l, _| some(l.max_hold_ns), "the longest measured hold of a lock")),
-    traced(lock("hold_share", Unit::Share, |l, _| l.hold_share, "which share of the time a lock is held")),
+    counted(lock("lock_miss_share", Unit::Share, |l, _| share(l.waits, l.acquisitions), "which share of a lock's acquisitions waits")),
+    held(lock("mean_hold_ns", Unit::Ns, |l, _| ratio(l.hold_ns?, l.acquisitions?), "how long a lock is held on average")),
+    held(lock("max_hold_ns", Unit::Ns, |l, _| some(l.max_hold_ns), "the longest measured hold of a lock")),
+    held(lock("hold_share", Unit::Share, |l, _| l.hold_share, "which share of the time a lock is held")),
     whole("wait_ns", Unit::Ns, |f| Some(f.wait_ns as f64), "all waits added up"),
     whole("contentions", Unit::Count, |f| Some(f.waits as f64), "all waits, how many"),
     whole("wait_per_second_ns", Unit::Ns, |f| per_second(f.wait_ns, f), "all waits in each second recorded"),
     whole("contentions_per_second", Unit::Count, |f| per_second(f.waits, f), "how many waits there are in each second"),
     whole("wait_share", Unit::Share, |f| share(f.wait_ns, f.thread_ns), "which share of the threads' time is lost to waits"),
     whole("pressure_share", Unit::Share, |f| f.pressure_share, "critical section pressure, as in the overview"),
-    traced(whole("miss_share", Unit::Share, |f| share(f.waits, f.acquisitions), "which share of all acquisitions waits")),
+    counted(whole("miss_share", Unit::Share, |f| share(f.waits, f.acquisitions), "which share of all acquisitions waits")),
     traced(whole(CYCLES, Unit::Count, |f| some(f.lock_order_cycles), "orders of locks that can end in a deadlock")),
     whole(DEADLOCKS, Unit::Count, |f| some(f.deadlocks), "deadlocks at the end"),
     whole("dropped", Unit::Count, |f| Some(f.dropped as f64), "waits that were lost when recorded"),

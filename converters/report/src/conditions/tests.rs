@@ -98,6 +98,51 @@ fn what_is_not_known_is_no_success() {
     assert_eq!(condition.check(&Figures::default(), None), Ok(None), "no lock, no wait");
 }
 
+#[test]
+fn what_is_known_of_no_lock_is_no_success() {
+    // With --since there are no acquisitions, so no lock has any.
+    let since = Figures { is_trace: true, ..figures() };
+    for text in ["lock_miss_share > 0", "mean_hold_ns > 0", "hold_share < +5%", "miss_share > 0"] {
+        let condition: Condition = text.parse().unwrap();
+        let error = condition.check(&since, Some(&since)).unwrap_err().to_string();
+        assert!(error.contains("leave out --since, --until and --min-wait"), "{text}: {error}");
+    }
+    // Of --hold none.
+    let unmeasured = Figures { acquisitions: Some(1_000), ..since };
+    let condition: Condition = "max_hold_ns > 0".parse().unwrap();
+    let error = condition.check(&unmeasured, None).unwrap_err().to_string();
+    assert!(error.contains("is not known of any lock"), "{error}");
+}
+
+#[test]
+fn the_unknown_is_not_nothing() {
+    let traced = Figures { is_trace: true, acquisitions: Some(1_000), ..figures() };
+    let (mut before, mut after) = (traced.clone(), traced);
+    after.locks.push(lock("Cache.new", 1, 1, 1));
+    for lock in &mut after.locks {
+        (lock.max_hold_ns, lock.acquisitions) = (Some(5_000), Some(10));
+    }
+    before.locks[1].max_hold_ns = Some(4_000);
+    let check = |text: &str| {
+        let condition: Condition = text.parse().unwrap();
+        let held = condition.check(&after, Some(&before)).unwrap();
+        held.map_or_else(String::new, |held| held.to_string())
+    };
+    let held = "max_hold_ns > +10%: 5 µs from 4 µs (+25.0 %) at Cache.b (a.Foo)";
+    assert_eq!(check("max_hold_ns > +10%"), held, "nor is the hold of a lock nobody waited for");
+    let held = "lock_miss_share > +1%: 10.0 % from nothing at Cache.new (a.Foo)";
+    assert_eq!(check("lock_miss_share > +1%"), held);
+}
+
+#[test]
+fn a_little_is_not_nothing() {
+    let mut figures = Figures { is_trace: true, acquisitions: Some(1_000_000), ..figures() };
+    figures.waits = 1;
+    let condition: Condition = "miss_share > 0".parse().unwrap();
+    let held = condition.check(&figures, None).unwrap().unwrap();
+    assert_eq!(held.to_string(), "miss_share > 0: <0.1 %");
+}
+
 /// What is said about a condition when locks change from `figures()` to these.
 fn changed(text: &str, after: &Figures) -> String {
     let condition: Condition = text.parse().unwrap();

@@ -162,15 +162,21 @@ pub struct StackChange {
     pub stack: Vec<String>,
 }
 
-/// A duration that was divided, in whole ns.
+/// A duration that was divided: in whole ns, below 1 µs to a thousandth.
 fn rounded<S: Serializer>(ns: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
-    ns.map(|ns| ns.round() as i64).serialize(to)
+    match ns {
+        Some(ns) if ns.abs() < 1e3 && ns.fract() != 0.0 => {
+            to.serialize_some(&((ns * 1e3).round() / 1e3))
+        }
+        Some(ns) => to.serialize_some(&(ns.round() as i64)),
+        None => to.serialize_none(),
+    }
 }
 
 impl<T> Change<T> {
     /// By how many ns the wait for each second, or acquisition, changed.
-    pub fn ns(&self) -> i64 {
-        self.change_rate_ns.map_or(0, |ns| ns.round() as i64)
+    pub fn ns(&self) -> f64 {
+        self.change_rate_ns.unwrap_or(0.0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Finds stacks of one recording again in another one.
 
-use crate::Findings;
+use crate::{Findings, findings::names::is_machinery_function};
 use std::collections::HashMap;
 use tyrion_converters::profile::{Frame, Function, Profile};
 
@@ -69,7 +69,7 @@ impl Shared {
                 _ => parent,
             };
             let outer = called.get(stack.parent as usize).copied().unwrap_or_default();
-            let is_machinery = is(profile, stack.frame, is_machinery);
+            let is_machinery = is(profile, stack.frame, is_machinery_function);
             called[at] = if is_machinery && outer.has_program {
                 outer
             } else {
@@ -97,11 +97,6 @@ impl Shared {
 fn is(profile: &Profile, frame: u32, rule: fn(&Function) -> bool) -> bool {
     let frame = profile.frames.get(frame as usize);
     frame.and_then(|frame| profile.functions.get(frame.function as usize)).is_some_and(rule)
-}
-
-/// Whether a frame is of what locks and queues are made of.
-fn is_machinery(function: &Function) -> bool {
-    function.class.starts_with("java.util.concurrent.")
 }
 
 fn runs_thread(function: &Function) -> bool {

@@ -76,7 +76,7 @@ fn acquisition() -> Terms {
 }
 
 /// Name, state, rates before and after, change and share.
-type LockRow<'d> = (&'d str, State, Option<f64>, Option<f64>, i64, Option<f64>);
+type LockRow<'d> = (&'d str, State, Option<f64>, Option<f64>, f64, Option<f64>);
 
 fn rows(diff: &Diff) -> Vec<LockRow<'_>> {
     let rate = |side: &Option<LockAmount>| side.as_ref().and_then(|lock| lock.amount.rate_ns);
@@ -101,16 +101,16 @@ fn waits_compare_by_second_recorded() {
     assert_eq!(
         rows(&diff),
         [
-            ("Cache.map", State::Both, Some(500_000.0), Some(10_000.0), -490_000, Some(-0.98)),
-            ("a.Old", State::Vanished, Some(10_000.0), None, -10_000, Some(-1.0)),
-            ("Cache.turn", State::Both, Some(20_000.0), Some(30_000.0), 10_000, Some(0.5)),
-            ("a.New", State::Appeared, None, Some(5_000.0), 5_000, None),
+            ("Cache.map", State::Both, Some(500_000.0), Some(10_000.0), -490_000.0, Some(-0.98)),
+            ("a.Old", State::Vanished, Some(10_000.0), None, -10_000.0, Some(-1.0)),
+            ("Cache.turn", State::Both, Some(20_000.0), Some(30_000.0), 10_000.0, Some(0.5)),
+            ("a.New", State::Appeared, None, Some(5_000.0), 5_000.0, None),
         ]
     );
     assert_eq!((diff.appeared, diff.vanished), (1, 1));
     let total = &diff.total;
     assert_eq!(total.before.as_ref().unwrap().rate_ns, Some(530_000.0));
-    assert_eq!((total.ns(), total.after.as_ref().unwrap().wait_ns), (-485_000, 45_000));
+    assert_eq!((total.ns(), total.after.as_ref().unwrap().wait_ns), (-485_000.0, 45_000));
     let name = |lock: &Option<LockChange>| lock.as_ref().unwrap().lock.label();
     assert_eq!(name(&diff.most_improved), "Cache.map (java.lang.Object)");
     assert!(name(&diff.most_worsened).starts_with("Cache.turn"));
@@ -126,8 +126,8 @@ fn waits_compare_by_acquisition() {
     assert_eq!(
         rows[..2],
         [
-            ("Cache.map", State::Both, Some(10_000.0), Some(200.0), -9_800, Some(-0.98)),
-            ("Cache.turn", State::Both, Some(4_000.0), Some(3_000.0), -1_000, Some(-0.25)),
+            ("Cache.map", State::Both, Some(10_000.0), Some(200.0), -9_800.0, Some(-0.98)),
+            ("Cache.turn", State::Both, Some(4_000.0), Some(3_000.0), -1_000.0, Some(-0.25)),
         ]
     );
     // Nobody counted those: they come last.
@@ -145,10 +145,10 @@ fn stacks_are_found_again_by_their_methods() {
     assert_eq!(
         rows,
         [
-            (get(), State::Both, -490_000),
-            ("a.Cache.get(Cache.java:12)".to_owned(), State::Vanished, -10_000),
-            ("a.Cache.put(Cache.java:30)".to_owned(), State::Both, 10_000),
-            (get(), State::Appeared, 5_000),
+            (get(), State::Both, -490_000.0),
+            ("a.Cache.get(Cache.java:12)".to_owned(), State::Vanished, -10_000.0),
+            ("a.Cache.put(Cache.java:30)".to_owned(), State::Both, 10_000.0),
+            (get(), State::Appeared, 5_000.0),
         ]
     );
     // From the program's innermost frame outwards, with the lines after.
@@ -174,9 +174,9 @@ fn the_same_log_did_not_change() {
     for terms in [Terms::default(), acquisition()] {
         let diff = pair.diff(&terms, &Options::default()).unwrap();
         assert_eq!((diff.most_improved, diff.most_worsened), (None, None));
-        assert!(diff.locks.iter().all(|lock| lock.change.ns() == 0), "{:?}", diff.locks);
+        assert!(diff.locks.iter().all(|lock| lock.change.ns() == 0.0), "{:?}", diff.locks);
         assert!(diff.stacks.iter().all(|stack| stack.change.state == State::Both));
-        assert_eq!((diff.total.ns(), diff.total.change_share), (0, Some(0.0)));
+        assert_eq!((diff.total.ns(), diff.total.change_share), (0.0, Some(0.0)));
     }
 }
 
@@ -187,12 +187,12 @@ fn sets_add_up_and_filters_choose() {
     let (one, two) = (found(&one, &filter), found(&two, &filter));
     let diff = Pair { before: &one, after: &two }.diff(&Terms::default(), &Options::default());
     let diff = diff.unwrap();
-    assert_eq!((diff.after.recorded_ns, diff.total.ns()), (4 * SECOND, 0));
+    assert_eq!((diff.after.recorded_ns, diff.total.ns()), (4 * SECOND, 0.0));
     assert_eq!(diff.total.after.unwrap().wait_ns, 2 * diff.total.before.unwrap().wait_ns);
 
     let turn = Filter { lock: Some(regex::Regex::new("turn").unwrap()), ..Filter::default() };
     let diff = compare(&turn, |pair| pair.diff(&Terms::default(), &Options::default()).unwrap());
-    assert_eq!((diff.locks.len(), diff.stacks.len(), diff.total.ns()), (1, 1, 10_000));
+    assert_eq!((diff.locks.len(), diff.stacks.len(), diff.total.ns()), (1, 1, 10_000.0));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn top_cuts_lists_and_no_totals() {
     let diff = compare(&Filter::default(), |pair| pair.diff(&Terms::default(), &options).unwrap());
     assert_eq!((diff.locks.len(), diff.locks_left_out), (1, 3));
     assert_eq!((diff.stacks.len(), diff.stacks_left_out), (1, 3));
-    assert_eq!((diff.total.ns(), diff.appeared), (-485_000, 1));
+    assert_eq!((diff.total.ns(), diff.appeared), (-485_000.0, 1));
     assert!(diff.most_worsened.is_some(), "the worst one, wherever it stands");
 }
 
@@ -263,6 +263,41 @@ fn json_is_what_the_document_says() {
     assert_eq!(map["before"]["wait_ns"], 1_000_000);
     assert!(json["locks"][3]["before"].is_null() && json["locks"][3]["change_share"].is_null());
     assert_eq!(json["stacks"][1]["state"], "vanished");
+}
+
+#[test]
+fn what_is_short_keeps_its_fraction() {
+    let log = |waited_ns: u64| {
+        let mut log = Recording::traced(SECOND);
+        log.wait("http-1", &GET, MAP, waited_ns, "");
+        log.take("http-1", "a.Cache.get:12", MAP, &[10; 1_000]);
+        [log.finish("short.log")]
+    };
+    let (before, after) = (log(2_500), log(3_100));
+    let filter = Filter::default();
+    let pair = Pair { before: &found(&before, &filter), after: &found(&after, &filter) };
+    let diff = pair.diff(&acquisition(), &Options::default()).unwrap();
+    let json = serde_json::to_value(&diff).unwrap();
+    let map = &json["locks"][0];
+    assert_eq!((&map["before"]["rate_ns"], &map["change_rate_ns"]), (&2.5.into(), &0.6.into()));
+    assert!(diff.most_worsened.is_some());
+    let style = crate::render::text::Style::default();
+    let text = crate::render::text::view(&view(&diff), &style);
+    for shown in ["2.5 ns", "3.1 ns", "+0.6 ns", "0.0010"] {
+        assert!(text.contains(shown), "{shown} is not in: {text}");
+    }
+}
+
+#[test]
+fn columns_of_before_and_after_go_together() {
+    let diff = diff(&Terms::default());
+    let style = crate::render::text::Style { width: 80, coloured: false };
+    let text = crate::render::text::view(&view(&diff), &style);
+    for column in ["waits", "p99"] {
+        let [before, after] = ["before", "after"].map(|side| format!("{column} {side}"));
+        assert_eq!(text.contains(&before), text.contains(&after), "{text}");
+    }
+    assert!(!text.contains("waits after") && text.contains("p99 after"), "{text}");
 }
 
 #[test]

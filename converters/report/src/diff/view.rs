@@ -2,26 +2,24 @@
 
 use super::{Amount, Change, Diff, LockChange, Per, StackChange, State};
 use crate::{
-    render::{change, ns_change},
+    render::{change, ns_change, ns_rate},
     view::{Cell, Column, Detail, Part, Row, Table, View},
 };
 use tyrion_converters::outputs::units;
 
-const fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
-    Column { name, help, expendable }
-}
-
-const LOCK: Column = column("lock", "what the program calls it, and its class", 0);
-const KIND: Column = column("kind", "how threads waited", 4);
-const PLACE: Column = column("place", "the innermost frame of the program", 0);
-const BEFORE: Column = column("before", "wait for each second, or acquisition, before", 0);
-const AFTER: Column = column("after", "wait for each second, or acquisition, after", 0);
-const CHANGE: Column = column("change", "by how much that changed", 0);
-const SHARE: Column = column("%", "by which share of what it was", 0);
-const WAITS_BEFORE: Column = column("waits", "waits for each second, or acquisition, before", 2);
-const WAITS_AFTER: Column = column("after", "waits for each second, or acquisition, after", 2);
-const P99_BEFORE: Column = column("p99", "99 % of the waits before were not longer", 1);
-const P99_AFTER: Column = column("after", "99 % of the waits after were not longer", 1);
+const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
+const KIND: Column = Column::new("kind", "how threads waited", 4);
+const PLACE: Column = Column::new("place", "the innermost frame of the program", 0);
+const BEFORE: Column = Column::new("before", "wait for each second, or acquisition, before", 0);
+const AFTER: Column = Column::new("after", "wait for each second, or acquisition, after", 0);
+const CHANGE: Column = Column::new("change", "by how much that changed", 0);
+const SHARE: Column = Column::new("%", "by which share of what it was", 0);
+const WAITS_BEFORE: Column =
+    Column::new("waits before", "waits for each second, or acquisition, before", 2);
+const WAITS_AFTER: Column =
+    Column::new("waits after", "waits for each second, or acquisition, after", 2);
+const P99_BEFORE: Column = Column::new("p99 before", "99 % of the waits before were not longer", 1);
+const P99_AFTER: Column = Column::new("p99 after", "99 % of the waits after were not longer", 1);
 
 /// What changed, for eyes.
 pub fn view(diff: &Diff) -> View {
@@ -68,13 +66,13 @@ fn facts(diff: &Diff) -> Vec<(String, Cell)> {
 fn told<T>(changed: &Change<T>, amount: fn(&T) -> &Amount, per: Per) -> String {
     let rate = |side: &Option<T>| {
         let ns = side.as_ref().map_or(Some(0.0), |side| amount(side).rate_ns);
-        let ns = ns.map_or("unknown".to_owned(), |ns| units::duration(ns.round() as u64));
+        let ns = ns.map_or("unknown".to_owned(), ns_rate);
         format!("{ns}{}", per.unit())
     };
     let by = match (changed.change_rate_ns, changed.change_share) {
         (None, _) => "unknown".to_owned(),
-        (Some(_), Some(share)) => format!("{}, {}", ns_change(changed.ns()), change(share)),
-        (Some(_), None) => format!("{}, new", ns_change(changed.ns())),
+        (Some(by_ns), Some(share)) => format!("{}, {}", ns_change(by_ns), change(share)),
+        (Some(by_ns), None) => format!("{}, new", ns_change(by_ns)),
     };
     format!("{} → {} ({by})", rate(&changed.before), rate(&changed.after))
 }
@@ -150,7 +148,7 @@ fn stack(stack: &StackChange) -> Row {
 /// Before, after, change, and share.
 fn changes<T>(changed: &Change<T>, amount: fn(&T) -> &Amount) -> [Cell; 4] {
     let rate = |side: &Option<T>| match side.as_ref().map(|side| amount(side).rate_ns) {
-        Some(Some(ns)) => Cell::Ns(ns.round() as u64),
+        Some(Some(ns)) => Cell::NsRate(ns),
         Some(None) => Cell::Unknown,
         None => Cell::Ns(0),
     };
@@ -159,6 +157,6 @@ fn changes<T>(changed: &Change<T>, amount: fn(&T) -> &Amount) -> [Cell; 4] {
         (Some(_), None) => Cell::Change(f64::INFINITY),
         (None, _) => Cell::Unknown,
     };
-    let by = changed.change_rate_ns.map_or(Cell::Unknown, |_| Cell::NsChange(changed.ns()));
+    let by = changed.change_rate_ns.map_or(Cell::Unknown, Cell::NsChange);
     [rate(&changed.before), rate(&changed.after), by, share]
 }

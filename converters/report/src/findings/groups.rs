@@ -68,7 +68,7 @@ pub struct Groups {
 const COMMON: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
 
 /// Whether a class by itself says what its locks are for.
-fn is_telling(class: &str) -> bool {
+pub fn is_telling(class: &str) -> bool {
     !class.is_empty()
         && !class.ends_with("[]")
         && !COMMON.iter().any(|prefix| class.starts_with(prefix))

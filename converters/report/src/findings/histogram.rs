@@ -86,11 +86,7 @@ impl Histogram {
     /// The duration that the share `q` of the waits, 0.99 say, does not exceed,
     /// in ns: the middle of its bucket. `None` when there are no waits.
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let count = self.count();
-        if count == 0 {
-            return None;
-        }
-        let rank = ((q.clamp(0.0, 1.0) * count as f64).ceil() as u64).clamp(1, count);
+        let rank = Self::rank(q, self.count())?;
         let mut sum = 0u64;
         for (at, count) in self.counts.iter().enumerate() {
             sum = sum.saturating_add(*count);
@@ -100,6 +96,22 @@ impl Histogram {
             }
         }
         None
+    }
+
+    /// The same where it is known how long the longest one was: of few waits it
+    /// is that one, and none is longer.
+    pub fn quantile_up_to(&self, q: f64, longest_ns: u64) -> Option<u64> {
+        let count = self.count();
+        if Self::rank(q, count)? == count {
+            return Some(longest_ns);
+        }
+        self.quantile(q).map(|ns| ns.min(longest_ns))
+    }
+
+    /// Which one of so many, in the order of their durations, the share `q` of
+    /// them does not exceed.
+    fn rank(q: f64, count: u64) -> Option<u64> {
+        (count != 0).then(|| ((q.clamp(0.0, 1.0) * count as f64).ceil() as u64).clamp(1, count))
     }
 }
 
@@ -131,6 +143,20 @@ mod tests {
             let found = histogram.quantile(q).unwrap() as f64;
             assert!((found / expected - 1.0).abs() < 0.033, "{q}: {found}");
         }
+    }
+
+    #[test]
+    fn of_few_waits_it_is_the_longest() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.quantile_up_to(0.99, 0), None);
+        histogram.record(1_000_000);
+        assert_eq!(histogram.quantile_up_to(0.5, 1_000_000), Some(1_000_000));
+        histogram.record(3_000_001);
+        assert_eq!(histogram.quantile_up_to(0.99, 3_000_001), Some(3_000_001));
+        assert_eq!(histogram.quantile_up_to(0.5, 3_000_001), histogram.quantile(0.5));
+        (0..99).for_each(|_| histogram.record(3_000_001));
+        let found = histogram.quantile_up_to(0.9, 2_900_000);
+        assert_eq!(found, Some(2_900_000), "none is longer");
     }
 
     #[test]

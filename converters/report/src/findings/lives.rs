@@ -6,6 +6,7 @@ use super::{
     pass::{Job, Sums, Tally, is_idle},
 };
 use tyrion_converters::describe::Names;
+use tyrion_formats::{Log, Thread};
 
 /// Adds the lives of a log's threads, and the waits that had not ended.
 pub(super) fn add(job: &Job<'_>, tallies: &[Tally], sums: &mut Sums, threads: &mut Threads) {
@@ -18,18 +19,13 @@ pub(super) fn add(job: &Job<'_>, tallies: &[Tally], sums: &mut Sums, threads: &m
     for (id, thread) in known {
         threads.count += 1;
         threads.is_virtual += u64::from(thread.is_virtual);
-        let span = log.definitions().thread_span(id);
-        let (from_ns, to_ns) = match (span, thread.is_virtual) {
-            (Some(span), _) => {
-                (span.started_ns, span.ended_ns.map_or(log.end_ns(), std::num::NonZeroU64::get))
-            }
-            (None, false) => (log.start_ns(), log.end_ns()),
-            (None, true) => tallies.get(id as usize).map_or((0, 0), Tally::span),
-        };
-        threads.assumed += u64::from(span.is_none());
-        // Another file of the recording tells of the time before and behind.
-        let within = |at_ns: u64| clock.at(at_ns.clamp(log.start_ns(), log.end_ns()));
-        let (from_ns, to_ns) = (within(from_ns), within(to_ns));
+        // Virtual ones of which the log does not tell: from first wait to last.
+        let (from_ns, to_ns) = life(log, id, thread).unwrap_or_else(|| {
+            let (from_ns, to_ns) = tallies.get(id as usize).map_or((0, 0), Tally::span);
+            (within(log, from_ns), within(log, to_ns))
+        });
+        threads.assumed += u64::from(log.definitions().thread_span(id).is_none());
+        let (from_ns, to_ns) = (clock.at(from_ns), clock.at(to_ns));
         threads.lived_ns = threads.lived_ns.saturating_add(to_ns.saturating_sub(from_ns));
         sums.lived.add_span(&grid, from_ns, to_ns);
     }
@@ -45,4 +41,33 @@ pub(super) fn add(job: &Job<'_>, tallies: &[Tally], sums: &mut Sums, threads: &m
             sums.contended.add_span(&grid, from_ns, to_ns);
         }
     }
+}
+
+/// From when to when a thread lived, as far as it is in its log: another file of
+/// the recording tells of the time before and behind. That is the whole log where
+/// it does not tell, and `None` for virtual threads of which it does not.
+pub fn life(log: &Log, id: u32, thread: &Thread) -> Option<(u64, u64)> {
+    let (from_ns, to_ns) = match log.definitions().thread_span(id) {
+        Some(span) => {
+            (span.started_ns, span.ended_ns.map_or(log.end_ns(), std::num::NonZeroU64::get))
+        }
+        None if thread.is_virtual => return None,
+        None => (log.start_ns(), log.end_ns()),
+    };
+    Some((within(log, from_ns), within(log, to_ns)))
+}
+
+fn within(log: &Log, at_ns: u64) -> u64 {
+    at_ns.clamp(log.start_ns(), log.end_ns())
+}
+
+/// How long all threads of the logs lived, added up, in ns, whatever the filter.
+/// Virtual ones of which the log does not tell count nothing.
+pub fn all_lives_ns(logs: &[Log]) -> u64 {
+    let threads =
+        logs.iter().flat_map(|log| log.definitions().threads().iter().map(move |it| (log, it)));
+    threads
+        .filter(|(_, (_, thread))| thread.java_id != 0)
+        .filter_map(|(log, (id, thread))| life(log, id, thread))
+        .fold(0, |sum: u64, (from_ns, to_ns)| sum.saturating_add(to_ns.saturating_sub(from_ns)))
 }

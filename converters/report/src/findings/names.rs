@@ -1,6 +1,6 @@
 //! Frames and stacks of the profile in words.
 
-use tyrion_converters::profile::{Frame, Profile};
+use tyrion_converters::profile::{Frame, Function, Profile};
 
 /// A frame of the profile: `com.acme.Foo.bar(Foo.java:12)`.
 pub fn frame(profile: &Profile, frame: Frame) -> String {
@@ -24,14 +24,64 @@ pub fn stack(profile: &Profile, stack: u32) -> Vec<String> {
     profile.frames_of(stack).map(|at| frame(profile, at)).collect()
 }
 
-/// Where the program is in a stack: its innermost frame outside of the
-/// machinery of `java.util.concurrent`. Empty for the empty stack.
+/// What threads park and wait in, whatever for: beginnings of frames.
+const MACHINERY: [&str; 4] = [
+    "java.util.concurrent.",
+    "java.lang.Object.wait",
+    "jdk.internal.misc.Unsafe.park",
+    "sun.misc.Unsafe.park",
+];
+
+/// Whether a frame, `java.lang.Object.wait0(Object.java)`, is of what locks and
+/// queues are made of, and says nothing of the program.
+pub fn is_machinery(frame: &str) -> bool {
+    MACHINERY.iter().any(|start| frame.starts_with(start))
+}
+
+/// The same of a function of the profile.
+pub fn is_machinery_function(function: &Function) -> bool {
+    let (class, method) = (function.class.as_str(), function.method.as_str());
+    MACHINERY.iter().any(|start| match start.strip_prefix(class) {
+        Some(rest) => rest.strip_prefix('.').is_some_and(|start| method.starts_with(start)),
+        None => class.starts_with(start),
+    })
+}
+
+/// Where the program is in a stack: its innermost frame outside of what locks
+/// are made of. Empty for the empty stack.
 pub fn place(profile: &Profile, stack: u32) -> String {
     let outside = |at: &Frame| {
         let function = profile.functions.get(at.function as usize);
-        function.is_some_and(|function| !function.class.starts_with("java.util.concurrent."))
+        function.is_some_and(|function| !is_machinery_function(function))
     };
     let found = profile.frames_of(stack).find(outside);
     let found = found.or_else(|| profile.frames_of(stack).next());
     found.map_or_else(String::new, |at| frame(profile, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_parks_threads_is_told_from_the_program() {
+        for (class, method, expected) in [
+            ("java.util.concurrent.locks.ReentrantLock", "lock", true),
+            ("java.lang.Object", "wait0", true),
+            ("jdk.internal.misc.Unsafe", "park", true),
+            ("jdk.internal.misc.Unsafe", "getInt", false),
+            ("java.lang.Object", "hashCode", false),
+            ("java.lang.ObjectX", "wait", false),
+            ("java.util.Vector", "add", false),
+            ("", "", false),
+        ] {
+            let function = Function {
+                class: class.to_owned(),
+                method: method.to_owned(),
+                ..Function::default()
+            };
+            assert_eq!(is_machinery_function(&function), expected, "{class}.{method}");
+            assert_eq!(is_machinery(&format!("{class}.{method}(X.java:1)")), expected);
+        }
+    }
 }

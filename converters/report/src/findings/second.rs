@@ -130,7 +130,7 @@ pub(super) fn find<'a>(
         delays.add(ids, &read);
         owners.add(ids, groups, &read.owners);
         lives::add(&job, &read.threads, &mut sums, &mut threads);
-        recorded.add(run as u32, log, read.collectors);
+        recorded.add(run as u32, read.collectors);
     }
     Findings {
         distributions: distributions(&ranks, &sums),

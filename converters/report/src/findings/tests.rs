@@ -126,8 +126,9 @@ fn trace_mode_tells_acquisitions_holds_and_holders() {
     let holder = accounts.hottest_holder.as_ref().unwrap();
     assert_eq!((holder.wait_ns, holder.wait_share), (400 * MS, 0.8));
     assert_eq!(holder.stack.len(), 2);
-    assert_eq!(contended.locks[1].acquisitions, Some(0), "never seen to be taken");
-    assert_eq!(contended.locks[1].miss_share, None);
+    let uncounted = &contended.locks[1];
+    assert_eq!((uncounted.acquisitions, uncounted.miss_share), (None, None), "but waited for");
+    assert_eq!((uncounted.mean_hold_ns, uncounted.holding_threads), (None, None));
     let group = found.groups.find("com.acme.Account", "Bank.accounts").unwrap();
     let blame = ThreadBlame {
         holders: "clerk".to_owned(),
@@ -296,9 +297,33 @@ fn cost_is_what_the_agent_measured() {
         .into();
     let filter = Filter::default();
     let cost = Overview::of(&found(&files, &filter)).cost;
-    assert_eq!((cost.waits, cost.waits_ns), (10, Some(12_000)));
+    // Three threads, two logs, of 4 s each.
+    let share = (12_000.0 + 500.0) / (24.0 * S as f64);
+    assert_eq!((cost.waits, cost.waits_ns, cost.share), (10, Some(12_000), Some(share)));
+    let few = Filter { thread: regex::Regex::new("clerk").ok(), ..Filter::default() };
+    let filtered = Overview::of(&found(&files, &few)).cost;
+    assert_eq!(filtered, cost, "it is that of the whole recording, whatever is looked at");
+    let rest = Overview::of(&found(&files[1..], &filter)).cost;
+    assert_eq!((rest.own_ns.get("native"), rest.share), (Some(&500), None), "since when?");
     assert_eq!(cost.own_ns.get("native"), Some(&500), "a total so far: the last file's");
     assert_eq!(cost.lost_records, 4);
+}
+
+#[test]
+fn one_damaged_log_is_not_all() {
+    let logs = ["damaged.log", "whole.log"].map(|name| {
+        let mut bytes = usual(&[]).log.finish().unwrap().into_inner();
+        if name == "damaged.log" {
+            bytes.pop();
+        }
+        Log::from_bytes(name, bytes).unwrap()
+    });
+    let filter = Filter::default();
+    let found = found(&logs, &filter);
+    assert!(!found.aggregate.damage.is_empty());
+    let complete: Vec<bool> = LogFacts::of_all(&found).iter().map(|log| log.complete).collect();
+    assert_eq!(complete, [false, true]);
+    assert_eq!(Overview::of(&found).logs, LogFacts::of_all(&found));
 }
 
 #[test]

@@ -6,7 +6,6 @@
 //! time, see [`near_misses`](crate::sections::near_misses).
 
 use std::collections::HashMap;
-use tyrion_converters::filter::Filter;
 use tyrion_formats::{Log, Traced, What};
 use tyrion_wire::trace::Held;
 
@@ -51,6 +50,8 @@ pub struct Taking {
     pub thread: u32,
     /// Where it took the instance first.
     pub place: u32,
+    /// Whether another thread had taken it before. Its record may be missing.
+    pub shared: bool,
 }
 
 /// One worker's share of one log.
@@ -63,7 +64,7 @@ pub(crate) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     /// For a log; each worker has one.
-    pub(crate) fn new(log: &'a Log, _filter: &Filter) -> Collector<'a> {
+    pub(crate) fn new(log: &'a Log) -> Collector<'a> {
         Collector { log, nestings: Vec::new(), takings: Vec::new() }
     }
 
@@ -81,10 +82,16 @@ impl<'a> Collector<'a> {
                 outer: nest.outer.iter().collect(),
             }),
             What::Instance(taken) if self.log.definitions().threads().get(*thread).is_some() => {
-                let (hash, class, place) = (taken.hash, taken.class, taken.place);
-                self.takings.push(Taking { run: 0, hash, class, thread: *thread, place });
+                self.takings.push(Taking {
+                    run: 0,
+                    hash: taken.hash,
+                    class: taken.class,
+                    thread: *thread,
+                    place: taken.place,
+                    shared: taken.shared,
+                });
             }
-            // Who took an instance is all that its record tells.
+            // Holds and blame are many: what needs them reads them itself.
             What::Hold(_) | What::Blame(_) | What::Instance(_) => {}
         }
     }
@@ -103,7 +110,7 @@ impl Recorded {
     /// Adds what the workers found in the `run`-th log; the workers are in no
     /// order, and how records were shared out among them differs from time to
     /// time.
-    pub(crate) fn add(&mut self, run: u32, _log: &Log, workers: Vec<Collector<'_>>) {
+    pub(crate) fn add(&mut self, run: u32, workers: Vec<Collector<'_>>) {
         let (nestings, takings) = (self.nestings.len(), self.takings.len());
         for worker in workers {
             self.nestings.extend(worker.nestings.into_iter().map(|it| Nesting { run, ..it }));

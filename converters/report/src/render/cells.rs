@@ -12,11 +12,13 @@ pub fn shown(cell: &Cell) -> Cow<'_, str> {
     match cell {
         Cell::Text(text) => plain(text),
         Cell::Count(count) => units::thousands(*count).into(),
-        Cell::Ns(ns) => units::duration(*ns).into(),
+        Cell::After(0) => "0 s".into(),
+        Cell::Ns(ns) | Cell::After(ns) => units::duration(*ns).into(),
+        Cell::NsRate(ns) => ns_rate(*ns).into(),
         Cell::Share(share) => percent(*share).into(),
         Cell::NsChange(ns) => ns_change(*ns).into(),
         Cell::Change(share) => change(*share).into(),
-        Cell::Number(number) if number.is_finite() => format!("{number:.2}").into(),
+        Cell::Number(number) if number.is_finite() => self::number(*number).into(),
         Cell::Number(_) | Cell::Unknown => UNKNOWN.into(),
     }
 }
@@ -25,23 +27,50 @@ pub fn shown(cell: &Cell) -> Cow<'_, str> {
 /// for what is not known.
 pub(super) fn rank(cell: &Cell) -> Option<f64> {
     match cell {
-        Cell::Count(number) | Cell::Ns(number) => Some(*number as f64),
-        Cell::Share(number) | Cell::Number(number) => number.is_finite().then_some(*number),
-        Cell::NsChange(ns) => Some(*ns as f64),
+        Cell::Count(number) | Cell::Ns(number) | Cell::After(number) => Some(*number as f64),
+        Cell::Share(number)
+        | Cell::Number(number)
+        | Cell::NsRate(number)
+        | Cell::NsChange(number) => number.is_finite().then_some(*number),
         // What is new has changed more than anything else.
         Cell::Change(share) => (!share.is_nan()).then(|| share.min(f64::MAX)),
         Cell::Text(_) | Cell::Unknown => None,
     }
 }
 
-/// A change of a duration with its sign, `+12.3 ms`.
-pub fn ns_change(ns: i64) -> String {
-    let sign = match ns {
-        0 => "",
-        1.. => "+",
-        _ => "−",
+/// A number with two digits behind the point, or as many as it takes to show
+/// two that are not 0.
+fn number(number: f64) -> String {
+    let digits = match number.abs() {
+        small if (1e-9..0.095).contains(&small) => (1.0 - small.log10().floor()) as usize,
+        _ => 2,
     };
-    format!("{sign}{}", units::duration(ns.unsigned_abs()))
+    format!("{number:.digits$}")
+}
+
+/// A duration that was divided: below 1 µs with the digits behind the point that
+/// [`units::duration`] has above.
+pub fn ns_rate(ns: f64) -> String {
+    if !ns.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    let ns = ns.max(0.0);
+    let text = match ns {
+        10.0.. => return units::duration(ns.round() as u64),
+        _ => number(ns),
+    };
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{} ns", if text.is_empty() { "0" } else { text })
+}
+
+/// A change of a duration with its sign, `+12.3 ms`.
+pub fn ns_change(ns: f64) -> String {
+    let sign = match ns {
+        ns if ns > 0.0 => "+",
+        ns if ns < 0.0 => "−",
+        _ => "",
+    };
+    format!("{sign}{}", ns_rate(ns.abs()))
 }
 
 /// A change in percent with its sign, `−12.3 %`.
@@ -59,7 +88,7 @@ pub fn change(share: f64) -> String {
 
 /// A share with one digit behind the point; one that is not nothing is never
 /// shown as such.
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if !percent.is_finite() {
         UNKNOWN.to_owned()
@@ -99,9 +128,19 @@ mod tests {
             (Cell::Share(0.123), "12.3 %"),
             (Cell::Share(2.5), "250.0 %"),
             (Cell::Share(f64::NAN), UNKNOWN),
-            (Cell::NsChange(-12_345), "−12.3 µs"),
-            (Cell::NsChange(12_345), "+12.3 µs"),
-            (Cell::NsChange(0), "0 ns"),
+            (Cell::NsChange(-12_345.0), "−12.3 µs"),
+            (Cell::NsChange(12_345.0), "+12.3 µs"),
+            (Cell::NsChange(0.0), "0 ns"),
+            (Cell::NsChange(-0.0), "0 ns"),
+            (Cell::NsChange(-0.3125), "−0.31 ns"),
+            (Cell::NsChange(f64::NAN), UNKNOWN),
+            (Cell::NsRate(12_345.4), "12.3 µs"),
+            (Cell::NsRate(12.4), "12 ns"),
+            (Cell::NsRate(5.0), "5 ns"),
+            (Cell::NsRate(0.001_23), "0.0012 ns"),
+            (Cell::NsRate(f64::INFINITY), UNKNOWN),
+            (Cell::After(0), "0 s"),
+            (Cell::After(1_500_000_000), "1.5 s"),
             (Cell::Change(0.123), "+12.3 %"),
             (Cell::Change(-1.0), "−100.0 %"),
             (Cell::Change(-0.9999), ">−100 %"),
@@ -109,6 +148,9 @@ mod tests {
             (Cell::Change(41.0), "×42"),
             (Cell::Change(f64::INFINITY), "new"),
             (Cell::Number(1.005), "1.00"),
+            (Cell::Number(0.0), "0.00"),
+            (Cell::Number(0.1), "0.10"),
+            (Cell::Number(0.000_123), "0.00012"),
             (Cell::Number(f64::INFINITY), UNKNOWN),
             (Cell::Unknown, UNKNOWN),
         ] {

@@ -131,7 +131,8 @@ fn main(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Result {
 }
 
 fn section(page: &mut String, Shown { section, answer }: &Shown) -> fmt::Result {
-    begin_section(page, section.name, section.title, section.means, section.advice)?;
+    let advice = if answer.advises { section.advice } else { "" };
+    begin_section(page, section.name, section.title, section.means, advice)?;
     if !answer.lacking.is_empty() {
         writeln!(page, "<p class=\"lacking\">{}</p>", escape(&answer.lacking))?;
     }

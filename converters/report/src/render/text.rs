@@ -43,7 +43,9 @@ pub fn write(report: &Report, style: &Style) -> String {
         let section = shown.section;
         page.heading(section.title);
         page.paragraph(Ink::Faint, "", section.means);
-        page.paragraph(Ink::Faint, "→ ", section.advice);
+        if shown.answer.advises {
+            page.paragraph(Ink::Faint, "→ ", section.advice);
+        }
         page.paragraph(Ink::Warn, "! ", &shown.answer.lacking);
         page.view(&shown.answer.view);
     }
@@ -131,7 +133,7 @@ impl Page {
     fn facts(&mut self, facts: &[(String, Cell)]) {
         let names: Vec<String> = facts.iter().map(|(name, _)| plain(name).into_owned()).collect();
         let widest = names.iter().map(|name| columns(name)).max().unwrap_or(0);
-        let indent = widest.min(self.width / 3) + 2;
+        let indent = widest.min(self.width / 2) + 2;
         for (name, (_, value)) in names.iter().zip(facts) {
             let value = wrap(&cells::shown(value), self.width - indent);
             for (at, line) in value.iter().enumerate() {

@@ -95,8 +95,8 @@ pub struct CodePair {
     /// Where it was waited: the innermost frame outside of
     /// `java.util.concurrent`.
     pub waiter: String,
-    /// Where the holder was when it left the lock; null when that is not
-    /// known.
+    /// Where the holder was when it left the lock, or else, where no stack was
+    /// taken then, where it took it; null when that is not known.
     pub holder: Option<String>,
     /// The group of threads that had the lock, where their code is not known;
     /// else null.
@@ -124,6 +124,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
         json: serde_json::to_value(&blockers).unwrap_or_default(),
         view: view::view(&blockers, findings.filter.thread.is_some()),
         lacking: lacking(findings, blockers.source).to_owned(),
+        advises: blockers.thread_pairs != 0,
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Totals {
     /// Half of the waits were not longer; 3 % off at most, as all percentiles,
     /// more where waits were folded.
     pub p50_wait_ns: Option<u64>,
-    /// 99 % of the waits were not longer.
+    /// 99 % of the waits were not longer: of fewer than 100 the longest.
     pub p99_wait_ns: Option<u64>,
     /// The longest wait.
     pub max_wait_ns: u64,
@@ -61,7 +61,7 @@ pub struct Lock {
     /// The kind of wait.
     pub kind: &'static str,
     /// How often they were taken, without reentrant acquisitions. `null` when
-    /// it was not counted.
+    /// it was not counted, as where code without probes takes them.
     pub acquisitions: Option<u64>,
     /// How often a thread waited.
     pub contended: u64,
@@ -73,7 +73,7 @@ pub struct Lock {
     pub mean_wait_ns: u64,
     /// Half of the waits were not longer.
     pub p50_wait_ns: Option<u64>,
-    /// 99 % of the waits were not longer.
+    /// 99 % of the waits were not longer: of fewer than 100 the longest.
     pub p99_wait_ns: Option<u64>,
     /// The longest wait.
     pub max_wait_ns: u64,
@@ -93,8 +93,8 @@ pub struct Lock {
     pub holding_threads: Option<u64>,
     /// Where threads waited longest.
     pub hottest_waiter: Option<HotStack>,
-    /// Where those left the lock that most wait is charged to. `null` when
-    /// waits were not charged.
+    /// Where those left the lock, or else took it, that most wait is charged to:
+    /// a stack is taken of some exits only. `null` when waits were not charged.
     pub hottest_holder: Option<HotStack>,
     /// The locks one by one, most wait first.
     pub instances: Vec<Instance>,
@@ -118,7 +118,8 @@ pub struct Instance {
 fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     let contended = Contended::of(findings, options);
     let json = serde_json::to_value(&contended).unwrap_or_default();
-    Answer { json, view: view(&contended, findings), lacking: lacking(findings) }
+    let advises = contended.totals.contended != 0;
+    Answer { json, view: view(&contended, findings), lacking: lacking(findings), advises }
 }
 
 impl Contended {
@@ -136,7 +137,7 @@ impl Contended {
             totals.wait_ns = totals.wait_ns.saturating_add(sums.wait_ns);
             totals.max_wait_ns = totals.max_wait_ns.max(sums.max_wait_ns);
         }
-        let quantile = |q| distribution.quantile(q).map(|ns| ns.min(totals.max_wait_ns));
+        let quantile = |q| distribution.quantile_up_to(q, totals.max_wait_ns);
         (totals.p50_wait_ns, totals.p99_wait_ns) = (quantile(0.5), quantile(0.99));
         let left_out = cut(&mut rows, options);
         let lock = |(key, sums)| rows::lock(findings, options, key, sums);
@@ -158,26 +159,26 @@ fn lacking(findings: &Findings<'_>) -> String {
     }
 }
 
-const fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
-    Column { name, help, expendable }
-}
-
 const COLUMNS: [Column; 15] = [
-    column("lock", "what the program calls the lock, its class, and its identity if it is one", 0),
-    column("kind", "how threads waited", 3),
-    column("taken", "acquisitions, without reentrant ones", 2),
-    column("contended", "how often a thread waited", 0),
-    column("miss", "contended acquisitions as a share of all", 1),
-    column("wait", "how long threads waited in all", 0),
-    column("mean", "the average wait", 4),
-    column("p50", "half of the waits were not longer", 8),
-    column("p99", "99 % of the waits were not longer", 0),
-    column("max", "the longest wait", 5),
-    column("hold", "the average hold", 2),
-    column("max hold", "the longest measured hold", 9),
-    column("in use", "hold time as a share of the recording's duration", 6),
-    column("waiters", "how many threads waited", 7),
-    column("holders", "how many threads took it", 10),
+    Column::new(
+        "lock",
+        "what the program calls the lock, its class, and its identity if it is one",
+        0,
+    ),
+    Column::new("kind", "how threads waited", 3),
+    Column::new("taken", "acquisitions, without reentrant ones", 2),
+    Column::new("contended", "how often a thread waited", 0),
+    Column::new("miss", "contended acquisitions as a share of all", 1),
+    Column::new("wait", "how long threads waited in all", 0),
+    Column::new("mean", "the average wait", 4),
+    Column::new("p50", "half of the waits were not longer", 8),
+    Column::new("p99", "99 % of the waits were not longer", 0),
+    Column::new("max", "the longest wait", 5),
+    Column::new("hold", "the average hold", 2),
+    Column::new("max hold", "the longest measured hold", 9),
+    Column::new("in use", "hold time as a share of the recording's duration", 6),
+    Column::new("waiters", "how many threads waited", 7),
+    Column::new("holders", "how many threads took it", 10),
 ];
 
 fn view(contended: &Contended, findings: &Findings<'_>) -> View {

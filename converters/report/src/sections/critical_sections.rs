@@ -7,7 +7,7 @@ mod view;
 use super::shared::cut;
 use crate::{
     Answer, Findings, Options, Section,
-    findings::{Histogram, LockRef, names},
+    findings::{Histogram, LockRef, life, names},
 };
 use serde::Serialize;
 use std::{
@@ -127,6 +127,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
         json: serde_json::to_value(&answer).unwrap_or_default(),
         view: view::view(&answer),
         lacking: lacking(findings).to_owned(),
+        advises: answer.site_count != 0,
     }
 }
 
@@ -202,12 +203,13 @@ impl Sums {
 
     /// The hold that this share of them does not exceed, in ns.
     fn quantile(&self, q: f64) -> Option<u64> {
-        let histogram = Histogram::new(&[], &self.histogram);
-        let found = histogram.quantile(q)?;
-        let longest = self.counts.longest_hold_ns.unwrap_or(u64::MAX);
-        // Of few holds it is the longest one, and that is known.
-        let is_last = q * histogram.count() as f64 > histogram.count() as f64 - 1.0;
-        Some(if is_last { longest } else { found.min(longest) })
+        Histogram::new(&[], &self.histogram).quantile_up_to(q, self.counts.longest_hold_ns?)
+    }
+
+    fn of_all<'s>(all: impl IntoIterator<Item = &'s Sums>) -> Sums {
+        let mut total = Sums::default();
+        all.into_iter().for_each(|sums| total.merge(sums));
+        total
     }
 }
 
@@ -228,11 +230,15 @@ pub fn critical_sections(findings: &Findings<'_>, options: &Options) -> Critical
         thread_ns: namer.lived(&total.threads),
         site_count: sites.len() as u64,
         thread_count: holders.len() as u64,
-        sites: sites.iter().map(|(spot, sums)| namer.site(*spot, sums)).collect(),
-        threads: holders
-            .iter()
-            .map(|(thread, spots)| namer.holder(*thread, spots, options))
+        sites: longest(sites.iter().map(|(spot, sums)| (sums.counts, (spot, sums))), options)
+            .map(|(spot, sums)| namer.site(*spot, sums))
             .collect(),
+        threads: longest(
+            holders.iter().map(|of| (Sums::of_all(of.1.values()).counts, of)),
+            options,
+        )
+        .map(|(thread, spots)| namer.holder(*thread, spots, options))
+        .collect(),
     };
     out.sites.sort_by(|a, b| {
         let name = |site: &Site| (site.place.clone(), site.lock.clone(), site.kind);
@@ -245,6 +251,21 @@ pub fn critical_sections(findings: &Findings<'_>, options: &Options) -> Critical
     out
 }
 
+/// Those that will be shown, and all that are as long as the last of them:
+/// names, which decide among those, are made of no more than these.
+fn longest<T>(
+    all: impl Iterator<Item = (Counts, T)>,
+    options: &Options,
+) -> impl Iterator<Item = T> {
+    let mut all: Vec<(Counts, T)> = all.collect();
+    all.sort_by(|(a, _), (b, _)| longest_first(a, b));
+    let last = options.top.checked_sub(1).and_then(|at| all.get(at)).map(|(counts, _)| *counts);
+    if let Some(last) = last {
+        all.truncate(all.partition_point(|(counts, _)| longest_first(counts, &last).is_le()));
+    }
+    all.into_iter().map(|(_, it)| it)
+}
+
 fn longest_first(a: &Counts, b: &Counts) -> Ordering {
     (b.hold_ns, b.acquisitions).cmp(&(a.hold_ns, a.acquisitions))
 }
@@ -255,16 +276,12 @@ fn longest_first(a: &Counts, b: &Counts) -> Ordering {
 fn lives(findings: &Findings<'_>) -> Vec<Option<u64>> {
     let mut lives = vec![None; findings.profile().threads.len()];
     for (log, ids) in findings.logs.iter().zip(&findings.aggregate.ids) {
-        let within = |at_ns: u64| at_ns.clamp(log.start_ns(), log.end_ns());
         for (id, thread) in log.definitions().threads().iter() {
             let at = ids.thread(id).map_or(usize::MAX, |at| at as usize);
-            let Some(life) = lives.get_mut(at).filter(|_| thread.java_id != 0) else { continue };
-            let (from_ns, to_ns) = match log.definitions().thread_span(id) {
-                Some(span) => (span.started_ns, span.ended_ns.map_or(log.end_ns(), u64::from)),
-                None if thread.is_virtual => continue,
-                None => (log.start_ns(), log.end_ns()),
-            };
-            *life = Some(within(to_ns).saturating_sub(within(from_ns)));
+            let Some(life_ns) = lives.get_mut(at).filter(|_| thread.java_id != 0) else { continue };
+            if let Some((from_ns, to_ns)) = life(log, id, thread) {
+                *life_ns = Some(to_ns.saturating_sub(from_ns));
+            }
         }
     }
     lives
@@ -315,20 +332,19 @@ impl Namer<'_> {
 
     fn holder(&self, thread: u32, spots: &BTreeMap<Spot, Sums>, options: &Options) -> Holder {
         let lived_ns = self.lived(&BTreeSet::from([thread]));
+        let counted = spots.iter().map(|(spot, sums)| (sums.counts, (spot, sums)));
         let own = |(spot, sums): (&Spot, &Sums)| {
             let (place, lock, kind) = self.place(*spot);
             let counts = sums.counts();
             Own { place, lock, kind, counts, thread_share: self.share(&counts, lived_ns) }
         };
-        let mut sections: Vec<Own> = spots.iter().map(own).collect();
+        let mut sections: Vec<Own> = longest(counted, options).map(own).collect();
         sections.sort_by(|a, b| {
             let name = |own: &Own| (own.place.clone(), own.lock.clone(), own.kind);
             longest_first(&a.counts, &b.counts).then_with(|| name(a).cmp(&name(b)))
         });
         cut(&mut sections, options);
-        let mut total = Sums::default();
-        spots.values().for_each(|sums| total.merge(sums));
-        let counts = total.counts();
+        let counts = Sums::of_all(spots.values()).counts();
         Holder {
             thread: self.findings.profile().thread_name(thread),
             counts,

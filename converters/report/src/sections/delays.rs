@@ -75,7 +75,7 @@ pub struct Thread {
 fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     let delays = Delays::of(findings, options);
     let json = serde_json::to_value(&delays).unwrap_or_default();
-    Answer { json, view: view(&delays), lacking: String::new() }
+    Answer { json, view: view(&delays), lacking: String::new(), advises: delays.delays != 0 }
 }
 
 impl Delays {
@@ -172,10 +172,6 @@ fn view(delays: &Delays) -> View {
     View { parts }
 }
 
-fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
-    Column { name, help, expendable }
-}
-
 fn functions_table(delays: &Delays) -> Table {
     let row = |function: &Function| Row {
         cells: vec![
@@ -190,11 +186,11 @@ fn functions_table(delays: &Delays) -> Table {
     Table {
         title: "By function".to_owned(),
         columns: vec![
-            column("function", "a method on the waiting thread's stack", 0),
-            column("delays", "exclusive: it waits itself", 2),
-            column("wait", "exclusive: it waits itself", 0),
-            column("incl. delays", "inclusive: it waits, or what it calls does", 1),
-            column("incl. wait", "inclusive: it waits, or what it calls does", 0),
+            Column::new("function", "a method on the waiting thread's stack", 0),
+            Column::new("delays", "exclusive: it waits itself", 2),
+            Column::new("wait", "exclusive: it waits itself", 0),
+            Column::new("incl. delays", "inclusive: it waits, or what it calls does", 1),
+            Column::new("incl. wait", "inclusive: it waits, or what it calls does", 0),
         ],
         rows: delays.functions.iter().map(row).collect(),
         left_out: delays.functions_left_out,
@@ -213,9 +209,9 @@ fn threads_table(delays: &Delays) -> Table {
     Table {
         title: "By thread".to_owned(),
         columns: vec![
-            column("thread", "who waited", 0),
-            column("delays", "how often", 0),
-            column("wait", "how long in all", 0),
+            Column::new("thread", "who waited", 0),
+            Column::new("delays", "how often", 0),
+            Column::new("wait", "how long in all", 0),
         ],
         rows: delays.threads.iter().map(row).collect(),
         left_out: delays.threads_left_out,

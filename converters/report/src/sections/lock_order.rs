@@ -137,7 +137,8 @@ pub struct Harmless {
 fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     let found = lock_order(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
-    Answer { json, view: view(&found), lacking: lacking(findings) }
+    let advises = !found.cycles.is_empty();
+    Answer { json, view: view(&found), lacking: lacking(findings), advises }
 }
 
 fn lacking(findings: &Findings<'_>) -> String {

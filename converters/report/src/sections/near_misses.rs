@@ -129,7 +129,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     };
     let json = serde_json::to_value(&found).unwrap_or_default();
     let view = if lacking.is_empty() { view(&found) } else { View::default() };
-    Answer { json, view, lacking }
+    Answer { json, view, lacking, advises: found.totals.near_misses != 0 }
 }
 
 fn near_misses(scan: &Scan, options: &Options) -> NearMisses {
@@ -196,22 +196,22 @@ fn view(found: &NearMisses) -> View {
     let mut text = format!(
         "{} of {} entries into locks that several threads took came within {} after another \
          thread's exit, and did not wait; {} others did wait.",
-        totals.near_misses,
-        totals.entries,
+        units::thousands(totals.near_misses),
+        units::thousands(totals.entries),
         units::duration(found.near_ns),
-        totals.contended,
+        units::thousands(totals.contended),
     );
     if totals.folded_waits != 0 {
         text += &format!(
             " {} waits were too short to be recorded one by one: so many of the near misses, at \
              most, were such.",
-            totals.folded_waits
+            units::thousands(totals.folded_waits)
         );
     }
     if totals.untimed != 0 {
         text += &format!(
             " {} holds are left out, since the log does not tell when they ended.",
-            totals.untimed
+            units::thousands(totals.untimed)
         );
     }
     let mut parts = vec![Part::Text(text)];
@@ -222,18 +222,17 @@ fn view(found: &NearMisses) -> View {
 }
 
 fn table(found: &NearMisses) -> Table {
-    let column = |name, help, expendable| Column { name, help, expendable };
     Table {
         title: String::new(),
         columns: vec![
-            column("lock", "What the program calls it, and its class", 0),
-            column("kind", "What kind of lock", 2),
-            column("near misses", "Entries shortly after another thread's exit", 0),
-            column("share", "Of all entries", 0),
-            column("entries", "How often it was taken", 1),
-            column("contended", "Entries that did wait, as far as recorded one by one", 0),
-            column("median gap", "From the exit to the entry", 0),
-            column("shortest", "From the exit to the entry", 1),
+            Column::new("lock", "What the program calls it, and its class", 0),
+            Column::new("kind", "What kind of lock", 3),
+            Column::new("near misses", "Entries shortly after another thread's exit", 0),
+            Column::new("share", "Of all entries", 0),
+            Column::new("entries", "How often it was taken", 1),
+            Column::new("contended", "Entries that did wait, as far as recorded one by one", 0),
+            Column::new("median gap", "From the exit to the entry", 0),
+            Column::new("shortest", "From the exit to the entry", 2),
         ],
         rows: found.locks.iter().map(row).collect(),
         left_out: found.left_out,
@@ -242,10 +241,18 @@ fn table(found: &NearMisses) -> Table {
 
 fn row(lock: &Lock) -> Row {
     let pairs = lock.pairs.iter();
-    let pairs = pairs
-        .map(|it| format!("{} × {} left it, {} took it", it.near_misses, it.left_by, it.taken_by));
+    let pairs = pairs.map(|it| {
+        format!(
+            "{} × {} left it, {} took it",
+            units::thousands(it.near_misses),
+            it.left_by,
+            it.taken_by
+        )
+    });
     let places = lock.places.iter();
-    let places = places.map(|it| format!("{} × {}, then {}", it.near_misses, it.before, it.after));
+    let places = places.map(|it| {
+        format!("{} × {}, then {}", units::thousands(it.near_misses), it.before, it.after)
+    });
     Row {
         cells: vec![
             Cell::Text(lock.lock.label()),

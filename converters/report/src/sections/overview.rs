@@ -4,7 +4,10 @@ mod cost;
 mod drawn;
 
 use super::shared::share;
-use crate::{Answer, Findings, Options, Section, findings::Phase};
+use crate::{
+    Answer, Findings, Options, Section,
+    findings::{LogFacts, Phase},
+};
 use cost::Cost;
 use serde::Serialize;
 use tyrion_formats::Log;
@@ -23,7 +26,7 @@ pub const SECTION: Section = Section {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Overview {
     /// The recordings, in the order given.
-    pub logs: Vec<Recording>,
+    pub logs: Vec<LogFacts>,
     /// The Unix time at which what is looked at begins.
     pub start_wall_ns: u64,
     /// Its duration: from the first log's start to the last one's end, as far
@@ -53,31 +56,6 @@ pub struct Overview {
     pub dropped: u64,
     /// What recording cost.
     pub cost: Cost,
-}
-
-/// A log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Recording {
-    /// Its name as given.
-    pub log: String,
-    /// The process.
-    pub pid: u32,
-    /// Main class or jar.
-    pub program: String,
-    /// The JVM's name and version.
-    pub jvm: String,
-    /// `contention` or `trace`.
-    pub mode: &'static str,
-    /// Which holds were measured in trace mode: `1/64`, `all` or `none`.
-    pub hold: String,
-    /// The Unix time of its first moment.
-    pub start_wall_ns: u64,
-    /// From its first moment to its last.
-    pub duration_ns: u64,
-    /// Shorter waits were folded.
-    pub threshold_ns: u64,
-    /// Whether it ended in an orderly way and nothing is damaged.
-    pub complete: bool,
 }
 
 /// The threads.
@@ -135,7 +113,12 @@ pub struct Kind {
 fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     let overview = Overview::of(findings);
     let json = serde_json::to_value(&overview).unwrap_or_default();
-    Answer { json, view: drawn::view(&overview, options), lacking: lacking(findings) }
+    Answer {
+        json,
+        view: drawn::view(&overview, options),
+        lacking: lacking(findings),
+        advises: true,
+    }
 }
 
 fn lacking(findings: &Findings<'_>) -> String {
@@ -171,7 +154,7 @@ impl Overview {
         let threads = &findings.threads;
         let kinds = WaitKind::ALL.into_iter().filter(|kind| findings.filter.kinds.contains(*kind));
         Overview {
-            logs: findings.logs.iter().map(|log| Recording::of(log, findings)).collect(),
+            logs: LogFacts::of_all(findings),
             start_wall_ns: findings.axis.start_wall_ns,
             duration_ns: findings.axis.duration_ns,
             threads: Threads {
@@ -219,25 +202,5 @@ impl Kind {
         let (count, wait_ns) = totals.total();
         let contention = kind.is_contention();
         Kind { kind: kind.name(), contention, count, folded: totals.folded, wait_ns }
-    }
-}
-
-impl Recording {
-    fn of(log: &Log, findings: &Findings<'_>) -> Recording {
-        let header = log.header();
-        let fact = |key: &str| header.metadata(key).unwrap_or_default().to_owned();
-        let is_damaged = findings.aggregate.damage.iter().any(|damage| *damage.log == *log.name());
-        Recording {
-            log: log.name().to_owned(),
-            pid: header.pid,
-            program: fact("program"),
-            jvm: fact("jvm"),
-            mode: if log.is_trace() { "trace" } else { "contention" },
-            hold: fact("hold"),
-            start_wall_ns: header.wall_ns,
-            duration_ns: log.end_ns().saturating_sub(log.start_ns()),
-            threshold_ns: header.threshold_ns,
-            complete: header.state == tyrion_wire::header::State::Closed && !is_damaged,
-        }
     }
 }

@@ -143,7 +143,8 @@ impl Counts {
 fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     let found = single_thread(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
-    Answer { json, view: view(&found), lacking: lacking(findings) }
+    let advises = !found.places.is_empty();
+    Answer { json, view: view(&found), lacking: lacking(findings), advises }
 }
 
 fn lacking(findings: &Findings<'_>) -> String {
@@ -266,35 +267,37 @@ fn view(found: &SingleThread) -> View {
 }
 
 fn table(found: &SingleThread) -> Table {
-    let column = |name, help, expendable| Column { name, help, expendable };
-    let row = |it: &Place| Row {
-        cells: vec![
+    let row = |it: &Place| {
+        // None for certain is not none where it is not known of some.
+        let is_none = it.private_acquisitions == Some(0);
+        let is_told = |_: &u64| !(is_none && it.unknown_acquisitions > Some(0));
+        let cells = vec![
             Cell::Text(it.lock.label()),
             Cell::Text(it.place.clone()),
             Cell::Text(it.kind.to_owned()),
             Cell::Count(it.private_instances),
             Cell::Count(it.shared_instances),
             Cell::Count(it.threads),
-            count(it.private_acquisitions),
+            count(it.private_acquisitions.filter(is_told)),
             count(it.unknown_acquisitions),
-            ns(it.private_hold_ns),
+            ns(it.private_hold_ns.filter(is_told)),
             Cell::Text(if it.whole_class { "yes" } else { "no" }.to_owned()),
-        ],
-        details: Vec::new(),
+        ];
+        Row { cells, details: Vec::new() }
     };
     Table {
         title: String::new(),
         columns: vec![
-            column("lock", "What the program calls it, and its class", 0),
-            column("taken at", "Where the program takes it", 0),
-            column("kind", "What kind of lock", 3),
-            column("private", "Lock objects of one thread, taken here first", 0),
-            column("shared", "Lock objects of several threads, taken here first", 0),
-            column("threads", "Threads that the private ones belong to", 2),
-            column("acquired", "Acquisitions that were certainly of locks of one thread", 0),
-            column("unknown", "Acquisitions of which that is not known", 1),
-            column("held", "How long, in the acquisitions of locks of one thread", 0),
-            column("never shared", "Whether no lock of the class was taken by two threads", 0),
+            Column::new("lock", "What the program calls it, and its class", 0),
+            Column::new("taken at", "Where the program takes it", 0),
+            Column::new("kind", "What kind of lock", 4),
+            Column::new("private", "Lock objects of one thread, taken here first", 0),
+            Column::new("shared", "Lock objects of several threads, taken here first", 2),
+            Column::new("threads", "Threads that the private ones belong to", 3),
+            Column::new("acquired", "Acquisitions that were certainly of locks of one thread", 0),
+            Column::new("unknown", "Acquisitions of which that is not known", 1),
+            Column::new("held", "How long, in the acquisitions of locks of one thread", 0),
+            Column::new("never shared", "Whether no lock of the class was taken by two threads", 0),
         ],
         rows: found.places.iter().map(row).collect(),
         left_out: found.left_out,

@@ -50,11 +50,16 @@ pub struct StillWaiting {
     pub threads: u64,
     /// How many of them wait for a lock.
     pub blocked_threads: u64,
-    /// How many of those are in a deadlock.
+    /// How many are in the deadlocks, those of them included that the filter
+    /// leaves out.
     pub deadlocked_threads: u64,
     /// How many of the logs end since their program was killed, or goes on.
     /// Where a program ended in order, those who wait then were left behind.
     pub unfinished_logs: u64,
+    /// How many of the blocked threads are in no deadlock: what the table of
+    /// them is of.
+    #[serde(skip)]
+    others: u64,
 }
 
 /// Threads each of which waits for a lock that the next one has, and the last
@@ -65,7 +70,8 @@ pub struct Deadlock {
     pub log: String,
     /// Since when it is there: the youngest of the waits, after the log's start.
     pub since_ns: u64,
-    /// How long it was there when the log ended.
+    /// How long it was there when the log ended; of a program that was killed
+    /// at least so long, as `waited_ns`.
     pub lasted_ns: u64,
     /// The threads and what they wait for.
     pub threads: Vec<Waiting>,
@@ -86,8 +92,8 @@ pub struct Waiting {
     /// the wait may have begun earlier: 0.)
     pub since_ns: u64,
     /// How long it had waited when the log ended. The log of a program that was
-    /// killed ends with the last moment that it tells of, which may be long
-    /// before.
+    /// killed ends with its last record, which may be long before: it waited at
+    /// least so long.
     pub waited_ns: u64,
     /// Who has the lock; empty when that is not known.
     pub owner: String,
@@ -115,7 +121,7 @@ pub struct Idle {
     pub count: u64,
     /// Some of them, the longest waits first; ten at most.
     pub threads: Vec<String>,
-    /// How long the longest had lasted when the log ended.
+    /// How long the longest had lasted, at least, when the log ended.
     pub longest_ns: u64,
     /// Where they wait, innermost first.
     pub stack: Vec<String>,
@@ -127,7 +133,8 @@ const IDLE_NAMES: usize = 10;
 fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     let found = still_waiting(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
-    Answer { json, view: view(&found), lacking: lacking(findings, &found) }
+    let advises = found.blocked_threads != 0;
+    Answer { json, view: view(&found), lacking: lacking(findings, &found), advises }
 }
 
 fn lacking(findings: &Findings<'_>, found: &StillWaiting) -> String {
@@ -169,7 +176,8 @@ pub fn still_waiting(findings: &Findings<'_>, options: &Options) -> StillWaiting
     waiting.sort_by_cached_key(|(rank, it)| {
         (*rank, Reverse(it.waited_ns), it.thread.clone(), it.log.clone())
     });
-    let deadlocked = waiting.iter().filter(|(rank, _)| *rank == owners::DEADLOCKED).count();
+    let others = waiting.iter().filter(|(rank, _)| *rank != owners::DEADLOCKED).count() as u64;
+    let deadlocked: usize = deadlocks.iter().map(|it| it.threads.len()).sum();
     let mut waiting: Vec<Waiting> = waiting.into_iter().map(|(_, waiting)| waiting).collect();
     let mut idle = teller.idle();
     let idle_threads: u64 = idle.iter().map(|idle| idle.count).sum();
@@ -185,6 +193,7 @@ pub fn still_waiting(findings: &Findings<'_>, options: &Options) -> StillWaiting
         blocked_threads,
         deadlocked_threads: deadlocked as u64,
         unfinished_logs: findings.logs.iter().filter(|log| log.header().end_ns == 0).count() as u64,
+        others,
     }
 }
 

@@ -112,7 +112,11 @@ impl Story {
 
     pub(super) fn takes(&mut self, thread: u32, held: Held) {
         let Held { place, class, hash } = held;
-        let taken = Instance { hash, class, place, shared: false };
+        self.instance(thread, Instance { hash, class, place, shared: false });
+    }
+
+    /// The same, and whether another thread had taken it before.
+    pub(super) fn instance(&mut self, thread: u32, taken: Instance) {
         self.log.instance(self.lanes[&thread], taken).unwrap();
     }
 

@@ -57,7 +57,12 @@ pub struct Thread {
 fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     let timeline = Timeline::of(findings, options);
     let json = serde_json::to_value(&timeline).unwrap_or_default();
-    Answer { json, view: view(&timeline), lacking: String::new() }
+    Answer {
+        json,
+        view: view(&timeline),
+        lacking: String::new(),
+        advises: !timeline.locks.is_empty(),
+    }
 }
 
 impl Timeline {

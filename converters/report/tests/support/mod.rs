@@ -25,7 +25,10 @@ static OVERVIEW: Section = section("overview", "Overview");
 /// A section with a view.
 pub fn shown(section: &'static Section, parts: Vec<Part>, lacking: &str) -> Shown {
     let json = serde_json::json!({ "rows": parts.len() });
-    Shown { section, answer: Answer { json, view: View { parts }, lacking: lacking.to_owned() } }
+    Shown {
+        section,
+        answer: Answer { json, view: View { parts }, lacking: lacking.to_owned(), advises: true },
+    }
 }
 
 /// A report of these sections.
@@ -36,6 +39,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         program: "com.acme.bank.Main".to_owned(),
         jvm: "OpenJDK 64-Bit Server VM 17.0.9".to_owned(),
         mode: "trace",
+        hold: "1/64".to_owned(),
         start: "2023-11-14T22:13:20Z".to_owned(),
         start_wall_ns: START_NS,
         duration_ns: 12_345_678_901,

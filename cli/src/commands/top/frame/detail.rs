@@ -159,11 +159,13 @@ fn holders(
     for (key, sum) in of_lock.into_iter().filter(|(key, _)| key.charged == charged) {
         let thread = seen.thread(key.file, key.holder).name;
         let of_thread = threads.entry(thread).or_default();
-        *of_thread = (of_thread.0 + sum.count, of_thread.1.saturating_add(sum.wait_ns));
+        *of_thread =
+            (of_thread.0.saturating_add(sum.count), of_thread.1.saturating_add(sum.wait_ns));
         if charged {
             let stack = holder_stack(seen, key);
             let of_stack = stacks.entry((String::new(), stack)).or_default();
-            *of_stack = (of_stack.0 + sum.count, of_stack.1.saturating_add(sum.wait_ns));
+            *of_stack =
+                (of_stack.0.saturating_add(sum.count), of_stack.1.saturating_add(sum.wait_ns));
         }
     }
     let rows = threads.into_iter().map(|(thread, (count, wait_ns))| HolderRow {

@@ -1,10 +1,13 @@
 //! Sums by name: ids of different files that mean the same are one.
 
-use super::{Frame, LockKey, LockRow, Options, Seen, Taken, ThreadKey, ThreadRow, Waits, lock_key};
-use crate::commands::top::model::{FileNumber, Sums, WaitSum};
+use super::{Frame, LockKey, LockRow, Options, Seen, Taken, ThreadKey, ThreadRow, Waits};
+use crate::commands::top::{
+    columns::known_down,
+    model::{FileNumber, Sums, WaitSum},
+};
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
 use tyrion_converters::describe::Names;
 use tyrion_wire::{WaitKind, slot::Pending};
@@ -160,7 +163,8 @@ impl Merging<'_> {
             of_lock.waiters.insert(thread);
             let of_thread = self.by_thread.entry(thread).or_default();
             of_thread.waits.add(sum);
-            *of_thread.locks.entry((lock, site.kind.code())).or_default() += sum.within_ns;
+            let of_both = of_thread.locks.entry((lock, site.kind.code())).or_default();
+            *of_both = of_both.saturating_add(sum.within_ns);
         }
     }
 
@@ -179,7 +183,8 @@ impl Merging<'_> {
             of_lock.ids.insert(pending.lock);
             of_lock.waiters.insert(thread);
             if let Some(owner) = owner {
-                *of_lock.holders.entry(owner).or_default() += sums.within_ns(pending.start_ns);
+                let caused = of_lock.holders.entry(owner).or_default();
+                *caused = caused.saturating_add(sums.within_ns(pending.start_ns));
             }
             let of_thread = self.by_thread.entry(thread).or_default();
             of_thread.waits.add_pending(pending, sums);
@@ -188,17 +193,25 @@ impl Merging<'_> {
     }
 
     fn add_holders(&mut self) {
+        let mut wanted = Vec::new();
         // Who was charged is told better by that than by who had the lock first.
-        let charged = self.seen.sums.holders.keys().any(|key| key.charged);
+        let mut charged: HashSet<(u32, u8)> = HashSet::new();
         for (key, sum) in &self.seen.sums.holders {
             let Some(site) = self.seen.site(key.file, key.site) else { continue };
-            let wanted = self.options.kinds.contains(site.kind) && key.charged == charged;
-            if !wanted || key.holder == 0 {
+            if self.options.kinds.contains(site.kind) {
+                let lock = self.lock(key.file, site.lock);
+                wanted.push((key, sum, lock, site.kind));
+                if key.charged {
+                    charged.insert((lock, site.kind.code()));
+                }
+            }
+        }
+        for (key, sum, lock, kind) in wanted {
+            if key.holder == 0 || key.charged != charged.contains(&(lock, kind.code())) {
                 continue;
             }
-            let (lock, holder) =
-                (self.lock(key.file, site.lock), self.thread(key.file, key.holder));
-            let caused = self.of_lock(lock, site.kind).holders.entry(holder).or_default();
+            let holder = self.thread(key.file, key.holder);
+            let caused = self.of_lock(lock, kind).holders.entry(holder).or_default();
             *caused = caused.saturating_add(sum.wait_ns);
         }
     }
@@ -214,7 +227,7 @@ impl Merging<'_> {
             let known = self.class_ids.get(&of_class).copied();
             let lock = known.unwrap_or_else(|| {
                 let (class, name) = Names(log).class_parts(key.class, place.name);
-                self.locks.id(lock_key(class, name, 0))
+                self.locks.id(self.seen.lock_key(class, name, 0, self.options))
             });
             self.class_ids.insert(of_class, lock);
             let thread = self.thread(key.file, key.thread);
@@ -233,10 +246,11 @@ impl Merging<'_> {
         let (span_ns, taken_span_ns) = (sums.span_ns(), sums.taken_span_ns());
         let trace = self.seen.logs.iter().any(|(_, log)| log.is_trace());
         let taken = |taken: Option<(u64, u64)>| {
-            let (count, held_ns) = taken.or(trace.then_some((0, 0)))?;
-            Some(Taken {
-                acquisitions_per_s: count as f64 / taken_span_ns as f64 * 1e9,
-                held: held_ns as f64 / taken_span_ns as f64,
+            let (count, held_ns) = taken.unzip();
+            let span_ns = taken_span_ns as f64;
+            (trace || taken.is_some()).then(|| Taken {
+                acquisitions_per_s: count.map(|count| count as f64 / span_ns * 1e9),
+                held: held_ns.map(|held_ns| held_ns as f64 / span_ns),
             })
         };
         let (lock_keys, thread_keys) = (&self.locks.list, &self.threads.list);
@@ -271,18 +285,29 @@ impl Merging<'_> {
                 waits: of_thread.waits.waits(span_ns),
                 lock: lock.map(|(lock, _)| lock_keys[lock as usize].clone()),
                 kind: lock.map(|(_, kind)| kind),
-                taken: taken(of_thread.taken),
+                // It counts whatever it takes, so that none is none.
+                taken: taken(of_thread.taken.or(trace.then_some((0, 0)))),
             });
         }
         locks.sort_by(|a, b| {
             let by_name = || (&a.lock, a.kind.code()).cmp(&(&b.lock, b.kind.code()));
-            hotter(&a.waits, &b.waits).then_with(by_name)
+            hotter(&a.waits, &b.waits).then_with(|| busier(&a.taken, &b.taken)).then_with(by_name)
         });
-        threads.sort_by(|a, b| hotter(&a.waits, &b.waits).then_with(|| a.thread.cmp(&b.thread)));
+        threads.sort_by(|a, b| {
+            let by_name = || a.thread.cmp(&b.thread);
+            hotter(&a.waits, &b.waits).then_with(|| busier(&a.taken, &b.taken)).then_with(by_name)
+        });
         Frame { window_ns: span_ns, total: self.total.waits(span_ns), locks, threads }
     }
 }
 
 fn hotter(a: &Waits, b: &Waits) -> std::cmp::Ordering {
     b.waiting.total_cmp(&a.waiting).then(b.waits.cmp(&a.waits))
+}
+
+/// Where nobody waits, what is held longer, and then taken more often.
+fn busier(a: &Option<Taken>, b: &Option<Taken>) -> std::cmp::Ordering {
+    let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
+    let held = known_down(a.held, b.held);
+    held.then_with(|| known_down(a.acquisitions_per_s, b.acquisitions_per_s))
 }

@@ -31,7 +31,9 @@ fn feed(path: &Path) -> (Feed, Window) {
 
 fn counted(feed: &Feed, window: &Window) -> (u64, usize) {
     let (sums, logs) = (window.sums(), feed.logs());
-    let frame = frame::frame(Seen { sums: &sums, logs: &logs, pending: &[] }, &contention());
+    let telling = Telling::default();
+    let seen = Seen { sums: &sums, logs: &logs, pending: &[], telling: &telling };
+    let frame = frame::frame(seen, &contention());
     (frame.total.waits, frame.threads.len())
 }
 
@@ -98,4 +100,49 @@ fn all_of_an_ended_log_is_shown() {
         assert_eq!(frame.window_ns, log.end_ns() - log.start_ns());
         assert!(look.status().note.is_some());
     }
+}
+
+#[test]
+fn one_file_of_several_is_not_the_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: Vec<u8>| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let look = Look::open(&path, 5 * S, 5 * S).unwrap();
+        let status = look.status();
+        let text = once::text(&look.frame(&contention()), &status, 0);
+        let json = once::json(&look.frame(&contention()), &status, 0).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let span = text.lines().nth(1).unwrap().split(" 0").next().unwrap().to_owned();
+        assert_eq!(json["whole"] == true, status.span == Shown::Recording);
+        (status.span, span, status.note.unwrap())
+    };
+    let closed = |number| volume(number, State::Closed, "this");
+    let (span, _, note) = write("a.log", closed(0));
+    assert_eq!(span, Shown::Recording, "it has not come to a second file");
+    assert!(note.starts_with("The JVM has ended; this is its recording "), "{note}");
+    for (name, number) in [("a.log", 3), ("a.log.0", 0), ("a.log.7", 7)] {
+        let (span, text, note) = write(name, closed(number));
+        assert_eq!(span, Shown::File, "{name}");
+        assert!(text.starts_with("all of this file, "), "{text}");
+        assert!(note.starts_with("The file has ended; its recording has more files "), "{note}");
+    }
+    // Never to rotate, whatever it is called.
+    let plain = LogWriter::new(Cursor::new(Vec::new()), options(State::Closed, &[])).unwrap();
+    let (span, text, _) = write("b.log.1", plain.finish().unwrap().into_inner());
+    assert_eq!(span, Shown::Recording);
+    assert!(text.starts_with("all of ") && !text.contains("file"), "{text}");
+}
+
+#[test]
+fn a_program_gives_no_orders_to_the_terminal() {
+    let metadata = [("program", "a\x1b[31mb\nc")];
+    let log = LogWriter::new(Cursor::new(Vec::new()), options(State::Closed, &metadata)).unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&log.finish().unwrap().into_inner()).unwrap();
+    let look = Look::open(file.path(), 5 * S, 5 * S).unwrap();
+    let status = look.status();
+    assert_eq!(status.program, "a_[31mb_c");
+    let text = once::text(&look.frame(&contention()), &status, 0);
+    assert!(text.starts_with("a_[31mb_c  pid ") && !text.contains('\x1b'), "{text:?}");
 }

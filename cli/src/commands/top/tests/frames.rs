@@ -1,7 +1,10 @@
 //! Frames, against what the program of the log did.
 
 use super::*;
-use crate::commands::top::frame::{LockKey, ThreadKey};
+use crate::commands::top::{
+    frame::{LockKey, LockRow, Taken, ThreadKey},
+    model::HoldSum,
+};
 
 #[test]
 fn locks_are_grouped_by_name() {
@@ -51,10 +54,17 @@ fn trace_mode_tells_acquisitions_and_holders() {
     let made = made(true);
     let frame = made.frame(&contention());
     let map = &frame.locks[0];
-    let taken = map.taken.unwrap();
+    let Taken { acquisitions_per_s, held } = map.taken.unwrap();
     // 4000 of 100 µs, in the second that they were counted in.
-    assert!(near(taken.acquisitions_per_s, 4000.0) && near(taken.held, 0.4), "{taken:?}");
+    assert!(near(acquisitions_per_s.unwrap(), 4000.0) && near(held.unwrap(), 0.4), "{map:?}");
     assert_eq!(map.holder.as_deref(), Some("main"), "for 2 s, as against 20 ms");
+    // Nobody was charged for this one, and nobody has counted it.
+    let turn = &frame.locks[1];
+    assert_eq!(turn.holder.as_deref(), Some("worker-1"));
+    assert_eq!(turn.taken, Some(Taken::default()));
+    let json = serde_json::to_value(turn).unwrap();
+    assert!(json["acquisitions_per_s"].is_null() && json["held"].is_null(), "{json}");
+    assert!(json.as_object().unwrap().contains_key("held"));
     let detail = made.detail(&contention(), &map.subject(&contention()));
     let holders: Vec<(&str, u64)> =
         detail.holders.iter().map(|row| (row.thread.as_str(), row.count)).collect();
@@ -86,4 +96,93 @@ fn a_lock_and_a_thread_have_stacks() {
     let turn = "Queue.turn (java.util.concurrent.locks.ReentrantLock#3)";
     assert_eq!(locks, [format!("park {turn}"), format!("lock {turn}")]);
     assert_eq!((detail.waiting[0].count, detail.waiting[1].count), (1, 2), "park and lock");
+}
+
+/// Locks of a class that were taken: in how many acquisitions, for how long
+/// each, at a place with this name. And accounts, waited for as `from` and
+/// taken as `this`.
+fn bank() -> Made {
+    let trace = options(State::Closed, &[("mode", "trace")]);
+    let mut log = LogWriter::new(Cursor::new(Vec::new()), trace).unwrap();
+    let (account, vector) =
+        (log.class("com.acme.Account", "").unwrap(), log.class("java.util.Vector", "").unwrap());
+    let method = log.method(account, "add", "()V", 1).unwrap();
+    let stack = log.stack(0, method, 2).unwrap();
+    let thread = log.thread(1, "teller", "main", 0).unwrap();
+    let lane = log.lane(thread);
+    for (class, name) in [(account, "from"), (vector, "Bank.list")] {
+        let lock = log.lock(class).unwrap();
+        log.lock_name(lock, name).unwrap();
+        let site = log.site(WaitKind::Monitor, stack, lock).unwrap();
+        waits(&mut log, lane, site, &[(S, MS, 0)]);
+    }
+    let taken = [
+        (account, "this", 3, MS),
+        (vector, "this", 1, MS),
+        (vector, "a.short", 100, 10),
+        (vector, "b.long", 2, MS),
+        (vector, "c.same", 20, MS / 10),
+    ];
+    for (line, (class, name, acquisitions, hold_ns)) in (1..).zip(taken) {
+        let place = log.place(method, line, WaitKind::Monitor, 0, name).unwrap();
+        let cell = AcquisitionCell {
+            thread,
+            place,
+            class,
+            acquisitions,
+            first_count: acquisitions,
+            first_ns: acquisitions * hold_ns,
+            ..AcquisitionCell::default()
+        };
+        log.acquisitions(lane, &cell).unwrap();
+    }
+    read(&log.finish().unwrap().into_inner())
+}
+
+/// All of a log.
+fn read(bytes: &[u8]) -> Made {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    let mut follower = Follower::open(file.path(), Begin::Start).unwrap();
+    let mut window = Window::whole(0, 10 * S);
+    let changes = follower.read_on(10 * S, |entry| window.add(0, &entry)).unwrap();
+    window.add_changes(0, &changes);
+    Made { sums: window.sums(), follower, _file: file }
+}
+
+#[test]
+fn locks_are_one_row_as_they_are_in_the_report() {
+    let rows = |options: &Options| -> Vec<(String, u64, Option<f64>)> {
+        let frame = bank().frame(options);
+        let rows = frame.locks.iter().filter(|row| row.lock.class == "com.acme.Account");
+        let per_s = |row: &LockRow| row.taken.unwrap().acquisitions_per_s;
+        rows.map(|row| (row.lock.shown(), row.waits.waits, per_s(row))).collect()
+    };
+    let account = "com.acme.Account#1".to_owned();
+    assert_eq!(rows(&contention()), [(account, 1, Some(0.3))]);
+    // The name of a lock that is shown alone is its own.
+    let (from, taken) = ("from (com.acme.Account#1)".to_owned(), "com.acme.Account".to_owned());
+    assert_eq!(rows(&all()), [(from, 1, None), (taken, 0, Some(0.3))]);
+    let made = bank();
+    let row = made.frame(&contention()).locks.into_iter().find(|row| row.lock.id == 1).unwrap();
+    let detail = made.detail(&contention(), &row.subject(&contention()));
+    assert_eq!(detail.waiting.len(), 1, "{row:?}");
+}
+
+#[test]
+fn who_waits_for_nothing_is_sorted_by_what_is_held() {
+    let frame = bank().frame(&contention());
+    let names: Vec<&str> = frame.locks.iter().map(|row| row.lock.name.as_str()).collect();
+    // Two that are held for as long: by how often they are taken.
+    assert_eq!(names, ["", "Bank.list", "c.same", "b.long", "", "a.short"]);
+}
+
+#[test]
+fn durations_that_a_damaged_log_makes_up_add_up() {
+    let mut made = made(true);
+    made.sums.waits.values_mut().for_each(|sum| sum.within_ns = u64::MAX);
+    made.sums.holders.values_mut().for_each(|sum| *sum = HoldSum { count: 1, wait_ns: u64::MAX });
+    let frame = made.frame(&all());
+    assert!(frame.locks.iter().all(|row| row.waits.waiting >= 0.0));
+    made.detail(&contention(), &frame.locks[0].subject(&contention()));
 }

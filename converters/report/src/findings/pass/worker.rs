@@ -107,7 +107,7 @@ impl<'j, 'a> Worker<'j, 'a> {
             batch: [Short::default(); BATCH],
             waiting: 0,
             owners: Owners::default(),
-            collector: Collector::new(job.log, job.filter),
+            collector: Collector::new(job.log),
             job,
         }
     }

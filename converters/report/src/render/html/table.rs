@@ -15,7 +15,11 @@ pub(super) fn write(page: &mut String, table: &Table) -> fmt::Result {
         writeln!(page, "<h3>{}</h3>", escape(&table.title))?;
     }
     if table.rows.is_empty() {
-        return writeln!(page, "<p class=\"none\">None.</p>");
+        match table.left_out {
+            0 => writeln!(page, "<p class=\"none\">None.</p>")?,
+            _ => left_out(page, table)?,
+        }
+        return Ok(());
     }
     let columns = columns(table);
     write!(page, "<div class=\"scroll\"><table class=\"sortable\">\n<thead><tr>")?;
@@ -34,11 +38,12 @@ pub(super) fn write(page: &mut String, table: &Table) -> fmt::Result {
         self::row(page, &columns, row)?;
     }
     writeln!(page, "</table></div>")?;
-    if table.left_out > 0 {
-        let left_out = shown(&Cell::Count(table.left_out as u64)).into_owned();
-        writeln!(page, "<p class=\"none\">… and {left_out} more; --top 0 shows all.</p>")?;
-    }
-    Ok(())
+    if table.left_out > 0 { left_out(page, table) } else { Ok(()) }
+}
+
+fn left_out(page: &mut String, table: &Table) -> fmt::Result {
+    let left_out = shown(&Cell::Count(table.left_out as u64)).into_owned();
+    writeln!(page, "<p class=\"none\">… and {left_out} more; --top 0 shows all.</p>")
 }
 
 struct Column {

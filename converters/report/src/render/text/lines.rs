@@ -92,12 +92,29 @@ pub(super) fn pad(text: &str, width: usize, right: bool) -> String {
     if right { blanks + text } else { text.to_owned() + &blanks }
 }
 
+/// What stays with the number before it.
+const UNITS: [&str; 6] = ["ns", "µs", "ms", "s", "%", "×"];
+
+/// The words of a text; a number and its unit are one.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let unit = word.trim_end_matches([',', '.', ';', ':', ')']);
+        let is_number = |word: &String| word.ends_with(|char: char| char.is_ascii_digit());
+        match words.last_mut().filter(|last| is_number(last) && UNITS.contains(&unit)) {
+            Some(last) => *last = format!("{last} {word}"),
+            None => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 /// The text in lines that fit, broken between words where that can be.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
-        let mut word = word;
+    for word in &words(text) {
+        let mut word = word.as_str();
         if !line.is_empty() && columns(&line) + 1 + columns(word) <= width {
             line.push(' ');
             line += word;
@@ -154,6 +171,8 @@ mod tests {
         assert_eq!(wrap("one  two\nthree", 99), ["one two three"]);
         assert_eq!(wrap("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
         assert!(wrap(" ", 3).is_empty());
+        assert_eq!(wrap("it took 12.5 ms, then 3 %.", 10), ["it took", "12.5 ms,", "then 3 %."]);
+        assert_eq!(wrap("waited 12.5 ms", 9), ["waited", "12.5 ms"]);
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use super::{
     lines::{Short, clip, columns, pad},
 };
 use crate::{
+    findings::names,
     render::cells::{plain, shown},
     view::{Cell, Detail, Row, Table},
 };
@@ -41,7 +42,9 @@ impl Page {
             self.line(Ink::Strong, &title);
         }
         if table.rows.is_empty() {
-            self.line(Ink::Faint, "none");
+            if table.left_out == 0 {
+                self.line(Ink::Faint, "none");
+            }
         } else if let Some(drawn) = fit(drawn(table), table, self.width) {
             self.rows(table, &drawn);
         } else {
@@ -110,9 +113,7 @@ fn cut(detail: &Detail) -> (&[String], String) {
     if lines.len() <= FRAMES {
         return (lines, String::new());
     }
-    let of_locks =
-        |line: &&String| line.starts_with("java.util.concurrent.") || line.contains(" park");
-    let first = lines.iter().take_while(of_locks).count();
+    let first = lines.iter().take_while(|line| names::is_machinery(line)).count();
     let first = first.min(lines.len() - FRAMES);
     (&lines[first..first + FRAMES], format!(" ({FRAMES} of {})", lines.len()))
 }
@@ -168,9 +169,8 @@ fn fit(mut drawn: Vec<Drawn>, table: &Table, width: usize) -> Option<Vec<Drawn>>
         if share_out(&mut drawn, width, READABLE) {
             return Some(drawn);
         }
-        let goes = drawn.iter().enumerate().filter(|(_, column)| column.expendable > 0);
-        match goes.max_by_key(|(at, column)| (column.expendable, *at)) {
-            Some((at, _)) => drop(drawn.remove(at)),
+        match drawn.iter().map(|column| column.expendable).max().filter(|most| *most > 0) {
+            Some(most) => drawn.retain(|column| column.expendable != most),
             None => return share_out(&mut drawn, width, LEAST).then_some(drawn),
         }
     }

@@ -7,19 +7,15 @@ use tyrion_converters::outputs::units;
 /// So many locks of a pair of thread groups are shown below it.
 const LOCKS_OF_PAIR: usize = 3;
 
-const fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
-    Column { name, help, expendable }
-}
-
-const WAITERS: Column = column("waiting", "the group of threads that waited", 0);
-const HOLDERS: Column = column("for", "the group of threads that held the lock", 0);
-const WAITER: Column = column("waiting at", "where it was waited", 0);
-const HOLDER: Column = column("for", "where the holder left the lock", 0);
-const OWNERS: Column = column("for", "the group of threads that had the lock", 0);
-const LOCK: Column = column("lock", "what the program calls it, and its class", 0);
-const WAITS: Column = column("waits", "how many waits, or parts of them", 1);
-const WAIT: Column = column("wait", "how long they were in all", 0);
-const SHARE: Column = column("share", "the share of all wait that there is a holder for", 0);
+const WAITERS: Column = Column::new("waiting", "the group of threads that waited", 0);
+const HOLDERS: Column = Column::new("for", "the group of threads that held the lock", 0);
+const WAITER: Column = Column::new("waiting at", "where it was waited", 0);
+const HOLDER: Column = Column::new("for", "where the holder left the lock, or else took it", 0);
+const OWNERS: Column = Column::new("for", "the group of threads that had the lock", 0);
+const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
+const WAITS: Column = Column::new("waits", "how many waits, or parts of them", 1);
+const WAIT: Column = Column::new("wait", "how long they were in all", 0);
+const SHARE: Column = Column::new("share", "the share of all wait that there is a holder for", 0);
 
 /// The answer for eyes. `of_threads` says that there is a filter on threads.
 pub(super) fn view(answer: &Blockers, of_threads: bool) -> View {

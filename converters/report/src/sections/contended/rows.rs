@@ -99,8 +99,9 @@ pub(super) fn lock(
 ) -> Lock {
     let profile = findings.profile();
     let distribution = findings.distributions.of(group, kind);
-    let quantile = |q| Some(distribution?.quantile(q)?.min(sums.max_wait_ns));
-    let counted = profile.has_acquisitions;
+    let quantile = |q| distribution?.quantile_up_to(q, sums.max_wait_ns);
+    // What was waited for was taken: 0 is that nobody counted.
+    let counted = profile.has_acquisitions && sums.acquisitions != 0;
     let measured = counted && sums.measured != 0;
     let recorded_ns =
         profile.runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.duration_ns));
@@ -110,8 +111,7 @@ pub(super) fn lock(
         kind: kind.name(),
         acquisitions: counted.then_some(sums.acquisitions),
         contended: sums.contended,
-        miss_share: (counted && sums.acquisitions != 0)
-            .then(|| share(sums.contended, sums.acquisitions).min(1.0)),
+        miss_share: counted.then(|| share(sums.contended, sums.acquisitions).min(1.0)),
         wait_ns: sums.wait_ns,
         mean_wait_ns: mean(sums.wait_ns, sums.contended),
         p50_wait_ns: quantile(0.5),
@@ -122,7 +122,7 @@ pub(super) fn lock(
         max_hold_ns: measured.then_some(sums.max_hold_ns),
         utilisation_share: (measured && recorded_ns != 0).then(|| share(sums.hold_ns, recorded_ns)),
         waiting_threads: sums.waiting.0,
-        holding_threads: (counted || profile.has_blame).then_some(sums.holding.len() as u64),
+        holding_threads: (counted || !sums.holding.is_empty()).then_some(sums.holding.len() as u64),
         hottest_waiter: hottest(sums.waiters)
             .map(|(stack, ns)| HotStack::new(findings, stack, ns, sums.wait_ns)),
         hottest_holder: hottest(sums.holders)

@@ -103,3 +103,20 @@ fn top_cuts_lists_and_no_totals() {
     assert_eq!((told.site_count, told.thread_count, told.total.hold_ns), (5, 5, 510));
     assert_eq!(told.sites[0].place, "a.Cache.get(Cache.java:4)");
 }
+
+#[test]
+fn names_decide_among_equals() {
+    let mut log = Recording::traced(10_000);
+    for thread in [3, 1, 4, 2] {
+        let frame = format!("a.Cache.get:{thread}");
+        log.take(&format!("http-{thread}"), &frame, CACHE, &[100]);
+    }
+    let logs = [log.finish("a.log")];
+    let filter = Filter::default();
+    let options = Options { top: 2, ..Options::default() };
+    let told = critical_sections(&found(&logs, &filter), &options);
+    let threads: Vec<&str> = told.threads.iter().map(|it| it.thread.as_str()).collect();
+    let places: Vec<&str> = told.sites.iter().map(|it| it.place.as_str()).collect();
+    assert_eq!(threads, ["http-1", "http-2"]);
+    assert_eq!(places, ["a.Cache.get(Cache.java:1)", "a.Cache.get(Cache.java:2)"]);
+}

@@ -10,24 +10,20 @@ use tyrion_converters::outputs::units;
 /// So many sections of a thread are shown below it.
 const SECTIONS_OF_THREAD: usize = 3;
 
-const fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
-    Column { name, help, expendable }
-}
-
-const PLACE: Column = column("place", "where the program takes the lock", 0);
-const LOCK: Column = column("lock", "what the program calls it, and its class", 0);
-const THREAD: Column = column("thread", "who took locks", 0);
-const TAKEN: Column = column("taken", "acquisitions, reentrant ones left out", 0);
-const REENTRANT: Column = column("reentrant", "acquisitions of a lock that the thread had", 3);
-const FAILED: Column = column("failed", "attempts to take the lock in vain", 4);
-const HOLD: Column = column("hold", "how long it was held in all; nested locks count each", 0);
-const MEAN: Column = column("mean", "how long it was held on average", 0);
+const PLACE: Column = Column::new("place", "where the program takes the lock", 0);
+const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
+const THREAD: Column = Column::new("thread", "who took locks", 0);
+const TAKEN: Column = Column::new("taken", "acquisitions, reentrant ones left out", 0);
+const REENTRANT: Column = Column::new("reentrant", "acquisitions of a lock that the thread had", 4);
+const FAILED: Column = Column::new("failed", "attempts to take the lock in vain", 5);
+const HOLD: Column = Column::new("hold", "how long it was held in all; nested locks count each", 0);
+const MEAN: Column = Column::new("mean", "how long it was held on average", 0);
 const P50: Column =
-    column("p50", "half of the measured holds were not longer, to a power of two", 2);
+    Column::new("p50", "half of the measured holds were not longer, to a power of two", 3);
 const P99: Column =
-    column("p99", "99 % of the measured holds were not longer, to a power of two", 1);
-const LONGEST: Column = column("longest", "the longest measured hold", 1);
-const SHARE: Column = column("of time", "share of the time of the threads that came here", 0);
+    Column::new("p99", "99 % of the measured holds were not longer, to a power of two", 1);
+const LONGEST: Column = Column::new("longest", "the longest measured hold", 2);
+const SHARE: Column = Column::new("of time", "share of the time of the threads that came here", 0);
 
 /// The answer for eyes.
 pub(super) fn view(answer: &CriticalSections) -> View {

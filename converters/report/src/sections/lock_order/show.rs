@@ -5,6 +5,7 @@ use crate::{
     View,
     view::{Cell, Column, Detail, Part, Row, Table},
 };
+use tyrion_converters::outputs::units;
 
 /// Draws the answer.
 pub(super) fn view(found: &LockOrder) -> View {
@@ -21,13 +22,17 @@ pub(super) fn view(found: &LockOrder) -> View {
     View { parts }
 }
 
+fn thousands(number: usize) -> String {
+    units::thousands(number as u64)
+}
+
 fn summary(found: &LockOrder) -> String {
     let mut text = match found.cycles.len() + found.left_out {
         0 => "No order of locks can end in a deadlock".to_owned(),
         1 => "One order of locks can end in a deadlock".to_owned(),
-        count => format!("{count} orders of locks can end in a deadlock"),
+        count => format!("{} orders of locks can end in a deadlock", thousands(count)),
     };
-    let (edges, locks) = (found.edges, found.locks);
+    let (edges, locks) = (thousands(found.edges), thousands(found.locks));
     text += &format!(", of {edges} pairs of {locks} locks that were taken within each other.");
     if !found.complete {
         text += " There are too many cycles to look at all of them: the shortest come first.";
@@ -36,13 +41,12 @@ fn summary(found: &LockOrder) -> String {
 }
 
 fn cycles(found: &LockOrder) -> Table {
-    let column = |name, help| Column { name, help, expendable: 0 };
     Table {
         title: "Possible deadlocks".to_owned(),
         columns: vec![
-            column("locks", "Locks, and threads, of the shortest such cycle"),
-            column("cycles", "Cycles that differ in nothing but the lock objects"),
-            column("ring", "Each of these is held while the next one is taken"),
+            Column::new("locks", "Locks, and threads, of the shortest such cycle", 0),
+            Column::new("cycles", "Cycles that differ in nothing but the lock objects", 0),
+            Column::new("ring", "Each of these is held while the next one is taken", 0),
         ],
         rows: found.cycles.iter().map(cycle).collect(),
         left_out: found.left_out,
@@ -84,7 +88,7 @@ fn edge(edge: &Edge) -> [Detail; 2] {
     let others = match edge.threads {
         0 | 1 => String::new(),
         2 => " and another thread".to_owned(),
-        count => format!(" and {} other threads", count - 1),
+        count => format!(" and {} other threads", thousands(count - 1)),
     };
     let mut holds = format!("{}{others} held {}", edge.thread, label(&edge.outer));
     if !edge.also_held.is_empty() {
@@ -100,7 +104,6 @@ fn edge(edge: &Edge) -> [Detail; 2] {
 }
 
 fn harmless(found: &LockOrder) -> Table {
-    let column = |name, help| Column { name, help, expendable: 0 };
     let row = |it: &Harmless| {
         let gates: Vec<String> = it.gates.iter().map(|gate| gate.label()).collect();
         let why = match it.reason {
@@ -119,10 +122,10 @@ fn harmless(found: &LockOrder) -> Table {
     Table {
         title: "Cycles that cannot become a deadlock".to_owned(),
         columns: vec![
-            column("locks", "Locks of the shortest such cycle"),
-            column("cycles", "Cycles that differ in nothing but the lock objects"),
-            column("ring", "Each of these is held while the next one is taken"),
-            column("why not", "What keeps it from becoming a deadlock"),
+            Column::new("locks", "Locks of the shortest such cycle", 0),
+            Column::new("cycles", "Cycles that differ in nothing but the lock objects", 0),
+            Column::new("ring", "Each of these is held while the next one is taken", 0),
+            Column::new("why not", "What keeps it from becoming a deadlock", 0),
         ],
         rows: found.harmless.iter().map(row).collect(),
         left_out: found.harmless_left_out,

@@ -250,3 +250,16 @@ fn what_is_lacking_is_said() {
     );
     assert_eq!(lacking(&[Story::new(&[]).log("x")]), "");
 }
+
+#[test]
+fn advice_is_for_cycles() {
+    let advises = |second: [u32; 2]| {
+        let mut bank = Bank::new(&[]);
+        let [ann, bob] = ["ann", "bob"].map(|name| bank.story.thread(name));
+        bank.transfer(ann, 1, [70, 71], None);
+        bank.transfer(bob, 2, second, None);
+        let logs = [bank.story.log("bank.log")];
+        with(&logs, &Filter::default(), |it| answer(it, &Options::default()).advises)
+    };
+    assert_eq!([[71, 70], [70, 71]].map(advises), [true, false]);
+}

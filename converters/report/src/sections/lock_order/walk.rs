@@ -31,6 +31,9 @@ pub(super) fn cycles(
     let mut has_short = HashSet::new();
     for len in 2..=MAX_LEN {
         for &start in &starts {
+            if *budget == 0 {
+                break;
+            }
             let distances = distances(start, len, &incoming, budget);
             let walk = Walk { edges, start, len, distances, path: Vec::new(), on_path: Vec::new() };
             walk.run(budget, &mut |cycle, budget| {
@@ -103,7 +106,9 @@ fn distances(
     for distance in 1..len {
         let mut next = Vec::new();
         for source in border.iter().flat_map(|node| incoming.get(node).into_iter().flatten()) {
-            *budget = budget.saturating_sub(1);
+            // Who has nothing left goes nowhere.
+            let Some(left) = budget.checked_sub(1) else { return distances };
+            *budget = left;
             if *source > start && !distances.contains_key(source) {
                 distances.insert(*source, distance);
                 next.push(*source);
@@ -189,6 +194,14 @@ mod tests {
             found.push(cycle.iter().map(|&number| edges[number].0).collect::<Vec<u32>>());
         }));
         assert_eq!(found, [vec![9, 10, 11], (0..9).collect()]);
+    }
+
+    #[test]
+    fn a_budget_bounds_what_is_looked_at() {
+        let incoming = HashMap::from([(0, (1..1_000).collect())]);
+        let mut budget = 10;
+        let reached = distances(0, MAX_LEN, &incoming, &mut budget);
+        assert_eq!((reached.len(), budget), (11, 0), "the start, and one for each step");
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Known {
         let mut owners: HashMap<Object, Option<u32>> = HashMap::new();
         for taking in recorded.takings.iter().filter(|it| runs.contains(&it.run)) {
             let person = known.person(taking.run, taking.thread);
-            let owner = Some(person).filter(|person| many != Some(*person));
+            let owner = Some(person).filter(|person| many != Some(*person) && !taking.shared);
             let object = (known.class(taking.run, taking.class), taking.hash);
             let first = owners.entry(object).or_insert(owner);
             *first = first.filter(|first| Some(*first) == owner);

@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use regex::Regex;
 use tyrion_converters::filter::{Filter, moment};
 use tyrion_formats::Log;
-use tyrion_wire::{WaitKind, trace::Held};
+use tyrion_wire::{
+    WaitKind,
+    trace::{Held, Instance},
+};
 
 const ALL: [(&str, &str); 2] = [("events", "all"), ("hold", "all")];
 
@@ -38,6 +41,19 @@ impl Two {
             self.story.holds(self.threads[turn % 2], self.held, span);
         }
         self.story.log("turns.log")
+    }
+}
+
+#[test]
+fn what_another_thread_took_before_is_no_lock_of_one_thread() {
+    for (shared, entries) in [(true, 2), (false, 0)] {
+        let mut two = Two::new(WaitKind::Monitor);
+        let (ann, Held { place, class, hash }) = (two.threads[0], two.held);
+        two.story.instance(ann, Instance { hash, class, place, shared });
+        two.story.holds(ann, two.held, (100, 200));
+        two.story.holds(ann, two.held, (300, 400));
+        let found = found(&[two.story.log("x")], &Filter::default(), 400);
+        assert_eq!(found.totals.entries, entries, "{shared}");
     }
 }
 

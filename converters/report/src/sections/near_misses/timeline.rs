@@ -21,6 +21,10 @@ pub(super) struct Piece<'a> {
     last_ns: u64,
 }
 
+/// A chunk that has less than this left, in bytes, its header included, may have
+/// been left because it was full. No record is as long.
+const FULL_ROOM: u64 = 512;
+
 /// Spans of time, one after another, and what is in each.
 pub(super) struct Spans<'a> {
     pieces: Vec<Piece<'a>>,
@@ -36,8 +40,11 @@ impl<'a> Spans<'a> {
             let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();
             chunks.sort_by_key(|chunk| (chunk.lane, chunk.sequence, chunk.offset));
             for (at, chunk) in chunks.iter().enumerate() {
-                // Times do not go back within a lane.
+                // A lane goes on in another chunk when one is full, or when it
+                // must go back in time: then nothing is known of this one.
+                let room = u64::from(chunk.len) - u64::from(chunk.committed).min(chunk.len.into());
                 let next = chunks.get(at + 1).filter(|next| next.lane == chunk.lane);
+                let next = next.filter(|_| room < FULL_ROOM);
                 let last_ns = next.map_or(u64::MAX, |next| next.first_ns);
                 pieces.push(Piece { run, log, chunk, last_ns });
             }

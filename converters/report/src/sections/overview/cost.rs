@@ -1,7 +1,7 @@
 //! What recording cost.
 
 use super::super::shared::share;
-use crate::Findings;
+use crate::{Findings, findings::all_lives_ns};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tyrion_formats::Log;
@@ -18,8 +18,10 @@ pub struct Cost {
     /// `transform` putting probes into classes, `native` what probes do outside
     /// of Java.
     pub own_ns: BTreeMap<String, u64>,
-    /// All of that as a share of the time that threads lived.
-    pub share: f64,
+    /// All of that as a share of the time that all threads lived, whatever the
+    /// filter. `null` when that is not known, as where the earlier files of a
+    /// recording are missing: `own_ns` counts from its start.
+    pub share: Option<f64>,
     /// Trace mode: single records that were lost, for want of room.
     pub lost_records: u64,
 }
@@ -37,7 +39,8 @@ impl Cost {
                 cost.waits_ns = Some(cost.waits_ns.unwrap_or(0).saturating_add(ns));
             }
         }
-        for log in last_files(findings.logs) {
+        let last = last_files(findings.logs);
+        for &(log, _) in &last {
             for (key, value) in log.statistics() {
                 if key == "events.lost" {
                     cost.lost_records = cost.lost_records.saturating_add(value);
@@ -49,7 +52,9 @@ impl Cost {
                 }
             }
         }
-        cost.share = share(cost.all_ns(), findings.threads.lived_ns);
+        let lived_ns = Some(all_lives_ns(findings.logs)).filter(|&ns| ns != 0);
+        let is_whole = cost.own_ns.is_empty() || last.iter().all(|(_, is_whole)| *is_whole);
+        cost.share = lived_ns.filter(|_| is_whole).map(|ns| share(cost.all_ns(), ns));
         cost
     }
 
@@ -67,9 +72,9 @@ fn of_a_wait_ns(log: &Log) -> Option<u64> {
 }
 
 /// Statistics are totals since a recording began, so of its files the last one
-/// counts.
-fn last_files(logs: &[Log]) -> Vec<&Log> {
-    let mut last: BTreeMap<(&str, usize), (u64, &Log)> = BTreeMap::new();
+/// counts. With each, whether the files before it are there as well.
+fn last_files<'l>(logs: &'l [Log]) -> Vec<(&'l Log, bool)> {
+    let mut files: BTreeMap<(&str, usize), BTreeMap<u64, &'l Log>> = BTreeMap::new();
     for (at, log) in logs.iter().enumerate() {
         let header = log.header();
         let number = header.metadata("file-number").and_then(|number| number.parse().ok());
@@ -78,11 +83,11 @@ fn last_files(logs: &[Log]) -> Vec<&Log> {
             Some(recording) => (recording, 0),
             None => ("", at),
         };
-        let number: u64 = number.unwrap_or(0);
-        let known = last.entry(key).or_insert((number, log));
-        if number >= known.0 {
-            *known = (number, log);
-        }
+        files.entry(key).or_default().insert(number.unwrap_or(0), log);
     }
-    last.into_values().map(|(_, log)| log).collect()
+    let last = |files: BTreeMap<u64, &'l Log>| {
+        let (number, log) = files.last_key_value().map(|(number, log)| (*number, *log))?;
+        Some((log, files.len() as u64 == number.saturating_add(1)))
+    };
+    files.into_values().filter_map(last).collect()
 }

@@ -1,8 +1,9 @@
 //! The overview for eyes.
 
-use super::{Overview, PhaseRow, Recording};
+use super::{Overview, PhaseRow};
 use crate::{
     Options,
+    findings::LogFacts,
     sections::shared::{cut, share_of},
     view::{Cell, Column, Part, Row, Table, View},
 };
@@ -51,7 +52,7 @@ fn facts(overview: &Overview) -> Vec<(String, Cell)> {
     facts.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
 }
 
-fn mode(log: &Recording) -> String {
+fn mode(log: &LogFacts) -> String {
     match log.hold.as_str() {
         "" => log.mode.to_owned(),
         hold => format!("{}, holds measured: {hold}", log.mode),
@@ -68,15 +69,15 @@ fn cost(overview: &Overview) -> String {
     if known.is_empty() {
         return "not measured".to_owned();
     }
-    format!("{}: {:.2} % of the threads' time", known.join(", "), 100.0 * cost.share)
-}
-
-const fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
-    Column { name, help, expendable }
+    let known = known.join(", ");
+    match cost.share {
+        Some(share) => format!("{known}: {:.2} % of all threads' time", 100.0 * share),
+        None => known,
+    }
 }
 
 fn logs(overview: &Overview) -> Table {
-    let row = |log: &Recording| Row {
+    let row = |log: &LogFacts| Row {
         cells: vec![
             Cell::Text(log.log.clone()),
             Cell::Text(log.program.clone()),
@@ -91,13 +92,13 @@ fn logs(overview: &Overview) -> Table {
     Table {
         title: "Logs".to_owned(),
         columns: vec![
-            column("log", "the file", 0),
-            column("program", "main class or jar", 1),
-            column("pid", "the process", 2),
-            column("mode", "how it was recorded", 3),
-            column("start", "when it begins", 4),
-            column("duration", "from its first moment to its last", 0),
-            column("threshold", "shorter waits were folded", 5),
+            Column::new("log", "the file", 0),
+            Column::new("program", "main class or jar", 1),
+            Column::new("pid", "the process", 2),
+            Column::new("mode", "how it was recorded", 3),
+            Column::new("start", "when it begins", 4),
+            Column::new("duration", "from its first moment to its last", 0),
+            Column::new("threshold", "shorter waits were folded", 5),
         ],
         rows: overview.logs.iter().map(row).collect(),
         left_out: 0,
@@ -117,10 +118,10 @@ fn kinds(overview: &Overview) -> Table {
     Table {
         title: "Waits by kind".to_owned(),
         columns: vec![
-            column("kind", "how threads waited", 0),
-            column("waits", "how often", 0),
-            column("folded", "waits below the threshold, of which only sums are known", 1),
-            column("wait", "how long in all", 0),
+            Column::new("kind", "how threads waited", 0),
+            Column::new("waits", "how often", 0),
+            Column::new("folded", "waits below the threshold, of which only sums are known", 1),
+            Column::new("wait", "how long in all", 0),
         ],
         rows: rows.collect(),
         left_out: 0,
@@ -138,7 +139,7 @@ fn phases(overview: &Overview, options: &Options) -> Table {
     let left_out = cut(&mut phases, options);
     let row = |phase: &&PhaseRow| Row {
         cells: vec![
-            Cell::Ns(phase.start_ns),
+            Cell::After(phase.start_ns),
             share_of(phase.pressure_share),
             Cell::Ns(phase.contended_ns),
             Cell::Ns(phase.thread_ns),
@@ -150,11 +151,15 @@ fn phases(overview: &Overview, options: &Options) -> Table {
     Table {
         title: format!("Critical section pressure by phase of {length}, highest first"),
         columns: vec![
-            column("after", "from the start to the phase", 0),
-            column("pressure", "lock waits as a share of the time that threads were not idle", 0),
-            column("lock waits", "how long threads waited for locks", 0),
-            column("threads", "how long threads lived in it", 1),
-            column("idle", "how long they waited for something to happen", 2),
+            Column::new("after", "from the start to the phase", 0),
+            Column::new(
+                "pressure",
+                "lock waits as a share of the time that threads were not idle",
+                0,
+            ),
+            Column::new("lock waits", "how long threads waited for locks", 0),
+            Column::new("threads", "how long threads lived in it", 1),
+            Column::new("idle", "how long they waited for something to happen", 2),
         ],
         rows: phases.iter().map(row).collect(),
         left_out,

@@ -162,10 +162,9 @@ impl Finder<'_> {
         let mut owners: Vec<Option<Person>> = takings.iter().map(|it| self.person(it)).collect();
         owners.sort_unstable();
         owners.dedup();
-        let (shared, owner) = match owners[..] {
-            [owner] => (false, owner),
-            _ => (true, None),
-        };
+        // That of another thread may be missing.
+        let shared = owners.len() > 1 || takings.iter().any(|it| it.shared);
+        let owner = owners.first().copied().flatten().filter(|_| !shared);
         let private = owner.is_some();
         let of_class = found.classes.entry(class.to_owned()).or_default();
         of_class.shared |= shared;

@@ -5,7 +5,7 @@ use serde_json::json;
 use tyrion_converters::filter::{Filter, duration_ns, moment};
 use tyrion_wire::{
     WaitKind,
-    trace::{AcquisitionCell, Held},
+    trace::{AcquisitionCell, Held, Instance},
 };
 
 fn found(logs: &[Log], filter: &Filter) -> SingleThread {
@@ -111,6 +111,16 @@ fn filters_choose_threads_locks_and_kinds() {
     }
 }
 
+/// A place where nothing was counted.
+fn place0() -> Place {
+    Place {
+        private_acquisitions: Some(0),
+        unknown_acquisitions: Some(0),
+        private_hold_ns: Some(0),
+        ..Place::default()
+    }
+}
+
 #[test]
 fn what_cannot_be_told_is_not() {
     let mut story = Story::new(&[]);
@@ -134,6 +144,14 @@ fn what_cannot_be_told_is_not() {
     );
     assert_eq!((totals.private_acquisitions, totals.unknown_acquisitions), (Some(10), Some(25)));
     assert!(found.places.iter().all(|place| !place.whole_class));
+    // None is known to be of one thread, which is not that none is.
+    let place = Place { unknown_acquisitions: Some(3), private_acquisitions: Some(0), ..place0() };
+    let cells = |place: Place| {
+        let found = SingleThread { places: vec![place], ..SingleThread::default() };
+        table(&found).rows[0].cells[6..9].to_vec()
+    };
+    assert_eq!(cells(place), [Cell::Unknown, Cell::Count(3), Cell::Unknown]);
+    assert_eq!(cells(place0()), [Cell::Count(0), Cell::Count(0), Cell::Ns(0)]);
 }
 
 #[test]
@@ -159,6 +177,20 @@ fn an_instance_is_shared_if_the_files_of_a_recording_say_so() {
         let told = (totals.instances, totals.private_instances, totals.shared_instances);
         assert_eq!(told, expected);
     }
+}
+
+#[test]
+fn what_another_thread_took_before_is_shared_though_its_record_is_missing() {
+    let mut story = Story::new(&[]);
+    let ann = story.thread("ann");
+    let class = story.class("a/Buffer");
+    let place = story.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
+    story.instance(ann, Instance { hash: 1, class, place, shared: true });
+    story.acquires(ann, &cell(Held { place, class, hash: 0 }, 10));
+    let found = found(&[story.log("x")], &Filter::default());
+    let totals = &found.totals;
+    assert_eq!((totals.private_instances, totals.shared_instances), (0, 1));
+    assert_eq!((totals.private_acquisitions, found.places.len()), (Some(0), 0));
 }
 
 #[test]

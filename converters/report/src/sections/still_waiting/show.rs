@@ -3,17 +3,25 @@
 use super::{Deadlock, Idle, StillWaiting, Waiting};
 use crate::{
     View,
+    findings::names,
     view::{Cell, Column, Detail, Part, Row, Table},
 };
+use tyrion_converters::outputs::units;
 
 /// Draws the answer.
 pub(super) fn view(found: &StillWaiting) -> View {
-    let mut parts = vec![Part::Text(summary(found))];
+    let mut text = summary(found);
+    if found.unfinished_logs != 0 && found.threads != 0 {
+        text += " The log of a program that was killed, or goes on, ends with its last record: \
+                 waits have lasted at least so long.";
+    }
+    let mut parts = vec![Part::Text(text)];
     for deadlock in &found.deadlocks {
         parts.push(Part::Table(ring(deadlock, found)));
     }
     let waiting = waiting(found);
-    if !waiting.rows.is_empty() {
+    // All that it lists may be in deadlocks, and so not in this table.
+    if !waiting.rows.is_empty() || waiting.left_out != 0 {
         parts.push(Part::Table(waiting));
     }
     if !found.idle.is_empty() {
@@ -23,8 +31,10 @@ pub(super) fn view(found: &StillWaiting) -> View {
 }
 
 fn summary(found: &StillWaiting) -> String {
-    let threads =
-        |count: u64| if count == 1 { "1 thread".into() } else { format!("{count} threads") };
+    let threads = |count: u64| match count {
+        1 => "1 thread".to_owned(),
+        count => format!("{} threads", units::thousands(count)),
+    };
     if found.threads == 0 {
         return "Nobody waited when the log ended.".to_owned();
     }
@@ -40,24 +50,25 @@ fn summary(found: &StillWaiting) -> String {
             threads(blocked)
         ),
         (count, blocked) => format!(
-            "{count} deadlocks of {} together; {} waited for a lock in all.",
+            "{} deadlocks of {} together; {} waited for a lock in all.",
+            units::thousands(count as u64),
             threads(found.deadlocked_threads),
             threads(blocked)
         ),
     }
 }
 
-fn column(name: &'static str, help: &'static str, expendable: u8) -> Column {
-    Column { name, help, expendable }
-}
-
-fn columns() -> Vec<Column> {
+fn columns(found: &StillWaiting) -> Vec<Column> {
+    let waited = match found.unfinished_logs {
+        0 => Column::new("waited", "How long, when the log ended", 0),
+        _ => Column::new("waited at least", "How long, at the log's last record", 0),
+    };
     vec![
-        column("thread", "Who waits", 0),
-        column("waited", "How long, when the log ended", 0),
-        column("kind", "What kind of wait", 2),
-        column("lock", "What it waits for", 0),
-        column("owner", "Who has that, as far as it is known", 0),
+        Column::new("thread", "Who waits", 0),
+        waited,
+        Column::new("kind", "What kind of wait", 2),
+        Column::new("lock", "What it waits for", 0),
+        Column::new("owner", "Who has that, as far as it is known", 0),
     ]
 }
 
@@ -85,15 +96,19 @@ fn ring(deadlock: &Deadlock, found: &StillWaiting) -> Table {
     let log = if is_one_log { String::new() } else { format!(" in {}", deadlock.log) };
     Table {
         title: format!("Deadlock{log}: each waits for the next one"),
-        columns: columns(),
+        columns: columns(found),
         rows: deadlock.threads.iter().map(row).collect(),
         left_out: 0,
     }
 }
 
 fn waiting(found: &StillWaiting) -> Table {
-    let mut columns = columns();
-    columns.push(column("state", "Whether it is in a deadlock, or waits for who is in one", 1));
+    let mut columns = columns(found);
+    columns.push(Column::new(
+        "state",
+        "Whether it is in a deadlock, or waits for who is in one",
+        1,
+    ));
     let others = found.waiting.iter().filter(|waiting| waiting.state != "deadlock");
     let rows = others.map(|waiting| {
         let mut row = row(waiting);
@@ -101,19 +116,19 @@ fn waiting(found: &StillWaiting) -> Table {
         row.cells.push(Cell::Text(state.to_owned()));
         row
     });
-    Table {
-        title: "Waiting for a lock".to_owned(),
-        columns,
-        rows: rows.collect(),
-        left_out: found.left_out,
-    }
+    let rows: Vec<Row> = rows.collect();
+    // Of the list, the rows that were cut off may be in deadlocks.
+    let left_out = (found.others as usize).saturating_sub(rows.len());
+    Table { title: "Waiting for a lock".to_owned(), columns, rows, left_out }
 }
 
 fn idle(found: &StillWaiting) -> Table {
     let row = |idle: &Idle| {
         let more = idle.count.saturating_sub(idle.threads.len() as u64);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let place = idle.stack.iter().find(|frame| !is_machinery(frame)).or(idle.stack.first());
+        let more =
+            if more == 0 { String::new() } else { format!(" and {} more", units::thousands(more)) };
+        let place =
+            idle.stack.iter().find(|frame| !names::is_machinery(frame)).or(idle.stack.first());
         Row {
             cells: vec![
                 Cell::Count(idle.count),
@@ -128,20 +143,17 @@ fn idle(found: &StillWaiting) -> Table {
     Table {
         title: "Waiting for something to happen, which is no trouble".to_owned(),
         columns: vec![
-            column("count", "How many threads", 0),
-            column("longest", "How long the longest wait had lasted", 0),
-            column("kind", "What kind of wait", 1),
-            column("where", "The innermost frame outside of what parks threads", 0),
-            column("threads", "Who", 2),
+            Column::new("count", "How many threads", 0),
+            Column::new(
+                "longest at least",
+                "How long the longest had lasted at the last record",
+                0,
+            ),
+            Column::new("kind", "What kind of wait", 1),
+            Column::new("where", "The innermost frame outside of what parks threads", 0),
+            Column::new("threads", "Who", 2),
         ],
         rows: found.idle.iter().map(row).collect(),
         left_out: found.idle_left_out,
     }
-}
-
-/// Whether a frame is of what every idle thread stands in.
-fn is_machinery(frame: &str) -> bool {
-    ["java.lang.Object.wait", "java.util.concurrent.", "jdk.internal.misc.Unsafe.park"]
-        .iter()
-        .any(|start| frame.starts_with(start))
 }

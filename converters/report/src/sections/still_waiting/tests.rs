@@ -1,5 +1,6 @@
 use super::*;
 use crate::sections::stories::{START_NS, Story, with};
+use crate::view::Part;
 use regex::Regex;
 use serde_json::json;
 use tyrion_wire::trace::Held;
@@ -56,7 +57,9 @@ fn a_deadlock_comes_first_and_then_who_is_behind_it() {
         "threads": 4, "blocked_threads": 4, "deadlocked_threads": 2, "unfinished_logs": 1,
     });
     assert_eq!(serde_json::to_value(&found).unwrap(), expected);
-    assert!(format!("{:?}", view(&found)).contains("A deadlock of 2 threads"));
+    let drawn = format!("{:?}", view(&found));
+    assert!(drawn.contains("A deadlock of 2 threads"), "{drawn}");
+    assert!(drawn.contains("waited at least") && drawn.contains("its last record"), "{drawn}");
 }
 
 /// Two threads take two monitors the other way round; nobody could ask who has
@@ -152,15 +155,44 @@ fn filters_ask_for_threads_and_locks() {
     let logs = [story.log("killed.log")];
     let count = |filter: Filter| {
         let found = found(&logs, &filter);
-        (found.deadlocks.len(), found.waiting.len())
+        (found.deadlocks.len(), found.waiting.len(), found.deadlocked_threads)
     };
     let regex = |text: &str| Some(Regex::new(text).unwrap());
     // The whole deadlock, if one who is in it is asked for.
-    assert_eq!(count(Filter { thread: regex("ann"), ..Filter::default() }), (1, 1));
-    assert_eq!(count(Filter { lock: regex("^to$"), ..Filter::default() }), (1, 1));
-    assert_eq!(count(Filter { thread: regex("cid"), ..Filter::default() }), (0, 0));
+    assert_eq!(count(Filter { thread: regex("ann"), ..Filter::default() }), (1, 1, 2));
+    assert_eq!(count(Filter { lock: regex("^to$"), ..Filter::default() }), (1, 1, 2));
+    assert_eq!(count(Filter { thread: regex("cid"), ..Filter::default() }), (0, 0, 0));
     let kinds = Kinds::parse("lock").unwrap();
-    assert_eq!(count(Filter { kinds, ..Filter::default() }), (0, 0));
+    assert_eq!(count(Filter { kinds, ..Filter::default() }), (0, 0, 0));
+}
+
+#[test]
+fn rows_that_are_cut_off_are_told() {
+    let mut story = Story::new(&[]);
+    let names = ["ann", "bob", "cid", "dan"];
+    let [ann, bob, cid, dan] = names.map(|name| story.thread(name));
+    let [from, to] = ["from", "to"].map(|name| story.lock("a/Account", name, 0));
+    for (thread, on) in [(ann, (to, bob)), (bob, (from, ann)), (cid, (to, bob)), (dan, (to, bob))] {
+        story.pending(pending(thread, on, 1, 0));
+    }
+    let logs = [story.log("killed.log")];
+    let left_out = |top: usize| {
+        let options = Options { top, ..Options::default() };
+        let found = with(&logs, &Filter::default(), |it| still_waiting(it, &options));
+        let tables = view(&found).parts.into_iter().filter_map(|part| match part {
+            Part::Table(table) => Some((table.title, table.rows.len(), table.left_out)),
+            _ => None,
+        });
+        tables
+            .skip(1)
+            .map(|(title, rows, left_out)| {
+                assert_eq!(title, "Waiting for a lock");
+                (rows, left_out)
+            })
+            .collect::<Vec<_>>()
+    };
+    // Those of the deadlock come first, and stand in its own table.
+    assert_eq!([1, 2, 3, 0].map(left_out), [[(0, 2)], [(0, 2)], [(1, 1)], [(2, 0)]]);
 }
 
 #[test]
@@ -171,6 +203,8 @@ fn who_is_idle_at_an_orderly_end_is_left_out() {
     story.pending(Pending { kind: WaitKind::Park, ..pending(ann, (lock, 0), 10, 0) });
     story.pending(pending(bob, (lock, 0), 20, 0));
     let found = found(&[story.log("ended.log")], &Filter::default());
+    let drawn = format!("{:?}", view(&found));
+    assert!(!drawn.contains("at least"), "{drawn}");
     assert_eq!((found.threads, found.idle.len(), found.unfinished_logs), (1, 0, 0));
     assert_eq!((found.waiting[0].thread.as_str(), found.waiting[0].waited_ns), ("bob", 80));
 }

@@ -1,0 +1,62 @@
+//! What logs say of themselves.
+
+use super::Findings;
+use serde::Serialize;
+use tyrion_converters::outputs::units;
+use tyrion_formats::Log;
+use tyrion_wire::header::State;
+
+/// What a log says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LogFacts {
+    /// Its name as the user gave it.
+    pub log: String,
+    /// The recorded process.
+    pub pid: u32,
+    /// Main class or jar; may be empty.
+    pub program: String,
+    /// The JVM's name and version; may be empty.
+    pub jvm: String,
+    /// `contention` or `trace`.
+    pub mode: &'static str,
+    /// Which holds were measured in trace mode: `1/64`, `all` or `none`.
+    pub hold: String,
+    /// The first moment of the log in words, `2026-11-21T10:49:00Z`.
+    pub start: String,
+    /// The same, in ns of Unix time.
+    pub start_wall_ns: u64,
+    /// From the first to the last moment of the log.
+    pub duration_ns: u64,
+    /// Waits shorter than this were folded when recorded.
+    pub threshold_ns: u64,
+    /// Whether the JVM ended in an orderly way and nothing of this log is
+    /// damaged.
+    pub complete: bool,
+}
+
+impl LogFacts {
+    /// Of the logs, in the order given.
+    pub fn of_all(findings: &Findings<'_>) -> Vec<LogFacts> {
+        let damage = &findings.aggregate.damage;
+        let is_damaged = |log: &Log| damage.iter().any(|damage| *damage.log == *log.name());
+        findings.logs.iter().map(|log| LogFacts::of(log, is_damaged(log))).collect()
+    }
+
+    fn of(log: &Log, is_damaged: bool) -> LogFacts {
+        let header = log.header();
+        let metadata = |key: &str| header.metadata(key).unwrap_or_default().to_owned();
+        LogFacts {
+            log: log.name().to_owned(),
+            pid: header.pid,
+            program: metadata("program"),
+            jvm: metadata("jvm"),
+            mode: if log.is_trace() { "trace" } else { "contention" },
+            hold: metadata("hold"),
+            start: units::utc(header.wall_ns),
+            start_wall_ns: header.wall_ns,
+            duration_ns: log.end_ns().saturating_sub(log.start_ns()),
+            threshold_ns: header.threshold_ns,
+            complete: header.state == State::Closed && !is_damaged,
+        }
+    }
+}
