@@ -5,6 +5,7 @@
 
 use crate::rotation::Rotation;
 use std::time::Duration;
+use tyrion_wire::filesize;
 
 /// What the agent is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,9 +181,6 @@ pub const DEFAULT_DEPTH: usize = 128;
 /// So many files are kept unless the user says otherwise.
 const DEFAULT_FILECOUNT: usize = 5;
 const MOST_FILECOUNT: usize = 10_000;
-/// In bytes: chunks take 4 KiB at least, and threads have some each.
-const LEAST_FILESIZE: u64 = 64 << 10;
-const MOST_FILESIZE: u64 = 128 << 30;
 /// The deepest stack that can be asked for.
 const MAX_DEPTH: usize = 2048;
 
@@ -201,7 +199,7 @@ impl Options {
             }
             let (key, value) = pair.split_once('=').unwrap_or((&pair, "true"));
             let set = match key.trim() {
-                "filesize" => parse_filesize(value).map(|size| filesize = Some(size)),
+                "filesize" => filesize::parse(value).map(|size| filesize = Some(size)),
                 "filecount" => parse_filecount(value).map(|count| filecount = Some(count)),
                 key => options.set(key, value),
             };
@@ -302,31 +300,6 @@ fn split_escaped(text: &str, separator: char) -> Vec<String> {
         }
     }
     parts
-}
-
-/// A length as JVM options have it: `64m`, `1g`, or plain bytes.
-fn parse_filesize(value: &str) -> Result<u64, String> {
-    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    let (number, unit) = value.split_at(digits);
-    let shift = match unit {
-        "" => Some(0),
-        "k" | "K" => Some(10),
-        "m" | "M" => Some(20),
-        "g" | "G" => Some(30),
-        _ => None,
-    };
-    let bytes =
-        number.parse::<u64>().ok().zip(shift).and_then(|(n, shift)| n.checked_mul(1 << shift));
-    match bytes {
-        Some(bytes) if bytes < LEAST_FILESIZE => {
-            Err(format!("filesize={value} is too small; use 64k at least"))
-        }
-        Some(bytes) if bytes > MOST_FILESIZE => {
-            Err(format!("filesize={value} is too large; use 128g at most"))
-        }
-        Some(bytes) => Ok(bytes),
-        None => Err(format!("filesize={value} is no size like 64m, 1g or 500000000")),
-    }
 }
 
 fn parse_filecount(value: &str) -> Result<usize, String> {

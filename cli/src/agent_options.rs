@@ -94,33 +94,9 @@ fn share(text: &str) -> Result<String, String> {
     }
 }
 
-/// The shortest files that the agent makes, and the longest.
-const LEAST_FILESIZE: u64 = 64 << 10;
-const MOST_FILESIZE: u64 = 128 << 30;
-
 /// A size that the agent will take. Others are refused with the agent's words.
 fn size(text: &str) -> Result<String, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit {
-        "" => Some(0),
-        "k" | "K" => Some(10),
-        "m" | "M" => Some(20),
-        "g" | "G" => Some(30),
-        _ => None,
-    };
-    let bytes =
-        number.parse::<u64>().ok().zip(shift).and_then(|(n, shift)| n.checked_mul(1 << shift));
-    match bytes {
-        Some(bytes) if bytes < LEAST_FILESIZE => {
-            Err(format!("filesize={text} is too small; use 64k at least"))
-        }
-        Some(bytes) if bytes > MOST_FILESIZE => {
-            Err(format!("filesize={text} is too large; use 128g at most"))
-        }
-        Some(_) => Ok(text.to_owned()),
-        None => Err(format!("filesize={text} is no size like 64m, 1g or 500000000")),
-    }
+    tyrion_wire::filesize::parse(text).map(|_| text.to_owned())
 }
 
 /// A value as it stands in the agent's options.

@@ -5,9 +5,11 @@
 //! an error.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "../../tests/support/golden.rs"]
+mod golden;
 mod support;
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf};
 use tyrion_report::render::{
     Report, html, json,
     text::{self, Style},
@@ -47,36 +49,5 @@ fn expected() -> BTreeMap<String, String> {
 
 #[test]
 fn reports_are_as_in_the_golden_files() {
-    let bless = std::env::var_os("BLESS").is_some();
-    let expected = expected();
-    if bless {
-        fs::create_dir_all(folder()).unwrap();
-    }
-    let mut wrong = Vec::new();
-    for (name, text) in &expected {
-        let path = folder().join(name);
-        if bless {
-            fs::write(&path, text).unwrap();
-        }
-        match fs::read_to_string(&path) {
-            Ok(golden) if golden == *text => {}
-            Ok(golden) => {
-                let line = golden.lines().zip(text.lines()).take_while(|(a, b)| a == b).count();
-                wrong.push(format!("{name} differs from line {} on", line + 1));
-            }
-            Err(error) => wrong.push(format!("{name}: {error}")),
-        }
-    }
-    for entry in fs::read_dir(folder()).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        if !expected.contains_key(name) {
-            if bless {
-                fs::remove_file(&path).unwrap();
-            } else {
-                wrong.push(format!("{name} belongs to no output"));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "run with BLESS=1 if this is right:\n{}", wrong.join("\n"));
+    golden::check(&folder(), &expected());
 }

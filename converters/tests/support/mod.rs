@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod callgrind;
+pub mod golden;
 pub mod profiles;
 pub mod random;
 pub mod totals;

@@ -34,26 +34,6 @@ pub fn known_down(a: Option<f64>, b: Option<f64>) -> Ordering {
     down(known(a), known(b))
 }
 
-fn taken(row: &Option<Taken>) -> Taken {
-    row.unwrap_or_default()
-}
-
-fn mean(waits: &Waits) -> String {
-    if waits.waits == 0 { String::new() } else { units::duration(waits.mean_ns) }
-}
-
-fn longest(waits: &Waits) -> String {
-    if waits.waits == 0 { String::new() } else { units::duration(waits.max_ns) }
-}
-
-fn acquisitions(row: &Option<Taken>) -> String {
-    taken(row).acquisitions_per_s.map_or_else(String::new, rate)
-}
-
-fn held(row: &Option<Taken>) -> String {
-    taken(row).held.map_or_else(String::new, number)
-}
-
 const fn figure<R>(
     title: &'static str,
     width: usize,
@@ -63,44 +43,102 @@ const fn figure<R>(
     Column { title, width, least_screen: 0, of_trace: false, is_number: true, text, order }
 }
 
-/// By lock.
-pub static LOCKS: [Column<LockRow>; 10] = [
+/// A row that has what both tables show.
+trait Measured {
+    fn waits(&self) -> &Waits;
+    fn taken(&self) -> Taken;
+}
+
+impl Measured for LockRow {
+    fn waits(&self) -> &Waits {
+        &self.waits
+    }
+
+    fn taken(&self) -> Taken {
+        self.taken.unwrap_or_default()
+    }
+}
+
+impl Measured for ThreadRow {
+    fn waits(&self) -> &Waits {
+        &self.waits
+    }
+
+    fn taken(&self) -> Taken {
+        self.taken.unwrap_or_default()
+    }
+}
+
+/// How long a wait of a row's took; nothing where there was none.
+fn duration(row: &impl Measured, ns: u64) -> String {
+    if row.waits().waits == 0 { String::new() } else { units::duration(ns) }
+}
+
+const fn waiting<R: Measured>() -> Column<R> {
     figure(
         "WAITING",
         7,
-        |r| number(r.waits.waiting),
-        |a, b| down(a.waits.waiting, b.waits.waiting),
-    ),
+        |r| number(r.waits().waiting),
+        |a, b| down(a.waits().waiting, b.waits().waiting),
+    )
+}
+
+const fn waits_per_s<R: Measured>() -> Column<R> {
     figure(
         "WAITS/S",
         8,
-        |r| rate(r.waits.waits_per_s),
-        |a, b| down(a.waits.waits_per_s, b.waits.waits_per_s),
-    ),
-    figure("MEAN", 7, |r| mean(&r.waits), |a, b| b.waits.mean_ns.cmp(&a.waits.mean_ns)),
-    figure("MAX", 7, |r| longest(&r.waits), |a, b| b.waits.max_ns.cmp(&a.waits.max_ns)),
+        |r| rate(r.waits().waits_per_s),
+        |a, b| down(a.waits().waits_per_s, b.waits().waits_per_s),
+    )
+}
+
+const fn mean<R: Measured>() -> Column<R> {
+    figure(
+        "MEAN",
+        7,
+        |r| duration(r, r.waits().mean_ns),
+        |a, b| b.waits().mean_ns.cmp(&a.waits().mean_ns),
+    )
+}
+
+const fn longest<R: Measured>() -> Column<R> {
+    figure(
+        "MAX",
+        7,
+        |r| duration(r, r.waits().max_ns),
+        |a, b| b.waits().max_ns.cmp(&a.waits().max_ns),
+    )
+}
+
+const fn acquisitions<R: Measured>() -> Column<R> {
+    let column = figure::<R>(
+        "ACQ/S",
+        8,
+        |r| r.taken().acquisitions_per_s.map_or_else(String::new, rate),
+        |a, b| known_down(a.taken().acquisitions_per_s, b.taken().acquisitions_per_s),
+    );
+    Column { of_trace: true, ..column }
+}
+
+const fn held<R: Measured>() -> Column<R> {
+    let column = figure::<R>(
+        "HELD",
+        5,
+        |r| r.taken().held.map_or_else(String::new, number),
+        |a, b| known_down(a.taken().held, b.taken().held),
+    );
+    Column { of_trace: true, least_screen: 90, ..column }
+}
+
+/// By lock.
+pub static LOCKS: [Column<LockRow>; 10] = [
+    waiting(),
+    waits_per_s(),
+    mean(),
+    longest(),
     figure("NOW", 4, |r| count(r.waits.pending), |a, b| b.waits.pending.cmp(&a.waits.pending)),
-    Column {
-        of_trace: true,
-        ..figure(
-            "ACQ/S",
-            8,
-            |r| acquisitions(&r.taken),
-            |a, b| {
-                known_down(taken(&a.taken).acquisitions_per_s, taken(&b.taken).acquisitions_per_s)
-            },
-        )
-    },
-    Column {
-        of_trace: true,
-        least_screen: 90,
-        ..figure(
-            "HELD",
-            5,
-            |r| held(&r.taken),
-            |a, b| known_down(taken(&a.taken).held, taken(&b.taken).held),
-        )
-    },
+    acquisitions(),
+    held(),
     Column {
         is_number: false,
         ..figure("KIND", 10, |r| r.kind.name().to_owned(), |a, b| a.kind.code().cmp(&b.kind.code()))
@@ -126,44 +164,15 @@ pub static LOCKS: [Column<LockRow>; 10] = [
 
 /// By thread.
 pub static THREADS: [Column<ThreadRow>; 9] = [
-    figure(
-        "WAITING",
-        7,
-        |r| number(r.waits.waiting),
-        |a, b| down(a.waits.waiting, b.waits.waiting),
-    ),
-    figure(
-        "WAITS/S",
-        8,
-        |r| rate(r.waits.waits_per_s),
-        |a, b| down(a.waits.waits_per_s, b.waits.waits_per_s),
-    ),
-    figure("MEAN", 7, |r| mean(&r.waits), |a, b| b.waits.mean_ns.cmp(&a.waits.mean_ns)),
-    figure("MAX", 7, |r| longest(&r.waits), |a, b| b.waits.max_ns.cmp(&a.waits.max_ns)),
+    waiting(),
+    waits_per_s(),
+    mean(),
+    longest(),
     figure("NOW", 7, now, |a, b| {
         (b.waits.pending, b.waits.pending_ns).cmp(&(a.waits.pending, a.waits.pending_ns))
     }),
-    Column {
-        of_trace: true,
-        ..figure(
-            "ACQ/S",
-            8,
-            |r| acquisitions(&r.taken),
-            |a, b| {
-                known_down(taken(&a.taken).acquisitions_per_s, taken(&b.taken).acquisitions_per_s)
-            },
-        )
-    },
-    Column {
-        of_trace: true,
-        least_screen: 90,
-        ..figure(
-            "HELD",
-            5,
-            |r| held(&r.taken),
-            |a, b| known_down(taken(&a.taken).held, taken(&b.taken).held),
-        )
-    },
+    acquisitions(),
+    held(),
     Column {
         is_number: false,
         ..figure("THREAD", 18, |r| r.thread.name.clone(), |a, b| a.thread.cmp(&b.thread))

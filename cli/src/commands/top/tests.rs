@@ -257,9 +257,36 @@ impl User {
     }
 }
 
+/// The golden files.
+const GOLDEN: [&str; 11] = [
+    "help-80.txt",
+    "lock-80.txt",
+    "lock-trace-120.txt",
+    "locks-80.txt",
+    "locks-trace-120.txt",
+    "locks-trace-ended-80.txt",
+    "once-trace.json",
+    "once-trace.txt",
+    "once.txt",
+    "thread-80.txt",
+    "threads-80.txt",
+];
+
+fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/top"))
+}
+
+#[test]
+fn every_golden_file_belongs_to_a_test() {
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(GOLDEN.contains(&name.as_str()), "{name} belongs to no screen");
+    }
+}
+
 fn compare(name: &str, text: &str) {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/top"));
-    let file = folder.join(name);
+    assert!(GOLDEN.contains(&name), "{name} is not among the golden files");
+    let file = folder().join(name);
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&file, text).unwrap();
     }

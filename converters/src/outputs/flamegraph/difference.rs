@@ -1,7 +1,7 @@
 //! Differential flame graphs: the widths of one profile, and in colours how it
 //! differs from another one.
 
-use super::{TitleWriter, contention_only, escaped, unit};
+use super::{TitleWriter, contention_only, unit};
 use crate::{
     outputs::{Options, lines::Lines},
     profile::Profile,
@@ -108,19 +108,7 @@ impl Difference<'_> {
             Widths::Before => "no waits before, and widths are those before",
             Widths::After => "no waits after, and widths are those after",
         };
-        writeln!(
-            out,
-            r##"<?xml version="1.0" standalone="no"?>
-<svg version="1.1" width="1200" height="120" viewBox="0 0 1200 120" xmlns="http://www.w3.org/2000/svg">
-<style type="text/css">text {{ font-family:monospace; font-size:12px; text-anchor:middle }}</style>
-<rect width="100%" height="100%" fill="#f8f8f8"/>
-<text x="600" y="24" style="font-size:17px">{}</text>
-<text x="600" y="48">{}</text>
-<text x="600" y="84">{nothing}</text>
-</svg>"##,
-            escaped(&self.title(true)),
-            escaped(self.subtitle),
-        )
+        super::write_nothing([&self.title(true), self.subtitle, nothing], out)
     }
 }
 

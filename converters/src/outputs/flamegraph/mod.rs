@@ -116,6 +116,11 @@ fn write_empty(
         Column::Acquisitions | Column::Reentrant => "no acquisitions",
         Column::Count | Column::WaitNs | Column::BlamedNs => "no waits",
     };
+    write_nothing([&title(lines, options), &facts::summary(profile, lines.kinds()), nothing], out)
+}
+
+/// A picture of a title, a subtitle and why there is no more.
+fn write_nothing([title, subtitle, nothing]: [&str; 3], out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         r##"<?xml version="1.0" standalone="no"?>
@@ -126,8 +131,8 @@ fn write_empty(
 <text x="600" y="48">{}</text>
 <text x="600" y="84">{nothing}</text>
 </svg>"##,
-        escaped(&title(lines, options)),
-        escaped(&facts::summary(profile, lines.kinds())),
+        escaped(title),
+        escaped(subtitle),
     )
 }
 

@@ -1,9 +1,9 @@
-//! Time and memory of every output on a large profile: no test, but figures.
+//! Time and memory of every output on a large profile.
 //!
-//!     cargo test --release --test figures -- --ignored --nocapture --test-threads=1
+//!     cargo run --release -p tyrion-converters --example figures
 //!
 //! `TYRION_FIGURES=callgrind` takes one output only.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "an example fails by panicking")]
 
 use std::{
     fs,
@@ -168,9 +168,7 @@ fn figure(format: &Format, what: &str, profile: &Profile, options: &Options) {
     );
 }
 
-#[test]
-#[ignore = "takes a while, and only prints"]
-fn figures() {
+fn main() {
     let only = std::env::var("TYRION_FIGURES").unwrap_or_default();
     for calls in [Calls::Few, Calls::All] {
         let profile = large_profile(calls);
