@@ -50,16 +50,17 @@ pub struct InfoArgs {
 pub fn run(args: InfoArgs) -> Outcome {
     let logs = [logs::open(&args.log)?];
     let filter = args.filters.filter(Kinds::all())?;
+    // Idle threads wait longest, so contention comes first unless asked for.
+    let ranked = if args.filters.names_kinds() { filter.kinds } else { Kinds::contention() };
     let bar = progress::bar(work_bytes(&logs), "reading");
-    let (mut sums, traced) = args.jobs.run(|| read(&logs, &filter, &|bytes| bar.inc(bytes)))?;
+    let read = || read(&logs, &filter, ranked, &|bytes| bar.inc(bytes));
+    let (mut sums, traced) = args.jobs.run(read)?;
     bar.finish_and_clear();
     if args.filters.is_given() {
         filters::tell_if_empty(&sums.profile, sums.events.saturating_add(sums.folded));
     }
     // Shown below, each of them.
     sums.notes.pending = 0;
-    // Idle threads wait longest, so contention comes first unless asked for.
-    let ranked = if args.filters.names_kinds() { filter.kinds } else { Kinds::contention() };
     let ([log], traced) = (&logs, traced.as_ref());
     let report = if args.json {
         to_json(log, &sums, traced, &filter)
@@ -76,11 +77,12 @@ pub fn run(args: InfoArgs) -> Outcome {
 fn read(
     logs: &[Log; 1],
     filter: &Filter,
+    ranked: Kinds,
     progress: &(dyn Fn(u64) + Sync),
 ) -> (Aggregate, Option<TraceSums>) {
     let sums = aggregate(logs, filter, progress);
     let [log] = logs;
-    let traced = trace::sum(log, filter, &sums.profile);
+    let traced = trace::sum(log, filter, ranked, &sums.profile);
     (sums, traced)
 }
 

@@ -11,7 +11,7 @@ use std::{
     fmt::{self, Write},
 };
 use tyrion_converters::{
-    filter::Filter,
+    filter::{Filter, Kinds},
     outputs::units,
     profile::{Profile, Section},
 };
@@ -87,8 +87,9 @@ impl Sums {
 }
 
 /// Sums what trace mode recorded; `None` for a log of another mode. `profile`
-/// is that of the log with the same filter.
-pub fn sum(log: &Log, filter: &Filter, profile: &Profile) -> Option<TraceSums> {
+/// is that of the log with the same filter; blame is summed over waits of the
+/// kinds in `ranked`, as outputs charge it.
+pub fn sum(log: &Log, filter: &Filter, ranked: Kinds, profile: &Profile) -> Option<TraceSums> {
     if !log.is_trace() {
         return None;
     }
@@ -96,7 +97,7 @@ pub fn sum(log: &Log, filter: &Filter, profile: &Profile) -> Option<TraceSums> {
     let found = Found::read(log, filter);
     let mut places = Places::new(log, filter);
     let cells = log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk));
-    let blames = profile.blames.iter();
+    let blames = profile.blames.iter().filter(|blame| ranked.contains(blame.kind));
     let add = |(count, sum): (u64, u64), (more, more_ns): (u64, u64)| {
         (count.saturating_add(more), sum.saturating_add(more_ns))
     };
