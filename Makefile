@@ -23,6 +23,7 @@ demo: build ## Records a bank's server, converts to all formats, says where the 
 
 test: setup check build ## Runs every check and every test, after installing what they need
 	tests/setup/probe-class.sh --check
+	tests/setup/api-jar.sh --check
 	$(CARGO) test --release --workspace
 
 setup: ## Gets the Java runtimes and the tools that the tests need

@@ -2,16 +2,18 @@
 
 use crate::support::{agent, err, out, run, sample_log, stdout_of, text, tyrion};
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 12] = [
     "record",
     "convert",
     "report",
     "info",
     "dump",
     "attach",
+    "sample",
     "stop",
     "status",
     "agent-path",
+    "api-jar",
     "completions",
 ];
 

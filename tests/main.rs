@@ -8,6 +8,7 @@
 
 mod support;
 
+mod api;
 mod attaching;
 mod command_line;
 mod crash;
@@ -21,6 +22,7 @@ mod outputs;
 mod report;
 mod reporting;
 mod rotation;
+mod sampling;
 mod threshold;
 mod top;
 mod totals;

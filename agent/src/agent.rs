@@ -2,7 +2,7 @@
 //! off and on, ended.
 
 use crate::{
-    calibrate, callbacks, clock,
+    api, calibrate, callbacks, clock,
     juc::{self, Target},
     jvm::{
         Java, Ti, Vm,
@@ -10,9 +10,10 @@ use crate::{
     },
     log::names,
     metadata,
-    options::{self, Command, Mode, Options, Threshold, TraceOptions},
-    recorder::Recorder,
+    options::{self, Command, Locks, Mode, Options, Threshold, TraceOptions},
+    recorder::{Recorder, sampled},
     rotation::Log,
+    sample,
     sync::lock,
     trace,
 };
@@ -35,6 +36,8 @@ static AT_START: Mutex<Option<Start>> = Mutex::new(None);
 /// Held while the agent is started or switched; whether the JDK's lock classes
 /// have their probes.
 static PROBED: Mutex<bool> = Mutex::new(false);
+/// What is recorded of locks, which does not change.
+static LOCKS: OnceLock<Locks> = OnceLock::new();
 /// What the user asked of trace mode, if anything.
 static TRACE_OPTIONS: OnceLock<TraceOptions> = OnceLock::new();
 
@@ -87,6 +90,7 @@ pub fn load(ti: Ti, options: &str) -> Result<(), (String, bool)> {
     let strict = options.strict;
     let start = prepare(ti, options).map_err(|reason| (reason, strict))?;
     *at_start = Some(start);
+    api::expect(true);
     let on = |event| ti.set_event(event, true).map_err(|e| (format!("JVMTI: {e:?}"), strict));
     on(jvmti::JVMTI_EVENT_VM_INIT)
 }
@@ -104,21 +108,28 @@ fn record_children_too() {
 /// Asks for what the agent needs of the JVM, and creates the log's file.
 fn prepare(ti: Ti, options: Options) -> Result<Start, String> {
     ti.add_capabilities(&[
-        |c: &mut jvmtiCapabilities| c.set_can_generate_monitor_events(true),
-        |c| c.set_can_tag_objects(true),
-        |c| c.set_can_retransform_classes(true),
-        |c| c.set_can_get_source_file_name(true),
+        |c: &mut jvmtiCapabilities| c.set_can_get_source_file_name(true),
         |c| c.set_can_get_line_numbers(true),
         |c| c.set_can_get_bytecodes(true),
-        |c| c.set_can_get_constant_pool(true),
-        // Not those of owned monitors: they cost JDK 11 its escape analysis.
-        |c| c.set_can_get_monitor_info(true),
-        |c| c.set_can_get_current_contended_monitor(true),
+        |c| c.set_can_get_thread_cpu_time(true),
         |c| c.set_can_support_virtual_threads(true),
     ])
+    .and_then(|()| match options.mode().locks {
+        Locks::Nothing => Ok(()),
+        Locks::Contention | Locks::Trace => ti.add_capabilities(&[
+            |c: &mut jvmtiCapabilities| c.set_can_generate_monitor_events(true),
+            |c| c.set_can_tag_objects(true),
+            |c| c.set_can_retransform_classes(true),
+            |c| c.set_can_get_constant_pool(true),
+            // Not those of owned monitors: they cost JDK 11 its escape analysis.
+            |c| c.set_can_get_monitor_info(true),
+            |c| c.set_can_get_current_contended_monitor(true),
+        ]),
+    })
     .and_then(|()| ti.set_callbacks(&callbacks::table()))
     .map_err(|error| format!("JVMTI: {error:?}"))?;
-    if !ti.capabilities().can_generate_monitor_events() {
+    let blind = !ti.capabilities().can_generate_monitor_events();
+    if blind && options.mode().locks != Locks::Nothing {
         return Err("this JVM does not report contended monitors".to_owned());
     }
     trace::ticks::anchor();
@@ -134,12 +145,14 @@ pub fn vm_init(env: *mut JNIEnv) {
     if let Err(reason) = begin(start, env, false) {
         say(&format!("{reason}; the program runs on unprofiled"));
     }
+    api::expect(false);
 }
 
 /// The JVM ends in an orderly way.
 pub fn vm_death(env: *mut JNIEnv) {
     if let Some(recorder) = recorder() {
         recorder.set_enabled(false);
+        sample::finish();
         if let Some(trace) = trace::active() {
             // JVMTI answers no more, and daemons go on.
             let _ = trace.switch(env, false);
@@ -213,6 +226,7 @@ fn obey(ti: Ti, env: *mut JNIEnv, options: Options) -> Result<String, String> {
         (Command::Start, Some(recorder)) => go_on(recorder, env, &options),
         (Command::Start, None) => {
             begin(prepare(ti, options)?, env, true)?;
+            api::announce(ti, env);
             recorder().map(status).ok_or_else(|| "the agent did not start".to_owned())
         }
     }
@@ -230,20 +244,37 @@ fn go_on(
     if let Some(threshold) = options.threshold {
         set_threshold(recorder, threshold);
     }
+    match options.mode {
+        Some(Mode { sample: true, .. }) => sample::start(&options.sampling),
+        Some(Mode { sample: false, .. }) => sample::stop(),
+        None => {}
+    }
     switch(recorder, env, options.enabled)?;
     let mut answer = status(recorder);
-    if options.mode == Mode::Trace && trace::active().is_none() {
-        answer.push_str("note=mode changes only when the agent is loaded\n");
+    if options.mode.is_some_and(|mode| !is_recorded(mode.locks)) {
+        answer.push_str("note=what is recorded of locks changes only when the agent is loaded\n");
     }
     let fixed = options.depth.is_some() || !options.exclude_threads.is_empty() || options.args;
     if fixed || options.rotation.is_some() {
-        answer.push_str("note=only threshold and enabled change once the agent is loaded\n");
+        answer.push_str(
+            "note=only threshold, enabled and sampling change once the agent is loaded\n",
+        );
     }
     Ok(answer)
 }
 
+/// Whether so much is recorded of locks, or more.
+fn is_recorded(wanted: Locks) -> bool {
+    let recorded = LOCKS.get().copied().unwrap_or(Locks::Nothing);
+    wanted == Locks::Nothing || wanted == recorded || recorded == Locks::Trace
+}
+
 fn set_threshold(recorder: &Recorder, threshold: Threshold) {
-    let (threshold_ns, _) = resolve(recorder.ti(), threshold);
+    set_threshold_ns(recorder, resolve(recorder.ti(), threshold).0);
+}
+
+/// Has waits shorter than this folded from now on.
+pub fn set_threshold_ns(recorder: &Recorder, threshold_ns: u64) {
     recorder.set_threshold_ns(threshold_ns);
     if let Some(trace) = trace::active() {
         trace.set_threshold_ns(threshold_ns);
@@ -259,7 +290,8 @@ fn resolve(ti: Ti, threshold: Threshold) -> (u64, String) {
     }
 }
 
-fn status(recorder: &'static Recorder) -> String {
+/// What the agent is doing, in `key=value` lines.
+pub fn status(recorder: &'static Recorder) -> String {
     let state = if recorder.log().is_dead() {
         State::Broken
     } else if recorder.is_enabled() {
@@ -267,11 +299,22 @@ fn status(recorder: &'static Recorder) -> String {
     } else {
         State::Paused
     };
+    let locks = match LOCKS.get().copied().unwrap_or(Locks::Nothing) {
+        // It may have failed to start.
+        Locks::Trace if trace::active().is_none() => Locks::Contention,
+        locks => locks,
+    };
+    let period_ns = sample::period_ns();
+    let mode = Mode { locks, sample: period_ns.is_some() };
+    let sampling = match period_ns {
+        Some(period_ns) => format!("sampling=on\nperiod_ns={period_ns}\n"),
+        None => "sampling=off\n".to_owned(),
+    };
     format!(
-        "state={}\nlog={}\nmode={}\nthreshold_ns={}\n",
+        "state={}\nlog={}\nmode={}\nthreshold_ns={}\n{sampling}",
         state.name(),
         recorder.log().path().display(),
-        if trace::active().is_some() { "trace" } else { "contention" },
+        mode.name(),
         recorder.threshold_ns(),
     )
 }
@@ -298,7 +341,11 @@ fn open(
 ) -> Result<&'static Recorder, String> {
     let fields =
         Fields::find(env).map_err(|reason| format!("this JVM is unlike others: {reason}"))?;
-    let (threshold_ns, origin) = resolve(ti, options.threshold.unwrap_or(Threshold::Auto));
+    let mode = options.mode();
+    let (threshold_ns, origin) = match mode.locks {
+        Locks::Nothing => (0, "no waits are recorded".to_owned()),
+        _ => resolve(ti, options.threshold.unwrap_or(Threshold::Auto)),
+    };
     let header = Header {
         version: header::VERSION,
         header_len: 0,
@@ -323,23 +370,33 @@ fn open(
         jvmti::JVMTI_EVENT_VM_DEATH,
         jvmti::JVMTI_EVENT_THREAD_START,
         jvmti::JVMTI_EVENT_THREAD_END,
-        jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
-        jvmti::JVMTI_EVENT_MONITOR_WAITED,
     ] {
         ti.set_event(event, true).map_err(|error| format!("JVMTI: {error:?}"))?;
+    }
+    if mode.locks != Locks::Nothing {
+        for event in
+            [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, jvmti::JVMTI_EVENT_MONITOR_WAITED]
+        {
+            ti.set_event(event, true).map_err(|error| format!("JVMTI: {error:?}"))?;
+        }
     }
     // Fails before JDK 21, where there are none.
     let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
     let excluded = options.exclude_threads.clone();
     // One for each JVM; threads hold on to it until the process ends.
     let recorder = RECORDER.get_or_init(|| Recorder::new(ti, fields, log, &header, excluded));
-    if options.mode == Mode::Trace {
+    let _ = LOCKS.set(mode.locks);
+    if mode.locks == Locks::Trace {
         let _ = TRACE_OPTIONS.set(options.trace.clone());
+    }
+    let vm = Vm::of(env).ok_or("no JVM")?;
+    sample::prepare(recorder, vm);
+    if mode.sample {
+        sample::start(&options.sampling);
     }
     spawn_helper(recorder)?;
     let can = ti.capabilities();
     if can.can_get_monitor_info() && can.can_get_current_contended_monitor() {
-        let vm = Vm::of(env).ok_or("no JVM")?;
         thread("tyrion-owners", move || recorder.watch_long_waits(vm))?;
     }
     Ok(recorder)
@@ -385,14 +442,19 @@ fn block_signals() {
 
 /// Switches recording on or off. The first time on, the JDK's lock classes get
 /// their probes.
-fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(), String> {
+///
+/// # Errors
+/// In words, what the JVM did not want.
+pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(), String> {
     let mut probed = lock(&PROBED);
-    if on && !std::mem::replace(&mut *probed, true) {
-        add_probes(recorder, env);
-    }
-    let ti = recorder.ti();
-    for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTER, jvmti::JVMTI_EVENT_MONITOR_WAIT] {
-        ti.set_event(event, on).map_err(|error| format!("JVMTI: {error:?}"))?;
+    if LOCKS.get().is_some_and(|&locks| locks != Locks::Nothing) {
+        if on && !std::mem::replace(&mut *probed, true) {
+            add_probes(recorder, env);
+        }
+        let ti = recorder.ti();
+        for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTER, jvmti::JVMTI_EVENT_MONITOR_WAIT] {
+            ti.set_event(event, on).map_err(|error| format!("JVMTI: {error:?}"))?;
+        }
     }
     if let Some(trace) = trace::active() {
         trace.switch(env, on)?;
@@ -403,13 +465,17 @@ fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(),
     recorder.set_enabled(on);
     let state = if on { State::Recording } else { State::Paused };
     recorder.log().set_state(state);
+    sample::recording(on);
     Ok(())
 }
 
 /// Gives the JDK's lock classes their probes. What cannot have them is said
 /// and left out: monitors are recorded without any.
 fn add_probes(recorder: &'static Recorder, env: *mut JNIEnv) {
-    let linked = setup::define_probe_class(env).and_then(|class| setup::link(env, class));
+    let linked = setup::define_probe_class(env).and_then(|class| {
+        sampled::leave_out(recorder.ti().methods_of(class).unwrap_or_default());
+        setup::link(env, class)
+    });
     if let Err(reason) = linked {
         say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
         return;

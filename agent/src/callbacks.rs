@@ -3,7 +3,7 @@
 //! Every function here catches panics, since none may cross into the JVM: the
 //! first one switches recording off and says so.
 
-use crate::{agent, jvm::Java, recorder::Recorder, trace};
+use crate::{agent, jvm::Java, recorder::Recorder, sample, trace};
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread},
     jvmti::{jvmtiEnv, jvmtiEventCallbacks},
@@ -56,12 +56,18 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     guarded(|| agent::vm_death(env));
 }
 
-unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
-    report(env, |recorder, _| recorder.thread_starts());
+unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    report(env, |recorder, java| {
+        recorder.thread_starts();
+        sample::thread_starts(java, thread);
+    });
 }
 
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
-    report(env, |recorder, java| recorder.thread_ends(java, thread));
+    report(env, |recorder, java| {
+        recorder.thread_ends(java, thread);
+        sample::thread_ends();
+    });
 }
 
 unsafe extern "system" fn monitor_contended_enter(

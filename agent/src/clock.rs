@@ -14,6 +14,22 @@ pub fn wall_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
+/// Whether CPU times are exact: where the system counts them in ticks, a
+/// thread may run without seeming to.
+pub fn cpu_time_is_exact() -> bool {
+    let (begun_ns, cpu_ns) = (now_ns(), thread_cpu_ns());
+    while now_ns() - begun_ns < 50_000 {
+        std::hint::spin_loop();
+    }
+    // More than a tick is no exact answer either.
+    (1..1_000_000).contains(&(thread_cpu_ns() - cpu_ns))
+}
+
+/// The CPU time of the current OS thread, in ns.
+pub fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 #[inline]
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

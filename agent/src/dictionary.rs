@@ -10,8 +10,10 @@
 //! these two are told by the caller, and merely defined here.
 
 mod copies;
+mod groups;
 
 use crate::{
+    groups::Group,
     jvm::{
         Java, Ti,
         code::at_monitor_enter,
@@ -21,6 +23,7 @@ use crate::{
     sync::lock,
 };
 use copies::Content;
+pub use groups::within;
 use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
 use std::{
     collections::{HashMap, HashSet},
@@ -141,6 +144,8 @@ struct Inner {
     nodes: HashMap<(u32, u32, u32), u32>,
     stacks: HashMap<Fingerprint, StackRef>,
     sites: HashMap<(u8, u32, u32), u32>,
+    /// The roots of stacks by the numbers of groups.
+    groups: HashMap<u32, u32>,
     places: HashSet<u32>,
     last: LastIds,
     /// Kept only where waits may outlast the file.
@@ -176,7 +181,8 @@ impl Dictionary {
     /// The id of a stack, innermost frame first; `None` when it could not be
     /// defined for lack of room. The frames must be the current thread's;
     /// `cut` says that there are more, `at_monitor` that the innermost waits
-    /// for a monitor.
+    /// for a monitor. In a group, which the fingerprint must tell, the stack
+    /// stands on the group's root, and a cut is not marked.
     pub fn stack(
         &self,
         log: &LogFile,
@@ -184,6 +190,7 @@ impl Dictionary {
         print: Fingerprint,
         frames: &mut [jvmtiFrameInfo],
         (cut, at_monitor): (bool, bool),
+        group: Option<&Group>,
     ) -> Option<StackRef> {
         let unknown: Vec<_> = {
             let inner = lock(&self.inner);
@@ -206,7 +213,12 @@ impl Dictionary {
         for (method, info) in found {
             inner.method(log, method, info)?;
         }
-        let stack = inner.nodes(log, frames, cut)?;
+        let root = match group {
+            Some(group) => inner.group(log, group)?,
+            None if cut => id::CUT_STACK,
+            None => id::EMPTY_STACK,
+        };
+        let stack = inner.nodes(log, frames, root)?;
         if inner.stacks.len() >= STACK_LIMIT {
             inner.stacks.clear();
         }
@@ -284,9 +296,18 @@ impl Dictionary {
 
     /// The id of a stack of methods, innermost first, without a JVM.
     #[cfg(test)]
-    pub fn stack_of(&self, log: &LogFile, methods: &[MethodText<'_>]) -> Option<u32> {
+    pub fn stack_of(
+        &self,
+        log: &LogFile,
+        group: Option<&Group>,
+        methods: &[MethodText<'_>],
+    ) -> Option<u32> {
         let mut inner = lock(&self.inner);
-        methods.iter().rev().try_fold(id::EMPTY_STACK, |node, method| {
+        let root = match group {
+            Some(group) => inner.group(log, group)?,
+            None => id::EMPTY_STACK,
+        };
+        methods.iter().rev().try_fold(root, |node, method| {
             let method = inner.method_by_name(log, method)?;
             inner.node(log, (node, method, 1))
         })
@@ -486,8 +507,9 @@ impl Inner {
         Some(())
     }
 
-    fn nodes(&mut self, log: &LogFile, frames: &[jvmtiFrameInfo], cut: bool) -> Option<StackRef> {
-        let mut node = if cut { id::CUT_STACK } else { id::EMPTY_STACK };
+    /// Frames on top of a root.
+    fn nodes(&mut self, log: &LogFile, frames: &[jvmtiFrameInfo], root: u32) -> Option<StackRef> {
+        let mut node = root;
         for frame in frames.iter().rev() {
             let (method, line) = match self.methods.get(&(frame.method as usize)) {
                 Some(method) => (method.id, line_at(&method.lines, frame.location)),
@@ -576,6 +598,15 @@ mod tests {
         ];
         let prints: std::collections::HashSet<_> = stacks.iter().map(|s| fingerprint(s)).collect();
         assert_eq!(prints.len(), stacks.len());
+    }
+
+    #[test]
+    fn fingerprints_tell_groups() {
+        let frames = [jvmtiFrameInfo { method: 8 as _, location: 1 }];
+        let print = fingerprint(&frames);
+        assert_eq!(within(0, print), print);
+        let prints: std::collections::HashSet<_> = (0..1000).map(|n| within(n, print)).collect();
+        assert_eq!(prints.len(), 1000);
     }
 
     #[test]

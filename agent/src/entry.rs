@@ -77,6 +77,11 @@ pub unsafe extern "system" fn Agent_OnAttach(
     .unwrap_or(JNI_OK)
 }
 
+/// The JVMTI environment, once there is one.
+pub fn ti() -> Option<Ti> {
+    TI.get().copied()
+}
+
 fn jvmti(vm: Vm) -> Option<Ti> {
     if let Some(&ti) = TI.get() {
         return Some(ti);

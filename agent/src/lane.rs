@@ -123,6 +123,19 @@ impl Lane {
         Lane { id, counters, ..Lane::default() }
     }
 
+    /// A lane of a number that was [reserved](Lanes::reserve), without
+    /// counters: for records that are no waits.
+    pub fn lone(id: u32) -> Lane {
+        Lane::new(id, None)
+    }
+
+    /// Ends the chunk that events were written to; there may be another one.
+    pub fn retire_events(&mut self, log: &LogFile) {
+        if let Some(events) = self.events.take() {
+            log.retire(events);
+        }
+    }
+
     /// Keeps the caches bounded.
     pub fn trim(&mut self) {
         if self.stacks.len() > TABLE_LIMIT {
@@ -135,21 +148,23 @@ impl Lane {
 
     /// Writes a wait: as a record, or into a cell when it is shorter than
     /// `threshold_ns`. Every wait is counted exactly once, as recorded, folded
-    /// or dropped.
-    pub fn write(&mut self, log: &LogFile, wait: &Ended, threshold_ns: u64) {
+    /// or dropped; `false` when it was dropped.
+    pub fn write(&mut self, log: &LogFile, wait: &Ended, threshold_ns: u64) -> bool {
         if log.is_closed() {
             // The JVM has ended; daemons that go on are not of interest.
-            return;
+            return true;
         }
         self.count(log, wait.contention, Count::Ended);
         let wait_ns = wait.end_ns.saturating_sub(wait.start_ns);
-        if wait_ns < threshold_ns && self.fold(log, wait, wait_ns) {
-            self.count(log, wait.contention, Count::Folded);
+        let outcome = if wait_ns < threshold_ns && self.fold(log, wait, wait_ns) {
+            Count::Folded
         } else if self.record(log, wait, wait_ns) {
-            self.count(log, wait.contention, Count::Recorded);
+            Count::Recorded
         } else {
-            self.count(log, wait.contention, Count::Dropped);
-        }
+            Count::Dropped
+        };
+        self.count(log, wait.contention, outcome);
+        outcome != Count::Dropped
     }
 
     /// Counts a wait that ended but whose stack or lock could not be defined.
@@ -486,18 +501,27 @@ struct Pool {
     free: Vec<Arc<SharedLane>>,
 }
 
+impl Pool {
+    fn add(&mut self) -> (u32, Arc<SharedLane>) {
+        let id = self.all.len() as u32 + 1;
+        let berth = Mutex::new(Berth { volume: None, lane: Lane::new(id, None) });
+        let lane = Arc::new(SharedLane { berth, entered: AtomicU32::new(0) });
+        self.all.push(Arc::clone(&lane));
+        (id, lane)
+    }
+}
+
 impl Lanes {
     /// A lane for an OS thread that has none.
     pub fn take(&self) -> Arc<SharedLane> {
         let mut pool = lock(&self.inner);
-        if let Some(lane) = pool.free.pop() {
-            return lane;
-        }
-        let id = pool.all.len() as u32 + 1;
-        let berth = Mutex::new(Berth { volume: None, lane: Lane::new(id, None) });
-        let lane = Arc::new(SharedLane { berth, entered: AtomicU32::new(0) });
-        pool.all.push(Arc::clone(&lane));
-        lane
+        pool.free.pop().unwrap_or_else(|| pool.add().1)
+    }
+
+    /// A number that no lane will have, for a writer that goes over to another
+    /// volume by itself.
+    pub fn reserve(&self) -> u32 {
+        lock(&self.inner).add().0
     }
 
     /// Takes the lane of an OS thread that ends. Its open cells stay in the

@@ -2,15 +2,18 @@
 //! the event log.
 //!
 //! `agentpath`/attach → [`agent`] (life) → [`callbacks`] (what the JVM calls)
-//! → [`recorder`] (waits) → [`lane`] and [`dictionary`] (records and
-//! definitions, of one [`volume`] at a time) → [`rotation`] and [`log`] (mapped files).
+//! → [`recorder`] (waits), [`sample`] (what threads are doing) → [`lane`] and
+//! [`dictionary`] (records and definitions, of one [`volume`] at a time) →
+//! [`rotation`] and [`log`] (mapped files).
 
 mod agent;
+mod api;
 mod calibrate;
 mod callbacks;
 mod clock;
 mod dictionary;
 mod entry;
+mod groups;
 mod juc;
 mod jvm;
 mod lane;
@@ -21,6 +24,7 @@ mod nature;
 mod options;
 mod recorder;
 mod rotation;
+mod sample;
 mod sync;
 mod threads;
 mod trace;

@@ -3,7 +3,7 @@
 use crate::{
     clock,
     jvm::Ti,
-    options::{Mode, Options},
+    options::{DEFAULT_PERIOD_NS, Locks, Options},
 };
 
 /// Keys and values, in the order in which they are shown.
@@ -25,11 +25,19 @@ pub fn collect(
         ("jvm-flags".to_owned(), jvm_flags().join(" ")),
         ("host".to_owned(), host()),
         ("clock".to_owned(), clock::NAME.to_owned()),
-        ("mode".to_owned(), options.mode.name().to_owned()),
+        ("mode".to_owned(), options.mode().name().to_owned()),
         ("threshold".to_owned(), threshold_origin.to_owned()),
         ("loaded".to_owned(), if attached { "attached" } else { "at start" }.to_owned()),
     ];
-    if options.mode == Mode::Trace {
+    if options.mode().sample {
+        let period_ns = options.sampling.period_ns.unwrap_or(DEFAULT_PERIOD_NS);
+        pairs.push(("period".to_owned(), period_ns.to_string()));
+        let threads = options.sampling.threads.as_ref();
+        if let Some(threads) = threads.filter(|threads| !threads.as_str().is_empty()) {
+            pairs.push(("sample-threads".to_owned(), threads.as_str().to_owned()));
+        }
+    }
+    if options.mode().locks == Locks::Trace {
         let trace = &options.trace;
         let events = if trace.every_event { "all" } else { "folded" };
         pairs.push(("hold".to_owned(), trace.hold.name()));

@@ -3,6 +3,12 @@
 //! A comma, or a backslash, within a value is written with a backslash before
 //! it. `tyrion record` and `tyrion attach` have each key as a long option.
 
+mod mode;
+mod sampling;
+
+pub use mode::{Locks, Mode};
+pub use sampling::{DEFAULT_PERIOD_NS, NamePattern, SampleOptions};
+
 use crate::rotation::Rotation;
 use std::time::Duration;
 use tyrion_wire::filesize;
@@ -12,10 +18,12 @@ use tyrion_wire::filesize;
 pub struct Options {
     /// The log, `%p` for the process id.
     pub file: String,
-    /// What is recorded.
-    pub mode: Mode,
+    /// What is recorded; `None` when the user did not say.
+    pub mode: Option<Mode>,
     /// What trace mode records.
     pub trace: TraceOptions,
+    /// What is sampled, if anything.
+    pub sampling: SampleOptions,
     /// Below which duration waits are folded; `None` when the user did not say.
     pub threshold: Option<Threshold>,
     /// The most frames kept of a stack; `None` when the user did not say.
@@ -49,25 +57,6 @@ pub struct Mistake {
     pub strict: bool,
     /// A file for the answer to a command; empty for none.
     pub reply: String,
-}
-
-/// What is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Waits.
-    Contention,
-    /// Waits, and every acquisition.
-    Trace,
-}
-
-impl Mode {
-    /// As the user writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Contention => "contention",
-            Mode::Trace => "trace",
-        }
-    }
 }
 
 /// What trace mode records.
@@ -160,8 +149,9 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             file: "tyrion-%p.log".to_owned(),
-            mode: Mode::Contention,
+            mode: None,
             trace: TraceOptions::default(),
+            sampling: SampleOptions::default(),
             threshold: None,
             depth: None,
             exclude_threads: Vec::new(),
@@ -228,13 +218,11 @@ impl Options {
         match key {
             "file" if value.is_empty() => return Err("file= needs a path".to_owned()),
             "file" => self.file = value.to_owned(),
-            "mode" => {
-                self.mode = match value {
-                    "contention" => Mode::Contention,
-                    "trace" => Mode::Trace,
-                    _ => return Err(format!("mode={value} is neither contention nor trace")),
-                }
-            }
+            "mode" => self.mode = Some(Mode::parse(value)?),
+            "period" => self.sampling.period_ns = Some(sampling::parse_period(value)?),
+            "threads" => self.sampling.threads = Some(NamePattern::parse(value)?),
+            "skip-daemon" => self.sampling.skip_daemon = Some(parse_bool(key, value)?),
+            "once" => self.sampling.once = parse_bool(key, value)?,
             "hold" => self.trace.hold = Hold::parse(value)?,
             "events" => {
                 self.trace.every_event = match value {
@@ -271,12 +259,18 @@ impl Options {
             _ => {
                 return Err(format!(
                     "unknown option {key}; known are file, mode, threshold, depth, \
-                     exclude-threads, hold, events, identity, precise, include, exclude, enabled, args, \
-                     strict, overwrite, filesize, filecount"
+                     exclude-threads, hold, events, identity, precise, include, exclude, period, \
+                     threads, skip-daemon, once, enabled, args, strict, overwrite, filesize, \
+                     filecount"
                 ));
             }
         }
         Ok(())
+    }
+
+    /// What is recorded, unless the agent records already.
+    pub fn mode(&self) -> Mode {
+        self.mode.unwrap_or_default()
     }
 
     /// The log's path, with the process id where the user asked for it.
@@ -327,23 +321,30 @@ fn parse_threshold(value: &str) -> Result<Threshold, String> {
     let wrong = || {
         format!("threshold={value} is neither auto, 0 nor a duration like 500ns, 50us, 1.5ms or 2s")
     };
+    let ns = parse_duration_ns(value).ok_or_else(wrong)?;
+    if ns > LONGEST_NS {
+        return Err(format!("threshold={value} is longer than an hour"));
+    }
+    Ok(Threshold::Ns(ns as u64))
+}
+
+/// The longest duration that can be asked for, ns.
+const LONGEST_NS: f64 = Duration::from_secs(3600).as_nanos() as f64;
+
+/// A number and its unit, in ns; 0 needs no unit.
+fn parse_duration_ns(value: &str) -> Option<f64> {
     let digits = value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len());
     let (number, unit) = value.split_at(digits);
-    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let number: f64 = number.parse().ok()?;
     let unit = match unit {
         "" if number == 0.0 => 1.0,
         "ns" => 1.0,
         "us" | "µs" => 1e3,
         "ms" => 1e6,
         "s" => 1e9,
-        _ => return Err(wrong()),
+        _ => return None,
     };
-    let longest = Duration::from_secs(3600).as_nanos() as f64;
-    let ns = number * unit;
-    if ns > longest {
-        return Err(format!("threshold={value} is longer than an hour"));
-    }
-    Ok(Threshold::Ns(ns as u64))
+    Some(number * unit)
 }
 
 /// A pattern of a thread's name: `*` stands for any text, `?` for one character.
@@ -406,6 +407,24 @@ mod tests {
     }
 
     #[test]
+    fn reads_what_is_sampled() {
+        let options = Options::parse(
+            r"mode=contention+sample,period=2.5ms,threads=^http-(\\d+)\,,skip-daemon,once=yes",
+        )
+        .unwrap();
+        assert_eq!(options.mode(), Mode { locks: Locks::Contention, sample: true });
+        let sampling = options.sampling;
+        assert_eq!(sampling.period_ns, Some(2_500_000));
+        assert_eq!((sampling.skip_daemon, sampling.once), (Some(true), true));
+        let threads = sampling.threads.unwrap();
+        assert_eq!(threads.as_str(), r"^http-(\d+),");
+        assert!(threads.matches(b"http-12,x") && !threads.matches(b"my http-12,"));
+        let options = Options::parse("").unwrap();
+        assert_eq!((options.mode, options.mode()), (None, Mode::default()));
+        assert_eq!(options.sampling, SampleOptions::default());
+    }
+
+    #[test]
     fn reads_rotation() {
         let rotation = |text: &str| {
             let rotation = Options::parse(text).unwrap().rotation;
@@ -436,6 +455,16 @@ mod tests {
         for text in [
             "fiel=x",
             "mode=tarce",
+            "mode=",
+            "mode=sample+sample",
+            "mode=contention+trace",
+            "period=0",
+            "period=10",
+            "period=999us",
+            "period=2h",
+            "threads=(",
+            "skip-daemon=maybe",
+            "once=2",
             "hold=64",
             "hold=1/0",
             "events=some",

@@ -1,21 +1,27 @@
 //! From "a thread begins to wait" and "it goes on" to a wait in the log.
 
+mod groups;
 mod locks;
 mod owners;
+pub mod sampled;
 mod scene;
+mod totals;
 pub mod traced;
 
 pub use owners::LongWait;
 pub use scene::Scene;
+pub use totals::Totals;
 
 use crate::{
     clock,
-    dictionary::{StackRef, fingerprint},
+    dictionary::{StackRef, fingerprint, within},
+    groups::Groups,
     jvm::{Java, Ti, setup::Fields},
     lane::{Ended, Lanes},
     lock_names::{LockNames, Way},
     options::Pattern,
     rotation::Log,
+    sample,
     threads::{Acquiring, Begun, Owner, Thread, Threads},
     trace,
     volume::Volume,
@@ -47,6 +53,10 @@ pub struct Recorder {
     naming: Mutex<()>,
     /// What the program calls its locks.
     names: LockNames,
+    /// What the program says that its threads are doing.
+    groups: Groups,
+    /// What the program may ask for.
+    totals: Totals,
 }
 
 impl Recorder {
@@ -71,6 +81,8 @@ impl Recorder {
             locks: AtomicU32::new(0),
             naming: Mutex::new(()),
             names: LockNames::default(),
+            groups: Groups::default(),
+            totals: Totals::default(),
         }
     }
 
@@ -83,7 +95,9 @@ impl Recorder {
     pub fn keep_log(&self) -> Option<String> {
         // Lanes first: once they have left, no event is under way that could
         // begin a wait in the volume before.
-        self.log.keep(|from, to| self.lanes.leave(from.number) && self.threads.go_over(from, to))
+        self.log.keep(|from, to| {
+            self.lanes.leave(from.number) && sample::leave(from) && self.threads.go_over(from, to)
+        })
     }
 
     /// The JVMTI environment.
@@ -370,6 +384,7 @@ impl Recorder {
         let folded = trace.map(|trace| trace.wait_ends(scene.thread, begun.lock));
         let Some(site) = self.site(scene, &begun) else {
             scene.lane.drop_wait(&scene.volume.log, contention);
+            self.totals.dropped(scene.thread);
             return;
         };
         let ended = Ended {
@@ -382,7 +397,8 @@ impl Recorder {
             owner: begun.owner.id,
             parks,
         };
-        scene.lane.write(&scene.volume.log, &ended, self.threshold_ns());
+        let written = scene.lane.write(&scene.volume.log, &ended, self.threshold_ns());
+        self.totals.ended(scene.thread, &ended, written);
         if let (Some(trace), Some(folded)) = (trace, folded) {
             trace.write_folded(scene, site, folded);
         }
@@ -412,11 +428,12 @@ impl Recorder {
     ) -> StackRef {
         let count = self.ti.stack(skip, scene.frames);
         let cut = count > self.depth;
-        self.stack_of(scene, java, 0..count.min(self.depth), (cut, at_monitor))
+        let group = scene.thread.groups.innermost();
+        self.stack_of(scene, java, 0..count.min(self.depth), (cut, at_monitor), group)
     }
 
-    /// The id of the stack of some of the scene's frames. It may be cut at the
-    /// depth limit, and end at a monitor that is not entered yet.
+    /// The id of the stack of some of the scene's frames, in a group. It may be
+    /// cut at the depth limit, and end at a monitor that is not entered yet.
     #[inline]
     fn stack_of(
         &self,
@@ -424,17 +441,20 @@ impl Recorder {
         java: Java,
         which: Range<usize>,
         (cut, at_monitor): (bool, bool),
+        group: u32,
     ) -> StackRef {
         let Scene { volume, lane, frames, .. } = scene;
         let frames = frames.get_mut(which).unwrap_or_default();
-        let print = fingerprint(frames);
+        let print = within(group, fingerprint(frames));
         if let Some(&(second, known)) = lane.stacks.get(&print.0)
             && second == print.1
         {
             return known;
         }
         let Volume { log, dictionary, .. } = &***volume;
-        let found = dictionary.stack(log, (self.ti, java), print, frames, (cut, at_monitor));
+        let jvm = (self.ti, java);
+        let group = self.group(group);
+        let found = dictionary.stack(log, jvm, print, frames, (cut, at_monitor), group.as_ref());
         let Some(stack) = found else { return StackRef::UNKNOWN };
         lane.trim();
         lane.stacks.insert(print.0, (print.1, stack));

@@ -5,7 +5,8 @@
 //! OS thread.
 
 use crate::{
-    jvm::ti::ThreadInfo, lane::Table, log::Place, recorder::LongWait, sync::lock, volume::Volume,
+    groups::Nest, jvm::ti::ThreadInfo, lane::Table, log::Place, recorder::LongWait, sync::lock,
+    volume::Volume,
 };
 use std::sync::{
     Arc, Mutex, MutexGuard, TryLockError,
@@ -163,6 +164,8 @@ pub struct Thread {
     /// When a condition was last signalled to it, monotonic ns. Written by the
     /// signalling thread.
     pub signalled_ns: AtomicU64,
+    /// What the program says that it is doing.
+    pub groups: Nest,
     waits: Mutex<Waits>,
     /// The number of the volume that the ids of the waits are of, for those
     /// who cannot lock them.
@@ -184,6 +187,7 @@ impl Thread {
             about: Mutex::default(),
             started_ns: AtomicU64::new(0),
             signalled_ns: AtomicU64::new(0),
+            groups: Nest::default(),
             waits: Mutex::new(Waits { volume, ..Waits::default() }),
             volume: AtomicU32::new(volume),
         }
@@ -273,6 +277,9 @@ impl Thread {
     /// Gives the thread another name from now on.
     pub fn rename(&self, volume: &Volume, name: Vec<u8>, at_ns: u64) {
         let mut about = lock(&self.about);
+        if about.as_ref().is_some_and(|about| about.info.name == name) {
+            return;
+        }
         let known = self.known_id(volume.number);
         if known != 0 {
             let _ = volume.dictionary.rename(&volume.log, known, &name, at_ns);

@@ -2,6 +2,7 @@
 
 use crate::outcome::Failure;
 use clap::Args;
+use regex::Regex;
 use std::path::Path;
 use tyrion_converters::filter::duration_ns;
 
@@ -9,9 +10,10 @@ use tyrion_converters::filter::duration_ns;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Agent")]
 pub struct AgentOptions {
-    /// What is recorded: waits, or with trace all acquisitions and how long
-    /// locks are held, too [default: contention]
-    #[arg(long, value_name = "MODE", value_parser = ["contention", "trace"])]
+    /// What is recorded: waits (contention); with trace all acquisitions and how
+    /// long locks are held, too; with sample what every thread is doing, again
+    /// and again [default: contention]
+    #[arg(long, value_name = "MODE", value_parser = MODES)]
     mode: Option<String>,
     /// Waits shorter than this are folded into sums: auto (six times what an
     /// undelayed wait costs, at least 10us), 0 for none, or 50us, 1ms, ...
@@ -43,6 +45,38 @@ pub struct AgentOptions {
     filecount: Option<u32>,
     #[command(flatten)]
     trace: TraceOptions,
+    #[command(flatten)]
+    sampling: SamplingOptions,
+    /// Whether threads are sampled only once.
+    #[arg(skip)]
+    once: bool,
+}
+
+/// The agent's period where nobody says otherwise.
+pub const PERIOD_NS: u64 = 50_000_000;
+/// More snapshots would leave little time for the program.
+const SHORTEST_PERIOD_NS: u64 = 1_000_000;
+/// The agent takes no longer one.
+const LONGEST_PERIOD_NS: u64 = 3_600_000_000_000;
+
+/// What can be recorded.
+const MODES: [&str; 5] = ["contention", "trace", "sample", "contention+sample", "trace+sample"];
+
+/// How threads shall be sampled.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Sampling")]
+pub struct SamplingOptions {
+    /// The mean time between two looks at all threads, at least 1ms
+    /// [default: 50ms]
+    #[arg(long, value_name = "DURATION", value_parser = period)]
+    pub period: Option<u64>,
+    /// Sample only threads whose name this regular expression matches
+    #[arg(long, value_name = "REGEX")]
+    pub threads: Option<Regex>,
+    /// Do not sample daemon threads
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
+          require_equals = true)]
+    pub skip_daemon: Option<bool>,
 }
 
 /// What trace mode shall record.
@@ -82,6 +116,15 @@ fn threshold(text: &str) -> Result<String, String> {
     let ns = duration_ns(text).map_err(|_| "not auto, 0 or a duration like 50us".to_owned())?;
     // The agent reads fewer ways to write a duration.
     Ok(format!("{ns}ns"))
+}
+
+/// A period in ns that the agent will take.
+fn period(text: &str) -> Result<u64, String> {
+    match duration_ns(text) {
+        Ok(ns) if (SHORTEST_PERIOD_NS..=LONGEST_PERIOD_NS).contains(&ns) => Ok(ns),
+        Ok(_) => Err("a period is between 1ms and 1h".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// A share of holds that the agent will take.
@@ -125,16 +168,64 @@ impl TraceOptions {
     }
 }
 
+impl SamplingOptions {
+    /// With all that the user did not say as it is by default, whatever the
+    /// agent was told before.
+    pub fn complete(&self) -> SamplingOptions {
+        SamplingOptions {
+            period: self.period.or(Some(PERIOD_NS)),
+            threads: self.threads.clone().or_else(|| Regex::new("").ok()),
+            skip_daemon: self.skip_daemon.or(Some(false)),
+        }
+    }
+
+    /// Those that were given: keys and values.
+    pub fn given(&self) -> Vec<(&'static str, String)> {
+        let all = [
+            ("period", self.period.map(|ns| format!("{ns}ns"))),
+            ("threads", self.threads.as_ref().map(|regex| regex.as_str().to_owned())),
+            ("skip-daemon", self.skip_daemon.map(|on| on.to_string())),
+        ];
+        all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
+
 impl AgentOptions {
+    /// Those of `tyrion sample`: nothing else is recorded, unless a recording is
+    /// under way.
+    pub fn for_sampling(sampling: SamplingOptions, depth: Option<u16>) -> AgentOptions {
+        let mode = Some("sample".to_owned());
+        AgentOptions { mode, depth, sampling, ..AgentOptions::default() }
+    }
+
+    /// One look only.
+    pub fn once(self) -> AgentOptions {
+        AgentOptions { once: true, ..self }
+    }
+
+    /// Records so, and nothing besides.
+    pub fn of_mode(mode: &str) -> AgentOptions {
+        AgentOptions { mode: Some(mode.to_owned()), ..AgentOptions::default() }
+    }
+
+    fn has_mode(&self, wanted: &str) -> bool {
+        self.mode.as_deref().is_some_and(|mode| mode.split('+').any(|part| part == wanted))
+    }
+
     /// Refuses options that would have no effect.
     ///
     /// # Errors
     /// What is wrong, for the user.
     pub fn check(&self) -> Result<(), Failure> {
-        match self.trace.given().first() {
-            Some((key, _)) if self.mode.as_deref() != Some("trace") => {
-                Err(Failure::Usage(format!("--{key} is for trace mode; add --mode trace")))
-            }
+        if let Some((key, _)) = self.trace.given().first()
+            && !self.has_mode("trace")
+        {
+            return Err(Failure::Usage(format!("--{key} is for trace mode; add --mode trace")));
+        }
+        match self.sampling.given().first() {
+            Some((key, _)) if !self.has_mode("sample") => Err(Failure::Usage(format!(
+                "--{key} is for sampling; add --mode sample or --mode contention+sample"
+            ))),
             _ if self.filecount.is_some() && self.filesize.is_none() => Err(Failure::Usage(
                 "--filecount says how many logs are kept; --filesize says when a new one begins"
                     .to_owned(),
@@ -165,10 +256,14 @@ impl AgentOptions {
             ("filecount", &filecount),
         ];
         let given = given.iter().filter_map(|(key, value)| Some((*key, value.as_deref()?)));
-        let of_trace = self.trace.given();
-        let of_trace = of_trace.iter().map(|(key, value)| (*key, value.as_str()));
+        let mut particular = self.trace.given();
+        particular.extend(self.sampling.given());
+        if self.once {
+            particular.push(("once", "true".to_owned()));
+        }
+        let particular = particular.iter().map(|(key, value)| (*key, value.as_str()));
         let pair = |(key, value): (&str, &str)| format!("{key}={}", escape(value));
-        pairs.extend(given.chain(of_trace).chain(more.iter().copied()).map(pair));
+        pairs.extend(given.chain(particular).chain(more.iter().copied()).map(pair));
         pairs.join(",")
     }
 }
@@ -226,9 +321,28 @@ mod tests {
             "--filesize 99999999999999g",
             "--filecount 0",
             "--identity perhaps",
+            "--mode sample+contention",
+            "--mode sample --period 999us",
+            "--mode sample --period often",
+            "--mode sample --threads (",
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn options_of_sampling_are_passed_on() {
+        let line =
+            "--mode contention+sample --period 25ms --threads ^http-[0-9]{1,3} --skip-daemon";
+        let options = parse(line).unwrap();
+        assert!(options.check().is_ok());
+        assert_eq!(
+            options.for_agent(None, &[]),
+            r"mode=contention+sample,period=25000000ns,threads=^http-[0-9]{1\,3},skip-daemon=true"
+        );
+        let depth = Some(9);
+        let alone = AgentOptions::for_sampling(SamplingOptions::default(), depth);
+        assert_eq!(alone.for_agent(None, &[]), "mode=sample,depth=9");
     }
 
     /// In a JVM that runs already nobody would read the agent's own complaint.
@@ -247,10 +361,25 @@ mod tests {
 
     #[test]
     fn options_without_effect_are_refused() {
-        for line in ["--hold all", "--mode contention --include a", "--filecount 3"] {
+        for line in [
+            "--hold all",
+            "--mode contention --include a",
+            "--mode sample --hold all",
+            "--filecount 3",
+            "--period 5ms",
+            "--mode trace --threads a",
+            "--skip-daemon",
+        ] {
             assert!(parse(line).unwrap().check().is_err(), "{line}");
         }
-        for line in ["", "--mode trace", "--mode trace --hold none", "--filesize 1g"] {
+        for line in [
+            "",
+            "--mode trace",
+            "--mode trace --hold none",
+            "--filesize 1g",
+            "--mode trace+sample --hold none --period 1ms",
+            "--mode sample --skip-daemon=false",
+        ] {
             assert!(parse(line).unwrap().check().is_ok(), "{line}");
         }
     }

@@ -5,7 +5,9 @@ use clap::Args;
 use regex::Regex;
 use tyrion_converters::{
     describe::Names,
-    filter::{Filter, FilterError, Kinds, Moment, duration_ns, moment},
+    filter::{Filter, FilterError, Kinds, Moment, States, duration_ns, moment},
+    grouping::{self, Grouping},
+    packages,
     profile::Profile,
 };
 use tyrion_formats::Log;
@@ -27,17 +29,23 @@ pub struct FilterArgs {
     /// java.lang.Object#7, this regular expression matches, or holds as a text
     #[arg(long, value_name = "REGEX", value_parser = lock_value)]
     lock: Option<Regex>,
-    /// Only waits that ended at this moment or later: an offset from the
-    /// start (90s), from the end (-10s), or a time (2026-11-21T10:49:00Z)
+    /// Only waits that ended, and samples, at this moment or later: an offset
+    /// from the start (90s), from the end (-10s), or a time
+    /// (2026-11-21T10:49:00Z)
     #[arg(long, value_name = "MOMENT", value_parser = moment_value, allow_hyphen_values = true)]
     since: Option<Moment>,
-    /// Only waits that ended before this moment
+    /// Only waits that ended, and samples, before this moment
     #[arg(long, value_name = "MOMENT", value_parser = moment_value, allow_hyphen_values = true)]
     until: Option<Moment>,
     /// Only waits of at least this duration, such as 50us or 1.5ms. With this,
     /// --since or --until, acquisitions are left out: they know no time
     #[arg(long, value_name = "DURATION", value_parser = duration_value)]
     min_wait: Option<u64>,
+    /// Only samples of threads in these states, separated by commas: running,
+    /// native, blocked, waiting, parked, sleeping, idle, other, or the groups
+    /// busy and all [default: busy, which is all but idle]
+    #[arg(long, value_name = "STATES", value_parser = states)]
+    state: Option<States>,
 }
 
 /// Names of locks hold `$`, which is an anchor in a regular expression: so the
@@ -49,6 +57,14 @@ fn lock_value(text: &str) -> Result<Regex, regex::Error> {
 
 fn kinds(text: &str) -> Result<Kinds, FilterError> {
     Kinds::parse(text)
+}
+
+/// Reads a set of states of threads.
+///
+/// # Errors
+/// When a name is none of a state.
+pub fn states(text: &str) -> Result<States, FilterError> {
+    States::parse(text)
 }
 
 fn moment_value(text: &str) -> Result<Moment, FilterError> {
@@ -73,7 +89,7 @@ impl FilterArgs {
     pub fn is_given(&self) -> bool {
         let spans_time = self.since.is_some() || self.until.is_some();
         let names_any = self.kind.is_some() || self.thread.is_some() || self.lock.is_some();
-        names_any || spans_time || self.min_wait.is_some()
+        names_any || spans_time || self.min_wait.is_some() || self.state.is_some()
     }
 
     /// The filter; `default` are the kinds when the user names none.
@@ -97,13 +113,27 @@ impl FilterArgs {
             since: self.since,
             until: self.until,
             min_wait_ns: self.min_wait.unwrap_or(0),
+            states: self.state.unwrap_or_default(),
         })
+    }
+}
+
+impl FilterArgs {
+    /// As [`FilterArgs::filter`], for who shows what is in a log as it is: all
+    /// kinds and all states, idle ones too, unless the user names some.
+    ///
+    /// # Errors
+    /// As [`FilterArgs::filter`].
+    pub fn raw_filter(&self) -> Result<Filter, Failure> {
+        let states = self.state.unwrap_or_else(States::all);
+        Ok(Filter { states, ..self.filter(Kinds::all())? })
     }
 }
 
 /// Says so when nothing came through the filters.
 pub fn tell_if_empty(profile: &Profile, waits_in_log: u64) {
-    let other_rows = !profile.acquisitions.is_empty() || !profile.blames.is_empty();
+    let traced = !profile.acquisitions.is_empty() || !profile.blames.is_empty();
+    let other_rows = traced || !profile.samples.is_empty();
     if profile.waits.is_empty() && !(waits_in_log == 0 && other_rows) {
         tell(&format!("note: none of the {waits_in_log} waits in the log passed the filters"));
     }
@@ -117,6 +147,56 @@ pub fn wants_pending(filter: &Filter, log: &Log, pending: &Pending) -> bool {
     filter.kinds.contains(pending.kind)
         && filter.thread.as_ref().is_none_or(wants_thread)
         && filter.lock.as_ref().is_none_or(wants_lock)
+}
+
+/// What is shown as one: stacks by packages, threads by name.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Grouping")]
+pub struct ShapeArgs {
+    /// Cut stacks down to these packages or classes, separated by commas, and
+    /// the first method that they call beyond: com.acme,org.foo
+    #[arg(long, value_name = "PACKAGES", value_delimiter = ',', value_parser = package)]
+    pub packages: Vec<String>,
+    /// Show threads as one whose names are the same but for digits (digits) or
+    /// for the number at the end (pool), that are the same (name), or are once
+    /// a regular expression has replaced what it finds ('s/REGEX/TEXT/', with g
+    /// behind it all it finds); none for each thread alone
+    #[arg(long, value_name = "RULE", value_parser = group_by)]
+    pub group_by: Option<String>,
+}
+
+/// A package, without what shells and habits put behind it.
+fn package(text: &str) -> Result<String, String> {
+    let name = text.trim().trim_end_matches('*').trim_end_matches('.');
+    let fits = |char: char| char.is_alphanumeric() || "._$".contains(char);
+    match name {
+        "" => Err("no package; write com.acme,org.foo".to_owned()),
+        name if name.chars().all(fits) => Ok(name.to_owned()),
+        _ => Err("no package or class; write com.acme,org.foo".to_owned()),
+    }
+}
+
+fn group_by(text: &str) -> Result<String, String> {
+    if text == "regex" {
+        return Err("write the rule itself, as in --group-by 's/-[0-9]+$//'".to_owned());
+    }
+    Grouping::parse(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+impl ShapeArgs {
+    /// The profile with stacks and threads that are shown as one, if any were
+    /// asked for.
+    pub fn apply(&self, profile: Profile) -> Profile {
+        let folded = match self.packages.is_empty() {
+            true => profile,
+            false => packages::fold(profile, &self.packages),
+        };
+        match self.group_by.as_deref().map(Grouping::parse) {
+            Some(Ok(by)) => grouping::group(folded, &by),
+            // The parser lets nothing else through.
+            None | Some(Err(_)) => folded,
+        }
+    }
 }
 
 /// Workers for the conversion.
@@ -139,5 +219,61 @@ impl JobsArg {
             .build()
             .map_err(|error| Failure::new(format!("no worker threads: {error}")))?;
         Ok(pool.install(body))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        filters: FilterArgs,
+        #[command(flatten)]
+        shape: ShapeArgs,
+    }
+
+    fn parse(line: &str) -> Result<Line, String> {
+        let words = std::iter::once("x").chain(line.split_whitespace());
+        Line::try_parse_from(words).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn states_are_taken() {
+        let states =
+            |line: &str| parse(line).unwrap().filters.filter(Kinds::contention()).unwrap().states;
+        assert_eq!(states(""), States::default());
+        assert_eq!(states("--state all"), States::all());
+        assert!(states("--state blocked,idle").contains(tyrion_converters::profile::State::Idle));
+        assert!(parse("--state all").unwrap().filters.is_given());
+        let error = parse("--state asleep").map(|_| ()).unwrap_err();
+        assert!(error.contains("`asleep` is no state"), "{error}");
+    }
+
+    #[test]
+    fn packages_are_names() {
+        let packages = |line: &str| parse(line).map(|line| line.shape.packages);
+        assert_eq!(
+            packages("--packages com.acme.*,org.foo."),
+            Ok(vec!["com.acme".to_owned(), "org.foo".to_owned()])
+        );
+        for bad in ["--packages com/acme", "--packages ,", "--packages *"] {
+            assert!(packages(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rules_are_read_before_logs_are() {
+        for good in ["digits", "name", "pool", "none", "s/-[0-9]+$//", "s|a|b|g"] {
+            let parsed = parse(&format!("--group-by {good}")).map(|line| line.shape.group_by);
+            assert_eq!(parsed, Ok(Some(good.to_owned())));
+        }
+        for (bad, said) in [("regex", "the rule itself"), ("s/(/x/", "s/(/x/"), ("what", "what")] {
+            let error = parse(&format!("--group-by {bad}")).map(|_| ()).unwrap_err();
+            assert!(error.contains(said), "{bad}: {error}");
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Handing signals on to a program that we run.
+//! Handing signals on to a program that we run, and being interrupted while we
+//! wait.
 //!
 //! With `sigwaitinfo`, which tells who sent a signal; crates that do need a C
 //! compiler to build.
@@ -9,6 +10,7 @@ use std::{
     process::Command,
     ptr,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 /// What is handed on.
@@ -100,5 +102,69 @@ impl Forwarding {
         } && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
         {}
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = false;
+    }
+}
+
+/// What ends a wait early instead of this process.
+const INTERRUPTING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// Signals of the user's that end a wait and not this process, until it is
+/// dropped.
+pub struct Interrupts {
+    held: libc::sigset_t,
+    before: libc::sigset_t,
+}
+
+impl Interrupts {
+    /// From now on, for this thread and those that it starts.
+    ///
+    /// # Errors
+    /// As `pthread_sigmask(3)`.
+    pub fn hold() -> io::Result<Interrupts> {
+        // SAFETY: all-zero is a valid set; the calls get valid pointers.
+        unsafe {
+            let mut held: libc::sigset_t = mem::zeroed();
+            let mut before: libc::sigset_t = mem::zeroed();
+            libc::sigemptyset(&mut held);
+            for signal in INTERRUPTING {
+                libc::sigaddset(&mut held, signal);
+            }
+            match libc::pthread_sigmask(libc::SIG_BLOCK, &held, &mut before) {
+                0 => Ok(Interrupts { held, before }),
+                error => Err(io::Error::from_raw_os_error(error)),
+            }
+        }
+    }
+
+    /// Waits for so long, or until the user interrupts: whether that was so.
+    pub fn wait(&self, time: Duration) -> bool {
+        let time = libc::timespec {
+            tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        };
+        // SAFETY: all pointers are valid, or null as allowed.
+        unsafe { libc::sigtimedwait(&self.held, ptr::null_mut(), &time) > 0 }
+    }
+}
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        // SAFETY: the pointer is valid, the other null as allowed.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, ptr::null_mut()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_ends_a_wait() {
+        let Ok(interrupts) = Interrupts::hold() else { panic!("signals cannot be held") };
+        assert!(!interrupts.wait(Duration::from_millis(1)));
+        // SAFETY: a signal to this very thread, which holds it back.
+        unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGINT) };
+        assert!(interrupts.wait(Duration::from_secs(60)));
+        assert!(!interrupts.wait(Duration::ZERO));
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod java;
 mod notes;
 mod pass;
 mod resolve;
+mod sampled;
 mod spread;
 mod sums;
 #[cfg(test)]
@@ -25,7 +26,11 @@ mod trace;
 pub use ids::LogIds;
 pub use notes::{Lost, Notes};
 
-use crate::{filter::Filter, profile::Profile};
+use crate::{
+    filter::Filter,
+    profile::Profile,
+    states::{Reader, State},
+};
 use build::Builder;
 use tyrion_formats::{Damage, Log};
 use tyrion_wire::WaitKind;
@@ -45,6 +50,11 @@ pub struct Aggregate {
     pub folded: u64,
     /// Acquisitions, whatever the filter.
     pub acquisitions: u64,
+    /// The samples of the chosen threads by state, whether the filter lets the
+    /// state through or not; see [`Aggregate::state`].
+    pub states: [SampleTotals; State::ALL.len()],
+    /// Records of samples that were decoded, whatever the filter.
+    pub sample_records: u64,
     /// What became of the ids of each log, for who reads it once more.
     pub ids: Vec<LogIds>,
     /// What a reader of the profile should know.
@@ -52,6 +62,26 @@ pub struct Aggregate {
     /// What was damaged in the logs, those places included that were seen
     /// when they were opened.
     pub damage: Vec<Damage>,
+}
+
+/// Samples added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleTotals {
+    /// How many snapshots.
+    pub snapshots: u64,
+    /// The real time that they stand for, in ns.
+    pub wall_ns: u64,
+    /// The CPU time that was used meanwhile, in ns.
+    pub cpu_ns: u64,
+}
+
+impl SampleTotals {
+    /// Adds others.
+    pub fn add(&mut self, other: &SampleTotals) {
+        self.snapshots = self.snapshots.saturating_add(other.snapshots);
+        self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
+    }
 }
 
 /// The waits of one kind.
@@ -90,6 +120,11 @@ impl Aggregate {
         self.kinds[usize::from(kind.code()) - 1]
     }
 
+    /// The samples in a state.
+    pub fn state(&self, state: State) -> SampleTotals {
+        self.states[state as usize]
+    }
+
     /// Lock contention of all kinds added up.
     pub fn contention(&self) -> KindTotals {
         let mut sum = KindTotals::default();
@@ -115,7 +150,9 @@ pub fn aggregate(logs: &[Log], filter: &Filter, progress: &(dyn Fn(u64) + Sync))
     let mut builder = Builder::new(filter);
     for log in logs {
         let window = filter.window(log);
-        builder.add(log, &window, pass::run(log, &window, progress));
+        let reader = Reader::new(log);
+        let reader = filter.takes_samples().then_some(&reader);
+        builder.add(log, &window, pass::run(log, &window, reader, progress));
     }
     builder.finish()
 }

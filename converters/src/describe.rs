@@ -78,12 +78,18 @@ impl Names<'_> {
     }
 
     /// The frames of a stack, innermost first: `com.acme.Foo.bar(Foo.java:12)`.
+    /// The outermost may stand for a group: `[group GET /orders]`.
     pub fn stack(&self, id: u32) -> Vec<String> {
         let mut frames = Vec::new();
         let mut at = id;
         while at > CUT_STACK {
             let Some(stack) = self.0.definitions().stacks().get(at) else {
-                frames.push(UNKNOWN.to_owned());
+                let group = self.0.definitions().stacks().group(at);
+                frames.push(match group {
+                    // It may be anything, and a record is one line.
+                    Some(name) => format!("[group {}]", printable(&self.0.text(name))),
+                    None => UNKNOWN.to_owned(),
+                });
                 return frames;
             };
             frames.push(self.frame(stack.method, stack.line));
@@ -95,6 +101,16 @@ impl Names<'_> {
             frames.push(crate::profile::CUT.to_owned());
         }
         frames
+    }
+
+    /// What the program said that a thread was doing when it had this stack.
+    pub fn group(&self, stack: u32) -> Option<String> {
+        let stacks = self.0.definitions().stacks();
+        let mut at = stack;
+        while let Some(stack) = stacks.get(at).filter(|stack| stack.parent < at) {
+            at = stack.parent;
+        }
+        stacks.group(at).map(|name| self.0.text(name).into_owned())
     }
 
     /// A frame: `com.acme.Foo.bar(Foo.java:12)`.

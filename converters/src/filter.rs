@@ -4,6 +4,7 @@ mod time;
 
 pub use time::{Moment, duration_ns, moment};
 
+pub use crate::states::States;
 use regex::Regex;
 use thiserror::Error;
 use tyrion_formats::{Event, Log};
@@ -15,6 +16,9 @@ pub enum FilterError {
     /// No kind or group of kinds has this name.
     #[error("`{0}` is no kind of wait; kinds are {1}; groups are contention, idle, all")]
     Kind(String, String),
+    /// No state or group of states has this name.
+    #[error("`{0}` is no state of a thread; states are {1}; groups are busy (all but idle), all")]
+    State(String, String),
     /// The text is no duration.
     #[error("`{0}` is no duration; write 50us, 1.5ms, 5s or 1h2m")]
     Duration(String),
@@ -98,6 +102,8 @@ pub struct Filter {
     pub until: Option<Moment>,
     /// Only waits of at least this duration, in ns.
     pub min_wait_ns: u64,
+    /// Only samples of threads in these states.
+    pub states: States,
 }
 
 impl Default for Filter {
@@ -109,11 +115,20 @@ impl Default for Filter {
             since: None,
             until: None,
             min_wait_ns: 0,
+            states: States::default(),
         }
     }
 }
 
 impl Filter {
+    /// Whether samples are asked for. They are of threads, which need not wait:
+    /// neither a lock nor a duration chooses among them, nor do kinds of waits
+    /// but for the usual choices, lock contention and all.
+    pub fn takes_samples(&self) -> bool {
+        let usual_kinds = self.kinds == Kinds::contention() || self.kinds == Kinds::all();
+        usual_kinds && self.lock.is_none() && self.min_wait_ns == 0
+    }
+
     /// What the filter asks of single waits, in the times of this log.
     pub fn window(&self, log: &Log) -> Window {
         Window {

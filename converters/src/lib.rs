@@ -5,6 +5,10 @@
 pub mod aggregate;
 pub mod describe;
 pub mod filter;
+pub mod grouping;
+mod merge;
 mod names;
 pub mod outputs;
+pub mod packages;
 pub mod profile;
+pub mod states;

@@ -4,7 +4,7 @@
 //! apart: KCacheGrind groups by what stands before the last `::` ahead of `(`
 //! ([`callgrind`]), while pprof shortens only `com.acme.Foo.bar` ([`dotted`]).
 
-use crate::profile::{Function, Profile};
+use crate::profile::{Function, Profile, State};
 use std::borrow::Cow;
 use tyrion_wire::WaitKind;
 
@@ -103,6 +103,16 @@ pub fn lock(profile: &Profile, lock: u32) -> String {
 /// The frame at which all stacks of a thread, or of a group of threads, begin.
 pub fn thread_frame(name: &str) -> String {
     format!("[{}]", printable(name))
+}
+
+/// The frame that stands for what a thread was doing.
+pub fn state_frame(state: State) -> String {
+    format!("[{}]", state.name())
+}
+
+/// Whether a class is of the JDK.
+pub fn is_jdk(class: &str) -> bool {
+    ["java.", "javax.", "jdk.", "sun.", "com.sun."].iter().any(|package| class.starts_with(package))
 }
 
 /// A class as its source names it: arrays as `int[]`, and without the number

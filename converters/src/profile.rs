@@ -1,10 +1,13 @@
-//! The profile: waits summed by who waited, where, and for what; and, where
-//! trace mode was on, acquisitions, holds and blame by the same.
+//! The profile: waits summed by who waited, where, and for what; where trace
+//! mode was on, acquisitions, holds and blame by the same; and where threads
+//! were sampled, what they were doing.
 //!
 //! A plain model that knows nothing of logs or of outputs. Everything is kept
 //! once in a table and named by its index there ("id" below). [`Profile::check`]
 //! states the rules that every profile obeys.
 
+use crate::merge::Row;
+pub use crate::states::State;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// What threads did with locks, summed, and what its ids stand for.
@@ -43,6 +46,15 @@ pub struct Profile {
     /// order of (thread, stack, lock, kind, waiter's stack), each of those at
     /// most once.
     pub blames: Vec<Blame>,
+    /// Whether threads were sampled in any run. If not, no sample means that
+    /// nothing is known of what they were doing.
+    pub has_samples: bool,
+    /// Whether all runs sampled and recorded nothing else, so that no wait means
+    /// that nothing is known of them.
+    pub lacks_waits: bool,
+    /// What threads were doing, in ascending order of (thread, stack, state,
+    /// lock, kind), each of those at most once.
+    pub samples: Vec<Sample>,
 }
 
 /// A recorded process.
@@ -65,6 +77,9 @@ pub struct Run {
     /// Which holds were measured in trace mode: `1/64`, `all` or `none`; empty
     /// without it.
     pub hold: String,
+    /// The mean time between two snapshots of all threads, in ns; 0 if they were
+    /// not sampled from the start.
+    pub period_ns: u64,
 }
 
 /// A Java thread.
@@ -220,14 +235,73 @@ pub struct Blame {
     pub blamed_ns: u64,
 }
 
+/// How long one thread was in one stack, in one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Index into [`Profile::threads`].
+    pub thread: u32,
+    /// Index into [`Profile::stacks`].
+    pub stack: u32,
+    /// What it was doing there.
+    pub state: State,
+    /// The lock that it waited for, an index into [`Profile::locks`], or
+    /// [`NO_LOCK`].
+    pub lock: u32,
+    /// How it waited, if that is known.
+    pub kind: Option<WaitKind>,
+    /// How many snapshots found it so.
+    pub count: u64,
+    /// The real time that they stand for, in ns.
+    pub wall_ns: u64,
+    /// The CPU time that it used meanwhile, in ns.
+    pub cpu_ns: u64,
+}
+
+/// Stands for the lock of a [`Sample`] that waits for none, or for which one is
+/// not known.
+pub const NO_LOCK: u32 = u32::MAX;
+
 /// The name of the function that stands for the frames beyond the depth limit.
 pub const CUT: &str = "[cut]";
+
+/// The descriptor of the functions that stand for what the program says a thread
+/// is doing: outermost frames, named so, of no class.
+pub const GROUP: &str = "[group]";
+
+impl Thread {
+    /// Its name as a person knows it: never empty.
+    pub fn label(&self) -> String {
+        match (self.name.is_empty(), self.is_virtual) {
+            (false, _) => self.name.clone(),
+            (true, true) => format!("virtual-{}", self.java_id),
+            (true, false) => format!("thread-{}", self.java_id),
+        }
+    }
+}
+
+impl Function {
+    /// Whether it stands for what the program says a thread is doing.
+    pub fn is_group(&self) -> bool {
+        self.class.is_empty() && self.descriptor == GROUP
+    }
+}
 
 impl Profile {
     /// Number of waits and the sum of their durations in ns.
     pub fn totals(&self) -> (u64, u64) {
         self.waits.iter().fold((0, 0), |(count, ns), wait| {
             (count.saturating_add(wait.count), ns.saturating_add(wait.wait_ns))
+        })
+    }
+
+    /// The snapshots of samples, and the sums of their real and CPU time in ns.
+    pub fn sample_totals(&self) -> (u64, u64, u64) {
+        self.samples.iter().fold((0, 0, 0), |(count, wall_ns, cpu_ns), sample| {
+            (
+                count.saturating_add(sample.count),
+                wall_ns.saturating_add(sample.wall_ns),
+                cpu_ns.saturating_add(sample.cpu_ns),
+            )
         })
     }
 
@@ -244,14 +318,30 @@ impl Profile {
         })
     }
 
+    /// What the program said that a thread was doing in each stack: the function
+    /// of its outermost frame, if that is a group.
+    pub fn groups_of_stacks(&self) -> Vec<Option<u32>> {
+        let mut groups: Vec<Option<u32>> = Vec::with_capacity(self.stacks.len());
+        for (at, stack) in self.stacks.iter().enumerate() {
+            let group = match stack.parent {
+                _ if at == 0 => None,
+                0 => self.group_at(stack.frame),
+                parent => groups.get(parent as usize).copied().flatten(),
+            };
+            groups.push(group);
+        }
+        groups
+    }
+
+    fn group_at(&self, frame: u32) -> Option<u32> {
+        let function = self.frames.get(frame as usize)?.function;
+        let is_group = self.functions.get(function as usize).is_some_and(Function::is_group);
+        is_group.then_some(function)
+    }
+
     /// A thread's name as a person knows it: never empty.
     pub fn thread_name(&self, thread: u32) -> String {
-        match self.threads.get(thread as usize) {
-            Some(thread) if !thread.name.is_empty() => thread.name.clone(),
-            Some(thread) if thread.is_virtual => format!("virtual-{}", thread.java_id),
-            Some(thread) => format!("thread-{}", thread.java_id),
-            None => "unknown".to_owned(),
-        }
+        self.threads.get(thread as usize).map_or("unknown".to_owned(), Thread::label)
     }
 
     /// A lock's name, `Cache.lock (java.lang.Object#7)`: what the program calls
@@ -322,43 +412,29 @@ impl Profile {
             row(section.thread, 0, section.lock)?;
             within(section.frame, self.frames.len(), "frame")?;
         }
+        for sample in &self.samples {
+            let lock = if sample.lock == NO_LOCK { None } else { Some(sample.lock) };
+            within(sample.thread, self.threads.len(), "thread")?;
+            within(sample.stack, self.stacks.len(), "stack")?;
+            lock.map_or(Ok(()), |lock| within(lock, self.locks.len(), "lock"))?;
+        }
         self.check_order()
     }
 
     fn check_order(&self) -> Result<(), String> {
+        fn is_sorted<R: Row>(rows: &[R]) -> bool {
+            rows.is_sorted_by(|a, b| a.key() < b.key())
+        }
         let sorted = [
-            ("waits", self.waits.is_sorted_by(|a, b| a.key() < b.key())),
-            ("acquisitions", self.acquisitions.is_sorted_by(|a, b| a.key() < b.key())),
-            ("sections", self.sections.is_sorted_by(|a, b| a.key() < b.key())),
-            ("blames", self.blames.is_sorted_by(|a, b| a.key() < b.key())),
+            ("waits", is_sorted(&self.waits)),
+            ("acquisitions", is_sorted(&self.acquisitions)),
+            ("sections", is_sorted(&self.sections)),
+            ("blames", is_sorted(&self.blames)),
+            ("samples", is_sorted(&self.samples)),
         ];
         match sorted.into_iter().find(|(_, sorted)| !sorted) {
             Some((what, _)) => Err(format!("the {what} are not in order")),
             None => Ok(()),
         }
-    }
-}
-
-impl Wait {
-    fn key(&self) -> (u32, u32, u32, WaitKind) {
-        (self.thread, self.stack, self.lock, self.kind)
-    }
-}
-
-impl Acquisition {
-    pub(crate) fn key(&self) -> (u32, u32, u32, WaitKind) {
-        (self.thread, self.stack, self.lock, self.kind)
-    }
-}
-
-impl Section {
-    pub(crate) fn key(&self) -> (u32, u32, u32, WaitKind) {
-        (self.thread, self.frame, self.lock, self.kind)
-    }
-}
-
-impl Blame {
-    pub(crate) fn key(&self) -> (u32, u32, u32, WaitKind, u32) {
-        (self.thread, self.stack, self.lock, self.kind, self.waiter_stack)
     }
 }

@@ -9,7 +9,9 @@ mod support;
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 use support::{profiles, totals, written};
 use tyrion_converters::{
+    grouping::{Grouping, group},
     outputs::{By, FORMATS, Format, Options, Value, pprof::proto},
+    packages::fold,
     profile::Profile,
 };
 
@@ -44,6 +46,23 @@ fn variants_of_trace() -> Vec<(&'static str, Options)> {
         ("by-holder-count", Options { by: By::Holder, count: true, ..plain() }),
         ("value-hold-by-thread", Options { value: Value::Hold, by_thread: true, ..plain() }),
     ]
+}
+
+/// The options that mean something where threads were sampled.
+fn variants_of_samples() -> Vec<(&'static str, Options)> {
+    let plain = Options::default;
+    vec![
+        ("value-wall", Options { value: Value::Wall, ..plain() }),
+        ("value-cpu", Options { value: Value::Cpu, ..plain() }),
+        ("value-blocked", Options { value: Value::Blocked, ..plain() }),
+        ("by-state", Options { by: By::State, ..plain() }),
+        ("by-state-and-thread", Options { by: By::State, by_thread: true, ..plain() }),
+    ]
+}
+
+/// The profile cut down to an interesting package, its threads in groups.
+fn transformed(profile: Profile) -> Profile {
+    group(fold(profile, &["com.acme".to_owned()]), &Grouping::Pool)
 }
 
 /// What a format writes, as text that people can review.
@@ -116,17 +135,24 @@ fn pprof_text(profile: &proto::Profile) -> String {
 /// The golden files as they should be. Options that change nothing have none.
 fn expected() -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
-    for (name, profile) in profiles::all() {
+    for (name, profile) in profiles::all().into_iter().chain(profiles::with_samples()) {
         for format in FORMATS {
             let plain = readable(format, &profile, &Options::default());
             let of_trace = if profile.has_blame { variants_of_trace() } else { Vec::new() };
-            for (variant, options) in variants().into_iter().chain(of_trace) {
+            let of_samples = if profile.has_samples { variants_of_samples() } else { Vec::new() };
+            let variants = variants().into_iter().chain(of_trace).chain(of_samples);
+            for (variant, options) in variants {
                 let text = readable(format, &profile, &options);
                 if variant.is_empty() {
                     files.insert(format!("{name}.{}.txt", format.name), text);
                 } else if text != plain {
                     files.insert(format!("{name}.{}.{variant}.txt", format.name), text);
                 }
+            }
+            if profile.has_samples {
+                let profile = transformed(profile.clone());
+                let text = readable(format, &profile, &Options::default());
+                files.insert(format!("{name}.{}.packages-and-groups.txt", format.name), text);
             }
         }
     }

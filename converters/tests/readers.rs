@@ -12,8 +12,8 @@ use std::{
 use support::profiles;
 use tempfile::TempDir;
 use tyrion_converters::{
-    outputs::{FORMATS, Options, Value, by_name},
-    profile::Profile,
+    outputs::{By, FORMATS, Options, Value, by_name},
+    profile::{Profile, State},
 };
 
 /// What a program prints, or nothing if there is no such program here.
@@ -181,6 +181,72 @@ fn pprof_shows_what_trace_mode_recorded() {
     };
     assert!(traces.contains("java.lang.Thread.run"), "{traces}");
     assert!(!traces.contains("ReentrantLock.lock\n   java.lang"), "{traces}");
+}
+
+#[test]
+fn pprof_shows_what_was_sampled() {
+    for (name, profile) in profiles::with_samples() {
+        let folder = converted(&profile);
+        let (_, wall_ns, cpu_ns) = profile.sample_totals();
+        for (index, sum_ns) in [("wall", wall_ns), ("cpu", cpu_ns)] {
+            let index = format!("-sample_index={index}");
+            let arguments = ["-top", "-nodefraction=0", "-unit=ns", &index];
+            let Some(top) = pprof(&folder, &arguments) else { return };
+            assert!(top.contains(&format!(" {sum_ns}ns total")), "{name}: {top}");
+        }
+    }
+    let folder = converted(&profiles::sampling());
+    let Some(raw) = pprof(&folder, &["-raw"]) else { return };
+    assert!(raw.contains("wall/nanoseconds[dflt] cpu/nanoseconds\n"), "{raw}");
+    let Some(tags) = pprof(&folder, &["-tags"]) else { return };
+    for value in ["blocked", "running", "idle", "GET /orders (new)", "com.acme.Stock#3"] {
+        assert!(tags.contains(&format!("): {value}\n")), "{tags}");
+    }
+    let arguments = ["-top", "-nodefraction=0", "-unit=ns", "-tagfocus=state=blocked"];
+    let Some(top) = pprof(&folder, &arguments) else { return };
+    assert!(top.contains("nodes accounting for 650000000ns"), "{top}");
+    assert!(top.contains("[monitor] com.acme.Stock"), "{top}");
+    let Some(peek) = pprof(&folder, &["-peek=java.lang.Thread.run", "-unit=ns"]) else { return };
+    assert!(peek.contains("|   GET /orders (new)\n"), "the group calls it: {peek}");
+}
+
+#[test]
+fn callgrind_annotate_shows_what_was_sampled() {
+    for (name, profile) in profiles::with_samples() {
+        let folder = converted(&profile);
+        let mut annotate = Command::new("callgrind_annotate");
+        annotate
+            .args(["--inclusive=yes", "--threshold=100", "--show=Wall_ns,Cpu_ns,Blocked_ns"])
+            .args(["--sort=Wall_ns", "--show-percs=no"])
+            .arg(folder.path().join("merged.callgrind"));
+        let Some(text) = run(&mut annotate) else { return };
+        let costs = |function: &str| -> Vec<String> {
+            let line = text.lines().find(|line| line.contains(function)).expect(function);
+            line.split_whitespace().take(3).map(str::to_owned).collect()
+        };
+        let (_, wall_ns, cpu_ns) = profile.sample_totals();
+        let blocked = profile.samples.iter().filter(|row| row.state == State::Blocked);
+        let blocked_ns = blocked.map(|row| row.wall_ns).sum();
+        assert_eq!(costs("PROGRAM TOTALS"), [wall_ns, cpu_ns, blocked_ns].map(with_commas));
+        if name == "sampling" {
+            let stock = ["600,000,000", "0", "600,000,000"];
+            assert_eq!(costs("com.acme.Stock::[monitor]"), stock);
+            assert_eq!(costs("com.acme.Shop::price(int)"), ["3,000,000,000", "2,970,000,000", "0"]);
+        }
+    }
+}
+
+#[test]
+fn flame_graphs_by_state_can_be_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let svg = folder.path().join("states.svg");
+    let options = Options { by: By::State, ..Options::default() };
+    let mut file = fs::File::create(&svg).unwrap();
+    let format = by_name("flamegraph").unwrap();
+    (format.stream)(&profiles::sampling(), &options, &mut file).unwrap();
+    let Some(dom) = browse(&svg, "s=%5C%5Brunning%5C%5D") else { return };
+    assert!(dom.contains(">Wall time, sampled by state<"), "{dom}");
+    assert!(dom.contains(">Matched: 34.4%<"), "{dom}");
 }
 
 #[test]

@@ -40,14 +40,18 @@ fn options() -> Vec<Options> {
 
 /// What a picture of these options sums to.
 fn picture(profile: &Profile, options: &Options) -> u64 {
-    let [wait_ns, count, acquisitions, hold_ns, blamed_ns] =
+    let [wait_ns, count, acquisitions, hold_ns, blamed_ns, wall_ns, cpu_ns, blocked_ns] =
         totals::of_profile(profile, options.by).cost;
-    match options.value {
+    match options.value_of(profile) {
         Value::Wait if options.count => count,
         Value::Wait => wait_ns,
         Value::Hold => hold_ns,
         Value::Acquisitions => acquisitions,
         Value::Blame => blamed_ns,
+        Value::Wall if options.count => profile.sample_totals().0,
+        Value::Wall => wall_ns,
+        Value::Cpu => cpu_ns,
+        Value::Blocked => blocked_ns,
     }
 }
 
@@ -164,6 +168,39 @@ proptest! {
     }
 
     #[test]
+    fn totals_of_samples_are_equal(profile in random::sampled()) {
+        for options in options() {
+            for by in By::ALL {
+                check_totals(&profile, &Options { by, ..options.clone() });
+            }
+        }
+    }
+
+    #[test]
+    fn calls_of_samples_add_up(profile in random::sampled()) {
+        for by in By::ALL {
+            let options = Options { by, ..Options::default() };
+            let text = String::from_utf8(stream("callgrind", &profile, &options)).unwrap();
+            let flow = callgrind::parse(&text).check_flow();
+            prop_assert_eq!(flow, totals::of_profile(&profile, by).cost);
+        }
+    }
+
+    #[test]
+    fn pictures_of_samples_show_all_that_is_wide_enough(profile in random::sampled()) {
+        for (value, by) in Value::ALL.into_iter().flat_map(|value| By::ALL.map(|by| (value, by))) {
+            for by_thread in [false, true] {
+                let options = Options { value, by, by_thread, ..Options::default() };
+                let lines = lines(&stream("collapsed", &profile, &options));
+                if !lines.is_empty() {
+                    let drawn = drawn_frames(&stream("flamegraph", &profile, &options));
+                    prop_assert_eq!(drawn, wide_frames(&lines));
+                }
+            }
+        }
+    }
+
+    #[test]
     fn calls_of_trace_mode_add_up(profile in random::traced()) {
         for by in By::ALL {
             let options = Options { by, ..Options::default() };
@@ -266,12 +303,16 @@ proptest! {
     }
 
     #[test]
-    fn bytes_do_not_depend_on_workers(profile in random::profile(), traced in random::traced()) {
+    fn bytes_do_not_depend_on_workers(
+        profile in random::profile(), traced in random::traced(), sampled in random::sampled(),
+    ) {
         for options in options() {
             check_workers(&profile, &options);
         }
         for value in Value::ALL {
             check_workers(&traced, &Options { value, ..Options::default() });
+            check_workers(&sampled, &Options { value, ..Options::default() });
+            check_workers(&sampled, &Options { value, by: By::State, ..Options::default() });
         }
         check_workers(&traced, &Options { by: By::Holder, ..Options::default() });
     }

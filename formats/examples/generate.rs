@@ -7,9 +7,12 @@
 //! Threads wait again and again at places drawn from a Zipf distribution (the
 //! k-th most frequent of them 1/k times as often as the first), each thread
 //! with an order of its own, for durations of a log-normal shape between 1 µs
-//! and 50 ms. With `--records` and `--acquisitions` it is a log of trace mode.
+//! and 50 ms. With `--records` and `--acquisitions` it is a log of trace mode,
+//! with `--samples` one of sampling.
 //! The same options give the same bytes.
 
+#[path = "generate/sampled.rs"]
+mod sampled;
 #[path = "generate/trace.rs"]
 mod trace;
 
@@ -30,6 +33,9 @@ use tyrion_formats::{
 
 type Writer = LogWriter<BufWriter<File>>;
 
+/// The mean time between two snapshots.
+const PERIOD_NS: u64 = 50_000_000;
+
 /// What to generate. Every field is an option of the same name.
 struct Plan {
     events: u64,
@@ -49,6 +55,8 @@ struct Plan {
     records: u64,
     /// Trace mode: so many acquisition cells for each thread.
     acquisitions: usize,
+    /// Sampling: so many snapshots of all threads.
+    samples: u64,
     seed: u64,
 }
 
@@ -65,6 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         places: 1_000,
         records: 0,
         acquisitions: 0,
+        samples: 0,
         seed: 1,
     };
     let mut args = std::env::args().skip(1);
@@ -86,6 +95,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--places" => plan.places = value as usize,
             "--records" => plan.records = value,
             "--acquisitions" => plan.acquisitions = value as usize,
+            "--samples" => plan.samples = value,
             "--seed" => plan.seed = value,
             _ => return Err(format!("unknown option {key}").into()),
         }
@@ -102,6 +112,8 @@ fn generate(path: &str, plan: &Plan) -> Result<(), Box<dyn Error>> {
             .into();
     if Trace::wanted(plan) {
         Trace::declare(&mut options);
+    } else if plan.samples != 0 {
+        sampled::declare(&mut options);
     }
     let mut log = LogWriter::new(BufWriter::with_capacity(1 << 20, File::create(path)?), options)?;
     let mut random = Random(plan.seed | 1);
@@ -123,6 +135,7 @@ fn generate(path: &str, plan: &Plan) -> Result<(), Box<dyn Error>> {
         }
     }
     write_cells(&mut log, plan, &threads, &sites, &mut random)?;
+    sampled::snapshots(&mut log, plan, &threads, (&sites, &zipf), &mut random)?;
     if let Some(trace) = &trace {
         trace.cells(&mut log, plan, &threads, &mut random)?;
     }
@@ -134,6 +147,7 @@ fn generate(path: &str, plan: &Plan) -> Result<(), Box<dyn Error>> {
 #[derive(Clone, Copy)]
 struct Place {
     site: u32,
+    stack: u32,
     owned: bool,
 }
 
@@ -169,7 +183,7 @@ fn sites(log: &mut Writer, plan: &Plan, random: &mut Random) -> Result<Vec<Place
         for _ in 0..if nth % 20 == 0 { 2 } else { 1 } {
             let lock = locks[random.below(locks.len())];
             let stack = path[path.len() - 1];
-            sites.push(Place { site: log.site(kind, stack, lock)?, owned });
+            sites.push(Place { site: log.site(kind, stack, lock)?, stack, owned });
         }
         paths.push(path);
     }

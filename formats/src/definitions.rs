@@ -3,6 +3,7 @@
 use crate::{
     limits,
     load::Defined,
+    stacks::{Node, Stack, Stacks},
     table::{Sparse, Table},
 };
 use std::{collections::HashMap, num::NonZeroU64};
@@ -40,17 +41,6 @@ pub struct Method {
     pub descriptor: u32,
     /// Its first line, 0 when unknown.
     pub first_line: u32,
-}
-
-/// A stack: one frame on top of another stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stack {
-    /// Stack id of the callers.
-    pub parent: u32,
-    /// Method id of the innermost frame.
-    pub method: u32,
-    /// The line in it, 0 when unknown.
-    pub line: u32,
 }
 
 /// A thread.
@@ -122,7 +112,7 @@ pub struct Definitions {
     pub(crate) strings: Table<Text>,
     pub(crate) classes: Table<Class>,
     pub(crate) methods: Table<Method>,
-    pub(crate) stacks: Table<Stack>,
+    pub(crate) stacks: Stacks,
     pub(crate) threads: Table<Thread>,
     thread_spans: Sparse<ThreadSpan>,
     pub(crate) sites: Table<Site>,
@@ -143,7 +133,7 @@ impl Default for Definitions {
             strings: Table::default(),
             classes: Table::default(),
             methods: Table::default(),
-            stacks: Table::default(),
+            stacks: Stacks::default(),
             threads: Table::default(),
             thread_spans: Sparse::default(),
             sites: Table::default(),
@@ -174,9 +164,10 @@ impl Definitions {
         &self.methods
     }
 
-    /// Stacks. A parent that is not defined before its child is as good as
-    /// lost; ids below are always smaller.
-    pub fn stacks(&self) -> &Table<Stack> {
+    /// Stacks, and the groups that share their ids. A parent that is not
+    /// defined before its child is as good as lost; ids below are always
+    /// smaller.
+    pub fn stacks(&self) -> &Stacks {
         &self.stacks
     }
 
@@ -252,8 +243,9 @@ impl Definitions {
                 self.methods.put(id, Method { class, name, descriptor, first_line }, missing)
             }
             Definition::Stack { id, parent, method, line } => {
-                self.stacks.put(id, Stack { parent, method, line }, missing)
+                self.stacks.put(id, Node::Frame(Stack { parent, method, line }), missing)
             }
+            Definition::Group { stack, name } => self.stacks.put(stack, Node::Group(name), missing),
             Definition::Thread { id, java_id, flags, name, group } => {
                 let thread = Thread {
                     java_id,

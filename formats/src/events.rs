@@ -3,6 +3,7 @@
 use crate::{
     damage::{Damage, Fault},
     fast,
+    sampled::Sampled,
     scan::ChunkRef,
 };
 use std::sync::Arc;
@@ -76,6 +77,20 @@ pub enum Entry<'a> {
     Wait(Event),
     /// What trace mode recorded.
     Traced(Traced<'a>),
+    /// What a thread was seen doing.
+    Sample(Sampled),
+}
+
+impl Entry<'_> {
+    /// The moment that it tells of: the end of a wait, the last snapshot of a
+    /// sample; of trace mode see [`Traced::at_ns`]. Monotonic ns.
+    pub fn at_ns(&self) -> u64 {
+        match self {
+            Entry::Wait(event) => event.end_ns,
+            Entry::Traced(traced) => traced.at_ns,
+            Entry::Sample(sampled) => sampled.at_ns,
+        }
+    }
 }
 
 /// The records of a chunk, in the order of their times. Iterating gives the
@@ -156,7 +171,8 @@ impl Events<'_> {
 }
 
 impl<'a> Events<'a> {
-    /// All records that are left, those of trace mode too, in their order.
+    /// All records that are left, those of trace mode and samples too, in
+    /// their order.
     pub fn records(&mut self) -> Records<'_, 'a> {
         Records(self)
     }
@@ -185,7 +201,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// The next record that is a wait or of trace mode.
+    /// The next record that is a wait, of trace mode or a sample.
     fn next_entry(&mut self) -> Option<Entry<'a>> {
         let bytes = self.bytes;
         while self.at < bytes.len() && !self.torn {
@@ -207,6 +223,11 @@ impl<'a> Events<'a> {
                 Record::Instance(instance) => (0, What::Instance(instance)),
                 Record::Blame(blame) => (blame.delta_ns, What::Blame(blame)),
                 Record::Nest(nest) => (nest.delta_ns, What::Nest(nest)),
+                Record::Sample(sample) => {
+                    self.now_ns = self.now_ns.saturating_add(sample.delta_ns);
+                    let (thread, at_ns) = (self.thread, self.now_ns);
+                    return Some(Entry::Sample(Sampled { thread, at_ns, sample }));
+                }
                 Record::Unknown(_) => continue,
             };
             self.now_ns = self.now_ns.saturating_add(delta_ns);

@@ -337,11 +337,7 @@ fn read_events(
     let Some((rest, payload)) = stream.rest(&log.source, ChunkKind::Events, damage) else { return };
     let mut events = Events::new(payload, rest, &log.name);
     events.visit_all(|entry| {
-        let at_ns = match &entry {
-            Entry::Wait(event) => event.end_ns,
-            Entry::Traced(traced) => traced.at_ns,
-        };
-        if at_ns >= since_ns {
+        if entry.at_ns() >= since_ns {
             take(entry);
         }
     });

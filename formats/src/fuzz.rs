@@ -8,6 +8,7 @@ use crate::{Entry, Log, What};
 use tyrion_wire::{
     chunk::{ChunkHeader, ChunkKind, HEADER_LEN},
     header::{BLOCK, Header, State, VERSION},
+    sample::ThreadState,
 };
 
 /// Reads everything in a log that consists of these bytes. Returns how many
@@ -80,16 +81,27 @@ fn read_all(log: &Log) -> usize {
     found += texts.map(|(id, _)| log.text(id).len()).sum::<usize>();
     let definitions = log.definitions();
     found += definitions.locks().iter().count() + definitions.places().iter().count();
-    let _ = (log.end_ns(), log.tallies(), log.is_trace());
+    found += definitions.stacks().groups().map(|(_, name)| log.text(name).len()).sum::<usize>();
+    let _ = (log.end_ns(), log.tallies(), log.is_trace(), log.has_sampling(), log.period_ns());
     found += log.statistics().len();
     found + messages.iter().map(String::len).sum::<usize>()
 }
 
-/// One for the record, and one for each of its places that is defined.
+/// One for the record, and one for each of its places that is defined, or for
+/// its stack and what else it tells.
 fn places_of(log: &Log, entry: &Entry<'_>) -> usize {
     let places = log.definitions().places();
     let known = |place: u32| usize::from(places.get(place).is_some());
-    let Entry::Traced(traced) = entry else { return 1 };
+    let traced = match entry {
+        Entry::Wait(_) => return 1,
+        Entry::Traced(traced) => traced,
+        Entry::Sample(sampled) => {
+            let stack = log.definitions().stacks().get(sampled.sample.stack);
+            let told = sampled.start_ns() != 0 || sampled.kind().is_some();
+            let is_other = sampled.state() == ThreadState::Other;
+            return 1 + usize::from(stack.is_some()) + usize::from(told || is_other);
+        }
+    };
     1 + match traced.what {
         What::Hold(hold) => known(hold.place),
         What::Instance(instance) => known(instance.place),

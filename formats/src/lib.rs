@@ -23,9 +23,11 @@ mod log;
 #[allow(unsafe_code)] // the only module that has any: a file mapped into memory
 mod map;
 mod parse;
+mod sampled;
 mod scan;
 mod seems;
 mod source;
+mod stacks;
 mod state;
 mod table;
 mod trace;
@@ -35,14 +37,16 @@ pub mod write;
 pub mod event_log {}
 
 pub use damage::{Damage, Fault};
-pub use definitions::{Class, Definitions, Method, Place, Site, Stack, Text, Thread, ThreadSpan};
+pub use definitions::{Class, Definitions, Method, Place, Site, Text, Thread, ThreadSpan};
 pub use error::Error;
 pub use events::{Entry, Event, Events, Records, Traced, What};
 pub use follow::{AcquisitionChange, Begin, CellChange, Changes, Follower};
 pub use load::Defined;
 pub use log::{Log, UNKNOWN};
+pub use sampled::Sampled;
 pub use scan::ChunkRef;
 pub use seems::Seems;
+pub use stacks::{Stack, Stacks};
 pub use table::{Sparse, Table};
 pub use trace::HoldMode;
 pub use tyrion_wire as wire;

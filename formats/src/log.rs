@@ -160,8 +160,8 @@ impl Log {
         bytes.map_or(Cow::Borrowed(UNKNOWN), String::from_utf8_lossy)
     }
 
-    /// The chunks with waits, and with what trace mode records one by one, in
-    /// the order of the file.
+    /// The chunks with waits, with samples, and with what trace mode records one
+    /// by one, in the order of the file.
     pub fn event_chunks(&self) -> &[ChunkRef] {
         &self.chunks.events
     }
@@ -219,7 +219,26 @@ impl Log {
     /// Whether the log was recorded in trace mode: it says so, or has
     /// acquisition cells.
     pub fn is_trace(&self) -> bool {
-        self.header.metadata("mode") == Some("trace") || !self.chunks.acquisitions.is_empty()
+        self.modes().any(|mode| mode == "trace") || !self.chunks.acquisitions.is_empty()
+    }
+
+    /// Whether threads were sampled from the start: the log's mode says so.
+    /// There may be samples in any other log, too: the program can ask for
+    /// them, and sampling can be switched on later.
+    pub fn has_sampling(&self) -> bool {
+        self.modes().any(|mode| mode == "sample")
+    }
+
+    /// What was recorded, as the metadata `mode` says: `contention`, `trace`,
+    /// `sample`, or two of them. Nothing if it does not say.
+    pub fn modes(&self) -> impl Iterator<Item = &str> {
+        self.header.metadata("mode").unwrap_or_default().split('+').filter(|mode| !mode.is_empty())
+    }
+
+    /// The mean time between two snapshots, in ns; `None` if the log does not
+    /// say, as one that was not sampled from the start.
+    pub fn period_ns(&self) -> Option<u64> {
+        self.header.metadata("period")?.parse().ok()
     }
 
     /// How holds were measured; sampled when the log does not say.

@@ -21,6 +21,7 @@
 //! ```
 
 mod chunk;
+mod sample;
 mod trace;
 
 use chunk::Pieces;

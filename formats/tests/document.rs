@@ -4,7 +4,8 @@
 
 mod common;
 
-use tyrion_formats::Log;
+use std::{collections::BTreeSet, ops::RangeInclusive};
+use tyrion_formats::{Log, wire::sample::ThreadState};
 
 const DOCUMENT: &str = include_str!("../../docs/event-log.md");
 
@@ -64,27 +65,42 @@ fn the_example_is_read_as_the_document_says() {
 }
 
 #[test]
-fn the_trace_log_is_read_as_the_document_says() {
-    let log = Log::from_bytes("v1-trace.log", common::frozen("v1-trace.log")).unwrap();
-    let dump = common::dump(&log);
-    let expected = block("trace-dump");
-    let start = dump.find("\n0x").map_or(0, |at| at + 1);
-    let found: Vec<_> = dump[start..].lines().filter(|line| !line.contains("String {")).collect();
-    assert_eq!(found, expected, "all but the header and the texts");
+fn the_other_logs_are_read_as_the_document_says() {
+    for (name, language) in [("v1-trace.log", "trace-dump"), ("v1-sample.log", "sample-dump")] {
+        let log = Log::from_bytes(name, common::frozen(name)).unwrap();
+        let dump = common::dump(&log);
+        let start = dump.find("\n0x").map_or(0, |at| at + 1);
+        let found: Vec<_> =
+            dump[start..].lines().filter(|line| !line.contains("String {")).collect();
+        assert_eq!(found, block(language), "{name}: all but the header and the texts");
+    }
 }
 
-/// Every record of trace mode is explained byte by byte.
+/// Every record of trace mode and of sampling is explained byte by byte.
 #[test]
-fn the_trace_log_is_explained() {
-    let codes: std::collections::BTreeSet<u8> = block("trace-bytes")
-        .into_iter()
-        .filter_map(|line| hex(line.split_once("  ")?.1.split('|').next()?).first().copied())
-        .collect();
-    for code in 2u8..6 {
-        assert!(codes.contains(&(code << 2 | 2)), "record {code}");
-    }
-    for tag in 9..13 {
-        assert!(codes.contains(&tag), "definition {tag}");
+fn the_other_logs_are_explained() {
+    let explained = |language, records: RangeInclusive<u8>, tags: RangeInclusive<u8>| {
+        let codes: BTreeSet<u8> = block(language)
+            .into_iter()
+            .filter_map(|line| hex(line.split_once("  ")?.1.split('|').next()?).first().copied())
+            .collect();
+        for code in records {
+            assert!(codes.contains(&(code << 2 | 2)), "record {code}");
+        }
+        for tag in tags {
+            assert!(codes.contains(&tag), "definition {tag}");
+        }
+    };
+    explained("trace-bytes", 2..=5, 9..=12);
+    explained("sample-bytes", 6..=6, 14..=14);
+}
+
+/// The states in the document are those of the code, with their numbers.
+#[test]
+fn the_states_are_those_of_the_code() {
+    for state in ThreadState::ALL {
+        let row = format!("\n| {} | `{}` | ", state.code(), state.name());
+        assert!(DOCUMENT.contains(&row), "{row}");
     }
 }
 
@@ -92,6 +108,7 @@ fn the_trace_log_is_explained() {
 fn the_bytes_that_are_explained_stand_there() {
     check_bytes(&example(), "bytes");
     check_bytes(&common::frozen("v1-trace.log"), "trace-bytes");
+    check_bytes(&common::frozen("v1-sample.log"), "sample-bytes");
 }
 
 fn check_bytes(bytes: &[u8], language: &str) {

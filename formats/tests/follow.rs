@@ -16,6 +16,7 @@ use tyrion_formats::{
         WaitKind,
         cell::{BUCKETS, Cell},
         chunk::{self, HEADER_LEN},
+        sample::Sample,
         slot::Pending,
         trace::{AcquisitionCell, Blame, Instance},
     },
@@ -52,6 +53,14 @@ fn sample(waits: u64) -> Vec<u8> {
                 .unwrap();
             let blame = Blame { charged_ns: nth, site, waiter: 1, ..Blame::default() };
             log.blame(lane, end_ns + 10, blame).unwrap();
+        }
+        if nth % 30 == 4 {
+            let seen = log.group(&format!("GET /{}", nth / 90)).unwrap();
+            let seen = log.stack(seen, method, 23).unwrap();
+            log.switch(lane, thread % 3 + 1).unwrap();
+            let sample = Sample { wall_ns: nth, state: 1, stack: seen, ..Sample::default() };
+            log.sample(lane, end_ns + 20, sample).unwrap();
+            log.switch(lane, thread).unwrap();
         }
         if nth % 20 == 3 {
             log.cell(lane, &cell(thread, site, end_ns, nth + 1)).unwrap();
@@ -150,6 +159,8 @@ fn compare_definitions(follower: &Follower, log: &Log) {
     let (known, all) = (follower.log().definitions(), log.definitions());
     assert_eq!(known.sites().iter().collect::<Vec<_>>(), all.sites().iter().collect::<Vec<_>>());
     assert_eq!(known.stacks().iter().collect::<Vec<_>>(), all.stacks().iter().collect::<Vec<_>>());
+    let groups = known.stacks().groups().collect::<Vec<_>>();
+    assert_eq!(groups, all.stacks().groups().collect::<Vec<_>>());
     assert_eq!(known.places().iter().collect::<Vec<_>>(), all.places().iter().collect::<Vec<_>>());
     for (id, thread) in all.threads().iter() {
         assert_eq!(known.threads().get(id), Some(thread));
@@ -345,11 +356,7 @@ fn what_had_ended_before_is_passed_over() {
             let mut late = Vec::new();
             for chunk in log.event_chunks() {
                 log.events(chunk).unwrap().visit_all(|entry| {
-                    let at_ns = match &entry {
-                        Entry::Wait(event) => event.end_ns,
-                        Entry::Traced(traced) => traced.at_ns,
-                    };
-                    if at_ns >= since_ns {
+                    if entry.at_ns() >= since_ns {
                         late.push(text(&entry));
                     }
                 });

@@ -29,10 +29,10 @@ proptest! {
 
     #[test]
     fn a_log_with_patches(
-        trace: bool,
+        name in prop::sample::select(vec!["v1-small.log", "v1-trace.log", "v1-sample.log"]),
         patches in vec((any::<prop::sample::Index>(), any::<u64>(), 1usize..9), 1..8)
     ) {
-        let mut bytes = common::frozen(if trace { "v1-trace.log" } else { "v1-small.log" });
+        let mut bytes = common::frozen(name);
         for (at, value, len) in patches {
             let at = at.index(bytes.len() - len);
             bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
@@ -57,8 +57,12 @@ proptest! {
 fn the_targets_read_what_is_whole() {
     assert!(fuzz::log(&common::frozen("v1-small.log")) > 1_000);
     assert!(fuzz::log(&common::frozen("v1-trace.log")) > 30);
+    assert!(fuzz::log(&common::frozen("v1-sample.log")) > 30);
     assert!(fuzz::payload(&[1, 3, 1, b'a', b'b']) > 2, "a string definition");
     // Bytes that are an instance record in a chunk of events.
     let instance = [14, 4, 1, 2, 3, 1];
     assert!(fuzz::payload(&instance) > fuzz::payload(&[99 << 2 | 2, 4, 1, 2, 3, 1]));
+    // And a sample.
+    let sample = [26, 9, 1, 1, 1, 1, 3, 2, 1, 1, 1];
+    assert!(fuzz::payload(&sample) > fuzz::payload(&[99 << 2 | 2, 9, 1, 1, 1, 1, 3, 2, 1, 1, 1]));
 }

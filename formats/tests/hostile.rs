@@ -54,11 +54,13 @@ fn a_tiny_log_is_cut_at_every_byte() {
 }
 
 #[test]
-fn a_trace_log_is_cut_at_every_byte() {
-    let bytes = common::frozen("v1-trace.log");
-    let whole = common::decode(&read(&bytes).unwrap()).0;
-    let last = (0..bytes.len()).fold(0, |last, cut| check_cut(&bytes, bytes.len(), cut, last));
-    assert_eq!(last, whole);
+fn the_other_logs_are_cut_at_every_byte() {
+    for name in ["v1-trace.log", "v1-sample.log"] {
+        let bytes = common::frozen(name);
+        let whole = common::decode(&read(&bytes).unwrap()).0;
+        let last = (0..bytes.len()).fold(0, |last, cut| check_cut(&bytes, bytes.len(), cut, last));
+        assert_eq!(last, whole);
+    }
 }
 
 /// Reads the first `cut` bytes of a log, of which so many `used` there should
@@ -99,7 +101,16 @@ fn any_flipped_bit_is_survived() {
 /// The same without checksums, so that what the bits change is decoded.
 #[test]
 fn any_flipped_bit_of_a_trace_log_is_survived() {
-    let mut bytes = common::frozen("v1-trace.log");
+    flip_unsealed("v1-trace.log");
+}
+
+#[test]
+fn any_flipped_bit_of_a_sampled_log_is_survived() {
+    flip_unsealed("v1-sample.log");
+}
+
+fn flip_unsealed(name: &str) {
+    let mut bytes = common::frozen(name);
     let sealed: Vec<usize> = {
         let log = read(&bytes).unwrap();
         let definitions = [log.header().header_len as usize];

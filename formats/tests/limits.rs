@@ -24,6 +24,7 @@ fn ids_far_from_the_others_are_refused() {
         Definition::Class { id: far, name: 1, source: 1 },
         Definition::Method { id: far, class: 1, name: 1, descriptor: 1, first_line: 1 },
         Definition::Stack { id: u32::MAX, parent: 1, method: 1, line: 1 },
+        Definition::Group { stack: far, name: 1 },
         Definition::Thread { id: far, java_id: 1, flags: 0, name: 1, group: 1 },
         Definition::Site { id: far, kind: 1, stack: 1, lock: 1 },
     ] {

@@ -1,4 +1,4 @@
-//! What trace mode records is read as it was written.
+//! What trace mode and sampling record is read as it was written.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod common;
@@ -6,11 +6,12 @@ mod common;
 use proptest::{collection::vec, prelude::*};
 use std::io::Cursor;
 use tyrion_formats::{
-    Entry, Event, HoldMode, Log, Traced, What,
+    Entry, Event, HoldMode, Log, Sampled, Traced, What,
     wire::{
         WaitKind,
         cell::BUCKETS,
         def::place_flag,
+        sample::Sample,
         trace::{AcquisitionCell, Blame, Held, Hold, Instance, Nest},
     },
     write::{LogWriter, Options, Wait},
@@ -38,6 +39,7 @@ enum Step {
     Instance([u32; 3], bool),
     Blame(u64, [u32; 4]),
     Nest([u32; 4], Vec<[u32; 3]>),
+    Sample([u64; 3], [u32; 4]),
 }
 
 fn steps() -> impl Strategy<Value = (u64, Step)> {
@@ -51,6 +53,7 @@ fn steps() -> impl Strategy<Value = (u64, Step)> {
         1 => (three(), any::<bool>()).prop_map(|(ids, shared)| Step::Instance(ids, shared)),
         1 => (any::<u64>(), ids()).prop_map(|(ns, ids)| Step::Blame(ns, ids)),
         1 => (ids(), vec(three(), 0..12)).prop_map(|(ids, outer)| Step::Nest(ids, outer)),
+        4 => (any::<[u64; 3]>(), ids()).prop_map(|(times, ids)| Step::Sample(times, ids)),
     ];
     ((0u64..1 << 40, 0u32..40).prop_map(|(delta, cut)| delta >> cut), step)
 }
@@ -70,6 +73,7 @@ fn owned(entry: Entry<'_>) -> (Option<Event>, String, Vec<Held>) {
             };
             (None, format!("{traced:?}"), outer)
         }
+        Entry::Sample(sampled) => (None, format!("{sampled:?}"), Vec::new()),
     }
 }
 
@@ -117,13 +121,28 @@ fn write(
             log.nest(lane, at_ns, Nest { delta_ns: 77, ..nest }).unwrap();
             (at_ns, what(What::Nest(nest)))
         }
+        Step::Sample([wall_ns, cpu_ns, count], [state, stack, lock, owner]) => {
+            let sample = Sample {
+                delta_ns,
+                wall_ns,
+                cpu_ns,
+                count,
+                state,
+                stack,
+                kind: lock % 11,
+                lock,
+                owner,
+            };
+            log.sample(lane, at_ns, Sample { delta_ns: 77, ..sample }).unwrap();
+            (at_ns, format!("{:?}", Sampled { thread: *thread, at_ns, sample }))
+        }
     })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Waits and records of trace mode share a clock, over chunks too.
+    /// Waits, records of trace mode and samples share a clock, over chunks too.
     #[test]
     fn records_round_trip(steps in vec(steps(), 0..600), big: bool) {
         let mut log = writer(if big { 1 << 16 } else { 4096 }, &[]);

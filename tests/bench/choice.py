@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 class Choice(NamedTuple):
     # Few and short runs, to see that all works.
     quick: bool = False
-    # Of the sections of trace mode alone; empty stands for what a section has by itself.
+    # Of the sections of trace mode and of sampling alone; empty stands for what a section has by itself.
     majors: tuple = ()
     kinds: tuple = ()
     variants: tuple = ()
@@ -36,12 +36,14 @@ def pick(asked, known, what):
 
 
 def add_options(parser):
-    """The options that narrow the sections of trace mode down, for tuning."""
-    trace = parser.add_argument_group("for the sections trace, trace-applications and trace-stop")
+    """The options that narrow the sections of trace mode and of sampling down, for tuning."""
+    trace = parser.add_argument_group(
+        "for the sections trace, trace-applications, trace-stop and sampling")
     trace.add_argument("--jdk", action="append", type=int, default=[], metavar="MAJOR",
                        help="17 or 25; may be repeated, as may the next three")
     trace.add_argument("--kind", action="append", default=[],
-                       help="of lock: monitor-block, monitor-method, monitor-static, lock, ...")
+                       help="of lock: monitor-block, monitor-method, monitor-static, lock, ...; "
+                            "of sampling: so many threads")
     trace.add_argument("--variant", action="append", default=[],
                        help="of the agent: a name (README.md has them) or its options themselves, "
                             "like mode=trace,hold=1/256")

@@ -7,8 +7,8 @@ from pathlib import Path
 import project
 from choice import add_options, choice
 from processes import Failed
-from sections import (applications, contended, conversion, startup, trace, trace_applications,
-                      trace_stop, uncontended)
+from sections import (applications, contended, conversion, sampling, startup, trace,
+                      trace_applications, trace_stop, uncontended)
 
 SECTIONS = {
     "uncontended": uncontended,
@@ -17,11 +17,12 @@ SECTIONS = {
     "trace": trace,
     "trace-applications": trace_applications,
     "trace-stop": trace_stop,
+    "sampling": sampling,
     "conversion": conversion,
     "startup": startup,
 }
 # What can be narrowed down by options.
-NARROWED = ("trace", "trace-applications", "trace-stop")
+NARROWED = ("trace", "trace-applications", "trace-stop", "sampling")
 
 
 def main():

@@ -66,6 +66,37 @@ def async_profiler():
                 flight_recorder_events)
 
 
+def flight_recorder_sampling(period_ms):
+    """JFR looking at threads that run or are in native code, and nothing else."""
+    settings = project.BENCH / f"sampling-{period_ms}.jfc"
+    settings.write_text(f"""<?xml version="1.0" encoding="UTF-8"?>
+<configuration version="2.0" label="Sampling" description="Samples alone" provider="Tyrion">
+  <event name="jdk.ExecutionSample">
+    <setting name="enabled">true</setting>
+    <setting name="period">{period_ms} ms</setting>
+  </event>
+  <event name="jdk.NativeMethodSample">
+    <setting name="enabled">true</setting>
+    <setting name="period">{period_ms} ms</setting>
+  </event>
+</configuration>
+""", encoding="utf-8")
+    return flight_recorder(f"JFR {period_ms} ms", settings)
+
+
+def async_profiler_wall(period_ms):
+    """async-profiler looking at all threads; None, and a word why, without it."""
+    try:
+        library = async_profiler_library()
+    except Failed as problem:
+        project.say(f"async-profiler is left out: {problem}")
+        return None
+    return Tool(f"async-profiler wall {period_ms} ms",
+                lambda log: [f"-agentpath:{library}=start,event=wall,interval={period_ms}ms,jfr,"
+                             f"file={log}"],
+                flight_recorder_events)
+
+
 def available(*tools):
     """The tools without those that could not be had."""
     return [tool for tool in tools if tool is not None]

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Compiles testdata/java for Java 11, with debug information.
+# Compiles testdata/java for Java 11, with debug information, against the
+# library by which programs speak to the agent.
 #
 #   tests/setup/java-classes.sh [OUTDIR]  default: target/java-classes
 #
@@ -9,6 +10,7 @@ set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 sources=$root/testdata/java
+api=$root/agent/java/tyrion-api.jar
 classes=${1:-$root/target/java-classes}
 case $classes in
     /*) ;;
@@ -21,7 +23,7 @@ list_sources() { (cd "$sources" && find . -name '*.java' | LC_ALL=C sort); }
 
 up_to_date() {
     [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(list_sources)" ] &&
-        [ -z "$(find "$sources" -name '*.java' -newer "$stamp")" ]
+        [ -z "$(find "$sources" "$api" -name '*.ja[vr]*' -newer "$stamp")" ]
 }
 
 mkdir -p "$(dirname "$classes")"
@@ -52,6 +54,7 @@ mkdir -p "$staging"
 # The stamp is as old as the list: a source edited during the compilation is
 # newer, and is compiled again next time.
 list_sources >"$staging/.sources"
-(cd "$sources" && "$javac" --release 11 -g -encoding UTF-8 -Xlint:all -Werror -d "$staging" @"$staging/.sources")
+(cd "$sources" && "$javac" --release 11 -g -encoding UTF-8 -Xlint:all -Werror \
+    -cp "$api" -d "$staging" @"$staging/.sources")
 rm -rf "$classes"
 mv "$staging" "$classes"

@@ -2,7 +2,7 @@
 //! one of the next file can have the same.
 
 use super::{Dictionary, Inner, LockRow};
-use crate::{log::LogFile, sync::lock};
+use crate::{groups::Group, log::LogFile, sync::lock};
 use std::{collections::HashMap, sync::Arc};
 use tyrion_wire::def::id;
 
@@ -16,8 +16,10 @@ pub(super) struct Content {
     pub(super) classes: Vec<(u32, u32)>,
     /// Class, name, descriptor and first line, from id 1 on.
     pub(super) methods: Vec<[u32; 4]>,
-    /// Parent, method and line, from id 2 on.
+    /// Parent, method and line, from id 2 on; of no use for those in `groups`.
     pub(super) nodes: Vec<[u32; 3]>,
+    /// The roots of stacks that are of a group.
+    pub(super) groups: HashMap<u32, Group>,
     pub(super) locks: HashMap<u32, LockRow>,
 }
 
@@ -39,6 +41,13 @@ struct MethodCopy {
 struct FrameCopy {
     method: Option<MethodCopy>,
     line: u32,
+}
+
+/// What a stack stands on.
+enum Root {
+    /// Nothing, or frames that were cut off.
+    Id(u32),
+    Group(Group),
 }
 
 impl Content {
@@ -70,7 +79,10 @@ impl Dictionary {
         // Never both locks at a time.
         let (root, frames) = lock(&from.inner).frames(stack)?;
         let mut inner = lock(&self.inner);
-        let mut node = root;
+        let mut node = match root {
+            Root::Id(id) => id,
+            Root::Group(group) => inner.group(log, &group)?,
+        };
         for FrameCopy { method, line } in frames {
             let method = match method {
                 Some(method) => {
@@ -105,18 +117,23 @@ impl Dictionary {
 }
 
 impl Inner {
-    /// The frames of a stack, outermost first, and the id that they stand on.
-    fn frames(&self, stack: u32) -> Option<(u32, Vec<FrameCopy>)> {
+    /// The frames of a stack, outermost first, and what they stand on.
+    fn frames(&self, stack: u32) -> Option<(Root, Vec<FrameCopy>)> {
         let content = self.content.as_ref()?;
         let mut frames = Vec::new();
         let mut at = stack;
+        let mut root = None;
         while at > id::CUT_STACK {
+            root = content.groups.get(&at).cloned().map(Root::Group);
+            if root.is_some() {
+                break;
+            }
             let &[parent, method, line] = content.nodes.get(at as usize - 2)?;
             frames.push(FrameCopy { method: content.method(method), line });
             at = parent;
         }
         frames.reverse();
-        Some((at, frames))
+        Some((root.unwrap_or(Root::Id(at)), frames))
     }
 
     /// A lock's class, if known, its name and its instance.

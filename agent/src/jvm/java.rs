@@ -2,7 +2,25 @@
 //! table: the safe wrappers of the `jni` crate check for pending exceptions,
 //! which these calls neither raise nor mind.
 
-use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID, jobject};
+use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID, jint, jobject};
+
+/// So many local references beside those that are counted.
+const SPARE_LOCALS: jint = 64;
+
+/// A global reference. It is never given back by itself: that takes an
+/// environment.
+#[derive(Debug)]
+pub struct Global(jobject);
+
+// SAFETY: a global reference is valid on every thread.
+unsafe impl Send for Global {}
+
+impl Global {
+    /// The reference, to be used while this is kept.
+    pub fn get(&self) -> jobject {
+        self.0
+    }
+}
 
 /// The JNI environment of the current thread.
 #[derive(Clone, Copy)]
@@ -47,6 +65,47 @@ impl Java {
     /// Whether an object is of a class. Null references are of none.
     pub fn is_instance(&self, object: jobject, class: jclass) -> bool {
         !object.is_null() && !class.is_null() && call!(self, IsInstanceOf, object, class) != 0
+    }
+
+    /// Says that so many more local references are about to be in use: without
+    /// it `-Xcheck:jni` warns.
+    pub fn expect_locals(&self, more: jint) {
+        // It can only fail for lack of memory, and then nothing is lost yet.
+        let _ = call!(self, EnsureLocalCapacity, more + SPARE_LOCALS);
+        self.clear_exception();
+    }
+
+    /// Runs `body` and gives all local references back that it has left.
+    pub fn with_locals<T>(&self, body: impl FnOnce() -> T) -> T {
+        let pushed = call!(self, PushLocalFrame, SPARE_LOCALS) == 0;
+        self.clear_exception();
+        let result = body();
+        if pushed {
+            call!(self, PopLocalFrame, std::ptr::null_mut());
+        }
+        result
+    }
+
+    fn clear_exception(&self) {
+        if call!(self, ExceptionCheck) != 0 {
+            call!(self, ExceptionClear);
+        }
+    }
+
+    /// Whether two references are to the same object.
+    pub fn is_same(&self, one: jobject, other: jobject) -> bool {
+        call!(self, IsSameObject, one, other) != 0
+    }
+
+    /// A global reference to an object; `None` when there is no memory.
+    pub fn global(&self, object: jobject) -> Option<Global> {
+        let global = call!(self, NewGlobalRef, object);
+        (!global.is_null()).then_some(Global(global))
+    }
+
+    /// Gives a global reference back.
+    pub fn drop_global(&self, global: Global) {
+        call!(self, DeleteGlobalRef, global.0);
     }
 
     /// Gives a local reference back.

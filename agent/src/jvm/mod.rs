@@ -4,6 +4,7 @@ pub mod code;
 pub mod java;
 mod loaded;
 pub mod setup;
+pub mod threads;
 pub mod ti;
 pub mod vm;
 

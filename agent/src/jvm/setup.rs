@@ -20,6 +20,8 @@ use std::{
 pub struct Fields {
     /// `Thread.tid`, the thread's id.
     pub thread_id: jfieldID,
+    /// `Thread.name`; null if this JVM has it elsewhere.
+    pub thread_name: jfieldID,
     /// `Thread.parkBlocker`, what it parks for.
     pub park_blocker: jfieldID,
     /// `AbstractOwnableSynchronizer.exclusiveOwnerThread`.
@@ -30,6 +32,9 @@ pub struct Fields {
     pub interrupted: jclass,
     /// `BaseVirtualThread`, a global reference; null before JDK 19.
     pub virtual_thread: jclass,
+    /// `CarrierThread`, which runs virtual threads, a global reference; null
+    /// before JDK 20.
+    pub carrier: jclass,
 }
 
 /// One of the two queued synchronizers.
@@ -115,6 +120,14 @@ fn global_class(env: &mut jni::Env<'_>, name: &str) -> jni::errors::Result<jclas
     Ok(env.new_global_ref(class)?.into_raw().cast())
 }
 
+/// The same; null when there is no such class.
+fn class_if_any(env: &mut jni::Env<'_>, name: &str) -> jclass {
+    global_class(env, name).unwrap_or_else(|_| {
+        env.exception_clear();
+        std::ptr::null_mut()
+    })
+}
+
 impl Fields {
     /// Looks everything up.
     ///
@@ -124,6 +137,14 @@ impl Fields {
         with_env(env, |env| {
             let thread = jni_str!("java/lang/Thread");
             let thread_id = env.get_field_id(thread, jni_str!("tid"), jni_sig!("J"))?;
+            let name = env.get_field_id(thread, jni_str!("name"), jni_sig!("Ljava/lang/String;"));
+            let thread_name = name.map_or_else(
+                |_| {
+                    env.exception_clear();
+                    std::ptr::null_mut()
+                },
+                |name| name.into_raw().cast(),
+            );
             let park_blocker =
                 env.get_field_id(thread, jni_str!("parkBlocker"), jni_sig!("Ljava/lang/Object;"))?;
             let exclusive_owner = env.get_field_id(
@@ -136,18 +157,17 @@ impl Fields {
                 Synchronizer::find(env, Target::LongSynchronizer)?,
             ];
             let interrupted = global_class(env, "java/lang/InterruptedException")?;
-            let virtual_thread =
-                global_class(env, "java/lang/BaseVirtualThread").unwrap_or_else(|_| {
-                    env.exception_clear();
-                    std::ptr::null_mut()
-                });
+            let virtual_thread = class_if_any(env, "java/lang/BaseVirtualThread");
+            let carrier = class_if_any(env, "jdk/internal/misc/CarrierThread");
             Ok(Fields {
                 thread_id: thread_id.into_raw().cast(),
+                thread_name,
                 park_blocker: park_blocker.into_raw().cast(),
                 exclusive_owner: exclusive_owner.into_raw().cast(),
                 synchronizers,
                 interrupted,
                 virtual_thread,
+                carrier,
             })
         })
     }
@@ -218,6 +238,19 @@ pub fn call_static(env: *mut JNIEnv, class: jclass, name: &str) -> Result<(), St
         let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
         let name = JNIString::from(name);
         env.call_static_method(&*class, &*name, jni_sig!("()V"), &[]).map(drop)
+    })
+}
+
+/// The result of a static method without arguments that returns an `int`.
+///
+/// # Errors
+/// When there is none, or it throws.
+pub fn call_static_int(env: *mut JNIEnv, class: jclass, name: &str) -> Result<i32, String> {
+    with_env(env, |env| {
+        // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
+        let name = JNIString::from(name);
+        env.call_static_method(&*class, &*name, jni_sig!("()I"), &[])?.i()
     })
 }
 

@@ -160,14 +160,18 @@ impl Ti {
         Ok((self.class_signature(class)?, self.source_file(class)))
     }
 
-    /// A method's names and lines. The method must be on the current thread's
-    /// stack, so that its class is not unloaded meanwhile.
+    /// A method's names and lines. The method must be, or just have been, on a
+    /// thread's stack. Should its class be unloaded meanwhile, the JVM says so.
     pub fn method(&self, java: Java, method: jmethodID) -> Result<MethodInfo> {
         let holder = self.declaring_class(method)?;
-        let described = self.class(holder);
+        let described = self.describe(holder, method);
         // A deep stack would otherwise leave more references than JNI allows.
         java.drop_local(holder);
-        let (class, source) = described?;
+        described
+    }
+
+    fn describe(&self, holder: jclass, method: jmethodID) -> Result<MethodInfo> {
+        let (class, source) = self.class(holder)?;
         let (name, descriptor) = self.method_name(method)?;
         Ok(MethodInfo { class, source, name, descriptor, lines: self.lines(method) })
     }
@@ -214,12 +218,12 @@ impl Ti {
         answered && state & jvmti::JVMTI_THREAD_STATE_ALIVE as jint != 0
     }
 
-    /// All platform threads, as local references.
-    pub fn all_threads(&self) -> Result<Vec<jthread>> {
-        let mut count: jint = 0;
-        let mut threads: *mut jthread = ptr::null_mut();
-        call!(self, GetAllThreads, &mut count, &mut threads)?;
-        Ok(self.take_array(threads, count))
+    /// The current thread, as a local reference: the virtual one, if it is one.
+    /// Null when the JVM does not say.
+    pub fn current_thread(&self) -> jthread {
+        let mut thread: jthread = ptr::null_mut();
+        let _ = call!(self, GetCurrentThread, &mut thread);
+        thread
     }
 
     /// The monitor that a thread waits to enter, as a local reference; null

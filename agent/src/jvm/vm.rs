@@ -1,5 +1,10 @@
 //! The JVM itself: its threads come and go through it.
 
+use super::{
+    Java,
+    threads::{Moving, mark_own, unmark_own},
+};
+use crate::entry;
 use jvmti_bindings::sys::jni::{JNIEnv, JavaVM, JavaVMAttachArgs, jint};
 use std::{
     ffi::c_void,
@@ -16,6 +21,8 @@ pub struct Vm(*mut JavaVM);
 
 // SAFETY: the invocation interface may be used from any thread.
 unsafe impl Send for Vm {}
+// SAFETY: as above; nothing is ever changed.
+unsafe impl Sync for Vm {}
 
 impl Vm {
     /// Wraps the JVM.
@@ -47,6 +54,27 @@ impl Vm {
     /// Makes the current thread one of the JVM's, a daemon, while `body` runs;
     /// `None` when the JVM does not want it, or when `body` panics.
     pub fn with_thread<T>(self, body: impl FnOnce(*mut JNIEnv) -> T) -> Option<T> {
+        let ti = entry::ti();
+        let coming = Moving::begin();
+        let env = self.attach()?;
+        // SAFETY: the environment is this thread's, as long as it is attached.
+        let java = unsafe { Java::new(env) };
+        if let Some(ti) = ti {
+            mark_own(ti, java, &coming);
+        }
+        drop(coming);
+        // The JVM must not be left with a thread that is gone.
+        let result = catch_unwind(AssertUnwindSafe(|| body(env)));
+        let going = Moving::begin();
+        if let Some(ti) = ti {
+            unmark_own(ti, java, &going);
+        }
+        // SAFETY: this thread was attached above and has no Java frames.
+        unsafe { ((**self.0).DetachCurrentThread)(self.0) };
+        result.ok()
+    }
+
+    fn attach(self) -> Option<*mut JNIEnv> {
         let mut env: *mut c_void = ptr::null_mut();
         // Without a name the JVM takes one from the program's own numbers.
         let mut arguments = JavaVMAttachArgs {
@@ -59,13 +87,6 @@ impl Vm {
         // outlive the call.
         let attached =
             unsafe { ((**self.0).AttachCurrentThreadAsDaemon)(self.0, &mut env, arguments) };
-        if attached != JNI_OK || env.is_null() {
-            return None;
-        }
-        // The JVM must not be left with a thread that is gone.
-        let result = catch_unwind(AssertUnwindSafe(|| body(env.cast())));
-        // SAFETY: this thread was attached above and has no Java frames.
-        unsafe { ((**self.0).DetachCurrentThread)(self.0) };
-        result.ok()
+        (attached == JNI_OK && !env.is_null()).then_some(env.cast())
     }
 }

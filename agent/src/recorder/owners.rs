@@ -49,7 +49,7 @@ impl Recorder {
     }
 
     fn find_owners(&self, java: Java, long: &[LongWait]) {
-        for thread in self.ti.all_threads().unwrap_or_default() {
+        for thread in self.ti.all_threads(java).unwrap_or_default() {
             let java_id = java.long_field(thread, self.fields.thread_id);
             let of_thread = long.iter().find(|wait| wait.thread.java_id == java_id);
             if let Some(wait) = of_thread

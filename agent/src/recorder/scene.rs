@@ -88,6 +88,7 @@ impl Recorder {
                 if begins {
                     let lost = self.log.current();
                     lost.log.header().u64_at(DROPPED_CONTENTION).fetch_add(1, Relaxed);
+                    self.totals.lost();
                 }
                 return;
             };

@@ -158,7 +158,9 @@ impl Recorder {
         let frames = &scene.frames[..count.min(self.depth)];
         let probes = frames.iter().take_while(|frame| is_probe(frame.method)).count();
         let first = (probes + skip).min(frames.len());
-        self.stack_of(scene, java, first..first.max(count.min(self.depth)), (cut, false)).id
+        let group = self.group_of_current(scene, java);
+        let which = first..first.max(count.min(self.depth));
+        self.stack_of(scene, java, which, (cut, false), group).id
     }
 
     /// The id of a lock that was waited for, else 0.

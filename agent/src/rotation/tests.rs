@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     dictionary::MethodText,
+    groups::Group,
     jvm::ti::ThreadInfo,
     lane::{Ended, Lanes, SharedLane},
     threads::{Acquiring, Begun, Owner, Thread, Threads, Waits},
@@ -81,10 +82,18 @@ impl World {
         thread.publish(&mut waits, volume);
     }
 
+    /// A wait whose outermost method, in brackets, is a group's.
     fn begin(&self, volume: &Volume, lock_id: u32, methods: &[&str], owner: i64) -> Begun {
         let Volume { log, dictionary, .. } = volume;
+        let (group, methods) = match methods.split_last() {
+            Some((last, frames)) if last.starts_with('[') => {
+                let name = last.as_bytes();
+                (Some(Group { number: name[1].into(), name: name.into() }), frames)
+            }
+            _ => (None, methods),
+        };
         let methods: Vec<_> = methods.iter().map(|name| method(name)).collect();
-        let stack = dictionary.stack_of(log, &methods).unwrap();
+        let stack = dictionary.stack_of(log, group.as_ref(), &methods).unwrap();
         let class = dictionary.class(log, b"Lcom/acme/Lock;", b"Lock.java").unwrap();
         dictionary.lock_object(log, lock_id, class).unwrap();
         let owner =
@@ -178,6 +187,7 @@ impl Read {
                 Definition::Stack { id, parent, method, .. } => {
                     (id, vec![parent.into(), method.into()])
                 }
+                Definition::Group { stack, name } => (stack, vec![name.into()]),
                 Definition::Thread { id, name, .. } => (id, vec![name.into()]),
                 Definition::Lock { id, class } => (id, vec![class.into()]),
                 Definition::Site { id, stack, lock, .. } => (id, vec![stack.into(), lock.into()]),
@@ -220,6 +230,10 @@ impl Read {
     fn stack(&self, mut id: u64) -> Vec<&str> {
         let mut names = Vec::new();
         while id > 1 {
+            if let Some(&[group]) = self.definitions.get(&(14, id as u32)).map(Vec::as_slice) {
+                names.push(self.text(group));
+                break;
+            }
             let &[parent, method] = self.get(4, id) else { panic!() };
             let &[class, name] = self.get(3, method) else { panic!() };
             assert_eq!(self.text(self.get(2, class)[0]), "com/acme/Main");
@@ -257,7 +271,7 @@ fn every_wait_is_in_one_of_the_files() {
     // Waits within waits, all of which outlast the first file.
     world.event(&lane, &sleeper, |volume, _, waits| {
         waits.object_wait = Some(world.begin(volume, 1001, &["outer", "run"], 0));
-        let wait = Some(world.begin(volume, 1002, &["middle", "outer", "run"], 77));
+        let wait = Some(world.begin(volume, 1002, &["middle", "run", "[group]"], 77));
         waits.acquiring.push(Acquiring { start_ns: 1, shared: false, parks: 1, wait });
         waits.monitor = Some(world.begin(volume, 1003, &["inner", "middle", "run"], 0));
         waits.awaited_lock = 1001;
@@ -273,7 +287,8 @@ fn every_wait_is_in_one_of_the_files() {
                     for nth in 0..WAITS {
                         let lock_id = (nth % 7 + 1) as u32;
                         world.event(&lane, &thread, |volume, _, waits| {
-                            waits.monitor = Some(world.begin(volume, lock_id, &["a", "run"], 0));
+                            waits.monitor =
+                                Some(world.begin(volume, lock_id, &["a", "run", "[often]"], 0));
                         });
                         world.event(&lane, &thread, |volume, lane, waits| {
                             let begun = waits.monitor.take().unwrap();
@@ -315,7 +330,7 @@ fn every_wait_is_in_one_of_the_files() {
                 let owner = owner.map(|id| read.thread_name(id).to_owned());
                 slept.push((nth, lock_id, stack.join(" "), owner));
             } else {
-                assert_eq!((stack, (1..8).contains(&lock_id)), (vec!["a", "run"], true));
+                assert_eq!((stack, (1..8).contains(&lock_id)), (vec!["a", "run", "[often]"], true));
             }
         }
         let stack = |pending: &Pending| read.stack(pending.stack.into()).join(" ");
@@ -337,7 +352,7 @@ fn every_wait_is_in_one_of_the_files() {
         slept,
         [
             (1003, "inner middle run".to_owned(), None),
-            (1002, "middle outer run".to_owned(), Some("thread-77".to_owned())),
+            (1002, "middle run [group]".to_owned(), Some("thread-77".to_owned())),
         ]
     );
 }

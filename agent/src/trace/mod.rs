@@ -152,7 +152,7 @@ impl Trace {
     }
 
     /// Whether a frame is the probes' own.
-    fn is_probe(&self, method: jmethodID) -> bool {
+    pub fn is_probe(&self, method: jmethodID) -> bool {
         self.probe_methods.get().is_some_and(|probes| probes.contains(&(method as usize)))
     }
 

@@ -23,9 +23,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
   tyrion attach 4711
   tyrion attach 4711 -o /tmp/report.log --threshold 0
   tyrion attach 4711 --mode trace --hold 1/256
+  tyrion attach 4711 --mode contention+sample --period 20ms
   tyrion attach $(pgrep -f com.acme.Main)
 
-Records until the JVM ends or tyrion stop. JDK 21 and later print a warning in the
+Records until the JVM ends or tyrion stop. Of a JVM that records already, the
+threshold and sampling change: with sample in --mode it begins, or goes on with
+another --period, --threads and --skip-daemon; with another --mode it ends. JDK 21 and later print a warning in the
 JVM when an agent is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
@@ -49,20 +52,30 @@ pub struct PidArgs {
     json: bool,
 }
 
+/// What the agent answers: keys and values.
+pub(super) type Reply = Vec<(String, String)>;
+
+/// A value of an answer; empty when it is not there.
+pub(super) fn value<'a>(reply: &'a [(String, String)], key: &str) -> &'a str {
+    reply.iter().find(|(known, _)| known == key).map_or("", |(_, value)| value)
+}
+
 /// Records in a JVM that runs.
 pub fn attach(args: AttachArgs) -> Outcome {
     args.agent.check()?;
-    let jvm = Jvm::find(args.pid.pid).map_err(Failure::Failed)?;
+    let agent = Agent::find(args.pid.pid)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from("tyrion-%p.log"));
-    let log = if jvm.shares_files() {
-        std::path::absolute(&output).unwrap_or(output)
-    } else {
-        // A relative path would be relative to the JVM's folder.
-        Path::new("/tmp").join(output)
-    };
-    let answer = command(&jvm, |more| args.agent.for_agent(Some(&log), more), "start")?;
-    let written = answer.iter().find(|(key, _)| key == "log").map(|(_, path)| path.as_str());
-    if let (Some(_), Some(written)) = (&args.output, written)
+    let log = agent.log_path(&output);
+    let answer = agent.start(&args.agent, Some(&log))?;
+    let written = value(&answer, "log");
+    if (value(&answer, "mode"), value(&answer, "sampling")) == ("sample", "off") {
+        tell(
+            "note: nothing is recorded: the agent was loaded to sample, and locks would have to \
+             be asked for then; add --mode sample, or restart the JVM",
+        );
+    }
+    if args.output.is_some()
+        && !written.is_empty()
         && Path::new(written) != log
         && !log.to_string_lossy().contains("%p")
     {
@@ -75,15 +88,109 @@ pub fn attach(args: AttachArgs) -> Outcome {
 
 /// Stops recording.
 pub fn stop(args: PidArgs) -> Outcome {
-    let jvm = Jvm::find(args.pid).map_err(Failure::Failed)?;
-    print(&command(&jvm, |more| AgentOptions::default().for_agent(None, more), "stop")?, args.json)
+    print(&Agent::find(args.pid)?.stop()?, args.json)
 }
 
 /// Tells what the agent is doing.
 pub fn status(args: PidArgs) -> Outcome {
-    let jvm = Jvm::find(args.pid).map_err(Failure::Failed)?;
-    let ask = |more: &[(&str, &str)]| AgentOptions::default().for_agent(None, more);
-    print(&command(&jvm, ask, "status")?, args.json)
+    print(&Agent::find(args.pid)?.status()?, args.json)
+}
+
+/// The agent in a JVM, loaded or not yet.
+pub(super) struct Agent {
+    jvm: Jvm,
+    pid: u32,
+}
+
+impl Agent {
+    /// That of the JVM with this process id.
+    ///
+    /// # Errors
+    /// When there is no such JVM.
+    pub(super) fn find(pid: u32) -> Result<Agent, Failure> {
+        let jvm = Jvm::find(pid).map_err(Failure::Failed)?;
+        Ok(Agent { jvm, pid })
+    }
+
+    /// Whether the JVM has loaded it.
+    ///
+    /// # Errors
+    /// When it was replaced since.
+    pub(super) fn is_loaded(&self) -> Result<bool, Failure> {
+        self.jvm.loaded_agent().map(|path| path.is_some()).map_err(Failure::Failed)
+    }
+
+    /// Whether the JVM still runs.
+    pub(super) fn is_alive(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
+        // The state stands behind the name, which is in brackets.
+        stat.is_ok_and(|stat| {
+            let state =
+                stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+            !matches!(state, None | Some('Z' | 'X'))
+        })
+    }
+
+    /// The JVM's path of a log that the user names here. A relative path would
+    /// be relative to the JVM's folder.
+    pub(super) fn log_path(&self, output: &Path) -> PathBuf {
+        if self.jvm.shares_files() {
+            std::path::absolute(output).unwrap_or_else(|_| output.to_owned())
+        } else {
+            Path::new("/tmp").join(output)
+        }
+    }
+
+    /// A path of the JVM's as seen from here.
+    pub(super) fn seen_from_here(&self, path: &Path) -> PathBuf {
+        self.jvm.seen_from_here(path)
+    }
+
+    /// The log that an answer names, by its path from here.
+    pub(super) fn log_of(&self, reply: &Reply) -> PathBuf {
+        self.seen_from_here(Path::new(value(reply, "log")))
+    }
+
+    /// A file in the JVM's /tmp that nobody else uses, by its path there.
+    pub(super) fn scratch(&self, name: &str) -> PathBuf {
+        self.jvm.scratch(name)
+    }
+
+    /// Whether the log that an answer names is such a file.
+    pub(super) fn is_scratch(&self, reply: &Reply, name: &str) -> bool {
+        let scratch = self.scratch(name);
+        let begin =
+            scratch.to_string_lossy().rsplit_once('-').map(|(begin, _)| format!("{begin}-"));
+        begin.is_some_and(|begin| value(reply, "log").starts_with(&begin))
+    }
+
+    /// Has it record, loading it if need be.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub(super) fn start(
+        &self,
+        options: &AgentOptions,
+        log: Option<&Path>,
+    ) -> Result<Reply, Failure> {
+        command(&self.jvm, |more| options.for_agent(log, more), "start")
+    }
+
+    /// Has it stop.
+    ///
+    /// # Errors
+    /// When it cannot, or is not loaded.
+    pub(super) fn stop(&self) -> Result<Reply, Failure> {
+        command(&self.jvm, |more| AgentOptions::default().for_agent(None, more), "stop")
+    }
+
+    /// What it is doing.
+    ///
+    /// # Errors
+    /// When it does not tell.
+    pub(super) fn status(&self) -> Result<Reply, Failure> {
+        command(&self.jvm, |more| AgentOptions::default().for_agent(None, more), "status")
+    }
 }
 
 /// Gives the agent in a JVM a command, loading it if need be: the answer's
@@ -92,14 +199,14 @@ fn command(
     jvm: &Jvm,
     options: impl FnOnce(&[(&str, &str)]) -> String,
     command: &str,
-) -> Result<Vec<(String, String)>, Failure> {
+) -> Result<Reply, Failure> {
     let library = library_for(jvm)?;
     let reply = jvm.scratch("reply");
     let reply_text = reply.to_string_lossy().into_owned();
     let options = options(&[("command", command), ("reply", &reply_text)]);
     let code = jvm.load(&library, &options).map_err(Failure::Failed)?;
     let answer = wait_for(&jvm.seen_from_here(&reply))?;
-    let pairs: Vec<(String, String)> = answer
+    let pairs: Reply = answer
         .lines()
         .filter_map(|line| line.split_once('='))
         .map(|(key, value)| (key.to_owned(), value.to_owned()))

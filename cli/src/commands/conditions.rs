@@ -68,6 +68,13 @@ impl ConditionArgs {
         if self.conditions.is_empty() {
             return Ok(done);
         }
+        let sides = std::iter::once(findings).chain(before);
+        if sides.into_iter().any(|findings| findings.profile().lacks_waits) {
+            return Err(Failure::new(
+                "--fail-if is about locks, which were not recorded; --mode contention+sample \
+                 records both",
+            ));
+        }
         let needs_orders = self.conditions.iter().any(Condition::needs_orders);
         let figures = |findings: &Findings<'_>| match Figures::of(findings) {
             figures if needs_orders => figures.with_orders(findings),

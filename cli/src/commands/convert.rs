@@ -4,7 +4,7 @@ mod style;
 
 use crate::{
     files::{Target, say_written},
-    filters::{self, FilterArgs, JobsArg},
+    filters::{self, FilterArgs, JobsArg, ShapeArgs},
     logs,
     outcome::{Failure, Outcome, tell},
     progress,
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use style::Style;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
-    filter::Kinds,
+    filter::{Filter, Kinds, States},
     outputs::{By, FORMATS, Format, Options, Value, by_name},
     profile::Profile,
 };
@@ -38,6 +38,9 @@ const MANY_SAMPLES: usize = 200_000;
   tyrion convert --to pprof --kind all --thread '^http-' monday.log tuesday.log
   tyrion convert --to flamegraph --value hold trace.log     # holds.svg
   tyrion convert --to pprof --by holder trace.log           # as Go's mutex profile
+  tyrion convert --to flamegraph --by state samples.log     # wall.svg
+  tyrion convert --to flamegraph --value cpu --packages com.acme samples.log
+  tyrion convert --to callgrind --group-by pool --state all samples.log
   tyrion convert --to all --since 30s --until 90s report.log")]
 pub struct ConvertArgs {
     /// The format to write, or all
@@ -52,6 +55,8 @@ pub struct ConvertArgs {
     logs: Vec<PathBuf>,
     #[command(flatten)]
     style: Style,
+    #[command(flatten)]
+    shape: ShapeArgs,
     #[command(flatten)]
     filters: FilterArgs,
     #[command(flatten)]
@@ -102,13 +107,18 @@ pub fn run(args: ConvertArgs) -> Outcome {
         let Aggregate { profile, mut notes, damage, events, folded, acquisitions, .. } =
             aggregate(&logs, &filter, &|bytes| bar.inc(bytes));
         bar.finish_and_clear();
-        let shown = Shown::of(&targets, &options);
-        if shown.waits {
+        args.style.check_profile(&profile)?;
+        let shown = Shown::of(&targets, &options, &profile);
+        if shown.waits && !profile.lacks_waits {
             filters::tell_if_empty(&profile, events.saturating_add(folded));
         }
-        shown.tell_if_empty(&profile, acquisitions);
+        shown.tell_if_empty(&profile, acquisitions, &filter);
         let done = logs::tell_damage(&damage);
+        let profile = args.shape.apply(profile);
         notes.retain(shown.acquisitions, shown.blame);
+        if !shown.samples {
+            notes.forget_samples();
+        }
         for line in notes.lines() {
             tell(&format!("note: {line}"));
         }
@@ -128,7 +138,8 @@ pub fn run(args: ConvertArgs) -> Outcome {
 
 /// At most so many samples pprof has of a profile.
 fn samples(profile: &Profile) -> usize {
-    profile.waits.len() + profile.acquisitions.len() + profile.blames.len()
+    let sampled = profile.samples.len();
+    profile.waits.len() + profile.acquisitions.len() + profile.blames.len() + sampled
 }
 
 /// What of a profile outputs show.
@@ -136,25 +147,34 @@ struct Shown {
     waits: bool,
     acquisitions: bool,
     blame: bool,
+    samples: bool,
 }
 
 impl Shown {
-    fn of(targets: &[(&'static Format, Target)], options: &Options) -> Shown {
+    fn of(targets: &[(&'static Format, Target)], options: &Options, profile: &Profile) -> Shown {
         let shows_one = |(format, _): &(&Format, Target)| format.options.contains(&"value");
-        let by_waiter = options.by == By::Waiter;
+        let by_waiter = options.by != By::Holder;
         if !targets.iter().all(shows_one) {
-            return Shown { waits: by_waiter, acquisitions: true, blame: true };
+            return Shown { waits: by_waiter, acquisitions: true, blame: true, samples: true };
         }
-        let value = options.value;
+        let value = options.value_of(profile);
         Shown {
             waits: value == Value::Wait && by_waiter,
             acquisitions: matches!(value, Value::Hold | Value::Acquisitions),
             blame: value == Value::Blame || value == Value::Wait && !by_waiter,
+            samples: value.is_sampled(),
         }
     }
 
-    /// Says so when nothing of trace mode came through the filters.
-    fn tell_if_empty(&self, profile: &Profile, acquisitions_in_log: u64) {
+    /// Says so when nothing of trace mode or sampling came through the filters.
+    fn tell_if_empty(&self, profile: &Profile, acquisitions_in_log: u64, filter: &Filter) {
+        if self.samples && profile.has_samples && profile.samples.is_empty() {
+            let more = match filter.states == States::all() {
+                true => "",
+                false => "; --state all shows idle threads, too",
+            };
+            tell(&format!("note: no sample in the log passed the filters{more}"));
+        }
         let has_none = profile.has_acquisitions && profile.sections.is_empty();
         if self.acquisitions && has_none && acquisitions_in_log > 0 {
             tell(&format!(
@@ -201,11 +221,10 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
     let Some((stem, extension)) = format.default_file.split_once('.') else {
         return format.default_file.into();
     };
-    let stem = match style.value {
-        Some(Value::Hold) if format.options.contains(&"value") => "holds",
-        Some(Value::Acquisitions) if format.options.contains(&"value") => "acquisitions",
-        Some(Value::Blame) if format.options.contains(&"value") => "blame",
-        _ => stem,
+    let stem = match style.shown() {
+        value if !format.options.contains(&"value") || value == Value::Wait => stem,
+        Value::Hold => "holds",
+        value => value.name(),
     };
     // KCacheGrind loads every file whose name begins with the one it is given:
     // a merged file must not begin like the parts.
@@ -258,6 +277,8 @@ mod tests {
         assert_eq!(file("--to flamegraph"), "waits.svg");
         assert_eq!(file("--to flamegraph --value hold"), "holds.svg");
         assert_eq!(file("--to collapsed --value blame"), "blame.collapsed");
+        assert_eq!(file("--to flamegraph --value cpu"), "cpu.svg");
+        assert_eq!(file("--to flamegraph --by state"), "wall.svg");
         assert_eq!(file("--to pprof"), "locks.pb.gz");
         assert_eq!(file("--to callgrind"), "out.callgrind");
         assert_eq!(file("--to callgrind --merged"), "out.merged.callgrind");

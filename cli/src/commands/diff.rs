@@ -137,7 +137,9 @@ fn tell_state(findings: &Findings<'_>, side: &str, filtered: bool) -> Done {
     if let Some(note) = nothing_left(sums, filtered) {
         tell(&format!("note: {side}: {note}"));
     }
-    for line in sums.notes.lines() {
+    let mut notes = sums.notes.clone();
+    notes.forget_samples();
+    for line in notes.lines() {
         tell(&format!("note: {side}: {line}"));
     }
     logs::tell_damage(&sums.damage)

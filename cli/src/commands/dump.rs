@@ -1,8 +1,12 @@
 //! `tyrion dump`: a log's records, one a line.
 
+mod sample;
 mod trace;
 
-use super::places::{Places, lock_name, with_name};
+use super::{
+    doing::Doing,
+    places::{Places, lock_name, with_name},
+};
 use crate::{
     filters::{FilterArgs, wants_pending},
     logs,
@@ -17,7 +21,7 @@ use std::{
 };
 use tyrion_converters::{
     describe::Names,
-    filter::{Filter, Kinds, Window},
+    filter::{Filter, Window},
     outputs::units,
 };
 use tyrion_formats::{Damage, Entry, Event, Log};
@@ -38,8 +42,10 @@ use tyrion_wire::{
 Records: thread, renamed, wait (one wait), fold (waits below the threshold, summed),
 pending (a wait that had not ended). In trace mode also taken (acquisitions, summed), hold (one
 hold, at its release), lock (a thread takes a lock object for the first time), blame (who made
-whom wait), nest (a lock taken while holding others), number (what the agent tells of itself).
-Times are from the log's start, durations in ns in JSON.")]
+whom wait), nest (a lock taken while holding others). With sampling also sample (what a thread was
+seen doing, in one snapshot or several alike). And number (what the agent tells of itself).
+States of samples are as the JVM told them; behind it stands the one that outputs show, if it is
+another. Times are from the log's start, durations in ns in JSON.")]
 pub struct DumpArgs {
     /// The log, - for stdin
     #[arg(value_name = "LOG")]
@@ -54,7 +60,7 @@ pub struct DumpArgs {
 /// Prints the records.
 pub fn run(args: DumpArgs) -> Outcome {
     let log = logs::open(&args.log)?;
-    let filter = args.filters.filter(Kinds::all())?;
+    let filter = args.filters.raw_filter()?;
     let mut out = BufWriter::new(io::stdout().lock());
     let dumped = write(&mut out, &log, &filter, args.json);
     let damage = dumped.map_err(|error| Failure::writing("stdout", &error))?;
@@ -83,6 +89,8 @@ struct Site {
     lock_name: String,
     lock_class: String,
     stack: Vec<String>,
+    /// What the program said that it was doing.
+    group: Option<String>,
     wanted: bool,
 }
 
@@ -100,6 +108,14 @@ fn add_name(mut record: Value, lock_name: &str) -> Value {
     record
 }
 
+/// Adds what the program said that a thread was doing, if it did, to a record.
+fn add_group(mut record: Value, group: Option<&String>) -> Value {
+    if let Some(group) = group {
+        record["group"] = json!(group);
+    }
+    record
+}
+
 struct Dump<'a> {
     log: &'a Log,
     names: Names<'a>,
@@ -109,6 +125,9 @@ struct Dump<'a> {
     threads: HashMap<u32, (String, bool)>,
     sites: HashMap<u32, Option<Site>>,
     places: Places<'a>,
+    /// The stacks of samples: most are seen again and again.
+    stacks: HashMap<u32, Box<[String]>>,
+    doing: Doing<'a>,
     damage: Vec<Damage>,
 }
 
@@ -123,6 +142,8 @@ impl<'a> Dump<'a> {
             threads: HashMap::new(),
             sites: HashMap::new(),
             places: Places::new(log, filter),
+            stacks: HashMap::new(),
+            doing: Doing::new(log, filter),
             damage: log.damage().to_vec(),
         }
     }
@@ -136,6 +157,7 @@ impl<'a> Dump<'a> {
                         match entry {
                             Entry::Wait(event) => self.wait(out, &event)?,
                             Entry::Traced(traced) => self.traced(out, &traced)?,
+                            Entry::Sample(sampled) => self.sample(out, &sampled)?,
                         }
                     }
                     self.damage.extend(events.damage());
@@ -225,6 +247,7 @@ impl<'a> Dump<'a> {
                 "outcome": event.outcome.name(), "owner": owner,
                 "parks": event.parks, "stack": site.stack,
             });
+            let record = add_group(record, site.group.as_ref());
             return writeln!(out, "{}", add_name(record, &site.lock_name));
         }
         write!(
@@ -264,6 +287,7 @@ impl<'a> Dump<'a> {
                 "thread": thread, "thread_id": cell.thread, "kind": site.kind.name(),
                 "lock": site.lock, "lock_class": site.lock_class, "stack": site.stack,
             });
+            let record = add_group(record, site.group.as_ref());
             return writeln!(out, "{}", add_name(record, &site.lock_name));
         }
         writeln!(
@@ -315,6 +339,7 @@ impl<'a> Dump<'a> {
                 lock_name: lock_name(log, site.lock),
                 lock_class: names.lock_class(site.lock),
                 stack: names.stack(site.stack),
+                group: names.group(site.stack),
                 lock,
                 wanted,
             })
@@ -347,7 +372,7 @@ pub fn describe_pending(log: &Log, pending: &Pending) -> (Value, String) {
         "lock": lock, "lock_class": names.lock_class(pending.lock), "owner": owner,
         "stack": stack,
     });
-    (add_name(record, &name), text)
+    (add_group(add_name(record, &name), names.group(pending.stack).as_ref()), text)
 }
 
 /// Seconds with all nine digits: `12.345678901s`.

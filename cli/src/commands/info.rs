@@ -1,5 +1,7 @@
 //! `tyrion info`: what is in a log.
 
+mod chosen;
+mod sampling;
 mod trace;
 
 use super::dump::describe_pending;
@@ -10,6 +12,7 @@ use crate::{
     progress,
 };
 use clap::Args;
+use sampling::SampleSums;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, io::Write, path::PathBuf};
 use trace::TraceSums;
@@ -32,7 +35,11 @@ const LOCKS_SHOWN: usize = 5;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   tyrion info report.log
-  tyrion info --json report.log | jq .totals")]
+  tyrion info --json report.log | jq .totals
+  tyrion info --json report.log | jq .sampling.states
+
+The states of sampled threads are those that the JVM told. Who was idle is in one of them like any
+other, and told besides.")]
 pub struct InfoArgs {
     /// The log, - for stdin
     #[arg(value_name = "LOG")]
@@ -49,41 +56,65 @@ pub struct InfoArgs {
 /// Prints what is in a log.
 pub fn run(args: InfoArgs) -> Outcome {
     let logs = [logs::open(&args.log)?];
-    let filter = args.filters.filter(Kinds::all())?;
+    let filter = args.filters.raw_filter()?;
     // Idle threads wait longest, so contention comes first unless asked for.
     let ranked = if args.filters.names_kinds() { filter.kinds } else { Kinds::contention() };
     let bar = progress::bar(work_bytes(&logs), "reading");
     let read = || read(&logs, &filter, ranked, &|bytes| bar.inc(bytes));
-    let (mut sums, traced) = args.jobs.run(read)?;
+    let mut found = args.jobs.run(read)?;
     bar.finish_and_clear();
-    if args.filters.is_given() {
+    if args.filters.is_given() && !found.lacks_waits() {
+        let sums = &found.sums;
         filters::tell_if_empty(&sums.profile, sums.events.saturating_add(sums.folded));
     }
     // Shown below, each of them.
-    sums.notes.pending = 0;
-    let ([log], traced) = (&logs, traced.as_ref());
+    found.sums.notes.pending = 0;
+    let [log] = &logs;
     let report = if args.json {
-        to_json(log, &sums, traced, &filter)
+        to_json(log, &found, &filter)
     } else {
-        to_text(log, &sums, traced, &filter, ranked)
+        to_text(log, &found, &filter, ranked)
     };
     std::io::stdout()
         .write_all(report.as_bytes())
         .map_err(|error| Failure::writing("stdout", &error))?;
-    Ok(logs::tell_damage(&sums.damage))
+    Ok(logs::tell_damage(&found.sums.damage))
+}
+
+/// What is in a log.
+struct Found {
+    sums: Aggregate,
+    traced: Option<TraceSums>,
+    sampled: Option<SampleSums>,
+}
+
+impl Found {
+    /// Whether nothing but samples was recorded, so that of waits nothing is
+    /// known.
+    fn lacks_waits(&self) -> bool {
+        self.sums.profile.lacks_waits
+    }
+
+    /// Records among the waits.
+    fn other_records(&self) -> u64 {
+        let traced = self.traced.as_ref().map_or(0, |traced| traced.records);
+        traced.saturating_add(self.sampled.as_ref().map_or(0, |sampled| sampled.records))
+    }
+
+    fn bytes_per_event(&self) -> f64 {
+        match self.sums.events.saturating_add(self.other_records()) {
+            0 => 0.0,
+            events => self.sums.event_bytes as f64 / events as f64,
+        }
+    }
 }
 
 /// Reads a log on all workers of the current rayon pool.
-fn read(
-    logs: &[Log; 1],
-    filter: &Filter,
-    ranked: Kinds,
-    progress: &(dyn Fn(u64) + Sync),
-) -> (Aggregate, Option<TraceSums>) {
+fn read(logs: &[Log; 1], filter: &Filter, ranked: Kinds, progress: &(dyn Fn(u64) + Sync)) -> Found {
     let sums = aggregate(logs, filter, progress);
     let [log] = logs;
     let traced = trace::sum(log, filter, ranked, &sums.profile);
-    (sums, traced)
+    Found { sums, traced, sampled: sampling::sum(log, filter) }
 }
 
 /// What a log is worth: `whole`, or why not.
@@ -94,14 +125,6 @@ fn completeness(log: &Log, sums: &Aggregate) -> &'static str {
         State::Recording => "open: the JVM still runs, or was killed",
         State::Paused => "open: recording is paused",
         State::Broken => "broken off: the log could not be written on",
-    }
-}
-
-/// The records of trace mode stand among the waits, so they count, too.
-fn bytes_per_event(sums: &Aggregate, traced: Option<&TraceSums>) -> f64 {
-    match sums.events.saturating_add(traced.map_or(0, |traced| traced.records)) {
-        0 => 0.0,
-        events => sums.event_bytes as f64 / events as f64,
     }
 }
 
@@ -197,17 +220,17 @@ fn source_line(function: &Function, line: u32) -> String {
 /// The report of a log, for tests.
 #[cfg(test)]
 pub(super) fn report(logs: &[Log; 1], filter: &Filter, json: bool) -> String {
-    let (mut sums, traced) = read(logs, filter, &|_| {});
-    sums.notes.pending = 0;
-    let ([log], traced) = (logs, traced.as_ref());
+    let mut found = read(logs, filter, Kinds::contention(), &|_| {});
+    found.sums.notes.pending = 0;
+    let [log] = logs;
     match json {
-        true => to_json(log, &sums, traced, filter),
-        false => to_text(log, &sums, traced, filter, Kinds::contention()),
+        true => to_json(log, &found, filter),
+        false => to_text(log, &found, filter, Kinds::contention()),
     }
 }
 
-fn to_json(log: &Log, sums: &Aggregate, traced: Option<&TraceSums>, filter: &Filter) -> String {
-    let header = log.header();
+fn to_json(log: &Log, found: &Found, filter: &Filter) -> String {
+    let (header, sums) = (log.header(), &found.sums);
     let contention = sums.contention();
     let (contentions, wait_ns) = contention.total();
     let kinds: Map<String, Value> = WaitKind::ALL
@@ -280,7 +303,7 @@ fn to_json(log: &Log, sums: &Aggregate, traced: Option<&TraceSums>, filter: &Fil
         "kinds": kinds,
         "callbacks": { "contention": callbacks(tally), "other": callbacks(other) },
         "events": sums.events,
-        "bytes_per_event": bytes_per_event(sums, traced),
+        "bytes_per_event": found.bytes_per_event(),
         "file_bytes": log.file_len(),
         "locks": locks,
         "threads": threads,
@@ -288,32 +311,51 @@ fn to_json(log: &Log, sums: &Aggregate, traced: Option<&TraceSums>, filter: &Fil
         "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": sums.notes.lines(),
     });
-    if let Some(traced) = traced {
+    if let Some(traced) = &found.traced {
         report["trace"] = traced.to_json();
+    }
+    if let Some(sampled) = &found.sampled {
+        report["sampling"] = sampled.to_json();
+    }
+    if found.lacks_waits() {
+        // What is not known is no zero.
+        report["totals"] = Value::Null;
     }
     format!("{report:#}\n")
 }
 
-fn to_text(
-    log: &Log,
-    sums: &Aggregate,
-    traced: Option<&TraceSums>,
-    filter: &Filter,
-    ranked: Kinds,
-) -> String {
+fn to_text(log: &Log, found: &Found, filter: &Filter, ranked: Kinds) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
-    let _ = head(&mut out, log, sums, traced)
-        .and_then(|()| traced.map_or(Ok(()), |traced| traced.to_text(&mut out)))
-        .and_then(|()| kinds(&mut out, sums))
-        .and_then(|()| locks(&mut out, sums))
-        .and_then(|()| traced.map_or(Ok(()), |traced| traced.table(&mut out)))
-        .and_then(|()| threads(&mut out, sums, ranked))
-        .and_then(|()| waiting(&mut out, log, filter));
-    for line in sums.notes.lines() {
+    let _ = sections(&mut out, log, found, filter, ranked);
+    for line in found.sums.notes.lines() {
         let _ = writeln!(out, "note: {line}");
     }
     shown(&out)
+}
+
+fn sections(
+    out: &mut String,
+    log: &Log,
+    found: &Found,
+    filter: &Filter,
+    ranked: Kinds,
+) -> std::fmt::Result {
+    let Found { sums, traced, sampled } = found;
+    head(out, log, found)?;
+    traced.as_ref().map_or(Ok(()), |traced| traced.to_text(out))?;
+    sampled.as_ref().map_or(Ok(()), |sampled| sampled.to_text(out))?;
+    if !found.lacks_waits() {
+        kinds(out, sums)?;
+    }
+    sampled.as_ref().map_or(Ok(()), |sampled| sampled.table(out))?;
+    locks(out, sums)?;
+    traced.as_ref().map_or(Ok(()), |traced| traced.table(out))?;
+    match sampled {
+        Some(sampled) if found.lacks_waits() => sampled.threads(out)?,
+        _ => threads(out, sums, ranked)?,
+    }
+    waiting(out, log, filter)
 }
 
 /// Lines as a terminal may have them: names of the program's own could hold
@@ -327,19 +369,15 @@ fn shown(text: &str) -> String {
         .collect()
 }
 
-fn head(
-    out: &mut String,
-    log: &Log,
-    sums: &Aggregate,
-    traced: Option<&TraceSums>,
-) -> std::fmt::Result {
-    let header = log.header();
+fn head(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
+    let (header, sums) = (log.header(), &found.sums);
     // What the log says of the program is one line, whatever it holds.
     let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {}", printable(value));
     row("log", log.name())?;
     row("pid", &header.pid.to_string())?;
     for (key, value) in &header.metadata {
-        if key != "threshold" && !value.is_empty() {
+        let is_told_below = ["threshold", "period", "sample-threads"].contains(&key.as_str());
+        if !is_told_below && !value.is_empty() {
             row(key, value)?;
         }
     }
@@ -349,18 +387,18 @@ fn head(
     row("threshold", &format!("{} ({origin})", units::duration(header.threshold_ns)))?;
     row("completeness", completeness(log, sums))?;
     let (tally, other) = log.tallies();
-    let besides = traced.map_or(String::new(), |traced| {
-        format!(" and {} records of trace mode", units::thousands(traced.records))
-    });
     let sizes = format!(
-        "{} waits{besides} recorded in {:.1} bytes each, {} folded, {} dropped; {} bytes in all",
-        units::thousands(sums.events),
-        bytes_per_event(sums, traced),
+        "{} recorded in {:.1} bytes each, {} folded, {} dropped; {} bytes in all",
+        recorded(found),
+        found.bytes_per_event(),
         units::thousands(sums.folded),
         units::thousands(tally.dropped.saturating_add(other.dropped)),
         units::thousands(log.file_len()),
     );
     row("size", &sizes)?;
+    if found.lacks_waits() {
+        return row("contention", "not recorded (mode=sample)");
+    }
     let (count, wait_ns) = sums.contention().total();
     let contention = format!(
         "{} contended acquisitions waited {}",
@@ -368,6 +406,17 @@ fn head(
         units::duration(wait_ns)
     );
     row("contention", &contention)
+}
+
+/// What there are records of: `7 waits and 3 samples`.
+fn recorded(found: &Found) -> String {
+    let waits = (!found.lacks_waits()).then_some((found.sums.events, "waits"));
+    let traced = found.traced.as_ref().map(|it| (it.records, "records of trace mode"));
+    let sampled = found.sampled.as_ref().map(|it| (it.records, "records of samples"));
+    let parts = [waits, traced, sampled].into_iter().flatten();
+    let parts: Vec<String> =
+        parts.map(|(count, what)| format!("{} {what}", units::thousands(count))).collect();
+    parts.join(" and ")
 }
 
 fn kinds(out: &mut String, sums: &Aggregate) -> std::fmt::Result {

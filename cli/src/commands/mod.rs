@@ -1,17 +1,20 @@
 //! The commands: a file for each, and a line in [`Command`] and [`run`].
 
 mod agent_path;
+mod api_jar;
 mod attach;
 mod completions;
 mod conditions;
 mod convert;
 mod diff;
+mod doing;
 mod dump;
 mod info;
 mod man;
 mod places;
 mod record;
 mod report;
+mod sample;
 mod sections;
 #[cfg(test)]
 mod tests;
@@ -34,7 +37,8 @@ const EXAMPLES: &str = "Examples:
   tyrion convert --to flamegraph report.log   # then open waits.svg in a browser
   tyrion convert --to callgrind report.log && kcachegrind out.callgrind
   tyrion convert --to pprof report.log && go tool pprof locks.pb.gz
-  tyrion attach 4711 && sleep 60 && tyrion stop 4711";
+  tyrion attach 4711 && sleep 60 && tyrion stop 4711
+  tyrion sample 4711 --duration 50s --packages com.acme";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -54,6 +58,8 @@ pub enum Command {
     Dump(dump::DumpArgs),
     /// Record in a JVM that runs, or go on after a stop
     Attach(attach::AttachArgs),
+    /// Sample what the threads of a JVM are doing, and print it as a tree
+    Sample(sample::SampleArgs),
     /// Stop recording in a JVM; attach goes on
     #[command(after_help = "Examples:\n  tyrion stop 4711")]
     Stop(attach::PidArgs),
@@ -65,6 +71,8 @@ pub enum Command {
   tyrion agent-path
   java -agentpath:$(tyrion agent-path)=file=report-%p.log -jar app.jar")]
     AgentPath,
+    /// Write the library by which programs name what they do
+    ApiJar(api_jar::ApiJarArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
     /// Print the manual page
@@ -83,9 +91,11 @@ pub fn run(command: Command) -> Outcome {
         Command::Info(args) => info::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Attach(args) => attach::attach(args),
+        Command::Sample(args) => sample::run(args),
         Command::Stop(args) => attach::stop(args),
         Command::Status(args) => attach::status(args),
         Command::AgentPath => agent_path::run(),
+        Command::ApiJar(args) => api_jar::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man => man::run(),
     }

@@ -31,6 +31,7 @@ use tyrion_wire::header::{Header, HeaderError, MAGIC, METADATA_AT};
   tyrion record --threshold 0 -- taskset -c 0,1 java -jar app.jar --port 8080
   tyrion record -o build-%p.log -- mvn test
   tyrion record --mode trace --include 'com.acme.*' -- java -jar app.jar
+  tyrion record --mode contention+sample --period 20ms -- java -jar app.jar
 
 java may be the command, or be started by it: by a script, by mvn, by another
 java. The exit status is the program's, and signals go to the program.")]

@@ -6,14 +6,14 @@ use super::{
 };
 use crate::{
     files::{Target, say_written},
-    filters::{self, FilterArgs, JobsArg},
+    filters::{self, FilterArgs, JobsArg, ShapeArgs},
     logs,
     outcome::{Failure, Outcome, tell},
     progress, terminal,
 };
 use clap::Args;
 use std::path::PathBuf;
-use tyrion_converters::filter::Kinds;
+use tyrion_converters::{aggregate::SampleTotals, filter::Kinds};
 use tyrion_report::{
     Findings, find,
     render::{
@@ -29,6 +29,8 @@ const EXAMPLES: &str = "Examples:
   tyrion report --section contended,blockers --top 5 locks.log
   tyrion report --html locks.log                 # report.html, for any browser
   tyrion report --json locks.log | jq '.sections.\"lock-order\".cycles'
+  tyrion report --section tree --packages com.acme --interval 15m samples.log
+  tyrion report --section lines --top 10 --state running,blocked samples.log
   tyrion report --since 30s --until 90s --thread '^http-' monday.log tuesday.log
   tyrion report --fail-if 'p99_wait_ns > 5ms' --fail-if 'deadlocks > 0' locks.log";
 
@@ -62,6 +64,8 @@ pub struct ReportArgs {
     #[command(flatten)]
     conditions: ConditionArgs,
     #[command(flatten)]
+    shape: ShapeArgs,
+    #[command(flatten)]
     filters: FilterArgs,
     #[command(flatten)]
     jobs: JobsArg,
@@ -76,7 +80,7 @@ pub fn run(args: ReportArgs) -> Outcome {
     target.spare_logs()?;
     let bar = progress::bar(work_bytes(&logs), "reading");
     args.jobs.run(|| {
-        let options = args.sections.options();
+        let options = args.sections.options(&args.shape);
         let mut findings = find(&logs, &filter, &options, &|bytes| bar.inc(bytes));
         bar.finish_and_clear();
         let aggregate = &mut findings.aggregate;
@@ -86,6 +90,11 @@ pub fn run(args: ReportArgs) -> Outcome {
         }
         if args.sections.shows(sections::STILL_WAITING) {
             aggregate.notes.pending = 0;
+        }
+        if args.sections.shows(sections::TREE) {
+            aggregate.notes.hidden_idle = SampleTotals::default();
+        } else if !args.sections.shows(sections::LINES) {
+            aggregate.notes.forget_samples();
         }
         let done = logs::tell_damage(&aggregate.damage);
         let written = write(&args, &target, &findings);
@@ -104,9 +113,12 @@ fn target(args: &ReportArgs) -> Target {
 fn write(args: &ReportArgs, target: &Target, findings: &Findings<'_>) -> Result<(), Failure> {
     let picked = args.sections.picked();
     let version = env!("CARGO_PKG_VERSION");
-    let report = Report::new(version, findings, &args.sections.options(), &picked);
+    let report = Report::new(version, findings, &args.sections.options(&args.shape), &picked);
     if args.html {
-        let drawn = if picked.is_empty() { flames(findings.profile()) } else { Ok(Vec::new()) };
+        let drawn = match picked.is_empty() {
+            true => flames(&args.shape.apply(findings.profile().clone())),
+            false => Ok(Vec::new()),
+        };
         let drawn = drawn.map_err(|error| Failure::new(format!("flame graphs: {error}")))?;
         target.write(|out| html::write(&report, &drawn, out))?;
         if let Target::File(path) = target {

@@ -1,6 +1,6 @@
 //! Which sections of a report, and how much of them.
 
-use crate::filters::duration_value;
+use crate::filters::{ShapeArgs, duration_value};
 use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
@@ -10,16 +10,23 @@ use tyrion_report::{Options, SECTIONS, Section};
 /// The section that shows waits that had not ended.
 pub const STILL_WAITING: &str = "still-waiting";
 
+/// The section that says how much time of idle threads is hidden.
+pub const TREE: &str = "tree";
+/// The other one of samples.
+pub const LINES: &str = "lines";
+
 /// What to answer.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Sections")]
 pub struct SectionArgs {
-    /// Only these sections, separated by commas [default: all of them]
+    /// Only these sections, separated by commas [default: all
+    /// that the logs have something for]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Names)]
     section: Vec<&'static str>,
-    /// At most so many rows in each table, 0 for all
-    #[arg(long, value_name = "N", default_value_t = Options::default().top)]
-    top: usize,
+    /// At most so many rows in each table, 0 for all [default: 20, and 40 lines
+    /// of source code]; of trees so many groups of threads [default: all]
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
     /// The length of the phases that the critical section pressure is told for
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = phase_value)]
     phase: u64,
@@ -27,6 +34,12 @@ pub struct SectionArgs {
     /// met there
     #[arg(long, value_name = "DURATION", default_value = "1ms", value_parser = duration_value)]
     near: u64,
+    /// A tree for each interval of this length (tree)
+    #[arg(long, value_name = "DURATION", value_parser = interval_value)]
+    interval: Option<u64>,
+    /// Show groups of threads and frames without time, too (tree)
+    #[arg(long)]
+    zero: bool,
 }
 
 /// The names in the registry of sections, as values of an option.
@@ -54,6 +67,18 @@ impl TypedValueParser for Names {
     }
 }
 
+/// Reads the length of an interval.
+///
+/// # Errors
+/// When it is none.
+pub fn interval_value(text: &str) -> Result<u64, String> {
+    match duration_value(text) {
+        Ok(0) => Err("an interval has a length".to_owned()),
+        Ok(ns) => Ok(ns),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 fn phase_value(text: &str) -> Result<u64, String> {
     match duration_value(text) {
         Ok(0) => Err("a phase has a length".to_owned()),
@@ -64,8 +89,19 @@ fn phase_value(text: &str) -> Result<u64, String> {
 
 impl SectionArgs {
     /// How sections shall answer.
-    pub fn options(&self) -> Options {
-        Options { top: self.top, phase_ns: self.phase, near_ns: self.near }
+    pub fn options(&self, shape: &ShapeArgs) -> Options {
+        let default = Options::default();
+        Options {
+            top: self.top.unwrap_or(default.top),
+            phase_ns: self.phase,
+            near_ns: self.near,
+            lines: self.top.unwrap_or(default.lines),
+            groups: self.top.unwrap_or(default.groups),
+            group_by: shape.group_by.clone().unwrap_or(default.group_by),
+            packages: shape.packages.clone(),
+            interval_ns: self.interval.unwrap_or(default.interval_ns),
+            zero: self.zero,
+        }
     }
 
     /// The sections that were picked, in the order of the report; none for all.

@@ -7,7 +7,7 @@ use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
 };
-use tyrion_converters::filter::{Filter, Kinds, moment};
+use tyrion_converters::filter::{Filter, Kinds, States, moment};
 use tyrion_formats::Log;
 
 fn testdata() -> PathBuf {
@@ -20,7 +20,7 @@ fn frozen(name: &str) -> Log {
 }
 
 fn all() -> Filter {
-    Filter { kinds: Kinds::all(), ..Filter::default() }
+    Filter { kinds: Kinds::all(), states: States::all(), ..Filter::default() }
 }
 
 fn dumped(log: &Log, filter: &Filter, json: bool) -> String {
@@ -47,11 +47,11 @@ fn logs_are_shown_as_ever() {
         expected.insert(file);
     };
     for (sort, json) in [("txt", false), ("json", true)] {
-        for name in ["v1-tiny", "v1-small", "v1-killed", "v1-trace"] {
+        for name in ["v1-tiny", "v1-small", "v1-killed", "v1-trace", "v1-sample"] {
             let info = info::report(&[frozen(name)], &all(), json);
             check(format!("{name}.info.{sort}"), &info);
         }
-        for name in ["v1-tiny", "v1-trace"] {
+        for name in ["v1-tiny", "v1-trace", "v1-sample"] {
             let dump = dumped(&frozen(name), &all(), json);
             check(format!("{name}.dump.{sort}"), &dump);
         }
@@ -62,9 +62,9 @@ fn logs_are_shown_as_ever() {
 }
 
 /// How many lines of each record a dump has.
-fn counts(filter: &Filter) -> Vec<(String, usize)> {
+fn counts(log: &str, filter: &Filter) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
-    for line in dumped(&frozen("v1-trace"), filter, false).lines() {
+    for line in dumped(&frozen(log), filter, false).lines() {
         let record = line.split(' ').next().unwrap_or_default();
         match counts.iter_mut().find(|(known, _)| known == record) {
             Some((_, count)) => *count += 1,
@@ -76,7 +76,11 @@ fn counts(filter: &Filter) -> Vec<(String, usize)> {
 }
 
 fn expect(filter: &Filter, expected: &[(&str, usize)]) {
-    let found = counts(filter);
+    expect_of("v1-trace", filter, expected);
+}
+
+fn expect_of(log: &str, filter: &Filter, expected: &[(&str, usize)]) {
+    let found = counts(log, filter);
     let found: Vec<(&str, usize)> =
         found.iter().map(|(record, count)| (record.as_str(), *count)).collect();
     // Statistics are of no thread, lock or time.
@@ -121,6 +125,87 @@ fn filters_take_records_of_trace_mode() {
     expect(&late, &[("blame", 1), ("hold", 1), ("nest", 1), ("thread", 2), ("wait", 1)]);
     let long = Filter { min_wait_ns: 100_000, ..all() };
     expect(&long, &[("blame", 1), ("hold", 1), ("taken", 2), ("thread", 2), ("wait", 1)]);
+}
+
+#[test]
+fn filters_take_samples() {
+    let expect = |filter: Filter, samples: usize, threads: usize, waits: usize| {
+        let mut expected = vec![("sample", samples), ("thread", threads), ("wait", waits)];
+        expected.retain(|(_, count)| *count != 0);
+        expect_of("v1-sample", &filter, &expected);
+        // info sums the same.
+        let text = info::report(&[frozen("v1-sample")], &filter, true);
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let sampling = &report["sampling"];
+        assert_eq!(sampling["records"], 9, "whatever the filter");
+        let seen = sampling["threads"].as_array().map(|threads| !threads.is_empty());
+        assert_eq!(seen, (filter.min_wait_ns == 0).then_some(samples != 0));
+    };
+    expect(all(), 9, 5, 1);
+    // Who did not wait for a lock, or not as far as known, waited for none.
+    expect(Filter { kinds: Kinds::contention(), ..all() }, 1, 5, 1);
+    expect(Filter { kinds: Kinds::idle(), ..all() }, 1, 5, 0);
+    let lock = |pattern: &str| Filter { lock: Some(Regex::new(pattern).unwrap()), ..all() };
+    expect(lock("Stock"), 1, 5, 1);
+    expect(lock("unknown"), 0, 5, 0);
+    let thread = |pattern: &str| Filter { thread: Some(Regex::new(pattern).unwrap()), ..all() };
+    expect(thread("http-2"), 3, 1, 1);
+    expect(Filter { since: Some(moment("150ms").unwrap()), ..all() }, 5, 5, 0);
+    expect(Filter { until: Some(moment("110ms").unwrap()), ..all() }, 2, 5, 0);
+    expect(Filter { min_wait_ns: 1, ..all() }, 0, 5, 1);
+    // As outputs read them: the pool's thread and the JVM's are idle.
+    let states = |names: &str| Filter { states: States::parse(names).unwrap(), ..all() };
+    expect(states("idle"), 2, 5, 1);
+    expect(states("running,parked"), 3, 5, 1);
+}
+
+/// The program chooses the names of groups: a record is one line nevertheless.
+#[test]
+fn a_group_may_have_any_name() {
+    use tyrion_formats::{
+        wire::sample::Sample,
+        write::{LogWriter, Options},
+    };
+    let out = std::io::Cursor::new(Vec::new());
+    let mut log = LogWriter::new(out, Options::default()).unwrap();
+    let stack = log.group("a\r\n\x1b[31mb").unwrap();
+    let lane = log.lane(1);
+    log.sample(lane, 60, Sample { stack, ..Sample::default() }).unwrap();
+    let bytes = log.finish().unwrap().into_inner();
+    let log = Log::from_bytes("a.log", bytes).unwrap();
+    let text = dumped(&log, &all(), false);
+    assert!(text.ends_with(" count=0 [group a___[31mb]\n"), "{text:?}");
+    assert_eq!(text.lines().count(), 1);
+    let json: serde_json::Value = serde_json::from_str(&dumped(&log, &all(), true)).unwrap();
+    assert_eq!(json["group"], "a\r\n\x1b[31mb");
+}
+
+/// A log of `mode=sample` knows of no waits, which is not the same as none.
+#[test]
+fn what_was_not_recorded_is_no_zero() {
+    use tyrion_formats::{
+        wire::sample::Sample,
+        write::{LogWriter, Options},
+    };
+    let mut options = Options::default();
+    options.header.metadata = vec![("mode".to_owned(), "sample".to_owned())];
+    let mut log = LogWriter::new(std::io::Cursor::new(Vec::new()), options).unwrap();
+    let main = log.thread(1, "main", "main", 0).unwrap();
+    let lane = log.lane(main);
+    let sample = Sample { wall_ns: 50, cpu_ns: 40, count: 1, state: 1, ..Sample::default() };
+    log.sample(lane, 60, sample).unwrap();
+    let bytes = log.finish().unwrap().into_inner();
+    let logs = [Log::from_bytes("a.log", bytes).unwrap()];
+    let report = info::report(&logs, &all(), true);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert!(report["totals"].is_null());
+    assert_eq!(report["sampling"]["states"]["running"]["cpu_ns"], 40);
+    assert!(report["sampling"]["snapshots"].is_null() && report["sampling"]["period_ns"].is_null());
+    let text = info::report(&logs, &all(), false);
+    for expected in ["not recorded (mode=sample)", "\n         40 ns          50 ns  main\n"] {
+        assert!(text.contains(expected), "{text}");
+    }
+    assert!(!text.contains("waits"), "{text}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod lives;
 pub mod names;
 mod owners;
 mod pass;
+mod sampled;
 mod second;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -19,6 +20,7 @@ pub use groups::{Groups, LockRef, thread_group};
 pub use histogram::Histogram;
 pub use lives::{all_lives_ns, life};
 pub use owners::OwnedWait;
+pub use sampled::SampledInterval;
 
 use crate::Options;
 use std::collections::BTreeMap;
@@ -62,6 +64,9 @@ pub struct Findings<'a> {
     pub owned_waits: Vec<OwnedWait>,
     /// Trace mode: nesting, instances, holds.
     pub trace: trace::Recorded,
+    /// What threads were doing in each interval, in the order of time. Empty
+    /// where no thread was sampled.
+    pub sampled: Vec<SampledInterval>,
 }
 
 /// How long waits took.

@@ -21,6 +21,6 @@ mod testing;
 pub mod view;
 
 pub use findings::{Findings, find, work_bytes};
-pub use section::{Answer, Options, Section};
+pub use section::{About, Answer, Options, Section};
 pub use sections::SECTIONS;
 pub use view::View;

@@ -4,7 +4,7 @@
 //! single sections; [`json`] passes on what sections say of themselves.
 
 pub(crate) mod cells;
-mod clock;
+pub(crate) mod clock;
 mod heat;
 pub mod html;
 pub mod json;

@@ -12,8 +12,21 @@ pub struct Section {
     pub means: &'static str,
     /// What to do about it, in one line.
     pub advice: &'static str,
+    /// What logs must have recorded for it to be shown where nobody asks for it.
+    pub about: About,
     /// Answers it.
     pub answer: fn(&Findings<'_>, &Options) -> Answer,
+}
+
+/// What a section is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Whatever was recorded.
+    All,
+    /// Locks and those who wait for them.
+    Locks,
+    /// Samples of what threads were doing.
+    Samples,
 }
 
 /// How sections shall answer.
@@ -26,11 +39,37 @@ pub struct Options {
     /// Within how many ns after a release an acquisition by another thread is a
     /// near miss.
     pub near_ns: u64,
+    /// At most so many lines of source code; 0 for all.
+    pub lines: usize,
+    /// At most so many groups of threads in each tree; 0 for all.
+    pub groups: usize,
+    /// By what threads are one group in a tree, as
+    /// [`Grouping::parse`](tyrion_converters::grouping::Grouping::parse) reads
+    /// it.
+    pub group_by: String,
+    /// The packages that stacks of trees and lines are cut down to; none for
+    /// whole stacks.
+    pub packages: Vec<String>,
+    /// The length of the intervals that have a tree of their own; 0 for a single
+    /// tree.
+    pub interval_ns: u64,
+    /// Whether trees show what took no time, too.
+    pub zero: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { top: 20, phase_ns: 1_000_000_000, near_ns: 1_000_000 }
+        Options {
+            top: 20,
+            phase_ns: 1_000_000_000,
+            near_ns: 1_000_000,
+            lines: 40,
+            groups: 0,
+            group_by: "digits".to_owned(),
+            packages: Vec::new(),
+            interval_ns: 0,
+            zero: false,
+        }
     }
 }
 

@@ -4,15 +4,18 @@ pub mod blockers;
 pub mod contended;
 pub mod critical_sections;
 pub mod delays;
+pub mod lines;
 pub mod lock_order;
 pub mod near_misses;
 pub mod overview;
+pub mod sampled;
 pub(crate) mod shared;
 pub mod single_thread;
 pub mod still_waiting;
 #[cfg(test)]
 mod stories;
 pub mod timeline;
+pub mod tree;
 
 use crate::Section;
 
@@ -28,4 +31,6 @@ pub const SECTIONS: &[Section] = &[
     still_waiting::SECTION,
     delays::SECTION,
     timeline::SECTION,
+    lines::SECTION,
+    tree::SECTION,
 ];

@@ -11,6 +11,7 @@ use tyrion_formats::{
 use tyrion_wire::{
     WaitKind,
     cell::bucket,
+    sample::{Sample, ThreadState},
     trace::{AcquisitionCell, Blame},
 };
 
@@ -69,7 +70,11 @@ impl Recording {
     }
 
     fn stack(&mut self, frames: &[&str]) -> u32 {
-        frames.iter().fold(0, |parent, frame| {
+        self.stack_in(0, frames)
+    }
+
+    fn stack_in(&mut self, outer: u32, frames: &[&str]) -> u32 {
+        frames.iter().fold(outer, |parent, frame| {
             let (method, line) = self.frame(frame);
             self.log.stack(parent, method, line).unwrap()
         })
@@ -105,6 +110,34 @@ impl Recording {
         self.now_ns += 1_000;
         let wait = Wait { end_ns: self.now_ns, wait_ns, site, owner, ..Wait::default() };
         self.log.wait(lane, wait).unwrap();
+    }
+
+    /// Samples and nothing else.
+    pub(crate) fn sampled(duration_ns: u64) -> Recording {
+        Recording::with(duration_ns, &[("mode", "sample"), ("period", "10000000")])
+    }
+
+    /// A thread was seen so often in a state, the last time so long after the
+    /// start; it had the time since the snapshot before. Frames may begin with a
+    /// group in brackets.
+    pub(crate) fn sample(
+        &mut self,
+        (thread, frames): (&str, &[&str]),
+        state: ThreadState,
+        (at_ns, count): (u64, u64),
+        (wall_ns, cpu_ns): (u64, u64),
+    ) {
+        let stack = match frames.split_first() {
+            Some((group, frames)) if group.starts_with('[') => {
+                let group = self.log.group(group.trim_matches(['[', ']'])).unwrap();
+                self.stack_in(group, frames)
+            }
+            _ => self.stack(frames),
+        };
+        let (_, lane) = self.thread(thread);
+        let state = state.code();
+        let sample = Sample { wall_ns, cpu_ns, count, state, stack, ..Sample::default() };
+        self.log.sample(lane, START_NS + at_ns, sample).unwrap();
     }
 
     /// Trace mode: a thread takes a lock once for each hold.

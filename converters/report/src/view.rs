@@ -18,6 +18,13 @@ pub enum Part {
     Table(Table),
     /// Amounts over time, each row a line of boxes of the same duration.
     Timeline(Timeline),
+    /// A heading within the section, of the parts that follow.
+    Heading(String),
+    /// A tree of frames.
+    Tree(Tree),
+    /// A table that text draws as a list without headings: a number of five
+    /// columns, a name that is never shortened, and the rest behind it.
+    Listing(Table),
 }
 
 /// A table with sortable columns.
@@ -109,4 +116,28 @@ pub struct Timeline {
     pub box_ns: u64,
     /// A name, and the ns waited in each box.
     pub rows: Vec<(String, Vec<u64>)>,
+}
+
+/// Frames, and how long threads were in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// Its heading.
+    pub title: String,
+    /// Its frames, each in front of those that it called.
+    pub nodes: Vec<Node>,
+}
+
+/// A frame of a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// How many frames of the tree it stands in.
+    pub depth: usize,
+    /// What it is: `com.acme.Foo.bar(Foo.java:12)`.
+    pub name: String,
+    /// The time in it and in what it called.
+    pub cumulative_ns: u64,
+    /// The time in it alone.
+    pub method_ns: u64,
+    /// What threads were doing meanwhile, in few words.
+    pub states: String,
 }

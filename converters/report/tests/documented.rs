@@ -11,8 +11,8 @@ use tyrion_report::{
     findings::{LockRef, LogFacts},
     render::{Report, json},
     sections::{
-        blockers, contended, critical_sections, delays, lock_order, near_misses, overview,
-        single_thread, still_waiting, timeline,
+        blockers, contended, critical_sections, delays, lines, lock_order, near_misses, overview,
+        sampled, single_thread, still_waiting, timeline, tree,
     },
 };
 
@@ -105,6 +105,14 @@ fn of_types(section: &str) -> BTreeSet<String> {
         "timeline" => {
             vec![of::<timeline::Timeline>(), of::<timeline::Lock>(), of::<timeline::Thread>()]
         }
+        "lines" => vec![of::<lines::Lines>(), of::<lines::Line>(), of::<sampled::StateTimes>()],
+        "tree" => vec![
+            of::<tree::Trees>(),
+            of::<tree::Interval>(),
+            of::<tree::Group>(),
+            of::<tree::Node>(),
+            of::<sampled::StateTimes>(),
+        ],
         _ => panic!("add the types of {section} here"),
     };
     let mut found = BTreeSet::new();

@@ -7,10 +7,10 @@ use proptest::{collection::vec, prelude::*};
 use tyrion_report::{
     View,
     render::{
-        Report, html,
+        Report, html, plain,
         text::{self, Style, WIDTH},
     },
-    view::{Cell, Column, Detail, Part, Row, Table, Timeline},
+    view::{Cell, Column, Detail, Node, Part, Row, Table, Timeline, Tree},
 };
 use unicode_width::UnicodeWidthChar;
 
@@ -63,6 +63,22 @@ fn timeline() -> impl Strategy<Value = Timeline> {
     )
 }
 
+/// What may be wider than other parts.
+fn wide() -> impl Strategy<Value = Part> {
+    let node = (any::<usize>(), name(), any::<u64>(), any::<u64>(), name()).prop_map(
+        |(depth, name, cumulative_ns, method_ns, states)| {
+            let depth = depth % 9;
+            Node { depth, name, cumulative_ns, method_ns, states }
+        },
+    );
+    let tree = (name(), vec(node, 0..9)).prop_map(|(title, nodes)| Tree { title, nodes });
+    prop_oneof![
+        tree.prop_map(Part::Tree),
+        table().prop_map(Part::Listing),
+        name().prop_map(Part::Heading),
+    ]
+}
+
 fn view() -> impl Strategy<Value = View> {
     let part = prop_oneof![
         name().prop_map(Part::Text),
@@ -97,7 +113,7 @@ fn tags(page: &str) -> Vec<String> {
 }
 
 /// What the renderer itself puts into pages.
-const TAGS: [&str; 40] = [
+const TAGS: [&str; 42] = [
     "body",
     "header",
     "p",
@@ -138,6 +154,8 @@ const TAGS: [&str; 40] = [
     "style",
     "script",
     "link",
+    "details",
+    "summary",
 ];
 
 proptest! {
@@ -157,8 +175,25 @@ proptest! {
     }
 
     #[test]
-    fn pages_hold_no_elements_but_ours(view in view()) {
+    fn trees_and_listings_are_whole(parts in vec(wide(), 0..4), coloured: bool) {
+        let text = text::view(&View { parts: parts.clone() }, &Style { width: 80, coloured });
+        for line in text.lines() {
+            let plain = line.replace("\u{1b}[", "");
+            prop_assert!(!plain.contains(char::is_control), "{plain:?}");
+            prop_assert!(coloured || !plain.ends_with(' '), "{plain:?}");
+        }
+        for part in &parts {
+            let Part::Tree(tree) = part else { continue };
+            for node in &tree.nodes {
+                prop_assert!(text.contains(plain(&node.name).trim()), "{}", node.name);
+            }
+        }
+    }
+
+    #[test]
+    fn pages_hold_no_elements_but_ours(view in view(), more in vec(wide(), 0..4)) {
         let mut report = support::sample();
+        report.sections[0].answer.view = View { parts: more };
         report.sections[1].answer.view = view;
         let found = tags(&page(&report));
         prop_assert!(found.iter().all(|tag| TAGS.contains(&tag.as_str())));

@@ -9,7 +9,8 @@ use super::{
 };
 use crate::{
     filter::Filter,
-    profile::{Acquisition, Blame, Section},
+    merge::merge,
+    profile::{Acquisition, Blame, Sample, Section},
 };
 use std::collections::{BTreeMap, HashMap};
 use tyrion_formats::Log;
@@ -21,11 +22,17 @@ pub(super) struct ThreadRows {
     pub(super) acquisitions: Vec<Acquisition>,
     pub(super) sections: Vec<Section>,
     pub(super) blames: Vec<Blame>,
+    pub(super) samples: Vec<Sample>,
 }
 
 impl ThreadRows {
     pub(super) fn is_empty(&self) -> bool {
-        self.sections.is_empty() && self.acquisitions.is_empty() && self.blames.is_empty()
+        self.is_blame_only() && self.blames.is_empty()
+    }
+
+    /// Whether there is at most blame.
+    pub(super) fn is_blame_only(&self) -> bool {
+        self.sections.is_empty() && self.acquisitions.is_empty() && self.samples.is_empty()
     }
 
     /// Fills in whose rows they are.
@@ -33,6 +40,7 @@ impl ThreadRows {
         self.acquisitions.iter_mut().for_each(|row| row.thread = thread);
         self.sections.iter_mut().for_each(|row| row.thread = thread);
         self.blames.iter_mut().for_each(|row| row.thread = thread);
+        self.samples.iter_mut().for_each(|row| row.thread = thread);
     }
 }
 
@@ -75,18 +83,9 @@ impl Rows<'_, '_> {
             self.add_group(rows.entry(thread).or_default(), spot, &group);
         }
         for rows in rows.values_mut() {
-            rows.acquisitions.sort_unstable_by_key(Acquisition::key);
             // Two places may have a stack in common where the place's method
             // does not stand in it.
-            rows.acquisitions.dedup_by(|next, kept| {
-                let same = next.key() == kept.key();
-                if same {
-                    kept.acquisitions = kept.acquisitions.saturating_add(next.acquisitions);
-                    kept.reentrant = kept.reentrant.saturating_add(next.reentrant);
-                    kept.hold_ns = kept.hold_ns.saturating_add(next.hold_ns);
-                }
-                same
-            });
+            merge(&mut rows.acquisitions);
         }
         for (thread, blames) in self.blames(&sums) {
             rows.entry(thread).or_default().blames = blames;
@@ -204,17 +203,7 @@ impl Rows<'_, '_> {
                 blamed_ns: charged.wait_ns,
             });
         }
-        for rows in rows.values_mut() {
-            rows.sort_unstable_by_key(Blame::key);
-            rows.dedup_by(|next, kept| {
-                let same = next.key() == kept.key();
-                if same {
-                    kept.count = kept.count.saturating_add(next.count);
-                    kept.blamed_ns = kept.blamed_ns.saturating_add(next.blamed_ns);
-                }
-                same
-            });
-        }
+        rows.values_mut().for_each(merge);
         rows
     }
 }

@@ -6,12 +6,14 @@ use super::{
     ids::LogIds,
     pass::LogSums,
     resolve::{Interner, Resolver},
+    sampled::{self, SampleSums},
     sums::{SiteSums, Sums, ThreadSums},
     trace::{Scope, TraceSums},
 };
 use crate::{
     filter::{Filter, Window},
-    profile::{Profile, Run, Thread, Wait},
+    profile::{Run, Thread, Wait},
+    states::{State, States},
 };
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -36,6 +38,10 @@ pub(super) struct Builder<'a> {
     interner: Interner,
     /// How many logs were recorded without trace mode.
     without_trace: u64,
+    /// How many have no samples.
+    without_samples: u64,
+    /// Some log recorded more than samples, or says so.
+    has_waits: bool,
 }
 
 /// The sums of one thread, of single waits and of folded ones.
@@ -64,13 +70,21 @@ impl<'a> Builder<'a> {
     pub(super) fn new(filter: &'a Filter) -> Self {
         let mut out = Aggregate::default();
         let interner = Interner::new(&mut out.profile);
-        Builder { filter, out, interner, without_trace: 0 }
+        let (without_trace, without_samples, has_waits) = Default::default();
+        Builder { filter, out, interner, without_trace, without_samples, has_waits }
     }
 
     pub(super) fn finish(mut self) -> Aggregate {
-        let profile = &self.out.profile;
+        let profile = &mut self.out.profile;
         if profile.has_acquisitions || profile.has_blame {
             self.out.notes.without_trace = self.without_trace;
+        }
+        if profile.has_samples {
+            profile.lacks_waits = !self.has_waits;
+            self.out.notes.without_samples = self.without_samples;
+        }
+        if self.filter.states == States::default() {
+            self.out.notes.hidden_idle = self.out.state(State::Idle);
         }
         self.out
     }
@@ -81,21 +95,29 @@ impl<'a> Builder<'a> {
         let run = self.add_run(log);
         self.note(log, &sums);
         self.note_trace(log, Scope::of(log, window), &sums.trace);
+        self.note_samples(log, &sums);
         self.out.damage.append(&mut sums.damage);
-        let trace = sums.trace;
-        let threads = self.chosen_threads(log, run, sums.recorded, sums.folded, &trace);
+        let (trace, samples) = (sums.trace, sums.samples);
+        let threads = self.chosen_threads(log, run, (sums.recorded, sums.folded), &trace, &samples);
+        let ids: Vec<u32> = threads.iter().map(|(thread, _)| *thread).collect();
         let used = used_sites(log, &threads, &trace);
         let mut resolver = Resolver::new(log, run, &mut self.out, &mut self.interner);
         let (places, place_of) = places(log, self.filter, &used, &mut resolver);
-        let mut traced = Rows {
+        let mut rows = Rows {
             log,
             filter: self.filter,
-            threads: &threads.iter().map(|(thread, _)| *thread).collect::<Vec<u32>>(),
+            threads: &ids,
             places: &places,
             place_of: &place_of,
             resolver: &mut resolver,
         }
         .of(trace);
+        let states = self.filter.states;
+        let by_state = sampled::add_rows(samples, &ids, states, &mut resolver, &mut rows);
+        let (stacks, lost_stack) = resolver.into_stacks();
+        for (sum, totals) in self.out.states.iter_mut().zip(by_state) {
+            sum.add(&totals);
+        }
         self.out.profile.waits.reserve(threads.iter().map(|(_, both)| both.len()).sum());
         let mut threads = threads.into_iter();
         loop {
@@ -106,13 +128,14 @@ impl<'a> Builder<'a> {
             let waits = |(thread, both)| thread_waits(thread, &both, &places, &place_of);
             let batch: Vec<ThreadWaits> = batch.into_par_iter().map(waits).collect();
             for thread in batch {
-                let rows = traced.remove(&thread.thread).unwrap_or_default();
+                let rows = rows.remove(&thread.thread).unwrap_or_default();
                 self.add_thread(log, run, thread, rows);
             }
         }
         self.out.profile.waits.shrink_to_fit();
         if let Some(ids) = self.out.ids.last_mut() {
             (ids.places, ids.place_of) = (places, place_of);
+            (ids.stacks, ids.lost_stack) = (stacks, lost_stack);
         }
     }
 
@@ -128,6 +151,7 @@ impl<'a> Builder<'a> {
             duration_ns: log.end_ns().saturating_sub(log.start_ns()),
             threshold_ns: header.threshold_ns,
             hold: if log.is_trace() { fact("hold") } else { String::new() },
+            period_ns: log.period_ns().unwrap_or(0),
         });
         self.out.ids.push(LogIds::default());
         self.out.profile.runs.len() as u32 - 1
@@ -167,15 +191,26 @@ impl<'a> Builder<'a> {
         notes.unsorted_blame.add(&sums.unsorted_blame);
     }
 
+    fn note_samples(&mut self, log: &Log, sums: &LogSums) {
+        let LogSums { samples, events, folds, .. } = sums;
+        self.out.sample_records = self.out.sample_records.saturating_add(samples.records);
+        self.out.notes.unsorted_samples.add(&samples.unsorted);
+        let has_samples = log.has_sampling() || samples.records != 0;
+        self.without_samples += u64::from(!has_samples);
+        self.out.profile.has_samples |= has_samples && self.filter.takes_samples();
+        let says_waits = !log.has_sampling() || log.modes().any(|mode| mode != "sample");
+        self.has_waits |= says_waits || *events != 0 || folds.count != 0;
+    }
+
     /// The threads that the filter asks for, in ascending order, with their
-    /// sums.
+    /// sums of single waits and of folded ones.
     fn chosen_threads(
         &self,
         log: &Log,
         run: u32,
-        recorded: Vec<ThreadSums>,
-        folded: Vec<ThreadSums>,
+        (recorded, folded): (Vec<ThreadSums>, Vec<ThreadSums>),
         trace: &TraceSums,
+        samples: &SampleSums,
     ) -> Vec<(u32, Both)> {
         let mut threads: BTreeMap<u32, Both> = BTreeMap::new();
         for sums in recorded {
@@ -186,12 +221,12 @@ impl<'a> Builder<'a> {
         }
         let traced =
             trace.cells.keys().map(|key| key.0).chain(trace.blames.keys().map(|key| key.0));
-        for thread in traced {
+        for thread in traced.chain(samples.threads()) {
             threads.entry(thread).or_default();
         }
         let wanted = |thread: &u32| {
             let regex = self.filter.thread.as_ref();
-            regex.is_none_or(|regex| regex.is_match(&thread_label(thread_of(log, run, *thread))))
+            regex.is_none_or(|regex| regex.is_match(&thread_of(log, run, *thread).label()))
         };
         threads.into_iter().filter(|(thread, _)| wanted(thread)).collect()
     }
@@ -208,8 +243,7 @@ impl<'a> Builder<'a> {
         let id = profile.threads.len() as u32;
         // What is left of a charge is written when the wait ends, and whoever
         // released the lock may have ended by then: no name is lost.
-        let is_charged_only =
-            thread.waits.is_empty() && rows.acquisitions.is_empty() && rows.sections.is_empty();
+        let is_charged_only = thread.waits.is_empty() && rows.is_blame_only();
         let is_defined = log.definitions().threads().get(thread.thread).is_some();
         if !is_defined && !is_charged_only {
             self.out.notes.unknown_names += 1;
@@ -224,6 +258,7 @@ impl<'a> Builder<'a> {
         profile.acquisitions.append(&mut rows.acquisitions);
         profile.sections.append(&mut rows.sections);
         profile.blames.append(&mut rows.blames);
+        profile.samples.append(&mut rows.samples);
     }
 }
 
@@ -312,11 +347,6 @@ fn thread_of(log: &Log, run: u32, id: u32) -> Thread {
             Thread { run, name, ..Thread::default() }
         }
     }
-}
-
-/// A thread's name as outputs show it.
-fn thread_label(thread: Thread) -> String {
-    Profile { threads: vec![thread], ..Profile::default() }.thread_name(0)
 }
 
 /// The waits of a thread in the order of their places.

@@ -1,7 +1,7 @@
 //! What became of a log's ids in the profile.
 
 use super::build::Place;
-use tyrion_wire::WaitKind;
+use tyrion_wire::{WaitKind, def::id::EMPTY_STACK};
 
 /// What became of the ids of one log in the profile, for who reads the log once
 /// more.
@@ -14,6 +14,10 @@ pub struct LogIds {
     /// The number of its place for each site; beyond the places for sites that
     /// have none.
     pub(super) place_of: Vec<u32>,
+    /// The profile's id of each stack of the log that the profile has.
+    pub(super) stacks: Vec<Option<u32>>,
+    /// That of stacks whose definition is lost.
+    pub(super) lost_stack: Option<u32>,
 }
 
 impl LogIds {
@@ -30,5 +34,14 @@ impl LogIds {
     pub fn site(&self, site: u32) -> Option<(u32, u32, WaitKind)> {
         let place = *self.place_of.get(site as usize)?;
         self.places.get(place as usize).copied()
+    }
+
+    /// The profile's id of a stack of the log; `None` when the profile lacks it.
+    pub fn stack(&self, stack: u32) -> Option<u32> {
+        match self.stacks.get(stack as usize) {
+            _ if stack == EMPTY_STACK => Some(0),
+            Some(known) => *known,
+            None => self.lost_stack,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a reader of a profile should know about how it came about.
 
-use super::{fold::FoldNotes, sums::Sums};
+use super::{SampleTotals, fold::FoldNotes, sums::Sums};
 use std::time::Duration;
 
 /// Waits that a profile lacks.
@@ -56,6 +56,14 @@ pub struct Notes {
     pub without_trace: u64,
     /// Some log has acquisitions, but no hold was measured.
     pub hold_unmeasured: bool,
+    /// Samples of threads that waited for work, which the filter hides unless it
+    /// is asked for states.
+    pub hidden_idle: SampleTotals,
+    /// Samples that the profile lacks since the filter asks for what they do not
+    /// have: a lock, a kind or a duration.
+    pub unsorted_samples: SampleTotals,
+    /// Logs without samples, if others have some.
+    pub without_samples: u64,
 }
 
 impl Notes {
@@ -79,6 +87,12 @@ impl Notes {
         if !acquisitions && !blame {
             self.without_trace = 0;
         }
+    }
+
+    /// Forgets what nobody wants to know who does not look at samples.
+    pub fn forget_samples(&mut self) {
+        (self.hidden_idle, self.unsorted_samples) = Default::default();
+        self.without_samples = 0;
     }
 
     /// The notes, a sentence each; none if there is nothing to say.
@@ -127,6 +141,7 @@ impl Notes {
             ));
         }
         self.add_lines_of_trace(&mut lines);
+        self.add_lines_of_samples(&mut lines);
         lines
     }
 
@@ -166,6 +181,37 @@ impl Notes {
         }
         if self.hold_unmeasured {
             lines.push("hold times are 0: they were not measured (hold=none)".to_owned());
+        }
+    }
+}
+
+impl Notes {
+    fn add_lines_of_samples(&self, lines: &mut Vec<String>) {
+        let SampleTotals { snapshots, wall_ns, cpu_ns } = self.hidden_idle;
+        if snapshots != 0 {
+            let cpu = match cpu_ns {
+                0 => String::new(),
+                cpu_ns => format!(", {} of CPU time with them", time(cpu_ns)),
+            };
+            lines.push(format!(
+                "{snapshots} snapshots ({}) of threads that waited for work are hidden{cpu}; \
+                 --state all shows them",
+                time(wall_ns),
+            ));
+        }
+        if self.unsorted_samples.snapshots != 0 {
+            lines.push(format!(
+                "{} snapshots are left out: threads need not wait for anything, so --lock, \
+                 --kind and --min-wait cannot choose among them",
+                self.unsorted_samples.snapshots,
+            ));
+        }
+        if self.without_samples != 0 {
+            let count = self.without_samples;
+            lines.push(format!(
+                "{count} of the logs were recorded without sampling: nothing is known of what \
+                 their threads did beside waiting"
+            ));
         }
     }
 }

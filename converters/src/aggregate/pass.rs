@@ -2,10 +2,11 @@
 
 use super::{
     fold::{FoldNotes, Folder},
+    sampled::{SampleSums, Sampler},
     sums::{Shared, SiteSums, SparseSums, Sums, ThreadSums, lock},
     trace::{TraceSums, Tracer},
 };
-use crate::filter::Window;
+use crate::{filter::Window, states::Reader};
 use std::sync::{
     Mutex,
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
@@ -32,6 +33,7 @@ pub(super) struct LogSums {
     pub(super) events: u64,
     pub(super) folds: FoldNotes,
     pub(super) trace: TraceSums,
+    pub(super) samples: SampleSums,
     pub(super) damage: Vec<Damage>,
 }
 
@@ -43,15 +45,21 @@ enum Piece<'a> {
     Acquisitions(&'a ChunkRef),
 }
 
-/// Sums the waits of a log.
-pub(super) fn run(log: &Log, window: &Window, progress: &(dyn Fn(u64) + Sync)) -> LogSums {
+/// Sums what a log holds. Without a reader of their states samples are left out.
+pub(super) fn run(
+    log: &Log,
+    window: &Window,
+    states: Option<&Reader<'_>>,
+    progress: &(dyn Fn(u64) + Sync),
+) -> LogSums {
     let pieces = pieces(log);
     let next = AtomicUsize::new(0);
     let (recorded, folded) = (Shared::default(), Shared::default());
     let (events, trace) = (AtomicU64::new(0), Mutex::new(TraceSums::default()));
+    let samples = Mutex::new(SampleSums::default());
     let rest = Mutex::new((Sums::default(), FoldNotes::default(), log.damage().to_vec()));
     rayon::broadcast(|_| {
-        let mut worker = Worker::new(log, window, progress);
+        let mut worker = Worker::new(log, window, states, progress);
         while let Some(piece) = pieces.get(next.fetch_add(1, Relaxed)) {
             match piece {
                 Piece::Events(thread, chunks) => worker.events(*thread, chunks, &recorded),
@@ -61,8 +69,12 @@ pub(super) fn run(log: &Log, window: &Window, progress: &(dyn Fn(u64) + Sync)) -
             if worker.tracer.sums.len() > MAX_SPARSE {
                 lock(&trace).add(&mut worker.tracer.sums);
             }
+            if worker.sampler.sums.len() > MAX_SPARSE {
+                lock(&samples).add(&mut worker.sampler.sums);
+            }
         }
         lock(&trace).add(&mut worker.tracer.sums);
+        lock(&samples).add(&mut worker.sampler.sums);
         recorded.add_sparse(&mut worker.others.sums);
         folded.add_sparse(&mut worker.folder.sums);
         events.fetch_add(worker.count + worker.others.count, Relaxed);
@@ -81,6 +93,7 @@ pub(super) fn run(log: &Log, window: &Window, progress: &(dyn Fn(u64) + Sync)) -
         events: events.into_inner(),
         folds,
         trace: trace.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
+        samples: samples.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
         damage,
     }
 }
@@ -125,6 +138,7 @@ struct Worker<'a> {
     others: Others<'a>,
     folder: Folder<'a>,
     tracer: Tracer<'a>,
+    sampler: Sampler<'a>,
     count: u64,
     damage: Vec<Damage>,
 }
@@ -158,7 +172,12 @@ pub(super) fn known_thread(log: &Log, thread: u32) -> u32 {
 }
 
 impl<'a> Worker<'a> {
-    fn new(log: &'a Log, window: &'a Window, progress: &'a (dyn Fn(u64) + Sync)) -> Self {
+    fn new(
+        log: &'a Log,
+        window: &'a Window,
+        states: Option<&'a Reader<'a>>,
+        progress: &'a (dyn Fn(u64) + Sync),
+    ) -> Self {
         let (sums, unknown) = (SparseSums::default(), Sums::default());
         Worker {
             log,
@@ -168,6 +187,7 @@ impl<'a> Worker<'a> {
             others: Others { log, sums, unknown, count: 0 },
             folder: Folder::new(log, window),
             tracer: Tracer::new(log, window),
+            sampler: Sampler::new(log, window, states),
             count: 0,
             damage: Vec::new(),
         }
@@ -203,23 +223,27 @@ impl<'a> Worker<'a> {
             Some(sums) if event.thread == thread => sums.add_wait(event.wait_ns()),
             _ => others.add(event),
         };
+        let (tracer, sampler) = (&mut self.tracer, &mut self.sampler);
         if self.log.is_trace() {
-            let tracer = &mut self.tracer;
             let is_open = window.is_open();
             events.visit_all(|entry| match entry {
                 Entry::Wait(event) if is_open || window.takes(&event) => add(&event),
                 Entry::Wait(_) => *count += 1,
                 Entry::Traced(traced) => tracer.record(&traced),
+                Entry::Sample(sampled) => sampler.record(&sampled),
             });
         } else if window.is_open() {
-            events.visit(add);
+            events.visit_all(|entry| match entry {
+                Entry::Wait(event) => add(&event),
+                Entry::Traced(_) => {}
+                Entry::Sample(sampled) => sampler.record(&sampled),
+            });
         } else {
-            events.visit(|event| {
-                if window.takes(event) {
-                    add(event);
-                } else {
-                    *count += 1;
-                }
+            events.visit_all(|entry| match entry {
+                Entry::Wait(event) if window.takes(&event) => add(&event),
+                Entry::Wait(_) => *count += 1,
+                Entry::Traced(_) => {}
+                Entry::Sample(sampled) => sampler.record(&sampled),
             });
         }
         self.damage.extend(events.damage());

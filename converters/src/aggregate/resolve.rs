@@ -1,7 +1,7 @@
 //! From the ids of a log to those of the profile.
 
 use super::{Aggregate, hash::Table, java};
-use crate::profile::{CUT, Frame, Function, Lock, Profile, Stack};
+use crate::profile::{CUT, Frame, Function, GROUP, Lock, NO_LOCK, Profile, Stack};
 use regex::Regex;
 use std::collections::HashMap;
 use tyrion_formats::{Log, Place, UNKNOWN, limits::MAX_DEPTH};
@@ -65,6 +65,9 @@ pub(super) struct Resolver<'a> {
     methods: Known,
     /// With the number of frames.
     stacks: Vec<Option<(u32, u32)>>,
+    lost_stack: Option<u32>,
+    /// Locks that are told apart, by their ids in the log.
+    by_id: HashMap<u32, u32>,
     /// Locks that are not told apart, by class and name; none if the filter
     /// leaves them out.
     by_name: HashMap<(String, String), Option<u32>>,
@@ -79,28 +82,44 @@ impl<'a> Resolver<'a> {
     ) -> Self {
         let methods = vec![None; log.definitions().methods().len()];
         let stacks = vec![None; log.definitions().stacks().len()];
-        Resolver { log, run, out, interner, methods, stacks, by_name: HashMap::new() }
+        let (by_id, by_name) = Default::default();
+        Resolver { log, run, out, interner, methods, stacks, lost_stack: None, by_id, by_name }
     }
 
     /// Takes locks up, in the order given: the id of each in the profile, but
     /// for those that the filter leaves out.
     pub(super) fn locks(&mut self, ids: &[u32], filter: Option<&Regex>) -> HashMap<u32, u32> {
-        let mut resolved = HashMap::new();
         for &id in ids {
-            let class = match self.log.definitions().locks().get(id) {
-                Some(&class) => self.class(class),
-                None => UNKNOWN.to_owned(),
-            };
-            let name = self.log.definitions().lock_name(id).unwrap_or(NO_STRING);
-            let name = self.telling_name(name);
-            if filter.is_none_or(|regex| java::lock_matches(regex, &class, &name, id)) {
-                let locks = &mut self.out.profile.locks;
-                resolved.insert(id, locks.len() as u32);
-                let class = java::public_class(&class).to_owned();
-                locks.push(Lock { run: self.run, id, class, name });
-            }
+            self.lock(id, filter);
         }
-        resolved
+        self.by_id.clone()
+    }
+
+    fn lock(&mut self, id: u32, filter: Option<&Regex>) -> Option<u32> {
+        if let Some(&known) = self.by_id.get(&id) {
+            return Some(known);
+        }
+        let class = match self.log.definitions().locks().get(id) {
+            Some(&class) => self.class(class),
+            None => UNKNOWN.to_owned(),
+        };
+        let name = self.log.definitions().lock_name(id).unwrap_or(NO_STRING);
+        let name = self.telling_name(name);
+        if !filter.is_none_or(|regex| java::lock_matches(regex, &class, &name, id)) {
+            return None;
+        }
+        let locks = &mut self.out.profile.locks;
+        let lock = locks.len() as u32;
+        let class = java::public_class(&class).to_owned();
+        locks.push(Lock { run: self.run, id, class, name });
+        self.by_id.insert(id, lock);
+        Some(lock)
+    }
+
+    /// The profile's id of the lock that a sampled thread waits for, 0 if none
+    /// is known. No filter on locks lets samples through.
+    pub(super) fn lock_of_sample(&mut self, id: u32) -> u32 {
+        if id == 0 { NO_LOCK } else { self.lock(id, None).unwrap_or(NO_LOCK) }
     }
 
     fn telling_name(&self, name: u32) -> String {
@@ -190,6 +209,11 @@ impl<'a> Resolver<'a> {
             if let Some(known) = self.known_stack(at) {
                 break known;
             }
+            if let Some(name) = self.log.definitions().stacks().group(at) {
+                let group = self.group(name);
+                self.remember(at, group);
+                break group;
+            }
             inner.push(at);
             let parent = self.log.definitions().stacks().get(at).map(|stack| stack.parent);
             // Parents are defined before their children; anything else could
@@ -215,13 +239,27 @@ impl<'a> Resolver<'a> {
             depth += 1;
             self.remember(id, (stack, depth));
         }
+        if id as usize >= self.stacks.len() {
+            self.lost_stack = Some(stack);
+        }
         stack
+    }
+
+    /// The profile's id of each stack of the log that was asked for, and that of
+    /// stacks whose definition is lost.
+    pub(super) fn into_stacks(self) -> (Vec<Option<u32>>, Option<u32>) {
+        let ids = self.stacks.into_iter().map(|known| known.map(|(stack, _)| stack));
+        (ids.collect(), self.lost_stack)
     }
 
     fn known_stack(&mut self, id: u32) -> Option<(u32, u32)> {
         match id {
             EMPTY_STACK => Some((0, 0)),
-            CUT_STACK => Some(self.synthetic(CUT)),
+            CUT_STACK => {
+                let cut = self.synthetic(CUT);
+                self.remember(id, cut);
+                Some(cut)
+            }
             _ => self.stacks.get(id as usize).copied().flatten(),
         }
     }
@@ -232,9 +270,18 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// A stack of one frame, what the program said that a thread was doing.
+    fn group(&mut self, name: u32) -> (u32, u32) {
+        let method = self.log.text(name).into_owned();
+        self.root(Function { method, descriptor: GROUP.to_owned(), ..Function::default() })
+    }
+
     /// A stack of one frame that is no Java method.
     fn synthetic(&mut self, name: &str) -> (u32, u32) {
-        let function = Function { method: name.to_owned(), ..Function::default() };
+        self.root(Function { method: name.to_owned(), ..Function::default() })
+    }
+
+    fn root(&mut self, function: Function) -> (u32, u32) {
         let function = self.interner.function(&mut self.out.profile, function);
         (self.interner.stack(&mut self.out.profile, 0, function, 0), 1)
     }

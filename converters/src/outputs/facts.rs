@@ -29,6 +29,9 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         let threshold = units::duration(run.threshold_ns);
         facts.push(("Threshold", format!("{threshold}, shorter waits are summed")));
     }
+    if run.period_ns > 0 {
+        facts.push(("Sampled", format!("every {} on average", units::duration(run.period_ns))));
+    }
     match run.hold.as_str() {
         "" => {}
         "all" => facts.push(("Hold time", "all holds were measured".to_owned())),
@@ -99,20 +102,34 @@ fn programs(runs: &[Run]) -> String {
     cut_to(&names.join(", "), MAX_PROGRAM_BYTES).into_owned()
 }
 
-/// The kinds of wait, or of locks, that rows have.
-pub(super) struct Kinds([bool; WaitKind::ALL.len()]);
+/// The kinds of wait, or of locks, that rows have, and whether there are samples
+/// among them.
+pub(super) struct Kinds {
+    kinds: [bool; WaitKind::ALL.len()],
+    samples: bool,
+    lacks_waits: bool,
+}
 
 impl Kinds {
     pub(super) fn of(rows: &Rows<'_>) -> Kinds {
-        let mut kinds = Kinds([false; WaitKind::ALL.len()]);
+        let mut kinds = Kinds {
+            kinds: [false; WaitKind::ALL.len()],
+            samples: false,
+            lacks_waits: rows.lacks_waits(),
+        };
         for row in rows.iter() {
-            kinds.0[usize::from(row.kind.code()) - 1] = true;
+            match row.kind {
+                _ if row.state.is_some() => kinds.samples = true,
+                Some(kind) => kinds.kinds[usize::from(kind.code()) - 1] = true,
+                None => {}
+            }
         }
         kinds
     }
 
     fn present(&self) -> impl Iterator<Item = WaitKind> + '_ {
-        WaitKind::ALL.into_iter().zip(self.0).filter(|(_, present)| *present).map(|(kind, _)| kind)
+        let kinds = WaitKind::ALL.into_iter().zip(self.kinds);
+        kinds.filter(|(_, present)| *present).map(|(kind, _)| kind)
     }
 
     /// Whether there is lock contention alone.
@@ -124,11 +141,15 @@ impl Kinds {
 impl fmt::Display for Kinds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.present().map(WaitKind::name).collect();
-        match names.len() {
-            0 => f.write_str("no waits"),
-            len if len == WaitKind::ALL.len() => f.write_str("all kinds of wait"),
-            _ => f.write_str(&names.join(", ")),
-        }
+        let waits = match names.len() {
+            0 if self.samples => return f.write_str("samples"),
+            0 if self.lacks_waits => return f.write_str("no samples"),
+            0 => "no waits".to_owned(),
+            len if len == WaitKind::ALL.len() => "all kinds of wait".to_owned(),
+            _ => names.join(", "),
+        };
+        let samples = if self.samples { ", samples" } else { "" };
+        write!(f, "{waits}{samples}")
     }
 }
 

@@ -6,11 +6,11 @@ use super::{
     bits::BitSet,
     facts::Kinds,
     rows::{Column, Rows, Spans},
-    tree::{NO_STACK, Step, Tree},
+    tree::{Leaves, NO_STACK, StateLeaves, Step, Tree},
 };
 use crate::{
     names,
-    profile::{Function, Profile},
+    profile::{Function, Profile, State},
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -28,6 +28,22 @@ pub(super) enum LabelKind {
     Lock,
     /// A thread.
     Thread,
+    /// What the program said that a thread was doing.
+    Group,
+    /// What a thread was doing.
+    State(State),
+}
+
+/// The names of the frames that some lines begin with: none, a state, a thread,
+/// or both.
+type Root = Vec<(String, LabelKind)>;
+
+/// The rows of a root.
+#[derive(Default)]
+struct Selection {
+    spans: Vec<Spans>,
+    /// Those of this state alone.
+    state: Option<State>,
 }
 
 /// The tree whose paths are the lines: stacks whose frames have the same names
@@ -43,8 +59,8 @@ pub(super) struct Lines<'p> {
     labels: Vec<(String, LabelKind)>,
     nodes: Vec<Node>,
     node_of_row: Vec<u32>,
-    /// The frame that all lines of some threads begin with, sorted.
-    roots: BTreeMap<Option<String>, Vec<Spans>>,
+    /// The frames that all lines of some threads, or states, begin with, sorted.
+    roots: BTreeMap<Root, Selection>,
 }
 
 #[derive(Clone, Copy)]
@@ -62,7 +78,9 @@ impl<'p> Lines<'p> {
     /// The profile breaks a rule of [`Profile::check`].
     pub(super) fn new(profile: &'p Profile, options: &Options) -> io::Result<Lines<'p>> {
         let (rows, column) = Rows::with_value(profile, options);
-        let tree = Tree::new(profile, &rows, options.lock_frame, options.lock_identity)?;
+        let by_state = options.is_by_state(profile);
+        let states = if by_state { StateLeaves::None } else { StateLeaves::All };
+        let tree = Tree::new(profile, &rows, Leaves::new(options, states))?;
         let labels = Labels::new(profile, &tree);
         let (merged, merged_of_node) = merge(&tree, &labels);
         let (nodes, number) = in_order_of_lines(&merged);
@@ -78,7 +96,7 @@ impl<'p> Lines<'p> {
             labels: labels.names,
             nodes,
             node_of_row,
-            roots: roots(profile, &rows, options.by_thread),
+            roots: roots(profile, &rows, options.by_thread, by_state),
         })
     }
 
@@ -99,8 +117,7 @@ impl<'p> Lines<'p> {
 
     /// Every name that stands in a line.
     pub(super) fn labels(&self) -> impl Iterator<Item = (&str, LabelKind)> {
-        let threads = self.roots.keys().flatten().map(|name| (name.as_str(), LabelKind::Thread));
-        self.labels.iter().map(|(name, kind)| (name.as_str(), *kind)).chain(threads)
+        self.labels.iter().chain(self.roots.keys().flatten()).map(|(name, kind)| (&**name, *kind))
     }
 
     /// Calls `write` with each line, in order. What is below a path whose sum is
@@ -117,12 +134,15 @@ impl<'p> Lines<'p> {
     ) -> io::Result<()> {
         let mut sums = Sums::new(self.nodes.len());
         let mut line = Line::default();
-        for (root, spans) in &self.roots {
+        for (root, Selection { spans, state }) in &self.roots {
             for at in spans.iter().flat_map(Spans::iter) {
-                sums.add(self.node_of_row[at], self.rows.row(at).value(self.column));
+                let row = self.rows.row(at);
+                if state.is_none() || row.state == *state {
+                    sums.add(self.node_of_row[at], row.value(self.column));
+                }
             }
-            let never_folded = if root.is_some() { 0 } else { 1 };
-            line.start(root.as_deref());
+            let never_folded = if root.is_empty() { 1 } else { 0 };
+            line.start(root);
             for (node, value) in sums.take_lines(&self.nodes, smallest, never_folded) {
                 write(line.of(self, node, value))?;
             }
@@ -131,23 +151,35 @@ impl<'p> Lines<'p> {
     }
 }
 
-/// The rows of each root frame: all of them under none, or each thread's under
-/// its name.
+/// The rows of each root: all of them under none, or those of each state, of each
+/// thread, or of both under their names.
 fn roots(
     profile: &Profile,
     rows: &Rows<'_>,
     by_thread: bool,
-) -> BTreeMap<Option<String>, Vec<Spans>> {
-    let mut roots = BTreeMap::new();
-    if by_thread {
-        for (thread, spans) in rows.by_thread(profile.threads.len()).into_iter().enumerate() {
-            if !spans.is_empty() {
-                let name = names::thread_frame(&profile.thread_name(thread as u32));
-                roots.entry(Some(label(&name))).or_insert_with(Vec::new).push(spans);
-            }
-        }
+    by_state: bool,
+) -> BTreeMap<Root, Selection> {
+    let mut roots: BTreeMap<Root, Selection> = BTreeMap::new();
+    let states: Vec<Option<State>> =
+        if by_state { rows.states().map(Some).collect() } else { vec![None] };
+    let threads: Vec<(Option<String>, Spans)> = if by_thread {
+        let name = |at| names::thread_frame(&profile.thread_name(at));
+        let spans = (0..).zip(rows.by_thread(profile.threads.len()));
+        let spans = spans.filter(|(_, spans)| !spans.is_empty());
+        spans.map(|(at, spans)| (Some(label(&name(at))), spans)).collect()
     } else {
-        roots.insert(None, vec![Spans::all(rows.len())]);
+        vec![(None, Spans::all(rows.len()))]
+    };
+    for state in states {
+        for (thread, spans) in &threads {
+            let state_frame = |state| (names::state_frame(state), LabelKind::State(state));
+            let thread_frame = |name: &String| (name.clone(), LabelKind::Thread);
+            let root = state.map(state_frame).into_iter();
+            let root = root.chain(thread.as_ref().map(thread_frame)).collect();
+            let selection = roots.entry(root).or_default();
+            selection.spans.push(spans.clone());
+            selection.state = state;
+        }
     }
     roots
 }
@@ -174,6 +206,7 @@ struct Labels {
     names: Vec<(String, LabelKind)>,
     of_frame: Vec<u32>,
     of_lock: Vec<u32>,
+    of_state: [u32; State::ALL.len()],
     of_no_stack: u32,
 }
 
@@ -187,7 +220,9 @@ impl Labels {
         let locks: Vec<_> =
             tree.locks.iter().map(|lock| (label(&lock.dotted()), LabelKind::Lock)).collect();
         let no_stack = (NO_STACK.to_owned(), LabelKind::Method);
-        let mut names = [&functions[..], &locks[..], std::slice::from_ref(&no_stack)].concat();
+        let states = State::ALL.map(|state| (names::state_frame(state), LabelKind::State(state)));
+        let rest = std::slice::from_ref(&no_stack);
+        let mut names = [&functions[..], &locks[..], &states[..], rest].concat();
         names.sort_unstable();
         names.dedup_by(|a, b| a.0 == b.0);
         let rank =
@@ -196,8 +231,8 @@ impl Labels {
         let of_frame =
             profile.frames.iter().map(|frame| of_function[frame.function as usize]).collect();
         let of_lock = locks.iter().map(rank).collect();
-        let of_no_stack = rank(&no_stack);
-        Labels { names, of_frame, of_lock, of_no_stack }
+        let (of_state, of_no_stack) = (states.each_ref().map(rank), rank(&no_stack));
+        Labels { names, of_frame, of_lock, of_state, of_no_stack }
     }
 
     fn of(&self, step: Step) -> u32 {
@@ -205,15 +240,17 @@ impl Labels {
             Step::Root | Step::NoStack => self.of_no_stack,
             Step::Frame(frame) => self.of_frame[frame as usize],
             Step::Lock(lock) => self.of_lock[lock as usize],
+            Step::State(state) => self.of_state[state as usize],
         }
     }
 }
 
 fn kind_of(function: &Function) -> LabelKind {
-    let is_jdk = ["java.", "javax.", "jdk.", "sun.", "com.sun."]
-        .iter()
-        .any(|package| function.class.starts_with(package));
-    if is_jdk { LabelKind::JdkMethod } else { LabelKind::Method }
+    match function {
+        _ if function.is_group() => LabelKind::Group,
+        _ if names::is_jdk(&function.class) => LabelKind::JdkMethod,
+        _ => LabelKind::Method,
+    }
 }
 
 /// Merges nodes that have the same name and parent. The result is in no order
@@ -324,10 +361,10 @@ struct Line {
 
 impl Line {
     /// Begins the lines of a root.
-    fn start(&mut self, root: Option<&str>) {
+    fn start(&mut self, root: &Root) {
         self.path.clear();
-        self.text.clear();
-        self.text.push_str(root.unwrap_or_default());
+        let names: Vec<&str> = root.iter().map(|(name, _)| &**name).collect();
+        self.text = names.join(";");
         self.start = self.text.len();
     }
 

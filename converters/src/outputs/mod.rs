@@ -33,11 +33,30 @@ pub enum Value {
     Acquisitions,
     /// How long others waited for what they held.
     Blame,
+    /// How long threads were there, by samples.
+    Wall,
+    /// How long they computed there, by samples.
+    Cpu,
+    /// How long they were blocked there, by samples.
+    Blocked,
 }
 
 impl Value {
     /// Every value, in the order of the help.
-    pub const ALL: [Value; 4] = [Value::Wait, Value::Hold, Value::Acquisitions, Value::Blame];
+    pub const ALL: [Value; 7] = [
+        Value::Wait,
+        Value::Hold,
+        Value::Acquisitions,
+        Value::Blame,
+        Value::Wall,
+        Value::Cpu,
+        Value::Blocked,
+    ];
+
+    /// Whether it comes from samples.
+    pub fn is_sampled(self) -> bool {
+        matches!(self, Value::Wall | Value::Cpu | Value::Blocked)
+    }
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -46,6 +65,9 @@ impl Value {
             Value::Hold => "hold",
             Value::Acquisitions => "acquisitions",
             Value::Blame => "blame",
+            Value::Wall => "wall",
+            Value::Cpu => "cpu",
+            Value::Blocked => "blocked",
         }
     }
 }
@@ -59,17 +81,21 @@ pub enum By {
     /// That of the thread that held what others waited for, as in Go's mutex
     /// profile: blame stands for the waits.
     Holder,
+    /// That of the thread itself, below what it was doing: samples stand for
+    /// the waits.
+    State,
 }
 
 impl By {
-    /// Both, in the order of the help.
-    pub const ALL: [By; 2] = [By::Waiter, By::Holder];
+    /// All, in the order of the help.
+    pub const ALL: [By; 3] = [By::Waiter, By::Holder, By::State];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             By::Waiter => "waiter",
             By::Holder => "holder",
+            By::State => "state",
         }
     }
 }
@@ -114,6 +140,24 @@ impl Default for Options {
             merged: false,
             max_parts: 256,
         }
+    }
+}
+
+impl Options {
+    /// What is shown of a profile: the value asked for, but wall time instead of
+    /// waits where nothing but samples is known.
+    pub fn value_of(&self, profile: &Profile) -> Value {
+        let samples_only = profile.lacks_waits || self.by == By::State;
+        match self.value {
+            Value::Wait if samples_only && self.by != By::Holder => Value::Wall,
+            value => value,
+        }
+    }
+
+    /// Whether stacks begin with a frame named after the state: that of a wait or
+    /// of a hold is not told.
+    pub(crate) fn is_by_state(&self, profile: &Profile) -> bool {
+        self.by == By::State && self.value_of(profile).is_sampled()
     }
 }
 

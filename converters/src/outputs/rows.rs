@@ -1,8 +1,8 @@
-//! The rows of a profile as outputs show them: waits, acquisitions and blame,
-//! each with a stack, a lock and a thread.
+//! The rows of a profile as outputs show them: waits, acquisitions, blame and
+//! samples, each with a stack and a thread, and most with a lock.
 
 use super::{By, Options, Value};
-use crate::profile::{Acquisition, Blame, Profile, Wait};
+use crate::profile::{Acquisition, Blame, Profile, Sample, State, Wait};
 use std::ops::Range;
 use tyrion_wire::WaitKind;
 
@@ -21,92 +21,109 @@ pub(super) enum Column {
     HoldNs,
     /// How long others waited for them, in ns.
     BlamedNs,
+    /// Number of snapshots.
+    Snapshots,
+    /// The real time that they stand for, in ns.
+    WallNs,
+    /// The CPU time that was used meanwhile, in ns.
+    CpuNs,
+    /// The real time of those of blocked threads, in ns.
+    BlockedNs,
 }
+
+impl Column {
+    /// Whether it comes from samples.
+    pub(super) fn is_sampled(self) -> bool {
+        matches!(self, Column::Snapshots | Column::WallNs | Column::CpuNs | Column::BlockedNs)
+    }
+}
+
+/// How many columns there are.
+const COLUMNS: usize = Column::BlockedNs as usize + 1;
 
 /// A row of a profile; numbers that it does not have are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) thread: u32,
     pub(super) stack: u32,
+    /// [`NO_LOCK`](crate::profile::NO_LOCK) in samples that wait for none.
     pub(super) lock: u32,
-    pub(super) kind: WaitKind,
-    pub(super) count: u64,
-    pub(super) wait_ns: u64,
-    pub(super) acquisitions: u64,
-    pub(super) reentrant: u64,
-    pub(super) hold_ns: u64,
-    pub(super) blamed_ns: u64,
+    /// Samples need not have one.
+    pub(super) kind: Option<WaitKind>,
+    /// Samples alone have one.
+    pub(super) state: Option<State>,
+    values: [u64; COLUMNS],
 }
 
 impl Row {
-    fn new(thread: u32, stack: u32, lock: u32, kind: WaitKind) -> Row {
-        let (count, wait_ns, acquisitions, reentrant, hold_ns, blamed_ns) = Default::default();
-        Row {
-            thread,
-            stack,
-            lock,
-            kind,
-            count,
-            wait_ns,
-            acquisitions,
-            reentrant,
-            hold_ns,
-            blamed_ns,
+    fn new(thread: u32, stack: u32, lock: u32, kind: Option<WaitKind>) -> Row {
+        Row { thread, stack, lock, kind, state: None, values: [0; COLUMNS] }
+    }
+
+    /// The row with these numbers.
+    #[inline]
+    fn with<const N: usize>(mut self, values: [(Column, u64); N]) -> Row {
+        for (column, value) in values {
+            self.values[column as usize] = value;
         }
+        self
     }
 
     fn of_wait(wait: &Wait) -> Row {
-        Row {
-            count: wait.count,
-            wait_ns: wait.wait_ns,
-            ..Row::new(wait.thread, wait.stack, wait.lock, wait.kind)
-        }
+        Row::new(wait.thread, wait.stack, wait.lock, Some(wait.kind))
+            .with([(Column::Count, wait.count), (Column::WaitNs, wait.wait_ns)])
     }
 
     fn of_acquisition(row: &Acquisition) -> Row {
-        Row {
-            acquisitions: row.acquisitions,
-            reentrant: row.reentrant,
-            hold_ns: row.hold_ns,
-            ..Row::new(row.thread, row.stack, row.lock, row.kind)
-        }
+        Row::new(row.thread, row.stack, row.lock, Some(row.kind)).with([
+            (Column::Acquisitions, row.acquisitions),
+            (Column::Reentrant, row.reentrant),
+            (Column::HoldNs, row.hold_ns),
+        ])
     }
 
     /// With `is_wait` it stands for the waits of others, too.
     fn of_blame(blame: &Blame, is_wait: bool) -> Row {
-        let (count, wait_ns) = if is_wait { (blame.count, blame.blamed_ns) } else { (0, 0) };
-        Row {
-            count,
-            wait_ns,
-            blamed_ns: blame.blamed_ns,
-            ..Row::new(blame.thread, blame.stack, blame.lock, blame.kind)
+        let row = Row::new(blame.thread, blame.stack, blame.lock, Some(blame.kind))
+            .with([(Column::BlamedNs, blame.blamed_ns)]);
+        if is_wait {
+            row.with([(Column::Count, blame.count), (Column::WaitNs, blame.blamed_ns)])
+        } else {
+            row
         }
+    }
+
+    fn of_sample(sample: &Sample) -> Row {
+        let blocked_ns = if sample.state == State::Blocked { sample.wall_ns } else { 0 };
+        let row = Row::new(sample.thread, sample.stack, sample.lock, sample.kind);
+        Row { state: Some(sample.state), ..row }.with([
+            (Column::Snapshots, sample.count),
+            (Column::WallNs, sample.wall_ns),
+            (Column::CpuNs, sample.cpu_ns),
+            (Column::BlockedNs, blocked_ns),
+        ])
     }
 
     /// The number in a column.
     #[inline]
     pub(super) fn value(&self, column: Column) -> u64 {
-        match column {
-            Column::Count => self.count,
-            Column::WaitNs => self.wait_ns,
-            Column::Acquisitions => self.acquisitions,
-            Column::Reentrant => self.reentrant,
-            Column::HoldNs => self.hold_ns,
-            Column::BlamedNs => self.blamed_ns,
-        }
+        self.values[column as usize]
     }
 }
 
-/// The rows that an output shows, one after another: waits, acquisitions and
-/// blame, each kind by thread in ascending order.
+/// The rows that an output shows, one after another: waits, acquisitions, blame
+/// and samples, each sort by thread in ascending order.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'p> {
     waits: &'p [Wait],
     acquisitions: &'p [Acquisition],
     blames: &'p [Blame],
+    samples: &'p [Sample],
     blame_is_wait: bool,
+    lacks_waits: bool,
     has_acquisitions: bool,
     has_blame: bool,
+    has_samples: bool,
 }
 
 impl<'p> Rows<'p> {
@@ -117,49 +134,74 @@ impl<'p> Rows<'p> {
             waits: if by_holder { &[] } else { &profile.waits },
             acquisitions: &profile.acquisitions,
             blames: &profile.blames,
+            samples: &profile.samples,
             blame_is_wait: by_holder,
+            lacks_waits: profile.lacks_waits,
             has_acquisitions: profile.has_acquisitions,
             has_blame: profile.has_blame,
+            has_samples: profile.has_samples,
         }
     }
 
     /// The rows that have the value of the options, and the column with it: for
     /// outputs that show one.
     pub(super) fn with_value(profile: &'p Profile, options: &Options) -> (Rows<'p>, Column) {
-        let mut rows = Rows::all(profile, options);
-        let column = match options.value {
-            Value::Wait if options.count => Column::Count,
-            Value::Wait => Column::WaitNs,
-            Value::Hold => Column::HoldNs,
-            Value::Acquisitions => Column::Acquisitions,
-            Value::Blame => Column::BlamedNs,
+        let all = Rows::all(profile, options);
+        let none = Rows { waits: &[], acquisitions: &[], blames: &[], samples: &[], ..all };
+        let waits = match options.by {
+            By::Waiter | By::State => Rows { waits: all.waits, ..none },
+            By::Holder => Rows { blames: all.blames, ..none },
         };
-        match (options.value, options.by) {
-            (Value::Wait, By::Waiter) => (rows.acquisitions, rows.blames) = (&[], &[]),
-            (Value::Blame, _) | (Value::Wait, By::Holder) => {
-                (rows.waits, rows.acquisitions) = (&[], &[]);
-            }
-            (Value::Hold | Value::Acquisitions, _) => (rows.waits, rows.blames) = (&[], &[]),
+        let holds = Rows { acquisitions: all.acquisitions, ..none };
+        let samples = Rows { samples: all.samples, ..none };
+        match options.value_of(profile) {
+            Value::Wait if options.count => (waits, Column::Count),
+            Value::Wait => (waits, Column::WaitNs),
+            Value::Hold => (holds, Column::HoldNs),
+            Value::Acquisitions => (holds, Column::Acquisitions),
+            Value::Blame => (Rows { blames: all.blames, ..none }, Column::BlamedNs),
+            Value::Wall if options.count => (samples, Column::Snapshots),
+            Value::Wall => (samples, Column::WallNs),
+            Value::Cpu => (samples, Column::CpuNs),
+            Value::Blocked => (samples, Column::BlockedNs),
         }
-        (rows, column)
     }
 
-    /// The columns that outputs with all of them show: waits first, and those
-    /// of trace mode only if there is something behind them.
+    /// The columns that outputs with all of them show: waits first, unless there
+    /// are samples and no waits were recorded; the others only if there is
+    /// something behind them.
     pub(super) fn columns(&self) -> Vec<Column> {
-        let mut columns = vec![Column::Count, Column::WaitNs];
+        let mut columns = Vec::new();
+        if !self.lacks_waits() {
+            columns.extend([Column::Count, Column::WaitNs]);
+        }
         if self.has_acquisitions {
             columns.extend([Column::Acquisitions, Column::Reentrant, Column::HoldNs]);
         }
         if self.has_blame {
             columns.push(Column::BlamedNs);
         }
+        if self.has_samples {
+            columns.extend([Column::WallNs, Column::CpuNs, Column::BlockedNs]);
+        }
         columns
+    }
+
+    /// Whether threads were sampled, and nothing else was recorded.
+    pub(super) fn lacks_waits(&self) -> bool {
+        self.lacks_waits && self.has_samples
+    }
+
+    /// The states that rows have, in the order of [`State::ALL`].
+    pub(super) fn states(&self) -> impl Iterator<Item = State> + use<> {
+        let mut present = [false; State::ALL.len()];
+        self.samples.iter().for_each(|sample| present[sample.state as usize] = true);
+        State::ALL.into_iter().filter(move |state| present[*state as usize])
     }
 
     /// How many rows there are.
     pub(super) fn len(&self) -> usize {
-        self.waits.len() + self.acquisitions.len() + self.blames.len()
+        self.waits.len() + self.acquisitions.len() + self.blames.len() + self.samples.len()
     }
 
     /// A row by its number.
@@ -169,9 +211,13 @@ impl<'p> Rows<'p> {
             return Row::of_wait(wait);
         }
         let at = at - self.waits.len();
-        match self.acquisitions.get(at) {
-            Some(acquisition) => Row::of_acquisition(acquisition),
-            None => Row::of_blame(&self.blames[at - self.acquisitions.len()], self.blame_is_wait),
+        if let Some(acquisition) = self.acquisitions.get(at) {
+            return Row::of_acquisition(acquisition);
+        }
+        let at = at - self.acquisitions.len();
+        match self.blames.get(at) {
+            Some(blame) => Row::of_blame(blame, self.blame_is_wait),
+            None => Row::of_sample(&self.samples[at - self.blames.len()]),
         }
     }
 
@@ -180,15 +226,16 @@ impl<'p> Rows<'p> {
         let is_wait = self.blame_is_wait;
         let blames = self.blames.iter().map(move |blame| Row::of_blame(blame, is_wait));
         let acquisitions = self.acquisitions.iter().map(Row::of_acquisition);
-        self.waits.iter().map(Row::of_wait).chain(acquisitions).chain(blames)
+        let samples = self.samples.iter().map(Row::of_sample);
+        self.waits.iter().map(Row::of_wait).chain(acquisitions).chain(blames).chain(samples)
     }
 
     /// Where the rows of each of so many threads stand.
     pub(super) fn by_thread(&self, threads: usize) -> Vec<Spans> {
         let mut spans = vec![Spans::default(); threads];
         let mut start = 0;
-        let mut chunk = |thread: u32, kind: usize, len: usize| {
-            spans[thread as usize].0[kind] = start..start + len;
+        let mut chunk = |thread: u32, sort: usize, len: usize| {
+            spans[thread as usize].0[sort] = start..start + len;
             start += len;
         };
         for rows in self.waits.chunk_by(|a, b| a.thread == b.thread) {
@@ -200,18 +247,22 @@ impl<'p> Rows<'p> {
         for rows in self.blames.chunk_by(|a, b| a.thread == b.thread) {
             chunk(rows[0].thread, 2, rows.len());
         }
+        for rows in self.samples.chunk_by(|a, b| a.thread == b.thread) {
+            chunk(rows[0].thread, 3, rows.len());
+        }
         spans
     }
 }
 
-/// Numbers of a thread's rows: waits, acquisitions and blame stand apart.
+/// Numbers of a thread's rows: waits, acquisitions, blame and samples stand
+/// apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spans([Range<usize>; 3]);
+pub(super) struct Spans([Range<usize>; 4]);
 
 impl Spans {
     /// The numbers from 0 to below `len`.
     pub(super) fn all(len: usize) -> Spans {
-        Spans([0..len, 0..0, 0..0])
+        Spans([0..len, 0..0, 0..0, 0..0])
     }
 
     /// Whether there are none.

@@ -1,9 +1,13 @@
-//! What every output walks: the profile's stacks with the locks as leaves.
+//! What every output walks: the profile's stacks with the locks, and the states
+//! of samples, as leaves.
 
-use super::rows::Rows;
+use super::{
+    Options,
+    rows::{Row, Rows},
+};
 use crate::{
     names::{self, LockFrame},
-    profile::Profile,
+    profile::{NO_LOCK, Profile, State},
 };
 use std::{collections::HashMap, io};
 use tyrion_wire::WaitKind;
@@ -12,7 +16,7 @@ use tyrion_wire::WaitKind;
 pub(super) const NO_STACK: &str = "[no stack]";
 
 /// What a node adds to its parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Step {
     /// Nothing: it is the empty stack.
     Root,
@@ -22,6 +26,44 @@ pub(super) enum Step {
     Frame(u32),
     /// A lock, an index into [`Tree::locks`].
     Lock(u32),
+    /// What a thread was doing.
+    State(State),
+}
+
+/// What stands below stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leaves {
+    /// Locks that were waited for or taken, and the states of samples.
+    any: bool,
+    /// Locks are told apart by identity.
+    lock_identity: bool,
+    states: StateLeaves,
+}
+
+/// Which states stand below the stacks of samples, where no lock does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StateLeaves {
+    /// All.
+    All,
+    /// All but that of a thread that runs: what it costs stands at its own line.
+    ButRunning,
+    /// None: they stand elsewhere.
+    None,
+}
+
+impl Leaves {
+    /// What the options ask for.
+    pub(super) fn new(options: &Options, states: StateLeaves) -> Leaves {
+        Leaves { any: options.lock_frame, lock_identity: options.lock_identity, states }
+    }
+
+    fn has(self, state: State) -> bool {
+        match self.states {
+            StateLeaves::All => true,
+            StateLeaves::ButRunning => state != State::Running,
+            StateLeaves::None => false,
+        }
+    }
 }
 
 /// The stacks of a profile, each lock that was waited for or taken below its
@@ -41,17 +83,11 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The tree of a profile, with locks as leaves if `lock_frame`, told apart
-    /// by identity if `lock_identity`.
+    /// The tree of a profile, with these leaves.
     ///
     /// # Errors
     /// The profile breaks a rule of [`Profile::check`].
-    pub(super) fn new(
-        profile: &Profile,
-        rows: &Rows<'_>,
-        lock_frame: bool,
-        lock_identity: bool,
-    ) -> io::Result<Tree> {
+    pub(super) fn new(profile: &Profile, rows: &Rows<'_>, leaves: Leaves) -> io::Result<Tree> {
         profile.check().map_err(|rule| {
             io::Error::new(io::ErrorKind::InvalidData, format!("broken profile: {rule}"))
         })?;
@@ -64,39 +100,43 @@ impl Tree {
             node_of_row: Vec::new(),
             locks: Vec::new(),
         };
-        if lock_frame {
-            tree.add_locks(profile, rows, lock_identity);
-        } else {
-            tree.add_rows(rows);
-        }
+        tree.add_rows(profile, rows, leaves);
         Ok(tree)
     }
 
-    fn add_rows(&mut self, rows: &Rows<'_>) {
-        let no_stack = self.steps.len() as u32;
-        if rows.iter().any(|row| row.stack == 0) {
-            self.parents.push(0);
-            self.steps.push(Step::NoStack);
-        }
-        let node = |stack| if stack == 0 { no_stack } else { stack };
-        self.node_of_row = rows.iter().map(|row| node(row.stack)).collect();
-    }
-
-    fn add_locks(&mut self, profile: &Profile, rows: &Rows<'_>, lock_identity: bool) {
-        let mut frames = LockFrames::new(profile, lock_identity);
-        let mut leaves = HashMap::new();
+    fn add_rows(&mut self, profile: &Profile, rows: &Rows<'_>, leaves: Leaves) {
+        let mut frames = LockFrames::new(profile, leaves.lock_identity);
+        let mut nodes = HashMap::new();
         self.node_of_row.reserve_exact(rows.len());
         for row in rows.iter() {
-            let lock = frames.of(row.lock, row.kind);
+            let leaf = match leaf(&row, leaves, &mut frames) {
+                Some(leaf) => leaf,
+                None if row.stack == 0 => Step::NoStack,
+                None => {
+                    self.node_of_row.push(row.stack);
+                    continue;
+                }
+            };
             let next = self.steps.len() as u32;
-            let node = *leaves.entry((row.stack, lock)).or_insert(next);
+            let node = *nodes.entry((row.stack, leaf)).or_insert(next);
             if node == next {
                 self.parents.push(row.stack);
-                self.steps.push(Step::Lock(lock));
+                self.steps.push(leaf);
             }
             self.node_of_row.push(node);
         }
         self.locks = frames.frames;
+    }
+
+    /// The states that are steps, in the order of [`State::ALL`].
+    pub(super) fn states(&self) -> impl Iterator<Item = State> + use<> {
+        let mut in_use = [false; State::ALL.len()];
+        for step in &self.steps {
+            if let Step::State(state) = step {
+                in_use[*state as usize] = true;
+            }
+        }
+        State::ALL.into_iter().filter(move |state| in_use[*state as usize])
     }
 
     /// How many nodes there are.
@@ -112,6 +152,19 @@ impl Tree {
             at = self.parents[node as usize];
             (node != 0).then_some(node)
         })
+    }
+}
+
+/// What stands below the stack of a row, if anything does.
+fn leaf(row: &Row, leaves: Leaves, frames: &mut LockFrames<'_>) -> Option<Step> {
+    match row.state {
+        _ if !leaves.any => None,
+        None => row.kind.map(|kind| Step::Lock(frames.of(row.lock, kind))),
+        Some(State::Blocked) if row.lock != NO_LOCK => {
+            let kind = row.kind.unwrap_or(WaitKind::Monitor);
+            Some(Step::Lock(frames.of(row.lock, kind)))
+        }
+        Some(state) => leaves.has(state).then_some(Step::State(state)),
     }
 }
 

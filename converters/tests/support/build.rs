@@ -1,7 +1,9 @@
 //! Profiles written down by hand.
 
 use std::collections::BTreeMap;
-use tyrion_converters::profile::{Frame, Function, Lock, Profile, Run, Stack, Thread, Wait};
+use tyrion_converters::profile::{
+    Frame, Function, Lock, Profile, Run, Sample, Stack, State, Thread, Wait,
+};
 use tyrion_wire::WaitKind;
 
 /// A profile that grows.
@@ -101,6 +103,19 @@ impl Build {
         sums.1 += wait_ns;
     }
 
+    /// Snapshots with their real and CPU time.
+    pub fn sample(
+        &mut self,
+        thread: u32,
+        stack: u32,
+        state: State,
+        (lock, kind): (u32, Option<WaitKind>),
+        [count, wall_ns, cpu_ns]: [u64; 3],
+    ) {
+        let sample = Sample { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
+        self.profile.samples.push(sample);
+    }
+
     pub fn done(mut self) -> Profile {
         for ((thread, stack, lock, kind), (count, wait_ns)) in self.waits {
             self.profile.waits.push(Wait {
@@ -113,6 +128,8 @@ impl Build {
                 max_ns: wait_ns,
             });
         }
+        let key = |row: &Sample| (row.thread, row.stack, row.state, row.lock, row.kind);
+        self.profile.samples.sort_by_key(key);
         self.profile.check().unwrap();
         self.profile
     }

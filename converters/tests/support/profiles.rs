@@ -3,12 +3,76 @@
 pub use super::traced;
 
 use super::build::Build;
-use tyrion_converters::profile::{CUT, Function, Profile, Run};
+use tyrion_converters::{
+    aggregate::aggregate,
+    filter::Filter,
+    profile::{CUT, Function, GROUP, NO_LOCK, Profile, Run, State},
+};
+use tyrion_formats::Log;
 use tyrion_wire::WaitKind;
 
 /// The profiles and their names.
 pub fn all() -> [(&'static str, Profile); 4] {
     [("bank", bank()), ("nasty", nasty()), ("empty", empty()), ("trace", traced::profile())]
+}
+
+/// The profiles with samples and their names.
+pub fn with_samples() -> [(&'static str, Profile); 2] {
+    [("sample", frozen()), ("sampling", sampling())]
+}
+
+/// The frozen log with waits and samples.
+pub fn frozen() -> Profile {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/logs/v1-sample.log");
+    let log = Log::from_bytes("v1-sample.log", std::fs::read(path).unwrap()).unwrap();
+    aggregate(&[log], &Filter::default(), &|_| {}).profile
+}
+
+/// A shop that was sampled, and nothing else: every state, a pool of two threads,
+/// a group that the program named, and a lock.
+pub fn sampling() -> Profile {
+    let mut b = Build::new();
+    b.profile.has_samples = true;
+    b.profile.lacks_waits = true;
+    let run = b.run(Run { period_ns: 50_000_000, threshold_ns: 0, ..run("com.acme.Shop", 4243) });
+    let workers = [11, 12].map(|id| b.thread(run, id, &format!("worker-{}", id - 10)));
+    let main = b.thread(run, 1, "main");
+    let orders = b.function(Function {
+        method: "GET /orders (new)".to_owned(),
+        descriptor: GROUP.to_owned(),
+        ..Function::default()
+    });
+    let thread_run = b.method("java.lang.Thread.run()V Thread.java:840");
+    let order = b.method("com.acme.Shop.order(I)V Shop.java:20");
+    let price = b.method("com.acme.Shop.price(I)J Shop.java:40");
+    let query = b.method("org.db.Driver.query(Ljava/lang/String;)I Driver.java:7");
+    let read = b.method("sun.nio.ch.Net.poll(Ljava/io/FileDescriptor;IJ)I Net.java");
+    let sleep = b.method("java.lang.Thread.sleep(J)V Thread.java:337");
+    let take = b.method("java.util.concurrent.ThreadPoolExecutor.getTask()V");
+    let stock = b.lock(run, 3, "com.acme.Stock");
+    let base = [(orders, 0), (thread_run, 840), (order, 24)];
+    let pricing = b.stack(&[base[0], base[1], base[2], (price, 43)]);
+    let ordering = b.stack(&base);
+    let reading = b.stack(&[base[0], base[1], base[2], (query, 9), (read, 0)]);
+    let taking = b.stack(&[(thread_run, 840), (take, 1062)]);
+    let sleeping = b.stack(&[(order, 30), (sleep, 0)]);
+    let monitor = (stock, Some(WaitKind::Monitor));
+    let none = (NO_LOCK, None);
+    const MS: u64 = 1_000_000;
+    for (at, &worker) in (1u64..).zip(&workers) {
+        b.sample(worker, pricing, State::Running, none, [20 * at, 1_000 * MS * at, 990 * MS * at]);
+        b.sample(worker, ordering, State::Running, none, [1, 50 * MS + 1, 49 * MS]);
+        b.sample(worker, ordering, State::Blocked, monitor, [4 * at, 200 * MS * at, 0]);
+        b.sample(worker, reading, State::Native, none, [2, 100 * MS, 1]);
+        b.sample(worker, taking, State::Idle, none, [30, 1_500 * MS, 0]);
+    }
+    b.sample(main, sleeping, State::Sleeping, none, [40, 2_000 * MS, 0]);
+    b.sample(main, sleeping, State::Parked, (stock, Some(WaitKind::Park)), [1, 50 * MS, 2]);
+    b.sample(main, ordering, State::Blocked, none, [1, 50 * MS, 0]);
+    b.sample(main, ordering, State::Waiting, none, [1, 50 * MS, 0]);
+    b.sample(main, 0, State::Running, none, [1, 50 * MS, 30 * MS]);
+    b.sample(main, 0, State::Other, none, [1, 50 * MS, 0]);
+    b.done()
 }
 
 fn run(program: &str, pid: u32) -> Run {
@@ -20,7 +84,7 @@ fn run(program: &str, pid: u32) -> Run {
         start_wall_ns: 1_790_000_000_123_456_789,
         duration_ns: 12_345_678_901,
         threshold_ns: 10_000,
-        hold: String::new(),
+        ..Run::default()
     }
 }
 

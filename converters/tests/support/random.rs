@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tyrion_converters::profile::{
-    Acquisition, Blame, Frame, Function, Lock, Profile, Run, Stack, Thread, Wait,
+    Acquisition, Blame, Frame, Function, GROUP, Lock, NO_LOCK, Profile, Run, Sample, Stack, State,
+    Thread, Wait,
 };
 use tyrion_wire::WaitKind;
 
@@ -108,6 +109,60 @@ pub fn traced() -> impl Strategy<Value = Profile> {
         profile.check().unwrap();
         profile
     })
+}
+
+/// The same with samples, of which some rows stand alone, and with groups.
+pub fn sampled() -> impl Strategy<Value = Profile> {
+    let number = || any::<prop::sample::Index>();
+    let row = (number(), number(), number(), number(), number());
+    let ns = || prop_oneof![Just(0), 1..1_000u64, 1..1_000_000_000_000u64];
+    let samples = prop::collection::vec((row, (1..9u64, ns(), ns())), 0..60);
+    let grouped = prop::collection::vec((number(), number()), 0..9);
+    (traced(), samples, grouped, any::<bool>()).prop_map(
+        |(mut profile, samples, grouped, lacks)| {
+            profile.has_samples = true;
+            add_groups(&mut profile, grouped);
+            if lacks {
+                profile.lacks_waits = true;
+                (profile.has_acquisitions, profile.has_blame) = (false, false);
+                (profile.waits, profile.acquisitions, profile.blames) = Default::default();
+            }
+            let mut sums = BTreeMap::new();
+            for ((thread, stack, state, lock, kind), sum) in samples {
+                let thread = thread.index(profile.threads.len()) as u32;
+                let stack = stack.index(profile.stacks.len()) as u32;
+                let lock = lock.index(profile.locks.len() + 1) as u32;
+                let lock = if lock == profile.locks.len() as u32 { NO_LOCK } else { lock };
+                let kind = kind.index(WaitKind::ALL.len() + 1).checked_sub(1);
+                let kind = kind.map(|at| WaitKind::ALL[at]);
+                sums.insert((thread, stack, *state.get(&State::ALL), lock, kind), sum);
+            }
+            for ((thread, stack, state, lock, kind), (count, wall_ns, cpu_ns)) in sums {
+                let sample = Sample { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
+                profile.samples.push(sample);
+            }
+            profile.check().unwrap();
+            profile
+        },
+    )
+}
+
+/// Adds stacks of which each begins with one of two groups.
+fn add_groups(profile: &mut Profile, grouped: Vec<(prop::sample::Index, prop::sample::Index)>) {
+    let first = profile.stacks.len();
+    for name in ["GET /orders", "import"] {
+        let function = profile.functions.len() as u32;
+        let (method, descriptor) = (name.to_owned(), GROUP.to_owned());
+        profile.functions.push(Function { method, descriptor, ..Function::default() });
+        let frame = profile.frames.len() as u32;
+        profile.frames.push(Frame { function, line: 0 });
+        profile.stacks.push(Stack { parent: 0, frame });
+    }
+    let frames = profile.frames.len() - 2;
+    for (parent, frame) in grouped {
+        let parent = (first + parent.index(profile.stacks.len() - first)) as u32;
+        profile.stacks.push(Stack { parent, frame: frame.index(frames) as u32 });
+    }
 }
 
 fn run(number: u32) -> Run {

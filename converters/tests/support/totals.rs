@@ -6,7 +6,7 @@ use prost::Message;
 use std::io::Read;
 use tyrion_converters::{
     outputs::{By, pprof::proto},
-    profile::Profile,
+    profile::{Profile, State},
 };
 
 /// A pprof file's message.
@@ -16,8 +16,8 @@ pub fn pprof(bytes: &[u8]) -> proto::Profile {
     proto::Profile::decode(&message[..]).unwrap()
 }
 
-/// Sums of everything: wait ns, waits, acquisitions, hold ns, blamed ns, and of
-/// reentrant acquisitions.
+/// Sums of everything: wait ns, waits, acquisitions, hold ns, blamed ns, of
+/// samples wall, CPU and blocked ns, and of reentrant acquisitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub cost: callgrind::Cost,
@@ -27,7 +27,8 @@ pub struct Totals {
 /// The sums of a profile's rows.
 pub fn of_profile(profile: &Profile, by: By) -> Totals {
     let mut totals = Totals::default();
-    let [wait_ns, count, acquisitions, hold_ns, blamed_ns] = &mut totals.cost;
+    let [wait_ns, count, acquisitions, hold_ns, blamed_ns, wall_ns, cpu_ns, blocked_ns] =
+        &mut totals.cost;
     for row in &profile.acquisitions {
         *acquisitions += row.acquisitions;
         *hold_ns += row.hold_ns;
@@ -38,8 +39,13 @@ pub fn of_profile(profile: &Profile, by: By) -> Totals {
         *blamed_ns += blame.blamed_ns;
         blames += blame.count;
     }
+    for sample in &profile.samples {
+        *wall_ns += sample.wall_ns;
+        *cpu_ns += sample.cpu_ns;
+        *blocked_ns += if sample.state == State::Blocked { sample.wall_ns } else { 0 };
+    }
     (*count, *wait_ns) = match by {
-        By::Waiter => profile.totals(),
+        By::Waiter | By::State => profile.totals(),
         By::Holder => (blames, *blamed_ns),
     };
     totals
@@ -53,6 +59,8 @@ pub fn of_pprof(bytes: &[u8]) -> Totals {
     let mut totals = Totals::default();
     for sample in &profile.sample {
         assert_eq!(sample.value.len(), types.len());
+        let state = sample.label.iter().find(|label| name(label.key) == "state");
+        let is_blocked = state.is_some_and(|state| name(state.str) == "blocked");
         for (kind, value) in types.iter().zip(&sample.value) {
             let sum = match *kind {
                 "delay" => &mut totals.cost[0],
@@ -60,10 +68,13 @@ pub fn of_pprof(bytes: &[u8]) -> Totals {
                 "acquisitions" => &mut totals.cost[2],
                 "hold" => &mut totals.cost[3],
                 "blamed" => &mut totals.cost[4],
+                "wall" => &mut totals.cost[5],
+                "cpu" => &mut totals.cost[6],
                 "reentrant" => &mut totals.reentrant,
                 _ => panic!("{kind}"),
             };
             *sum += *value as u64;
+            totals.cost[7] += if *kind == "wall" && is_blocked { *value as u64 } else { 0 };
         }
     }
     totals

@@ -111,11 +111,11 @@ impl<W: Write + Seek> LogWriter<W> {
         self.record(lane, delta_ns, |out| Nest { delta_ns, ..nest }.encode(out))
     }
 
-    fn delta(&self, lane: LaneId, at_ns: u64) -> u64 {
+    pub(super) fn delta(&self, lane: LaneId, at_ns: u64) -> u64 {
         at_ns.saturating_sub(self.lanes[lane.0].now_ns)
     }
 
-    fn record(
+    pub(super) fn record(
         &mut self,
         lane: LaneId,
         delta_ns: u64,

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 use tyrion_formats::{
-    ChunkRef, Damage, Entry, Log, Traced,
+    ChunkRef, Damage, Entry, Log, Sampled, Traced,
     wire::{def::Definition, trace::AcquisitionCell},
 };
 
@@ -107,6 +107,10 @@ fn dump_events(log: &Log, chunk: &ChunkRef, text: &mut String) {
             Entry::Traced(traced) => {
                 let Traced { thread, at_ns, what } = traced;
                 writeln!(text, "thread={thread} at_ns={at_ns} {what:?}").unwrap();
+                continue;
+            }
+            Entry::Sample(Sampled { thread, at_ns, sample }) => {
+                writeln!(text, "thread={thread} at_ns={at_ns} {sample:?}").unwrap();
                 continue;
             }
         };

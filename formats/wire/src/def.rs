@@ -4,7 +4,7 @@
 //! strings, text). Readers skip tags they do not know and ignore what follows
 //! the fields they know, so that definitions can grow.
 
-use crate::{kind::WaitKind, varint};
+use crate::{fields::Fields, kind::WaitKind, varint};
 
 /// Ids that are never defined.
 pub mod id {
@@ -166,6 +166,14 @@ pub enum Definition<'a> {
         /// When it ended, monotonic ns; 0 while it lives.
         ended_ns: u64,
     },
+    /// A stack that stands for no frame but for what the program said that a
+    /// thread was doing: the outermost parent of its stacks meanwhile.
+    Group {
+        /// The stack's id.
+        stack: u32,
+        /// What the program calls it.
+        name: u32,
+    },
     /// A definition of a tag that this code does not know.
     Unknown(u8),
 }
@@ -183,6 +191,7 @@ const TAG_LOCK_INSTANCE: u8 = 10;
 const TAG_LOCK_NAME: u8 = 11;
 const TAG_STATISTIC: u8 = 12;
 const TAG_THREAD_SPAN: u8 = 13;
+const TAG_GROUP: u8 = 14;
 /// The most fields that a definition has.
 const MAX_FIELDS: usize = 6;
 
@@ -233,6 +242,7 @@ impl Definition<'_> {
             Definition::ThreadSpan { id, started_ns, ended_ns } => {
                 (TAG_THREAD_SPAN, &[id.into(), started_ns, ended_ns], none)
             }
+            Definition::Group { stack, name } => (TAG_GROUP, &[stack.into(), name.into()], none),
             Definition::Unknown(tag) => (tag, &[], none),
         };
         let mut payload = [0; MAX_FIELDS * varint::MAX_LEN];
@@ -247,24 +257,9 @@ impl Definition<'_> {
     }
 }
 
-/// The fields of one definition, read one after another.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn u64(&mut self) -> Option<u64> {
-        let (value, len) = varint::read(self.0)?;
-        self.0 = &self.0[len..];
-        Some(value)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        u32::try_from(self.u64()?).ok()
-    }
-
-    /// The code of a kind of wait that there is.
-    fn kind(&mut self) -> Option<WaitKind> {
-        WaitKind::from_code(u8::try_from(self.u64()?).ok()?)
-    }
+/// Reads the code of a kind of wait that there is.
+fn kind(fields: &mut Fields<'_>) -> Option<WaitKind> {
+    WaitKind::from_code(u8::try_from(fields.u64()?).ok()?)
 }
 
 /// Reads the fields of a definition with this tag from its payload, or `None`
@@ -296,7 +291,7 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
         TAG_LOCK => Definition::Lock { id: f.u32()?, class: f.u32()? },
         TAG_SITE => Definition::Site {
             id: f.u32()?,
-            kind: f.kind()?.code(),
+            kind: kind(&mut f)?.code(),
             stack: f.u32()?,
             lock: f.u32()?,
         },
@@ -304,7 +299,7 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
             id: f.u32()?,
             method: f.u32()?,
             line: f.u32()?,
-            kind: f.kind().filter(|kind| kind.is_contention())?.code(),
+            kind: kind(&mut f).filter(|kind| kind.is_contention())?.code(),
             flags: f.u64()?,
             name: f.u32()?,
         },
@@ -314,6 +309,7 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
         TAG_THREAD_SPAN => {
             Definition::ThreadSpan { id: f.u32()?, started_ns: f.u64()?, ended_ns: f.u64()? }
         }
+        TAG_GROUP => Definition::Group { stack: f.u32()?, name: f.u32()? },
         _ => Definition::Unknown(tag),
     })
 }
@@ -324,7 +320,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn definitions() -> impl Strategy<Value = (u8, [u32; 5], u64, Vec<u8>)> {
-        (0u8..15, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
+        (0u8..16, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
     }
 
     fn build(tag: u8, n: [u32; 5], long: u64, text: &[u8]) -> Definition<'_> {
@@ -356,6 +352,7 @@ mod tests {
             TAG_THREAD_SPAN => {
                 Definition::ThreadSpan { id, started_ns: long, ended_ns: long ^ u64::from(a) }
             }
+            TAG_GROUP => Definition::Group { stack: id, name: a },
             _ => Definition::Unknown(77),
         }
     }

@@ -17,11 +17,12 @@
 //!
 //! A record of type 2 is one byte `code << 2 | 2`, a varint length and so many
 //! bytes; readers skip codes they do not know. Those of trace mode are in
-//! [`trace`].
+//! [`trace`], that of sampling in [`sample`].
 
 use crate::{
     kind::Outcome,
     le,
+    sample::{self, Sample},
     trace::{self, Blame, Hold, Instance, Nest},
     varint,
 };
@@ -71,6 +72,8 @@ pub enum Record<'a> {
     Blame(Blame),
     /// Trace mode: a lock was taken while others were held.
     Nest(Nest<'a>),
+    /// Sampling: what a thread was doing.
+    Sample(Sample),
     /// A record of a kind that this code does not know.
     Unknown(u8),
 }
@@ -191,6 +194,7 @@ fn decode_misc(first: u8, bytes: &[u8]) -> Option<(Record<'_>, usize)> {
         trace::CODE_INSTANCE => Record::Instance(Instance::decode(payload)?),
         trace::CODE_BLAME => Record::Blame(Blame::decode(payload)?),
         trace::CODE_NEST => Record::Nest(Nest::decode(payload)?),
+        sample::CODE_SAMPLE => Record::Sample(Sample::decode(payload)?),
         code => Record::Unknown(code),
     };
     Some((record, end))

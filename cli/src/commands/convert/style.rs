@@ -9,6 +9,7 @@ use clap::{
 use tyrion_converters::{
     filter::Filter,
     outputs::{By, FORMATS, Options, Value, by_name},
+    profile::Profile,
 };
 use tyrion_formats::Log;
 
@@ -31,11 +32,14 @@ pub(super) struct Style {
     /// Show how often threads waited instead of how long (flamegraph, collapsed)
     #[arg(long)]
     count: bool,
-    /// What to show (flamegraph, collapsed; the others have all of them). All
-    /// but wait need a log of trace mode [default: wait]
+    /// What to show (flamegraph, collapsed; the others have all of them): hold,
+    /// acquisitions and blame need a log of trace mode, wall, cpu and blocked
+    /// one with samples [default: wait, or wall if nothing but samples was
+    /// recorded]
     #[arg(long, value_name = "VALUE", value_parser = values())]
     pub(super) value: Option<Value>,
-    /// Whose stack carries the wait [default: waiter]
+    /// Whose stack carries the wait; or samples below the states of their
+    /// threads (flamegraph, collapsed) [default: waiter]
     #[arg(long, value_name = "WHO", value_parser = whose())]
     by: Option<By>,
     /// Draw roots at the top (flamegraph)
@@ -64,6 +68,9 @@ fn values() -> impl TypedValueParser<Value = Value> {
         Value::Hold => "How long they held locks",
         Value::Acquisitions => "How often they took them",
         Value::Blame => "How long others waited, at who held the lock",
+        Value::Wall => "How long threads were there: sampling only",
+        Value::Cpu => "How long they computed there: sampling only",
+        Value::Blocked => "How long they were blocked there: sampling only",
     };
     let names = Value::ALL.map(|value| PossibleValue::new(value.name()).help(about(value)));
     PossibleValuesParser::new(names).map(|name: String| {
@@ -76,6 +83,7 @@ fn whose() -> impl TypedValueParser<Value = By> {
     let about = |by| match by {
         By::Waiter => "Of the thread that waited, as in Go's block profile",
         By::Holder => "Of the thread that held the lock, as in Go's mutex profile: trace mode only",
+        By::State => "Of the thread itself, below its state: sampling only",
     };
     let names = By::ALL.map(|by| PossibleValue::new(by.name()).help(about(by)));
     PossibleValuesParser::new(names)
@@ -83,6 +91,14 @@ fn whose() -> impl TypedValueParser<Value = By> {
 }
 
 impl Style {
+    /// What is shown of a log with whatever that needs.
+    pub(super) fn shown(&self) -> Value {
+        match self.value {
+            None if self.by == Some(By::State) => Value::Wall,
+            value => value.unwrap_or_default(),
+        }
+    }
+
     pub(super) fn options(&self) -> Options {
         let default = Options::default();
         Options {
@@ -127,7 +143,14 @@ impl Style {
                 ));
             }
         }
-        let value = self.value.unwrap_or_default();
+        let value = self.shown();
+        let draws = by_name(to).is_none_or(|format| format.options.contains(&"value"));
+        if self.by == Some(By::State) && !draws {
+            return refuse(format!(
+                "--by state has no effect on {to}, which tells states anyway; it is for flamegraph \
+                 and collapsed"
+            ));
+        }
         if self.count && value != Value::Wait {
             return refuse(format!(
                 "--count counts waits; leave out it or --value {}",
@@ -137,6 +160,15 @@ impl Style {
         match (value, self.by) {
             // With several formats there are some that --by has an effect on.
             _ if to == ALL => Ok(()),
+            (value, Some(By::State)) if !value.is_sampled() => refuse(format!(
+                "--by state is for samples; leave out it or --value {}",
+                value.name()
+            )),
+            (value, Some(by @ (By::Waiter | By::Holder))) if value.is_sampled() => refuse(format!(
+                "--by {} says whose stack carries a wait; leave out it or --value {}",
+                by.name(),
+                value.name()
+            )),
             (Value::Hold | Value::Acquisitions, Some(_)) => refuse(format!(
                 "--by says whose stack carries the wait; leave out it or --value {}",
                 value.name()
@@ -170,9 +202,28 @@ impl Style {
         Ok(())
     }
 
+    /// Refuses logs that were not sampled if samples are to be shown.
+    pub(super) fn check_profile(&self, profile: &Profile) -> Result<(), Failure> {
+        if !self.shown().is_sampled() || profile.has_samples {
+            return Ok(());
+        }
+        let option = match self.value {
+            Some(value) => format!("--value {}", value.name()),
+            None => "--by state".to_owned(),
+        };
+        let names: Vec<&str> = profile.runs.iter().map(|run| run.log.as_str()).collect();
+        Err(Failure::new(format!(
+            "{}: no thread was sampled; {option} needs a log of tyrion sample -o, or of tyrion \
+             record --mode contention+sample",
+            names.join(", ")
+        )))
+    }
+
     /// Refuses logs that lack what is to be shown.
     pub(super) fn check_logs(&self, logs: &[Log]) -> Result<(), Failure> {
         let option = match (self.value, self.by) {
+            // Any log may have samples: the aggregate tells.
+            (Some(value), _) if value.is_sampled() => return Ok(()),
             (Some(value), _) if value != Value::Wait => format!("--value {}", value.name()),
             (_, Some(By::Holder)) => "--by holder".to_owned(),
             _ => return Ok(()),
@@ -232,6 +283,10 @@ mod tests {
             ("--to collapsed --value acquisitions --min-wait 5us", "--min-wait"),
             ("--to pprof --by holder --min-wait 5us", "--min-wait"),
             ("--to all --value blame --min-wait 5us", "--min-wait"),
+            ("--to pprof --by state", "--by state has no effect on pprof"),
+            ("--to collapsed --by state --value hold", "--by state is for samples"),
+            ("--to flamegraph --by holder --value cpu", "--by holder says whose stack"),
+            ("--to flamegraph --by state --count", "--count counts waits"),
         ] {
             let said = refused(line).unwrap_or_default();
             assert!(said.contains(option), "{line}: {said}");
@@ -249,6 +304,9 @@ mod tests {
             "--to pprof --by holder --no-thread-label --lock-identity",
             "--to callgrind --by waiter --merged --max-parts 3 --no-lock-frame",
             "--to callgrind --since 5s --min-wait 5us",
+            "--to flamegraph --by state",
+            "--to collapsed --by state --value blocked --state all",
+            "--to all --value wall",
         ] {
             assert_eq!(refused(line), None, "{line}");
         }

@@ -176,6 +176,8 @@ impl Window {
                 };
                 self.slice_at(traced.at_ns).hold(key, blame.charged_ns);
             }
+            // What it shows are waits, which sampling tells less of.
+            Entry::Sample(_) => {}
         }
     }
 

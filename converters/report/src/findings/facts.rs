@@ -17,8 +17,9 @@ pub struct LogFacts {
     pub program: String,
     /// The JVM's name and version; may be empty.
     pub jvm: String,
-    /// `contention` or `trace`.
-    pub mode: &'static str,
+    /// What was recorded: `contention`, `trace`, `sample`, or one of the first
+    /// two with `+sample`.
+    pub mode: String,
     /// Which holds were measured in trace mode: `1/64`, `all` or `none`.
     pub hold: String,
     /// The first moment of the log in words, `2026-11-21T10:49:00Z`.
@@ -50,7 +51,7 @@ impl LogFacts {
             pid: header.pid,
             program: metadata("program"),
             jvm: metadata("jvm"),
-            mode: if log.is_trace() { "trace" } else { "contention" },
+            mode: mode(log),
             hold: metadata("hold"),
             start: units::utc(header.wall_ns),
             start_wall_ns: header.wall_ns,
@@ -58,5 +59,15 @@ impl LogFacts {
             threshold_ns: header.threshold_ns,
             complete: header.state == State::Closed && !is_damaged,
         }
+    }
+}
+
+/// A log that does not say was recorded in contention mode.
+fn mode(log: &Log) -> String {
+    let modes: Vec<&str> = log.modes().collect();
+    match (log.is_trace(), modes.is_empty()) {
+        (true, true) => "trace".to_owned(),
+        (false, true) => "contention".to_owned(),
+        (_, false) => modes.join("+"),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     Delay, Delays, Distributions, Findings, Groups, Histogram, Phase, ThreadBlame, Threads,
-    Timelines, axis::Axis, histogram, lives, owners::AllOwners, pass, trace,
+    Timelines, axis::Axis, histogram, lives, owners::AllOwners, pass, sampled, trace,
 };
 use crate::Options;
 use std::{
@@ -133,6 +133,7 @@ pub(super) fn find<'a>(
         recorded.add(run as u32, read.collectors);
     }
     Findings {
+        sampled: sampled::find(logs, filter, options, &aggregate, &axis),
         distributions: distributions(&ranks, &sums),
         phases: phases(&axis, &sums),
         timelines: timelines(&axis, &ranks, &sums),

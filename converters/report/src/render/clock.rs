@@ -41,6 +41,12 @@ pub(super) fn time(unix_ns: u64) -> String {
     }
 }
 
+/// A moment in ns of Unix time with its day, `2026-11-21 12:34:56 UTC`.
+pub(crate) fn moment(unix_ns: u64) -> String {
+    let day = units::utc(unix_ns);
+    format!("{} {} UTC", day.get(..10).unwrap_or_default(), time(unix_ns))
+}
+
 /// The moments to mark in a span: at most so many, each a multiple of a step
 /// that people count in.
 pub(super) fn marks(start_ns: u64, length_ns: u64, at_most: u64) -> Vec<u64> {
@@ -65,6 +71,7 @@ mod tests {
         assert_eq!(time(1_700_000_000 * SECOND), "22:13:20");
         assert_eq!(time(1_700_000_000 * SECOND + SECOND / 2), "22:13:20.5");
         assert_eq!(time(1_700_000_000 * SECOND + 1_000_000), "22:13:20.001");
+        assert_eq!(moment(1_700_000_000 * SECOND + 1), "2023-11-14 22:13:20 UTC");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod escape;
 mod flames;
 mod table;
 mod timeline;
+mod tree;
 
 pub use flames::{Flame, flames};
 
@@ -147,8 +148,10 @@ fn section(page: &mut String, Shown { section, answer }: &Shown) -> fmt::Result 
                 }
                 writeln!(page, "</dl>")?;
             }
-            Part::Table(table) => table::write(page, table)?,
+            Part::Table(table) | Part::Listing(table) => table::write(page, table)?,
             Part::Timeline(timeline) => timeline::write(page, timeline)?,
+            Part::Heading(heading) => writeln!(page, "<h3>{}</h3>", escape(heading))?,
+            Part::Tree(tree) => tree::write(page, tree)?,
         }
     }
     writeln!(page, "</section>")

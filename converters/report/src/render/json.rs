@@ -28,6 +28,9 @@ pub fn write(report: &Report) -> String {
         "logs": report.logs,
         "options": {
             "top": options.top, "phase_ns": options.phase_ns, "near_ns": options.near_ns,
+            "lines": options.lines, "groups": options.groups, "group_by": options.group_by,
+            "packages": options.packages, "interval_ns": options.interval_ns,
+            "zero": options.zero,
         },
         "notes": report.notes,
         "damage": report.damage,

@@ -1,6 +1,9 @@
 //! What all renderers draw.
 
-use crate::{Answer, Findings, Options, SECTIONS, Section, findings::LogFacts};
+use crate::{
+    About, Answer, Findings, Options, SECTIONS, Section, findings::LogFacts,
+    sections::sampled::NO_LOCKS,
+};
 
 /// A report, ready to be drawn.
 #[derive(Clone)]
@@ -29,18 +32,24 @@ pub struct Shown {
 }
 
 impl Report {
-    /// Has these sections answer; those of [`SECTIONS`] if there are none.
+    /// Has these sections answer; if there are none, those of [`SECTIONS`] that
+    /// are about what the logs recorded.
     pub fn new(
         version: &'static str,
         findings: &Findings<'_>,
         options: &Options,
         sections: &[&'static Section],
     ) -> Report {
-        let all: Vec<&Section> = SECTIONS.iter().collect();
+        let all: Vec<&Section> =
+            SECTIONS.iter().filter(|section| is_recorded(findings, section.about)).collect();
         let chosen = if sections.is_empty() { &all } else { sections };
-        let answers = chosen
-            .iter()
-            .map(|&section| Shown { section, answer: (section.answer)(findings, options) });
+        let answers = chosen.iter().map(|&section| {
+            let mut answer = (section.answer)(findings, options);
+            if section.about == About::Locks && !is_recorded(findings, section.about) {
+                (answer.lacking, answer.advises) = (NO_LOCKS.to_owned(), false);
+            }
+            Shown { section, answer }
+        });
         let damage = &findings.aggregate.damage;
         Report {
             version,
@@ -50,5 +59,15 @@ impl Report {
             options: options.clone(),
             sections: answers.collect(),
         }
+    }
+}
+
+/// Whether a section has something to be about.
+fn is_recorded(findings: &Findings<'_>, about: About) -> bool {
+    let profile = findings.profile();
+    match about {
+        About::All => true,
+        About::Locks => !profile.lacks_waits,
+        About::Samples => profile.has_samples,
     }
 }

@@ -1,9 +1,10 @@
-//! For terminals and text files: no line is longer than it may be, and nothing
-//! hangs on colours.
+//! For terminals and text files: no line is longer than it may be, but those of
+//! trees and listings, and nothing hangs on colours.
 
 mod lines;
 mod table;
 mod timeline;
+mod tree;
 
 use super::{Report, cells, cells::plain};
 use crate::{
@@ -126,6 +127,9 @@ impl Page {
                 Part::Facts(facts) => self.facts(facts),
                 Part::Table(table) => self.table(table),
                 Part::Timeline(timeline) => self.timeline(timeline),
+                Part::Heading(heading) => self.line(Ink::Strong, &plain(heading)),
+                Part::Tree(tree) => self.tree(tree),
+                Part::Listing(table) => self.listing(table),
             }
         }
     }

@@ -6,7 +6,7 @@ mod view;
 
 use super::shared::{cut, share};
 use crate::{
-    Answer, Findings, Options, Section,
+    About, Answer, Findings, Options, Section,
     findings::{LockRef, OwnedWait, ThreadBlame, names},
 };
 use serde::Serialize;
@@ -22,6 +22,7 @@ pub const SECTION: Section = Section {
     title: "Who blocks whom",
     means: "Which threads, and which code, held what others waited for.",
     advice: "Make the holder's side shorter; the waiter's side is where it hurts, not why.",
+    about: About::Locks,
     answer,
 };
 

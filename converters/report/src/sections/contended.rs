@@ -4,7 +4,7 @@ mod rows;
 
 use super::shared::{HotStack, count, cut, mean, ns, share, share_of};
 use crate::{
-    Answer, Findings, Options, Section,
+    About, Answer, Findings, Options, Section,
     findings::LockRef,
     view::{Cell, Column, Part, Row, Table, View},
 };
@@ -18,6 +18,7 @@ pub const SECTION: Section = Section {
     means: "Locks that threads waited for, most wait first.",
     advice: "Hold the first ones for less time (long holds), take them less often (many \
              acquisitions), or split them (many threads).",
+    about: About::Locks,
     answer,
 };
 

@@ -6,7 +6,7 @@ mod view;
 
 use super::shared::cut;
 use crate::{
-    Answer, Findings, Options, Section,
+    About, Answer, Findings, Options, Section,
     findings::{Histogram, LockRef, life, names},
 };
 use serde::Serialize;
@@ -23,6 +23,7 @@ pub const SECTION: Section = Section {
     title: "Critical sections",
     means: "Where the program takes locks, how often, and how long it keeps them.",
     advice: "Make the longest ones of contended locks shorter: move out what needs no lock.",
+    about: About::Locks,
     answer,
 };
 

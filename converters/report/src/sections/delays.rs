@@ -2,7 +2,7 @@
 
 use super::shared::cut;
 use crate::{
-    Answer, Findings, Options, Section,
+    About, Answer, Findings, Options, Section,
     findings::Delay,
     view::{Cell, Column, Part, Row, Table, View},
 };
@@ -17,6 +17,7 @@ pub const SECTION: Section = Section {
     means: "Waits of at least the threshold, by function and by thread: delay count and wait time.",
     advice: "Exclusive shows who waits itself, inclusive on whose behalf: go down from the first \
              function of your own.",
+    about: About::Locks,
     answer,
 };
 

@@ -17,7 +17,7 @@ mod teller;
 mod walk;
 
 use super::shared::cut;
-use crate::{Answer, Findings, Options, Section, findings::LockRef};
+use crate::{About, Answer, Findings, Options, Section, findings::LockRef};
 use serde::Serialize;
 use show::view;
 use std::cmp::Reverse;
@@ -30,6 +30,7 @@ pub const SECTION: Section = Section {
     means: "Locks that threads take within each other in a ring: each of them could hold one and \
             wait for the next, for ever. Where it has happened, still-waiting tells.",
     advice: "Take these locks in the same order everywhere, or one lock before all of them.",
+    about: About::Locks,
     answer,
 };
 

@@ -7,7 +7,7 @@ mod timeline;
 
 use super::shared::{cut, share};
 use crate::{
-    Answer, Findings, Options, Section, View,
+    About, Answer, Findings, Options, Section, View,
     findings::LockRef,
     view::{Cell, Column, Detail, Part, Row, Table},
 };
@@ -23,6 +23,7 @@ pub const SECTION: Section = Section {
     means: "How often a thread took a lock at once that another one had left shortly before \
             (--near). Nobody waited; with more load, or more processors, they would.",
     advice: "Watch these locks when load grows. What already costs time is in `contended`.",
+    about: About::Locks,
     answer,
 };
 

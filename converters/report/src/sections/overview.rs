@@ -3,9 +3,9 @@
 mod cost;
 mod drawn;
 
-use super::shared::share;
+use super::{sampled::NO_LOCKS, shared::share};
 use crate::{
-    Answer, Findings, Options, Section,
+    About, Answer, Findings, Options, Section,
     findings::{LogFacts, Phase},
 };
 use cost::Cost;
@@ -19,6 +19,7 @@ pub const SECTION: Section = Section {
     title: "Overview",
     means: "What was recorded, and how much of the threads' time went into waiting for locks.",
     advice: "Below some 1 % locks are not what slows this program; look elsewhere.",
+    about: About::All,
     answer,
 };
 
@@ -113,11 +114,12 @@ pub struct Kind {
 fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     let overview = Overview::of(findings);
     let json = serde_json::to_value(&overview).unwrap_or_default();
+    let knows_locks = !findings.profile().lacks_waits;
     Answer {
         json,
-        view: drawn::view(&overview, options),
-        lacking: lacking(findings),
-        advises: true,
+        view: drawn::view(&overview, options, knows_locks),
+        lacking: if knows_locks { lacking(findings) } else { NO_LOCKS.to_owned() },
+        advises: knows_locks,
     }
 }
 

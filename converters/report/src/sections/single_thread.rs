@@ -9,7 +9,7 @@ mod instances;
 
 use super::shared::{count, cut, ns};
 use crate::{
-    Answer, Findings, Options, Section, View,
+    About, Answer, Findings, Options, Section, View,
     findings::{LockRef, names},
     view::{Cell, Column, Part, Row, Table},
 };
@@ -26,6 +26,7 @@ pub const SECTION: Section = Section {
             by where the program takes them.",
     advice: "Where no lock of a class is ever shared, use the unsynchronized twin of the class, or \
              no lock at all.",
+    about: About::Locks,
     answer,
 };
 

@@ -7,7 +7,7 @@ mod owners;
 mod show;
 
 use super::shared::cut;
-use crate::{Answer, Findings, Options, Section, findings::LockRef};
+use crate::{About, Answer, Findings, Options, Section, findings::LockRef};
 use owners::{Blocked, Source};
 use serde::Serialize;
 use show::view;
@@ -25,6 +25,7 @@ pub const SECTION: Section = Section {
     title: "Still waiting at the end",
     means: "Threads that waited when the log ended. Those in a deadlock would have waited for ever.",
     advice: "A deadlock: see lock-order for its like. A long wait: look at what the owner does.",
+    about: About::Locks,
     answer,
 };
 

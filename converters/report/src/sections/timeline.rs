@@ -1,7 +1,7 @@
 //! Waits over the run.
 
 use crate::{
-    Answer, Findings, Options, Section,
+    About, Answer, Findings, Options, Section,
     findings::LockRef,
     view::{self, Part, View},
 };
@@ -14,6 +14,7 @@ pub const SECTION: Section = Section {
     means: "How long threads waited, lock by lock and thread by thread, over the run.",
     advice: "Rows that fill together are one cause; a row that fills at once is what changed then: \
              look there with --since and --until.",
+    about: About::Locks,
     answer,
 };
 

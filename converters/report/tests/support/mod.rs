@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "no test needs all of it")]
 
 use tyrion_report::{
-    Answer, Options, Section, View,
+    About, Answer, Options, Section, View,
     render::{LogFacts, Report, Shown, html::Flame},
-    view::{Cell, Column, Detail, Part, Row, Table, Timeline},
+    view::{Cell, Column, Detail, Node, Part, Row, Table, Timeline, Tree},
 };
 
 /// A section that says what it is told.
@@ -14,12 +14,14 @@ pub const fn section(name: &'static str, title: &'static str) -> Section {
         title,
         means: "Locks that threads waited for, the one that cost most first.",
         advice: "Do less under the first of them, take it more seldom, or split it.",
+        about: About::All,
         answer: |_, _| Answer::default(),
     }
 }
 
 static CONTENDED: Section = section("contended", "Contended locks");
 static TIMELINE: Section = section("timeline", "Timeline");
+static TREE: Section = section("tree", "Tree");
 static OVERVIEW: Section = section("overview", "Overview");
 
 /// A section with a view.
@@ -38,7 +40,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         pid: 4242,
         program: "com.acme.bank.Main".to_owned(),
         jvm: "OpenJDK 64-Bit Server VM 17.0.9".to_owned(),
-        mode: "trace",
+        mode: "trace".to_owned(),
         hold: "1/64".to_owned(),
         start: "2023-11-14T22:13:20Z".to_owned(),
         start_wall_ns: START_NS,
@@ -152,6 +154,51 @@ fn timeline() -> Timeline {
     }
 }
 
+/// A tree of a few frames.
+pub fn tree() -> Tree {
+    let node = |depth, name: &str, cumulative_ms: u64, method_ms: u64, states: &str| Node {
+        depth,
+        name: name.to_owned(),
+        cumulative_ns: cumulative_ms * 1_000_000,
+        method_ns: method_ms * 1_000_000,
+        states: states.to_owned(),
+    };
+    Tree {
+        title:
+            "Aggregated thread: pool--thread-. Max depth: 5. Distinct threads: 1 [pool-1-thread-1]"
+                .to_owned(),
+        nodes: vec![
+            node(0, "com.acme.Work.step(Work.java:10)", 510, 0, "run 88% sleep 12%"),
+            node(1, "com.acme.Work.cpu(Work.java:20)", 440, 40, "run 100%"),
+            node(2, "java.util.HashMap.hash(HashMap.java:6)", 400, 400, "run 100%"),
+            node(1, "java.lang.Thread.sleep(Thread.java:7)", 60, 60, "sleep 100%"),
+            node(1, "com.acme.Work.log(Work.java:33)", 10, 10, "run 100%"),
+            node(0, "[no Java frame]", 1, 1, "nat 100%"),
+        ],
+    }
+}
+
+fn lines() -> Table {
+    let row = |count, name: &str, states: &str| Row {
+        cells: vec![Cell::Count(count), words(name), Cell::Ns(count * 10_000_000), words(states)],
+        details: Vec::new(),
+    };
+    let columns = ["samples", "line", "real time", "states"];
+    Table {
+        title: String::new(),
+        columns: columns.map(|name| column(name, 0)).to_vec(),
+        rows: vec![
+            row(12_345, "com.acme.Work.cpu:20", "run 100%"),
+            row(
+                7,
+                "com.acme.bank.ledger.accounts.DoubleEntryBookkeeping.transferBetweenAccountsOfTheSameCustomer:1234",
+                "blk 71% run 29%",
+            ),
+        ],
+        left_out: 3,
+    }
+}
+
 /// All that a view can have.
 pub fn sample() -> Report {
     let facts = vec![
@@ -177,6 +224,16 @@ pub fn sample() -> Report {
             "needs --mode trace: acquisitions, holds and who held the locks.",
         ),
         shown(&TIMELINE, vec![Part::Timeline(timeline()), Part::Timeline(Timeline::default())], ""),
+        shown(
+            &TREE,
+            vec![
+                Part::Listing(lines()),
+                Part::Heading("Report interval: from then till now".to_owned()),
+                Part::Tree(tree()),
+                Part::Tree(Tree { title: "Aggregated thread: none".to_owned(), nodes: Vec::new() }),
+            ],
+            "",
+        ),
     ])
 }
 
@@ -209,7 +266,12 @@ pub fn hostile() -> Report {
         box_ns: u64::MAX,
         rows: all().map(|text| (text, vec![0, 1, u64::MAX])).collect(),
     };
+    let node = |(depth, name)| Node { depth, name, states: HOSTILE.concat(), ..Node::default() };
+    let tree = Tree { title: HOSTILE.concat(), nodes: all().enumerate().map(node).collect() };
     let parts = vec![
+        Part::Heading(HOSTILE.concat()),
+        Part::Tree(tree),
+        Part::Listing(table.clone()),
         Part::Text(HOSTILE.concat()),
         Part::Facts(all().map(|text| (text.clone(), words(text))).collect()),
         Part::Table(table),

@@ -239,7 +239,11 @@ fn push_number(out: &mut Vec<u8>, mut number: u64) {
 mod tests {
     use super::*;
     use crate::{
-        outputs::{Options, rows::Rows, tree::Tree},
+        outputs::{
+            Options,
+            rows::Rows,
+            tree::{Leaves, StateLeaves, Tree},
+        },
         profile::Profile,
     };
 
@@ -255,8 +259,10 @@ mod tests {
     #[test]
     fn files_end_before_readers_cut_them() {
         let profile = Profile { stacks: vec![Default::default()], ..Profile::default() };
-        let rows = Rows::all(&profile, &Options::default());
-        let tree = Tree::new(&profile, &rows, true, false).unwrap();
+        let options = Options::default();
+        let rows = Rows::all(&profile, &options);
+        let leaves = Leaves::new(&options, StateLeaves::ButRunning);
+        let tree = Tree::new(&profile, &rows, leaves).unwrap();
         let graph = Graph::new(&profile, &tree);
         let write = |max_bytes| {
             let mut out = Vec::new();

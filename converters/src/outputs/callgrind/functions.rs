@@ -3,7 +3,7 @@
 use crate::{
     names::{self, printable},
     outputs::tree::{NO_STACK, Step, Tree},
-    profile::Profile,
+    profile::{Profile, State},
 };
 use std::collections::HashMap;
 
@@ -12,6 +12,10 @@ const UNKNOWN_FILE: &str = "???";
 
 /// The object of threads.
 const THREADS: &str = "threads";
+/// The object of groups.
+const GROUPS: &str = "groups";
+/// The object of states.
+const STATES: &str = "states";
 
 /// A function that stands in the file. Readers tell functions apart by name,
 /// file and object.
@@ -59,6 +63,7 @@ pub(super) struct Names {
     pub(super) objects: Pool,
     of_frame: Vec<u32>,
     of_lock: Vec<u32>,
+    of_state: [u32; State::ALL.len()],
     no_stack: u32,
 }
 
@@ -70,7 +75,11 @@ impl Names {
             .functions
             .iter()
             .map(|function| {
-                let package = names::package(&function.class).unwrap_or("no package");
+                let package = match names::package(&function.class) {
+                    Some(package) => package,
+                    None if function.is_group() => GROUPS,
+                    None => "no package",
+                };
                 let name = names::callgrind(function);
                 interner.add(name, &function.source, package, function.first_line)
             })
@@ -83,8 +92,12 @@ impl Names {
             .map(|lock| interner.add(lock.callgrind(), "", lock.kind.name(), 0))
             .collect();
         let no_stack = interner.add(NO_STACK.to_owned(), "", THREADS, 0);
+        let mut of_state = [0; State::ALL.len()];
+        for state in tree.states() {
+            of_state[state as usize] = interner.add(names::state_frame(state), "", STATES, 0);
+        }
         let Interner { functions, files, objects, .. } = interner;
-        Names { functions, files, objects, of_frame, of_lock, no_stack }
+        Names { functions, files, objects, of_frame, of_lock, of_state, no_stack }
     }
 
     /// The function of a step.
@@ -94,6 +107,7 @@ impl Names {
             Step::NoStack => self.no_stack,
             Step::Frame(frame) => self.of_frame[frame as usize],
             Step::Lock(lock) => self.of_lock[lock as usize],
+            Step::State(state) => self.of_state[state as usize],
         }
     }
 }

@@ -113,17 +113,21 @@ fn end(mut header: String, shared: &Shared<'_>) -> String {
 /// What a column is called, in short and for people.
 fn event(column: Column, by: By, kinds: &Kinds) -> (&'static str, &'static str) {
     match (column, by) {
-        (Column::WaitNs, By::Waiter) => ("Wait_ns", "Wait time (ns)"),
+        (Column::WaitNs, By::Waiter | By::State) => ("Wait_ns", "Wait time (ns)"),
         (Column::WaitNs, By::Holder) => ("Wait_ns", "Wait time by holder (ns)"),
         (Column::Count, By::Holder) => ("Contentions", "Contended acquisitions by holder"),
-        (Column::Count, By::Waiter) if kinds.is_contention_only() => {
+        (Column::Count, By::Waiter | By::State) if kinds.is_contention_only() => {
             ("Contentions", "Contended acquisitions")
         }
-        (Column::Count, By::Waiter) => ("Waits", "Waits"),
+        (Column::Count, By::Waiter | By::State) => ("Waits", "Waits"),
         (Column::Acquisitions, _) => ("Acquisitions", "Acquisitions"),
         (Column::Reentrant, _) => ("Reentrant", "Reentrant acquisitions"),
         (Column::HoldNs, _) => ("Hold_ns", "Hold time (ns)"),
         (Column::BlamedNs, _) => ("Blamed_ns", "Wait time of others (ns)"),
+        (Column::Snapshots, _) => ("Snapshots", "Snapshots"),
+        (Column::WallNs, _) => ("Wall_ns", "Wall time, sampled (ns)"),
+        (Column::CpuNs, _) => ("Cpu_ns", "CPU time, sampled (ns)"),
+        (Column::BlockedNs, _) => ("Blocked_ns", "Blocked time, sampled (ns)"),
     }
 }
 
@@ -141,6 +145,7 @@ mod tests {
             log: long.clone(),
             threshold_ns: 1,
             hold: long.clone(),
+            period_ns: 1,
             ..Run::default()
         };
         let thread = Thread { name: long.clone(), group: long.clone(), ..Thread::default() };
@@ -150,6 +155,7 @@ mod tests {
             stacks: vec![Stack::default()],
             has_acquisitions: true,
             has_blame: true,
+            has_samples: true,
             ..Profile::default()
         };
         let options = Options { by: By::Holder, ..Options::default() };

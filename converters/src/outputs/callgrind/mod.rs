@@ -14,7 +14,7 @@ use super::{
     By, Format, Options,
     facts::Kinds,
     rows::{Column, Rows},
-    tree::Tree,
+    tree::{Leaves, StateLeaves, Tree},
 };
 use crate::profile::Profile;
 use body::Body;
@@ -46,8 +46,12 @@ const MAX_WORKERS: usize = 8;
 /// The columns of logs without trace mode; most logs are such, and their costs
 /// shall not take more memory than these need.
 const WAIT_COLUMNS: usize = 2;
+/// Those of logs with samples alone, or with waits and blame.
+const SAMPLE_COLUMNS: usize = 3;
+/// Those of trace mode, or of waits and samples.
+const MORE_COLUMNS: usize = 5;
 /// All columns.
-const ALL_COLUMNS: usize = 5;
+const ALL_COLUMNS: usize = 8;
 
 /// Everything that the parts of a profile have in common.
 struct Shared<'p> {
@@ -64,18 +68,17 @@ struct Shared<'p> {
 impl<'p> Shared<'p> {
     fn new(profile: &'p Profile, options: &Options) -> io::Result<Shared<'p>> {
         let rows = Rows::all(profile, options);
-        let tree = Tree::new(profile, &rows, options.lock_frame, options.lock_identity)?;
+        let tree = Tree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
         let graph = Graph::new(profile, &tree);
-        let mut columns = vec![Column::WaitNs, Column::Count];
+        let mut columns = rows.columns();
         // Reentrant acquisitions cost nothing: they are in pprof's output only.
-        let of_trace = [Column::Acquisitions, Column::HoldNs, Column::BlamedNs];
-        columns.extend(rows.columns().into_iter().filter(|column| of_trace.contains(column)));
+        columns.retain(|column| *column != Column::Reentrant);
+        if let [Column::Count, Column::WaitNs, ..] = columns[..] {
+            // What comes first is what KCacheGrind shows first.
+            columns.swap(0, 1);
+        }
         let kinds = Kinds::of(&rows);
         Ok(Shared { profile, rows, tree, graph, columns, kinds, by: options.by })
-    }
-
-    fn has_waits_only(&self) -> bool {
-        self.columns.len() == WAIT_COLUMNS
     }
 }
 
@@ -85,10 +88,17 @@ fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Resu
     let shared = Shared::new(profile, options)?;
     let parts = parts::plan(profile, &shared.rows, options.max_parts);
     let header = header::merged(&shared);
-    if shared.has_waits_only() {
-        Body::<WAIT_COLUMNS>::new(&shared).write(&header, &parts, out)
-    } else {
-        Body::<ALL_COLUMNS>::new(&shared).write(&header, &parts, out)
+    match shared.columns.len() {
+        len if len <= WAIT_COLUMNS => {
+            Body::<WAIT_COLUMNS>::new(&shared).write(&header, &parts, out)
+        }
+        len if len <= SAMPLE_COLUMNS => {
+            Body::<SAMPLE_COLUMNS>::new(&shared).write(&header, &parts, out)
+        }
+        len if len <= MORE_COLUMNS => {
+            Body::<MORE_COLUMNS>::new(&shared).write(&header, &parts, out)
+        }
+        _ => Body::<ALL_COLUMNS>::new(&shared).write(&header, &parts, out),
     }
 }
 
@@ -115,10 +125,11 @@ fn files(profile: &Profile, options: &Options, path: &Path) -> io::Result<Vec<Pa
             PathBuf::from(name)
         })
         .collect();
-    let written = if shared.has_waits_only() {
-        write_parts::<WAIT_COLUMNS>(&shared, &parts, &names)
-    } else {
-        write_parts::<ALL_COLUMNS>(&shared, &parts, &names)
+    let written = match shared.columns.len() {
+        len if len <= WAIT_COLUMNS => write_parts::<WAIT_COLUMNS>(&shared, &parts, &names),
+        len if len <= SAMPLE_COLUMNS => write_parts::<SAMPLE_COLUMNS>(&shared, &parts, &names),
+        len if len <= MORE_COLUMNS => write_parts::<MORE_COLUMNS>(&shared, &parts, &names),
+        _ => write_parts::<ALL_COLUMNS>(&shared, &parts, &names),
     };
     written.inspect_err(|_| {
         // Some of the parts would look like all of them. The first error is the

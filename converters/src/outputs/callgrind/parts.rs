@@ -1,7 +1,8 @@
 //! Which threads share a part.
 
 use crate::{
-    outputs::rows::{Rows, Spans},
+    grouping::replace_numbers,
+    outputs::rows::{Column, Rows, Spans},
     profile::{Profile, Thread},
 };
 use std::collections::{BTreeMap, HashMap};
@@ -48,7 +49,8 @@ pub(super) fn plan(profile: &Profile, rows: &Rows<'_>, max_parts: usize) -> Vec<
         parts = with_others(profile, rows, parts, max_parts);
     }
     if parts.is_empty() {
-        parts.push(part(0, "no waits".to_owned(), Vec::new()));
+        let nothing = if profile.lacks_waits { "no samples" } else { "no waits" };
+        parts.push(part(0, nothing.to_owned(), Vec::new()));
     }
     parts.sort_by_key(|part| (part.run, part.threads.first().copied()));
     number(&mut parts);
@@ -96,11 +98,13 @@ fn with_others(
     mut parts: Vec<Part>,
     max_parts: usize,
 ) -> Vec<Part> {
-    // Of those that waited as long, those that held locks longest count more.
+    // Of those that waited as long, those that held locks longest count more;
+    // then those that were seen longest.
+    let columns = [Column::WaitNs, Column::HoldNs, Column::WallNs];
     let cost_ns = |part: &Part| {
         let rows = part.rows.iter().flat_map(Spans::iter).map(|at| rows.row(at));
-        rows.fold((0u64, 0u64), |(wait_ns, hold_ns), row| {
-            (wait_ns.saturating_add(row.wait_ns), hold_ns.saturating_add(row.hold_ns))
+        rows.fold([0u64; 3], |sums, row| {
+            std::array::from_fn(|nth| sums[nth].saturating_add(row.value(columns[nth])))
         })
     };
     parts.sort_by_cached_key(|part| {
@@ -120,33 +124,13 @@ fn with_others(
     parts
 }
 
-/// The name of a thread with `*` for what numbers it: first for words of 16 or
-/// more hexadecimal digits, then for other numbers with their `.` and `:`.
-/// Virtual threads have no name by default and are one group.
+/// The name of a thread with `*` for what numbers it. Virtual threads have no name by default and are one group.
 fn group_name(profile: &Profile, thread: u32) -> String {
     let described = &profile.threads[thread as usize];
     if described.name.is_empty() && described.is_virtual {
         return "unnamed virtual".to_owned();
     }
-    let is_hex = |char: char| matches!(char, '0'..='9' | 'a'..='f');
-    let is_digit = |char: char| matches!(char, '0'..='9' | '.' | ':');
-    let name = starred(&profile.thread_name(thread), 16, is_hex);
-    starred(&name, 1, is_digit)
-}
-
-/// `text` with `*` for each run of at least `least` characters of a kind.
-fn starred(text: &str, least: usize, is_of_kind: impl Fn(char) -> bool) -> String {
-    let mut starred = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let kind = is_of_kind(first);
-        let end = rest.find(|char| is_of_kind(char) != kind).unwrap_or(rest.len());
-        let (run, tail) = rest.split_at(end);
-        // Characters of both kinds are ASCII: bytes are characters.
-        starred.push_str(if kind && run.len() >= least { "*" } else { run });
-        rest = tail;
-    }
-    starred
+    replace_numbers(&profile.thread_name(thread), "*")
 }
 
 /// Numbers the parts of each run.

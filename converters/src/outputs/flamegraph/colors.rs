@@ -1,10 +1,14 @@
 //! Colours that say what a frame is, and are the same in every graph.
 
-use crate::outputs::lines::{LabelKind, Lines};
+use crate::{
+    outputs::lines::{LabelKind, Lines},
+    profile::State,
+};
 use inferno::flamegraph::color::{Color, PaletteMap};
 
 /// A colour for each name: warm for the application's methods, pale for the
-/// JDK's, blue for locks, grey for threads, with a shade of its own.
+/// JDK's, blue for locks, grey for threads, violet for what the program says it
+/// does, with a shade of its own; and states each in one of their own.
 pub(super) fn palette(lines: &Lines<'_>) -> PaletteMap {
     let mut palette = PaletteMap::default();
     // The frame of everything, which inferno labels "all".
@@ -21,6 +25,8 @@ fn color(name: &str, kind: LabelKind) -> Color {
         LabelKind::JdkMethod => ((225, 200, 120), (25, 30, 40)),
         LabelKind::Lock => ((90, 150, 215), (40, 35, 40)),
         LabelKind::Thread => ((185, 185, 185), (20, 20, 20)),
+        LabelKind::Group => ((175, 130, 200), (30, 30, 30)),
+        LabelKind::State(state) => (of_state(state), (0, 0, 0)),
     };
     let [first, second, ..] = hash(name).to_le_bytes();
     let shade =
@@ -30,6 +36,21 @@ fn color(name: &str, kind: LabelKind) -> Color {
         r: shade(r, spread.0, first),
         g: shade(g, spread.1, second),
         b: shade(b, spread.2, second),
+    }
+}
+
+/// Green for what gets on, red for what is kept from it, cold colours for what
+/// waits.
+fn of_state(state: State) -> (u8, u8, u8) {
+    match state {
+        State::Running => (80, 185, 80),
+        State::Native => (160, 200, 80),
+        State::Blocked => (220, 50, 50),
+        State::Waiting => (130, 140, 225),
+        State::Parked => (110, 170, 205),
+        State::Sleeping => (160, 195, 225),
+        State::Idle => (205, 220, 230),
+        State::Other => (150, 150, 150),
     }
 }
 

@@ -81,12 +81,22 @@ fn title(lines: &Lines<'_>, options: &Options) -> String {
             "Lock wait time, by who held the lock"
         }
         (Column::Count, By::Holder) => "Contended lock acquisitions, by who held the lock",
-        (Column::WaitNs, By::Waiter) if contention_only(lines) => "Lock wait time",
-        (Column::Count, By::Waiter) if contention_only(lines) => "Contended lock acquisitions",
-        (Column::WaitNs, By::Waiter) => "Wait time",
-        (Column::Count, By::Waiter) => "Waits",
+        (Column::WaitNs, _) if contention_only(lines) => "Lock wait time",
+        (Column::Count, _) if contention_only(lines) => "Contended lock acquisitions",
+        (Column::WaitNs, _) => "Wait time",
+        (Column::Count, _) => "Waits",
+        (Column::Snapshots, _) => "Snapshots of threads",
+        (Column::WallNs, _) => "Wall time, sampled",
+        (Column::CpuNs, _) => "CPU time, sampled",
+        (Column::BlockedNs, _) => "Time blocked at locks, sampled",
     };
-    let by = if options.by_thread { " by thread" } else { "" };
+    let by_state = options.by == By::State && lines.column().is_sampled();
+    let by = match (by_state, options.by_thread) {
+        (true, true) => " by state and thread",
+        (true, false) => " by state",
+        (false, true) => " by thread",
+        (false, false) => "",
+    };
     format!("{what}{by}")
 }
 
@@ -98,6 +108,8 @@ fn contention_only(lines: &Lines<'_>) -> bool {
 fn unit(lines: &Lines<'_>) -> &'static str {
     match lines.column() {
         Column::WaitNs | Column::HoldNs | Column::BlamedNs => titles::NANOSECONDS,
+        Column::WallNs | Column::CpuNs | Column::BlockedNs => titles::NANOSECONDS,
+        Column::Snapshots => "snapshots",
         Column::Acquisitions | Column::Reentrant => "acquisitions",
         Column::Count if contention_only(lines) => "contentions",
         Column::Count => "waits",
@@ -115,6 +127,8 @@ fn write_empty(
         Column::HoldNs => "no hold time",
         Column::Acquisitions | Column::Reentrant => "no acquisitions",
         Column::Count | Column::WaitNs | Column::BlamedNs => "no waits",
+        Column::Snapshots | Column::WallNs | Column::CpuNs => "no samples",
+        Column::BlockedNs => "no blocked thread was seen",
     };
     write_nothing([&title(lines, options), &facts::summary(profile, lines.kinds()), nothing], out)
 }

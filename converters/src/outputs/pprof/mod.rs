@@ -8,9 +8,12 @@ use super::{
     Format, Options,
     facts::{self, Kinds},
     rows::{Column, Row, Rows},
-    tree::Tree,
+    tree::{Leaves, StateLeaves, Tree},
 };
-use crate::{names, profile::Profile};
+use crate::{
+    names,
+    profile::{Function, Profile, State},
+};
 use gzip::{Block, Gzip};
 use prost::Message;
 use rayon::prelude::*;
@@ -25,8 +28,8 @@ use tyrion_wire::WaitKind;
 pub const FORMAT: Format = Format {
     name: "pprof",
     default_file: "locks.pb.gz",
-    about: "pprof protobuf: contentions and delay (of trace mode acquisitions, holds and blame, too), \
-            labelled by thread, lock, lock_class and kind",
+    about: "pprof protobuf: contentions and delay (of trace mode acquisitions, holds and blame, too; \
+            of samples wall and cpu), labelled by thread, lock, lock_class, kind, state and group",
     options: &["no-thread-label"],
     open_with: "go tool pprof {}",
     stream,
@@ -39,8 +42,8 @@ const ROWS_A_BLOCK: usize = 1 << 14;
 
 fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let rows = Rows::all(profile, options);
-    let tree = Tree::new(profile, &rows, options.lock_frame, options.lock_identity)?;
-    let columns = rows.columns();
+    let tree = Tree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
+    let columns = columns(&rows);
     let mut strings = Strings::default();
     let locations = Locations::new(profile, &tree);
     let mut out = Pieces::new(out)?;
@@ -52,6 +55,13 @@ fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Resu
     locations.write(profile, tree, &mut strings, &mut |piece| out.write(piece))?;
     out.write(&proto::Profile { string_table: strings.into_table(), ..Default::default() })?;
     out.finish()
+}
+
+/// The columns: what was blocked is told by the label `state`.
+fn columns(rows: &Rows<'_>) -> Vec<Column> {
+    let mut columns = rows.columns();
+    columns.retain(|column| *column != Column::BlockedNs);
+    columns
 }
 
 /// Writes a message in pieces: the whole of it may be hundreds of megabytes.
@@ -94,8 +104,10 @@ impl<'w> Pieces<'w> {
 
 /// Everything that stands once.
 fn header(profile: &Profile, rows: &Rows<'_>, strings: &mut Strings) -> proto::Profile {
-    let contentions = sample_type(Column::Count, strings);
-    let sample_types = rows.columns().into_iter().map(|column| sample_type(column, strings));
+    let (period, default) =
+        if rows.lacks_waits() { (Column::WallNs, "wall") } else { (Column::Count, "delay") };
+    let period_type = sample_type(period, strings);
+    let sample_types = columns(rows).into_iter().map(|column| sample_type(column, strings));
     let sample_types = sample_types.collect();
     let start_ns = profile.runs.iter().map(|run| run.start_wall_ns).min().unwrap_or(0);
     // As `pprof` does when it merges profiles: the times add up.
@@ -118,10 +130,10 @@ fn header(profile: &Profile, rows: &Rows<'_>, strings: &mut Strings) -> proto::P
         }],
         time_nanos: to_i64(start_ns),
         duration_nanos: to_i64(duration_ns),
-        period_type: Some(contentions),
+        period_type: Some(period_type),
         period: 1,
         comment: comments.iter().map(|comment| strings.id(comment)).collect(),
-        default_sample_type: strings.id("delay"),
+        default_sample_type: strings.id(default),
         ..Default::default()
     }
 }
@@ -135,6 +147,10 @@ fn sample_type(column: Column, strings: &mut Strings) -> proto::ValueType {
         Column::Reentrant => ("reentrant", "count"),
         Column::HoldNs => ("hold", "nanoseconds"),
         Column::BlamedNs => ("blamed", "nanoseconds"),
+        Column::Snapshots => ("snapshots", "count"),
+        Column::WallNs => ("wall", "nanoseconds"),
+        Column::CpuNs => ("cpu", "nanoseconds"),
+        Column::BlockedNs => ("blocked", "nanoseconds"),
     };
     proto::ValueType { r#type: strings.id(name), unit: strings.id(unit) }
 }
@@ -146,6 +162,10 @@ struct Labels {
     lock: (i64, Vec<i64>),
     lock_class: (i64, Vec<i64>),
     kind: (i64, [i64; WaitKind::ALL.len()]),
+    /// Only if threads were sampled.
+    state: Option<(i64, [i64; State::ALL.len()])>,
+    /// Key, and the value of each stack, 0 for none; only if there are groups.
+    group: Option<(i64, Vec<i64>)>,
 }
 
 impl Labels {
@@ -171,6 +191,10 @@ impl Labels {
                 lock_class.iter().map(|class| strings.id(class)).collect(),
             ),
             kind: (strings.id("kind"), WaitKind::ALL.map(|kind| strings.id(kind.name()))),
+            state: profile
+                .has_samples
+                .then(|| (strings.id("state"), State::ALL.map(|state| strings.id(state.name())))),
+            group: groups(profile, strings),
         }
     }
 
@@ -178,17 +202,38 @@ impl Labels {
     fn set(&self, row: &Row, labels: &mut Vec<proto::Label>) {
         let label = |key, str| proto::Label { key, str, ..Default::default() };
         let lock = row.lock as usize;
-        let kind = usize::from(row.kind.code()) - 1;
         labels.clear();
         if let Some((key, values)) = &self.thread {
             labels.push(label(*key, values[row.thread as usize]));
         }
-        labels.push(label(self.lock.0, self.lock.1[lock]));
-        labels.push(label(self.lock_class.0, self.lock_class.1[lock]));
-        labels.push(label(self.kind.0, self.kind.1[kind]));
+        // Samples need not have a lock.
+        for (key, values) in [&self.lock, &self.lock_class] {
+            labels.extend(values.get(lock).map(|&value| label(*key, value)));
+        }
+        if let Some(kind) = row.kind {
+            labels.push(label(self.kind.0, self.kind.1[usize::from(kind.code()) - 1]));
+        }
+        if let Some(((key, values), state)) = self.state.as_ref().zip(row.state) {
+            labels.push(label(*key, values[state as usize]));
+        }
+        if let Some((key, values)) = &self.group {
+            labels.push(label(*key, values[row.stack as usize]));
+        }
         // The empty string is how a label says that it is a number.
         labels.retain(|label| label.str != 0);
     }
+}
+
+/// The key of groups, and the group of each stack, 0 for none; nothing if there
+/// are no groups.
+fn groups(profile: &Profile, strings: &mut Strings) -> Option<(i64, Vec<i64>)> {
+    if !profile.functions.iter().any(Function::is_group) {
+        return None;
+    }
+    let name = |group: u32| names::printable(&profile.functions[group as usize].method);
+    let groups = profile.groups_of_stacks().into_iter();
+    let groups = groups.map(|group| group.map_or(0, |group| strings.id(&name(group)))).collect();
+    Some((strings.id("group"), groups))
 }
 
 /// A piece that holds one sample, reused for all.
@@ -277,10 +322,10 @@ impl Samples<'_> {
     }
 
     /// Rows at one node with the same key are one sample.
-    fn key(&self, at: u32) -> (u32, u32, WaitKind) {
+    fn key(&self, at: u32) -> (u32, u32, Option<WaitKind>, Option<State>) {
         let row = self.rows.row(at as usize);
         let thread = if self.labels.thread.is_some() { row.thread } else { 0 };
-        (thread, row.lock, row.kind)
+        (thread, row.lock, row.kind, row.state)
     }
 }
 

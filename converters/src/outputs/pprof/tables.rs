@@ -4,7 +4,7 @@ use super::proto;
 use crate::{
     names,
     outputs::tree::{NO_STACK, Step, Tree},
-    profile::Profile,
+    profile::{Profile, State},
 };
 use std::{collections::HashMap, io};
 
@@ -44,7 +44,7 @@ impl Strings {
 }
 
 /// The ids of locations and functions. Ids ascend without gaps, so only what
-/// stands in stacks has one; locks come after frames and methods.
+/// stands in stacks has one; what is no method comes after frames and methods.
 pub(super) struct Locations {
     /// The location of each frame, 0 for none.
     of_frame: Vec<u64>,
@@ -52,6 +52,10 @@ pub(super) struct Locations {
     of_function: Vec<u64>,
     /// How many frames have a location.
     frames: u64,
+    /// The location of each state, 0 for none.
+    of_state: [u64; State::ALL.len()],
+    /// The location before that of the first lock.
+    before_locks: u64,
     /// How many methods have a function.
     functions: u64,
 }
@@ -65,7 +69,13 @@ impl Locations {
             of_function[profile.frames[frame as usize].function as usize] = 1;
         }
         let (frames, functions) = (number(&mut of_frame), number(&mut of_function));
-        Locations { of_frame, of_function, frames, functions }
+        let mut before_locks = frames + u64::from(has_no_stack(tree));
+        let mut of_state = [0; State::ALL.len()];
+        for state in tree.states() {
+            before_locks += 1;
+            of_state[state as usize] = before_locks;
+        }
+        Locations { of_frame, of_function, frames, of_state, before_locks, functions }
     }
 
     /// The location of a step.
@@ -74,7 +84,8 @@ impl Locations {
             Step::Root => 0,
             Step::NoStack => self.frames + 1,
             Step::Frame(frame) => self.of_frame[frame as usize],
-            Step::Lock(lock) => self.frames + 1 + u64::from(lock),
+            Step::State(state) => self.of_state[state as usize],
+            Step::Lock(lock) => self.before_locks + 1 + u64::from(lock),
         }
     }
 
@@ -116,17 +127,22 @@ impl Locations {
     }
 }
 
-/// What stands in stacks and is no method, either locks or [`Step::NoStack`]:
+fn has_no_stack(tree: &Tree) -> bool {
+    tree.steps.contains(&Step::NoStack)
+}
+
+/// What stands in stacks and is no method, [`Step::NoStack`], states and locks:
 /// the name for people and that for machines. Where the two are equal,
 /// `go tool pprof` takes brackets for C++ and cuts what stands in `(…)`.
 fn synthetic_names(tree: &Tree) -> impl Iterator<Item = (String, String)> + '_ {
-    let has_no_stack = tree.steps.contains(&Step::NoStack);
-    let no_stack = has_no_stack.then(|| (NO_STACK.to_owned(), NO_STACK.to_owned()));
+    let no_stack = has_no_stack(tree).then(|| NO_STACK.to_owned());
+    let states = tree.states().map(names::state_frame);
+    let others = no_stack.into_iter().chain(states).map(|name| (name.clone(), name));
     let locks = tree.locks.iter().map(|lock| match lock.name.as_str() {
         "" => (lock.dotted(), lock.dotted()),
         _ => (lock.dotted(), lock.callgrind()),
     });
-    no_stack.into_iter().chain(locks)
+    others.chain(locks)
 }
 
 /// Every frame of a stack that has rows.

@@ -4,7 +4,11 @@
 //! of varints. Readers that do not know a code skip it, and ignore what
 //! follows the fields that they know.
 
-use crate::{event::TYPE_MISC, varint};
+use crate::{
+    event::TYPE_MISC,
+    fields::{Fields, put},
+    varint,
+};
 
 /// Codes of the records.
 pub(crate) const CODE_HOLD: u8 = 2;
@@ -85,6 +89,12 @@ pub struct Held {
     pub hash: u32,
 }
 
+impl Held {
+    fn read(fields: &mut Fields<'_>) -> Option<Held> {
+        Some(Held { place: fields.u32()?, class: fields.u32()?, hash: fields.u32()? })
+    }
+}
+
 /// A thread has taken a lock while it held others, for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nest<'a> {
@@ -138,7 +148,7 @@ impl<'a> Outer<'a> {
         let count = usize::try_from(count).ok().filter(|&count| count <= bytes.len() / 3)?;
         let mut fields = Fields(bytes);
         for _ in 0..count {
-            fields.held()?;
+            Held::read(&mut fields)?;
         }
         let len = bytes.len() - fields.0.len();
         Some(Outer(Form::Encoded { count, bytes: &bytes[..len] }))
@@ -190,21 +200,11 @@ impl Iterator for OuterIter<'_> {
             }
             Form::Encoded { bytes, .. } => {
                 let mut fields = Fields(bytes);
-                let held = fields.held()?;
+                let held = Held::read(&mut fields)?;
                 *bytes = fields.0;
                 Some(held)
             }
         }
-    }
-}
-
-/// Appends a record: its code, its length and its fields.
-fn put(out: &mut Vec<u8>, code: u8, fields: impl Iterator<Item = u64> + Clone) {
-    let len: usize = fields.clone().map(varint::len).sum();
-    out.push(code << 2 | TYPE_MISC);
-    varint::put(out, len as u64);
-    for field in fields {
-        varint::put(out, field);
     }
 }
 
@@ -302,30 +302,9 @@ impl<'a> Nest<'a> {
 
     pub(crate) fn decode(payload: &'a [u8]) -> Option<Nest<'a>> {
         let mut f = Fields(payload);
-        let (delta_ns, inner, stack) = (f.u64()?, f.held()?, f.u32()?);
+        let (delta_ns, inner, stack) = (f.u64()?, Held::read(&mut f)?, f.u32()?);
         let count = f.u64()?;
         Some(Nest { delta_ns, inner, stack, outer: Outer::decode(count, f.0)? })
-    }
-}
-
-/// The fields of one record, read one after another.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    #[inline]
-    fn u64(&mut self) -> Option<u64> {
-        let (value, len) = varint::read(self.0)?;
-        self.0 = &self.0[len..];
-        Some(value)
-    }
-
-    #[inline]
-    fn u32(&mut self) -> Option<u32> {
-        u32::try_from(self.u64()?).ok()
-    }
-
-    fn held(&mut self) -> Option<Held> {
-        Some(Held { place: self.u32()?, class: self.u32()?, hash: self.u32()? })
     }
 }
 

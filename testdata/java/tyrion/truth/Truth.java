@@ -60,6 +60,10 @@ public final class Truth {
         SCENARIOS.put("lonely", Lonely.class);
         SCENARIOS.put("striped", Striped.class);
         SCENARIOS.put("spins", Spins.class);
+        SCENARIOS.put("groups", Groups.class);
+        SCENARIOS.put("groups-later", GroupsLater.class);
+        SCENARIOS.put("managed", Managed.class);
+        SCENARIOS.put("sampled-block", SampledBlock.class);
         SCENARIOS.put("exit", Exit.class);
         SCENARIOS.put("signal", Signal.class);
         SCENARIOS.put("spawn", Spawn.class);

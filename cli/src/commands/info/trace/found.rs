@@ -1,13 +1,13 @@
 //! What only the records of trace mode tell: lock objects, and what was taken
 //! within what.
 
-use crate::commands::places::{Places, held};
-use rayon::prelude::*;
-use std::collections::{HashMap, HashSet};
-use tyrion_converters::{
-    describe::Names,
-    filter::{Filter, Window},
+use crate::commands::{
+    info::chosen::Chosen,
+    places::{Places, held},
 };
+use rayon::prelude::*;
+use std::collections::HashMap;
+use tyrion_converters::filter::Filter;
 use tyrion_formats::{Entry, Log, Traced, What};
 use tyrion_wire::trace::Held;
 
@@ -49,31 +49,6 @@ pub(super) struct Found {
     nests: HashMap<(Nested, Nested), (Held, Held)>,
 }
 
-/// What the filter asks of threads and times.
-struct Chosen {
-    window: Window,
-    unwanted: HashSet<u32>,
-    /// Whether threads whose definition is lost are wanted.
-    unknown: bool,
-}
-
-impl Chosen {
-    fn new(log: &Log, filter: &Filter) -> Chosen {
-        let names = Names(log);
-        let wanted = |id| filter.thread.as_ref().is_none_or(|it| it.is_match(&names.thread(id)));
-        let ids = log.definitions().threads().iter().map(|(id, _)| id);
-        let unwanted = ids.filter(|&id| !wanted(id)).collect();
-        Chosen { window: filter.window(log), unwanted, unknown: wanted(0) }
-    }
-
-    fn wants(&self, log: &Log, traced: &Traced<'_>) -> bool {
-        let known = || log.definitions().threads().get(traced.thread).is_some();
-        self.window.holds(traced.at_ns)
-            && !self.unwanted.contains(&traced.thread)
-            && (self.unknown || known())
-    }
-}
-
 impl Found {
     /// Reads all records, on all workers of the current rayon pool. Damage is
     /// told by whoever reads the waits.
@@ -84,7 +59,8 @@ impl Found {
             if let Ok(mut events) = log.events(chunk) {
                 events.visit_all(|entry| {
                     if let Entry::Traced(traced) = entry {
-                        found.add(&traced, || chosen.wants(log, &traced));
+                        let wanted = || chosen.wants(log, traced.thread, traced.at_ns);
+                        found.add(&traced, wanted);
                     }
                 });
             }

@@ -127,6 +127,7 @@ impl<'j, 'a> Worker<'j, 'a> {
                     self.blame(&traced);
                     self.collector.record(&traced);
                 }
+                Entry::Sample(_) => {}
             });
         } else if is_open {
             events.visit(|event| self.put(event));

@@ -42,7 +42,12 @@ pub fn flames(profile: &Profile) -> io::Result<Vec<Flame>> {
     let wait = Options::default();
     let by_holder = Options { by: By::Holder, ..Options::default() };
     let hold = Options { value: Value::Hold, ..Options::default() };
+    let by_state = Options { by: By::State, value: Value::Wall, ..Options::default() };
+    let cpu = Options { value: Value::Cpu, ..Options::default() };
+    let computes = profile.samples.iter().any(|sample| sample.cpu_ns > 0);
     let known = [
+        ("Real time, by state", !profile.samples.is_empty(), by_state),
+        ("CPU time", computes, cpu),
         ("Waits, by who waited", !profile.waits.is_empty(), wait),
         ("Waits, by who held the lock", !profile.blames.is_empty(), by_holder),
         ("Holds", holds, hold),
@@ -60,8 +65,8 @@ pub(super) fn write(page: &mut String, flames: &[Flame]) -> fmt::Result {
     if flames.is_empty() {
         return Ok(());
     }
-    let means = "Stacks of those who waited and of those who held locks, as wide as the time that \
-                 they stand for.";
+    let means = "Stacks of those who waited, of those who held locks and of those who were sampled, \
+                 as wide as the time that they stand for.";
     let advice = "A click on a frame widens it; the search above marks frames, too.";
     begin_section(page, ID, TITLE, means, advice)?;
     for flame in flames {

@@ -46,22 +46,53 @@
       if (getSelection().isCollapsed) unfold(body, !body.classList.contains('unfolded'));
     });
   }
+  const frames = [...document.querySelectorAll('.tree .frame')];
+  const folders = frames.filter(frame => frame.tagName === 'DETAILS');
   const all = document.getElementById('unfold');
-  all.hidden = opening.length === 0;
+  all.hidden = opening.length + folders.length === 0;
   all.addEventListener('click', () => {
     const open = all.getAttribute('aria-pressed') !== 'true';
     all.setAttribute('aria-pressed', open);
     all.textContent = open ? 'Close all' : 'Open all';
     opening.forEach(body => unfold(body, open));
+    folders.forEach(frame => { frame.open = open; });
   });
 
-  // Searching: rows that hold the text, stacks included; and frames.
+  // Searching: rows that hold the text, stacks included; frames of trees, with
+  // what they stand in and what they call; and frames of flame graphs.
   const search = document.getElementById('search');
   const found = document.getElementById('found');
   const texts = bodies.map(body => body.textContent.toLowerCase());
+  const names = frames.map(frame => {
+    const line = frame.tagName === 'DETAILS' ? frame.firstElementChild : frame;
+    return line.querySelector('.name').textContent.toLowerCase();
+  });
+  let before = null;
+  function prune(text) {
+    if (text && !before) before = folders.map(frame => frame.open);
+    const [hits, leading, below] = [new Set(), new Set(), new Set()];
+    frames.forEach((frame, at) => {
+      const parent = frame.parentElement;
+      if (below.has(parent) || hits.has(parent)) below.add(frame);
+      if (!names[at].includes(text)) return;
+      hits.add(frame);
+      for (let up = parent; up.classList.contains('frame') && !leading.has(up); up = up.parentElement) {
+        leading.add(up);
+      }
+    });
+    for (const frame of frames) {
+      frame.hidden = !(hits.has(frame) || leading.has(frame) || below.has(frame));
+    }
+    if (text) folders.forEach(frame => { if (leading.has(frame)) frame.open = true; });
+    else if (before) {
+      folders.forEach((frame, at) => { frame.open = before[at]; });
+      before = null;
+    }
+    return hits.size;
+  }
   function filter() {
     const text = search.value.trim().toLowerCase();
-    let count = 0;
+    let count = frames.length ? prune(text) : 0;
     bodies.forEach((body, at) => {
       const hit = texts[at].includes(text);
       body.hidden = !hit;
@@ -71,7 +102,7 @@
       const left = [...table.tBodies].some(body => !body.hidden);
       table.parentElement.classList.toggle('empty', !left);
     }
-    found.textContent = text ? count + ' of ' + bodies.length + ' rows' : '';
+    found.textContent = text ? count + ' of ' + (bodies.length + frames.length) + ' rows' : '';
   }
   function mark() {
     const text = search.value.trim();

@@ -142,7 +142,7 @@ impl Known {
                     read.push(Event { object, at_ns, hold_ns, person, place, run });
                 }
             }
-            Entry::Wait(_) | Entry::Traced(_) => {}
+            Entry::Wait(_) | Entry::Traced(_) | Entry::Sample(_) => {}
         });
         read
     }

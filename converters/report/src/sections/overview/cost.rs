@@ -14,9 +14,9 @@ pub struct Cost {
     /// What recording them took, estimated: their number times what the agent
     /// measured for one when it started. `null` where it did not measure.
     pub waits_ns: Option<u64>,
-    /// Trace mode: what the agent measured of its own work, by what it was:
-    /// `transform` putting probes into classes, `native` what probes do outside
-    /// of Java.
+    /// What the agent measured of its own work, by what it was: of trace mode
+    /// `transform`, putting probes into classes, and `native`, what probes do
+    /// outside of Java; `sample`, looking at threads.
     pub own_ns: BTreeMap<String, u64>,
     /// All of that as a share of the time that all threads lived, whatever the
     /// filter. `null` when that is not known, as where the earlier files of a

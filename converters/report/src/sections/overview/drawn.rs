@@ -9,10 +9,14 @@ use crate::{
 };
 use tyrion_converters::outputs::units;
 
-pub(super) fn view(overview: &Overview, options: &Options) -> View {
-    let mut parts = vec![Part::Facts(facts(overview))];
+/// Without what is about locks where nothing is known of them.
+pub(super) fn view(overview: &Overview, options: &Options, knows_locks: bool) -> View {
+    let mut parts = vec![Part::Facts(facts(overview, knows_locks))];
     if overview.logs.len() > 1 {
         parts.push(Part::Table(logs(overview)));
+    }
+    if !knows_locks {
+        return View { parts };
     }
     parts.push(Part::Table(kinds(overview)));
     if overview.contended != 0 && overview.phases.len() > 1 {
@@ -21,13 +25,15 @@ pub(super) fn view(overview: &Overview, options: &Options) -> View {
     View { parts }
 }
 
-fn facts(overview: &Overview) -> Vec<(String, Cell)> {
+fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, Cell)> {
     let mut facts: Vec<(&str, Cell)> = Vec::new();
     if let [log] = &overview.logs[..] {
         facts.push(("program", Cell::Text(format!("{} (pid {})", log.program, log.pid))));
         facts.push(("JVM", Cell::Text(log.jvm.clone())));
         facts.push(("mode", Cell::Text(mode(log))));
-        facts.push(("threshold", Cell::Ns(log.threshold_ns)));
+        if knows_locks {
+            facts.push(("threshold", Cell::Ns(log.threshold_ns)));
+        }
     }
     facts.push(("start", Cell::Text(units::utc(overview.start_wall_ns))));
     facts.push(("duration", Cell::Ns(overview.duration_ns)));
@@ -39,17 +45,25 @@ fn facts(overview: &Overview) -> Vec<(String, Cell)> {
         units::duration(threads.lived_ns),
     );
     facts.push(("threads", Cell::Text(count)));
+    if knows_locks {
+        facts.extend(contention(overview));
+    }
+    facts.push(("recording cost", Cell::Text(cost(overview))));
+    facts.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
+}
+
+fn contention(overview: &Overview) -> [(&'static str, Cell); 4] {
     let contention = format!(
         "{} contended acquisitions waited {}",
         units::thousands(overview.contended),
         units::duration(overview.wait_ns),
     );
-    facts.push(("contention", Cell::Text(contention)));
-    facts.push(("lost to lock waits", Cell::Share(overview.lost_share)));
-    facts.push(("critical section pressure", share_of(overview.pressure_share)));
-    facts.push(("dropped waits", Cell::Count(overview.dropped)));
-    facts.push(("recording cost", Cell::Text(cost(overview))));
-    facts.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
+    [
+        ("contention", Cell::Text(contention)),
+        ("lost to lock waits", Cell::Share(overview.lost_share)),
+        ("critical section pressure", share_of(overview.pressure_share)),
+        ("dropped waits", Cell::Count(overview.dropped)),
+    ]
 }
 
 fn mode(log: &LogFacts) -> String {

@@ -1,0 +1,193 @@
+//! What the program says that its threads are doing: `Tyrion.group` of its API.
+//!
+//! Names have numbers for as long as the JVM runs, whatever file the log is in;
+//! each file defines those that it needs, as the outermost parents of stacks. A
+//! thread notes only the number of its innermost group, and the numbers of those
+//! around it for when that is left.
+
+use crate::sync::lock;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+};
+
+/// A thread in no group.
+pub const NONE: u32 = 0;
+/// So many names are told apart.
+const NAMES_LIMIT: usize = 1 << 16;
+/// What all others are called.
+const MORE: &[u8] = b"[more groups]";
+/// So many groups are open on a thread at most: programs may forget to close.
+const OPEN_LIMIT: usize = 1024;
+
+/// A group, as the log's files define it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its number, from 1 on.
+    pub number: u32,
+    /// Its name, in UTF-8.
+    pub name: Arc<[u8]>,
+}
+
+/// All groups by name.
+#[derive(Default)]
+pub struct Groups {
+    names: RwLock<Names>,
+    any: AtomicBool,
+}
+
+#[derive(Default)]
+struct Names {
+    numbers: HashMap<Arc<[u8]>, u32>,
+    /// From number 1 on.
+    names: Vec<Arc<[u8]>>,
+}
+
+impl Names {
+    fn add(&mut self, name: &[u8]) -> u32 {
+        if let Some(&known) = self.numbers.get(name) {
+            return known;
+        }
+        if self.names.len() >= NAMES_LIMIT && name != MORE {
+            return self.add(MORE);
+        }
+        let name: Arc<[u8]> = name.into();
+        self.names.push(Arc::clone(&name));
+        let number = self.names.len() as u32;
+        self.numbers.insert(name, number);
+        number
+    }
+}
+
+impl Groups {
+    /// The number of a name, which it has from now on; that of all others when
+    /// there are too many.
+    pub fn number(&self, name: &[u8]) -> u32 {
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&known) = names.numbers.get(name) {
+            return known;
+        }
+        if names.names.len() > NAMES_LIMIT {
+            return names.numbers.get(MORE).copied().unwrap_or(NONE);
+        }
+        drop(names);
+        self.any.store(true, Relaxed);
+        self.names.write().unwrap_or_else(PoisonError::into_inner).add(name)
+    }
+
+    /// Whether there has been one.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.any.load(Relaxed)
+    }
+
+    /// The group of a number; `None` for [`NONE`].
+    pub fn get(&self, number: u32) -> Option<Group> {
+        let at = (number as usize).checked_sub(1)?;
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        Some(Group { number, name: Arc::clone(names.names.get(at)?) })
+    }
+}
+
+/// The groups that a thread is in, one within the other.
+#[derive(Default)]
+pub struct Nest {
+    /// The innermost one's number. Whoever takes the thread's stack reads it.
+    innermost: AtomicU32,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    /// The last entry's name among the thread's.
+    last: u16,
+    /// Entries and the numbers of their groups, outermost first.
+    entries: Vec<(u16, u32)>,
+}
+
+impl Nest {
+    /// The number of the group that the thread is in, or [`NONE`].
+    #[inline]
+    pub fn innermost(&self) -> u32 {
+        self.innermost.load(Relaxed)
+    }
+
+    /// The thread enters a group: what to leave it by.
+    pub fn enter(&self, number: u32) -> u16 {
+        let mut open = lock(&self.open);
+        if open.entries.len() >= OPEN_LIMIT {
+            // Most likely nobody will ever close it.
+            open.entries.remove(0);
+        }
+        open.last = open.last.wrapping_add(1);
+        let entry = open.last;
+        open.entries.push((entry, number));
+        self.innermost.store(number, Relaxed);
+        entry
+    }
+
+    /// Leaves a group, in any order and on any thread; one that was left
+    /// already is none.
+    pub fn leave(&self, entry: u16) {
+        let mut open = lock(&self.open);
+        if let Some(at) = open.entries.iter().rposition(|&(known, _)| known == entry) {
+            open.entries.remove(at);
+            let innermost = open.entries.last().map_or(NONE, |&(_, number)| number);
+            self.innermost.store(innermost, Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_numbers_and_are_bounded() {
+        let groups = Groups::default();
+        assert!(!groups.any());
+        assert_eq!((groups.number(b"a"), groups.number(b"b"), groups.number(b"a")), (1, 2, 1));
+        assert!(groups.any());
+        let numbers: Vec<_> = (0..NAMES_LIMIT).map(|n| groups.number(&n.to_le_bytes())).collect();
+        let more = *numbers.last().unwrap();
+        assert_eq!(more as usize, NAMES_LIMIT + 1);
+        assert_eq!(&groups.get(more).unwrap().name[..], MORE);
+        assert_eq!(groups.number(b"another"), more);
+        assert_eq!(groups.number(b"b"), 2);
+        assert_eq!(groups.get(2).unwrap(), Group { number: 2, name: b"b"[..].into() });
+        assert_eq!(groups.get(NONE), None);
+        assert_eq!(groups.get(more + 1), None);
+    }
+
+    #[test]
+    fn groups_are_left_in_any_order() {
+        let nest = Nest::default();
+        assert_eq!(nest.innermost(), NONE);
+        let (outer, inner) = (nest.enter(7), nest.enter(8));
+        nest.leave(outer);
+        assert_eq!(nest.innermost(), 8);
+        nest.leave(inner);
+        assert_eq!(nest.innermost(), NONE);
+        nest.leave(inner);
+        let outer = nest.enter(7);
+        let inner = nest.enter(7);
+        nest.leave(inner);
+        assert_eq!(nest.innermost(), 7);
+        nest.leave(outer);
+        assert_eq!(nest.innermost(), NONE);
+    }
+
+    #[test]
+    fn what_is_never_closed_is_forgotten() {
+        let nest = Nest::default();
+        let first = nest.enter(1);
+        let last = (0..100_000).map(|_| nest.enter(2)).last().unwrap();
+        assert_eq!(lock(&nest.open).entries.len(), OPEN_LIMIT);
+        nest.leave(first);
+        nest.leave(last);
+        assert_eq!(nest.innermost(), 2);
+    }
+}

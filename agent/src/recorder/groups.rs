@@ -1,0 +1,67 @@
+//! What the program says that its threads are doing.
+
+use super::{Recorder, Totals, scene::Scene};
+use crate::{
+    groups::{self, Group},
+    jvm::Java,
+    trace,
+};
+use jvmti_bindings::sys::jni::jthread;
+
+/// The bits of a token that say which of its thread's entries it is; above
+/// them is the thread's Java id.
+const ENTRY_BITS: u32 = u16::BITS;
+
+impl Recorder {
+    /// A thread, the current one, enters a group: a token to leave it by, 0
+    /// when that cannot be.
+    pub fn enter_group(&self, java: Java, thread: jthread, name: &[u8]) -> i64 {
+        let java_id = java.long_field(thread, self.fields.thread_id);
+        // Ids count threads: no program has had so many.
+        if java_id <= 0 || java_id >> (i64::BITS - 1 - ENTRY_BITS) != 0 {
+            return 0;
+        }
+        let known = match self.threads.get(java_id) {
+            Some(known) => known,
+            None => self.add_thread(java, thread, java_id),
+        };
+        let entry = known.groups.enter(self.groups.number(name));
+        java_id << ENTRY_BITS | i64::from(entry)
+    }
+
+    /// A thread leaves a group that it may have left, or that may be another
+    /// thread's.
+    pub fn leave_group(&self, token: i64) {
+        if let Some(known) = self.threads.get(token >> ENTRY_BITS) {
+            known.groups.leave(token as u16);
+        }
+    }
+
+    /// The group of a number that a thread has, if any.
+    pub fn group(&self, number: u32) -> Option<Group> {
+        self.groups.get(number)
+    }
+
+    /// The number of the current thread's group. The scene's thread may be the
+    /// one that all virtual threads' records are of.
+    pub(super) fn group_of_current(&self, scene: &Scene<'_>, java: Java) -> u32 {
+        if scene.thread.java_id != trace::VIRTUAL {
+            return scene.thread.groups.innermost();
+        }
+        if !self.groups.any() {
+            return groups::NONE;
+        }
+        let current = self.ti.current_thread();
+        if current.is_null() {
+            return groups::NONE;
+        }
+        let java_id = java.long_field(current, self.fields.thread_id);
+        java.drop_local(current);
+        self.threads.get(java_id).map_or(groups::NONE, |known| known.groups.innermost())
+    }
+
+    /// What was recorded so far.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+}

@@ -1,0 +1,120 @@
+//! What sampling needs of the recorder.
+
+use super::{Recorder, Scene};
+use crate::{
+    clock,
+    jvm::{Java, ti::ThreadInfo},
+    lane::Lane,
+    threads::{Begun, Thread},
+    trace,
+    volume::Volume,
+};
+use jvmti_bindings::sys::{
+    jni::{jmethodID, jobject, jthread},
+    jvmti::jvmtiFrameInfo,
+};
+use std::sync::{Arc, OnceLock};
+
+/// The methods of the class that probes of contention mode call.
+static PROBES: OnceLock<Vec<usize>> = OnceLock::new();
+
+/// Frames of these methods are no frames of the program's.
+pub fn leave_out(methods: Vec<jmethodID>) {
+    let _ = PROBES.set(methods.into_iter().map(|method| method as usize).collect());
+}
+
+fn is_probe(method: jmethodID) -> bool {
+    PROBES.get().is_some_and(|probes| probes.contains(&(method as usize)))
+        || trace::active().is_some_and(|trace| trace.is_probe(method))
+}
+
+impl Recorder {
+    /// The most frames kept of a stack.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// A number for a lane beside those of the program's threads.
+    pub fn reserve_lane(&self) -> u32 {
+        self.lanes.reserve()
+    }
+
+    /// A thread's `Thread.getId()`.
+    pub fn java_id(&self, java: Java, thread: jthread) -> i64 {
+        java.long_field(thread, self.fields.thread_id)
+    }
+
+    /// Whether a thread runs virtual threads.
+    pub fn is_carrier(&self, java: Java, thread: jthread) -> bool {
+        java.is_instance(thread, self.fields.carrier)
+    }
+
+    /// Whether a thread is a virtual one.
+    pub fn is_virtual(&self, java: Java, thread: jthread) -> bool {
+        java.is_instance(thread, self.fields.virtual_thread)
+    }
+
+    /// The object that is a thread's name, a local reference; null where that
+    /// cannot be told.
+    pub fn name_object(&self, java: Java, thread: jthread) -> jobject {
+        match self.fields.thread_name.is_null() {
+            true => std::ptr::null_mut(),
+            false => java.object_field(thread, self.fields.thread_name),
+        }
+    }
+
+    /// A thread that is sampled, known from now on. It must be forgotten when it
+    /// is found to have ended, since it may have said so before.
+    pub fn sampled_thread(
+        &self,
+        java: Java,
+        thread: jthread,
+        java_id: i64,
+        info: ThreadInfo,
+    ) -> Arc<Thread> {
+        let known = match self.threads.get(java_id) {
+            Some(known) => known,
+            None => self.add_thread(java, thread, java_id),
+        };
+        known.describe(info, self.is_virtual(java, thread));
+        if known.is_virtual() {
+            // Nobody tells when those started.
+            known.started_at(&self.log.current(), clock::now_ns());
+        }
+        known
+    }
+
+    /// Forgets a thread that has ended.
+    pub fn forget_ended(&self, java_id: i64) {
+        if let Some(ended) = self.threads.remove(java_id) {
+            ended.ends(&self.log.current(), clock::now_ns());
+        }
+    }
+
+    /// The id of a stack of any thread's, with its group: `frames` may hold one
+    /// more than is kept of a stack.
+    pub fn sampled_stack(
+        &self,
+        (volume, lane): (&Arc<Volume>, &mut Lane),
+        java: Java,
+        thread: &Arc<Thread>,
+        frames: &mut [jvmtiFrameInfo],
+    ) -> u32 {
+        let first = frames.iter().take_while(|frame| is_probe(frame.method)).count();
+        let cut = frames.len() > self.depth;
+        let which = first..frames.len().min(self.depth);
+        let group = thread.groups.innermost();
+        let mut scene = Scene { volume, lane, thread, frames };
+        self.stack_of(&mut scene, java, which, (cut, false), group).id
+    }
+
+    /// What a thread waits for, with ids of a volume. `None` when it does not
+    /// wait, or is in the middle of an event.
+    pub fn wait_of(&self, thread: &Thread, volume: &Arc<Volume>) -> Option<Begun> {
+        let mut waits = thread.try_waits()?;
+        if waits.volume() < volume.number {
+            self.move_waits(thread, &mut waits, volume);
+        }
+        waits.innermost().filter(|_| waits.volume() == volume.number)
+    }
+}

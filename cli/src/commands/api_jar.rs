@@ -1,0 +1,33 @@
+//! `tyrion api-jar`: the library by which programs speak to the agent.
+
+use crate::{
+    files::Target,
+    outcome::{Done, Outcome, tell},
+};
+use clap::Args;
+use std::path::PathBuf;
+
+/// The library; `tests/setup/api-jar.sh` makes it.
+const JAR: &[u8] = include_bytes!("../../../agent/java/tyrion-api.jar");
+
+/// Where it goes.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  tyrion api-jar -o lib/tyrion-api.jar
+  javac -cp $(tyrion api-jar -o /tmp/tyrion-api.jar && echo /tmp/tyrion-api.jar) Orders.java")]
+pub struct ApiJarArgs {
+    /// Write to this file, - for stdout
+    #[arg(short, long, value_name = "FILE", default_value = "tyrion-api.jar")]
+    output: PathBuf,
+}
+
+/// Writes the library.
+pub fn run(args: ApiJarArgs) -> Outcome {
+    let target = Target::of(&args.output);
+    target.spare_logs()?;
+    target.write(|out| out.write_all(JAR))?;
+    if let Target::File(path) = &target {
+        tell(&format!("wrote {}", path.display()));
+    }
+    Ok(Done::Whole)
+}

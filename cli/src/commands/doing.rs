@@ -1,0 +1,38 @@
+//! Which samples a filter wants.
+
+use tyrion_converters::{
+    describe::Names,
+    filter::{Filter, Kinds, States},
+    states::Reader,
+};
+use tyrion_formats::{Log, Sampled};
+use tyrion_wire::def::id;
+
+/// Finds out whether a filter wants what a thread was seen doing; who it was and
+/// when is for the caller to ask.
+pub struct Doing<'a> {
+    filter: &'a Filter,
+    names: Names<'a>,
+    /// Tells the states as people read them: who waits for work is idle.
+    pub reader: Reader<'a>,
+}
+
+impl<'a> Doing<'a> {
+    pub fn new(log: &'a Log, filter: &'a Filter) -> Doing<'a> {
+        Doing { filter, names: Names(log), reader: Reader::new(log) }
+    }
+
+    /// Whether the filter wants a sample.
+    ///
+    /// One on kinds of waits or on locks leaves out who did not wait, as far as
+    /// is known; and how long a wait took, samples do not tell.
+    pub fn is_wanted(&self, sampled: &Sampled) -> bool {
+        let Filter { kinds, states, .. } = self.filter;
+        let kind = sampled.kind().map_or(*kinds == Kinds::all(), |kind| kinds.contains(kind));
+        let lock = sampled.sample.lock;
+        let wants_lock = |regex| lock != id::UNKNOWN && self.names.lock_matches(regex, lock);
+        kind && self.filter.min_wait_ns == 0
+            && self.filter.lock.as_ref().is_none_or(wants_lock)
+            && (*states == States::all() || states.contains(self.reader.state(sampled)))
+    }
+}

@@ -1,0 +1,32 @@
+//! What a filter asks of the records between the waits.
+
+use std::collections::HashSet;
+use tyrion_converters::{
+    describe::Names,
+    filter::{Filter, Window},
+};
+use tyrion_formats::Log;
+
+/// What the filter asks of threads and times.
+pub(super) struct Chosen {
+    window: Window,
+    unwanted: HashSet<u32>,
+    /// Whether threads whose definition is lost are wanted.
+    unknown: bool,
+}
+
+impl Chosen {
+    pub(super) fn new(log: &Log, filter: &Filter) -> Chosen {
+        let names = Names(log);
+        let wanted = |id| filter.thread.as_ref().is_none_or(|it| it.is_match(&names.thread(id)));
+        let ids = log.definitions().threads().iter().map(|(id, _)| id);
+        let unwanted = ids.filter(|&id| !wanted(id)).collect();
+        Chosen { window: filter.window(log), unwanted, unknown: wanted(0) }
+    }
+
+    /// Whether the filter wants what this thread did at this time.
+    pub(super) fn wants(&self, log: &Log, thread: u32, at_ns: u64) -> bool {
+        let known = || log.definitions().threads().get(thread).is_some();
+        self.window.holds(at_ns) && !self.unwanted.contains(&thread) && (self.unknown || known())
+    }
+}

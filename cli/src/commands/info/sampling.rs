@@ -1,0 +1,283 @@
+//! What `tyrion info` tells of samples: as they were recorded, idle threads in
+//! whatever state they were.
+
+use super::{THREADS_SHOWN, chosen::Chosen, more};
+use crate::commands::doing::Doing;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    fmt::{self, Write},
+};
+use tyrion_converters::{describe::Names, filter::Filter, outputs::units, states::State};
+use tyrion_formats::{Entry, Log, Sampled};
+use tyrion_wire::sample::ThreadState;
+
+/// Keys of what the agent tells of sampling.
+const SNAPSHOTS: &str = "samples.snapshots";
+const RECORDS: &str = "samples.records";
+const LOST: &str = "samples.lost";
+const WALKS: &str = "samples.walks";
+const UNSEEN: &str = "samples.unseen";
+const OWN: &str = "own.sample_ns";
+
+/// What sampling recorded, as far as the filter wants it.
+pub struct SampleSums {
+    /// Records of samples, whatever the filter.
+    pub records: u64,
+    /// `None` when the filter asks for a duration, which samples do not have.
+    seen: Option<Seen>,
+    period_ns: Option<u64>,
+    /// Which threads, as the log has it.
+    chosen: Option<String>,
+    statistics: BTreeMap<String, u64>,
+}
+
+/// Some samples.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// Snapshots of a thread.
+    samples: u64,
+    wall_ns: u64,
+    cpu_ns: u64,
+}
+
+impl Sums {
+    fn add(&mut self, other: Sums) {
+        self.samples = self.samples.saturating_add(other.samples);
+        self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
+    }
+
+    fn to_json(self) -> Value {
+        json!({ "samples": self.samples, "wall_ns": self.wall_ns, "cpu_ns": self.cpu_ns })
+    }
+}
+
+/// The threads that were sampled and what they were doing.
+struct Seen {
+    all: Sums,
+    /// As the JVM told them, in the order of their codes.
+    states: BTreeMap<ThreadState, Sums>,
+    /// As outputs show them.
+    shown_as: BTreeMap<State, Sums>,
+    /// The busiest first.
+    threads: Vec<Thread>,
+}
+
+struct Thread {
+    java_id: Option<u64>,
+    name: String,
+    sums: Sums,
+}
+
+/// What the records of some chunks say.
+#[derive(Default)]
+struct Found {
+    records: u64,
+    states: HashMap<(ThreadState, State), Sums>,
+    threads: HashMap<u32, Sums>,
+}
+
+/// Sums the samples; `None` for a log that has none and is not one of sampling.
+pub fn sum(log: &Log, filter: &Filter) -> Option<SampleSums> {
+    let statistics = log.statistics();
+    // The agent counts what it writes; a log of waits alone need not be read
+    // once more for it.
+    if !log.has_sampling() && !statistics.contains_key(RECORDS) {
+        return None;
+    }
+    let found = Found::read(log, filter);
+    let records = found.records;
+    Some(SampleSums {
+        records,
+        seen: (filter.min_wait_ns == 0).then(|| found.seen(log)),
+        period_ns: log.period_ns(),
+        chosen: log.header().metadata("sample-threads").map(str::to_owned),
+        statistics,
+    })
+}
+
+impl Found {
+    /// Reads all records, on all workers of the current rayon pool. Damage is
+    /// told by whoever reads the waits.
+    fn read(log: &Log, filter: &Filter) -> Found {
+        let (chosen, doing) = (Chosen::new(log, filter), Doing::new(log, filter));
+        let wants = |sampled: &Sampled| {
+            chosen.wants(log, sampled.thread, sampled.at_ns) && doing.is_wanted(sampled)
+        };
+        let chunks = log.event_chunks().par_iter();
+        let found = chunks.fold(Found::default, |mut found, chunk| {
+            if let Ok(mut events) = log.events(chunk) {
+                events.visit_all(|entry| {
+                    if let Entry::Sample(sampled) = entry {
+                        let state = || doing.reader.state(&sampled);
+                        found.add(&sampled, wants(&sampled).then(state));
+                    }
+                });
+            }
+            found
+        });
+        found.reduce(Found::default, Found::merge)
+    }
+
+    /// Takes a record up, and how its state is read if it is wanted.
+    fn add(&mut self, sampled: &Sampled, shown_as: Option<State>) {
+        self.records += 1;
+        if let Some(shown_as) = shown_as {
+            let sample = &sampled.sample;
+            let sums =
+                Sums { samples: sample.count, wall_ns: sample.wall_ns, cpu_ns: sample.cpu_ns };
+            self.states.entry((sampled.state(), shown_as)).or_default().add(sums);
+            self.threads.entry(sampled.thread).or_default().add(sums);
+        }
+    }
+
+    fn merge(mut self, other: Found) -> Found {
+        self.records += other.records;
+        for (states, sums) in other.states {
+            self.states.entry(states).or_default().add(sums);
+        }
+        for (thread, sums) in other.threads {
+            self.threads.entry(thread).or_default().add(sums);
+        }
+        self
+    }
+
+    fn seen(self, log: &Log) -> Seen {
+        let mut all = Sums::default();
+        let mut states: BTreeMap<ThreadState, Sums> = BTreeMap::new();
+        let mut shown_as: BTreeMap<State, Sums> = BTreeMap::new();
+        for ((told, read), sums) in self.states {
+            all.add(sums);
+            states.entry(told).or_default().add(sums);
+            shown_as.entry(read).or_default().add(sums);
+        }
+        let threads = self.threads.into_iter().map(|(id, sums)| Thread {
+            java_id: log.definitions().threads().get(id).map(|thread| thread.java_id),
+            name: Names(log).thread(id),
+            sums,
+        });
+        let mut threads: Vec<Thread> = threads.collect();
+        threads.sort_by(|a, b| {
+            let order = |thread: &Thread| Reverse((thread.sums.cpu_ns, thread.sums.wall_ns));
+            order(a).cmp(&order(b)).then_with(|| (&a.name, a.java_id).cmp(&(&b.name, b.java_id)))
+        });
+        Seen { all, states, shown_as, threads }
+    }
+}
+
+impl SampleSums {
+    /// The `sampling` object of the JSON report: `period_ns`, `threads_regex`,
+    /// `snapshots` (of the whole JVM), `records`, `lost_records`, `stack_walks`,
+    /// `unseen_stacks` and `own_cost_ns` (CPU time) as the log tells them,
+    /// whatever the filter; then what the filter wants: `samples` (snapshots of
+    /// one thread), `wall_ns` and `cpu_ns`, and the same by the state that the JVM
+    /// told (`states`), by the one that outputs show (`shown_as`) and by thread
+    /// (`threads`, the busiest first). What is not known is null.
+    pub fn to_json(&self) -> Value {
+        let statistic = |key: &str| self.statistics.get(key);
+        let seen = self.seen.as_ref();
+        json!({
+            "period_ns": self.period_ns,
+            "threads_regex": self.chosen,
+            "snapshots": statistic(SNAPSHOTS),
+            "records": self.records,
+            "lost_records": statistic(LOST),
+            "stack_walks": statistic(WALKS),
+            "unseen_stacks": statistic(UNSEEN),
+            "own_cost_ns": statistic(OWN),
+            "samples": seen.map(|seen| seen.all.samples),
+            "wall_ns": seen.map(|seen| seen.all.wall_ns),
+            "cpu_ns": seen.map(|seen| seen.all.cpu_ns),
+            "states": seen.map(|seen| by_name(&seen.states, ThreadState::name)),
+            "shown_as": seen.map(|seen| by_name(&seen.shown_as, State::name)),
+            "threads": seen.map(Seen::threads_to_json),
+        })
+    }
+
+    /// The row of the text report.
+    pub fn to_text(&self, out: &mut String) -> fmt::Result {
+        let mut text = match self.statistics.get(SNAPSHOTS) {
+            Some(0) => "what the program asked for,".to_owned(),
+            Some(&count) => plural(count, "snapshot"),
+            None => "snapshots".to_owned(),
+        };
+        if let Some(period_ns) = self.period_ns {
+            write!(text, ", one in {},", units::duration(period_ns))?;
+        }
+        match &self.seen {
+            Some(seen) => write!(text, " of {}", plural(seen.threads.len() as u64, "thread"))?,
+            None => write!(text, " not told: samples know no durations of waits")?,
+        }
+        if let Some(chosen) = &self.chosen {
+            write!(text, " (only those that match {chosen})")?;
+        }
+        for (key, what, why) in
+            [(LOST, "record", "lost for want of room"), (UNSEEN, "stack", "not given by the JVM")]
+        {
+            match self.statistics.get(key) {
+                None | Some(0) => {}
+                Some(&count) => write!(text, "; {} {why}", plural(count, what))?,
+            }
+        }
+        if let Some(&own_ns) = self.statistics.get(OWN) {
+            write!(text, "; the agent took {} of CPU", units::duration(own_ns))?;
+        }
+        writeln!(out, "{:<13} {text}", "sampled")
+    }
+
+    /// The table of states.
+    pub fn table(&self, out: &mut String) -> fmt::Result {
+        let Some(seen) = &self.seen else { return Ok(()) };
+        let [state, samples, cpu, wall] = ["sampled state", "samples", "cpu", "wall"];
+        writeln!(out, "\n{state:<16} {samples:>14} {cpu:>14} {wall:>14}")?;
+        let told = seen.states.iter().map(|(state, &sums)| (state.name(), sums));
+        let idle = seen.shown_as.get(&State::Idle).map(|&sums| ("idle, of these", sums));
+        for (state, sums) in told.chain(idle) {
+            let (samples, cpu) = (units::thousands(sums.samples), units::duration(sums.cpu_ns));
+            let wall = units::duration(sums.wall_ns);
+            writeln!(out, "{state:<16} {samples:>14} {cpu:>14} {wall:>14}")?;
+        }
+        Ok(())
+    }
+
+    /// The table of threads, for a log that tells of no waits.
+    pub fn threads(&self, out: &mut String) -> fmt::Result {
+        let Some(seen) = &self.seen else { return Ok(()) };
+        let all = seen.threads.len();
+        writeln!(out, "\n{:>14} {:>14}  threads ({all})", "cpu", "wall")?;
+        for thread in seen.threads.iter().take(THREADS_SHOWN) {
+            writeln!(
+                out,
+                "{:>14} {:>14}  {}",
+                units::duration(thread.sums.cpu_ns),
+                units::duration(thread.sums.wall_ns),
+                thread.name.escape_debug(),
+            )?;
+        }
+        more(out, all, THREADS_SHOWN)
+    }
+}
+
+impl Seen {
+    fn threads_to_json(&self) -> Value {
+        let threads = self.threads.iter().map(|thread| {
+            let mut value = thread.sums.to_json();
+            value["id"] = json!(thread.java_id);
+            value["name"] = json!(thread.name);
+            value
+        });
+        threads.collect()
+    }
+}
+
+fn by_name<S: Copy>(states: &BTreeMap<S, Sums>, name: fn(S) -> &'static str) -> Value {
+    let states = states.iter().map(|(&state, sums)| (name(state).to_owned(), sums.to_json()));
+    Value::Object(states.collect())
+}
+
+fn plural(count: u64, what: &str) -> String {
+    format!("{} {what}{}", units::thousands(count), if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,246 @@
+//! The lines of source code with the most samples: the Javamex sampler's report.
+
+use super::{
+    sampled::{self, Stacks, StateTimes},
+    shared::share,
+};
+use crate::{
+    About, Answer, Findings, Options, Section,
+    findings::names,
+    view::{Cell, Column, Detail, Part, Row, Table, View},
+};
+use serde::Serialize;
+use std::{cmp::Reverse, collections::HashMap};
+use tyrion_converters::{
+    outputs::units,
+    profile::{Frame, Profile, Sample},
+};
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "lines",
+    title: "Lines",
+    means: "The lines of source code that threads were seen at most often: the innermost frame of \
+            each sample that has a line.",
+    advice: "Lines that run are for a CPU profiler; lines that are blocked are in contended, too.",
+    about: About::Samples,
+    answer,
+};
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Lines {
+    /// How many snapshots of threads are shown.
+    pub samples: u64,
+    /// The real time that they stand for.
+    pub wall_ns: u64,
+    /// How many of the snapshots have no frame with a line.
+    pub samples_without_line: u64,
+    /// The lines, most snapshots first.
+    pub lines: Vec<Line>,
+    /// How many more lines there are.
+    pub left_out: usize,
+}
+
+/// A line of source code.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Line {
+    /// Class, method and number, `com.acme.Foo.bar:12`.
+    pub line: String,
+    /// Its source file, `com/acme/Foo.java`; may be empty.
+    pub source: String,
+    /// How many snapshots found a thread there.
+    pub samples: u64,
+    /// The real time that they stand for.
+    pub wall_ns: u64,
+    /// The CPU time that the threads used meanwhile.
+    pub cpu_ns: u64,
+    /// `wall_ns` by state.
+    pub states: StateTimes,
+    /// The share of `wall_ns` that `stack` has.
+    pub stack_share: f64,
+    /// The stack with the most real time, innermost frame first.
+    pub stack: Vec<String>,
+}
+
+/// A line under way.
+#[derive(Default)]
+struct Gathered {
+    samples: u64,
+    cpu_ns: u64,
+    states: StateTimes,
+    stacks: HashMap<u32, u64>,
+}
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let lines = Lines::of(findings, options);
+    let json = serde_json::to_value(&lines).unwrap_or_default();
+    let advises = !lines.lines.is_empty();
+    Answer { json, view: view(&lines), lacking: sampled::lacking(findings), advises }
+}
+
+impl Lines {
+    /// From what was found.
+    pub fn of(findings: &Findings<'_>, options: &Options) -> Lines {
+        let profile = findings.profile();
+        let stacks = Stacks::new(profile, &options.packages);
+        let mut gathered: HashMap<Frame, Gathered> = HashMap::new();
+        let mut answer = Lines::default();
+        for sample in &profile.samples {
+            answer.samples = answer.samples.saturating_add(sample.count);
+            answer.wall_ns = answer.wall_ns.saturating_add(sample.wall_ns);
+            let kept = stacks.kept(sample.stack);
+            match profile.frames_of(kept).find(|frame| frame.line != 0) {
+                Some(frame) => gathered.entry(frame).or_default().add(sample),
+                None => {
+                    let without = &mut answer.samples_without_line;
+                    *without = without.saturating_add(sample.count);
+                }
+            }
+        }
+        // Overloads on one line have one name.
+        let mut named: HashMap<(String, String), Gathered> = HashMap::new();
+        for (frame, line) in gathered {
+            named.entry(name(profile, frame)).or_default().merge(line);
+        }
+        let mut lines: Vec<((String, String), Gathered)> = named.into_iter().collect();
+        let key = |line: &Gathered| (Reverse(line.samples), Reverse(line.states.sum_ns()));
+        lines.sort_by(|(a, x), (b, y)| key(x).cmp(&key(y)).then_with(|| a.cmp(b)));
+        let all = lines.len();
+        if options.lines != 0 {
+            lines.truncate(options.lines);
+        }
+        answer.left_out = all - lines.len();
+        let lines = lines.into_iter().map(|(name, line)| line.finish(profile, name));
+        answer.lines = lines.collect();
+        answer
+    }
+}
+
+/// Class, method and number of a line; and its source.
+fn name(profile: &Profile, frame: Frame) -> (String, String) {
+    let Some(function) = profile.functions.get(frame.function as usize) else {
+        return (format!("{}:{}", tyrion_formats::UNKNOWN, frame.line), String::new());
+    };
+    let line = format!("{}.{}:{}", function.class, function.method, frame.line);
+    (line, function.source.clone())
+}
+
+impl Gathered {
+    fn add(&mut self, sample: &Sample) {
+        self.samples = self.samples.saturating_add(sample.count);
+        self.cpu_ns = self.cpu_ns.saturating_add(sample.cpu_ns);
+        self.states.add(sample.state, sample.wall_ns);
+        let of_stack = self.stacks.entry(sample.stack).or_default();
+        *of_stack = of_stack.saturating_add(sample.wall_ns);
+    }
+
+    fn merge(&mut self, other: Gathered) {
+        self.samples = self.samples.saturating_add(other.samples);
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
+        self.states.add_all(&other.states);
+        self.stacks.extend(other.stacks);
+    }
+
+    fn finish(self, profile: &Profile, (line, source): (String, String)) -> Line {
+        let hottest = self.stacks.iter().max_by_key(|(stack, ns)| (**ns, Reverse(**stack)));
+        let (&stack, &stack_ns) = hottest.unwrap_or((&0, &0));
+        let wall_ns = self.states.sum_ns();
+        Line {
+            line,
+            source,
+            samples: self.samples,
+            wall_ns,
+            cpu_ns: self.cpu_ns,
+            states: self.states,
+            stack_share: share(stack_ns, wall_ns),
+            stack: names::stack(profile, stack),
+        }
+    }
+}
+
+fn view(lines: &Lines) -> View {
+    if lines.samples == 0 {
+        return View::default();
+    }
+    let mut sum = format!(
+        "{} samples, {} of real time.",
+        units::thousands(lines.samples),
+        units::duration(lines.wall_ns)
+    );
+    if lines.samples_without_line != 0 {
+        let without = units::thousands(lines.samples_without_line);
+        sum += &format!(" {without} of them have no frame with a line.");
+    }
+    View { parts: vec![Part::Text(sum), Part::Listing(table(lines))] }
+}
+
+fn table(lines: &Lines) -> Table {
+    let row = |line: &Line| Row {
+        cells: vec![
+            Cell::Count(line.samples),
+            Cell::Text(line.line.clone()),
+            Cell::Ns(line.wall_ns),
+            Cell::Ns(line.cpu_ns),
+            Cell::Text(line.states.in_words()),
+        ],
+        details: vec![Detail {
+            title: format!("{:.0} % of its time in this stack", 100.0 * line.stack_share),
+            lines: line.stack.clone(),
+        }],
+    };
+    Table {
+        title: String::new(),
+        columns: vec![
+            Column::new("samples", "how often a thread was seen there", 0),
+            Column::new("line", "class, method and line of source code", 0),
+            Column::new("real time", "how long those samples stand for", 0),
+            Column::new("CPU", "the CPU time that the threads used meanwhile", 0),
+            Column::new("states", "what the threads were doing, by real time", 0),
+        ],
+        rows: lines.lines.iter().map(row).collect(),
+        left_out: lines.left_out,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        render::text,
+        testing::{Recording, found},
+    };
+    use tyrion_converters::filter::Filter;
+    use tyrion_wire::sample::ThreadState::{Blocked, Running};
+
+    #[test]
+    fn lines_are_those_of_the_topmost_frame_with_a_line() {
+        let mut log = Recording::sampled(1_000_000_000);
+        let native = ["com.acme.A.run:1", "com.acme.A.step:22", "sun.misc.Unsafe.park:0"];
+        let mut sample = |frames: &[&str], state, count: u64| {
+            let at_ns = 1_000_000 * count;
+            log.sample(("main", frames), state, (at_ns, count), (count * 10_000_000, 5));
+        };
+        sample(&["x.Native.call:0"], Running, 1);
+        sample(&native, Blocked, 2);
+        sample(&native[..1], Running, 3);
+        sample(&native[..2], Running, 4);
+        let logs = [log.finish("a.log")];
+        let filter = Filter::default();
+        let found = found(&logs, &filter);
+        let lines = Lines::of(&found, &Options::default());
+        assert_eq!((lines.samples, lines.samples_without_line), (10, 1));
+        assert_eq!(lines.wall_ns, 100_000_000);
+        let first = &lines.lines[0];
+        assert_eq!((first.line.as_str(), first.samples), ("com.acme.A.step:22", 6));
+        assert_eq!(first.stack, ["com.acme.A.step(A.java:22)", "com.acme.A.run(A.java:1)"]);
+        assert_eq!(first.cpu_ns, 10);
+        let text = text::view(&view(&lines), &text::Style::default());
+        let expected = "10 samples, 100 ms of real time. 1 of them have no frame with a line.\n\n    \
+                        6 com.acme.A.step:22     60 ms     10 ns  run 67% blk 33%\n    \
+                        3 com.acme.A.run:1       30 ms      5 ns  run 100%\n";
+        assert_eq!(text, expected);
+        let cut = Lines::of(&found, &Options { lines: 1, ..Options::default() });
+        assert_eq!((cut.lines.len(), cut.left_out), (1, 1));
+    }
+}

@@ -1,0 +1,170 @@
+//! What threads were doing, as trees of frames: perf-sampler's report.
+
+mod build;
+mod show;
+#[cfg(test)]
+mod tests;
+
+use super::sampled::{self, StateTimes};
+use crate::{About, Answer, Findings, Options, Section, findings::SampledInterval};
+use build::Builder;
+use serde::Serialize;
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "tree",
+    title: "Tree",
+    means: "What threads were doing when they were sampled, by groups of threads: cumulative time is \
+            that of a frame and of all that it calls, method time that of the frame alone.",
+    advice: "Go down from the largest cumulative time to where it splits; with --packages nothing \
+             but code of your own and what it calls is left.",
+    about: About::Samples,
+    answer,
+};
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Trees {
+    /// By what threads are one group.
+    pub group_by: String,
+    /// The packages that stacks are cut down to; none for whole stacks.
+    pub packages: Vec<String>,
+    /// The length of an interval; 0 where there is only one, of all there is.
+    pub interval_ns: u64,
+    /// The states that samples are shown of.
+    pub states: Vec<&'static str>,
+    /// How many snapshots of threads are shown.
+    pub samples: u64,
+    /// The real time that they stand for.
+    pub wall_ns: u64,
+    /// The CPU time that the threads used meanwhile.
+    pub cpu_ns: u64,
+    /// The real time of idle threads that is not shown.
+    pub idle_hidden_ns: u64,
+    /// The intervals, in the order of time.
+    pub intervals: Vec<Interval>,
+}
+
+/// An interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Interval {
+    /// The Unix time at which it begins.
+    pub start_wall_ns: u64,
+    /// How long it is.
+    pub duration_ns: u64,
+    /// How many snapshots of threads are shown.
+    pub samples: u64,
+    /// The real time that they stand for: that of all groups added up.
+    pub wall_ns: u64,
+    /// The CPU time that the threads used meanwhile.
+    pub cpu_ns: u64,
+    /// The real time of idle threads that is not shown.
+    pub idle_hidden_ns: u64,
+    /// The groups of threads, most real time first.
+    pub groups: Vec<Group>,
+    /// How many more groups there are.
+    pub left_out: usize,
+}
+
+/// Threads that are shown as one, or what the program says that they did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Group {
+    /// What their names have in common, or the name that the program gave to
+    /// what they did.
+    pub group: String,
+    /// Whether the program gave it.
+    pub given: bool,
+    /// How many threads.
+    pub thread_count: usize,
+    /// Their names, sorted.
+    pub threads: Vec<String>,
+    /// The depth of the deepest stack, before it was cut down.
+    pub max_depth: u32,
+    /// How many snapshots.
+    pub samples: u64,
+    /// The real time that they stand for: that of all roots added up.
+    pub wall_ns: u64,
+    /// The CPU time that the threads used meanwhile.
+    pub cpu_ns: u64,
+    /// The real time by state.
+    pub states: StateTimes,
+    /// The frames, each in front of those that it called, most cumulative time
+    /// first. Those without time of their own that only called one other frame
+    /// are left out.
+    pub nodes: Vec<Node>,
+}
+
+/// A frame and who called it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Node {
+    /// How many of the frames shown it stands in: 0 for a root.
+    pub depth: usize,
+    /// How many frames of its stack stand outside of it.
+    pub level: u32,
+    /// The frame, `com.acme.Foo.bar(Foo.java:12)`.
+    pub frame: String,
+    /// The real time in it and in what it called.
+    pub cumulative_ns: u64,
+    /// The real time in it alone.
+    pub method_ns: u64,
+    /// The CPU time in it and in what it called.
+    pub cpu_ns: u64,
+    /// How many snapshots found it.
+    pub samples: u64,
+    /// `cumulative_ns` by state.
+    pub states: StateTimes,
+}
+
+fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+    let trees = Trees::of(findings, options);
+    let json = serde_json::to_value(&trees).unwrap_or_default();
+    let view = show::view(&trees);
+    Answer { json, view, lacking: sampled::lacking(findings), advises: trees.wall_ns != 0 }
+}
+
+impl Trees {
+    /// From what was found.
+    pub fn of(findings: &Findings<'_>, options: &Options) -> Trees {
+        let builder = Builder::new(findings.profile(), options);
+        let intervals =
+            findings.sampled.iter().map(|interval| of_interval(&builder, interval, options));
+        let intervals: Vec<Interval> = intervals.collect();
+        let sum = |of: fn(&Interval) -> u64| {
+            intervals.iter().fold(0u64, |sum, interval| sum.saturating_add(of(interval)))
+        };
+        Trees {
+            group_by: options.group_by.clone(),
+            packages: options.packages.clone(),
+            interval_ns: options.interval_ns,
+            states: sampled::states(findings.filter),
+            samples: sum(|interval| interval.samples),
+            wall_ns: sum(|interval| interval.wall_ns),
+            cpu_ns: sum(|interval| interval.cpu_ns),
+            idle_hidden_ns: sum(|interval| interval.idle_hidden_ns),
+            intervals,
+        }
+    }
+}
+
+fn of_interval(builder: &Builder<'_>, interval: &SampledInterval, options: &Options) -> Interval {
+    let mut groups = builder.groups(interval);
+    let sum = |of: fn(&Group) -> u64| {
+        groups.iter().fold(0u64, |sum, group| sum.saturating_add(of(group)))
+    };
+    let (samples, wall_ns, cpu_ns) =
+        (sum(|group| group.samples), sum(|group| group.wall_ns), sum(|group| group.cpu_ns));
+    let all = groups.len();
+    if options.groups != 0 {
+        groups.truncate(options.groups);
+    }
+    Interval {
+        start_wall_ns: interval.start_wall_ns,
+        duration_ns: interval.duration_ns,
+        samples,
+        wall_ns,
+        cpu_ns,
+        idle_hidden_ns: interval.idle_hidden_ns,
+        left_out: all - groups.len(),
+        groups,
+    }
+}

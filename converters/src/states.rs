@@ -1,0 +1,241 @@
+//! What threads were doing when they were sampled, as people read it.
+
+mod rules;
+
+use crate::{aggregate::java, filter::FilterError};
+use rules::{Role, Says};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU8, Ordering::Relaxed},
+};
+use tyrion_formats::{Log, Sampled};
+use tyrion_wire::{
+    WaitKind,
+    def::id::{CUT_STACK, EMPTY_STACK},
+    sample::{Sample, ThreadState},
+};
+
+/// What a thread was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum State {
+    /// Running Java code, or ready to.
+    Running,
+    /// In native code: in I/O, or computing.
+    Native,
+    /// Waiting for a lock that another thread held.
+    Blocked,
+    /// In `Object.wait`.
+    Waiting,
+    /// Parked, as what waits in `java.util.concurrent` is.
+    Parked,
+    /// In `Thread.sleep`.
+    Sleeping,
+    /// Waiting for work: a thread of a pool, a selector, a timer.
+    Idle,
+    /// Suspended, or not known.
+    Other,
+}
+
+impl State {
+    /// Every state, in the order of the help.
+    pub const ALL: [State; 8] = [
+        State::Running,
+        State::Native,
+        State::Blocked,
+        State::Waiting,
+        State::Parked,
+        State::Sleeping,
+        State::Idle,
+        State::Other,
+    ];
+
+    /// Its name in outputs and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Native => "native",
+            State::Blocked => "blocked",
+            State::Waiting => "waiting",
+            State::Parked => "parked",
+            State::Sleeping => "sleeping",
+            State::Idle => "idle",
+            State::Other => "other",
+        }
+    }
+
+    /// The state of this name, if there is one.
+    pub fn from_name(name: &str) -> Option<State> {
+        State::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// A set of states. The default is all but idle: who waits for work would swamp
+/// those who work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct States(u8);
+
+impl Default for States {
+    fn default() -> Self {
+        State::ALL.into_iter().filter(|&state| state != State::Idle).fold(States(0), States::with)
+    }
+}
+
+impl States {
+    /// Every state.
+    pub fn all() -> States {
+        State::ALL.into_iter().fold(States(0), States::with)
+    }
+
+    /// The set and this state.
+    pub fn with(self, state: State) -> States {
+        States(self.0 | 1 << state as u8)
+    }
+
+    /// Whether the state is in the set.
+    pub fn contains(self, state: State) -> bool {
+        self.0 & 1 << state as u8 != 0
+    }
+
+    /// Reads names of states and groups, separated by commas.
+    ///
+    /// # Errors
+    /// When a name is neither.
+    pub fn parse(text: &str) -> Result<States, FilterError> {
+        let mut states = States(0);
+        for name in text.split(',').map(str::trim) {
+            states.0 |= match name {
+                "all" => States::all().0,
+                "busy" => States::default().0,
+                _ => match State::from_name(name) {
+                    Some(state) => States(0).with(state).0,
+                    None => {
+                        let known = State::ALL.map(State::name).join(", ");
+                        return Err(FilterError::State(name.to_owned(), known));
+                    }
+                },
+            };
+        }
+        Ok(states)
+    }
+}
+
+/// Tells the states of a log's samples: what the JVM said, and what it did not,
+/// as far as the stack or the agent's own events know.
+pub struct Reader<'a> {
+    log: &'a Log,
+    /// What is known of each method, and of each stack as far as it was asked
+    /// for; nothing until the first sample.
+    known: OnceLock<Known>,
+}
+
+struct Known {
+    roles: Vec<Role>,
+    /// Codes of [`Says`], 0 where nobody has asked.
+    stacks: Vec<AtomicU8>,
+}
+
+impl<'a> Reader<'a> {
+    /// What reads the samples of a log, from any thread.
+    pub fn new(log: &'a Log) -> Reader<'a> {
+        Reader { log, known: OnceLock::new() }
+    }
+
+    /// The state of a sample.
+    pub fn state(&self, sampled: &Sampled) -> State {
+        let state = match sampled.state() {
+            ThreadState::Blocked => return State::Blocked,
+            ThreadState::Sleeping => return State::Sleeping,
+            ThreadState::Other => return State::Other,
+            ThreadState::Running => State::Running,
+            ThreadState::Native => State::Native,
+            ThreadState::Waiting => State::Waiting,
+            ThreadState::Parked => State::Parked,
+        };
+        let kind = sampled.kind();
+        let is_parked = state == State::Parked;
+        if is_parked && kind.is_some_and(WaitKind::is_contention) {
+            return State::Blocked;
+        }
+        let waits = is_parked || state == State::Waiting;
+        match self.says(sampled.sample.stack) {
+            Says::WaitsForLock if is_parked && kind.is_none() => State::Blocked,
+            // A thread that the JVM calls runnable may compute where it could
+            // wait for work, so its CPU time has to say that it does not. One
+            // that waits does, whatever it did before.
+            Says::WaitsForWork if waits || barely_ran(sampled) => State::Idle,
+            Says::NoFrames if barely_ran(sampled) => State::Idle,
+            _ => state,
+        }
+    }
+
+    fn says(&self, stack: u32) -> Says {
+        let known = self.known.get_or_init(|| Known::of(self.log));
+        let cached = known.stacks.get(stack as usize);
+        if let Some(says) = cached.and_then(|says| Says::from_code(says.load(Relaxed))) {
+            return says;
+        }
+        let stacks = self.log.definitions().stacks();
+        let is_lost =
+            stack > CUT_STACK && stacks.get(stack).is_none() && stacks.group(stack).is_none();
+        let says = if is_lost { Says::Nothing } else { rules::read(self.roles(known, stack)) };
+        if let Some(cached) = cached {
+            cached.store(says as u8, Relaxed);
+        }
+        says
+    }
+
+    /// The roles of a stack's frames, innermost first.
+    fn roles(&self, known: &Known, stack: u32) -> impl Iterator<Item = Role> {
+        let mut at = stack;
+        std::iter::from_fn(move || {
+            let frame = self.log.definitions().stacks().get(at)?;
+            // Parents come before their children; anything else would not end.
+            at = if frame.parent < at { frame.parent } else { EMPTY_STACK };
+            Some(known.roles.get(frame.method as usize).copied().unwrap_or(Role::Program))
+        })
+    }
+}
+
+/// Whether a thread used less than a twentieth of its time to compute.
+fn barely_ran(sampled: &Sampled) -> bool {
+    let Sample { cpu_ns, wall_ns, .. } = sampled.sample;
+    cpu_ns.saturating_mul(20) <= wall_ns
+}
+
+impl Known {
+    fn of(log: &Log) -> Known {
+        let definitions = log.definitions();
+        let mut roles = vec![Role::Program; definitions.methods().len()];
+        for (id, method) in definitions.methods().iter() {
+            let Some(class) = definitions.classes().get(method.class) else { continue };
+            let class = java::class_name(&log.text(class.name));
+            if let Some(role) = roles.get_mut(id as usize) {
+                *role = rules::role(&class, &log.text(method.name));
+            }
+        }
+        let stacks = (0..definitions.stacks().len()).map(|_| AtomicU8::new(0)).collect();
+        Known { roles, stacks }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_named_alone_and_in_groups() {
+        for (at, state) in State::ALL.into_iter().enumerate() {
+            assert_eq!(State::from_name(state.name()), Some(state));
+            assert_eq!(state as usize, at);
+            assert!(States::all().contains(state));
+            assert_eq!(States::default().contains(state), state != State::Idle);
+        }
+        assert_eq!(States::parse("busy, idle"), Ok(States::all()));
+        assert_eq!(States::parse("all"), Ok(States::all()));
+        let two = States::parse("running,blocked").unwrap();
+        assert!(two.contains(State::Blocked) && !two.contains(State::Parked));
+        let error = States::parse("runing").unwrap_err().to_string();
+        assert!(error.contains("`runing`") && error.contains("sleeping"), "{error}");
+    }
+}

@@ -1,0 +1,31 @@
+//! Records and definitions whose payload is one varint after another.
+
+use crate::{event::TYPE_MISC, varint};
+
+/// The fields of one payload, read one after another. What is left may be text,
+/// or fields of a later version.
+pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+
+impl Fields<'_> {
+    #[inline]
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        let (value, len) = varint::read(self.0)?;
+        self.0 = &self.0[len..];
+        Some(value)
+    }
+
+    #[inline]
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        u32::try_from(self.u64()?).ok()
+    }
+}
+
+/// Appends a record of an events chunk: its code, its length and its fields.
+pub(crate) fn put(out: &mut Vec<u8>, code: u8, fields: impl Iterator<Item = u64> + Clone) {
+    let len: usize = fields.clone().map(varint::len).sum();
+    out.push(code << 2 | TYPE_MISC);
+    varint::put(out, len as u64);
+    for field in fields {
+        varint::put(out, field);
+    }
+}

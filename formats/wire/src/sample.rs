@@ -1,0 +1,168 @@
+//! What sampling records: what each thread was doing, again and again.
+//!
+//! A [`Sample`] is a record of events chunks; its thread is the one that the
+//! chunk's other records are of there.
+
+use crate::fields::{Fields, put};
+
+/// Code of the record.
+pub(crate) const CODE_SAMPLE: u8 = 6;
+
+/// What a thread was doing, as far as the JVM tells (JVMTI's
+/// `GetThreadState`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ThreadState {
+    /// Runnable, in Java code.
+    Running = 1,
+    /// Runnable, in native code: it computes there, or waits for a file, a
+    /// socket, a process, of which the JVM knows nothing.
+    Native = 2,
+    /// Blocked at a monitor.
+    Blocked = 3,
+    /// In `Object.wait`.
+    Waiting = 4,
+    /// In `LockSupport.park`.
+    Parked = 5,
+    /// In `Thread.sleep`.
+    Sleeping = 6,
+    /// Suspended, or in no state that is known.
+    Other = 7,
+}
+
+impl ThreadState {
+    /// All states, in the order of their codes.
+    pub const ALL: [ThreadState; 7] = [
+        ThreadState::Running,
+        ThreadState::Native,
+        ThreadState::Blocked,
+        ThreadState::Waiting,
+        ThreadState::Parked,
+        ThreadState::Sleeping,
+        ThreadState::Other,
+    ];
+
+    /// Its number in the log.
+    pub fn code(self) -> u32 {
+        self as u32
+    }
+
+    /// The state with this number.
+    pub fn from_code(code: u32) -> Option<ThreadState> {
+        ThreadState::ALL.into_iter().find(|state| state.code() == code)
+    }
+
+    /// Its name in filters, labels and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            ThreadState::Running => "running",
+            ThreadState::Native => "native",
+            ThreadState::Blocked => "blocked",
+            ThreadState::Waiting => "waiting",
+            ThreadState::Parked => "parked",
+            ThreadState::Sleeping => "sleeping",
+            ThreadState::Other => "other",
+        }
+    }
+}
+
+/// A thread was seen doing the same in so many snapshots, one after another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// From the chunk's previous record with a time to the last of the
+    /// snapshots, in ns.
+    pub delta_ns: u64,
+    /// Real time between the thread's snapshot before these and the last of
+    /// them, in ns.
+    pub wall_ns: u64,
+    /// CPU time that the thread used meanwhile, in ns.
+    pub cpu_ns: u64,
+    /// The number of snapshots.
+    pub count: u64,
+    /// Code of the [`ThreadState`].
+    pub state: u32,
+    /// Stack id.
+    pub stack: u32,
+    /// Code of the [`WaitKind`](crate::WaitKind) that the thread waited in, 0
+    /// when none is known.
+    pub kind: u32,
+    /// Id of the lock that it waited for, 0 when unknown.
+    pub lock: u32,
+    /// Thread id of that lock's owner, 0 when unknown.
+    pub owner: u32,
+}
+
+impl Sample {
+    /// Appends the whole record, code and length included.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let numbers = [self.delta_ns, self.wall_ns, self.cpu_ns, self.count];
+        let ids = [self.state, self.stack, self.kind, self.lock, self.owner];
+        put(out, CODE_SAMPLE, numbers.into_iter().chain(ids.into_iter().map(u64::from)));
+    }
+
+    pub(crate) fn decode(payload: &[u8]) -> Option<Sample> {
+        let mut f = Fields(payload);
+        // Struct fields are evaluated in the order written: that of the log.
+        Some(Sample {
+            delta_ns: f.u64()?,
+            wall_ns: f.u64()?,
+            cpu_ns: f.u64()?,
+            count: f.u64()?,
+            state: f.u32()?,
+            stack: f.u32()?,
+            kind: f.u32()?,
+            lock: f.u32()?,
+            owner: f.u32()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Record, decode};
+    use proptest::prelude::*;
+
+    #[test]
+    fn codes_and_names_are_unique() {
+        for state in ThreadState::ALL {
+            assert_eq!(ThreadState::from_code(state.code()), Some(state));
+        }
+        assert_eq!(ThreadState::from_code(0), None);
+        let names: std::collections::HashSet<_> = ThreadState::ALL.map(ThreadState::name).into();
+        assert_eq!(names.len(), ThreadState::ALL.len());
+    }
+
+    #[test]
+    fn a_steady_sample_takes_eighteen_bytes() {
+        let sample = Sample {
+            delta_ns: 200,
+            wall_ns: 50_000_000,
+            cpu_ns: 1_000_000,
+            count: 1,
+            state: ThreadState::Running.code(),
+            stack: 300,
+            ..Sample::default()
+        };
+        let mut bytes = Vec::new();
+        sample.encode(&mut bytes);
+        assert_eq!(bytes.len(), 18);
+    }
+
+    proptest! {
+        #[test]
+        fn samples_round_trip(numbers: [u64; 4], ids: [u32; 5], tail in 0usize..20) {
+            let [delta_ns, wall_ns, cpu_ns, count] = numbers;
+            let [state, stack, kind, lock, owner] = ids;
+            let sample =
+                Sample { delta_ns, wall_ns, cpu_ns, count, state, stack, kind, lock, owner };
+            let mut bytes = Vec::new();
+            sample.encode(&mut bytes);
+            let len = bytes.len();
+            for cut in 0..len {
+                prop_assert_eq!(decode(&bytes[..cut]), None);
+            }
+            bytes.resize(len + tail, 0xff);
+            prop_assert_eq!(decode(&bytes), Some((Record::Sample(sample), len)));
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! `tyrion-api.jar`: programs that say what they do, with an agent and without.
+
+use crate::support::{
+    Jdk, Program, Recording, Running, Wait, classes, dump, err, info, ms, on_jdks, out, output,
+    root, run, stdout_of, text, tyrion, waits,
+};
+use serde_json::{Value, json};
+use std::{path::PathBuf, process::Command, time::Duration};
+
+on_jdks!(nothing_happens_without_an_agent: jdk11 = 11 jdk25 = 25);
+on_jdks!(groups_are_the_roots_of_stacks: jdk11 = 11 jdk25 = 25);
+on_jdks!(groups_of_virtual_threads: jdk25 = 25);
+on_jdks!(groups_in_trace_mode: jdk11 = 11 jdk25 = 25);
+on_jdks!(switched_and_asked: jdk11 = 11 jdk25 = 25);
+on_jdks!(a_block_is_sampled: jdk11 = 11 jdk25 = 25);
+on_jdks!(an_agent_that_comes_later: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+
+fn jar() -> PathBuf {
+    root().join("agent/java/tyrion-api.jar")
+}
+
+/// A scenario that knows of the API.
+fn program(jdk: &Jdk, scenario: &str) -> Program {
+    Program::truth(jdk, scenario).jar(&jar())
+}
+
+/// A scenario without Tyrion: what it says, which must be all.
+fn alone(jdk: &Jdk, scenario: &str) -> Value {
+    let line = program(jdk, scenario).command_line();
+    let output = output(Command::new(&line[0]).args(&line[1..]));
+    assert_eq!((output.status.code(), err(&output).as_str()), (Some(0), ""), "{scenario}");
+    serde_json::from_str(&out(&output)).unwrap()
+}
+
+fn nothing_happens_without_an_agent(jdk: &Jdk) {
+    assert_eq!(alone(jdk, "groups")["present"], false);
+    assert_eq!(alone(jdk, "sampled-block 50")["present"], false);
+    let said = alone(jdk, "managed");
+    for key in ["enabled", "present", "resumed"] {
+        assert_eq!(said[key], false, "{key}");
+    }
+    for key in ["threshold", "contentions", "wait_ns", "samples", "dropped"] {
+        assert_eq!(said[key], 0, "{key}");
+    }
+    assert_eq!((&said["mode"], &said["log"]), (&json!(""), &json!("")));
+    assert_eq!((&said["registered"], &said["attributes"]), (&json!(true), &json!(8)));
+}
+
+/// The group that a stack begins with, or "".
+fn group_of(stack: &[String]) -> &str {
+    let outermost = stack.last().map_or("", String::as_str);
+    outermost.strip_prefix("[group ").and_then(|name| name.strip_suffix(']')).unwrap_or("")
+}
+
+/// The clerk's waits are in the groups that it was in.
+fn check_clerk(recording: &Recording) {
+    assert_eq!(recording.said["present"], true);
+    let list = |key: &str| recording.said[key].as_array().unwrap().clone();
+    let said: Vec<_> = list("groups").into_iter().zip(list("waits_ns")).collect();
+    assert!(said.len() > 10);
+    let waits: Vec<Wait> = recording.long_contentions();
+    let waits: Vec<_> = waits.iter().filter(|wait| wait.thread == "clerk").collect();
+    let groups: Vec<_> = waits.iter().map(|wait| group_of(&wait.stack)).collect();
+    assert_eq!(json!(groups), recording.said["groups"]);
+    for (wait, (group, wait_ns)) in waits.iter().zip(&said) {
+        assert!(wait.wait_ns <= wait_ns.as_u64().unwrap(), "{group}: {wait:?}, measured {wait_ns}");
+        let inner = wait.stack.iter().rev().skip(1);
+        assert!(inner.clone().all(|frame| !frame.starts_with("[group")), "{wait:?}");
+        let in_bean = wait.stack.iter().any(|frame| frame.contains("Groups$OrderService."));
+        let is_bean = group.as_str().unwrap().starts_with("Orders.") || group == "load customer";
+        assert_eq!(in_bean, is_bean, "{wait:?}");
+    }
+}
+
+fn groups_are_the_roots_of_stacks(jdk: &Jdk) {
+    check_clerk(&program(jdk, "groups").record());
+}
+
+fn groups_of_virtual_threads(jdk: &Jdk) {
+    let recording = program(jdk, "groups virtual").record();
+    check_clerk(&recording);
+    // In trace mode their records are one thread's, their groups are not.
+    let recording = program(jdk, "groups virtual").traced().record();
+    check_clerk(&recording);
+    let holds = records(&recording, "hold", "virtual threads");
+    assert!(holds.iter().any(|group| group == "Orders.place"), "{holds:?}");
+}
+
+/// The groups of the records of a kind and thread whose stack has frames of ours.
+fn records(recording: &Recording, kind: &str, thread: &str) -> Vec<String> {
+    let records = dump(&recording.log, &[kind]).into_iter().filter_map(|record| {
+        let stack: Vec<String> = serde_json::from_value(record["stack"].clone()).ok()?;
+        let is_ours = stack.iter().any(|frame| frame.contains("Delay."));
+        (is_ours && record["thread"] == thread).then(|| group_of(&stack).to_owned())
+    });
+    records.collect()
+}
+
+fn groups_in_trace_mode(jdk: &Jdk) {
+    let recording = program(jdk, "groups").traced().record();
+    check_clerk(&recording);
+    let blames = records(&recording, "blame", "holder");
+    assert_eq!(blames.len(), recording.said["groups"].as_array().unwrap().len());
+    assert!(blames.iter().all(|group| group == "holding"), "{blames:?}");
+    let mut holds = records(&recording, "hold", "holder");
+    holds.retain(|group| !group.is_empty());
+    assert!(!holds.is_empty() && holds.iter().all(|group| group == "holding"), "{holds:?}");
+}
+
+fn switched_and_asked(jdk: &Jdk) {
+    let recording = program(jdk, "managed").record();
+    let said = &recording.said;
+    for key in ["enabled", "present", "registered", "paused", "resumed"] {
+        assert_eq!(said[key], true, "{key}: {said}");
+    }
+    assert_eq!(said["mode"], "contention");
+    assert_eq!(said["log"], text(&recording.log.canonicalize().unwrap()));
+    assert_eq!((recording.number("attributes"), recording.number("threshold")), (8, 123_456));
+    assert_eq!((recording.number("samples"), recording.number("dropped")), (0, 0));
+    // The JVM may have had one of its own.
+    assert!((1..3).contains(&recording.number("first_contentions")), "{said}");
+    let first_ns = recording.number("first_wait_ns");
+    assert!((ms(20)..recording.number("first_ns") + ms(5)).contains(&first_ns), "{said}");
+    assert_eq!(recording.number("paused_contentions"), 0);
+    let contentions = recording.long_contentions();
+    assert_eq!(contentions.len(), 2, "not while paused: {contentions:?}");
+    let totals = &info(&recording.log)["totals"];
+    let (count, sum_ns) = (recording.number("contentions"), recording.number("wait_ns"));
+    assert!(totals["contentions"].as_u64().unwrap().abs_diff(count) <= 1, "{totals} {said}");
+    let all_ns: u64 =
+        recording.waits().iter().filter(|wait| wait.is_contention()).map(|wait| wait.wait_ns).sum();
+    assert!(all_ns.abs_diff(sum_ns) < ms(2), "{all_ns}: {said}");
+}
+
+/// How long the program was seen doing what, in ns, and how many snapshots
+/// that took.
+#[derive(Debug, Default)]
+struct Sampled {
+    outside_ns: u64,
+    running_ns: u64,
+    sleeping_ns: u64,
+    snapshots: u64,
+}
+
+impl Sampled {
+    fn of(recording: &Recording) -> Sampled {
+        let mut sampled = Sampled::default();
+        for sample in dump(&recording.log, &["sample"]) {
+            assert_eq!(sample["thread"], "main");
+            let stack: Vec<String> = serde_json::from_value(sample["stack"].clone()).unwrap();
+            let is_within = group_of(&stack) == "import";
+            let (sum_ns, place) = match sample["state"].as_str().unwrap() {
+                _ if !is_within => (&mut sampled.outside_ns, "SampledBlock."),
+                "sleeping" => (&mut sampled.sleeping_ns, "Threads.sleepMillis"),
+                _ => (&mut sampled.running_ns, "SampledBlock."),
+            };
+            *sum_ns += sample["wall_ns"].as_u64().unwrap();
+            sampled.snapshots += sample["count"].as_u64().unwrap();
+            assert!(stack.iter().any(|frame| frame.contains(place)), "{stack:?}");
+            assert!(!stack.iter().any(|frame| frame.contains("tyrion.api.")), "{stack:?}");
+        }
+        sampled
+    }
+
+    /// Snapshots came when they were due.
+    fn is_undisturbed(&self, block_ns: u64) -> bool {
+        let tenth_ns = block_ns / 10;
+        (4 * tenth_ns..6 * tenth_ns).contains(&self.running_ns) && self.snapshots > 40
+    }
+}
+
+fn a_block_is_sampled(jdk: &Jdk) {
+    let recording = program(jdk, "sampled-block").record_undisturbed(|recording| {
+        Sampled::of(recording).is_undisturbed(recording.number("block_ns"))
+    });
+    assert_eq!(recording.said["present"], true);
+    let (sampled, block_ns) = (Sampled::of(&recording), recording.number("block_ns"));
+    let within_ns = sampled.running_ns + sampled.sleeping_ns;
+    // The program does not count its calls of the API.
+    let about_ns = block_ns - ms(5)..block_ns + ms(50);
+    assert!(about_ns.contains(&within_ns), "{sampled:?} of {block_ns}");
+    assert!(sampled.outside_ns < ms(20), "{sampled:?}");
+    // 80, but for chance.
+    assert!(sampled.snapshots < 120, "{sampled:?}");
+}
+
+fn an_agent_that_comes_later(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("later.log");
+    let line = program(jdk, "groups-later").command_line();
+    let mut running = Running::of(Command::new(&line[0]).args(&line[1..]), folder, log.clone());
+    running.await_line("ready");
+    std::thread::sleep(Duration::from_millis(300));
+    let attach = ["attach", "-o", text(&log), &running.id().to_string()];
+    stdout_of(tyrion().args(attach));
+    let output = running.finish();
+    let said: Value = serde_json::from_str(out(&output).lines().last().unwrap()).unwrap();
+    assert_eq!((&said["present_before"], &said["present"]), (&json!(false), &json!(true)));
+    assert!(said["loaders"].as_u64().unwrap() > 300, "{said}");
+    assert_eq!(said["ignorant"], 0, "{said}");
+    let waits = waits(&log);
+    let groups: Vec<_> = waits
+        .iter()
+        .filter(|wait| wait.thread == "main" && wait.is_contention() && wait.wait_ns > ms(10))
+        .map(|wait| group_of(&wait.stack))
+        .collect();
+    assert_eq!(groups, ["here", "there"]);
+}
+
+#[test]
+fn the_library_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lib.jar");
+    let output = run(["api-jar", "-o", text(&path)]);
+    assert_eq!(err(&output), format!("tyrion: wrote {}\n", path.display()));
+    let written = std::fs::read(&path).unwrap();
+    assert!(written == std::fs::read(jar()).unwrap());
+    assert!(run(["api-jar", "-o", "-"]).stdout == written);
+    // What the scenarios were compiled with.
+    assert!(classes().join("tyrion/truth/Groups.class").is_file());
+}

@@ -1,0 +1,214 @@
+//! `tyrion sample` on a JVM that runs.
+
+use super::outputs::samples;
+use crate::support::{
+    Jdk, Program, Running, err, info, list, ms, number, on_jdks, out, output, stdout_of, text,
+    text_of, tyrion, wait_for, waits,
+};
+use serde_json::Value;
+use std::{
+    fs::File,
+    path::Path,
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+on_jdks!(sampled: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+on_jdks!(sampled_while_recording: jdk17 = 17);
+on_jdks!(paused_and_resumed: jdk17 = 17);
+
+/// A program without an agent.
+fn unrecorded(jdk: &Jdk) -> Running {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("attached.log");
+    let line = Program::class(jdk, "tyrion.sampling.Shares 60 0").command_line();
+    let mut java = Command::new(&line[0]);
+    let running = Running::of(java.args(&line[1..]).current_dir(folder.path()), folder, log);
+    running.await_line("acting");
+    running
+}
+
+/// `tyrion sample`, run in a folder that has a folder for temporary files.
+fn sample(folder: &Path, pid: u32, options: &[&str]) -> Command {
+    let temporary = folder.join("tmp");
+    std::fs::create_dir_all(&temporary).unwrap();
+    let mut sample = tyrion();
+    sample.args(["sample", &pid.to_string(), "--period=20ms"]).args(options);
+    sample.current_dir(folder).env("TMPDIR", temporary);
+    sample
+}
+
+fn status(pid: u32) -> Value {
+    let said = stdout_of(tyrion().args(["status", "--json", &pid.to_string()]));
+    serde_json::from_str(&said).unwrap()
+}
+
+/// The cumulative time of the first line of a group, and the names of its
+/// threads, as the tree has them.
+fn group(tree: &str, name: &str) -> (u64, String) {
+    let title = format!("Aggregated thread: {name}. ");
+    let mut lines = tree.lines().skip_while(|line| !line.trim_start().starts_with(&title));
+    let head = lines.next().unwrap_or_else(|| panic!("no {name}:\n{tree}"));
+    let threads = head.split(['[', ']']).nth(1).unwrap().to_owned();
+    let root = lines.next().unwrap_or_default();
+    let (_, time) = root.split_once("Cumulative time(ms): ").unwrap_or_else(|| panic!("{root}"));
+    (ms(time.split(',').next().unwrap().parse().unwrap()), threads)
+}
+
+/// A tree, and nothing that went wrong.
+#[track_caller]
+fn check_tree(output: &Output, seconds: std::ops::RangeInclusive<f64>) {
+    let tree = out(output);
+    assert!(output.status.success(), "{}\n{}\n{tree}", output.status, err(output));
+    assert!(tree.contains("Report interval: "), "{tree}");
+    let (workers_ns, workers) = group(&tree, "worker-");
+    assert_eq!(workers, "worker-1, worker-2, worker-3, worker-4");
+    let each = workers_ns as f64 / 4e9;
+    assert!(seconds.contains(&each), "{each} s of {seconds:?}:\n{tree}");
+    let (keeper_ns, _) = group(&tree, "keeper-");
+    let keeper = keeper_ns as f64 / 1e9;
+    assert!(seconds.contains(&keeper), "{keeper} s of {seconds:?}:\n{tree}");
+}
+
+/// For so long, once, and until somebody asks for an end: the JVM goes on, and
+/// no file is left.
+fn sampled(jdk: &Jdk) {
+    let mut running = unrecorded(jdk);
+    let (pid, folder) = (running.id(), tempfile::tempdir().unwrap());
+    let folder = folder.path();
+
+    let begin = Instant::now();
+    let output_ = output(&mut sample(folder, pid, &["--duration=2s"]));
+    let took = begin.elapsed().as_secs_f64();
+    assert!(took >= 2.0, "{took} s");
+    // Less than that if the machine is busy.
+    check_tree(&output_, 1.5..=took);
+    let blocked = "tyrion.sampling.Actors$Blocked.entering(Actors.java:";
+    assert!(out(&output_).contains(blocked), "{}", out(&output_));
+    check_left(folder, &running);
+
+    if jdk.major == 17 {
+        check_once(folder, &running);
+        check_interrupted(folder, &running);
+        check_kept(folder, &running);
+    }
+    assert_eq!(status(pid)["state"], "paused");
+    let warned = running.stderr().lines().all(|line| line.starts_with("WARNING: "));
+    assert!(warned, "{}", running.stderr());
+    running.signal(pid, "TERM");
+    assert_eq!(running.finish().status.code(), Some(128 + 15), "it did not live until now");
+}
+
+/// Nothing but the folder for temporary files, which is empty.
+#[track_caller]
+fn check_left(folder: &Path, running: &Running) {
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(folder), ["tmp"]);
+    assert_eq!(names(&folder.join("tmp")), [""; 0]);
+    assert!(names(running.log.parent().unwrap()).iter().all(|name| name.starts_with("std")));
+    // Where the JVM has its own temporary files.
+    let pid = running.id().to_string();
+    let is_ours = |name: &&String| name.contains("tyrion") && name.contains(&pid);
+    let temporary = names(Path::new("/tmp"));
+    if std::env::var_os("LEFT").is_none() {
+        assert_eq!(temporary.iter().find(is_ours), None);
+    }
+}
+
+/// One snapshot, which stands for one period.
+fn check_once(folder: &Path, running: &Running) {
+    let once = output(&mut sample(folder, running.id(), &["--once", "--state=all"]));
+    check_tree(&once, 0.005..=0.5);
+    check_left(folder, running);
+}
+
+fn check_interrupted(folder: &Path, running: &Running) {
+    let mut sample = sample(folder, running.id(), &["--duration=60s"]);
+    let (stdout, stderr) = (folder.join("tmp/stdout"), folder.join("tmp/stderr"));
+    sample.stdin(Stdio::null());
+    sample.stdout(File::create(&stdout).unwrap()).stderr(File::create(&stderr).unwrap());
+    let begin = Instant::now();
+    let mut child = sample.spawn().unwrap();
+    wait_for("sampling", || (status(running.id())["sampling"] == "on").then_some(()));
+    std::thread::sleep(Duration::from_millis(1000));
+    running.signal(child.id(), "INT");
+    let status = wait_for("end", || child.try_wait().unwrap());
+    let took = begin.elapsed().as_secs_f64();
+    let read = |path: &Path| std::fs::read(path).unwrap();
+    let output = Output { status, stdout: read(&stdout), stderr: read(&stderr) };
+    std::fs::remove_file(stdout).unwrap();
+    std::fs::remove_file(stderr).unwrap();
+    check_tree(&output, 0.7..=took);
+    check_left(folder, running);
+}
+
+/// A log that is asked for is kept.
+fn check_kept(folder: &Path, running: &Running) {
+    let log = folder.join("tmp/kept.log");
+    let options = ["--duration=500ms", "-o", text(&log)];
+    let output = output(&mut sample(folder, running.id(), &options));
+    check_tree(&output, 0.2..=10.0);
+    assert!(samples(&log).iter().any(|sample| sample["thread"] == "worker-1"));
+    std::fs::remove_file(log).unwrap();
+}
+
+/// A JVM whose waits are recorded already goes on recording them.
+fn sampled_while_recording(jdk: &Jdk) {
+    let program = Program::class(jdk, "tyrion.sampling.Shares 60 0");
+    let running = program.start();
+    running.await_line("acting");
+    let (pid, folder) = (running.jvm(), tempfile::tempdir().unwrap());
+    let contentions = || number(&info(&running.log)["totals"], "contentions");
+    std::thread::sleep(Duration::from_millis(1500));
+    let begin = Instant::now();
+    let output = output(&mut sample(folder.path(), pid, &["--duration=1s"]));
+    // Of that second alone, not of all that was recorded.
+    check_tree(&output, 0.7..=begin.elapsed().as_secs_f64());
+
+    let after = status(pid);
+    assert_eq!((&after["state"], &after["sampling"]), (&"recording".into(), &"off".into()));
+    std::thread::sleep(Duration::from_millis(100));
+    let sampled = samples(&running.log).len();
+    assert!(sampled > 0, "not in the log of the recording");
+    let before = contentions();
+    // The keeper keeps both of its locks in each of its rounds.
+    wait_for("contention", || (contentions() > before + 1).then_some(()));
+    assert_eq!(samples(&running.log).len(), sampled, "sampled on");
+    assert!(waits(&running.log).iter().any(|wait| wait.thread == "worker-3"));
+    assert_eq!(running.stderr(), "");
+}
+
+/// `attach` switches sampling on, `stop` off, and `attach` on again.
+fn paused_and_resumed(jdk: &Jdk) {
+    let running = unrecorded(jdk);
+    let pid = running.id().to_string();
+    let ask = |command: &str, options: &[&str]| -> Value {
+        let said = stdout_of(tyrion().args([command, "--json"]).args(options).arg(&pid));
+        serde_json::from_str(&said).unwrap()
+    };
+    let log = text(&running.log);
+    let on = ask("attach", &["-o", log, "--mode=sample", "--period=10ms"]);
+    assert_eq!((&on["state"], &on["sampling"]), (&"recording".into(), &"on".into()));
+    let count = || samples(&running.log).iter().map(|it| number(it, "count")).sum::<u64>();
+    wait_for("samples", || (count() > 100).then_some(()));
+    assert_eq!(ask("stop", &[])["state"], "paused");
+    std::thread::sleep(Duration::from_millis(100));
+    let stopped = count();
+    std::thread::sleep(Duration::from_millis(1300));
+    assert_eq!(count(), stopped, "sampled after the stop");
+    let on = ask("attach", &["--mode=sample", "--period=25ms"]);
+    assert_eq!(on["period_ns"], ms(25), "{on}");
+    wait_for("more samples", || (count() > stopped + 100).then_some(()));
+    // Nobody looked in between, so nobody knows.
+    let all = samples(&running.log);
+    let longest = all.iter().map(|it| number(it, "wall_ns")).max().unwrap();
+    assert!(longest < ms(1300), "{longest}");
+    assert!(all.iter().any(|it| text_of(it, "state") == "blocked"));
+    assert_eq!(list(&info(&running.log), "damage").len(), 0);
+}

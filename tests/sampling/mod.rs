@@ -1,0 +1,9 @@
+//! Sampling: programs that know what their threads do, beside two samplers in
+//! plain Java of which Tyrion's own rules come.
+
+mod applications;
+mod forebears;
+mod harmless;
+mod live;
+mod outputs;
+mod shares;
