@@ -32,7 +32,7 @@ fn record(jdk: &Jdk, mode: &str) -> Option<Recording> {
     if !needs(&["go"]) {
         return None;
     }
-    let bank = format!("tyrion.subjects.JdbcBank jdbc:hsqldb:mem:bank {CLIENTS} 2 1");
+    let bank = format!("tyrion.subjects.JdbcBank jdbc:hsqldb:mem:bank {CLIENTS} 1.5 0.5");
     let program = Program::class(jdk, &bank).jar(&jar);
     let program = program.option(&format!("--mode={mode}")).option("--period=10ms");
     let recording = program.record();

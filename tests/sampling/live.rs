@@ -14,6 +14,7 @@ use std::{
 };
 
 on_jdks!(sampled: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+on_jdks!(log_kept: jdk21 = 21);
 on_jdks!(sampled_while_recording: jdk17 = 17);
 on_jdks!(paused_and_resumed: jdk17 = 17);
 
@@ -78,47 +79,57 @@ fn sampled(jdk: &Jdk) {
     let folder = folder.path();
 
     let begin = Instant::now();
-    let output_ = output(&mut sample(folder, pid, &["--duration=2s"]));
+    let sampled = output(&mut sample(folder, pid, &["--duration=2s"]));
     let took = begin.elapsed().as_secs_f64();
     assert!(took >= 2.0, "{took} s");
     // Less than that if the machine is busy.
-    check_tree(&output_, 1.5..=took);
+    check_tree(&sampled, 1.5..=took);
     let blocked = "tyrion.sampling.Actors$Blocked.entering(Actors.java:";
-    assert!(out(&output_).contains(blocked), "{}", out(&output_));
+    assert!(out(&sampled).contains(blocked), "{}", out(&sampled));
     check_left(folder, &running);
 
     if jdk.major == 17 {
         check_once(folder, &running);
         check_interrupted(folder, &running);
-        check_kept(folder, &running);
     }
     assert_eq!(status(pid)["state"], "paused");
+    // The one log, which its agent holds on to.
+    let left = temporary(pid);
+    assert!(left.len() == 1 && left[0].starts_with(".tyrion-sample-"), "{left:?}");
     let warned = running.stderr().lines().all(|line| line.starts_with("WARNING: "));
     assert!(warned, "{}", running.stderr());
     running.signal(pid, "TERM");
     assert_eq!(running.finish().status.code(), Some(128 + 15), "it did not live until now");
+    drop(running);
+    if jdk.major == 17 {
+        let next = unrecorded(jdk);
+        check_tree(&output(&mut sample(folder, next.id(), &["--once"])), 0.0..=10.0);
+        assert_eq!(temporary(pid), [""; 0], "nobody removes it");
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
 }
 
 /// Nothing but the folder for temporary files, which is empty.
 #[track_caller]
 fn check_left(folder: &Path, running: &Running) {
-    let names = |folder: &Path| -> Vec<String> {
-        let entries = std::fs::read_dir(folder).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
-    };
     assert_eq!(names(folder), ["tmp"]);
     assert_eq!(names(&folder.join("tmp")), [""; 0]);
     assert!(names(running.log.parent().unwrap()).iter().all(|name| name.starts_with("std")));
-    // Where the JVM has its own temporary files.
-    let pid = running.id().to_string();
-    let is_ours = |name: &&String| name.contains("tyrion") && name.contains(&pid);
-    let temporary = names(Path::new("/tmp"));
-    if std::env::var_os("LEFT").is_none() {
-        assert_eq!(temporary.iter().find(is_ours), None);
-    }
+}
+
+/// What is of ours and of this JVM among its temporary files.
+fn temporary(pid: u32) -> Vec<String> {
+    let pid = pid.to_string();
+    let mut names = names(Path::new("/tmp"));
+    names.retain(|name| name.contains("tyrion") && name.contains(&pid));
+    names
 }
 
 /// One snapshot, which stands for one period.
@@ -148,14 +159,18 @@ fn check_interrupted(folder: &Path, running: &Running) {
     check_left(folder, running);
 }
 
-/// A log that is asked for is kept.
-fn check_kept(folder: &Path, running: &Running) {
-    let log = folder.join("tmp/kept.log");
-    let options = ["--duration=500ms", "-o", text(&log)];
-    let output = output(&mut sample(folder, running.id(), &options));
-    check_tree(&output, 0.2..=10.0);
+/// A log that is asked for.
+fn log_kept(jdk: &Jdk) {
+    let running = unrecorded(jdk);
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("kept.log");
+    let options = ["--duration=700ms", "-o", text(&log)];
+    let begin = Instant::now();
+    let output = output(&mut sample(folder.path(), running.id(), &options));
+    check_tree(&output, 0.4..=begin.elapsed().as_secs_f64());
     assert!(samples(&log).iter().any(|sample| sample["thread"] == "worker-1"));
-    std::fs::remove_file(log).unwrap();
+    assert_eq!(names(folder.path()), ["kept.log", "tmp"]);
+    assert_eq!(temporary(running.id()), [""; 0]);
 }
 
 /// A JVM whose waits are recorded already goes on recording them.

@@ -7,6 +7,14 @@ use super::{
 };
 use crate::support::{Jdk, Program, Recording, list, number, on_jdks, text_of};
 use serde_json::Value;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
 
 on_jdks!(alone: jdk11 = 11 jdk17 = 17 jdk25 = 25);
 on_jdks!(with_contention: jdk21 = 21);
@@ -15,8 +23,11 @@ on_jdks!(with_contention: jdk21 = 21);
 const OFF: f64 = 0.03;
 /// How wrong a sampler is that nobody disturbs.
 const QUIET: f64 = 0.015;
+/// How wrong it may be on a busy machine, with shares that are less exact.
+const LOST: f64 = 0.05;
+const STALL: Duration = Duration::from_millis(200);
 const ATTEMPTS: usize = 3;
-const SECONDS: &str = "6";
+const SECONDS: &str = "5";
 /// What a thread does less than this was not staged as it was meant to be.
 const STAGED: f64 = 0.05;
 
@@ -24,16 +35,33 @@ const STAGED: f64 = 0.05;
 /// end of which a busy machine likes to take its CPU away.
 const CLOCK: &str = "tyrion.sampling.Cpu.nanos";
 
-/// A run, and how wrong the sampler was that is no part of ours.
+/// A run.
 struct Run {
     recording: Recording,
+    /// How wrong the sampler was that is no part of ours.
     disturbed: f64,
+    /// The longest time for which this process was not let run.
+    stalled: Duration,
+}
+
+impl Run {
+    /// Whether nobody could have told what threads were doing, because the
+    /// machine stood still.
+    fn is_lost(&self) -> bool {
+        let is_lost = self.disturbed > LOST && self.stalled > STALL;
+        if is_lost {
+            eprintln!("skipped: the machine stood still for {:?}", self.stalled);
+        }
+        is_lost
+    }
 }
 
 /// Sampling alone: what threads are blocked on, the frames tell.
 fn alone(jdk: &Jdk) {
     let run = record(jdk, "sample");
-    check(&run);
+    if !run.is_lost() {
+        check(&run);
+    }
     let unknown = |sample: &Value| sample["kind"].is_null() && sample["lock"].is_null();
     assert!(samples(&run.recording.log).iter().all(unknown), "a lock that nobody looked for");
 }
@@ -41,10 +69,12 @@ fn alone(jdk: &Jdk) {
 /// Sampling while contention is recorded, which knows the locks.
 fn with_contention(jdk: &Jdk) {
     let run = record(jdk, "contention+sample");
-    check(&run);
-    check_lock(&run.recording, "worker-3", "monitor", "java.lang.Object", None);
+    if !run.is_lost() {
+        check(&run);
+    }
+    check_lock(&run, "worker-3", "monitor", "java.lang.Object", None);
     let lock = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
-    check_lock(&run.recording, "worker-4", "lock", lock, Some("keeper-1"));
+    check_lock(&run, "worker-4", "lock", lock, Some("keeper-1"));
 }
 
 /// The run in which the sampler in plain Java was the least wrong: where a busy
@@ -54,22 +84,46 @@ fn record(jdk: &Jdk, mode: &str) -> Run {
     let program = program.option(&format!("--mode={mode}")).option("--period=20ms").preferred();
     let mut best: Option<Run> = None;
     for _ in 0..ATTEMPTS {
+        let stalls = Stalls::watch();
         let recording = program.record();
+        let stalled = stalls.longest();
         let disturbed = forebears::error(&recording);
         if best.as_ref().is_none_or(|run| disturbed < run.disturbed) {
-            best = Some(Run { recording, disturbed });
+            best = Some(Run { recording, disturbed, stalled });
         }
         if disturbed <= QUIET {
             break;
         }
     }
-    let run = best.unwrap();
-    for thread in list(&run.recording.said, "threads") {
-        for activity in list(thread, "activities") {
-            assert!(share(activity, "wall_ns", thread) >= STAGED, "busy: {}", run.recording.said);
-        }
+    best.unwrap()
+}
+
+/// A thread that looks how long it is kept from running.
+struct Stalls {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<Duration>,
+}
+
+impl Stalls {
+    fn watch() -> Stalls {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            let (mut before, mut longest) = (Instant::now(), Duration::ZERO);
+            while !over.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(5));
+                longest = longest.max(before.elapsed());
+                before = Instant::now();
+            }
+            longest
+        });
+        Stalls { is_over, thread }
     }
-    run
+
+    fn longest(self) -> Duration {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
 }
 
 fn share(activity: &Value, key: &str, thread: &Value) -> f64 {
@@ -103,6 +157,11 @@ impl Judge {
 }
 
 fn check(run: &Run) {
+    for thread in list(&run.recording.said, "threads") {
+        for activity in list(thread, "activities") {
+            assert!(share(activity, "wall_ns", thread) >= STAGED, "{}", run.recording.said);
+        }
+    }
     let mut judge = Judge::new(run);
     check_threads(&mut judge, &run.recording);
     forebears::check(&mut judge, &run.recording);
@@ -137,21 +196,24 @@ fn check_threads(judge: &mut Judge, recording: &Recording) {
     }
 }
 
-/// Of what a thread was blocked on, nearly all is known.
-fn check_lock(recording: &Recording, thread: &str, kind: &str, class: &str, owner: Option<&str>) {
-    let samples = samples(&recording.log);
+/// What a thread was blocked on is known, but for the odd moment.
+fn check_lock(run: &Run, thread: &str, kind: &str, class: &str, owner: Option<&str>) {
+    let samples = samples(&run.recording.log);
     let of_kind = |sample: &&Value| sample["thread"] == thread && sample["kind"] == kind;
     let found: Vec<&Value> = samples.iter().filter(of_kind).collect();
     let is_known = |sample: &&&Value| {
         sample["lock_class"] == class && (owner.is_none() || sample["owner"].as_str() == owner)
     };
     let wall_ns = |sample: &Value| number(sample, "wall_ns");
-    let blocked_ns: u64 = found.iter().map(|sample| wall_ns(sample)).sum();
+    let waited_ns: u64 = found.iter().map(|sample| wall_ns(sample)).sum();
     let known_ns: u64 = found.iter().filter(is_known).map(|sample| wall_ns(sample)).sum();
-    assert!(known_ns as f64 >= 0.9 * blocked_ns as f64, "{thread}: {found:#?}");
-    let activities = list(&recording.said, "threads").iter();
-    let mut activities = activities.filter(|it| it["thread"] == thread);
-    let blocked = &list(activities.next().unwrap(), "activities")[0];
-    let off = blocked_ns as f64 / number(blocked, "wall_ns") as f64 - 1.0;
-    assert!(off.abs() < 0.15, "{thread}: {blocked_ns} of {blocked}");
+    assert!(waited_ns > 0, "{thread}: {samples:#?}");
+    assert!(known_ns as f64 >= 0.9 * waited_ns as f64, "{thread}: {found:#?}");
+    let threads = list(&run.recording.said, "threads");
+    let own = threads.iter().find(|it| it["thread"] == thread).unwrap();
+    let truth = share(&list(own, "activities")[0], "wall_ns", own);
+    let got = waited_ns as f64 / number(own, "lived_ns") as f64;
+    let mut judge = Judge::new(run);
+    judge.compare(&format!("{thread} {kind}"), got, truth);
+    judge.end();
 }

@@ -86,11 +86,11 @@ fn command(program: &Path, prefix: &str, traced: Option<&Path>) -> Command {
     command
 }
 
-/// More than 200 files to compile: three copies of our own, in packages of
-/// their own.
+/// More than 200 files to compile: three copies of our own and the library they
+/// use, in packages of their own.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut folders = vec![root().join("testdata/java")];
+    let mut folders = vec![root().join("testdata/java"), root().join("agent/java/src")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
