@@ -73,6 +73,19 @@ pub fn fingerprint(frames: &[jvmtiFrameInfo]) -> Fingerprint {
     (a, b)
 }
 
+/// The fingerprint of a stack of which more follows than is kept (`cut`), or
+/// whose innermost frame waits for a monitor: the same frames mean another
+/// stack then.
+pub fn marked(print: Fingerprint, (cut, at_monitor): (bool, bool)) -> Fingerprint {
+    match u64::from(cut) | u64::from(at_monitor) << 1 {
+        0 => print,
+        mark => (
+            fold(print.0 ^ mark, 0xd6e8_feb8_6659_fd93),
+            fold(print.1 ^ mark, 0xa076_1d64_78bd_642f),
+        ),
+    }
+}
+
 /// Both halves of the product, folded into one.
 fn fold(x: u64, y: u64) -> u64 {
     let wide = u128::from(x) * u128::from(y | 1);
@@ -607,6 +620,17 @@ mod tests {
         assert_eq!(within(0, print), print);
         let prints: std::collections::HashSet<_> = (0..1000).map(|n| within(n, print)).collect();
         assert_eq!(prints.len(), 1000);
+    }
+
+    #[test]
+    fn fingerprints_tell_marks() {
+        let frames = [jvmtiFrameInfo { method: 8 as _, location: 1 }];
+        let print = fingerprint(&frames);
+        let flags = [false, true];
+        let marks = flags.iter().flat_map(|&cut| flags.map(|at_monitor| (cut, at_monitor)));
+        let prints: std::collections::HashSet<_> = marks.map(|mark| marked(print, mark)).collect();
+        assert_eq!(prints.len(), 4);
+        assert!(prints.contains(&print));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub use totals::Totals;
 
 use crate::{
     clock,
-    dictionary::{StackRef, fingerprint, within},
+    dictionary::{StackRef, fingerprint, marked, within},
     groups::Groups,
     jvm::{Java, Ti, setup::Fields},
     lane::{Ended, Lanes},
@@ -445,7 +445,7 @@ impl Recorder {
     ) -> StackRef {
         let Scene { volume, lane, frames, .. } = scene;
         let frames = frames.get_mut(which).unwrap_or_default();
-        let print = within(group, fingerprint(frames));
+        let print = within(group, marked(fingerprint(frames), (cut, at_monitor)));
         if let Some(&(second, known)) = lane.stacks.get(&print.0)
             && second == print.1
         {

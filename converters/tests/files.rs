@@ -1,10 +1,7 @@
 //! The files that callgrind conversions leave behind.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::profiles;
 use std::{fs, io, path::Path};
-use support::profiles;
 use tyrion_converters::{
     outputs::{Options, by_name},
     profile::Profile,

@@ -2,12 +2,10 @@
 //!
 //! `BLESS=1` writes them. One that is missing or that no output belongs to is an
 //! error.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support;
+use crate::support::{profiles, totals, written};
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
-use support::{profiles, totals, written};
 use tyrion_converters::{
     grouping::{Grouping, group},
     outputs::{By, FORMATS, Format, Options, Value, pprof::proto},

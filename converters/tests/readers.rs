@@ -1,15 +1,12 @@
 //! The outputs in the programs they are for. Where one is not installed its test
 //! says so and passes, but not if `CI` is set: there all of them must run.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::profiles;
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
-use support::profiles;
 use tempfile::TempDir;
 use tyrion_converters::{
     outputs::{By, FORMATS, Options, Value, by_name},

@@ -1,12 +1,9 @@
 //! All outputs say the same of a profile, to the nanosecond, and say it in the
 //! same bytes however many workers there are.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::{callgrind, random, totals, traced, written};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use support::{callgrind, random, totals, traced, written};
 use tyrion_converters::{
     outputs::{By, Format, Options, Value, by_name, pprof::proto},
     profile::Profile,

@@ -1,11 +1,8 @@
 //! Profiles folded to packages and grouped by threads: the same sums, fewer rows.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support::{build::Build, random};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use support::{build::Build, random};
 use tyrion_converters::{
     grouping::{Grouping, group},
     packages::fold,

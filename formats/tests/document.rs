@@ -1,9 +1,7 @@
 //! The worked examples of `docs/event-log.md` are logs, and say what the
 //! document says.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod common;
-
+use crate::common;
 use std::{collections::BTreeSet, ops::RangeInclusive};
 use tyrion_formats::{Log, wire::sample::ThreadState};
 

@@ -1,8 +1,6 @@
 //! Logs that are read while they grow: every wait is told once.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod common;
-
+use crate::common;
 use std::{
     collections::{BTreeMap, HashMap},
     fs::{File, OpenOptions},

@@ -1,8 +1,6 @@
 //! Frozen logs of each format version are read as ever.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod common;
-
+use crate::common;
 use std::{collections::BTreeSet, path::Path};
 use tyrion_formats::Log;
 

@@ -1,8 +1,6 @@
 //! The fuzz targets on made-up bytes, with plain `cargo test`.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod common;
-
+use crate::common;
 use proptest::{collection::vec, prelude::*};
 use tyrion_formats::fuzz;
 

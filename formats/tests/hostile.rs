@@ -1,9 +1,7 @@
 //! Damaged, cut and foreign files: what is whole is read, what is not is told,
 //! and nothing panics.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod common;
-
+use crate::common;
 use tyrion_formats::{
     Damage, Error, Fault, Log, Seems, fuzz, limits,
     wire::{chunk, header::BLOCK},

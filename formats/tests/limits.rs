@@ -1,5 +1,4 @@
 //! What bytes claim does not make the reader take memory.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::io::Cursor;
 use tyrion_formats::{

@@ -1,8 +1,6 @@
 //! A log that is read while it is written.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod common;
-
+use crate::common;
 use std::{
     fs::OpenOptions,
     os::unix::fs::FileExt,

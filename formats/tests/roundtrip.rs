@@ -1,7 +1,4 @@
 //! What the writer writes is what the reader reads.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-mod common;
 
 use proptest::{collection::vec, prelude::*};
 use std::io::Cursor;

@@ -1,5 +1,4 @@
 //! What only logs with samples have.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::io::Cursor;
 use tyrion_formats::{

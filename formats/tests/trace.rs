@@ -1,8 +1,6 @@
 //! What trace mode and sampling record is read as it was written.
-#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod common;
-
+use crate::common;
 use proptest::{collection::vec, prelude::*};
 use std::io::Cursor;
 use tyrion_formats::{

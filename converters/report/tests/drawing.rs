@@ -1,8 +1,6 @@
 //! What holds for whatever is drawn.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod support;
-
+use crate::support;
 use proptest::{collection::vec, prelude::*};
 use tyrion_report::{
     View,

@@ -3,12 +3,8 @@
 //!
 //! `BLESS=1` writes them. One that is missing or that no output belongs to is
 //! an error.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-#[path = "../../tests/support/golden.rs"]
-mod golden;
-mod support;
-
+use crate::{golden_files, support};
 use std::{collections::BTreeMap, path::PathBuf};
 use tyrion_report::render::{
     Report, html, json,
@@ -49,5 +45,5 @@ fn expected() -> BTreeMap<String, String> {
 
 #[test]
 fn reports_are_as_in_the_golden_files() {
-    golden::check(&folder(), &expected());
+    golden_files::check(&folder(), &expected());
 }

@@ -1,0 +1,9 @@
+//! What draws reports, and what documents them.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is how a test fails")]
+
+mod documented;
+mod drawing;
+mod golden;
+#[path = "../../tests/support/golden.rs"]
+mod golden_files;
+mod support;

@@ -1,0 +1,9 @@
+//! From logs and profiles to files, as others use them.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is how a test fails")]
+
+mod files;
+mod golden;
+mod readers;
+mod sums;
+mod support;
+mod transform;

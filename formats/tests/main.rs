@@ -1,0 +1,14 @@
+//! The reader and the writer of logs, as others use them.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is how a test fails")]
+
+mod common;
+mod document;
+mod follow;
+mod frozen;
+mod fuzz;
+mod hostile;
+mod limits;
+mod live;
+mod roundtrip;
+mod samples;
+mod trace;
