@@ -1,8 +1,8 @@
 //! `tyrion-api.jar`: programs that say what they do, with an agent and without.
 
 use crate::support::{
-    Jdk, Program, Recording, Running, Wait, classes, dump, err, info, ms, on_jdks, out, output,
-    root, run, stdout_of, text, tyrion, waits,
+    Jdk, Program, Recording, Running, Wait, classes, dump, err, info, ms, on_jdks, ours, out,
+    output, root, run, stdout_of, text, tyrion, waits,
 };
 use serde_json::{Value, json};
 use std::{path::PathBuf, process::Command, time::Duration};
@@ -13,6 +13,9 @@ on_jdks!(groups_of_virtual_threads: jdk25 = 25);
 on_jdks!(groups_in_trace_mode: jdk11 = 11 jdk25 = 25);
 on_jdks!(switched_and_asked: jdk11 = 11 jdk25 = 25);
 on_jdks!(a_block_is_sampled: jdk11 = 11 jdk25 = 25);
+on_jdks!(many_blocks_are_sampled: jdk17 = 17 jdk25 = 25);
+on_jdks!(blocks_that_are_never_closed: jdk17 = 17);
+on_jdks!(blocks_without_a_log: jdk17 = 17);
 on_jdks!(an_agent_that_comes_later: jdk11 = 11 jdk17 = 17 jdk25 = 25);
 
 fn jar() -> PathBuf {
@@ -186,6 +189,39 @@ fn a_block_is_sampled(jdk: &Jdk) {
     assert!(sampled.outside_ns < ms(20), "{sampled:?}");
     // 80, but for chance.
     assert!(sampled.snapshots < 120, "{sampled:?}");
+}
+
+/// Each block needs a thread that looks at it, but not one of its own; and a
+/// period that is too long is no mistake.
+fn many_blocks_are_sampled(jdk: &Jdk) {
+    let program = Program::class(jdk, "tyrion.sampling.Blocks 2000").jar(&jar());
+    let recording = program.record();
+    assert!(recording.number("started") <= 2, "{}", recording.said);
+    let blocks = dump(&recording.log, &["sample"]);
+    assert!(blocks.len() > 200, "{} samples", blocks.len());
+}
+
+fn blocks_that_are_never_closed(jdk: &Jdk) {
+    let program = Program::class(jdk, "tyrion.sampling.Blocks 1500 5000").jar(&jar());
+    let folder = tempfile::tempdir().unwrap();
+    let output = output(&mut program.record_command(&folder.path().join("test.log")));
+    assert!(output.status.success(), "{}", err(&output));
+    let (said, expected) = (err(&output), "4096 blocks are sampled");
+    let told = ours(&said);
+    assert!(told.len() == 1 && told[0].contains(expected), "{said}");
+}
+
+/// When the log has died there is nothing to look for.
+fn blocks_without_a_log(jdk: &Jdk) {
+    let mut running = Program::class(jdk, "tyrion.sampling.Blocks 5000").jar(&jar()).start();
+    running.await_line("acting");
+    std::fs::remove_file(&running.log).unwrap();
+    let output = running.finish();
+    let said: Value = serde_json::from_str(out(&output).lines().last().unwrap()).unwrap();
+    assert_eq!(said["started_late"], 0, "{said}");
+    let (said, expected) = (err(&output), "recording has stopped");
+    let told = ours(&said);
+    assert!(told.len() == 1 && told[0].contains(expected), "{said}");
 }
 
 fn an_agent_that_comes_later(jdk: &Jdk) {

@@ -62,6 +62,49 @@ fn the_agent_is_beside_the_binary() {
 }
 
 #[test]
+fn help_is_laid_out() {
+    let help = stdout_of(tyrion().args(["attach", "--help"]));
+    let (_, end) = help.split_once("Records until").unwrap();
+    assert!(end.lines().all(|line| line.split_whitespace().count() > 2), "{end}");
+    let help = stdout_of(tyrion().args(["record", "--help"]));
+    let command = help.find("<COMMAND>...  The command").unwrap();
+    assert!(command < help.find("\nOptions:").unwrap(), "{help}");
+}
+
+#[test]
+fn processes_are_named_by_their_ids() {
+    for command in ["attach", "sample", "stop", "status"] {
+        for wrong in ["abc", "0", "4711x"] {
+            let output = run([command, wrong]);
+            assert_eq!(output.status.code(), Some(2));
+            assert!(err(&output).contains("not a process id"), "{}", err(&output));
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_is_missing_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let lib = folder.path().join("lib");
+    let jar = lib.join("tyrion-api.jar");
+    let output = run(["api-jar", "-o", text(&jar)]);
+    assert_eq!(output.status.code(), Some(1));
+    let advice = format!("make it with mkdir -p {}", text(&lib));
+    assert!(err(&output).contains(&advice), "{}", err(&output));
+}
+
+#[test]
+fn waits_and_samples_are_both_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/logs/v1-sample.log");
+    let output = run(["convert", "--to", "all", "-o", text(folder.path()), log]);
+    assert!(output.status.success(), "{}", err(&output));
+    for file in ["waits.svg", "waits.collapsed", "wall.svg", "wall.collapsed"] {
+        assert!(folder.path().join(file).exists(), "{file}: {}", err(&output));
+    }
+}
+
+#[test]
 fn wrong_usage_is_status_2() {
     let log = sample_log();
     let log = text(&log);

@@ -36,7 +36,7 @@ fn storms(jdk: &Jdk) {
         let info = check_account(&recording, threshold);
         let blocked = recording.number("total_blocked_count");
         // How many there are depends on the machine and what else it does.
-        assert!(blocked > 1_000, "{blocked} is no storm");
+        assert!(blocked > 300, "{blocked} is no storm");
         assert_close(threshold, number(&info, "/totals/contentions"), blocked, blocked / 100);
         if threshold == "1ms" {
             assert!(number(&info, "/totals/suppressed") > 0);

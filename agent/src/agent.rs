@@ -8,6 +8,7 @@ use crate::{
         Java, Ti, Vm,
         setup::{self, Fields},
     },
+    lease::{self, LEASES, Leases},
     log::names,
     metadata,
     options::{self, Command, Locks, Mode, Options, Threshold, TraceOptions},
@@ -177,7 +178,7 @@ pub fn attach(vm: Vm, ti: Ti, options: &str) {
         };
         let reply = options.reply.clone();
         let answer = vm
-            .with_thread(|env| obey(ti, env, options))
+            .with_thread(|env| obey(vm, ti, env, &options))
             .unwrap_or_else(|| Err("the JVM takes no more threads".to_owned()));
         answer_with(&reply, answer);
     };
@@ -214,33 +215,54 @@ fn answer_with(reply: &str, answer: Result<String, String>) {
 }
 
 /// Does what a command asks: the answer, `key=value` lines.
-fn obey(ti: Ti, env: *mut JNIEnv, options: Options) -> Result<String, String> {
+fn obey(vm: Vm, ti: Ti, env: *mut JNIEnv, options: &Options) -> Result<String, String> {
+    // Two that are given at the same moment must not both find nothing loaded.
+    let mut leases = lock(&LEASES);
     match (options.command, recorder()) {
         (Command::Status, None) => Ok("state=not loaded\n".to_owned()),
-        (Command::Stop, None) => Err("the agent is not loaded".to_owned()),
+        (Command::Stop | Command::EndSample(_), None) => Err("the agent is not loaded".to_owned()),
         (Command::Status, Some(recorder)) => Ok(status(recorder)),
         (Command::Stop, Some(recorder)) => {
             switch(recorder, env, false)?;
+            lease::stopped(&mut leases);
             Ok(status(recorder))
         }
-        (Command::Start, Some(recorder)) => go_on(recorder, env, &options),
+        (Command::EndSample(number), Some(recorder)) => {
+            let ended = lease::end(&mut leases, number, recorder, env)?;
+            Ok(format!("{}ended={ended}\n", status(recorder)))
+        }
+        (Command::Start, Some(recorder)) => go_on(vm, recorder, env, options, &mut leases),
         (Command::Start, None) => {
-            begin(prepare(ti, options)?, env, true)?;
+            begin(prepare(ti, options.clone())?, env, true)?;
             api::announce(ti, env);
-            recorder().map(status).ok_or_else(|| "the agent did not start".to_owned())
+            let recorder = recorder().ok_or("the agent did not start")?;
+            let lease = match options.sample_for {
+                Some(length) => lease::begin(&mut leases, vm, options, "new", length)?,
+                None => String::new(),
+            };
+            Ok(status(recorder) + &lease)
         }
     }
 }
 
 /// Records again, with those of the options that can still change.
 fn go_on(
+    vm: Vm,
     recorder: &'static Recorder,
     env: *mut JNIEnv,
     options: &Options,
+    leases: &mut Leases,
 ) -> Result<String, String> {
     if recorder.log().is_dead() {
         return Err("the log cannot be written on; restart the JVM".to_owned());
     }
+    if let Some(length) = options.sample_for {
+        let before = if recorder.is_enabled() { State::Recording } else { State::Paused };
+        let lease = lease::begin(leases, vm, options, before.name(), length)?;
+        switch(recorder, env, true)?;
+        return Ok(status(recorder) + &lease);
+    }
+    lease::started(leases, options);
     if let Some(threshold) = options.threshold {
         set_threshold(recorder, threshold);
     }
@@ -393,6 +415,9 @@ fn open(
     sample::prepare(recorder, vm);
     if mode.sample {
         sample::start(&options.sampling);
+        if options.sample_for.is_none() {
+            lease::set_lasting(Some(&options.sampling));
+        }
     }
     spawn_helper(recorder)?;
     let can = ti.capabilities();

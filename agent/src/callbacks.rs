@@ -39,7 +39,7 @@ pub fn table() -> jvmtiEventCallbacks {
     table.VMDeath = Some(vm_death);
     table.ThreadStart = Some(thread_start);
     table.ThreadEnd = Some(thread_end);
-    table.VirtualThreadEnd = Some(thread_end);
+    table.VirtualThreadEnd = Some(virtual_thread_end);
     table.MonitorContendedEnter = Some(monitor_contended_enter);
     table.MonitorContendedEntered = Some(monitor_contended_entered);
     table.MonitorWait = Some(monitor_wait);
@@ -66,8 +66,14 @@ unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, threa
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     report(env, |recorder, java| {
         recorder.thread_ends(java, thread);
-        sample::thread_ends();
+        sample::thread_ends(java, thread);
     });
+}
+
+/// Virtual threads are not among those that the JVM lists, so the list that
+/// sampling has stays as it is.
+unsafe extern "system" fn virtual_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    report(env, |recorder, java| recorder.thread_ends(java, thread));
 }
 
 unsafe extern "system" fn monitor_contended_enter(

@@ -18,6 +18,8 @@ use std::{
 pub const NONE: u32 = 0;
 /// So many names are told apart.
 const NAMES_LIMIT: usize = 1 << 16;
+/// They have so many bytes together: names stay as long as the JVM runs.
+const BYTES_LIMIT: usize = 4 << 20;
 /// What all others are called.
 const MORE: &[u8] = b"[more groups]";
 /// So many groups are open on a thread at most: programs may forget to close.
@@ -44,6 +46,10 @@ struct Names {
     numbers: HashMap<Arc<[u8]>, u32>,
     /// From number 1 on.
     names: Vec<Arc<[u8]>>,
+    /// What all names take.
+    bytes: usize,
+    /// There was no room for one: new ones are all the same from then on.
+    is_full: bool,
 }
 
 impl Names {
@@ -51,10 +57,14 @@ impl Names {
         if let Some(&known) = self.numbers.get(name) {
             return known;
         }
-        if self.names.len() >= NAMES_LIMIT && name != MORE {
+        let bytes = self.bytes + name.len();
+        let fits = !self.is_full && self.names.len() < NAMES_LIMIT && bytes <= BYTES_LIMIT;
+        if !fits && name != MORE {
+            self.is_full = true;
             return self.add(MORE);
         }
         let name: Arc<[u8]> = name.into();
+        self.bytes = bytes;
         self.names.push(Arc::clone(&name));
         let number = self.names.len() as u32;
         self.numbers.insert(name, number);
@@ -70,8 +80,10 @@ impl Groups {
         if let Some(&known) = names.numbers.get(name) {
             return known;
         }
-        if names.names.len() > NAMES_LIMIT {
-            return names.numbers.get(MORE).copied().unwrap_or(NONE);
+        if names.is_full
+            && let Some(&more) = names.numbers.get(MORE)
+        {
+            return more;
         }
         drop(names);
         self.any.store(true, Relaxed);
@@ -160,6 +172,19 @@ mod tests {
         assert_eq!(groups.get(2).unwrap(), Group { number: 2, name: b"b"[..].into() });
         assert_eq!(groups.get(NONE), None);
         assert_eq!(groups.get(more + 1), None);
+    }
+
+    #[test]
+    fn the_bytes_of_names_are_bounded() {
+        let groups = Groups::default();
+        let long = |n: usize| [&n.to_le_bytes()[..], &[b'x'; 4088]].concat();
+        let numbers: Vec<_> = (0..2000).map(|n| groups.number(&long(n))).collect();
+        let apart = BYTES_LIMIT / 4096;
+        assert_eq!(numbers[apart - 1] as usize, apart);
+        assert!(numbers[apart..].iter().all(|&number| number as usize == apart + 1));
+        assert_eq!(&groups.get(numbers[apart]).unwrap().name[..], MORE);
+        assert_eq!(groups.number(b"short"), numbers[apart], "what comes later is no exception");
+        assert_eq!(groups.number(&long(0)), 1);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod groups;
 mod juc;
 mod jvm;
 mod lane;
+mod lease;
 mod lock_names;
 mod log;
 mod metadata;

@@ -24,6 +24,8 @@ pub struct Options {
     pub trace: TraceOptions,
     /// What is sampled, if anything.
     pub sampling: SampleOptions,
+    /// For how long, if the JVM shall be as before then.
+    pub sample_for: Option<Duration>,
     /// Below which duration waits are folded; `None` when the user did not say.
     pub threshold: Option<Threshold>,
     /// The most frames kept of a stack; `None` when the user did not say.
@@ -143,6 +145,8 @@ pub enum Command {
     Stop,
     /// Say what the agent is doing.
     Status,
+    /// End the sample of this number, which was begun with `for`.
+    EndSample(u64),
 }
 
 impl Default for Options {
@@ -152,6 +156,7 @@ impl Default for Options {
             mode: None,
             trace: TraceOptions::default(),
             sampling: SampleOptions::default(),
+            sample_for: None,
             threshold: None,
             depth: None,
             exclude_threads: Vec::new(),
@@ -222,6 +227,7 @@ impl Options {
             "period" => self.sampling.period_ns = Some(sampling::parse_period(value)?),
             "threads" => self.sampling.threads = Some(NamePattern::parse(value)?),
             "skip-daemon" => self.sampling.skip_daemon = Some(parse_bool(key, value)?),
+            "for" => self.sample_for = Some(sampling::parse_length(value)?),
             "once" => self.sampling.once = parse_bool(key, value)?,
             "hold" => self.trace.hold = Hold::parse(value)?,
             "events" => {
@@ -248,6 +254,10 @@ impl Options {
             "strict" => self.strict = parse_bool(key, value)?,
             "overwrite" => self.overwrite = parse_bool(key, value)?,
             "reply" => self.reply = value.to_owned(),
+            "end-sample" => {
+                let number = value.parse().map_err(|_| format!("{key}={value} is no number"))?;
+                self.command = Command::EndSample(number);
+            }
             "command" => {
                 self.command = match value {
                     "start" => Command::Start,

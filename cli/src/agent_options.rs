@@ -3,7 +3,7 @@
 use crate::outcome::Failure;
 use clap::Args;
 use regex::Regex;
-use std::path::Path;
+use std::{path::Path, time::Duration};
 use tyrion_converters::filter::duration_ns;
 
 /// What the agent shall do. The same names are keys in `-agentpath:…=key=value`.
@@ -50,6 +50,9 @@ pub struct AgentOptions {
     /// Whether threads are sampled only once.
     #[arg(skip)]
     once: bool,
+    /// After which time the JVM shall be as it was before.
+    #[arg(skip)]
+    sample_for: Option<Duration>,
 }
 
 /// The agent's period where nobody says otherwise.
@@ -203,12 +206,14 @@ impl AgentOptions {
         AgentOptions { once: true, ..self }
     }
 
-    /// Records so, and nothing besides.
-    pub fn of_mode(mode: &str) -> AgentOptions {
-        AgentOptions { mode: Some(mode.to_owned()), ..AgentOptions::default() }
+    /// For a while: so long at most. Samples that are being taken already are
+    /// left as they are.
+    pub fn lasting(self, limit: Duration) -> AgentOptions {
+        AgentOptions { sample_for: Some(limit), ..self }
     }
 
-    fn has_mode(&self, wanted: &str) -> bool {
+    /// Whether this is asked for by `--mode`.
+    pub fn has_mode(&self, wanted: &str) -> bool {
         self.mode.as_deref().is_some_and(|mode| mode.split('+').any(|part| part == wanted))
     }
 
@@ -260,6 +265,9 @@ impl AgentOptions {
         particular.extend(self.sampling.given());
         if self.once {
             particular.push(("once", "true".to_owned()));
+        }
+        if let Some(limit) = self.sample_for {
+            particular.push(("for", format!("{}ns", limit.as_nanos())));
         }
         let particular = particular.iter().map(|(key, value)| (*key, value.as_str()));
         let pair = |(key, value): (&str, &str)| format!("{key}={}", escape(value));
@@ -343,6 +351,8 @@ mod tests {
         let depth = Some(9);
         let alone = AgentOptions::for_sampling(SamplingOptions::default(), depth);
         assert_eq!(alone.for_agent(None, &[]), "mode=sample,depth=9");
+        let once = alone.once().lasting(Duration::from_secs(15));
+        assert_eq!(once.for_agent(None, &[]), "mode=sample,depth=9,once=true,for=15000000000ns");
     }
 
     /// In a JVM that runs already nobody would read the agent's own complaint.

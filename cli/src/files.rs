@@ -62,11 +62,26 @@ impl Target {
                     let mut out = BufWriter::with_capacity(1 << 16, file);
                     body(&mut out).and_then(|()| out.flush())
                 });
+                if let Err(error) = &written
+                    && let Some(folder) = missing_folder(path, error)
+                {
+                    return Err(Failure::new(format!(
+                        "{}: there is no folder {1}; make it with mkdir -p {1}",
+                        path.display(),
+                        folder.display()
+                    )));
+                }
                 (path.display().to_string(), written)
             }
         };
         written.map_err(|error| Failure::writing(&name, &error))
     }
+}
+
+/// The folder that a file should have been written into, if that is what failed.
+fn missing_folder<'a>(path: &'a Path, error: &io::Error) -> Option<&'a Path> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    (error.kind() == io::ErrorKind::NotFound && !folder.exists()).then_some(folder)
 }
 
 /// Says that a file was written and what to do with it: `open_with`, in which

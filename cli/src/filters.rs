@@ -85,6 +85,11 @@ impl FilterArgs {
         self.kind.is_some()
     }
 
+    /// Whether the user has named states of threads.
+    pub fn names_states(&self) -> bool {
+        self.state.is_some()
+    }
+
     /// Whether the user has asked for anything less than all there is.
     pub fn is_given(&self) -> bool {
         let spans_time = self.since.is_some() || self.until.is_some();

@@ -32,6 +32,7 @@ use crate::{
     states::{Reader, State},
 };
 use build::Builder;
+use sampled::Samples;
 use tyrion_formats::{Damage, Log};
 use tyrion_wire::WaitKind;
 
@@ -151,8 +152,8 @@ pub fn aggregate(logs: &[Log], filter: &Filter, progress: &(dyn Fn(u64) + Sync))
     for log in logs {
         let window = filter.window(log);
         let reader = Reader::new(log);
-        let reader = filter.takes_samples().then_some(&reader);
-        builder.add(log, &window, pass::run(log, &window, reader, progress));
+        let samples = Samples { reader: &reader, kinds: filter.kinds_of_samples() };
+        builder.add(log, &window, pass::run(log, &window, samples, progress));
     }
     builder.finish()
 }

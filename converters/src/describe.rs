@@ -1,10 +1,10 @@
 //! Names for the ids of one log, for people who read single records.
 
-use crate::aggregate::java;
 pub use crate::names::{lock_called, printable, readable_class};
+use crate::{aggregate::java, profile::NO_PROBE};
 use regex::Regex;
 use tyrion_formats::{Log, UNKNOWN};
-use tyrion_wire::def::id::{CUT_STACK, EMPTY_STACK, NO_STRING};
+use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
 
 /// Names for the ids of a log.
 #[derive(Clone, Copy)]
@@ -115,6 +115,9 @@ impl Names<'_> {
 
     /// A frame: `com.acme.Foo.bar(Foo.java:12)`.
     pub fn frame(&self, method: u32, line: u32) -> String {
+        if method == id::UNKNOWN {
+            return NO_PROBE.to_owned();
+        }
         let Some(method) = self.0.definitions().methods().get(method) else {
             return UNKNOWN.to_owned();
         };

@@ -1,13 +1,16 @@
 //! Which waits of a log go into a profile.
 
+mod part;
 mod time;
 
+pub use part::Spread;
 pub use time::{Moment, duration_ns, moment};
 
+use crate::aggregate::SampleTotals;
 pub use crate::states::States;
 use regex::Regex;
 use thiserror::Error;
-use tyrion_formats::{Event, Log};
+use tyrion_formats::{Event, Log, Sampled};
 use tyrion_wire::WaitKind;
 
 /// Why a filter cannot be understood.
@@ -96,11 +99,14 @@ pub struct Filter {
     /// Only locks whose class, name, or class and identity
     /// (`java.lang.Object#7`) this finds something in.
     pub lock: Option<Regex>,
-    /// Only waits that ended at this moment or later.
+    /// Only waits that ended at this moment or later, and what of samples was
+    /// not before it.
     pub since: Option<Moment>,
-    /// Only waits that ended before this moment.
+    /// Only waits that ended before this moment, and what of samples was before
+    /// it.
     pub until: Option<Moment>,
-    /// Only waits of at least this duration, in ns.
+    /// Only waits of at least this duration, in ns. It is not asked of samples:
+    /// they are of moments.
     pub min_wait_ns: u64,
     /// Only samples of threads in these states.
     pub states: States,
@@ -121,12 +127,12 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// Whether samples are asked for. They are of threads, which need not wait:
-    /// neither a lock nor a duration chooses among them, nor do kinds of waits
-    /// but for the usual choices, lock contention and all.
-    pub fn takes_samples(&self) -> bool {
+    /// The kinds of waits that samples are to be of; `None` if threads need not
+    /// have waited. They need not unless a lock is asked for, or other kinds
+    /// than the usual choices, lock contention and all.
+    pub fn kinds_of_samples(&self) -> Option<Kinds> {
         let usual_kinds = self.kinds == Kinds::contention() || self.kinds == Kinds::all();
-        usual_kinds && self.lock.is_none() && self.min_wait_ns == 0
+        (self.lock.is_some() || !usual_kinds).then_some(self.kinds)
     }
 
     /// What the filter asks of single waits, in the times of this log.
@@ -168,6 +174,16 @@ impl Window {
     #[inline]
     pub fn takes(&self, wait: &Event) -> bool {
         wait.wait_ns() >= self.min_wait_ns && self.holds(wait.end_ns)
+    }
+
+    /// What of a record of samples is asked for; `None` if nothing is.
+    pub fn part(&self, sampled: &Sampled) -> Option<SampleTotals> {
+        let spread = Spread::of(sampled);
+        if !self.limits_time() {
+            return Some(spread.all());
+        }
+        let part = spread.between(self.since_ns, self.until_ns);
+        (part != SampleTotals::default()).then_some(part)
     }
 
     /// Whether waits that ended at this monotonic time are asked for.

@@ -19,8 +19,8 @@ pub struct GroupingError {
 /// By what threads are shown as one.
 #[derive(Clone, Debug, Default)]
 pub enum Grouping {
-    /// The name without long hexadecimal numbers and then without all other
-    /// numbers, with the `.` and `:` in them: `pool-1-thread-7` is of
+    /// The name without hexadecimal numbers that are long or begin with `0x`, and
+    /// then without all other numbers, with the `.` and `:` in them: `pool-1-thread-7` is of
     /// `pool--thread-`.
     #[default]
     Digits,
@@ -145,12 +145,32 @@ fn braced(text: &str) -> String {
     braced
 }
 
-/// The name with `by` for words of 16 and more hexadecimal digits, and then for
-/// other numbers with their `.` and `:`.
+/// The name with `by` for hexadecimal numbers that begin with `0x` or have 16
+/// digits and more, and then for other numbers with their `.` and `:`.
 pub(crate) fn replace_numbers(name: &str, by: &str) -> String {
-    let is_hex = |char: char| matches!(char, '0'..='9' | 'a'..='f');
     let is_digit = |char: char| matches!(char, '0'..='9' | '.' | ':');
-    replace(&replace(name, 16, is_hex, by), 1, is_digit, by)
+    let without = replace(&replace_prefixed(name, by), 16, is_hex, by);
+    replace(&without, 1, is_digit, by)
+}
+
+fn is_hex(char: char) -> bool {
+    matches!(char, '0'..='9' | 'a'..='f')
+}
+
+/// `text` with `by` for each `0x` with the hexadecimal digits behind it.
+fn replace_prefixed(text: &str, by: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("0x") {
+        let (before, number) = rest.split_at(at);
+        let digits = &number[2..];
+        let tail = digits.trim_start_matches(is_hex);
+        let is_number = tail.len() < digits.len() && !before.ends_with(char::is_alphanumeric);
+        replaced.push_str(before);
+        replaced.push_str(if is_number { by } else { "0x" });
+        rest = if is_number { tail } else { digits };
+    }
+    replaced + rest
 }
 
 /// `text` with `by` for each run of at least `least` characters of a kind.
@@ -229,6 +249,9 @@ mod tests {
             ("http-nio-8080-exec-3", "http-nio--exec-"),
             ("conn 0123456789abcdef0 of 10.0.0.1:80", "conn  of "),
             ("deadbeef", "deadbeef"),
+            ("0x7f3a9bcd1234deadbeef-task", "-task"),
+            ("conn@0x1f 0x", "conn@ x"),
+            ("10x9 boxes", "x boxes"),
             ("main", "main"),
             ("żółw 7", "żółw "),
             // What would be nothing stays.

@@ -7,7 +7,7 @@ pub mod describe;
 pub mod filter;
 pub mod grouping;
 mod merge;
-mod names;
+pub mod names;
 pub mod outputs;
 pub mod packages;
 pub mod profile;

@@ -263,6 +263,9 @@ pub const NO_LOCK: u32 = u32::MAX;
 
 /// The name of the function that stands for the frames beyond the depth limit.
 pub const CUT: &str = "[cut]";
+/// Where a lock was taken from code without probes: by reflection, by native
+/// code, or in a class that gets none.
+pub const NO_PROBE: &str = "[no probe]";
 
 /// The descriptor of the functions that stand for what the program says a thread
 /// is doing: outermost frames, named so, of no class.

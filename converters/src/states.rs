@@ -2,7 +2,10 @@
 
 mod rules;
 
-use crate::{aggregate::java, filter::FilterError};
+use crate::{
+    aggregate::java,
+    filter::{FilterError, Kinds},
+};
 use rules::{Role, Says};
 use std::sync::{
     OnceLock,
@@ -130,6 +133,8 @@ pub struct Reader<'a> {
 
 struct Known {
     roles: Vec<Role>,
+    /// Whether any method is a probe.
+    has_probes: bool,
     /// Codes of [`Says`], 0 where nobody has asked.
     stacks: Vec<AtomicU8>,
 }
@@ -157,7 +162,7 @@ impl<'a> Reader<'a> {
             return State::Blocked;
         }
         let waits = is_parked || state == State::Waiting;
-        match self.says(sampled.sample.stack) {
+        match self.says(self.stack(sampled)) {
             Says::WaitsForLock if is_parked && kind.is_none() => State::Blocked,
             // A thread that the JVM calls runnable may compute where it could
             // wait for work, so its CPU time has to say that it does not. One
@@ -168,8 +173,46 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// How the thread of a sample waits, as far as that is known: the JVM calls
+    /// those blocked that wait for a monitor.
+    pub fn kind(&self, sampled: &Sampled) -> Option<WaitKind> {
+        let is_blocked = sampled.state() == ThreadState::Blocked;
+        sampled.kind().or(is_blocked.then_some(WaitKind::Monitor))
+    }
+
+    /// Whether a sample is asked for by these kinds of waits.
+    pub fn is_of(&self, sampled: &Sampled, kinds: Option<Kinds>) -> bool {
+        kinds.is_none_or(|kinds| self.kind(sampled).is_some_and(|kind| kinds.contains(kind)))
+    }
+
+    /// The stack of a sample, by its id in the log, without the agent's own
+    /// probes at its inner end, and what they call: that they were met there is
+    /// the agent's doing, not the program's.
+    pub fn stack(&self, sampled: &Sampled) -> u32 {
+        let (known, stack) = (self.known(), sampled.sample.stack);
+        if !known.has_probes {
+            return stack;
+        }
+        let stacks = self.log.definitions().stacks();
+        let (mut at, mut without) = (stack, stack);
+        for role in self.roles(known, stack).take(MAX_PROBE_FRAMES) {
+            let parent = stacks.get(at).map_or(EMPTY_STACK, |frame| frame.parent);
+            at = if parent < at { parent } else { EMPTY_STACK };
+            match role {
+                Role::Probe => without = at,
+                Role::Program => break,
+                _ => {}
+            }
+        }
+        without
+    }
+
+    fn known(&self) -> &Known {
+        self.known.get_or_init(|| Known::of(self.log))
+    }
+
     fn says(&self, stack: u32) -> Says {
-        let known = self.known.get_or_init(|| Known::of(self.log));
+        let known = self.known();
         let cached = known.stacks.get(stack as usize);
         if let Some(says) = cached.and_then(|says| Says::from_code(says.load(Relaxed))) {
             return says;
@@ -196,6 +239,9 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// A probe and what it calls have no more frames.
+const MAX_PROBE_FRAMES: usize = 8;
+
 /// Whether a thread used less than a twentieth of its time to compute.
 fn barely_ran(sampled: &Sampled) -> bool {
     let Sample { cpu_ns, wall_ns, .. } = sampled.sample;
@@ -214,7 +260,8 @@ impl Known {
             }
         }
         let stacks = (0..definitions.stacks().len()).map(|_| AtomicU8::new(0)).collect();
-        Known { roles, stacks }
+        let has_probes = roles.contains(&Role::Probe);
+        Known { roles, has_probes, stacks }
     }
 }
 

@@ -134,18 +134,20 @@ fn place(line: &str) -> String {
     if line.starts_with(blocked) { blocked.to_owned() } else { line.to_owned() }
 }
 
-/// For eyes: `%5d Class.method:line`.
+/// For eyes: the number and the line, its class shortened where it must be.
 fn check_listing(recording: &Recording, lines: &[Value]) {
     let mut report = tyrion();
     report.args(["report", "--section=lines", "--state=all", "--thread", WATCHED]);
     let text = stdout_of(report.arg(&recording.log));
     for line in lines {
-        let begin = format!("{:>5} {}", number(line, "samples"), text_of(line, "line"));
-        let is_it = |shown: &str| shown.strip_prefix(&begin).is_some_and(|it| it.starts_with(' '));
-        assert!(
-            text.lines().any(|shown| is_it(shown.trim_start_matches("  ")) || is_it(shown)),
-            "no {begin:?}:\n{text}"
-        );
+        let (count, place) = (number(line, "samples").to_string(), text_of(line, "line"));
+        let method = place.rsplit('.').next().unwrap();
+        let is_it = |shown: &str| {
+            let mut words = shown.split_whitespace();
+            words.next().is_some_and(|first| first.replace(',', "") == count)
+                && words.next().is_some_and(|second| second.ends_with(method))
+        };
+        assert!(text.lines().any(is_it), "no {count} {place}:\n{text}");
     }
 }
 
@@ -172,15 +174,23 @@ fn check_whole(
         let mut by_method = Tree::new();
         for (path, cumulative_ns, method_ns) in &whole[name] {
             let method = |frame: &String| frame.split('(').next().unwrap().to_owned();
+            // What is blocked on a lock is at the frame that it stands below.
+            let is_lock = path.last().is_some_and(|frame| is_lock(frame));
+            let path = &path[..path.len() - usize::from(is_lock)];
             let path: Vec<String> = path.iter().map(method).collect();
             let (cumulative, own) = by_method.entry(path.join(";")).or_default();
-            *cumulative += cumulative_ns;
+            *cumulative += if is_lock { 0 } else { *cumulative_ns };
             *own += method_ns;
         }
         let own: Vec<&Row> = rows.iter().filter(|row| row.thread == name).collect();
         assert_eq!(by_method, tree(&own), "{name}");
     }
     whole
+}
+
+/// Whether a frame stands for a lock, `[lock] Cache.lock (com.acme.Sync)`.
+fn is_lock(frame: &str) -> bool {
+    frame.starts_with('[') && frame.contains("] ")
 }
 
 fn group_of<'r>(report: &'r Report, name: &str) -> &'r Value {
@@ -224,13 +234,23 @@ fn check_hidden(recording: &Recording, whole: &BTreeMap<String, Vec<Node>>) {
         let got = list(group_of(&report, name), "nodes");
         let key = |node: &Value| (text_of(node, "frame").to_owned(), number(node, "cumulative_ns"));
         let expected = shown.iter().map(|node| (node.0.last().unwrap().clone(), node.1));
-        let got_keys: Vec<(String, u64)> = got.iter().map(key).collect();
+        // Others tell frames apart that look the same, or say where a lock was
+        // waited for.
+        let tells_time = |(at, node): &(usize, &Value)| {
+            let only = |next: &Value| {
+                number(next, "depth") == number(node, "depth") + 1
+                    && number(next, "cumulative_ns") == number(node, "cumulative_ns")
+            };
+            number(node, "method_ns") != 0 || !got.get(at + 1).is_some_and(only)
+        };
+        let told = got.iter().enumerate().filter(tells_time);
+        let got_keys: Vec<(String, u64)> = told.map(|(_, node)| key(node)).collect();
         assert_eq!(got_keys, expected.collect::<Vec<_>>(), "{name}");
         check_text(&text, group_of(&report, name));
     }
 }
 
-/// The lines of a group as the forebear has them.
+/// The lines of a group, with what the forebear has in them.
 fn check_text(text: &str, group: &Value) {
     let threads: Vec<&str> =
         list(group, "threads").iter().map(|name| name.as_str().unwrap()).collect();
@@ -241,21 +261,25 @@ fn check_text(text: &str, group: &Value) {
         threads.len(),
         threads.join(", "),
     );
-    let (_, rest) = text.split_once(&title).unwrap_or_else(|| panic!("no {title}:\n{text}"));
+    // Long titles take several lines.
+    let start = title.split(" [").next().unwrap();
+    let (_, rest) = text.split_once(start).unwrap_or_else(|| panic!("no {title}:\n{text}"));
+    let (head, rest) = rest.split_once(']').unwrap();
+    let names = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(format!("{start} {names}]"), title);
     let mut lines = rest.lines().skip(1);
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let mut margin = None;
+    let margin = lines.next().unwrap_or_default().find("frame").unwrap();
     for node in list(group, "nodes") {
         let line = lines.next().unwrap_or_default();
-        let margin = *margin.get_or_insert(indent(line));
-        assert_eq!(indent(line), margin + 2 * number(node, "depth") as usize, "{line}");
-        let ms = |key: &str| (number(node, key) + 500_000) / 1_000_000;
-        let times = format!(
-            "  Cumulative time(ms): {}, Method time(ms): {}  ",
-            ms("cumulative_ns"),
-            ms("method_ns")
-        );
-        let frame = text_of(node, "frame");
-        assert!(line.trim_start().starts_with(frame) && line.contains(&times), "{line}: {node}");
+        let (columns, frame) = line.split_at(margin);
+        let indent = frame.len() - frame.trim_start().len();
+        assert_eq!(indent, 2 * number(node, "depth") as usize, "{line}");
+        let ms = |key: &str| ((number(node, key) + 500_000) / 1_000_000).to_string();
+        let times: Vec<&str> = columns.split_whitespace().take(2).collect();
+        assert_eq!(times, [ms("cumulative_ns"), ms("method_ns")], "{line}: {node}");
+        // Names that are too long for the line are shortened.
+        let method = text_of(node, "frame").split('(').next().unwrap();
+        let method = method.trim_end().rsplit('.').next().unwrap();
+        assert!(frame.contains(method), "{line}: {node}");
     }
 }

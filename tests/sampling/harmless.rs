@@ -14,6 +14,7 @@ on_jdks!(killed: jdk17 = 17);
 on_jdks!(crowd: jdk11 = 11 jdk25 = 25);
 on_jdks!(no_class_is_changed: jdk17 = 17);
 on_jdks!(threads_left_out: jdk17 = 17);
+on_jdks!(many_threads: jdk11 = 11 jdk17 = 17 jdk25 = 25);
 
 /// What may be lost of a JVM that is killed.
 const LOST_NS: u64 = ms(1000);
@@ -123,4 +124,20 @@ fn threads_left_out(jdk: &Jdk) {
     let all = names("--skip-daemon=false");
     assert!(daemons.iter().any(|name| all.contains(*name)), "{all:?}");
     assert!(!all.iter().any(|name| name == "tyrion"), "{all:?}");
+}
+
+/// However many threads there are, looks at them take no more than a fifth of one
+/// CPU, and what they find is right.
+fn many_threads(jdk: &Jdk) {
+    let program = Program::class(jdk, "tyrion.sampling.Sleepers 2000 4000");
+    let recording = program.option("--mode=sample").option("--period=1ms").record();
+    let sampling = &recording.info()["sampling"];
+    let number = |key: &str| sampling[key].as_u64().unwrap();
+    let slept_ns = recording.number("slept_ns");
+    // They take some time to start, too.
+    assert!(number("own_cost_ns") < slept_ns / 4, "{} of {slept_ns}", number("own_cost_ns"));
+    assert!(number("snapshots_put_off") > 20, "{sampling}");
+    let samples = samples(&recording.log);
+    let each_ns = sampled_ns(&samples, "sleeper") / recording.number("threads");
+    assert!(each_ns + ms(200) > slept_ns, "{each_ns} of {slept_ns}");
 }

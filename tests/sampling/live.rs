@@ -17,6 +17,10 @@ on_jdks!(sampled: jdk11 = 11 jdk17 = 17 jdk25 = 25);
 on_jdks!(log_kept: jdk21 = 21);
 on_jdks!(sampled_while_recording: jdk17 = 17);
 on_jdks!(paused_and_resumed: jdk17 = 17);
+on_jdks!(stopped_meanwhile: jdk17 = 17);
+on_jdks!(left_alone: jdk17 = 17);
+on_jdks!(two_at_once: jdk21 = 21);
+on_jdks!(intervals: jdk17 = 17);
 
 /// A program without an agent.
 fn unrecorded(jdk: &Jdk) -> Running {
@@ -44,16 +48,19 @@ fn status(pid: u32) -> Value {
     serde_json::from_str(&said).unwrap()
 }
 
-/// The cumulative time of the first line of a group, and the names of its
+/// The total of the first line of a group, and the names of its
 /// threads, as the tree has them.
 fn group(tree: &str, name: &str) -> (u64, String) {
     let title = format!("Aggregated thread: {name}. ");
-    let mut lines = tree.lines().skip_while(|line| !line.trim_start().starts_with(&title));
-    let head = lines.next().unwrap_or_else(|| panic!("no {name}:\n{tree}"));
-    let threads = head.split(['[', ']']).nth(1).unwrap().to_owned();
-    let root = lines.next().unwrap_or_default();
-    let (_, time) = root.split_once("Cumulative time(ms): ").unwrap_or_else(|| panic!("{root}"));
-    (ms(time.split(',').next().unwrap().parse().unwrap()), threads)
+    let (_, rest) = tree.split_once(&title).unwrap_or_else(|| panic!("no {name}:\n{tree}"));
+    let (head, rest) = rest.split_once(']').unwrap();
+    // Long titles take several lines.
+    let (_, threads) = head.split_once('[').unwrap();
+    let threads = threads.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Behind the end of the title and the headings.
+    let root = rest.lines().nth(2).unwrap_or_default();
+    let total = root.split_whitespace().next().unwrap_or_else(|| panic!("{rest}"));
+    (ms(total.parse().unwrap()), threads)
 }
 
 /// A tree, and nothing that went wrong.
@@ -226,4 +233,86 @@ fn paused_and_resumed(jdk: &Jdk) {
     assert!(longest < ms(1300), "{longest}");
     assert!(all.iter().any(|it| text_of(it, "state") == "blocked"));
     assert_eq!(list(&info(&running.log), "damage").len(), 0);
+}
+
+/// Somebody's wish to pause outlives a sample.
+fn stopped_meanwhile(jdk: &Jdk) {
+    let running = Program::class(jdk, "tyrion.sampling.Shares 60 0").start();
+    running.await_line("acting");
+    let (pid, folder) = (running.jvm(), tempfile::tempdir().unwrap());
+    let child = sample(folder.path(), pid, &["--duration=3s"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for("sampling", || (status(pid)["sampling"] == "on").then_some(()));
+    stdout_of(tyrion().args(["stop", &pid.to_string()]));
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", err(&output));
+    assert!(err(&output).contains("somebody has stopped recording"), "{}", err(&output));
+    assert_eq!(status(pid)["state"], "paused");
+    // It goes on as it was, without samples.
+    stdout_of(tyrion().args(["attach", &pid.to_string()]));
+    let after = status(pid);
+    assert_eq!((&after["state"], &after["sampling"]), (&"recording".into(), &"off".into()));
+}
+
+/// A sample ends even if nobody is left to end it; what it was for is not
+/// mistaken for a recording.
+fn left_alone(jdk: &Jdk) {
+    let running = unrecorded(jdk);
+    let (pid, folder) = (running.id(), tempfile::tempdir().unwrap());
+    let mut child = sample(folder.path(), pid, &["--duration=1s"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for("sampling", || (status(pid)["sampling"] == "on").then_some(()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(status(pid)["sampling"], "on");
+    wait_for("end", || (status(pid)["sampling"] == "off").then_some(()));
+    assert_eq!(status(pid)["state"], "paused");
+
+    let refused = output(tyrion().args(["attach", &pid.to_string()]));
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("only once the JVM is restarted"), "{}", err(&refused));
+    assert_eq!(status(pid)["state"], "paused");
+    check_tree(&output(&mut sample(folder.path(), pid, &["--duration=1s"])), 0.5..=60.0);
+}
+
+/// Whoever comes second sees no more than it asked for, and neither ends the
+/// other's sample.
+fn two_at_once(jdk: &Jdk) {
+    let running = unrecorded(jdk);
+    let (pid, folder) = (running.id(), tempfile::tempdir().unwrap());
+    let start = |options: &[&str]| {
+        let mut sample = sample(folder.path(), pid, options);
+        sample.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let one = start(&["--duration=1s", "--threads=^worker-1$"]);
+    let other = start(&["--duration=3s", "--threads=^worker-"]);
+    let [one, other] = [one, other].map(|child| child.wait_with_output().unwrap());
+    let (_, threads) = group(&out(&one), "worker-");
+    assert_eq!(threads, "worker-1", "{}", err(&one));
+    let (wall_ns, threads) = group(&out(&other), "worker-");
+    let told = err(&other).contains("only threads whose name '^worker-1$'");
+    let expected = if told { 1 } else { 4 };
+    assert_eq!(threads.split(", ").count(), expected, "{threads}\n{}", err(&other));
+    assert!(wall_ns / expected as u64 > ms(1500), "{wall_ns}: ended with the first");
+    assert!(!err(&other).contains("somebody has"), "{}", err(&other));
+    let after = status(pid);
+    assert_eq!((&after["state"], &after["sampling"]), (&"paused".into(), &"off".into()));
+}
+
+/// Intervals count from the sample, not from the log.
+fn intervals(jdk: &Jdk) {
+    let running = unrecorded(jdk);
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let options = ["--duration=1500ms", "--interval=500ms"];
+        let output = output(&mut sample(folder.path(), running.id(), &options));
+        let tree = out(&output);
+        assert_eq!(tree.matches("Report interval: ").count(), 3, "{tree}");
+    }
 }

@@ -5,5 +5,6 @@ mod applications;
 mod forebears;
 mod harmless;
 mod live;
+mod lives;
 mod outputs;
 mod shares;

@@ -14,6 +14,8 @@ pub struct Global(jobject);
 
 // SAFETY: a global reference is valid on every thread.
 unsafe impl Send for Global {}
+// SAFETY: as above; nothing is ever changed.
+unsafe impl Sync for Global {}
 
 impl Global {
     /// The reference, to be used while this is kept.
@@ -50,6 +52,11 @@ impl Java {
     #[inline]
     pub fn long_field(&self, object: jobject, field: jfieldID) -> i64 {
         call!(self, GetLongField, object, field)
+    }
+
+    /// A field of type `int`.
+    pub fn int_field(&self, object: jobject, field: jfieldID) -> jint {
+        call!(self, GetIntField, object, field)
     }
 
     /// A field that refers to an object; a local reference, or null.

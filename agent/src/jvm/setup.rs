@@ -22,6 +22,11 @@ pub struct Fields {
     pub thread_id: jfieldID,
     /// `Thread.name`; null if this JVM has it elsewhere.
     pub thread_name: jfieldID,
+    /// `Thread.holder`, which has the status; null before JDK 19.
+    pub thread_holder: jfieldID,
+    /// `threadStatus` of a thread or of its holder, its state for JVMTI; null if
+    /// this JVM has it elsewhere.
+    pub thread_status: jfieldID,
     /// `Thread.parkBlocker`, what it parks for.
     pub park_blocker: jfieldID,
     /// `AbstractOwnableSynchronizer.exclusiveOwnerThread`.
@@ -128,6 +133,20 @@ fn class_if_any(env: &mut jni::Env<'_>, name: &str) -> jclass {
     })
 }
 
+/// A field; null when there is no such field.
+fn field_if_any(
+    env: &mut jni::Env<'_>,
+    found: jni::errors::Result<jni::objects::JFieldID>,
+) -> jfieldID {
+    found.map_or_else(
+        |_| {
+            env.exception_clear();
+            std::ptr::null_mut()
+        },
+        |field| field.into_raw().cast(),
+    )
+}
+
 impl Fields {
     /// Looks everything up.
     ///
@@ -138,13 +157,16 @@ impl Fields {
             let thread = jni_str!("java/lang/Thread");
             let thread_id = env.get_field_id(thread, jni_str!("tid"), jni_sig!("J"))?;
             let name = env.get_field_id(thread, jni_str!("name"), jni_sig!("Ljava/lang/String;"));
-            let thread_name = name.map_or_else(
-                |_| {
-                    env.exception_clear();
-                    std::ptr::null_mut()
-                },
-                |name| name.into_raw().cast(),
-            );
+            let thread_name = field_if_any(env, name);
+            let holder_type = jni_sig!("Ljava/lang/Thread$FieldHolder;");
+            let holder = env.get_field_id(thread, jni_str!("holder"), holder_type);
+            let thread_holder = field_if_any(env, holder);
+            let of_status = match thread_holder.is_null() {
+                true => thread,
+                false => jni_str!("java/lang/Thread$FieldHolder"),
+            };
+            let status = env.get_field_id(of_status, jni_str!("threadStatus"), jni_sig!("I"));
+            let thread_status = field_if_any(env, status);
             let park_blocker =
                 env.get_field_id(thread, jni_str!("parkBlocker"), jni_sig!("Ljava/lang/Object;"))?;
             let exclusive_owner = env.get_field_id(
@@ -162,6 +184,8 @@ impl Fields {
             Ok(Fields {
                 thread_id: thread_id.into_raw().cast(),
                 thread_name,
+                thread_holder,
+                thread_status,
                 park_blocker: park_blocker.into_raw().cast(),
                 exclusive_owner: exclusive_owner.into_raw().cast(),
                 synchronizers,

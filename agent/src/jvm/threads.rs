@@ -17,7 +17,7 @@ use std::{
     ffi::CStr,
     ptr,
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
 };
@@ -53,6 +53,14 @@ pub fn state_of(bits: jint) -> Option<ThreadState> {
     }
 }
 
+/// The bits of a state that the JVM notes with the thread; the others it finds
+/// out when it is asked.
+pub fn lasting(bits: jint) -> jint {
+    bits & !(jvmti::JVMTI_THREAD_STATE_IN_NATIVE
+        | jvmti::JVMTI_THREAD_STATE_SUSPENDED
+        | jvmti::JVMTI_THREAD_STATE_INTERRUPTED)
+}
+
 /// A function of HotSpot's own.
 #[derive(Clone, Copy)]
 pub struct Extension(jvmtiExtensionFunction);
@@ -81,18 +89,19 @@ impl Ti {
         Ok(self.take_array(threads, count))
     }
 
-    /// What a thread is doing; `None` when it has ended.
-    pub fn state(&self, thread: jthread) -> Result<Option<ThreadState>> {
+    /// The bits of a thread's state, which [`state_of`] reads.
+    pub fn state_bits(&self, thread: jthread) -> Result<jint> {
         let mut bits: jint = 0;
         call!(self, GetThreadState, thread, &mut bits)?;
-        Ok(state_of(bits))
+        Ok(bits)
     }
 
     /// The CPU time that a thread has used, ns.
     pub fn cpu_ns(&self, thread: jthread) -> Result<u64> {
         let mut ns: jlong = 0;
         call!(self, GetThreadCpuTime, thread, &mut ns)?;
-        Ok(u64::try_from(ns).unwrap_or(0))
+        // HotSpot says -1 when the system does not tell, and no error.
+        u64::try_from(ns).map_err(|_| jvmtiError::NOT_AVAILABLE)
     }
 
     /// A thread's stack, innermost frame first, into `frames`: how many there
@@ -110,12 +119,12 @@ impl Ti {
     }
 
     /// The states and stacks of threads, in one safepoint: `each` is told the
-    /// number of the thread in the list, its state and its frames.
+    /// number of the thread in the list, the bits of its state and its frames.
     pub fn stacks_of(
         &self,
         threads: &[jthread],
         depth: usize,
-        mut each: impl FnMut(usize, Option<ThreadState>, &[jvmtiFrameInfo]),
+        mut each: impl FnMut(usize, jint, &[jvmtiFrameInfo]),
     ) -> Result<()> {
         let (count, room) = (threads.len() as jint, depth as jint);
         let mut infos: *mut jvmtiStackInfo = ptr::null_mut();
@@ -133,7 +142,7 @@ impl Ti {
                     std::slice::from_raw_parts(info.frame_buffer, info.frame_count.max(0) as usize)
                 },
             };
-            each(nth, state_of(info.state), frames);
+            each(nth, info.state, frames);
         }
         // The frames are in the same piece of memory.
         self.free(infos.cast());
@@ -177,12 +186,39 @@ impl Ti {
 
 /// The agent's own threads, which look like all others.
 struct Own {
-    threads: Mutex<Vec<Global>>,
+    threads: Mutex<Vec<Arc<Global>>>,
+    /// Those that have left the JVM, but that somebody may be comparing with.
+    gone: Mutex<Vec<Arc<Global>>>,
     /// How many are just coming or going, so that they may not be in the list.
     moving: AtomicUsize,
 }
 
-static OWN: Own = Own { threads: Mutex::new(Vec::new()), moving: AtomicUsize::new(0) };
+static OWN: Own = Own {
+    threads: Mutex::new(Vec::new()),
+    gone: Mutex::new(Vec::new()),
+    moving: AtomicUsize::new(0),
+};
+
+impl Own {
+    /// The one that is `thread`. Threads may be stopped while the JVM compares,
+    /// so nobody is kept from the list meanwhile.
+    fn find(&self, java: Java, thread: jthread) -> Option<Arc<Global>> {
+        let own = lock(&self.threads).clone();
+        own.into_iter().find(|own| java.is_same(own.get(), thread))
+    }
+
+    /// Gives the references back that nobody compares with any more.
+    fn drop_gone(&self, java: Java) {
+        let unused: Vec<_> = {
+            let mut gone = lock(&self.gone);
+            // Nobody finds them any more, so nobody begins to use them.
+            gone.extract_if(.., |thread| Arc::strong_count(thread) == 1).collect()
+        };
+        for thread in unused.into_iter().filter_map(Arc::into_inner) {
+            java.drop_global(thread);
+        }
+    }
+}
 
 /// One of the agent's own threads, which is just coming or going.
 pub(super) struct Moving(());
@@ -204,7 +240,7 @@ impl Drop for Moving {
 pub(super) fn mark_own(ti: Ti, java: Java, _: &Moving) {
     let current = ti.current_thread();
     if let Some(thread) = java.global(current) {
-        lock(&OWN.threads).push(thread);
+        lock(&OWN.threads).push(Arc::new(thread));
     }
     java.drop_local(current);
 }
@@ -212,17 +248,17 @@ pub(super) fn mark_own(ti: Ti, java: Java, _: &Moving) {
 /// The current thread is about to leave the JVM.
 pub(super) fn unmark_own(ti: Ti, java: Java, _: &Moving) {
     let current = ti.current_thread();
-    let gone: Vec<_> = {
-        let mut own = lock(&OWN.threads);
-        own.extract_if(.., |thread| java.is_same(thread.get(), current)).collect()
-    };
-    gone.into_iter().for_each(|thread| java.drop_global(thread));
+    if let Some(own) = OWN.find(java, current) {
+        lock(&OWN.threads).retain(|thread| !Arc::ptr_eq(thread, &own));
+        lock(&OWN.gone).push(own);
+    }
     java.drop_local(current);
+    OWN.drop_gone(java);
 }
 
 /// Whether a thread is one of the agent's own.
 pub fn is_own(java: Java, thread: jthread) -> bool {
-    lock(&OWN.threads).iter().any(|own| java.is_same(own.get(), thread))
+    OWN.find(java, thread).is_some()
 }
 
 /// Whether there may be threads of the agent's own that do not look so.

@@ -2,6 +2,7 @@
 
 use super::{LONGEST_NS, parse_duration_ns};
 use regex_lite::Regex;
+use std::time::Duration;
 
 /// Between two snapshots unless the user says otherwise, ns.
 pub const DEFAULT_PERIOD_NS: u64 = 50_000_000;
@@ -63,6 +64,12 @@ pub(super) fn parse_period(value: &str) -> Result<u64, String> {
     })
 }
 
+/// Reads `for`: how long a sample is.
+pub(super) fn parse_length(value: &str) -> Result<Duration, String> {
+    let ns = parse_duration_ns(value).ok_or_else(|| format!("for={value} is no duration"))?;
+    Ok(Duration::from_nanos(ns as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +82,13 @@ mod tests {
         for text in ["", "0", "50", "0.9ms", "999us", "3601s", "1e3s", "-5ms", "5m"] {
             assert!(parse_period(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_sample_may_be_long() {
+        assert_eq!(parse_length("86400s"), Ok(Duration::from_secs(86_400)));
+        assert_eq!(parse_length("15000000000ns"), Ok(Duration::from_secs(15)));
+        assert!(parse_length("long").is_err());
     }
 
     #[test]

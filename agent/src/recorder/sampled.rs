@@ -3,17 +3,21 @@
 use super::{Recorder, Scene};
 use crate::{
     clock,
-    jvm::{Java, ti::ThreadInfo},
+    dictionary::{fingerprint, marked, within},
+    jvm::{Java, setup::Fields, ti::ThreadInfo},
     lane::Lane,
     threads::{Begun, Thread},
     trace,
     volume::Volume,
 };
 use jvmti_bindings::sys::{
-    jni::{jmethodID, jobject, jthread},
+    jni::{jint, jmethodID, jobject, jthread},
     jvmti::jvmtiFrameInfo,
 };
-use std::sync::{Arc, OnceLock};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 /// The methods of the class that probes of contention mode call.
 static PROBES: OnceLock<Vec<usize>> = OnceLock::new();
@@ -63,6 +67,25 @@ impl Recorder {
         }
     }
 
+    /// What the JVM last noted as a platform thread's state, also that of the
+    /// virtual thread on it: bits that [`lasting`](crate::jvm::threads::lasting)
+    /// does not leave out of JVMTI's. For its own answer JVMTI looks through all
+    /// threads, each time, and JDK 25 keeps virtual threads from being mounted.
+    /// `None` where that cannot be told.
+    pub fn thread_status(&self, java: Java, thread: jthread) -> Option<jint> {
+        let Fields { thread_holder, thread_status, .. } = self.fields;
+        if thread_status.is_null() {
+            return None;
+        }
+        if thread_holder.is_null() {
+            return Some(java.int_field(thread, thread_status));
+        }
+        let holder = java.object_field(thread, thread_holder);
+        let status = (!holder.is_null()).then(|| java.int_field(holder, thread_status));
+        java.drop_local(holder);
+        status
+    }
+
     /// A thread that is sampled, known from now on. It must be forgotten when it
     /// is found to have ended, since it may have said so before.
     pub fn sampled_thread(
@@ -91,6 +114,26 @@ impl Recorder {
         }
     }
 
+    /// Has the log define what [`Recorder::sampled_stack`] is about to ask for,
+    /// as far as the JVM has to be asked for it: a thread may be stopped in the
+    /// JVM, which it must not be while others wait for what it has locked.
+    pub fn define_stack(&self, java: Java, thread: &Thread, frames: &mut [jvmtiFrameInfo]) {
+        let (which, cut) = self.kept_of(frames);
+        let Some(kept) = frames.get_mut(which).filter(|kept| !kept.is_empty()) else { return };
+        let number = thread.groups.innermost();
+        let print = within(number, marked(fingerprint(kept), (cut, false)));
+        let (volume, group) = (self.log.current(), self.group(number));
+        let (jvm, marks) = ((self.ti, java), (cut, false));
+        let _ = volume.dictionary.stack(&volume.log, jvm, print, kept, marks, group.as_ref());
+    }
+
+    /// Which of the frames that were asked for are kept, and whether others are
+    /// not.
+    fn kept_of(&self, frames: &[jvmtiFrameInfo]) -> (Range<usize>, bool) {
+        let first = frames.iter().take_while(|frame| is_probe(frame.method)).count();
+        (first..frames.len().min(self.depth), frames.len() > self.depth)
+    }
+
     /// The id of a stack of any thread's, with its group: `frames` may hold one
     /// more than is kept of a stack.
     pub fn sampled_stack(
@@ -100,9 +143,7 @@ impl Recorder {
         thread: &Arc<Thread>,
         frames: &mut [jvmtiFrameInfo],
     ) -> u32 {
-        let first = frames.iter().take_while(|frame| is_probe(frame.method)).count();
-        let cut = frames.len() > self.depth;
-        let which = first..frames.len().min(self.depth);
+        let (which, cut) = self.kept_of(frames);
         let group = thread.groups.innermost();
         let mut scene = Scene { volume, lane, thread, frames };
         self.stack_of(&mut scene, java, which, (cut, false), group).id

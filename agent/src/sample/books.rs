@@ -7,26 +7,27 @@ use super::{
 };
 use crate::{
     clock,
-    jvm::{Java, code::at_monitor_enter},
+    jvm::{Java, threads::lasting},
     lane::{Lane, Table},
     recorder::Recorder,
     threads::Thread,
     volume::Volume,
 };
-use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
+use jvmti_bindings::sys::{jni::jint, jvmti::jvmtiFrameInfo};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 use tyrion_wire::{WaitKind, def::id, sample::ThreadState};
-
-/// So many places where monitors are entered are remembered.
-const ENTERED_LIMIT: usize = 4096;
 
 /// What of a thread's time is accounted for. For a thread that runs virtual
 /// threads, whose samples are theirs, it is still its own.
 struct Timeline {
     /// Its last sample, monotonic ns.
     last_ns: u64,
-    /// The CPU time that it had used then, ns.
-    cpu_ns: u64,
+    /// The CPU time that it had used then, ns, if it is known.
+    cpu_ns: Option<u64>,
+    /// CPU time from before then that the next sample is charged, ns.
+    owed_cpu_ns: u64,
+    /// See [`Opening`].
+    stands_for_ns: u64,
     /// What it was doing then: still does, if it has not run since. The stack
     /// is of the volume that is written to.
     doing: Option<Doing>,
@@ -34,11 +35,63 @@ struct Timeline {
     of_all: bool,
 }
 
+impl Timeline {
+    /// Whether the thread has used no CPU time since, as far as that is known.
+    fn is_unmoved(&self, now: Moment) -> bool {
+        now.cpu_ns.is_some() && self.cpu_ns == now.cpu_ns && self.doing.is_some()
+    }
+
+    /// What the time since is to be charged with, which it is from now on.
+    fn charge(&mut self, now: Moment) -> Charge {
+        let used_ns = match (self.cpu_ns, now.cpu_ns) {
+            (Some(before_ns), Some(cpu_ns)) => cpu_ns.saturating_sub(before_ns),
+            _ => 0,
+        };
+        let charge = Charge {
+            at_ns: now.at_ns,
+            wall_ns: now.at_ns.saturating_sub(self.last_ns),
+            cpu_ns: used_ns.saturating_add(std::mem::take(&mut self.owed_cpu_ns)),
+        };
+        self.last_ns = self.last_ns.max(now.at_ns);
+        // Nothing known is less than anything.
+        self.cpu_ns = self.cpu_ns.max(now.cpu_ns);
+        charge
+    }
+
+    /// The CPU time that is still to be charged of a thread that has ended, with
+    /// all that it used. Where it lived for less than its first sample stands
+    /// for, so many like it were not seen that the sample has their CPU time,
+    /// too: then all of it adds up to what all of them used.
+    fn left_ns(&self, life_ns: Option<u64>, cpu_ns: u64) -> u64 {
+        let all_ns = match life_ns {
+            Some(life_ns) if life_ns < self.stands_for_ns => {
+                part(cpu_ns, self.stands_for_ns, life_ns).min(self.stands_for_ns.max(cpu_ns))
+            }
+            _ => cpu_ns,
+        };
+        self.cpu_ns.map_or(0, |charged_ns| all_ns.saturating_sub(charged_ns))
+    }
+}
+
 #[derive(Clone)]
 struct Doing {
     thread: Arc<Thread>,
     state: ThreadState,
+    /// As the JVM noted it.
+    status: jint,
     stack: u32,
+}
+
+/// What a thread was seen doing.
+pub struct Sight<'a> {
+    /// The thread.
+    pub thread: &'a Arc<Thread>,
+    /// Its state.
+    pub state: ThreadState,
+    /// Its state as the JVM said it.
+    pub bits: jint,
+    /// Its stack, innermost frame first.
+    pub frames: &'a mut [jvmtiFrameInfo],
 }
 
 /// When a thread is looked at, and the CPU time that it had used just before,
@@ -49,6 +102,61 @@ pub struct Moment {
     pub at_ns: u64,
     /// In ns.
     pub cpu_ns: Option<u64>,
+}
+
+/// From when on a thread's time is accounted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Monotonic ns.
+    since_ns: u64,
+    /// The CPU time of which no more is charged, ns, if it is known.
+    cpu_ns: Option<u64>,
+    /// CPU time that the first sample is charged all the same, ns.
+    owed_cpu_ns: u64,
+    /// The time that the first sample stands for of a thread that has come
+    /// within that, ns, else 0.
+    stands_for_ns: u64,
+}
+
+impl From<Moment> for Opening {
+    /// Nothing before the moment is charged.
+    fn from(moment: Moment) -> Opening {
+        let Moment { at_ns: since_ns, cpu_ns } = moment;
+        Opening { since_ns, cpu_ns, owed_cpu_ns: 0, stands_for_ns: 0 }
+    }
+}
+
+impl Opening {
+    /// A snapshot finds a thread that the one before, at `previous_ns`, has not
+    /// seen: one that has come since, unless `age_ns` says for how long it has
+    /// been there.
+    ///
+    /// All the time between is charged, even if it has not been there for so
+    /// long: as many as are seen late in their lives were there and gone between
+    /// snapshots. So its sample stands for them. What CPU time they used is known
+    /// at its end, see [`Timeline::left_ns`]; an old one is charged what it would
+    /// have used at the rate that it has used it so far.
+    pub fn at_first_sight(previous_ns: u64, age_ns: Option<u64>, now: Moment) -> Opening {
+        let wall_ns = now.at_ns.saturating_sub(previous_ns);
+        let used_ns = now.cpu_ns.unwrap_or(0);
+        let owed_cpu_ns = match age_ns {
+            None => used_ns.min(wall_ns),
+            Some(age_ns) => part(used_ns, wall_ns, age_ns).min(wall_ns),
+        };
+        let stands_for_ns = if age_ns.is_none() { wall_ns } else { 0 };
+        Opening { since_ns: previous_ns, cpu_ns: now.cpu_ns, owed_cpu_ns, stands_for_ns }
+    }
+
+    fn timeline(self, of_all: bool) -> Timeline {
+        let Opening { since_ns: last_ns, cpu_ns, owed_cpu_ns, stands_for_ns } = self;
+        Timeline { last_ns, cpu_ns, owed_cpu_ns, stands_for_ns, doing: None, of_all }
+    }
+}
+
+/// So much of `all` as `part` is of `whole`.
+fn part(all: u64, part: u64, whole: u64) -> u64 {
+    let part = u128::from(all) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(part).unwrap_or(u64::MAX)
 }
 
 /// The books.
@@ -64,8 +172,6 @@ pub struct Books {
     number: Option<u32>,
     /// That volume, while there may be something to write.
     volume: Option<Arc<Volume>>,
-    /// Where a frame really is that waits for a monitor.
-    entered: Table<(u64, u64), i64>,
     /// Kept from one flush to the next.
     scratch: Vec<Run>,
 }
@@ -82,7 +188,6 @@ impl Books {
             lane: Lane::lone(lane_id),
             number: None,
             volume: None,
-            entered: Table::default(),
             scratch: Vec::new(),
         }
     }
@@ -104,88 +209,75 @@ impl Books {
         }
     }
 
-    /// Has a thread's time be accounted for, from a moment on if it is not yet;
+    /// Has a thread's time be accounted for, from then on if it is not yet;
     /// `of_all` says that it is sampled with all others.
-    pub fn open(&mut self, java_id: i64, since: Moment, of_all: bool) {
-        let cpu_ns = since.cpu_ns.unwrap_or(0);
-        let new = || Timeline { last_ns: since.at_ns, cpu_ns, doing: None, of_all };
+    pub fn open(&mut self, java_id: i64, opening: Opening, of_all: bool) {
+        let new = || opening.timeline(of_all);
         self.timelines.entry(java_id).or_insert_with(new).of_all |= of_all;
     }
 
-    /// A thread is looked at that has not run since its last sample: `false`
-    /// when it may have, or when it is not known any more what it was doing.
-    pub fn still(&mut self, statistics: &Statistics, java_id: i64, now: Moment) -> bool {
-        if now.cpu_ns.is_none() || !self.enter(statistics) {
+    /// Whether a thread has not run since its last sample: then its stack is
+    /// what it was. Its state need not be: who is notified waits for the monitor
+    /// from then on, and sleeps on.
+    pub fn is_unmoved(&self, java_id: i64, now: Moment) -> bool {
+        self.timelines.get(&java_id).is_some_and(|timeline| timeline.is_unmoved(now))
+    }
+
+    /// A thread is looked at that has not run since its last sample, and whose
+    /// state the JVM has noted as `status`: `false` when it has run, when its state is
+    /// another one, or when it is not known any more what it was doing.
+    pub fn still(
+        &mut self,
+        statistics: &Statistics,
+        java_id: i64,
+        (now, status): (Moment, jint),
+    ) -> bool {
+        if !self.enter(statistics) {
             return false;
         }
-        let unmoved = |timeline: &&Timeline| Some(timeline.cpu_ns) == now.cpu_ns;
+        let unmoved = |timeline: &&Timeline| timeline.is_unmoved(now);
         let timeline = self.timelines.get(&java_id).filter(unmoved);
-        let Some(doing) = timeline.and_then(|timeline| timeline.doing.clone()) else {
-            return false;
-        };
+        let doing = timeline.and_then(|timeline| timeline.doing.clone());
+        let Some(doing) = doing.filter(|doing| doing.status == status) else { return false };
         self.charge(statistics, java_id, doing, now);
         true
     }
 
-    /// A thread was seen: its time is charged to what `thread` does, which is
-    /// the same thread unless that is virtual and has no timeline of its own.
+    /// A thread was seen: its time is charged to what the thread of the sight
+    /// does, which is the same unless that is virtual and has no timeline of its
+    /// own.
     pub fn seen(
         &mut self,
         (statistics, java): (&Statistics, Java),
         java_id: i64,
-        (thread, state): (&Arc<Thread>, ThreadState),
-        frames: &mut [jvmtiFrameInfo],
+        sight: Sight<'_>,
         now: Moment,
     ) {
         if !self.enter(statistics) {
             return;
         }
+        let Sight { thread, state, bits, frames } = sight;
         let state = match state {
             // The JVM says so only while it is not in the JVM's own code.
             ThreadState::Running if is_native(frames.first()) => ThreadState::Native,
             state => state,
         };
-        if state == ThreadState::Blocked {
-            self.step_back(frames);
-        }
         let Some(volume) = &self.volume else { return };
         let stack = match frames.is_empty() {
             true => id::EMPTY_STACK,
             false => self.recorder.sampled_stack((volume, &mut self.lane), java, thread, frames),
         };
-        let doing = Doing { thread: Arc::clone(thread), state, stack };
+        let doing = Doing { thread: Arc::clone(thread), state, status: lasting(bits), stack };
         if let Some(timeline) = self.timelines.get_mut(&java_id) {
             timeline.doing = Some(doing.clone());
         }
         self.charge(statistics, java_id, doing, now);
     }
 
-    /// An interpreted frame that waits at a monitor is reported one bytecode
-    /// too far.
-    fn step_back(&mut self, frames: &mut [jvmtiFrameInfo]) {
-        let Some(innermost) = frames.first_mut() else { return };
-        let key = (innermost.method as u64, innermost.location as u64);
-        if self.entered.len() >= ENTERED_LIMIT {
-            self.entered.clear();
-        }
-        let ti = self.recorder.ti();
-        innermost.location = *self.entered.entry(key).or_insert_with(|| {
-            let code = ti.bytecodes(innermost.method).unwrap_or_default();
-            at_monitor_enter(&code, innermost.location)
-        });
-    }
-
     /// Charges the time since a thread's last sample to what is done now.
     fn charge(&mut self, statistics: &Statistics, java_id: i64, doing: Doing, now: Moment) {
         let Some(timeline) = self.timelines.get_mut(&java_id) else { return };
-        let cpu_ns = now.cpu_ns.unwrap_or(timeline.cpu_ns);
-        let charge = Charge {
-            at_ns: now.at_ns,
-            wall_ns: now.at_ns.saturating_sub(timeline.last_ns),
-            cpu_ns: cpu_ns.saturating_sub(timeline.cpu_ns),
-        };
-        timeline.last_ns = timeline.last_ns.max(now.at_ns);
-        timeline.cpu_ns = timeline.cpu_ns.max(cpu_ns);
+        let charge = timeline.charge(now);
         let Some(seen) = self.describe(&doing) else { return };
         let of = doing.thread.java_id;
         if self.runs.get_mut(&of).is_some_and(|run| run.join(&seen, charge)) {
@@ -207,7 +299,7 @@ impl Books {
     /// What is seen, in the ids of the log.
     fn describe(&self, doing: &Doing) -> Option<Seen> {
         let volume = self.volume.as_ref()?;
-        let Doing { thread, state, stack } = doing;
+        let Doing { thread, state, stack, .. } = doing;
         let wait = match state {
             // It may be at the beginning or the end of a wait, but does not wait.
             ThreadState::Running | ThreadState::Native | ThreadState::Sleeping => None,
@@ -226,9 +318,17 @@ impl Books {
     /// Passes over a thread's time: somebody else is charged for it.
     pub fn pass_over(&mut self, java_id: i64, now: Moment) {
         if let Some(timeline) = self.timelines.get_mut(&java_id) {
-            timeline.last_ns = timeline.last_ns.max(now.at_ns);
-            timeline.cpu_ns = now.cpu_ns.unwrap_or(timeline.cpu_ns);
+            let _ = timeline.charge(now);
             timeline.doing = None;
+        }
+    }
+
+    /// A thread has ended, when it had used so much CPU time in all.
+    pub fn finish(&mut self, java_id: i64, life_ns: Option<u64>, cpu_ns: u64) {
+        let timeline = self.timelines.get(&java_id).filter(|timeline| timeline.doing.is_some());
+        let left_ns = timeline.map_or(0, |timeline| timeline.left_ns(life_ns, cpu_ns));
+        if let Some(run) = self.runs.get_mut(&java_id) {
+            run.add_cpu(left_ns);
         }
     }
 
@@ -340,4 +440,60 @@ fn fits(state: ThreadState, kind: WaitKind) -> bool {
 /// Now, for a thread that has used so much CPU time.
 pub fn now(cpu_ns: Option<u64>) -> Moment {
     Moment { at_ns: clock::now_ns(), cpu_ns }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn at(at_ns: u64, cpu_ns: Option<u64>) -> Moment {
+        Moment { at_ns, cpu_ns }
+    }
+
+    fn first_charge(age_ns: Option<u64>, now: Moment) -> (u64, u64) {
+        let mut timeline = Opening::at_first_sight(100 * MS, age_ns, now).timeline(true);
+        let charge = timeline.charge(now);
+        let next = at(now.at_ns + 7, now.cpu_ns.map(|ns| ns + 3));
+        let cpu_ns = next.cpu_ns.map_or(0, |_| 3);
+        let expected = Charge { at_ns: next.at_ns, wall_ns: 7, cpu_ns };
+        assert_eq!(timeline.charge(next), expected, "owed once");
+        (charge.wall_ns, charge.cpu_ns)
+    }
+
+    #[test]
+    fn a_first_sample_stands_for_all_the_time_between() {
+        let now = at(150 * MS, Some(4 * MS));
+        assert_eq!(first_charge(None, now), (50 * MS, 4 * MS), "a new one");
+        assert_eq!(first_charge(Some(1000 * MS), now), (50 * MS, MS / 5), "an old one");
+        assert_eq!(first_charge(Some(2 * MS), now), (50 * MS, 50 * MS), "not more than there was");
+        assert_eq!(first_charge(Some(0), now), (50 * MS, 50 * MS));
+        assert_eq!(first_charge(Some(10 * MS), at(150 * MS, None)), (50 * MS, 0));
+    }
+
+    #[test]
+    fn the_end_tells_what_those_used_that_nobody_saw() {
+        let now = at(150 * MS, Some(4 * MS));
+        let mut timeline = Opening::at_first_sight(100 * MS, None, now).timeline(true);
+        timeline.charge(now);
+        // Each thread of 10 ms that is seen stands for five.
+        assert_eq!(timeline.left_ns(Some(10 * MS), 6 * MS), 30 * MS - 4 * MS);
+        assert_eq!(timeline.left_ns(Some(70 * MS), 6 * MS), 2 * MS, "all such are seen");
+        assert_eq!(timeline.left_ns(None, 6 * MS), 2 * MS);
+        assert_eq!(timeline.left_ns(Some(0), 6 * MS), 46 * MS, "not more than there was");
+        let mut old = Opening::from(now).timeline(true);
+        old.charge(now);
+        assert_eq!(old.left_ns(Some(10 * MS), 6 * MS), 2 * MS);
+    }
+
+    #[test]
+    fn cpu_time_that_is_not_known_is_not_charged() {
+        let mut timeline = Opening::from(at(MS, None)).timeline(true);
+        assert_eq!(timeline.charge(at(2 * MS, Some(MS))).cpu_ns, 0);
+        assert_eq!(timeline.charge(at(3 * MS, None)).cpu_ns, 0);
+        assert_eq!(timeline.charge(at(4 * MS, Some(3 * MS))).cpu_ns, 2 * MS);
+        assert_eq!(timeline.charge(at(5 * MS, Some(MS))).cpu_ns, 0, "clocks do not go back");
+        assert_eq!(timeline.charge(at(6 * MS, Some(4 * MS))).cpu_ns, MS);
+    }
 }

@@ -2,12 +2,16 @@
 //!
 //! A thread of the agent's own takes the snapshots. A thread of the program
 //! that has used no CPU time since its last sample has not run: it is still
-//! where it was, and nobody needs to look. Of the others it asks the stacks,
-//! one by one, which stops nobody else; before JDK 16 all at once, since each
-//! question would take a safepoint.
+//! where it was, and nobody needs to look, unless its state has changed without
+//! it. Of the others it asks the stacks, one by one, which stops nobody else;
+//! before JDK 16 all at once, since each question would take a safepoint.
 //!
-//! A sample is charged the real time since the thread's sample before. Equal
-//! ones, one after another, become one record of up to a second.
+//! A sample is charged the real time since the thread's sample before; a
+//! thread's first one that since the snapshot before. Equal ones, one after
+//! another, become one record of up to a second.
+//!
+//! Nobody asks the JVM for anything while holding what is shared here: there a
+//! thread may be stopped, and the program's own threads would wait for it.
 //!
 //! - [`books`]: what is charged to whom, and written
 //! - [`run`]: equal samples that become one record
@@ -49,7 +53,7 @@ use std::{
 };
 
 static SAMPLER: OnceLock<Sampler> = OnceLock::new();
-/// So many threads that have just started are remembered.
+/// So many threads that have just started, or ended, are remembered.
 const STARTED_LIMIT: usize = 1 << 16;
 
 /// What is sampled of all threads.
@@ -97,21 +101,33 @@ struct Statistics {
     unseen: AtomicU64,
     /// Records that the log has no room for.
     lost: AtomicU64,
+    /// Snapshots that came late, since others had taken too long.
+    put_off: AtomicU64,
     /// CPU time of the thread that takes the snapshots, ns.
     own_ns: AtomicU64,
 }
 
 impl Statistics {
-    fn values(&self) -> [(&'static str, u64); 6] {
+    fn values(&self) -> [(&'static str, u64); 7] {
         [
             ("samples.snapshots", self.snapshots.load(Relaxed)),
             ("samples.records", self.records.load(Relaxed)),
             ("samples.walks", self.walks.load(Relaxed)),
             ("samples.unseen", self.unseen.load(Relaxed)),
             ("samples.lost", self.lost.load(Relaxed)),
+            ("samples.put_off", self.put_off.load(Relaxed)),
             ("own.sample_ns", self.own_ns.load(Relaxed)),
         ]
     }
+}
+
+/// The end of a thread.
+#[derive(Clone, Copy)]
+struct Ended {
+    /// Monotonic ns.
+    at_ns: u64,
+    /// All the CPU time that it has used, ns.
+    cpu_ns: u64,
 }
 
 /// What all threads that have to do with sampling share.
@@ -127,6 +143,10 @@ struct Sampler {
     changed: AtomicBool,
     /// When threads started, by their Java ids, monotonic ns.
     started: Mutex<Table<i64, u64>>,
+    /// Threads that have ended, by their Java ids, until that is accounted for.
+    ended: Mutex<Table<i64, Ended>>,
+    /// The user knows that there is no thread that takes snapshots.
+    told: AtomicBool,
     statistics: Statistics,
 }
 
@@ -138,7 +158,9 @@ struct State {
     generation: u64,
     /// There is a thread that takes snapshots.
     watched: bool,
-    /// The JVM has ended.
+    /// When that looks again what is due, unless it is woken, monotonic ns.
+    awake_ns: u64,
+    /// The JVM has ended, or the log.
     ended: bool,
     requests: Requests,
     books: Books,
@@ -152,7 +174,7 @@ impl State {
 
     /// Whether there is anything to do for a thread that takes snapshots.
     fn has_work(&self) -> bool {
-        self.on().is_some() || !self.requests.is_empty()
+        self.on().is_some() || !self.requests.is_empty() && !self.ended
     }
 }
 
@@ -166,6 +188,7 @@ pub fn prepare(recorder: &'static Recorder, vm: Vm) {
             recording: false,
             generation: 0,
             watched: false,
+            awake_ns: 0,
             ended: false,
             requests: Requests::default(),
             books: Books::new(recorder),
@@ -174,6 +197,8 @@ pub fn prepare(recorder: &'static Recorder, vm: Vm) {
         watching: AtomicBool::new(false),
         changed: AtomicBool::new(false),
         started: Mutex::default(),
+        ended: Mutex::default(),
+        told: AtomicBool::new(false),
         statistics: Statistics::default(),
     });
 }
@@ -184,7 +209,7 @@ pub fn start(options: &SampleOptions) {
     let Some(sampler) = SAMPLER.get() else { return };
     let mut state = lock(&sampler.state);
     state.settings = Some(Settings::new(options, state.settings.as_ref()));
-    sampler.changed(&mut state);
+    sampler.changed(state);
 }
 
 /// Has no threads sampled any more but for those that the program wants to be.
@@ -193,7 +218,7 @@ pub fn stop() {
     let mut state = lock(&sampler.state);
     if state.settings.take().is_some() {
         sampler.close_unrequested(&mut state);
-        sampler.changed(&mut state);
+        sampler.changed(state);
     }
 }
 
@@ -206,7 +231,7 @@ pub fn recording(on: bool) {
             // The pause is charged to nobody.
             state.books.close_others(&sampler.statistics, |_| false);
         }
-        sampler.changed(&mut state);
+        sampler.changed(state);
     }
 }
 
@@ -227,7 +252,7 @@ pub fn finish() {
     let Some(mut state) = try_lock_for(&sampler.state, Duration::from_secs(1)) else { return };
     state.ended = true;
     state.books.leave(&sampler.statistics);
-    sampler.changed(&mut state);
+    sampler.changed(state);
 }
 
 /// Leaves a volume: whether it has.
@@ -249,41 +274,63 @@ pub fn leave(from: &Volume) -> bool {
 pub fn thread_starts(java: Java, thread: jthread) {
     let sampler = SAMPLER.get().filter(|sampler| sampler.watching.load(Relaxed));
     if let Some(sampler) = sampler {
+        let started_ns = clock::now_ns();
+        let java_id = sampler.recorder.java_id(java, thread);
         let mut started = lock(&sampler.started);
         if started.len() < STARTED_LIMIT {
-            started.insert(sampler.recorder.java_id(java, thread), clock::now_ns());
+            started.insert(java_id, started_ns);
         }
         drop(started);
         sampler.changed.store(true, Release);
     }
 }
 
-/// A thread ends.
+/// A thread ends, the current one, which is no virtual one.
 #[inline]
-pub fn thread_ends() {
-    if let Some(sampler) = SAMPLER.get() {
+pub fn thread_ends(java: Java, thread: jthread) {
+    if let Some(sampler) = SAMPLER.get().filter(|sampler| sampler.watching.load(Relaxed)) {
+        let end = Ended { at_ns: clock::now_ns(), cpu_ns: clock::thread_cpu_ns() };
+        let java_id = sampler.recorder.java_id(java, thread);
+        let mut ended = lock(&sampler.ended);
+        if ended.len() < STARTED_LIMIT {
+            ended.insert(java_id, end);
+        }
+        drop(ended);
         sampler.changed.store(true, Release);
     }
 }
 
 impl Sampler {
     /// There is something else to do: sees to it that somebody does.
-    fn changed(&'static self, state: &mut MutexGuard<'_, State>) {
+    fn changed(&'static self, mut state: MutexGuard<'_, State>) {
         state.generation += 1;
-        self.call_on(state);
+        self.watching.store(state.on().is_some(), Release);
+        self.call_on(state, 0);
     }
 
     /// Sees to it that there is a thread that takes snapshots, if there are any
-    /// to take, and that it looks what to do.
-    fn call_on(&'static self, state: &mut MutexGuard<'_, State>) {
-        self.watching.store(state.on().is_some(), Release);
-        if state.has_work() && !state.watched && !state.ended {
-            match agent::thread("tyrion-sample", move || self.watch()) {
-                Ok(()) => state.watched = true,
-                Err(reason) => agent::say(&format!("nothing is sampled: {reason}")),
-            }
+    /// to take, and that it looks what to do by then, in monotonic ns.
+    fn call_on(&'static self, mut state: MutexGuard<'_, State>, by_ns: u64) {
+        let mut failed = None;
+        if state.has_work() && !state.watched {
+            failed = agent::thread("tyrion-sample", move || self.watch()).err();
+            state.watched = failed.is_none();
         }
-        self.wake.notify_all();
+        if by_ns < state.awake_ns {
+            self.wake.notify_all();
+        }
+        drop(state);
+        if let Some(reason) = failed {
+            self.tell(&reason);
+        }
+    }
+
+    /// Tells the user why nothing is sampled, once: this can be as often as the
+    /// program wants a block sampled.
+    fn tell(&self, reason: &str) {
+        if !self.told.swap(true, Relaxed) {
+            agent::say(&format!("nothing is sampled: {reason}"));
+        }
     }
 
     fn watch(&'static self) {
@@ -296,8 +343,9 @@ impl Sampler {
             let mut state = lock(&self.state);
             state.watched = false;
             state.settings = None;
+            self.watching.store(false, Release);
             drop(state);
-            agent::say("nothing is sampled: no thread for it");
+            self.tell("no thread for it");
         }
     }
 

@@ -1,23 +1,37 @@
 //! Blocks of code that the program wants sampled, on one thread each.
 
-use super::{SAMPLER, Sampler, books, pace::Pace};
+use super::{
+    SAMPLER, Sampler, State,
+    books::{self, Moment, Sight},
+    pace::Pace,
+};
 use crate::{
-    clock,
+    agent,
     jvm::{Java, java::Global},
     sync::lock,
     threads::Thread,
 };
 use jvmti_bindings::sys::{jni::jthread, jvmti::jvmtiFrameInfo};
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::sync::{
+    Arc, MutexGuard,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 use tyrion_wire::sample::ThreadState;
 
 /// No request's period is shorter, ns.
 const SHORTEST_PERIOD_NS: u64 = 1_000_000;
+/// Or longer: an hour, as for all threads.
+const LONGEST_PERIOD_NS: u64 = 3_600_000_000_000;
 /// So many blocks are sampled at a time: programs may forget to close them.
 const OPEN_LIMIT: usize = 4096;
 /// The frames of the API when it says that a block has ended: the native
 /// method and `Sampling.close`.
 const END_FRAMES: usize = 2;
+/// So many references may wait until the thread that takes snapshots wakes up.
+const ENDED_LIMIT: usize = 256;
+
+/// Somebody knows that there are too many.
+static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// All of them.
 #[derive(Default)]
@@ -55,7 +69,17 @@ pub struct Due {
 impl Requests {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.open.is_empty() && self.ended.is_empty()
+        self.open.is_empty()
+    }
+
+    /// Whether there are references to give back.
+    pub fn any_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
+    /// Nobody is sampled any more.
+    pub fn end_all(&mut self) {
+        self.ended.extend(self.open.drain(..).map(|request| request.thread));
     }
 
     /// Whether a thread is sampled by request.
@@ -92,11 +116,17 @@ impl Requests {
         self.ended.extend(ended.map(|request| request.thread));
     }
 
-    fn end(&mut self, token: u64) -> Option<(i64, Arc<Thread>)> {
+    /// The thread of a request, by its Java id and as the recorder knows it.
+    fn of(&self, token: u64) -> Option<(i64, Arc<Thread>)> {
+        let request = self.open.iter().find(|request| request.token == token)?;
+        Some((request.java_id, Arc::clone(&request.known)))
+    }
+
+    fn end(&mut self, token: u64) -> Option<i64> {
         let at = self.open.iter().position(|request| request.token == token)?;
-        let Request { java_id, thread, known, .. } = self.open.swap_remove(at);
+        let Request { java_id, thread, .. } = self.open.swap_remove(at);
         self.ended.push(thread);
-        Some((java_id, known))
+        Some(java_id)
     }
 }
 
@@ -114,9 +144,17 @@ pub fn end(java: Java, token: u64) {
     }
 }
 
+fn clamped(period_ns: u64) -> u64 {
+    period_ns.clamp(SHORTEST_PERIOD_NS, LONGEST_PERIOD_NS)
+}
+
 impl Sampler {
     fn begin(&'static self, java: Java, thread: jthread, period_ns: u64) -> Option<u64> {
-        let period_ns = period_ns.max(SHORTEST_PERIOD_NS);
+        let log = self.recorder.log();
+        if log.is_closed() || log.is_dead() {
+            return None;
+        }
+        let period_ns = clamped(period_ns);
         let java_id = self.recorder.java_id(java, thread);
         let ti = self.recorder.ti();
         let info = ti.thread(java, thread).ok()?;
@@ -125,54 +163,42 @@ impl Sampler {
             return None;
         }
         let thread_of_request = java.global(thread)?;
+        let since = books::now(ti.cpu_ns(thread).ok());
         let mut state = lock(&self.state);
         let full = state.requests.open.len() >= OPEN_LIMIT;
         if state.ended || full {
             drop(state);
             java.drop_global(thread_of_request);
+            if full && !TOLD.swap(true, Relaxed) {
+                agent::say(&format!(
+                    "{OPEN_LIMIT} blocks are sampled, so no more are: does the program close them?"
+                ));
+            }
             return None;
         }
         if state.recording {
-            state.books.open(java_id, books::now(ti.cpu_ns(thread).ok()), false);
+            state.books.open(java_id, since.into(), false);
         }
+        let next_ns = since.at_ns + period_ns;
         let requests = &mut state.requests;
         requests.last_token += 1;
-        let token = requests.last_token;
-        requests.open.push(Request {
-            token,
-            java_id,
-            thread: thread_of_request,
-            known,
-            period_ns,
-            next_ns: clock::now_ns() + period_ns,
-        });
-        self.call_on(&mut state);
+        let (token, thread) = (requests.last_token, thread_of_request);
+        requests.open.push(Request { token, java_id, thread, known, period_ns, next_ns });
+        self.call_on(state, next_ns);
         Some(token)
     }
 
     fn end(&'static self, java: Java, token: u64) {
-        let ti = self.recorder.ti();
-        let current = ti.current_thread();
-        let frame = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
-        let mut frames = vec![frame; self.recorder.depth() + 1];
+        let Some((java_id, known)) = lock(&self.state).requests.of(token) else { return };
+        let last = self.look_at_own(java, java_id, &known);
         let mut state = lock(&self.state);
-        let Some((java_id, known)) = state.requests.end(token) else {
-            drop(state);
-            java.drop_local(current);
+        if state.requests.end(token).is_none() {
             return;
-        };
-        let is_own = !current.is_null() && self.recorder.java_id(java, current) == java_id;
-        if is_own && state.recording && !state.ended {
-            let now = books::now(ti.cpu_ns(current).ok());
-            let count = ti.stack_of(std::ptr::null_mut(), END_FRAMES, &mut frames).unwrap_or(0);
-            self.statistics.walks.fetch_add(1, Relaxed);
-            state.books.seen(
-                (&self.statistics, java),
-                java_id,
-                (&known, ThreadState::Running),
-                &mut frames[..count],
-                now,
-            );
+        }
+        if let Some((now, mut frames)) = last.filter(|_| state.recording && !state.ended) {
+            let (thread, frames) = (&known, &mut frames[..]);
+            let sight = Sight { thread, state: ThreadState::Running, bits: 0, frames };
+            state.books.seen((&self.statistics, java), java_id, sight, now);
         }
         // Other blocks around this one, and snapshots of all, go on with it.
         if !state.requests.has(java_id) {
@@ -181,8 +207,59 @@ impl Sampler {
                 false => state.books.close(&self.statistics, java_id),
             }
         }
-        self.call_on(&mut state);
-        drop(state);
+        self.give_back(java, state);
+    }
+
+    /// The last look at a thread, by itself; `None` for another one.
+    fn look_at_own(
+        &self,
+        java: Java,
+        java_id: i64,
+        known: &Thread,
+    ) -> Option<(Moment, Vec<jvmtiFrameInfo>)> {
+        let ti = self.recorder.ti();
+        let current = ti.current_thread();
+        if current.is_null() {
+            return None;
+        }
+        let is_own = self.recorder.java_id(java, current) == java_id;
+        let last = is_own.then(|| {
+            let now = books::now(ti.cpu_ns(current).ok());
+            let frame = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
+            let mut frames = vec![frame; self.recorder.depth() + 1];
+            let count = ti.stack_of(std::ptr::null_mut(), END_FRAMES, &mut frames).unwrap_or(0);
+            frames.truncate(count);
+            self.recorder.define_stack(java, known, &mut frames);
+            self.statistics.walks.fetch_add(1, Relaxed);
+            (now, frames)
+        });
         java.drop_local(current);
+        last
+    }
+
+    /// Sees to it that references are given back that are used no more, by the
+    /// thread that takes snapshots if there is one, which may be using them.
+    fn give_back(&self, java: Java, mut state: MutexGuard<'_, State>) {
+        if state.watched {
+            if state.requests.ended.len() >= ENDED_LIMIT {
+                self.wake.notify_all();
+            }
+            return;
+        }
+        let ended = state.requests.take_ended();
+        drop(state);
+        ended.into_iter().for_each(|reference| java.drop_global(reference));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_are_clamped() {
+        assert_eq!(clamped(0), SHORTEST_PERIOD_NS);
+        assert_eq!(clamped(u64::MAX), LONGEST_PERIOD_NS);
+        assert_eq!(clamped(100_000_000), 100_000_000);
     }
 }

@@ -67,6 +67,11 @@ impl Run {
         true
     }
 
+    /// Adds CPU time that was used since the last snapshot.
+    pub fn add_cpu(&mut self, cpu_ns: u64) {
+        self.cpu_ns = self.cpu_ns.saturating_add(cpu_ns);
+    }
+
     /// Whether it is so long that it is better written at once.
     pub fn is_long(&self) -> bool {
         self.wall_ns >= LONGEST_NS

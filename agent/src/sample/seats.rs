@@ -7,12 +7,13 @@ use crate::{
         Java,
         java::Global,
         threads::{any_unmarked, is_own},
+        ti::ThreadInfo,
     },
     lane::Table,
     recorder::Recorder,
     threads::Thread,
 };
-use jvmti_bindings::sys::jni::jthread;
+use jvmti_bindings::sys::jni::{jint, jthread};
 use std::sync::Arc;
 
 /// The name of the agent's own threads.
@@ -35,10 +36,12 @@ pub struct Seat {
     pub occupant: Option<Occupant>,
     /// When it started, monotonic ns, if that is known.
     pub started_ns: Option<u64>,
-    name: Vec<u8>,
+    /// It has not been looked at yet.
+    pub is_new: bool,
+    /// What the JVM had noted of its state when the snapshot began.
+    pub noted: Option<jint>,
+    name: Name,
     is_daemon: bool,
-    /// The object that is its name.
-    name_object: Option<Global>,
     present: bool,
 }
 
@@ -51,6 +54,59 @@ pub struct Occupant {
     /// It is sampled.
     pub wanted: bool,
     thread: Global,
+    name: Name,
+}
+
+/// A thread's name.
+struct Name {
+    text: Vec<u8>,
+    /// The object that is its name, if that can be told.
+    object: Option<Global>,
+}
+
+impl Name {
+    /// A thread's name, and what else there is to know of the thread; to be
+    /// given back with [`Name::drop`].
+    fn of((recorder, java): (&Recorder, Java), thread: jthread) -> Option<(Name, ThreadInfo)> {
+        // Before its text: should the thread get another name meanwhile, that is
+        // noticed next time.
+        let local = recorder.name_object(java, thread);
+        let name = recorder.ti().thread(java, thread).ok().map(|info| {
+            let (text, object) = (info.name.clone(), java.global(local));
+            (Name { text, object }, info)
+        });
+        java.drop_local(local);
+        name
+    }
+
+    /// Whether the thread has another name by now, which it has from here on.
+    fn changes(
+        &mut self,
+        (recorder, java): (&Recorder, Java),
+        thread: jthread,
+        known: &Thread,
+    ) -> bool {
+        let Some(before) = &self.object else { return false };
+        let name = recorder.name_object(java, thread);
+        let changes = !name.is_null() && !java.is_same(name, before.get());
+        if changes {
+            if let Ok(info) = recorder.ti().thread(java, thread) {
+                self.text.clone_from(&info.name);
+                known.rename(&recorder.log().current(), info.name, clock::now_ns());
+            }
+            if let Some(before) = std::mem::replace(&mut self.object, java.global(name)) {
+                java.drop_global(before);
+            }
+        }
+        java.drop_local(name);
+        changes
+    }
+
+    fn drop(self, java: Java) {
+        if let Some(object) = self.object {
+            java.drop_global(object);
+        }
+    }
 }
 
 /// All of them.
@@ -59,6 +115,8 @@ pub struct Seats {
     /// In the order in which they came.
     pub all: Vec<Seat>,
     index: Table<i64, usize>,
+    /// By which it was said which of them are sampled.
+    chosen_by: Option<Settings>,
 }
 
 impl Seats {
@@ -94,17 +152,28 @@ impl Seats {
                 known.started_at(&recorder.log().current(), started_ns);
             }
         }
-        self.choose(settings);
+        self.choose((recorder, java), settings);
         self.remove((recorder, java), |seat| !seat.present, &mut gone);
         complete
     }
 
-    /// Says which threads are sampled.
-    fn choose(&mut self, settings: &Settings) {
-        for seat in &mut self.all {
-            let known = seat.known.as_ref();
-            seat.wanted = known.is_some_and(|known| !known.excluded)
-                && settings.wants(&seat.name, seat.is_daemon);
+    /// Whether a thread is among them.
+    pub fn has(&self, java_id: i64) -> bool {
+        self.index.contains_key(&java_id)
+    }
+
+    /// Says which threads are sampled: new ones, or all where that is asked for in
+    /// another way than before.
+    fn choose(&mut self, jvm: (&Recorder, Java), settings: &Settings) {
+        let anew = self.chosen_by.as_ref() != Some(settings);
+        for seat in self.all.iter_mut().filter(|seat| anew || seat.is_new) {
+            seat.choose(settings);
+            if anew {
+                seat.vacate(jvm);
+            }
+        }
+        if anew {
+            self.chosen_by = Some(settings.clone());
         }
     }
 
@@ -120,9 +189,7 @@ impl Seats {
             gone(&seat);
             seat.vacate((recorder, java));
             java.drop_global(seat.thread);
-            if let Some(name) = seat.name_object {
-                java.drop_global(name);
-            }
+            seat.name.drop(java);
         }
         if self.all.len() != before {
             self.index.clear();
@@ -141,15 +208,18 @@ impl Seat {
         let is_own = is_own(java, thread);
         // One that is going is marked no more; when it is gone, it is dead.
         let unmarked = unmarked || any_unmarked();
-        ti.state(thread).ok()?.filter(|_| java_id > 0)?;
-        let info = ti.thread(java, thread).ok()?;
-        if !is_own && unmarked && info.name == OWN_NAME {
+        if java_id <= 0 || !ti.is_alive(thread) {
             return None;
         }
-        let global = java.global(thread)?;
-        let (name, is_daemon) = (info.name.clone(), info.daemon);
-        let name_object = recorder.name_object(java, thread);
-        let seat = Seat {
+        let (name, info) = Name::of((recorder, java), thread)?;
+        let may_be_own = !is_own && unmarked && info.name == OWN_NAME;
+        let global = if may_be_own { None } else { java.global(thread) };
+        let Some(global) = global else {
+            name.drop(java);
+            return None;
+        };
+        let is_daemon = info.daemon;
+        Some(Seat {
             java_id,
             thread: global,
             known: (!is_own).then(|| recorder.sampled_thread(java, thread, java_id, info)),
@@ -157,31 +227,29 @@ impl Seat {
             is_carrier: recorder.is_carrier(java, thread),
             occupant: None,
             started_ns: None,
+            is_new: true,
+            noted: None,
             name,
             is_daemon,
-            name_object: java.global(name_object),
             present: true,
-        };
-        java.drop_local(name_object);
-        Some(seat)
+        })
+    }
+
+    /// Says whether the thread is sampled.
+    fn choose(&mut self, settings: &Settings) {
+        self.wanted = self.known.as_ref().is_some_and(|known| !known.excluded)
+            && settings.wants(&self.name.text, self.is_daemon);
     }
 
     /// Looks whether the thread has another name: then it may be sampled no
     /// more, or from now on.
-    pub fn check_name(&mut self, (recorder, java): (&Recorder, Java), settings: &Settings) {
-        let (Some(before), Some(known)) = (&self.name_object, &self.known) else { return };
-        let name = recorder.name_object(java, self.thread.get());
-        if !name.is_null() && !java.is_same(name, before.get()) {
-            if let Ok(info) = recorder.ti().thread(java, self.thread.get()) {
-                self.name.clone_from(&info.name);
-                known.rename(&recorder.log().current(), info.name, clock::now_ns());
-            }
-            self.wanted = !known.excluded && settings.wants(&self.name, self.is_daemon);
-            if let Some(before) = std::mem::replace(&mut self.name_object, java.global(name)) {
-                java.drop_global(before);
-            }
+    pub fn check_name(&mut self, jvm: (&Recorder, Java), settings: &Settings) -> bool {
+        let Some(known) = &self.known else { return false };
+        let changes = self.name.changes(jvm, self.thread.get(), known);
+        if changes {
+            self.choose(settings);
         }
-        java.drop_local(name);
+        changes
     }
 
     /// A carrier runs this virtual thread now: `None` when nothing can be told
@@ -193,28 +261,39 @@ impl Seat {
         settings: &Settings,
     ) -> Option<&Occupant> {
         let java_id = recorder.java_id(java, thread);
-        let is_same = self.occupant.as_ref().is_some_and(|occupant| occupant.java_id == java_id);
-        if !is_same {
-            self.vacate((recorder, java));
-            let info = recorder.ti().thread(java, thread).ok()?;
-            // All virtual threads are daemons; that says nothing of them.
-            let wanted = settings.wants(&info.name, false);
-            let known = recorder.sampled_thread(java, thread, java_id, info);
-            let wanted = wanted && !known.excluded;
-            let thread = java.global(thread)?;
-            self.occupant = Some(Occupant { java_id, known, wanted, thread });
+        // All virtual threads are daemons; that says nothing of them.
+        let wants =
+            |name: &Name, known: &Thread| settings.wants(&name.text, false) && !known.excluded;
+        match self.occupant.as_mut().filter(|occupant| occupant.java_id == java_id) {
+            Some(Occupant { known, wanted, name, .. }) => {
+                if name.changes((recorder, java), thread, known) {
+                    *wanted = wants(name, known);
+                }
+            }
+            None => {
+                self.vacate((recorder, java));
+                let (name, info) = Name::of((recorder, java), thread)?;
+                let known = recorder.sampled_thread(java, thread, java_id, info);
+                let Some(global) = java.global(thread) else {
+                    name.drop(java);
+                    return None;
+                };
+                let wanted = wants(&name, &known);
+                self.occupant = Some(Occupant { java_id, known, wanted, thread: global, name });
+            }
         }
         self.occupant.as_ref()
     }
 
     /// A carrier does not run that virtual thread any more: its Java id.
     pub fn vacate(&mut self, (recorder, java): (&Recorder, Java)) -> Option<i64> {
-        let Occupant { java_id, thread, .. } = self.occupant.take()?;
+        let Occupant { java_id, thread, name, .. } = self.occupant.take()?;
         // It may have said that it ends before it was known here.
-        if !matches!(recorder.ti().state(thread.get()), Ok(Some(_))) {
+        if !recorder.ti().is_alive(thread.get()) {
             recorder.forget_ended(java_id);
         }
         java.drop_global(thread);
+        name.drop(java);
         Some(java_id)
     }
 }

@@ -13,7 +13,8 @@ const JAR: &[u8] = include_bytes!("../../../agent/java/tyrion-api.jar");
 /// Where it goes.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  tyrion api-jar -o lib/tyrion-api.jar
+  tyrion api-jar
+  mkdir -p lib && tyrion api-jar -o lib/tyrion-api.jar
   javac -cp $(tyrion api-jar -o /tmp/tyrion-api.jar && echo /tmp/tyrion-api.jar) Orders.java")]
 pub struct ApiJarArgs {
     /// Write to this file, - for stdout

@@ -28,8 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 Records until the JVM ends or tyrion stop. Of a JVM that records already, the
 threshold and sampling change: with sample in --mode it begins, or goes on with
-another --period, --threads and --skip-daemon; with another --mode it ends. JDK 21 and later print a warning in the
-JVM when an agent is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
+another --period, --threads and --skip-daemon; with another --mode it ends.
+JDK 21 and later print a warning in the JVM when an agent is attached, unless it
+runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
     pid: PidArgs,
@@ -45,11 +46,20 @@ pub struct AttachArgs {
 #[derive(Args, Debug)]
 pub struct PidArgs {
     /// The JVM's process id
-    #[arg(value_name = "PID")]
+    #[arg(value_name = "PID", value_parser = process_id)]
     pid: u32,
     /// One JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// Reads a process id.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn process_id(text: &str) -> Result<u32, String> {
+    let id = text.parse().ok().filter(|&id| id != 0);
+    id.ok_or_else(|| "not a process id; jps -l shows those of JVMs".to_owned())
 }
 
 /// What the agent answers: keys and values.
@@ -66,13 +76,15 @@ pub fn attach(args: AttachArgs) -> Outcome {
     let agent = Agent::find(args.pid.pid)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from("tyrion-%p.log"));
     let log = agent.log_path(&output);
+    refuse_hidden_log(&agent, &args)?;
     let answer = agent.start(&args.agent, Some(&log))?;
     let written = value(&answer, "log");
     if (value(&answer, "mode"), value(&answer, "sampling")) == ("sample", "off") {
-        tell(
-            "note: nothing is recorded: the agent was loaded to sample, and locks would have to \
-             be asked for then; add --mode sample, or restart the JVM",
-        );
+        tell(&format!(
+            "note: nothing is recorded: {SAMPLES_ONLY}; tyrion attach {} --mode sample has it \
+             sampled",
+            args.pid.pid
+        ));
     }
     if args.output.is_some()
         && !written.is_empty()
@@ -84,6 +96,28 @@ pub fn attach(args: AttachArgs) -> Outcome {
         ));
     }
     print(&answer, args.pid.json)
+}
+
+/// Why a JVM that was sampled first does not record locks.
+const SAMPLES_ONLY: &str = "the agent in this JVM was loaded to sample, and records locks only \
+                            once the JVM is restarted";
+
+/// After `tyrion sample` there is a log that nobody has named, and that is for
+/// samples alone: without asking for those, the user wants something else.
+fn refuse_hidden_log(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
+    if args.agent.has_mode("sample") || !agent.is_loaded()? {
+        return Ok(());
+    }
+    let status = agent.status()?;
+    if value(&status, "mode") != "sample" || !agent.is_scratch(&status, super::sample::SCRATCH) {
+        return Ok(());
+    }
+    let pid = args.pid.pid;
+    Err(Failure::new(format!(
+        "{SAMPLES_ONLY}; to sample it, tyrion sample {pid}, or tyrion attach {pid} --mode sample, \
+         which samples into {} until tyrion stop {pid}; for locks, restart it",
+        value(&status, "log")
+    )))
 }
 
 /// Stops recording.
@@ -110,6 +144,11 @@ impl Agent {
     pub(super) fn find(pid: u32) -> Result<Agent, Failure> {
         let jvm = Jvm::find(pid).map_err(Failure::Failed)?;
         Ok(Agent { jvm, pid })
+    }
+
+    /// The JVM's process id.
+    pub(super) fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// Whether the JVM has loaded it.
@@ -173,7 +212,7 @@ impl Agent {
         options: &AgentOptions,
         log: Option<&Path>,
     ) -> Result<Reply, Failure> {
-        command(&self.jvm, |more| options.for_agent(log, more), "start")
+        command(&self.jvm, |more| options.for_agent(log, more), ("command", "start"))
     }
 
     /// Has it stop.
@@ -181,7 +220,15 @@ impl Agent {
     /// # Errors
     /// When it cannot, or is not loaded.
     pub(super) fn stop(&self) -> Result<Reply, Failure> {
-        command(&self.jvm, |more| AgentOptions::default().for_agent(None, more), "stop")
+        self.ask(("command", "stop"))
+    }
+
+    /// Has it end the sample of this number, and leave the JVM as it was before.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub(super) fn end_sample(&self, number: u64) -> Result<Reply, Failure> {
+        self.ask(("end-sample", &number.to_string()))
     }
 
     /// What it is doing.
@@ -189,7 +236,11 @@ impl Agent {
     /// # Errors
     /// When it does not tell.
     pub(super) fn status(&self) -> Result<Reply, Failure> {
-        command(&self.jvm, |more| AgentOptions::default().for_agent(None, more), "status")
+        self.ask(("command", "status"))
+    }
+
+    fn ask(&self, asked: (&str, &str)) -> Result<Reply, Failure> {
+        command(&self.jvm, |more| AgentOptions::default().for_agent(None, more), asked)
     }
 }
 
@@ -198,12 +249,12 @@ impl Agent {
 fn command(
     jvm: &Jvm,
     options: impl FnOnce(&[(&str, &str)]) -> String,
-    command: &str,
+    asked: (&str, &str),
 ) -> Result<Reply, Failure> {
     let library = library_for(jvm)?;
     let reply = jvm.scratch("reply");
     let reply_text = reply.to_string_lossy().into_owned();
-    let options = options(&[("command", command), ("reply", &reply_text)]);
+    let options = options(&[asked, ("reply", &reply_text)]);
     let code = jvm.load(&library, &options).map_err(Failure::Failed)?;
     let answer = wait_for(&jvm.seen_from_here(&reply))?;
     let pairs: Reply = answer
@@ -237,8 +288,8 @@ fn wait_for(reply: &Path) -> Result<String, Failure> {
     }
 }
 
-/// The agent's path as the JVM sees it: the one that it has loaded, if any. A JVM with files of its own, in a
-/// container, gets a copy in its /tmp.
+/// The agent's path as the JVM sees it: the one that it has loaded, if any. A JVM
+/// with files of its own, in a container, gets a copy in its /tmp.
 fn library_for(jvm: &Jvm) -> Result<PathBuf, Failure> {
     if let Some(loaded) = jvm.loaded_agent().map_err(Failure::Failed)? {
         return Ok(loaded);

@@ -122,6 +122,10 @@ pub fn run(args: ConvertArgs) -> Outcome {
         for line in notes.lines() {
             tell(&format!("note: {line}"));
         }
+        let of_samples = targets_of_samples(&args, &profile);
+        for (_, target, _) in &of_samples {
+            target.spare_logs()?;
+        }
         for (format, target) in &targets {
             write(format, target, &profile, &options)?;
             let samples = samples(&profile);
@@ -132,8 +136,26 @@ pub fn run(args: ConvertArgs) -> Outcome {
                 ));
             }
         }
+        for (format, target, options) in of_samples {
+            write(format, &target, &profile, &options)?;
+        }
         Ok(done)
     })?
+}
+
+/// With `--to all`: one picture shows waits or samples, so a log that has both
+/// gets two.
+fn targets_of_samples(
+    args: &ConvertArgs,
+    profile: &Profile,
+) -> Vec<(&'static Format, Target, Options)> {
+    let has_both = !profile.waits.is_empty() && !profile.samples.is_empty();
+    let style = args.style.of_samples().filter(|_| args.to == ALL && has_both);
+    let Some(style) = style else { return Vec::new() };
+    let folder = args.output.clone().unwrap_or_default();
+    let draws = FORMATS.iter().filter(|format| format.options.contains(&"value"));
+    let target = |format| Target::File(folder.join(default_file(format, &style)));
+    draws.map(|format| (format, target(format), style.options())).collect()
 }
 
 /// At most so many samples pprof has of a profile.

@@ -204,6 +204,9 @@ impl DiffArgs {
         if self.widths.is_some() && self.to != Some(Format::Flamegraph) {
             return refuse("--widths is for --to flamegraph");
         }
+        if self.filters.names_states() {
+            return refuse("--state chooses among samples, and diff compares waits");
+        }
         if self.by_line && self.to.is_some() {
             return refuse("--by-line is for the tables and --json: pictures go by methods");
         }

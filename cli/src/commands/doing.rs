@@ -28,7 +28,8 @@ impl<'a> Doing<'a> {
     /// is known; and how long a wait took, samples do not tell.
     pub fn is_wanted(&self, sampled: &Sampled) -> bool {
         let Filter { kinds, states, .. } = self.filter;
-        let kind = sampled.kind().map_or(*kinds == Kinds::all(), |kind| kinds.contains(kind));
+        let kind =
+            self.reader.kind(sampled).map_or(*kinds == Kinds::all(), |kind| kinds.contains(kind));
         let lock = sampled.sample.lock;
         let wants_lock = |regex| lock != id::UNKNOWN && self.names.lock_matches(regex, lock);
         kind && self.filter.min_wait_ns == 0

@@ -39,11 +39,12 @@ pub struct RecordArgs {
     /// The log; %p stands for the JVM's process id
     #[arg(short, long, value_name = "LOG", default_value = "tyrion-%p.log")]
     output: PathBuf,
-    #[command(flatten)]
-    agent: AgentOptions,
+    // Before the agent's options, whose heading it would be under.
     /// The command, after --
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+    #[command(flatten)]
+    agent: AgentOptions,
 }
 
 /// Runs a command with the agent in its JVM.

@@ -85,7 +85,8 @@ pub fn run(args: ReportArgs) -> Outcome {
         bar.finish_and_clear();
         let aggregate = &mut findings.aggregate;
         let waits = aggregate.events.saturating_add(aggregate.folded);
-        if args.filters.is_given() {
+        let samples_alone = args.sections.shows_samples_alone();
+        if args.filters.is_given() && !samples_alone && !aggregate.profile.lacks_waits {
             filters::tell_if_empty(&aggregate.profile, waits);
         }
         if args.sections.shows(sections::STILL_WAITING) {

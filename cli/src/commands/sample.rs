@@ -1,11 +1,13 @@
 //! `tyrion sample`.
 
+mod session;
+
 use super::{
-    attach::{Agent, value},
+    attach::{Agent, process_id},
     sections::interval_value,
 };
 use crate::{
-    agent_options::{AgentOptions, PERIOD_NS, SamplingOptions},
+    agent_options::{PERIOD_NS, SamplingOptions},
     filters::{ShapeArgs, states},
     logs,
     outcome::{Failure, Outcome, tell},
@@ -13,10 +15,12 @@ use crate::{
     terminal,
 };
 use clap::Args;
+pub(super) use session::SCRATCH;
+use session::{Recorded, Session};
 use std::{
     io::{IsTerminal, Write},
     path::PathBuf,
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tyrion_converters::filter::{Filter, Moment, States};
 use tyrion_formats::Log;
@@ -26,13 +30,6 @@ use tyrion_report::{
     sections::tree,
     view::Cell,
 };
-
-/// How often we look whether the JVM still runs.
-const LOOK: Duration = Duration::from_millis(100);
-/// How long the agent may take for one look at all threads.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Periods vary by a quarter.
-const LONGEST: f64 = 1.25;
 
 /// Which JVM, for how long, and what to show.
 #[derive(Args, Debug)]
@@ -48,13 +45,13 @@ recorded: the samples are in its log, too. The time of idle threads is left out,
 in reports; --state all shows it.")]
 pub struct SampleArgs {
     /// The JVM's process id
-    #[arg(value_name = "PID")]
+    #[arg(value_name = "PID", value_parser = process_id)]
     pid: u32,
     /// How long
     #[arg(short, long, value_name = "DURATION", default_value = "10s",
           value_parser = interval_value, conflicts_with = "once")]
     duration: u64,
-    /// Look once: at what each thread does now
+    /// Look once: at what each thread does now, with whole stacks
     #[arg(long)]
     once: bool,
     /// Frames kept of a stack, if the agent is not loaded yet [default: 128]
@@ -94,7 +91,7 @@ struct ShowArgs {
 
 /// Samples a JVM and prints what its threads did.
 pub fn run(args: SampleArgs) -> Outcome {
-    let period_ns = args.sampling.period.unwrap_or(PERIOD_NS);
+    let period_ns = args.period_ns();
     if !args.once && args.duration < period_ns {
         return Err(Failure::Usage(
             "--duration is shorter than --period: nothing would be seen; or use --once".to_owned(),
@@ -105,6 +102,10 @@ pub fn run(args: SampleArgs) -> Outcome {
     let interrupts =
         Interrupts::hold().map_err(|error| Failure::new(format!("signals: {error}")))?;
     let session = Session::begin(&agent, &args)?;
+    if !args.once && std::io::stderr().is_terminal() {
+        let time = shown(&Cell::Ns(args.duration)).into_owned();
+        tell(&format!("sampling {} for {time}; Ctrl-C ends it early", args.pid));
+    }
     if args.once {
         session.wait_for_look(&interrupts, Duration::from_nanos(period_ns))?;
     } else {
@@ -114,181 +115,6 @@ pub fn run(args: SampleArgs) -> Outcome {
     // From now on Ctrl-C ends this command, as ever.
     drop(interrupts);
     print(&args, &recorded)
-}
-
-/// A JVM that is being sampled.
-struct Session<'a> {
-    agent: &'a Agent,
-    /// The log, by its path here.
-    log: PathBuf,
-    /// When sampling began, monotonic ns, if the log is older.
-    from_ns: Option<u64>,
-    /// What is to be done in the end.
-    after: After,
-    /// Whether nobody but us has asked for the log.
-    is_scratch: bool,
-    /// What to look for in the names of threads, where the agent does not.
-    threads: Option<regex::Regex>,
-}
-
-/// How to leave a JVM as it was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
-    /// It did not record: it stops again.
-    Stop,
-    /// It recorded waits: it goes on, without samples.
-    Contention,
-    /// The same in trace mode.
-    Trace,
-    /// It was sampled already: it goes on as it is.
-    Nothing,
-}
-
-/// What was recorded.
-struct Recorded {
-    log: PathBuf,
-    from_ns: Option<u64>,
-    is_scratch: bool,
-    threads: Option<regex::Regex>,
-}
-
-impl<'a> Session<'a> {
-    /// Has the agent sample, loading it if need be.
-    fn begin(agent: &'a Agent, args: &SampleArgs) -> Result<Session<'a>, Failure> {
-        let from_ns = logs::now_ns();
-        let known = agent.is_loaded()?;
-        let found = if known { agent.status()? } else { Vec::new() };
-        let state = value(&found, "state");
-        let after = match (state, value(&found, "sampling")) {
-            ("recording", "on") => After::Nothing,
-            ("recording", _) if value(&found, "mode").contains("trace") => After::Trace,
-            ("recording", _) => After::Contention,
-            ("broken", _) => {
-                return Err(Failure::new(
-                    "the JVM's log cannot be written on; restart the JVM to sample it",
-                ));
-            }
-            _ => After::Stop,
-        };
-        let is_new = !matches!(state, "recording" | "paused");
-        let (file, is_scratch) = match &args.output {
-            Some(output) => (agent.log_path(output), false),
-            None => (agent.scratch(SCRATCH), true),
-        };
-        let mut session = Session {
-            agent,
-            log: agent.log_of(&found),
-            from_ns: (!is_new).then_some(from_ns),
-            after,
-            is_scratch: if is_new { is_scratch } else { agent.is_scratch(&found, SCRATCH) },
-            threads: None,
-        };
-        if after == After::Nothing {
-            session.join(args, &found);
-        } else {
-            let options = AgentOptions::for_sampling(args.sampling.complete(), args.depth);
-            let options = if args.once { options.once() } else { options };
-            let answer = agent.start(&options, Some(&file))?;
-            session.log = agent.log_of(&answer);
-        }
-        if args.output.is_some() && !is_new {
-            tell(&format!(
-                "note: the log is {}; a JVM has one log, and another name is not taken",
-                session.log.display()
-            ));
-        }
-        if !args.once && std::io::stderr().is_terminal() {
-            let time = shown(&Cell::Ns(args.duration)).into_owned();
-            tell(&format!("sampling {} for {time}; Ctrl-C ends it early", args.pid));
-        }
-        Ok(session)
-    }
-
-    /// The JVM is sampled already, its way.
-    fn join(&mut self, args: &SampleArgs, found: &[(String, String)]) {
-        self.threads.clone_from(&args.sampling.threads);
-        let period = value(found, "period_ns").parse().unwrap_or(PERIOD_NS);
-        if args.sampling.period.is_some_and(|asked| asked != period) {
-            let period = shown(&Cell::Ns(period)).into_owned();
-            tell(&format!(
-                "note: this JVM is being sampled every {period} already, and goes on so; \
-                 tyrion attach {} --mode sample --period changes it",
-                args.pid
-            ));
-        }
-    }
-
-    /// Waits for the time to pass, the user to interrupt, or the JVM to end.
-    fn wait(&self, interrupts: &Interrupts, time: Duration) {
-        let end = Instant::now() + time;
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || interrupts.wait(left.min(LOOK)) || !self.agent.is_alive() {
-                return;
-            }
-        }
-    }
-
-    /// Waits until the agent has looked once.
-    fn wait_for_look(&self, interrupts: &Interrupts, period: Duration) -> Result<(), Failure> {
-        self.wait(interrupts, period.mul_f64(LONGEST));
-        if self.after == After::Nothing {
-            return Ok(());
-        }
-        let deadline = Instant::now() + PATIENCE;
-        while self.agent.is_alive() && value(&self.agent.status()?, "sampling") == "on" {
-            if Instant::now() > deadline {
-                tell("note: the agent did not finish; what there is is shown");
-                break;
-            }
-            if interrupts.wait(LOOK / 4) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Leaves the JVM as it was.
-    fn end(mut self) -> Result<Recorded, Failure> {
-        let ended = self.restore();
-        let recorded = Recorded {
-            log: self.log.clone(),
-            from_ns: self.from_ns,
-            // The agent holds on to it as long as the JVM runs, and would write on
-            // no other: it is needed when this JVM is sampled again.
-            is_scratch: self.is_scratch && !self.agent.is_alive(),
-            threads: self.threads.take(),
-        };
-        match ended {
-            Ok(answer) => {
-                // A log that rotates has another name by now, perhaps.
-                let known = !value(&answer, "log").is_empty();
-                let log = if known { self.agent.log_of(&answer) } else { recorded.log };
-                Ok(Recorded { log, ..recorded })
-            }
-            Err(_) if !self.agent.is_alive() => {
-                tell("note: the JVM has ended; what there is is shown");
-                Ok(recorded)
-            }
-            Err(failure) => Err(failure),
-        }
-    }
-
-    fn restore(&mut self) -> Result<Vec<(String, String)>, Failure> {
-        match std::mem::replace(&mut self.after, After::Nothing) {
-            After::Nothing => Ok(Vec::new()),
-            After::Stop => self.agent.stop(),
-            After::Contention => self.agent.start(&AgentOptions::of_mode("contention"), None),
-            After::Trace => self.agent.start(&AgentOptions::of_mode("trace"), None),
-        }
-    }
-}
-
-impl Drop for Session<'_> {
-    fn drop(&mut self) {
-        // Where something failed on the way; that is what the user is told.
-        let _ = self.restore();
-    }
 }
 
 /// Prints the tree.
@@ -319,16 +145,21 @@ fn print(args: &SampleArgs, recorded: &Recorded) -> Outcome {
 }
 
 fn filter(args: &SampleArgs, recorded: &Recorded, log: &Log) -> Filter {
-    let since = recorded.from_ns.map(|from_ns| from_ns.saturating_sub(log.start_ns()));
+    let moment = |ns: u64| Moment::AfterStart(ns.saturating_sub(log.start_ns()));
     Filter {
         states: args.show.state.unwrap_or_default(),
-        since: since.map(Moment::AfterStart),
+        since: recorded.from_ns.map(moment),
+        until: recorded.until_ns.map(moment),
         thread: recorded.threads.clone(),
         ..Filter::default()
     }
 }
 
 impl SampleArgs {
+    fn period_ns(&self) -> u64 {
+        self.sampling.period.unwrap_or(PERIOD_NS)
+    }
+
     fn options(&self) -> Options {
         let default = Options::default();
         Options {
@@ -336,14 +167,13 @@ impl SampleArgs {
             group_by: self.shape.group_by.clone().unwrap_or(default.group_by),
             packages: self.shape.packages.clone(),
             interval_ns: self.show.interval.unwrap_or(default.interval_ns),
-            zero: self.show.zero,
+            interval_from_since: true,
+            // The outermost frame of all would say nothing of one moment.
+            zero: self.show.zero || self.once,
             ..Options::default()
         }
     }
 }
-
-/// Logs that nobody asked for are called so.
-const SCRATCH: &str = "sample";
 
 /// Removes logs that nobody asked for, of JVMs that have ended since.
 fn remove_left_behind(agent: &Agent) {
@@ -369,6 +199,7 @@ fn remove_left_behind(agent: &Agent) {
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
+    use crate::agent_options::AgentOptions;
     use clap::Parser;
 
     #[derive(Parser)]
@@ -403,6 +234,7 @@ mod tests {
 
     #[test]
     fn one_look_takes_no_time() {
+        assert!(parse("1 --once").unwrap().options().zero, "stacks are what it is for");
         let args = parse("1 --once --skip-daemon --depth 9").unwrap();
         let agent = AgentOptions::for_sampling(args.sampling.complete(), args.depth).once();
         assert_eq!(

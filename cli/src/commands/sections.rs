@@ -5,7 +5,7 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use tyrion_report::{Options, SECTIONS, Section};
+use tyrion_report::{About, Options, SECTIONS, Section};
 
 /// The section that shows waits that had not ended.
 pub const STILL_WAITING: &str = "still-waiting";
@@ -100,6 +100,7 @@ impl SectionArgs {
             group_by: shape.group_by.clone().unwrap_or(default.group_by),
             packages: shape.packages.clone(),
             interval_ns: self.interval.unwrap_or(default.interval_ns),
+            interval_from_since: false,
             zero: self.zero,
         }
     }
@@ -107,6 +108,12 @@ impl SectionArgs {
     /// The sections that were picked, in the order of the report; none for all.
     pub fn picked(&self) -> Vec<&'static Section> {
         SECTIONS.iter().filter(|section| self.section.contains(&section.name)).collect()
+    }
+
+    /// Whether sections about samples were picked, and no others.
+    pub fn shows_samples_alone(&self) -> bool {
+        let picked = self.picked();
+        !picked.is_empty() && picked.iter().all(|section| section.about == About::Samples)
     }
 
     /// Whether a section is shown.

@@ -15,11 +15,11 @@ mod tests;
 
 use crate::{
     logs,
-    outcome::{Done, Failure, Outcome},
+    outcome::{Done, Failure, Outcome, tell},
     terminal,
 };
 use clap::Args;
-use draw::Status;
+use draw::{NO_LOCKS, Status};
 use frame::{Detail, Frame, Options};
 use keys::{Action, App, View};
 use look::Look;
@@ -116,6 +116,9 @@ fn once(args: &TopArgs, mut look: Look, options: &Options) -> Outcome {
     };
     let written = io::stdout().write_all(text.as_bytes());
     written.map_err(|error| Failure::writing("stdout", &error))?;
+    if status.lacks_locks() {
+        tell(&format!("note: {NO_LOCKS}"));
+    }
     // Of a log that is written to, the end is not there yet.
     let damage = look.damage();
     if look.life().has_ended() { Ok(logs::tell_damage(&damage)) } else { Ok(Done::Whole) }

@@ -38,7 +38,7 @@ impl Jvm {
             .map_err(|_| format!("there is no process {pid}"))?;
         let inner_pid = inner_pid(&status).unwrap_or(pid);
         let maps = fs::read_to_string(format!("/proc/{pid}/maps"))
-            .map_err(|error| format!("process {pid}: {error}; attach as its user"))?;
+            .map_err(|error| unreadable(pid, &status, &error))?;
         if !maps.contains("libjvm.so") {
             return Err(format!("process {pid} is not a JVM (HotSpot)"));
         }
@@ -200,6 +200,33 @@ impl Jvm {
     }
 }
 
+/// Why it cannot be told whether a process is a JVM.
+fn unreadable(pid: u32, status: &str, error: &io::Error) -> String {
+    // SAFETY: asks for a number, and cannot fail.
+    let own = unsafe { libc::geteuid() };
+    let name = field(status, "Name:").unwrap_or("unknown");
+    let user = field(status, "Uid:").and_then(|ids| ids.split_whitespace().nth(1));
+    match user.and_then(|id| id.parse::<u32>().ok()) {
+        _ if error.kind() != io::ErrorKind::PermissionDenied => {
+            format!("process {pid} ({name}): {error}")
+        }
+        Some(user) if user != own && own != 0 => format!(
+            "process {pid} ({name}) belongs to another user, of id {user}; if it is a JVM, run \
+             tyrion as that user"
+        ),
+        // The kernel wants more than the same user: rights of its own, or a sandbox.
+        _ => format!(
+            "process {pid} ({name}) may not be looked at from here, not even by its user or root; \
+             it is no JVM, or one in a sandbox: then run tyrion inside of that"
+        ),
+    }
+}
+
+/// What stands behind a name at the begin of a line of /proc/PID/status.
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
+}
+
 /// The set of signals in the line `SigCgt:` of /proc/PID/status.
 fn caught_signals(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
@@ -244,5 +271,22 @@ mod tests {
     fn what_is_no_jvm_is_left_alone() {
         assert!(Jvm::find(std::process::id()).is_err_and(|e| e.contains("not a JVM")));
         assert!(Jvm::find(u32::MAX).is_err_and(|e| e.contains("no process")));
+    }
+
+    #[test]
+    fn who_may_not_look_is_told_why() {
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        // SAFETY: asks for a number, and cannot fail.
+        let own = unsafe { libc::geteuid() };
+        let said = |user: u32| {
+            let status = format!("Name:\tinit\nUid:\t{user}\t{user}\t{user}\t{user}\n");
+            unreadable(1, &status, &denied)
+        };
+        assert!(said(own).contains("process 1 (init) may not be looked at"), "{}", said(own));
+        if own != 0 {
+            assert!(said(own + 1).contains("another user"), "{}", said(own + 1));
+        }
+        let gone = unreadable(7, "", &io::Error::from(io::ErrorKind::NotFound));
+        assert!(gone.starts_with("process 7 (unknown): "), "{gone}");
     }
 }

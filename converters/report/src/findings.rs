@@ -67,6 +67,9 @@ pub struct Findings<'a> {
     /// What threads were doing in each interval, in the order of time. Empty
     /// where no thread was sampled.
     pub sampled: Vec<SampledInterval>,
+    /// The length of these intervals, in ns: what was asked for, or a multiple of
+    /// it where that would be more than 1,000; 0 where there is only one.
+    pub interval_ns: u64,
 }
 
 /// How long waits took.

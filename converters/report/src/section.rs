@@ -53,6 +53,9 @@ pub struct Options {
     /// The length of the intervals that have a tree of their own; 0 for a single
     /// tree.
     pub interval_ns: u64,
+    /// Whether the first of them begins with the time that the filter asks for,
+    /// and not with the first log.
+    pub interval_from_since: bool,
     /// Whether trees show what took no time, too.
     pub zero: bool,
 }
@@ -68,6 +71,7 @@ impl Default for Options {
             group_by: "digits".to_owned(),
             packages: Vec::new(),
             interval_ns: 0,
+            interval_from_since: false,
             zero: false,
         }
     }

@@ -140,6 +140,21 @@ impl Recording {
         self.log.sample(lane, START_NS + at_ns, sample).unwrap();
     }
 
+    /// A thread was seen blocked on a lock once, so long after the start; it had
+    /// the time since the snapshot before.
+    pub(crate) fn blocked(
+        &mut self,
+        (thread, frames): (&str, &[&str]),
+        (kind, lock): (WaitKind, (&str, &str)),
+        (at_ns, wall_ns): (u64, u64),
+    ) {
+        let (stack, lock) = (self.stack(frames), self.lock(lock));
+        let (_, lane) = self.thread(thread);
+        let (state, kind) = (ThreadState::Blocked.code(), u32::from(kind.code()));
+        let sample = Sample { wall_ns, count: 1, state, stack, lock, kind, ..Sample::default() };
+        self.log.sample(lane, START_NS + at_ns, sample).unwrap();
+    }
+
     /// Trace mode: a thread takes a lock once for each hold.
     pub(crate) fn take(
         &mut self,

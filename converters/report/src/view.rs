@@ -22,8 +22,7 @@ pub enum Part {
     Heading(String),
     /// A tree of frames.
     Tree(Tree),
-    /// A table that text draws as a list without headings: a number of five
-    /// columns, a name that is never shortened, and the rest behind it.
+    /// A table of so many rows that text leaves out what stands below them.
     Listing(Table),
 }
 

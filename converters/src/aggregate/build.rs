@@ -112,9 +112,8 @@ impl<'a> Builder<'a> {
             resolver: &mut resolver,
         }
         .of(trace);
-        let states = self.filter.states;
-        let by_state = sampled::add_rows(samples, &ids, states, &mut resolver, &mut rows);
-        let (stacks, lost_stack) = resolver.into_stacks();
+        let by_state = sampled::add_rows(samples, &ids, self.filter, &mut resolver, &mut rows);
+        let known = resolver.into_ids();
         for (sum, totals) in self.out.states.iter_mut().zip(by_state) {
             sum.add(&totals);
         }
@@ -134,8 +133,8 @@ impl<'a> Builder<'a> {
         }
         self.out.profile.waits.shrink_to_fit();
         if let Some(ids) = self.out.ids.last_mut() {
-            (ids.places, ids.place_of) = (places, place_of);
-            (ids.stacks, ids.lost_stack) = (stacks, lost_stack);
+            let threads = std::mem::take(&mut ids.threads);
+            *ids = LogIds { threads, places, place_of, ..known };
         }
     }
 
@@ -194,10 +193,10 @@ impl<'a> Builder<'a> {
     fn note_samples(&mut self, log: &Log, sums: &LogSums) {
         let LogSums { samples, events, folds, .. } = sums;
         self.out.sample_records = self.out.sample_records.saturating_add(samples.records);
-        self.out.notes.unsorted_samples.add(&samples.unsorted);
         let has_samples = log.has_sampling() || samples.records != 0;
         self.without_samples += u64::from(!has_samples);
-        self.out.profile.has_samples |= has_samples && self.filter.takes_samples();
+        self.out.profile.has_samples |= has_samples;
+        self.out.notes.min_wait_on_samples |= has_samples && self.filter.min_wait_ns > 0;
         let says_waits = !log.has_sampling() || log.modes().any(|mode| mode != "sample");
         self.has_waits |= says_waits || *events != 0 || folds.count != 0;
     }

@@ -1,7 +1,11 @@
 //! What became of a log's ids in the profile.
 
 use super::build::Place;
-use tyrion_wire::{WaitKind, def::id::EMPTY_STACK};
+use std::collections::HashMap;
+use tyrion_wire::{
+    WaitKind,
+    def::id::{self, EMPTY_STACK},
+};
 
 /// What became of the ids of one log in the profile, for who reads the log once
 /// more.
@@ -18,6 +22,8 @@ pub struct LogIds {
     pub(super) stacks: Vec<Option<u32>>,
     /// That of stacks whose definition is lost.
     pub(super) lost_stack: Option<u32>,
+    /// The profile's id of each lock of the log that is told apart there.
+    pub(super) locks: HashMap<u32, u32>,
 }
 
 impl LogIds {
@@ -34,6 +40,12 @@ impl LogIds {
     pub fn site(&self, site: u32) -> Option<(u32, u32, WaitKind)> {
         let place = *self.place_of.get(site as usize)?;
         self.places.get(place as usize).copied()
+    }
+
+    /// The profile's id of a lock that a sampled thread waits for; `None` when
+    /// the profile lacks it, or none is known.
+    pub fn lock(&self, lock: u32) -> Option<u32> {
+        self.locks.get(&lock).copied().filter(|_| lock != id::UNKNOWN)
     }
 
     /// The profile's id of a stack of the log; `None` when the profile lacks it.

@@ -1,7 +1,7 @@
 //! What a reader of a profile should know about how it came about.
 
 use super::{SampleTotals, fold::FoldNotes, sums::Sums};
-use std::time::Duration;
+use crate::outputs::units;
 
 /// Waits that a profile lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,9 +59,8 @@ pub struct Notes {
     /// Samples of threads that waited for work, which the filter hides unless it
     /// is asked for states.
     pub hidden_idle: SampleTotals,
-    /// Samples that the profile lacks since the filter asks for what they do not
-    /// have: a lock, a kind or a duration.
-    pub unsorted_samples: SampleTotals,
+    /// The filter asks for a duration of waits, which samples do not have.
+    pub min_wait_on_samples: bool,
     /// Logs without samples, if others have some.
     pub without_samples: u64,
 }
@@ -89,10 +88,21 @@ impl Notes {
         }
     }
 
+    /// Forgets what nobody wants to know who looks at samples alone.
+    pub fn forget_waits(&mut self) {
+        *self = Notes {
+            unknown_names: self.unknown_names,
+            hidden_idle: self.hidden_idle,
+            min_wait_on_samples: self.min_wait_on_samples,
+            without_samples: self.without_samples,
+            ..Notes::default()
+        };
+    }
+
     /// Forgets what nobody wants to know who does not look at samples.
     pub fn forget_samples(&mut self) {
-        (self.hidden_idle, self.unsorted_samples) = Default::default();
-        self.without_samples = 0;
+        self.hidden_idle = SampleTotals::default();
+        (self.min_wait_on_samples, self.without_samples) = (false, 0);
     }
 
     /// The notes, a sentence each; none if there is nothing to say.
@@ -199,12 +209,10 @@ impl Notes {
                 time(wall_ns),
             ));
         }
-        if self.unsorted_samples.snapshots != 0 {
-            lines.push(format!(
-                "{} snapshots are left out: threads need not wait for anything, so --lock, \
-                 --kind and --min-wait cannot choose among them",
-                self.unsorted_samples.snapshots,
-            ));
+        if self.min_wait_on_samples {
+            let note =
+                "--min-wait does not choose among samples: they are of moments, not of waits";
+            lines.push(note.to_owned());
         }
         if self.without_samples != 0 {
             let count = self.without_samples;
@@ -217,5 +225,5 @@ impl Notes {
 }
 
 fn time(ns: u64) -> String {
-    format!("{:?}", Duration::from_nanos(ns))
+    units::duration(ns)
 }

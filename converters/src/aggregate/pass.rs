@@ -2,11 +2,11 @@
 
 use super::{
     fold::{FoldNotes, Folder},
-    sampled::{SampleSums, Sampler},
+    sampled::{SampleSums, Sampler, Samples},
     sums::{Shared, SiteSums, SparseSums, Sums, ThreadSums, lock},
     trace::{TraceSums, Tracer},
 };
-use crate::{filter::Window, states::Reader};
+use crate::filter::Window;
 use std::sync::{
     Mutex,
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
@@ -45,21 +45,21 @@ enum Piece<'a> {
     Acquisitions(&'a ChunkRef),
 }
 
-/// Sums what a log holds. Without a reader of their states samples are left out.
+/// Sums what a log holds.
 pub(super) fn run(
     log: &Log,
     window: &Window,
-    states: Option<&Reader<'_>>,
+    samples: Samples<'_>,
     progress: &(dyn Fn(u64) + Sync),
 ) -> LogSums {
     let pieces = pieces(log);
     let next = AtomicUsize::new(0);
     let (recorded, folded) = (Shared::default(), Shared::default());
     let (events, trace) = (AtomicU64::new(0), Mutex::new(TraceSums::default()));
-    let samples = Mutex::new(SampleSums::default());
+    let sampled = Mutex::new(SampleSums::default());
     let rest = Mutex::new((Sums::default(), FoldNotes::default(), log.damage().to_vec()));
     rayon::broadcast(|_| {
-        let mut worker = Worker::new(log, window, states, progress);
+        let mut worker = Worker::new(log, window, samples, progress);
         while let Some(piece) = pieces.get(next.fetch_add(1, Relaxed)) {
             match piece {
                 Piece::Events(thread, chunks) => worker.events(*thread, chunks, &recorded),
@@ -70,11 +70,11 @@ pub(super) fn run(
                 lock(&trace).add(&mut worker.tracer.sums);
             }
             if worker.sampler.sums.len() > MAX_SPARSE {
-                lock(&samples).add(&mut worker.sampler.sums);
+                lock(&sampled).add(&mut worker.sampler.sums);
             }
         }
         lock(&trace).add(&mut worker.tracer.sums);
-        lock(&samples).add(&mut worker.sampler.sums);
+        lock(&sampled).add(&mut worker.sampler.sums);
         recorded.add_sparse(&mut worker.others.sums);
         folded.add_sparse(&mut worker.folder.sums);
         events.fetch_add(worker.count + worker.others.count, Relaxed);
@@ -93,7 +93,7 @@ pub(super) fn run(
         events: events.into_inner(),
         folds,
         trace: trace.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
-        samples: samples.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
+        samples: sampled.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
         damage,
     }
 }
@@ -175,7 +175,7 @@ impl<'a> Worker<'a> {
     fn new(
         log: &'a Log,
         window: &'a Window,
-        states: Option<&'a Reader<'a>>,
+        samples: Samples<'a>,
         progress: &'a (dyn Fn(u64) + Sync),
     ) -> Self {
         let (sums, unknown) = (SparseSums::default(), Sums::default());
@@ -187,7 +187,7 @@ impl<'a> Worker<'a> {
             others: Others { log, sums, unknown, count: 0 },
             folder: Folder::new(log, window),
             tracer: Tracer::new(log, window),
-            sampler: Sampler::new(log, window, states),
+            sampler: Sampler::new(log, window, samples),
             count: 0,
             damage: Vec::new(),
         }

@@ -1,11 +1,11 @@
 //! From the ids of a log to those of the profile.
 
-use super::{Aggregate, hash::Table, java};
-use crate::profile::{CUT, Frame, Function, GROUP, Lock, NO_LOCK, Profile, Stack};
+use super::{Aggregate, LogIds, hash::Table, java};
+use crate::profile::{CUT, Frame, Function, GROUP, Lock, NO_LOCK, NO_PROBE, Profile, Stack};
 use regex::Regex;
 use std::collections::HashMap;
 use tyrion_formats::{Log, Place, UNKNOWN, limits::MAX_DEPTH};
-use tyrion_wire::def::id::{CUT_STACK, EMPTY_STACK, NO_STRING};
+use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
 
 /// So many frames of a lock's own methods, at most, stand above the place where
 /// it was taken.
@@ -116,10 +116,13 @@ impl<'a> Resolver<'a> {
         Some(lock)
     }
 
-    /// The profile's id of the lock that a sampled thread waits for, 0 if none
-    /// is known. No filter on locks lets samples through.
-    pub(super) fn lock_of_sample(&mut self, id: u32) -> u32 {
-        if id == 0 { NO_LOCK } else { self.lock(id, None).unwrap_or(NO_LOCK) }
+    /// The profile's id of the lock that a sampled thread waits for, [`NO_LOCK`]
+    /// if none is known; `None` if the filter leaves it out.
+    pub(super) fn lock_of_sample(&mut self, id: u32, filter: Option<&Regex>) -> Option<u32> {
+        match id {
+            0 => filter.is_none().then_some(NO_LOCK),
+            id => self.lock(id, filter),
+        }
     }
 
     fn telling_name(&self, name: u32) -> String {
@@ -245,11 +248,16 @@ impl<'a> Resolver<'a> {
         stack
     }
 
-    /// The profile's id of each stack of the log that was asked for, and that of
-    /// stacks whose definition is lost.
-    pub(super) fn into_stacks(self) -> (Vec<Option<u32>>, Option<u32>) {
-        let ids = self.stacks.into_iter().map(|known| known.map(|(stack, _)| stack));
-        (ids.collect(), self.lost_stack)
+    /// What the log's ids of stacks and locks are in the profile, as far as they
+    /// were asked for.
+    pub(super) fn into_ids(self) -> LogIds {
+        let stacks = self.stacks.into_iter().map(|known| known.map(|(stack, _)| stack));
+        LogIds {
+            stacks: stacks.collect(),
+            lost_stack: self.lost_stack,
+            locks: self.by_id,
+            ..LogIds::default()
+        }
     }
 
     fn known_stack(&mut self, id: u32) -> Option<(u32, u32)> {
@@ -299,6 +307,9 @@ impl<'a> Resolver<'a> {
                 source: self.source(method.class),
                 first_line: method.first_line,
             },
+            None if id == id::UNKNOWN => {
+                Function { method: NO_PROBE.to_owned(), ..Function::default() }
+            }
             None => {
                 self.out.notes.unknown_names += 1;
                 Function { method: UNKNOWN.to_owned(), ..Function::default() }

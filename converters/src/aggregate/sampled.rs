@@ -4,7 +4,7 @@ use super::{
     SampleTotals, acquired::ThreadRows, hash::Table, pass::known_thread, resolve::Resolver,
 };
 use crate::{
-    filter::{States, Window},
+    filter::{Filter, Kinds, Window},
     merge::merge,
     profile::Sample,
     states::{Reader, State},
@@ -25,8 +25,6 @@ pub(super) struct SampleSums {
     sums: Table<Key, SampleTotals>,
     /// Records that were decoded, whatever the filter.
     pub(super) records: u64,
-    /// Samples that the filter cannot choose from.
-    pub(super) unsorted: SampleTotals,
 }
 
 impl SampleSums {
@@ -41,7 +39,6 @@ impl SampleSums {
             self.sums.entry(key).or_default().add(&sums);
         }
         self.records += std::mem::take(&mut other.records);
-        self.unsorted.add(&std::mem::take(&mut other.unsorted));
     }
 
     /// The threads that were sampled, some of them more than once.
@@ -50,18 +47,25 @@ impl SampleSums {
     }
 }
 
+/// Which samples are asked for, and how they are read.
+#[derive(Clone, Copy)]
+pub(super) struct Samples<'a> {
+    pub(super) reader: &'a Reader<'a>,
+    /// Only of threads that waited so.
+    pub(super) kinds: Option<Kinds>,
+}
+
 /// Sums samples.
 pub(super) struct Sampler<'a> {
     log: &'a Log,
     window: &'a Window,
-    /// Nothing if the filter asks for what samples do not have.
-    reader: Option<&'a Reader<'a>>,
+    samples: Samples<'a>,
     pub(super) sums: SampleSums,
 }
 
 impl<'a> Sampler<'a> {
-    pub(super) fn new(log: &'a Log, window: &'a Window, reader: Option<&'a Reader<'a>>) -> Self {
-        Sampler { log, window, reader, sums: SampleSums::default() }
+    pub(super) fn new(log: &'a Log, window: &'a Window, samples: Samples<'a>) -> Self {
+        Sampler { log, window, samples, sums: SampleSums::default() }
     }
 
     /// Adds a sample. There are few beside waits: their code shall not take
@@ -69,35 +73,32 @@ impl<'a> Sampler<'a> {
     #[inline(never)]
     pub(super) fn record(&mut self, sampled: &Sampled) {
         self.sums.records += 1;
-        let totals = SampleTotals {
-            snapshots: sampled.sample.count,
-            wall_ns: sampled.sample.wall_ns,
-            cpu_ns: sampled.sample.cpu_ns,
-        };
-        let Some(reader) = self.reader else { return self.sums.unsorted.add(&totals) };
-        if self.window.holds(sampled.at_ns) {
-            let key = self.key(sampled, reader.state(sampled));
-            self.sums.sums.entry(key).or_default().add(&totals);
+        let Samples { reader, kinds } = self.samples;
+        let Some(part) = self.window.part(sampled) else { return };
+        if reader.is_of(sampled, kinds) {
+            let key = self.key(sampled, reader);
+            self.sums.sums.entry(key).or_default().add(&part);
         }
     }
 
     /// Made-up ids shall not take memory.
-    fn key(&self, sampled: &Sampled, state: State) -> Key {
+    fn key(&self, sampled: &Sampled, reader: &Reader<'_>) -> Key {
         let definitions = self.log.definitions();
-        let (stack, lock) = (sampled.sample.stack, sampled.sample.lock);
+        let (stack, lock) = (reader.stack(sampled), sampled.sample.lock);
         let is_known = (stack as usize) < definitions.stacks().len();
         let stack = if is_known { stack } else { LOST_STACK };
         let lock = if definitions.locks().get(lock).is_some() { lock } else { 0 };
-        (known_thread(self.log, sampled.thread), stack, state, lock, sampled.kind())
+        let thread = known_thread(self.log, sampled.thread);
+        (thread, stack, reader.state(sampled), lock, sampled.kind())
     }
 }
 
-/// Adds the samples of these threads, ascending, in these states to their rows.
-/// Returns what all states have.
+/// Adds the samples of these threads, ascending, that the filter asks for to
+/// their rows. Returns what all states have.
 pub(super) fn add_rows(
     sums: SampleSums,
     threads: &[u32],
-    states: States,
+    filter: &Filter,
     resolver: &mut Resolver<'_>,
     rows: &mut BTreeMap<u32, ThreadRows>,
 ) -> [SampleTotals; State::ALL.len()] {
@@ -108,10 +109,11 @@ pub(super) fn add_rows(
         if threads.binary_search(&thread).is_err() {
             continue;
         }
+        let Some(lock) = resolver.lock_of_sample(lock, filter.lock.as_ref()) else { continue };
         by_state[state as usize].add(&totals);
-        if states.contains(state) {
+        if filter.states.contains(state) {
             let SampleTotals { snapshots: count, wall_ns, cpu_ns } = totals;
-            let (stack, lock) = (resolver.stack(stack), resolver.lock_of_sample(lock));
+            let stack = resolver.stack(stack);
             let samples = &mut rows.entry(thread).or_default().samples;
             let thread = 0;
             samples.push(Sample { thread, stack, state, lock, kind, count, wall_ns, cpu_ns });

@@ -32,6 +32,8 @@ pub(super) enum Role {
     NoLock,
     /// It lets the thread sleep.
     Sleep,
+    /// It is a probe of the agent's own.
+    Probe,
 }
 
 /// What a stack says.
@@ -96,6 +98,9 @@ pub(super) fn role(class: &str, method: &str) -> Role {
     if WAITS_FOR_WORK.iter().any(|rule| waits_for_work(&rule)) {
         return Role::WaitsForWork;
     }
+    if PROBES.contains(&class) {
+        return Role::Probe;
+    }
     if !is_jdk(class) {
         return Role::Program;
     }
@@ -116,6 +121,9 @@ pub(super) fn role(class: &str, method: &str) -> Role {
         },
     }
 }
+
+/// The classes whose methods the agent's probes call.
+const PROBES: &[&str] = &["java.lang.TyrionProbe", "java.lang.TyrionTrace"];
 
 /// Classes whose methods with `park` in their names park a thread.
 const PARKS: &[&str] = &[

@@ -115,6 +115,13 @@ impl Style {
         }
     }
 
+    /// How samples are drawn besides the waits, of a log that has both, if the user
+    /// leaves open what is drawn.
+    pub(super) fn of_samples(&self) -> Option<Style> {
+        let is_open = self.value.is_none() && self.by.is_none() && !self.count;
+        is_open.then(|| Style { value: Some(Value::Wall), ..self.clone() })
+    }
+
     /// The options that were given and that not every format follows.
     fn particular(&self) -> Vec<&'static str> {
         let given = [
@@ -202,8 +209,17 @@ impl Style {
         Ok(())
     }
 
-    /// Refuses logs that were not sampled if samples are to be shown.
+    /// Refuses logs that were not sampled if samples are to be shown, and logs of
+    /// samples alone if waits are.
     pub(super) fn check_profile(&self, profile: &Profile) -> Result<(), Failure> {
+        let names: Vec<&str> = profile.runs.iter().map(|run| run.log.as_str()).collect();
+        if self.value == Some(Value::Wait) && profile.lacks_waits {
+            return Err(Failure::new(format!(
+                "{}: recorded without locks; --value wait needs a log of tyrion record --mode \
+                 contention, or contention+sample",
+                names.join(", ")
+            )));
+        }
         if !self.shown().is_sampled() || profile.has_samples {
             return Ok(());
         }
@@ -211,7 +227,6 @@ impl Style {
             Some(value) => format!("--value {}", value.name()),
             None => "--by state".to_owned(),
         };
-        let names: Vec<&str> = profile.runs.iter().map(|run| run.log.as_str()).collect();
         Err(Failure::new(format!(
             "{}: no thread was sampled; {option} needs a log of tyrion sample -o, or of tyrion \
              record --mode contention+sample",

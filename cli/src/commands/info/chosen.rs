@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 use tyrion_converters::{
+    aggregate::SampleTotals,
     describe::Names,
     filter::{Filter, Window},
 };
-use tyrion_formats::Log;
+use tyrion_formats::{Log, Sampled};
 
 /// What the filter asks of threads and times.
 pub(super) struct Chosen {
@@ -26,7 +27,16 @@ impl Chosen {
 
     /// Whether the filter wants what this thread did at this time.
     pub(super) fn wants(&self, log: &Log, thread: u32, at_ns: u64) -> bool {
+        self.window.holds(at_ns) && self.wants_thread(log, thread)
+    }
+
+    /// What of a sample the filter wants, by thread and time.
+    pub(super) fn part(&self, log: &Log, sampled: &Sampled) -> Option<SampleTotals> {
+        self.window.part(sampled).filter(|_| self.wants_thread(log, sampled.thread))
+    }
+
+    fn wants_thread(&self, log: &Log, thread: u32) -> bool {
         let known = || log.definitions().threads().get(thread).is_some();
-        self.window.holds(at_ns) && !self.unwanted.contains(&thread) && (self.unknown || known())
+        !self.unwanted.contains(&thread) && (self.unknown || known())
     }
 }

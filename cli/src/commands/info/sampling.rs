@@ -10,7 +10,13 @@ use std::{
     collections::{BTreeMap, HashMap},
     fmt::{self, Write},
 };
-use tyrion_converters::{describe::Names, filter::Filter, outputs::units, states::State};
+use tyrion_converters::{
+    aggregate::SampleTotals,
+    describe::Names,
+    filter::Filter,
+    outputs::units,
+    states::{Reader, State},
+};
 use tyrion_formats::{Entry, Log, Sampled};
 use tyrion_wire::sample::ThreadState;
 
@@ -20,6 +26,7 @@ const RECORDS: &str = "samples.records";
 const LOST: &str = "samples.lost";
 const WALKS: &str = "samples.walks";
 const UNSEEN: &str = "samples.unseen";
+const PUT_OFF: &str = "samples.put_off";
 const OWN: &str = "own.sample_ns";
 
 /// What sampling recorded, as far as the filter wants it.
@@ -104,16 +111,14 @@ impl Found {
     /// told by whoever reads the waits.
     fn read(log: &Log, filter: &Filter) -> Found {
         let (chosen, doing) = (Chosen::new(log, filter), Doing::new(log, filter));
-        let wants = |sampled: &Sampled| {
-            chosen.wants(log, sampled.thread, sampled.at_ns) && doing.is_wanted(sampled)
-        };
+        let part =
+            |sampled: &Sampled| chosen.part(log, sampled).filter(|_| doing.is_wanted(sampled));
         let chunks = log.event_chunks().par_iter();
         let found = chunks.fold(Found::default, |mut found, chunk| {
             if let Ok(mut events) = log.events(chunk) {
                 events.visit_all(|entry| {
                     if let Entry::Sample(sampled) = entry {
-                        let state = || doing.reader.state(&sampled);
-                        found.add(&sampled, wants(&sampled).then(state));
+                        found.add(&sampled, part(&sampled), &doing.reader);
                     }
                 });
             }
@@ -122,13 +127,11 @@ impl Found {
         found.reduce(Found::default, Found::merge)
     }
 
-    /// Takes a record up, and how its state is read if it is wanted.
-    fn add(&mut self, sampled: &Sampled, shown_as: Option<State>) {
+    /// Takes a record up, as far as it is wanted.
+    fn add(&mut self, sampled: &Sampled, part: Option<SampleTotals>, reader: &Reader<'_>) {
         self.records += 1;
-        if let Some(shown_as) = shown_as {
-            let sample = &sampled.sample;
-            let sums =
-                Sums { samples: sample.count, wall_ns: sample.wall_ns, cpu_ns: sample.cpu_ns };
+        if let Some(SampleTotals { snapshots: samples, wall_ns, cpu_ns }) = part {
+            let (sums, shown_as) = (Sums { samples, wall_ns, cpu_ns }, reader.state(sampled));
             self.states.entry((sampled.state(), shown_as)).or_default().add(sums);
             self.threads.entry(sampled.thread).or_default().add(sums);
         }
@@ -171,7 +174,8 @@ impl Found {
 impl SampleSums {
     /// The `sampling` object of the JSON report: `period_ns`, `threads_regex`,
     /// `snapshots` (of the whole JVM), `records`, `lost_records`, `stack_walks`,
-    /// `unseen_stacks` and `own_cost_ns` (CPU time) as the log tells them,
+    /// `unseen_stacks`, `snapshots_put_off` (which came late, for the agent not to
+    /// cost too much) and `own_cost_ns` (CPU time) as the log tells them,
     /// whatever the filter; then what the filter wants: `samples` (snapshots of
     /// one thread), `wall_ns` and `cpu_ns`, and the same by the state that the JVM
     /// told (`states`), by the one that outputs show (`shown_as`) and by thread
@@ -187,6 +191,7 @@ impl SampleSums {
             "lost_records": statistic(LOST),
             "stack_walks": statistic(WALKS),
             "unseen_stacks": statistic(UNSEEN),
+            "snapshots_put_off": statistic(PUT_OFF),
             "own_cost_ns": statistic(OWN),
             "samples": seen.map(|seen| seen.all.samples),
             "wall_ns": seen.map(|seen| seen.all.wall_ns),
@@ -214,9 +219,11 @@ impl SampleSums {
         if let Some(chosen) = &self.chosen {
             write!(text, " (only those that match {chosen})")?;
         }
-        for (key, what, why) in
-            [(LOST, "record", "lost for want of room"), (UNSEEN, "stack", "not given by the JVM")]
-        {
+        for (key, what, why) in [
+            (LOST, "record", "lost for want of room"),
+            (UNSEEN, "stack", "not given by the JVM"),
+            (PUT_OFF, "snapshot", "put off, to cost less than a fifth of a CPU"),
+        ] {
             match self.statistics.get(key) {
                 None | Some(0) => {}
                 Some(&count) => write!(text, "; {} {why}", plural(count, what))?,

@@ -31,8 +31,21 @@ pub struct Status {
     pub span: Shown,
     /// Whether it was recorded in trace mode.
     pub trace: bool,
+    /// The mode, as the log has it.
+    pub mode: String,
     /// Something that the user should know.
     pub note: Option<String>,
+}
+
+/// Of a recording of samples alone.
+pub const NO_LOCKS: &str = "locks were not recorded (mode=sample), so nobody is seen waiting; \
+                            tyrion report shows the samples, --mode contention+sample records both";
+
+impl Status {
+    /// Whether only samples were recorded.
+    pub fn lacks_locks(&self) -> bool {
+        self.mode == "sample"
+    }
 }
 
 /// How much of a recording is shown.

@@ -129,7 +129,19 @@ impl Look {
             elapsed_ns: self.sums.to_ns.saturating_sub(self.start_ns),
             span: self.shown(),
             trace: self.trace,
+            mode: self.mode(),
             note: self.note(),
+        }
+    }
+
+    /// A log that does not say was recorded in contention mode.
+    fn mode(&self) -> String {
+        let log = self.feed.log();
+        let modes = log.map(|log| log.modes().collect::<Vec<&str>>().join("+")).unwrap_or_default();
+        match (modes.is_empty(), self.trace) {
+            (false, _) => modes,
+            (true, true) => "trace".to_owned(),
+            (true, false) => "contention".to_owned(),
         }
     }
 
@@ -142,6 +154,11 @@ impl Look {
     }
 
     fn note(&self) -> Option<String> {
+        if self.mode() == "sample" {
+            return Some(
+                "Locks were not recorded (mode=sample): tyrion report shows samples".into(),
+            );
+        }
         let shown = match self.shown() {
             Shown::Recording => "this is its recording",
             Shown::File => "its recording has more files",
@@ -157,5 +174,30 @@ impl Look {
             Life::Killed => "The JVM was killed",
         };
         Some(format!("{why}; {shown}   Enter stacks  t threads  q quit"))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+    use tyrion_formats::write::{LogWriter, Options};
+
+    #[test]
+    fn the_mode_is_that_of_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.log");
+        for (mode, lacks_locks) in
+            [("sample", true), ("contention+sample", false), ("contention", false)]
+        {
+            let mut options = Options::default();
+            options.header.metadata = vec![("mode".to_owned(), mode.to_owned())];
+            let file = std::fs::File::create(&path).unwrap();
+            LogWriter::new(file, options).unwrap().finish().unwrap();
+            let status = Look::open(&path, 0, 1).unwrap().status();
+            assert_eq!((status.mode.as_str(), status.lacks_locks()), (mode, lacks_locks));
+            let told = status.note.is_some_and(|note| note.contains("not recorded"));
+            assert_eq!(told, lacks_locks, "{mode}");
+        }
     }
 }

@@ -15,7 +15,7 @@ struct Printed<'a> {
     log: &'a str,
     program: &'a str,
     pid: u32,
-    mode: &'static str,
+    mode: &'a str,
     state: &'static str,
     whole: bool,
     window_ns: u64,
@@ -33,7 +33,7 @@ pub fn json(frame: &Frame, status: &Status, top: usize) -> Result<String, serde_
         log: &status.log,
         program: &status.program,
         pid: status.pid,
-        mode: if status.trace { "trace" } else { "contention" },
+        mode: &status.mode,
         state: status.life.name(),
         whole: status.span == Shown::Recording,
         window_ns: frame.window_ns,
@@ -49,15 +49,21 @@ pub fn text(frame: &Frame, status: &Status, top: usize) -> String {
     let mut out = String::new();
     let total = &frame.total;
     let span = status.span.words();
-    let lines = [
-        format!("{}  pid {}  {}  {}", status.program, status.pid, status.log, status.life.name()),
-        format!(
+    let figures = match status.lacks_locks() {
+        true => {
+            format!("{span} {}: locks were not recorded", units::duration(frame.window_ns))
+        }
+        false => format!(
             "{span} {}: {} waits/s, {} threads waiting on average, {} now",
             units::duration(frame.window_ns),
             rate(total.waits_per_s),
             number(total.waiting),
             units::thousands(total.pending),
         ),
+    };
+    let lines = [
+        format!("{}  pid {}  {}  {}", status.program, status.pid, status.log, status.life.name()),
+        figures,
     ];
     for line in lines {
         let _ = writeln!(out, "{}", printable(line.trim_start()));

@@ -198,6 +198,7 @@ fn status(trace: bool, life: Life) -> Status {
         elapsed_ns: 10 * S,
         span: Shown::Window,
         trace,
+        mode: if trace { "trace" } else { "contention" }.to_owned(),
         note,
     }
 }

@@ -1,7 +1,7 @@
 //! What changed, in types: the schema of `tyrion diff --json`.
 
 use super::{Per, rates::Denominators};
-use crate::{Findings, conditions::Figures, findings::LockRef};
+use crate::{Findings, conditions::Figures, findings::LockRef, sections::sampled::NO_LOCKS};
 use serde::{Serialize, Serializer};
 use tyrion_formats::Log;
 
@@ -63,6 +63,9 @@ pub struct Side {
     pub acquisitions: Option<u64>,
     /// What waits are divided by: seconds, or acquisitions.
     pub divisor: f64,
+    /// What the logs lack for an answer, and how to record it; empty when nothing
+    /// does.
+    pub lacking: &'static str,
     /// What a reader should know about how the figures came about.
     pub notes: Vec<String>,
     /// What was damaged in the logs.
@@ -182,12 +185,15 @@ impl<T> Change<T> {
 
 impl Side {
     pub(super) fn of(findings: &Findings<'_>, figures: &Figures, rate: &Denominators) -> Side {
+        let mut notes = findings.aggregate.notes.clone();
+        notes.forget_samples();
         Side {
             logs: findings.logs.iter().map(|log| Log::name(log).to_owned()).collect(),
             recorded_ns: figures.recorded_ns,
             acquisitions: figures.acquisitions,
             divisor: rate.total(),
-            notes: findings.aggregate.notes.lines(),
+            lacking: if findings.profile().lacks_waits { NO_LOCKS } else { "" },
+            notes: notes.lines(),
             damage: findings.aggregate.damage.iter().map(ToString::to_string).collect(),
         }
     }

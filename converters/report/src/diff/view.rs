@@ -24,6 +24,15 @@ const P99_AFTER: Column = Column::new("p99 after", "99 % of the waits after were
 /// What changed, for eyes.
 pub fn view(diff: &Diff) -> View {
     let mut parts = vec![Part::Facts(facts(diff))];
+    let lacking = [("before", &diff.before), ("after", &diff.after)];
+    let lacking = lacking.into_iter().filter(|(_, side)| !side.lacking.is_empty());
+    let lacking: Vec<Part> =
+        lacking.map(|(name, side)| Part::Text(format!("{name}: {}", side.lacking))).collect();
+    if !lacking.is_empty() {
+        // Whatever the other side has, there is nothing to compare it with.
+        parts.extend(lacking);
+        return View { parts };
+    }
     if diff.locks.is_empty() {
         parts.push(Part::Text("No thread waited for a lock, neither before nor after.".to_owned()));
         return View { parts };
@@ -43,6 +52,10 @@ fn facts(diff: &Diff) -> Vec<(String, Cell)> {
         let recorded = units::duration(side.recorded_ns);
         fact(name, format!("{}: {recorded}{taken}", side.logs.join(", ")));
     }
+    if [&diff.before, &diff.after].into_iter().any(|side| !side.lacking.is_empty()) {
+        return facts;
+    }
+    let mut fact = |name: &str, text: String| facts.push((name.to_owned(), Cell::Text(text)));
     fact("wait", told(&diff.total, |amount| amount, diff.per));
     for (name, lock) in
         [("most improved", &diff.most_improved), ("most worsened", &diff.most_worsened)]

@@ -9,13 +9,14 @@ use crate::Options;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tyrion_converters::{
-    aggregate::{Aggregate, LogIds},
+    aggregate::{Aggregate, LogIds, SampleTotals},
     describe::Names,
-    filter::{Filter, Window},
+    filter::{Filter, Spread, Window},
     profile::{NO_LOCK, Sample, State, Thread},
     states::Reader,
 };
 use tyrion_formats::{Entry, Log, Sampled};
+use tyrion_wire::WaitKind;
 
 /// More intervals than that would not be read by anybody.
 const MAX_INTERVALS: u64 = 1_000;
@@ -27,8 +28,7 @@ pub struct SampledInterval {
     pub start_wall_ns: u64,
     /// Its length, in ns.
     pub duration_ns: u64,
-    /// What is shown, in ascending order as in the profile. Of several
-    /// intervals, locks and kinds of waits are not told.
+    /// What is shown, in ascending order as in the profile.
     pub samples: Vec<Sample>,
     /// The real time of idle threads that is not shown, in ns.
     pub idle_hidden_ns: u64,
@@ -45,7 +45,7 @@ pub(super) fn find(
     aggregate: &Aggregate,
     axis: &Axis,
 ) -> Vec<SampledInterval> {
-    if !aggregate.profile.has_samples || !filter.takes_samples() {
+    if !aggregate.profile.has_samples {
         return Vec::new();
     }
     if options.interval_ns == 0 && !options.zero {
@@ -58,7 +58,7 @@ pub(super) fn find(
             hidden_threads: Vec::new(),
         }];
     }
-    let whole = Axis::of(logs, &Filter::default(), axis.phase_ns);
+    let whole = whole(logs, filter, options);
     let grid = grid(&whole, options.interval_ns);
     let mut found = Found::default();
     for (run, (log, ids)) in logs.iter().zip(&aggregate.ids).enumerate() {
@@ -75,8 +75,25 @@ pub(super) fn find(
     found.finish(&whole, axis, &grid, filter)
 }
 
-/// The intervals: they begin at the start of the first log, whatever the filter
-/// asks for.
+/// The length of the intervals, in ns: what was asked for, or a multiple of it
+/// where that would be more than [`MAX_INTERVALS`]; 0 where there is only one.
+pub(super) fn interval_ns(logs: &[Log], filter: &Filter, options: &Options) -> u64 {
+    match options.interval_ns {
+        0 => 0,
+        asked => grid(&whole(logs, filter, options), asked).step_ns,
+    }
+}
+
+/// The time that intervals count in: all that logs span, or what the filter asks
+/// for.
+fn whole(logs: &[Log], filter: &Filter, options: &Options) -> Axis {
+    match options.interval_from_since {
+        true => Axis::of(logs, filter, 1),
+        false => Axis::of(logs, &Filter::default(), 1),
+    }
+}
+
+/// The intervals, from the start of that time.
 fn grid(whole: &Axis, interval_ns: u64) -> Grid {
     let end_ns = whole.duration_ns;
     let interval_ns = if interval_ns == 0 { end_ns.max(1) } else { interval_ns };
@@ -84,50 +101,17 @@ fn grid(whole: &Axis, interval_ns: u64) -> Grid {
     Grid { step_ns: interval_ns.saturating_mul(times), end_ns }
 }
 
-/// Interval, thread, stack and state, by ids of the profile; thread and stack
-/// are [`HIDDEN`] where the state is not shown.
-type Key = (usize, u32, u32, State);
+/// Interval, thread, stack, state, lock and kind, by ids of the profile; thread,
+/// stack and lock are [`HIDDEN`] where the state is not shown.
+type Key = (usize, u32, u32, State, u32, Option<WaitKind>);
 
-/// Stands for threads and stacks that are not shown.
+/// Stands for threads, stacks and locks that are not shown.
 const HIDDEN: u32 = u32::MAX;
-
-/// How often, how long, and how much CPU time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Totals {
-    count: u64,
-    wall_ns: u64,
-    cpu_ns: u64,
-}
-
-impl Totals {
-    fn add(&mut self, other: &Totals) {
-        self.count = self.count.saturating_add(other.count);
-        self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
-        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
-    }
-
-    /// The part of the first so many of these snapshots.
-    fn first(&self, count: u64) -> Totals {
-        let part = |of: u64| {
-            let part = u128::from(of) * u128::from(count);
-            part.checked_div(u128::from(self.count)).unwrap_or(0) as u64
-        };
-        Totals { count, wall_ns: part(self.wall_ns), cpu_ns: part(self.cpu_ns) }
-    }
-
-    fn minus(&self, other: &Totals) -> Totals {
-        Totals {
-            count: self.count.saturating_sub(other.count),
-            wall_ns: self.wall_ns.saturating_sub(other.wall_ns),
-            cpu_ns: self.cpu_ns.saturating_sub(other.cpu_ns),
-        }
-    }
-}
 
 /// What is found in a log.
 #[derive(Default)]
 struct OfLog {
-    sums: HashMap<Key, Totals>,
+    sums: HashMap<Key, SampleTotals>,
     /// Threads of the log that were sampled.
     threads: BTreeSet<u32>,
 }
@@ -135,7 +119,7 @@ struct OfLog {
 /// What is found in all of them.
 #[derive(Default)]
 struct Found {
-    sums: HashMap<Key, Totals>,
+    sums: HashMap<Key, SampleTotals>,
     hidden: Vec<Thread>,
 }
 
@@ -173,26 +157,54 @@ impl Pass<'_> {
     }
 
     fn sample(&self, sampled: &Sampled, found: &mut OfLog) {
-        if !self.window.holds(sampled.at_ns) {
-            return;
-        }
+        let is_asked_for = self.window.part(sampled).is_some()
+            && self.reader.is_of(sampled, self.filter.kinds_of_samples());
+        let Some(lock) = self.lock(sampled).filter(|_| is_asked_for) else { return };
         found.threads.insert(sampled.thread);
         let state = self.reader.state(sampled);
-        let ids = self.ids.thread(sampled.thread).zip(self.ids.stack(sampled.sample.stack));
-        let (thread, stack) = match self.filter.states.contains(state) {
+        let stack = self.ids.stack(self.reader.stack(sampled));
+        let ids = self.ids.thread(sampled.thread).zip(stack);
+        let (thread, stack, lock, kind) = match self.filter.states.contains(state) {
             true => match ids {
-                Some(ids) => ids,
+                Some((thread, stack)) => (thread, stack, lock, sampled.kind()),
                 None => return,
             },
-            false if self.wants(sampled.thread) => (HIDDEN, HIDDEN),
+            false if self.wants(sampled.thread) => (HIDDEN, HIDDEN, HIDDEN, None),
             false => return,
         };
-        let sample = &sampled.sample;
-        let (count, wall_ns, cpu_ns) = (sample.count, sample.wall_ns, sample.cpu_ns);
-        let end_ns = self.clock.at(sampled.at_ns);
-        split(&self.grid, end_ns, &Totals { count, wall_ns, cpu_ns }, |interval, part| {
-            found.sums.entry((interval, thread, stack, state)).or_default().add(&part);
+        self.split(sampled, |interval, part| {
+            let key = (interval, thread, stack, state, lock, kind);
+            found.sums.entry(key).or_default().add(&part);
         });
+    }
+
+    /// The profile's lock of a sample, [`NO_LOCK`] if none is known; `None` if
+    /// the filter leaves it out.
+    fn lock(&self, sampled: &Sampled) -> Option<u32> {
+        match self.ids.lock(sampled.sample.lock) {
+            None if self.filter.lock.is_none() => Some(NO_LOCK),
+            lock => lock,
+        }
+    }
+
+    /// Gives each interval its part of a record, as far as the filter asks for
+    /// it.
+    fn split(&self, sampled: &Sampled, mut add: impl FnMut(usize, SampleTotals)) {
+        let (spread, Window { since_ns, until_ns, .. }) = (Spread::of(sampled), self.window);
+        let step = |mono_ns: u64| self.grid.step(self.clock.at(mono_ns));
+        let mut from_ns = since_ns;
+        let last = step(sampled.at_ns);
+        for interval in step(sampled.start_ns())..=last {
+            let end_ns = match interval == last {
+                true => until_ns,
+                false => self.clock.mono(self.grid.bounds(interval).1).max(from_ns).min(until_ns),
+            };
+            let part = spread.between(from_ns, end_ns);
+            if part != SampleTotals::default() {
+                add(interval, part);
+            }
+            from_ns = end_ns;
+        }
     }
 
     /// Whether the filter wants a thread of the log.
@@ -218,31 +230,8 @@ impl Pass<'_> {
     }
 }
 
-/// Gives each interval its part of snapshots that follow one another evenly, the
-/// last of them at `end_ns`.
-fn split(grid: &Grid, end_ns: u64, all: &Totals, mut add: impl FnMut(usize, Totals)) {
-    let start_ns = end_ns.saturating_sub(all.wall_ns);
-    let last = grid.step(end_ns);
-    let mut done = Totals::default();
-    for interval in grid.step(start_ns)..last {
-        // A snapshot at the very end of an interval is of the next one.
-        let (_, until_ns) = grid.bounds(interval);
-        let before = u128::from(until_ns - start_ns) * u128::from(all.count);
-        let before = before.div_ceil(u128::from(all.wall_ns).max(1)).saturating_sub(1);
-        let first = all.first(u64::try_from(before).unwrap_or(u64::MAX).min(all.count));
-        if first != done {
-            add(interval, first.minus(&done));
-            done = first;
-        }
-    }
-    let rest = all.minus(&done);
-    if rest != Totals::default() || *all == Totals::default() {
-        add(last, rest);
-    }
-}
-
 impl Found {
-    fn add(&mut self, sums: HashMap<Key, Totals>) {
+    fn add(&mut self, sums: HashMap<Key, SampleTotals>) {
         for (key, totals) in sums {
             self.sums.entry(key).or_default().add(&totals);
         }
@@ -272,14 +261,13 @@ impl Found {
                 },
             );
         }
-        let mut sums: Vec<(Key, Totals)> = self.sums.into_iter().collect();
+        let mut sums: Vec<(Key, SampleTotals)> = self.sums.into_iter().collect();
         sums.sort_unstable_by_key(|(key, _)| *key);
-        for ((at, thread, stack, state), totals) in sums {
+        for ((at, thread, stack, state, lock, kind), totals) in sums {
             // What began before the time that is asked for is shown with it.
             let Some(interval) = nearest(&mut intervals, at) else { continue };
-            let Totals { count, wall_ns, cpu_ns } = totals;
+            let SampleTotals { snapshots: count, wall_ns, cpu_ns } = totals;
             if filter.states.contains(state) {
-                let (lock, kind) = (NO_LOCK, None);
                 let sample = Sample { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
                 interval.samples.push(sample);
             } else if state == State::Idle {
@@ -301,32 +289,6 @@ fn nearest(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    fn parts(grid: &Grid, end_ns: u64, all: &Totals) -> Vec<(usize, Totals)> {
-        let mut parts = Vec::new();
-        split(grid, end_ns, all, |at, part| parts.push((at, part)));
-        parts
-    }
-
-    #[test]
-    fn snapshots_are_of_the_interval_in_which_they_were_taken() {
-        let grid = Grid { step_ns: 100, end_ns: 1_000 };
-        let all = Totals { count: 4, wall_ns: 80, cpu_ns: 8 };
-        // At 100, 120, 140 and 160.
-        assert_eq!(parts(&grid, 160, &all), [(1, all)]);
-        // At 99, 119, 139 and 159.
-        let (one, three) = (
-            Totals { count: 1, wall_ns: 20, cpu_ns: 2 },
-            Totals { count: 3, wall_ns: 60, cpu_ns: 6 },
-        );
-        assert_eq!(parts(&grid, 159, &all), [(0, one), (1, three)]);
-        // One that stands for a long time is not divided.
-        let long = Totals { count: 1, wall_ns: 350, cpu_ns: 0 };
-        assert_eq!(parts(&grid, 450, &long), [(4, long)]);
-        let zero = Totals::default();
-        assert_eq!(parts(&grid, 450, &zero), [(4, zero)]);
-    }
 
     #[test]
     fn there_are_not_more_intervals_than_can_be_kept() {
@@ -335,24 +297,5 @@ mod tests {
         assert_eq!(grid(&whole, 300_000_000).len(), 4);
         assert_eq!(grid(&whole, 1).len(), 1_000);
         assert_eq!(grid(&Axis::default(), 5).len(), 1);
-    }
-
-    proptest! {
-        #[test]
-        fn nothing_is_lost(
-            step_ns in 1u64..500, end_ns in 0u64..1_200, count in 0u64..50,
-            wall_ns in 0u64..2_000, cpu_ns: u64,
-        ) {
-            let grid = Grid { step_ns, end_ns: 1_000 };
-            let all = Totals { count, wall_ns, cpu_ns };
-            let mut sum = Totals::default();
-            let mut before = None;
-            split(&grid, end_ns, &all, |at, part| {
-                assert!(before.is_none_or(|before| at > before));
-                before = Some(at);
-                sum.add(&part);
-            });
-            prop_assert_eq!(sum, all);
-        }
     }
 }

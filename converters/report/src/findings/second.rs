@@ -134,6 +134,7 @@ pub(super) fn find<'a>(
     }
     Findings {
         sampled: sampled::find(logs, filter, options, &aggregate, &axis),
+        interval_ns: sampled::interval_ns(logs, filter, options),
         distributions: distributions(&ranks, &sums),
         phases: phases(&axis, &sums),
         timelines: timelines(&axis, &ranks, &sums),

@@ -37,14 +37,16 @@ pub(super) fn time(unix_ns: u64) -> String {
     let time = utc.get(11..19).unwrap_or_default();
     match unix_ns % SECOND / 1_000_000 {
         0 => time.to_owned(),
-        ms => format!("{time}.{}", format!("{ms:03}").trim_end_matches('0')),
+        ms => format!("{time}.{ms:03}"),
     }
 }
 
-/// A moment in ns of Unix time with its day, `2026-11-21 12:34:56 UTC`.
+/// A moment in ns of Unix time with its day, always as wide as
+/// `2026-11-21 12:34:56.000 UTC`.
 pub(crate) fn moment(unix_ns: u64) -> String {
-    let day = units::utc(unix_ns);
-    format!("{} {} UTC", day.get(..10).unwrap_or_default(), time(unix_ns))
+    let utc = units::utc(unix_ns);
+    let (day, time) = (utc.get(..10).unwrap_or_default(), utc.get(11..19).unwrap_or_default());
+    format!("{day} {time}.{:03} UTC", unix_ns % SECOND / 1_000_000)
 }
 
 /// The moments to mark in a span: at most so many, each a multiple of a step
@@ -69,9 +71,9 @@ mod tests {
     #[test]
     fn times_of_day() {
         assert_eq!(time(1_700_000_000 * SECOND), "22:13:20");
-        assert_eq!(time(1_700_000_000 * SECOND + SECOND / 2), "22:13:20.5");
+        assert_eq!(time(1_700_000_000 * SECOND + SECOND / 2), "22:13:20.500");
         assert_eq!(time(1_700_000_000 * SECOND + 1_000_000), "22:13:20.001");
-        assert_eq!(moment(1_700_000_000 * SECOND + 1), "2023-11-14 22:13:20 UTC");
+        assert_eq!(moment(1_700_000_000 * SECOND + 1), "2023-11-14 22:13:20.000 UTC");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! What all renderers draw.
 
 use crate::{
-    About, Answer, Findings, Options, SECTIONS, Section, findings::LogFacts,
-    sections::sampled::NO_LOCKS,
+    About, Answer, Findings, Options, SECTIONS, Section,
+    findings::LogFacts,
+    sections::{sampled::NO_LOCKS, tree::SECTION as TREE},
 };
+use tyrion_converters::outputs::units;
 
 /// A report, ready to be drawn.
 #[derive(Clone)]
@@ -51,15 +53,39 @@ impl Report {
             Shown { section, answer }
         });
         let damage = &findings.aggregate.damage;
+        let notes = notes(findings, options, chosen);
         Report {
             version,
             logs: LogFacts::of_all(findings),
-            notes: findings.aggregate.notes.lines(),
+            notes,
             damage: damage.iter().map(ToString::to_string).collect(),
             options: options.clone(),
             sections: answers.collect(),
         }
     }
+}
+
+/// What a reader should know about the figures of these sections.
+fn notes(findings: &Findings<'_>, options: &Options, sections: &[&Section]) -> Vec<String> {
+    let mut notes = findings.aggregate.notes.clone();
+    if sections.iter().all(|section| section.about == About::Samples) {
+        notes.forget_waits();
+    }
+    let mut notes = notes.lines();
+    let shows_tree = sections.iter().any(|section| section.name == TREE.name);
+    for (option, is_given) in [("--interval", options.interval_ns != 0), ("--zero", options.zero)] {
+        if is_given && !shows_tree {
+            notes.push(format!("{option} has no effect: it is for the section tree"));
+        }
+    }
+    if shows_tree && findings.interval_ns > options.interval_ns {
+        notes.push(format!(
+            "--interval {} would make more than 1,000 trees; they are of {} each",
+            units::duration(options.interval_ns),
+            units::duration(findings.interval_ns),
+        ));
+    }
+    notes
 }
 
 /// Whether a section has something to be about.

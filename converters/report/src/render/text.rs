@@ -1,5 +1,5 @@
-//! For terminals and text files: no line is longer than it may be, but those of
-//! trees and listings, and nothing hangs on colours.
+//! For terminals and text files: no line is longer than it may be, and nothing
+//! hangs on colours.
 
 mod lines;
 mod table;
@@ -127,7 +127,7 @@ impl Page {
                 Part::Facts(facts) => self.facts(facts),
                 Part::Table(table) => self.table(table),
                 Part::Timeline(timeline) => self.timeline(timeline),
-                Part::Heading(heading) => self.line(Ink::Strong, &plain(heading)),
+                Part::Heading(heading) => self.paragraph(Ink::Strong, "", heading),
                 Part::Tree(tree) => self.tree(tree),
                 Part::Listing(table) => self.listing(table),
             }

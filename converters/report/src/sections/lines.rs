@@ -236,9 +236,10 @@ mod tests {
         assert_eq!(first.stack, ["com.acme.A.step(A.java:22)", "com.acme.A.run(A.java:1)"]);
         assert_eq!(first.cpu_ns, 10);
         let text = text::view(&view(&lines), &text::Style::default());
-        let expected = "10 samples, 100 ms of real time. 1 of them have no frame with a line.\n\n    \
-                        6 com.acme.A.step:22     60 ms     10 ns  run 67% blk 33%\n    \
-                        3 com.acme.A.run:1       30 ms      5 ns  run 100%\n";
+        let expected = "10 samples, 100 ms of real time. 1 of them have no frame with a line.\n\n\
+                        samples  line                real time    CPU  states\n      \
+                        6  com.acme.A.step:22      60 ms  10 ns  run 67% blk 33%\n      \
+                        3  com.acme.A.run:1        30 ms   5 ns  run 100%\n";
         assert_eq!(text, expected);
         let cut = Lines::of(&found, &Options { lines: 1, ..Options::default() });
         assert_eq!((cut.lines.len(), cut.left_out), (1, 1));

@@ -1,6 +1,7 @@
 //! What threads were doing, as trees of frames: perf-sampler's report.
 
 mod build;
+mod nodes;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -14,9 +15,9 @@ use serde::Serialize;
 pub const SECTION: Section = Section {
     name: "tree",
     title: "Tree",
-    means: "What threads were doing when they were sampled, by groups of threads: cumulative time is \
-            that of a frame and of all that it calls, method time that of the frame alone.",
-    advice: "Go down from the largest cumulative time to where it splits; with --packages nothing \
+    means: "What threads were doing when they were sampled, by groups of threads: total is the \
+            real time of a frame and of all that it calls, own that of the frame alone.",
+    advice: "Go down from the largest total to where it splits; with --packages nothing \
              but code of your own and what it calls is left.",
     about: About::Samples,
     answer,
@@ -29,7 +30,8 @@ pub struct Trees {
     pub group_by: String,
     /// The packages that stacks are cut down to; none for whole stacks.
     pub packages: Vec<String>,
-    /// The length of an interval; 0 where there is only one, of all there is.
+    /// The length of an interval, what was asked for or a multiple of it; 0 where
+    /// there is only one, of all there is.
     pub interval_ns: u64,
     /// The states that samples are shown of.
     pub states: Vec<&'static str>,
@@ -90,7 +92,8 @@ pub struct Group {
     pub states: StateTimes,
     /// The frames, each in front of those that it called, most cumulative time
     /// first. Those without time of their own that only called one other frame
-    /// are left out.
+    /// are left out, unless they tell others apart or say where a lock was waited
+    /// for.
     pub nodes: Vec<Node>,
 }
 
@@ -101,7 +104,8 @@ pub struct Node {
     pub depth: usize,
     /// How many frames of its stack stand outside of it.
     pub level: u32,
-    /// The frame, `com.acme.Foo.bar(Foo.java:12)`.
+    /// The frame, `com.acme.Foo.bar(Foo.java:12)`; or the lock that threads were
+    /// blocked on there, `[lock] Cache.lock (com.acme.Sync)`.
     pub frame: String,
     /// The real time in it and in what it called.
     pub cumulative_ns: u64,
@@ -135,7 +139,7 @@ impl Trees {
         Trees {
             group_by: options.group_by.clone(),
             packages: options.packages.clone(),
-            interval_ns: options.interval_ns,
+            interval_ns: findings.interval_ns,
             states: sampled::states(findings.filter),
             samples: sum(|interval| interval.samples),
             wall_ns: sum(|interval| interval.wall_ns),

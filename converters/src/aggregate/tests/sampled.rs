@@ -139,7 +139,7 @@ fn who_waits_for_work_is_hidden_and_told() {
     assert_eq!(out.profile.threads.len(), 2, "nothing of the first thread is shown");
     let hidden = SampleTotals { snapshots: 4, wall_ns: 200 * MS, cpu_ns: 22 * MS };
     assert_eq!((out.notes.hidden_idle, out.state(State::Idle)), (hidden, hidden));
-    assert!(out.notes.lines()[0].contains("4 snapshots (200ms)"), "{:?}", out.notes.lines());
+    assert!(out.notes.lines()[0].contains("4 snapshots (200 ms)"), "{:?}", out.notes.lines());
     let states_alone = Filter { states: States::parse("native").unwrap(), ..Filter::default() };
     let out = run(&logs, &states_alone);
     assert_eq!(states(&out), [("native", 50)]);
@@ -178,7 +178,7 @@ fn parked_for_a_lock_is_blocked() {
 }
 
 #[test]
-fn samples_belong_to_the_moment_of_their_last_snapshot() {
+fn samples_are_split_by_the_span_that_is_asked_for() {
     let mut sampled = Sampled::new("sample");
     let stack = sampled.stack(0, &["com.acme.Bank.pay"]);
     for thread in [0, 1, 0, 1] {
@@ -191,29 +191,65 @@ fn samples_belong_to_the_moment_of_their_last_snapshot() {
         out.profile.sample_totals().1 / MS
     };
     assert_eq!(wall_ms("0", "1s"), 200);
-    assert_eq!(wall_ms("0", "100ms") + wall_ms("100ms", "1s"), 200);
-    assert_eq!(wall_ms("0", "100ms"), 50);
+    assert_eq!((wall_ms("0", "110ms"), wall_ms("110ms", "1s")), (110, 90));
+    assert_eq!((wall_ms("60ms", "80ms"), wall_ms("500ms", "1s")), (20, 0));
     let one = Filter { thread: Regex::new("teller-1").ok(), ..Filter::default() };
     assert_eq!(run(&logs, &one).profile.sample_totals().1, 100 * MS);
 }
 
 #[test]
-fn filters_on_waits_leave_samples_out_and_say_so() {
-    let mut sampled = Sampled::new("sample");
-    sampled.add(0, ThreadState::Running, 0, 50);
+fn locks_and_kinds_choose_among_samples() {
+    let mut sampled = Sampled::new("contention+sample");
+    let stack = sampled.stack(0, &LOCK);
+    let kind = |kind: WaitKind| u32::from(kind.code());
+    sampled.add(0, ThreadState::Running, stack, 50);
+    sampled.add_wait(0, ThreadState::Parked, stack, 0, (kind(WaitKind::Lock), 1));
+    sampled.add_wait(0, ThreadState::Parked, stack, 0, (kind(WaitKind::Condition), 1));
+    // The JVM says that it is a monitor.
+    sampled.add_wait(1, ThreadState::Blocked, stack, 0, (0, 2));
+    sampled.add(1, ThreadState::Blocked, stack, 0);
     let logs = [sampled.finish()];
-    for filter in [
-        Filter { lock: Regex::new("Bank").ok(), ..Filter::default() },
-        Filter { kinds: Kinds::parse("monitor").unwrap(), ..Filter::default() },
-        Filter { min_wait_ns: 1, ..Filter::default() },
-    ] {
+    let shown = |lock: Option<&str>, kinds: &str| {
+        let lock = lock.and_then(|lock| Regex::new(lock).ok());
+        let filter = Filter { lock, kinds: Kinds::parse(kinds).unwrap(), ..Filter::default() };
         let out = run(&logs, &filter);
-        assert!(out.profile.samples.is_empty() && !out.profile.has_samples);
-        assert!(out.profile.threads.is_empty() && !out.profile.lacks_waits);
-        assert_eq!(out.notes.unsorted_samples.snapshots, 1);
-        assert!(out.notes.lines()[0].contains("1 snapshots are left out"));
+        assert!(out.profile.has_samples);
+        states(&out)
+    };
+    assert_eq!(shown(None, "contention"), [("running", 50), ("blocked", 150), ("parked", 50)]);
+    assert_eq!(shown(Some("Bank"), "contention"), [("blocked", 50)]);
+    assert_eq!(shown(Some("Bank"), "all"), [("blocked", 50), ("parked", 50)]);
+    assert_eq!(shown(Some("int"), "contention"), [("blocked", 50)]);
+    assert_eq!(shown(None, "monitor"), [("blocked", 100)]);
+    assert_eq!(shown(None, "condition"), [("parked", 50)]);
+    assert_eq!(shown(Some("none"), "all"), []);
+    let out = run(&logs, &Filter { min_wait_ns: 1, ..Filter::default() });
+    assert_eq!(out.profile.sample_totals().0, 5);
+    assert!(out.notes.lines()[0].contains("--min-wait does not choose"));
+}
+
+#[test]
+fn probes_are_not_where_threads_are() {
+    let mut sampled = Sampled::new("trace+sample");
+    let pay = sampled.stack(0, &["com.acme.Bank.pay"]);
+    let probe = sampled.stack(pay, &["java.lang.TyrionTrace.acquired", "java.lang.Thread.self"]);
+    let parks = sampled.stack(pay, &["java.lang.TyrionProbe.parkBegins"]);
+    let inside = sampled.stack(probe, &["com.acme.Bank.step"]);
+    let alone = sampled.stack(0, &["java.lang.TyrionTrace.acquired"]);
+    for stack in [pay, probe, parks, inside, alone] {
+        sampled.add(0, ThreadState::Running, stack, 50);
     }
-    assert!(run(&logs, &all()).profile.has_samples);
+    let out = run(&[sampled.finish()], &Filter::default());
+    let rows: Vec<(usize, u64)> = out
+        .profile
+        .samples
+        .iter()
+        .map(|row| (out.profile.frames_of(row.stack).count(), row.wall_ns / MS))
+        .collect();
+    assert_eq!(rows.iter().map(|row| row.1).sum::<u64>(), 250);
+    for row in [(0, 50), (1, 150), (4, 50)] {
+        assert!(rows.contains(&row), "{row:?} in {rows:?}");
+    }
 }
 
 #[test]
@@ -271,10 +307,15 @@ proptest! {
         for (thread, state, stack, cpu_ms, kind, lock) in samples {
             let state = ThreadState::from_code(state).unwrap();
             sampled.add_wait(thread, state, stacks[stack], cpu_ms, (kind, lock));
-            if sampled.at_ns >= since_ns {
-                let (wall_ns, cpu_ns) = (50 * MS, cpu_ms * MS);
-                expected.add(&SampleTotals { snapshots: 1, wall_ns, cpu_ns });
-            }
+            let passed_ns = (sampled.at_ns.saturating_sub(since_ns)).min(50 * MS);
+            let before = |of: u64| u128::from(of) * u128::from(50 * MS - passed_ns);
+            let before = |of: u64| (before(of) / u128::from(50 * MS)) as u64;
+            let after = |of: u64| of - before(of);
+            expected.add(&SampleTotals {
+                snapshots: if passed_ns > 0 { 1 } else { 0 },
+                wall_ns: after(50 * MS),
+                cpu_ns: after(cpu_ms * MS),
+            });
         }
         let log = sampled.finish();
         let since = since_ms.map(|ms| crate::filter::Moment::AfterStart(ms * MS));

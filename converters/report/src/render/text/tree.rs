@@ -1,58 +1,103 @@
-//! Trees and listings. Their names are never shortened: they are there to be
-//! searched, and lines are as long as that takes.
+//! Trees and listings: numbers to the left, below headings, and names behind
+//! them.
 
 use super::{
     Ink, Page,
-    lines::{columns, pad},
+    lines::{Short, clip, columns, pad},
 };
 use crate::{
-    render::cells::{plain, shown},
-    view::{Cell, Table, Tree},
+    render::cells::plain,
+    view::{Node, Row, Table, Tree},
 };
 
 /// Blanks in front of a frame for each that it stands in.
 const INDENT: usize = 2;
-/// Times of a tree stand below each other, as far as names are not longer.
-const ALIGNED: usize = 110;
+/// Frames that stand in more frames than that say in how many more, since names
+/// need the room.
+const MAX_DEPTH: usize = 12;
+/// So many states are told, those with most time; HTML has them all.
+const STATES: usize = 2;
+/// Blanks between columns.
+const GAP: usize = 2;
+const TOTAL: &str = "total ms";
+const OWN: &str = "own ms";
+const HEADINGS: [&str; 2] = ["states", "frame"];
+
+/// How wide columns are.
+struct Widths {
+    total: usize,
+    own: usize,
+    states: usize,
+    frame: usize,
+}
 
 impl Page {
     pub(super) fn tree(&mut self, tree: &Tree) {
-        self.line(Ink::Strong, &plain(&tree.title));
-        let names: Vec<String> = tree
-            .nodes
-            .iter()
-            .map(|node| format!("{}{}", " ".repeat(INDENT * node.depth), plain(&node.name)))
-            .collect();
-        let widths = names.iter().map(|name| columns(name)).filter(|width| *width <= ALIGNED);
-        let width = widths.max().unwrap_or(0);
-        for (name, node) in names.iter().zip(&tree.nodes) {
-            let (cumulative, method) = (millis(node.cumulative_ns), millis(node.method_ns));
-            let times = format!("Cumulative time(ms): {cumulative}, Method time(ms): {method}");
-            let states = self.paint(Ink::Faint, &plain(&node.states));
-            self.line(Ink::Plain, &format!("{}  {times}  {states}", pad(name, width, false)));
+        self.paragraph(Ink::Strong, "", &tree.title);
+        if tree.nodes.is_empty() {
+            return;
+        }
+        let widths = self.widths(tree);
+        let [states, frame] = HEADINGS;
+        let (total, own) = (pad(TOTAL, widths.total, true), pad(OWN, widths.own, true));
+        let states = pad(states, widths.states, false);
+        self.line(Ink::Faint, &[total, own, states, frame.to_owned()].join(&" ".repeat(GAP)));
+        for node in &tree.nodes {
+            let total = pad(&millis(node.cumulative_ns).to_string(), widths.total, true);
+            let own = pad(&millis(node.method_ns).to_string(), widths.own, true);
+            let states = pad(&most(node), widths.states, false);
+            let states = self.paint(Ink::Faint, &states);
+            let frame = frame_to_fit(node, widths.frame);
+            self.line(Ink::Plain, &[total, own, states, frame].join(&" ".repeat(GAP)));
         }
     }
 
-    pub(super) fn listing(&mut self, table: &Table) {
-        let names = table.rows.iter().filter_map(|row| row.cells.get(1));
-        let widths = names.map(|name| columns(&shown(name))).filter(|width| *width <= ALIGNED);
-        let width = widths.max().unwrap_or(0);
-        for row in &table.rows {
-            let Some((count, rest)) = row.cells.split_first() else { continue };
-            let count = match count {
-                Cell::Count(count) => count.to_string(),
-                other => shown(other).into_owned(),
-            };
-            let Some((name, rest)) = rest.split_first() else { continue };
-            let rest: Vec<String> = rest.iter().map(|cell| format!("{:>8}", shown(cell))).collect();
-            let name = pad(&shown(name), width, false);
-            self.line(Ink::Plain, &format!("{count:>5} {name}  {}", rest.join("  ")));
-        }
-        if table.left_out > 0 {
-            let left_out = shown(&Cell::Count(table.left_out as u64)).into_owned();
-            self.line(Ink::Faint, &format!("… and {left_out} more; --top 0 shows all"));
-        }
+    fn widths(&self, tree: &Tree) -> Widths {
+        let widest = |heading: &str, of: &dyn Fn(&Node) -> String| {
+            let widths = tree.nodes.iter().map(|node| columns(&of(node)));
+            widths.max().unwrap_or(0).max(columns(heading))
+        };
+        let total = widest(TOTAL, &|node| millis(node.cumulative_ns).to_string());
+        let own = widest(OWN, &|node| millis(node.method_ns).to_string());
+        let states = widest(HEADINGS[0], &most).min(self.width / 4);
+        let frame = self.width.saturating_sub(total + own + states + 3 * GAP);
+        Widths { total, own, states, frame }
     }
+
+    /// A table without what stands below its rows: there are many of them.
+    pub(super) fn listing(&mut self, table: &Table) {
+        let row = |row: &Row| Row { cells: row.cells.clone(), details: Vec::new() };
+        self.table(&Table { rows: table.rows.iter().map(row).collect(), ..table.clone() });
+    }
+}
+
+/// A frame, indented, its names shortened as little as it takes.
+fn frame_to_fit(node: &Node, width: usize) -> String {
+    let deepest = MAX_DEPTH.min(width / 2 / INDENT);
+    let blanks = " ".repeat(INDENT * node.depth.min(deepest));
+    let deeper = match node.depth.saturating_sub(deepest) {
+        0 => String::new(),
+        more => format!("+{more} "),
+    };
+    let indent = blanks + &deeper;
+    let room = width.saturating_sub(columns(&indent));
+    let name = plain(&node.name);
+    let mut short = name.clone().into_owned();
+    for how in Short::ALL {
+        if columns(&short) <= room {
+            break;
+        }
+        short = how.of(&name);
+    }
+    clip(&(indent + &clip(&short, room)), width)
+}
+
+/// The states with most time.
+fn most(node: &Node) -> String {
+    let states = plain(&node.states);
+    // Each is a name and a share.
+    let words: Vec<&str> = states.split(' ').take(2 * STATES).collect();
+    clip(&words.join(" "), columns("sleep 50% other 50%"))
 }
 
 /// Whole ms, halves up.

@@ -1,28 +1,20 @@
 //! From samples to groups of threads and their trees.
 //!
-//! Stacks are a tree already, and each is there once: a node is a stack, and
-//! what it called are the stacks whose parent it is. Since parents stand in
-//! front of their children, times go up the tree in one pass from its end.
-
 use super::{
     super::sampled::{Stacks, StateTimes},
-    Group, Node,
+    Group,
+    nodes::Nodes,
 };
-use crate::{
-    Options,
-    findings::{SampledInterval, names},
-};
+use crate::{Options, findings::SampledInterval};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
 use tyrion_converters::{
     grouping::Grouping,
-    profile::{Profile, Sample, Thread},
+    profile::{NO_LOCK, Profile, Sample, State, Thread},
 };
-
-/// What stands for a thread without frames.
-const NO_FRAME: &str = "[no Java frame]";
+use tyrion_wire::WaitKind;
 
 /// Makes groups of samples.
 pub(super) struct Builder<'a> {
@@ -36,10 +28,10 @@ pub(super) struct Builder<'a> {
 
 /// What was summed.
 #[derive(Clone, Copy, Default)]
-struct Sums {
-    samples: u64,
-    cpu_ns: u64,
-    states: StateTimes,
+pub(super) struct Sums {
+    pub(super) samples: u64,
+    pub(super) cpu_ns: u64,
+    pub(super) states: StateTimes,
 }
 
 impl Sums {
@@ -49,7 +41,7 @@ impl Sums {
         self.states.add(sample.state, sample.wall_ns);
     }
 
-    fn add(&mut self, other: &Sums) {
+    pub(super) fn add(&mut self, other: &Sums) {
         self.samples = self.samples.saturating_add(other.samples);
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
         self.states.add_all(&other.states);
@@ -64,16 +56,12 @@ struct Gathered {
     hidden: BTreeSet<(String, u64)>,
     max_depth: u32,
     sums: Sums,
-    /// By the stack that is left of the sample's.
-    leaves: BTreeMap<u32, Sums>,
+    leaves: BTreeMap<Leaf, Sums>,
 }
 
-/// A node under way.
-#[derive(Clone, Copy, Default)]
-struct Summed {
-    method_ns: u64,
-    sums: Sums,
-}
+/// The stack that is left of a sample's, and the lock that the thread was
+/// blocked on, if that is known.
+pub(super) type Leaf = (u32, Option<(u32, WaitKind)>);
 
 impl<'a> Builder<'a> {
     pub(super) fn new(profile: &'a Profile, options: &Options) -> Builder<'a> {
@@ -110,7 +98,8 @@ impl<'a> Builder<'a> {
             group.threads.insert(sample.thread);
             group.max_depth = group.max_depth.max(self.stacks.depth(sample.stack));
             group.sums.add_sample(sample);
-            group.leaves.entry(self.stacks.kept(sample.stack)).or_default().add_sample(sample);
+            let leaf = (self.stacks.kept(sample.stack), lock_of(sample));
+            group.leaves.entry(leaf).or_default().add_sample(sample);
         }
         if self.zero {
             for thread in &interval.hidden_threads {
@@ -153,77 +142,14 @@ impl<'a> Builder<'a> {
             wall_ns: gathered.sums.states.sum_ns(),
             cpu_ns: gathered.sums.cpu_ns,
             states: gathered.sums.states,
-            nodes: self.nodes(gathered.leaves),
+            nodes: Nodes::new(self.profile, &self.stacks, &gathered.leaves).shown(self.zero),
         }
     }
+}
 
-    fn nodes(&self, leaves: BTreeMap<u32, Sums>) -> Vec<Node> {
-        let started = leaves
-            .into_iter()
-            .map(|(stack, sums)| (stack, Summed { method_ns: sums.states.sum_ns(), sums }));
-        let mut waiting: BTreeMap<u32, Summed> = started.collect();
-        let mut nodes: HashMap<u32, Summed> = HashMap::new();
-        // By who called them; `None` for roots.
-        let mut called: HashMap<Option<u32>, Vec<u32>> = HashMap::new();
-        while let Some((stack, node)) = waiting.pop_last() {
-            let parent = self.stacks.parent(self.profile, stack);
-            if let Some(parent) = parent {
-                waiting.entry(parent).or_default().sums.add(&node.sums);
-            }
-            called.entry(parent).or_default().push(stack);
-            nodes.insert(stack, node);
-        }
-        self.in_order(&nodes, called)
-    }
-
-    /// The nodes that are shown, each in front of those that it called.
-    fn in_order(
-        &self,
-        nodes: &HashMap<u32, Summed>,
-        mut called: HashMap<Option<u32>, Vec<u32>>,
-    ) -> Vec<Node> {
-        let cumulative_ns =
-            |stack: u32| nodes.get(&stack).map_or(0, |node| node.sums.states.sum_ns());
-        let mut sorted = |parent: Option<u32>| {
-            let children = called.remove(&parent).unwrap_or_default().into_iter();
-            let children = children.filter(|&stack| self.zero || cumulative_ns(stack) != 0);
-            let mut children: Vec<(u64, String, u32)> =
-                children.map(|stack| (cumulative_ns(stack), self.name(stack), stack)).collect();
-            // The last one is taken first.
-            children.sort_unstable_by(|a, b| (a.0, &b.1, b.2).cmp(&(b.0, &a.1, a.2)));
-            children
-        };
-        let mut shown = Vec::new();
-        let mut todo: Vec<(usize, String, u32)> =
-            sorted(None).into_iter().map(|(_, name, stack)| (0, name, stack)).collect();
-        while let Some((depth, name, stack)) = todo.pop() {
-            let Some(node) = nodes.get(&stack) else { continue };
-            let children = sorted(Some(stack));
-            let only = matches!(children[..], [(ns, ..)] if ns == node.sums.states.sum_ns());
-            let is_hidden = !self.zero && node.method_ns == 0 && only;
-            let inner = if is_hidden { depth } else { depth + 1 };
-            todo.extend(children.into_iter().map(|(_, name, stack)| (inner, name, stack)));
-            if !is_hidden {
-                shown.push(Node {
-                    depth,
-                    level: self.stacks.depth(stack).saturating_sub(1),
-                    frame: name,
-                    cumulative_ns: node.sums.states.sum_ns(),
-                    method_ns: node.method_ns,
-                    cpu_ns: node.sums.cpu_ns,
-                    samples: node.sums.samples,
-                    states: node.sums.states,
-                });
-            }
-        }
-        shown
-    }
-
-    fn name(&self, stack: u32) -> String {
-        if self.stacks.is_empty(stack) {
-            return NO_FRAME.to_owned();
-        }
-        let frame = self.profile.frames_of(stack).next();
-        frame.map_or_else(|| NO_FRAME.to_owned(), |frame| names::frame(self.profile, frame))
-    }
+/// As in the other outputs, where locks stand below the stacks of those who were
+/// blocked.
+fn lock_of(sample: &Sample) -> Option<(u32, WaitKind)> {
+    let is_told = sample.state == State::Blocked && sample.lock != NO_LOCK;
+    is_told.then(|| (sample.lock, sample.kind.unwrap_or(WaitKind::Monitor)))
 }

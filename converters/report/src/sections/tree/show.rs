@@ -8,7 +8,7 @@ use crate::{
 use tyrion_converters::outputs::units;
 
 /// So many names of threads are told; the JSON has them all.
-const NAMES: usize = 12;
+const NAMES: usize = 8;
 
 pub(super) fn view(trees: &Trees) -> View {
     let mut parts = Vec::new();
@@ -44,9 +44,8 @@ fn heading(interval: &Interval) -> String {
 
 fn tree(group: &Group) -> Tree {
     let mut names: Vec<&str> = group.threads.iter().map(String::as_str).take(NAMES).collect();
-    let more = format!("… {} more", group.threads.len().saturating_sub(NAMES));
     if group.threads.len() > NAMES {
-        names.push(&more);
+        names.push("...");
     }
     let title = format!(
         "Aggregated thread: {}. Max depth: {}. Distinct threads: {} [{}]",

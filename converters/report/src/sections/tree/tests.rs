@@ -3,8 +3,9 @@ use crate::{
     render::text,
     testing::{Recording, found},
 };
-use tyrion_converters::filter::{Filter, States};
+use tyrion_converters::filter::{Filter, States, moment};
 use tyrion_formats::Log;
+use tyrion_wire::WaitKind;
 use tyrion_wire::sample::ThreadState::{Native, Parked, Running, Sleeping, Waiting};
 
 const MS: u64 = 1_000_000;
@@ -76,8 +77,21 @@ fn check(group: &Group, options: &Options) {
         assert_eq!(inside + node.method_ns, node.cumulative_ns, "{}", node.frame);
         assert_eq!(node.states.sum_ns(), node.cumulative_ns);
         let only = children.len() == 1 && inside == node.cumulative_ns;
-        assert!(options.zero || !(node.method_ns == 0 && only), "{} says nothing", node.frame);
+        let says_nothing = node.method_ns == 0 && only && !options.zero;
+        assert!(!says_nothing || tells(group, at, children[0]), "{} says nothing", node.frame);
+        let mut names: Vec<&str> = children.iter().map(|child| child.frame.as_str()).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?} look the same");
     }
+}
+
+/// Whether a node without time of its own that called one other tells it from
+/// another one, or says where a lock was waited for.
+fn tells(group: &Group, at: usize, called: &Node) -> bool {
+    let look_the_same = group.nodes.iter().filter(|node| node.frame == called.frame).count();
+    let mut inner =
+        group.nodes[at + 1..].iter().take_while(|node| node.depth > group.nodes[at].depth);
+    look_the_same > 1 || inner.any(|node| node.frame.starts_with('['))
 }
 
 #[test]
@@ -88,17 +102,20 @@ fn the_report_is_that_of_perf_sampler() {
     let expected = "\
 Threads that waited for work are not shown: 1 s of real time; --state all shows it.
 
-Report interval: from 2023-11-14 22:13:20 UTC till 2023-11-14 22:13:21 UTC
+Report interval: from 2023-11-14 22:13:20.000 UTC till 2023-11-14 22:13:21.000 UTC
 
 Aggregated thread: main. Max depth: 2. Distinct threads: 1 [main]
-java.lang.Object.wait(Object.java:1)  Cumulative time(ms): 900, Method time(ms): 900  wait 100%
-[no Java frame]                       Cumulative time(ms): 10, Method time(ms): 10  nat 100%
+total ms  own ms  states     frame
+     900     900  wait 100%  java.lang.Object.wait(Object.java:1)
+      10      10  nat 100%   [no Java frame]
 
-Aggregated thread: pool--thread-. Max depth: 5. Distinct threads: 2 [pool-1-thread-1, pool-1-thread-2]
-com.acme.Work.step(Work.java:10)            Cumulative time(ms): 500, Method time(ms): 0  run 88% sleep 12%
-  com.acme.Work.cpu(Work.java:20)           Cumulative time(ms): 440, Method time(ms): 40  run 100%
-    java.util.HashMap.hash(HashMap.java:6)  Cumulative time(ms): 400, Method time(ms): 400  run 100%
-  java.lang.Thread.sleep(Thread.java:7)     Cumulative time(ms): 60, Method time(ms): 60  sleep 100%
+Aggregated thread: pool--thread-. Max depth: 5. Distinct threads: 2 [pool-1-thread-1,
+pool-1-thread-2]
+total ms  own ms  states             frame
+     500       0  run 88% sleep 12%  com.acme.Work.step(Work.java:10)
+     440      40  run 100%             com.acme.Work.cpu(Work.java:20)
+     400     400  run 100%               java.util.HashMap.hash(HashMap.java:6)
+      60      60  sleep 100%           java.lang.Thread.sleep(Thread.java:7)
 ";
     assert_eq!(text, expected);
 }
@@ -143,7 +160,7 @@ fn idle_threads_and_all_frames_are_there_for_who_asks() {
     let (with_idle, text) = trees(log(), &all, &Options::default());
     assert_eq!((with_idle.idle_hidden_ns, with_idle.wall_ns), (0, 2_410 * MS));
     assert!(!text.contains("not shown") && text.contains("Aggregated thread: idle-."), "{text}");
-    assert!(text.contains("Method time(ms): 1000  idle 100%"), "{text}");
+    assert!(text.contains("    1000    1000  idle 100%  "), "{text}");
 
     let zero = Options { zero: true, ..Options::default() };
     let (with_zero, text) = trees(log(), &Filter::default(), &zero);
@@ -154,7 +171,7 @@ fn idle_threads_and_all_frames_are_there_for_who_asks() {
     );
     assert_eq!(with_zero.idle_hidden_ns, 1_000 * MS);
     assert!(text.contains("java.lang.Thread.run(Thread.java:1583)"), "nothing is left out: {text}");
-    assert!(text.contains("        java.util.HashMap.hash(HashMap.java:6)  "), "{text}");
+    assert!(text.contains("          java.util.HashMap.hash(HashMap.java:6)\n"), "{text}");
 }
 
 #[test]
@@ -162,13 +179,13 @@ fn each_interval_has_a_tree_of_its_own() {
     let options = Options { interval_ns: 250 * MS, ..Options::default() };
     let (trees, text) = trees(log(), &Filter::default(), &options);
     let walls: Vec<u64> = trees.intervals.iter().map(|interval| interval.wall_ns / MS).collect();
-    // The snapshot at 250 ms is of the second one, and so on.
+    // Each has what passed in it.
     assert_eq!(walls.iter().sum::<u64>(), 1_410);
-    assert_eq!(walls, [240 + 240 + 200, 60 + 250, 250, 170]);
+    assert_eq!(walls, [200 + 250 + 250, 50 + 250, 250, 150 + 10]);
     assert_eq!(trees.idle_hidden_ns, 1_000 * MS);
     assert_eq!(text.matches("Report interval: from ").count(), 4);
     assert!(
-        text.contains("from 2023-11-14 22:13:20.25 UTC till 2023-11-14 22:13:20.5 UTC"),
+        text.contains("from 2023-11-14 22:13:20.250 UTC till 2023-11-14 22:13:20.500 UTC"),
         "{text}"
     );
     assert_eq!(trees.intervals[2].groups.len(), 1, "what took no time is not shown");
@@ -229,4 +246,71 @@ fn logs_without_samples_say_what_they_lack() {
     let answer = answer(&found, &Options::default());
     assert!(answer.lacking.contains("tyrion sample PID"), "{}", answer.lacking);
     assert!(answer.view.parts.is_empty() && !answer.advises);
+}
+
+const PARK: [&str; 3] = [
+    "java.util.concurrent.locks.ReentrantLock.lock:5",
+    "java.util.concurrent.locks.LockSupport.park:6",
+    "jdk.internal.misc.Unsafe.park:0",
+];
+
+#[test]
+fn the_lock_stands_below_the_place_where_it_is_waited_for() {
+    let mut log = Recording::sampled(1_000 * MS);
+    let bank = ("java.util.concurrent.locks.ReentrantLock", "Bank.lock");
+    for (at, pay) in [(100, "com.acme.Bank.pay:7"), (200, "com.acme.Bank.pay:9")] {
+        let mut frames = vec!["java.lang.Thread.run:1", pay];
+        frames.extend(PARK);
+        log.blocked(("teller-1", &frames), (WaitKind::Lock, bank), (at * MS, 100 * MS));
+    }
+    let frames = ["java.lang.Thread.run:1", "com.acme.Bank.close:20"];
+    log.blocked(
+        ("teller-1", &frames),
+        (WaitKind::Monitor, ("com.acme.Bank", "")),
+        (250 * MS, 50 * MS),
+    );
+    let (_, text) = trees(log.finish("a.log"), &Filter::default(), &Options::default());
+    let expected = "
+total ms  own ms  states    frame
+     250       0  blk 100%  java.lang.Thread.run(Thread.java:1)
+     100       0  blk 100%    com.acme.Bank.pay(Bank.java:7)
+     100     100  blk 100%      [lock] Bank.lock (java.util.concurrent.locks.ReentrantLock)
+     100       0  blk 100%    com.acme.Bank.pay(Bank.java:9)
+     100     100  blk 100%      [lock] Bank.lock (java.util.concurrent.locks.ReentrantLock)
+      50       0  blk 100%    com.acme.Bank.close(Bank.java:20)
+      50      50  blk 100%      [monitor] com.acme.Bank
+";
+    assert!(text.ends_with(expected), "{text}");
+}
+
+#[test]
+fn what_tells_frames_of_one_name_apart_is_shown() {
+    let mut log = Recording::sampled(1_000 * MS);
+    for (at, line) in [(100, 225), (200, 227)] {
+        let call = format!("com.acme.Bank.transfer:{line}");
+        let frames = ["com.acme.Bank.run:1", &call, "org.sql.Statement.update:8"];
+        log.sample(("main", &frames), Running, (at * MS, 1), (100 * MS, 0));
+    }
+    let options = Options { packages: vec!["com.acme".to_owned()], ..Options::default() };
+    let (found, _) = trees(log.finish("a.log"), &Filter::default(), &options);
+    let nodes = found.intervals[0].groups[0].nodes.iter();
+    let nodes: Vec<(usize, &str)> =
+        nodes.map(|node| (node.depth, node.frame.split('(').next().unwrap())).collect();
+    let update = (2, "org.sql.Statement.update");
+    let transfer = (1, "com.acme.Bank.transfer");
+    assert_eq!(nodes, [(0, "com.acme.Bank.run"), transfer, update, transfer, update]);
+}
+
+#[test]
+fn a_span_has_what_passed_in_it_however_it_is_asked_for() {
+    let parts = [("0", "250ms"), ("250ms", "500ms"), ("500ms", "750ms"), ("750ms", "2s")];
+    let spans = parts.map(|(since, until)| {
+        let (since, until) = (moment(since).ok(), moment(until).ok());
+        let filter = Filter { since, until, ..Filter::default() };
+        trees(log(), &filter, &Options::default()).0.wall_ns
+    });
+    let options = Options { interval_ns: 250 * MS, ..Options::default() };
+    let whole = trees(log(), &Filter::default(), &options).0;
+    let intervals: Vec<u64> = whole.intervals.iter().map(|interval| interval.wall_ns).collect();
+    assert_eq!(intervals, spans);
 }

@@ -1,0 +1,239 @@
+//! A JVM that is being sampled, from the start to the end.
+
+use super::{PERIOD_NS, SampleArgs};
+use crate::{
+    agent_options::AgentOptions,
+    commands::attach::{Agent, Reply, value},
+    logs,
+    outcome::{Failure, tell},
+    signals::Interrupts,
+};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+use tyrion_report::{render::shown, view::Cell};
+
+/// How often we look whether the JVM still runs.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long the agent may take for one look at all threads.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The agent ends a sample by itself so long after we should have.
+const GRACE: Duration = Duration::from_secs(5);
+/// Periods vary by a quarter.
+const LONGEST: f64 = 1.25;
+/// Logs that nobody asked for are called so.
+pub const SCRATCH: &str = "sample";
+
+/// A JVM that is being sampled.
+pub struct Session<'a> {
+    agent: &'a Agent,
+    /// The number that the agent gave the sample, until it has ended.
+    number: Option<u64>,
+    /// Whether waits are recorded, whatever becomes of the sample.
+    was_recording: bool,
+    /// Whether somebody else had begun to sample.
+    joined: bool,
+    recorded: Recorded,
+}
+
+/// What was recorded.
+pub struct Recorded {
+    /// The log, by its path here.
+    pub log: PathBuf,
+    /// When the sample began, monotonic ns, if the log is older or it matters.
+    pub from_ns: Option<u64>,
+    /// When it was to end, if it matters.
+    pub until_ns: Option<u64>,
+    /// Whether nobody needs the log any more.
+    pub is_scratch: bool,
+    /// What to look for in the names of threads, where the agent does not.
+    pub threads: Option<regex::Regex>,
+}
+
+impl<'a> Session<'a> {
+    /// Has the agent sample, loading it if need be.
+    pub fn begin(agent: &'a Agent, args: &SampleArgs) -> Result<Session<'a>, Failure> {
+        let (file, is_scratch) = match &args.output {
+            Some(output) => (agent.log_path(output), false),
+            None => (agent.scratch(SCRATCH), true),
+        };
+        let before_ns = logs::now_ns();
+        let options = AgentOptions::for_sampling(args.sampling.complete(), args.depth);
+        let options = if args.once { options.once() } else { options };
+        let answer =
+            agent.start(&options.lasting(limit(args)), Some(&file)).map_err(other_agent)?;
+        let is_new = value(&answer, "before") == "new";
+        let is_scratch = if is_new { is_scratch } else { agent.is_scratch(&answer, SCRATCH) };
+        let mut recorded = Recorded {
+            log: agent.log_of(&answer),
+            from_ns: (!is_new).then_some(before_ns),
+            until_ns: None,
+            is_scratch,
+            threads: None,
+        };
+        if args.show.interval.is_some() && !args.once {
+            // Intervals count from here, and none is left over for the time that
+            // it takes to end.
+            let from_ns = logs::now_ns();
+            recorded.from_ns = Some(from_ns);
+            recorded.until_ns = Some(from_ns.saturating_add(args.duration));
+        }
+        let mut session = Session {
+            agent,
+            number: value(&answer, "sample").parse().ok(),
+            was_recording: value(&answer, "before") == "recording",
+            joined: value(&answer, "joined") == "true",
+            recorded,
+        };
+        if session.joined {
+            session.join(args, &answer);
+        }
+        if args.output.is_some() && !is_new {
+            tell(&format!(
+                "note: the log is {}; a JVM has one log, and another name is not taken",
+                session.recorded.log.display()
+            ));
+        }
+        Ok(session)
+    }
+
+    /// The JVM is sampled already, somebody else's way.
+    fn join(&mut self, args: &SampleArgs, answer: &Reply) {
+        self.recorded.threads.clone_from(&args.sampling.threads);
+        let period = value(answer, "period_ns").parse().unwrap_or(PERIOD_NS);
+        if args.sampling.period.is_some_and(|asked| asked != period) {
+            let period = shown(&Cell::Ns(period)).into_owned();
+            tell(&format!(
+                "note: this JVM is being sampled every {period} already, and goes on so; \
+                 tyrion attach {} --mode sample --period changes it",
+                args.pid
+            ));
+        }
+        let threads = value(answer, "threads");
+        let asked = args.sampling.threads.as_ref().map_or("", |regex| regex.as_str());
+        if !threads.is_empty() && threads != asked {
+            tell(&format!(
+                "note: this JVM is being sampled already, and only threads whose name '{threads}' \
+                 matches; others are not seen"
+            ));
+        }
+    }
+
+    /// Waits for the time to pass, the user to interrupt, or the JVM to end.
+    pub fn wait(&self, interrupts: &Interrupts, time: Duration) {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || interrupts.wait(left.min(LOOK)) || !self.agent.is_alive() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the agent has looked once.
+    pub fn wait_for_look(&self, interrupts: &Interrupts, period: Duration) -> Result<(), Failure> {
+        self.wait(interrupts, period.mul_f64(LONGEST));
+        if self.joined {
+            return Ok(());
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while self.agent.is_alive() && value(&self.agent.status()?, "sampling") == "on" {
+            if Instant::now() > deadline {
+                tell("note: the agent did not finish; what there is is shown");
+                break;
+            }
+            if interrupts.wait(LOOK / 4) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the JVM as it was.
+    pub fn end(mut self) -> Result<Recorded, Failure> {
+        let ended = self.restore();
+        let mut recorded = self.take_recorded();
+        // The agent holds on to its log as long as the JVM runs, and would write
+        // on no other: it is needed when this JVM is sampled again.
+        recorded.is_scratch &= !self.agent.is_alive();
+        match ended {
+            Ok(answer) => {
+                self.tell_ended(&answer);
+                // A log that rotates has another name by now, perhaps.
+                if !value(&answer, "log").is_empty() {
+                    recorded.log = self.agent.log_of(&answer);
+                }
+                Ok(recorded)
+            }
+            Err(_) if !self.agent.is_alive() => {
+                tell("note: the JVM has ended; what there is is shown");
+                Ok(recorded)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Says so if somebody else has ended it before.
+    fn tell_ended(&self, answer: &Reply) {
+        let pid = self.agent.pid();
+        if self.was_recording && value(answer, "state") == "paused" {
+            tell(&format!(
+                "note: somebody has stopped recording meanwhile, as tyrion stop does, and it stays \
+                 so; what was seen until then is shown; tyrion attach {pid} goes on"
+            ));
+        } else if value(answer, "ended") == "false" {
+            tell(
+                "note: somebody has ended this sample meanwhile, as tyrion stop and tyrion attach \
+                 do; what was seen until then is shown",
+            );
+        }
+    }
+
+    fn restore(&mut self) -> Result<Reply, Failure> {
+        match self.number.take() {
+            Some(number) => self.agent.end_sample(number),
+            None => Ok(Reply::new()),
+        }
+    }
+
+    fn take_recorded(&mut self) -> Recorded {
+        let Recorded { log, from_ns, until_ns, is_scratch, threads } = &mut self.recorded;
+        Recorded {
+            log: std::mem::take(log),
+            from_ns: *from_ns,
+            until_ns: *until_ns,
+            is_scratch: *is_scratch,
+            threads: threads.take(),
+        }
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        // Where something failed on the way; that is what the user is told.
+        let _ = self.restore();
+    }
+}
+
+/// After which time the agent shall end the sample, if we have not: we may have
+/// been killed.
+fn limit(args: &SampleArgs) -> Duration {
+    let period = Duration::from_nanos(args.period_ns());
+    let length = match args.once {
+        true => period.mul_f64(LONGEST) + PATIENCE,
+        false => Duration::from_nanos(args.duration),
+    };
+    length + GRACE
+}
+
+/// The agent that the JVM has loaded may be older than this command.
+fn other_agent(failure: Failure) -> Failure {
+    match failure.to_string().starts_with("unknown option") {
+        true => Failure::new(
+            "the agent in this JVM is of another version of Tyrion; use that version's tyrion, or \
+             restart the JVM",
+        ),
+        false => failure,
+    }
+}

@@ -1,0 +1,103 @@
+//! Threads whose lives are short, whose names change, and whose state changes
+//! while they sleep or while they are looked at.
+
+use super::outputs::{sampled_ns, samples};
+use crate::support::{Jdk, Program, Recording, assert_near, on_jdks};
+use serde_json::Value;
+
+on_jdks!(notified: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+on_jdks!(notified_with_contention: jdk17 = 17);
+on_jdks!(short_lived: jdk17 = 17 jdk25 = 25);
+on_jdks!(handed_on: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+on_jdks!(renamed: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+
+/// How far what eight threads are blocked for may be from their waits. A sampler
+/// that asks for one thread after the other is off by a seventh here.
+const HANDED: f64 = 0.08;
+/// How far a share of a few seconds may be from the truth: threads are seen once
+/// in a period.
+const NEAR: f64 = 0.1;
+/// The same of some hundred samples, each of another thread.
+const CHANCE: f64 = 0.15;
+
+fn sum_of(samples: &[Value], key: &str, wanted: impl Fn(&Value) -> bool) -> f64 {
+    let wanted = samples.iter().filter(|sample| wanted(sample));
+    wanted.map(|sample| sample[key].as_u64().unwrap() as f64).sum()
+}
+
+/// Who is notified waits for the monitor from then on, and has not run.
+fn check_notified(recording: &Recording, is_known: impl Fn(&Value) -> bool) {
+    let samples = samples(&recording.log);
+    let of_state = |state: &str| {
+        let of_waiter = |it: &Value| it["thread"] == "waiter" && it["state"] == state;
+        sum_of(&samples, "wall_ns", of_waiter)
+    };
+    let (waited_ns, kept_ns) = (recording.number("waited_ns"), recording.number("kept_ns"));
+    assert_near("waiting", of_state("waiting"), waited_ns as f64, NEAR);
+    assert_near("blocked", of_state("blocked"), kept_ns as f64, NEAR);
+    let is_blocked = |it: &Value| it["thread"] == "waiter" && it["state"] == "blocked";
+    let unknown_ns = sum_of(&samples, "wall_ns", |it| is_blocked(it) && !is_known(it));
+    assert_eq!(unknown_ns, 0.0, "{samples:#?}");
+}
+
+fn notified(jdk: &Jdk) {
+    let program = Program::class(jdk, "tyrion.sampling.Notified 2000 2000");
+    let recording = program.option("--mode=sample").option("--period=20ms").record();
+    check_notified(&recording, |sample| sample["lock"].is_null());
+}
+
+/// It still is in the wait that contention mode knows of.
+fn notified_with_contention(jdk: &Jdk) {
+    let program = Program::class(jdk, "tyrion.sampling.Notified 2000 2000");
+    let recording = program.option("--mode=contention+sample").option("--period=20ms").record();
+    check_notified(&recording, |it| {
+        it["kind"] == "object-wait" && it["lock_class"] == "java.lang.Object"
+    });
+}
+
+/// Threads that are woken while others are looked at, and those that go on until
+/// they can be stopped, were doing what they did before.
+fn handed_on(jdk: &Jdk) {
+    let program = Program::class(jdk, "tyrion.sampling.HandOff 200 4");
+    let program = program.option("--mode=contention+sample").option("--period=10ms");
+    let recording = program.option("--threshold=0").record();
+    let samples = samples(&recording.log);
+    let waits = recording.waits();
+    let waited_ns: u64 = waits.iter().filter(|it| it.kind == "lock").map(|it| it.wait_ns).sum();
+    let is_blocked = |it: &Value| it["kind"] == "lock";
+    let blocked_ns = sum_of(&samples, "wall_ns", is_blocked);
+    assert_near("blocked", blocked_ns, waited_ns as f64, HANDED);
+    let ends_in_park =
+        |it: &Value| it["stack"][0].as_str().is_some_and(|f| f.contains("Unsafe.park"));
+    let contradicting = samples.iter().filter(|it| it["state"] == "running" && ends_in_park(it));
+    assert_eq!(contradicting.count(), 0);
+}
+
+/// Most threads come and go between two snapshots; those that are seen stand for
+/// the others.
+fn short_lived(jdk: &Jdk) {
+    let program = Program::class(jdk, "tyrion.sampling.ShortLived 30 8");
+    let recording = program.option("--mode=sample").option("--period=50ms").record();
+    let samples = samples(&recording.log);
+    let is_short = |it: &Value| it["thread"] == "short";
+    let (wall_ns, cpu_ns) =
+        (sum_of(&samples, "wall_ns", is_short), sum_of(&samples, "cpu_ns", is_short));
+    assert!(recording.number("threads") > 400, "{}", recording.said);
+    assert_near("wall", wall_ns, recording.number("lived_ns") as f64, CHANCE);
+    assert_near("cpu", cpu_ns, recording.number("cpu_ns") as f64, CHANCE);
+}
+
+/// Threads that get a name that is asked for, from themselves and from others,
+/// are sampled from then on, until they get another one.
+fn renamed(jdk: &Jdk) {
+    let program = Program::class(jdk, "tyrion.sampling.Renamed 1500").option("--mode=sample");
+    let recording = program.option("--period=20ms").option("--threads=^http").record();
+    let samples = samples(&recording.log);
+    // As they are called in the end.
+    for (thread, key) in [("gone", "http_1_ns"), ("asleep again", "http_2_ns")] {
+        let wall_ns = sampled_ns(&samples, thread) as f64;
+        assert_near(thread, wall_ns, recording.number(key) as f64, NEAR);
+    }
+    let is_other = |it: &Value| it["thread"] != "gone" && it["thread"] != "asleep again";
+    assert!(!samples.iter().any(is_other), "{samples:#?}");
+}
