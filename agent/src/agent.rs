@@ -237,7 +237,7 @@ fn obey(vm: Vm, ti: Ti, env: *mut JNIEnv, options: &Options) -> Result<String, S
             api::announce(ti, env);
             let recorder = recorder().ok_or("the agent did not start")?;
             let lease = match options.sample_for {
-                Some(length) => lease::begin(&mut leases, vm, options, "new", length)?,
+                Some(length) => lease::begin(&mut leases, vm, options, true, length)?,
                 None => String::new(),
             };
             Ok(status(recorder) + &lease)
@@ -257,19 +257,13 @@ fn go_on(
         return Err("the log cannot be written on; restart the JVM".to_owned());
     }
     if let Some(length) = options.sample_for {
-        let before = if recorder.is_enabled() { State::Recording } else { State::Paused };
-        let lease = lease::begin(leases, vm, options, before.name(), length)?;
+        let lease = lease::begin(leases, vm, options, false, length)?;
         switch(recorder, env, true)?;
         return Ok(status(recorder) + &lease);
     }
     lease::started(leases, options);
     if let Some(threshold) = options.threshold {
         set_threshold(recorder, threshold);
-    }
-    match options.mode {
-        Some(Mode { sample: true, .. }) => sample::start(&options.sampling),
-        Some(Mode { sample: false, .. }) => sample::stop(),
-        None => {}
     }
     switch(recorder, env, options.enabled)?;
     let mut answer = status(recorder);
@@ -350,6 +344,7 @@ fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), String> {
         let _ = std::fs::remove_file(&path);
     }
     let recorder = result?;
+    lease::set_wanted(options.enabled && options.sample_for.is_none());
     if options.enabled { switch(recorder, env, true) } else { Ok(()) }
 }
 

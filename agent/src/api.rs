@@ -9,6 +9,7 @@ use crate::{
         Java, Ti,
         setup::{call_static_int, set_static_boolean},
     },
+    lease,
     recorder::Recorder,
     sample,
 };
@@ -114,6 +115,8 @@ extern "system" fn state(_: *mut JNIEnv, _: jclass) -> jint {
 extern "system" fn enable(env: *mut JNIEnv, _: jclass, on: jboolean) {
     report(env, |recorder, _| {
         let on = on != 0;
+        // It may be on for a sample alone, after which this counts.
+        lease::set_wanted(on);
         let log = recorder.log();
         if recorder.is_enabled() != on
             && !log.is_dead()

@@ -14,7 +14,10 @@ use crate::{
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{
     fmt::Write,
-    sync::{Condvar, Mutex, PoisonError},
+    sync::{
+        Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     time::Duration,
 };
 use tyrion_wire::header::State;
@@ -23,6 +26,9 @@ use tyrion_wire::header::State;
 pub static LEASES: Mutex<Leases> = Mutex::new(Leases::none());
 /// What is sampled as long as nobody says otherwise, if anything.
 static LASTING: Mutex<Option<SampleOptions>> = Mutex::new(None);
+/// Whether the JVM is recorded as long as no sample is being taken: what the
+/// user or the program has said last.
+static WANTED: AtomicBool = AtomicBool::new(false);
 /// Leases have changed.
 static CHANGED: Condvar = Condvar::new();
 
@@ -38,8 +44,6 @@ pub struct Leases {
     leases: Vec<Lease>,
     /// Of the last one.
     number: u64,
-    /// Whether the JVM was recorded when the first of them began.
-    recorded: bool,
     /// How they are taken, if it is their way and not the lasting one.
     own: Option<SampleOptions>,
     /// A thread sees to it that they end.
@@ -48,7 +52,7 @@ pub struct Leases {
 
 impl Leases {
     const fn none() -> Leases {
-        Leases { leases: Vec::new(), number: 0, recorded: false, own: None, watched: false }
+        Leases { leases: Vec::new(), number: 0, own: None, watched: false }
     }
 
     /// Whether one is being taken in a way that others can use, too.
@@ -57,10 +61,7 @@ impl Leases {
     }
 
     /// Takes one down: its number.
-    fn add(&mut self, length: Duration, recorded: bool) -> u64 {
-        if self.leases.is_empty() {
-            self.recorded = recorded;
-        }
+    fn add(&mut self, length: Duration) -> u64 {
         let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         self.number += 1;
         let until_ns = clock::now_ns().saturating_add(length_ns);
@@ -79,70 +80,101 @@ impl Leases {
 
     /// Samples as before, or no more.
     fn restore_settings(&mut self) {
-        if self.own.take().is_none() {
-            return;
-        }
-        match &*lock(&LASTING) {
-            Some(lasting) => sample::start(lasting),
-            None => sample::stop(),
+        if self.own.take().is_some() {
+            sample_lasting();
         }
     }
 
-    /// Leaves the JVM as it was before the first of them. What somebody has
-    /// switched off since stays off.
+    /// Leaves the JVM as it was before the first of them, but for what the user
+    /// or the program has said since.
     fn restore(&mut self, recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), String> {
-        let switched = if self.recorded { Ok(()) } else { agent::switch(recorder, env, false) };
+        let switched = switch_back(recorder, env);
         self.restore_settings();
         switched
     }
 }
 
-/// A sample begins: what the answer says of it. `before` is the state in which
-/// the JVM was found.
+/// Notes whether the JVM is recorded when no sample is being taken. Takes no
+/// lock: the program says so at any time.
+pub fn set_wanted(on: bool) {
+    WANTED.store(on, SeqCst);
+}
+
+fn is_wanted() -> bool {
+    WANTED.load(SeqCst)
+}
+
+/// Pauses recording that was on for samples alone.
+fn switch_back(recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), String> {
+    if is_wanted() {
+        return Ok(());
+    }
+    agent::switch(recorder, env, false)?;
+    // The program may have wanted it just now, and found it on.
+    if is_wanted() { agent::switch(recorder, env, true) } else { Ok(()) }
+}
+
+/// Samples what is to be sampled as long as nobody says otherwise.
+fn sample_lasting() {
+    match &*lock(&LASTING) {
+        Some(lasting) => sample::start(lasting),
+        None => sample::stop(),
+    }
+}
+
+/// A sample begins: what the answer says of it. `is_new` says that the agent
+/// was loaded for it.
 pub fn begin(
     leases: &mut Leases,
     vm: Vm,
     options: &Options,
-    before: &str,
+    is_new: bool,
     length: Duration,
 ) -> Result<String, String> {
     if !leases.watched {
         agent::thread("tyrion-lease", move || watch(vm))?;
         leases.watched = true;
     }
-    let is_new = before == "new";
     let joined = !is_new && leases.can_be_joined();
-    // What another sample has switched on does not count.
-    let before = match (leases.leases.is_empty(), leases.recorded) {
-        (true, _) => before,
-        (false, true) => State::Recording.name(),
-        (false, false) => State::Paused.name(),
-    };
-    let mut answer = format!("before={before}\njoined={joined}\n");
+    let mut answer = format!("before={}\njoined={joined}\n", before(is_new));
     if joined {
         // Nobody else's sample changes because of ours.
-        let names = current_names(leases);
-        let _ = writeln!(answer, "threads={}", names.replace(['\n', '\r'], " "));
+        answer += &describe(&current(leases));
     } else {
         if !is_new {
             sample::start(&options.sampling);
         }
         leases.own = Some(options.sampling.clone());
     }
-    let number = leases.add(length, before == State::Recording.name());
+    let number = leases.add(length);
     let _ = writeln!(answer, "sample={number}");
     Ok(answer)
 }
 
-/// Which threads are sampled, as a pattern.
-fn current_names(leases: &Leases) -> String {
-    let lasting = lock(&LASTING);
-    let current = leases.own.as_ref().or(lasting.as_ref());
-    let pattern = current.and_then(|options| options.threads.as_ref());
-    pattern.map(NamePattern::as_str).unwrap_or_default().to_owned()
+/// The state in which a sample finds the JVM. What another sample has switched
+/// on does not count.
+fn before(is_new: bool) -> &'static str {
+    match (is_new, is_wanted()) {
+        (true, _) => "new",
+        (false, true) => State::Recording.name(),
+        (false, false) => State::Paused.name(),
+    }
 }
 
-/// A sample is over: whether it was not before.
+/// What is sampled now.
+fn current(leases: &Leases) -> SampleOptions {
+    leases.own.clone().or_else(|| lock(&LASTING).clone()).unwrap_or_default()
+}
+
+/// Which threads are sampled, as the answer says it.
+fn describe(options: &SampleOptions) -> String {
+    let names = options.threads.as_ref().map_or("", NamePattern::as_str);
+    let names = names.replace(['\n', '\r'], " ");
+    format!("threads={names}\nskip-daemon={}\n", options.skip_daemon.unwrap_or(false))
+}
+
+/// A sample is over: whether it was not before. Who asked for it reads the log
+/// now, and finds all that was seen so far, whoever else is still sampling.
 ///
 /// # Errors
 /// In words, what the JVM did not want.
@@ -156,25 +188,26 @@ pub fn end(
     if leases.strike(|lease| lease.number == number) {
         leases.restore(recorder, env)?;
     }
+    sample::flush();
     Ok(known)
 }
 
 /// The user has stopped recording: samples end with it.
 pub fn stopped(leases: &mut Leases) {
+    set_wanted(false);
     leases.strike(|_| true);
     leases.restore_settings();
 }
 
-/// The user has asked for a recording, to last.
+/// The user has asked for a recording, to last. If that is with a mode, samples
+/// end, and with them what they alone had asked for.
 pub fn started(leases: &mut Leases, options: &Options) {
-    match options.mode {
-        Some(mode) => {
-            leases.strike(|_| true);
-            leases.own = None;
-            set_lasting(mode.sample.then_some(&options.sampling));
-        }
-        // Sampling goes on as it is, and what is recorded besides goes on after.
-        None => leases.recorded = options.enabled,
+    set_wanted(options.enabled);
+    if let Some(mode) = options.mode {
+        leases.strike(|_| true);
+        leases.own = None;
+        set_lasting(mode.sample.then_some(&options.sampling));
+        sample_lasting();
     }
 }
 
@@ -232,26 +265,43 @@ mod tests {
     #[test]
     fn the_last_sample_restores() {
         let mut leases = Leases::none();
-        let first = leases.add(Duration::from_secs(1), true);
-        // What it finds is the first one's doing.
-        let second = leases.add(Duration::MAX, false);
-        assert!(leases.recorded && first != second);
+        let first = leases.add(Duration::from_secs(1));
+        let second = leases.add(Duration::MAX);
+        assert_ne!(first, second);
         assert!(!leases.strike(|lease| lease.number == first));
         assert!(leases.strike(|lease| lease.number == second));
         assert!(!leases.strike(|_| true), "again");
-        leases.add(Duration::ZERO, false);
-        assert!(!leases.recorded);
+        leases.add(Duration::ZERO);
         assert!(leases.strike(|lease| lease.until_ns <= clock::now_ns()));
     }
 
     #[test]
-    fn what_is_not_said_stays() {
+    fn what_was_said_last_counts() {
         set_lasting(Some(&SampleOptions { period_ns: Some(7), ..SampleOptions::default() }));
         set_lasting(Some(&SampleOptions { skip_daemon: Some(true), ..SampleOptions::default() }));
         let lasting = lock(&LASTING).clone().unwrap();
         assert_eq!((lasting.period_ns, lasting.skip_daemon), (Some(7), Some(true)));
-        assert_eq!(lasting.threads.unwrap().as_str(), "");
-        set_lasting(None);
+        assert_eq!(lasting.threads.as_ref().unwrap().as_str(), "");
+        // What a sample asked for is of no account when the user says something.
+        let mut leases = Leases::none();
+        let own = SampleOptions { period_ns: Some(9), ..SampleOptions::default() };
+        leases.own = Some(own.clone());
+        leases.add(Duration::MAX);
+        assert_eq!(current(&leases), own);
+        started(&mut leases, &Options::parse("mode=sample").unwrap());
+        assert!(leases.leases.is_empty());
+        assert_eq!(current(&leases), lasting);
+        assert_eq!(describe(&current(&leases)), "threads=\nskip-daemon=true\n");
+        started(&mut leases, &Options::parse("mode=contention").unwrap());
         assert_eq!(*lock(&LASTING), None);
+
+        // A sample finds what was said last.
+        assert_eq!((before(true), before(false)), ("new", "recording"));
+        set_wanted(false);
+        assert_eq!(before(false), "paused");
+        started(&mut leases, &Options::parse("threshold=0").unwrap());
+        assert_eq!(before(false), "recording");
+        stopped(&mut leases);
+        assert_eq!(before(false), "paused");
     }
 }

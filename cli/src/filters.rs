@@ -29,16 +29,17 @@ pub struct FilterArgs {
     /// java.lang.Object#7, this regular expression matches, or holds as a text
     #[arg(long, value_name = "REGEX", value_parser = lock_value)]
     lock: Option<Regex>,
-    /// Only waits that ended, and samples, at this moment or later: an offset
-    /// from the start (90s), from the end (-10s), or a time
+    /// Only waits that ended at this moment or later, and what of samples was
+    /// then: an offset from the start (90s), from the end (-10s), or a time
     /// (2026-11-21T10:49:00Z)
     #[arg(long, value_name = "MOMENT", value_parser = moment_value, allow_hyphen_values = true)]
     since: Option<Moment>,
-    /// Only waits that ended, and samples, before this moment
+    /// Only waits that ended before this moment, and what of samples was then
     #[arg(long, value_name = "MOMENT", value_parser = moment_value, allow_hyphen_values = true)]
     until: Option<Moment>,
     /// Only waits of at least this duration, such as 50us or 1.5ms. With this,
-    /// --since or --until, acquisitions are left out: they know no time
+    /// --since or --until, acquisitions are left out: they know no time. Does
+    /// not choose among samples
     #[arg(long, value_name = "DURATION", value_parser = duration_value)]
     min_wait: Option<u64>,
     /// Only samples of threads in these states, separated by commas: running,

@@ -2,6 +2,7 @@
 
 use crate::outcome::{Done, Failure, tell};
 use std::{
+    cmp::Reverse,
     collections::HashMap,
     fs::{File, TryLockError},
     io::Read,
@@ -105,6 +106,57 @@ pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
         logs.push(opened.read()?);
     }
     Ok(logs)
+}
+
+/// The earlier files of a recording that rotates, the oldest first, back to
+/// this monotonic time, as far as they are there. `last` is the newest file,
+/// which `path` stood for.
+pub fn earlier(path: &Path, last: &Log, from_ns: u64) -> Vec<Log> {
+    let Some(recording) = last.header().metadata("recording") else { return Vec::new() };
+    let mut paths = numbered(path);
+    // The newest first: of a long recording all of them would be too many.
+    paths.sort_by_key(|path| {
+        let number = path.extension().unwrap_or_default().to_string_lossy().parse::<u32>();
+        Reverse(number.unwrap_or(0))
+    });
+    let mut logs = Vec::new();
+    for log in paths.iter().filter_map(|path| open(path).ok()) {
+        let is_of_it = log.header().metadata("recording") == Some(recording);
+        // The last may have got a number, too, by now.
+        if !is_of_it || file_number(&log) >= file_number(last) {
+            continue;
+        }
+        let is_first = log.start_ns() <= from_ns;
+        logs.push(log);
+        if is_first {
+            break;
+        }
+    }
+    logs.reverse();
+    logs
+}
+
+/// The number of a file of a recording that rotates, 0 for others.
+pub fn file_number(log: &Log) -> u32 {
+    let number = log.header().metadata("file-number");
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// The paths `report.log.0`, `report.log.1`, ... that there are.
+pub fn numbered(path: &Path) -> Vec<PathBuf> {
+    let Some(name) = path.file_name() else { return Vec::new() };
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let is_numbered = |path: &PathBuf| {
+        let other = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let rest = other.strip_prefix(name.as_encoded_bytes());
+        let number = rest.and_then(|rest| rest.strip_prefix(b"."));
+        number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit))
+    };
+    entries.flatten().map(|entry| entry.path()).filter(is_numbered).collect()
 }
 
 /// Tells the damage, one line each: whether there was any.

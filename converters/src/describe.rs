@@ -3,7 +3,7 @@
 pub use crate::names::{lock_called, printable, readable_class};
 use crate::{aggregate::java, profile::NO_PROBE};
 use regex::Regex;
-use tyrion_formats::{Log, UNKNOWN};
+use tyrion_formats::{Log, Place, UNKNOWN};
 use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
 
 /// Names for the ids of a log.
@@ -77,6 +77,14 @@ impl Names<'_> {
         java::lock_matches(regex, &self.class(class), java::telling_name(&name), 0)
     }
 
+    /// Where a lock was taken: `com.acme.Foo.bar(Foo.java:12)`.
+    pub fn place(&self, place: &Place) -> String {
+        match place.method {
+            id::UNKNOWN => NO_PROBE.to_owned(),
+            method => self.frame(method, place.line),
+        }
+    }
+
     /// The frames of a stack, innermost first: `com.acme.Foo.bar(Foo.java:12)`.
     /// The outermost may stand for a group: `[group GET /orders]`.
     pub fn stack(&self, id: u32) -> Vec<String> {
@@ -115,9 +123,6 @@ impl Names<'_> {
 
     /// A frame: `com.acme.Foo.bar(Foo.java:12)`.
     pub fn frame(&self, method: u32, line: u32) -> String {
-        if method == id::UNKNOWN {
-            return NO_PROBE.to_owned();
-        }
         let Some(method) = self.0.definitions().methods().get(method) else {
             return UNKNOWN.to_owned();
         };

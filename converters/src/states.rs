@@ -14,7 +14,7 @@ use std::sync::{
 use tyrion_formats::{Log, Sampled};
 use tyrion_wire::{
     WaitKind,
-    def::id::{CUT_STACK, EMPTY_STACK},
+    def::id::{CUT_STACK, EMPTY_STACK, UNKNOWN},
     sample::{Sample, ThreadState},
 };
 
@@ -174,10 +174,24 @@ impl<'a> Reader<'a> {
     }
 
     /// How the thread of a sample waits, as far as that is known: the JVM calls
-    /// those blocked that wait for a monitor.
+    /// those blocked that wait for a monitor, be it after `notify`, and stacks tell
+    /// of those that wait for a lock.
     pub fn kind(&self, sampled: &Sampled) -> Option<WaitKind> {
-        let is_blocked = sampled.state() == ThreadState::Blocked;
-        sampled.kind().or(is_blocked.then_some(WaitKind::Monitor))
+        if sampled.state() == ThreadState::Blocked {
+            return Some(WaitKind::Monitor);
+        }
+        let waits_for_lock = || self.state(sampled) == State::Blocked;
+        sampled.kind().or_else(|| waits_for_lock().then_some(WaitKind::Lock))
+    }
+
+    /// The ids of the thread and of the lock of a sample, 0 for what is not
+    /// defined: made-up ids shall not take memory.
+    pub fn thread_and_lock(&self, sampled: &Sampled) -> (u32, u32) {
+        let definitions = self.log.definitions();
+        let is_lock = definitions.locks().get(sampled.sample.lock).is_some();
+        let is_thread = definitions.threads().get(sampled.thread).is_some();
+        let thread = if is_thread { sampled.thread } else { UNKNOWN };
+        (thread, if is_lock { sampled.sample.lock } else { UNKNOWN })
     }
 
     /// Whether a sample is asked for by these kinds of waits.

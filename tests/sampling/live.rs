@@ -2,14 +2,14 @@
 
 use super::outputs::samples;
 use crate::support::{
-    Jdk, Program, Running, err, info, list, ms, number, on_jdks, out, output, stdout_of, text,
-    text_of, tyrion, wait_for, waits,
+    Jdk, Program, Running, err, info, list, ms, number, on_jdks, out, output, root, stdout_of,
+    text, text_of, tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{
     fs::File,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
@@ -20,6 +20,10 @@ on_jdks!(paused_and_resumed: jdk17 = 17);
 on_jdks!(stopped_meanwhile: jdk17 = 17);
 on_jdks!(left_alone: jdk17 = 17);
 on_jdks!(two_at_once: jdk21 = 21);
+on_jdks!(joined_once: jdk17 = 17);
+on_jdks!(attached_meanwhile: jdk17 = 17);
+on_jdks!(switched_by_the_program: jdk17 = 17);
+on_jdks!(rotated_meanwhile: jdk17 = 17);
 on_jdks!(intervals: jdk17 = 17);
 
 /// A program without an agent.
@@ -46,6 +50,14 @@ fn sample(folder: &Path, pid: u32, options: &[&str]) -> Command {
 fn status(pid: u32) -> Value {
     let said = stdout_of(tyrion().args(["status", "--json", &pid.to_string()]));
     serde_json::from_str(&said).unwrap()
+}
+
+/// The same in the background, once it samples.
+fn sampling(folder: &Path, pid: u32, options: &[&str]) -> Child {
+    let mut sample = sample(folder, pid, options);
+    let child = sample.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for("sampling", || (status(pid)["sampling"] == "on").then_some(()));
+    child
 }
 
 /// The total of the first line of a group, and the names of its
@@ -240,16 +252,11 @@ fn stopped_meanwhile(jdk: &Jdk) {
     let running = Program::class(jdk, "tyrion.sampling.Shares 60 0").start();
     running.await_line("acting");
     let (pid, folder) = (running.jvm(), tempfile::tempdir().unwrap());
-    let child = sample(folder.path(), pid, &["--duration=3s"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    wait_for("sampling", || (status(pid)["sampling"] == "on").then_some(()));
+    let child = sampling(folder.path(), pid, &["--duration=3s"]);
     stdout_of(tyrion().args(["stop", &pid.to_string()]));
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", err(&output));
-    assert!(err(&output).contains("somebody has stopped recording"), "{}", err(&output));
+    assert!(err(&output).contains("recording was stopped meanwhile"), "{}", err(&output));
     assert_eq!(status(pid)["state"], "paused");
     // It goes on as it was, without samples.
     stdout_of(tyrion().args(["attach", &pid.to_string()]));
@@ -262,12 +269,7 @@ fn stopped_meanwhile(jdk: &Jdk) {
 fn left_alone(jdk: &Jdk) {
     let running = unrecorded(jdk);
     let (pid, folder) = (running.id(), tempfile::tempdir().unwrap());
-    let mut child = sample(folder.path(), pid, &["--duration=1s"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    wait_for("sampling", || (status(pid)["sampling"] == "on").then_some(()));
+    let mut child = sampling(folder.path(), pid, &["--duration=1s"]);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(status(pid)["sampling"], "on");
@@ -300,9 +302,102 @@ fn two_at_once(jdk: &Jdk) {
     let expected = if told { 1 } else { 4 };
     assert_eq!(threads.split(", ").count(), expected, "{threads}\n{}", err(&other));
     assert!(wall_ns / expected as u64 > ms(1500), "{wall_ns}: ended with the first");
-    assert!(!err(&other).contains("somebody has"), "{}", err(&other));
+    assert!(!err(&other).contains("meanwhile"), "{}", err(&other));
+    assert!(!err(&other).contains("before"), "{}", err(&other));
     let after = status(pid);
     assert_eq!((&after["state"], &after["sampling"]), (&"paused".into(), &"off".into()));
+}
+
+/// One look at a JVM that is being sampled all the time: also at threads of
+/// which there is nothing new to be written.
+fn joined_once(jdk: &Jdk) {
+    let running =
+        Program::truth(jdk, "deadlock monitor").option("--mode=contention+sample").start();
+    running.await_line("deadlocked");
+    let (pid, folder) = (running.jvm(), tempfile::tempdir().unwrap());
+    for _ in 0..3 {
+        let output = output(&mut sample(folder.path(), pid, &["--once", "--skip-daemon"]));
+        let (tree, told) = (out(&output), err(&output));
+        assert!(output.status.success(), "{told}");
+        for name in ["left", "right"] {
+            let (wall_ns, _) = group(&tree, name);
+            assert!((ms(10)..ms(2000)).contains(&wall_ns), "{wall_ns}:\n{tree}");
+        }
+        assert!(told.contains("is being sampled every 50"), "{told}");
+        assert!(told.contains("with daemon threads; those are shown"), "{told}");
+    }
+    let after = status(pid);
+    assert_eq!((&after["state"], &after["sampling"]), (&"recording".into(), &"on".into()));
+}
+
+/// Who attaches while somebody takes a sample gets what is asked for then.
+fn attached_meanwhile(jdk: &Jdk) {
+    let running = unrecorded(jdk);
+    let (pid, folder) = (running.id(), tempfile::tempdir().unwrap());
+    let child = sampling(folder.path(), pid, &["--duration=3s", "--threads=^worker-1$"]);
+    assert_eq!(status(pid)["period_ns"], ms(20));
+    stdout_of(tyrion().args(["attach", "--mode=sample", &pid.to_string()]));
+    let output = child.wait_with_output().unwrap();
+    assert!(err(&output).contains("this sample has ended before"), "{}", err(&output));
+    let after = status(pid);
+    assert_eq!((&after["sampling"], &after["period_ns"]), (&"on".into(), &ms(50).into()));
+    let log = Path::new(text_of(&after, "log"));
+    let is_other = |sample: &Value| sample["thread"] == "worker-2";
+    wait_for("other threads", || samples(log).iter().any(is_other).then_some(()));
+    stdout_of(tyrion().args(["stop", &pid.to_string()]));
+}
+
+/// What the program says while a sample is being taken counts after it.
+fn switched_by_the_program(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let orders = tempfile::tempdir().unwrap();
+    let program = Program::class(jdk, &format!("tyrion.sampling.Switched {}", text(orders.path())));
+    let program = program.jar(&root().join("agent/java/tyrion-api.jar"));
+    let running = program.option("--enabled=false").start();
+    running.await_line("acting");
+    let (pid, folder) = (running.jvm(), folder.path());
+    let order = |name: &str| {
+        let order = orders.path().join(name);
+        File::create(&order).unwrap();
+        wait_for("obeyed", || (!order.exists()).then_some(()));
+    };
+    let end = |child: Child| {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", err(&output));
+    };
+    // It finds itself recorded, since there is a sample, and goes on.
+    let one = sampling(folder, pid, &["--duration=1s"]);
+    order("on");
+    end(one);
+    let after = status(pid);
+    assert_eq!((&after["state"], &after["sampling"]), (&"recording".into(), &"off".into()));
+
+    let one = sampling(folder, pid, &["--duration=3s"]);
+    order("off");
+    assert_eq!(status(pid)["state"], "paused");
+    let other = sampling(folder, pid, &["--duration=500ms"]);
+    assert_eq!(status(pid)["state"], "recording");
+    end(other);
+    end(one);
+    assert_eq!(status(pid)["state"], "paused");
+}
+
+/// The log goes on in other files meanwhile.
+fn rotated_meanwhile(jdk: &Jdk) {
+    for (count, is_whole) in [("--filecount=1000", true), ("--filecount=2", false)] {
+        let program = Program::truth(jdk, "outlast 20").option("--threshold=0");
+        let running = program.option("--filesize=64k").option(count).start();
+        let (pid, folder) = (running.jvm(), tempfile::tempdir().unwrap());
+        let output = output(&mut sample(folder.path(), pid, &["--duration=2s"]));
+        let (tree, told) = (out(&output), err(&output));
+        assert!(output.status.success(), "{told}");
+        assert_eq!(told.contains("are missing: meanwhile the log went on"), !is_whole, "{told}");
+        let (wall_ns, threads) = group(&tree, "waiter-monitor");
+        // Once for each file.
+        assert!(threads.starts_with("waiter-monitor"), "{threads}");
+        let seen = if is_whole { ms(1500)..ms(3000) } else { 0..ms(1500) };
+        assert!(seen.contains(&wall_ns), "{wall_ns} of {seen:?}:\n{told}\n{tree}");
+    }
 }
 
 /// Intervals count from the sample, not from the log.
@@ -315,4 +410,11 @@ fn intervals(jdk: &Jdk) {
         let tree = out(&output);
         assert_eq!(tree.matches("Report interval: ").count(), 3, "{tree}");
     }
+    let options = ["--duration=1500ms", "--interval=1ms", "--top=1"];
+    let output = output(&mut sample(folder.path(), running.id(), &options));
+    assert!(
+        err(&output).contains("more than 1,000 trees; they are of 2 ms each"),
+        "{}",
+        err(&output)
+    );
 }

@@ -246,6 +246,12 @@ pub fn records() -> u64 {
     SAMPLER.get().map_or(0, |sampler| sampler.statistics.records.load(Relaxed))
 }
 
+/// What is known is written, since somebody reads the log now. Sampling goes on.
+pub fn flush() {
+    let Some(sampler) = SAMPLER.get() else { return };
+    lock(&sampler.state).books.leave(&sampler.statistics);
+}
+
 /// The JVM ends: what is known is written, and nothing more.
 pub fn finish() {
     let Some(sampler) = SAMPLER.get() else { return };

@@ -19,7 +19,10 @@ use super::{
 };
 use crate::{
     clock,
-    jvm::{Java, Ti, threads::Extension},
+    jvm::{
+        Java, Ti,
+        threads::{Extension, state_of},
+    },
     lane::Table,
     sync::lock,
     threads::Thread,
@@ -36,6 +39,7 @@ use std::{
     },
 };
 use turns::Task;
+use tyrion_wire::sample::ThreadState;
 
 /// Numbers about sampling are written this often, ns, should the process be
 /// killed.
@@ -152,7 +156,7 @@ impl Watch {
         self.note_states();
         self.refresh(&settings);
         let mut ended = HashSet::new();
-        for at in 0..self.seats.all.len() {
+        for at in self.turns() {
             if self.look_at(at, &settings).is_none() {
                 ended.insert(self.seats.all[at].java_id);
             }
@@ -179,6 +183,15 @@ impl Watch {
         for seat in self.seats.all.iter_mut().filter(|seat| seat.wanted) {
             seat.noted = self.sampler.recorder.thread_status(self.java, seat.thread.get());
         }
+    }
+
+    /// In which order threads are looked at: first those that run, since they are
+    /// at another place in a moment.
+    fn turns(&self) -> Vec<usize> {
+        let seats = &self.seats.all;
+        let mut turns: Vec<usize> = (0..seats.len()).collect();
+        turns.sort_by_key(|&at| seats[at].noted.and_then(state_of) != Some(ThreadState::Running));
+        turns
     }
 
     fn after_snapshot(&mut self, settings: &Settings, now_ns: u64) {

@@ -149,7 +149,7 @@ fn targets_of_samples(
     args: &ConvertArgs,
     profile: &Profile,
 ) -> Vec<(&'static Format, Target, Options)> {
-    let has_both = !profile.waits.is_empty() && !profile.samples.is_empty();
+    let has_both = !profile.lacks_waits && !profile.samples.is_empty();
     let style = args.style.of_samples().filter(|_| args.to == ALL && has_both);
     let Some(style) = style else { return Vec::new() };
     let folder = args.output.clone().unwrap_or_default();

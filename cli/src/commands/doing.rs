@@ -2,7 +2,7 @@
 
 use tyrion_converters::{
     describe::Names,
-    filter::{Filter, Kinds, States},
+    filter::{Filter, States},
     states::Reader,
 };
 use tyrion_formats::{Log, Sampled};
@@ -24,16 +24,13 @@ impl<'a> Doing<'a> {
 
     /// Whether the filter wants a sample.
     ///
-    /// One on kinds of waits or on locks leaves out who did not wait, as far as
-    /// is known; and how long a wait took, samples do not tell.
+    /// How long a wait took, samples do not tell: `--min-wait` chooses none.
     pub fn is_wanted(&self, sampled: &Sampled) -> bool {
-        let Filter { kinds, states, .. } = self.filter;
-        let kind =
-            self.reader.kind(sampled).map_or(*kinds == Kinds::all(), |kind| kinds.contains(kind));
+        let states = &self.filter.states;
+        let kind = self.reader.is_of(sampled, self.filter.kinds_of_samples());
         let lock = sampled.sample.lock;
         let wants_lock = |regex| lock != id::UNKNOWN && self.names.lock_matches(regex, lock);
-        kind && self.filter.min_wait_ns == 0
-            && self.filter.lock.as_ref().is_none_or(wants_lock)
+        kind && self.filter.lock.as_ref().is_none_or(wants_lock)
             && (*states == States::all() || states.contains(self.reader.state(sampled)))
     }
 }

@@ -103,7 +103,7 @@ impl<'a> Places<'a> {
             Some(place) => Place {
                 kind: Some(place.kind),
                 name: log.text(place.name).into_owned(),
-                at: names.frame(place.method, place.line),
+                at: names.place(place),
             },
             None => Place { kind: None, name: String::new(), at: UNKNOWN.to_owned() },
         })

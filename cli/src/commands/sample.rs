@@ -26,7 +26,7 @@ use tyrion_converters::filter::{Filter, Moment, States};
 use tyrion_formats::Log;
 use tyrion_report::{
     Options, find,
-    render::{shown, text},
+    render::{longer_intervals, shown, text},
     sections::tree,
     view::Cell,
 };
@@ -107,7 +107,7 @@ pub fn run(args: SampleArgs) -> Outcome {
         tell(&format!("sampling {} for {time}; Ctrl-C ends it early", args.pid));
     }
     if args.once {
-        session.wait_for_look(&interrupts, Duration::from_nanos(period_ns))?;
+        session.wait_for_look(&interrupts)?;
     } else {
         session.wait(&interrupts, Duration::from_nanos(args.duration));
     }
@@ -119,14 +119,13 @@ pub fn run(args: SampleArgs) -> Outcome {
 
 /// Prints the tree.
 fn print(args: &SampleArgs, recorded: &Recorded) -> Outcome {
-    let opened = logs::open(&recorded.log);
+    let opened = open(recorded);
     if recorded.is_scratch {
         // What is open can be read all the same.
         let _ = std::fs::remove_file(&recorded.log);
     }
-    let logs = [opened?];
-    let [log] = &logs;
-    let filter = filter(args, recorded, log);
+    let logs = opened?;
+    let filter = filter(args, recorded, logs.last());
     let options = args.options();
     let findings = find(&logs, &filter, &options, &|_| {});
     let done = logs::tell_damage(&findings.aggregate.damage);
@@ -137,6 +136,9 @@ fn print(args: &SampleArgs, recorded: &Recorded) -> Outcome {
         );
         return Ok(done);
     }
+    if let Some(note) = longer_intervals(&findings, &options) {
+        tell(&format!("note: {note}"));
+    }
     let answer = (tree::SECTION.answer)(&findings, &options);
     let text = text::view(&answer.view, &terminal::style());
     let written = std::io::stdout().write_all(text.as_bytes());
@@ -144,15 +146,45 @@ fn print(args: &SampleArgs, recorded: &Recorded) -> Outcome {
     Ok(done)
 }
 
-fn filter(args: &SampleArgs, recorded: &Recorded, log: &Log) -> Filter {
-    let moment = |ns: u64| Moment::AfterStart(ns.saturating_sub(log.start_ns()));
+/// The files that the sample is in, the oldest first: it may have begun in an
+/// earlier one than that which is written to now.
+fn open(recorded: &Recorded) -> Result<Vec<Log>, Failure> {
+    let last = logs::open(&recorded.log)?;
+    let Some(from_ns) = recorded.from_ns.filter(|&from_ns| from_ns < last.start_ns()) else {
+        return Ok(vec![last]);
+    };
+    let mut logs = logs::earlier(&recorded.log, &last, from_ns);
+    logs.push(last);
+    // Before the very first file there is nothing to miss.
+    if let Some(first) = logs.first().filter(|first| logs::file_number(first) > 0)
+        && first.start_ns() > from_ns
+    {
+        let missing = shown(&Cell::Ns(first.start_ns() - from_ns)).into_owned();
+        tell(&format!(
+            "note: the first {missing} are missing: meanwhile the log went on in other files, and \
+             those that had them are not there any more; see --filesize and --filecount"
+        ));
+    }
+    Ok(logs)
+}
+
+fn filter(args: &SampleArgs, recorded: &Recorded, log: Option<&Log>) -> Filter {
+    // The same moment in all files.
+    let moment = |ns: u64| log.map(|log| Moment::Wall(wall_ns(log, ns)));
     Filter {
         states: args.show.state.unwrap_or_default(),
-        since: recorded.from_ns.map(moment),
-        until: recorded.until_ns.map(moment),
+        since: recorded.from_ns.and_then(moment),
+        until: recorded.until_ns.and_then(moment),
         thread: recorded.threads.clone(),
         ..Filter::default()
     }
+}
+
+/// The Unix time of a monotonic one, in ns.
+fn wall_ns(log: &Log, mono_ns: u64) -> u64 {
+    let header = log.header();
+    let ns = i128::from(header.wall_ns) + i128::from(mono_ns) - i128::from(header.mono_ns);
+    u64::try_from(ns.max(0)).unwrap_or(u64::MAX)
 }
 
 impl SampleArgs {

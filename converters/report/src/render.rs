@@ -14,4 +14,4 @@ pub mod text;
 
 pub use crate::findings::LogFacts;
 pub use cells::{change, ns_change, ns_rate, plain, shown};
-pub use report::{Report, Shown};
+pub use report::{Report, Shown, longer_intervals};

@@ -198,7 +198,8 @@ impl Notes {
 impl Notes {
     fn add_lines_of_samples(&self, lines: &mut Vec<String>) {
         let SampleTotals { snapshots, wall_ns, cpu_ns } = self.hidden_idle;
-        if snapshots != 0 {
+        // Of parts of a record time may be wanted, and no snapshot.
+        if snapshots != 0 || wall_ns != 0 {
             let cpu = match cpu_ns {
                 0 => String::new(),
                 cpu_ns => format!(", {} of CPU time with them", time(cpu_ns)),

@@ -151,7 +151,7 @@ impl<'a> Resolver<'a> {
 
     /// The profile's id of the frame of a place.
     pub(super) fn place_frame(&mut self, place: &Place) -> u32 {
-        let function = self.method(place.method);
+        let function = self.place_function(place);
         self.interner.frame(&mut self.out.profile, function, place.line)
     }
 
@@ -160,8 +160,17 @@ impl<'a> Resolver<'a> {
     pub(super) fn place_stack(&mut self, place: u32) -> u32 {
         let log = self.log;
         let Some(place) = log.definitions().places().get(place) else { return 0 };
-        let function = self.method(place.method);
+        let function = self.place_function(place);
         self.interner.stack(&mut self.out.profile, 0, function, place.line)
+    }
+
+    /// The method that a place is in, which may be no method that is known.
+    fn place_function(&mut self, place: &Place) -> u32 {
+        if place.method != id::UNKNOWN {
+            return self.method(place.method);
+        }
+        let function = Function { method: NO_PROBE.to_owned(), ..Function::default() };
+        self.interner.function(&mut self.out.profile, function)
     }
 
     /// The profile's id of a stack in which a lock was taken at a place: it
@@ -170,7 +179,8 @@ impl<'a> Resolver<'a> {
     pub(super) fn acquiring_stack(&mut self, id: u32, place: u32) -> u32 {
         let log = self.log;
         let definitions = log.definitions();
-        let Some(place) = definitions.places().get(place) else { return self.stack(id) };
+        let place = definitions.places().get(place).filter(|place| place.method != id::UNKNOWN);
+        let Some(place) = place else { return self.stack(id) };
         let mut at = id;
         for _ in 0..MAX_LOCK_FRAMES {
             let Some(own) = definitions.stacks().get(at) else { break };
@@ -307,9 +317,6 @@ impl<'a> Resolver<'a> {
                 source: self.source(method.class),
                 first_line: method.first_line,
             },
-            None if id == id::UNKNOWN => {
-                Function { method: NO_PROBE.to_owned(), ..Function::default() }
-            }
             None => {
                 self.out.notes.unknown_names += 1;
                 Function { method: UNKNOWN.to_owned(), ..Function::default() }

@@ -1,8 +1,6 @@
 //! The pass over samples, and their rows in the profile.
 
-use super::{
-    SampleTotals, acquired::ThreadRows, hash::Table, pass::known_thread, resolve::Resolver,
-};
+use super::{SampleTotals, acquired::ThreadRows, hash::Table, resolve::Resolver};
 use crate::{
     filter::{Filter, Kinds, Window},
     merge::merge,
@@ -84,11 +82,9 @@ impl<'a> Sampler<'a> {
     /// Made-up ids shall not take memory.
     fn key(&self, sampled: &Sampled, reader: &Reader<'_>) -> Key {
         let definitions = self.log.definitions();
-        let (stack, lock) = (reader.stack(sampled), sampled.sample.lock);
+        let (stack, (thread, lock)) = (reader.stack(sampled), reader.thread_and_lock(sampled));
         let is_known = (stack as usize) < definitions.stacks().len();
         let stack = if is_known { stack } else { LOST_STACK };
-        let lock = if definitions.locks().get(lock).is_some() { lock } else { 0 };
-        let thread = known_thread(self.log, sampled.thread);
         (thread, stack, reader.state(sampled), lock, sampled.kind())
     }
 }

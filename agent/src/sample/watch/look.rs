@@ -24,6 +24,9 @@ const ENTERED_LIMIT: usize = 4096;
 /// What a stack costs that the JVM's own thread walks in a safepoint, ns, about.
 const STACK_NS: u64 = 10_000;
 
+/// So often a state and a stack are asked for that shall be of one moment.
+pub(super) const TRIES: u32 = 2;
+
 impl Watch {
     /// Looks at one thread, or notes that its stack is to be asked for; `None`
     /// when it has ended.
@@ -131,9 +134,12 @@ impl Watch {
 
     /// Asks for a thread's stack; `None` when it has ended.
     pub(super) fn walk(&mut self, subject: &Subject) -> Option<()> {
-        let (bits, count) = self.look(subject.thread)?;
+        // The first stack of who ran is the nearest to what it was running.
+        let ran = subject.noted.is_some_and(|noted| !is_waiting(noted));
+        let (bits, count) = self.look(subject.thread, if ran { 1 } else { TRIES })?;
         let noted = subject.noted.unwrap_or(bits);
-        match (is_waiting(noted), is_waiting(bits)) {
+        let once = self.settings.as_ref().is_some_and(|settings| settings.once);
+        match (is_waiting(noted), is_waiting(lasting(bits))) {
             // It ran, and came to its next wait before it could be stopped.
             (false, true) => {
                 let count = self.strip_natives(count);
@@ -142,7 +148,7 @@ impl Watch {
             // It waited, but nobody knows where any more. If what it does now were
             // charged, being awake would count for more than it lasts; so both are
             // charged to what it does next time.
-            (true, false) => {}
+            (true, false) if !once => {}
             _ => self.seen(subject, subject.java_id, bits, count),
         }
         Some(())
@@ -159,12 +165,12 @@ impl Watch {
 
     /// The bits of a thread's state and how many frames its stack has; `None`
     /// when it has ended. State and stack are of the same moment, as near as can
-    /// be.
-    pub(super) fn look(&mut self, thread: jthread) -> Option<(jint, usize)> {
+    /// be in so many tries.
+    pub(super) fn look(&mut self, thread: jthread, tries: u32) -> Option<(jint, usize)> {
         let alive = |bits: &jint| state_of(*bits).is_some();
         let mut bits = self.ti.state_bits(thread).ok().filter(alive)?;
         let mut count = 0;
-        for _ in 0..2 {
+        for _ in 0..tries {
             count = match self.ti.stack_of(thread, 0, &mut self.frames) {
                 Ok(count) => count,
                 Err(error) if has_ended(error) => return None,
@@ -241,8 +247,7 @@ impl Watch {
     }
 }
 
-/// Whether a thread with these bits waits for something. One that is suspended
-/// may do anything.
+/// Whether a thread with these bits waits for something.
 fn is_waiting(bits: jint) -> bool {
     use ThreadState::{Blocked, Parked, Sleeping, Waiting};
     matches!(state_of(bits), Some(Blocked | Waiting | Parked | Sleeping))

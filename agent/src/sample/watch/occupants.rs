@@ -1,6 +1,6 @@
 //! Virtual threads, on the threads that carry them.
 
-use super::{Subject, Watch};
+use super::{Subject, Watch, look::TRIES};
 use crate::sample::{Settings, books::Moment};
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Watch {
     /// accounted for by itself.
     fn walk_occupant(&mut self, subject: &Subject, carrier_id: i64, wanted: bool) {
         let by_itself = self.state().is_some_and(|state| state.books.knows(subject.java_id));
-        let looked = (wanted || by_itself).then(|| self.look(subject.thread)).flatten();
+        let looked = (wanted || by_itself).then(|| self.look(subject.thread, TRIES)).flatten();
         let Some((bits, count)) = looked else {
             return self.pass_over(carrier_id, subject.now);
         };

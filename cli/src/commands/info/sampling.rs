@@ -33,8 +33,7 @@ const OWN: &str = "own.sample_ns";
 pub struct SampleSums {
     /// Records of samples, whatever the filter.
     pub records: u64,
-    /// `None` when the filter asks for a duration, which samples do not have.
-    seen: Option<Seen>,
+    seen: Seen,
     period_ns: Option<u64>,
     /// Which threads, as the log has it.
     chosen: Option<String>,
@@ -99,7 +98,7 @@ pub fn sum(log: &Log, filter: &Filter) -> Option<SampleSums> {
     let records = found.records;
     Some(SampleSums {
         records,
-        seen: (filter.min_wait_ns == 0).then(|| found.seen(log)),
+        seen: found.seen(log),
         period_ns: log.period_ns(),
         chosen: log.header().metadata("sample-threads").map(str::to_owned),
         statistics,
@@ -182,7 +181,7 @@ impl SampleSums {
     /// (`threads`, the busiest first). What is not known is null.
     pub fn to_json(&self) -> Value {
         let statistic = |key: &str| self.statistics.get(key);
-        let seen = self.seen.as_ref();
+        let seen = &self.seen;
         json!({
             "period_ns": self.period_ns,
             "threads_regex": self.chosen,
@@ -193,12 +192,12 @@ impl SampleSums {
             "unseen_stacks": statistic(UNSEEN),
             "snapshots_put_off": statistic(PUT_OFF),
             "own_cost_ns": statistic(OWN),
-            "samples": seen.map(|seen| seen.all.samples),
-            "wall_ns": seen.map(|seen| seen.all.wall_ns),
-            "cpu_ns": seen.map(|seen| seen.all.cpu_ns),
-            "states": seen.map(|seen| by_name(&seen.states, ThreadState::name)),
-            "shown_as": seen.map(|seen| by_name(&seen.shown_as, State::name)),
-            "threads": seen.map(Seen::threads_to_json),
+            "samples": seen.all.samples,
+            "wall_ns": seen.all.wall_ns,
+            "cpu_ns": seen.all.cpu_ns,
+            "states": by_name(&seen.states, ThreadState::name),
+            "shown_as": by_name(&seen.shown_as, State::name),
+            "threads": seen.threads_to_json(),
         })
     }
 
@@ -212,10 +211,7 @@ impl SampleSums {
         if let Some(period_ns) = self.period_ns {
             write!(text, ", one in {},", units::duration(period_ns))?;
         }
-        match &self.seen {
-            Some(seen) => write!(text, " of {}", plural(seen.threads.len() as u64, "thread"))?,
-            None => write!(text, " not told: samples know no durations of waits")?,
-        }
+        write!(text, " of {}", plural(self.seen.threads.len() as u64, "thread"))?;
         if let Some(chosen) = &self.chosen {
             write!(text, " (only those that match {chosen})")?;
         }
@@ -237,7 +233,7 @@ impl SampleSums {
 
     /// The table of states.
     pub fn table(&self, out: &mut String) -> fmt::Result {
-        let Some(seen) = &self.seen else { return Ok(()) };
+        let seen = &self.seen;
         let [state, samples, cpu, wall] = ["sampled state", "samples", "cpu", "wall"];
         writeln!(out, "\n{state:<16} {samples:>14} {cpu:>14} {wall:>14}")?;
         let told = seen.states.iter().map(|(state, &sums)| (state.name(), sums));
@@ -252,7 +248,7 @@ impl SampleSums {
 
     /// The table of threads, for a log that tells of no waits.
     pub fn threads(&self, out: &mut String) -> fmt::Result {
-        let Some(seen) = &self.seen else { return Ok(()) };
+        let seen = &self.seen;
         let all = seen.threads.len();
         writeln!(out, "\n{:>14} {:>14}  threads ({all})", "cpu", "wall")?;
         for thread in seen.threads.iter().take(THREADS_SHOWN) {

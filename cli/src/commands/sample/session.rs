@@ -18,6 +18,8 @@ use tyrion_report::{render::shown, view::Cell};
 const LOOK: Duration = Duration::from_millis(100);
 /// How long the agent may take for one look at all threads.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a JVM that answers no more may take to end.
+const LEAVE: Duration = Duration::from_secs(1);
 /// The agent ends a sample by itself so long after we should have.
 const GRACE: Duration = Duration::from_secs(5);
 /// Periods vary by a quarter.
@@ -34,10 +36,13 @@ pub struct Session<'a> {
     was_recording: bool,
     /// Whether somebody else had begun to sample.
     joined: bool,
+    /// The mean time between two looks.
+    period: Duration,
     recorded: Recorded,
 }
 
 /// What was recorded.
+#[derive(Default)]
 pub struct Recorded {
     /// The log, by its path here.
     pub log: PathBuf,
@@ -84,6 +89,7 @@ impl<'a> Session<'a> {
             number: value(&answer, "sample").parse().ok(),
             was_recording: value(&answer, "before") == "recording",
             joined: value(&answer, "joined") == "true",
+            period: Duration::from_nanos(args.period_ns()),
             recorded,
         };
         if session.joined {
@@ -101,21 +107,39 @@ impl<'a> Session<'a> {
     /// The JVM is sampled already, somebody else's way.
     fn join(&mut self, args: &SampleArgs, answer: &Reply) {
         self.recorded.threads.clone_from(&args.sampling.threads);
-        let period = value(answer, "period_ns").parse().unwrap_or(PERIOD_NS);
-        if args.sampling.period.is_some_and(|asked| asked != period) {
-            let period = shown(&Cell::Ns(period)).into_owned();
-            tell(&format!(
-                "note: this JVM is being sampled every {period} already, and goes on so; \
-                 tyrion attach {} --mode sample --period changes it",
-                args.pid
-            ));
-        }
+        self.join_period(args, answer);
         let threads = value(answer, "threads");
         let asked = args.sampling.threads.as_ref().map_or("", |regex| regex.as_str());
         if !threads.is_empty() && threads != asked {
             tell(&format!(
                 "note: this JVM is being sampled already, and only threads whose name '{threads}' \
                  matches; others are not seen"
+            ));
+        }
+        let skips = value(answer, "skip-daemon") == "true";
+        match (skips, args.sampling.skip_daemon.unwrap_or(false)) {
+            (true, false) => tell(
+                "note: this JVM is being sampled already, without daemon threads; those are not \
+                 seen",
+            ),
+            (false, true) => tell(
+                "note: this JVM is being sampled already, with daemon threads; those are shown, too",
+            ),
+            _ => {}
+        }
+    }
+
+    /// The others' period counts.
+    fn join_period(&mut self, args: &SampleArgs, answer: &Reply) {
+        let period = value(answer, "period_ns").parse().unwrap_or(PERIOD_NS);
+        self.period = Duration::from_nanos(period);
+        let is_late = args.once && self.period > PATIENCE;
+        if is_late || args.sampling.period.is_some_and(|asked| asked != period) {
+            let period = shown(&Cell::Ns(period)).into_owned();
+            tell(&format!(
+                "note: this JVM is being sampled every {period} already, and goes on so; \
+                 tyrion attach {} --mode sample --period changes it",
+                args.pid
             ));
         }
     }
@@ -132,13 +156,16 @@ impl<'a> Session<'a> {
     }
 
     /// Waits until the agent has looked once.
-    pub fn wait_for_look(&self, interrupts: &Interrupts, period: Duration) -> Result<(), Failure> {
-        self.wait(interrupts, period.mul_f64(LONGEST));
+    pub fn wait_for_look(&self, interrupts: &Interrupts) -> Result<(), Failure> {
         if self.joined {
+            // The others may be in the middle of one. Their period may be longer
+            // than the agent would wait for us.
+            self.wait(interrupts, self.period.min(PATIENCE).mul_f64(LONGEST) + LOOK);
             return Ok(());
         }
+        self.wait(interrupts, self.period.mul_f64(LONGEST));
         let deadline = Instant::now() + PATIENCE;
-        while self.agent.is_alive() && value(&self.agent.status()?, "sampling") == "on" {
+        while self.is_sampling()? {
             if Instant::now() > deadline {
                 tell("note: the agent did not finish; what there is is shown");
                 break;
@@ -150,13 +177,35 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Whether the agent is still sampling, which none does whose JVM has ended.
+    fn is_sampling(&self) -> Result<bool, Failure> {
+        match self.agent.status() {
+            Ok(answer) => Ok(value(&answer, "sampling") == "on"),
+            Err(_) if self.has_gone() => Ok(false),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Whether the JVM has ended. One that is about to answers no more.
+    fn has_gone(&self) -> bool {
+        let deadline = Instant::now() + LEAVE;
+        while self.agent.is_alive() {
+            if Instant::now() > deadline {
+                return false;
+            }
+            std::thread::sleep(LOOK / 4);
+        }
+        true
+    }
+
     /// Leaves the JVM as it was.
     pub fn end(mut self) -> Result<Recorded, Failure> {
         let ended = self.restore();
-        let mut recorded = self.take_recorded();
+        let has_gone = ended.is_err() && self.has_gone();
+        let mut recorded = std::mem::take(&mut self.recorded);
         // The agent holds on to its log as long as the JVM runs, and would write
         // on no other: it is needed when this JVM is sampled again.
-        recorded.is_scratch &= !self.agent.is_alive();
+        recorded.is_scratch &= has_gone || !self.agent.is_alive();
         match ended {
             Ok(answer) => {
                 self.tell_ended(&answer);
@@ -166,7 +215,7 @@ impl<'a> Session<'a> {
                 }
                 Ok(recorded)
             }
-            Err(_) if !self.agent.is_alive() => {
+            Err(_) if has_gone => {
                 tell("note: the JVM has ended; what there is is shown");
                 Ok(recorded)
             }
@@ -174,18 +223,18 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says so if somebody else has ended it before.
+    /// Says so if it has ended before.
     fn tell_ended(&self, answer: &Reply) {
         let pid = self.agent.pid();
         if self.was_recording && value(answer, "state") == "paused" {
             tell(&format!(
-                "note: somebody has stopped recording meanwhile, as tyrion stop does, and it stays \
+                "note: recording was stopped meanwhile, by tyrion stop or by the program, and stays \
                  so; what was seen until then is shown; tyrion attach {pid} goes on"
             ));
         } else if value(answer, "ended") == "false" {
             tell(
-                "note: somebody has ended this sample meanwhile, as tyrion stop and tyrion attach \
-                 do; what was seen until then is shown",
+                "note: this sample has ended before, by tyrion stop or tyrion attach, or because its \
+                 time was over; what was seen until then is shown",
             );
         }
     }
@@ -194,17 +243,6 @@ impl<'a> Session<'a> {
         match self.number.take() {
             Some(number) => self.agent.end_sample(number),
             None => Ok(Reply::new()),
-        }
-    }
-
-    fn take_recorded(&mut self) -> Recorded {
-        let Recorded { log, from_ns, until_ns, is_scratch, threads } = &mut self.recorded;
-        Recorded {
-            log: std::mem::take(log),
-            from_ns: *from_ns,
-            until_ns: *until_ns,
-            is_scratch: *is_scratch,
-            threads: threads.take(),
         }
     }
 }

@@ -183,7 +183,7 @@ impl Feed {
             let header = file.follower.log().header();
             header.metadata("recording") == Some(recording) && file.number > newest.number
         };
-        let paths = self.numbered().into_iter().chain([self.path.clone()]);
+        let paths = logs::numbered(&self.path).into_iter().chain([self.path.clone()]);
         let files =
             paths.filter_map(|path| FeedFile::new(Follower::open(&path, Begin::Start).ok()?).ok());
         let mut files: Vec<FeedFile> = files.filter(is_next).collect();
@@ -192,23 +192,6 @@ impl Feed {
         files.dedup_by_key(|file| file.number);
         files
     }
-
-    /// The paths `report.log.0`, `report.log.1`, ... that there are.
-    fn numbered(&self) -> Vec<PathBuf> {
-        let Some(name) = self.path.file_name() else { return Vec::new() };
-        let folder = match self.path.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
-        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-        let is_numbered = |path: &PathBuf| {
-            let other = path.file_name().unwrap_or_default().as_encoded_bytes();
-            let rest = other.strip_prefix(name.as_encoded_bytes());
-            let number = rest.and_then(|rest| rest.strip_prefix(b"."));
-            number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit))
-        };
-        entries.flatten().map(|entry| entry.path()).filter(is_numbered).collect()
-    }
 }
 
 impl FeedFile {
@@ -216,8 +199,7 @@ impl FeedFile {
         let name = follower.log().name();
         let metadata = follower.file().metadata();
         let metadata = metadata.map_err(|error| Failure::new(format!("{name}: {error}")))?;
-        let number = follower.log().header().metadata("file-number");
-        let number = number.and_then(|number| number.parse().ok()).unwrap_or(0);
+        let number = logs::file_number(follower.log());
         Ok(FeedFile { number, identity: identity_of(&metadata), follower })
     }
 }

@@ -159,11 +159,12 @@ impl Pass<'_> {
     fn sample(&self, sampled: &Sampled, found: &mut OfLog) {
         let is_asked_for = self.window.part(sampled).is_some()
             && self.reader.is_of(sampled, self.filter.kinds_of_samples());
-        let Some(lock) = self.lock(sampled).filter(|_| is_asked_for) else { return };
+        let (thread, lock) = self.reader.thread_and_lock(sampled);
+        let Some(lock) = self.lock(lock).filter(|_| is_asked_for) else { return };
         found.threads.insert(sampled.thread);
         let state = self.reader.state(sampled);
         let stack = self.ids.stack(self.reader.stack(sampled));
-        let ids = self.ids.thread(sampled.thread).zip(stack);
+        let ids = self.ids.thread(thread).zip(stack);
         let (thread, stack, lock, kind) = match self.filter.states.contains(state) {
             true => match ids {
                 Some((thread, stack)) => (thread, stack, lock, sampled.kind()),
@@ -180,8 +181,8 @@ impl Pass<'_> {
 
     /// The profile's lock of a sample, [`NO_LOCK`] if none is known; `None` if
     /// the filter leaves it out.
-    fn lock(&self, sampled: &Sampled) -> Option<u32> {
-        match self.ids.lock(sampled.sample.lock) {
+    fn lock(&self, lock: u32) -> Option<u32> {
+        match self.ids.lock(lock) {
             None if self.filter.lock.is_none() => Some(NO_LOCK),
             lock => lock,
         }

@@ -78,14 +78,19 @@ fn notes(findings: &Findings<'_>, options: &Options, sections: &[&Section]) -> V
             notes.push(format!("{option} has no effect: it is for the section tree"));
         }
     }
-    if shows_tree && findings.interval_ns > options.interval_ns {
-        notes.push(format!(
+    notes.extend(longer_intervals(findings, options).filter(|_| shows_tree));
+    notes
+}
+
+/// Says so if the tree's intervals are longer than asked for.
+pub fn longer_intervals(findings: &Findings<'_>, options: &Options) -> Option<String> {
+    (findings.interval_ns > options.interval_ns).then(|| {
+        format!(
             "--interval {} would make more than 1,000 trees; they are of {} each",
             units::duration(options.interval_ns),
             units::duration(findings.interval_ns),
-        ));
-    }
-    notes
+        )
+    })
 }
 
 /// Whether a section has something to be about.

@@ -160,7 +160,7 @@ impl Gathered {
 }
 
 fn view(lines: &Lines) -> View {
-    if lines.samples == 0 {
+    if lines.samples == 0 && lines.wall_ns == 0 {
         return View::default();
     }
     let mut sum = format!(

@@ -134,6 +134,23 @@ fn acquisitions_stand_at_their_place_until_a_stack_is_sampled() {
 }
 
 #[test]
+fn a_place_without_probe_is_no_lost_name() {
+    let mut traced = Traced::new();
+    let (object, from_native) = (traced.object, 777);
+    let place =
+        Definition::Place { id: from_native, method: 0, line: 0, kind: 1, flags: 0, name: 0 };
+    traced.sample.log.define(&place).unwrap();
+    traced.cell(0, from_native, object, &[40]);
+    let logs = traced.finish();
+    let out = run(&logs, &all());
+    let found = rows(&out);
+    assert!(found.iter().any(|row| row.1 == ["[no probe]:0"]), "{found:?}");
+    assert_eq!(out.notes.unknown_names, 0);
+    let place = logs[0].definitions().places().get(from_native).unwrap();
+    assert_eq!(crate::describe::Names(&logs[0]).place(place), "[no probe]");
+}
+
+#[test]
 fn stacks_share_acquisitions_by_number_and_holds_by_time() {
     let mut traced = Traced::new();
     let (monitor, object) = (traced.monitor, traced.object);

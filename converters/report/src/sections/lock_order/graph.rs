@@ -239,7 +239,7 @@ impl Builder<'_> {
         let node = identity
             .map(|identity| self.nodes.of(Node { recording, class: class.clone(), identity }));
         let class = self.classes.of(class);
-        let place_text = names.frame(place.method, place.line);
+        let place_text = names.place(place);
         Some(Known { node, class, place: self.places.of(place_text), kind: place.kind })
     }
 

@@ -83,8 +83,7 @@ impl<'a> Teller<'a> {
             hash: held.hash,
             // Only monitors have no place, before they are taken.
             kind: place.map_or(WaitKind::Monitor, |place| place.kind).name(),
-            place: place
-                .map_or_else(String::new, |place| Names(log).frame(place.method, place.line)),
+            place: place.map_or_else(String::new, |place| Names(log).place(place)),
         }
     }
 

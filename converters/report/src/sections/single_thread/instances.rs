@@ -216,7 +216,7 @@ impl Finder<'_> {
             && (filter.lock.as_ref())
                 .is_none_or(|it| names.called_matches(it, taking.class, place.name));
         let (class, name) = names.called(taking.class, place.name);
-        wanted.then(|| (class, name, place.kind.name(), names.frame(place.method, place.line)))
+        wanted.then(|| (class, name, place.kind.name(), names.place(place)))
     }
 
     /// Notes the acquisitions of objects that the agent had no room for.

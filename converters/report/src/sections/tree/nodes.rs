@@ -69,7 +69,8 @@ impl<'a> Nodes<'a> {
                 nodes.mark_place(at);
                 at = nodes.of_lock(at, lock);
             }
-            nodes.nodes[at].method_ns += sums.states.sum_ns();
+            let own_ns = &mut nodes.nodes[at].method_ns;
+            *own_ns = own_ns.saturating_add(sums.states.sum_ns());
             while at != 0 {
                 nodes.nodes[at].sums.add(sums);
                 at = nodes.nodes[at].caller;
