@@ -64,14 +64,19 @@ impl Watch {
             return Some(());
         }
         if self.seats.all[at].wanted {
-            let subject = Subject { java_id, thread, known, now, noted };
-            if self.at_once {
-                self.subjects.push(subject);
-            } else {
-                self.walk(&subject)?;
-            }
+            self.ask(Subject { java_id, thread, known, now, noted })?;
         }
         Some(())
+    }
+
+    /// Asks for a thread's stack, now or together with others'; `None` when it
+    /// has ended.
+    pub(super) fn ask(&mut self, subject: Subject) -> Option<()> {
+        if self.at_once {
+            self.subjects.push(subject);
+            return Some(());
+        }
+        self.walk(&subject)
     }
 
     /// Looks whether a thread has another name by now: then it may be sampled
@@ -133,7 +138,7 @@ impl Watch {
     }
 
     /// Asks for a thread's stack; `None` when it has ended.
-    pub(super) fn walk(&mut self, subject: &Subject) -> Option<()> {
+    fn walk(&mut self, subject: &Subject) -> Option<()> {
         // The first stack of who ran is the nearest to what it was running.
         let ran = subject.noted.is_some_and(|noted| !is_waiting(noted));
         let (bits, count) = self.look(subject.thread, if ran { 1 } else { TRIES })?;

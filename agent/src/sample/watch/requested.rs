@@ -40,11 +40,6 @@ impl Watch {
             return Some(());
         }
         let known = Arc::clone(&due.known);
-        let subject = Subject { java_id: due.java_id, thread: due.thread, known, now, noted };
-        if self.at_once {
-            self.subjects.push(subject);
-            return Some(());
-        }
-        self.walk(&subject)
+        self.ask(Subject { java_id: due.java_id, thread: due.thread, known, now, noted })
     }
 }

@@ -1,0 +1,59 @@
+//! What fingerprints tell, and what methods and lines stand for.
+
+use super::*;
+
+#[test]
+fn lines_are_those_at_or_before() {
+    let lines = [(0, 10), (4, 11), (9, 12)];
+    for (location, line) in [(-1, 0), (0, 10), (3, 10), (4, 11), (100, 12)] {
+        assert_eq!(line_at(&lines, location), line);
+    }
+    assert_eq!(line_at(&[], 3), 0);
+}
+
+#[test]
+fn fingerprints_tell_order_method_and_place() {
+    let frame = |method: usize, location| jvmtiFrameInfo { method: method as _, location };
+    let stacks = [
+        vec![],
+        vec![frame(8, 1)],
+        vec![frame(8, 2)],
+        vec![frame(16, 1)],
+        vec![frame(8, 1), frame(16, 1)],
+        vec![frame(16, 1), frame(8, 1)],
+        vec![frame(8, 1), frame(8, 1)],
+    ];
+    let prints: std::collections::HashSet<_> = stacks.iter().map(|s| fingerprint(s)).collect();
+    assert_eq!(prints.len(), stacks.len());
+}
+
+#[test]
+fn fingerprints_tell_groups() {
+    let frames = [jvmtiFrameInfo { method: 8 as _, location: 1 }];
+    let print = fingerprint(&frames);
+    assert_eq!(within(0, print), print);
+    let prints: std::collections::HashSet<_> = (0..1000).map(|n| within(n, print)).collect();
+    assert_eq!(prints.len(), 1000);
+}
+
+#[test]
+fn fingerprints_tell_marks() {
+    let frames = [jvmtiFrameInfo { method: 8 as _, location: 1 }];
+    let print = fingerprint(&frames);
+    let flags = [false, true];
+    let marks = flags.iter().flat_map(|&cut| flags.map(|at_monitor| (cut, at_monitor)));
+    let prints: std::collections::HashSet<_> = marks.map(|mark| marked(print, mark)).collect();
+    assert_eq!(prints.len(), 4);
+    assert!(prints.contains(&print));
+}
+
+#[test]
+fn roles_follow_the_class() {
+    assert!(role_of(b"Ljava/util/concurrent/locks/LockSupport;") == Role::Machinery);
+    assert!(
+        role_of(b"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject;")
+            == Role::Condition
+    );
+    assert!(role_of(b"Ljava/util/concurrent/locks/ReentrantLock;") == Role::Caller);
+    assert!(role_of(b"Lcom/acme/LockSupport;") == Role::Caller);
+}
