@@ -117,6 +117,11 @@ impl Hold {
         }
     }
 
+    /// The `n` of one in `n`.
+    pub fn one_in(self) -> Option<u32> {
+        if let Hold::OneIn(n) = self { Some(n) } else { None }
+    }
+
     /// As it stands in the log's metadata.
     pub fn name(self) -> String {
         match self {

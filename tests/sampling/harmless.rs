@@ -134,8 +134,9 @@ fn many_threads(jdk: &Jdk) {
     let sampling = &recording.info()["sampling"];
     let number = |key: &str| sampling[key].as_u64().unwrap();
     let slept_ns = recording.number("slept_ns");
-    // They take some time to start, too.
-    assert!(number("own_cost_ns") < slept_ns / 4, "{} of {slept_ns}", number("own_cost_ns"));
+    // What others do on the machine meanwhile counts, too.
+    let recorded_ns = recording.info()["duration_ns"].as_u64().unwrap();
+    assert!(number("own_cost_ns") < recorded_ns / 4, "{} of {recorded_ns}", number("own_cost_ns"));
     assert!(number("snapshots_put_off") > 20, "{sampling}");
     let samples = samples(&recording.log);
     let each_ns = sampled_ns(&samples, "sleeper") / recording.number("threads");

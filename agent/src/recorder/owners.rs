@@ -49,18 +49,19 @@ impl Recorder {
     }
 
     fn find_owners(&self, java: Java, long: &[LongWait]) {
+        let mut unseen: Vec<&LongWait> = long.iter().collect();
         for thread in self.ti.all_threads(java).unwrap_or_default() {
             let java_id = java.long_field(thread, self.fields.thread_id);
-            let of_thread = long.iter().find(|wait| wait.thread.java_id == java_id);
-            if let Some(wait) = of_thread
+            let of_thread = unseen.iter().position(|wait| wait.thread.java_id == java_id);
+            if let Some(nth) = of_thread
                 && !self.log.is_closed()
             {
-                self.find_owner(java, thread, wait);
+                self.find_owner(java, thread, unseen.swap_remove(nth));
             }
             java.drop_local(thread);
         }
         // Virtual threads are not among all threads: they are asked about once.
-        for wait in long {
+        for wait in unseen {
             self.set_owner(wait, None, Owner::NOBODY);
         }
     }
@@ -69,19 +70,20 @@ impl Recorder {
         let monitor = self.ti.contended_monitor(waiter);
         let holder = self.ti.monitor_owner(java, monitor);
         java.drop_local(monitor);
-        if !holder.is_null() {
-            let volume = self.log.current();
-            let owner = self.owner(&volume, java, holder);
-            // It may just have got the monitor, and not have said so.
-            if owner.java_id != wait.thread.java_id {
-                self.set_owner(wait, Some(volume.number), owner);
-            }
-            java.drop_local(holder);
-        }
+        let volume = self.log.current();
+        let owner = match holder.is_null() {
+            true => Owner::NOBODY,
+            false => self.owner(&volume, java, holder),
+        };
+        java.drop_local(holder);
+        // It may just have got the monitor, and not have said so.
+        let owner = if owner.java_id == wait.thread.java_id { Owner::NOBODY } else { owner };
+        self.set_owner(wait, Some(volume.number), owner);
     }
 
     /// Notes the owner with a wait, if it is still that wait, and nobody is
-    /// known yet. The owner's id is of a volume, if it has one.
+    /// known yet. The owner's id is of a volume, if it has one: when the log
+    /// has just gone on in another file, the next look asks again.
     fn set_owner(&self, wait: &LongWait, of_volume: Option<u32>, owner: Owner) {
         let volume = self.log.current();
         let Some(mut waits) = wait.thread.try_waits() else { return };

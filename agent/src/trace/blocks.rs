@@ -12,6 +12,7 @@ use crate::{jvm::Java, sync::lock, threads::Thread};
 use jvmti_bindings::sys::jni::jthread;
 use std::{
     collections::{HashMap, VecDeque},
+    ops::Range,
     sync::{
         Arc, Mutex,
         atomic::Ordering::{Relaxed, Release},
@@ -87,21 +88,36 @@ impl Owned {
             at.u64(entry::START).store(0, Relaxed);
             at.u32(entry::STACK).store(0, Relaxed);
         }
-        let kept = if self.is_virtual { block::RECENT } else { block::LEN };
-        for at in (block::PAIRS..kept).step_by(8) {
-            memory.u64(at).store(0, Relaxed);
-        }
-        forget_instances(memory);
+        // What one virtual thread is known for, the log has of all of them.
         if !self.is_virtual {
-            clear(cells_of(memory));
+            self.forget();
         }
+    }
+
+    /// Forgets what is in the log.
+    fn forget(&self) {
+        clear_words(self.memory, block::PAIRS..block::LEN);
+        clear(cells_of(self.memory));
     }
 }
 
 /// Forgets which instances the block's thread is known to take.
 fn forget_instances(of: Memory) {
-    for at in (block::RECENT..block::LEN).step_by(32) {
-        of.u64(at + 16).store(0, Release);
+    clear_words(of, block::KNOWN..block::RECENT);
+    for at in (block::RECENT..block::LEN).step_by(block::RECENT_LEN) {
+        clear_word(of, at + block::RECENT_LOCK);
+    }
+}
+
+fn clear_words(of: Memory, bytes: Range<usize>) {
+    bytes.step_by(8).for_each(|at| clear_word(of, at));
+}
+
+/// Pages that nobody has touched shall stay so.
+fn clear_word(of: Memory, at: usize) {
+    let word = of.u64(at);
+    if word.load(Relaxed) != 0 {
+        word.store(0, Release);
     }
 }
 
@@ -248,6 +264,8 @@ impl Trace {
     pub fn forget_threads(&self) {
         let mut blocks = lock(&self.blocks.inner);
         for owned in std::mem::take(&mut blocks.retired) {
+            // The log may have gone on in another file since.
+            owned.forget();
             blocks.give_back(owned);
         }
         let ids: Vec<i64> = blocks.used.keys().copied().collect();
@@ -291,12 +309,11 @@ impl Trace {
             let fresh = owned.spare.take().filter(fits).inspect(|spare| clear(*spare));
             let Some(fresh) = fresh.or_else(|| new_table(len)) else { continue };
             owned.memory.u64(block::CELLS).store(fresh.address(), Release);
-            // Nestings, and cells used last.
-            for at in (block::PAIRS..block::RECENT).step_by(8) {
-                owned.memory.u64(at).store(0, Relaxed);
-            }
-            for at in (block::RECENT..block::LEN).step_by(32) {
-                owned.memory.u64(at).store(0, Release);
+            // Nestings, and what was met last.
+            clear_words(owned.memory, block::PAIRS..block::KNOWN);
+            for at in (block::RECENT..block::LEN).step_by(block::RECENT_LEN) {
+                clear_word(owned.memory, at);
+                clear_word(owned.memory, at + block::RECENT_NESTING);
             }
             owned.spare = Some(old);
         }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tyrion_wire::trace::{self, MAX_HOLD_LEN, field, hold_flag};
 
 /// So many of a cell's first holds are measured.
-const FIRST: u64 = 2;
+pub const FIRST: u64 = 2;
 /// In the word that counts holds, one that is measured.
 const ONE_MEASURED: u64 = 1 << 48;
 /// One acquisition in so many has its stack taken, and one in four times as
@@ -45,8 +45,16 @@ fn random(of: Memory) -> u64 {
     x
 }
 
+/// Of samples that are one in so many acquisitions, one in so many has its
+/// stack taken; or fewer.
+pub fn stacks_every(every: u64) -> u64 {
+    (STACK_EVERY / every).max(1)
+}
+
 impl Trace {
-    /// The acquisition that was just counted is to be measured.
+    /// The acquisition that was just counted is to be measured. Java does most
+    /// of these itself: those that are neither among a cell's first nor have
+    /// their stack taken.
     pub fn sampled(&self, java: Java, of: Memory, at: Memory) {
         let cell = cell_of(at);
         let nth = cell.u64(field::ACQUISITIONS).load(Relaxed);
@@ -61,9 +69,8 @@ impl Trace {
         let first = nth <= FIRST;
         at.u32(entry::FIRST).store(u32::from(first), Relaxed);
         let samples = samples.load(Relaxed);
-        let stacks_every =
-            (STACK_EVERY / every).max(1) << if samples < MANY_SAMPLES { 0 } else { 2 };
-        if first || samples.is_multiple_of(stacks_every) {
+        let fewer = if samples < MANY_SAMPLES { 0 } else { 2 };
+        if first || samples.is_multiple_of(stacks_every(every) << fewer) {
             self.keep_stack(java, of, at);
         }
         if self.options.hold == Hold::Never {

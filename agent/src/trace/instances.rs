@@ -97,7 +97,7 @@ impl Trace {
         match entered {
             Entered::NoRoom => {
                 cell.u32(CELL_CLOSED).store(1, Relaxed);
-                self.shared.closed.u8(place as usize % CLOSED_PLACES).store(1, Relaxed);
+                self.close(place);
                 let unidentified = cell.u64(field::UNIDENTIFIED);
                 unidentified.store(unidentified.load(Relaxed) + 1, Relaxed);
             }
@@ -117,12 +117,20 @@ impl Trace {
         }
     }
 
+    /// No more new instances of a place are told apart.
+    fn close(&self, place: u32) {
+        self.shared.closed.u8(place as usize % CLOSED_PLACES).store(1, Relaxed);
+    }
+
     /// An object that was locked when a thread took it has its hash now; the
     /// thread may have ended.
     pub fn note_hashed(&self, java: Java, hash: u32, by: u64, object: jobject) {
         let (place, number) = ((by >> 32) as u32, by as u32);
         let Some(owner) = self.owner_of(number) else { return };
         let entered = self.enter(hash, number, place);
+        if entered == Entered::NoRoom {
+            self.close(place);
+        }
         if matches!(entered, Entered::First | Entered::Further) {
             self.recorder.trace_scene_of(&owner, |scene| {
                 if let Some(class) = self.recorder.class_of_lock(scene.volume, java, object) {

@@ -81,9 +81,9 @@ pub mod block {
     pub const PLACE: usize = 32;
     /// u32: not 0 while a lock calls methods of its own.
     pub const QUIET: usize = 36;
-    /// u64: state of the random numbers that choose samples; the agent's.
+    /// u64: state of the random numbers that choose samples.
     pub const RANDOM: usize = 40;
-    /// u64: number of samples so far; the agent's.
+    /// u64: number of samples so far.
     pub const SAMPLES: usize = 48;
     /// u64: the Java id of the thread that its records are of; 0 for all virtual ones.
     pub const OWNER: usize = 56;
@@ -111,11 +111,19 @@ pub mod block {
     pub const PAIRS: usize = HELD_LOCKS + super::entry::LEN * LOCKS_LIMIT;
     /// u64 each: pairs of places of which no more nestings are noted.
     pub const TOLD: usize = PAIRS + 512 * 8;
-    /// What was used last, by place: pairs as in [`super::table`], then u64,
-    /// the hash of an instance that the thread is known to take, and nothing.
-    pub const RECENT: usize = TOLD + 256 * 8;
+    /// u32 each: hashes of instances that the thread is known to take.
+    pub const KNOWN: usize = TOLD + 2048 * 8;
+    /// What was met last, by place and class: a pair as in [`super::table`],
+    /// then u64 each, the hash of such an instance, and a nesting.
+    pub const RECENT: usize = KNOWN + 1024 * 4;
+    /// Bytes of each of these.
+    pub const RECENT_LEN: usize = 32;
+    /// u64: the hash in them.
+    pub const RECENT_LOCK: usize = 16;
+    /// u64: the nesting in them.
+    pub const RECENT_NESTING: usize = 24;
     /// Bytes in all.
-    pub const LEN: usize = RECENT + 128 * 32;
+    pub const LEN: usize = RECENT + 512 * RECENT_LEN;
 }
 
 /// What a thread holds.
@@ -190,7 +198,10 @@ pub const CELL_CLOSED: usize = 12;
 
 #[cfg(test)]
 mod tests {
-    use super::{super::instances, CELL_CLOSED, block, bucket, entry};
+    use super::{
+        super::{holds, instances},
+        CELL_CLOSED, block, bucket, entry,
+    };
     use tyrion_wire::trace::field;
 
     /// What a constant of `TyrionTrace` is set to in its source.
@@ -209,6 +220,8 @@ mod tests {
             ("HOLDS", block::HOLDS),
             ("PLACE", block::PLACE),
             ("QUIET", block::QUIET),
+            ("RANDOM", block::RANDOM),
+            ("SAMPLES", block::SAMPLES),
             ("OWNER", block::OWNER),
             ("RING", block::RING),
             ("ASKED", block::ASKED),
@@ -220,12 +233,15 @@ mod tests {
             ("RELEASED_AT", bucket::RELEASED_AT),
             ("WAITED", bucket::WAITED),
             ("HELD", block::HELD),
+            ("RECENT_LOCK", block::RECENT_LOCK),
+            ("RECENT_NESTING", block::RECENT_NESTING),
             ("HELD_LIMIT", block::HELD_LIMIT),
             ("LOCKS_LIMIT", block::LOCKS_LIMIT),
             ("KEY", entry::KEY),
             ("CELL", entry::CELL),
             ("START", entry::START),
             ("STACK", entry::STACK),
+            ("FIRST_HOLDS", holds::FIRST as usize),
             ("INSTANCE_REACH", instances::REACH),
             ("SHARERS", instances::SHARERS as usize),
             ("CELL_PLACE", field::PLACE),
@@ -247,7 +263,8 @@ mod tests {
         assert_eq!(in_java("PAIRS"), format!("HELD_LOCKS + {entry} * LOCKS_LIMIT"));
         let behind = |mask: &str| 8 * (in_java(mask).parse::<usize>().unwrap() + 1);
         assert_eq!(block::TOLD - block::PAIRS, behind("PAIRS_MASK"));
-        assert_eq!(block::RECENT - block::TOLD, behind("TOLD_MASK"));
+        assert_eq!(block::KNOWN - block::TOLD, behind("TOLD_MASK"));
+        assert_eq!(block::RECENT - block::KNOWN, behind("KNOWN_MASK") / 2);
         assert_eq!(block::LEN - block::RECENT, 4 * behind("RECENT_MASK"));
     }
 }

@@ -81,7 +81,8 @@ struct Shared {
     instances: Memory,
     /// The buckets of hashes; then a u64: how many threads wait.
     waited: Memory,
-    /// Two u32: how many locks were given to be hashed, and how many were.
+    /// Three u32: how many locks were given to be hashed, how many were, and how
+    /// often they were looked at.
     later: Memory,
     /// A byte for each place: whether new instances are told apart no more.
     closed: Memory,

@@ -1,7 +1,7 @@
 //! Trace mode begins: the class that probes call, and what it must know.
 
 use super::{
-    READY, TRACE, Trace, classes, instances,
+    READY, TRACE, Trace, classes, holds, instances,
     plan::{self, Filters, Front},
     ticks,
 };
@@ -149,6 +149,8 @@ impl Trace {
             10 => self.shared.closed.address(),
             11 => u64::from(self.options.precise),
             12 => self.shared.delay.address(),
+            13 => self.options.hold.one_in().map_or(0, u64::from),
+            14 => self.options.hold.one_in().map_or(1, |every| holds::stacks_every(every.into())),
             _ => 0,
         }
     }

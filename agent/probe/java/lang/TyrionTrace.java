@@ -39,6 +39,12 @@ public final class TyrionTrace {
     private static final boolean IDENTITY = address(4) != 0;
     /** Whether each hold is measured. */
     private static final boolean EVERY_HOLD = address(5) != 0;
+    /** One hold in so many is measured; 0 where all are, or none. */
+    private static final long EVERY = address(13);
+    /** Of these, one in so many has its stack taken. */
+    private static final long STACKS = address(14);
+    /** A cell's first holds, measured whatever the chance. */
+    private static final int FIRST_HOLDS = 2;
     /** By place: not 0 where no more instances are told apart. */
     private static final long CLOSED_PLACES = address(10);
     private static final int CLOSED_PLACES_MASK = 0xffff;
@@ -66,6 +72,12 @@ public final class TyrionTrace {
     /** The owner of an instance that several threads take, and how many of them are told apart. */
     private static final int SHARED = -1;
     private static final int SHARERS = 448;
+    // What is known of an instance.
+    private static final int MINE = 0;
+    private static final int OTHERS = 1;
+    private static final int NOBODYS = 2;
+    /** Others stand wherever it could. */
+    private static final int CROWDED = 3;
 
     /** A permit of a semaphore. */
     private static final int SEMAPHORE = 5;
@@ -84,6 +96,8 @@ public final class TyrionTrace {
     private static final long ONE_LOCK = 1L << 32;
     private static final long ONE_MEASURED = 1L << 48;
     private static final long PLACE = 32;
+    private static final long RANDOM = 40;
+    private static final long SAMPLES = 48;
     private static final long OWNER = 56;
     private static final long RING = 64;
     private static final long ASKED = 72;
@@ -96,11 +110,15 @@ public final class TyrionTrace {
     private static final int PAIRS_MASK = 511;
     /** Pairs of places of which the agent notes no more nestings. */
     private static final long TOLD = PAIRS + 8 * (PAIRS_MASK + 1);
-    private static final int TOLD_MASK = 255;
-    /** The cells and instances that were used last, by place. */
-    private static final long RECENT = TOLD + 8 * (TOLD_MASK + 1);
-    private static final int RECENT_MASK = 127;
+    private static final int TOLD_MASK = 2047;
+    /** Hashes of instances that the thread is known to take: ints. */
+    private static final long KNOWN = TOLD + 8 * (TOLD_MASK + 1);
+    private static final int KNOWN_MASK = 1023;
+    /** By place and class: the cell, and the instance and the nesting that were met last. */
+    private static final long RECENT = KNOWN + 4 * (KNOWN_MASK + 1);
+    private static final int RECENT_MASK = 511;
     private static final long RECENT_LOCK = 16;
+    private static final long RECENT_NESTING = 24;
 
     // An entry of what is held: 64 bytes.
     private static final long KEY = 0;
@@ -187,17 +205,18 @@ public final class TyrionTrace {
         long key = key(lock);
         long held = U.getLong(block + HOLDS);
         U.putLong(block + HOLDS, held + 1);
+        long recent = recent(block, lock, place);
         if (held != 0) {
-            if (nested(block, held, key, lock, place)) {
+            if (nested(block, held, recent, key, lock, place)) {
                 return;
             }
             held = U.getLong(block + HOLDS) - 1;
         }
-        long cell = cell(block, lock, place, 0);
+        long cell = cell(block, recent, lock, place, 0);
         long entry = block + HELD + ((held & 0xffffffffL) << 6);
         U.putLong(entry + KEY, key);
         U.putLong(entry + CELL, cell);
-        count(block, entry, cell, key, lock, place);
+        count(block, entry, recent, cell, key, lock, place);
     }
 
     /** Nobody was seen to wait; but if it took long, the JVM has spun. */
@@ -288,31 +307,34 @@ public final class TyrionTrace {
      * remember: then nothing is left to do.
      */
     @DontInline
-    private static boolean nested(long block, long all, long key, Object lock, int place) {
+    private static boolean nested(
+            long block, long all, long recent, long key, Object lock, int place) {
         if (all < 0) {
             // After a full stack: some exits may have failed.
             all = stillHeld(block, place) - 1;
         }
         int depth = (int) all;
         boolean isKnown = true;
+        long outer = 0;
         for (int i = Math.min(depth, HELD_LIMIT) - 1; i >= 0; i--) {
             long held = U.getLong(block + HELD + ((long) i << 6) + KEY);
             if (held == key) {
-                again(block, depth, lock, place);
+                again(block, depth, recent, lock, place);
                 return true;
             }
             isKnown &= held >>> 32 == 0 || held < 0;
+            outer = outer * MIX + held;
         }
         if (!isKnown && isRecursive(block, depth, lock)) {
             // It had no hash when it was entered first, and was inflated since.
-            again(block, depth, lock, place);
+            again(block, depth, recent, lock, place);
             return true;
         }
-        nesting(block, all, key, lock, place);
+        nesting(block, all, outer, recent, key, lock, place);
         if (depth < HELD_LIMIT) {
             return false;
         }
-        long cell = cell(block, lock, place, 0);
+        long cell = cell(block, recent, lock, place, 0);
         U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
         return true;
     }
@@ -343,8 +365,8 @@ public final class TyrionTrace {
     }
 
     /** A monitor that the thread holds already was entered once more. */
-    private static void again(long block, int depth, Object lock, int place) {
-        long cell = cell(block, lock, place, 0);
+    private static void again(long block, int depth, long recent, Object lock, int place) {
+        long cell = cell(block, recent, lock, place, 0);
         U.putLong(cell + REENTRANT, U.getLong(cell + REENTRANT) + 1);
         if (depth < HELD_LIMIT) {
             // Neither a hold nor anything that somebody waits for ends with it.
@@ -354,38 +376,49 @@ public final class TyrionTrace {
         }
     }
 
-    /** The first time that a thread takes a lock while it holds others, the agent notes them. */
-    private static void nesting(long block, long all, long key, Object lock, int place) {
+    /**
+     * The first time that a thread takes a lock while it holds others, the agent notes them. {@code
+     * outer} stands for the monitors among these.
+     */
+    private static void nesting(
+            long block, long all, long outer, long recent, long key, Object lock, int place) {
+        for (int i = locksOf(all) - 1; i >= 0; i--) {
+            outer = outer * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
+        }
+        // Of the place, too: other places share what this one met last.
+        long pair = (outer * MIX + key) * MIX + place;
+        if (U.getLong(recent + RECENT_NESTING) != pair) {
+            nestingElsewhere(block, all, pair, recent, key, lock, place);
+        }
+    }
+
+    /** Not the nesting that was met last here. */
+    @DontInline
+    private static void nestingElsewhere(
+            long block, long all, long pair, long recent, long key, Object lock, int place) {
         long inner = innermost(block, all);
         if (inner == 0) {
             return;
         }
         // The agent notes so many for a pair of places, whatever the instances: then it is told.
-        long places = U.getLong(inner + CELL) * MIX + place;
+        long places = (U.getLong(inner + CELL) * MIX + place) * MIX;
         long told = block + TOLD + ((places >>> 48 & TOLD_MASK) << 3);
-        if (U.getLong(told) != places) {
-            nestingOf(block, all, key, lock, place, places, told);
+        // Two may stand in one place, the later one in front.
+        long other = U.getLong(told);
+        if (other == places || U.getLong(told ^ 8) == places) {
+            return;
         }
-    }
-
-    @DontInline
-    private static void nestingOf(
-            long block, long all, long key, Object lock, int place, long places, long told) {
-        long pair = key;
-        for (int i = Math.min((int) all, HELD_LIMIT) - 1; i >= 0; i--) {
-            pair = pair * MIX + U.getLong(block + HELD + ((long) i << 6) + KEY);
-        }
-        for (int i = locksOf(all) - 1; i >= 0; i--) {
-            pair = pair * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
-        }
-        pair ^= pair >>> 29;
-        long seen = block + PAIRS + ((pair & PAIRS_MASK) << 3);
-        if (U.getLong(seen) != pair) {
-            U.putLong(seen, pair);
+        long mixed = pair ^ pair >>> 29;
+        long seen = block + PAIRS + ((mixed & PAIRS_MASK) << 3);
+        if (U.getLong(seen) != mixed) {
+            U.putLong(seen, mixed);
             if (noteNesting(block, key, place, lock)) {
+                U.putLong(told ^ 8, other);
                 U.putLong(told, places);
+                return;
             }
         }
+        U.putLong(recent + RECENT_NESTING, pair);
     }
 
     /** The entry of what the agent takes for the innermost lock that is held; 0 for none. */
@@ -442,23 +475,33 @@ public final class TyrionTrace {
         long key = lockKey(lock) | (long) kind << 32;
         long held = U.getLong(block + HOLDS);
         int locks = locksOf(held);
-        if (locks != 0 && lockAgain(block, locks, key, lock, place, kind)) {
+        long recent = recent(block, lock, place);
+        if (locks != 0 && lockAgain(block, locks, recent, key, lock, place, kind)) {
             return;
         }
-        long cell = cell(block, lock, place, kind);
+        long cell = cell(block, recent, lock, place, kind);
         if (locks >= LOCKS_LIMIT) {
             U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
             return;
         }
         U.putLong(block + HOLDS, held + ONE_LOCK);
         if (held != 0) {
-            nesting(block, held, key, lock, place);
+            nesting(block, held, monitors(block, (int) held), recent, key, lock, place);
         }
         long entry = block + HELD_LOCKS + ((long) locks << 6);
         U.putLong(entry + KEY, key);
         U.putLong(entry + CELL, cell);
         U.putInt(entry + TIMES, 1);
-        count(block, entry, cell, key & HASH, lock, place);
+        count(block, entry, recent, cell, key & HASH, lock, place);
+    }
+
+    /** What stands for the monitors that are held, as in {@link #nested}. */
+    private static long monitors(long block, int depth) {
+        long outer = 0;
+        for (int i = Math.min(depth, HELD_LIMIT) - 1; i >= 0; i--) {
+            outer = outer * MIX + U.getLong(block + HELD + ((long) i << 6) + KEY);
+        }
+        return outer;
     }
 
     /** A method that may fail to take a lock has returned. */
@@ -501,7 +544,8 @@ public final class TyrionTrace {
     private static void failed(Object lock, int kind) {
         long block = block();
         if (block != 0) {
-            long cell = cell(block, lock, takePlace(block, kind), kind);
+            int place = takePlace(block, kind);
+            long cell = cell(block, recent(block, lock, place), lock, place, kind);
             U.putLong(cell + FAILED, U.getLong(cell + FAILED) + 1);
         }
     }
@@ -619,13 +663,13 @@ public final class TyrionTrace {
 
     @DontInline
     private static boolean lockAgain(
-            long block, int locks, long key, Object lock, int place, int kind) {
+            long block, int locks, long recent, long key, Object lock, int place, int kind) {
         long entry = find(block, locks, key, kind);
         if (entry == 0) {
             return false;
         }
         U.putInt(entry + TIMES, U.getInt(entry + TIMES) + 1);
-        long cell = cell(block, lock, place, kind);
+        long cell = cell(block, recent, lock, place, kind);
         // Permits of a semaphore are acquired anew each time; others may release them.
         long counted = cell + (kind == SEMAPHORE ? ACQUISITIONS : REENTRANT);
         U.putLong(counted, U.getLong(counted) + 1);
@@ -637,54 +681,91 @@ public final class TyrionTrace {
     /** Counts an acquisition; looks whether it is measured, and whether the thread is known here. */
     @ForceInline
     private static void count(
-            long block, long entry, long cell, long key, Object lock, int place) {
+            long block, long entry, long recent, long cell, long key, Object lock, int place) {
         long nth = U.getLong(cell + ACQUISITIONS) + 1;
         U.putLong(cell + ACQUISITIONS, nth);
-        if (IDENTITY) {
-            long recent = recent(block, place);
-            if (U.getLong(recent + RECENT_LOCK) != key) {
-                identify(block, recent, key, cell, lock, place);
-            }
+        if (IDENTITY && U.getLong(recent + RECENT_LOCK) != key) {
+            identify(block, recent, key, cell, lock, place);
         }
         if (nth >= U.getLong(cell + NEXT)) {
-            sampled(block, entry, lock, place);
+            sample(block, entry, cell, nth, lock, place);
         } else if (EVERY_HOLD) {
             U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
             U.putLong(entry + START, ticks());
         }
     }
 
+    /** This hold is to be measured: the agent does it where it also takes the stack. */
+    @DontInline
+    private static void sample(
+            long block, long entry, long cell, long nth, Object lock, int place) {
+        long samples = U.getLong(block + SAMPLES) + 1;
+        if (EVERY == 0 || nth <= FIRST_HOLDS || samples % STACKS == 0) {
+            sampled(block, entry, lock, place);
+            return;
+        }
+        U.putLong(block + SAMPLES, samples);
+        // xorshift64
+        long random = U.getLong(block + RANDOM);
+        random ^= random << 13;
+        random ^= random >>> 7;
+        random ^= random << 17;
+        U.putLong(block + RANDOM, random);
+        // One in each run of so many.
+        long end = (nth + EVERY - 1) / EVERY * EVERY;
+        U.putLong(cell + NEXT, end + 1 + (random >>> 1) % EVERY);
+        U.putLong(entry + STACK, 0);
+        U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
+        U.putLong(entry + START, ticks());
+    }
+
     /** Not the instance that this thread took last here: another one that it has taken, or a new one. */
     @DontInline
     private static void identify(
             long block, long recent, long key, long cell, Object lock, int place) {
-        long me = U.getLong(block + ME);
-        boolean closed = U.getInt(cell + CLOSED) != 0;
-        if (key >>> 31 == 0) {
-            long nth = key & INSTANCE_MASK;
-            for (int i = 0; i < INSTANCE_REACH; i++, nth++) {
-                long word = U.getLong(INSTANCES + (nth << 3));
-                if (word >>> 32 == key) {
-                    if (isKnown(nth, (int) word, (int) me)) {
-                        U.putLong(recent + RECENT_LOCK, key);
-                    } else {
-                        noteInstance(block, key, cell, lock, place);
-                    }
-                    return;
-                }
-                if (word == 0) {
-                    if (!closed) {
-                        noteInstance(block, key, cell, lock, place);
-                        return;
-                    }
-                    break;
-                }
+        if (key >>> 31 != 0) {
+            if (U.getInt(cell + CLOSED) == 0
+                    && U.getByte(CLOSED_PLACES + (place & CLOSED_PLACES_MASK)) == 0
+                    && hashLater(recent, lock, place, U.getLong(block + ME))) {
+                // Has no hash, and must not get one now.
+                return;
             }
-        } else if (!closed && hashLater(lock, place, me)) {
-            // Has no hash, and must not get one now.
-            return;
+        } else {
+            long known = block + KNOWN + ((key & KNOWN_MASK) << 2);
+            if (U.getInt(known) == (int) key) {
+                U.putLong(recent + RECENT_LOCK, key);
+                return;
+            }
+            // Before the look: whoever clears the table clears these after it.
+            U.putLong(recent + RECENT_LOCK, key);
+            U.putInt(known, (int) key);
+            int found = lookUp(key, (int) U.getLong(block + ME));
+            if (found == MINE) {
+                return;
+            }
+            U.putLong(recent + RECENT_LOCK, 0);
+            U.putInt(known, 0);
+            if (found == OTHERS || found == NOBODYS && U.getInt(cell + CLOSED) == 0) {
+                noteInstance(block, key, cell, lock, place);
+                return;
+            }
         }
         U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
+    }
+
+    /** Who is known to take the instance of a hash. */
+    private static int lookUp(long hash, int me) {
+        long nth = hash & INSTANCE_MASK;
+        for (int i = 0; i < INSTANCE_REACH; i++, nth++) {
+            long word = U.getLong(INSTANCES + (nth << 3));
+            if (word >>> 32 == hash) {
+                return isKnown(nth, (int) word, me) ? MINE : OTHERS;
+            }
+            if (word == 0) {
+                return NOBODYS;
+            }
+        }
+        return CROWDED;
     }
 
     /** Whether a thread is the owner of an instance, or one of those who share it. */
@@ -717,30 +798,48 @@ public final class TyrionTrace {
 
     /** The cell of this thread, place and class. */
     @ForceInline
-    private static long cell(long block, Object lock, int place, int kind) {
-        int type = U.getInt(lock, classOffset) >>> CLASS_SHIFT;
-        // The classes of locks are few: their low bits are left alone by a kind in the high ones.
-        long key = (long) (type ^ kind << 28) << 32 | place;
-        long slot = recent(block, place);
-        if (U.getLong(slot) == key) {
-            return U.getLong(slot + 8);
+    private static long cell(long block, long recent, Object lock, int place, int kind) {
+        long key = cellKey(typeOf(lock), place, kind);
+        return U.getLong(recent) == key
+                ? U.getLong(recent + 8)
+                : cellElsewhere(block, recent, key, lock, kind);
+    }
+
+    @ForceInline
+    private static int typeOf(Object lock) {
+        return U.getInt(lock, classOffset) >>> CLASS_SHIFT;
+    }
+
+    /** The classes of locks are few: their low bits are left alone by a kind in the high ones. */
+    @ForceInline
+    private static long cellKey(int type, int place, int kind) {
+        return (long) (type ^ kind << 28) << 32 | place;
+    }
+
+    /** Where the cell, the instance and the nesting stand that were met last. */
+    @ForceInline
+    private static long recent(long block, Object lock, int place) {
+        // Classes stand at multiples of eight, or of a kilobyte.
+        int type = typeOf(lock);
+        return block + RECENT + ((long) ((place ^ type >>> 3 ^ type >>> 10) & RECENT_MASK) << 5);
+    }
+
+    /** Not the cell that was met last. */
+    @DontInline
+    private static long cellElsewhere(
+            long block, long recent, long key, Object lock, int kind) {
+        long cell = known(block, key);
+        if (cell == 0) {
+            cell = newCell(block, key, lock, kind);
         }
-        long cell = cellElsewhere(block, key, lock, kind);
         if (cell != NOWHERE) {
-            U.putLong(slot + 8, cell);
-            U.putLong(slot, key);
+            U.putLong(recent + 8, cell);
+            U.putLong(recent, key);
         }
         return cell;
     }
 
-    /** What a place has used last: the key of a cell and the cell, and a lock's hash. */
-    @ForceInline
-    private static long recent(long block, int place) {
-        return block + RECENT + ((long) (place & RECENT_MASK) << 5);
-    }
-
-    @DontInline
-    private static long cellElsewhere(long block, long key, Object lock, int kind) {
+    private static long known(long block, long key) {
         long cells = U.getLong(block + CELLS);
         long mask = U.getLong(cells);
         for (long i = 0; i <= mask; i++) {
@@ -753,7 +852,7 @@ public final class TyrionTrace {
                 break;
             }
         }
-        return newCell(block, key, lock, kind);
+        return 0;
     }
 
     /** A measured hold ends. */
@@ -763,7 +862,8 @@ public final class TyrionTrace {
         long took = now - U.getLong(entry + START);
         U.putLong(entry + START, 0);
         U.putLong(block + HOLDS, U.getLong(block + HOLDS) - ONE_MEASURED);
-        if (!EVERY_HOLD || took >>> 31 != 0 || U.getInt(entry + STACK) != 0) {
+        // With a stack, or one of the cell's first.
+        if (took >>> 31 != 0 || U.getLong(entry + STACK) != 0) {
             endedAfter(block, entry, took);
             return;
         }
@@ -947,9 +1047,13 @@ public final class TyrionTrace {
     private static final Object[] LATER = new Object[16384];
     private static final long[] LATER_BY = new long[16384];
     private static final int LATER_MASK = LATER.length - 1;
+    private static final long REFERENT =
+            U.objectFieldOffset(java.lang.ref.Reference.class, "referent");
     /** How many places were given away, and how many of them were seen to: ints that wrap. */
     private static final long LATER_GIVEN = address(8);
     private static final long LATER_DONE = LATER_GIVEN + 4;
+    /** How often they were looked at: an int that wraps. */
+    private static final long LATER_LOOKS = LATER_GIVEN + 8;
     /** So many threads may be between a look at these and taking a place. */
     private static final int LATER_SPARE = 2048;
     /** Those that were still held. */
@@ -958,26 +1062,36 @@ public final class TyrionTrace {
     private static int again;
 
     /** Notes a lock for {@link #hashNow}; false when there are too many. */
-    private static boolean hashLater(Object lock, int place, long me) {
+    private static boolean hashLater(long recent, Object lock, int place, long me) {
         int waiting = U.getInt(LATER_GIVEN) - U.getIntVolatile(null, LATER_DONE);
         if (waiting >= LATER.length - LATER_SPARE) {
             return false;
         }
-        int at = U.getAndAddInt(null, LATER_GIVEN, 1) & LATER_MASK;
-        Object reference = LATER;
+        Object reference;
         try {
             reference = new java.lang.ref.WeakReference<Object>(lock);
         } catch (OutOfMemoryError | StackOverflowError error) {
-            // Not the program's business; the place is passed over.
+            // Not the program's business.
+            return false;
         }
+        // The same object as the last time, as far as its address tells: one that a thread takes
+        // again and again would fill all places before the next look. Less than 0: no hash.
+        long address = U.getInt(reference, REFERENT);
+        long noted = Long.MIN_VALUE | address << 32 | U.getInt(LATER_LOOKS) & 0xffffffffL;
+        if (U.getLong(recent + RECENT_LOCK) == noted) {
+            return true;
+        }
+        U.putLong(recent + RECENT_LOCK, noted);
+        int at = U.getAndAddInt(null, LATER_GIVEN, 1) & LATER_MASK;
         LATER_BY[at] = (long) place << 32 | me;
         U.storeFence();
         LATER[at] = reference;
-        return reference != LATER;
+        return true;
     }
 
     /** Called by the agent, one thread at a time: gives hashes to what nobody holds now. */
     static void hashNow() {
+        U.putInt(LATER_LOOKS, U.getInt(LATER_LOOKS) + 1);
         int waiting = again;
         again = 0;
         for (int i = 0; i < waiting; i++) {
@@ -997,9 +1111,7 @@ public final class TyrionTrace {
             long by = LATER_BY[done & LATER_MASK];
             LATER[done & LATER_MASK] = null;
             U.putIntVolatile(null, LATER_DONE, done + 1);
-            if (reference != LATER) {
-                hash(reference, by);
-            }
+            hash(reference, by);
         }
     }
 
