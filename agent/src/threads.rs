@@ -8,12 +8,15 @@ use crate::{
     groups::Nest, jvm::ti::ThreadInfo, lane::Table, log::Place, recorder::LongWait, sync::lock,
     volume::Volume,
 };
-use std::sync::{
-    Arc, Mutex, MutexGuard, TryLockError,
-    atomic::{
-        AtomicU32, AtomicU64,
-        Ordering::{Acquire, Relaxed, Release},
-        fence,
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, TryLockError,
+        atomic::{
+            AtomicU32, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+            fence,
+        },
     },
 };
 use tyrion_wire::{WaitKind, def::id, slot::field};
@@ -22,6 +25,8 @@ use tyrion_wire::{WaitKind, def::id, slot::field};
 const BEFORE_NS: u64 = 1;
 /// Shards of the registry: virtual threads look themselves up at each event.
 const SHARDS: usize = 64;
+/// So many threads that have ended are remembered.
+const ENDED: usize = 256;
 
 /// A wait that has begun. Its ids are of the volume that its [`Waits`] are of.
 #[derive(Clone, Copy, Debug)]
@@ -361,12 +366,15 @@ impl Thread {
 /// All threads that ever waited and still live.
 pub struct Threads {
     shards: Vec<Mutex<Table<i64, Arc<Thread>>>>,
+    /// The last ones that have ended: waits may still be for what they held.
+    ended: Mutex<VecDeque<Arc<Thread>>>,
 }
 
 impl Threads {
     /// No threads yet.
     pub fn new() -> Threads {
-        Threads { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Threads { shards, ended: Mutex::default() }
     }
 
     fn shard(&self, java_id: i64) -> &Mutex<Table<i64, Arc<Thread>>> {
@@ -376,6 +384,14 @@ impl Threads {
     /// The thread of this Java id, if it ever waited.
     pub fn get(&self, java_id: i64) -> Option<Arc<Thread>> {
         lock(self.shard(java_id)).get(&java_id).cloned()
+    }
+
+    /// The id in a volume of a thread that ever waited, or held what others wait
+    /// for, and lives or has ended lately.
+    #[cold]
+    pub fn id_in(&self, volume: &Volume, java_id: i64) -> Option<u32> {
+        let ended = || lock(&self.ended).iter().find(|ended| ended.java_id == java_id).cloned();
+        Some(self.get(java_id).or_else(ended)?.id(volume))
     }
 
     /// The thread of this Java id, known from now on; `volume` is the number
@@ -396,6 +412,11 @@ impl Threads {
             slot.clear();
             slot.volume.return_slot(slot.place);
         }
+        let mut ended = lock(&self.ended);
+        if ended.len() == ENDED {
+            ended.pop_front();
+        }
+        ended.push_back(Arc::clone(&thread));
         Some(thread)
     }
 
@@ -431,7 +452,7 @@ impl Threads {
                     continue;
                 };
                 if waits.volume != to.number {
-                    let id = |java_id| Some(self.get(java_id)?.id(to));
+                    let id = |java_id| self.id_in(to, java_id);
                     thread.move_waits(&mut waits, Some(from), to, id);
                 }
             }

@@ -123,7 +123,7 @@ impl Recorder {
     /// Has pending waits have ids of a newer volume.
     #[cold]
     pub(super) fn move_waits(&self, thread: &Thread, waits: &mut Waits, to: &Arc<Volume>) {
-        let id = |java_id| Some(self.threads.get(java_id)?.id(to));
+        let id = |java_id| self.threads.id_in(to, java_id);
         thread.move_waits(waits, self.log.previous().as_deref(), to, id);
     }
 
