@@ -166,6 +166,8 @@ pub struct Thread {
     /// When it started, monotonic ns: [`BEFORE_NS`] before recording began, 0
     /// as long as that is not known.
     started_ns: AtomicU64,
+    /// When it ended, monotonic ns; 0 as long as it lives.
+    ended_ns: AtomicU64,
     /// When a condition was last signalled to it, monotonic ns. Written by the
     /// signalling thread.
     pub signalled_ns: AtomicU64,
@@ -191,6 +193,7 @@ impl Thread {
             ids: Default::default(),
             about: Mutex::default(),
             started_ns: AtomicU64::new(0),
+            ended_ns: AtomicU64::new(0),
             signalled_ns: AtomicU64::new(0),
             groups: Nest::default(),
             waits: Mutex::new(Waits { volume, ..Waits::default() }),
@@ -229,7 +232,8 @@ impl Thread {
         let id = new.unwrap_or(0);
         let started_ns = self.started_ns.load(Relaxed);
         if id != 0 && started_ns != 0 {
-            let _ = volume.dictionary.thread_span(&volume.log, id, started_ns, 0);
+            let ended_ns = self.ended_ns.load(Relaxed);
+            let _ = volume.dictionary.thread_span(&volume.log, id, started_ns, ended_ns);
         }
         let packed = u64::from(volume.number) << 32 | u64::from(id);
         self.ids[volume.number as usize % 2].store(packed, Release);
@@ -268,6 +272,7 @@ impl Thread {
 
     /// The thread has ended: says so where it has an id.
     pub fn ends(&self, volume: &Volume, at_ns: u64) {
+        self.ended_ns.store(at_ns, Relaxed);
         self.write_span(volume, at_ns);
     }
 
@@ -407,16 +412,20 @@ impl Threads {
 
     /// Forgets a thread that has ended.
     pub fn remove(&self, java_id: i64) -> Option<Arc<Thread>> {
-        let thread = lock(self.shard(java_id)).remove(&java_id)?;
+        let thread = self.get(java_id)?;
+        // First, so that it is found all the time. Virtual ones are too many.
+        if !thread.is_virtual() {
+            let mut ended = lock(&self.ended);
+            if ended.len() == ENDED {
+                ended.pop_front();
+            }
+            ended.push_back(Arc::clone(&thread));
+        }
+        lock(self.shard(java_id)).remove(&java_id);
         if let Some(slot) = std::mem::take(&mut *thread.waits()).slot {
             slot.clear();
             slot.volume.return_slot(slot.place);
         }
-        let mut ended = lock(&self.ended);
-        if ended.len() == ENDED {
-            ended.pop_front();
-        }
-        ended.push_back(Arc::clone(&thread));
         Some(thread)
     }
 

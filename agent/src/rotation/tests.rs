@@ -75,7 +75,7 @@ impl World {
         let mut waits = thread.waits();
         let (volume, lane) = berth.enter(&self.log).unwrap();
         if waits.volume() != volume.number {
-            let id = |java_id| Some(self.threads.get(java_id)?.id(volume));
+            let id = |java_id| self.threads.id_in(volume, java_id);
             thread.move_waits(&mut waits, self.log.previous().as_deref(), volume, id);
         }
         body(volume, lane, &mut waits);

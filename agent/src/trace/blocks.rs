@@ -86,7 +86,8 @@ impl Owned {
         for nth in 0..block::HELD_LIMIT + block::LOCKS_LIMIT {
             let at = memory.offset(block::HELD + nth * entry::LEN);
             at.u64(entry::START).store(0, Relaxed);
-            at.u32(entry::STACK).store(0, Relaxed);
+            // With what says whether it is one of the first.
+            at.u64(entry::STACK).store(0, Relaxed);
         }
         // What one virtual thread is known for, the log has of all of them.
         if !self.is_virtual {

@@ -105,6 +105,7 @@ impl Trace {
     pub fn ended_after(&self, of: Memory, at: Memory, ticks: u64) {
         if ticks > ticks::since_anchor() {
             // A pause of the hold whose end or beginning was not told.
+            at.u64(entry::STACK).store(0, Relaxed);
             return;
         }
         let held_ns = ticks::to_ns(ticks);

@@ -59,7 +59,10 @@ enum Entered {
     First,
     Further,
     Known,
+    /// Its place has had all that it may have.
     NoRoom,
+    /// Others stand wherever it could.
+    Crowded,
 }
 
 impl Instances {
@@ -95,9 +98,11 @@ impl Trace {
         let place = cell.u32(field::PLACE).load(Relaxed);
         let entered = self.enter(hash, number, place);
         match entered {
-            Entered::NoRoom => {
-                cell.u32(CELL_CLOSED).store(1, Relaxed);
-                self.close(place);
+            Entered::NoRoom | Entered::Crowded => {
+                if entered == Entered::NoRoom {
+                    cell.u32(CELL_CLOSED).store(1, Relaxed);
+                    self.close(place);
+                }
                 let unidentified = cell.u64(field::UNIDENTIFIED);
                 unidentified.store(unidentified.load(Relaxed) + 1, Relaxed);
             }
@@ -192,6 +197,6 @@ impl Trace {
                 return Entered::First;
             }
         }
-        Entered::NoRoom
+        Entered::Crowded
     }
 }

@@ -6,6 +6,9 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
+/// A cache line.
+const LINE: usize = 64;
+
 /// An address of memory that is never given back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Memory(u64);
@@ -13,10 +16,11 @@ pub struct Memory(u64);
 impl Memory {
     /// `len` zeroed bytes, aligned to a cache line. Pages that nobody touches cost nothing.
     pub fn allocate(len: usize) -> Option<Memory> {
-        let layout = std::alloc::Layout::from_size_align(len.max(64), 64).ok()?;
+        // Of what is aligned to more than malloc's 16 bytes, each page is zeroed.
+        let layout = std::alloc::Layout::from_size_align(len + LINE, 16).ok()?;
         // SAFETY: the layout's size is not zero.
         let memory = unsafe { std::alloc::alloc_zeroed(layout) };
-        (!memory.is_null()).then_some(Memory(memory as u64))
+        (!memory.is_null()).then_some(Memory((memory as u64).next_multiple_of(LINE as u64)))
     }
 
     /// What Java was given, or has computed of it.

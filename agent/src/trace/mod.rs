@@ -81,8 +81,8 @@ struct Shared {
     instances: Memory,
     /// The buckets of hashes; then a u64: how many threads wait.
     waited: Memory,
-    /// Three u32: how many locks were given to be hashed, how many were, and how
-    /// often they were looked at.
+    /// Four u32: how many locks were given to be hashed, how many were looked at,
+    /// how often that was done, and how many were still held then.
     later: Memory,
     /// A byte for each place: whether new instances are told apart no more.
     closed: Memory,

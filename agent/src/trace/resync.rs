@@ -80,6 +80,7 @@ impl Trace {
         for nth in kept..depth {
             let left = of.offset(block::HELD + nth * entry::LEN);
             left.u64(entry::START).store(0, Relaxed);
+            left.u64(entry::STACK).store(0, Relaxed);
         }
         let forgotten = (depth - kept) as u64;
         let holds = holds.wrapping_sub(forgotten + measured * ONE_MEASURED);

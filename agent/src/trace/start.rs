@@ -85,9 +85,10 @@ fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
             let mut period = HASH_PERIOD;
             while !trace.recorder.log().is_closed() {
                 std::thread::sleep(period);
-                let [given, done] = [0, 4].map(|at| trace.shared.later.u32(at).load(Relaxed));
+                let [given, done, again] =
+                    [0, 4, 12].map(|at| trace.shared.later.u32(at).load(Relaxed));
                 let count = given.wrapping_sub(done);
-                if count != 0 {
+                if count != 0 || again != 0 {
                     trace.hash_now(env, class);
                 }
                 period = if count > MANY { HASH_PERIOD / 10 } else { HASH_PERIOD };

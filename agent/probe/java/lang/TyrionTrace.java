@@ -402,23 +402,22 @@ public final class TyrionTrace {
         }
         // The agent notes so many for a pair of places, whatever the instances: then it is told.
         long places = (U.getLong(inner + CELL) * MIX + place) * MIX;
-        long told = block + TOLD + ((places >>> 48 & TOLD_MASK) << 3);
-        // Two may stand in one place, the later one in front.
-        long other = U.getLong(told);
-        if (other == places || U.getLong(told ^ 8) == places) {
+        // Two stand side by side, the later one in front.
+        long told = block + TOLD + ((places >>> 48 & TOLD_MASK - 1) << 3);
+        if (U.getLong(told) == places || U.getLong(told + 8) == places) {
             return;
         }
+        // Before the look: whoever clears what was seen clears this after it.
+        U.putLong(recent + RECENT_NESTING, pair);
         long mixed = pair ^ pair >>> 29;
         long seen = block + PAIRS + ((mixed & PAIRS_MASK) << 3);
         if (U.getLong(seen) != mixed) {
             U.putLong(seen, mixed);
             if (noteNesting(block, key, place, lock)) {
-                U.putLong(told ^ 8, other);
+                U.putLong(told + 8, U.getLong(told));
                 U.putLong(told, places);
-                return;
             }
         }
-        U.putLong(recent + RECENT_NESTING, pair);
     }
 
     /** The entry of what the agent takes for the innermost lock that is held; 0 for none. */
@@ -690,8 +689,8 @@ public final class TyrionTrace {
         if (nth >= U.getLong(cell + NEXT)) {
             sample(block, entry, cell, nth, lock, place);
         } else if (EVERY_HOLD) {
-            U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
             U.putLong(entry + START, ticks());
+            U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
         }
     }
 
@@ -715,8 +714,8 @@ public final class TyrionTrace {
         long end = (nth + EVERY - 1) / EVERY * EVERY;
         U.putLong(cell + NEXT, end + 1 + (random >>> 1) % EVERY);
         U.putLong(entry + STACK, 0);
-        U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
         U.putLong(entry + START, ticks());
+        U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
     }
 
     /** Not the instance that this thread took last here: another one that it has taken, or a new one. */
@@ -731,13 +730,12 @@ public final class TyrionTrace {
                 return;
             }
         } else {
+            // Before the looks: whoever clears the tables clears these in the same order.
+            U.putLong(recent + RECENT_LOCK, key);
             long known = block + KNOWN + ((key & KNOWN_MASK) << 2);
             if (U.getInt(known) == (int) key) {
-                U.putLong(recent + RECENT_LOCK, key);
                 return;
             }
-            // Before the look: whoever clears the table clears these after it.
-            U.putLong(recent + RECENT_LOCK, key);
             U.putInt(known, (int) key);
             int found = lookUp(key, (int) U.getLong(block + ME));
             if (found == MINE) {
@@ -819,9 +817,10 @@ public final class TyrionTrace {
     /** Where the cell, the instance and the nesting stand that were met last. */
     @ForceInline
     private static long recent(long block, Object lock, int place) {
-        // Classes stand at multiples of eight, or of a kilobyte.
+        // Classes stand at multiples of eight, or in kilobytes.
         int type = typeOf(lock);
-        return block + RECENT + ((long) ((place ^ type >>> 3 ^ type >>> 10) & RECENT_MASK) << 5);
+        int nth = (place ^ type ^ type >>> 3 ^ type >>> 10) & RECENT_MASK;
+        return block + RECENT + ((long) nth << 5);
     }
 
     /** Not the cell that was met last. */
@@ -862,8 +861,9 @@ public final class TyrionTrace {
         long took = now - U.getLong(entry + START);
         U.putLong(entry + START, 0);
         U.putLong(block + HOLDS, U.getLong(block + HOLDS) - ONE_MEASURED);
-        // With a stack, or one of the cell's first.
-        if (took >>> 31 != 0 || U.getLong(entry + STACK) != 0) {
+        // With a stack, or one of the cell's first; or too long to be multiplied here, where a tick
+        // may be 42 ns.
+        if (took >>> 24 != 0 || U.getLong(entry + STACK) != 0) {
             endedAfter(block, entry, took);
             return;
         }
@@ -1054,6 +1054,8 @@ public final class TyrionTrace {
     private static final long LATER_DONE = LATER_GIVEN + 4;
     /** How often they were looked at: an int that wraps. */
     private static final long LATER_LOOKS = LATER_GIVEN + 8;
+    /** How many were still held then. */
+    private static final long LATER_AGAIN = LATER_GIVEN + 12;
     /** So many threads may be between a look at these and taking a place. */
     private static final int LATER_SPARE = 2048;
     /** Those that were still held. */
@@ -1091,7 +1093,9 @@ public final class TyrionTrace {
 
     /** Called by the agent, one thread at a time: gives hashes to what nobody holds now. */
     static void hashNow() {
-        U.putInt(LATER_LOOKS, U.getInt(LATER_LOOKS) + 1);
+        // First: what is noted after the new look has begun is for the next one.
+        int given = U.getIntVolatile(null, LATER_GIVEN);
+        U.putIntVolatile(null, LATER_LOOKS, U.getInt(LATER_LOOKS) + 1);
         int waiting = again;
         again = 0;
         for (int i = 0; i < waiting; i++) {
@@ -1100,7 +1104,6 @@ public final class TyrionTrace {
             hash(reference, AGAIN_BY[i]);
         }
         int done = U.getInt(LATER_DONE);
-        int given = U.getIntVolatile(null, LATER_GIVEN);
         for (; done != given; done++) {
             Object reference = LATER[done & LATER_MASK];
             if (reference == null) {
@@ -1113,6 +1116,7 @@ public final class TyrionTrace {
             U.putIntVolatile(null, LATER_DONE, done + 1);
             hash(reference, by);
         }
+        U.putInt(LATER_AGAIN, again);
     }
 
     private static void hash(Object reference, long by) {
