@@ -29,3 +29,4 @@ mod totals;
 mod trace;
 mod truth;
 mod virtual_threads;
+mod walking;

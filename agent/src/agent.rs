@@ -5,13 +5,13 @@ use crate::{
     api, calibrate, callbacks, clock,
     juc::{self, Target},
     jvm::{
-        Java, Ti, Vm,
+        Java, Ti, Vm, Walker,
         setup::{self, Fields},
     },
     lease::{self, LEASES, Leases},
     log::names,
     metadata,
-    options::{self, Command, Locks, Mode, Options, Threshold, TraceOptions},
+    options::{self, Command, Locks, Mode, Options, Threshold, TraceOptions, Walk},
     recorder::{Recorder, sampled},
     rotation::Log,
     sample,
@@ -160,6 +160,9 @@ pub fn vm_death(env: *mut JNIEnv) {
             trace.write_statistics(&recorder.log().current());
         }
         recorder.log().close();
+        if let Some(account) = recorder.account_of_walks() {
+            say(&account);
+        }
     }
 }
 
@@ -399,9 +402,11 @@ fn open(
     }
     // Fails before JDK 21, where there are none.
     let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
+    let walker = walker(ti, &fields, options).filter(|_| mode.locks != Locks::Nothing);
     let excluded = options.exclude_threads.clone();
     // One for each JVM; threads hold on to it until the process ends.
-    let recorder = RECORDER.get_or_init(|| Recorder::new(ti, fields, log, &header, excluded));
+    let recorder =
+        RECORDER.get_or_init(|| Recorder::new((ti, walker), fields, log, &header, excluded));
     let _ = LOCKS.set(mode.locks);
     if mode.locks == Locks::Trace {
         let _ = TRACE_OPTIONS.set(options.trace.clone());
@@ -420,6 +425,15 @@ fn open(
         thread("tyrion-owners", move || recorder.watch_long_waits(vm))?;
     }
     Ok(recorder)
+}
+
+/// What walks stacks fast, where that is wanted and this JVM can do it.
+fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
+    if options.walk == Walk::Jvmti {
+        return None;
+    }
+    let walker = Walker::find(ti, fields.continuation_enter, options.walk == Walk::Compare)?;
+    ti.set_event(jvmti::JVMTI_EVENT_CLASS_LOAD, true).is_ok().then_some(walker)
 }
 
 /// The thread that keeps the log ahead of its writers. The JVM does not know

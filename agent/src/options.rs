@@ -30,6 +30,8 @@ pub struct Options {
     pub threshold: Option<Threshold>,
     /// The most frames kept of a stack; `None` when the user did not say.
     pub depth: Option<usize>,
+    /// How stacks are walked.
+    pub walk: Walk,
     /// Threads whose name matches one of these patterns are not recorded.
     pub exclude_threads: Vec<Pattern>,
     /// Whether to record from the start.
@@ -88,6 +90,28 @@ impl Default for TraceOptions {
             precise: false,
             include: Vec::new(),
             exclude: Vec::new(),
+        }
+    }
+}
+
+/// How the stack of a thread that waits, or holds a lock, is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// With `AsyncGetCallTrace` where it tells the same.
+    Fast,
+    /// With JVMTI's `GetStackTrace` alone.
+    Jvmti,
+    /// With both, and at the end it is said how often they differed.
+    Compare,
+}
+
+impl Walk {
+    fn parse(value: &str) -> Result<Walk, String> {
+        match value {
+            "fast" => Ok(Walk::Fast),
+            "jvmti" => Ok(Walk::Jvmti),
+            "compare" => Ok(Walk::Compare),
+            _ => Err(format!("walk={value} is none of fast, jvmti, compare")),
         }
     }
 }
@@ -164,6 +188,7 @@ impl Default for Options {
             sample_for: None,
             threshold: None,
             depth: None,
+            walk: Walk::Fast,
             exclude_threads: Vec::new(),
             enabled: true,
             args: false,
@@ -253,6 +278,7 @@ impl Options {
                     format!("depth={value} is not a number from 1 to {MAX_DEPTH}")
                 })?);
             }
+            "walk" => self.walk = Walk::parse(value)?,
             "exclude-threads" => self.exclude_threads = parse_patterns(value),
             "enabled" => self.enabled = parse_bool(key, value)?,
             "args" => self.args = parse_bool(key, value)?,
@@ -273,7 +299,7 @@ impl Options {
             }
             _ => {
                 return Err(format!(
-                    "unknown option {key}; known are file, mode, threshold, depth, \
+                    "unknown option {key}; known are file, mode, threshold, depth, walk, \
                      exclude-threads, hold, events, identity, precise, include, exclude, period, \
                      threads, skip-daemon, once, enabled, args, strict, overwrite, filesize, \
                      filecount"

@@ -16,7 +16,7 @@ use crate::{
     clock,
     dictionary::{StackRef, fingerprint, marked, within},
     groups::Groups,
-    jvm::{Java, Ti, setup::Fields},
+    jvm::{Java, Ti, Walker, setup::Fields, walk::MOST_SKIPPED},
     lane::{Ended, Lanes},
     lock_names::{LockNames, Way},
     options::Pattern,
@@ -39,6 +39,7 @@ use tyrion_wire::{Outcome, WaitKind, def::id, header::Header};
 /// Records waits into one log.
 pub struct Recorder {
     ti: Ti,
+    walker: Option<Walker>,
     fields: Fields,
     log: Log,
     lanes: Lanes,
@@ -62,7 +63,7 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder that is switched off.
     pub fn new(
-        ti: Ti,
+        (ti, walker): (Ti, Option<Walker>),
         fields: Fields,
         log: Log,
         header: &Header,
@@ -70,6 +71,7 @@ impl Recorder {
     ) -> Recorder {
         Recorder {
             ti,
+            walker,
             fields,
             log,
             lanes: Lanes::default(),
@@ -103,6 +105,11 @@ impl Recorder {
     /// The JVMTI environment.
     pub fn ti(&self) -> Ti {
         self.ti
+    }
+
+    /// How often two ways to walk a stack differed, if that was asked.
+    pub fn account_of_walks(&self) -> Option<String> {
+        self.walker.as_ref()?.account()
     }
 
     /// Whether waits that begin now are recorded.
@@ -426,10 +433,29 @@ impl Recorder {
         skip: usize,
         at_monitor: bool,
     ) -> StackRef {
-        let count = self.ti.stack(skip, scene.frames);
+        let count = self.walk(scene, java, skip, at_monitor);
         let cut = count > self.depth;
         let group = scene.thread.groups.innermost();
         self.stack_of(scene, java, 0..count.min(self.depth), (cut, at_monitor), group)
+    }
+
+    /// The current thread's stack below its `skip` innermost frames, into the
+    /// scene's: how many there are. The innermost of all is a native method,
+    /// unless the thread is at a monitor.
+    fn walk(&self, scene: &mut Scene<'_>, java: Java, skip: usize, at_monitor: bool) -> usize {
+        let can_walk = |_: &&Walker| !at_monitor && !scene.thread.is_virtual();
+        let walker = self.walker.as_ref().filter(can_walk);
+        let (jvm, outermost) = ((self.ti, java), *scene.outermost);
+        let walked = walker.and_then(|walker| walker.walk(jvm, skip, scene.frames, outermost));
+        if let Some(count) = walked {
+            return count;
+        }
+        let room = scene.frames.len() - MOST_SKIPPED;
+        let count = self.ti.stack(skip, &mut scene.frames[..room]);
+        if let Some(last) = scene.frames[..count].last().filter(|_| count < room) {
+            *scene.outermost = last.method;
+        }
+        count
     }
 
     /// The id of the stack of some of the scene's frames, in a group. It may be

@@ -22,6 +22,11 @@ pub struct AgentOptions {
     /// Frames kept of a stack [default: 128]
     #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u16).range(1..=2048))]
     depth: Option<u16>,
+    /// How stacks are walked: fast, by AsyncGetCallTrace where it tells the
+    /// same; by jvmti's GetStackTrace alone; or by both, to compare them
+    /// [default: fast]
+    #[arg(long, value_name = "HOW", value_parser = ["fast", "jvmti", "compare"])]
+    walk: Option<String>,
     /// Leave out threads whose name matches, patterns with * and ? separated
     /// by semicolons
     #[arg(long, value_name = "PATTERNS")]
@@ -253,6 +258,7 @@ impl AgentOptions {
             ("mode", &self.mode),
             ("threshold", &self.threshold),
             ("depth", &depth),
+            ("walk", &self.walk),
             ("exclude-threads", &self.exclude_threads),
             ("enabled", &enabled),
             ("args", &args),

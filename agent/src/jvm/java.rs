@@ -48,6 +48,11 @@ impl Java {
         Java(env)
     }
 
+    /// The environment itself.
+    pub(super) fn raw(&self) -> *mut JNIEnv {
+        self.0
+    }
+
     /// A field of type `long`.
     #[inline]
     pub fn long_field(&self, object: jobject, field: jfieldID) -> i64 {

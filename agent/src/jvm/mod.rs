@@ -7,7 +7,9 @@ pub mod setup;
 pub mod threads;
 pub mod ti;
 pub mod vm;
+pub mod walk;
 
 pub use java::Java;
 pub use ti::Ti;
 pub use vm::Vm;
+pub use walk::Walker;

@@ -9,7 +9,7 @@ use jni::{
     },
     strings::JNIString,
 };
-use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID};
+use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID, jmethodID};
 use std::{
     mem::ManuallyDrop,
     time::{Duration, Instant},
@@ -40,6 +40,9 @@ pub struct Fields {
     /// `CarrierThread`, which runs virtual threads, a global reference; null
     /// before JDK 20.
     pub carrier: jclass,
+    /// `Continuation.enter`, the outermost method of a virtual thread; null
+    /// before JDK 19.
+    pub continuation_enter: jmethodID,
 }
 
 /// One of the two queued synchronizers.
@@ -181,6 +184,18 @@ impl Fields {
             let interrupted = global_class(env, "java/lang/InterruptedException")?;
             let virtual_thread = class_if_any(env, "java/lang/BaseVirtualThread");
             let carrier = class_if_any(env, "jdk/internal/misc/CarrierThread");
+            let enter = env.get_static_method_id(
+                jni_str!("jdk/internal/vm/Continuation"),
+                jni_str!("enter"),
+                jni_sig!("(Ljdk/internal/vm/Continuation;Z)V"),
+            );
+            let continuation_enter = enter.map_or_else(
+                |_| {
+                    env.exception_clear();
+                    std::ptr::null_mut()
+                },
+                |method| method.into_raw().cast(),
+            );
             Ok(Fields {
                 thread_id: thread_id.into_raw().cast(),
                 thread_name,
@@ -192,6 +207,7 @@ impl Fields {
                 interrupted,
                 virtual_thread,
                 carrier,
+                continuation_enter,
             })
         })
     }

@@ -125,6 +125,13 @@ impl Ti {
         }
     }
 
+    /// The address of one of the JVM's functions.
+    pub(super) fn any_function(&self) -> Option<*const c_void> {
+        // SAFETY: as for all calls, the environment leads to its function table.
+        let function = unsafe { (*(*self.0).functions).GetStackTrace };
+        function.map(|function| function as *const c_void)
+    }
+
     /// An object's tag, 0 when it has none.
     #[inline]
     pub fn tag(&self, object: jobject) -> i64 {

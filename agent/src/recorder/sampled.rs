@@ -145,7 +145,8 @@ impl Recorder {
     ) -> u32 {
         let (which, cut) = self.kept_of(frames);
         let group = thread.groups.innermost();
-        let mut scene = Scene { volume, lane, thread, frames };
+        let outermost = &mut std::ptr::null_mut();
+        let mut scene = Scene { volume, lane, thread, frames, outermost };
         self.stack_of(&mut scene, java, which, (cut, false), group).id
     }
 

@@ -3,13 +3,16 @@
 use super::Recorder;
 use crate::{
     clock,
-    jvm::Java,
+    jvm::{Java, walk::MOST_SKIPPED},
     lane::{Lane, SharedLane},
     threads::{Thread, Waits},
     trace,
     volume::Volume,
 };
-use jvmti_bindings::sys::{jni::jthread, jvmti::jvmtiFrameInfo};
+use jvmti_bindings::sys::{
+    jni::{jmethodID, jthread},
+    jvmti::jvmtiFrameInfo,
+};
 use std::{
     cell::{Cell, RefCell},
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -28,6 +31,8 @@ pub(super) struct Local {
     /// The thread that trace mode's records on this OS thread were of last.
     pub(super) traced: Option<Arc<Thread>>,
     pub(super) frames: Vec<jvmtiFrameInfo>,
+    /// The outermost method of the last whole stack; null before.
+    pub(super) outermost: jmethodID,
 }
 
 impl Drop for Local {
@@ -49,6 +54,7 @@ pub struct Scene<'a> {
     /// The Java thread.
     pub thread: &'a Arc<Thread>,
     pub(super) frames: &'a mut [jvmtiFrameInfo],
+    pub(super) outermost: &'a mut jmethodID,
 }
 
 thread_local! {
@@ -112,7 +118,8 @@ impl Recorder {
                     self.describe_current(volume, java, thread, &known);
                 }
                 let frames = &mut local.frames[..];
-                let mut scene = Scene { volume, lane, thread: &known, frames };
+                let outermost = &mut local.outermost;
+                let mut scene = Scene { volume, lane, thread: &known, frames, outermost };
                 body(&mut scene, &mut waits);
                 known.publish(&mut waits, volume);
             }
@@ -136,7 +143,8 @@ impl Recorder {
             thread: None,
             traced: None,
             // One more than wanted tells whether a stack was cut.
-            frames: vec![frame; self.depth + 1],
+            frames: vec![frame; self.depth + 1 + MOST_SKIPPED],
+            outermost: std::ptr::null_mut(),
         }
     }
 

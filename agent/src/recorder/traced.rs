@@ -103,8 +103,8 @@ impl Recorder {
             let lane = if is_late { late.get_or_insert_with(|| self.lanes.take()) } else { lane };
             let mut berth = lane.berth();
             let (volume, lane) = berth.enter(&self.log)?;
-            let frames = &mut local.frames[..];
-            Some(body(&mut Scene { volume, lane, thread, frames }))
+            let (frames, outermost) = (&mut local.frames[..], &mut local.outermost);
+            Some(body(&mut Scene { volume, lane, thread, frames, outermost }))
         };
         LOCAL.try_with(run).ok().flatten()
     }
@@ -153,7 +153,7 @@ impl Recorder {
         is_probe: impl Fn(jmethodID) -> bool,
         skip: usize,
     ) -> u32 {
-        let count = self.ti.stack(0, scene.frames);
+        let count = self.walk(scene, java, 0, false);
         let cut = count > self.depth;
         let frames = &scene.frames[..count.min(self.depth)];
         let probes = frames.iter().take_while(|frame| is_probe(frame.method)).count();

@@ -18,7 +18,9 @@ from sections import trace, trace_applications
 
 USUAL = ("default",)
 # Parts of the warm-up: until the agent comes, and until it stops.
-ATTACHED_AT, STOPPED_AT = 0.3, 0.6
+ATTACHED_AT, STOPPED_AT = 0.2, 0.35
+# The JVM compiles a database anew for half a minute once its classes are as they were.
+DATABASE_WARMUP = 5
 
 
 class Subject(NamedTuple):
@@ -28,6 +30,7 @@ class Subject(NamedTuple):
     command: list
     # The figure of its report that is compared; more is better.
     figure: str
+    warmup_s: float
 
 
 class Variant(NamedTuple):
@@ -47,7 +50,7 @@ def tables(choice):
         compared.append(Variant(f"{name}, stopped", variants.VARIANTS.get(name, name)))
     for major in majors:
         for subject in subjects(choice, major, warmup_s, seconds):
-            yield table(subject, major, compared, rounds, warmup_s)
+            yield table(subject, major, compared, rounds)
 
 
 def subjects(choice, major, warmup_s, seconds):
@@ -57,25 +60,26 @@ def subjects(choice, major, warmup_s, seconds):
     if choice.databases or not choice.kinds:
         for database in databases:
             yield Subject(database,
-                          trace_applications.command(major, database, warmup_s, seconds),
-                          "tx_per_cpu_second")
+                          trace_applications.command(major, database,
+                                                     DATABASE_WARMUP * warmup_s, seconds),
+                          "tx_per_cpu_second", DATABASE_WARMUP * warmup_s)
     if choice.kinds or not choice.databases:
         for kind in kinds:
             yield Subject(f"uncontended {kind}",
                           [project.java(major), f"-Dtruth.warmup={warmup_s}", "-cp",
                            project.CLASSES, "tyrion.truth.Truth", "uncontended", str(seconds),
                            kind],
-                          "operations_per_cpu_second")
+                          "operations_per_cpu_second", warmup_s)
 
 
-def measured(subject, variant, warmup_s):
+def measured(subject, variant):
     folder = project.workdir()
 
     def meanwhile(pid):
-        time.sleep(warmup_s * ATTACHED_AT)
+        time.sleep(subject.warmup_s * ATTACHED_AT)
         tyrion("attach", str(pid), "-o", str(folder / "recording.log"),
                *(f"--{option}" for option in variant.options.split(",")))
-        time.sleep(warmup_s * (STOPPED_AT - ATTACHED_AT))
+        time.sleep(subject.warmup_s * (STOPPED_AT - ATTACHED_AT))
         tyrion("stop", str(pid))
 
     result = run_program(subject.command, folder, meanwhile if variant.options else None)
@@ -90,10 +94,10 @@ def tyrion(*arguments):
                      f"{done.stdout}")
 
 
-def table(subject, major, compared, rounds, warmup_s):
+def table(subject, major, compared, rounds):
     title = f"{subject.name}, JDK {major}"
     samples = interleaved(compared, rounds,
-                          lambda variant: measured(subject, variant, warmup_s),
+                          lambda variant: measured(subject, variant),
                           lambda text: project.say(f"{title}: {text}"))
     result = Table(f"{title}: what a CPU second does after `tyrion stop`, over that of a JVM "
                    f"that never had an agent, median of {rounds}",
