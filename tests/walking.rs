@@ -1,43 +1,83 @@
 //! `AsyncGetCallTrace` tells the stacks that `GetStackTrace` tells: every one
-//! of them, of databases and of virtual threads.
+//! that is used, of databases from their first moment on, and when attached.
 
-use crate::support::{Jdk, Program, err, on_jdks, output, subject_jar};
+use crate::support::{
+    Jdk, Program, Running, alone, err, on_jdks, output, subject_jar, text, tyrion,
+};
+use std::{process::Command, time::Duration};
 
 on_jdks!(derby: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
 on_jdks!(hsqldb: jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(cut_stacks: jdk17 = 17 jdk25 = 25);
+on_jdks!(attached: jdk17 = 17 jdk25 = 25);
 on_jdks!(virtual_threads_are_not_mixed_with_carriers: jdk21 = 21 jdk25 = 25);
 
+const DERBY: &str = "jdbc:derby:memory:bank;create=true";
+
 fn derby(jdk: &Jdk) {
-    bank(jdk, "derby.jar", "jdbc:derby:memory:bank;create=true");
+    let Some(bank) = bank(jdk, "derby.jar", DERBY) else { return };
+    check_many(compared(&bank.traced()));
 }
 
 fn hsqldb(jdk: &Jdk) {
-    bank(jdk, "hsqldb.jar", "jdbc:hsqldb:mem:bank");
+    let Some(bank) = bank(jdk, "hsqldb.jar", "jdbc:hsqldb:mem:bank") else { return };
+    check_many(compared(&bank.traced()));
 }
 
-fn bank(jdk: &Jdk, jar: &str, url: &str) {
-    let Some(jar) = subject_jar(jar) else { return };
-    // Long enough for code that is interpreted, and compiled in both ways.
-    let program = Program::class(jdk, &format!("tyrion.subjects.JdbcBank {url} 8 4 1")).jar(&jar);
-    let walks = compared(&program.traced());
-    assert!(walks > 10_000, "{walks} stacks only");
+/// Deeper than the room for them.
+fn cut_stacks(jdk: &Jdk) {
+    let Some(bank) = bank(jdk, "derby.jar", DERBY) else { return };
+    check_many(compared(&bank.option("--depth=4")));
 }
 
+/// Code that was compiled before is thrown away while it runs.
+fn attached(jdk: &Jdk) {
+    let Some(bank) = bank(jdk, "derby.jar", DERBY) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("attached.log");
+    let line = bank.command_line();
+    let mut running = Running::of(Command::new(&line[0]).args(&line[1..]), folder, log.clone());
+    std::thread::sleep(Duration::from_millis(2500));
+    let attach = ["attach", "--mode=trace", "--walk=compare", "--threshold=0", "-o", text(&log)];
+    let answer = output(tyrion().args(attach).arg(running.id().to_string()));
+    assert!(answer.status.success(), "{}", err(&answer));
+    let ended = running.finish();
+    assert!(ended.status.success(), "{}", err(&ended));
+    check_many(account(&err(&ended)));
+}
+
+/// Their stacks are not walked fast, and those of their carriers are not theirs.
 fn virtual_threads_are_not_mixed_with_carriers(jdk: &Jdk) {
     for kind in ["monitor", "lock"] {
         compared(&Program::truth(jdk, &format!("virtual 20000 {kind}")).traced());
     }
 }
 
+/// Long enough for code that is interpreted, and compiled in both ways.
+fn bank(jdk: &Jdk, jar: &str, url: &str) -> Option<Program> {
+    let jar = subject_jar(jar)?;
+    Some(Program::class(jdk, &format!("tyrion.subjects.JdbcBank {url} 8 4 1")).jar(&jar))
+}
+
 /// Runs a program with both walks; how many of its stacks were compared.
 fn compared(program: &Program) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let program = program.clone().option("--walk=compare").option("--threshold=0");
-    let output = output(&mut program.record_command(&folder.path().join("test.log")));
-    let said = err(&output);
-    assert!(output.status.success(), "{said}");
-    let account = said.lines().find_map(|line| line.strip_prefix("tyrion: ")).expect(&said);
+    let _alone = alone();
+    let ended = output(&mut program.record_command(&folder.path().join("test.log")));
+    assert!(ended.status.success(), "{}", err(&ended));
+    account(&err(&ended))
+}
+
+/// How many stacks a JVM says that it has compared, all of them the same.
+fn account(said: &str) -> u64 {
+    let account = said.lines().find_map(|line| line.strip_prefix("tyrion: "));
+    let account = account.unwrap_or_else(|| panic!("no account in {said}"));
     let (walks, differences) = account.split_once(" stacks compared, ").expect(account);
     assert_eq!(differences, "0 differ");
     walks.parse().unwrap()
+}
+
+fn check_many(walks: u64) {
+    assert!(walks > 5000, "{walks} stacks only");
 }

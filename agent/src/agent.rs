@@ -273,8 +273,8 @@ fn go_on(
     if options.mode.is_some_and(|mode| !is_recorded(mode.locks)) {
         answer.push_str("note=what is recorded of locks changes only when the agent is loaded\n");
     }
-    let fixed = options.depth.is_some() || !options.exclude_threads.is_empty() || options.args;
-    if fixed || options.rotation.is_some() {
+    let fixed = options.depth.is_some() || options.walk.is_some() || options.args;
+    if fixed || !options.exclude_threads.is_empty() || options.rotation.is_some() {
         answer.push_str(
             "note=only threshold, enabled and sampling change once the agent is loaded\n",
         );
@@ -402,7 +402,10 @@ fn open(
     }
     // Fails before JDK 21, where there are none.
     let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
-    let walker = walker(ti, &fields, options).filter(|_| mode.locks != Locks::Nothing);
+    let walker = match mode.locks {
+        Locks::Nothing => None,
+        _ => walker(ti, &fields, options),
+    };
     let excluded = options.exclude_threads.clone();
     // One for each JVM; threads hold on to it until the process ends.
     let recorder =
@@ -427,12 +430,19 @@ fn open(
     Ok(recorder)
 }
 
+/// The first JDK whose class unloading leaves fast walks alone.
+const SAFE_WALKS: u32 = 21;
+
 /// What walks stacks fast, where that is wanted and this JVM can do it.
 fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
-    if options.walk == Walk::Jvmti {
-        return None;
+    let version = ti.property("java.vm.specification.version").parse::<u32>();
+    match options.walk.unwrap_or(Walk::Auto) {
+        Walk::Jvmti => return None,
+        Walk::Auto if version.is_ok_and(|version| version < SAFE_WALKS) => return None,
+        _ => {}
     }
-    let walker = Walker::find(ti, fields.continuation_enter, options.walk == Walk::Compare)?;
+    let compares = options.walk == Some(Walk::Compare);
+    let walker = Walker::find(ti, fields.continuation_run, compares)?;
     ti.set_event(jvmti::JVMTI_EVENT_CLASS_LOAD, true).is_ok().then_some(walker)
 }
 

@@ -30,8 +30,8 @@ pub struct Options {
     pub threshold: Option<Threshold>,
     /// The most frames kept of a stack; `None` when the user did not say.
     pub depth: Option<usize>,
-    /// How stacks are walked.
-    pub walk: Walk,
+    /// How stacks are walked; `None` when the user did not say.
+    pub walk: Option<Walk>,
     /// Threads whose name matches one of these patterns are not recorded.
     pub exclude_threads: Vec<Pattern>,
     /// Whether to record from the start.
@@ -97,6 +97,8 @@ impl Default for TraceOptions {
 /// How the stack of a thread that waits, or holds a lock, is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
+    /// [`Fast`](Self::Fast) from JDK 21 on, else [`Jvmti`](Self::Jvmti).
+    Auto,
     /// With `AsyncGetCallTrace` where it tells the same.
     Fast,
     /// With JVMTI's `GetStackTrace` alone.
@@ -108,10 +110,11 @@ pub enum Walk {
 impl Walk {
     fn parse(value: &str) -> Result<Walk, String> {
         match value {
+            "auto" => Ok(Walk::Auto),
             "fast" => Ok(Walk::Fast),
             "jvmti" => Ok(Walk::Jvmti),
             "compare" => Ok(Walk::Compare),
-            _ => Err(format!("walk={value} is none of fast, jvmti, compare")),
+            _ => Err(format!("walk={value} is none of auto, fast, jvmti, compare")),
         }
     }
 }
@@ -188,7 +191,7 @@ impl Default for Options {
             sample_for: None,
             threshold: None,
             depth: None,
-            walk: Walk::Fast,
+            walk: None,
             exclude_threads: Vec::new(),
             enabled: true,
             args: false,
@@ -278,7 +281,7 @@ impl Options {
                     format!("depth={value} is not a number from 1 to {MAX_DEPTH}")
                 })?);
             }
-            "walk" => self.walk = Walk::parse(value)?,
+            "walk" => self.walk = Some(Walk::parse(value)?),
             "exclude-threads" => self.exclude_threads = parse_patterns(value),
             "enabled" => self.enabled = parse_bool(key, value)?,
             "args" => self.args = parse_bool(key, value)?,
@@ -436,12 +439,13 @@ mod tests {
     #[test]
     fn reads_every_key() {
         let options = Options::parse(
-            r"file=/var/log/a\,b-%p.log,mode=contention,threshold=1.5ms,depth=64,exclude-threads=GC*;http-?,enabled=false,args,overwrite=false,strict=no",
+            r"file=/var/log/a\,b-%p.log,mode=contention,threshold=1.5ms,depth=64,walk=jvmti,exclude-threads=GC*;http-?,enabled=false,args,overwrite=false,strict=no",
         )
         .unwrap();
         assert_eq!(options.path(42), "/var/log/a,b-42.log");
         assert_eq!(options.threshold, Some(Threshold::Ns(1_500_000)));
         assert_eq!(options.depth, Some(64));
+        assert_eq!(options.walk, Some(Walk::Jvmti));
         assert_eq!(options.exclude_threads.len(), 2);
         assert!(!options.enabled && options.args && !options.overwrite && !options.strict);
         assert_eq!(Options::parse("").unwrap(), Options::default());
@@ -496,6 +500,7 @@ mod tests {
         for text in [
             "fiel=x",
             "mode=tarce",
+            "walk=slow",
             "mode=",
             "mode=sample+sample",
             "mode=contention+trace",

@@ -22,10 +22,11 @@ pub struct AgentOptions {
     /// Frames kept of a stack [default: 128]
     #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u16).range(1..=2048))]
     depth: Option<u16>,
-    /// How stacks are walked: fast, by AsyncGetCallTrace where it tells the
-    /// same; by jvmti's GetStackTrace alone; or by both, to compare them
-    /// [default: fast]
-    #[arg(long, value_name = "HOW", value_parser = ["fast", "jvmti", "compare"])]
+    /// How stacks are walked: by jvmti's GetStackTrace; fast, by
+    /// AsyncGetCallTrace, where that tells the whole stack; by both, to compare
+    /// them; or auto, which is fast from JDK 21 on. Before, class unloading at
+    /// the wrong moment could crash a JVM that is walked fast [default: auto]
+    #[arg(long, value_name = "HOW", value_parser = ["auto", "fast", "jvmti", "compare"])]
     walk: Option<String>,
     /// Leave out threads whose name matches, patterns with * and ? separated
     /// by semicolons

@@ -40,9 +40,9 @@ pub struct Fields {
     /// `CarrierThread`, which runs virtual threads, a global reference; null
     /// before JDK 20.
     pub carrier: jclass,
-    /// `Continuation.enter`, the outermost method of a virtual thread; null
+    /// `Continuation.run`, in which a carrier runs a virtual thread; null
     /// before JDK 19.
-    pub continuation_enter: jmethodID,
+    pub continuation_run: jmethodID,
 }
 
 /// One of the two queued synchronizers.
@@ -184,12 +184,9 @@ impl Fields {
             let interrupted = global_class(env, "java/lang/InterruptedException")?;
             let virtual_thread = class_if_any(env, "java/lang/BaseVirtualThread");
             let carrier = class_if_any(env, "jdk/internal/misc/CarrierThread");
-            let enter = env.get_static_method_id(
-                jni_str!("jdk/internal/vm/Continuation"),
-                jni_str!("enter"),
-                jni_sig!("(Ljdk/internal/vm/Continuation;Z)V"),
-            );
-            let continuation_enter = enter.map_or_else(
+            let continuation = jni_str!("jdk/internal/vm/Continuation");
+            let run = env.get_method_id(continuation, jni_str!("run"), jni_sig!("()V"));
+            let continuation_run = run.map_or_else(
                 |_| {
                     env.exception_clear();
                     std::ptr::null_mut()
@@ -207,7 +204,7 @@ impl Fields {
                 interrupted,
                 virtual_thread,
                 carrier,
-                continuation_enter,
+                continuation_run,
             })
         })
     }

@@ -6,8 +6,12 @@
 //! interface, but one that HotSpot has exported and tested since JDK 5, with
 //! the structures of its `forte.cpp`. It was made for signal handlers; here it
 //! is called where a thread has left Java in an orderly way, and for stacks
-//! only whose innermost frame is a native method, from which the JVM can walk
-//! without guessing. In all other cases the caller asks `GetStackTrace`.
+//! only whose innermost frame is a native method. What it tells is used where
+//! it is known to be whole; otherwise the caller asks `GetStackTrace`.
+//!
+//! It does not wait for safepoints. Before JDK 21 it goes through the list of
+//! the metaspace's regions while class unloading may delete one of them, which
+//! could crash the JVM: there it is used only where the user says so.
 
 use super::{Java, Ti};
 use crate::agent;
@@ -29,7 +33,7 @@ pub const MOST_SKIPPED: usize = 3;
 const FIRST_COMPARED: u32 = 64;
 /// And later one in so many.
 const COMPARED_ONE_IN: u32 = 4096;
-/// So many walks may differ: a class may be redefined in the middle of one.
+/// So many walks may differ: a class may be redefined between the two.
 const DIFFERENCES: u32 = 3;
 
 /// `AsyncGetCallTrace`'s place in a native method.
@@ -67,8 +71,8 @@ type AsyncGetCallTrace = unsafe extern "C" fn(*mut CallTrace, jint, *mut c_void)
 /// Walks stacks of the current thread.
 pub struct Walker {
     call: AsyncGetCallTrace,
-    /// The method below which a virtual thread's frames lie, and above which
-    /// its carrier's; null before JDK 19.
+    /// The method of a carrier that runs a virtual thread: what is called in it
+    /// is another thread's. Null before JDK 19.
     boundary: jmethodID,
     /// Whether all walks are compared, and differences counted.
     compares: bool,
@@ -83,7 +87,7 @@ unsafe impl Sync for Walker {}
 
 impl Walker {
     /// A walker, where this JVM has the function; it also wants the event
-    /// `ClassLoad` to be on. `boundary` is `Continuation.enter`, or null.
+    /// `ClassLoad` to be on. `boundary` is `Continuation.run`, or null.
     pub fn find(ti: Ti, boundary: jmethodID, compares: bool) -> Option<Walker> {
         let symbol = beside(ti.any_function()?, c"AsyncGetCallTrace")?;
         // SAFETY: the JVM's function of this name has this signature on all
@@ -160,7 +164,8 @@ impl Walker {
         if count == frames.len() && other.iter().zip(frames).all(is_same) {
             return true;
         }
-        if self.differences.fetch_add(1, Relaxed) + 1 == DIFFERENCES {
+        let differences = self.differences.fetch_add(1, Relaxed) + 1;
+        if differences == DIFFERENCES && !self.compares {
             agent::say(
                 "AsyncGetCallTrace tells other stacks than GetStackTrace, which is asked now",
             );

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     dictionary::{MethodText, PlaceText},
-    jvm::{Java, ti::ThreadInfo},
+    jvm::{Java, ti::ThreadInfo, walk::MOST_SKIPPED},
     threads::Thread,
     trace,
     volume::Volume,
@@ -179,6 +179,7 @@ impl Recorder {
 /// The frames of `TyrionTrace` between a program's block and the agent, when
 /// the block says that its monitor took long.
 pub const DELAY_PROBES: usize = 3;
+const _: () = assert!(DELAY_PROBES <= MOST_SKIPPED);
 
 /// When a thread that begins to wait for a monitor came to the block, monotonic
 /// ns; `None` where nobody wants to know.
