@@ -4,10 +4,12 @@
 use crate::support::{
     Jdk, Program, Recording, assert_close, callgrind_parts, ms, on_jdks, stdout_of, tyrion,
 };
+use serde_json::Value;
 
 on_jdks!(two_virtual_threads: jdk21 = 21 jdk25 = 25);
 on_jdks!(many_on_a_monitor: jdk21 = 21 jdk25 = 25);
 on_jdks!(many_on_a_lock: jdk21 = 21 jdk25 = 25);
+on_jdks!(many_are_blamed: jdk21 = 21 jdk25 = 25);
 
 fn two_virtual_threads(jdk: &Jdk) {
     for kind in ["monitor", "lock", "stamped", "semaphore"] {
@@ -53,6 +55,22 @@ fn many(jdk: &Jdk, kind: &str) {
     assert!(wait_ns <= measured_ns, "{wait_ns} of {measured_ns}");
     assert!(wait_ns >= measured_ns / 10 * 9, "{wait_ns} of {measured_ns}");
     check_size(&recording);
+}
+
+/// Each charge looks at all who wait, so they become rare where many do; what
+/// is charged stays the same.
+fn many_are_blamed(jdk: &Jdk) {
+    for kind in ["monitor", "lock"] {
+        let recording = Program::truth(jdk, &format!("virtual {MANY} {kind}")).traced().record();
+        let info = recording.info();
+        let number = |path: &str| info.pointer(path).and_then(Value::as_u64).expect(path);
+        let (wait_ns, blamed_ns) = (number("/totals/wait_ns"), number("/trace/blame/blamed_ns"));
+        assert!(blamed_ns <= wait_ns, "{kind}: {blamed_ns} of {wait_ns}");
+        assert!(blamed_ns >= wait_ns / 10 * 9, "{kind}: {blamed_ns} of {wait_ns}");
+        // One for each waiter every millisecond would be hundreds.
+        let parts = number("/trace/blame/parts");
+        assert!(parts <= 40 * MANY, "{kind}: {parts} parts");
+    }
 }
 
 /// Chunks belong to OS threads: a chunk for each virtual thread would be over

@@ -49,7 +49,7 @@ fn attached(jdk: &Jdk) {
 /// Their stacks are not walked fast, and those of their carriers are not theirs.
 fn virtual_threads_are_not_mixed_with_carriers(jdk: &Jdk) {
     for kind in ["monitor", "lock"] {
-        compared(&Program::truth(jdk, &format!("virtual 20000 {kind}")).traced());
+        compared(&Program::truth(jdk, &format!("virtual 2000 {kind}")).traced());
     }
 }
 
