@@ -68,7 +68,7 @@ fn many_are_blamed(jdk: &Jdk) {
         assert!(blamed_ns <= wait_ns, "{kind}: {blamed_ns} of {wait_ns}");
         assert!(blamed_ns >= wait_ns / 10 * 9, "{kind}: {blamed_ns} of {wait_ns}");
         // One for each waiter every millisecond would be hundreds.
-        let parts = number("/trace/blame/parts");
+        let parts = number("/trace/blame/count");
         assert!(parts <= 40 * MANY, "{kind}: {parts} parts");
     }
 }
