@@ -19,7 +19,7 @@ from sections import trace, trace_applications
 USUAL = ("default",)
 # Parts of the warm-up: until the agent comes, and until it stops.
 ATTACHED_AT, STOPPED_AT = 0.2, 0.35
-# The JVM compiles a database anew for half a minute once its classes are as they were.
+# The JVM compiles a database anew for some 20 s once its classes are as they were.
 DATABASE_WARMUP = 5
 
 
