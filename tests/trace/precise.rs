@@ -9,19 +9,27 @@ on_jdks!(a_wait_is_counted_once: jdk17 = 17 jdk21 = 21 jdk25 = 25);
 /// the clock and the probe's.
 const ATTEMPTS: usize = 5;
 const TOLERANCE: f64 = 0.1;
+/// What the agent does about a wait that has ended, which the program counts
+/// as part of the wait.
+const RECORDING_NS: u64 = 5_000;
 
-/// HotSpot spins for a lock that is held for so short, and reports nothing.
+/// HotSpot spins for a lock that is held for so short, and often reports
+/// nothing: of 5 000 such waits on JDK 17 some 1 300 are seen without the
+/// option.
 fn spinning(jdk: &Jdk) {
-    let program = Program::truth(jdk, "spins 2 5000 40").traced();
-    let program = program.option("--precise").option("--threshold=20us");
+    let program = Program::truth(jdk, "spins 5000 30").traced();
+    let program = program.option("--precise").option("--threshold=10us");
     let mut seen = Vec::new();
     for _ in 0..ATTEMPTS {
         let recording = program.record();
         let (waits, wait_ns) = of_the_block(&recording);
         let said = (recording.number("waits"), recording.number("wait_ns"));
-        let is_close = |found: u64, said: u64| (found as f64 / said as f64 - 1.0).abs() < TOLERANCE;
+        let is_close = |found: u64, said: u64, less: u64| {
+            let off = TOLERANCE * said as f64;
+            (said as f64 - less as f64 - off..said as f64 + off).contains(&(found as f64))
+        };
         seen.push((waits, wait_ns, said));
-        if is_close(waits, said.0) && is_close(wait_ns, said.1) {
+        if is_close(waits, said.0, 0) && is_close(wait_ns, said.1, waits * RECORDING_NS) {
             return;
         }
     }
@@ -30,7 +38,7 @@ fn spinning(jdk: &Jdk) {
 
 /// Those waits for the block's monitor that the program counts, and their sum.
 fn of_the_block(recording: &Recording) -> (u64, u64) {
-    let class = format!("{}.run(", recording.said["class"].as_str().unwrap());
+    let class = format!("{}.want(", recording.said["class"].as_str().unwrap());
     let long_ns = recording.number("long_ns");
     let mut waits = recording.contentions();
     waits.retain(|wait| wait.kind == "monitor" && wait.wait_ns >= long_ns * wait.count);

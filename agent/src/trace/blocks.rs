@@ -80,7 +80,7 @@ impl Owned {
         memory.u64(block::HOLDS).store(0, Relaxed);
         memory.u32(block::PLACE).store(0, Relaxed);
         memory.u32(block::QUIET).store(0, Relaxed);
-        for word in [block::ASKED, block::STACK_BASE, block::RESYNC_DEPTH, block::RESYNC_AFTER] {
+        for word in [block::ASKED, block::RESYNC_DEPTH, block::RESYNC_AFTER] {
             memory.u64(word).store(0, Relaxed);
         }
         for nth in 0..block::HELD_LIMIT + block::LOCKS_LIMIT {

@@ -19,19 +19,41 @@ use tyrion_wire::trace::field;
 /// The flag in the word that counts what is held.
 const FLAG: u64 = 1 << 63;
 const ONE_MEASURED: u64 = 1 << 48;
-/// A stack is not walked again for so many times what that took, unless it is
-/// only half as deep by then: a recursion that overflows again and again while
-/// it unwinds would have thousands of frames walked at each of them.
+/// A deep stack is not walked again for so many times what that took, unless it
+/// is only half as deep by then: a recursion that overflows again and again
+/// while it unwinds would have thousands of frames walked at each of them.
 const PAUSE: u64 = 50;
+/// The depth in bytes up to which a stack is always walked: to overflow again
+/// from here takes the program longer than the walk, and it may well go on
+/// with locks that are to be counted.
+const SHALLOW: u64 = 32 * 1024;
 
-/// About how deep the current thread's stack is now, in bytes: below the
-/// highest that it was seen at.
-fn stack_depth(of: Memory) -> u64 {
+thread_local! {
+    /// The end of this OS thread's stack, the highest address; 0 unknown.
+    static STACK_END: u64 = stack_end().unwrap_or(0);
+}
+
+/// About how deep the current thread's stack is now, in bytes.
+fn stack_depth() -> u64 {
     let here = 0_u8;
     let here = std::hint::black_box(&raw const here) as u64;
-    let base = of.u64(block::STACK_BASE);
-    base.store(base.load(Relaxed).max(here), Relaxed);
-    base.load(Relaxed) - here
+    // A thread that is about to end has no locals any more: it is not deep.
+    STACK_END.try_with(|end| end.saturating_sub(here)).unwrap_or(0)
+}
+
+fn stack_end() -> Option<u64> {
+    // SAFETY: all-zero is a valid place for the attributes, which the first
+    // call fills and the last one gives back; the others only read them.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+            return None;
+        }
+        let (mut start, mut len) = (std::ptr::null_mut(), 0);
+        let found = libc::pthread_attr_getstack(&attributes, &mut start, &mut len);
+        libc::pthread_attr_destroy(&mut attributes);
+        (found == 0).then_some(start as u64 + len as u64)
+    }
 }
 
 impl Trace {
@@ -46,15 +68,13 @@ impl Trace {
             return holds;
         }
         let began = ticks::now();
-        let depth_now = stack_depth(of);
+        let depth_now = stack_depth();
         let again = of.u64(block::RESYNC_AFTER);
-        if began < again.load(Relaxed) && depth_now > of.u64(block::RESYNC_DEPTH).load(Relaxed) / 2
-        {
+        let is_deep = depth_now > SHALLOW.max(of.u64(block::RESYNC_DEPTH).load(Relaxed) / 2);
+        if is_deep && began < again.load(Relaxed) {
             return holds;
         }
         let frames = self.frames(java);
-        let took = ticks::now().saturating_sub(began);
-        again.store(began + PAUSE * took, Relaxed);
         of.u64(block::RESYNC_DEPTH).store(depth_now, Relaxed);
         let mut kept = 0;
         let mut measured = 0;
@@ -85,6 +105,8 @@ impl Trace {
         let forgotten = (depth - kept) as u64;
         let holds = holds.wrapping_sub(forgotten + measured * ONE_MEASURED);
         of.u64(block::HOLDS).store(holds, Relaxed);
+        let took = ticks::now().saturating_sub(began);
+        again.store(began + PAUSE * took, Relaxed);
         holds
     }
 
@@ -127,5 +149,31 @@ fn place_of(held: Memory) -> u32 {
 fn copy(from: Memory, to: Memory) {
     for at in (0..entry::LEN).step_by(8) {
         to.u64(at).store(from.u64(at).load(Relaxed), Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[inline(never)]
+    fn below<const BYTES: usize>() -> u64 {
+        let room = [0_u8; BYTES];
+        std::hint::black_box(&room);
+        let depth = stack_depth();
+        std::hint::black_box(&room);
+        depth
+    }
+
+    #[test]
+    fn a_stack_is_as_deep_as_its_frames() {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (first, deep, again) = (below::<64>(), below::<100_000>(), below::<64>());
+                assert!(first > 0 && first < 100_000, "{first} from the first call on");
+                assert!((99_000..120_000).contains(&(deep - first)), "{first} {deep}");
+                assert_eq!(first, again);
+            });
+        });
     }
 }

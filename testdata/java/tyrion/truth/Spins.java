@@ -1,73 +1,66 @@
 package tyrion.truth;
 
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import tyrion.support.Json;
 
 /**
- * {@code spins THREADS ROUNDS HOLDMICROS}: threads take turns at one lock, each for so short that
- * HotSpot spins for it and reports few waits. The program takes the time itself, from in front of
- * the block, and adds up what took 20 us or longer.
+ * {@code spins ROUNDS HOLDMICROS}: in each round one thread takes a lock and the other one wants it
+ * at once, for so short that HotSpot mostly spins for it and reports nothing. The program takes the
+ * time itself, from in front of the block, and adds up what took 10 us or longer. That is nearly
+ * every round: few waits are so near to the limit that it matters which of two clocks takes them.
  */
 final class Spins implements Scenario {
-    private static final long LONG_NANOS = 20_000;
+    private static final long LONG_NANOS = 10_000;
 
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
-        int threadCount = arguments.number(0, 2);
-        int rounds = arguments.number(1, 5_000);
-        long holdNanos = arguments.number(2, 40) * 1_000L;
+        int rounds = arguments.number(0, 5_000);
+        long holdNanos = arguments.number(1, 30) * 1_000L;
 
-        Object lock = new Object();
-        CountDownLatch started = new CountDownLatch(1);
-        List<Turns> turns = new ArrayList<>();
-        List<Thread> threads = new ArrayList<>();
-        for (int i = 1; i <= threadCount; i++) {
-            Turns its = new Turns(lock, rounds, holdNanos, started);
-            turns.add(its);
-            threads.add(Threads.start("spinner-" + i, its));
-        }
-        started.countDown();
-        Threads.join(threads);
+        Turns turns = new Turns(rounds, holdNanos);
+        Thread holder = Threads.start("holder", turns::hold);
+        Thread spinner = Threads.start("spinner", turns::want);
+        Threads.join(List.of(holder, spinner));
 
-        long waits = 0;
-        long waitNanos = 0;
-        for (Turns its : turns) {
-            waits += its.waits;
-            waitNanos += its.waitNanos;
-        }
-        report.put("threads", threadCount)
-                .put("class", Turns.class.getName())
+        report.put("class", Turns.class.getName())
                 .put("long_ns", LONG_NANOS)
-                .put("waits", waits)
-                .put("wait_ns", waitNanos);
+                .put("waits", turns.waits)
+                .put("wait_ns", turns.waitNanos);
     }
 
-    /** A thread's turns at the lock. */
-    private static final class Turns implements Runnable {
-        private final Object lock;
+    /** What the two threads do. */
+    private static final class Turns {
+        private final Object lock = new Object();
         private final int rounds;
         private final long holdNanos;
-        private final CountDownLatch started;
+        /** The round in which the lock is held, and the last one in which it was waited for. */
+        private final AtomicInteger held = new AtomicInteger();
+        private final AtomicInteger done = new AtomicInteger();
         private long waits;
         private long waitNanos;
 
-        Turns(Object lock, int rounds, long holdNanos, CountDownLatch started) {
-            this.lock = lock;
+        Turns(int rounds, long holdNanos) {
             this.rounds = rounds;
             this.holdNanos = holdNanos;
-            this.started = started;
         }
 
-        @Override
-        public void run() {
-            try {
-                started.await();
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
+        void hold() {
+            for (int round = 1; round <= rounds; round++) {
+                synchronized (lock) {
+                    held.set(round);
+                    long end = System.nanoTime() + holdNanos;
+                    while (System.nanoTime() - end < 0) {
+                        Thread.onSpinWait();
+                    }
+                }
+                await(done, round);
             }
-            for (int i = 0; i < rounds; i++) {
+        }
+
+        void want() {
+            for (int round = 1; round <= rounds; round++) {
+                await(held, round);
                 long wanted = System.nanoTime();
                 synchronized (lock) {
                     long got = System.nanoTime();
@@ -75,14 +68,13 @@ final class Spins implements Scenario {
                         waits++;
                         waitNanos += got - wanted;
                     }
-                    busyUntil(got + holdNanos);
                 }
-                busyUntil(System.nanoTime() + holdNanos);
+                done.set(round);
             }
         }
 
-        private static void busyUntil(long end) {
-            while (System.nanoTime() - end < 0) {
+        private static void await(AtomicInteger number, int round) {
+            while (number.get() < round) {
                 Thread.onSpinWait();
             }
         }
