@@ -442,7 +442,9 @@ fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
         _ => {}
     }
     let compares = options.walk == Some(Walk::Compare);
-    let walker = Walker::find(ti, fields.continuation_run, compares)?;
+    let given_up =
+        || say("AsyncGetCallTrace tells other stacks than GetStackTrace, which is asked now");
+    let walker = Walker::find(ti, fields.continuation_run, compares, given_up)?;
     ti.set_event(jvmti::JVMTI_EVENT_CLASS_LOAD, true).is_ok().then_some(walker)
 }
 

@@ -17,9 +17,10 @@ const LEAST_NS: u64 = 10_000;
 
 /// The threshold that `auto` stands for, in ns, and how it came about.
 ///
-/// Measures waits of no length the way the agent records them: the clock, the
-/// stack of the current thread, its fingerprint, the record, the clock. The
-/// mean leaves out the slowest twentieth, where the thread was preempted.
+/// Measures waits of no length about as the agent records them, with the slower
+/// of its two ways to walk stacks: the clock, the stack of the current thread,
+/// its fingerprint, the record, the clock. The mean leaves out the slowest
+/// twentieth, where the thread was preempted.
 pub fn threshold(ti: Ti) -> (u64, String) {
     let frame = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
     let mut frames = vec![frame; 129];

@@ -3,7 +3,7 @@
 use crate::juc::{self, Target};
 use jni::{
     EnvUnowned, JValue, jni_sig, jni_str,
-    objects::{JClass, JClassLoader, JObject},
+    objects::{JClass, JClassLoader, JFieldID, JMethodID, JObject},
     signature::{
         FieldSignature, JavaType, Primitive, RuntimeFieldSignature, RuntimeMethodSignature,
     },
@@ -136,18 +136,27 @@ fn class_if_any(env: &mut jni::Env<'_>, name: &str) -> jclass {
     })
 }
 
-/// A field; null when there is no such field.
-fn field_if_any(
+/// A field or method; null when there is none of its name and type.
+fn id_if_any<Id, Raw>(
     env: &mut jni::Env<'_>,
-    found: jni::errors::Result<jni::objects::JFieldID>,
-) -> jfieldID {
+    found: jni::errors::Result<Id>,
+    raw: fn(Id) -> *mut Raw,
+) -> *mut Raw {
     found.map_or_else(
         |_| {
             env.exception_clear();
             std::ptr::null_mut()
         },
-        |field| field.into_raw().cast(),
+        raw,
     )
+}
+
+fn raw_field(field: JFieldID) -> jfieldID {
+    field.into_raw().cast()
+}
+
+fn raw_method(method: JMethodID) -> jmethodID {
+    method.into_raw().cast()
 }
 
 impl Fields {
@@ -160,16 +169,16 @@ impl Fields {
             let thread = jni_str!("java/lang/Thread");
             let thread_id = env.get_field_id(thread, jni_str!("tid"), jni_sig!("J"))?;
             let name = env.get_field_id(thread, jni_str!("name"), jni_sig!("Ljava/lang/String;"));
-            let thread_name = field_if_any(env, name);
+            let thread_name = id_if_any(env, name, raw_field);
             let holder_type = jni_sig!("Ljava/lang/Thread$FieldHolder;");
             let holder = env.get_field_id(thread, jni_str!("holder"), holder_type);
-            let thread_holder = field_if_any(env, holder);
+            let thread_holder = id_if_any(env, holder, raw_field);
             let of_status = match thread_holder.is_null() {
                 true => thread,
                 false => jni_str!("java/lang/Thread$FieldHolder"),
             };
             let status = env.get_field_id(of_status, jni_str!("threadStatus"), jni_sig!("I"));
-            let thread_status = field_if_any(env, status);
+            let thread_status = id_if_any(env, status, raw_field);
             let park_blocker =
                 env.get_field_id(thread, jni_str!("parkBlocker"), jni_sig!("Ljava/lang/Object;"))?;
             let exclusive_owner = env.get_field_id(
@@ -186,13 +195,7 @@ impl Fields {
             let carrier = class_if_any(env, "jdk/internal/misc/CarrierThread");
             let continuation = jni_str!("jdk/internal/vm/Continuation");
             let run = env.get_method_id(continuation, jni_str!("run"), jni_sig!("()V"));
-            let continuation_run = run.map_or_else(
-                |_| {
-                    env.exception_clear();
-                    std::ptr::null_mut()
-                },
-                |method| method.into_raw().cast(),
-            );
+            let continuation_run = id_if_any(env, run, raw_method);
             Ok(Fields {
                 thread_id: thread_id.into_raw().cast(),
                 thread_name,

@@ -14,7 +14,6 @@
 //! could crash the JVM: there it is used only where the user says so.
 
 use super::{Java, Ti};
-use crate::agent;
 use jvmti_bindings::sys::{
     jni::{jint, jmethodID},
     jvmti::jvmtiFrameInfo,
@@ -78,6 +77,8 @@ pub struct Walker {
     compares: bool,
     walks: AtomicU32,
     differences: AtomicU32,
+    /// What to do when it is not asked any more, as it told something else.
+    given_up: fn(),
 }
 
 // SAFETY: method ids are valid on every thread.
@@ -87,14 +88,15 @@ unsafe impl Sync for Walker {}
 
 impl Walker {
     /// A walker, where this JVM has the function; it also wants the event
-    /// `ClassLoad` to be on. `boundary` is `Continuation.run`, or null.
-    pub fn find(ti: Ti, boundary: jmethodID, compares: bool) -> Option<Walker> {
+    /// `ClassLoad` to be on. `boundary` is `Continuation.run`, or null;
+    /// `given_up` is called once, should the function tell other stacks.
+    pub fn find(ti: Ti, boundary: jmethodID, compares: bool, given_up: fn()) -> Option<Walker> {
         let symbol = beside(ti.any_function()?, c"AsyncGetCallTrace")?;
         // SAFETY: the JVM's function of this name has this signature on all
         // versions (`forte.cpp`).
         let call = unsafe { transmute::<*mut c_void, AsyncGetCallTrace>(symbol) };
         let (walks, differences) = (AtomicU32::new(0), AtomicU32::new(0));
-        Some(Walker { call, boundary, compares, walks, differences })
+        Some(Walker { call, boundary, compares, walks, differences, given_up })
     }
 
     /// What became of the walks, if all were compared.
@@ -166,9 +168,7 @@ impl Walker {
         }
         let differences = self.differences.fetch_add(1, Relaxed) + 1;
         if differences == DIFFERENCES && !self.compares {
-            agent::say(
-                "AsyncGetCallTrace tells other stacks than GetStackTrace, which is asked now",
-            );
+            (self.given_up)();
         }
         false
     }
