@@ -10,7 +10,7 @@ on_jdks!(derby: jdk11 = 11 jdk17 = 17 jdk25 = 25);
 on_jdks!(hsqldb: jdk21 = 21);
 on_jdks!(cut_stacks: jdk25 = 25);
 on_jdks!(attached: jdk17 = 17 jdk25 = 25);
-on_jdks!(virtual_threads_are_not_mixed_with_carriers: jdk25 = 25);
+on_jdks!(virtual_threads_are_not_mixed_with_carriers: jdk21 = 21 jdk25 = 25);
 
 const DERBY: &str = "jdbc:derby:memory:bank;create=true";
 

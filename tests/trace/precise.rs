@@ -9,9 +9,8 @@ on_jdks!(a_wait_is_counted_once: jdk17 = 17 jdk21 = 21 jdk25 = 25);
 /// the clock and the probe's.
 const ATTEMPTS: usize = 5;
 const TOLERANCE: f64 = 0.1;
-/// What the agent does about a wait that has ended, which the program counts
-/// as part of the wait.
-const RECORDING_NS: u64 = 5_000;
+/// How long the lock is held, and so waited for.
+const HOLD_NS: u64 = 30_000;
 
 /// HotSpot spins for a lock that is held for so short, and often reports
 /// nothing: of 5 000 such waits on JDK 17 some 1 300 are seen without the
@@ -24,16 +23,20 @@ fn spinning(jdk: &Jdk) {
         let recording = program.record();
         let (waits, wait_ns) = of_the_block(&recording);
         let said = (recording.number("waits"), recording.number("wait_ns"));
-        let is_close = |found: u64, said: u64, less: u64| {
-            let off = TOLERANCE * said as f64;
-            (said as f64 - less as f64 - off..said as f64 + off).contains(&(found as f64))
-        };
         seen.push((waits, wait_ns, said));
-        if is_close(waits, said.0, 0) && is_close(wait_ns, said.1, waits * RECORDING_NS) {
+        // What the agent does at a wait's end is in the program's time, not in its own.
+        let (least_ns, most_ns) = (scaled(waits * HOLD_NS, -TOLERANCE), scaled(said.1, TOLERANCE));
+        if (scaled(said.0, -TOLERANCE)..=scaled(said.0, TOLERANCE)).contains(&waits)
+            && (least_ns..=most_ns).contains(&wait_ns)
+        {
             return;
         }
     }
     panic!("(waits, wait_ns, what the program took): {seen:?}");
+}
+
+fn scaled(value: u64, by: f64) -> u64 {
+    (value as f64 * (1.0 + by)) as u64
 }
 
 /// Those waits for the block's monitor that the program counts, and their sum.

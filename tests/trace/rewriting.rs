@@ -11,7 +11,7 @@ use std::{
 };
 
 on_jdks!(self_check: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(self_check_interpreted: jdk17 = 17 jdk25 = 25);
+on_jdks!(self_check_interpreted: jdk11 = 11 jdk17 = 17 jdk25 = 25);
 on_jdks!(self_check_compiled: jdk17 = 17 jdk25 = 25);
 on_jdks!(self_check_with_all_recorded: jdk17 = 17 jdk25 = 25);
 on_jdks!(self_check_by_the_first_compiler: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);

@@ -29,16 +29,16 @@ const PAUSE: u64 = 50;
 const SHALLOW: u64 = 32 * 1024;
 
 thread_local! {
-    /// The end of this OS thread's stack, the highest address; 0 unknown.
-    static STACK_END: u64 = stack_end().unwrap_or(0);
+    /// The end of this OS thread's stack, the highest address. Unknown, the
+    /// stack counts as deep.
+    static STACK_END: u64 = stack_end().unwrap_or(u64::MAX);
 }
 
 /// About how deep the current thread's stack is now, in bytes.
 fn stack_depth() -> u64 {
     let here = 0_u8;
     let here = std::hint::black_box(&raw const here) as u64;
-    // A thread that is about to end has no locals any more: it is not deep.
-    STACK_END.try_with(|end| end.saturating_sub(here)).unwrap_or(0)
+    STACK_END.with(|end| end.saturating_sub(here))
 }
 
 fn stack_end() -> Option<u64> {
@@ -75,7 +75,6 @@ impl Trace {
             return holds;
         }
         let frames = self.frames(java);
-        of.u64(block::RESYNC_DEPTH).store(depth_now, Relaxed);
         let mut kept = 0;
         let mut measured = 0;
         // The frame that the entry before is of, and its place.
@@ -105,8 +104,11 @@ impl Trace {
         let forgotten = (depth - kept) as u64;
         let holds = holds.wrapping_sub(forgotten + measured * ONE_MEASURED);
         of.u64(block::HOLDS).store(holds, Relaxed);
-        let took = ticks::now().saturating_sub(began);
-        again.store(began + PAUSE * took, Relaxed);
+        if depth_now > SHALLOW {
+            let took = ticks::now().saturating_sub(began);
+            again.store(began.saturating_add(PAUSE * took), Relaxed);
+            of.u64(block::RESYNC_DEPTH).store(depth_now, Relaxed);
+        }
         holds
     }
 
@@ -140,9 +142,15 @@ impl Trace {
     }
 }
 
+/// The place of an entry; 0, that of no method, when an overflow in the probe
+/// kept it from being filled.
 fn place_of(held: Memory) -> u32 {
     let cell = held.u64(entry::CELL).load(Relaxed);
-    // SAFETY: a filled entry has the address of its cell.
+    if cell == 0 {
+        return 0;
+    }
+    // SAFETY: what is not 0 is the address of a cell, of this acquisition or of
+    // an earlier one at the same depth; cells stay mapped.
     unsafe { Memory::at_address(cell) }.u32(field::PLACE).load(Relaxed)
 }
 
