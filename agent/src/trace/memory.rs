@@ -96,8 +96,8 @@ pub mod block {
     /// u64: when it wanted the monitor that it takes now, monotonic ns; 0 when
     /// that does not matter, or was said.
     pub const ASKED: usize = 72;
-    /// u64: how deep the stack was, in bytes, when it was walked last after an
-    /// overflow; the agent's.
+    /// u64: how deep the stack was, in bytes, when a deep one was walked last
+    /// after an overflow; the agent's.
     pub const RESYNC_DEPTH: usize = 88;
     /// u64: from when on it may be walked again, in ticks; the agent's.
     pub const RESYNC_AFTER: usize = 96;

@@ -6,17 +6,17 @@ import tyrion.support.Json;
 
 /**
  * {@code spins ROUNDS HOLDMICROS}: in each round one thread takes a lock and the other one wants it
- * at once, for so short that HotSpot mostly spins for it and reports nothing. The program takes the
- * time itself, from in front of the block, and adds up what took 10 us or longer. That is nearly
+ * at once, for so short that HotSpot may spin for it and report nothing. The program takes the
+ * time itself, from in front of the block, and adds up what took 5 us or longer. That is nearly
  * every round: few waits are so near to the limit that it matters which of two clocks takes them.
  */
 final class Spins implements Scenario {
-    private static final long LONG_NANOS = 10_000;
+    private static final long LONG_NANOS = 5_000;
 
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
         int rounds = arguments.number(0, 5_000);
-        long holdNanos = arguments.number(1, 30) * 1_000L;
+        long holdNanos = arguments.number(1, 15) * 1_000L;
 
         Turns turns = new Turns(rounds, holdNanos);
         Thread holder = Threads.start("holder", turns::hold);
