@@ -58,15 +58,24 @@ fn many(jdk: &Jdk, kind: &str) {
 }
 
 /// Each charge looks at all who wait, so they become rare where many do; what
-/// is charged stays the same.
+/// is charged stays the same. All but the last release is charged: whoever is
+/// traced, however many there are, leaves next to nothing over.
 fn many_are_blamed(jdk: &Jdk) {
-    for kind in ["monitor", "lock"] {
+    let guards =
+        [("monitor", "tyrion.truth.Guard$MonitorGuard"), ("lock", "tyrion.truth.Guard$LockGuard")];
+    for (kind, class) in guards {
         let recording = Program::truth(jdk, &format!("virtual {MANY} {kind}")).traced().record();
         let info = recording.info();
         let number = |path: &str| info.pointer(path).and_then(Value::as_u64).expect(path);
         let (wait_ns, blamed_ns) = (number("/totals/wait_ns"), number("/trace/blame/blamed_ns"));
         assert!(blamed_ns <= wait_ns, "{kind}: {blamed_ns} of {wait_ns}");
-        assert!(blamed_ns >= wait_ns / 10 * 9, "{kind}: {blamed_ns} of {wait_ns}");
+        // Until Java 23 few virtual threads wait for a monitor at a time, and
+        // the time from a release to a waiter's return weighs more.
+        let least_ns = if kind == "lock" { wait_ns / 100 * 99 } else { wait_ns / 10 * 9 };
+        assert!(blamed_ns >= least_ns, "{kind}: {blamed_ns} of {wait_ns}");
+        let taken = recording.traced().taken(class);
+        assert_eq!(taken.acquisitions, MANY, "{kind}");
+        assert_eq!(number("/trace/statistics/threads.untraced"), 0, "{kind}");
         // One for each waiter every millisecond would be hundreds.
         let parts = number("/trace/blame/count");
         assert!(parts <= 40 * MANY, "{kind}: {parts} parts");

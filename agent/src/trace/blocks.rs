@@ -6,7 +6,7 @@
 
 use super::{
     Trace,
-    memory::{Memory, block, entry, ring, table},
+    memory::{Memory, block, entry, notes, ring, table},
 };
 use crate::{jvm::Java, sync::lock, threads::Thread};
 use jvmti_bindings::sys::jni::jthread;
@@ -20,7 +20,7 @@ use std::{
 };
 
 /// Places in the table of threads: as many bits of a thread's id are looked at.
-const THREADS: usize = 1 << 16;
+pub const THREADS: usize = 1 << 18;
 /// How far from its place a thread may stand.
 const REACH: usize = 8;
 /// Length of the table of threads, in bytes.
@@ -31,8 +31,8 @@ const VIRTUAL_NUMBER: u32 = 1;
 const LAST_NUMBER: u32 = u32::MAX - 64;
 /// So many threads that have ended are remembered.
 const ENDED_LIMIT: usize = 4096;
-/// How many virtual threads may have a block at once; others are not traced.
-const VIRTUAL_LIMIT: usize = 8192;
+/// How many virtual threads may have a block at once, of 4 KB; others are not traced.
+const VIRTUAL_LIMIT: usize = 1 << 16;
 
 /// The blocks.
 #[derive(Default)]
@@ -49,6 +49,8 @@ struct Inner {
     /// Blocks of before a pause, which may be used again after the next one.
     retired: Vec<Owned>,
     virtual_count: usize,
+    /// The notes of all virtual threads.
+    virtual_notes: Option<Memory>,
     last: u32,
     /// Whose records those of a number are.
     owners: HashMap<u32, Arc<Thread>>,
@@ -67,10 +69,16 @@ struct Owned {
 }
 
 impl Owned {
-    fn new(is_virtual: bool) -> Option<Owned> {
-        let memory = Memory::allocate(block::LEN)?;
-        let table = new_table(table::FIRST_PAIRS)?;
+    fn new(is_virtual: bool, notes: Memory) -> Option<Owned> {
+        let (recent, pairs) = match is_virtual {
+            true => (block::RECENT_VIRTUAL, table::FIRST_VIRTUAL),
+            false => (block::RECENT_COUNT, table::FIRST_PAIRS),
+        };
+        let memory = Memory::allocate(block::RECENT + recent * block::RECENT_LEN)?;
+        let table = new_table(pairs)?;
+        memory.u32(block::RECENT_MASK).store(recent as u32 - 1, Relaxed);
         memory.u64(block::CELLS).store(table.address(), Relaxed);
+        memory.u64(block::NOTES).store(notes.address(), Relaxed);
         Some(Owned { memory, spare: None, is_virtual })
     }
 
@@ -97,17 +105,25 @@ impl Owned {
 
     /// Forgets what is in the log.
     fn forget(&self) {
-        clear_words(self.memory, block::PAIRS..block::LEN);
+        if !self.is_virtual {
+            clear_words(notes_of(self.memory), 0..notes::LEN);
+        }
+        recent_of(self.memory).for_each(|at| clear_words(at, 0..block::RECENT_LEN));
         clear(cells_of(self.memory));
     }
 }
 
-/// Forgets which instances the block's thread is known to take.
-fn forget_instances(of: Memory) {
-    clear_words(of, block::KNOWN..block::RECENT);
-    for at in (block::RECENT..block::LEN).step_by(block::RECENT_LEN) {
-        clear_word(of, at + block::RECENT_LOCK);
-    }
+/// A block's notes.
+fn notes_of(of: Memory) -> Memory {
+    let address = of.u64(block::NOTES).load(Relaxed);
+    // SAFETY: the word always holds the address of notes, see `Owned::new`.
+    unsafe { Memory::at_address(address) }
+}
+
+/// What a block met last.
+fn recent_of(of: Memory) -> impl Iterator<Item = Memory> {
+    let mask = of.u32(block::RECENT_MASK).load(Relaxed) as usize;
+    (0..=mask).map(move |nth| of.offset(block::RECENT + nth * block::RECENT_LEN))
 }
 
 fn clear_words(of: Memory, bytes: Range<usize>) {
@@ -169,6 +185,7 @@ impl Trace {
         let Some(owned) = blocks.take(traced.is_virtual) else {
             // Else it would ask again with each lock.
             self.publish(java_id, 0);
+            self.statistics.untraced_threads.fetch_add(1, Relaxed);
             return 0;
         };
         let memory = owned.memory;
@@ -269,6 +286,9 @@ impl Trace {
             owned.forget();
             blocks.give_back(owned);
         }
+        if let Some(notes) = blocks.virtual_notes {
+            clear_words(notes, 0..notes::LEN);
+        }
         let ids: Vec<i64> = blocks.used.keys().copied().collect();
         for id in ids {
             for place in self.places_of(id) {
@@ -292,11 +312,13 @@ impl Trace {
 
     /// Forgets which instances threads are known to take.
     pub fn forget_recent_instances(&self) {
-        let mut blocks = lock(&self.blocks.inner);
-        let Inner { used, free, free_virtual, .. } = &mut *blocks;
-        used.values_mut().chain(free).chain(free_virtual).for_each(|owned| {
-            forget_instances(owned.memory);
-        });
+        let blocks = lock(&self.blocks.inner);
+        for notes in blocks.all_notes() {
+            clear_words(notes, notes::KNOWN..notes::LEN);
+        }
+        for at in blocks.all().flat_map(|owned| recent_of(owned.memory)) {
+            clear_word(at, block::RECENT_LOCK);
+        }
     }
 
     /// The log goes on in another file: counts start there anew.
@@ -310,13 +332,17 @@ impl Trace {
             let fresh = owned.spare.take().filter(fits).inspect(|spare| clear(*spare));
             let Some(fresh) = fresh.or_else(|| new_table(len)) else { continue };
             owned.memory.u64(block::CELLS).store(fresh.address(), Release);
-            // Nestings, and what was met last.
-            clear_words(owned.memory, block::PAIRS..block::KNOWN);
-            for at in (block::RECENT..block::LEN).step_by(block::RECENT_LEN) {
-                clear_word(owned.memory, at);
-                clear_word(owned.memory, at + block::RECENT_NESTING);
+            for at in recent_of(owned.memory) {
+                clear_word(at, 0);
             }
             owned.spare = Some(old);
+        }
+        // Behind that: nestings are looked up by what was met last, too.
+        for notes in blocks.all_notes() {
+            clear_words(notes, notes::PAIRS..notes::KNOWN);
+        }
+        for at in blocks.all().flat_map(|owned| recent_of(owned.memory)) {
+            clear_word(at, block::RECENT_NESTING);
         }
     }
 }
@@ -327,6 +353,16 @@ impl Inner {
     fn number(&mut self) -> u32 {
         self.last = if self.last >= LAST_NUMBER { VIRTUAL_NUMBER } else { self.last } + 1;
         self.last
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Owned> {
+        self.used.values().chain(&self.free).chain(&self.free_virtual)
+    }
+
+    /// The notes of all blocks, each once.
+    fn all_notes(&self) -> impl Iterator<Item = Memory> {
+        let own = self.all().filter(|owned| !owned.is_virtual);
+        own.map(|owned| notes_of(owned.memory)).chain(self.virtual_notes)
     }
 
     fn take(&mut self, is_virtual: bool) -> Option<Owned> {
@@ -340,7 +376,19 @@ impl Inner {
             }
             self.virtual_count += 1;
         }
-        Owned::new(is_virtual)
+        Owned::new(is_virtual, self.notes(is_virtual)?)
+    }
+
+    /// Notes for a new block.
+    fn notes(&mut self, is_virtual: bool) -> Option<Memory> {
+        match (is_virtual, self.virtual_notes) {
+            (true, Some(notes)) => Some(notes),
+            (true, None) => {
+                self.virtual_notes = Memory::allocate(notes::LEN);
+                self.virtual_notes
+            }
+            (false, _) => Memory::allocate(notes::LEN),
+        }
     }
 
     fn give_back(&mut self, owned: Owned) {

@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn tables_grow_and_keep_what_they_have() {
-        let of = Memory::allocate(block::LEN).unwrap();
+        let of = Memory::allocate(block::RECENT).unwrap();
         of.u64(block::CELLS).store(new_table(FIRST_PAIRS).unwrap().address(), Relaxed);
         let keys: Vec<u64> = (1..=1000).map(|n| ((n % 3 + 1) << 32) | (n * 7)).collect();
         for &key in &keys {

@@ -68,10 +68,10 @@ impl Memory {
     }
 }
 
-/// A thread's block.
+/// A thread's block. What an acquisition needs stands in the first line.
 pub mod block {
-    /// u64: the thread's Java id.
-    pub const JAVA_ID: usize = 0;
+    /// u32: how many of [`RECENT`] there are, less one.
+    pub const RECENT_MASK: usize = 0;
     /// u64: address of its table of cells.
     pub const CELLS: usize = 8;
     /// u64: its number among the threads that take locks, for instances.
@@ -96,11 +96,15 @@ pub mod block {
     /// u64: when it wanted the monitor that it takes now, monotonic ns; 0 when
     /// that does not matter, or was said.
     pub const ASKED: usize = 72;
+    /// u64: address of its [`super::notes`].
+    pub const NOTES: usize = 80;
     /// u64: how deep the stack was, in bytes, when a deep one was walked last
     /// after an overflow; the agent's.
     pub const RESYNC_DEPTH: usize = 88;
     /// u64: from when on it may be walked again, in ticks; the agent's.
     pub const RESYNC_AFTER: usize = 96;
+    /// u64: the thread's Java id.
+    pub const JAVA_ID: usize = 104;
     /// Entries of the monitors that it holds, outermost first.
     pub const HELD: usize = 128;
     /// How many of them there is room for.
@@ -109,23 +113,32 @@ pub mod block {
     pub const HELD_LOCKS: usize = HELD + super::entry::LEN * HELD_LIMIT;
     /// How many of them there is room for.
     pub const LOCKS_LIMIT: usize = 16;
-    /// u64 each: nestings that were noted, by their hash.
-    pub const PAIRS: usize = HELD_LOCKS + super::entry::LEN * LOCKS_LIMIT;
-    /// u64 each: pairs of places of which no more nestings are noted.
-    pub const TOLD: usize = PAIRS + 512 * 8;
-    /// u32 each: hashes of instances that the thread is known to take.
-    pub const KNOWN: usize = TOLD + 2048 * 8;
     /// What was met last, by place and class: a pair as in [`super::table`],
     /// then u64 each, the hash of such an instance, and a nesting.
-    pub const RECENT: usize = KNOWN + 1024 * 4;
+    pub const RECENT: usize = HELD_LOCKS + super::entry::LEN * LOCKS_LIMIT;
     /// Bytes of each of these.
     pub const RECENT_LEN: usize = 32;
+    /// How many of them a block has.
+    pub const RECENT_COUNT: usize = 512;
+    /// How many that of a virtual thread has: there may be very many of those.
+    pub const RECENT_VIRTUAL: usize = 16;
     /// u64: the hash in them.
     pub const RECENT_LOCK: usize = 16;
     /// u64: the nesting in them.
     pub const RECENT_NESTING: usize = 24;
+}
+
+/// What a thread need not tell again. Virtual threads, which the log does not
+/// tell apart, share theirs: each word is right by itself.
+pub mod notes {
+    /// u64 each: nestings that were noted, by their hash.
+    pub const PAIRS: usize = 0;
+    /// u64 each: pairs of places of which no more nestings are noted.
+    pub const TOLD: usize = PAIRS + 512 * 8;
+    /// u32 each: hashes of instances that the thread is known to take.
+    pub const KNOWN: usize = TOLD + 2048 * 8;
     /// Bytes in all.
-    pub const LEN: usize = RECENT + 512 * RECENT_LEN;
+    pub const LEN: usize = KNOWN + 1024 * 4;
 }
 
 /// What a thread holds.
@@ -178,6 +191,8 @@ pub mod table {
     pub const PAIRS: usize = 16;
     /// How many a new table has.
     pub const FIRST_PAIRS: usize = 32;
+    /// How many that of a virtual thread has.
+    pub const FIRST_VIRTUAL: usize = 8;
 }
 
 /// The ring of a thread's latest events.
@@ -201,8 +216,8 @@ pub const CELL_CLOSED: usize = 12;
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{holds, instances},
-        CELL_CLOSED, block, bucket, entry,
+        super::{blocks::THREADS, holds, instances},
+        CELL_CLOSED, block, bucket, entry, notes,
     };
     use tyrion_wire::trace::field;
 
@@ -217,6 +232,7 @@ mod tests {
     #[test]
     fn both_sides_have_the_same_layout() {
         for (name, offset) in [
+            ("RECENT_MASK", block::RECENT_MASK),
             ("CELLS", block::CELLS),
             ("ME", block::ME),
             ("HOLDS", block::HOLDS),
@@ -234,6 +250,8 @@ mod tests {
             ("RELEASED_BY", bucket::RELEASED_BY),
             ("RELEASED_AT", bucket::RELEASED_AT),
             ("WAITED", bucket::WAITED),
+            ("NOTES", block::NOTES),
+            ("PAIRS", notes::PAIRS),
             ("HELD", block::HELD),
             ("RECENT_LOCK", block::RECENT_LOCK),
             ("RECENT_NESTING", block::RECENT_NESTING),
@@ -262,11 +280,11 @@ mod tests {
         }
         let entry = entry::LEN;
         assert_eq!(in_java("HELD_LOCKS"), format!("HELD + {entry} * HELD_LIMIT"));
-        assert_eq!(in_java("PAIRS"), format!("HELD_LOCKS + {entry} * LOCKS_LIMIT"));
+        assert_eq!(in_java("RECENT"), format!("HELD_LOCKS + {entry} * LOCKS_LIMIT"));
+        assert_eq!(in_java("THREADS_MASK"), format!("{:#x}", THREADS - 1));
         let behind = |mask: &str| 8 * (in_java(mask).parse::<usize>().unwrap() + 1);
-        assert_eq!(block::TOLD - block::PAIRS, behind("PAIRS_MASK"));
-        assert_eq!(block::KNOWN - block::TOLD, behind("TOLD_MASK"));
-        assert_eq!(block::RECENT - block::KNOWN, behind("KNOWN_MASK") / 2);
-        assert_eq!(block::LEN - block::RECENT, 4 * behind("RECENT_MASK"));
+        assert_eq!(notes::TOLD - notes::PAIRS, behind("PAIRS_MASK"));
+        assert_eq!(notes::KNOWN - notes::TOLD, behind("TOLD_MASK"));
+        assert_eq!(notes::LEN - notes::KNOWN, behind("KNOWN_MASK") / 2);
     }
 }

@@ -101,6 +101,8 @@ pub struct Statistics {
     pub transform_ns: AtomicU64,
     /// Events that became no record, since the log went on in another file.
     pub lost_events: AtomicU64,
+    /// Threads whose locks are not counted, for want of room.
+    pub untraced_threads: AtomicU64,
     /// Time spent in the native part of probes, ticks.
     pub native_ticks: AtomicU64,
 }
@@ -167,6 +169,7 @@ impl Trace {
             ("places".to_owned(), self.places.count()),
             ("instances".to_owned(), self.instances.count()),
             ("events.lost".to_owned(), statistics.lost_events.load(Relaxed)),
+            ("threads.untraced".to_owned(), statistics.untraced_threads.load(Relaxed)),
             ("own.transform_ns".to_owned(), statistics.transform_ns.load(Relaxed)),
             ("own.native_ns".to_owned(), native_ns),
         ];

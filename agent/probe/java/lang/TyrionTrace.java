@@ -19,8 +19,9 @@ public final class TyrionTrace {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long TID = U.objectFieldOffset(Thread.class, "tid");
 
-    /** Blocks by thread: 65 536 pairs of thread id and block. */
+    /** Blocks by thread: pairs of thread id and block. */
     private static final long THREADS = address(0);
+    private static final int THREADS_MASK = 0x3ffff;
     /** Instances: words of (hash, owner), and behind them sets of threads. */
     private static final long INSTANCES = address(1);
     private static final long INSTANCE_MASK = address(2);
@@ -106,7 +107,17 @@ public final class TyrionTrace {
     private static final int HELD_LIMIT = 32;
     private static final long HELD_LOCKS = HELD + 64 * HELD_LIMIT;
     private static final int LOCKS_LIMIT = 16;
-    private static final long PAIRS = HELD_LOCKS + 64 * LOCKS_LIMIT;
+    /** By place and class: the cell, and the instance and the nesting that were met last. */
+    private static final long RECENT = HELD_LOCKS + 64 * LOCKS_LIMIT;
+    private static final long RECENT_MASK = 0;
+    private static final long RECENT_LOCK = 16;
+    private static final long RECENT_NESTING = 24;
+    /** Where the thread's notes are, which virtual threads share. */
+    private static final long NOTES = 80;
+
+    // The notes: what is known already. Words of their own, so that threads may share them.
+    /** Nestings. */
+    private static final long PAIRS = 0;
     private static final int PAIRS_MASK = 511;
     /** Pairs of places of which the agent notes no more nestings. */
     private static final long TOLD = PAIRS + 8 * (PAIRS_MASK + 1);
@@ -114,11 +125,6 @@ public final class TyrionTrace {
     /** Hashes of instances that the thread is known to take: ints. */
     private static final long KNOWN = TOLD + 8 * (TOLD_MASK + 1);
     private static final int KNOWN_MASK = 1023;
-    /** By place and class: the cell, and the instance and the nesting that were met last. */
-    private static final long RECENT = KNOWN + 4 * (KNOWN_MASK + 1);
-    private static final int RECENT_MASK = 511;
-    private static final long RECENT_LOCK = 16;
-    private static final long RECENT_NESTING = 24;
 
     // An entry of what is held: 64 bytes.
     private static final long KEY = 0;
@@ -401,16 +407,17 @@ public final class TyrionTrace {
             return;
         }
         // The agent notes so many for a pair of places, whatever the instances: then it is told.
-        long places = (U.getLong(inner + CELL) * MIX + place) * MIX;
+        long places = (placeOf(inner) * MIX + place) * MIX;
+        long notes = U.getLong(block + NOTES);
         // Two stand side by side, the later one in front.
-        long told = block + TOLD + ((places >>> 48 & TOLD_MASK - 1) << 3);
+        long told = notes + TOLD + ((places >>> 48 & TOLD_MASK - 1) << 3);
         if (U.getLong(told) == places || U.getLong(told + 8) == places) {
             return;
         }
         // Before the look: whoever clears what was seen clears this after it.
         U.putLong(recent + RECENT_NESTING, pair);
         long mixed = pair ^ pair >>> 29;
-        long seen = block + PAIRS + ((mixed & PAIRS_MASK) << 3);
+        long seen = notes + PAIRS + ((mixed & PAIRS_MASK) << 3);
         if (U.getLong(seen) != mixed) {
             U.putLong(seen, mixed);
             if (noteNesting(block, key, place, lock)) {
@@ -732,7 +739,7 @@ public final class TyrionTrace {
         } else {
             // Before the looks: whoever clears the tables clears these in the same order.
             U.putLong(recent + RECENT_LOCK, key);
-            long known = block + KNOWN + ((key & KNOWN_MASK) << 2);
+            long known = U.getLong(block + NOTES) + KNOWN + ((key & KNOWN_MASK) << 2);
             if (U.getInt(known) == (int) key) {
                 return;
             }
@@ -780,7 +787,7 @@ public final class TyrionTrace {
     private static long block() {
         Thread thread = Thread.currentThread();
         long id = U.getLong(thread, TID);
-        long slot = THREADS + ((id & 0xffff) << 4);
+        long slot = THREADS + ((id & THREADS_MASK) << 4);
         return U.getLong(slot) == id ? U.getLong(slot + 8) : blockElsewhere(thread, id, slot);
     }
 
@@ -819,7 +826,7 @@ public final class TyrionTrace {
     private static long recent(long block, Object lock, int place) {
         // Classes stand at multiples of eight, or in kilobytes.
         int type = typeOf(lock);
-        int nth = (place ^ type ^ type >>> 3 ^ type >>> 10) & RECENT_MASK;
+        int nth = (place ^ type ^ type >>> 3 ^ type >>> 10) & U.getInt(block + RECENT_MASK);
         return block + RECENT + ((long) nth << 5);
     }
 

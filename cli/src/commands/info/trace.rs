@@ -23,6 +23,8 @@ const PLACES_SHOWN: usize = 5;
 
 /// What keys of the agent's own cost begin and end with.
 const OWN: (&str, &str) = ("own.", "_ns");
+/// The key of how many threads there was no room for.
+const UNTRACED: &str = "threads.untraced";
 /// What keys of methods that were left alone begin with.
 const LEFT: &str = "left.";
 
@@ -206,6 +208,11 @@ impl TraceSums {
         let of = "of locks, or of places where locks are not told apart";
         row("nesting", &format!("{} {pairs} {of}", units::thousands(self.nesting)))?;
         row("instrumented", &self.instrumented())?;
+        if let Some(&count) = self.statistics.get(UNTRACED).filter(|count| **count != 0) {
+            let count = units::thousands(count);
+            let text = format!("{count} threads, for want of room: their acquisitions are missing");
+            row("not traced", &text)?;
+        }
         let part = |(what, ns): (&str, u64)| format!("{what} {}", units::duration(ns));
         let own_cost: Vec<String> = self.own_cost().into_iter().map(part).collect();
         match own_cost.is_empty() {
