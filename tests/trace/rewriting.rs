@@ -61,6 +61,7 @@ fn check_locks_after_an_overflow(recording: &Recording) {
         ("Methods", &[("takeAll", 1_000), ("takeClass", 1_000)][..]),
         ("Blocks", &[("takeAll", 2_000)]),
         ("Mixed", &[("takeAll", 3_000)]),
+        ("Leaves", &[("takeAll", 1_000), ("takeClass", 1_000)]),
     ] {
         for (method, acquisitions) in methods {
             let at = format!("tyrion.selfcheck.Overflow${class}.{method}(");

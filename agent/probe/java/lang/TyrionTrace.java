@@ -211,18 +211,28 @@ public final class TyrionTrace {
         long key = key(lock);
         long held = U.getLong(block + HOLDS);
         U.putLong(block + HOLDS, held + 1);
-        long recent = recent(block, lock, place);
-        if (held != 0) {
-            if (nested(block, held, recent, key, lock, place)) {
-                return;
+        try {
+            long recent = recent(block, lock, place);
+            long before = held;
+            if (held != 0) {
+                if (nested(block, held, recent, key, lock, place)) {
+                    return;
+                }
+                before = U.getLong(block + HOLDS) - 1;
             }
-            held = U.getLong(block + HOLDS) - 1;
+            long cell = cell(block, recent, lock, place, 0);
+            long entry = block + HELD + ((before & 0xffffffffL) << 6);
+            U.putLong(entry + KEY, key);
+            U.putLong(entry + CELL, cell);
+            count(block, entry, recent, cell, key, lock, place);
+        } catch (StackOverflowError | OutOfMemoryError error) {
+            // The exit will be told, and must find something. There is no stack for a call here.
+            if ((int) held < HELD_LIMIT) {
+                long entry = block + HELD + ((held & 0xffffffffL) << 6);
+                U.putLong(entry + KEY, -1024L);
+                U.putLong(entry + START, 0);
+            }
         }
-        long cell = cell(block, recent, lock, place, 0);
-        long entry = block + HELD + ((held & 0xffffffffL) << 6);
-        U.putLong(entry + KEY, key);
-        U.putLong(entry + CELL, cell);
-        count(block, entry, recent, cell, key, lock, place);
     }
 
     /** Nobody was seen to wait; but if it took long, the JVM has spun. */
@@ -272,15 +282,18 @@ public final class TyrionTrace {
         }
         long entry = block + HELD + ((long) depth << 6);
         long key = U.getLong(entry + KEY);
-        if (key < 0) {
-            // It was held already, and still is.
-            return;
+        // Else it was held already, and still is.
+        if (key >= 0) {
+            if (U.getLong(entry + START) != 0) {
+                ended(block, entry);
+            }
+            // What somebody waits for has a hash by now.
+            leaving(block, entry, key >>> 31 == 0 ? key : key(lock), lock, place);
         }
-        if (U.getLong(entry + START) != 0) {
-            ended(block, entry);
+        if (held << 16 == 0) {
+            // Nothing is held, so nothing is being measured, whatever an overflow has left.
+            U.putLong(block + HOLDS, 0);
         }
-        // What somebody waits for has a hash by now.
-        leaving(block, entry, key >>> 31 == 0 ? key : key(lock), lock, place);
     }
 
     /**
@@ -315,29 +328,23 @@ public final class TyrionTrace {
     @DontInline
     private static boolean nested(
             long block, long all, long recent, long key, Object lock, int place) {
-        if (all < 0) {
+        boolean isSure = all < 0;
+        if (isSure) {
             // After a full stack: some exits may have failed.
             all = stillHeld(block, place) - 1;
         }
-        int depth = (int) all;
-        boolean isKnown = true;
-        long outer = 0;
-        for (int i = Math.min(depth, HELD_LIMIT) - 1; i >= 0; i--) {
-            long held = U.getLong(block + HELD + ((long) i << 6) + KEY);
-            if (held == key) {
-                again(block, depth, recent, lock, place);
-                return true;
-            }
-            isKnown &= held >>> 32 == 0 || held < 0;
-            outer = outer * MIX + held;
+        long keys = lookFor(block, all, key);
+        if (keys < 0 && !isSure && isDoubtful(cell(block, recent, lock, place, 0))) {
+            all = stillHeld(block, place) - 1;
+            keys = lookFor(block, all, key);
         }
-        if (!isKnown && isRecursive(block, depth, lock)) {
-            // It had no hash when it was entered first, and was inflated since.
-            again(block, depth, recent, lock, place);
+        // Without a hash when it was entered first, it may have been inflated since.
+        if (keys < 0 || keys >>> 32 != 0 && isRecursive(block, all, lock)) {
+            again(block, all, cell(block, recent, lock, place, 0));
             return true;
         }
-        nesting(block, all, outer, recent, key, lock, place);
-        if (depth < HELD_LIMIT) {
+        nesting(block, all, recent, key, lock, place);
+        if ((int) all < HELD_LIMIT) {
             return false;
         }
         long cell = cell(block, recent, lock, place, 0);
@@ -345,8 +352,35 @@ public final class TyrionTrace {
         return true;
     }
 
+    /**
+     * Looks for a key among those of the monitors that are held: less than 0 where it is, else their
+     * bits, of which the high ones are 0 when all are known by their hashes.
+     */
+    private static long lookFor(long block, long all, long key) {
+        long keys = 0;
+        for (int i = Math.min((int) all, HELD_LIMIT) - 1; i >= 0; i--) {
+            long held = U.getLong(block + HELD + ((long) i << 6) + KEY);
+            if (held == key) {
+                return -1;
+            }
+            // Those less than 0 stand for nothing.
+            keys |= held & ~(held >> 63);
+        }
+        return keys;
+    }
+
+    /**
+     * An exit may have been lost to a full stack where nothing could say so. So the stack is asked
+     * when a cell's count of reentrant acquisitions doubles, and now and then: at once where there
+     * are none.
+     */
+    private static boolean isDoubtful(long cell) {
+        long reentrant = U.getLong(cell + REENTRANT);
+        return (reentrant & reentrant + 1) == 0 || (reentrant & 0xffff) == 0;
+    }
+
     /** Whether the JVM says that the current thread, which holds a monitor, has it more than once. */
-    private static boolean isRecursive(long block, int depth, Object lock) {
+    private static boolean isRecursive(long block, long all, Object lock) {
         long mark = U.getLong(lock, 0L);
         if (RECURSIONS == 0 || (mark & 3) != 2) {
             return false;
@@ -357,7 +391,7 @@ public final class TyrionTrace {
         }
         // It may have been inflated after this entry: then the monitor says of its owner where on
         // the stack the object was locked, and that is what it is known by here.
-        for (int i = Math.min(depth, HELD_LIMIT) - 1; i >= 0; i--) {
+        for (int i = Math.min((int) all, HELD_LIMIT) - 1; i >= 0; i--) {
             long held = U.getLong(block + HELD + ((long) i << 6) + KEY);
             if (held >>> 32 != 0 && held > 0) {
                 for (long at = 8; at < RECURSIONS; at += 8) {
@@ -371,60 +405,80 @@ public final class TyrionTrace {
     }
 
     /** A monitor that the thread holds already was entered once more. */
-    private static void again(long block, int depth, long recent, Object lock, int place) {
-        long cell = cell(block, recent, lock, place, 0);
+    private static void again(long block, long all, long cell) {
         U.putLong(cell + REENTRANT, U.getLong(cell + REENTRANT) + 1);
-        if (depth < HELD_LIMIT) {
+        if ((int) all < HELD_LIMIT) {
             // Neither a hold nor anything that somebody waits for ends with it.
-            long entry = block + HELD + ((long) depth << 6);
+            long entry = block + HELD + ((all & 0xffffffffL) << 6);
             U.putLong(entry + KEY, -1024L);
             U.putLong(entry + CELL, cell);
         }
     }
 
     /**
-     * The first time that a thread takes a lock while it holds others, the agent notes them. {@code
-     * outer} stands for the monitors among these.
+     * The first time that a thread takes a lock while it holds others, the agent notes them; and so
+     * many times for a pair of places, whatever the instances. Then it is told.
      */
     private static void nesting(
-            long block, long all, long outer, long recent, long key, Object lock, int place) {
-        for (int i = locksOf(all) - 1; i >= 0; i--) {
-            outer = outer * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
-        }
-        // Of the place, too: other places share what this one met last.
-        long pair = (outer * MIX + key) * MIX + place;
-        if (U.getLong(recent + RECENT_NESTING) != pair) {
-            nestingElsewhere(block, all, pair, recent, key, lock, place);
-        }
-    }
-
-    /** Not the nesting that was met last here. */
-    @DontInline
-    private static void nestingElsewhere(
-            long block, long all, long pair, long recent, long key, Object lock, int place) {
+            long block, long all, long recent, long key, Object lock, int place) {
         long inner = innermost(block, all);
         if (inner == 0) {
             return;
         }
-        // The agent notes so many for a pair of places, whatever the instances: then it is told.
-        long places = (placeOf(inner) * MIX + place) * MIX;
-        long notes = U.getLong(block + NOTES);
-        // Two stand side by side, the later one in front.
-        long told = notes + TOLD + ((places >>> 48 & TOLD_MASK - 1) << 3);
-        if (U.getLong(told) == places || U.getLong(told + 8) == places) {
+        // Of the place, too: other places share what this one met last.
+        long places = U.getLong(inner + CELL) * MIX + place;
+        if (U.getLong(recent + RECENT_NESTING) != places) {
+            nestingElsewhere(block, all, inner, places, recent, key, lock, place);
+        }
+    }
+
+    /** The places of a nesting are not those that were told last here. */
+    @DontInline
+    private static void nestingElsewhere(
+            long block,
+            long all,
+            long inner,
+            long places,
+            long recent,
+            long key,
+            Object lock,
+            int place) {
+        long pair = (held(block, all) * MIX + key) * MIX + place;
+        if (U.getLong(recent + RECENT_NESTING) == pair) {
             return;
         }
-        // Before the look: whoever clears what was seen clears this after it.
+        // Before the looks: whoever clears what was seen clears this after it.
+        U.putLong(recent + RECENT_NESTING, places);
+        // By the outer one's place: the cells of virtual threads differ.
+        long mixed = (placeOf(inner) * MIX + place) * MIX;
+        long notes = U.getLong(block + NOTES);
+        // Two stand side by side, the later one in front.
+        long told = notes + TOLD + ((mixed >>> 48 & TOLD_MASK - 1) << 3);
+        if (U.getLong(told) == mixed || U.getLong(told + 8) == mixed) {
+            return;
+        }
         U.putLong(recent + RECENT_NESTING, pair);
-        long mixed = pair ^ pair >>> 29;
-        long seen = notes + PAIRS + ((mixed & PAIRS_MASK) << 3);
-        if (U.getLong(seen) != mixed) {
-            U.putLong(seen, mixed);
+        pair ^= pair >>> 29;
+        long seen = notes + PAIRS + ((pair & PAIRS_MASK) << 3);
+        if (U.getLong(seen) != pair) {
+            U.putLong(seen, pair);
             if (noteNesting(block, key, place, lock)) {
                 U.putLong(told + 8, U.getLong(told));
-                U.putLong(told, places);
+                U.putLong(told, mixed);
             }
         }
+    }
+
+    /** What stands for all that is held. */
+    private static long held(long block, long all) {
+        long outer = 0;
+        for (int i = Math.min((int) all, HELD_LIMIT) - 1; i >= 0; i--) {
+            outer = outer * MIX + U.getLong(block + HELD + ((long) i << 6) + KEY);
+        }
+        for (int i = locksOf(all) - 1; i >= 0; i--) {
+            outer = outer * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
+        }
+        return outer;
     }
 
     /** The entry of what the agent takes for the innermost lock that is held; 0 for none. */
@@ -490,24 +544,16 @@ public final class TyrionTrace {
             U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
             return;
         }
-        U.putLong(block + HOLDS, held + ONE_LOCK);
-        if (held != 0) {
-            nesting(block, held, monitors(block, (int) held), recent, key, lock, place);
-        }
+        // All that its release looks for, before what may fail.
         long entry = block + HELD_LOCKS + ((long) locks << 6);
         U.putLong(entry + KEY, key);
         U.putLong(entry + CELL, cell);
         U.putInt(entry + TIMES, 1);
-        count(block, entry, recent, cell, key & HASH, lock, place);
-    }
-
-    /** What stands for the monitors that are held, as in {@link #nested}. */
-    private static long monitors(long block, int depth) {
-        long outer = 0;
-        for (int i = Math.min(depth, HELD_LIMIT) - 1; i >= 0; i--) {
-            outer = outer * MIX + U.getLong(block + HELD + ((long) i << 6) + KEY);
+        U.putLong(block + HOLDS, held + ONE_LOCK);
+        if (held != 0) {
+            nesting(block, held, recent, key, lock, place);
         }
-        return outer;
+        count(block, entry, recent, cell, key & HASH, lock, place);
     }
 
     /** A method that may fail to take a lock has returned. */

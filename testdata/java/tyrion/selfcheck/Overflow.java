@@ -31,6 +31,10 @@ final class Overflow implements SelfCheck.Check {
         return new Overflow(new Mixed());
     }
 
+    static Overflow ofLeaves() {
+        return new Overflow(new Leaves());
+    }
+
     /** What overflows. */
     abstract static class Recursion {
         final Object lock = new Object();
@@ -165,6 +169,35 @@ final class Overflow implements SelfCheck.Check {
                     Locked.has(lock, "afterwards");
                 }
             }
+        }
+    }
+
+    /** Locks are taken at each depth and given back: nothing that holds one is left by the error. */
+    private static final class Leaves extends Recursion {
+        @Override
+        void deeper(int depth) {
+            leaf();
+            classLeaf();
+            deepest = Math.max(deepest, depth);
+            deeper(depth + 1);
+        }
+
+        private synchronized void leaf() {}
+
+        private static synchronized void classLeaf() {}
+
+        @Override
+        boolean holdsAny() {
+            return Thread.holdsLock(this) || Thread.holdsLock(Leaves.class);
+        }
+
+        @Override
+        synchronized void takeAll() {
+            takeClass();
+        }
+
+        private static synchronized void takeClass() {
+            Locked.has(Leaves.class, "afterwards");
         }
     }
 

@@ -24,6 +24,7 @@ public final class SelfCheck {
         CHECKS.put("overflow-method", Overflow::ofMethods);
         CHECKS.put("overflow-block", Overflow::ofBlocks);
         CHECKS.put("overflow-mixed", Overflow::ofMixed);
+        CHECKS.put("overflow-leaf", Overflow::ofLeaves);
         CHECKS.put("waiting", Waiting::new);
         CHECKS.put("conditions", Conditions::new);
         CHECKS.put("two-loaders", TwoLoaders::new);
