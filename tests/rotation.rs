@@ -2,8 +2,8 @@
 //! together tell of every wait, once.
 
 use crate::support::{
-    Jdk, Program, Running, Tmpfs, Wait, assert_close, collapsed_sum, info, ms, on_jdks, ours, out,
-    pending, tyrion, wait_line, waits,
+    Jdk, Program, Running, Taken, Tmpfs, Traced, Wait, assert_close, collapsed_sum, info, ms,
+    on_jdks, ours, out, pending, tyrion, wait_line, waits,
 };
 use serde_json::Value;
 use std::{
@@ -14,6 +14,7 @@ use std::{
 
 on_jdks!(storms_over_many_files: jdk17 = 17 jdk25 = 25);
 on_jdks!(waits_that_outlast_files: jdk17 = 17 jdk25 = 25);
+on_jdks!(held_across_files: jdk17 = 17 jdk25 = 25);
 on_jdks!(threads_that_come_and_go: jdk17 = 17 jdk25 = 25);
 on_jdks!(disk_use_is_bounded: jdk17 = 17);
 on_jdks!(killed_between_files: jdk17 = 17 jdk25 = 25);
@@ -178,6 +179,24 @@ fn waits_that_outlast_files(jdk: &Jdk) {
             assert_eq!(wait.owner.as_deref(), owner, "{wait:?}");
         }
     }
+}
+
+/// The counts of the acquisition that is held go with their file; what the
+/// thread holds does not.
+fn held_across_files(jdk: &Jdk) {
+    let recording = rotating(jdk, "held-across 6", "0", 1000).traced().pinned().record();
+    let files = files(&recording.log);
+    let mut got = Taken::default();
+    let mut with_cells = 0;
+    for file in &files {
+        let taken = Traced::of(file).taken("tyrion.truth.HeldAcross$Vault");
+        with_cells += usize::from(taken != Taken::default());
+        got += taken;
+    }
+    assert!(with_cells > 3, "{with_cells} of {} files", files.len());
+    let (acquisitions, reentrant) =
+        (recording.number("acquisitions"), recording.number("reentrant"));
+    assert_eq!(got, Taken { acquisitions, reentrant, ..Taken::default() });
 }
 
 fn threads_that_come_and_go(jdk: &Jdk) {

@@ -31,7 +31,8 @@ const VIRTUAL_NUMBER: u32 = 1;
 const LAST_NUMBER: u32 = u32::MAX - 64;
 /// So many threads that have ended are remembered.
 const ENDED_LIMIT: usize = 4096;
-/// How many virtual threads may have a block at once, of 4 KB; others are not traced.
+/// How many virtual threads may have a block at once, of 4 KB, or 12 KB with
+/// `events=all`; others are not traced.
 const VIRTUAL_LIMIT: usize = 1 << 16;
 
 /// The blocks.
@@ -48,6 +49,7 @@ struct Inner {
     free_virtual: Vec<Owned>,
     /// Blocks of before a pause, which may be used again after the next one.
     retired: Vec<Owned>,
+    /// How many of virtual threads there are, without the retired ones.
     virtual_count: usize,
     /// The notes of all virtual threads.
     virtual_notes: Option<Memory>,
@@ -184,8 +186,9 @@ impl Trace {
         }
         let Some(owned) = blocks.take(traced.is_virtual) else {
             // Else it would ask again with each lock.
-            self.publish(java_id, 0);
-            self.statistics.untraced_threads.fetch_add(1, Relaxed);
+            if self.publish(java_id, 0) {
+                self.statistics.untraced_threads.fetch_add(1, Relaxed);
+            }
             return 0;
         };
         let memory = owned.memory;
@@ -196,7 +199,6 @@ impl Trace {
         let owner = if traced.is_virtual { VIRTUAL } else { java_id };
         // Virtual threads share a number, too: they are told apart nowhere.
         let number = if traced.is_virtual { VIRTUAL_NUMBER } else { blocks.number() };
-        memory.u64(block::JAVA_ID).store(java_id as u64, Relaxed);
         memory.u64(block::OWNER).store(owner as u64, Relaxed);
         memory.u64(block::ME).store(u64::from(number), Relaxed);
         memory.u64(block::RANDOM).store(java_id as u64 ^ 0x9e37_79b9_7f4a_7c15, Relaxed);
@@ -284,8 +286,10 @@ impl Trace {
         for owned in std::mem::take(&mut blocks.retired) {
             // The log may have gone on in another file since.
             owned.forget();
+            blocks.virtual_count += usize::from(owned.is_virtual);
             blocks.give_back(owned);
         }
+        // Theirs are cleared only here, as they are shared.
         if let Some(notes) = blocks.virtual_notes {
             clear_words(notes, 0..notes::LEN);
         }
@@ -298,7 +302,15 @@ impl Trace {
             }
             if let Some(owned) = blocks.used.remove(&id) {
                 // Its thread may be at it right now.
+                blocks.virtual_count -= usize::from(owned.is_virtual);
                 blocks.retired.push(owned);
+            }
+        }
+        // Those that there was no room for, or whom filters left out, ask again.
+        for nth in 0..THREADS + REACH {
+            let place = self.shared.threads.offset(nth * 16);
+            if place.u64(0).load(Relaxed) != 0 && place.u64(8).load(Relaxed) == 0 {
+                place.u64(0).store(0, Relaxed);
             }
         }
     }
@@ -370,13 +382,12 @@ impl Inner {
         if let Some(owned) = free.pop() {
             return Some(owned);
         }
-        if is_virtual {
-            if self.virtual_count >= VIRTUAL_LIMIT {
-                return None;
-            }
-            self.virtual_count += 1;
+        if is_virtual && self.virtual_count >= VIRTUAL_LIMIT {
+            return None;
         }
-        Owned::new(is_virtual, self.notes(is_virtual)?)
+        let owned = Owned::new(is_virtual, self.notes(is_virtual)?)?;
+        self.virtual_count += usize::from(is_virtual);
+        Some(owned)
     }
 
     /// Notes for a new block.

@@ -68,7 +68,7 @@ impl Memory {
     }
 }
 
-/// A thread's block. What an acquisition needs stands in the first line.
+/// A thread's block. What every acquisition needs stands in the first line.
 pub mod block {
     /// u32: how many of [`RECENT`] there are, less one.
     pub const RECENT_MASK: usize = 0;
@@ -99,12 +99,10 @@ pub mod block {
     /// u64: address of its [`super::notes`].
     pub const NOTES: usize = 80;
     /// u64: how deep the stack was, in bytes, when a deep one was walked last
-    /// after an overflow; the agent's.
+    /// to tell what is held; the agent's.
     pub const RESYNC_DEPTH: usize = 88;
     /// u64: from when on it may be walked again, in ticks; the agent's.
     pub const RESYNC_AFTER: usize = 96;
-    /// u64: the thread's Java id.
-    pub const JAVA_ID: usize = 104;
     /// Entries of the monitors that it holds, outermost first.
     pub const HELD: usize = 128;
     /// How many of them there is room for.
@@ -124,7 +122,7 @@ pub mod block {
     pub const RECENT_VIRTUAL: usize = 16;
     /// u64: the hash in them.
     pub const RECENT_LOCK: usize = 16;
-    /// u64: the nesting in them.
+    /// u64: the nesting in them, or that this place and the outer one's were told.
     pub const RECENT_NESTING: usize = 24;
 }
 
@@ -155,6 +153,12 @@ pub mod entry {
     pub const FIRST: usize = 36;
     /// u32: the volume that the stack is of.
     pub const VOLUME: usize = 40;
+    /// u32: of a monitor, the place where it was taken, as Java has it. The
+    /// cell may be gone, with its file, before the monitor is released.
+    pub const PLACE: usize = 44;
+    /// [`KEY`] of what is neither a hold nor anything that somebody waits for:
+    /// a reentrant acquisition, or one of which not all is known yet.
+    pub const NOTHING: i64 = -1024;
     /// Bytes in all.
     pub const LEN: usize = 64;
 }
@@ -260,6 +264,7 @@ mod tests {
             ("KEY", entry::KEY),
             ("CELL", entry::CELL),
             ("START", entry::START),
+            ("PLACE_TAKEN", entry::PLACE),
             ("STACK", entry::STACK),
             ("FIRST_HOLDS", holds::FIRST as usize),
             ("INSTANCE_REACH", instances::REACH),
@@ -278,6 +283,7 @@ mod tests {
         ] {
             assert_eq!(in_java(name), offset.to_string(), "{name}");
         }
+        assert_eq!(in_java("NOTHING"), entry::NOTHING.to_string());
         let entry = entry::LEN;
         assert_eq!(in_java("HELD_LOCKS"), format!("HELD + {entry} * HELD_LIMIT"));
         assert_eq!(in_java("RECENT"), format!("HELD_LOCKS + {entry} * LOCKS_LIMIT"));

@@ -12,7 +12,7 @@
 //! - [`instances`]: which threads use which lock
 //! - [`blame`]: who made others wait
 //! - [`nesting`]: what is taken within what
-//! - [`resync`]: what is held after a full stack
+//! - [`resync`]: what is really held, as after a full stack
 //! - [`places`]: the numbers of the places where locks are taken
 //! - [`classes`]: which classes get probes
 //! - [`natives`]: what Java calls
@@ -62,6 +62,7 @@ pub struct Trace {
     waiting: blame::Waiting,
     nestings: nesting::Nestings,
     places: places::Places,
+    methods: resync::Methods,
     statistics: Statistics,
     /// Whether the Java side is on.
     on: AtomicBool,
@@ -127,6 +128,7 @@ impl Trace {
             waiting: blame::Waiting::default(),
             nestings: nesting::Nestings::default(),
             places: places::Places::new(),
+            methods: resync::Methods::default(),
             statistics: Statistics::default(),
             on: AtomicBool::new(false),
             hashing: Mutex::new(()),

@@ -1,6 +1,6 @@
 //! What `TyrionTrace` calls. HotSpot finds the functions by their names.
 
-use super::{TRACE, Trace, active, memory::Memory, ticks};
+use super::{TRACE, Trace, active, memory::Memory, resync, ticks};
 use crate::{agent, jvm::Java};
 use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread};
 use std::{
@@ -103,7 +103,9 @@ extern "system" fn ended_after(
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_stillHeld")]
 extern "system" fn still_held(env: *mut JNIEnv, _: jclass, block: jlong, place: jint) -> jlong {
-    report(env, |trace, java| trace.still_held(java, memory(block), place as u32) as jlong)
+    let holds = report(env, |trace, java| trace.still_held(java, memory(block), place as u32));
+    // Never 0: the one that is just being taken counts. What cannot be told stays.
+    (if holds == 0 { resync::holds(memory(block)) } else { holds }) as jlong
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_left")]

@@ -12,6 +12,7 @@ use super::{
     holds::hash_of,
     memory::{Memory, block, entry},
     plan::kind,
+    resync::FLAG,
 };
 use crate::{clock, jvm::Java, lane::Table, recorder::Scene, sync::lock, threads::Begun};
 use jvmti_bindings::sys::jni::jobject;
@@ -91,13 +92,18 @@ impl Trace {
         object: jobject,
     ) -> bool {
         let is_juc = key >> 32 != 0 && key >> 32 < 8;
-        // The entry of what is being taken is not filled in yet.
+        // Without what is being taken.
         let entries = held(of, usize::from(!is_juc), usize::from(is_juc));
         let hash = if self.options.identity { hash_of(key) } else { 0 };
         match self.nesting(of, place, hash, &entries) {
             Nesting::Told => return true,
             Nesting::Known => return false,
             Nesting::New => {}
+        }
+        if !self.holds_all(java, of, usize::from(!is_juc)) {
+            // An exit was lost: this is looked at when the next lock is taken.
+            of.u64(block::HOLDS).fetch_or(FLAG, Relaxed);
+            return false;
         }
         let at = of.offset(if is_juc { block::HELD_LOCKS } else { block::HELD });
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;

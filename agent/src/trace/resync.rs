@@ -1,32 +1,58 @@
-//! After a full stack.
+//! What a thread really holds.
 //!
 //! A probe that is to tell of an exit needs stack itself, and where there was
 //! none the exit goes untold: the monitor stays among what its thread holds,
-//! and later acquisitions of it would count as reentrant. So a
-//! `StackOverflowError` that leaves a synchronized method or block raises a
-//! flag, and the next time that the thread takes a lock, what it holds is
-//! compared with the methods on its stack.
+//! and later acquisitions of it would count as reentrant. So what a thread
+//! holds is now and then compared with the methods on its stack: the next time
+//! that it takes a lock after a `StackOverflowError` left a synchronized method
+//! or block, which raises a flag, and, as not every lost exit can do that, when
+//! a lock seems to be taken once more whose count of such acquisitions has
+//! doubled.
 
 use super::{
     Trace,
     memory::{Memory, block, entry},
     ticks,
 };
-use crate::jvm::{Java, ti::MethodInfo};
-use std::{collections::HashMap, rc::Rc, sync::atomic::Ordering::Relaxed};
-use tyrion_wire::trace::field;
+use crate::{jvm::Java, sync::lock};
+use jvmti_bindings::sys::jni::jmethodID;
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Mutex, atomic::Ordering::Relaxed},
+};
 
-/// The flag in the word that counts what is held.
-const FLAG: u64 = 1 << 63;
+/// The flag in the word that counts what is held: some of that may be no more.
+pub const FLAG: u64 = 1 << 63;
 const ONE_MEASURED: u64 = 1 << 48;
-/// A deep stack is not walked again for so many times what that took, unless it
-/// is only half as deep by then: a recursion that overflows again and again
-/// while it unwinds would have thousands of frames walked at each of them.
+/// A stack is not walked again for so many times what that took, unless it is
+/// only half as deep by then: a recursion that overflows again and again while
+/// it unwinds would have thousands of frames walked at each of them.
 const PAUSE: u64 = 50;
-/// The depth in bytes up to which a stack is always walked: to overflow again
-/// from here takes the program longer than the walk, and it may well go on
-/// with locks that are to be counted.
+/// The depth in bytes up to which a stack is always walked after an overflow:
+/// to overflow again from here takes the program longer than the walk, and it
+/// may well go on with locks that are to be counted.
 const SHALLOW: u64 = 32 * 1024;
+/// So many methods are remembered.
+const METHODS: usize = 1 << 16;
+
+/// Hashes of what methods are called, by the JVM's ids.
+#[derive(Default)]
+pub struct Methods {
+    known: Mutex<HashMap<usize, u64>>,
+}
+
+/// A method's class and name and descriptor, as class files have them.
+fn print(class: &[u8], name: &[u8], descriptor: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (class, name, descriptor).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The word that counts what a block's thread holds, without the flag.
+pub fn holds(of: Memory) -> u64 {
+    of.u64(block::HOLDS).load(Relaxed) & !FLAG
+}
 
 thread_local! {
     /// The end of this OS thread's stack, the highest address. Unknown, the
@@ -61,7 +87,8 @@ impl Trace {
     /// is where it is just taking one, which is counted already. Returns the
     /// word that counts what is held.
     pub fn still_held(&self, java: Java, of: Memory, place: u32) -> u64 {
-        let holds = of.u64(block::HOLDS).load(Relaxed) & !FLAG;
+        let holds = holds(of);
+        let has_overflowed = of.u64(block::HOLDS).load(Relaxed) & FLAG != 0;
         let depth = (holds as u32).saturating_sub(1) as usize;
         if depth > block::HELD_LIMIT {
             // Not all of them are known; the flag stays until they are.
@@ -71,89 +98,121 @@ impl Trace {
         let depth_now = stack_depth();
         let again = of.u64(block::RESYNC_AFTER);
         let is_deep = depth_now > SHALLOW.max(of.u64(block::RESYNC_DEPTH).load(Relaxed) / 2);
-        if is_deep && began < again.load(Relaxed) {
+        if (is_deep || !has_overflowed) && began < again.load(Relaxed) {
             return holds;
         }
-        let frames = self.frames(java);
-        let mut kept = 0;
-        let mut measured = 0;
+        let Some(frames) = self.frames(java) else { return holds };
+        let (kept, measured) = self.keep(of, &frames, (depth, place));
+        let forgotten = (depth - kept) as u64;
+        let holds = holds.wrapping_sub(forgotten + measured * ONE_MEASURED);
+        of.u64(block::HOLDS).store(holds, Relaxed);
+        let took = ticks::now().saturating_sub(began);
+        if depth_now > SHALLOW {
+            of.u64(block::RESYNC_DEPTH).store(depth_now, Relaxed);
+        }
+        if depth_now > SHALLOW || !has_overflowed {
+            again.store(began.saturating_add(PAUSE * took), Relaxed);
+        }
+        // The agent's time, not the program's.
+        for nth in 0..block::HELD_LIMIT + block::LOCKS_LIMIT {
+            let start = of.offset(block::HELD + nth * entry::LEN).u64(entry::START);
+            if start.load(Relaxed) != 0 {
+                start.store(start.load(Relaxed) + took, Relaxed);
+            }
+        }
+        holds
+    }
+
+    /// Keeps the entries of monitors that methods on the stack hold, of so
+    /// many: how many these are, and how many of the others were measured.
+    fn keep(&self, of: Memory, frames: &[u64], (depth, place): (usize, u32)) -> (usize, u64) {
+        let entry_of = |nth: usize| of.offset(block::HELD + nth * entry::LEN);
+        let (mut kept, mut measured) = (0, 0);
         // The frame that the entry before is of, and its place.
         let (mut at, mut before) = (0, 0);
         for nth in 0..depth {
-            let held = of.offset(block::HELD + nth * entry::LEN);
-            let taken_at = place_of(held);
+            let held = entry_of(nth);
+            let taken_at = held.u32(entry::PLACE).load(Relaxed);
             let first = if taken_at == before { at + 1 } else { at };
             // The innermost frame is that of the lock which is just being taken.
             let last = frames.len().saturating_sub(usize::from(taken_at == place));
-            let found = (first..last).find(|&n| self.is_in(taken_at, &frames[n]));
-            match found {
+            let method = self.method_of(taken_at);
+            match (first..last).find(|&nth| frames[nth] == method) {
                 Some(frame) => {
                     (at, before) = (frame, taken_at);
-                    copy(held, of.offset(block::HELD + kept * entry::LEN));
+                    copy(held, entry_of(kept));
                     kept += 1;
                 }
                 None if held.u64(entry::START).load(Relaxed) != 0 => measured += 1,
                 None => {}
             }
         }
-        for nth in kept..depth {
-            let left = of.offset(block::HELD + nth * entry::LEN);
+        for nth in kept..block::HELD_LIMIT.min(depth + 1) {
+            let left = entry_of(nth);
             left.u64(entry::START).store(0, Relaxed);
             left.u64(entry::STACK).store(0, Relaxed);
         }
-        let forgotten = (depth - kept) as u64;
-        let holds = holds.wrapping_sub(forgotten + measured * ONE_MEASURED);
-        of.u64(block::HOLDS).store(holds, Relaxed);
-        if depth_now > SHALLOW {
-            let took = ticks::now().saturating_sub(began);
-            again.store(began.saturating_add(PAUSE * took), Relaxed);
-            of.u64(block::RESYNC_DEPTH).store(depth_now, Relaxed);
+        if kept < block::HELD_LIMIT {
+            // That of the lock which is just being taken.
+            let next = entry_of(kept);
+            next.u64(entry::KEY).store(entry::NOTHING as u64, Relaxed);
+            next.u32(entry::PLACE).store(place, Relaxed);
         }
-        holds
+        (kept, measured)
+    }
+
+    /// Whether methods on the current thread's stack hold all the monitors
+    /// that it is taken to hold, but for the innermost; unknown counts as yes.
+    pub fn holds_all(&self, java: Java, of: Memory, innermost: usize) -> bool {
+        let depth = (holds(of) as u32 as usize).saturating_sub(innermost).min(block::HELD_LIMIT);
+        let Some(frames) = self.frames(java) else { return true };
+        (0..depth).all(|nth| {
+            let held = of.offset(block::HELD + nth * entry::LEN);
+            frames.contains(&self.method_of(held.u32(entry::PLACE).load(Relaxed)))
+        })
     }
 
     /// The methods on the current thread's stack, outermost first, without
-    /// the probes.
-    fn frames(&self, java: Java) -> Vec<Rc<MethodInfo>> {
-        let ti = self.recorder.ti();
-        let mut known = HashMap::new();
-        let mut frames = Vec::new();
-        for method in ti.methods_on_stack() {
-            if self.is_probe(method) {
-                continue;
-            }
-            let info = known
-                .entry(method as usize)
-                .or_insert_with(|| ti.method(java, method).ok().map(Rc::new));
-            frames.extend(info.clone());
+    /// the probes; `None` when they are not all known.
+    fn frames(&self, java: Java) -> Option<Vec<u64>> {
+        let mut methods = self.recorder.ti().methods_on_stack();
+        methods.retain(|&method| !self.is_probe(method));
+        let mut known = lock(&self.methods.known);
+        let mut frames = Vec::with_capacity(methods.len());
+        for &method in methods.iter().rev() {
+            let print = match known.get(&(method as usize)) {
+                Some(&print) => print,
+                None => {
+                    let print = self.print_of(java, method)?;
+                    if known.len() >= METHODS {
+                        known.clear();
+                    }
+                    known.insert(method as usize, print);
+                    print
+                }
+            };
+            frames.push(print);
         }
-        frames.reverse();
-        frames
+        (!frames.is_empty()).then_some(frames)
     }
 
-    /// Whether a place is in a method.
-    fn is_in(&self, number: u32, method: &MethodInfo) -> bool {
-        self.places.with(number, |place| {
-            let class = method.class.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
-            place.method.as_bytes() == method.name
-                && place.descriptor.as_bytes() == method.descriptor
-                && class == Some(place.class.as_bytes())
+    fn print_of(&self, java: Java, method: jmethodID) -> Option<u64> {
+        let ti = self.recorder.ti();
+        let class = ti.class_of_method(java, method).ok()?;
+        let class = class.strip_prefix(b"L")?.strip_suffix(b";")?;
+        let (name, descriptor) = ti.method_name(method).ok()?;
+        Some(print(class, &name, &descriptor))
+    }
+
+    /// The method of a place; 0 of an unknown one.
+    fn method_of(&self, place: u32) -> u64 {
+        self.places.with(place, |place| {
+            print(place.class.as_bytes(), place.method.as_bytes(), place.descriptor.as_bytes())
         })
     }
 }
 
-/// The place of an entry; 0, that of no method, when an overflow in the probe
-/// kept it from being filled.
-fn place_of(held: Memory) -> u32 {
-    let cell = held.u64(entry::CELL).load(Relaxed);
-    if cell == 0 {
-        return 0;
-    }
-    // SAFETY: what is not 0 is the address of a cell, of this acquisition or of
-    // an earlier one at the same depth; cells stay mapped.
-    unsafe { Memory::at_address(cell) }.u32(field::PLACE).load(Relaxed)
-}
-
+/// All of an entry.
 fn copy(from: Memory, to: Memory) {
     for at in (0..entry::LEN).step_by(8) {
         to.u64(at).store(from.u64(at).load(Relaxed), Relaxed);

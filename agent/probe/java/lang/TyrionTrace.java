@@ -132,6 +132,9 @@ public final class TyrionTrace {
     private static final long START = 16;
     private static final long TIMES = 24;
     private static final long STACK = 32;
+    private static final long PLACE_TAKEN = 44;
+    /** The key of what is neither a hold nor anything that somebody waits for. */
+    private static final long NOTHING = -1024;
 
     // A bucket of hashes, 64 bytes.
     private static final long WAITERS = 0;
@@ -205,33 +208,33 @@ public final class TyrionTrace {
         if (block == 0) {
             return;
         }
-        if (PRECISE && U.getLong(block + ASKED) != 0) {
-            got(block, lock);
-        }
-        long key = key(lock);
         long held = U.getLong(block + HOLDS);
+        if ((int) held < HELD_LIMIT) {
+            // Whatever fails from here on, for lack of stack: the exit will be told, and finds this.
+            long entry = block + HELD + ((held & 0xffffffffL) << 6);
+            U.putLong(entry + KEY, NOTHING);
+            U.putInt(entry + PLACE_TAKEN, place);
+        }
         U.putLong(block + HOLDS, held + 1);
         try {
+            if (PRECISE && U.getLong(block + ASKED) != 0) {
+                got(block, lock);
+            }
+            long key = key(lock);
             long recent = recent(block, lock, place);
-            long before = held;
             if (held != 0) {
                 if (nested(block, held, recent, key, lock, place)) {
                     return;
                 }
-                before = U.getLong(block + HOLDS) - 1;
+                held = U.getLong(block + HOLDS) - 1;
             }
             long cell = cell(block, recent, lock, place, 0);
-            long entry = block + HELD + ((before & 0xffffffffL) << 6);
-            U.putLong(entry + KEY, key);
+            long entry = block + HELD + ((held & 0xffffffffL) << 6);
             U.putLong(entry + CELL, cell);
+            U.putLong(entry + KEY, key);
             count(block, entry, recent, cell, key, lock, place);
         } catch (StackOverflowError | OutOfMemoryError error) {
-            // The exit will be told, and must find something. There is no stack for a call here.
-            if ((int) held < HELD_LIMIT) {
-                long entry = block + HELD + ((held & 0xffffffffL) << 6);
-                U.putLong(entry + KEY, -1024L);
-                U.putLong(entry + START, 0);
-            }
+            // Not the program's business; perhaps not counted.
         }
     }
 
@@ -261,7 +264,11 @@ public final class TyrionTrace {
         }
         U.putLong(block + HOLDS, --held);
         if (held >>> 48 != 0 || U.getLong(WAITING) != 0) {
-            releasing(block, held, lock, place);
+            try {
+                releasing(block, held, lock, place);
+            } catch (StackOverflowError | OutOfMemoryError error) {
+                // What has been told must not be told again.
+            }
         }
     }
 
@@ -290,10 +297,17 @@ public final class TyrionTrace {
             // What somebody waits for has a hash by now.
             leaving(block, entry, key >>> 31 == 0 ? key : key(lock), lock, place);
         }
-        if (held << 16 == 0) {
-            // Nothing is held, so nothing is being measured, whatever an overflow has left.
-            U.putLong(block + HOLDS, 0);
+        if (held << 16 == 0 && U.getLong(block + HOLDS) != 0) {
+            nothingHeld(block);
         }
+    }
+
+    /** So nothing is being measured either, whatever an overflow has left. */
+    private static void nothingHeld(long block) {
+        for (int i = 0; i < HELD_LIMIT + LOCKS_LIMIT; i++) {
+            U.putLong(block + HELD + ((long) i << 6) + START, 0);
+        }
+        U.putLong(block + HOLDS, 0);
     }
 
     /**
@@ -328,13 +342,15 @@ public final class TyrionTrace {
     @DontInline
     private static boolean nested(
             long block, long all, long recent, long key, Object lock, int place) {
-        boolean isSure = all < 0;
-        if (isSure) {
+        boolean wasAsked = all < 0;
+        if (wasAsked) {
             // After a full stack: some exits may have failed.
             all = stillHeld(block, place) - 1;
+        } else if (all >>> 48 != 0) {
+            all = unmeasured(block, all);
         }
         long keys = lookFor(block, all, key);
-        if (keys < 0 && !isSure && isDoubtful(cell(block, recent, lock, place, 0))) {
+        if (keys < 0 && !wasAsked && isDoubtful(cell(block, recent, lock, place, 0))) {
             all = stillHeld(block, place) - 1;
             keys = lookFor(block, all, key);
         }
@@ -370,13 +386,28 @@ public final class TyrionTrace {
     }
 
     /**
-     * An exit may have been lost to a full stack where nothing could say so. So the stack is asked
-     * when a cell's count of reentrant acquisitions doubles, and now and then: at once where there
-     * are none.
+     * Whether the stack is to be asked if a monitor is really held already, as its exit may have been
+     * lost where nothing could say so. It is when the cell's count of reentrant acquisitions is 0, 1,
+     * 3, 7 and so on, and then at each multiple of 65 536.
      */
     private static boolean isDoubtful(long cell) {
         long reentrant = U.getLong(cell + REENTRANT);
-        return (reentrant & reentrant + 1) == 0 || (reentrant & 0xffff) == 0;
+        return reentrant < 0xffff
+                ? (reentrant & reentrant + 1) == 0
+                : (reentrant & 0xffff) == 0;
+    }
+
+    /** Takes back what an exit that overflowed has left in the entry that comes next. */
+    private static long unmeasured(long block, long all) {
+        if ((int) all < HELD_LIMIT) {
+            long entry = block + HELD + ((all & 0xffffffffL) << 6);
+            if (U.getLong(entry + START) != 0) {
+                U.putLong(entry + START, 0);
+                U.putLong(block + HOLDS, U.getLong(block + HOLDS) - ONE_MEASURED);
+                all -= ONE_MEASURED;
+            }
+        }
+        return all;
     }
 
     /** Whether the JVM says that the current thread, which holds a monitor, has it more than once. */
@@ -410,7 +441,7 @@ public final class TyrionTrace {
         if ((int) all < HELD_LIMIT) {
             // Neither a hold nor anything that somebody waits for ends with it.
             long entry = block + HELD + ((all & 0xffffffffL) << 6);
-            U.putLong(entry + KEY, -1024L);
+            U.putLong(entry + KEY, NOTHING);
             U.putLong(entry + CELL, cell);
         }
     }
@@ -426,9 +457,9 @@ public final class TyrionTrace {
             return;
         }
         // Of the place, too: other places share what this one met last.
-        long places = U.getLong(inner + CELL) * MIX + place;
-        if (U.getLong(recent + RECENT_NESTING) != places) {
-            nestingElsewhere(block, all, inner, places, recent, key, lock, place);
+        long mark = U.getLong(inner + CELL) * MIX + place;
+        if (U.getLong(recent + RECENT_NESTING) != mark) {
+            nestingElsewhere(block, all, inner, mark, recent, key, lock, place);
         }
     }
 
@@ -438,23 +469,23 @@ public final class TyrionTrace {
             long block,
             long all,
             long inner,
-            long places,
+            long mark,
             long recent,
             long key,
             Object lock,
             int place) {
-        long pair = (held(block, all) * MIX + key) * MIX + place;
+        long pair = (allHeld(block, all) * MIX + key) * MIX + place;
         if (U.getLong(recent + RECENT_NESTING) == pair) {
             return;
         }
         // Before the looks: whoever clears what was seen clears this after it.
-        U.putLong(recent + RECENT_NESTING, places);
+        U.putLong(recent + RECENT_NESTING, mark);
         // By the outer one's place: the cells of virtual threads differ.
-        long mixed = (placeOf(inner) * MIX + place) * MIX;
+        long places = (placeOf(inner) * MIX + place) * MIX;
         long notes = U.getLong(block + NOTES);
         // Two stand side by side, the later one in front.
-        long told = notes + TOLD + ((mixed >>> 48 & TOLD_MASK - 1) << 3);
-        if (U.getLong(told) == mixed || U.getLong(told + 8) == mixed) {
+        long told = notes + TOLD + ((places >>> 48 & TOLD_MASK - 1) << 3);
+        if (U.getLong(told) == places || U.getLong(told + 8) == places) {
             return;
         }
         U.putLong(recent + RECENT_NESTING, pair);
@@ -464,13 +495,13 @@ public final class TyrionTrace {
             U.putLong(seen, pair);
             if (noteNesting(block, key, place, lock)) {
                 U.putLong(told + 8, U.getLong(told));
-                U.putLong(told, mixed);
+                U.putLong(told, places);
             }
         }
     }
 
     /** What stands for all that is held. */
-    private static long held(long block, long all) {
+    private static long allHeld(long block, long all) {
         long outer = 0;
         for (int i = Math.min((int) all, HELD_LIMIT) - 1; i >= 0; i--) {
             outer = outer * MIX + U.getLong(block + HELD + ((long) i << 6) + KEY);
@@ -521,7 +552,7 @@ public final class TyrionTrace {
             try {
                 taken(lock, kind);
             } catch (StackOverflowError | OutOfMemoryError error) {
-                // Not counted.
+                // Perhaps not counted.
             }
         }
     }

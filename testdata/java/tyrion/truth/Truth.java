@@ -45,6 +45,7 @@ public final class Truth {
         SCENARIOS.put("virtual", Virtual.class);
         SCENARIOS.put("virtual-two", VirtualTwo.class);
         SCENARIOS.put("outlast", Outlast.class);
+        SCENARIOS.put("held-across", HeldAcross.class);
         SCENARIOS.put("gc-identity", GcIdentity.class);
         SCENARIOS.put("jdk-locks", JdkLocks.class);
         SCENARIOS.put("counts", Counts.class);
