@@ -209,12 +209,7 @@ public final class TyrionTrace {
             return;
         }
         long held = U.getLong(block + HOLDS);
-        if ((int) held < HELD_LIMIT) {
-            // Whatever fails from here on, for lack of stack: the exit will be told, and finds this.
-            long entry = block + HELD + ((held & 0xffffffffL) << 6);
-            U.putLong(entry + KEY, NOTHING);
-            U.putInt(entry + PLACE_TAKEN, place);
-        }
+        boolean isEntered = false;
         U.putLong(block + HOLDS, held + 1);
         try {
             if (PRECISE && U.getLong(block + ASKED) != 0) {
@@ -230,11 +225,20 @@ public final class TyrionTrace {
             }
             long cell = cell(block, recent, lock, place, 0);
             long entry = block + HELD + ((held & 0xffffffffL) << 6);
-            U.putLong(entry + CELL, cell);
             U.putLong(entry + KEY, key);
+            U.putLong(entry + CELL, cell);
+            U.putInt(entry + PLACE_TAKEN, place);
+            isEntered = true;
             count(block, entry, recent, cell, key, lock, place);
         } catch (StackOverflowError | OutOfMemoryError error) {
-            // Not the program's business; perhaps not counted.
+            // Not the program's business. The exit will be told, and must find something; there is
+            // as much stack here as where HOLDS was stored, and no more.
+            held = U.getLong(block + HOLDS) - 1;
+            if (!isEntered && (int) held < HELD_LIMIT) {
+                long entry = block + HELD + ((held & 0xffffffffL) << 6);
+                U.putLong(entry + KEY, NOTHING);
+                U.putInt(entry + PLACE_TAKEN, place);
+            }
         }
     }
 
@@ -356,7 +360,7 @@ public final class TyrionTrace {
         }
         // Without a hash when it was entered first, it may have been inflated since.
         if (keys < 0 || keys >>> 32 != 0 && isRecursive(block, all, lock)) {
-            again(block, all, cell(block, recent, lock, place, 0));
+            again(block, all, cell(block, recent, lock, place, 0), place);
             return true;
         }
         nesting(block, all, recent, key, lock, place);
@@ -436,13 +440,14 @@ public final class TyrionTrace {
     }
 
     /** A monitor that the thread holds already was entered once more. */
-    private static void again(long block, long all, long cell) {
+    private static void again(long block, long all, long cell, int place) {
         U.putLong(cell + REENTRANT, U.getLong(cell + REENTRANT) + 1);
         if ((int) all < HELD_LIMIT) {
             // Neither a hold nor anything that somebody waits for ends with it.
             long entry = block + HELD + ((all & 0xffffffffL) << 6);
             U.putLong(entry + KEY, NOTHING);
             U.putLong(entry + CELL, cell);
+            U.putInt(entry + PLACE_TAKEN, place);
         }
     }
 

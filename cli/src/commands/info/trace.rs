@@ -209,8 +209,9 @@ impl TraceSums {
         row("nesting", &format!("{} {pairs} {of}", units::thousands(self.nesting)))?;
         row("instrumented", &self.instrumented())?;
         if let Some(&count) = self.statistics.get(UNTRACED).filter(|count| **count != 0) {
+            let threads = if count == 1 { "thread" } else { "threads" };
             let count = units::thousands(count);
-            let text = format!("{count} threads, for want of room: their acquisitions are missing");
+            let text = format!("{count} {threads}, for want of room: acquisitions are missing");
             row("not traced", &text)?;
         }
         let part = |(what, ns): (&str, u64)| format!("{what} {}", units::duration(ns));
