@@ -8,6 +8,8 @@ on_jdks!(locks_taken_again: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
 on_jdks!(names: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
 
 const CLOCKS_NS: u64 = ms(5);
+/// So late a thread may come to a CPU on a busy machine.
+const LATE_NS: u64 = ms(20);
 
 fn outcomes(jdk: &Jdk) {
     let recording = Program::truth(jdk, "outcomes").record();
@@ -53,13 +55,17 @@ fn locks_taken_again(jdk: &Jdk) {
             of_kind.map(|wait| wait.wait_ns).sum()
         };
         let (idle, lock) = (sum_of(idle_kind), lock_kind.map(sum_of));
-        let measured_total = recording.number("total_ns");
-        assert_close(variant, idle + lock.unwrap_or(0), measured_total, CLOCKS_NS);
+        // What we count lies within what the program does: on a busy machine
+        // it may wait for a CPU in between.
+        let (both, measured) = (idle + lock.unwrap_or(0), recording.number("total_ns"));
+        assert!(both <= measured, "{variant}: {both} of {measured}");
+        assert!(both + CLOCKS_NS + LATE_NS >= measured, "{variant}: {both} of {measured}");
+        // 50 ms and 100 ms, which no machine makes shorter.
+        assert!(both + CLOCKS_NS >= ms(150), "{variant}: {both}");
         if let Some(lock) = lock {
             // The program counts from the moment of the timeout, we from when
-            // the thread woke: late, on a busy machine.
-            let late_ns = if variant.ends_with("-timeout") { ms(20) } else { 0 };
-            assert_close(variant, lock, recording.number("wait_ns"), CLOCKS_NS + late_ns);
+            // the thread woke.
+            assert_close(variant, lock, recording.number("wait_ns"), CLOCKS_NS + LATE_NS);
         }
         let contentions = recording.long_contentions().len();
         let expected = usize::from(lock_kind == Some("monitor"));

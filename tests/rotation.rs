@@ -193,7 +193,8 @@ fn held_across_files(jdk: &Jdk) {
         with_cells += usize::from(taken != Taken::default());
         got += taken;
     }
-    assert!(with_cells > 3, "{with_cells} of {} files", files.len());
+    // Files are let go some two seconds after the next one.
+    assert!(with_cells > 5, "{with_cells} of {} files", files.len());
     let (acquisitions, reentrant) =
         (recording.number("acquisitions"), recording.number("reentrant"));
     assert_eq!(got, Taken { acquisitions, reentrant, ..Taken::default() });

@@ -153,8 +153,8 @@ pub mod entry {
     pub const FIRST: usize = 36;
     /// u32: the volume that the stack is of.
     pub const VOLUME: usize = 40;
-    /// u32: of a monitor, the place where it was taken, as Java has it. The
-    /// cell may be gone, with its file, before the monitor is released.
+    /// u32: the place where it was taken. The cell may be gone, with its file,
+    /// before it is released.
     pub const PLACE: usize = 44;
     /// [`KEY`] of what is neither a hold nor anything that somebody waits for:
     /// a reentrant acquisition, or one of which not all is known yet.

@@ -66,14 +66,30 @@ impl Inner {
             return Nesting::Known;
         }
         pair.noted += 1;
-        Nesting::New
+        Nesting::New(New { print, places })
     }
+
+    /// A nesting was not noted after all.
+    fn take_back(&mut self, New { print, places }: New) {
+        if self.seen.remove(&print)
+            && let Some(pair) = self.pairs.get_mut(&places)
+        {
+            pair.noted = pair.noted.saturating_sub(1);
+        }
+    }
+}
+
+/// A nesting's hash, and its pair of places.
+#[derive(Clone, Copy)]
+struct New {
+    print: u64,
+    places: u64,
 }
 
 /// What is to be done with a nesting.
 enum Nesting {
     /// It is to be noted.
-    New,
+    New(New),
     /// It was.
     Known,
     /// No more are noted of its places.
@@ -98,12 +114,10 @@ impl Trace {
         match self.nesting(of, place, hash, &entries) {
             Nesting::Told => return true,
             Nesting::Known => return false,
-            Nesting::New => {}
-        }
-        if !self.holds_all(java, of, usize::from(!is_juc)) {
-            // An exit was lost: this is looked at when the next lock is taken.
-            of.u64(block::HOLDS).fetch_or(FLAG, Relaxed);
-            return false;
+            Nesting::New(new) if !self.is_real(java, of, usize::from(!is_juc), new) => {
+                return false;
+            }
+            Nesting::New(_) => {}
         }
         let at = of.offset(if is_juc { block::HELD_LOCKS } else { block::HELD });
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
@@ -129,9 +143,23 @@ impl Trace {
         };
         let identity = self.options.identity;
         let hash = if identity { self.recorder.ti().hash(object) as u32 } else { 0 };
-        if matches!(self.nesting(of, place, hash, &entries), Nesting::New) {
+        if let Nesting::New(new) = self.nesting(of, place, hash, &entries)
+            && self.is_real(java, of, 0, new)
+        {
             self.write_nesting(scene, java, (place, hash, begun.stack), object, &entries);
         }
+    }
+
+    /// Whether all is really held that a new nesting is of. Where an exit was
+    /// lost, it is not taken for noted; and that is mended when the next
+    /// monitor is taken.
+    fn is_real(&self, java: Java, of: Memory, innermost: usize, new: New) -> bool {
+        let is_real = self.holds_all(java, of, innermost);
+        if !is_real {
+            of.u64(block::HOLDS).fetch_or(FLAG, Relaxed);
+            lock(&self.nestings.inner).take_back(new);
+        }
+        is_real
     }
 
     fn nesting(&self, of: Memory, place: u32, hash: u32, entries: &[(Memory, Held)]) -> Nesting {
@@ -198,7 +226,7 @@ fn held(of: Memory, monitors: usize, locks: usize) -> Vec<(Memory, Held)> {
             // SAFETY: a filled entry has the address of its cell.
             let cell = unsafe { Memory::at_address(at.u64(entry::CELL).load(Relaxed)) };
             let held = Held {
-                place: cell.u32(field::PLACE).load(Relaxed),
+                place: at.u32(entry::PLACE).load(Relaxed),
                 class: cell.u32(field::CLASS).load(Relaxed),
                 hash: hash_of(at.u64(entry::KEY).load(Relaxed)),
             };

@@ -17,7 +17,7 @@ use super::{
 use crate::{jvm::Java, sync::lock};
 use jvmti_bindings::sys::jni::jmethodID;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
@@ -101,7 +101,14 @@ impl Trace {
         if (is_deep || !has_overflowed) && began < again.load(Relaxed) {
             return holds;
         }
-        let Some(frames) = self.frames(java) else { return holds };
+        if depth == 0 {
+            of.u64(block::HOLDS).store(holds, Relaxed);
+            return holds;
+        }
+        let Some(frames) = self.frames(java) else {
+            again.store(began.saturating_add(PAUSE * (ticks::now() - began)), Relaxed);
+            return holds;
+        };
         let (kept, measured) = self.keep(of, &frames, (depth, place));
         let forgotten = (depth - kept) as u64;
         let holds = holds.wrapping_sub(forgotten + measured * ONE_MEASURED);
@@ -113,13 +120,7 @@ impl Trace {
         if depth_now > SHALLOW || !has_overflowed {
             again.store(began.saturating_add(PAUSE * took), Relaxed);
         }
-        // The agent's time, not the program's.
-        for nth in 0..block::HELD_LIMIT + block::LOCKS_LIMIT {
-            let start = of.offset(block::HELD + nth * entry::LEN).u64(entry::START);
-            if start.load(Relaxed) != 0 {
-                start.store(start.load(Relaxed) + took, Relaxed);
-            }
-        }
+        hold_less(of, took);
         holds
     }
 
@@ -165,11 +166,18 @@ impl Trace {
     /// that it is taken to hold, but for the innermost; unknown counts as yes.
     pub fn holds_all(&self, java: Java, of: Memory, innermost: usize) -> bool {
         let depth = (holds(of) as u32 as usize).saturating_sub(innermost).min(block::HELD_LIMIT);
+        if depth == 0 {
+            return true;
+        }
+        let began = ticks::now();
         let Some(frames) = self.frames(java) else { return true };
-        (0..depth).all(|nth| {
+        let is_held = |nth: usize| {
             let held = of.offset(block::HELD + nth * entry::LEN);
             frames.contains(&self.method_of(held.u32(entry::PLACE).load(Relaxed)))
-        })
+        };
+        let holds_all = (0..depth).all(is_held);
+        hold_less(of, ticks::now().saturating_sub(began));
+        holds_all
     }
 
     /// The methods on the current thread's stack, outermost first, without
@@ -177,23 +185,31 @@ impl Trace {
     fn frames(&self, java: Java) -> Option<Vec<u64>> {
         let mut methods = self.recorder.ti().methods_on_stack();
         methods.retain(|&method| !self.is_probe(method));
-        let mut known = lock(&self.methods.known);
-        let mut frames = Vec::with_capacity(methods.len());
-        for &method in methods.iter().rev() {
-            let print = match known.get(&(method as usize)) {
-                Some(&print) => print,
-                None => {
-                    let print = self.print_of(java, method)?;
-                    if known.len() >= METHODS {
-                        known.clear();
-                    }
-                    known.insert(method as usize, print);
-                    print
-                }
-            };
-            frames.push(print);
+        if methods.is_empty() {
+            return None;
         }
-        (!frames.is_empty()).then_some(frames)
+        let known: Vec<Option<u64>> = {
+            let known = lock(&self.methods.known);
+            methods.iter().map(|&method| known.get(&(method as usize)).copied()).collect()
+        };
+        // Without the mutex: whoever is suspended here shall not stop others.
+        let mut new = HashMap::new();
+        let mut frames = Vec::with_capacity(methods.len());
+        for (&method, known) in methods.iter().zip(known).rev() {
+            frames.push(match (known, new.entry(method as usize)) {
+                (Some(print), _) => print,
+                (None, Entry::Occupied(entry)) => *entry.get(),
+                (None, Entry::Vacant(entry)) => *entry.insert(self.print_of(java, method)?),
+            });
+        }
+        if !new.is_empty() {
+            let mut known = lock(&self.methods.known);
+            if known.len() >= METHODS {
+                known.clear();
+            }
+            known.extend(new);
+        }
+        Some(frames)
     }
 
     fn print_of(&self, java: Java, method: jmethodID) -> Option<u64> {
@@ -209,6 +225,17 @@ impl Trace {
         self.places.with(place, |place| {
             print(place.class.as_bytes(), place.method.as_bytes(), place.descriptor.as_bytes())
         })
+    }
+}
+
+/// So many ticks were the agent's, not the program's.
+fn hold_less(of: Memory, took: u64) {
+    for nth in 0..block::HELD_LIMIT + block::LOCKS_LIMIT {
+        let start = of.offset(block::HELD + nth * entry::LEN).u64(entry::START);
+        let began = start.load(Relaxed);
+        if began != 0 {
+            start.store(began + took, Relaxed);
+        }
     }
 }
 

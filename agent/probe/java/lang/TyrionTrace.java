@@ -222,6 +222,10 @@ public final class TyrionTrace {
                     return;
                 }
                 held = U.getLong(block + HOLDS) - 1;
+                if ((int) held < 0) {
+                    // Recording was stopped and begun again meanwhile.
+                    return;
+                }
             }
             long cell = cell(block, recent, lock, place, 0);
             long entry = block + HELD + ((held & 0xffffffffL) << 6);
@@ -234,7 +238,7 @@ public final class TyrionTrace {
             // Not the program's business. The exit will be told, and must find something; there is
             // as much stack here as where HOLDS was stored, and no more.
             held = U.getLong(block + HOLDS) - 1;
-            if (!isEntered && (int) held < HELD_LIMIT) {
+            if (!isEntered && (held & 0xffffffffL) < HELD_LIMIT) {
                 long entry = block + HELD + ((held & 0xffffffffL) << 6);
                 U.putLong(entry + KEY, NOTHING);
                 U.putInt(entry + PLACE_TAKEN, place);
@@ -346,12 +350,13 @@ public final class TyrionTrace {
     @DontInline
     private static boolean nested(
             long block, long all, long recent, long key, Object lock, int place) {
+        if (all >>> 48 != 0) {
+            all = unmeasured(block, all);
+        }
         boolean wasAsked = all < 0;
         if (wasAsked) {
             // After a full stack: some exits may have failed.
             all = stillHeld(block, place) - 1;
-        } else if (all >>> 48 != 0) {
-            all = unmeasured(block, all);
         }
         long keys = lookFor(block, all, key);
         if (keys < 0 && !wasAsked && isDoubtful(cell(block, recent, lock, place, 0))) {
@@ -407,8 +412,10 @@ public final class TyrionTrace {
             long entry = block + HELD + ((all & 0xffffffffL) << 6);
             if (U.getLong(entry + START) != 0) {
                 U.putLong(entry + START, 0);
-                U.putLong(block + HOLDS, U.getLong(block + HOLDS) - ONE_MEASURED);
-                all -= ONE_MEASURED;
+                if (all << 1 >>> 49 != 0) {
+                    U.putLong(block + HOLDS, U.getLong(block + HOLDS) - ONE_MEASURED);
+                    all -= ONE_MEASURED;
+                }
             }
         }
         return all;
@@ -501,6 +508,10 @@ public final class TyrionTrace {
             if (noteNesting(block, key, place, lock)) {
                 U.putLong(told + 8, U.getLong(told));
                 U.putLong(told, places);
+            } else if (U.getLong(block + HOLDS) < 0) {
+                // Not all is really held that seems so: this was not noted.
+                U.putLong(seen, 0);
+                U.putLong(recent + RECENT_NESTING, 0);
             }
         }
     }
@@ -585,6 +596,8 @@ public final class TyrionTrace {
         U.putLong(entry + KEY, key);
         U.putLong(entry + CELL, cell);
         U.putInt(entry + TIMES, 1);
+        // That of its kind; and the cell may be gone, with its file, before the lock is released.
+        U.putInt(entry + PLACE_TAKEN, U.getInt(cell + CELL_PLACE));
         U.putLong(block + HOLDS, held + ONE_LOCK);
         if (held != 0) {
             nesting(block, held, recent, key, lock, place);
@@ -736,7 +749,7 @@ public final class TyrionTrace {
     }
 
     private static int placeOf(long entry) {
-        return entry == 0 ? 0 : U.getInt(U.getLong(entry + CELL) + CELL_PLACE);
+        return entry == 0 ? 0 : U.getInt(entry + PLACE_TAKEN);
     }
 
     private static void forget(long block, long held, long entry) {
