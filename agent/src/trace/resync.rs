@@ -120,7 +120,6 @@ impl Trace {
         if depth_now > SHALLOW || !has_overflowed {
             again.store(began.saturating_add(PAUSE * took), Relaxed);
         }
-        hold_less(of, took);
         holds
     }
 
@@ -169,15 +168,12 @@ impl Trace {
         if depth == 0 {
             return true;
         }
-        let began = ticks::now();
         let Some(frames) = self.frames(java) else { return true };
         let is_held = |nth: usize| {
             let held = of.offset(block::HELD + nth * entry::LEN);
             frames.contains(&self.method_of(held.u32(entry::PLACE).load(Relaxed)))
         };
-        let holds_all = (0..depth).all(is_held);
-        hold_less(of, ticks::now().saturating_sub(began));
-        holds_all
+        (0..depth).all(is_held)
     }
 
     /// The methods on the current thread's stack, outermost first, without
@@ -225,17 +221,6 @@ impl Trace {
         self.places.with(place, |place| {
             print(place.class.as_bytes(), place.method.as_bytes(), place.descriptor.as_bytes())
         })
-    }
-}
-
-/// So many ticks were the agent's, not the program's.
-fn hold_less(of: Memory, took: u64) {
-    for nth in 0..block::HELD_LIMIT + block::LOCKS_LIMIT {
-        let start = of.offset(block::HELD + nth * entry::LEN).u64(entry::START);
-        let began = start.load(Relaxed);
-        if began != 0 {
-            start.store(began + took, Relaxed);
-        }
     }
 }
 
