@@ -17,7 +17,7 @@ use super::{
 use crate::{jvm::Java, sync::lock};
 use jvmti_bindings::sys::jni::jmethodID;
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
@@ -192,11 +192,15 @@ impl Trace {
         let mut new = HashMap::new();
         let mut frames = Vec::with_capacity(methods.len());
         for (&method, known) in methods.iter().zip(known).rev() {
-            frames.push(match (known, new.entry(method as usize)) {
-                (Some(print), _) => print,
-                (None, Entry::Occupied(entry)) => *entry.get(),
-                (None, Entry::Vacant(entry)) => *entry.insert(self.print_of(java, method)?),
-            });
+            let print = match known.or_else(|| new.get(&(method as usize)).copied()) {
+                Some(print) => print,
+                None => {
+                    let print = self.print_of(java, method)?;
+                    new.insert(method as usize, print);
+                    print
+                }
+            };
+            frames.push(print);
         }
         if !new.is_empty() {
             let mut known = lock(&self.methods.known);
