@@ -9,3 +9,4 @@ mod seal;
 
 pub use chunk::{Chunk, Place};
 pub use file::{LogFile, Writer};
+pub use region::ask_before_reuse;

@@ -8,20 +8,25 @@
 //! without a guard it would end the JVM.
 //!
 //! Each file of a log that rotates has a range of its own, given back when
-//! nothing of the file is in use any more.
+//! nothing of the file is in use any more. Where Java code had addresses in it,
+//! it is not given back but becomes memory of our own, and is used again for a
+//! later file: a log that rotates for months must not use up the mappings that
+//! the kernel allows a process (65 530), nor its addresses.
 
 use crate::sync::lock;
 use std::{
     fs::File,
     io,
+    ops::Range,
     os::fd::AsRawFd,
     sync::{
-        Mutex,
+        Mutex, OnceLock,
         atomic::{
             AtomicBool, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release},
         },
     },
+    time::{Duration, Instant},
 };
 
 /// How long a file may grow at most, in bytes. Address space costs nothing.
@@ -29,6 +34,28 @@ pub const MAX_LEN: usize = 256 << 30;
 
 /// No kernel has smaller pages.
 const SMALLEST_PAGE: usize = 4096;
+
+/// Not before this is a range used again that Java code had addresses in. A
+/// store that was on its way when the range's file ended is done by then, unless
+/// its thread was stopped all the time; it would damage a record.
+const REST: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 60 });
+
+/// Whether Java code still has addresses in a range, as far as that is written
+/// down anywhere.
+pub type InUse = fn(&Range<usize>) -> bool;
+static IN_USE: OnceLock<InUse> = OnceLock::new();
+/// Ranges of files that have ended, the oldest first.
+static RESTING: Mutex<Vec<Resting>> = Mutex::new(Vec::new());
+
+struct Resting {
+    range: Range<usize>,
+    since: Instant,
+}
+
+/// Has this asked before a range is used again. To be called once.
+pub fn ask_before_reuse(in_use: InUse) {
+    let _ = IN_USE.set(in_use);
+}
 
 /// The reserved range, guarded against SIGBUS. Given back when dropped.
 pub struct Region {
@@ -46,7 +73,10 @@ impl Region {
     /// # Errors
     /// When the address space is limited (`ulimit -v`), or as `sigaction(2)`.
     pub fn reserve(len: usize) -> io::Result<Region> {
-        let base = map(std::ptr::null_mut(), len, libc::PROT_NONE, NOTHING, -1, 0)? as usize;
+        let base = match rested(len) {
+            Some(range) => range.start,
+            None => map(std::ptr::null_mut(), len, libc::PROT_NONE, NOTHING, -1, 0)? as usize,
+        };
         match guard(base, len) {
             Ok(guard) => Ok(Region { base, len, guard, kept: Mutex::default() }),
             Err(error) => {
@@ -85,9 +115,9 @@ impl Region {
         FAULTED[self.guard].load(Relaxed)
     }
 
-    /// Has a piece stay usable for ever: when the range is given back, memory
-    /// of our own takes the piece's place. Whoever may still store into it
-    /// then does no harm, and what is stored is lost.
+    /// Has a piece stay usable: when nothing of the file is in use any more,
+    /// memory of our own takes the piece's place. Whoever may still store into
+    /// it then does no harm, and what is stored is lost.
     pub fn keep(&self, offset: u64, len: u64) {
         // One span of all of them: the kernel has room for a limited number of
         // mappings, and pages that nobody touches cost nothing.
@@ -124,12 +154,30 @@ impl Drop for Region {
         let from = (start + from as usize) / page * page;
         let to = (start + to as usize).next_multiple_of(page).min(end);
         let flags = NOTHING | libc::MAP_FIXED;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // Failing keeps the file's pages, nothing else.
-        let _ = map(from as *mut libc::c_void, to - from, access, flags, -1, 0);
-        give_back(start, from);
-        give_back(to, end);
+        let usable = libc::PROT_READ | libc::PROT_WRITE;
+        let pieces =
+            [(start, from, libc::PROT_NONE), (from, to, usable), (to, end, libc::PROT_NONE)];
+        for (from, to, access) in pieces {
+            if from < to {
+                // Failing keeps the file's pages, nothing else.
+                let _ = map(from as *mut libc::c_void, to - from, access, flags, -1, 0);
+            }
+        }
+        lock(&RESTING).push(Resting { range: start..end, since: Instant::now() });
     }
+}
+
+/// A range that can be used again. What Java code had in it stays usable until
+/// a file is mapped there.
+fn rested(len: usize) -> Option<Range<usize>> {
+    let mut resting = lock(&RESTING);
+    let can_be = |resting: &Resting| {
+        resting.range.len() == len
+            && resting.since.elapsed() >= REST
+            && !IN_USE.get().is_some_and(|in_use| in_use(&resting.range))
+    };
+    let nth = resting.iter().position(can_be)?;
+    Some(resting.remove(nth).range)
 }
 
 /// Gives reserved addresses back to the kernel.
@@ -259,5 +307,44 @@ fn forward(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
         // without SA_SIGINFO, which has this signature.
         let handler: extern "C" fn(i32) = unsafe { std::mem::transmute(handler) };
         handler(signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No other test has ranges of this length.
+    const LEN: usize = 37 << 20;
+
+    #[test]
+    fn a_range_that_java_knew_rests_stays_usable_and_is_used_again() {
+        let first = Region::reserve(LEN).unwrap();
+        let base = first.at(0) as usize;
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        first.map_file(&file, 0, 1 << 20).unwrap();
+        first.keep(8192, 4096);
+        drop(first);
+
+        let second = Region::reserve(LEN).unwrap();
+        assert_ne!(second.at(0) as usize, base, "too early");
+        // SAFETY: the page was kept: it is memory of our own now.
+        unsafe { ((base + 8192) as *mut u64).write_volatile(7) };
+
+        std::thread::sleep(REST);
+        let third = Region::reserve(LEN).unwrap();
+        assert_eq!(third.at(0) as usize, base);
+        third.map_file(&file, 0, 1 << 20).unwrap();
+        // SAFETY: the page is mapped, and zero: map_file writes to its first byte only.
+        assert_eq!(unsafe { ((base + 8192) as *mut u64).read_volatile() }, 0);
+        assert!(second.at(0) != third.at(0));
+    }
+
+    #[test]
+    fn a_range_that_java_never_knew_is_given_back() {
+        let resting = || lock(&RESTING).iter().filter(|r| r.range.len() == LEN + 4096).count();
+        drop(Region::reserve(LEN + 4096).unwrap());
+        assert_eq!(resting(), 0);
     }
 }

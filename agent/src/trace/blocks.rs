@@ -15,7 +15,10 @@ use std::{
     ops::Range,
     sync::{
         Arc, Mutex,
-        atomic::Ordering::{Relaxed, Release},
+        atomic::{
+            Ordering::{Relaxed, Release, SeqCst},
+            fence,
+        },
     },
 };
 
@@ -126,6 +129,27 @@ fn notes_of(of: Memory) -> Memory {
 fn recent_of(of: Memory) -> impl Iterator<Item = Memory> {
     let mask = of.u32(block::RECENT_MASK).load(Relaxed) as usize;
     (0..=mask).map(move |nth| of.offset(block::RECENT + nth * block::RECENT_LEN))
+}
+
+/// The entries of what a block's thread holds.
+fn held_of(of: Memory) -> impl Iterator<Item = Memory> {
+    let holds = of.u64(block::HOLDS).load(Relaxed);
+    let monitors = (holds as u32 as usize).min(block::HELD_LIMIT);
+    let locks = ((holds >> 32) as u16 as usize).min(block::LOCKS_LIMIT);
+    let monitors = (0..monitors).map(|nth| block::HELD + nth * entry::LEN);
+    let locks = (0..locks).map(|nth| block::HELD_LOCKS + nth * entry::LEN);
+    monitors.chain(locks).map(move |at| of.offset(at))
+}
+
+/// The cells of the events in a block's ring.
+fn events_of(of: Memory) -> impl Iterator<Item = u64> {
+    let ring = of.u64(block::RING).load(Relaxed);
+    // SAFETY: the word holds the address of a ring, or 0.
+    let ring = (ring != 0).then(|| unsafe { Memory::at_address(ring) });
+    ring.into_iter().flat_map(|ring| {
+        let end = (ring.u64(ring::AT).load(Relaxed) as usize).min(ring::LEN);
+        (ring::EVENT..end).step_by(ring::EVENT).map(move |at| ring.u64(at).load(Relaxed))
+    })
 }
 
 fn clear_words(of: Memory, bytes: Range<usize>) {
@@ -322,6 +346,17 @@ impl Trace {
         used.into_iter().for_each(|of| self.write_events(of));
     }
 
+    /// Whether anything that threads hold, or have yet to tell, has its cell in
+    /// a range of addresses.
+    pub fn uses(&self, range: &Range<usize>) -> bool {
+        let blocks = lock(&self.blocks.inner);
+        let is_there = |cell: u64| range.contains(&(cell as usize));
+        blocks.used.values().any(|owned| {
+            held_of(owned.memory).any(|held| is_there(held.u64(entry::CELL).load(Relaxed)))
+                || events_of(owned.memory).any(is_there)
+        })
+    }
+
     /// Forgets which instances threads are known to take.
     pub fn forget_recent_instances(&self) {
         let blocks = lock(&self.blocks.inner);
@@ -344,6 +379,9 @@ impl Trace {
             let fresh = owned.spare.take().filter(fits).inspect(|spare| clear(*spare));
             let Some(fresh) = fresh.or_else(|| new_table(len)) else { continue };
             owned.memory.u64(block::CELLS).store(fresh.address(), Release);
+            // Either its thread sees that, after it has cached a cell of the old
+            // table, or what it cached is seen here.
+            fence(SeqCst);
             for at in recent_of(owned.memory) {
                 clear_word(at, 0);
             }

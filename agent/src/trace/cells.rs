@@ -89,6 +89,9 @@ impl Trace {
         // Monitors have none: their probes know what they are at.
         let place = if kind == 0 { place } else { self.places.variant(place, kind) };
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+        // Before the log is looked at: should it go on in another file now, the
+        // cell is remembered in a table that goes with this one.
+        let table = cells_of(of);
         let cell = self.recorder.trace_scene(owner, |scene| {
             let thread = scene.thread.id(scene.volume);
             let class = self.recorder.class_of_lock(scene.volume, java, lock_object);
@@ -101,14 +104,14 @@ impl Trace {
             // Not remembered: perhaps there is room the next time.
             return self.cells.nowhere.address();
         };
-        insert(of, key, cell.address());
+        insert(of, table, key, cell.address());
         cell.address()
     }
 }
 
-/// Puts a cell into its thread's table, which only that thread changes.
-fn insert(of: Memory, key: u64, cell: u64) {
-    let mut cells = cells_of(of);
+/// Puts a cell into its thread's table, which only that thread changes, and a
+/// rotation replaces.
+fn insert(of: Memory, mut cells: Memory, key: u64, cell: u64) {
     let len = cells.u64(table::MASK).load(Relaxed) as usize + 1;
     let used = cells.u64(table::USED).load(Relaxed) as usize + 1;
     if used * 2 > len {
@@ -122,7 +125,11 @@ fn insert(of: Memory, key: u64, cell: u64) {
         }
         // The smaller one is left: a rotation may be at it. All that a thread
         // ever leaves is a third of what it has.
-        of.u64(block::CELLS).store(larger.address(), Release);
+        let (old, new) = (cells.address(), larger.address());
+        if of.u64(block::CELLS).compare_exchange(old, new, Release, Relaxed).is_err() {
+            // What is in it belongs to a file that has ended.
+            return;
+        }
         cells = larger;
     }
     put(cells, key, cell);
@@ -154,7 +161,7 @@ mod tests {
         of.u64(block::CELLS).store(new_table(FIRST_PAIRS).unwrap().address(), Relaxed);
         let keys: Vec<u64> = (1..=1000).map(|n| ((n % 3 + 1) << 32) | (n * 7)).collect();
         for &key in &keys {
-            insert(of, key, key * 2);
+            insert(of, cells_of(of), key, key * 2);
         }
         let cells = cells_of(of);
         let mask = cells.u64(table::MASK).load(Relaxed);

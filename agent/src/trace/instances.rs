@@ -33,6 +33,9 @@ const SETS: usize = (PLACES + REACH) * 8;
 const SET: usize = SHARERS as usize / 8;
 /// Length of the table, in bytes.
 pub const TABLE_LEN: usize = SETS + (PLACES + REACH) * SET;
+/// How many bits tell by their hashes' low bits which instances may stand in
+/// the table: some 14 for each, and still in a core's cache.
+pub const ENTERED: usize = 1 << 21;
 /// What Java takes a hash's low bits by.
 pub const MASK: u64 = PLACES as u64 - 1;
 /// So many instances may come from one place: one that makes a lock for each
@@ -82,6 +85,9 @@ impl Trace {
     pub fn forget_instances(&self) {
         let mut inner = lock(&self.instances.inner);
         *inner = Inner::default();
+        for at in (0..ENTERED / 8).step_by(8) {
+            self.shared.entered.u64(at).store(0, Relaxed);
+        }
         (0..CLOSED_PLACES).for_each(|place| self.shared.closed.u8(place).store(0, Relaxed));
         for at in (0..TABLE_LEN).step_by(8) {
             let word = self.shared.instances.u64(at);
@@ -194,6 +200,8 @@ impl Trace {
                 *of_place += 1;
                 inner.count += 1;
                 word.store(u64::from(hash) << 32 | u64::from(thread), Release);
+                let bit = hash as usize % ENTERED;
+                self.shared.entered.u8(bit / 8).fetch_or(1 << (bit % 8), Relaxed);
                 return Entered::First;
             }
         }

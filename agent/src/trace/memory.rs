@@ -288,6 +288,7 @@ mod tests {
         assert_eq!(in_java("HELD_LOCKS"), format!("HELD + {entry} * HELD_LIMIT"));
         assert_eq!(in_java("RECENT"), format!("HELD_LOCKS + {entry} * LOCKS_LIMIT"));
         assert_eq!(in_java("THREADS_MASK"), format!("{:#x}", THREADS - 1));
+        assert_eq!(in_java("ENTERED_MASK"), format!("{:#x}", instances::ENTERED - 1));
         let behind = |mask: &str| 8 * (in_java(mask).parse::<usize>().unwrap() + 1);
         assert_eq!(notes::TOLD - notes::PAIRS, behind("PAIRS_MASK"));
         assert_eq!(notes::KNOWN - notes::TOLD, behind("TOLD_MASK"));

@@ -80,6 +80,8 @@ struct Shared {
     threads: Memory,
     /// Words of (hash, owner), and behind them sets of threads.
     instances: Memory,
+    /// Bits by hash: which instances may stand there.
+    entered: Memory,
     /// The buckets of hashes; then a u64: how many threads wait.
     waited: Memory,
     /// Four u32: how many locks were given to be hashed, how many were looked at,
@@ -113,6 +115,7 @@ impl Trace {
         let shared = Shared {
             threads: Memory::allocate(blocks::THREADS_LEN)?,
             instances: Memory::allocate(instances::TABLE_LEN)?,
+            entered: Memory::allocate(instances::ENTERED / 8)?,
             waited: Memory::allocate(memory::bucket::COUNT * memory::bucket::LEN + 8)?,
             later: Memory::allocate(64)?,
             closed: Memory::allocate(memory::CLOSED_PLACES)?,

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     agent,
     jvm::{Vm, setup},
+    log,
     options::{Pattern, TraceOptions},
     recorder::Recorder,
     sync::lock,
@@ -63,6 +64,7 @@ pub fn prepare(
         hash_later(env, trace)?;
     }
     READY.store(true, Relaxed);
+    log::ask_before_reuse(|range| super::active().is_some_and(|trace| trace.uses(range)));
     recorder.log().on_switch(|_| {
         if let Some(trace) = super::active() {
             trace.rotated();
@@ -152,6 +154,7 @@ impl Trace {
             12 => self.shared.delay.address(),
             13 => self.options.hold.one_in().map_or(0, u64::from),
             14 => self.options.hold.one_in().map_or(1, |every| holds::stacks_every(every.into())),
+            15 => self.shared.entered.address(),
             _ => 0,
         }
     }

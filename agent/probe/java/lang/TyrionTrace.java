@@ -27,6 +27,9 @@ public final class TyrionTrace {
     private static final long INSTANCE_MASK = address(2);
     private static final int INSTANCE_REACH = 8;
     private static final long SETS = INSTANCES + ((INSTANCE_MASK + 1 + INSTANCE_REACH) << 3);
+    /** Bits by hash: 0 where no instance stands in the table. */
+    private static final long ENTERED = address(15);
+    private static final int ENTERED_MASK = 0x1fffff;
     /** Who waits for locks with a hash in a bucket, and who released one last: 1024 of them. */
     private static final long BUCKETS = address(3);
     private static final int BUCKETS_MASK = 1023;
@@ -209,36 +212,19 @@ public final class TyrionTrace {
             return;
         }
         long held = U.getLong(block + HOLDS);
-        boolean isEntered = false;
         U.putLong(block + HOLDS, held + 1);
         try {
             if (PRECISE && U.getLong(block + ASKED) != 0) {
                 got(block, lock);
             }
-            long key = key(lock);
-            long recent = recent(block, lock, place);
-            if (held != 0) {
-                if (nested(block, held, recent, key, lock, place)) {
-                    return;
-                }
-                held = U.getLong(block + HOLDS) - 1;
-                if ((int) held < 0) {
-                    // Recording was stopped and begun again meanwhile.
-                    return;
-                }
+            if (held != 0 || !isEnteredAgain(block, lock, place)) {
+                enter(block, held, lock, place);
             }
-            long cell = cell(block, recent, lock, place, 0);
-            long entry = block + HELD + ((held & 0xffffffffL) << 6);
-            U.putLong(entry + KEY, key);
-            U.putLong(entry + CELL, cell);
-            U.putInt(entry + PLACE_TAKEN, place);
-            isEntered = true;
-            count(block, entry, recent, cell, key, lock, place);
         } catch (StackOverflowError | OutOfMemoryError error) {
             // Not the program's business. The exit will be told, and must find something; there is
             // as much stack here as where HOLDS was stored, and no more.
             held = U.getLong(block + HOLDS) - 1;
-            if (!isEntered && (held & 0xffffffffL) < HELD_LIMIT) {
+            if ((held & 0xffffffffL) < HELD_LIMIT) {
                 long entry = block + HELD + ((held & 0xffffffffL) << 6);
                 U.putLong(entry + KEY, NOTHING);
                 U.putInt(entry + PLACE_TAKEN, place);
@@ -246,7 +232,93 @@ public final class TyrionTrace {
         }
     }
 
+    /**
+     * Counts where nothing has to be looked up: no lock was held, and what was entered is what this
+     * thread has entered last here. Only this is compiled into each place: with all of
+     * {@link #enter} in it C2 took four times as long, and a database that the agent was attached
+     * to ran at a tenth of its speed for half a minute.
+     */
+    @ForceInline
+    private static boolean isEnteredAgain(long block, Object lock, int place) {
+        long key = quickKey(lock);
+        long cell = key == 0 ? 0 : cellAgain(block, key, lock, place, 0);
+        if (cell == 0) {
+            return false;
+        }
+        U.putLong(block + HELD + KEY, key);
+        U.putLong(block + HELD + CELL, cell);
+        U.putInt(block + HELD + PLACE_TAKEN, place);
+        return true;
+    }
+
+    /** What {@link #key} finds where that is simple, else 0. */
+    @ForceInline
+    private static long quickKey(Object lock) {
+        long header = U.getLong(lock, 0L);
+        if (LAYOUT == ELSEWHERE || (header & 3) != 0 || header == 0) {
+            return 0;
+        }
+        if (LAYOUT == DISPLACED) {
+            if (!IDENTITY) {
+                return header;
+            }
+            header = U.getLong(header);
+            if ((header & 7) != 1) {
+                return 0;
+            }
+        }
+        return header >>> HASH_SHIFT & HASH;
+    }
+
+    /**
+     * Counts an acquisition in the cell of the one that was met last here, where it is of the same
+     * instance and is not to be measured; the cell, or 0.
+     */
+    @ForceInline
+    private static long cellAgain(long block, long hash, Object lock, int place, int kind) {
+        long recent = recent(block, lock, place);
+        if (EVERY_HOLD
+                || IDENTITY && U.getLong(recent + RECENT_LOCK) != hash
+                || U.getLong(recent) != cellKey(typeOf(lock), place, kind)) {
+            return 0;
+        }
+        long cell = U.getLong(recent + 8);
+        long nth = U.getLong(cell + ACQUISITIONS) + 1;
+        if (nth >= U.getLong(cell + NEXT)) {
+            return 0;
+        }
+        U.putLong(cell + ACQUISITIONS, nth);
+        return cell;
+    }
+
+    @DontInline
+    private static void enter(long block, long held, Object lock, int place) {
+        long key = key(lock);
+        long recent = recent(block, lock, place);
+        if (held != 0 && !isUsual(block, held, recent, key, lock, place)) {
+            if (nested(block, held, recent, key, lock, place)) {
+                return;
+            }
+            held = U.getLong(block + HOLDS) - 1;
+            if ((int) held < 0) {
+                // Recording was stopped and begun again meanwhile.
+                return;
+            }
+        }
+        long cell = cell(block, recent, lock, place, 0);
+        long entry = block + HELD + ((held & 0xffffffffL) << 6);
+        U.putLong(entry + KEY, key);
+        U.putLong(entry + CELL, cell);
+        U.putInt(entry + PLACE_TAKEN, place);
+        try {
+            count(block, entry, recent, cell, key, lock, place);
+        } catch (StackOverflowError | OutOfMemoryError error) {
+            // Perhaps not counted, but entered.
+        }
+    }
+
     /** Nobody was seen to wait; but if it took long, the JVM has spun. */
+    @DontInline
     private static void got(long block, Object lock) {
         long asked = U.getLong(block + ASKED);
         long now = System.nanoTime();
@@ -378,6 +450,41 @@ public final class TyrionTrace {
     }
 
     /**
+     * Whether a monitor that is entered while others are held is none of them, and its nesting is
+     * known: as nearly always. What is not as usual in any way is left to {@link #nested}.
+     */
+    @ForceInline
+    private static boolean isUsual(
+            long block, long all, long recent, long key, Object lock, int place) {
+        if (all >= HELD_LIMIT || all < 0) {
+            // No monitors alone, or some are measured, or there is doubt.
+            return false;
+        }
+        long entry = block + HELD - 64 + (all << 6);
+        long held = U.getLong(entry + KEY);
+        if (held <= 0 || U.getLong(recent + RECENT_NESTING) != nestingMark(entry, place)) {
+            return false;
+        }
+        long keys = held;
+        while (held != key) {
+            if (entry == block + HELD) {
+                // As in nested: one that had no hash may have been inflated since.
+                return keys >>> 32 == 0 || LAYOUT != DISPLACED || (U.getLong(lock, 0L) & 3) != 2;
+            }
+            entry -= 64;
+            held = U.getLong(entry + KEY);
+            keys |= held;
+        }
+        return false;
+    }
+
+    /** Of the place, too: other places share what one of them met last. */
+    @ForceInline
+    private static long nestingMark(long inner, int place) {
+        return U.getLong(inner + CELL) * MIX + place;
+    }
+
+    /**
      * Looks for a key among those of the monitors that are held: less than 0 where it is, else their
      * bits, of which the high ones are 0 when all are known by their hashes.
      */
@@ -468,8 +575,7 @@ public final class TyrionTrace {
         if (inner == 0) {
             return;
         }
-        // Of the place, too: other places share what this one met last.
-        long mark = U.getLong(inner + CELL) * MIX + place;
+        long mark = nestingMark(inner, place);
         if (U.getLong(recent + RECENT_NESTING) != mark) {
             nestingElsewhere(block, all, inner, mark, recent, key, lock, place);
         }
@@ -566,18 +672,44 @@ public final class TyrionTrace {
     public static void acquired(Object lock, int kind) {
         if (on) {
             try {
-                taken(lock, kind);
+                take(lock, kind);
             } catch (StackOverflowError | OutOfMemoryError error) {
                 // Perhaps not counted.
             }
         }
     }
 
-    private static void taken(Object lock, int kind) {
+    @ForceInline
+    private static void take(Object lock, int kind) {
         long block = block();
-        if (block == 0) {
-            return;
+        if (block != 0 && !isTakenAgain(block, lock, kind)) {
+            taken(block, lock, kind);
         }
+    }
+
+    /** As {@link #isEnteredAgain}. */
+    @ForceInline
+    private static boolean isTakenAgain(long block, Object lock, int kind) {
+        int place = U.getInt(block + PLACE);
+        if (place == 0 || U.getLong(block + HOLDS) != 0) {
+            return false;
+        }
+        long hash = quickHash(lock);
+        long cell = hash == 0 ? 0 : cellAgain(block, hash, lock, place, kind);
+        if (cell == 0) {
+            return false;
+        }
+        U.putInt(block + PLACE, 0);
+        U.putLong(block + HELD_LOCKS + KEY, hash | (long) kind << 32);
+        U.putLong(block + HELD_LOCKS + CELL, cell);
+        U.putInt(block + HELD_LOCKS + TIMES, 1);
+        U.putInt(block + HELD_LOCKS + PLACE_TAKEN, U.getInt(cell + CELL_PLACE));
+        U.putLong(block + HOLDS, ONE_LOCK);
+        return true;
+    }
+
+    @DontInline
+    private static void taken(long block, Object lock, int kind) {
         int place = takePlace(block, kind);
         long key = lockKey(lock) | (long) kind << 32;
         long held = U.getLong(block + HOLDS);
@@ -610,7 +742,7 @@ public final class TyrionTrace {
         if (on) {
             try {
                 if (granted) {
-                    taken(lock, kind);
+                    take(lock, kind);
                 } else {
                     failed(lock, kind);
                 }
@@ -642,6 +774,7 @@ public final class TyrionTrace {
         }
     }
 
+    @DontInline
     private static void failed(Object lock, int kind) {
         long block = block();
         if (block != 0) {
@@ -655,18 +788,36 @@ public final class TyrionTrace {
     public static void released(Object lock, int kind) {
         if (on) {
             try {
-                givenUp(lock, kind);
+                long block = block();
+                if (block != 0 && !isReleasedAlone(block, lock, kind)) {
+                    givenUp(block, lock, kind);
+                }
             } catch (StackOverflowError | OutOfMemoryError error) {
                 // Looks held for some time longer.
             }
         }
     }
 
-    private static void givenUp(Object lock, int kind) {
-        long block = block();
-        if (block == 0) {
-            return;
+    /** Releases the only lock that is held, where nobody waits for any and nothing is measured. */
+    @ForceInline
+    private static boolean isReleasedAlone(long block, Object lock, int kind) {
+        if (U.getLong(block + HOLDS) != ONE_LOCK || U.getLong(WAITING) != 0) {
+            return false;
         }
+        long hash = quickHash(lock);
+        long key = U.getLong(block + HELD_LOCKS + KEY);
+        if (hash == 0
+                || (int) key != (int) hash
+                || kind != 0 && (int) (key >>> 32) != kind
+                || U.getInt(block + HELD_LOCKS + TIMES) != 1) {
+            return false;
+        }
+        U.putLong(block + HOLDS, 0);
+        return true;
+    }
+
+    @DontInline
+    private static void givenUp(long block, Object lock, int kind) {
         long hash = lockKey(lock);
         long held = U.getLong(block + HOLDS);
         int locks = locksOf(held);
@@ -838,6 +989,13 @@ public final class TyrionTrace {
             if (U.getInt(known) == (int) key) {
                 return;
             }
+            if (U.getInt(cell + CLOSED) != 0 && !mayBeEntered(key)) {
+                // A new one each time, as nearly all of them here: a look at the table, which is
+                // large, would wait for memory.
+                U.putLong(recent + RECENT_LOCK, 0);
+                U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
+                return;
+            }
             U.putInt(known, (int) key);
             int found = lookUp(key, (int) U.getLong(block + ME));
             if (found == MINE) {
@@ -851,6 +1009,12 @@ public final class TyrionTrace {
             }
         }
         U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
+    }
+
+    /** Whether an instance stands in the table, or another that has the same bit. */
+    private static boolean mayBeEntered(long hash) {
+        int bit = (int) hash & ENTERED_MASK;
+        return (U.getByte(ENTERED + (bit >>> 3)) >>> (bit & 7) & 1) != 0;
     }
 
     /** Who is known to take the instance of a hash. */
@@ -929,19 +1093,24 @@ public final class TyrionTrace {
     @DontInline
     private static long cellElsewhere(
             long block, long recent, long key, Object lock, int kind) {
-        long cell = known(block, key);
+        long cells = U.getLong(block + CELLS);
+        long cell = known(cells, key);
         if (cell == 0) {
             cell = newCell(block, key, lock, kind);
         }
         if (cell != NOWHERE) {
             U.putLong(recent + 8, cell);
             U.putLong(recent, key);
+            // The log may just have gone on in another file: see forget_cells in blocks.rs.
+            U.fullFence();
+            if (U.getLong(block + CELLS) != cells) {
+                U.putLong(recent, 0);
+            }
         }
         return cell;
     }
 
-    private static long known(long block, long key) {
-        long cells = U.getLong(block + CELLS);
+    private static long known(long cells, long key) {
         long mask = U.getLong(cells);
         for (long i = 0; i <= mask; i++) {
             long slot = cells + 16 + ((((int) key + i) & mask) << 4);
@@ -1043,14 +1212,15 @@ public final class TyrionTrace {
     /** The hash of a lock of java.util.concurrent, whose monitor is hardly ever used. */
     @ForceInline
     private static long lockKey(Object lock) {
-        if (LAYOUT != ELSEWHERE) {
-            long mark = U.getLong(lock, 0L);
-            long hash = mark >>> HASH_SHIFT & HASH;
-            if ((mark & 7) == 1 && hash != 0) {
-                return hash;
-            }
-        }
-        return System.identityHashCode(lock);
+        long hash = quickHash(lock);
+        return hash != 0 ? hash : System.identityHashCode(lock);
+    }
+
+    /** The same where it is simple, else 0. */
+    @ForceInline
+    private static long quickHash(Object lock) {
+        long mark = U.getLong(lock, 0L);
+        return LAYOUT != ELSEWHERE && (mark & 7) == 1 ? mark >>> HASH_SHIFT & HASH : 0;
     }
 
     /** Tries out how far up in an object's first word the JVM keeps its hash; -1 elsewhere. */
