@@ -114,7 +114,7 @@ impl Place {
     /// The same bytes by address, for Java.
     pub fn memory(&self) -> Memory {
         // SAFETY: places that Java gets are in chunks of acquisitions, whose
-        // addresses stay usable for ever.
+        // addresses stay usable: see `Region::keep`.
         unsafe { Memory::at_address(self.base as u64) }
     }
 

@@ -36,20 +36,22 @@ pub const MAX_LEN: usize = 256 << 30;
 const SMALLEST_PAGE: usize = 4096;
 
 /// Not before this is a range used again that Java code had addresses in. A
-/// store that was on its way when the range's file ended is done by then, unless
-/// its thread was stopped all the time; it would damage a record.
+/// store that was on its way when the last of them was forgotten is done by
+/// then, unless its thread was stopped all the time; it would damage a record.
 const REST: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 60 });
 
-/// Whether Java code still has addresses in a range, as far as that is written
-/// down anywhere.
-pub type InUse = fn(&Range<usize>) -> bool;
+/// The addresses that Java code still has, as far as they are written down
+/// anywhere.
+pub type InUse = fn() -> Vec<usize>;
 static IN_USE: OnceLock<InUse> = OnceLock::new();
 /// Ranges of files that have ended, the oldest first.
 static RESTING: Mutex<Vec<Resting>> = Mutex::new(Vec::new());
 
 struct Resting {
     range: Range<usize>,
-    since: Instant,
+    kept: Kept,
+    /// Since when nobody was seen to have an address in it.
+    unused_since: Option<Instant>,
 }
 
 /// Has this asked before a range is used again. To be called once.
@@ -64,8 +66,11 @@ pub struct Region {
     /// Its place among the guarded ones.
     guard: usize,
     /// What stays usable: from and to, as offsets.
-    kept: Mutex<Option<(u64, u64)>>,
+    kept: Mutex<Option<Kept>>,
 }
+
+/// What [`Region::keep`] has said of a range: from and to, as offsets.
+type Kept = (u64, u64);
 
 impl Region {
     /// Reserves the range, and catches a SIGBUS in it from now on.
@@ -73,14 +78,20 @@ impl Region {
     /// # Errors
     /// When the address space is limited (`ulimit -v`), or as `sigaction(2)`.
     pub fn reserve(len: usize) -> io::Result<Region> {
-        let base = match rested(len) {
-            Some(range) => range.start,
-            None => map(std::ptr::null_mut(), len, libc::PROT_NONE, NOTHING, -1, 0)? as usize,
+        let (base, kept) = match rested(len) {
+            Some(resting) => (resting.range.start, Some(resting.kept)),
+            None => {
+                let new = map(std::ptr::null_mut(), len, libc::PROT_NONE, NOTHING, -1, 0)?;
+                (new as usize, None)
+            }
         };
         match guard(base, len) {
-            Ok(guard) => Ok(Region { base, len, guard, kept: Mutex::default() }),
+            Ok(guard) => Ok(Region { base, len, guard, kept: Mutex::new(kept) }),
             Err(error) => {
-                give_back(base, base + len);
+                match kept {
+                    Some(kept) => rest(base..base + len, kept),
+                    None => give_back(base, base + len),
+                }
                 Err(error)
             }
         }
@@ -149,7 +160,8 @@ impl Drop for Region {
         // First: others may soon have the addresses, and their SIGBUS is not ours.
         GUARDED[self.guard].store(0, Relaxed);
         let (start, end) = (self.base, self.base + self.len);
-        let Some((from, to)) = *lock(&self.kept) else { return give_back(start, end) };
+        let Some(kept) = *lock(&self.kept) else { return give_back(start, end) };
+        let (from, to) = kept;
         let page = PAGE.load(Relaxed);
         let from = (start + from as usize) / page * page;
         let to = (start + to as usize).next_multiple_of(page).min(end);
@@ -163,21 +175,40 @@ impl Drop for Region {
                 let _ = map(from as *mut libc::c_void, to - from, access, flags, -1, 0);
             }
         }
-        lock(&RESTING).push(Resting { range: start..end, since: Instant::now() });
+        rest(start..end, kept);
     }
+}
+
+fn rest(range: Range<usize>, kept: Kept) {
+    lock(&RESTING).push(Resting { range, kept, unused_since: None });
 }
 
 /// A range that can be used again. What Java code had in it stays usable until
 /// a file is mapped there.
-fn rested(len: usize) -> Option<Range<usize>> {
+fn rested(len: usize) -> Option<Resting> {
+    if lock(&RESTING).is_empty() {
+        return None;
+    }
+    let mut in_use = IN_USE.get().map_or_else(Vec::new, |in_use| in_use());
+    in_use.sort_unstable();
+    let is_in_use = |range: &Range<usize>| {
+        let first = in_use.partition_point(|&address| address < range.start);
+        in_use.get(first).is_some_and(|&address| address < range.end)
+    };
+    let now = Instant::now();
     let mut resting = lock(&RESTING);
-    let can_be = |resting: &Resting| {
-        resting.range.len() == len
-            && resting.since.elapsed() >= REST
-            && !IN_USE.get().is_some_and(|in_use| in_use(&resting.range))
+    for one in resting.iter_mut() {
+        // Once more unused, and then for so long: an address may have been seen
+        // neither where it was nor where it went.
+        let unused = (!is_in_use(&one.range)).then_some(now);
+        one.unused_since = unused.map(|now| one.unused_since.unwrap_or(now));
+    }
+    let can_be = |one: &Resting| {
+        let has_rested = one.unused_since.is_some_and(|since| now - since >= REST);
+        one.range.len() == len && has_rested
     };
     let nth = resting.iter().position(can_be)?;
-    Some(resting.remove(nth).range)
+    Some(resting.remove(nth))
 }
 
 /// Gives reserved addresses back to the kernel.
@@ -327,6 +358,7 @@ mod tests {
         first.keep(8192, 4096);
         drop(first);
 
+        // From this look on it is known to be unused.
         let second = Region::reserve(LEN).unwrap();
         assert_ne!(second.at(0) as usize, base, "too early");
         // SAFETY: the page was kept: it is memory of our own now.
@@ -338,7 +370,12 @@ mod tests {
         third.map_file(&file, 0, 1 << 20).unwrap();
         // SAFETY: the page is mapped, and zero: map_file writes to its first byte only.
         assert_eq!(unsafe { ((base + 8192) as *mut u64).read_volatile() }, 0);
-        assert!(second.at(0) != third.at(0));
+        assert_ne!(second.at(0), third.at(0));
+        // What was kept once stays so, though this file's cells were elsewhere.
+        assert!(third.keeps_any());
+        drop(third);
+        // SAFETY: as above.
+        unsafe { ((base + 8192) as *mut u64).write_volatile(7) };
     }
 
     #[test]

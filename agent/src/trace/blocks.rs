@@ -16,10 +16,11 @@ use std::{
     sync::{
         Arc, Mutex,
         atomic::{
-            Ordering::{Relaxed, Release, SeqCst},
+            Ordering::{Acquire, Relaxed, Release, SeqCst},
             fence,
         },
     },
+    time::{Duration, Instant},
 };
 
 /// Places in the table of threads: as many bits of a thread's id are looked at.
@@ -37,6 +38,9 @@ const ENDED_LIMIT: usize = 4096;
 /// How many virtual threads may have a block at once, of 4 KB, or 12 KB with
 /// `events=all`; others are not traced.
 const VIRTUAL_LIMIT: usize = 1 << 16;
+
+/// How long a thread may still be at a table that was replaced.
+const UNSEEN: Duration = Duration::from_secs(2);
 
 /// The blocks.
 #[derive(Default)]
@@ -67,9 +71,9 @@ struct Inner {
 /// A block and the tables that it had.
 struct Owned {
     memory: Memory,
-    /// The table before a rotation, to be used at the next one: by then its
+    /// The tables before rotations, and since when, to be used again when their
     /// thread has long looked away.
-    spare: Option<Memory>,
+    spares: VecDeque<(Memory, Instant)>,
     is_virtual: bool,
 }
 
@@ -84,7 +88,7 @@ impl Owned {
         memory.u32(block::RECENT_MASK).store(recent as u32 - 1, Relaxed);
         memory.u64(block::CELLS).store(table.address(), Relaxed);
         memory.u64(block::NOTES).store(notes.address(), Relaxed);
-        Some(Owned { memory, spare: None, is_virtual })
+        Some(Owned { memory, spares: VecDeque::new(), is_virtual })
     }
 
     /// As if it had never been used; a virtual thread's cells are the next one's.
@@ -105,6 +109,19 @@ impl Owned {
         // What one virtual thread is known for, the log has of all of them.
         if !self.is_virtual {
             self.forget();
+        }
+    }
+
+    /// An empty table as long as the one before.
+    fn fresh_table(&mut self, old: Memory) -> Option<Memory> {
+        let len = |table: Memory| table.u64(table::MASK).load(Relaxed) as usize + 1;
+        // Those of before it has grown.
+        self.spares.retain(|(spare, _)| len(*spare) == len(old));
+        match self.spares.front() {
+            Some((_, since)) if since.elapsed() >= UNSEEN => {
+                self.spares.pop_front().map(|(spare, _)| spare).inspect(|spare| clear(*spare))
+            }
+            _ => new_table(len(old)),
         }
     }
 
@@ -141,17 +158,6 @@ fn held_of(of: Memory) -> impl Iterator<Item = Memory> {
     monitors.chain(locks).map(move |at| of.offset(at))
 }
 
-/// The cells of the events in a block's ring.
-fn events_of(of: Memory) -> impl Iterator<Item = u64> {
-    let ring = of.u64(block::RING).load(Relaxed);
-    // SAFETY: the word holds the address of a ring, or 0.
-    let ring = (ring != 0).then(|| unsafe { Memory::at_address(ring) });
-    ring.into_iter().flat_map(|ring| {
-        let end = (ring.u64(ring::AT).load(Relaxed) as usize).min(ring::LEN);
-        (ring::EVENT..end).step_by(ring::EVENT).map(move |at| ring.u64(at).load(Relaxed))
-    })
-}
-
 fn clear_words(of: Memory, bytes: Range<usize>) {
     bytes.step_by(8).for_each(|at| clear_word(of, at));
 }
@@ -164,13 +170,18 @@ fn clear_word(of: Memory, at: usize) {
     }
 }
 
-/// Gives a block an empty ring of events, unless it has one.
+/// Gives a block an empty ring of events.
 fn give_ring(of: Memory) -> bool {
-    if of.u64(block::RING).load(Relaxed) == 0 {
+    let mut address = of.u64(block::RING).load(Relaxed);
+    if address == 0 {
         let Some(ring) = Memory::allocate(ring::LEN) else { return false };
-        ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
-        of.u64(block::RING).store(ring.address(), Relaxed);
+        address = ring.address();
+        of.u64(block::RING).store(address, Relaxed);
     }
+    // SAFETY: the word holds the address of a ring.
+    let ring = unsafe { Memory::at_address(address) };
+    // What another thread may have left there is not this one's.
+    ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
     true
 }
 
@@ -191,7 +202,8 @@ fn clear(cells: Memory) {
 
 /// A block's table of cells.
 pub fn cells_of(of: Memory) -> Memory {
-    let address = of.u64(block::CELLS).load(Relaxed);
+    // The log's number is looked at behind this, not before.
+    let address = of.u64(block::CELLS).load(Acquire);
     // SAFETY: the word always holds the address of a table, see `Owned::new`.
     unsafe { Memory::at_address(address) }
 }
@@ -346,15 +358,14 @@ impl Trace {
         used.into_iter().for_each(|of| self.write_events(of));
     }
 
-    /// Whether anything that threads hold, or have yet to tell, has its cell in
-    /// a range of addresses.
-    pub fn uses(&self, range: &Range<usize>) -> bool {
+    /// The addresses of the cells of all that threads hold.
+    pub fn cells_in_use(&self) -> Vec<usize> {
         let blocks = lock(&self.blocks.inner);
-        let is_there = |cell: u64| range.contains(&(cell as usize));
-        blocks.used.values().any(|owned| {
-            held_of(owned.memory).any(|held| is_there(held.u64(entry::CELL).load(Relaxed)))
-                || events_of(owned.memory).any(is_there)
-        })
+        let used: Vec<Memory> = blocks.used.values().map(|owned| owned.memory).collect();
+        // Blocks are never given back: nobody has to wait for this.
+        drop(blocks);
+        let held = used.into_iter().flat_map(held_of);
+        held.map(|held| held.u64(entry::CELL).load(Relaxed) as usize).collect()
     }
 
     /// Forgets which instances threads are known to take.
@@ -374,18 +385,19 @@ impl Trace {
         let Inner { used, free, free_virtual, .. } = &mut *blocks;
         for owned in used.values_mut().chain(free).chain(free_virtual) {
             let old = cells_of(owned.memory);
-            let len = old.u64(table::MASK).load(Relaxed) as usize + 1;
-            let fits = |spare: &Memory| spare.u64(table::MASK).load(Relaxed) as usize + 1 == len;
-            let fresh = owned.spare.take().filter(fits).inspect(|spare| clear(*spare));
-            let Some(fresh) = fresh.or_else(|| new_table(len)) else { continue };
-            owned.memory.u64(block::CELLS).store(fresh.address(), Release);
+            match owned.fresh_table(old) {
+                Some(fresh) => {
+                    owned.memory.u64(block::CELLS).store(fresh.address(), Release);
+                    owned.spares.push_back((old, Instant::now()));
+                }
+                None => clear(old),
+            }
             // Either its thread sees that, after it has cached a cell of the old
             // table, or what it cached is seen here.
             fence(SeqCst);
             for at in recent_of(owned.memory) {
                 clear_word(at, 0);
             }
-            owned.spare = Some(old);
         }
         // Behind that: nestings are looked up by what was met last, too.
         for notes in blocks.all_notes() {

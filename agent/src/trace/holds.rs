@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{clock, jvm::Java, options::Hold, recorder::Scene};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use tyrion_wire::trace::{self, MAX_HOLD_LEN, field, hold_flag};
+use tyrion_wire::{
+    header,
+    trace::{self, MAX_HOLD_LEN, field, hold_flag},
+};
 
 /// So many of a cell's first holds are measured.
 pub const FIRST: u64 = 2;
@@ -179,10 +182,13 @@ impl Trace {
                 let room = (end - ring::EVENT) / ring::EVENT * MAX_HOLD_LEN;
                 scene.lane.go_back_to(&scene.volume.log, thread, first_ns, room);
             }
+            let began_ns = scene.volume.log.header().u64_at(header::field::MONO_NS).load(Relaxed);
             for at in (ring::EVENT..end).step_by(ring::EVENT) {
                 let word = |nth: usize| ring.u64(at + 8 * nth).load(Relaxed);
                 let (address, key, hold_ns) = (word(0), word(1), word(3));
-                if !scene.volume.log.contains(address) {
+                // A file before may have had this one's addresses.
+                let is_older = end_of(word(2)) < began_ns;
+                if is_older || !scene.volume.log.contains(address) {
                     self.statistics.lost_events.fetch_add(1, Relaxed);
                     continue;
                 }

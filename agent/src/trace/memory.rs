@@ -27,8 +27,8 @@ impl Memory {
     ///
     /// # Safety
     /// The address came from [`Memory::address`], or points within a cell of
-    /// the log that was handed to Java; the agent never unmaps either while
-    /// Java may have them.
+    /// the log that was handed to Java; the agent keeps both usable as
+    /// long as Java may have them.
     pub unsafe fn at_address(address: u64) -> Memory {
         Memory(address)
     }

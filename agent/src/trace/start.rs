@@ -64,7 +64,7 @@ pub fn prepare(
         hash_later(env, trace)?;
     }
     READY.store(true, Relaxed);
-    log::ask_before_reuse(|range| super::active().is_some_and(|trace| trace.uses(range)));
+    log::ask_before_reuse(|| super::active().map_or_else(Vec::new, Trace::cells_in_use));
     recorder.log().on_switch(|_| {
         if let Some(trace) = super::active() {
             trace.rotated();

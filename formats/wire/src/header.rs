@@ -12,8 +12,10 @@ pub const BLOCK: usize = 4096;
 /// Where the metadata stand in the header block.
 pub const METADATA_AT: usize = 256;
 
-/// Offsets of the fields that the agent changes while it records.
+/// Offsets of the fields that the agent changes, or looks at, while it records.
 pub mod field {
+    /// `u64`: monotonic time of the start, ns.
+    pub const MONO_NS: usize = 24;
     /// `u64`: monotonic time of the orderly end, 0 before it.
     pub const END_NS: usize = 32;
     /// `u64`: length of the file that chunks were carved from so far, in bytes.
@@ -127,7 +129,7 @@ impl Header {
         le::put(&mut block, 8, &self.version.to_le_bytes());
         le::put(&mut block, 12, &(len as u32).to_le_bytes());
         le::put(&mut block, 16, &self.wall_ns.to_le_bytes());
-        le::put(&mut block, 24, &self.mono_ns.to_le_bytes());
+        le::put(&mut block, field::MONO_NS, &self.mono_ns.to_le_bytes());
         le::put(&mut block, field::END_NS, &self.end_ns.to_le_bytes());
         le::put(&mut block, field::USED_LEN, &self.used_len.to_le_bytes());
         le::put(&mut block, field::STATE, &(self.state as u32).to_le_bytes());
@@ -174,7 +176,7 @@ impl Header {
             version,
             header_len,
             wall_ns: u64_at(16)?,
-            mono_ns: u64_at(24)?,
+            mono_ns: u64_at(field::MONO_NS)?,
             end_ns: u64_at(field::END_NS)?,
             used_len: u64_at(field::USED_LEN)?,
             state: State::from_code(u32_at(field::STATE)?),
