@@ -235,7 +235,7 @@ public final class TyrionTrace {
     /**
      * Counts where nothing has to be looked up: no lock was held, and what was entered is what this
      * thread has entered last here. Only this is compiled into each place: with all of
-     * {@link #enter} in it C2 took four times as long, and a database that the agent was attached
+     * {@link #enter} in it C2 had methods so large that a database which the agent was attached
      * to ran at a tenth of its speed for half a minute.
      */
     @ForceInline
