@@ -59,7 +59,8 @@ pub fn ask_before_reuse(in_use: InUse) {
     let _ = IN_USE.set(in_use);
 }
 
-/// The reserved range, guarded against SIGBUS. Given back when dropped.
+/// The reserved range, guarded against SIGBUS. When dropped it is given back, or
+/// rests where Java code had addresses in it.
 pub struct Region {
     base: usize,
     len: usize,
