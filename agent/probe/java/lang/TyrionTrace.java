@@ -363,6 +363,8 @@ public final class TyrionTrace {
     /** A hold may be measured, or somebody may wait. */
     @DontInline
     private static void releasing(long block, long held, Object lock, int place) {
+        // First: few holds are measured, so the JVM may interpret this for long.
+        long now = held >>> 48 != 0 ? ticks() : 0;
         int depth = (int) held;
         if (depth >= HELD_LIMIT) {
             return;
@@ -371,8 +373,8 @@ public final class TyrionTrace {
         long key = U.getLong(entry + KEY);
         // Else it was held already, and still is.
         if (key >= 0) {
-            if (U.getLong(entry + START) != 0) {
-                ended(block, entry);
+            if (now != 0 && U.getLong(entry + START) != 0) {
+                ended(block, entry, now);
             }
             // What somebody waits for has a hash by now.
             leaving(block, entry, key >>> 31 == 0 ? key : key(lock), lock, place);
@@ -789,8 +791,11 @@ public final class TyrionTrace {
         if (on) {
             try {
                 long block = block();
-                if (block != 0 && !isReleasedAlone(block, lock, kind)) {
-                    givenUp(block, lock, kind);
+                if (block != 0) {
+                    long held = U.getLong(block + HOLDS);
+                    if (!isReleasedAlone(block, held, lock, kind)) {
+                        givenUp(block, held, lock, kind);
+                    }
                 }
             } catch (StackOverflowError | OutOfMemoryError error) {
                 // Looks held for some time longer.
@@ -800,8 +805,8 @@ public final class TyrionTrace {
 
     /** Releases the only lock that is held, where nobody waits for any and nothing is measured. */
     @ForceInline
-    private static boolean isReleasedAlone(long block, Object lock, int kind) {
-        if (U.getLong(block + HOLDS) != ONE_LOCK || U.getLong(WAITING) != 0) {
+    private static boolean isReleasedAlone(long block, long held, Object lock, int kind) {
+        if (held != ONE_LOCK || U.getLong(WAITING) != 0) {
             return false;
         }
         long hash = quickHash(lock);
@@ -817,9 +822,10 @@ public final class TyrionTrace {
     }
 
     @DontInline
-    private static void givenUp(long block, Object lock, int kind) {
+    private static void givenUp(long block, long held, Object lock, int kind) {
+        // First, as in releasing.
+        long now = held >>> 48 != 0 ? ticks() : 0;
         long hash = lockKey(lock);
-        long held = U.getLong(block + HOLDS);
         int locks = locksOf(held);
         long entry = find(block, locks, hash, kind);
         if (entry == 0 && kind != 0) {
@@ -832,8 +838,8 @@ public final class TyrionTrace {
                 U.putInt(entry + TIMES, times);
                 return;
             }
-            if (U.getLong(entry + START) != 0) {
-                ended(block, entry);
+            if (now != 0 && U.getLong(entry + START) != 0) {
+                ended(block, entry, now);
                 held = U.getLong(block + HOLDS);
             }
         }
@@ -851,11 +857,13 @@ public final class TyrionTrace {
         if (!on || (block = block()) == 0) {
             return;
         }
+        long held = U.getLong(block + HOLDS);
+        long now = held >>> 48 != 0 ? ticks() : 0;
         long hash = lockKey(lock);
-        long entry = find(block, locksOf(U.getLong(block + HOLDS)), hash, 0);
-        if (entry != 0 && U.getLong(entry + START) != 0) {
+        long entry = find(block, locksOf(held), hash, 0);
+        if (entry != 0 && now != 0 && U.getLong(entry + START) != 0) {
             // What is left is how long it was held so far.
-            U.putLong(entry + START, ticks() - U.getLong(entry + START));
+            U.putLong(entry + START, now - U.getLong(entry + START));
         }
         if (U.getLong(WAITING) != 0) {
             leaving(block, entry, hash, lock, placeOf(entry));
@@ -910,7 +918,11 @@ public final class TyrionTrace {
         }
         U.putLong(last + START, 0);
         U.putLong(last + STACK, 0);
-        U.putLong(block + HOLDS, held - ONE_LOCK);
+        held -= ONE_LOCK;
+        U.putLong(block + HOLDS, held);
+        if (held << 16 == 0 && held != 0) {
+            nothingHeld(block);
+        }
     }
 
     @DontInline
@@ -942,8 +954,8 @@ public final class TyrionTrace {
         if (nth >= U.getLong(cell + NEXT)) {
             sample(block, entry, cell, nth, lock, place);
         } else if (EVERY_HOLD) {
-            U.putLong(entry + START, ticks());
             U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
+            U.putLong(entry + START, ticks());
         }
     }
 
@@ -967,8 +979,9 @@ public final class TyrionTrace {
         long end = (nth + EVERY - 1) / EVERY * EVERY;
         U.putLong(cell + NEXT, end + 1 + (random >>> 1) % EVERY);
         U.putLong(entry + STACK, 0);
-        U.putLong(entry + START, ticks());
         U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
+        // Last: what went before is the agent's time, not the program's.
+        U.putLong(entry + START, ticks());
     }
 
     /** Not the instance that this thread took last here: another one that it has taken, or a new one. */
@@ -1127,8 +1140,7 @@ public final class TyrionTrace {
 
     /** A measured hold ends. */
     @DontInline
-    private static void ended(long block, long entry) {
-        long now = ticks();
+    private static void ended(long block, long entry, long now) {
         long took = now - U.getLong(entry + START);
         U.putLong(entry + START, 0);
         U.putLong(block + HOLDS, U.getLong(block + HOLDS) - ONE_MEASURED);
