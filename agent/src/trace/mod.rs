@@ -41,9 +41,12 @@ pub use start::prepare;
 
 use crate::{options::TraceOptions, recorder::Recorder, volume::Volume};
 use jvmti_bindings::sys::jni::jmethodID;
-use std::sync::{
-    Mutex, OnceLock,
-    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+use std::{
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    thread::Thread,
 };
 
 static TRACE: OnceLock<Trace> = OnceLock::new();
@@ -68,6 +71,8 @@ pub struct Trace {
     on: AtomicBool,
     /// Held while locks get their hashes.
     hashing: Mutex<()>,
+    /// The thread that sees to that; none where no lock needs it.
+    hasher: OnceLock<Thread>,
     /// Which classes get probes; known once the Java side has looked at the JVM.
     plan_options: OnceLock<plan::Options>,
     /// The methods of `TyrionTrace`: no frames of the program's.
@@ -135,6 +140,7 @@ impl Trace {
             statistics: Statistics::default(),
             on: AtomicBool::new(false),
             hashing: Mutex::new(()),
+            hasher: OnceLock::new(),
             plan_options: OnceLock::new(),
             probe_methods: OnceLock::new(),
         })

@@ -28,6 +28,8 @@ const CLASS_BYTES: &[u8] = include_bytes!("../../probe/java/lang/TyrionTrace.cla
 const HASH_PERIOD: Duration = Duration::from_millis(10);
 /// When there were so many, the next look comes sooner.
 const MANY: u32 = 1000;
+/// While nothing is recorded.
+const REST: Duration = Duration::from_secs(1);
 
 /// Defines the class that probes call, so that probes can be added; recording
 /// is still off. The native methods of the other probe class have been linked,
@@ -85,8 +87,9 @@ fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
         vm.with_thread(|env| {
             let Ok(class) = setup::find_class(env, CLASS) else { return };
             let mut period = HASH_PERIOD;
+            let _ = trace.hasher.set(std::thread::current());
             while !trace.recorder.log().is_closed() {
-                std::thread::sleep(period);
+                std::thread::park_timeout(if trace.on.load(Relaxed) { period } else { REST });
                 let [given, done, again] =
                     [0, 4, 12].map(|at| trace.shared.later.u32(at).load(Relaxed));
                 let count = given.wrapping_sub(done);
@@ -112,6 +115,9 @@ impl Trace {
         let class = setup::find_class(env, CLASS)?;
         if on {
             self.forget_threads();
+            if let Some(hasher) = self.hasher.get() {
+                hasher.unpark();
+            }
         }
         setup::set_static_boolean(env, class, "on", on)?;
         if !on && self.plan_options().front != Front::Nothing {
