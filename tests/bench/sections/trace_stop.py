@@ -19,8 +19,9 @@ from sections import trace, trace_applications
 USUAL = ("default",)
 # Parts of the warm-up: until the agent comes, and until it stops.
 ATTACHED_AT, STOPPED_AT = 0.2, 0.35
-# The JVM compiles a database anew for some 20 s once its classes are as they were.
-DATABASE_WARMUP = 5
+# When the agent comes, the JVM throws away all that it compiled of a database, and needs most of a
+# minute to make it again. Stopping leaves the probes where they are, and makes them return at once.
+DATABASE_WARMUP = 10
 
 
 class Subject(NamedTuple):
