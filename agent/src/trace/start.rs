@@ -89,14 +89,19 @@ fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
             let mut period = HASH_PERIOD;
             let _ = trace.hasher.set(std::thread::current());
             while !trace.recorder.log().is_closed() {
-                std::thread::park_timeout(if trace.on.load(Relaxed) { period } else { REST });
+                std::thread::park_timeout(period);
                 let [given, done, again] =
                     [0, 4, 12].map(|at| trace.shared.later.u32(at).load(Relaxed));
                 let count = given.wrapping_sub(done);
                 if count != 0 || again != 0 {
                     trace.hash_now(env, class);
                 }
-                period = if count > MANY { HASH_PERIOD / 10 } else { HASH_PERIOD };
+                period = match count {
+                    // Also after a stop, until the last of them have theirs.
+                    0 if again == 0 && !trace.on.load(Relaxed) => REST,
+                    0..=MANY => HASH_PERIOD,
+                    _ => HASH_PERIOD / 10,
+                };
             }
         });
     };
