@@ -30,7 +30,7 @@ use tyrion_wire::{
     chunk::ChunkKind,
     event::{self, MAX_WAIT_LEN, WaitRecord},
     slot::Counters,
-    trace::{Hold, MAX_HOLD_LEN},
+    trace::HoldBatch,
 };
 
 /// So much room there must be for any record besides waits, or else a lane
@@ -110,6 +110,8 @@ pub struct Lane {
     cells: Option<Chunk>,
     cells_carved: u32,
     scratch: Vec<u8>,
+    /// Holds on their way into a record; kept for its memory.
+    pub holds: HoldBatch,
     folds: Table<u64, Fold>,
     counters: Option<Place>,
     /// Stacks by their fingerprint, so that a known stack takes no lock.
@@ -235,49 +237,51 @@ impl Lane {
         at_ns: Option<u64>,
         encode: impl Fn(u64, &mut Vec<u8>),
     ) -> bool {
+        let first_ns = |lane: &Lane| at_ns.unwrap_or_else(|| lane.last_ns.max(clock::now_ns()));
+        self.append_encoded(log, thread, first_ns, |last_ns, out| {
+            let at_ns = at_ns.unwrap_or(last_ns);
+            encode(at_ns.saturating_sub(last_ns), out);
+            last_ns.max(at_ns)
+        })
+    }
+
+    /// Writes holds as one record; `false` when there is no room.
+    pub fn append_holds(&mut self, log: &LogFile, thread: u32, holds: &mut HoldBatch) -> bool {
+        let Some(first_ns) = holds.first_ns() else { return true };
+        let encode = |last_ns, out: &mut Vec<u8>| holds.encode(last_ns, out);
+        self.append_encoded(log, thread, |_| first_ns, encode)
+    }
+
+    /// `encode` is told the time of the lane's last record in the chunk, and
+    /// says that of its own. A new chunk counts from `first_ns`.
+    fn append_encoded(
+        &mut self,
+        log: &LogFile,
+        thread: u32,
+        first_ns: impl FnOnce(&Lane) -> u64,
+        mut encode: impl FnMut(u64, &mut Vec<u8>) -> u64,
+    ) -> bool {
         if log.is_closed() {
             return false;
         }
         let mut scratch = std::mem::take(&mut self.scratch);
-        let written = self.append_encoded(thread, at_ns, &encode, &mut scratch) || {
-            let first_ns = at_ns.unwrap_or_else(|| self.last_ns.max(clock::now_ns()));
+        let written = self.append_to_chunk(thread, &mut encode, &mut scratch) || {
             let least = MISC_ROOM.max(2 * scratch.len());
-            self.carve_events(log, thread, first_ns, least);
-            self.append_encoded(thread, at_ns, &encode, &mut scratch)
+            self.carve_events(log, thread, first_ns(self), least);
+            self.append_to_chunk(thread, &mut encode, &mut scratch)
         };
         self.scratch = scratch;
         written
     }
 
-    /// Appends a hold that ended at a time; `false` when there is no room.
-    #[inline]
-    pub fn append_hold(&mut self, log: &LogFile, thread: u32, end_ns: u64, hold: Hold) -> bool {
-        if thread == self.thread
-            && !log.is_closed()
-            && let Some(chunk) = self.events.as_mut()
-        {
-            let delta_ns = end_ns.saturating_sub(self.last_ns);
-            let mut out = [0; MAX_HOLD_LEN];
-            let len = Hold { delta_ns, ..hold }.write(&mut out);
-            if chunk.append(&out[..len]) {
-                self.last_ns = self.last_ns.max(end_ns);
-                return true;
-            }
-        }
-        self.append_misc(log, thread, Some(end_ns), |delta_ns, out| {
-            Hold { delta_ns, ..hold }.encode(out);
-        })
-    }
-
-    fn append_encoded(
+    fn append_to_chunk(
         &mut self,
         thread: u32,
-        at_ns: Option<u64>,
-        encode: impl Fn(u64, &mut Vec<u8>),
+        encode: &mut impl FnMut(u64, &mut Vec<u8>) -> u64,
         scratch: &mut Vec<u8>,
     ) -> bool {
         scratch.clear();
-        encode(at_ns.map_or(0, |at_ns| at_ns.saturating_sub(self.last_ns)), scratch);
+        let last_ns = encode(self.last_ns, scratch);
         let Some(chunk) = self.events.as_mut() else { return false };
         let mut switch = [0; MAX_WAIT_LEN];
         let mut len = 0;
@@ -293,7 +297,7 @@ impl Lane {
         if !chunk.append(scratch) {
             return false;
         }
-        self.last_ns = self.last_ns.max(at_ns.unwrap_or(0));
+        self.last_ns = last_ns;
         true
     }
 

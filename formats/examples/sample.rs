@@ -5,13 +5,14 @@
 //! cargo run -p tyrion-formats --example sample -- small small.log
 //! cargo run -p tyrion-formats --example sample -- killed killed.log
 //! cargo run -p tyrion-formats --example sample -- trace trace.log
+//! cargo run -p tyrion-formats --example sample -- holds holds.log
 //! cargo run -p tyrion-formats --example sample -- sample sample.log
 //! ```
 //!
 //! `tiny` is the worked example of `docs/event-log.md`; `small` has every kind
 //! of record of contention mode; `killed` is the same as the agent leaves it
-//! after `kill -9`; `trace` has what trace mode adds, `sample` what sampling
-//! adds.
+//! after `kill -9`; `trace` has what trace mode adds, `holds` what `events=all`
+//! adds to that, `sample` what sampling adds.
 
 #[path = "sample/sampled.rs"]
 mod sampled;
@@ -35,13 +36,14 @@ type Writer = LogWriter<Cursor<Vec<u8>>>;
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [which, path] = args.as_slice() else {
-        return Err("usage: sample tiny|small|killed|trace|sample FILE".into());
+        return Err("usage: sample tiny|small|killed|trace|holds|sample FILE".into());
     };
     let bytes = match which.as_str() {
         "tiny" => tiny()?,
         "small" => small(State::Closed)?,
         "killed" => small(State::Recording)?,
         "trace" => trace::trace(options(State::Closed))?,
+        "holds" => trace::holds(options(State::Closed))?,
         "sample" => sampled::sampled(options(State::Closed))?,
         _ => return Err(format!("no sample {which}").into()),
     };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tyrion_wire::{
     Outcome,
     event::{self, Record, WaitRecord},
-    trace::{Blame, Hold, Instance, Nest},
+    trace::{Blame, Hold, HoldsIter, Instance, Nest},
 };
 
 /// A wait that has ended.
@@ -103,6 +103,8 @@ pub struct Events<'a> {
     at: usize,
     thread: u32,
     now_ns: u64,
+    /// What is left of a record that has many.
+    holds: HoldsIter<'a>,
     log: &'a Arc<str>,
     chunk: ChunkRef,
     torn: bool,
@@ -111,7 +113,8 @@ pub struct Events<'a> {
 impl<'a> Events<'a> {
     pub(crate) fn new(bytes: &'a [u8], chunk: ChunkRef, log: &'a Arc<str>) -> Events<'a> {
         let (thread, now_ns) = (chunk.thread, chunk.first_ns);
-        Events { bytes, at: 0, thread, now_ns, log, chunk, torn: false }
+        let holds = HoldsIter::default();
+        Events { bytes, at: 0, thread, now_ns, holds, log, chunk, torn: false }
     }
 
     /// The thread of the next record, as far as it is known.
@@ -127,7 +130,8 @@ impl<'a> Events<'a> {
         self.now_ns
     }
 
-    /// Where the next record stands, in bytes from the file's start.
+    /// Where the next record stands, in bytes from the file's start; behind the
+    /// one that is being read, if that has many holds.
     pub fn offset(&self) -> u64 {
         self.chunk.payload_at() + self.at as u64
     }
@@ -149,6 +153,7 @@ impl Events<'_> {
     #[inline]
     pub fn visit(&mut self, mut take: impl FnMut(&Event)) {
         let bytes = self.bytes;
+        while self.next_hold().is_some() {}
         // Variables of their own, so that the compiler keeps them in registers.
         let (mut at, mut now_ns, mut thread) = (self.at, self.now_ns, self.thread);
         while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
@@ -182,6 +187,7 @@ impl<'a> Events<'a> {
     #[inline]
     pub fn visit_all(&mut self, mut take: impl FnMut(Entry<'a>)) {
         let bytes = self.bytes;
+        self.visit_holds(&mut take);
         let (mut at, mut now_ns, mut thread) = (self.at, self.now_ns, self.thread);
         while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
             if let Some((wait, len)) = fast::decode(window) {
@@ -192,8 +198,9 @@ impl<'a> Events<'a> {
             }
             (self.at, self.now_ns) = (at, now_ns);
             let Some(entry) = self.next_entry() else { return };
-            (at, now_ns, thread) = (self.at, self.now_ns, self.thread);
             take(entry);
+            self.visit_holds(&mut take);
+            (at, now_ns, thread) = (self.at, self.now_ns, self.thread);
         }
         (self.at, self.now_ns) = (at, now_ns);
         while let Some(entry) = self.next_entry() {
@@ -201,9 +208,28 @@ impl<'a> Events<'a> {
         }
     }
 
+    /// The next one of a record that has many holds.
+    #[inline]
+    fn next_hold(&mut self) -> Option<Entry<'a>> {
+        let hold = self.holds.next()?;
+        self.now_ns = self.now_ns.saturating_add(hold.delta_ns);
+        let what = What::Hold(hold);
+        Some(Entry::Traced(Traced { thread: self.thread, at_ns: self.now_ns, what }))
+    }
+
+    #[inline]
+    fn visit_holds(&mut self, mut take: impl FnMut(Entry<'a>)) {
+        while let Some(entry) = self.next_hold() {
+            take(entry);
+        }
+    }
+
     /// The next record that is a wait, of trace mode or a sample.
     fn next_entry(&mut self) -> Option<Entry<'a>> {
         let bytes = self.bytes;
+        if let Some(entry) = self.next_hold() {
+            return Some(entry);
+        }
         while self.at < bytes.len() && !self.torn {
             let Some((record, len)) = event::decode(&bytes[self.at..]) else {
                 self.torn = true;
@@ -218,6 +244,13 @@ impl<'a> Events<'a> {
                 Record::Thread(thread) => {
                     self.thread = thread;
                     continue;
+                }
+                Record::Holds(holds) => {
+                    self.holds = holds.iter();
+                    match self.next_hold() {
+                        Some(entry) => return Some(entry),
+                        None => continue,
+                    }
                 }
                 Record::Hold(hold) => (hold.delta_ns, What::Hold(hold)),
                 Record::Instance(instance) => (0, What::Instance(instance)),

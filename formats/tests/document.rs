@@ -2,7 +2,7 @@
 //! document says.
 
 use crate::common;
-use std::{collections::BTreeSet, ops::RangeInclusive};
+use std::collections::BTreeSet;
 use tyrion_formats::{Log, wire::sample::ThreadState};
 
 const DOCUMENT: &str = include_str!("../../docs/event-log.md");
@@ -74,10 +74,19 @@ fn the_other_logs_are_read_as_the_document_says() {
     }
 }
 
+/// Of the log of all holds, its definitions are those of the one before.
+#[test]
+fn the_log_of_all_holds_is_read_as_the_document_says() {
+    let name = "v1-holds.log";
+    let dump = common::dump(&Log::from_bytes(name, common::frozen(name)).unwrap());
+    let start = dump.find("\n0x2000 events").map_or(0, |at| at + 1);
+    assert_eq!(dump[start..].lines().collect::<Vec<_>>(), block("holds-dump"));
+}
+
 /// Every record of trace mode and of sampling is explained byte by byte.
 #[test]
 fn the_other_logs_are_explained() {
-    let explained = |language, records: RangeInclusive<u8>, tags: RangeInclusive<u8>| {
+    let explained = |language, records: &[u8], tags: &[u8]| {
         let codes: BTreeSet<u8> = block(language)
             .into_iter()
             .filter_map(|line| hex(line.split_once("  ")?.1.split('|').next()?).first().copied())
@@ -86,11 +95,12 @@ fn the_other_logs_are_explained() {
             assert!(codes.contains(&(code << 2 | 2)), "record {code}");
         }
         for tag in tags {
-            assert!(codes.contains(&tag), "definition {tag}");
+            assert!(codes.contains(tag), "definition {tag}");
         }
     };
-    explained("trace-bytes", 2..=5, 9..=12);
-    explained("sample-bytes", 6..=6, 14..=14);
+    explained("trace-bytes", &[2, 3, 4, 5], &[9, 10, 11, 12]);
+    explained("holds-bytes", &[7], &[]);
+    explained("sample-bytes", &[6], &[14]);
 }
 
 /// The states in the document are those of the code, with their numbers.
@@ -106,6 +116,7 @@ fn the_states_are_those_of_the_code() {
 fn the_bytes_that_are_explained_stand_there() {
     check_bytes(&example(), "bytes");
     check_bytes(&common::frozen("v1-trace.log"), "trace-bytes");
+    check_bytes(&common::frozen("v1-holds.log"), "holds-bytes");
     check_bytes(&common::frozen("v1-sample.log"), "sample-bytes");
 }
 

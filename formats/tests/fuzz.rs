@@ -27,7 +27,7 @@ proptest! {
 
     #[test]
     fn a_log_with_patches(
-        name in prop::sample::select(vec!["v1-small.log", "v1-trace.log", "v1-sample.log"]),
+        name in prop::sample::select(vec!["v1-small.log", "v1-trace.log", "v1-holds.log", "v1-sample.log"]),
         patches in vec((any::<prop::sample::Index>(), any::<u64>(), 1usize..9), 1..8)
     ) {
         let mut bytes = common::frozen(name);
@@ -60,7 +60,9 @@ fn the_targets_read_what_is_whole() {
     // Bytes that are an instance record in a chunk of events.
     let instance = [14, 4, 1, 2, 3, 1];
     assert!(fuzz::payload(&instance) > fuzz::payload(&[99 << 2 | 2, 4, 1, 2, 3, 1]));
-    // And a sample.
+    // And a hold of a list of locks, and a sample.
+    let holds = [30, 8, 1, 1, 2, 3, 1, 0, 4, 5];
+    assert!(fuzz::payload(&holds) > fuzz::payload(&[99 << 2 | 2, 8, 1, 1, 2, 3, 1, 0, 4, 5]));
     let sample = [26, 9, 1, 1, 1, 1, 3, 2, 1, 1, 1];
     assert!(fuzz::payload(&sample) > fuzz::payload(&[99 << 2 | 2, 9, 1, 1, 1, 1, 3, 2, 1, 1, 1]));
 }

@@ -10,7 +10,7 @@ use tyrion_formats::{
         cell::BUCKETS,
         def::place_flag,
         sample::Sample,
-        trace::{AcquisitionCell, Blame, Held, Hold, Instance, Nest},
+        trace::{AcquisitionCell, Blame, Held, Hold, HoldBatch, Instance, Nest},
     },
     write::{LogWriter, Options, Wait},
 };
@@ -34,6 +34,9 @@ enum Step {
     Wait(u64),
     Switch(u32),
     Hold(u64, [u32; 4]),
+    /// Many in one record: deltas, durations and numbers of locks, of which the
+    /// first are of these.
+    Holds(Vec<(u64, u64, usize)>, Vec<[u32; 3]>),
     Instance([u32; 3], bool),
     Blame(u64, [u32; 4]),
     Nest([u32; 4], Vec<[u32; 3]>),
@@ -48,6 +51,8 @@ fn steps() -> impl Strategy<Value = (u64, Step)> {
         4 => (0u64..1 << 50).prop_map(Step::Wait),
         1 => (1u32..9).prop_map(Step::Switch),
         4 => (any::<u64>(), ids()).prop_map(|(ns, ids)| Step::Hold(ns, ids)),
+        2 => (vec((0u64..1 << 30, any::<u64>(), any::<usize>()), 0..60), vec(three(), 1..8))
+            .prop_map(|(holds, locks)| Step::Holds(holds, locks)),
         1 => (three(), any::<bool>()).prop_map(|(ids, shared)| Step::Instance(ids, shared)),
         1 => (any::<u64>(), ids()).prop_map(|(ns, ids)| Step::Blame(ns, ids)),
         1 => (ids(), vec(three(), 0..12)).prop_map(|(ids, outer)| Step::Nest(ids, outer)),
@@ -75,17 +80,17 @@ fn owned(entry: Entry<'_>) -> (Option<Event>, String, Vec<Held>) {
     }
 }
 
-/// Writes a step and returns what has to be read.
+/// Writes a step and returns what has to be read, with its time.
 fn write(
     log: &mut Writer,
     lane: tyrion_formats::write::LaneId,
     thread: &mut u32,
     (last_ns, at_ns): (u64, u64),
     step: &Step,
-) -> Option<(u64, String)> {
+) -> Vec<(u64, String)> {
     let delta_ns = at_ns - last_ns;
     let what = |what: What<'_>| format!("{:?}", Traced { thread: *thread, at_ns, what });
-    Some(match *step {
+    vec![match *step {
         Step::Wait(wait_ns) => {
             log.wait(lane, Wait { end_ns: at_ns, wait_ns, site: 3, ..Wait::default() }).unwrap();
             (at_ns, format!("wait {thread} {at_ns} {wait_ns}"))
@@ -93,7 +98,10 @@ fn write(
         Step::Switch(to) => {
             log.switch(lane, to).unwrap();
             *thread = to;
-            return None;
+            return vec![];
+        }
+        Step::Holds(ref holds, ref locks) => {
+            return write_holds(log, lane, *thread, at_ns, delta_ns, holds, locks);
         }
         Step::Hold(hold_ns, [place, class, stack, hash]) => {
             let hold = Hold { delta_ns, hold_ns, place, class, stack, hash, flags: 1 };
@@ -134,7 +142,33 @@ fn write(
             log.sample(lane, at_ns, Sample { delta_ns: 77, ..sample }).unwrap();
             (at_ns, format!("{:?}", Sampled { thread: *thread, at_ns, sample }))
         }
-    })
+    }]
+}
+
+/// The first of the holds ends at `at_ns`.
+fn write_holds(
+    log: &mut Writer,
+    lane: tyrion_formats::write::LaneId,
+    thread: u32,
+    mut at_ns: u64,
+    mut delta_ns: u64,
+    holds: &[(u64, u64, usize)],
+    locks: &[[u32; 3]],
+) -> Vec<(u64, String)> {
+    let mut batch = HoldBatch::default();
+    let numbers: Vec<u32> = locks.iter().map(|&lock| batch.lock(held(lock))).collect();
+    let mut expected = Vec::new();
+    for (next_ns, hold_ns, nth) in holds {
+        let (nth, hold_ns) = (nth % locks.len(), *hold_ns);
+        batch.push(numbers[nth], at_ns, hold_ns);
+        let Held { place, class, hash } = held(locks[nth]);
+        let hold = Hold { delta_ns, hold_ns, place, class, hash, ..Hold::default() };
+        let what = What::Hold(hold);
+        expected.push((at_ns, format!("{:?}", Traced { thread, at_ns, what })));
+        (at_ns, delta_ns) = (at_ns + next_ns, *next_ns);
+    }
+    log.holds(lane, &mut batch).unwrap();
+    expected
 }
 
 proptest! {
@@ -149,7 +183,7 @@ proptest! {
         let mut expected = Vec::new();
         for (delta_ns, step) in &steps {
             let times = (now_ns, now_ns + delta_ns);
-            if let Some((at_ns, text)) = write(&mut log, lane, &mut thread, times, step) {
+            for (at_ns, text) in write(&mut log, lane, &mut thread, times, step) {
                 now_ns = at_ns;
                 expected.push(text);
             }

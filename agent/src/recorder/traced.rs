@@ -14,7 +14,7 @@ use crate::{
 };
 use jvmti_bindings::sys::jni::{jmethodID, jobject, jthread};
 use std::{cell::RefCell, sync::Arc};
-use tyrion_wire::{WaitKind, def::id, trace::Hold};
+use tyrion_wire::{WaitKind, def::id, trace::HoldBatch};
 
 /// A thread that takes locks.
 pub struct Traced {
@@ -138,10 +138,10 @@ impl Recorder {
         scene.lane.append_misc(&scene.volume.log, thread, at_ns, encode)
     }
 
-    /// Appends a hold that ended at a time.
-    pub fn append_hold(&self, scene: &mut Scene<'_>, end_ns: u64, hold: Hold) -> bool {
+    /// Appends holds as one record.
+    pub fn append_holds(&self, scene: &mut Scene<'_>, holds: &mut HoldBatch) -> bool {
         let thread = scene.thread.id(scene.volume);
-        scene.lane.append_hold(&scene.volume.log, thread, end_ns, hold)
+        scene.lane.append_holds(&scene.volume.log, thread, holds)
     }
 
     /// The current stack without its innermost frames that are probes, nor

@@ -156,7 +156,9 @@ impl Trace {
                 hash: hash_of(key),
                 flags: if first { hold_flag::FIRST } else { 0 },
             };
-            self.recorder.append_hold(scene, clock::now_ns(), record);
+            self.recorder.append(scene, Some(clock::now_ns()), |delta_ns, out| {
+                trace::Hold { delta_ns, ..record }.encode(out);
+            });
         });
     }
 
@@ -182,28 +184,36 @@ impl Trace {
                 let room = (end - ring::EVENT) / ring::EVENT * MAX_HOLD_LEN;
                 scene.lane.go_back_to(&scene.volume.log, thread, first_ns, room);
             }
+            let mut holds = std::mem::take(&mut scene.lane.holds);
+            holds.clear();
             let began_ns = scene.volume.log.header().u64_at(header::field::MONO_NS).load(Relaxed);
+            let mut numbers = Numbers::default();
+            let mut lost = 0;
             for at in (ring::EVENT..end).step_by(ring::EVENT) {
                 let word = |nth: usize| ring.u64(at + 8 * nth).load(Relaxed);
-                let (address, key, hold_ns) = (word(0), word(1), word(3));
+                let (address, key, end_ns) = (word(0), word(1), end_of(word(2)));
                 // A file before may have had this one's addresses.
-                let is_older = end_of(word(2)) < began_ns;
-                if is_older || !scene.volume.log.contains(address) {
-                    self.statistics.lost_events.fetch_add(1, Relaxed);
+                if end_ns < began_ns || !scene.volume.log.contains(address) {
+                    lost += 1;
                     continue;
                 }
-                // SAFETY: Java takes cells' addresses from entries.
-                let cell = unsafe { Memory::at_address(address) };
-                let record = trace::Hold {
-                    delta_ns: 0,
-                    hold_ns,
-                    place: cell.u32(field::PLACE).load(Relaxed),
-                    class: cell.u32(field::CLASS).load(Relaxed),
-                    stack: 0,
-                    hash: hash_of(key),
-                    flags: 0,
-                };
-                self.recorder.append_hold(scene, end_of(word(2)), record);
+                let lock = numbers.get(address, key, || {
+                    // SAFETY: Java takes cells' addresses from entries.
+                    let cell = unsafe { Memory::at_address(address) };
+                    holds.lock(trace::Held {
+                        place: cell.u32(field::PLACE).load(Relaxed),
+                        class: cell.u32(field::CLASS).load(Relaxed),
+                        hash: hash_of(key),
+                    })
+                });
+                holds.push(lock, end_ns, word(3));
+            }
+            if !self.recorder.append_holds(scene, &mut holds) {
+                lost += holds.len() as u64;
+            }
+            scene.lane.holds = holds;
+            if lost != 0 {
+                self.statistics.lost_events.fetch_add(lost, Relaxed);
             }
         });
     }
@@ -226,6 +236,40 @@ impl Trace {
                 return;
             }
         }
+    }
+}
+
+/// The numbers in a record of the locks that were met last, by cell and key. A
+/// lock that another one has pushed out gets a further number: so it stands
+/// twice in the record.
+struct Numbers([(u64, u64, u32); Numbers::LEN]);
+
+impl Default for Numbers {
+    fn default() -> Numbers {
+        // No cell is at address 0.
+        Numbers([(0, 0, 0); Numbers::LEN])
+    }
+}
+
+impl Numbers {
+    const LEN: usize = 64;
+
+    #[inline]
+    fn get(&mut self, cell: u64, key: u64, new: impl FnOnce() -> u32) -> u32 {
+        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mixed = cell.wrapping_add(key.wrapping_mul(MIX)).wrapping_mul(MIX);
+        // Two may have the same place: the later one stands in front.
+        let at = (mixed >> 58) as usize % Numbers::LEN;
+        for at in [at, at ^ 1] {
+            let (found, known, number) = self.0[at];
+            if (found, known) == (cell, key) {
+                return number;
+            }
+        }
+        let number = new();
+        self.0[at ^ 1] = self.0[at];
+        self.0[at] = (cell, key, number);
+        number
     }
 }
 
@@ -268,6 +312,27 @@ mod tests {
             let runs: Vec<u64> = samples[2..].iter().map(|n| (n - 1) / every).collect();
             assert!(runs.windows(2).all(|w| w[1] == w[0] + 1), "{every}: {runs:?}");
         }
+    }
+
+    #[test]
+    fn numbers_are_those_of_their_locks() {
+        let mut numbers = Numbers::default();
+        let mut known = Vec::new();
+        // Far more locks than there is room for, and each again at once.
+        for nth in 0..10_000u64 {
+            let (cell, key) = (0x7f00_0000_1000 + nth % 7 * 256, nth * nth % 301);
+            for _ in 0..2 {
+                let number = numbers.get(cell, key, || {
+                    known.push((cell, key));
+                    known.len() as u32 - 1
+                });
+                assert_eq!(known[number as usize], (cell, key));
+            }
+        }
+        // Few locks have one number each.
+        let mut numbers = Numbers::default();
+        let list: Vec<u32> = (0..9).map(|nth| numbers.get(256, nth % 3, || nth as u32)).collect();
+        assert_eq!(list, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
     }
 
     #[test]

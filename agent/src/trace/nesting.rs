@@ -24,7 +24,7 @@ use std::{
 use tyrion_wire::{
     WaitKind,
     def::id,
-    trace::{Held, Nest, Outer, field},
+    trace::{Held, HeldList, Nest, field},
 };
 
 /// Nestings that are remembered, over all threads.
@@ -195,7 +195,7 @@ impl Trace {
             .collect();
         let inner = Held { place, class, hash };
         self.recorder.append(scene, Some(clock::now_ns()), |delta_ns, out| {
-            Nest { delta_ns, inner, stack, outer: Outer::from(&outer[..]) }.encode(out);
+            Nest { delta_ns, inner, stack, outer: HeldList::from(&outer[..]) }.encode(out);
         });
     }
 

@@ -47,11 +47,11 @@ fn logs_are_shown_as_ever() {
         expected.insert(file);
     };
     for (sort, json) in [("txt", false), ("json", true)] {
-        for name in ["v1-tiny", "v1-small", "v1-killed", "v1-trace", "v1-sample"] {
+        for name in ["v1-tiny", "v1-small", "v1-killed", "v1-trace", "v1-holds", "v1-sample"] {
             let info = info::report(&[frozen(name)], &all(), json);
             check(format!("{name}.info.{sort}"), &info);
         }
-        for name in ["v1-tiny", "v1-trace", "v1-sample"] {
+        for name in ["v1-tiny", "v1-trace", "v1-holds", "v1-sample"] {
             let dump = dumped(&frozen(name), &all(), json);
             check(format!("{name}.dump.{sort}"), &dump);
         }

@@ -1,4 +1,4 @@
-//! A log of trace mode: two threads and a cache with two locks.
+//! Logs of trace mode: two threads and a cache with two locks.
 
 use crate::{Writer, cell};
 use std::{error::Error, io::Cursor};
@@ -7,7 +7,7 @@ use tyrion_formats::{
         WaitKind,
         def::{id, place_flag},
         slot::{Counters, Tally},
-        trace::{AcquisitionCell, Blame, Held, Hold, Instance, Nest, hold_flag},
+        trace::{AcquisitionCell, Blame, Held, Hold, HoldBatch, Instance, Nest, hold_flag},
     },
     write::{LogWriter, Options, Wait},
 };
@@ -36,16 +36,76 @@ struct Names {
 }
 
 /// Every kind of record that trace mode adds, and the wait that one is about.
-pub fn trace(mut options: Options) -> Result<Vec<u8>, Box<dyn Error>> {
-    for (key, value) in
-        [("mode", "trace"), ("hold", "1/64"), ("events", "folded"), ("identity", "true")]
-    {
-        options.header.metadata.push((key.to_owned(), value.to_owned()));
-    }
-    let mut log = LogWriter::new(Cursor::new(Vec::new()), options)?;
+pub fn trace(options: Options) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut log = start(options, "1/64", "folded")?;
     let names = define(&mut log)?;
     events(&mut log, &names)?;
     Ok(log.finish()?.into_inner())
+}
+
+/// What `events=all` writes: each hold, and but for the first few many in a
+/// record.
+pub fn holds(options: Options) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut log = start(options, "all", "all")?;
+    let names = define(&mut log)?;
+    let Names { object, class, places: [in_get, _, in_size], .. } = names;
+    let lane = log.lane(names.threads[0]);
+    let map = Held { place: in_get, class: object, hash: MAP };
+    let first =
+        Hold { place: in_get, class: object, stack: names.get, hash: MAP, ..Hold::default() };
+    let first = Hold { hold_ns: 400, flags: hold_flag::FIRST, ..first };
+    log.hold(lane, START_NS + 100_000, first)?;
+    let mut batch = HoldBatch::default();
+    let (map, size) = (batch.lock(map), batch.lock(Held { place: in_size, class, hash: CLASS }));
+    for (lock, after_ns, hold_ns) in
+        [(map, 180_000, 520), (size, 180_090, 60), (map, 180_700, 480), (map, 180_700, 0)]
+    {
+        batch.push(lock, START_NS + after_ns, hold_ns);
+    }
+    log.holds(lane, &mut batch)?;
+    log.hold(lane, START_NS + 200_000, Hold { hold_ns: 9_000, ..first })?;
+    let counted: [(u32, u32, &[u64], &[u64]); 2] =
+        [(in_get, object, &[400, 9_000], &[520, 480, 0]), (in_size, class, &[], &[60])];
+    for (place, class, first, sampled) in counted {
+        log.acquisitions(lane, &acquisitions(names.threads[0], place, class, first, sampled))?;
+    }
+    Ok(log.finish()?.into_inner())
+}
+
+/// A cell of acquisitions that were all measured.
+fn acquisitions(
+    thread: u32,
+    place: u32,
+    class: u32,
+    first: &[u64],
+    sampled: &[u64],
+) -> AcquisitionCell {
+    let holds: Vec<u64> = first.iter().chain(sampled).copied().collect();
+    // A cell of waits has the same histogram.
+    let measured = cell(thread, 0, 0, &holds);
+    AcquisitionCell {
+        thread,
+        place,
+        class,
+        acquisitions: holds.len() as u64,
+        next: 1 << 12,
+        first_count: first.len() as u64,
+        first_ns: first.iter().sum(),
+        sampled_count: sampled.len() as u64,
+        sampled_ns: sampled.iter().sum(),
+        max_ns: measured.max_ns,
+        histogram: measured.histogram,
+        ..AcquisitionCell::default()
+    }
+}
+
+fn start(mut options: Options, hold: &str, events: &str) -> Result<Writer, Box<dyn Error>> {
+    for (key, value) in
+        [("mode", "trace"), ("hold", hold), ("events", events), ("identity", "true")]
+    {
+        options.header.metadata.push((key.to_owned(), value.to_owned()));
+    }
+    Ok(LogWriter::new(Cursor::new(Vec::new()), options)?)
 }
 
 fn define(log: &mut Writer) -> Result<Names, Box<dyn Error>> {
@@ -143,34 +203,23 @@ fn cells(
 ) -> Result<(), Box<dyn Error>> {
     let Names { object, sync, class, places, threads: [main, filler], .. } = *names;
     let [in_get, in_put, in_size] = places;
-    for (lane, thread, place, class, acquisitions, first, sampled) in [
+    for (lane, thread, place, class, count, first, sampled) in [
         (lanes[0], main, in_get, object, 1_000, &[400, 420, 380][..], &[520, 480][..]),
         (lanes[0], main, in_size, class, 2, &[90, 110], &[]),
         (lanes[1], filler, in_put, sync, 1, &[210_000], &[]),
         (lanes[1], filler, in_get, object, 1, &[150_000], &[]),
         (lanes[1], filler, in_size, class, 1, &[70], &[]),
     ] {
-        // A cell of waits has the same histogram.
-        let holds: Vec<u64> = first.iter().chain(sampled).copied().collect();
-        let measured = cell(thread, 0, 0, &holds);
+        let measured = acquisitions(thread, place, class, first, sampled);
         let turns = thread == filler && place == in_put;
         log.acquisitions(
             lane,
             &AcquisitionCell {
-                thread,
-                place,
-                class,
-                acquisitions,
+                acquisitions: count,
                 reentrant: if turns { 4 } else { 0 },
                 failed: if turns { 2 } else { 0 },
-                next: acquisitions + 17,
-                first_count: first.len() as u64,
-                first_ns: first.iter().sum(),
-                sampled_count: sampled.len() as u64,
-                sampled_ns: sampled.iter().sum(),
-                max_ns: measured.max_ns,
-                unidentified: 0,
-                histogram: measured.histogram,
+                next: count + 17,
+                ..measured
             },
         )?;
     }

@@ -5,7 +5,7 @@ use std::io::{self, Seek, Write};
 use tyrion_wire::{
     WaitKind,
     def::Definition,
-    trace::{AcquisitionCell, Blame, Hold, Instance, Nest},
+    trace::{AcquisitionCell, Blame, Hold, HoldBatch, Instance, Nest},
 };
 
 impl<W: Write + Seek> LogWriter<W> {
@@ -81,6 +81,18 @@ impl<W: Write + Seek> LogWriter<W> {
     pub fn hold(&mut self, lane: LaneId, at_ns: u64, hold: Hold) -> io::Result<()> {
         let delta_ns = self.delta(lane, at_ns);
         self.record(lane, delta_ns, |out| Hold { delta_ns, ..hold }.encode(out))
+    }
+
+    /// Records holds of the lane's thread, one after another, in one record,
+    /// which must fit a chunk.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn holds(&mut self, lane: LaneId, holds: &mut HoldBatch) -> io::Result<()> {
+        let since_ns = self.lanes[lane.0].now_ns;
+        let mut bytes = Vec::new();
+        let now_ns = holds.encode(since_ns, &mut bytes);
+        self.record(lane, now_ns - since_ns, |out| out.extend(bytes))
     }
 
     /// Records that the lane's thread has taken an instance for the first time.

@@ -23,7 +23,7 @@ use crate::{
     kind::Outcome,
     le,
     sample::{self, Sample},
-    trace::{self, Blame, Hold, Instance, Nest},
+    trace::{self, Blame, Hold, Holds, Instance, Nest},
     varint,
 };
 
@@ -66,6 +66,8 @@ pub enum Record<'a> {
     Thread(u32),
     /// Trace mode: a hold that has ended.
     Hold(Hold),
+    /// Trace mode: holds that have ended, one after another.
+    Holds(Holds<'a>),
     /// Trace mode: a thread has taken an instance for the first time.
     Instance(Instance),
     /// Trace mode: who made another thread wait.
@@ -191,6 +193,7 @@ fn decode_misc(first: u8, bytes: &[u8]) -> Option<(Record<'_>, usize)> {
     let record = match first >> 2 {
         CODE_THREAD => Record::Thread(u32::try_from(varint::read(payload)?.0).ok()?),
         trace::CODE_HOLD => Record::Hold(Hold::decode(payload)?),
+        trace::CODE_HOLDS => Record::Holds(Holds::decode(payload)?),
         trace::CODE_INSTANCE => Record::Instance(Instance::decode(payload)?),
         trace::CODE_BLAME => Record::Blame(Blame::decode(payload)?),
         trace::CODE_NEST => Record::Nest(Nest::decode(payload)?),

@@ -4,6 +4,7 @@ use crate::{event::TYPE_MISC, varint};
 
 /// The fields of one payload, read one after another. What is left may be text,
 /// or fields of a later version.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl Fields<'_> {

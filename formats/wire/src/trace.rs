@@ -8,17 +8,25 @@
 //!
 //! Acquisitions are summed in an [`AcquisitionCell`] for each thread, *place*
 //! (see [`Definition::Place`](crate::def::Definition::Place)) and class of
-//! the lock. [`Hold`], [`Instance`], [`Blame`] and [`Nest`] are records of
-//! events chunks: [`event::decode`](crate::event::decode) reads them, and
+//! the lock. [`Hold`], [`Holds`], [`Instance`], [`Blame`] and [`Nest`] are records
+//! of events chunks: [`event::decode`](crate::event::decode) reads them, and
 //! their thread is the one that the chunk's other records are of there.
 //!
 //! `Hold`, `Blame` and `Nest` begin with the time since the previous record
 //! of the chunk that has a time: a wait or one of these.
 
 mod cell;
+mod held;
+mod holds;
 mod record;
 
 pub use cell::{AcquisitionCell, CELL_LEN, field};
-pub use record::{Blame, Held, Hold, Instance, MAX_HOLD_LEN, Nest, Outer, OuterIter, hold_flag};
+pub use held::{Held, HeldIter, HeldList};
+pub use holds::{HoldBatch, Holds, HoldsIter, MAX_HOLD_LEN};
+pub use record::{Blame, Hold, Instance, Nest, hold_flag};
 
+pub(crate) use holds::CODE_HOLDS;
 pub(crate) use record::{CODE_BLAME, CODE_HOLD, CODE_INSTANCE, CODE_NEST};
+
+#[cfg(test)]
+mod tests;

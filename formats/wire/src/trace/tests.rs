@@ -1,5 +1,8 @@
 use super::*;
-use crate::event::{self, Record};
+use crate::{
+    event::{self, Record, TYPE_MISC},
+    varint,
+};
 use proptest::{collection::vec, prelude::*};
 
 fn held() -> impl Strategy<Value = Held> {
@@ -38,9 +41,6 @@ proptest! {
         hold.encode(&mut bytes);
         check(&bytes, Record::Hold(hold))?;
         check(&grown(&bytes), Record::Hold(hold))?;
-        let mut fixed = [0; MAX_HOLD_LEN];
-        let len = hold.write(&mut fixed);
-        prop_assert_eq!(&fixed[..len], &bytes[..]);
         prop_assert_eq!(hold.is_first(), flags % 2 == 1);
     }
 
@@ -84,13 +84,58 @@ proptest! {
     }
 
     #[test]
-    fn any_payload_is_read_without_panic(code in 2u8..6, payload in vec(any::<u8>(), 0..100)) {
+    fn many_holds_round_trip(
+        locks in vec(held(), 1..40),
+        steps in vec((any::<u32>(), any::<u64>(), any::<u64>(), 0u32..64), 0..300),
+        since_ns in 0u64..1 << 40,
+    ) {
+        let mut batch = HoldBatch::default();
+        for &lock in &locks {
+            batch.lock(lock);
+        }
+        let (mut expected, mut now_ns, mut first_ns) = (Vec::new(), since_ns, None);
+        for (which, end_ns, hold_ns, cut) in steps {
+            let (nth, hold_ns) = (which as usize % locks.len(), hold_ns >> cut);
+            // Mostly a little later, now and then before the one in front.
+            let end_ns = (now_ns.saturating_add(end_ns >> cut)).saturating_sub(end_ns >> 44);
+            first_ns = first_ns.or(Some(end_ns));
+            batch.push(nth as u32, end_ns, hold_ns);
+            let Held { place, class, hash } = locks[nth];
+            let delta_ns = end_ns.saturating_sub(now_ns);
+            expected.push(Hold { delta_ns, hold_ns, place, class, hash, stack: 0, flags: 0 });
+            now_ns = now_ns.max(end_ns);
+        }
+        prop_assert_eq!(batch.first_ns(), first_ns);
+        let mut bytes = Vec::new();
+        prop_assert_eq!(batch.encode(since_ns, &mut bytes), now_ns);
+        prop_assert!(bytes.len() <= 16 + (locks.len() + expected.len()) * MAX_HOLD_LEN);
+        let Some((Record::Holds(holds), _)) = event::decode(&bytes) else { panic!("no holds") };
+        check(&bytes, Record::Holds(holds))?;
+        check(&grown(&bytes), Record::Holds(holds))?;
+        prop_assert_eq!(holds.len(), expected.len());
+        prop_assert_eq!(holds.is_empty(), expected.is_empty());
+        prop_assert_eq!(holds.locks().collect::<Vec<_>>(), locks);
+        prop_assert_eq!(holds.into_iter().collect::<Vec<_>>(), expected);
+        // The batch can be written again, and used again.
+        let mut again = Vec::new();
+        batch.encode(since_ns, &mut again);
+        prop_assert_eq!(again, bytes);
+        batch.clear();
+        prop_assert_eq!(batch.first_ns(), None);
+        prop_assert_eq!(batch.lock(Held::default()), 0);
+    }
+
+    #[test]
+    fn any_payload_is_read_without_panic(code in 2u8..8, payload in vec(any::<u8>(), 0..100)) {
         let mut bytes = vec![code << 2 | TYPE_MISC, payload.len() as u8];
         bytes.extend(&payload);
         if let Some((record, len)) = event::decode(&bytes) {
             prop_assert_eq!(len, bytes.len());
             if let Record::Nest(nest) = record {
                 prop_assert_eq!(nest.outer.iter().count(), nest.outer.len());
+            }
+            if let Record::Holds(holds) = record {
+                prop_assert_eq!(holds.iter().count(), holds.len());
             }
         }
     }
@@ -118,6 +163,12 @@ fn fields_stand_in_the_order_of_the_format() {
     Hold { delta_ns: 1, hold_ns: 2, place: 3, class: 4, stack: 5, hash: 6, flags: 1 }
         .encode(&mut bytes);
     assert_eq!(bytes, [10, 7, 1, 2, 3, 4, 5, 6, 1]);
+    bytes.clear();
+    let mut batch = HoldBatch::default();
+    let lock = batch.lock(Held { place: 1, class: 2, hash: 3 });
+    batch.push(lock, 14, 5);
+    batch.encode(10, &mut bytes);
+    assert_eq!(bytes, [30, 8, 1, 1, 2, 3, 1, 0, 4, 5]);
 }
 
 #[test]
@@ -135,4 +186,10 @@ fn rejects_counts_and_ids_that_cannot_be() {
     wide.push(0);
     assert_eq!(wide.len(), 10);
     assert_eq!(event::decode(&wide), None);
+    // More holds than there are bytes, and one of a lock that is not there.
+    let mut many = vec![CODE_HOLDS << 2 | TYPE_MISC, 14, 1, 1, 2, 3];
+    varint::put(&mut many, u64::MAX);
+    assert_eq!(many.len(), 16);
+    assert_eq!(event::decode(&many), None);
+    assert_eq!(event::decode(&[CODE_HOLDS << 2 | TYPE_MISC, 8, 1, 1, 2, 3, 1, 1, 4, 5]), None);
 }
