@@ -20,10 +20,11 @@ use tyrion_wire::{
 pub const FIRST: u64 = 2;
 /// In the word that counts holds, one that is measured.
 const ONE_MEASURED: u64 = 1 << 48;
-/// One acquisition in so many has its stack taken, and one in four times as
-/// many once a thread has had [`MANY_SAMPLES`].
+/// One acquisition in so many has its stack taken; one in four times as many
+/// once a thread has had [`MANY`], and one in 16 times as many after [`MOST`].
 const STACK_EVERY: u64 = 4096;
-const MANY_SAMPLES: u64 = 16_384;
+const MANY: u64 = 1 << 20;
+const MOST: u64 = 1 << 24;
 
 fn add(word: &AtomicU64, value: u64) {
     // One writer, its own thread.
@@ -72,7 +73,11 @@ impl Trace {
         let first = nth <= FIRST;
         at.u32(entry::FIRST).store(u32::from(first), Relaxed);
         let samples = samples.load(Relaxed);
-        let fewer = if samples < MANY_SAMPLES { 0 } else { 2 };
+        let fewer = match samples.saturating_mul(every) {
+            ..MANY => 0,
+            MANY..MOST => 2,
+            MOST.. => 4,
+        };
         if first || samples.is_multiple_of(stacks_every(every) << fewer) {
             self.keep_stack(java, of, at);
         }

@@ -62,7 +62,7 @@ enum Entered {
     First,
     Further,
     Known,
-    /// Its place has had all that it may have.
+    /// Its place has had, or wanted, all that it may have.
     NoRoom,
     /// Others stand wherever it could.
     Crowded,
@@ -205,6 +205,10 @@ impl Trace {
                 return Entered::First;
             }
         }
-        Entered::Crowded
+        // In vain, but it counts: else a place of new locks would never be closed
+        // once the table is full.
+        let of_place = inner.by_place.entry(place).or_default();
+        *of_place = (*of_place + 1).min(PLACE_LIMIT);
+        if *of_place == PLACE_LIMIT { Entered::NoRoom } else { Entered::Crowded }
     }
 }

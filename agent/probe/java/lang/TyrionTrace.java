@@ -862,8 +862,8 @@ public final class TyrionTrace {
         long hash = lockKey(lock);
         long entry = find(block, locksOf(held), hash, 0);
         if (entry != 0 && now != 0 && U.getLong(entry + START) != 0) {
-            // What is left is how long it was held so far.
-            U.putLong(entry + START, now - U.getLong(entry + START));
+            // What is left is how long it was held so far; 0 would be no measured hold.
+            U.putLong(entry + START, Math.max(1, now - U.getLong(entry + START)));
         }
         if (U.getLong(WAITING) != 0) {
             leaving(block, entry, hash, lock, placeOf(entry));
@@ -921,6 +921,7 @@ public final class TyrionTrace {
         held -= ONE_LOCK;
         U.putLong(block + HOLDS, held);
         if (held << 16 == 0 && held != 0) {
+            // Some are being measured, of nothing: as in releasing.
             nothingHeld(block);
         }
     }
@@ -996,17 +997,16 @@ public final class TyrionTrace {
                 return;
             }
         } else {
+            if (U.getInt(cell + CLOSED) != 0 && !mayBeEntered(key)) {
+                // A new one each time, as nearly all of them here: a look at the tables would wait
+                // for memory.
+                U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
+                return;
+            }
             // Before the looks: whoever clears the tables clears these in the same order.
             U.putLong(recent + RECENT_LOCK, key);
             long known = U.getLong(block + NOTES) + KNOWN + ((key & KNOWN_MASK) << 2);
             if (U.getInt(known) == (int) key) {
-                return;
-            }
-            if (U.getInt(cell + CLOSED) != 0 && !mayBeEntered(key)) {
-                // A new one each time, as nearly all of them here: a look at the table, which is
-                // large, would wait for memory.
-                U.putLong(recent + RECENT_LOCK, 0);
-                U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
                 return;
             }
             U.putInt(known, (int) key);
