@@ -542,3 +542,6 @@ impl Lanes {
         all.iter().filter(|lane| !lane.leave(number)).count() == 0
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,7 +27,9 @@ proptest! {
 
     #[test]
     fn a_log_with_patches(
-        name in prop::sample::select(vec!["v1-small.log", "v1-trace.log", "v1-holds.log", "v1-sample.log"]),
+        name in prop::sample::select(
+            vec!["v1-small.log", "v1-trace.log", "v1-holds.log", "v1-sample.log"]
+        ),
         patches in vec((any::<prop::sample::Index>(), any::<u64>(), 1usize..9), 1..8)
     ) {
         let mut bytes = common::frozen(name);

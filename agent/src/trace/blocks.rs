@@ -108,6 +108,7 @@ impl Owned {
         }
         // What one virtual thread is known for, the log has of all of them.
         if !self.is_virtual {
+            memory.u64(block::SAMPLES).store(0, Relaxed);
             self.forget();
         }
     }

@@ -67,10 +67,11 @@ impl Trace {
             Hold::Never | Hold::Every => STACK_EVERY,
         };
         cell.u64(field::NEXT).store(next(nth, every, random(of)), Relaxed);
-        let samples = of.u64(block::SAMPLES);
-        add(samples, 1);
         at.u32(entry::STACK).store(0, Relaxed);
         let first = nth <= FIRST;
+        let samples = of.u64(block::SAMPLES);
+        // Each stands for so many acquisitions, but the first ones of a cell.
+        add(samples, u64::from(!first));
         at.u32(entry::FIRST).store(u32::from(first), Relaxed);
         let samples = samples.load(Relaxed);
         let fewer = match samples.saturating_mul(every) {
@@ -134,23 +135,24 @@ impl Trace {
         if self.options.every_event {
             self.write_events(of);
         }
-        if self.options.every_event || at.u32(entry::STACK).load(Relaxed) != 0 {
-            self.write_hold(of, at, held_ns);
+        let is_wanted = self.options.every_event || at.u32(entry::STACK).load(Relaxed) != 0;
+        if is_wanted && !self.write_hold(of, at, held_ns) && self.options.every_event {
+            self.statistics.lost_events.fetch_add(1, Relaxed);
         }
         at.u32(entry::FIRST).store(0, Relaxed);
     }
 
-    fn write_hold(&self, of: Memory, at: Memory, hold_ns: u64) {
+    fn write_hold(&self, of: Memory, at: Memory, hold_ns: u64) -> bool {
         let cell = cell_of(at);
         let stack = at.u32(entry::STACK).swap(0, Relaxed);
         let key = at.u64(entry::KEY).load(Relaxed);
         let first = at.u32(entry::FIRST).load(Relaxed) != 0;
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-        self.recorder.trace_scene(owner, |scene| {
+        let written = self.recorder.trace_scene(owner, |scene| {
             // Ids of the file before mean something else in this one.
             let is_here = at.u32(entry::VOLUME).load(Relaxed) == scene.volume.number;
             if !scene.volume.log.contains(cell.address()) || (stack != 0 && !is_here) {
-                return;
+                return false;
             }
             let record = trace::Hold {
                 delta_ns: 0,
@@ -163,8 +165,9 @@ impl Trace {
             };
             self.recorder.append(scene, Some(clock::now_ns()), |delta_ns, out| {
                 trace::Hold { delta_ns, ..record }.encode(out);
-            });
+            })
         });
+        written.unwrap_or(false)
     }
 
     /// Writes the events in a thread's ring; its thread is the current one, or
@@ -181,12 +184,13 @@ impl Trace {
         let (now_ns, now_ticks) = (clock::now_ns(), ticks::now());
         ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
         let end_of = |nth_ticks: u64| now_ns - ticks::to_ns(now_ticks.saturating_sub(nth_ticks));
-        self.recorder.late_scene(owner, |scene| {
+        let events = (end.max(ring::EVENT) - ring::EVENT) / ring::EVENT;
+        let lost = self.recorder.late_scene(owner, |scene| {
             // Those of virtual threads are one thread's, and out of order anyway.
-            if end > ring::EVENT && owner != VIRTUAL {
+            if events != 0 && owner != VIRTUAL {
                 let first_ns = end_of(ring.u64(ring::EVENT + 16).load(Relaxed));
                 let thread = scene.thread.id(scene.volume);
-                let room = (end - ring::EVENT) / ring::EVENT * MAX_HOLD_LEN;
+                let room = events * MAX_HOLD_LEN;
                 scene.lane.go_back_to(&scene.volume.log, thread, first_ns, room);
             }
             let mut holds = std::mem::take(&mut scene.lane.holds);
@@ -217,10 +221,13 @@ impl Trace {
                 lost += holds.len() as u64;
             }
             scene.lane.holds = holds;
-            if lost != 0 {
-                self.statistics.lost_events.fetch_add(lost, Relaxed);
-            }
+            lost
         });
+        // Without a scene, of a thread that is not known any more.
+        let lost = lost.unwrap_or(events as u64);
+        if lost != 0 {
+            self.statistics.lost_events.fetch_add(lost, Relaxed);
+        }
     }
 
     /// `Object.wait` is about to give a monitor up, or has it again: its hold

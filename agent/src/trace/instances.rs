@@ -205,8 +205,9 @@ impl Trace {
                 return Entered::First;
             }
         }
-        // In vain, but it counts: else a place of new locks would never be closed
-        // once the table is full.
+        // In vain, but it counts: else a place whose new locks have no hash would
+        // give them one for ever, once the table is full. (What has one does not
+        // come here: Java sees that it is crowded.)
         let of_place = inner.by_place.entry(place).or_default();
         *of_place = (*of_place + 1).min(PLACE_LIMIT);
         if *of_place == PLACE_LIMIT { Entered::NoRoom } else { Entered::Crowded }

@@ -107,7 +107,8 @@ pub struct Statistics {
     pub methods: AtomicU64,
     /// Time spent in adding probes, ns.
     pub transform_ns: AtomicU64,
-    /// Events that became no record, since the log went on in another file.
+    /// Events that became no record: the log went on in another file, or had no
+    /// room.
     pub lost_events: AtomicU64,
     /// Threads whose locks are not counted, for want of room.
     pub untraced_threads: AtomicU64,

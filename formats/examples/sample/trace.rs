@@ -48,26 +48,41 @@ pub fn trace(options: Options) -> Result<Vec<u8>, Box<dyn Error>> {
 pub fn holds(options: Options) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut log = start(options, "all", "all")?;
     let names = define(&mut log)?;
-    let Names { object, class, places: [in_get, _, in_size], .. } = names;
-    let lane = log.lane(names.threads[0]);
+    let Names { object, class, places: [in_get, _, in_size], threads: [main, _], .. } = names;
+    let cache = log.class("com/acme/Cache", "Cache.java")?;
+    let method = log.method(cache, "size", "()I", 40)?;
+    let in_size_stack = log.stack(id::EMPTY_STACK, method, 40)?;
     let map = Held { place: in_get, class: object, hash: MAP };
-    let first =
-        Hold { place: in_get, class: object, stack: names.get, hash: MAP, ..Hold::default() };
-    let first = Hold { hold_ns: 400, flags: hold_flag::FIRST, ..first };
-    log.hold(lane, START_NS + 100_000, first)?;
+    let size = Held { place: in_size, class, hash: CLASS };
+    // The first two at each place have a record each, as their stacks are taken.
+    let lane = log.lane(main);
+    let of = |Held { place, class, hash }: Held| Hold { place, class, hash, ..Hold::default() };
+    for (lock, after_ns, hold_ns, stack) in [
+        (map, 100_000, 400, names.get),
+        (size, 110_000, 110, in_size_stack),
+        (map, 120_000, 420, names.get),
+        (size, 130_000, 90, in_size_stack),
+    ] {
+        let hold = Hold { hold_ns, stack, flags: hold_flag::FIRST, ..of(lock) };
+        log.hold(lane, START_NS + after_ns, hold)?;
+    }
+    // The others are told late, so on another lane.
+    let late = log.lane(main);
     let mut batch = HoldBatch::default();
-    let (map, size) = (batch.lock(map), batch.lock(Held { place: in_size, class, hash: CLASS }));
-    for (lock, after_ns, hold_ns) in
-        [(map, 180_000, 520), (size, 180_090, 60), (map, 180_700, 480), (map, 180_700, 0)]
-    {
+    let (nth_map, nth_size) = (batch.lock(map), batch.lock(size));
+    for (lock, after_ns, hold_ns) in [
+        (nth_map, 180_000, 520),
+        (nth_size, 180_090, 60),
+        (nth_map, 180_700, 480),
+        (nth_map, 180_700, 0),
+    ] {
         batch.push(lock, START_NS + after_ns, hold_ns);
     }
-    log.holds(lane, &mut batch)?;
-    log.hold(lane, START_NS + 200_000, Hold { hold_ns: 9_000, ..first })?;
-    let counted: [(u32, u32, &[u64], &[u64]); 2] =
-        [(in_get, object, &[400, 9_000], &[520, 480, 0]), (in_size, class, &[], &[60])];
-    for (place, class, first, sampled) in counted {
-        log.acquisitions(lane, &acquisitions(names.threads[0], place, class, first, sampled))?;
+    log.holds(late, &mut batch)?;
+    let counted: [(Held, &[u64], &[u64]); 2] =
+        [(map, &[400, 420], &[520, 480, 0]), (size, &[110, 90], &[60])];
+    for (Held { place, class, .. }, first, sampled) in counted {
+        log.acquisitions(lane, &acquisitions(main, place, class, first, sampled))?;
     }
     Ok(log.finish()?.into_inner())
 }

@@ -12,8 +12,8 @@
 //! of events chunks: [`event::decode`](crate::event::decode) reads them, and
 //! their thread is the one that the chunk's other records are of there.
 //!
-//! `Hold`, `Blame` and `Nest` begin with the time since the previous record
-//! of the chunk that has a time: a wait or one of these.
+//! `Hold`, each of `Holds`, `Blame` and `Nest` tell the time since the previous
+//! record of the chunk that has a time: a wait, a sample or one of these.
 
 mod cell;
 mod held;

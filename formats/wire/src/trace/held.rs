@@ -97,7 +97,7 @@ impl<'a> IntoIterator for HeldList<'a> {
     }
 }
 
-/// The locks of an [`HeldList`], in their order.
+/// The locks of a [`HeldList`], in their order.
 #[derive(Clone)]
 pub struct HeldIter<'a>(Form<'a>);
 

@@ -1,7 +1,7 @@
 //! Many holds in one record: what `events=all` writes.
 //!
 //! What a thread takes in a short time are few locks, so the record lists these,
-//! and each hold names its one by its number in the list: some three bytes a
+//! and each hold names its one by its number in the list: three to eight bytes a
 //! hold, where a record of its own takes fifteen. These holds have no stack and
 //! no flags.
 
