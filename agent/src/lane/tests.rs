@@ -1,10 +1,11 @@
 //! Many holds in one record are read at the moments at which they ended.
 
 use super::*;
+use crate::log::testing;
 use tyrion_wire::{
     chunk::{ChunkHeader, HEADER_LEN},
     event::Record,
-    header::{self, Header, State},
+    header::Header,
     trace::{Held, Hold},
 };
 
@@ -12,22 +13,7 @@ fn log() -> (tempfile::TempDir, LogFile) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.log");
     let file = std::fs::File::options().read(true).write(true).create_new(true).open(path);
-    let header = Header {
-        version: header::VERSION,
-        header_len: 0,
-        wall_ns: 1,
-        mono_ns: 1,
-        end_ns: 0,
-        used_len: 0,
-        state: State::Recording,
-        pid: 1,
-        threshold_ns: 0,
-        depth: 1,
-        dropped_contention: 0,
-        dropped_other: 0,
-        metadata: Vec::new(),
-    };
-    let log = LogFile::start(file.unwrap(), &header, None).unwrap();
+    let log = LogFile::start(file.unwrap(), &testing::header(), None).unwrap();
     (dir, log)
 }
 
@@ -128,7 +114,7 @@ fn holds_are_read_at_their_moments() {
 fn holds_out_of_order_are_read_late_but_move_no_clock() {
     let (dir, log) = log();
     let mut lane = Lane::lone(1);
-    // As those of virtual threads: each batch begins 200 us before the end of
+    // As those of virtual threads: each batch begins up to 200 us before the end of
     // the one in front.
     let order = |nth: u64| 1_000_000 + nth / 255 * 30_000 + nth % 255 * 900;
     let expected = batches(&mut lane, &log, false, order);

@@ -430,28 +430,11 @@ fn allocate(file: &File, offset: u64, len: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::testing::header;
     use std::path::Path;
 
     fn create(path: &Path) -> File {
         File::options().read(true).write(true).create_new(true).open(path).unwrap()
-    }
-
-    fn header() -> Header {
-        Header {
-            version: header::VERSION,
-            header_len: 0,
-            wall_ns: 1,
-            mono_ns: 1,
-            end_ns: 0,
-            used_len: 0,
-            state: State::Recording,
-            pid: 1,
-            threshold_ns: 0,
-            depth: 1,
-            dropped_contention: 0,
-            dropped_other: 0,
-            metadata: Vec::new(),
-        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::{
     groups::Group,
     jvm::ti::ThreadInfo,
     lane::{Ended, Lanes, SharedLane},
+    log::testing,
     threads::{Acquiring, Begun, Owner, Thread, Threads, Waits},
 };
 use std::collections::{BTreeMap, HashMap};
@@ -14,26 +15,17 @@ use tyrion_wire::{
     chunk::{ChunkHeader, ChunkKind, HEADER_LEN, SEALED},
     def::{self, Definition},
     event::{self, Record},
-    header::VERSION,
     slot::{COUNTERS_LEN, Counters, Pending, WAIT_LEN},
     varint,
 };
 
 fn header() -> Header {
     Header {
-        version: VERSION,
-        header_len: 0,
         wall_ns: clock::wall_ns(),
         mono_ns: clock::now_ns(),
-        end_ns: 0,
-        used_len: 0,
-        state: State::Recording,
-        pid: 1,
-        threshold_ns: 0,
         depth: 128,
-        dropped_contention: 0,
-        dropped_other: 0,
         metadata: vec![("mode".to_owned(), "contention".to_owned())],
+        ..testing::header()
     }
 }
 

@@ -9,11 +9,11 @@ use super::{
     memory::{Memory, block, entry, ring},
     ticks,
 };
-use crate::{clock, jvm::Java, options::Hold, recorder::Scene};
+use crate::{clock, jvm::Java, log::LogFile, options::Hold, recorder::Scene};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tyrion_wire::{
     header,
-    trace::{self, MAX_HOLD_LEN, field, hold_flag},
+    trace::{self, HoldBatch, MAX_HOLD_LEN, field, hold_flag},
 };
 
 /// So many of a cell's first holds are measured.
@@ -194,29 +194,7 @@ impl Trace {
                 scene.lane.go_back_to(&scene.volume.log, thread, first_ns, room);
             }
             let mut holds = std::mem::take(&mut scene.lane.holds);
-            holds.clear();
-            let began_ns = scene.volume.log.header().u64_at(header::field::MONO_NS).load(Relaxed);
-            let mut numbers = Numbers::default();
-            let mut lost = 0;
-            for at in (ring::EVENT..end).step_by(ring::EVENT) {
-                let word = |nth: usize| ring.u64(at + 8 * nth).load(Relaxed);
-                let (address, key, end_ns) = (word(0), word(1), end_of(word(2)));
-                // A file before may have had this one's addresses.
-                if end_ns < began_ns || !scene.volume.log.contains(address) {
-                    lost += 1;
-                    continue;
-                }
-                let lock = numbers.get(address, key, || {
-                    // SAFETY: Java takes cells' addresses from entries.
-                    let cell = unsafe { Memory::at_address(address) };
-                    holds.lock(trace::Held {
-                        place: cell.u32(field::PLACE).load(Relaxed),
-                        class: cell.u32(field::CLASS).load(Relaxed),
-                        hash: hash_of(key),
-                    })
-                });
-                holds.push(lock, end_ns, word(3));
-            }
+            let mut lost = collect(ring, end, end_of, &scene.volume.log, &mut holds);
             if !self.recorder.append_holds(scene, &mut holds) {
                 lost += holds.len() as u64;
             }
@@ -249,6 +227,41 @@ impl Trace {
             }
         }
     }
+}
+
+/// Makes a batch of the events in a ring: how many are left out, since the log
+/// has gone on in another file. `end_of` tells the ns of a moment in ticks.
+fn collect(
+    ring: Memory,
+    end: usize,
+    end_of: impl Fn(u64) -> u64,
+    log: &LogFile,
+    holds: &mut HoldBatch,
+) -> u64 {
+    holds.clear();
+    let began_ns = log.header().u64_at(header::field::MONO_NS).load(Relaxed);
+    let mut numbers = Numbers::default();
+    let mut lost = 0;
+    for at in (ring::EVENT..end).step_by(ring::EVENT) {
+        let word = |nth: usize| ring.u64(at + 8 * nth).load(Relaxed);
+        let (address, key, end_ns) = (word(0), word(1), end_of(word(2)));
+        // A file before may have had this one's addresses.
+        if end_ns < began_ns || !log.contains(address) {
+            lost += 1;
+            continue;
+        }
+        let lock = numbers.get(address, key, || {
+            // SAFETY: Java takes cells' addresses from entries.
+            let cell = unsafe { Memory::at_address(address) };
+            holds.lock(trace::Held {
+                place: cell.u32(field::PLACE).load(Relaxed),
+                class: cell.u32(field::CLASS).load(Relaxed),
+                hash: hash_of(key),
+            })
+        });
+        holds.push(lock, end_ns, word(3));
+    }
+    lost
 }
 
 /// The numbers in a record of the locks that were met last, by cell and key. A
