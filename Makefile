@@ -31,9 +31,10 @@ setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/java-classes.sh
 	tests/setup/tools.sh
 
-check: ## Checks format and lints
+check: ## Checks format, lints and the links of the documentation
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps --document-private-items
 	@if command -v shellcheck >/dev/null; then \
 	    shellcheck tests/*/*.sh .ci/run; \
 	else echo "no shellcheck: scripts are not checked"; fi

@@ -11,6 +11,7 @@ use crate::{
     filters::{FilterArgs, wants_pending},
     logs,
     outcome::{Done, Failure, Outcome},
+    terminal::Printable,
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -62,7 +63,10 @@ pub fn run(args: DumpArgs) -> Outcome {
     let log = logs::open(&args.log)?;
     let filter = args.filters.raw_filter()?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let dumped = write(&mut out, &log, &filter, args.json);
+    let dumped = match args.json {
+        true => write(&mut out, &log, &filter, true),
+        false => write(&mut Printable(out), &log, &filter, false),
+    };
     let damage = dumped.map_err(|error| Failure::writing("stdout", &error))?;
     logs::tell_damage(&damage);
     Ok(if damage.is_empty() { Done::Whole } else { Done::Partly })

@@ -1,7 +1,7 @@
 //! For browsers: one file that needs no other and no network.
 //!
 //! Nothing that a log says reaches the script: it works on the page alone, and
-//! everything that is put into the page goes through [`escape`].
+//! everything that is put into the page goes through [`mod@escape`].
 
 mod escape;
 mod flames;
