@@ -2,9 +2,10 @@
 //! that is used, of databases from their first moment on, and when attached.
 
 use crate::support::{
-    Jdk, Program, Running, alone, err, on_jdks, output, subject_jar, text, tyrion,
+    Jdk, Program, Running, alone, dump, err, on_jdks, output, subject_jar, text, tyrion,
 };
-use std::{process::Command, time::Duration};
+use serde_json::Value;
+use std::{collections::HashSet, path::Path, process::Command, time::Duration};
 
 on_jdks!(derby: jdk11 = 11 jdk17 = 17 jdk25 = 25);
 on_jdks!(hsqldb: jdk21 = 21);
@@ -49,8 +50,36 @@ fn attached(jdk: &Jdk) {
 /// Their stacks are not walked fast, and those of their carriers are not theirs.
 fn virtual_threads_are_not_mixed_with_carriers(jdk: &Jdk) {
     for kind in ["monitor", "lock"] {
-        compared(&Program::truth(jdk, &format!("virtual 2000 {kind}")).traced());
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("test.log");
+        let program = Program::truth(jdk, &format!("virtual 2000 {kind}")).traced();
+        assert!(compared_in(&program, &log) > 0, "no stack was compared");
+        check_outermost(&log);
     }
+}
+
+/// The stacks of virtual threads that waited begin where those do, and no others.
+fn check_outermost(log: &Path) {
+    let is_virtual = |thread: &&Value| thread["virtual"].as_bool().unwrap();
+    let id = |record: &Value| record["thread_id"].as_u64().unwrap();
+    let threads = dump(log, &["thread"]);
+    let virtual_ids: HashSet<u64> = threads.iter().filter(is_virtual).map(id).collect();
+    let mut virtual_waits = 0;
+    for wait in dump(log, &["wait"]) {
+        let of_virtual = virtual_ids.contains(&id(&wait));
+        let stack = wait["stack"].as_array().unwrap();
+        let frames: Vec<&str> = stack.iter().map(|frame| frame.as_str().unwrap()).collect();
+        let begins_as_virtual =
+            frames.last().unwrap().starts_with("jdk.internal.vm.Continuation.enter");
+        // A virtual thread acts as its carrier while it sees to its own timer.
+        let acts_as_carrier = frames.iter().any(|frame| {
+            frame.starts_with("java.lang.VirtualThread.")
+                && !frame.starts_with("java.lang.VirtualThread.run")
+        });
+        assert!(begins_as_virtual == of_virtual || acts_as_carrier, "{wait}");
+        virtual_waits += u64::from(of_virtual);
+    }
+    assert!(virtual_waits > 0, "no virtual thread has waited");
 }
 
 /// Long enough for code that is interpreted, and compiled in both ways.
@@ -62,9 +91,14 @@ fn bank(jdk: &Jdk, jar: &str, url: &str) -> Option<Program> {
 /// Runs a program with both walks; how many of its stacks were compared.
 fn compared(program: &Program) -> u64 {
     let folder = tempfile::tempdir().unwrap();
+    compared_in(program, &folder.path().join("test.log"))
+}
+
+/// The same, where the log is wanted.
+fn compared_in(program: &Program, log: &Path) -> u64 {
     let program = program.clone().option("--walk=compare").option("--threshold=0");
     let _alone = alone();
-    let ended = output(&mut program.record_command(&folder.path().join("test.log")));
+    let ended = output(&mut program.record_command(log));
     assert!(ended.status.success(), "{}", err(&ended));
     account(&err(&ended))
 }
