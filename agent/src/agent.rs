@@ -274,6 +274,7 @@ fn go_on(
         answer.push_str("note=what is recorded of locks changes only when the agent is loaded\n");
     }
     let fixed = options.depth.is_some() || options.walk.is_some() || options.args;
+    let fixed = fixed || options.trace != TraceOptions::default();
     if fixed || !options.exclude_threads.is_empty() || options.rotation.is_some() {
         answer.push_str(
             "note=only threshold, enabled and sampling change once the agent is loaded\n",

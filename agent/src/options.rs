@@ -1,17 +1,23 @@
 //! The agent's options: `key=value` pairs between commas.
 //!
 //! A comma, or a backslash, within a value is written with a backslash before
-//! it. `tyrion record` and `tyrion attach` have each key as a long option.
+//! it. `tyrion record` and `tyrion attach` have those as long options that
+//! README.md lists, but for `file` and `overwrite`; the others are between
+//! them and the agent.
 
 mod mode;
 mod sampling;
 
+pub use crate::trace::Pattern;
 pub use mode::{Locks, Mode};
 pub use sampling::{DEFAULT_PERIOD_NS, NamePattern, SampleOptions};
 
 use crate::rotation::Rotation;
-use std::time::Duration;
-use tyrion_wire::filesize;
+use std::{fmt::Display, ops::RangeInclusive, str::FromStr, time::Duration};
+use tyrion_wire::{
+    filesize,
+    limits::{self, Hold},
+};
 
 /// What the agent is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,46 +125,6 @@ impl Walk {
     }
 }
 
-/// Which holds are measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
-    /// None.
-    Never,
-    /// The first few of each thread at each place, then one in so many.
-    OneIn(u32),
-    /// All.
-    Every,
-}
-
-impl Hold {
-    fn parse(value: &str) -> Result<Hold, String> {
-        let one_in = || value.strip_prefix("1/")?.parse().ok().filter(|n| (1..1 << 20).contains(n));
-        match value {
-            "all" | "1" => Ok(Hold::Every),
-            "none" | "0" => Ok(Hold::Never),
-            _ => match one_in() {
-                Some(1) => Ok(Hold::Every),
-                Some(n) => Ok(Hold::OneIn(n)),
-                None => Err(format!("hold={value} is neither all, none nor a share like 1/64")),
-            },
-        }
-    }
-
-    /// The `n` of one in `n`.
-    pub fn one_in(self) -> Option<u32> {
-        if let Hold::OneIn(n) = self { Some(n) } else { None }
-    }
-
-    /// As it stands in the log's metadata.
-    pub fn name(self) -> String {
-        match self {
-            Hold::Never => "none".to_owned(),
-            Hold::OneIn(n) => format!("1/{n}"),
-            Hold::Every => "all".to_owned(),
-        }
-    }
-}
-
 /// Below which duration waits are folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
@@ -208,9 +174,6 @@ impl Default for Options {
 pub const DEFAULT_DEPTH: usize = 128;
 /// So many files are kept unless the user says otherwise.
 const DEFAULT_FILECOUNT: usize = 5;
-const MOST_FILECOUNT: usize = 10_000;
-/// The deepest stack that can be asked for.
-const MAX_DEPTH: usize = 2048;
 
 impl Options {
     /// Reads the options.
@@ -228,7 +191,8 @@ impl Options {
             let (key, value) = pair.split_once('=').unwrap_or((&pair, "true"));
             let set = match key.trim() {
                 "filesize" => filesize::parse(value).map(|size| filesize = Some(size)),
-                "filecount" => parse_filecount(value).map(|count| filecount = Some(count)),
+                "filecount" => parse_number("filecount", value, &limits::FILECOUNTS)
+                    .map(|count| filecount = Some(count as usize)),
                 key => options.set(key, value),
             };
             if let Err(message) = set {
@@ -276,10 +240,7 @@ impl Options {
             "exclude" => self.trace.exclude = parse_patterns(value),
             "threshold" => self.threshold = Some(parse_threshold(value)?),
             "depth" => {
-                let depth = value.parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth));
-                self.depth = Some(depth.ok_or_else(|| {
-                    format!("depth={value} is not a number from 1 to {MAX_DEPTH}")
-                })?);
+                self.depth = Some(parse_number(key, value, &limits::DEPTHS)?.into());
             }
             "walk" => self.walk = Some(Walk::parse(value)?),
             "exclude-threads" => self.exclude_threads = parse_patterns(value),
@@ -304,8 +265,7 @@ impl Options {
                 return Err(format!(
                     "unknown option {key}; known are file, mode, threshold, depth, walk, \
                      exclude-threads, hold, events, identity, precise, include, exclude, period, \
-                     threads, skip-daemon, once, enabled, args, strict, overwrite, filesize, \
-                     filecount"
+                     threads, skip-daemon, enabled, args, strict, overwrite, filesize, filecount"
                 ));
             }
         }
@@ -340,14 +300,19 @@ fn split_escaped(text: &str, separator: char) -> Vec<String> {
     parts
 }
 
-fn parse_filecount(value: &str) -> Result<usize, String> {
-    let count = value.parse().ok().filter(|n| (1..=MOST_FILECOUNT).contains(n));
-    count.ok_or_else(|| format!("filecount={value} is not a number from 1 to {MOST_FILECOUNT}"))
+fn parse_number<N: FromStr + PartialOrd + Display>(
+    key: &str,
+    value: &str,
+    range: &RangeInclusive<N>,
+) -> Result<N, String> {
+    value.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+        format!("{key}={value} is not a number from {} to {}", range.start(), range.end())
+    })
 }
 
 fn parse_patterns(value: &str) -> Vec<Pattern> {
-    let patterns = value.split(';').filter(|pattern| !pattern.is_empty());
-    patterns.map(|pattern| Pattern(pattern.to_owned())).collect()
+    let patterns = value.split(';').map(str::trim).filter(|pattern| !pattern.is_empty());
+    patterns.map(Pattern::new).collect()
 }
 
 fn parse_bool(key: &str, value: &str) -> Result<bool, String> {
@@ -366,14 +331,11 @@ fn parse_threshold(value: &str) -> Result<Threshold, String> {
         format!("threshold={value} is neither auto, 0 nor a duration like 500ns, 50us, 1.5ms or 2s")
     };
     let ns = parse_duration_ns(value).ok_or_else(wrong)?;
-    if ns > LONGEST_NS {
+    if ns > limits::LONGEST_NS as f64 {
         return Err(format!("threshold={value} is longer than an hour"));
     }
     Ok(Threshold::Ns(ns as u64))
 }
-
-/// The longest duration that can be asked for, ns.
-const LONGEST_NS: f64 = Duration::from_secs(3600).as_nanos() as f64;
 
 /// A number and its unit, in ns; 0 needs no unit.
 fn parse_duration_ns(value: &str) -> Option<f64> {
@@ -389,47 +351,6 @@ fn parse_duration_ns(value: &str) -> Option<f64> {
         _ => return None,
     };
     Some(number * unit)
-}
-
-/// A pattern of a thread's name: `*` stands for any text, `?` for one character.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern(String);
-
-impl Pattern {
-    /// As the user wrote it.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Whether the whole of `text` matches.
-    pub fn matches(&self, text: &str) -> bool {
-        let pattern: Vec<char> = self.0.chars().collect();
-        let text: Vec<char> = text.chars().collect();
-        let (mut p, mut t) = (0, 0);
-        // Where the last star stands and what it has swallowed so far.
-        let mut star: Option<(usize, usize)> = None;
-        while t < text.len() {
-            match pattern.get(p) {
-                Some('*') => {
-                    star = Some((p, t));
-                    p += 1;
-                }
-                Some(&c) if c == '?' || c == text[t] => {
-                    p += 1;
-                    t += 1;
-                }
-                _ => match star {
-                    Some((at, swallowed)) => {
-                        star = Some((at, swallowed + 1));
-                        p = at + 1;
-                        t = swallowed + 1;
-                    }
-                    None => return false,
-                },
-            }
-        }
-        pattern[p..].iter().all(|&c| c == '*')
-    }
 }
 
 #[cfg(test)]
@@ -535,22 +456,5 @@ mod tests {
             Options::parse("fiel=x,strict").unwrap_err().strict,
             "strict counts wherever it stands"
         );
-    }
-
-    #[test]
-    fn patterns_match_whole_names() {
-        for (pattern, text, expected) in [
-            ("GC*", "GC Thread#0", true),
-            ("GC*", "my GC", false),
-            ("*-worker-?", "pool-worker-7", true),
-            ("*-worker-?", "pool-worker-17", false),
-            ("*a*b*", "xxaxxbxx", true),
-            ("*a*b", "ab ab", true),
-            ("", "", true),
-            ("*", "", true),
-            ("?", "", false),
-        ] {
-            assert_eq!(Pattern(pattern.to_owned()).matches(text), expected, "{pattern} {text}");
-        }
     }
 }

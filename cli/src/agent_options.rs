@@ -1,10 +1,14 @@
 //! The agent's options, as long options of `record` and `attach`.
 
 use crate::outcome::Failure;
-use clap::Args;
+use clap::{Args, builder::RangedU64ValueParser};
 use regex::Regex;
 use std::{path::Path, time::Duration};
 use tyrion_converters::filter::duration_ns;
+use tyrion_wire::{
+    filesize,
+    limits::{self, Hold},
+};
 
 /// What the agent shall do. The same names are keys in `-agentpath:…=key=value`.
 #[derive(Args, Clone, Debug, Default)]
@@ -20,7 +24,7 @@ pub struct AgentOptions {
     #[arg(long, value_name = "DURATION", value_parser = threshold)]
     threshold: Option<String>,
     /// Frames kept of a stack [default: 128]
-    #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u16).range(1..=2048))]
+    #[arg(long, value_name = "FRAMES", value_parser = depths())]
     depth: Option<u16>,
     /// How stacks are walked: by jvmti's GetStackTrace; fast, by
     /// AsyncGetCallTrace, where that tells the whole stack; by both, to compare
@@ -47,7 +51,7 @@ pub struct AgentOptions {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     filesize: Option<String>,
     /// Keep so many logs at most, the latest
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "COUNT", value_parser = filecounts())]
     filecount: Option<u32>,
     #[command(flatten)]
     trace: TraceOptions,
@@ -63,10 +67,6 @@ pub struct AgentOptions {
 
 /// The agent's period where nobody says otherwise.
 pub const PERIOD_NS: u64 = 50_000_000;
-/// More snapshots would leave little time for the program.
-const SHORTEST_PERIOD_NS: u64 = 1_000_000;
-/// The agent takes no longer one.
-const LONGEST_PERIOD_NS: u64 = 3_600_000_000_000;
 
 /// What can be recorded.
 const MODES: [&str; 5] = ["contention", "trace", "sample", "contention+sample", "trace+sample"];
@@ -79,8 +79,9 @@ pub struct SamplingOptions {
     /// [default: 50ms]
     #[arg(long, value_name = "DURATION", value_parser = period)]
     pub period: Option<u64>,
-    /// Sample only threads whose name this regular expression matches
-    #[arg(long, value_name = "REGEX")]
+    /// Sample only threads whose name this regular expression matches; without
+    /// \p{...}, classes of Unicode
+    #[arg(long, value_name = "REGEX", value_parser = thread_names)]
     pub threads: Option<Regex>,
     /// Do not sample daemon threads
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
@@ -117,38 +118,54 @@ struct TraceOptions {
     exclude: Vec<String>,
 }
 
-/// A threshold that the agent will take, as it stands.
+/// How many frames of a stack the agent will keep.
+pub fn depths() -> RangedU64ValueParser<u16> {
+    let (first, last) = limits::DEPTHS.into_inner();
+    RangedU64ValueParser::new().range(u64::from(first)..=u64::from(last))
+}
+
+/// How many files the agent will keep.
+fn filecounts() -> RangedU64ValueParser<u32> {
+    let (first, last) = limits::FILECOUNTS.into_inner();
+    RangedU64ValueParser::new().range(u64::from(first)..=u64::from(last))
+}
+
+/// A threshold that the agent will take, as it reads it.
 fn threshold(text: &str) -> Result<String, String> {
     if text == "auto" || text == "0" {
         return Ok(text.to_owned());
     }
-    let ns = duration_ns(text).map_err(|_| "not auto, 0 or a duration like 50us".to_owned())?;
-    // The agent reads fewer ways to write a duration.
-    Ok(format!("{ns}ns"))
+    match duration_ns(text) {
+        // The agent reads fewer ways to write a duration.
+        Ok(ns) if ns <= limits::LONGEST_NS => Ok(format!("{ns}ns")),
+        Ok(_) => Err("longer than an hour".to_owned()),
+        Err(_) => Err("not auto, 0 or a duration like 50us".to_owned()),
+    }
+}
+
+/// A regular expression that the agent will take, too: it knows fewer.
+fn thread_names(text: &str) -> Result<Regex, String> {
+    regex_lite::Regex::new(text).map_err(|error| error.to_string())?;
+    Regex::new(text).map_err(|error| error.to_string())
 }
 
 /// A period in ns that the agent will take.
 fn period(text: &str) -> Result<u64, String> {
     match duration_ns(text) {
-        Ok(ns) if (SHORTEST_PERIOD_NS..=LONGEST_PERIOD_NS).contains(&ns) => Ok(ns),
+        Ok(ns) if limits::PERIODS_NS.contains(&ns) => Ok(ns),
         Ok(_) => Err("a period is between 1ms and 1h".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// A share of holds that the agent will take.
+/// A share of holds that the agent will take. Others are refused with its words.
 fn share(text: &str) -> Result<String, String> {
-    let is_share = text.strip_prefix("1/").and_then(|n| n.parse().ok());
-    match text {
-        "all" | "none" => Ok(text.to_owned()),
-        _ if is_share.is_some_and(|n: u32| (1..1 << 20).contains(&n)) => Ok(text.to_owned()),
-        _ => Err("neither all, none nor a share like 1/64".to_owned()),
-    }
+    Hold::parse(text).map(|_| text.to_owned())
 }
 
-/// A size that the agent will take. Others are refused with the agent's words.
+/// A size that the agent will take. Others are refused with its words.
 fn size(text: &str) -> Result<String, String> {
-    tyrion_wire::filesize::parse(text).map(|_| text.to_owned())
+    filesize::parse(text).map(|_| text.to_owned())
 }
 
 /// A value as it stands in the agent's options.
@@ -335,11 +352,17 @@ mod tests {
             "--filesize 1000g",
             "--filesize 99999999999999g",
             "--filecount 0",
+            "--filecount 10001",
+            "--threshold 3601s",
+            "--depth 0",
+            "--depth 2049",
             "--identity perhaps",
             "--mode sample+contention",
             "--mode sample --period 999us",
             "--mode sample --period often",
             "--mode sample --threads (",
+            // The agent's own expressions know no classes of Unicode.
+            r"--mode sample --threads \p{L}+",
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }

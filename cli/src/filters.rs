@@ -1,4 +1,4 @@
-//! The filters that `convert`, `info` and `dump` have in common.
+//! What commands that read logs have in common: filters, grouping, workers.
 
 use crate::outcome::{Failure, tell};
 use clap::Args;
@@ -44,7 +44,8 @@ pub struct FilterArgs {
     min_wait: Option<u64>,
     /// Only samples of threads in these states, separated by commas: running,
     /// native, blocked, waiting, parked, sleeping, idle, other, or the groups
-    /// busy and all [default: busy, which is all but idle]
+    /// busy and all [default: busy, which is all but idle; for info and dump
+    /// all]
     #[arg(long, value_name = "STATES", value_parser = states)]
     state: Option<States>,
 }

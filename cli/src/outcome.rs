@@ -37,7 +37,7 @@ pub const EXIT_STATUS: &str = "Exit status:
   1    failed; the message on stderr says what to do
   2    wrong usage
   3    done, but the input was cut or damaged; what was whole was used
-  4    done, and a condition of --fail-if holds
+  4    done, and a condition of --fail-if holds, whatever the input
   record: the status of the recorded program; 128 + n when signal n ended it,
   126 or 127 when it could not be started";
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use common::isomorphism::{self, Key};
-use plan::{ClassPlan, Filters, Front, Options, Place, flag, kind};
+use plan::{ClassPlan, Filters, Front, Options, Pattern, Place, flag, kind};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tyrion_bytecode::{ClassFile, MethodPlan, Op};
@@ -135,7 +135,8 @@ fn exits_name_the_place_of_their_own_enter() {
 
 #[test]
 fn filters_leave_classes_alone() {
-    let exclude = Options { filters: Filters::new([], ["Mon*"]), ..Options::default() };
+    let exclude =
+        Options { filters: Filters::new(&[], &[Pattern::new("Mon*")]), ..Options::default() };
     let (plan, places) = planned(MONITORS, &exclude);
     assert!(is_empty(&plan) && places.is_empty());
     assert_eq!(plan.methods.len(), ClassFile::parse(MONITORS).expect("a class").methods().len());

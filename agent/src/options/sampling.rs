@@ -1,13 +1,12 @@
 //! What is sampled, and how often.
 
-use super::{LONGEST_NS, parse_duration_ns};
+use super::parse_duration_ns;
 use regex_lite::Regex;
 use std::time::Duration;
+use tyrion_wire::limits::PERIODS_NS;
 
 /// Between two snapshots unless the user says otherwise, ns.
 pub const DEFAULT_PERIOD_NS: u64 = 50_000_000;
-/// No snapshots are closer than this, ns.
-const SHORTEST_PERIOD_NS: u64 = 1_000_000;
 
 /// What is sampled. Each is `None` when the user did not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,8 +57,7 @@ impl NamePattern {
 /// Reads `period`, in ns.
 pub(super) fn parse_period(value: &str) -> Result<u64, String> {
     let ns = parse_duration_ns(value);
-    let ns = ns.filter(|ns| (SHORTEST_PERIOD_NS as f64..=LONGEST_NS).contains(ns));
-    ns.map(|ns| ns as u64).ok_or_else(|| {
+    ns.map(|ns| ns as u64).filter(|ns| PERIODS_NS.contains(ns)).ok_or_else(|| {
         format!("period={value} is no duration from 1ms to an hour, like 10ms, 0.5s or 20s")
     })
 }

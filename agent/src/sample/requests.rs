@@ -16,12 +16,8 @@ use std::sync::{
     Arc, MutexGuard,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
-use tyrion_wire::sample::ThreadState;
+use tyrion_wire::{limits::PERIODS_NS, sample::ThreadState};
 
-/// No request's period is shorter, ns.
-const SHORTEST_PERIOD_NS: u64 = 1_000_000;
-/// Or longer: an hour, as for all threads.
-const LONGEST_PERIOD_NS: u64 = 3_600_000_000_000;
 /// So many blocks are sampled at a time: programs may forget to close them.
 const OPEN_LIMIT: usize = 4096;
 /// The frames of the API when it says that a block has ended: the native
@@ -145,7 +141,7 @@ pub fn end(java: Java, token: u64) {
 }
 
 fn clamped(period_ns: u64) -> u64 {
-    period_ns.clamp(SHORTEST_PERIOD_NS, LONGEST_PERIOD_NS)
+    period_ns.clamp(*PERIODS_NS.start(), *PERIODS_NS.end())
 }
 
 impl Sampler {
@@ -258,8 +254,8 @@ mod tests {
 
     #[test]
     fn periods_are_clamped() {
-        assert_eq!(clamped(0), SHORTEST_PERIOD_NS);
-        assert_eq!(clamped(u64::MAX), LONGEST_PERIOD_NS);
+        assert_eq!(clamped(0), 1_000_000);
+        assert_eq!(clamped(u64::MAX), 3_600_000_000_000);
         assert_eq!(clamped(100_000_000), 100_000_000);
     }
 }

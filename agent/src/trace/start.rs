@@ -9,12 +9,13 @@ use crate::{
     agent,
     jvm::{Vm, setup},
     log,
-    options::{Pattern, TraceOptions},
+    options::TraceOptions,
     recorder::Recorder,
     sync::lock,
 };
 use jvmti_bindings::sys::jni::{JNIEnv, jclass};
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+use tyrion_wire::limits::Hold;
 
 /// Taking a monitor that nobody wants takes less, looks at the clock included.
 const SHORTEST_DELAY_NS: u64 = 1000;
@@ -54,8 +55,7 @@ pub fn prepare(
     let hash_before = setup::static_int(env, class, "LAYOUT")? == DISPLACED;
     let hash_before = hash_before && trace.options.identity;
     let TraceOptions { include, exclude, .. } = &trace.options;
-    let filters =
-        Filters::new(include.iter().map(Pattern::as_str), exclude.iter().map(Pattern::as_str));
+    let filters = Filters::new(include, exclude);
     let front = match trace.options.precise {
         true => Front::Ask,
         false if hash_before => Front::Hash,
@@ -155,7 +155,7 @@ impl Trace {
             2 => instances::MASK,
             3 => self.shared.waited.address(),
             4 => u64::from(self.options.identity),
-            5 => u64::from(self.options.hold == crate::options::Hold::Every),
+            5 => u64::from(self.options.hold == Hold::Every),
             6 => ticks::factor(),
             7 => u64::from(self.options.every_event),
             8 => self.shared.later.address(),

@@ -45,6 +45,7 @@ pending (a wait that had not ended). In trace mode also taken (acquisitions, sum
 hold, at its release), lock (a thread takes a lock object for the first time), blame (who made
 whom wait), nest (a lock taken while holding others). With sampling also sample (what a thread was
 seen doing, in one snapshot or several alike). And number (what the agent tells of itself).
+In JSON renamed is thread-name, taken acquisitions, lock instance, and number statistic.
 States of samples are as the JVM told them; behind it stands the one that outputs show, if it is
 another. Times are from the log's start, durations in ns in JSON.")]
 pub struct DumpArgs {

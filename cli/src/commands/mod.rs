@@ -51,6 +51,8 @@ pub enum Command {
     /// Show what threads wait for while the program runs
     Top(top::TopArgs),
     /// Compare logs: what waits more, or less, than before
+    // Samples are not compared.
+    #[command(mut_arg("state", |state| state.hide(true)))]
     Diff(diff::DiffArgs),
     /// Tell what is in a log
     Info(info::InfoArgs),

@@ -7,7 +7,7 @@ use super::{
     sections::interval_value,
 };
 use crate::{
-    agent_options::{PERIOD_NS, SamplingOptions},
+    agent_options::{PERIOD_NS, SamplingOptions, depths},
     filters::{ShapeArgs, states},
     logs,
     outcome::{Failure, Outcome, tell},
@@ -55,7 +55,7 @@ pub struct SampleArgs {
     #[arg(long)]
     once: bool,
     /// Frames kept of a stack, if the agent is not loaded yet [default: 128]
-    #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u16).range(1..=2048))]
+    #[arg(long, value_name = "FRAMES", value_parser = depths())]
     depth: Option<u16>,
     /// Keep the log, if the agent is not loaded yet; %p stands for the process
     /// id

@@ -15,6 +15,7 @@ pub mod filesize;
 pub mod header;
 pub mod kind;
 pub mod le;
+pub mod limits;
 pub mod sample;
 pub mod slot;
 pub mod trace;

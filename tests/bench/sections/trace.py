@@ -29,14 +29,18 @@ class Loop(NamedTuple):
 def tables(choice):
     rounds, warmup_s, seconds = choice.numbers((11, 1.5, 1.5), (2, 0.3, 0.3))
     majors = pick(choice.majors, MAJORS, "JDK")
-    kinds = pick(choice.kinds, KINDS + MORE_KINDS, "kind") if choice.kinds else KINDS
     tools = variants.tools(choice.variants, USUAL)
     project.prepare_java(majors)
     for major in majors:
-        for kind in kinds:
+        for kind in kinds(choice):
             def measure(tool, major=major, kind=kind):
                 return loop(tool, major, kind, warmup_s, seconds)
             yield table(f"Uncontended {kind}, JDK {major}", tools, rounds, measure)
+
+
+def kinds(choice):
+    """The kinds of locks that were asked for of all, or the usual ones."""
+    return pick(choice.kinds, KINDS + MORE_KINDS, "kind") if choice.kinds else KINDS
 
 
 def loop(tool, major, kind, warmup_s, seconds):

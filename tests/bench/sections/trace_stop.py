@@ -57,7 +57,7 @@ def tables(choice):
 def subjects(choice, major, warmup_s, seconds):
     """Databases and loops; asked for the ones, not the others."""
     databases = pick(choice.databases, trace_applications.URLS, "database")
-    kinds = pick(choice.kinds, trace.KINDS, "kind")
+    kinds = trace.kinds(choice)
     if choice.databases or not choice.kinds:
         for database in databases:
             yield Subject(database,

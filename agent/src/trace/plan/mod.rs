@@ -9,8 +9,10 @@
 mod blocks;
 mod calls;
 mod filters;
+mod pattern;
 
 pub use filters::Filters;
+pub use pattern::Pattern;
 
 use blocks::{Blocks, ExitForm};
 use calls::{Acquisition, acquisition, call_site, implements_locks};

@@ -128,7 +128,7 @@ impl<'a, const N: usize> Body<'a, N> {
     /// Adds the complete nodes to the calls that lead to them. Entries are in
     /// another order than nodes, so each is a cache miss in a large graph; in a
     /// loop of their own the processor waits for many of them at once (a third of
-    /// the time, `tests/figures.rs`).
+    /// the time, `examples/figures.rs`).
     fn add_complete(&mut self) {
         let mut complete = std::mem::take(&mut self.complete);
         for &node in &complete {

@@ -280,7 +280,7 @@ struct Samples<'a> {
 impl Samples<'_> {
     /// Writes the samples stack by stack, so that those that follow each other
     /// are alike: thread by thread they took three times as long to gzip, and
-    /// 14 times the space (`tests/figures.rs`).
+    /// 14 times the space (`examples/figures.rs`).
     fn write(&self, out: &mut Pieces<'_>) -> io::Result<()> {
         let (order, ends) = rows_by_node(self.tree);
         // In waves, so that no more blocks wait to be written than are made.

@@ -22,7 +22,8 @@ pub struct Cost {
     /// filter. `null` when that is not known, as where the earlier files of a
     /// recording are missing: `own_ns` counts from its start.
     pub share: Option<f64>,
-    /// Trace mode: single records that were lost, for want of room.
+    /// With `events=all`: holds without a record, for want of room or as the log
+    /// went on in another file.
     pub lost_records: u64,
 }
 
