@@ -244,7 +244,10 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
         return format.default_file.into();
     };
     let stem = match style.shown() {
-        value if !format.options.contains(&"value") || value == Value::Wait => stem,
+        _ if !format.options.contains(&"value") => stem,
+        Value::Wait if style.counts() => "contentions",
+        Value::Wait if style.is_by_holder() => "blame",
+        Value::Wait => stem,
         Value::Hold => "holds",
         value => value.name(),
     };
@@ -301,6 +304,10 @@ mod tests {
         assert_eq!(file("--to collapsed --value blame"), "blame.collapsed");
         assert_eq!(file("--to flamegraph --value cpu"), "cpu.svg");
         assert_eq!(file("--to flamegraph --by state"), "wall.svg");
+        assert_eq!(file("--to flamegraph --by holder"), "blame.svg");
+        assert_eq!(file("--to collapsed --by waiter"), "waits.collapsed");
+        assert_eq!(file("--to collapsed --count"), "contentions.collapsed");
+        assert_eq!(file("--to pprof --by holder"), "locks.pb.gz");
         assert_eq!(file("--to pprof"), "locks.pb.gz");
         assert_eq!(file("--to callgrind"), "out.callgrind");
         assert_eq!(file("--to callgrind --merged"), "out.merged.callgrind");

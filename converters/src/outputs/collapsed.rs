@@ -11,7 +11,7 @@ pub const FORMAT: Format = Format {
     default_file: "waits.collapsed",
     about: "Collapsed stacks, a line each, wait time in ns (or --value): for any flame graph tool",
     options: &["by-thread", "count", "value"],
-    open_with: "flamegraph.pl {} >waits.svg, or https://www.speedscope.app",
+    open_with: "flamegraph.pl {} >flames.svg, or https://www.speedscope.app",
     stream,
     files: None,
 };

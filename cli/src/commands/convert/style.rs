@@ -99,6 +99,16 @@ impl Style {
         }
     }
 
+    /// Whether it is shown how often threads waited.
+    pub(super) fn counts(&self) -> bool {
+        self.count
+    }
+
+    /// Whether the holder's stack carries the wait.
+    pub(super) fn is_by_holder(&self) -> bool {
+        self.by == Some(By::Holder)
+    }
+
     pub(super) fn options(&self) -> Options {
         let default = Options::default();
         Options {

@@ -150,6 +150,7 @@ impl TraceSums {
             json!({
                 "one_thread": instances.alone,
                 "several_threads": instances.shared,
+                "virtual_threads_only": instances.virtual_threads,
                 "unidentified_acquisitions": self.unidentified,
             })
         });
@@ -239,6 +240,10 @@ impl TraceSums {
             units::thousands(instances.alone),
             units::thousands(instances.shared)
         );
+        if instances.virtual_threads != 0 {
+            let count = units::thousands(instances.virtual_threads);
+            let _ = write!(text, ", {count} by virtual threads only");
+        }
         if self.unidentified != 0 {
             let count = units::thousands(self.unidentified);
             let _ = write!(text, "; {count} acquisitions of others, for want of room");

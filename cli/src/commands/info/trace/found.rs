@@ -16,6 +16,8 @@ use tyrion_wire::trace::Held;
 pub(super) struct Instances {
     pub(super) alone: u64,
     pub(super) shared: u64,
+    /// By virtual threads only, one or several: they have one name together.
+    pub(super) virtual_threads: u64,
 }
 
 /// What the records say of an instance, and whether the filter wants it.
@@ -23,16 +25,24 @@ pub(super) struct Instances {
 struct Seen {
     place: u32,
     shared: bool,
+    /// Virtual threads took it, and no other thread.
+    is_virtual: bool,
     wanted: bool,
 }
 
 impl Seen {
     fn merge(&mut self, other: Seen) {
-        self.shared |= other.shared;
+        self.shared |= other.shared || self.is_virtual != other.is_virtual;
+        self.is_virtual &= other.is_virtual;
         self.wanted |= other.wanted;
         // Whichever chunk is read first, the same place decides.
         self.place = self.place.min(other.place);
     }
+}
+
+/// Whether a thread's name stands for all virtual threads: it has no id of Java's.
+fn is_virtual(log: &Log, thread: u32) -> bool {
+    log.definitions().threads().get(thread).is_some_and(|thread| thread.java_id == 0)
 }
 
 /// A lock as nesting knows it: its class, and its hash (true) or place.
@@ -60,7 +70,7 @@ impl Found {
                 events.visit_all(|entry| {
                     if let Entry::Traced(traced) = entry {
                         let wanted = || chosen.wants(log, traced.thread, traced.at_ns);
-                        found.add(&traced, wanted);
+                        found.add(&traced, is_virtual(log, traced.thread), wanted);
                     }
                 });
             }
@@ -69,13 +79,13 @@ impl Found {
         found.reduce(Found::default, Found::merge)
     }
 
-    fn add(&mut self, traced: &Traced<'_>, wanted: impl Fn() -> bool) {
+    fn add(&mut self, traced: &Traced<'_>, is_virtual: bool, wanted: impl Fn() -> bool) {
         self.records += 1;
         match &traced.what {
             What::Instance(instance) => {
                 // That others took it counts, whatever the filter asks.
                 let Held { place, class, hash } = held(instance);
-                let seen = Seen { place, shared: instance.shared, wanted: wanted() };
+                let seen = Seen { place, shared: instance.shared, is_virtual, wanted: wanted() };
                 self.instances.entry((class, hash)).or_insert(seen).merge(seen);
             }
             What::Nest(nest) if wanted() => {
@@ -107,10 +117,13 @@ impl Found {
                 let lock = places.lock(Held { place: seen.place, class, hash });
                 places.wants(&lock)
             };
-            match (wanted, seen.shared) {
-                (false, _) => {}
-                (true, true) => instances.shared += 1,
-                (true, false) => instances.alone += 1,
+            if wanted {
+                let count = match (seen.shared, seen.is_virtual) {
+                    (true, _) => &mut instances.shared,
+                    (false, true) => &mut instances.virtual_threads,
+                    (false, false) => &mut instances.alone,
+                };
+                *count += 1;
             }
         }
         instances
