@@ -12,7 +12,7 @@ use crate::{
     log::names,
     metadata,
     options::{self, Command, Locks, Mode, Options, Threshold, TraceOptions, Walk},
-    recorder::{Recorder, sampled},
+    recorder::{Recorder, is_of_agent, sampled},
     rotation::Log,
     sample,
     sync::lock,
@@ -283,6 +283,11 @@ fn go_on(
     Ok(answer)
 }
 
+/// Whether waits are recorded, while recording is on.
+pub fn records_waits() -> bool {
+    LOCKS.get().is_some_and(|&locks| locks != Locks::Nothing)
+}
+
 /// Whether so much is recorded of locks, or more.
 fn is_recorded(wanted: Locks) -> bool {
     let recorded = LOCKS.get().copied().unwrap_or(Locks::Nothing);
@@ -466,6 +471,7 @@ fn spawn_helper(recorder: &'static Recorder) -> Result<(), String> {
 pub fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let body = || {
         block_signals();
+        is_of_agent();
         body();
     };
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
@@ -494,7 +500,7 @@ fn block_signals() {
 /// In words, what the JVM did not want.
 pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(), String> {
     let mut probed = lock(&PROBED);
-    if LOCKS.get().is_some_and(|&locks| locks != Locks::Nothing) {
+    if records_waits() {
         if on && !std::mem::replace(&mut *probed, true) {
             add_probes(recorder, env);
         }
@@ -510,6 +516,10 @@ pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result
         }
     }
     recorder.set_enabled(on);
+    if on && records_waits() {
+        // SAFETY: the environment is the current thread's.
+        recorder.tell_threads(unsafe { Java::new(env) });
+    }
     let state = if on { State::Recording } else { State::Paused };
     recorder.log().set_state(state);
     sample::recording(on);

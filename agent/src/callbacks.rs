@@ -59,7 +59,7 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
 
 unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     report(env, |recorder, java| {
-        recorder.thread_starts();
+        recorder.thread_starts(java, thread, agent::records_waits());
         sample::thread_starts(java, thread);
     });
 }

@@ -363,6 +363,11 @@ impl Dictionary {
         Some(id)
     }
 
+    /// How many threads have an id.
+    pub fn threads(&self) -> u32 {
+        lock(&self.inner).last.thread
+    }
+
     /// Says when a thread started and ended, monotonic ns; 0 ns: it has not
     /// ended, or started before the log.
     pub fn thread_span(

@@ -1,6 +1,7 @@
 //! From "a thread begins to wait" and "it goes on" to a wait in the log.
 
 mod groups;
+mod lives;
 mod locks;
 mod owners;
 pub mod sampled;
@@ -8,6 +9,7 @@ mod scene;
 mod totals;
 pub mod traced;
 
+pub use lives::is_of_agent;
 pub use owners::LongWait;
 pub use scene::Scene;
 pub use totals::Totals;
@@ -45,6 +47,8 @@ pub struct Recorder {
     lanes: Lanes,
     threads: Threads,
     depth: usize,
+    /// How many threads a file tells of that do not wait.
+    most_told: u32,
     excluded: Vec<Pattern>,
     enabled: AtomicBool,
     threshold_ns: AtomicU64,
@@ -73,6 +77,7 @@ impl Recorder {
             ti,
             walker,
             fields,
+            most_told: lives::most_told(log.filesize()),
             log,
             lanes: Lanes::default(),
             threads: Threads::new(),
@@ -98,7 +103,9 @@ impl Recorder {
         // Lanes first: once they have left, no event is under way that could
         // begin a wait in the volume before.
         self.log.keep(|from, to| {
-            self.lanes.leave(from.number) && sample::leave(from) && self.threads.go_over(from, to)
+            self.lanes.leave(from.number)
+                && sample::leave(from)
+                && self.threads.go_over(from, to, self.most_told)
         })
     }
 

@@ -150,6 +150,11 @@ impl Log {
         })
     }
 
+    /// How long a file becomes, in bytes, if another one follows.
+    pub fn filesize(&self) -> Option<u64> {
+        self.rotation.as_ref().map(|rotation| rotation.filesize)
+    }
+
     /// The path, absolute, of the file that is written to.
     pub fn path(&self) -> &Path {
         &self.path

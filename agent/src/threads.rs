@@ -13,7 +13,7 @@ use std::{
     sync::{
         Arc, Mutex, MutexGuard, TryLockError,
         atomic::{
-            AtomicU32, AtomicU64,
+            AtomicBool, AtomicU32, AtomicU64,
             Ordering::{Acquire, Relaxed, Release},
             fence,
         },
@@ -171,6 +171,8 @@ pub struct Thread {
     /// When a condition was last signalled to it, monotonic ns. Written by the
     /// signalling thread.
     pub signalled_ns: AtomicU64,
+    /// Whether the log tells of it though it has had no event.
+    only_told: AtomicBool,
     /// What the program says that it is doing.
     pub groups: Nest,
     waits: Mutex<Waits>,
@@ -195,6 +197,7 @@ impl Thread {
             started_ns: AtomicU64::new(0),
             ended_ns: AtomicU64::new(0),
             signalled_ns: AtomicU64::new(0),
+            only_told: AtomicBool::new(false),
             groups: Nest::default(),
             waits: Mutex::new(Waits { volume, ..Waits::default() }),
             volume: AtomicU32::new(volume),
@@ -268,6 +271,18 @@ impl Thread {
         if self.started_ns.compare_exchange(0, started_ns, Relaxed, Relaxed).is_ok() {
             self.write_span(volume, 0);
         }
+    }
+
+    /// Has the log tell of it, though it may never have an event.
+    pub fn is_told(&self, volume: &Volume) {
+        self.only_told.store(true, Relaxed);
+        self.id(volume);
+    }
+
+    /// Whether this is its first event, and the log has told of it before.
+    #[inline]
+    pub fn was_only_told(&self) -> bool {
+        self.only_told.load(Relaxed) && self.only_told.swap(false, Relaxed)
     }
 
     /// The thread has ended: says so where it has an id.
@@ -368,7 +383,7 @@ impl Thread {
     }
 }
 
-/// All threads that ever waited and still live.
+/// All threads that ever waited and still live, and platform threads that do.
 pub struct Threads {
     shards: Vec<Mutex<Table<i64, Arc<Thread>>>>,
     /// The last ones that have ended: waits may still be for what they held.
@@ -447,8 +462,9 @@ impl Threads {
     }
 
     /// Has all pending waits go over to another volume: whether they have.
-    /// Threads that are in the middle of an event do so themselves.
-    pub fn go_over(&self, from: &Volume, to: &Arc<Volume>) -> bool {
+    /// Threads that are in the middle of an event do so themselves. So many
+    /// threads are told of there, whether they wait or not.
+    pub fn go_over(&self, from: &Volume, to: &Arc<Volume>, most_told: u32) -> bool {
         let mut all_have = true;
         for shard in &self.shards {
             let threads: Vec<_> = lock(shard).values().cloned().collect();
@@ -463,6 +479,9 @@ impl Threads {
                 if waits.volume != to.number {
                     let id = |java_id| self.id_in(to, java_id);
                     thread.move_waits(&mut waits, Some(from), to, id);
+                }
+                if to.dictionary.threads() < most_told && !thread.is_virtual() {
+                    thread.id(to);
                 }
             }
         }

@@ -1,12 +1,11 @@
 //! Who an event is of, and where it is written.
 
-use super::Recorder;
+use super::{Recorder, lives};
 use crate::{
     clock,
     jvm::{Java, walk::MOST_SKIPPED},
     lane::{Lane, SharedLane},
     threads::{Thread, Waits},
-    trace,
     volume::Volume,
 };
 use jvmti_bindings::sys::{
@@ -60,7 +59,7 @@ pub struct Scene<'a> {
 thread_local! {
     /// When this OS thread became a thread of the JVM, monotonic ns; 0 before
     /// recording began.
-    static STARTED: Cell<u64> = const { Cell::new(0) };
+    pub(super) static STARTED: Cell<u64> = const { Cell::new(0) };
     /// The Java thread that ended last on this OS thread.
     pub(super) static ENDED: Cell<i64> = const { Cell::new(0) };
     pub(super) static LOCAL: RefCell<Option<Local>> = const { RefCell::new(None) };
@@ -117,6 +116,9 @@ impl Recorder {
                 if begins && !(known.is_known(volume) && known.is_started()) {
                     self.describe_current(volume, java, thread, &known);
                 }
+                if begins && known.was_only_told() {
+                    self.look_at_name(java, thread, &known);
+                }
                 let frames = &mut local.frames[..];
                 let outermost = &mut local.outermost;
                 let mut scene = Scene { volume, lane, thread: &known, frames, outermost };
@@ -172,7 +174,7 @@ impl Recorder {
         let started_ns = match known.is_virtual() {
             // Close enough: this is the first that is heard of it.
             true => clock::now_ns(),
-            false => STARTED.try_with(Cell::get).unwrap_or(0),
+            false => lives::started_ns(),
         };
         known.started_at(volume, started_ns);
     }
@@ -185,28 +187,6 @@ impl Recorder {
         }
         if let Ok(info) = self.ti.thread(java, thread) {
             known.describe(info, java.is_instance(thread, self.fields.virtual_thread));
-        }
-    }
-
-    /// The current thread starts.
-    pub fn thread_starts(&self) {
-        let _ = STARTED.try_with(|started| started.set(clock::now_ns()));
-    }
-
-    /// A thread ends.
-    pub fn thread_ends(&'static self, java: Java, thread: jthread) {
-        let java_id = java.long_field(thread, self.fields.thread_id);
-        // HotSpot may still contend for the Thread object after this.
-        let _ = ENDED.try_with(|ended| ended.set(java_id));
-        if let Some(ended) = self.threads.remove(java_id) {
-            let volume = self.log.current();
-            if !ended.is_virtual() {
-                ended.started_at(&volume, STARTED.try_with(Cell::get).unwrap_or(0));
-            }
-            ended.ends(&volume, clock::now_ns());
-        }
-        if let Some(trace) = trace::active() {
-            trace.thread_ends(java_id);
         }
     }
 }

@@ -46,7 +46,7 @@ impl World {
     }
 
     fn keep(&self) -> Option<String> {
-        self.log.keep(|from, to| self.lanes.leave(from.number) && self.threads.go_over(from, to))
+        self.log.keep(|from, to| self.lanes.leave(from.number) && self.threads.go_over(from, to, 0))
     }
 
     fn thread(&self, java_id: i64) -> Arc<Thread> {

@@ -53,7 +53,8 @@ pub struct Findings<'a> {
     pub timelines: Timelines,
     /// Waits of at least the threshold of their log.
     pub delays: Delays,
-    /// The threads of the logs that the filter lets through.
+    /// The threads of the logs that the filter lets through, but for those that the
+    /// JVM runs for itself.
     pub threads: Threads,
     /// Trace mode: waits charged, by the groups of both threads, in ascending
     /// order of both and of lock group and kind. Empty where
@@ -176,6 +177,10 @@ pub struct Threads {
     /// have lived as long as the log, virtual ones from their first wait to
     /// their last.
     pub assumed: u64,
+    /// How many were waiting for a lock when the log ended.
+    pub pending: u64,
+    /// How long they had waited by then, in ns.
+    pub pending_ns: u64,
 }
 
 /// Waits charged to the threads of a group that others of a group waited for.

@@ -26,6 +26,8 @@ pub struct Figures {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
+    /// How long those had lasted that had not ended, in ns.
+    pub pending_ns: u64,
     /// Number of acquisitions.
     pub acquisitions: Option<u64>,
     /// Critical section pressure.
@@ -103,6 +105,7 @@ impl Figures {
             thread_ns: Some(overview.threads.lived_ns),
             waits: totals.contended,
             wait_ns: totals.wait_ns,
+            pending_ns: overview.pending_ns,
             acquisitions: totals.acquisitions,
             pressure_share: overview.pressure_share,
             dropped: overview.dropped,

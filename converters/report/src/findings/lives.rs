@@ -3,7 +3,7 @@
 use super::{
     Threads,
     axis::Clock,
-    pass::{Job, Sums, Tally, is_idle},
+    pass::{Job, Sums, Tally, is_idle, is_jvms},
 };
 use tyrion_converters::describe::Names;
 use tyrion_formats::{Log, Thread};
@@ -15,7 +15,8 @@ pub(super) fn add(job: &Job<'_>, tallies: &[Tally], sums: &mut Sums, threads: &m
     let grid = job.axis.phases();
     let threads_of_log = log.definitions().threads().iter();
     // The one without a Java id stands for all virtual threads in trace mode.
-    let known = threads_of_log.filter(|(id, thread)| thread.java_id != 0 && job.wants(*id));
+    let known = threads_of_log
+        .filter(|(id, thread)| thread.java_id != 0 && !is_jvms(log, thread) && job.wants(*id));
     for (id, thread) in known {
         threads.count += 1;
         threads.is_virtual += u64::from(thread.is_virtual);
@@ -32,12 +33,18 @@ pub(super) fn add(job: &Job<'_>, tallies: &[Tally], sums: &mut Sums, threads: &m
     for pending in log.pending().iter().filter(|pending| job.wants(pending.thread)) {
         let (from_ns, to_ns) = (clock.at(pending.start_ns), clock.at(log.end_ns()));
         let lock = job.filter.lock.as_ref();
+        let thread = log.definitions().threads().get(pending.thread);
         if is_idle(pending.kind) {
+            if thread.is_some_and(|thread| is_jvms(log, thread)) {
+                continue;
+            }
             sums.idle.add_span(&grid, from_ns, to_ns);
         } else if pending.kind.is_contention()
             && job.filter.kinds.contains(pending.kind)
             && lock.is_none_or(|regex| Names(log).lock_matches(regex, pending.lock))
         {
+            threads.pending += 1;
+            threads.pending_ns = threads.pending_ns.saturating_add(to_ns.saturating_sub(from_ns));
             sums.contended.add_span(&grid, from_ns, to_ns);
         }
     }
@@ -67,7 +74,7 @@ pub fn all_lives_ns(logs: &[Log]) -> u64 {
     let threads =
         logs.iter().flat_map(|log| log.definitions().threads().iter().map(move |it| (log, it)));
     threads
-        .filter(|(_, (_, thread))| thread.java_id != 0)
+        .filter(|(log, (_, thread))| thread.java_id != 0 && !is_jvms(log, thread))
         .filter_map(|(log, (id, thread))| life(log, id, thread))
         .fold(0, |sum: u64, (from_ns, to_ns)| sum.saturating_add(to_ns.saturating_sub(from_ns)))
 }

@@ -21,7 +21,7 @@ use std::{
 };
 pub(super) use sums::Sums;
 use tyrion_converters::{aggregate::LogIds, describe::Names, filter::Filter};
-use tyrion_formats::{ChunkRef, Log};
+use tyrion_formats::{ChunkRef, Log, Thread};
 use tyrion_wire::WaitKind;
 use worker::Worker;
 
@@ -31,6 +31,12 @@ const PIECE: usize = 16;
 /// Whether waits of this kind are for something to happen.
 pub(super) fn is_idle(kind: WaitKind) -> bool {
     matches!(kind, WaitKind::ObjectWait | WaitKind::Condition | WaitKind::Park)
+}
+
+/// Whether a thread is one that the JVM runs for itself: what it does is not
+/// what the program has time for.
+pub(super) fn is_jvms(log: &Log, thread: &Thread) -> bool {
+    matches!(&*log.text(thread.group), "system" | "InnocuousThreadGroup")
 }
 
 /// A log to read, and what to look for.
@@ -138,6 +144,8 @@ impl Count {
 #[derive(Clone, Copy)]
 struct Wanted {
     wanted: bool,
+    /// Whether its time counts: it is none of the JVM's own.
+    lives: bool,
     /// Its row of the timeline.
     row: u32,
     /// Its group.
@@ -242,6 +250,7 @@ impl<'a> Job<'a> {
             let of_profile = self.ids.thread(id);
             Wanted {
                 wanted: regex.is_none_or(|regex| regex.is_match(&name)),
+                lives: threads.get(id).is_none_or(|thread| !is_jvms(self.log, thread)),
                 row: of_profile.and_then(|id| rows.get(&id).copied()).unwrap_or(NONE),
                 group: names.id(thread_group(&name)),
             }

@@ -44,7 +44,10 @@ fn phases_know_who_lived_idled_and_waited() {
     assert_eq!(phases, expected);
     assert_eq!(found.phases[1].pressure(), Some(0.5));
     assert_eq!(found.phases[2].pressure(), Some(0.5), "who idles has no part in it");
-    assert_eq!(found.threads, Threads { count: 3, is_virtual: 0, lived_ns: 9 * S, assumed: 2 },);
+    assert_eq!(
+        found.threads,
+        Threads { count: 3, lived_ns: 9 * S, assumed: 2, ..Threads::default() },
+    );
     let overview = Overview::of(&found);
     assert_eq!((overview.contended, overview.wait_ns), (4, 2_600 * MS + 1_000));
     assert_eq!(overview.threads.idle_ns, S);
@@ -264,13 +267,48 @@ fn waits_that_have_not_ended_and_virtual_threads_count_in_pressure() {
     let found = found(&logs, &filter);
     assert_eq!(
         found.threads,
-        Threads { count: 4, is_virtual: 1, lived_ns: 12_500 * MS, assumed: 4 }
+        Threads {
+            count: 4,
+            is_virtual: 1,
+            lived_ns: 12_500 * MS,
+            assumed: 4,
+            pending: 1,
+            pending_ns: S,
+        }
     );
     let last = found.phases[3];
     assert_eq!((last.contended_ns, last.idle_ns), (S, S));
     assert_eq!(found.phases[1].thread_ns, 3_500 * MS, "from its first wait to its last");
     let overview = Overview::of(&found);
     assert_eq!((overview.wait_ns, overview.dropped, overview.cost.waits), (500 * MS, 7, 10));
+    assert_eq!((overview.pending, overview.pending_ns), (1, S));
+    assert_eq!(overview.lost_share, (500 * MS + S) as f64 / (12_500 * MS) as f64);
+}
+
+#[test]
+fn threads_of_the_jvm_have_neither_lives_nor_idle_time() {
+    let count = |with_jvms: bool| {
+        let mut bank = usual(&[]);
+        if with_jvms {
+            for (java_id, group) in [(50, "system"), (51, "InnocuousThreadGroup")] {
+                let thread = bank.log.thread(java_id, "its own", group, 0).unwrap();
+                let pending = Pending {
+                    thread,
+                    kind: WaitKind::ObjectWait,
+                    stack: 0,
+                    lock: 1,
+                    owner: 0,
+                    start_ns: END_NS - S,
+                };
+                bank.log.pending(&pending).unwrap();
+            }
+        }
+        let logs = [bank.finish()];
+        let filter = Filter::default();
+        let found = found(&logs, &filter);
+        (found.threads, found.phases.clone())
+    };
+    assert_eq!(count(true), count(false));
 }
 
 #[test]

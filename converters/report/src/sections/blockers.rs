@@ -123,7 +123,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     let blockers = blockers(findings, options);
     Answer {
         json: serde_json::to_value(&blockers).unwrap_or_default(),
-        view: view::view(&blockers, findings.filter.thread.is_some()),
+        view: view::view(&blockers, findings),
         lacking: lacking(findings, blockers.source).to_owned(),
         advises: blockers.thread_pairs != 0,
     }

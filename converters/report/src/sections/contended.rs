@@ -2,7 +2,7 @@
 
 mod rows;
 
-use super::shared::{HotStack, count, cut, mean, ns, share, share_of};
+use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_of};
 use crate::{
     About, Answer, Findings, Options, Section,
     findings::LockRef,
@@ -185,7 +185,7 @@ const COLUMNS: [Column; 15] = [
 fn view(contended: &Contended, findings: &Findings<'_>) -> View {
     let totals = &contended.totals;
     if totals.contended == 0 {
-        return View { parts: vec![Part::Text("No thread waited for a lock.".to_owned())] };
+        return View { parts: vec![Part::Text(nobody_waited(findings))] };
     }
     let sum = format!(
         "Threads waited {} times for {} locks, {} in all; half of the waits took at most {}, \

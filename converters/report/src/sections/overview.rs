@@ -18,7 +18,8 @@ pub const SECTION: Section = Section {
     name: "overview",
     title: "Overview",
     means: "What was recorded, and how much of the threads' time went into waiting for locks.",
-    advice: "Below some 1 % locks are not what slows this program; look elsewhere.",
+    advice: "Where some 1 % is lost or less, and nobody still waits, locks are not what slows this \
+             program.",
     about: About::All,
     answer,
 };
@@ -39,7 +40,11 @@ pub struct Overview {
     pub contended: u64,
     /// How long they waited in all.
     pub wait_ns: u64,
-    /// That as a share of the time that threads lived.
+    /// How many threads were still waiting for a lock when the log ended.
+    pub pending: u64,
+    /// How long they had waited by then.
+    pub pending_ns: u64,
+    /// Both waits together as a share of the time that threads lived.
     pub lost_share: f64,
     /// Critical section pressure: the share of the time in which threads were
     /// not idle that they waited for locks. `null` if they always were.
@@ -168,7 +173,9 @@ impl Overview {
             },
             contended,
             wait_ns,
-            lost_share: share(wait_ns, threads.lived_ns),
+            pending: threads.pending,
+            pending_ns: threads.pending_ns,
+            lost_share: share(wait_ns.saturating_add(threads.pending_ns), threads.lived_ns),
             pressure_share: whole.pressure(),
             worst_phase: worst.filter(|(_, row)| row.contended_ns != 0).map(|(at, _)| at),
             phase_ns: findings.axis.phase_ns,

@@ -7,6 +7,18 @@ use crate::{
 };
 use serde::Serialize;
 
+/// What is said where there is no wait to show.
+pub fn nobody_waited(findings: &Findings<'_>) -> String {
+    match findings.threads.pending {
+        0 => "No thread waited for a lock.".to_owned(),
+        1 => "No wait for a lock has ended; one thread was still waiting when the log ended."
+            .to_owned(),
+        many => format!(
+            "No wait for a lock has ended; {many} threads were still waiting when the log ended."
+        ),
+    }
+}
+
 /// The stack with the most wait.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HotStack {

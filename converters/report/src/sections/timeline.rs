@@ -1,5 +1,6 @@
 //! Waits over the run.
 
+use super::shared::nobody_waited;
 use crate::{
     About, Answer, Findings, Options, Section,
     findings::LockRef,
@@ -60,7 +61,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     let json = serde_json::to_value(&timeline).unwrap_or_default();
     Answer {
         json,
-        view: view(&timeline),
+        view: view(&timeline, findings),
         lacking: String::new(),
         advises: !timeline.locks.is_empty(),
     }
@@ -92,9 +93,9 @@ impl Timeline {
     }
 }
 
-fn view(timeline: &Timeline) -> View {
+fn view(timeline: &Timeline, findings: &Findings<'_>) -> View {
     if timeline.locks.is_empty() {
-        return View { parts: vec![Part::Text("No thread waited for a lock.".to_owned())] };
+        return View { parts: vec![Part::Text(nobody_waited(findings))] };
     }
     let lines = |title: &str, rows: Vec<(String, Vec<u64>)>| {
         let (start_wall_ns, box_ns) = (timeline.start_wall_ns, timeline.box_ns);

@@ -98,7 +98,7 @@ impl<'j, 'a> Worker<'j, 'a> {
                 phase: 0,
                 in_box: 0,
                 thread: NONE,
-                wanted: Wanted { wanted: false, row: NONE, group: NONE },
+                wanted: Wanted { wanted: false, lives: false, row: NONE, group: NONE },
                 sums_ns: [0; Count::LEN],
                 delay: Delay::default(),
                 first_ns: u64::MAX,
@@ -225,7 +225,7 @@ impl<'j, 'a> Worker<'j, 'a> {
         if shown && site.count == Count::Contention {
             sums.contended.add_span(&phases, from_ns, to_ns);
         }
-        if site.count.is_idle() {
+        if site.count.is_idle() && now.wanted.lives {
             sums.idle.add_span(&phases, from_ns, to_ns);
         }
         if shown {
@@ -276,7 +276,7 @@ impl<'j, 'a> Worker<'j, 'a> {
             if count == Count::Contention {
                 sums.contended.add_to(now.phase, sum_ns);
             }
-            if count.is_idle() {
+            if count.is_idle() && now.wanted.lives {
                 sums.idle.add_to(now.phase, sum_ns);
             }
             if count.is_shown() {

@@ -2,6 +2,7 @@
 
 use super::{Blockers, CodePair, Source, ThreadPair};
 use crate::view::{Cell, Column, Detail, Part, Row, Table, View};
+use crate::{Findings, sections::shared::nobody_waited};
 use tyrion_converters::outputs::units;
 
 /// So many locks of a pair of thread groups are shown below it.
@@ -13,13 +14,13 @@ const WAITER: Column = Column::new("waiting at", "where it was waited", 0);
 const HOLDER: Column = Column::new("for", "where the holder left the lock, or else took it", 0);
 const OWNERS: Column = Column::new("for", "the group of threads that had the lock", 0);
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
-const WAITS: Column = Column::new("waits", "how many waits, or parts of them", 1);
+const WAITS: Column = Column::new("charges", "how many waits, or parts of them", 1);
 const WAIT: Column = Column::new("wait", "how long they were in all", 0);
 const SHARE: Column = Column::new("share", "the share of all wait that there is a holder for", 0);
 
-/// The answer for eyes. `of_threads` says that there is a filter on threads.
-pub(super) fn view(answer: &Blockers, of_threads: bool) -> View {
-    let mut parts = vec![Part::Text(known(answer, of_threads))];
+/// The answer for eyes.
+pub(super) fn view(answer: &Blockers, findings: &Findings<'_>) -> View {
+    let mut parts = vec![Part::Text(known(answer, findings))];
     if answer.thread_pairs != 0 {
         parts.push(Part::Table(threads(answer)));
         parts.push(Part::Table(code(answer)));
@@ -28,11 +29,12 @@ pub(super) fn view(answer: &Blockers, of_threads: bool) -> View {
 }
 
 /// How much is known.
-fn known(answer: &Blockers, of_threads: bool) -> String {
+fn known(answer: &Blockers, findings: &Findings<'_>) -> String {
+    let of_threads = findings.filter.thread.is_some();
     let known = units::duration(answer.known_ns);
     let all = units::duration(answer.wait_ns);
     match (answer.source, of_threads) {
-        (_, false) if answer.wait_ns == 0 => "No thread waited for a lock.".to_owned(),
+        (_, false) if answer.wait_ns == 0 => nobody_waited(findings),
         (Source::Charged, true) => {
             format!("{known} were charged to the threads that were asked for, as holders.")
         }

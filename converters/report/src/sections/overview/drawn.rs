@@ -53,11 +53,18 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, Cell)> {
 }
 
 fn contention(overview: &Overview) -> [(&'static str, Cell); 4] {
-    let contention = format!(
+    let mut contention = format!(
         "{} contended acquisitions waited {}",
         units::thousands(overview.contended),
         units::duration(overview.wait_ns),
     );
+    if overview.pending != 0 {
+        contention += &format!(
+            "; {} had not ended, after {}",
+            units::thousands(overview.pending),
+            units::duration(overview.pending_ns),
+        );
+    }
     [
         ("contention", Cell::Text(contention)),
         ("lost to lock waits", Cell::Share(overview.lost_share)),

@@ -1,0 +1,134 @@
+//! Which platform threads live, and when: the log tells of all, not only of
+//! those that wait, so that it can be said what share of their time was lost.
+
+use super::{
+    Recorder,
+    scene::{ENDED, STARTED},
+};
+use crate::{
+    clock,
+    jvm::{Java, threads::is_own},
+    threads::Thread,
+    trace,
+};
+use jvmti_bindings::sys::jni::jthread;
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+/// A thread takes some 80 bytes of the log: of those that do not wait, so many
+/// are told of that they take an eighth of a file at most.
+const BYTES_A_THREAD: u64 = 640;
+/// And of no more than these in a log that does not rotate.
+const MOST_TOLD: u64 = 100_000;
+
+/// Whether all threads there were when recording began have been told of.
+static ALL_TOLD: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Whether this OS thread is one of the agent's own.
+    static IS_AGENTS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The current OS thread is one of the agent's own: the log does not tell of it.
+pub fn is_of_agent() {
+    let _ = IS_AGENTS.try_with(|is| is.set(true));
+}
+
+/// How many threads a file of the log tells of that do not wait; `filesize` as
+/// the user has it.
+pub fn most_told(filesize: Option<u64>) -> u32 {
+    let most = filesize.map_or(MOST_TOLD, |bytes| (bytes / BYTES_A_THREAD).min(MOST_TOLD));
+    u32::try_from(most).unwrap_or(u32::MAX)
+}
+
+/// When the current thread started, monotonic ns; 0 before recording began.
+pub(super) fn started_ns() -> u64 {
+    match STARTED.try_with(Cell::get).unwrap_or(0) {
+        // One that attaches itself may take a monitor before it is said to start.
+        0 if ALL_TOLD.load(Relaxed) => clock::now_ns(),
+        started_ns => started_ns,
+    }
+}
+
+impl Recorder {
+    /// Recording begins, or goes on: tells of all threads there are.
+    pub fn tell_threads(&self, java: Java) {
+        // Those that started while nothing was recorded count from now on.
+        let started_ns = if ALL_TOLD.load(Relaxed) { clock::now_ns() } else { 0 };
+        for thread in self.ti.all_threads(java).unwrap_or_default() {
+            if !is_own(java, thread) {
+                self.tell_thread(java, thread, started_ns);
+            }
+            java.drop_local(thread);
+        }
+        ALL_TOLD.store(true, Relaxed);
+    }
+
+    /// The current thread starts.
+    pub fn thread_starts(&self, java: Java, thread: jthread, recorded: bool) {
+        let now_ns = clock::now_ns();
+        let _ = STARTED.try_with(|started| started.set(now_ns));
+        let is_agents = IS_AGENTS.try_with(Cell::get).unwrap_or(true);
+        if recorded && self.is_enabled() && !is_agents {
+            self.tell_thread(java, thread, now_ns);
+        }
+    }
+
+    fn tell_thread(&self, java: Java, thread: jthread, started_ns: u64) {
+        let java_id = java.long_field(thread, self.fields.thread_id);
+        let volume = self.log.current();
+        let has_room = volume.dictionary.threads() < self.most_told;
+        if java_id <= 0 || self.log.is_closed() || !has_room {
+            return;
+        }
+        let known = match self.threads.get(java_id) {
+            Some(known) => known,
+            None => self.add_thread(java, thread, java_id),
+        };
+        if !known.excluded && !known.is_known(&volume) {
+            self.describe_thread(java, thread, &known);
+            known.started_at(&volume, started_ns);
+            known.is_told(&volume);
+        }
+    }
+
+    /// A thread of which the log tells begins its first event: it may have
+    /// given itself another name meanwhile.
+    #[cold]
+    pub(super) fn look_at_name(&self, java: Java, thread: jthread, known: &Thread) {
+        if let Ok(info) = self.ti.thread(java, thread) {
+            known.rename(&self.log.current(), info.name, clock::now_ns());
+        }
+    }
+
+    /// A thread ends.
+    pub fn thread_ends(&'static self, java: Java, thread: jthread) {
+        let java_id = java.long_field(thread, self.fields.thread_id);
+        // HotSpot may still contend for the Thread object after this.
+        let _ = ENDED.try_with(|ended| ended.set(java_id));
+        if let Some(ended) = self.threads.remove(java_id) {
+            let volume = self.log.current();
+            if !ended.is_virtual() {
+                ended.started_at(&volume, started_ns());
+            }
+            ended.ends(&volume, clock::now_ns());
+        }
+        if let Some(trace) = trace::active() {
+            trace.thread_ends(java_id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_files_tell_of_fewer_threads() {
+        assert_eq!(most_told(Some(64 << 10)), 102);
+        assert_eq!(most_told(Some(1 << 40)), 100_000);
+        assert_eq!(most_told(None), 100_000);
+    }
+}
