@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 on_jdks!(exactly_the_shared_ones: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
 on_jdks!(many_threads: jdk17 = 17 jdk25 = 25);
 on_jdks!(threads_of_one_lock: jdk17 = 17 jdk25 = 25);
+on_jdks!(shared_with_virtual_threads: jdk21 = 21 jdk25 = 25);
 on_jdks!(without_identity: jdk17 = 17);
 
 fn exactly_the_shared_ones(jdk: &Jdk) {
@@ -67,6 +68,15 @@ fn threads_of_one_lock(jdk: &Jdk) {
             assert_eq!(threads, &expected, "{name}");
         }
     }
+}
+
+/// Virtual threads have one name together, which is no platform thread's.
+fn shared_with_virtual_threads(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "main-and-virtual 20").traced().record();
+    let class = recording.said["class"].as_str().unwrap();
+    assert_eq!(recording.traced().shared(class).len() as u64, recording.number("locks"));
+    let objects = recording.traced().instances(class);
+    assert!(objects.values().all(|threads| threads.len() == 2), "{objects:?}");
 }
 
 fn without_identity(jdk: &Jdk) {

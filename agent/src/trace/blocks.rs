@@ -414,7 +414,9 @@ impl Inner {
     /// A number for a thread: those that live have different low bits as far
     /// as that can be, which is what instances remember of them.
     fn number(&mut self) -> u32 {
-        self.last = if self.last >= LAST_NUMBER { VIRTUAL_NUMBER } else { self.last } + 1;
+        let before = if self.last >= LAST_NUMBER { 0 } else { self.last };
+        // Numbers up to that of the virtual threads stand for others.
+        self.last = before.max(VIRTUAL_NUMBER) + 1;
         self.last
     }
 
@@ -456,5 +458,19 @@ impl Inner {
     fn give_back(&mut self, owned: Owned) {
         owned.reset();
         if owned.is_virtual { self.free_virtual.push(owned) } else { self.free.push(owned) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_thread_has_the_number_of_the_virtual_ones() {
+        let mut blocks = Inner::default();
+        assert_eq!(blocks.number(), VIRTUAL_NUMBER + 1);
+        assert_eq!(blocks.number(), VIRTUAL_NUMBER + 2);
+        blocks.last = LAST_NUMBER;
+        assert_eq!(blocks.number(), VIRTUAL_NUMBER + 1);
     }
 }

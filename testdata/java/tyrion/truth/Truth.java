@@ -44,6 +44,7 @@ public final class Truth {
         SCENARIOS.put("names", Names.class);
         SCENARIOS.put("virtual", Virtual.class);
         SCENARIOS.put("virtual-two", VirtualTwo.class);
+        SCENARIOS.put("main-and-virtual", MainAndVirtual.class);
         SCENARIOS.put("outlast", Outlast.class);
         SCENARIOS.put("held-across", HeldAcross.class);
         SCENARIOS.put("gc-identity", GcIdentity.class);
