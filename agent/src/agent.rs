@@ -32,6 +32,7 @@ use std::{
 use tyrion_wire::header::{self, Header, State};
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
+static VM: OnceLock<Vm> = OnceLock::new();
 /// What `Agent_OnLoad` leaves for the moment when the JVM is up.
 static AT_START: Mutex<Option<Start>> = Mutex::new(None);
 /// Held while the agent is started or switched; whether the JDK's lock classes
@@ -73,7 +74,19 @@ pub fn give_up(reason: &str) {
         recorder.set_enabled(false);
         let path = recorder.log().path().display();
         say(&format!("{path}: {reason}; recording has stopped, the program runs on"));
+        end_trace();
     }
+}
+
+/// Has the probes of trace mode return at once from now on. Whoever calls this
+/// may be in the middle of one, or not known to the JVM.
+fn end_trace() {
+    let (Some(trace), Some(&vm)) = (trace::active(), VM.get()) else { return };
+    let body = move || {
+        vm.with_thread(|env| trace.switch(env, false));
+    };
+    // Without a thread the probes go on, and find no room.
+    let _ = thread("tyrion-end", body);
 }
 
 /// The agent was given to the JVM's command line.
@@ -421,6 +434,7 @@ fn open(
         let _ = TRACE_OPTIONS.set(options.trace.clone());
     }
     let vm = Vm::of(env).ok_or("no JVM")?;
+    let _ = VM.set(vm);
     sample::prepare(recorder, vm);
     if mode.sample {
         sample::start(&options.sampling);

@@ -123,10 +123,11 @@ impl Waits {
     #[cold]
     fn move_to(&mut self, from: Option<&Volume>, to: &Volume, thread: impl Fn(i64) -> Option<u32>) {
         let from = from.filter(|from| from.number == self.volume);
-        let copy_lock = |lock: &mut u32| {
-            let copy = |from: &Volume| to.dictionary.copy_lock(&to.log, &from.dictionary, *lock);
-            if *lock != id::UNKNOWN && from.and_then(copy).is_none() {
-                *lock = id::UNKNOWN;
+        // Where there is no room for that, the lock keeps its id, which is the same in
+        // all volumes: readers do not know it there, but the wait's end finds it.
+        let copy_lock = |lock: u32| {
+            if let Some(from) = from.filter(|_| lock != id::UNKNOWN) {
+                let _ = to.dictionary.copy_lock(&to.log, &from.dictionary, lock);
             }
         };
         let acquiring = self.acquiring.iter_mut().map(|acquiring| &mut acquiring.wait);
@@ -136,12 +137,12 @@ impl Waits {
             let stack = from
                 .and_then(|from| to.dictionary.copy_stack(&to.log, &from.dictionary, begun.stack));
             begun.stack = stack.unwrap_or(id::EMPTY_STACK);
-            copy_lock(&mut begun.lock);
+            copy_lock(begun.lock);
             if begun.owner.id != id::UNKNOWN {
                 begun.owner.id = thread(begun.owner.java_id).unwrap_or(id::UNKNOWN);
             }
         }
-        copy_lock(&mut self.awaited_lock);
+        copy_lock(self.awaited_lock);
         self.volume = to.number;
     }
 

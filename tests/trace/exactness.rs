@@ -9,6 +9,7 @@ on_jdks!(four_threads: jdk17 = 17 jdk25 = 25);
 on_jdks!(sixteen_threads: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
 on_jdks!(whatever_else_is_recorded: jdk17 = 17 jdk25 = 25);
 on_jdks!(virtual_threads: jdk21 = 21 jdk25 = 25);
+on_jdks!(permits_that_others_give_back: jdk17 = 17 jdk25 = 25);
 on_jdks!(interpreted_and_compiled: jdk17 = 17 jdk25 = 25);
 on_jdks!(compact_headers: jdk25 = 25);
 
@@ -54,6 +55,15 @@ fn virtual_threads(jdk: &Jdk) {
         let class = kind["class"].as_str().unwrap();
         assert_eq!(traced.taken(class), Taken::from_json(kind), "{class}");
     }
+}
+
+/// Its own releases never come, so they must not fill what a thread seems to hold.
+fn permits_that_others_give_back(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "permits 1000").traced().record();
+    let class = recording.said["class"].as_str().unwrap();
+    assert_eq!(recording.traced().taken(class), Taken::from_json(&recording.said));
+    let (hold_ns, _) = recording.traced().held(class);
+    assert!(hold_ns > 0, "the lock's holds are measured as ever");
 }
 
 /// There a monitor's place is not in the object, but in a table.

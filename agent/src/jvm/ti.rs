@@ -189,11 +189,9 @@ impl Ti {
         if call!(self, GetLineNumberTable, method, &mut count, &mut table).is_err() {
             return Vec::new();
         }
-        // SAFETY: on success `table` points to `count` entries that are ours.
-        let entries = unsafe { std::slice::from_raw_parts(table, count.max(0) as usize) };
+        let entries = self.take_array(table, count);
         let mut lines: Vec<_> =
             entries.iter().map(|e| (e.start_location, e.line_number.max(0) as u32)).collect();
-        self.free(table.cast());
         lines.sort_unstable();
         lines
     }

@@ -92,6 +92,11 @@ impl Trace {
         // Before the log is looked at: should it go on in another file now, the
         // cell is remembered in a table that goes with this one.
         let table = cells_of(of);
+        let log = self.recorder.log();
+        if log.is_dead() || log.is_closed() {
+            // Threads come here until Java has been switched off.
+            return self.cells.nowhere.address();
+        }
         let cell = self.recorder.trace_scene(owner, |scene| {
             let thread = scene.thread.id(scene.volume);
             let class = self.recorder.class_of_lock(scene.volume, java, lock_object);

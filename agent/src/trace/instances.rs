@@ -6,7 +6,7 @@
 
 use super::{
     Trace,
-    memory::{CELL_CLOSED, CLOSED_PLACES, Memory, block},
+    memory::{CELL_CLOSED, CLOSED_PLACES, Memory, NO_INSTANCES, block},
 };
 use crate::{jvm::Java, recorder::Scene, sync::lock};
 use jvmti_bindings::sys::jni::jobject;
@@ -130,7 +130,7 @@ impl Trace {
 
     /// No more new instances of a place are told apart.
     fn close(&self, place: u32) {
-        self.shared.closed.u8(place as usize % CLOSED_PLACES).store(1, Relaxed);
+        self.shared.closed.u8(place as usize % CLOSED_PLACES).fetch_or(NO_INSTANCES, Relaxed);
     }
 
     /// An object that was locked when a thread took it has its hash now; the

@@ -210,9 +210,12 @@ pub mod ring {
     pub const LEN: usize = EVENT * 257;
 }
 
-/// How many places are told apart by where they tell no more new instances
-/// apart: a byte each, by the low bits of their numbers.
+/// How many places are told apart by what is looked at no more: a byte of bits
+/// each, by the low bits of their numbers.
 pub const CLOSED_PLACES: usize = 1 << 16;
+/// New instances are told apart no more. The other bit is Java's own: permits
+/// that others give back are no holds.
+pub const NO_INSTANCES: u8 = 1;
 
 /// In a cell's reserved word: its place tells no more new instances apart.
 pub const CELL_CLOSED: usize = 12;

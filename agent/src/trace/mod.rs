@@ -39,7 +39,7 @@ pub use memory::Memory;
 pub use plan::{Pattern, Place};
 pub use start::prepare;
 
-use crate::{options::TraceOptions, recorder::Recorder, volume::Volume};
+use crate::{jvm::java::Global, options::TraceOptions, recorder::Recorder, volume::Volume};
 use jvmti_bindings::sys::jni::jmethodID;
 use std::{
     sync::{
@@ -75,6 +75,9 @@ pub struct Trace {
     hasher: OnceLock<Thread>,
     /// Which classes get probes; known once the Java side has looked at the JVM.
     plan_options: OnceLock<plan::Options>,
+    /// `TyrionTrace`. Looked for by name it would be whatever the class loader of
+    /// the thread's caller says, which may be the program's own.
+    class: OnceLock<Global>,
     /// The methods of `TyrionTrace`: no frames of the program's.
     probe_methods: OnceLock<Vec<usize>>,
 }
@@ -143,6 +146,7 @@ impl Trace {
             hashing: Mutex::new(()),
             hasher: OnceLock::new(),
             plan_options: OnceLock::new(),
+            class: OnceLock::new(),
             probe_methods: OnceLock::new(),
         })
     }

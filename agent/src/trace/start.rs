@@ -7,13 +7,13 @@ use super::{
 };
 use crate::{
     agent,
-    jvm::{Vm, setup},
+    jvm::{Java, Vm, setup},
     log,
     options::TraceOptions,
     recorder::Recorder,
     sync::lock,
 };
-use jvmti_bindings::sys::jni::{JNIEnv, jclass};
+use jvmti_bindings::sys::jni::JNIEnv;
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 use tyrion_wire::limits::Hold;
 
@@ -48,6 +48,9 @@ pub fn prepare(
     let trace = TRACE.get_or_init(|| trace);
     trace.set_threshold_ns(recorder.threshold_ns());
     let class = setup::define_class(env, CLASS, CLASS_BYTES)?;
+    // SAFETY: the environment is the current thread's.
+    let lasting = unsafe { Java::new(env) }.global(class);
+    let _ = trace.class.set(lasting.ok_or("no memory for a reference")?);
     // Looking for a field initializes the class.
     setup::set_static_boolean(env, class, "on", false)?;
     let methods = recorder.ti().methods_of(class).map_err(|e| format!("JVMTI: {e:?}"))?;
@@ -85,16 +88,15 @@ fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
     let vm = Vm::of(env).ok_or("no JVM")?;
     let body = move || {
         vm.with_thread(|env| {
-            let Ok(class) = setup::find_class(env, CLASS) else { return };
             let mut period = HASH_PERIOD;
             let _ = trace.hasher.set(std::thread::current());
-            while !trace.recorder.log().is_closed() {
+            while !trace.recorder.log().is_closed() && !trace.recorder.log().is_dead() {
                 std::thread::park_timeout(period);
                 let [given, done, again] =
                     [0, 4, 12].map(|at| trace.shared.later.u32(at).load(Relaxed));
                 let count = given.wrapping_sub(done);
                 if count != 0 || again != 0 {
-                    trace.hash_now(env, class);
+                    trace.hash_now(env);
                 }
                 period = match count {
                     // Also after a stop, until the last of them have theirs.
@@ -114,19 +116,20 @@ impl Trace {
     /// # Errors
     /// In words, what the JVM did not want.
     pub fn switch(&self, env: *mut JNIEnv, on: bool) -> Result<(), String> {
-        if self.on.swap(on, Relaxed) == on {
+        if self.on.load(Relaxed) == on {
             return Ok(());
         }
-        let class = setup::find_class(env, CLASS)?;
         if on {
             self.forget_threads();
             if let Some(hasher) = self.hasher.get() {
                 hasher.unpark();
             }
         }
-        setup::set_static_boolean(env, class, "on", on)?;
+        let class = self.class.get().ok_or("trace mode has not begun")?;
+        setup::set_static_boolean(env, class.get(), "on", on)?;
+        self.on.store(on, Relaxed);
         if !on && self.plan_options().front != Front::Nothing {
-            self.hash_now(env, class);
+            self.hash_now(env);
         }
         if !on && self.options.every_event {
             // Those that have just looked finish what they are at.
@@ -137,9 +140,10 @@ impl Trace {
     }
 
     /// Gives hashes to locks that had none when they were held.
-    fn hash_now(&self, env: *mut JNIEnv, class: jclass) {
+    fn hash_now(&self, env: *mut JNIEnv) {
+        let Some(class) = self.class.get() else { return };
         let _one_at_a_time = lock(&self.hashing);
-        let _ = setup::call_static(env, class, "hashNow");
+        let _ = setup::call_static(env, class.get(), "hashNow");
     }
 
     /// Gives all classes their probes that are loaded and want some.

@@ -49,9 +49,15 @@ public final class TyrionTrace {
     private static final long STACKS = address(14);
     /** A cell's first holds, measured whatever the chance. */
     private static final int FIRST_HOLDS = 2;
-    /** By place: not 0 where no more instances are told apart. */
+    /** By place: bits of what is looked at no more. */
     private static final long CLOSED_PLACES = address(10);
     private static final int CLOSED_PLACES_MASK = 0xffff;
+    /** New instances are told apart no more. */
+    private static final int NO_INSTANCES = 1;
+    /** Permits that are acquired here are given back by others: they are no holds. */
+    private static final int NO_HOLDS = 2;
+    /** So many permits, and none given back: others do that. */
+    private static final int PERMITS_LIMIT = 64;
     /** Whether blocks tell when they want their monitor. */
     private static final boolean PRECISE = address(11) != 0;
     /** What an acquisition must have taken to be a wait, in ns. */
@@ -186,7 +192,7 @@ public final class TyrionTrace {
         if ((mark & 3) == 1
                 && ((mark & 4) != 0 || (mark >>> HASH_SHIFT & HASH) == 0)
                 // Where each object is a new one, the agent has lost interest.
-                && U.getByte(CLOSED_PLACES + (place & CLOSED_PLACES_MASK)) == 0) {
+                && isOpen(place, NO_INSTANCES)) {
             System.identityHashCode(lock);
         }
     }
@@ -376,8 +382,11 @@ public final class TyrionTrace {
             if (now != 0 && U.getLong(entry + START) != 0) {
                 ended(block, entry, now);
             }
+            long hash = key >>> 31 == 0 ? key : key(lock);
             // What somebody waits for has a hash by now.
-            leaving(block, entry, key >>> 31 == 0 ? key : key(lock), lock, place);
+            if (hash >>> 31 == 0) {
+                leaving(block, entry, hash, lock, place);
+            }
         }
         if (held << 16 == 0 && U.getLong(block + HOLDS) != 0) {
             nothingHeld(block);
@@ -657,7 +666,8 @@ public final class TyrionTrace {
     // ---- java.util.concurrent
 
     // An error in one of these, for lack of stack, would leave lock() with the lock, or unlock()
-    // without having released it: none gets out. (Monitors are released whatever happens.)
+    // without having released it: none gets out. (Monitors are released whatever happens.) Where
+    // they are called from is compiled with them, so that there is no call that could overflow.
 
     /** The lock method that is called next is called at this place. */
     public static void at(int place) {
@@ -671,6 +681,7 @@ public final class TyrionTrace {
     }
 
     /** A method that takes a lock has returned; kinds are those of the log. */
+    @ForceInline
     public static void acquired(Object lock, int kind) {
         if (on) {
             try {
@@ -693,7 +704,8 @@ public final class TyrionTrace {
     @ForceInline
     private static boolean isTakenAgain(long block, Object lock, int kind) {
         int place = U.getInt(block + PLACE);
-        if (place == 0 || U.getLong(block + HOLDS) != 0) {
+        // Permits may be no holds.
+        if (place == 0 || kind == SEMAPHORE || U.getLong(block + HOLDS) != 0) {
             return false;
         }
         long hash = quickHash(lock);
@@ -721,6 +733,17 @@ public final class TyrionTrace {
             return;
         }
         long cell = cell(block, recent, lock, place, kind);
+        if (kind == SEMAPHORE && !isOpen(U.getInt(cell + CELL_PLACE), NO_HOLDS)) {
+            U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
+            if (IDENTITY && U.getLong(recent + RECENT_LOCK) != (key & HASH)) {
+                identify(block, recent, key & HASH, cell, lock, place);
+            }
+            return;
+        }
+        if (locks >= LOCKS_LIMIT) {
+            held = withoutOldPermits(block, held);
+            locks = locksOf(held);
+        }
         if (locks >= LOCKS_LIMIT) {
             U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
             return;
@@ -739,7 +762,33 @@ public final class TyrionTrace {
         count(block, entry, recent, cell, key & HASH, lock, place);
     }
 
+    /**
+     * Forgets the permits that were acquired first of those that seem to be held, so that there is
+     * room: where one thread acquires them and another gives them back, none would ever go.
+     */
+    private static long withoutOldPermits(long block, long held) {
+        for (int i = 0; i < locksOf(held); i++) {
+            long entry = block + HELD_LOCKS + ((long) i << 6);
+            if (U.getLong(entry + KEY) >>> 32 == SEMAPHORE) {
+                return withoutPermits(block, held, entry);
+            }
+        }
+        return held;
+    }
+
+    /** Forgets permits that others give back, and looks for no holds where they were acquired. */
+    private static long withoutPermits(long block, long held, long entry) {
+        long closed = CLOSED_PLACES + (U.getInt(entry + PLACE_TAKEN) & CLOSED_PLACES_MASK);
+        U.getAndBitwiseOrByte(null, closed, (byte) NO_HOLDS);
+        if (U.getLong(entry + START) != 0) {
+            held -= ONE_MEASURED;
+        }
+        forget(block, held, entry);
+        return U.getLong(block + HOLDS);
+    }
+
     /** A method that may fail to take a lock has returned. */
+    @ForceInline
     public static void tried(boolean granted, Object lock, int kind) {
         if (on) {
             try {
@@ -763,6 +812,7 @@ public final class TyrionTrace {
     }
 
     /** A method of StampedLock has returned; 0 is failure. */
+    @ForceInline
     public static void stamped(long stamp, Object lock, int kind) {
         if (on) {
             try {
@@ -787,6 +837,7 @@ public final class TyrionTrace {
     }
 
     /** A lock is about to be released; kind 0 is whichever is held. */
+    @ForceInline
     public static void released(Object lock, int kind) {
         if (on) {
             try {
@@ -933,7 +984,11 @@ public final class TyrionTrace {
         if (entry == 0) {
             return false;
         }
-        U.putInt(entry + TIMES, U.getInt(entry + TIMES) + 1);
+        int times = U.getInt(entry + TIMES) + 1;
+        U.putInt(entry + TIMES, times);
+        if (kind == SEMAPHORE && times >= PERMITS_LIMIT) {
+            withoutPermits(block, U.getLong(block + HOLDS), entry);
+        }
         long cell = cell(block, recent, lock, place, kind);
         // Permits of a semaphore are acquired anew each time; others may release them.
         long counted = cell + (kind == SEMAPHORE ? ACQUISITIONS : REENTRANT);
@@ -991,7 +1046,7 @@ public final class TyrionTrace {
             long block, long recent, long key, long cell, Object lock, int place) {
         if (key >>> 31 != 0) {
             if (U.getInt(cell + CLOSED) == 0
-                    && U.getByte(CLOSED_PLACES + (place & CLOSED_PLACES_MASK)) == 0
+                    && isOpen(place, NO_INSTANCES)
                     && hashLater(recent, lock, place, U.getLong(block + ME))) {
                 // Has no hash, and must not get one now.
                 return;
@@ -1022,6 +1077,11 @@ public final class TyrionTrace {
             }
         }
         U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
+    }
+
+    @ForceInline
+    private static boolean isOpen(int place, int bit) {
+        return (U.getByte(CLOSED_PLACES + (place & CLOSED_PLACES_MASK)) & bit) == 0;
     }
 
     /** Whether an instance stands in the table, or another that has the same bit. */

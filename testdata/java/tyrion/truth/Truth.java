@@ -50,6 +50,7 @@ public final class Truth {
         SCENARIOS.put("gc-identity", GcIdentity.class);
         SCENARIOS.put("jdk-locks", JdkLocks.class);
         SCENARIOS.put("counts", Counts.class);
+        SCENARIOS.put("permits", Permits.class);
         SCENARIOS.put("shared", Shared.class);
         SCENARIOS.put("holds", Holds.class);
         SCENARIOS.put("sampled-holds", SampledHolds.class);
