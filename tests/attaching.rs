@@ -1,7 +1,7 @@
 //! `tyrion attach`, `stop` and `status` on a running JVM.
 
 use crate::support::{
-    Jdk, Program, Running, err, info, on_jdks, out, run, stdout_of, text, tyrion, waits,
+    Jdk, Program, Report, Running, err, info, on_jdks, out, run, stdout_of, text, tyrion, waits,
 };
 use serde_json::Value;
 use std::{path::Path, process::Command, time::Duration};
@@ -18,6 +18,15 @@ fn ask(command: &str, pid: u32, more: &[&str]) -> Value {
 
 fn contentions(log: &Path) -> u64 {
     info(log)["totals"]["contentions"].as_u64().unwrap()
+}
+
+/// How long a log lasts, how long of that recording was on, and the share of
+/// their time that threads lost to waits.
+fn overview(log: &Path) -> (u64, u64, f64) {
+    let report = Report::of(log);
+    let overview = report.section("overview");
+    let number = |key: &str| overview[key].as_u64().unwrap();
+    (number("duration_ns"), number("recorded_ns"), overview["lost_share"].as_f64().unwrap())
 }
 
 /// A JVM without an agent, in the background.
@@ -56,8 +65,13 @@ fn attached_to_a_running_jvm(jdk: &Jdk) {
     let stopped = contentions(&log);
     assert!(stopped > 0, "nothing recorded");
     check_waits(&log);
+    let (length_ns, recorded_ns, lost) = overview(&log);
     std::thread::sleep(Duration::from_millis(700));
     assert_eq!(contentions(&log), stopped, "recorded after the stop");
+    let later = overview(&log);
+    assert!(later.0 >= length_ns + 700_000_000, "{length_ns} {later:?}");
+    assert_eq!(later.1, recorded_ns, "nothing was");
+    assert!((later.2 - lost).abs() < 1e-9 && lost > 0.1, "{lost} {later:?}");
 
     let answer = ask("attach", pid, &["--threshold=1ms"]);
     assert_eq!(
@@ -102,6 +116,9 @@ fn switched_on_after_a_start(jdk: &Jdk) {
     assert_eq!(ask("attach", pid, &[])["state"], "recording");
     std::thread::sleep(Duration::from_millis(1000));
     assert!(contentions(&log) > 0, "{}", info(&log)["callbacks"]);
+    let (length_ns, recorded_ns, _) = overview(&log);
+    // A second passed before recording was switched on.
+    assert!(recorded_ns + 1_000_000_000 <= length_ns, "{recorded_ns} of {length_ns}");
     assert_eq!(running.stderr(), "");
 }
 

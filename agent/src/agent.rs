@@ -367,7 +367,11 @@ fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), String> {
     }
     let recorder = result?;
     lease::set_wanted(options.enabled && options.sample_for.is_none());
-    if options.enabled { switch(recorder, env, true) } else { Ok(()) }
+    if options.enabled {
+        return switch(recorder, env, true);
+    }
+    recorder.pauses();
+    Ok(())
 }
 
 fn open(
@@ -530,9 +534,14 @@ pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result
         }
     }
     recorder.set_enabled(on);
-    if on && records_waits() {
-        // SAFETY: the environment is the current thread's.
-        recorder.tell_threads(unsafe { Java::new(env) });
+    if !on {
+        recorder.pauses();
+    } else {
+        recorder.goes_on();
+        if records_waits() {
+            // SAFETY: the environment is the current thread's.
+            recorder.tell_threads(unsafe { Java::new(env) });
+        }
     }
     let state = if on { State::Recording } else { State::Paused };
     recorder.log().set_state(state);

@@ -380,6 +380,12 @@ impl Dictionary {
         lock(&self.inner).define(log, &Definition::ThreadSpan { id, started_ns, ended_ns })
     }
 
+    /// Says that nothing is recorded from a moment on, or was until another one,
+    /// monotonic ns; 0 ns: it has not ended.
+    pub fn pause(&self, log: &LogFile, from_ns: u64, to_ns: u64) -> Option<()> {
+        lock(&self.inner).define(log, &Definition::Pause { from_ns, to_ns })
+    }
+
     /// Says that a thread has another name from now on.
     pub fn rename(&self, log: &LogFile, thread: u32, name: &[u8], at_ns: u64) -> Option<()> {
         let mut inner = lock(&self.inner);

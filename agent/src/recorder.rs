@@ -4,6 +4,7 @@ mod groups;
 mod lives;
 mod locks;
 mod owners;
+mod pauses;
 pub mod sampled;
 mod scene;
 mod totals;
@@ -11,6 +12,7 @@ pub mod traced;
 
 pub use lives::is_of_agent;
 pub use owners::LongWait;
+use pauses::Paused;
 pub use scene::Scene;
 pub use totals::Totals;
 
@@ -62,6 +64,8 @@ pub struct Recorder {
     groups: Groups,
     /// What the program may ask for.
     totals: Totals,
+    /// The pause in which nothing is recorded.
+    pause: Mutex<Option<Paused>>,
 }
 
 impl Recorder {
@@ -90,6 +94,7 @@ impl Recorder {
             names: LockNames::default(),
             groups: Groups::default(),
             totals: Totals::default(),
+            pause: Mutex::default(),
         }
     }
 
@@ -103,6 +108,7 @@ impl Recorder {
         // Lanes first: once they have left, no event is under way that could
         // begin a wait in the volume before.
         self.log.keep(|from, to| {
+            self.repeat_pause(to);
             self.lanes.leave(from.number)
                 && sample::leave(from)
                 && self.threads.go_over(from, to, self.most_told)
@@ -126,7 +132,7 @@ impl Recorder {
     }
 
     /// Has waits that begin from now on recorded, or not. Those that have
-    /// begun are recorded in any case.
+    /// begun are recorded in any case. See also [`Recorder::pauses`].
     pub fn set_enabled(&self, on: bool) {
         self.enabled.store(on, Relaxed);
     }

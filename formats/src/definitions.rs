@@ -69,6 +69,15 @@ pub struct ThreadSpan {
     pub ended_ns: Option<NonZeroU64>,
 }
 
+/// A while in which nothing was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// When recording was switched off, monotonic ns.
+    pub from_ns: u64,
+    /// When it was switched on again, monotonic ns; `None` when it was not.
+    pub to_ns: Option<NonZeroU64>,
+}
+
 /// Who waits for what, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
@@ -121,6 +130,7 @@ pub struct Definitions {
     lock_instances: Sparse<u32>,
     lock_names: Sparse<u32>,
     statistics: HashMap<u32, Statistic>,
+    pauses: Vec<Pause>,
     /// The last moment that a definition tells, monotonic ns.
     pub(crate) last_at_ns: u64,
     /// How many more ids may be missing.
@@ -142,6 +152,7 @@ impl Default for Definitions {
             lock_instances: Sparse::default(),
             lock_names: Sparse::default(),
             statistics: HashMap::new(),
+            pauses: Vec::new(),
             last_at_ns: 0,
             missing: limits::MAX_MISSING_IDS,
         }
@@ -179,6 +190,11 @@ impl Definitions {
     /// From when to when a thread lived; `None` if the log does not tell.
     pub fn thread_span(&self, thread: u32) -> Option<ThreadSpan> {
         self.thread_spans.get(thread).copied()
+    }
+
+    /// The pauses of the recording, in the order of the log.
+    pub fn pauses(&self) -> &[Pause] {
+        &self.pauses
     }
 
     /// Locks: the class id of each. Their ids are those of the recording, so a
@@ -270,6 +286,16 @@ impl Definitions {
                     let ended_ns = NonZeroU64::new(ended_ns);
                     self.thread_spans.put(id, ThreadSpan { started_ns, ended_ns });
                 }
+                Some(())
+            }
+            Definition::Pause { from_ns, to_ns } => {
+                self.last_at_ns = self.last_at_ns.max(from_ns).max(to_ns);
+                let to_ns = NonZeroU64::new(to_ns);
+                self.pauses.pop_if(|last| last.from_ns == from_ns);
+                if self.pauses.len() >= limits::MAX_PAUSES {
+                    return None;
+                }
+                self.pauses.push(Pause { from_ns, to_ns });
                 Some(())
             }
             Definition::Lock { id, class } => {

@@ -37,7 +37,7 @@ pub mod write;
 pub mod event_log {}
 
 pub use damage::{Damage, Fault};
-pub use definitions::{Class, Definitions, Method, Place, Site, Text, Thread, ThreadSpan};
+pub use definitions::{Class, Definitions, Method, Pause, Place, Site, Text, Thread, ThreadSpan};
 pub use error::Error;
 pub use events::{Entry, Event, Events, Records, Traced, What};
 pub use follow::{AcquisitionChange, Begin, CellChange, Changes, Follower};

@@ -23,6 +23,9 @@ pub const MAX_TEXT: usize = tyrion_wire::def::MAX_TEXT;
 /// How many keys statistics may have; others are left out.
 pub const MAX_STATISTICS: usize = 4096;
 
+/// How many pauses of a recording are known; others count as recorded.
+pub const MAX_PAUSES: usize = 65_536;
+
 /// How many damaged places are told one by one; the others are counted.
 pub const MAX_DAMAGE: usize = 1000;
 

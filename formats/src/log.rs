@@ -17,6 +17,8 @@ use std::{
     collections::BTreeMap,
     fs::File,
     io::Read,
+    num::NonZeroU64,
+    ops::Range,
     path::Path,
     sync::{Arc, OnceLock},
 };
@@ -296,6 +298,31 @@ impl Log {
             0 => self.last_known_ns(),
             end_ns => end_ns.max(self.header.mono_ns),
         })
+    }
+
+    /// When recording was on, monotonic ns: from the log's start to its end without
+    /// its pauses, in the order of time; empty parts are left out.
+    pub fn recorded(&self) -> Vec<Range<u64>> {
+        let (start_ns, end_ns) = (self.start_ns(), self.end_ns());
+        let pauses = self.definitions.pauses().iter();
+        let mut pauses: Vec<Range<u64>> = pauses
+            .map(|pause| pause.from_ns..pause.to_ns.map_or(end_ns, NonZeroU64::get))
+            .collect();
+        pauses.sort_unstable_by_key(|pause| pause.start);
+        let mut recorded = Vec::with_capacity(pauses.len() + 1);
+        let mut from_ns = start_ns;
+        for pause in pauses {
+            recorded.push(from_ns..pause.start.min(end_ns));
+            from_ns = from_ns.max(pause.end);
+        }
+        recorded.push(from_ns..end_ns);
+        recorded.retain(|part| part.start < part.end);
+        recorded
+    }
+
+    /// How long recording was on, ns.
+    pub fn recorded_ns(&self) -> u64 {
+        self.recorded().iter().map(|part| part.end - part.start).sum()
     }
 
     /// Says that the log lasts until now at least, a monotonic time in ns: for

@@ -300,6 +300,14 @@ impl<W: Write + Seek> LogWriter<W> {
         self.define(&Definition::ThreadSpan { id: thread, started_ns, ended_ns })
     }
 
+    /// Says that nothing was recorded for a while; `to_ns` is 0 while that lasts.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn pause(&mut self, from_ns: u64, to_ns: u64) -> io::Result<()> {
+        self.define(&Definition::Pause { from_ns, to_ns })
+    }
+
     /// A new lane, whose waits are those of `thread` at first.
     pub fn lane(&mut self, thread: u32) -> LaneId {
         let lane = self.lanes.len() as u32 + 1;

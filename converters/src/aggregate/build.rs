@@ -148,6 +148,7 @@ impl<'a> Builder<'a> {
             jvm: fact("jvm"),
             start_wall_ns: header.wall_ns,
             duration_ns: log.end_ns().saturating_sub(log.start_ns()),
+            recorded_ns: log.recorded_ns(),
             threshold_ns: header.threshold_ns,
             hold: if log.is_trace() { fact("hold") } else { String::new() },
             period_ns: log.period_ns().unwrap_or(0),

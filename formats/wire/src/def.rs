@@ -174,6 +174,14 @@ pub enum Definition<'a> {
         /// What the program calls it.
         name: u32,
     },
+    /// Nothing was recorded for a while. The latest that begins at a moment
+    /// holds.
+    Pause {
+        /// When recording was switched off, monotonic ns.
+        from_ns: u64,
+        /// When it was switched on again, monotonic ns; 0 until then.
+        to_ns: u64,
+    },
     /// A definition of a tag that this code does not know.
     Unknown(u8),
 }
@@ -192,6 +200,7 @@ const TAG_LOCK_NAME: u8 = 11;
 const TAG_STATISTIC: u8 = 12;
 const TAG_THREAD_SPAN: u8 = 13;
 const TAG_GROUP: u8 = 14;
+const TAG_PAUSE: u8 = 15;
 /// The most fields that a definition has.
 const MAX_FIELDS: usize = 6;
 
@@ -243,6 +252,7 @@ impl Definition<'_> {
                 (TAG_THREAD_SPAN, &[id.into(), started_ns, ended_ns], none)
             }
             Definition::Group { stack, name } => (TAG_GROUP, &[stack.into(), name.into()], none),
+            Definition::Pause { from_ns, to_ns } => (TAG_PAUSE, &[from_ns, to_ns], none),
             Definition::Unknown(tag) => (tag, &[], none),
         };
         let mut payload = [0; MAX_FIELDS * varint::MAX_LEN];
@@ -310,6 +320,7 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
             Definition::ThreadSpan { id: f.u32()?, started_ns: f.u64()?, ended_ns: f.u64()? }
         }
         TAG_GROUP => Definition::Group { stack: f.u32()?, name: f.u32()? },
+        TAG_PAUSE => Definition::Pause { from_ns: f.u64()?, to_ns: f.u64()? },
         _ => Definition::Unknown(tag),
     })
 }
@@ -320,7 +331,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn definitions() -> impl Strategy<Value = (u8, [u32; 5], u64, Vec<u8>)> {
-        (0u8..16, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
+        (0u8..17, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
     }
 
     fn build(tag: u8, n: [u32; 5], long: u64, text: &[u8]) -> Definition<'_> {
@@ -353,6 +364,7 @@ mod tests {
                 Definition::ThreadSpan { id, started_ns: long, ended_ns: long ^ u64::from(a) }
             }
             TAG_GROUP => Definition::Group { stack: id, name: a },
+            TAG_PAUSE => Definition::Pause { from_ns: long, to_ns: long ^ u64::from(a) },
             _ => Definition::Unknown(77),
         }
     }

@@ -138,10 +138,12 @@ pub(crate) fn everything() -> Options {
 /// How long was recorded, in ns: the durations of the logs added up, as far as
 /// the filter asks for them.
 pub fn recorded_ns(findings: &Findings<'_>) -> u64 {
-    let durations = findings.logs.iter().map(|log| {
+    let durations = findings.logs.iter().flat_map(|log| {
         let window = findings.filter.window(log);
-        let since_ns = window.since_ns.clamp(log.start_ns(), log.end_ns());
-        window.until_ns.clamp(since_ns, log.end_ns()) - since_ns
+        log.recorded().into_iter().map(move |part| {
+            let since_ns = window.since_ns.clamp(part.start, part.end);
+            window.until_ns.clamp(since_ns, part.end) - since_ns
+        })
     });
     durations.fold(0, u64::saturating_add)
 }

@@ -5,6 +5,7 @@ use super::{
     axis::Clock,
     pass::{Job, Sums, Tally, is_idle, is_jvms},
 };
+use std::ops::Range;
 use tyrion_converters::describe::Names;
 use tyrion_formats::{Log, Thread};
 
@@ -13,6 +14,7 @@ pub(super) fn add(job: &Job<'_>, tallies: &[Tally], sums: &mut Sums, threads: &m
     let log = job.log;
     let clock = Clock::new(log, job.axis);
     let grid = job.axis.phases();
+    let recorded = log.recorded();
     let threads_of_log = log.definitions().threads().iter();
     // The one without a Java id stands for all virtual threads in trace mode.
     let known = threads_of_log
@@ -26,28 +28,45 @@ pub(super) fn add(job: &Job<'_>, tallies: &[Tally], sums: &mut Sums, threads: &m
             (within(log, from_ns), within(log, to_ns))
         });
         threads.assumed += u64::from(log.definitions().thread_span(id).is_none());
-        let (from_ns, to_ns) = (clock.at(from_ns), clock.at(to_ns));
-        threads.lived_ns = threads.lived_ns.saturating_add(to_ns.saturating_sub(from_ns));
-        sums.lived.add_span(&grid, from_ns, to_ns);
+        for (from_ns, to_ns) in within_parts(&recorded, (from_ns, to_ns)) {
+            let (from_ns, to_ns) = (clock.at(from_ns), clock.at(to_ns));
+            threads.lived_ns = threads.lived_ns.saturating_add(to_ns.saturating_sub(from_ns));
+            sums.lived.add_span(&grid, from_ns, to_ns);
+        }
     }
     for pending in log.pending().iter().filter(|pending| job.wants(pending.thread)) {
-        let (from_ns, to_ns) = (clock.at(pending.start_ns), clock.at(log.end_ns()));
+        let spans = within_parts(&recorded, (pending.start_ns, log.end_ns()))
+            .map(|(from_ns, to_ns)| (clock.at(from_ns), clock.at(to_ns)));
         let lock = job.filter.lock.as_ref();
         let thread = log.definitions().threads().get(pending.thread);
         if is_idle(pending.kind) {
             if thread.is_some_and(|thread| is_jvms(log, thread)) {
                 continue;
             }
-            sums.idle.add_span(&grid, from_ns, to_ns);
+            spans.for_each(|(from_ns, to_ns)| sums.idle.add_span(&grid, from_ns, to_ns));
         } else if pending.kind.is_contention()
             && job.filter.kinds.contains(pending.kind)
             && lock.is_none_or(|regex| Names(log).lock_matches(regex, pending.lock))
         {
             threads.pending += 1;
-            threads.pending_ns = threads.pending_ns.saturating_add(to_ns.saturating_sub(from_ns));
-            sums.contended.add_span(&grid, from_ns, to_ns);
+            for (from_ns, to_ns) in spans {
+                let waited_ns = to_ns.saturating_sub(from_ns);
+                threads.pending_ns = threads.pending_ns.saturating_add(waited_ns);
+                sums.contended.add_span(&grid, from_ns, to_ns);
+            }
         }
     }
+}
+
+/// The parts of a span in which recording was on.
+fn within_parts(
+    parts: &[Range<u64>],
+    (from_ns, to_ns): (u64, u64),
+) -> impl Iterator<Item = (u64, u64)> {
+    let parts = parts.iter();
+    parts
+        .map(move |part| (part.start.max(from_ns), part.end.min(to_ns)))
+        .filter(|(from_ns, to_ns)| from_ns < to_ns)
 }
 
 /// From when to when a thread lived, as far as it is in its log: another file of
@@ -68,13 +87,22 @@ fn within(log: &Log, at_ns: u64) -> u64 {
     at_ns.clamp(log.start_ns(), log.end_ns())
 }
 
-/// How long all threads of the logs lived, added up, in ns, whatever the filter.
-/// Virtual ones of which the log does not tell count nothing.
+/// How long all threads of the logs lived while recording was on, added up, in
+/// ns, whatever the filter. Virtual ones of which the log does not tell count
+/// nothing.
 pub fn all_lives_ns(logs: &[Log]) -> u64 {
-    let threads =
-        logs.iter().flat_map(|log| log.definitions().threads().iter().map(move |it| (log, it)));
-    threads
-        .filter(|(log, (_, thread))| thread.java_id != 0 && !is_jvms(log, thread))
-        .filter_map(|(log, (id, thread))| life(log, id, thread))
-        .fold(0, |sum: u64, (from_ns, to_ns)| sum.saturating_add(to_ns.saturating_sub(from_ns)))
+    let mut sum_ns: u64 = 0;
+    for log in logs {
+        let recorded = log.recorded();
+        for (id, thread) in log.definitions().threads().iter() {
+            if thread.java_id == 0 || is_jvms(log, thread) {
+                continue;
+            }
+            let Some(life) = life(log, id, thread) else { continue };
+            for (from_ns, to_ns) in within_parts(&recorded, life) {
+                sum_ns = sum_ns.saturating_add(to_ns - from_ns);
+            }
+        }
+    }
+    sum_ns
 }

@@ -286,6 +286,20 @@ fn waits_that_have_not_ended_and_virtual_threads_count_in_pressure() {
 }
 
 #[test]
+fn nobody_lives_in_a_pause() {
+    let mut bank = usual(&[]);
+    bank.log.pause(START_NS + S, 0).unwrap();
+    bank.log.pause(START_NS + S, START_NS + 2 * S).unwrap();
+    let logs = [bank.finish()];
+    let filter = Filter::default();
+    let found = found(&logs, &filter);
+    let lived: Vec<u64> = found.phases.iter().map(|phase| phase.thread_ns / MS).collect();
+    assert_eq!(lived, [2_000, 0, 2_000, 2_000]);
+    assert_eq!(found.threads.lived_ns, 6 * S);
+    assert_eq!(Overview::of(&found).recorded_ns, 3 * S);
+}
+
+#[test]
 fn threads_of_the_jvm_have_neither_lives_nor_idle_time() {
     let count = |with_jvms: bool| {
         let mut bank = usual(&[]);

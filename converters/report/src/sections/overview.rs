@@ -6,6 +6,7 @@ mod drawn;
 use super::{sampled::NO_LOCKS, shared::share};
 use crate::{
     About, Answer, Findings, Options, Section,
+    conditions::recorded_ns,
     findings::{LogFacts, Phase},
 };
 use cost::Cost;
@@ -34,6 +35,8 @@ pub struct Overview {
     /// Its duration: from the first log's start to the last one's end, as far
     /// as --since and --until ask for it.
     pub duration_ns: u64,
+    /// How long of that recording was on, that of all logs added up.
+    pub recorded_ns: u64,
     /// The threads.
     pub threads: Threads,
     /// How often a thread waited for a lock that another one had.
@@ -164,6 +167,7 @@ impl Overview {
             logs: LogFacts::of_all(findings),
             start_wall_ns: findings.axis.start_wall_ns,
             duration_ns: findings.axis.duration_ns,
+            recorded_ns: recorded_ns(findings),
             threads: Threads {
                 count: threads.count,
                 is_virtual: threads.is_virtual,

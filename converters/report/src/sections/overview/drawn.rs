@@ -36,7 +36,14 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, Cell)> {
         }
     }
     facts.push(("start", Cell::Text(units::utc(overview.start_wall_ns))));
-    facts.push(("duration", Cell::Ns(overview.duration_ns)));
+    let recorded_ns = overview.recorded_ns;
+    if overview.logs.len() == 1 && recorded_ns < overview.duration_ns {
+        let of = units::duration(overview.duration_ns);
+        let text = format!("{of}, of which {} were recorded", units::duration(recorded_ns));
+        facts.push(("duration", Cell::Text(text)));
+    } else {
+        facts.push(("duration", Cell::Ns(overview.duration_ns)));
+    }
     let threads = &overview.threads;
     let count = format!(
         "{} ({} virtual), {} together",
