@@ -36,8 +36,8 @@ pub enum Way {
     /// It enters a monitor.
     Monitor,
     /// It has entered a monitor, and a probe of trace mode says that it took
-    /// long.
-    Probe,
+    /// long; or it is not the current thread.
+    Unseen,
     /// It calls `Object.wait`.
     ObjectWait,
     /// It parks, in the slow path of a lock or for a condition.
@@ -54,7 +54,7 @@ impl Way {
     pub fn tells(self, nature: Nature) -> bool {
         match self {
             Way::Monitor | Way::ObjectWait => true,
-            Way::Probe => false,
+            Way::Unseen => false,
             Way::Park => nature.is_held() || nature == Nature::Condition,
             Way::Condition => nature == Nature::Condition,
         }
@@ -64,7 +64,7 @@ impl Way {
     /// and not to the program.
     fn leads_through(self, class: &[u8], method: impl FnOnce() -> Option<Vec<u8>>) -> bool {
         match self {
-            Way::Monitor | Way::Probe => false,
+            Way::Monitor | Way::Unseen => false,
             Way::ObjectWait => class == b"Ljava/lang/Object;",
             Way::Park | Way::Condition => match class.strip_prefix(UTIL).unwrap_or_default() {
                 // How conditions park on JDK 17 and later.

@@ -178,7 +178,7 @@ impl Recorder {
     ) {
         self.with(java, thread, true, |scene, _| {
             let stack = self.stack(scene, java, traced::DELAY_PROBES, false).id;
-            let lock = self.lock_of(scene.volume, java, object, Way::Probe).id;
+            let lock = self.lock_of(scene.volume, java, object, Way::Unseen).id;
             let (kind, owner) = (WaitKind::Monitor, Owner::default());
             let begun = Begun { kind, start_ns, stack, lock, owner };
             self.end(scene, begun, end_ns, Outcome::Granted, 0);
@@ -218,6 +218,10 @@ impl Recorder {
         self.with(java, thread, false, |scene, waits| {
             if let Some(begun) = waits.object_wait.take() {
                 self.end(scene, begun, end_ns, outcome, 0);
+            }
+            // It was entering the monitor again when recording began.
+            if let Some(begun) = waits.monitor.take() {
+                self.end(scene, begun, end_ns, Outcome::Granted, 0);
             }
         });
     }

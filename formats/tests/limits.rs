@@ -134,19 +134,19 @@ fn what_was_recorded_is_the_log_without_its_pauses() {
     let recorded = |pauses: &[Definition<'_>]| {
         let log = log_of(pauses);
         assert_eq!(log.damage(), []);
-        let of_start = |part: std::ops::Range<u64>| part.start - start_ns..part.end - start_ns;
+        let of_start = |part: std::ops::Range<u64>| (part.start - start_ns, part.end - start_ns);
         let parts: Vec<_> = log.recorded().into_iter().map(of_start).collect();
-        assert_eq!(log.recorded_ns(), parts.iter().map(|part| part.end - part.start).sum::<u64>());
+        assert_eq!(log.recorded_ns(), parts.iter().map(|(from, to)| to - from).sum::<u64>());
         (parts, log.end_ns() - start_ns)
     };
-    assert_eq!(recorded(&[pause(10, 0)]), (vec![0..10], 10));
-    assert_eq!(recorded(&[pause(10, 0), pause(10, 30)]), (vec![0..10], 30));
+    assert_eq!(recorded(&[pause(10, 0)]), (vec![(0, 10)], 10));
+    assert_eq!(recorded(&[pause(10, 0), pause(10, 30)]), (vec![(0, 10)], 30));
     let two = [pause(10, 0), pause(10, 30), pause(50, 0), pause(50, 60), pause(90, 0)];
-    assert_eq!(recorded(&two), (vec![0..10, 30..50, 60..90], 90));
+    assert_eq!(recorded(&two), (vec![(0, 10), (30, 50), (60, 90)], 90));
     let before = Definition::Pause { from_ns: 0, to_ns: start_ns + 5 };
-    assert_eq!(recorded(&[before, pause(20, 0)]), (vec![5..20], 20), "another file tells of it");
+    assert_eq!(recorded(&[before, pause(20, 0)]), (vec![(5, 20)], 20), "another file tells of it");
     let strange = [pause(40, 20), pause(5, 50), pause(20, 30), pause(60, 0)];
-    assert_eq!(recorded(&strange), (vec![0..5, 50..60], 60));
+    assert_eq!(recorded(&strange), (vec![(0, 5), (50, 60)], 60));
 }
 
 /// They stand in tables that do not take a row for each id left out.

@@ -1,11 +1,14 @@
 //! Real deadlocks, killed, with threads behind them and beside them.
 
 use crate::support::{
-    Jdk, Program, Report, err, list, number, on_jdks, run, text, text_of, wait_for,
+    Jdk, Program, Report, Running, err, list, number, on_jdks, run, stdout_of, text, text_of,
+    tyrion, wait_for,
 };
 use serde_json::Value;
+use std::{collections::BTreeSet, process::Command, time::Duration};
 
 on_jdks!(deadlocks: jdk17 = 17 jdk25 = 25);
+on_jdks!(attached_to_a_deadlock: jdk11 = 11 jdk17 = 17 jdk25 = 25);
 on_jdks!(deadlocks_traced: jdk17 = 17 jdk25 = 25);
 
 const FORK: &str = "tyrion.truth.Deadlock$Fork";
@@ -36,6 +39,29 @@ fn deadlocks(jdk: &Jdk) {
     let found = report.section("still-waiting");
     check(found, true);
     assert_eq!(text_of(found, "lacking"), "");
+}
+
+/// HotSpot tells an agent that comes later who waits for a monitor, not for which.
+fn attached_to_a_deadlock(jdk: &Jdk) {
+    let program = Program::truth(jdk, "deadlock monitor");
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("attached.log");
+    let line = program.command_line();
+    let running = Running::of(Command::new(&line[0]).args(&line[1..]), folder, log.clone());
+    running.await_line("deadlocked");
+    stdout_of(tyrion().args(["attach", "-o", text(&log)]).arg(running.id().to_string()));
+    std::thread::sleep(Duration::from_millis(200));
+    let report = Report::of(&log);
+    let found = report.section("still-waiting");
+    let waiting = list(found, "waiting");
+    let threads: BTreeSet<&str> = waiting.iter().map(|it| text_of(it, "thread")).collect();
+    assert_eq!(threads, BTreeSet::from(["left", "right"]));
+    for wait in waiting {
+        let stack = list(wait, "stack");
+        assert!(stack[0].as_str().unwrap().contains("Deadlock.enterBothMonitors("), "{wait}");
+        assert!(number(wait, "waited_ns") >= 200_000_000, "{wait}");
+    }
+    assert_eq!(number(report.section("overview"), "pending"), 2);
 }
 
 /// A thread that waits tells in trace mode what it holds, so a deadlock needs

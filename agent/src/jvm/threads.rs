@@ -256,6 +256,11 @@ pub(super) fn unmark_own(ti: Ti, java: Java, _: &Moving) {
     OWN.drop_gone(java);
 }
 
+/// Whether the bits of a thread's state say that it waits to enter a monitor.
+pub fn is_blocked(bits: jint) -> bool {
+    bits & jvmti::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER != 0
+}
+
 /// Whether a thread is one of the agent's own.
 pub fn is_own(java: Java, thread: jthread) -> bool {
     OWN.find(java, thread).is_some()

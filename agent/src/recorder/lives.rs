@@ -7,8 +7,12 @@ use super::{
 };
 use crate::{
     clock,
-    jvm::{Java, threads::is_own},
-    threads::Thread,
+    jvm::{
+        Java,
+        threads::{is_blocked, is_own},
+    },
+    lock_names::Way,
+    threads::{Begun, Owner, Thread},
     trace,
 };
 use jvmti_bindings::sys::jni::jthread;
@@ -16,6 +20,7 @@ use std::{
     cell::Cell,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
+use tyrion_wire::{WaitKind, def::id};
 
 /// A thread takes some 80 bytes of the log: of those that do not wait, so many
 /// are told of that they take an eighth of a file at most.
@@ -60,6 +65,7 @@ impl Recorder {
         for thread in self.ti.all_threads(java).unwrap_or_default() {
             if !is_own(java, thread) {
                 self.tell_thread(java, thread, started_ns);
+                self.find_wait(java, thread);
             }
             java.drop_local(thread);
         }
@@ -73,6 +79,33 @@ impl Recorder {
         let is_agents = IS_AGENTS.try_with(Cell::get).unwrap_or(true);
         if recorded && self.is_enabled() && !is_agents {
             self.tell_thread(java, thread, now_ns);
+        }
+    }
+
+    /// A thread that has been told of waits for a monitor already: without this a
+    /// program that hangs when it is attached to would seem to be idle. Waits
+    /// count from now on. Those in `java.util.concurrent` do not: no probe would
+    /// tell when they end.
+    fn find_wait(&self, java: Java, thread: jthread) {
+        let is_blocked = || self.ti.state_bits(thread).is_ok_and(is_blocked);
+        let known = self.threads.get(java.long_field(thread, self.fields.thread_id));
+        let Some(known) = known.filter(|known| !known.excluded && is_blocked()) else { return };
+        let start_ns = clock::now_ns();
+        let volume = self.log.current();
+        let stack = self.stack_at_monitor(&volume, java, thread);
+        // HotSpot tells no agent that was attached later.
+        let monitor = self.ti.contended_monitor(thread);
+        let lock = match monitor.is_null() {
+            true => id::UNKNOWN,
+            false => self.lock_of(&volume, java, monitor, Way::Unseen).id,
+        };
+        java.drop_local(monitor);
+        // From here on the thread's own events wait.
+        let mut waits = known.waits();
+        if waits.volume() == volume.number && waits.monitor.is_none() && is_blocked() {
+            let (kind, owner) = (WaitKind::Monitor, Owner::default());
+            waits.monitor = Some(Begun { kind, start_ns, stack, lock, owner });
+            known.publish(&mut waits, &volume);
         }
     }
 

@@ -18,6 +18,7 @@ use std::{
     ops::Range,
     sync::{Arc, OnceLock},
 };
+use tyrion_wire::def::id;
 
 /// The methods of the class that probes of contention mode call.
 static PROBES: OnceLock<Vec<usize>> = OnceLock::new();
@@ -125,6 +126,21 @@ impl Recorder {
         let (volume, group) = (self.log.current(), self.group(number));
         let (jvm, marks) = ((self.ti, java), (cut, false));
         let _ = volume.dictionary.stack(&volume.log, jvm, print, kept, marks, group.as_ref());
+    }
+
+    /// The id of the stack of a thread that waits for a monitor, not the current
+    /// one, in no group.
+    pub(super) fn stack_at_monitor(&self, volume: &Volume, java: Java, thread: jthread) -> u32 {
+        // One more than is kept tells whether the stack was cut.
+        let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
+        let mut frames = vec![none; self.depth + 1];
+        let count = self.ti.stack_of(thread, 0, &mut frames).unwrap_or(0);
+        let marks = (count > self.depth, true);
+        let frames = &mut frames[..count.min(self.depth)];
+        let print = within(0, marked(fingerprint(frames), marks));
+        let jvm = (self.ti, java);
+        let stack = volume.dictionary.stack(&volume.log, jvm, print, frames, marks, None);
+        stack.map_or(id::EMPTY_STACK, |stack| stack.id)
     }
 
     /// Which of the frames that were asked for are kept, and whether others are

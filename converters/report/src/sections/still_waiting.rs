@@ -139,6 +139,11 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 }
 
 fn lacking(findings: &Findings<'_>, found: &StillWaiting) -> String {
+    if findings.logs.iter().any(|log| log.header().metadata("loaded") == Some("attached")) {
+        return "of waits that began before the agent was attached, those for monitors do not tell \
+                which one, and others are not known; jstack tells"
+            .to_owned();
+    }
     let unknown = found.waiting.iter().any(|waiting| waiting.owner.is_empty());
     let text = match (unknown, findings.is_trace()) {
         (false, _) => "",
