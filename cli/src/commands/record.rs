@@ -63,8 +63,12 @@ pub fn run(args: RecordArgs) -> Outcome {
     if let Some(command) = launch::with_agent(&args.command, &option(&[]), launch::find_on_path) {
         let mut command = as_command(&command);
         let folder = shim::install(&mut command, &of_others, Reach::Path).map_err(no_folder)?;
+        let before = logs_beside(&log);
         let outcome = supervise(&mut command, &args.command);
         drop(folder);
+        if outcome.is_ok() {
+            tell_logs(&new_logs(&log, &before));
+        }
         return outcome;
     }
     // Several JVMs may come: the first gets the name, the others their process
@@ -76,7 +80,14 @@ pub fn run(args: RecordArgs) -> Outcome {
     let outcome = supervise(&mut command, &args.command);
     drop(folder);
     if outcome.is_ok() {
-        tell_logs(&log, &before);
+        let new = new_logs(&log, &before);
+        if new.is_empty() {
+            tell(
+                "no JVM was recorded: the command started none, or cleared its environment; \
+                 name java itself, or use tyrion attach",
+            );
+        }
+        tell_logs(&new);
     }
     outcome
 }
@@ -164,19 +175,20 @@ fn header(path: &Path) -> Result<Header, HeaderError> {
     Header::decode(&block)
 }
 
-fn tell_logs(log: &Path, before: &[PathBuf]) {
+/// The logs that were not there before.
+fn new_logs(log: &Path, before: &[PathBuf]) -> Vec<String> {
     let new = logs_beside(log).into_iter().filter(|path| !before.contains(path)).collect();
-    let new: Vec<String> = recordings(new).iter().map(|path| path.display().to_string()).collect();
-    match new.len() {
-        0 => tell(
-            "no JVM was recorded: the command started none, or cleared its environment; \
-             name java itself, or use tyrion attach",
-        ),
-        // Quiet unless somebody watches: stderr is the program's too.
-        n if n > 1 && io::stderr().is_terminal() => {
-            tell(&format!("{n} JVMs were recorded: {}", new.join(", ")));
-        }
-        _ => {}
+    recordings(new).iter().map(|path| path.display().to_string()).collect()
+}
+
+/// Says where the logs are. Quiet unless somebody watches: stderr is the
+/// program's, too.
+fn tell_logs(new: &[String]) {
+    match new {
+        _ if !io::stderr().is_terminal() => {}
+        [] => {}
+        [log] => tell(&format!("recorded into {log}; see: tyrion report {log}")),
+        logs => tell(&format!("{} JVMs were recorded: {}", logs.len(), logs.join(", "))),
     }
 }
 
