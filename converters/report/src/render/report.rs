@@ -3,7 +3,7 @@
 use crate::{
     About, Answer, Findings, Options, SECTIONS, Section,
     findings::LogFacts,
-    sections::{sampled::NO_LOCKS, tree::SECTION as TREE},
+    sections::{lines::SECTION as LINES, sampled::NO_LOCKS, tree::SECTION as TREE},
 };
 use tyrion_converters::outputs::units;
 
@@ -76,6 +76,21 @@ fn notes(findings: &Findings<'_>, options: &Options, sections: &[&Section]) -> V
     for (option, is_given) in [("--interval", options.interval_ns != 0), ("--zero", options.zero)] {
         if is_given && !shows_tree {
             notes.push(format!("{option} has no effect: it is for the section tree"));
+        }
+    }
+    let shows_lines = sections.iter().any(|section| section.name == LINES.name);
+    let by_default = options.group_by == Options::default().group_by;
+    for (option, is_given, shown, of) in [
+        (
+            "--packages",
+            !options.packages.is_empty(),
+            shows_tree || shows_lines,
+            "sections lines and tree",
+        ),
+        ("--group-by", !by_default, shows_tree, "section tree"),
+    ] {
+        if is_given && !shown {
+            notes.push(format!("{option} is for the flame graphs of the HTML and the {of}"));
         }
     }
     notes.extend(longer_intervals(findings, options).filter(|_| shows_tree));
