@@ -66,7 +66,7 @@ unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, threa
 
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     report(env, |recorder, java| {
-        recorder.thread_ends(java, thread);
+        recorder.thread_ends(java, thread, false);
         sample::thread_ends(java, thread);
     });
 }
@@ -77,7 +77,7 @@ unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthrea
 /// Virtual threads are not among those that the JVM lists, so the list that
 /// sampling has stays as it is.
 unsafe extern "system" fn virtual_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
-    report(env, |recorder, java| recorder.thread_ends(java, thread));
+    report(env, |recorder, java| recorder.thread_ends(java, thread, true));
 }
 
 unsafe extern "system" fn monitor_contended_enter(

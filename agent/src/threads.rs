@@ -14,7 +14,7 @@ use std::{
         Arc, Mutex, MutexGuard, TryLockError,
         atomic::{
             AtomicBool, AtomicU32, AtomicU64,
-            Ordering::{Acquire, Relaxed, Release},
+            Ordering::{Acquire, Relaxed, Release, SeqCst},
             fence,
         },
     },
@@ -27,6 +27,8 @@ const BEFORE_NS: u64 = 1;
 const SHARDS: usize = 64;
 /// So many threads that have ended are remembered.
 const ENDED: usize = 256;
+/// Longer names, in bytes, are rare.
+const LONG_NAME: usize = 256;
 
 /// A wait that has begun. Its ids are of the volume that its [`Waits`] are of.
 #[derive(Clone, Copy, Debug)]
@@ -235,12 +237,17 @@ impl Thread {
         let new = volume.dictionary.thread(&volume.log, java_id, &about.info, about.is_virtual);
         let id = new.unwrap_or(0);
         let started_ns = self.started_ns.load(Relaxed);
+        let told_ns = self.ended_ns.load(Relaxed);
         if id != 0 && started_ns != 0 {
-            let ended_ns = self.ended_ns.load(Relaxed);
-            let _ = volume.dictionary.thread_span(&volume.log, id, started_ns, ended_ns);
+            let _ = volume.dictionary.thread_span(&volume.log, id, started_ns, told_ns);
         }
         let packed = u64::from(volume.number) << 32 | u64::from(id);
         self.ids[volume.number as usize % 2].store(packed, Release);
+        // Either it sees the id when it ends, or its end is seen here.
+        fence(SeqCst);
+        if id != 0 && self.ended_ns.load(Relaxed) != told_ns {
+            self.write_span(volume, self.ended_ns.load(Relaxed));
+        }
         id
     }
 
@@ -274,10 +281,20 @@ impl Thread {
         }
     }
 
-    /// Has the log tell of it, though it may never have an event.
-    pub fn is_told(&self, volume: &Volume) {
+    /// Has the log tell of it, though it may never have an event: whether it does.
+    /// Names that take much room stay away until they are needed.
+    pub fn is_told(&self, volume: &Volume) -> bool {
+        if !self.is_brief() {
+            return false;
+        }
         self.only_told.store(true, Relaxed);
-        self.id(volume);
+        self.id(volume) != 0
+    }
+
+    /// Whether it is a platform thread of which there is little to tell.
+    fn is_brief(&self) -> bool {
+        let is_brief = |about: &About| !about.is_virtual && about.info.name.len() <= LONG_NAME;
+        lock(&self.about).as_ref().is_some_and(is_brief)
     }
 
     /// Whether this is its first event, and the log has told of it before.
@@ -289,6 +306,7 @@ impl Thread {
     /// The thread has ended: says so where it has an id.
     pub fn ends(&self, volume: &Volume, at_ns: u64) {
         self.ended_ns.store(at_ns, Relaxed);
+        fence(SeqCst);
         self.write_span(volume, at_ns);
     }
 
@@ -430,7 +448,8 @@ impl Threads {
     pub fn remove(&self, java_id: i64) -> Option<Arc<Thread>> {
         let thread = self.get(java_id)?;
         // First, so that it is found all the time. Virtual ones are too many.
-        if !thread.is_virtual() {
+        // Nor does anybody ask for those that had no event.
+        if !thread.is_virtual() && !thread.only_told.load(Relaxed) {
             let mut ended = lock(&self.ended);
             if ended.len() == ENDED {
                 ended.pop_front();
@@ -481,7 +500,8 @@ impl Threads {
                     let id = |java_id| self.id_in(to, java_id);
                     thread.move_waits(&mut waits, Some(from), to, id);
                 }
-                if to.dictionary.threads() < most_told && !thread.is_virtual() {
+                let has_room = to.dictionary.threads() < most_told;
+                if has_room && !thread.excluded && thread.is_brief() {
                     thread.id(to);
                 }
             }

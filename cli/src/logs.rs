@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tyrion_formats::{Damage, Log};
+use tyrion_wire::header::State;
 
 /// Opens a log; `-` is stdin.
 ///
@@ -55,7 +56,8 @@ impl Opened {
             return Ok(Log::from_bytes(&self.name, bytes)?);
         }
         let log = Log::from_file(&self.name, &self.file)?;
-        if is_being_written(&self.file) {
+        // One that could not be written on any more ends with what it tells of last.
+        if is_being_written(&self.file) && log.header().state != State::Broken {
             log.assume_end_ns(now_ns());
         }
         Ok(log)

@@ -70,10 +70,8 @@ pub struct Run {
     pub jvm: String,
     /// Unix time of the first moment of the log, in ns.
     pub start_wall_ns: u64,
-    /// From the first to the last moment of the log, in ns.
+    /// From the first to the last moment of the log without its pauses, in ns.
     pub duration_ns: u64,
-    /// How long of that recording was on, in ns.
-    pub recorded_ns: u64,
     /// Waits shorter than this, in ns, were folded when recorded.
     pub threshold_ns: u64,
     /// Which holds were measured in trace mode: `1/64`, `all` or `none`; empty

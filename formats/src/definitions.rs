@@ -292,10 +292,9 @@ impl Definitions {
                 self.last_at_ns = self.last_at_ns.max(from_ns).max(to_ns);
                 let to_ns = NonZeroU64::new(to_ns);
                 self.pauses.pop_if(|last| last.from_ns == from_ns);
-                if self.pauses.len() >= limits::MAX_PAUSES {
-                    return None;
+                if self.pauses.len() < limits::MAX_PAUSES {
+                    self.pauses.push(Pause { from_ns, to_ns });
                 }
-                self.pauses.push(Pause { from_ns, to_ns });
                 Some(())
             }
             Definition::Lock { id, class } => {

@@ -313,7 +313,7 @@ impl Log {
         let mut from_ns = start_ns;
         for pause in pauses {
             recorded.push(from_ns..pause.start.min(end_ns));
-            from_ns = from_ns.max(pause.end);
+            from_ns = from_ns.max(pause.start).max(pause.end);
         }
         recorded.push(from_ns..end_ns);
         recorded.retain(|part| part.start < part.end);
@@ -322,7 +322,7 @@ impl Log {
 
     /// How long recording was on, ns.
     pub fn recorded_ns(&self) -> u64 {
-        self.recorded().iter().map(|part| part.end - part.start).sum()
+        self.recorded().iter().map(|part| part.end - part.start).fold(0, u64::saturating_add)
     }
 
     /// Says that the log lasts until now at least, a monotonic time in ns: for

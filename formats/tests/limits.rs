@@ -145,6 +145,7 @@ fn what_was_recorded_is_the_log_without_its_pauses() {
     assert_eq!(recorded(&two), (vec![(0, 10), (30, 50), (60, 90)], 90));
     let before = Definition::Pause { from_ns: 0, to_ns: start_ns + 5 };
     assert_eq!(recorded(&[before, pause(20, 0)]), (vec![(5, 20)], 20), "another file tells of it");
+    assert_eq!(recorded(&[pause(40, 20), pause(60, 0)]), (vec![(0, 40), (40, 60)], 60));
     let strange = [pause(40, 20), pause(5, 50), pause(20, 30), pause(60, 0)];
     assert_eq!(recorded(&strange), (vec![(0, 5), (50, 60)], 60));
 }

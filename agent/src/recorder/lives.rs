@@ -12,13 +12,18 @@ use crate::{
         threads::{is_blocked, is_own},
     },
     lock_names::Way,
+    sync::lock,
     threads::{Begun, Owner, Thread},
     trace,
 };
 use jvmti_bindings::sys::jni::jthread;
 use std::{
     cell::Cell,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    collections::VecDeque,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 use tyrion_wire::{WaitKind, def::id};
 
@@ -30,6 +35,27 @@ const MOST_TOLD: u64 = 100_000;
 
 /// Whether all threads there were when recording began have been told of.
 static ALL_TOLD: AtomicBool = AtomicBool::new(false);
+
+/// The Java ids of platform threads that have ended last; while threads are being
+/// told of, of all that end.
+static ENDS: Mutex<Ends> = Mutex::new(Ends { ids: VecDeque::new(), is_telling: false });
+/// The JVM lists a thread for a moment after it has said that it ends: so many
+/// may be in such a moment.
+const ENDS_KEPT: usize = 256;
+
+struct Ends {
+    ids: VecDeque<i64>,
+    is_telling: bool,
+}
+
+impl Ends {
+    fn add(&mut self, java_id: i64) {
+        if !self.is_telling {
+            self.ids.truncate(ENDS_KEPT - 1);
+        }
+        self.ids.push_front(java_id);
+    }
+}
 
 thread_local! {
     /// Whether this OS thread is one of the agent's own.
@@ -62,14 +88,25 @@ impl Recorder {
     pub fn tell_threads(&self, java: Java) {
         // Those that started while nothing was recorded count from now on.
         let started_ns = if ALL_TOLD.load(Relaxed) { clock::now_ns() } else { 0 };
+        let mut all_told = true;
+        lock(&ENDS).is_telling = true;
         for thread in self.ti.all_threads(java).unwrap_or_default() {
             if !is_own(java, thread) {
-                self.tell_thread(java, thread, started_ns);
+                all_told &= self.tell_thread(java, thread, started_ns);
                 self.find_wait(java, thread);
             }
             java.drop_local(thread);
         }
-        ALL_TOLD.store(true, Relaxed);
+        if all_told {
+            ALL_TOLD.store(true, Relaxed);
+        }
+        // Some have said that they end before they were told of here: never again.
+        let ended = {
+            let mut ends = lock(&ENDS);
+            ends.is_telling = false;
+            ends.ids.clone()
+        };
+        ended.into_iter().for_each(|java_id| self.forget_ended(java_id));
     }
 
     /// The current thread starts.
@@ -102,19 +139,23 @@ impl Recorder {
         java.drop_local(monitor);
         // From here on the thread's own events wait.
         let mut waits = known.waits();
-        if waits.volume() == volume.number && waits.monitor.is_none() && is_blocked() {
+        let waits_already = waits.monitor.is_some() || waits.object_wait.is_some();
+        if waits.volume() == volume.number && !waits_already && is_blocked() {
             let (kind, owner) = (WaitKind::Monitor, Owner::default());
             waits.monitor = Some(Begun { kind, start_ns, stack, lock, owner });
             known.publish(&mut waits, &volume);
         }
     }
 
-    fn tell_thread(&self, java: Java, thread: jthread, started_ns: u64) {
+    /// Whether the log tells of it, as far as it is to.
+    fn tell_thread(&self, java: Java, thread: jthread, started_ns: u64) -> bool {
         let java_id = java.long_field(thread, self.fields.thread_id);
+        if java_id <= 0 || self.log.is_closed() {
+            return true;
+        }
         let volume = self.log.current();
-        let has_room = volume.dictionary.threads() < self.most_told;
-        if java_id <= 0 || self.log.is_closed() || !has_room {
-            return;
+        if volume.dictionary.threads() >= self.most_told {
+            return false;
         }
         let known = match self.threads.get(java_id) {
             Some(known) => known,
@@ -123,12 +164,13 @@ impl Recorder {
         if !known.excluded && !known.is_known(&volume) {
             self.describe_thread(java, thread, &known);
             known.started_at(&volume, started_ns);
-            known.is_told(&volume);
+            return known.is_told(&volume);
         }
+        true
     }
 
-    /// A thread of which the log tells begins its first event: it may have
-    /// given itself another name meanwhile.
+    /// A thread of which the log tells begins its first event, or is named as an
+    /// owner: it may have another name by now.
     #[cold]
     pub(super) fn look_at_name(&self, java: Java, thread: jthread, known: &Thread) {
         if let Ok(info) = self.ti.thread(java, thread) {
@@ -137,8 +179,11 @@ impl Recorder {
     }
 
     /// A thread ends.
-    pub fn thread_ends(&'static self, java: Java, thread: jthread) {
+    pub fn thread_ends(&'static self, java: Java, thread: jthread, is_virtual: bool) {
         let java_id = java.long_field(thread, self.fields.thread_id);
+        if !is_virtual {
+            lock(&ENDS).add(java_id);
+        }
         // HotSpot may still contend for the Thread object after this.
         let _ = ENDED.try_with(|ended| ended.set(java_id));
         if let Some(ended) = self.threads.remove(java_id) {
@@ -163,5 +208,16 @@ mod tests {
         assert_eq!(most_told(Some(64 << 10)), 102);
         assert_eq!(most_told(Some(1 << 40)), 100_000);
         assert_eq!(most_told(None), 100_000);
+    }
+
+    #[test]
+    fn all_ends_are_kept_while_threads_are_told_of() {
+        let mut ends = Ends { ids: VecDeque::new(), is_telling: true };
+        (0..1000).for_each(|id| ends.add(id));
+        assert_eq!(ends.ids.len(), 1000);
+        ends.is_telling = false;
+        ends.add(1000);
+        assert_eq!(ends.ids.len(), ENDS_KEPT);
+        assert_eq!(ends.ids.iter().copied().take(2).collect::<Vec<_>>(), [1000, 999]);
     }
 }

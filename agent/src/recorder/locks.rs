@@ -179,6 +179,9 @@ impl Recorder {
                     known.started_at(volume, clock::now_ns());
                 }
             }
+            if known.was_only_told() {
+                self.look_at_name(java, owner, &known);
+            }
             known.id(volume)
         });
         Owner { id, java_id }

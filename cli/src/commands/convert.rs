@@ -245,6 +245,7 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
     };
     let stem = match style.shown() {
         _ if !format.options.contains(&"value") => stem,
+        Value::Wait if style.counts() && style.is_by_holder() => "blame-counts",
         Value::Wait if style.counts() => "contentions",
         Value::Wait if style.is_by_holder() => "blame",
         Value::Wait => stem,
@@ -307,6 +308,7 @@ mod tests {
         assert_eq!(file("--to flamegraph --by holder"), "blame.svg");
         assert_eq!(file("--to collapsed --by waiter"), "waits.collapsed");
         assert_eq!(file("--to collapsed --count"), "contentions.collapsed");
+        assert_eq!(file("--to flamegraph --count --by holder"), "blame-counts.svg");
         assert_eq!(file("--to pprof --by holder"), "locks.pb.gz");
         assert_eq!(file("--to pprof"), "locks.pb.gz");
         assert_eq!(file("--to callgrind"), "out.callgrind");

@@ -20,14 +20,12 @@ pub struct Figures {
     pub is_trace: bool,
     /// How long was recorded, in ns: the logs' durations added up.
     pub recorded_ns: u64,
-    /// How long threads lived together, in ns.
-    pub thread_ns: Option<u64>,
     /// Number of waits.
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
-    /// How long those had lasted that had not ended, in ns.
-    pub pending_ns: u64,
+    /// The share of the threads' time that is lost to waits.
+    pub lost_share: Option<f64>,
     /// Number of acquisitions.
     pub acquisitions: Option<u64>,
     /// Critical section pressure.
@@ -102,10 +100,9 @@ impl Figures {
         Figures {
             is_trace: !findings.logs.is_empty() && findings.logs.iter().all(Log::is_trace),
             recorded_ns: recorded_ns(findings),
-            thread_ns: Some(overview.threads.lived_ns),
             waits: totals.contended,
             wait_ns: totals.wait_ns,
-            pending_ns: overview.pending_ns,
+            lost_share: (overview.threads.lived_ns != 0).then_some(overview.lost_share),
             acquisitions: totals.acquisitions,
             pressure_share: overview.pressure_share,
             dropped: overview.dropped,

@@ -147,7 +147,7 @@ pub const METRICS: &[Metric] = &[
     whole("contentions", Unit::Count, |f| Some(f.waits as f64), "all waits, how many"),
     whole("wait_per_second_ns", Unit::Ns, |f| per_second(f.wait_ns, f), "all waits in each second recorded"),
     whole("contentions_per_second", Unit::Count, |f| per_second(f.waits, f), "how many waits there are in each second"),
-    whole("wait_share", Unit::Share, |f| share(f.wait_ns.saturating_add(f.pending_ns), f.thread_ns), "the share of threads' time that is lost, as in the overview"),
+    whole("wait_share", Unit::Share, |f| f.lost_share, "the share of threads' time that is lost, as in the overview"),
     whole("pressure_share", Unit::Share, |f| f.pressure_share, "critical section pressure, as in the overview"),
     counted(whole("miss_share", Unit::Share, |f| share(f.waits, f.acquisitions), "which share of all acquisitions waits")),
     traced(whole(CYCLES, Unit::Count, |f| some(f.lock_order_cycles), "orders of locks that can end in a deadlock")),

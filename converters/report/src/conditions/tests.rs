@@ -17,9 +17,8 @@ fn lock(name: &str, waits: u64, wait_ns: u64, p99_wait_ns: u64) -> LockFigures {
 
 fn figures() -> Figures {
     Figures {
-        pending_ns: 0,
+        lost_share: Some(0.15),
         recorded_ns: 2_000_000_000,
-        thread_ns: Some(8_000_000_000),
         waits: 110,
         wait_ns: 1_200_000_000,
         deadlocks: Some(0),

@@ -35,36 +35,46 @@ pub(super) fn add(job: &Job<'_>, tallies: &[Tally], sums: &mut Sums, threads: &m
         }
     }
     for pending in log.pending().iter().filter(|pending| job.wants(pending.thread)) {
-        let spans = within_parts(&recorded, (pending.start_ns, log.end_ns()))
+        // It may have begun in an earlier file.
+        let before =
+            (pending.start_ns < log.start_ns()).then(|| (pending.start_ns, log.start_ns()));
+        let spans = before
+            .into_iter()
+            .chain(within_parts(&recorded, (pending.start_ns, log.end_ns())))
             .map(|(from_ns, to_ns)| (clock.at(from_ns), clock.at(to_ns)));
         let lock = job.filter.lock.as_ref();
         let thread = log.definitions().threads().get(pending.thread);
+        if thread.is_some_and(|thread| is_jvms(log, thread)) {
+            continue;
+        }
         if is_idle(pending.kind) {
-            if thread.is_some_and(|thread| is_jvms(log, thread)) {
-                continue;
-            }
             spans.for_each(|(from_ns, to_ns)| sums.idle.add_span(&grid, from_ns, to_ns));
         } else if pending.kind.is_contention()
             && job.filter.kinds.contains(pending.kind)
             && lock.is_none_or(|regex| Names(log).lock_matches(regex, pending.lock))
         {
-            threads.pending += 1;
+            let mut all_ns = 0u64;
             for (from_ns, to_ns) in spans {
                 let waited_ns = to_ns.saturating_sub(from_ns);
-                threads.pending_ns = threads.pending_ns.saturating_add(waited_ns);
+                all_ns = all_ns.saturating_add(waited_ns);
                 sums.contended.add_span(&grid, from_ns, to_ns);
             }
+            // Not one that began after what is looked at.
+            threads.pending += u64::from(all_ns != 0);
+            threads.pending_ns = threads.pending_ns.saturating_add(all_ns);
         }
     }
 }
 
-/// The parts of a span in which recording was on.
-fn within_parts(
+/// The parts of a span in which recording was on; those of the log are in order.
+pub(super) fn within_parts(
     parts: &[Range<u64>],
     (from_ns, to_ns): (u64, u64),
 ) -> impl Iterator<Item = (u64, u64)> {
-    let parts = parts.iter();
+    let first = parts.partition_point(|part| part.end <= from_ns);
+    let parts = parts.get(first..).unwrap_or_default().iter();
     parts
+        .take_while(move |part| part.start < to_ns)
         .map(move |part| (part.start.max(from_ns), part.end.min(to_ns)))
         .filter(|(from_ns, to_ns)| from_ns < to_ns)
 }

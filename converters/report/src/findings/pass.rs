@@ -37,6 +37,8 @@ pub(super) fn is_idle(kind: WaitKind) -> bool {
 /// what the program has time for.
 pub(super) fn is_jvms(log: &Log, thread: &Thread) -> bool {
     matches!(&*log.text(thread.group), "system" | "InnocuousThreadGroup")
+        // It waits for the others to end.
+        || log.text(thread.first_name) == "DestroyJavaVM"
 }
 
 /// A log to read, and what to look for.

@@ -299,6 +299,24 @@ fn nobody_lives_in_a_pause() {
     assert_eq!(Overview::of(&found).recorded_ns, 3 * S);
 }
 
+/// Waits that a pause comes between are recorded: what passed in it does not count.
+#[test]
+fn nobody_waits_in_a_pause() {
+    let mut bank = Bank::new(&[]);
+    bank.log.pause(START_NS + S, START_NS + 3 * S).unwrap();
+    bank.wait(0, 0, 500 * MS, 3_500 * MS);
+    bank.wait(1, 3, 500 * MS, 3_500 * MS);
+    let logs = [bank.finish()];
+    let filter = Filter::default();
+    let found = found(&logs, &filter);
+    let phases: Vec<_> =
+        found.phases.iter().map(|p| (p.contended_ns / MS, p.idle_ns / MS)).collect();
+    assert_eq!(phases, [(500, 500), (0, 0), (0, 0), (500, 500)]);
+    let overview = Overview::of(&found);
+    assert_eq!((overview.wait_ns, overview.threads.idle_ns), (3 * S, S));
+    assert_eq!(overview.lost_share, S as f64 / found.threads.lived_ns as f64);
+}
+
 #[test]
 fn threads_of_the_jvm_have_neither_lives_nor_idle_time() {
     let count = |with_jvms: bool| {

@@ -47,7 +47,8 @@ pub struct Overview {
     pub pending: u64,
     /// How long they had waited by then.
     pub pending_ns: u64,
-    /// Both waits together as a share of the time that threads lived.
+    /// Both waits together, as far as they took place while recording was on, as a
+    /// share of the time that threads lived.
     pub lost_share: f64,
     /// Critical section pressure: the share of the time in which threads were
     /// not idle that they waited for locks. `null` if they always were.
@@ -179,7 +180,7 @@ impl Overview {
             wait_ns,
             pending: threads.pending,
             pending_ns: threads.pending_ns,
-            lost_share: share(wait_ns.saturating_add(threads.pending_ns), threads.lived_ns),
+            lost_share: share(whole.contended_ns, threads.lived_ns),
             pressure_share: whole.pressure(),
             worst_phase: worst.filter(|(_, row)| row.contended_ns != 0).map(|(at, _)| at),
             phase_ns: findings.axis.phase_ns,

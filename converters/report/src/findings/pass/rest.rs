@@ -27,11 +27,11 @@ impl Worker<'_, '_> {
         let (phases, boxes) = (sums.phases, sums.boxes);
         let from_ns = self.clock.exact(cell.first_ns);
         let span = (from_ns, from_ns + i128::from(last_ns - cell.first_ns));
-        if site.count.is_idle() {
+        if site.count.is_idle() && wanted.lives {
             sums.idle.add_spread(&phases, span, cell.sum_ns);
         }
         if shown {
-            if site.count == Count::Contention {
+            if site.count == Count::Contention && wanted.lives {
                 sums.contended.add_spread(&phases, span, cell.sum_ns);
             }
             let rows = [

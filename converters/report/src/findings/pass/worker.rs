@@ -1,9 +1,13 @@
 //! One worker's share of the pass.
 
 use super::{
-    super::{Delay, axis::Clock, histogram, owners::Owners, second::NONE, trace::Collector},
+    super::{
+        Delay, axis::Clock, histogram, lives::within_parts, owners::Owners, second::NONE,
+        trace::Collector,
+    },
     Count, Job, Site, Sums, Tally, Wanted,
 };
+use std::ops::Range;
 use tyrion_converters::filter::Window;
 use tyrion_formats::{ChunkRef, Entry, Event};
 
@@ -44,6 +48,8 @@ pub(super) struct Worker<'j, 'a> {
     pub(super) window: Window,
     threshold_ns: u64,
     pub(super) clock: Clock,
+    /// When recording was on; `None` for a log without pauses.
+    parts: Option<Vec<Range<u64>>>,
     pub(super) sites: &'j [Site],
     /// For sites whose definition is lost.
     nothing: Site,
@@ -85,6 +91,7 @@ impl<'j, 'a> Worker<'j, 'a> {
             window: job.filter.window(job.log),
             threshold_ns: job.log.header().threshold_ns,
             clock: Clock::new(job.log, job.axis),
+            parts: (!job.log.definitions().pauses().is_empty()).then(|| job.log.recorded()),
             sites,
             nothing: job.nothing(),
             delays: vec![Delay::default(); sites.len()],
@@ -222,11 +229,19 @@ impl<'j, 'a> Worker<'j, 'a> {
         let (from_ns, to_ns) = (self.clock.at(start_ns), self.clock.at(wait.end_ns));
         let sums = &mut self.sums;
         let (phases, boxes) = (sums.phases, sums.boxes);
-        if shown && site.count == Count::Contention {
-            sums.contended.add_span(&phases, from_ns, to_ns);
-        }
-        if site.count.is_idle() && now.wanted.lives {
-            sums.idle.add_span(&phases, from_ns, to_ns);
+        let mut add = |from_ns, to_ns| {
+            if shown && site.count == Count::Contention {
+                sums.contended.add_span(&phases, from_ns, to_ns);
+            }
+            if site.count.is_idle() {
+                sums.idle.add_span(&phases, from_ns, to_ns);
+            }
+        };
+        match &self.parts {
+            _ if !now.wanted.lives => {}
+            None => add(from_ns, to_ns),
+            Some(parts) => within_parts(parts, (start_ns, wait.end_ns))
+                .for_each(|(from_ns, to_ns)| add(self.clock.at(from_ns), self.clock.at(to_ns))),
         }
         if shown {
             let rows = [
@@ -254,6 +269,13 @@ impl<'j, 'a> Worker<'j, 'a> {
             // None of its waits is usual.
             false => now.from_ns,
         };
+        if let Some(parts) = &self.parts {
+            // Nor those that reach into a pause.
+            let at_ns = self.clock.mono(at_ns);
+            let part = parts.iter().find(|part| part.contains(&at_ns));
+            now.from_ns = part.map_or(now.from_ns, |part| now.from_ns.max(part.start));
+            now.to_ns = part.map_or(now.from_ns, |part| now.to_ns.min(part.end));
+        }
     }
 
     fn switch(&mut self, thread: u32) {
@@ -273,7 +295,7 @@ impl<'j, 'a> Worker<'j, 'a> {
         let (sums, now) = (&mut self.sums, &mut self.now);
         for (&count, sum_ns) in Count::ALL.iter().zip(&mut now.sums_ns) {
             let sum_ns = std::mem::take(sum_ns);
-            if count == Count::Contention {
+            if count == Count::Contention && now.wanted.lives {
                 sums.contended.add_to(now.phase, sum_ns);
             }
             if count.is_idle() && now.wanted.lives {

@@ -104,7 +104,7 @@ pub(super) fn lock(
     let counted = profile.has_acquisitions && sums.acquisitions != 0;
     let measured = counted && sums.measured != 0;
     let recorded_ns =
-        profile.runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.recorded_ns));
+        profile.runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.duration_ns));
     let charged = sums.holders.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
     Lock {
         lock: findings.groups.lock_ref(group),
