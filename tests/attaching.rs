@@ -113,12 +113,13 @@ fn switched_on_after_a_start(jdk: &Jdk) {
     let (pid, log) = (running.jvm(), running.log.clone());
     assert_eq!(ask("status", pid, &[])["state"], "paused");
     assert_eq!(contentions(&log), 0);
+    std::thread::sleep(Duration::from_millis(300));
     assert_eq!(ask("attach", pid, &[])["state"], "recording");
     std::thread::sleep(Duration::from_millis(1000));
     assert!(contentions(&log) > 0, "{}", info(&log)["callbacks"]);
     let (length_ns, recorded_ns, _) = overview(&log);
-    // A second passed before recording was switched on.
-    assert!(recorded_ns + 1_000_000_000 <= length_ns, "{recorded_ns} of {length_ns}");
+    // So long at least, it was not recorded.
+    assert!(recorded_ns + 300_000_000 <= length_ns, "{recorded_ns} of {length_ns}");
     assert_eq!(running.stderr(), "");
 }
 

@@ -1,7 +1,8 @@
 //! Logs that cannot be written, or are taken away: the program is unharmed,
 //! and one line says why nothing is recorded.
 
-use crate::support::{Jdk, Program, Running, Tmpfs, info, on_jdks, ours, out, tyrion};
+use crate::support::{Jdk, Program, Running, Tmpfs, info, on_jdks, ours, out, text, tyrion};
+use serde_json::Value;
 use std::{fs::File, path::Path, process::Output, time::Duration};
 
 on_jdks!(disk_full_on_the_way: jdk17 = 17 jdk25 = 25);
@@ -10,6 +11,7 @@ on_jdks!(read_only_folder: jdk17 = 17);
 on_jdks!(no_folder: jdk17 = 17);
 on_jdks!(deleted_log: jdk17 = 17);
 on_jdks!(truncated_log: jdk17 = 17 jdk25 = 25);
+on_jdks!(probes_are_switched_off: jdk11 = 11 jdk17 = 17 jdk25 = 25);
 
 /// The program ended well, and one line of ours names the log.
 fn check_unharmed(output: &Output, log: &Path) -> String {
@@ -93,4 +95,16 @@ fn truncated_log(jdk: &Jdk) {
     check_unharmed(&output, &running.log);
     let info = tyrion().arg("info").arg(&running.log).output().unwrap();
     assert!(matches!(info.status.code(), Some(1 | 3)), "{}", info.status);
+}
+
+/// Else each new place would look for room in a log that has none.
+fn probes_are_switched_off(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("truncated.log");
+    let program = Program::truth(jdk, &format!("probes {}", text(&log))).traced();
+    let opens = "--add-opens=java.base/java.lang=ALL-UNNAMED".to_owned();
+    let output = record_at(&program.flag(opens), &log);
+    check_unharmed(&output, &log);
+    let said: Value = serde_json::from_str(out(&output).lines().last().unwrap()).unwrap();
+    assert_eq!((&said["before"], &said["after"]), (&true.into(), &false.into()));
 }

@@ -124,8 +124,14 @@ fn check_overview(report: &Report, recording: &Recording) {
     let threads = &overview["threads"];
     assert!(number(threads, "count") >= 13, "{threads}");
     assert_eq!((number(threads, "virtual"), number(threads, "assumed")), (0, 0), "{threads}");
-    let lost = number(overview, "wait_ns") as f64 / number(threads, "lived_ns") as f64;
+    let phases = list(overview, "phases").iter();
+    let waited_ns: u64 = phases.map(|phase| number(phase, "contended_ns")).sum();
+    let lost = waited_ns as f64 / number(threads, "lived_ns") as f64;
     assert_near("lost", share(overview, "lost_share"), lost, 1e-9);
+    // But for a moment in which the JVM's own threads wait.
+    let wait_ns = number(overview, "wait_ns");
+    assert!(waited_ns <= wait_ns, "{waited_ns} {wait_ns}");
+    assert_near("waited", waited_ns as f64, wait_ns as f64, 0.001);
     let kinds = list(overview, "kinds").iter().map(|it| text_of(it, "kind"));
     assert!(kinds.clone().eq(["monitor", "lock", "lock-read", "lock-write", "semaphore"]));
 }

@@ -151,7 +151,7 @@ pub struct Delays {
 /// Number and durations of waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delay {
-    /// How many.
+    /// How many; one that several files of a recording tell of is one.
     pub count: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,

@@ -5,12 +5,21 @@ use super::{
     axis::Clock,
     pass::{Job, Sums, Tally, is_idle, is_jvms},
 };
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 use tyrion_converters::describe::Names;
 use tyrion_formats::{Log, Thread};
 
-/// Adds the lives of a log's threads, and the waits that had not ended.
-pub(super) fn add(job: &Job<'_>, tallies: &[Tally], sums: &mut Sums, threads: &mut Threads) {
+/// Threads by recording and Java id: a recording's files have the same ones.
+pub(super) type People = HashSet<(u32, u64)>;
+
+/// Adds the lives of a log's threads, and the waits that had not ended. The log
+/// is of a recording, of which files before may have told of these `people`.
+pub(super) fn add(
+    job: &Job<'_>,
+    tallies: &[Tally],
+    sums: &mut Sums,
+    (threads, recording, people): (&mut Threads, u32, &mut People),
+) {
     let log = job.log;
     let clock = Clock::new(log, job.axis);
     let grid = job.axis.phases();
@@ -20,14 +29,16 @@ pub(super) fn add(job: &Job<'_>, tallies: &[Tally], sums: &mut Sums, threads: &m
     let known = threads_of_log
         .filter(|(id, thread)| thread.java_id != 0 && !is_jvms(log, thread) && job.wants(*id));
     for (id, thread) in known {
-        threads.count += 1;
-        threads.is_virtual += u64::from(thread.is_virtual);
+        if people.insert((recording, thread.java_id)) {
+            threads.count += 1;
+            threads.is_virtual += u64::from(thread.is_virtual);
+            threads.assumed += u64::from(log.definitions().thread_span(id).is_none());
+        }
         // Virtual ones of which the log does not tell: from first wait to last.
         let (from_ns, to_ns) = life(log, id, thread).unwrap_or_else(|| {
             let (from_ns, to_ns) = tallies.get(id as usize).map_or((0, 0), Tally::span);
             (within(log, from_ns), within(log, to_ns))
         });
-        threads.assumed += u64::from(log.definitions().thread_span(id).is_none());
         for (from_ns, to_ns) in within_parts(&recorded, (from_ns, to_ns)) {
             let (from_ns, to_ns) = (clock.at(from_ns), clock.at(to_ns));
             threads.lived_ns = threads.lived_ns.saturating_add(to_ns.saturating_sub(from_ns));

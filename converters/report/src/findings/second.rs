@@ -118,6 +118,7 @@ pub(super) fn find<'a>(
     let mut sums = pass::Sums::new(&axis, &ranks);
     let mut delays = DelaySums::new(&aggregate.profile);
     let mut threads = Threads::default();
+    let (recordings, mut people) = (trace::recordings(logs), lives::People::new());
     let mut names = ThreadGroups::default();
     let mut recorded = trace::Recorded::default();
     let mut owners = AllOwners::default();
@@ -129,7 +130,8 @@ pub(super) fn find<'a>(
         let read = job.run(&mut names, &mut sums, progress);
         delays.add(ids, &read);
         owners.add(ids, groups, &read.owners);
-        lives::add(&job, &read.threads, &mut sums, &mut threads);
+        let recording = recordings.get(run).copied().unwrap_or_default();
+        lives::add(&job, &read.threads, &mut sums, (&mut threads, recording, &mut people));
         recorded.add(run as u32, read.collectors);
     }
     Findings {

@@ -318,6 +318,18 @@ fn nobody_waits_in_a_pause() {
 }
 
 #[test]
+fn threads_of_several_files_of_a_recording_are_counted_once() {
+    let count = |recordings: [&str; 2]| {
+        let logs = recordings.map(|id| usual(&[("recording", id)]).finish());
+        let filter = Filter::default();
+        let found = found(&logs, &filter);
+        (found.threads.count, found.threads.assumed)
+    };
+    assert_eq!(count(["a", "a"]), (3, 2));
+    assert_eq!(count(["a", "b"]), (6, 4));
+}
+
+#[test]
 fn threads_of_the_jvm_have_neither_lives_nor_idle_time() {
     let count = |with_jvms: bool| {
         let mut bank = usual(&[]);

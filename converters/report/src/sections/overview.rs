@@ -71,7 +71,8 @@ pub struct Overview {
 /// The threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Threads {
-    /// How many are in the logs.
+    /// How many are in the logs; one that several files of a recording tell of is
+    /// one.
     pub count: u64,
     /// How many of them are virtual.
     #[serde(rename = "virtual")]

@@ -51,6 +51,7 @@ public final class Truth {
         SCENARIOS.put("jdk-locks", JdkLocks.class);
         SCENARIOS.put("counts", Counts.class);
         SCENARIOS.put("permits", Permits.class);
+        SCENARIOS.put("probes", Probes.class);
         SCENARIOS.put("shared", Shared.class);
         SCENARIOS.put("holds", Holds.class);
         SCENARIOS.put("sampled-holds", SampledHolds.class);
