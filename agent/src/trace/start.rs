@@ -121,13 +121,14 @@ impl Trace {
         }
         if on {
             self.forget_threads();
-            if let Some(hasher) = self.hasher.get() {
-                hasher.unpark();
-            }
         }
         let class = self.class.get().ok_or("trace mode has not begun")?;
         setup::set_static_boolean(env, class.get(), "on", on)?;
         self.on.store(on, Relaxed);
+        // Behind that: it would rest for a second more.
+        if let Some(hasher) = self.hasher.get().filter(|_| on) {
+            hasher.unpark();
+        }
         if !on && self.plan_options().front != Front::Nothing {
             self.hash_now(env);
         }
