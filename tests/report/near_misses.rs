@@ -21,7 +21,8 @@ fn near_misses(jdk: &Jdk) {
     for lock in list(&recording.said, "locks") {
         let near = entry(found, lock);
         if text_of(lock, "distance") == "near" {
-            check_near(near.unwrap_or_else(|| panic!("no {lock}: {found:#}")), lock);
+            let near = near.unwrap_or_else(|| panic!("no {lock}: {found:#}"));
+            check_near(near, lock, number(&found["totals"], "untimed"));
         } else {
             assert!(near.is_none(), "{near:?} is {lock}");
         }
@@ -73,12 +74,15 @@ fn entry<'v>(found: &'v Value, lock: &Value) -> Option<&'v Value> {
     entry_of(list(found, "locks"), lock)
 }
 
-fn check_near(near: &Value, lock: &Value) {
+fn check_near(near: &Value, lock: &Value, untimed: u64) {
     let expected = near_of(lock);
     assert_eq!(number(near, "near_misses"), expected, "{near}: {lock}");
     // On JDK 17 a monitor that only methods take is not told apart at first.
+    // Holds that are told late have no time of their own: as many may be left out.
+    let possible =
+        |all: u64| (all.saturating_sub(untimed)..=all).contains(&number(near, "entries"));
     let entries = [2 * times(lock), WARMING + 2 * times(lock)];
-    assert!(entries.contains(&number(near, "entries")), "{near}");
+    assert!(untimed < 10 && entries.into_iter().any(possible), "{untimed} {near}");
     assert_eq!((number(near, "contended"), number(near, "instances")), (0, 1), "{near}");
     let shortest = number(near, "shortest_gap_ns");
     let possible = gaps(lock, "least_ns").min().unwrap()..=gaps(lock, "most_ns").min().unwrap();
