@@ -12,9 +12,10 @@ use crate::{
     log::names,
     metadata,
     options::{self, Command, Locks, Mode, Options, Threshold, TraceOptions, Walk},
-    recorder::{Recorder, is_of_agent, sampled},
+    recorder::{Recorder, sampled},
     rotation::Log,
     sample,
+    spawn::thread,
     sync::lock,
     trace,
 };
@@ -483,32 +484,6 @@ fn spawn_helper(recorder: &'static Recorder) -> Result<(), String> {
         }
     };
     thread("tyrion-log", body).inspect_err(|_| recorder.log().give_up())
-}
-
-/// Starts a thread that the JVM does not know.
-pub fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), String> {
-    let body = || {
-        block_signals();
-        is_of_agent();
-        body();
-    };
-    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
-    thread.map(drop).map_err(|error| format!("no thread {name}: {error}"))
-}
-
-/// Leaves the signals of the process to the JVM's threads. Those that a fault
-/// of this very thread raises stay: blocking them would end the process.
-fn block_signals() {
-    // SAFETY: all-zero is a valid set, which sigfillset then fills; the calls
-    // get valid pointers, or null where that is allowed.
-    unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut set);
-        for fault in [libc::SIGBUS, libc::SIGSEGV, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP] {
-            libc::sigdelset(&mut set, fault);
-        }
-        libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
-    }
 }
 
 /// Switches recording on or off. The first time on, the JDK's lock classes get

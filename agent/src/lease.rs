@@ -8,7 +8,7 @@ use crate::{
     jvm::Vm,
     options::{DEFAULT_PERIOD_NS, NamePattern, Options, SampleOptions},
     recorder::Recorder,
-    sample,
+    sample, spawn,
     sync::lock,
 };
 use jvmti_bindings::sys::jni::JNIEnv;
@@ -132,7 +132,7 @@ pub fn begin(
     length: Duration,
 ) -> Result<String, String> {
     if !leases.watched {
-        agent::thread("tyrion-lease", move || watch(vm))?;
+        spawn::thread("tyrion-lease", move || watch(vm))?;
         leases.watched = true;
     }
     let joined = !is_new && leases.can_be_joined();

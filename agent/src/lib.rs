@@ -26,6 +26,7 @@ mod options;
 mod recorder;
 mod rotation;
 mod sample;
+mod spawn;
 mod sync;
 mod threads;
 mod trace;

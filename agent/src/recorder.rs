@@ -10,7 +10,6 @@ mod scene;
 mod totals;
 pub mod traced;
 
-pub use lives::is_of_agent;
 pub use owners::LongWait;
 use pauses::Paused;
 pub use scene::Scene;

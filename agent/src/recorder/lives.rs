@@ -12,6 +12,7 @@ use crate::{
         threads::{is_blocked, is_own},
     },
     lock_names::Way,
+    spawn,
     sync::lock,
     threads::{Begun, Owner, Thread},
     trace,
@@ -55,16 +56,6 @@ impl Ends {
         }
         self.ids.push_front(java_id);
     }
-}
-
-thread_local! {
-    /// Whether this OS thread is one of the agent's own.
-    static IS_AGENTS: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The current OS thread is one of the agent's own: the log does not tell of it.
-pub fn is_of_agent() {
-    let _ = IS_AGENTS.try_with(|is| is.set(true));
 }
 
 /// How many threads a file of the log tells of that do not wait; `filesize` as
@@ -113,8 +104,7 @@ impl Recorder {
     pub fn thread_starts(&self, java: Java, thread: jthread, recorded: bool) {
         let now_ns = clock::now_ns();
         let _ = STARTED.try_with(|started| started.set(now_ns));
-        let is_agents = IS_AGENTS.try_with(Cell::get).unwrap_or(true);
-        if recorded && self.is_enabled() && !is_agents {
+        if recorded && self.is_enabled() && !spawn::is_agents() {
             self.tell_thread(java, thread, now_ns);
         }
     }

@@ -35,6 +35,7 @@ use crate::{
     lane::Table,
     options::{DEFAULT_PERIOD_NS, NamePattern, SampleOptions},
     recorder::Recorder,
+    spawn,
     sync::{lock, try_lock_for},
     volume::Volume,
 };
@@ -319,7 +320,7 @@ impl Sampler {
     fn call_on(&'static self, mut state: MutexGuard<'_, State>, by_ns: u64) {
         let mut failed = None;
         if state.has_work() && !state.watched {
-            failed = agent::thread("tyrion-sample", move || self.watch()).err();
+            failed = spawn::thread("tyrion-sample", move || self.watch()).err();
             state.watched = failed.is_none();
         }
         if by_ns < state.awake_ns {

@@ -6,11 +6,11 @@ use super::{
     ticks,
 };
 use crate::{
-    agent,
     jvm::{Java, Vm, setup},
     log,
     options::TraceOptions,
     recorder::Recorder,
+    spawn,
     sync::lock,
 };
 use jvmti_bindings::sys::jni::JNIEnv;
@@ -107,7 +107,7 @@ fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
             }
         });
     };
-    agent::thread("tyrion-hash", body)
+    spawn::thread("tyrion-hash", body)
 }
 
 impl Trace {

@@ -666,8 +666,8 @@ public final class TyrionTrace {
     // ---- java.util.concurrent
 
     // An error in one of these, for lack of stack, would leave lock() with the lock, or unlock()
-    // without having released it: none gets out. (Monitors are released whatever happens.) Where
-    // they are called from is compiled with them, so that there is no call that could overflow.
+    // without having released it: none gets out. (Monitors are released whatever happens.) What
+    // is compiled of their callers has them inside, so that there is no call that could overflow.
 
     /** The lock method that is called next is called at this place. */
     public static void at(int place) {
