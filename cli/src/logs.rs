@@ -5,11 +5,11 @@ use std::{
     cmp::Reverse,
     collections::HashMap,
     fs::{File, TryLockError},
-    io::Read,
+    io::Seek,
     os::{fd::AsFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
 };
-use tyrion_formats::{Damage, Log};
+use tyrion_formats::{Damage, Log, open_input, open_regular};
 use tyrion_wire::header::State;
 
 /// Opens a log; `-` is stdin.
@@ -31,14 +31,22 @@ struct Opened {
 impl Opened {
     fn new(path: &Path) -> Result<Opened, Failure> {
         let is_stdin = path == Path::new("-");
-        let (name, file) = if is_stdin {
-            let file = std::io::stdin().as_fd().try_clone_to_owned().map(File::from);
-            ("stdin".to_owned(), file)
-        } else {
-            (path.display().to_string(), File::open(path))
-        };
-        match file {
-            Ok(file) => Ok(Opened { name, file, is_stdin }),
+        if !is_stdin {
+            let (name, file) = (path.display().to_string(), open_input(path)?);
+            return Ok(Opened { name, file, is_stdin });
+        }
+        let name = "stdin".to_owned();
+        match std::io::stdin().as_fd().try_clone_to_owned() {
+            Ok(file) => Ok(Opened { name, file: file.into(), is_stdin }),
+            Err(source) => Err(tyrion_formats::Error::Io { log: name, source }.into()),
+        }
+    }
+
+    /// As [`Opened::new`], of a regular file: nothing else is waited for.
+    fn regular(path: &Path) -> Result<Opened, Failure> {
+        let name = path.display().to_string();
+        match open_regular(path) {
+            Ok(file) => Ok(Opened { name, file, is_stdin: false }),
             Err(source) => Err(tyrion_formats::Error::Io { log: name, source }.into()),
         }
     }
@@ -50,10 +58,12 @@ impl Opened {
 
     fn read(mut self) -> Result<Log, Failure> {
         if self.is_stdin {
-            let mut bytes = Vec::new();
-            let read = self.file.read_to_end(&mut bytes);
-            read.map_err(|error| Failure::new(format!("stdin: {error}")))?;
-            return Ok(Log::from_bytes(&self.name, bytes)?);
+            // Of a file somebody else may have read the beginning already.
+            let is_at_start = self.file.stream_position().unwrap_or(0) == 0;
+            return Ok(match is_at_start {
+                true => Log::from_file(&self.name, &self.file)?,
+                false => Log::from_reader(&self.name, &self.file)?,
+            });
         }
         let log = Log::from_file(&self.name, &self.file)?;
         // One that could not be written on any more ends with what it tells of last.
@@ -122,7 +132,8 @@ pub fn earlier(path: &Path, last: &Log, from_ns: u64) -> Vec<Log> {
         Reverse(number.unwrap_or(0))
     });
     let mut logs = Vec::new();
-    for log in paths.iter().filter_map(|path| open(path).ok()) {
+    let read = |path: &PathBuf| Opened::regular(path).and_then(Opened::read).ok();
+    for log in paths.iter().filter_map(read) {
         let is_of_it = log.header().metadata("recording") == Some(recording);
         // The last may have got a number, too, by now.
         if !is_of_it || file_number(&log) >= file_number(last) {

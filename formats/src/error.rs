@@ -17,6 +17,25 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// It can hold no log.
+    #[error("{log}: is {what}")]
+    NoInput {
+        /// Its name as it was given.
+        log: String,
+        /// What it is, and what to do.
+        what: &'static str,
+    },
+    /// More came than is read of what is no regular file.
+    #[error(
+        "{log}: no end after {limit} bytes, and of what is no regular file no more is read; \
+         write it to a file, and name that"
+    )]
+    Endless {
+        /// Its name as it was given.
+        log: String,
+        /// How many bytes are read at most.
+        limit: u64,
+    },
     /// There are no bytes.
     #[error(
         "{log}: offset 0x0: the file is empty; a log has at least its header, \

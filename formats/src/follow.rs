@@ -8,6 +8,7 @@ use crate::{
     definitions::Definitions,
     error::Error,
     events::{Entry, Events},
+    input::open_regular,
     load,
     log::Log,
     map::Map,
@@ -86,7 +87,7 @@ impl Follower {
     /// When the file cannot be read, or is no log.
     pub fn open(path: &Path, begin: Begin) -> Result<Follower, Error> {
         let name = path.display().to_string();
-        match File::open(path) {
+        match open_regular(path) {
             Ok(file) => Follower::from_file(&name, file, begin),
             Err(source) => Err(Error::Io { log: name, source }),
         }
@@ -309,7 +310,12 @@ impl Follower {
 
 fn map(name: &str, file: &File) -> Result<Source, Error> {
     let io = |source| Error::Io { log: name.to_owned(), source };
-    let len = usize::try_from(file.metadata().map_err(io)?.len()).unwrap_or(usize::MAX);
+    let metadata = file.metadata().map_err(io)?;
+    if !metadata.is_file() {
+        let what = "not a regular file; name a log's file";
+        return Err(Error::NoInput { log: name.to_owned(), what });
+    }
+    let len = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
     if len == 0 {
         return Err(Error::Empty { log: name.to_owned() });
     }

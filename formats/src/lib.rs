@@ -17,6 +17,7 @@ mod events;
 mod fast;
 mod follow;
 pub mod fuzz;
+mod input;
 pub mod limits;
 mod load;
 mod log;
@@ -41,6 +42,7 @@ pub use definitions::{Class, Definitions, Method, Pause, Place, Site, Text, Thre
 pub use error::Error;
 pub use events::{Entry, Event, Events, Records, Traced, What};
 pub use follow::{AcquisitionChange, Begin, CellChange, Changes, Follower};
+pub use input::{open_input, open_regular};
 pub use load::Defined;
 pub use log::{Log, UNKNOWN};
 pub use sampled::Sampled;

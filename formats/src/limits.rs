@@ -9,6 +9,10 @@
 //! grows; for slots and counters as much as they take in the file; and less
 //! than 2 MiB besides.
 
+/// How many bytes are read of what is no regular file and cannot be mapped, such
+/// as a pipe: all of them are in memory.
+pub const MAX_STREAM: u64 = 4 << 30;
+
 /// The longest header block that is read, in bytes.
 pub const MAX_HEADER_LEN: usize = 1 << 20;
 

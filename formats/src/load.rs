@@ -21,6 +21,17 @@ const METADATA_LEN: usize = 68;
 /// `u32` in the header: CRC-32 of the metadata.
 const METADATA_CHECKSUM: usize = 72;
 
+/// Refuses what the first bytes of a stream show to be no log that can be read;
+/// what else may be wrong is told when all of it is there.
+pub(crate) fn check_start(start: &Source, log: &str) -> Result<(), Error> {
+    match header(start, log, &mut DamageList::new(log.into())) {
+        Err(error @ (Error::Empty { .. } | Error::NotALog { .. } | Error::Newer { .. })) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Reads the header block.
 pub(crate) fn header(source: &Source, log: &str, damage: &mut DamageList) -> Result<Header, Error> {
     let name = || log.to_owned();

@@ -5,6 +5,7 @@ use crate::{
     definitions::Definitions,
     error::Error,
     events::Events,
+    input, limits,
     load::{self, Defined},
     map::Map,
     scan::{self, ChunkRef, Chunks},
@@ -46,17 +47,13 @@ pub struct Log {
 
 impl Log {
     /// Maps a log and reads its header and definitions. What is no regular
-    /// file (a pipe) is read to its end instead.
+    /// file (a pipe) is read as by [`Log::from_reader`].
     ///
     /// # Errors
     /// When the file cannot be read, or is no log; see [`Error`]. A damaged
     /// log is no error, see [`Log::damage`].
     pub fn open(path: &Path) -> Result<Log, Error> {
-        let name = path.display().to_string();
-        match File::open(path) {
-            Ok(file) => Log::from_file(&name, &file),
-            Err(source) => Err(Error::Io { log: name, source }),
-        }
+        Log::from_file(&path.display().to_string(), &input::open_input(path)?)
     }
 
     /// As [`Log::open`], of a file that is open already: its name may have
@@ -65,13 +62,12 @@ impl Log {
     ///
     /// # Errors
     /// As [`Log::open`].
-    pub fn from_file(name: &str, mut file: &File) -> Result<Log, Error> {
+    pub fn from_file(name: &str, file: &File) -> Result<Log, Error> {
         let io = |source| Error::Io { log: name.to_owned(), source };
         let metadata = file.metadata().map_err(io)?;
         if !metadata.is_file() {
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes).map_err(io)?;
-            return Log::from_bytes(name, bytes);
+            input::check(name, file, &metadata)?;
+            return Log::from_reader(name, file);
         }
         let len = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
         if len == 0 {
@@ -79,6 +75,15 @@ impl Log {
         }
         let map = Map::new(file, len).map_err(io)?;
         Log::new(name, Source::Map(map))
+    }
+
+    /// Reads a log to its end, but no more than [`limits::MAX_STREAM`] bytes. What
+    /// is no log is refused by its first bytes.
+    ///
+    /// # Errors
+    /// As [`Log::open`], or when it has no end.
+    pub fn from_reader(name: &str, from: impl Read) -> Result<Log, Error> {
+        Log::from_bytes(name, input::read(name, from, limits::MAX_STREAM)?)
     }
 
     /// Reads a log from memory; `name` stands in its messages.

@@ -4,6 +4,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 use tyrion_wire::header;
@@ -21,9 +22,6 @@ pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => path,
         Err(error) => return Err(error),
     };
-    if !std::fs::metadata(existing)?.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
     if !is_log_or_empty(existing)? {
         return Err(io::Error::other("exists and is no Tyrion log; not replaced"));
     }
@@ -85,9 +83,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Removes a file if it is a log that nobody writes to.
 fn remove_log(path: &Path) {
-    let is_ours = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
-        && is_log_or_empty(path).unwrap_or(false)
-        && is_free(path).unwrap_or(false);
+    let is_ours = is_log_or_empty(path).unwrap_or(false) && is_free(path).unwrap_or(false);
     if is_ours {
         // What cannot be removed will be told when its name is needed.
         let _ = std::fs::remove_file(path);
@@ -98,15 +94,35 @@ fn open_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }
 
+/// Opens a file that was there before, if it is a regular one. Anything else is
+/// refused before it is opened, and is not waited for (a FIFO) nor followed (a
+/// link) if it takes the file's place meanwhile.
+fn open_existing(path: &Path, how: &mut OpenOptions) -> io::Result<File> {
+    let refuse = |what| io::Error::other(format!("{what}; name a regular file, or a new one"));
+    let found = path.symlink_metadata()?;
+    if found.is_symlink() {
+        return Err(refuse("is a symbolic link"));
+    }
+    if !found.is_file() {
+        return Err(refuse("not a regular file"));
+    }
+    let file = how.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(refuse("not a regular file")),
+    }
+}
+
 fn is_log_or_empty(path: &Path) -> io::Result<bool> {
+    let file = open_existing(path, OpenOptions::new().read(true))?;
     let mut first = Vec::new();
-    File::open(path)?.take(header::MAGIC.len() as u64).read_to_end(&mut first)?;
+    file.take(header::MAGIC.len() as u64).read_to_end(&mut first)?;
     Ok(first.is_empty() || first == header::MAGIC)
 }
 
 /// Whether no living JVM writes to a log.
 fn is_free(path: &Path) -> io::Result<bool> {
-    Ok(OpenOptions::new().write(true).open(path)?.try_lock().is_ok())
+    Ok(open_existing(path, OpenOptions::new().write(true))?.try_lock().is_ok())
 }
 
 fn locked(file: File, path: &Path) -> io::Result<(File, PathBuf)> {
@@ -134,6 +150,25 @@ mod tests {
         std::fs::write(&wanted, "precious").unwrap();
         assert!(create(&wanted, true).is_err(), "no log, so it is not replaced");
         assert!(create(Path::new("/dev/null"), true).is_err());
+    }
+
+    /// Opening a FIFO would have the JVM wait when it starts; replacing a link
+    /// such as /dev/stdout would take it from everybody.
+    #[test]
+    fn only_regular_files_are_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(at("fifo")).status().unwrap().success());
+        std::fs::write(at("old.log"), header::MAGIC).unwrap();
+        std::os::unix::fs::symlink(at("old.log"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("fifo"), at("linked-fifo")).unwrap();
+        for name in ["fifo", "link", "linked-fifo"] {
+            let error = create(&at(name), true).unwrap_err().to_string();
+            assert!(error.contains("name a regular file"), "{name}: {error}");
+            assert!(is_log_or_empty(&at(name)).is_err() && is_free(&at(name)).is_err(), "{name}");
+            assert!(at(name).symlink_metadata().is_ok(), "{name} is still there");
+        }
+        assert!(create(&at("old.log"), true).is_ok());
     }
 
     #[test]

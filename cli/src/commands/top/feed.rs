@@ -3,11 +3,10 @@
 use super::model::{FileNumber, Window};
 use crate::{logs, outcome::Failure};
 use std::{
-    fs::File,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
-use tyrion_formats::{Begin, Follower, Log};
+use tyrion_formats::{Begin, Follower, Log, open_regular};
 use tyrion_wire::{header::State, slot::Pending};
 
 /// What has become of a recording.
@@ -68,10 +67,8 @@ impl Feed {
     pub fn open(path: &Path, begin: impl FnOnce(Life) -> Begin) -> Result<Feed, Failure> {
         let name = path.display().to_string();
         let io = |source| Failure::from(tyrion_formats::Error::Io { log: name.clone(), source });
-        let file = File::open(path).map_err(io)?;
-        if !file.metadata().map_err(io)?.is_file() {
-            return Err(Failure::new(format!("{name}: not a regular file, so it cannot grow")));
-        }
+        // What is no regular file cannot grow.
+        let file = open_regular(path).map_err(io)?;
         // The header tells whether there is more to come.
         let follower = Follower::from_file(&name, file, Begin::Start)?;
         let life = life(follower.log().header().state, has_writer(&follower));
