@@ -23,6 +23,7 @@ mod report;
 mod reporting;
 mod rotation;
 mod sampling;
+mod streams;
 mod threshold;
 mod top;
 mod totals;

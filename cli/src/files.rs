@@ -6,6 +6,7 @@ use std::{
     io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
+use tyrion_formats::open_regular;
 use tyrion_wire::header::MAGIC;
 
 /// Files over this length are slow to load in their viewers.
@@ -26,6 +27,15 @@ impl Target {
         if path == Path::new("-") { Target::Stdout } else { Target::File(path.to_owned()) }
     }
 
+    /// Whether it takes one stream of bytes and no more: stdout, a pipe that has
+    /// a name, a device.
+    pub fn is_stream(&self) -> bool {
+        match self {
+            Target::Stdout => true,
+            Target::File(path) => is_stream(path),
+        }
+    }
+
     /// Refuses to replace a log, the one that is read perhaps.
     ///
     /// # Errors
@@ -33,8 +43,9 @@ impl Target {
     pub fn spare_logs(&self) -> Result<(), Failure> {
         let Target::File(path) = self else { return Ok(()) };
         let mut first = Vec::new();
-        let read =
-            File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut first));
+        // A pipe holds no log, and whoever opened it for reading would wait.
+        let read = open_regular(path)
+            .and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut first));
         if read.is_ok() && first == MAGIC {
             return Err(Failure::Usage(format!(
                 "{} is a Tyrion log and will not be replaced; name another output with -o",
@@ -78,6 +89,11 @@ impl Target {
     }
 }
 
+/// Whether something is there that is neither file nor folder.
+fn is_stream(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
 /// The folder that a file should have been written into, if that is what failed.
 fn missing_folder<'a>(path: &'a Path, error: &io::Error) -> Option<&'a Path> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty())?;
@@ -85,8 +101,11 @@ fn missing_folder<'a>(path: &'a Path, error: &io::Error) -> Option<&'a Path> {
 }
 
 /// Says that a file was written and what to do with it: `open_with`, in which
-/// `{}` stands for its name.
+/// `{}` stands for its name. Of a pipe there is nothing left to open.
 pub fn say_written(written: &[PathBuf], name: &str, open_with: &str) {
+    if written.iter().any(|path| is_stream(path)) {
+        return;
+    }
     let more = match written.len() {
         0 | 1 => String::new(),
         2 => " and 1 part".to_owned(),

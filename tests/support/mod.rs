@@ -2,6 +2,7 @@
 //! and how logs and outputs are read back.
 
 mod jdk;
+mod limited;
 mod outputs;
 mod program;
 mod records;
@@ -12,6 +13,7 @@ mod trace;
 
 pub use jdk::Jdk;
 pub(crate) use jdk::on_jdks;
+pub use limited::{finish, output_in_time, tyrion_within};
 pub use outputs::{
     Sum, callgrind_parts, callgrind_sums, collapsed_sum, flamegraph_root, pprof_sum, pprof_sums,
 };

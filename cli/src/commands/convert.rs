@@ -211,11 +211,24 @@ impl Shown {
     }
 }
 
+/// What is written where. A stream can take but one file.
 fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure> {
+    let targets = named_targets(args)?;
+    for (format, target) in &targets {
+        if target.is_stream() && format.files.is_some() && !args.style.merged {
+            return Err(Failure::Usage(format!(
+                "{} is several files; add --merged to write one stream",
+                format.name
+            )));
+        }
+    }
+    Ok(targets)
+}
+
+fn named_targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure> {
     let target = args.output.as_deref().map(Target::of);
-    let stdout = target == Some(Target::Stdout);
     if args.to == ALL {
-        if stdout {
+        if target.is_some_and(|target| target.is_stream()) {
             return Err(Failure::Usage("--to all writes several files; -o names a folder".into()));
         }
         let folder = args.output.clone().unwrap_or_default();
@@ -229,12 +242,6 @@ fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure
         return Ok(FORMATS.iter().map(target).collect());
     }
     let format = by_name(args.to).ok_or_else(|| Failure::new("no such format"))?;
-    if stdout && format.files.is_some() && !args.style.merged {
-        return Err(Failure::Usage(format!(
-            "{} is several files; add --merged to write one stream",
-            format.name
-        )));
-    }
     let target = target.unwrap_or_else(|| Target::File(default_file(format, &args.style)));
     Ok(vec![(format, target)])
 }
@@ -268,6 +275,9 @@ fn write(
 ) -> Result<(), Failure> {
     let stream = || target.write(|out| (format.stream)(profile, options, out));
     let Target::File(path) = target else { return stream() };
+    if target.is_stream() {
+        return stream();
+    }
     let name = path.display().to_string();
     let written = match format.files {
         Some(files) => files(profile, options, path)

@@ -210,9 +210,8 @@ impl DiffArgs {
         if self.by_line && self.to.is_some() {
             return refuse("--by-line is for the tables and --json: pictures go by methods");
         }
-        if self.to == Some(Format::Pprof)
-            && self.output.as_deref().map(Target::of) == Some(Target::Stdout)
-        {
+        let output = self.output.as_deref().map(Target::of);
+        if self.to == Some(Format::Pprof) && output.is_some_and(|output| output.is_stream()) {
             return refuse("--to pprof writes two files; -o names a folder");
         }
         Ok(())

@@ -14,14 +14,13 @@ use clap::Args;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs::File,
     io::{self, IsTerminal, Read},
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
 };
 
-use tyrion_formats::limits;
+use tyrion_formats::{limits, open_regular};
 use tyrion_wire::header::{Header, HeaderError, MAGIC, METADATA_AT};
 
 /// What to run, and how to record it.
@@ -53,6 +52,7 @@ pub fn run(args: RecordArgs) -> Outcome {
     let agent = agent_path()?;
     let log = std::path::absolute(&args.output)
         .map_err(|error| Failure::new(format!("{}: {error}", args.output.display())))?;
+    check_kind(&log)?;
     let option = |more: &[(&str, &str)]| {
         let options = args.agent.for_agent(Some(&log), more);
         format!("-agentpath:{}={options}", agent.display())
@@ -102,13 +102,26 @@ fn as_command(words: &[OsString]) -> Command {
     command
 }
 
+/// Refuses a name that stands for something which no log can be written to,
+/// before the program runs unrecorded.
+fn check_kind(log: &Path) -> Result<(), Failure> {
+    let what = match log.symlink_metadata() {
+        Ok(metadata) if metadata.is_symlink() => "is a symbolic link",
+        Ok(metadata) if metadata.is_dir() => "is a folder",
+        Ok(metadata) if !metadata.is_file() => "is a pipe, a socket or a device",
+        _ => return Ok(()),
+    };
+    let log = log.display();
+    Err(Failure::Usage(format!("{log} {what}, and a log must be a regular file; name another")))
+}
+
 /// Removes a log of this name, unless a JVM still writes to it, which the lock
 /// on it tells; the agent will take another name then.
 fn remove_earlier(log: &Path) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::new(format!("{}: {error}; name another file", log.display()))
     };
-    let mut file = match File::open(log) {
+    let mut file = match open_regular(log) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(failed(&error)),
@@ -169,7 +182,7 @@ fn header(path: &Path) -> Result<Header, HeaderError> {
     if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
         return Err(HeaderError::NotALog);
     }
-    let file = File::open(path).map_err(|_| short)?;
+    let file = open_regular(path).map_err(|_| short)?;
     let read = file.take(limits::MAX_HEADER_LEN as u64).read_to_end(&mut block);
     read.map_err(|_| short)?;
     Header::decode(&block)
@@ -216,6 +229,7 @@ fn exit_status(status: ExitStatus) -> u8 {
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
+    use std::fs::File;
     use tyrion_formats::write::{LogWriter, Options};
 
     /// A log of this recording, if it rotates.

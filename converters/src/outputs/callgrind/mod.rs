@@ -175,9 +175,13 @@ fn create(
         }
         _ => named(error),
     })?;
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
     write(&mut file).map_err(|error| {
-        // The first error is the one to report.
-        let _ = std::fs::remove_file(path);
+        // Not a pipe or a device, which is not ours. The first error is the one
+        // to report.
+        if is_file {
+            let _ = std::fs::remove_file(path);
+        }
         named(error)
     })
 }
@@ -185,4 +189,24 @@ fn create(
 /// Says which file it is that an error is about.
 fn with_path(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As root one could remove a device that way, too.
+    #[test]
+    fn only_files_are_removed_when_they_cannot_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (fifo, file) = (folder.path().join("fifo"), folder.path().join("file"));
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        // Linux opens it for both without waiting.
+        let _other_end = File::options().read(true).write(true).open(&fifo).unwrap();
+        let fail = |_: &mut File| Err(io::Error::other("no"));
+        assert!(create(&fifo, false, fail).is_err());
+        assert!(fifo.exists(), "it is not ours to remove");
+        assert!(create(&file, false, fail).is_err());
+        assert!(!file.exists(), "half a profile");
+    }
 }

@@ -1,10 +1,11 @@
 //! Parts that an earlier conversion left.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Read},
     path::{Path, PathBuf},
 };
+use tyrion_formats::open_regular;
 
 /// Every part begins with these lines. Only files that do are ever removed.
 pub(super) const MAGIC: &str = "# callgrind format\nversion: 1\ncreator: tyrion ";
@@ -46,7 +47,7 @@ fn is_suffix(suffix: &str) -> bool {
 
 fn is_ours(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
-    File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    open_regular(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
     Ok(start == MAGIC.as_bytes())
 }
 
