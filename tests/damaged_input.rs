@@ -1,9 +1,18 @@
 //! Logs that are cut, damaged, foreign or too new: one clear line with the
 //! offset, the right status, and never a panic.
 
-use crate::support::{err, out, run, sample_log, text};
-use std::path::Path;
+use crate::support::{err, finish, out, run, sample_log, text, tyrion};
+use std::{
+    fs::File,
+    io::Read,
+    path::Path,
+    process::{ChildStdout, Stdio},
+};
 use tempfile::TempDir;
+use tyrion_formats::{
+    wire::WaitKind,
+    write::{LogWriter, Options, Wait},
+};
 
 /// A file and what `tyrion` is to make of it.
 struct Case {
@@ -133,4 +142,45 @@ fn missing_files_and_folders_are_named() {
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
         assert!(stderr.starts_with(&format!("tyrion: {path}: ")), "{stderr}");
     }
+}
+
+/// A log whose dump is far longer than a pipe holds.
+fn write_long(path: &Path) {
+    let mut log = LogWriter::new(File::create(path).unwrap(), Options::default()).unwrap();
+    let class = log.class("com/acme/Bank", "Bank.java").unwrap();
+    let lock = log.lock(class).unwrap();
+    let site = log.site(WaitKind::Monitor, 0, lock).unwrap();
+    let main = log.thread(1, "main", "main", 0).unwrap();
+    let lane = log.lane(main);
+    for end_ns in 1..100_000 {
+        log.wait(lane, Wait { end_ns, wait_ns: 1, site, ..Wait::default() }).unwrap();
+    }
+    log.finish().unwrap();
+}
+
+/// Reads what a command prints and does not keep it.
+fn drain(mut stdout: ChildStdout) -> std::thread::JoinHandle<u64> {
+    std::thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()).unwrap())
+}
+
+#[test]
+fn a_log_that_is_cut_while_it_is_read_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("cut.log");
+    write_long(&log);
+    let mut dump = tyrion();
+    dump.args(["dump", text(&log)]).stdin(Stdio::null());
+    let mut child = dump.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    // It has begun, and cannot go on until somebody reads.
+    stdout.read_exact(&mut [0; 1]).unwrap();
+    File::options().write(true).open(&log).unwrap().set_len(0).unwrap();
+    let reader = drain(stdout);
+    let output = finish(child);
+    reader.join().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}: {}", output.status, err(&output));
+    assert_eq!(
+        err(&output),
+        "tyrion: a log was cut short while it was read, or its disk failed; run the command again\n"
+    );
 }

@@ -15,6 +15,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    signals::bus::tell_cut_logs();
     let cli = commands::Cli::parse();
     outcome::exit_code(commands::run(cli.command))
 }

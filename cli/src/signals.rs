@@ -4,6 +4,8 @@
 //! With `sigwaitinfo`, which tells who sent a signal; crates that do need a C
 //! compiler to build.
 
+pub mod bus;
+
 use std::{
     io, mem,
     os::unix::process::CommandExt,

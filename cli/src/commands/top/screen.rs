@@ -1,7 +1,7 @@
 //! The terminal, and how it becomes what it was: at the end, when something
 //! fails, panics, or a signal ends the process.
 
-use crate::outcome::Failure;
+use crate::{outcome::Failure, signals::bus};
 use ratatui::DefaultTerminal;
 use std::{
     fs::OpenOptions,
@@ -11,9 +11,8 @@ use std::{
     sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed},
 };
 
-/// What ends a process that does not expect it. SIGBUS comes when a log is cut
-/// while it is mapped.
-const ENDING: [i32; 5] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGBUS];
+/// What ends a process that does not expect it.
+const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 /// Shows the cursor, and leaves the alternate screen.
 const LEAVE: &[u8] = b"\x1b[?25h\x1b[?1049l";
 
@@ -77,6 +76,7 @@ fn prepare_signals() -> io::Result<()> {
         BEFORE.store(Box::into_raw(Box::new(before)), Relaxed);
         TERMINAL.store(terminal, Relaxed);
     }
+    bus::restore_first(restore);
     for signal in ENDING {
         // SAFETY: all-zero is a valid sigaction with an empty mask; the handler
         // makes only calls that are allowed in one.
@@ -94,15 +94,21 @@ fn prepare_signals() -> io::Result<()> {
 
 /// Restores the terminal, and then has the signal do what it does to others.
 extern "C" fn restore_and_end(signal: i32) {
+    restore();
+    // SAFETY: `raise` is safe in a signal handler. The signal is the default one
+    // by now, and comes when the handler returns.
+    unsafe { libc::raise(signal) };
+}
+
+/// Restores the terminal, in a signal handler.
+fn restore() {
     let (terminal, before) = (TERMINAL.load(Relaxed), BEFORE.load(Relaxed));
-    // SAFETY: both calls and `raise` are safe in a signal handler, and what
-    // they point to is never freed. The signal is the default one by now, and
-    // comes when the handler returns.
+    // SAFETY: both calls are safe in a signal handler, and what they point to is
+    // never freed.
     unsafe {
         libc::write(terminal, LEAVE.as_ptr().cast(), LEAVE.len());
         if !before.is_null() {
             libc::tcsetattr(terminal, libc::TCSANOW, before);
         }
-        libc::raise(signal);
     }
 }
