@@ -1,9 +1,12 @@
 //! Names for the ids of one log, for people who read single records.
 
 pub use crate::names::{lock_called, printable, readable_class};
-use crate::{aggregate::java, profile::NO_PROBE};
+use crate::{
+    aggregate::java,
+    profile::{CUT, NO_PROBE},
+};
 use regex::Regex;
-use tyrion_formats::{Log, Place, UNKNOWN};
+use tyrion_formats::{Log, Place, UNKNOWN, limits::MAX_DEPTH};
 use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
 
 /// Names for the ids of a log.
@@ -87,28 +90,27 @@ impl Names<'_> {
 
     /// The frames of a stack, innermost first: `com.acme.Foo.bar(Foo.java:12)`.
     /// The outermost may stand for a group: `[group GET /orders]`.
+    ///
+    /// All of them are in memory; of a hostile log that may be hundreds of MiB.
+    /// [`Names::frames`] gives one after the other.
     pub fn stack(&self, id: u32) -> Vec<String> {
-        let mut frames = Vec::new();
-        let mut at = id;
-        while at > CUT_STACK {
-            let Some(stack) = self.0.definitions().stacks().get(at) else {
-                let group = self.0.definitions().stacks().group(at);
-                frames.push(match group {
-                    // It may be anything, and a record is one line.
-                    Some(name) => format!("[group {}]", printable(&self.0.text(name))),
-                    None => UNKNOWN.to_owned(),
-                });
-                return frames;
-            };
-            frames.push(self.frame(stack.method, stack.line));
-            // Parents come before their children in every log that the agent
-            // writes; any other would not end.
-            at = if stack.parent < at { stack.parent } else { EMPTY_STACK };
+        self.frames(id).map(|frame| self.stack_frame(frame)).collect()
+    }
+
+    /// What the frames of a stack are, innermost first, at most [`MAX_DEPTH`].
+    pub fn frames(&self, stack: u32) -> Frames<'_> {
+        Frames { log: self.0, at: stack, left: MAX_DEPTH }
+    }
+
+    /// One of [`Names::frames`], in words.
+    pub fn stack_frame(&self, frame: StackFrame) -> String {
+        match frame {
+            StackFrame::Method { method, line } => self.frame(method, line),
+            // It may be anything, and a record is one line.
+            StackFrame::Group { name } => format!("[group {}]", printable(&self.0.text(name))),
+            StackFrame::Unknown => UNKNOWN.to_owned(),
+            StackFrame::Cut => CUT.to_owned(),
         }
-        if at == CUT_STACK {
-            frames.push(crate::profile::CUT.to_owned());
-        }
-        frames
     }
 
     /// What the program said that a thread was doing when it had this stack.
@@ -145,5 +147,58 @@ impl Names<'_> {
             Some(class) => java::class_name(&self.0.text(class.name)),
             None => UNKNOWN.to_owned(),
         }
+    }
+}
+
+/// A frame of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StackFrame {
+    /// A method, at a line, 0 when unknown.
+    Method {
+        /// Method id.
+        method: u32,
+        /// The line in it.
+        line: u32,
+    },
+    /// What the program said that the thread was doing.
+    Group {
+        /// String id of the group's name.
+        name: u32,
+    },
+    /// Whose definition is lost.
+    Unknown,
+    /// The frames that were left out.
+    Cut,
+}
+
+/// The frames of a stack, innermost first.
+#[derive(Clone, Debug)]
+pub struct Frames<'a> {
+    log: &'a Log,
+    at: u32,
+    left: u32,
+}
+
+impl Iterator for Frames<'_> {
+    type Item = StackFrame;
+
+    fn next(&mut self) -> Option<StackFrame> {
+        let at = std::mem::replace(&mut self.at, EMPTY_STACK);
+        if at == EMPTY_STACK {
+            return None;
+        }
+        if at == CUT_STACK || self.left == 0 {
+            return Some(StackFrame::Cut);
+        }
+        self.left -= 1;
+        let stacks = self.log.definitions().stacks();
+        let Some(stack) = stacks.get(at) else {
+            let group = stacks.group(at).map(|name| StackFrame::Group { name });
+            return Some(group.unwrap_or(StackFrame::Unknown));
+        };
+        // Parents come before their children in every log that the agent
+        // writes; any other would not end.
+        self.at = if stack.parent < at { stack.parent } else { EMPTY_STACK };
+        Some(StackFrame::Method { method: stack.method, line: stack.line })
     }
 }

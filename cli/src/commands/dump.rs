@@ -1,11 +1,14 @@
 //! `tyrion dump`: a log's records, one a line.
 
+pub mod pending;
+pub mod record;
 mod sample;
 mod trace;
 
 use super::{
     doing::Doing,
     places::{Places, lock_name, with_name},
+    rendered::{Cache, Stacks},
 };
 use crate::{
     filters::{FilterArgs, wants_pending},
@@ -14,11 +17,13 @@ use crate::{
     terminal::Printable,
 };
 use clap::Args;
+use record::{Long, Record};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     io::{self, BufWriter, Write},
     path::PathBuf,
+    rc::Rc,
 };
 use tyrion_converters::{
     describe::Names,
@@ -29,7 +34,7 @@ use tyrion_formats::{Damage, Entry, Event, Log};
 use tyrion_wire::{
     WaitKind,
     cell::Cell,
-    def::{Definition, id, thread_flag},
+    def::{Definition, thread_flag},
     slot::Pending,
 };
 
@@ -86,22 +91,25 @@ pub(super) fn write(
     Ok(dump.damage)
 }
 
-/// What of a site is printed, and whether the filter wants it.
+/// What a site is.
 struct Site {
     kind: WaitKind,
-    lock: String,
-    /// What the program calls it; may be empty.
-    lock_name: String,
-    lock_class: String,
-    stack: Vec<String>,
-    /// What the program said that it was doing.
-    group: Option<String>,
-    wanted: bool,
+    lock: Rc<Lock>,
+    stack: u32,
 }
 
-impl Site {
-    fn lock_text(&self) -> String {
-        with_name(&self.lock_name, &self.lock)
+/// A lock of waits, in words.
+struct Lock {
+    /// `java.lang.Object#7`.
+    id: String,
+    /// What the program calls it; may be empty.
+    name: String,
+    class: String,
+}
+
+impl Lock {
+    fn text(&self) -> String {
+        with_name(&self.name, &self.id)
     }
 }
 
@@ -127,11 +135,12 @@ struct Dump<'a> {
     filter: &'a Filter,
     window: Window,
     json: bool,
-    threads: HashMap<u32, (String, bool)>,
-    sites: HashMap<u32, Option<Site>>,
+    threads: Cache<u32, (String, bool)>,
+    locks: Cache<u32, Lock>,
+    /// Whether the filter wants a site.
+    wanted: HashMap<u32, bool>,
     places: Places<'a>,
-    /// The stacks of samples: most are seen again and again.
-    stacks: HashMap<u32, Box<[String]>>,
+    stacks: Stacks<'a>,
     doing: Doing<'a>,
     damage: Vec<Damage>,
 }
@@ -144,10 +153,11 @@ impl<'a> Dump<'a> {
             filter,
             window: filter.window(log),
             json,
-            threads: HashMap::new(),
-            sites: HashMap::new(),
+            threads: Cache::new(),
+            locks: Cache::new(),
+            wanted: HashMap::new(),
             places: Places::new(log, filter),
-            stacks: HashMap::new(),
+            stacks: Stacks::new(log),
             doing: Doing::new(log, filter),
             damage: log.damage().to_vec(),
         }
@@ -240,20 +250,19 @@ impl<'a> Dump<'a> {
         if !wanted || !self.thread(event.thread).1 {
             return Ok(());
         }
-        let owner = (event.owner != 0).then(|| self.thread(event.owner).0.clone());
-        let thread = self.thread(event.thread).0.clone();
-        let (start_ns, json) = (self.since_start(event.start_ns), self.json);
+        let owner = (event.owner != 0).then(|| self.thread(event.owner));
+        let thread = self.thread(event.thread);
+        let start_ns = self.since_start(event.start_ns);
         let Some(site) = self.site(event.site) else { return Ok(()) };
-        if json {
+        if self.json {
             let record = json!({
                 "record": "wait", "start_ns": start_ns, "wait_ns": event.wait_ns(),
-                "thread": thread, "thread_id": event.thread, "kind": site.kind.name(),
-                "lock": site.lock, "lock_class": site.lock_class,
-                "outcome": event.outcome.name(), "owner": owner,
-                "parks": event.parks, "stack": site.stack,
+                "thread": thread.0, "thread_id": event.thread, "kind": site.kind.name(),
+                "lock": site.lock.id, "lock_class": site.lock.class,
+                "outcome": event.outcome.name(), "owner": owner.map(|owner| json!(owner.0)),
+                "parks": event.parks, "stack": null,
             });
-            let record = add_group(record, site.group.as_ref());
-            return writeln!(out, "{}", add_name(record, &site.lock_name));
+            return self.write_site(out, record, &site);
         }
         write!(
             out,
@@ -261,17 +270,18 @@ impl<'a> Dump<'a> {
             seconds(start_ns),
             units::duration(event.wait_ns()),
             site.kind.name(),
-            thread,
-            site.lock_text(),
+            thread.0,
+            site.lock.text(),
             event.outcome.name(),
         )?;
         if let Some(owner) = owner {
-            write!(out, " owner={owner:?}")?;
+            write!(out, " owner={:?}", owner.0)?;
         }
         if event.parks != 0 {
             write!(out, " parks={}", event.parks)?;
         }
-        writeln!(out, " {}", site.stack.join(" < "))
+        out.write_all(b" ")?;
+        self.end_with_stack(out, site.stack)
     }
 
     fn fold(&mut self, out: &mut dyn Write, cell: &Cell) -> io::Result<()> {
@@ -280,41 +290,57 @@ impl<'a> Dump<'a> {
         if cell.count == 0 || !wanted || !self.thread(cell.thread).1 {
             return Ok(());
         }
-        let thread = self.thread(cell.thread).0.clone();
-        let (first_ns, json) = (self.since_start(cell.first_ns), self.json);
+        let thread = self.thread(cell.thread);
+        let first_ns = self.since_start(cell.first_ns);
         let last_ns = self.since_start(cell.last_ns);
         let Some(site) = self.site(cell.site) else { return Ok(()) };
-        if json {
+        if self.json {
             let record = json!({
                 "record": "fold", "first_ns": first_ns, "last_ns": last_ns,
                 "count": cell.count, "wait_ns": cell.sum_ns, "max_ns": cell.max_ns,
                 "log2_histogram": cell.histogram.to_vec(),
-                "thread": thread, "thread_id": cell.thread, "kind": site.kind.name(),
-                "lock": site.lock, "lock_class": site.lock_class, "stack": site.stack,
+                "thread": thread.0, "thread_id": cell.thread, "kind": site.kind.name(),
+                "lock": site.lock.id, "lock_class": site.lock.class, "stack": null,
             });
-            let record = add_group(record, site.group.as_ref());
-            return writeln!(out, "{}", add_name(record, &site.lock_name));
+            return self.write_site(out, record, &site);
         }
-        writeln!(
+        write!(
             out,
-            "fold    +{} {} {} {thread:?} {} count={} max={} until=+{} {}",
+            "fold    +{} {} {} {:?} {} count={} max={} until=+{} ",
             seconds(first_ns),
             units::duration(cell.sum_ns),
             site.kind.name(),
-            site.lock_text(),
+            thread.0,
+            site.lock.text(),
             cell.count,
             units::duration(cell.max_ns),
             seconds(last_ns),
-            site.stack.join(" < "),
-        )
+        )?;
+        self.end_with_stack(out, site.stack)
+    }
+
+    /// Writes a record of a site in JSON, with what it has for being of one.
+    fn write_site(&self, out: &mut dyn Write, record: Value, site: &Site) -> io::Result<()> {
+        let record = add_group(record, self.names.group(site.stack).as_ref());
+        let fields = add_name(record, &site.lock.name);
+        Record { fields, long: [("stack", Long::Stack(&self.stacks, site.stack))] }.write(out)
+    }
+
+    /// Ends a line with a stack.
+    fn end_with_stack(&self, out: &mut dyn Write, stack: u32) -> io::Result<()> {
+        self.stacks.write(out, stack)?;
+        out.write_all(b"\n")
     }
 
     fn pending(&mut self, out: &mut dyn Write, pending: &Pending) -> io::Result<()> {
         if !wants_pending(self.filter, self.log, pending) {
             return Ok(());
         }
-        let (record, text) = describe_pending(self.log, pending);
-        if self.json { writeln!(out, "{record}") } else { writeln!(out, "pending {text}") }
+        if self.json {
+            return pending::record(&self.stacks, self.log, pending).write(out);
+        }
+        write!(out, "pending {}", pending::text(self.log, pending))?;
+        self.end_with_stack(out, pending.stack)
     }
 
     fn since_start(&self, ns: u64) -> u64 {
@@ -322,62 +348,39 @@ impl<'a> Dump<'a> {
     }
 
     /// A thread's name, and whether the filter wants it.
-    fn thread(&mut self, id: u32) -> &(String, bool) {
+    fn thread(&mut self, id: u32) -> Rc<(String, bool)> {
         let (names, filter) = (self.names, self.filter);
-        self.threads.entry(id).or_insert_with(|| {
+        self.threads.get(id, || {
             let name = names.thread(id);
+            let len = name.len();
             let wanted = filter.thread.as_ref().is_none_or(|regex| regex.is_match(&name));
-            (name, wanted)
+            ((name, wanted), len)
         })
     }
 
     /// What a site is, if the filter wants it.
-    fn site(&mut self, site: u32) -> Option<&Site> {
-        let (names, filter, log) = (self.names, self.filter, self.log);
-        let site = self.sites.entry(site).or_insert_with(|| {
-            let site = log.definitions().sites().get(site)?;
-            let lock = names.lock(site.lock);
-            let wanted = filter.kinds.contains(site.kind)
-                && filter.lock.as_ref().is_none_or(|it| names.lock_matches(it, site.lock));
-            Some(Site {
-                kind: site.kind,
-                lock_name: lock_name(log, site.lock),
-                lock_class: names.lock_class(site.lock),
-                stack: names.stack(site.stack),
-                group: names.group(site.stack),
-                lock,
-                wanted,
-            })
-        });
-        site.as_ref().filter(|site| site.wanted)
+    fn site(&mut self, id: u32) -> Option<Site> {
+        let (names, filter) = (self.names, self.filter);
+        let site = self.log.definitions().sites().get(id)?;
+        let is_wanted = |regex| names.lock_matches(regex, site.lock);
+        let wanted = filter.kinds.contains(site.kind)
+            && filter
+                .lock
+                .as_ref()
+                .is_none_or(|regex| *self.wanted.entry(id).or_insert_with(|| is_wanted(regex)));
+        wanted.then(|| Site { kind: site.kind, lock: self.lock(site.lock), stack: site.stack })
     }
-}
 
-/// A wait that had not ended, as JSON and as text.
-pub fn describe_pending(log: &Log, pending: &Pending) -> (Value, String) {
-    let names = Names(log);
-    let thread = names.thread(pending.thread);
-    let (lock, name) = (names.lock(pending.lock), lock_name(log, pending.lock));
-    let stack = names.stack(pending.stack);
-    let start_ns = pending.start_ns.saturating_sub(log.start_ns());
-    let waited_ns = log.end_ns().saturating_sub(pending.start_ns);
-    let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
-    let held_by = owner.as_ref().map_or(String::new(), |owner| format!(" held by {owner:?}"));
-    let text = format!(
-        "+{} {} {} {thread:?} waits for {}{held_by} {}",
-        seconds(start_ns),
-        units::duration(waited_ns),
-        pending.kind.name(),
-        with_name(&name, &lock),
-        stack.join(" < "),
-    );
-    let record = json!({
-        "record": "pending", "start_ns": start_ns, "waited_ns": waited_ns,
-        "thread": thread, "thread_id": pending.thread, "kind": pending.kind.name(),
-        "lock": lock, "lock_class": names.lock_class(pending.lock), "owner": owner,
-        "stack": stack,
-    });
-    (add_group(add_name(record, &name), names.group(pending.stack).as_ref()), text)
+    /// What a lock is called.
+    fn lock(&mut self, id: u32) -> Rc<Lock> {
+        let (names, log) = (self.names, self.log);
+        self.locks.get(id, || {
+            let (name, class) = (lock_name(log, id), names.lock_class(id));
+            let lock = Lock { id: names.lock(id), name, class };
+            let len = lock.id.len() + lock.name.len() + lock.class.len();
+            (lock, len)
+        })
+    }
 }
 
 /// Seconds with all nine digits: `12.345678901s`.

@@ -4,7 +4,13 @@ mod chosen;
 mod sampling;
 mod trace;
 
-use super::dump::describe_pending;
+use super::{
+    dump::{
+        self,
+        record::{Long, Record},
+    },
+    rendered::Stacks,
+};
 use crate::{
     filters::{self, FilterArgs, JobsArg, wants_pending},
     logs,
@@ -14,7 +20,12 @@ use crate::{
 use clap::Args;
 use sampling::SampleSums;
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, fmt::Write as _, io::Write, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    io::{self, BufWriter, Write},
+    path::PathBuf,
+};
 use trace::TraceSums;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
@@ -24,10 +35,12 @@ use tyrion_converters::{
     profile::{Function, Profile},
 };
 use tyrion_formats::Log;
-use tyrion_wire::{WaitKind, header::State};
+use tyrion_wire::{WaitKind, header::State, slot::Pending};
 
 /// So many threads are listed; JSON has them all.
 const THREADS_SHOWN: usize = 20;
+/// So many bytes of a stack are shown; dump has all of it.
+const STACK_SHOWN: usize = 1 << 16;
 /// So many hottest locks are listed.
 const LOCKS_SHOWN: usize = 5;
 
@@ -70,14 +83,13 @@ pub fn run(args: InfoArgs) -> Outcome {
     // Shown below, each of them.
     found.sums.notes.pending = 0;
     let [log] = &logs;
-    let report = if args.json {
-        to_json(log, &found, &filter)
-    } else {
-        to_text(log, &found, &filter, ranked)
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let written = match args.json {
+        true => to_json(&mut out, log, &found, &filter),
+        false => out.write_all(to_text(log, &found, &filter, ranked).as_bytes()),
     };
-    std::io::stdout()
-        .write_all(report.as_bytes())
-        .map_err(|error| Failure::writing("stdout", &error))?;
+    let written = written.and_then(|()| out.flush());
+    written.map_err(|error| Failure::writing("stdout", &error))?;
     Ok(logs::tell_damage(&found.sums.damage))
 }
 
@@ -223,13 +235,15 @@ pub(super) fn report(logs: &[Log; 1], filter: &Filter, json: bool) -> String {
     let mut found = read(logs, filter, Kinds::contention(), &|_| {});
     found.sums.notes.pending = 0;
     let [log] = logs;
-    match json {
-        true => to_json(log, &found, filter),
-        false => to_text(log, &found, filter, Kinds::contention()),
+    if !json {
+        return to_text(log, &found, filter, Kinds::contention());
     }
+    let mut out = Vec::new();
+    to_json(&mut out, log, &found, filter).unwrap();
+    String::from_utf8(out).unwrap()
 }
 
-fn to_json(log: &Log, found: &Found, filter: &Filter) -> String {
+fn to_json(out: &mut dyn Write, log: &Log, found: &Found, filter: &Filter) -> io::Result<()> {
     let (header, sums) = (log.header(), &found.sums);
     let contention = sums.contention();
     let (contentions, wait_ns) = contention.total();
@@ -279,7 +293,6 @@ fn to_json(log: &Log, found: &Found, filter: &Filter) -> String {
         })
     };
     let pending = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
-    let pending: Vec<Value> = pending.map(|pending| describe_pending(log, pending).0).collect();
     let metadata: Map<String, Value> =
         header.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
     let mut report = json!({
@@ -307,7 +320,7 @@ fn to_json(log: &Log, found: &Found, filter: &Filter) -> String {
         "file_bytes": log.file_len(),
         "locks": locks,
         "threads": threads,
-        "pending": pending,
+        "pending": null,
         "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": sums.notes.lines(),
     });
@@ -321,7 +334,11 @@ fn to_json(log: &Log, found: &Found, filter: &Filter) -> String {
         // What is not known is no zero.
         report["totals"] = Value::Null;
     }
-    format!("{report:#}\n")
+    let stacks = Stacks::new(log);
+    let pending = Long::Pending(&stacks, log, pending.collect());
+    let report = Record { fields: report, long: [("pending", pending)] };
+    serde_json::to_writer_pretty(&mut *out, &report)?;
+    out.write_all(b"\n")
 }
 
 fn to_text(log: &Log, found: &Found, filter: &Filter, ranked: Kinds) -> String {
@@ -482,12 +499,14 @@ fn threads(out: &mut String, sums: &Aggregate, ranked: Kinds) -> std::fmt::Resul
 
 fn waiting(out: &mut String, log: &Log, filter: &Filter) -> std::fmt::Result {
     let wanted = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
-    let (contended, idle): (Vec<_>, Vec<_>) =
+    let (contended, idle): (Vec<&Pending>, Vec<&Pending>) =
         wanted.partition(|pending| pending.kind.is_contention());
     if !contended.is_empty() {
         writeln!(out, "\nstill waiting for locks at the end of the log ({})", contended.len())?;
+        let stacks = Stacks::new(log);
         for pending in contended.iter().take(THREADS_SHOWN) {
-            writeln!(out, "  {}", describe_pending(log, pending).1)?;
+            let stack = stacks.beginning(pending.stack, STACK_SHOWN);
+            writeln!(out, "  {}{stack}", dump::pending::text(log, pending))?;
         }
         more(out, contended.len(), THREADS_SHOWN)?;
     }

@@ -13,6 +13,7 @@ mod info;
 mod man;
 mod places;
 mod record;
+mod rendered;
 mod report;
 mod sample;
 mod sections;

@@ -1,8 +1,9 @@
 //! Names of locks, those of the records of trace mode too, and which of them a
 //! filter wants.
 
+use super::rendered::Cache;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
 use tyrion_converters::{
     describe::Names,
     filter::{Filter, Kinds},
@@ -36,9 +37,9 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
     /// Where.
-    pub place: Place,
+    pub place: Rc<Place>,
     /// Its class.
-    pub class: String,
+    pub class: Rc<String>,
     /// Its identity hash, 0 when unknown.
     hash: u32,
     /// What tells it from others of its class: `#7` as in waits if it was
@@ -52,7 +53,7 @@ impl Lock {
         record["kind"] = json!(self.place.kind_name());
         record["lock"] = json!(self.id());
         record["lock_name"] = json!(self.place.name);
-        record["lock_class"] = json!(self.class);
+        record["lock_class"] = json!(*self.class);
         record["hash"] = json!((self.hash != 0).then_some(self.hash));
         record["at"] = json!(self.place.at);
         record
@@ -74,13 +75,13 @@ impl Lock {
     }
 }
 
-/// Finds names, each once.
+/// Finds names, most of them once.
 pub struct Places<'a> {
     log: &'a Log,
     names: Names<'a>,
     filter: &'a Filter,
-    places: HashMap<u32, Place>,
-    classes: HashMap<u32, String>,
+    places: RefCell<Cache<u32, Place>>,
+    classes: RefCell<Cache<u32, String>>,
     /// The ids of contended locks, by class and identity hash.
     contended: HashMap<(u32, u32), u32>,
 }
@@ -92,35 +93,41 @@ impl<'a> Places<'a> {
         let contended = instances
             .filter_map(|(lock, hash)| Some(((*definitions.locks().get(lock)?, hash), lock)))
             .collect();
-        let (places, classes) = (HashMap::new(), HashMap::new());
+        let (places, classes) = (RefCell::new(Cache::new()), RefCell::new(Cache::new()));
         Places { log, names: Names(log), filter, places, classes, contended }
     }
 
     /// A place.
-    pub fn place(&mut self, id: u32) -> &Place {
+    pub fn place(&self, id: u32) -> Rc<Place> {
         let (log, names) = (self.log, self.names);
-        self.places.entry(id).or_insert_with(|| match log.definitions().places().get(id) {
-            Some(place) => Place {
-                kind: Some(place.kind),
-                name: log.text(place.name).into_owned(),
-                at: names.place(place),
-            },
-            None => Place { kind: None, name: String::new(), at: UNKNOWN.to_owned() },
+        self.places.borrow_mut().get(id, || {
+            let place = match log.definitions().places().get(id) {
+                Some(place) => Place {
+                    kind: Some(place.kind),
+                    name: log.text(place.name).into_owned(),
+                    at: names.place(place),
+                },
+                None => Place { kind: None, name: String::new(), at: UNKNOWN.to_owned() },
+            };
+            let len = place.name.len() + place.at.len();
+            (place, len)
         })
     }
 
     /// A lock that was taken at a place.
-    pub fn lock(&mut self, held: Held) -> Lock {
+    pub fn lock(&self, held: Held) -> Lock {
         let identity = match (held.hash, self.contended.get(&(held.class, held.hash))) {
             (0, _) => String::new(),
             (_, Some(lock)) => format!("#{lock}"),
             (hash, None) => format!("@{hash:x}"),
         };
         let names = self.names;
-        let class = self.classes.entry(held.class).or_insert_with(|| names.class(held.class));
-        let class = class.clone();
-        let place = self.place(held.place).clone();
-        Lock { place, class, hash: held.hash, identity }
+        let class = self.classes.borrow_mut().get(held.class, || {
+            let class = names.class(held.class);
+            let len = class.len();
+            (class, len)
+        });
+        Lock { place: self.place(held.place), class, hash: held.hash, identity }
     }
 
     /// Whether the filter wants this lock: its kind, and its class with or
@@ -130,7 +137,7 @@ impl<'a> Places<'a> {
         let kind = lock.place.kind.map_or(kinds == Kinds::all(), |kind| kinds.contains(kind));
         let named = || {
             self.filter.lock.as_ref().is_none_or(|regex| {
-                [&lock.class, &lock.id(), &lock.place.name, &lock.text()]
+                [&*lock.class, &lock.id(), &lock.place.name, &lock.text()]
                     .into_iter()
                     .any(|name| !name.is_empty() && regex.is_match(name))
             })

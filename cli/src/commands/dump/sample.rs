@@ -1,20 +1,15 @@
 //! The records of sampling.
 
-use super::{Dump, add_name, seconds};
-use crate::commands::places::{lock_name, with_name};
+use super::{
+    Dump, add_name,
+    record::{Long, Record},
+    seconds,
+};
 use serde_json::json;
 use std::io::{self, Write};
 use tyrion_converters::outputs::units;
 use tyrion_formats::Sampled;
 use tyrion_wire::{WaitKind, def::id};
-
-/// The lock that a thread waited for when it was sampled.
-struct Lock {
-    text: String,
-    /// What the program calls it; may be empty.
-    name: String,
-    class: String,
-}
 
 impl Dump<'_> {
     /// What a thread was seen doing.
@@ -24,36 +19,32 @@ impl Dump<'_> {
         }
         let (sample, state) = (&sampled.sample, sampled.state().name());
         let shown_as = self.doing.reader.state(sampled).name();
-        let thread = self.thread(sampled.thread).0.clone();
-        let owner = (sample.owner != id::UNKNOWN).then(|| self.thread(sample.owner).0.clone());
+        let thread = self.thread(sampled.thread);
+        let owner = (sample.owner != id::UNKNOWN).then(|| self.thread(sample.owner));
         let at_ns = self.since_start(sampled.at_ns);
         let kind = sampled.kind().map(WaitKind::name);
-        let lock = (sample.lock != id::UNKNOWN).then(|| Lock {
-            text: self.names.lock(sample.lock),
-            name: lock_name(self.log, sample.lock),
-            class: self.names.lock_class(sample.lock),
-        });
-        let names = self.names;
-        let stack =
-            self.stacks.entry(sample.stack).or_insert_with(|| names.stack(sample.stack).into());
+        let lock = (sample.lock != id::UNKNOWN).then(|| self.lock(sample.lock));
         if self.json {
             let record = json!({
-                "record": "sample", "at_ns": at_ns, "thread": thread, "thread_id": sampled.thread,
+                "record": "sample", "at_ns": at_ns, "thread": thread.0, "thread_id": sampled.thread,
                 "state": state, "shown_as": shown_as, "wall_ns": sample.wall_ns, "cpu_ns": sample.cpu_ns,
                 "count": sample.count, "kind": kind,
-                "lock": lock.as_ref().map(|lock| &lock.text),
+                "lock": lock.as_ref().map(|lock| &lock.id),
                 "lock_class": lock.as_ref().map(|lock| &lock.class),
-                "owner": owner, "stack": stack.as_ref(), "group": names.group(sample.stack),
+                "owner": owner.as_ref().map(|owner| &owner.0), "stack": null,
+                "group": self.names.group(sample.stack),
             });
-            let name = lock.as_ref().map_or("", |lock| &lock.name);
-            return writeln!(out, "{}", add_name(record, name));
+            let fields = add_name(record, lock.as_ref().map_or("", |lock| &lock.name));
+            let stack = Long::Stack(&self.stacks, sample.stack);
+            return Record { fields, long: [("stack", stack)] }.write(out);
         }
         write!(
             out,
-            "sample  +{} {} {state}{} {thread:?} cpu={} count={}",
+            "sample  +{} {} {state}{} {:?} cpu={} count={}",
             seconds(at_ns),
             units::duration(sample.wall_ns),
             if shown_as == state { String::new() } else { format!(" ({shown_as})") },
+            thread.0,
             units::duration(sample.cpu_ns),
             sample.count,
         )?;
@@ -61,15 +52,15 @@ impl Dump<'_> {
             write!(out, " {kind}")?;
         }
         if let Some(lock) = lock {
-            write!(out, " {}", with_name(&lock.name, &lock.text))?;
+            write!(out, " {}", lock.text())?;
         }
         if let Some(owner) = owner {
-            write!(out, " owner={owner:?}")?;
+            write!(out, " owner={:?}", owner.0)?;
         }
-        if !stack.is_empty() {
-            write!(out, " {}", stack.join(" < "))?;
+        if sample.stack != id::EMPTY_STACK {
+            out.write_all(b" ")?;
         }
-        writeln!(out)
+        self.end_with_stack(out, sample.stack)
     }
 
     fn wants_sample(&mut self, sampled: &Sampled) -> bool {

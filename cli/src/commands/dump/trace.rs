@@ -1,8 +1,12 @@
 //! The records of trace mode.
 
-use super::{Dump, seconds};
+use super::{
+    Dump,
+    record::{Long, Record},
+    seconds,
+};
 use crate::commands::places::{any_of, held};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::{self, Write};
 use tyrion_converters::outputs::units;
 use tyrion_formats::{Traced, What};
@@ -42,30 +46,43 @@ impl Dump<'_> {
         if hold_ns < self.window.min_wait_ns || !self.places.wants(&lock) {
             return Ok(());
         }
-        let thread = self.thread(moment.thread).0.clone();
-        // The place, if no stack was taken.
-        let stack = match hold.stack {
-            id::EMPTY_STACK => vec![lock.place.at.clone()],
-            stack => self.names.stack(stack),
-        };
+        let thread = self.thread(moment.thread);
         if self.json {
             let record = json!({
                 "record": "hold", "released_ns": moment.at_ns, "hold_ns": hold_ns,
-                "thread": thread, "thread_id": moment.thread, "first": hold.is_first(),
-                "stack": stack, "stack_taken": hold.stack != 0,
+                "thread": thread.0, "thread_id": moment.thread, "first": hold.is_first(),
+                "stack": null, "stack_taken": hold.stack != 0,
             });
-            return writeln!(out, "{}", lock.add_to(record));
+            let long = [("stack", self.stack_or(hold.stack, &lock.place.at))];
+            return Record { fields: lock.add_to(record), long }.write(out);
         }
-        writeln!(
+        write!(
             out,
-            "hold    +{} {} {} {thread:?} {}{} {}",
+            "hold    +{} {} {} {:?} {}{} ",
             seconds(moment.at_ns),
             units::duration(hold_ns),
             lock.place.kind_name(),
+            thread.0,
             lock.text(),
             if hold.is_first() { " first" } else { "" },
-            stack.join(" < "),
-        )
+        )?;
+        self.end_with_stack_or(out, hold.stack, &lock.place.at)
+    }
+
+    /// A stack, or the place, if none was taken.
+    fn stack_or<'r>(&'r self, stack: u32, at: &'r str) -> Long<'r> {
+        match stack {
+            id::EMPTY_STACK => Long::Frame(at),
+            stack => Long::Stack(&self.stacks, stack),
+        }
+    }
+
+    /// Ends a line as [`Dump::stack_or`].
+    fn end_with_stack_or(&self, out: &mut dyn Write, stack: u32, at: &str) -> io::Result<()> {
+        match stack {
+            id::EMPTY_STACK => writeln!(out, "{at}"),
+            stack => self.end_with_stack(out, stack),
+        }
     }
 
     fn instance(
@@ -78,10 +95,10 @@ impl Dump<'_> {
         if !self.places.wants(&lock) {
             return Ok(());
         }
-        let thread = self.thread(moment.thread).0.clone();
+        let thread = self.thread(moment.thread);
         if self.json {
             let record = json!({
-                "record": "instance", "thread": thread, "thread_id": moment.thread,
+                "record": "instance", "thread": thread.0, "thread_id": moment.thread,
                 "shared": instance.shared,
             });
             return writeln!(out, "{}", lock.add_to(record));
@@ -89,8 +106,9 @@ impl Dump<'_> {
         let taken = if instance.shared { "taken by a further thread" } else { "first taken" };
         writeln!(
             out,
-            "lock    {} {thread:?} {} {taken} {}",
+            "lock    {} {:?} {} {taken} {}",
             lock.place.kind_name(),
+            thread.0,
             lock.text(),
             lock.place.at
         )
@@ -101,65 +119,71 @@ impl Dump<'_> {
         if !wanted || blame.charged_ns < self.window.min_wait_ns {
             return Ok(());
         }
-        let holder = self.thread(moment.thread).0.clone();
-        let waiter = self.thread(blame.waiter).0.clone();
-        let stack = self.names.stack(blame.stack);
-        let at = self.places.place(blame.place).at.clone();
-        let json = self.json;
+        let (holder, waiter) = (self.thread(moment.thread), self.thread(blame.waiter));
         let Some(site) = self.site(blame.site) else { return Ok(()) };
-        if json {
-            let record = json!({
+        if self.json {
+            let at = (blame.place != id::UNKNOWN).then(|| self.places.place(blame.place));
+            let fields = json!({
                 "record": "blame", "released_ns": moment.at_ns, "blamed_ns": blame.charged_ns,
-                "thread": holder, "thread_id": moment.thread,
-                "waiter": waiter, "waiter_id": blame.waiter, "kind": site.kind.name(),
-                "lock": site.lock, "lock_name": site.lock_name, "lock_class": site.lock_class,
-                "at": (blame.place != id::UNKNOWN).then_some(at),
-                "stack": stack, "waiter_stack": site.stack,
+                "thread": holder.0, "thread_id": moment.thread,
+                "waiter": waiter.0, "waiter_id": blame.waiter, "kind": site.kind.name(),
+                "lock": site.lock.id, "lock_name": site.lock.name, "lock_class": site.lock.class,
+                "at": at.as_ref().map(|place| &place.at), "stack": null, "waiter_stack": null,
             });
-            return writeln!(out, "{record}");
+            let long = [
+                ("stack", Long::Stack(&self.stacks, blame.stack)),
+                ("waiter_stack", Long::Stack(&self.stacks, site.stack)),
+            ];
+            return Record { fields, long }.write(out);
         }
-        writeln!(
+        write!(
             out,
-            "blame   +{} {} {} {holder:?} kept {} from {waiter:?} {} | {}",
+            "blame   +{} {} {} {:?} kept {} from {:?} ",
             seconds(moment.at_ns),
             units::duration(blame.charged_ns),
             site.kind.name(),
-            site.lock_text(),
-            stack.join(" < "),
-            site.stack.join(" < "),
-        )
+            holder.0,
+            site.lock.text(),
+            waiter.0,
+        )?;
+        self.stacks.write(out, blame.stack)?;
+        out.write_all(b" | ")?;
+        self.end_with_stack(out, site.stack)
     }
 
     fn nest(&mut self, out: &mut dyn Write, moment: Moment, nest: &Nest<'_>) -> io::Result<()> {
         let inner = self.places.lock(nest.inner);
-        let outer: Vec<_> = nest.outer.iter().map(|held| self.places.lock(held)).collect();
-        if !outer.iter().chain([&inner]).any(|lock| self.places.wants(lock)) {
+        let wants = |held| self.places.wants(&self.places.lock(held));
+        if !self.places.wants(&inner) && !nest.outer.iter().any(wants) {
             return Ok(());
         }
-        let thread = self.thread(moment.thread).0.clone();
-        let stack = match nest.stack {
-            id::EMPTY_STACK => vec![inner.place.at.clone()],
-            stack => self.names.stack(stack),
-        };
+        let thread = self.thread(moment.thread);
         if self.json {
-            let outer: Vec<Value> = outer.iter().map(|lock| lock.add_to(json!({}))).collect();
             let record = json!({
                 "record": "nest", "at_ns": moment.at_ns,
-                "thread": thread, "thread_id": moment.thread,
-                "stack": stack, "stack_taken": nest.stack != 0, "outer": outer,
+                "thread": thread.0, "thread_id": moment.thread,
+                "stack": null, "stack_taken": nest.stack != 0, "outer": null,
             });
-            return writeln!(out, "{}", inner.add_to(record));
+            let long = [
+                ("stack", self.stack_or(nest.stack, &inner.place.at)),
+                ("outer", Long::Locks(&self.places, nest.outer)),
+            ];
+            return Record { fields: inner.add_to(record), long }.write(out);
         }
-        let outer: Vec<String> = outer.iter().map(|lock| lock.at_place()).collect();
-        writeln!(
+        write!(
             out,
-            "nest    +{} {} {thread:?} {} while holding {} {}",
+            "nest    +{} {} {:?} {} while holding ",
             seconds(moment.at_ns),
             inner.place.kind_name(),
+            thread.0,
             inner.text(),
-            outer.join(", "),
-            stack.join(" < "),
-        )
+        )?;
+        for (nth, held) in nest.outer.iter().enumerate() {
+            let comma = if nth == 0 { "" } else { ", " };
+            write!(out, "{comma}{}", self.places.lock(held).at_place())?;
+        }
+        out.write_all(b" ")?;
+        self.end_with_stack_or(out, nest.stack, &inner.place.at)
     }
 
     /// An acquisition cell. It has no time, so a filter on time leaves it out.
@@ -173,7 +197,7 @@ impl Dump<'_> {
         if !wanted || self.window.limits_time() || !self.thread(cell.thread).1 {
             return Ok(());
         }
-        let thread = self.thread(cell.thread).0.clone();
+        let thread = self.thread(cell.thread);
         let hold_ns = self.log.hold_mode().estimate_ns(cell);
         let measured = cell.first_count.saturating_add(cell.sampled_count);
         if self.json {
@@ -184,15 +208,16 @@ impl Dump<'_> {
                 "first": cell.first_count, "first_ns": cell.first_ns,
                 "sampled": cell.sampled_count, "sampled_ns": cell.sampled_ns,
                 "unidentified": cell.unidentified, "log2_histogram": cell.histogram.to_vec(),
-                "thread": thread, "thread_id": cell.thread,
+                "thread": thread.0, "thread_id": cell.thread,
             });
             return writeln!(out, "{}", lock.add_to(record));
         }
         write!(
             out,
-            "taken   {} {} {thread:?} {} hold={} measured={measured} longest={}",
+            "taken   {} {} {:?} {} hold={} measured={measured} longest={}",
             cell.acquisitions,
             lock.place.kind_name(),
+            thread.0,
             lock.text(),
             units::duration(hold_ns),
             units::duration(cell.max_ns),

@@ -97,7 +97,7 @@ pub fn sum(log: &Log, filter: &Filter, ranked: Kinds, profile: &Profile) -> Opti
     }
     let window = filter.window(log);
     let found = Found::read(log, filter);
-    let mut places = Places::new(log, filter);
+    let places = Places::new(log, filter);
     let cells = log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk));
     let blames = profile.blames.iter().filter(|blame| ranked.contains(blame.kind));
     let add = |(count, sum): (u64, u64), (more, more_ns): (u64, u64)| {
@@ -110,9 +110,9 @@ pub fn sum(log: &Log, filter: &Filter, ranked: Kinds, profile: &Profile) -> Opti
         blamed: (window.min_wait_ns == 0)
             .then(|| blames.map(|blame| (blame.count, blame.blamed_ns)).fold((0, 0), add)),
         instances: (log.header().metadata("identity") != Some("false"))
-            .then(|| found.instances(&mut places)),
+            .then(|| found.instances(&places)),
         unidentified: cells.fold(0, |sum, cell| sum.saturating_add(cell.unidentified)),
-        nesting: found.nesting(&mut places),
+        nesting: found.nesting(&places),
         statistics: log.statistics(),
     })
 }

@@ -110,7 +110,7 @@ impl Found {
     }
 
     /// Lock objects that the filter wants.
-    pub(super) fn instances(&self, places: &mut Places<'_>) -> Instances {
+    pub(super) fn instances(&self, places: &Places<'_>) -> Instances {
         let mut instances = Instances::default();
         for (&(class, hash), seen) in self.instances.iter().filter(|(_, seen)| seen.wanted) {
             let wanted = !places.filters() || {
@@ -130,8 +130,8 @@ impl Found {
     }
 
     /// Pairs of locks of which the filter wants one.
-    pub(super) fn nesting(&self, places: &mut Places<'_>) -> u64 {
-        let mut wanted = |held: Held| {
+    pub(super) fn nesting(&self, places: &Places<'_>) -> u64 {
+        let wanted = |held: Held| {
             let lock = places.lock(held);
             places.wants(&lock)
         };

@@ -1,0 +1,47 @@
+//! Waits that had not ended.
+
+use super::{
+    add_group, add_name,
+    record::{Long, Record},
+    seconds,
+};
+use crate::commands::{
+    places::{lock_name, with_name},
+    rendered::Stacks,
+};
+use serde_json::json;
+use tyrion_converters::{describe::Names, outputs::units};
+use tyrion_formats::Log;
+use tyrion_wire::{def::id, slot::Pending};
+
+/// A wait as JSON.
+pub fn record<'r>(stacks: &'r Stacks<'r>, log: &Log, pending: &Pending) -> Record<'r, 1> {
+    let names = Names(log);
+    let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
+    let record = json!({
+        "record": "pending", "start_ns": pending.start_ns.saturating_sub(log.start_ns()),
+        "waited_ns": log.end_ns().saturating_sub(pending.start_ns),
+        "thread": names.thread(pending.thread), "thread_id": pending.thread,
+        "kind": pending.kind.name(),
+        "lock": names.lock(pending.lock), "lock_class": names.lock_class(pending.lock),
+        "owner": owner, "stack": null,
+    });
+    let record = add_name(record, &lock_name(log, pending.lock));
+    let fields = add_group(record, names.group(pending.stack).as_ref());
+    Record { fields, long: [("stack", Long::Stack(stacks, pending.stack))] }
+}
+
+/// A wait as text, without its stack, which follows.
+pub fn text(log: &Log, pending: &Pending) -> String {
+    let names = Names(log);
+    let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
+    let held_by = owner.map_or(String::new(), |owner| format!(" held by {owner:?}"));
+    format!(
+        "+{} {} {} {:?} waits for {}{held_by} ",
+        seconds(pending.start_ns.saturating_sub(log.start_ns())),
+        units::duration(log.end_ns().saturating_sub(pending.start_ns)),
+        pending.kind.name(),
+        names.thread(pending.thread),
+        with_name(&lock_name(log, pending.lock), &names.lock(pending.lock)),
+    )
+}

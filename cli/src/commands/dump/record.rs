@@ -1,0 +1,67 @@
+//! Records in JSON, whose long parts are rendered while they are written.
+
+use super::pending;
+use crate::commands::{places::Places, rendered::Stacks};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use tyrion_formats::Log;
+use tyrion_wire::{slot::Pending, trace::HeldList};
+
+/// What may be too long to have in memory.
+pub enum Long<'r> {
+    /// A stack.
+    Stack(&'r Stacks<'r>, u32),
+    /// A stack of which but one frame is known.
+    Frame(&'r str),
+    /// Locks that were held.
+    Locks(&'r Places<'r>, HeldList<'r>),
+    /// Waits that had not ended.
+    Pending(&'r Stacks<'r>, &'r Log, Vec<&'r Pending>),
+}
+
+impl Serialize for Long<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Long::Stack(stacks, stack) => stacks.serialize(to, *stack),
+            Long::Frame(frame) => to.collect_seq([frame]),
+            Long::Locks(places, locks) => {
+                to.collect_seq(locks.iter().map(|held| places.lock(held).add_to(json!({}))))
+            }
+            Long::Pending(stacks, log, waits) => {
+                to.collect_seq(waits.iter().map(|wait| pending::record(stacks, log, wait)))
+            }
+        }
+    }
+}
+
+/// An object in JSON. Its long parts stand in place of fields of the same names,
+/// so that all are in the order of the others.
+pub struct Record<'r, const N: usize> {
+    pub fields: Value,
+    pub long: [(&'static str, Long<'r>); N],
+}
+
+impl<const N: usize> Record<'_, N> {
+    /// Writes it on a line of its own.
+    ///
+    /// # Errors
+    /// As writing to `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
+}
+
+impl<const N: usize> Serialize for Record<'_, N> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut object = to.serialize_map(None)?;
+        for (key, value) in self.fields.as_object().into_iter().flatten() {
+            match self.long.iter().find(|(name, _)| name == key) {
+                Some((_, long)) => object.serialize_entry(key, long)?,
+                None => object.serialize_entry(key, value)?,
+            }
+        }
+        object.end()
+    }
+}

@@ -1,0 +1,111 @@
+//! Names and stacks in words, in bounded memory: a name of 4 KiB may stand in
+//! each of thousands of frames, and those in each of thousands of stacks, of
+//! which a log has but a few bytes each.
+
+use serde::{Serializer, ser::SerializeSeq};
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    hash::Hash,
+    io::{self, Write},
+    rc::Rc,
+};
+use tyrion_converters::describe::{Names, StackFrame};
+use tyrion_formats::Log;
+
+/// At most so many bytes of text a cache keeps.
+const CACHED: usize = 8 << 20;
+/// What an entry takes besides its text, or less.
+const ENTRY: usize = 128;
+
+/// What was rendered, as long as there is room: most names are needed again and
+/// again.
+pub struct Cache<K, V> {
+    known: HashMap<K, Rc<V>>,
+    bytes: usize,
+}
+
+impl<K: Copy + Eq + Hash, V> Cache<K, V> {
+    pub fn new() -> Cache<K, V> {
+        Cache { known: HashMap::new(), bytes: 0 }
+    }
+
+    /// What `make` has made of the key, now or before, and how many bytes of
+    /// text that is.
+    pub fn get(&mut self, key: K, make: impl FnOnce() -> (V, usize)) -> Rc<V> {
+        if let Some(known) = self.known.get(&key) {
+            return Rc::clone(known);
+        }
+        let (made, len) = make();
+        if self.bytes.saturating_add(len) > CACHED {
+            self.known.clear();
+            self.bytes = 0;
+        }
+        self.bytes = self.bytes.saturating_add(len + ENTRY);
+        let made = Rc::new(made);
+        self.known.insert(key, Rc::clone(&made));
+        made
+    }
+}
+
+/// The stacks of a log. They are written frame by frame: none is ever in memory
+/// as a whole.
+pub struct Stacks<'a> {
+    names: Names<'a>,
+    frames: RefCell<Cache<StackFrame, String>>,
+}
+
+impl<'a> Stacks<'a> {
+    pub fn new(log: &'a Log) -> Stacks<'a> {
+        Stacks { names: Names(log), frames: RefCell::new(Cache::new()) }
+    }
+
+    /// The frames, innermost first.
+    fn frames(&self, stack: u32) -> impl Iterator<Item = Rc<String>> {
+        self.names.frames(stack).map(|frame| {
+            self.frames.borrow_mut().get(frame, || {
+                let text = self.names.stack_frame(frame);
+                let len = text.len();
+                (text, len)
+            })
+        })
+    }
+
+    /// Writes the frames with ` < ` between them.
+    pub fn write(&self, out: &mut dyn Write, stack: u32) -> io::Result<()> {
+        for (nth, frame) in self.frames(stack).enumerate() {
+            if nth != 0 {
+                out.write_all(b" < ")?;
+            }
+            out.write_all(frame.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The innermost frames, one at least and no more than `bytes` have room for,
+    /// with ` < ` between them, and how many there are besides.
+    pub fn beginning(&self, stack: u32, bytes: usize) -> String {
+        let mut text = String::new();
+        let mut frames = self.frames(stack);
+        while let Some(frame) = frames.next() {
+            if !text.is_empty() && text.len() + frame.len() > bytes {
+                let more = frames.count() + 1;
+                return format!("{text} < ... and {more} more; dump has them all");
+            }
+            if !text.is_empty() {
+                text += " < ";
+            }
+            text += &frame;
+        }
+        text
+    }
+
+    /// The frames as a list in JSON.
+    pub fn serialize<S: Serializer>(&self, to: S, stack: u32) -> Result<S::Ok, S::Error> {
+        let mut list = to.serialize_seq(None)?;
+        for frame in self.frames(stack) {
+            list.serialize_element(&*frame)?;
+        }
+        list.end()
+    }
+}
