@@ -2,7 +2,7 @@
 //! off and on, ended.
 
 use crate::{
-    api, calibrate, callbacks, clock,
+    api, calibrate, callbacks, clock, home,
     juc::{self, Target},
     jvm::{
         Java, Ti, Vm, Walker,
@@ -178,6 +178,7 @@ pub fn vm_death(env: *mut JNIEnv) {
             say(&account);
         }
     }
+    home::leave();
 }
 
 /// The agent was loaded into a running JVM: does what `options` say, on a
@@ -194,6 +195,7 @@ pub fn attach(vm: Vm, ti: Ti, options: &str) {
             Err(mistake) => return answer_with(&mistake.reply, Err(mistake.message)),
         };
         let reply = options.reply.clone();
+        home::take(&options.home);
         let answer = vm
             .with_thread(|env| obey(vm, ti, env, &options))
             .unwrap_or_else(|| Err("the JVM takes no more threads".to_owned()));

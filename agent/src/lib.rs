@@ -14,6 +14,7 @@ mod clock;
 mod dictionary;
 mod entry;
 mod groups;
+mod home;
 mod juc;
 mod jvm;
 mod lane;

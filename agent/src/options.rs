@@ -56,6 +56,9 @@ pub struct Options {
     pub command: Command,
     /// A file for the answer to the command; empty for none.
     pub reply: String,
+    /// The folder in which the command has put what the agent needs as long as
+    /// the JVM runs; empty for none.
+    pub home: String,
 }
 
 /// What is wrong with options, and those that say what to do about it.
@@ -166,6 +169,7 @@ impl Default for Options {
             rotation: None,
             command: Command::Start,
             reply: String::new(),
+            home: String::new(),
         }
     }
 }
@@ -249,6 +253,7 @@ impl Options {
             "strict" => self.strict = parse_bool(key, value)?,
             "overwrite" => self.overwrite = parse_bool(key, value)?,
             "reply" => self.reply = value.to_owned(),
+            "home" => self.home = value.to_owned(),
             "end-sample" => {
                 let number = value.parse().map_err(|_| format!("{key}={value} is no number"))?;
                 self.command = Command::EndSample(number);

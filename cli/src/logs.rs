@@ -4,8 +4,9 @@ use crate::outcome::{Done, Failure, tell};
 use std::{
     cmp::Reverse,
     collections::HashMap,
+    ffi::OsString,
     fs::{File, TryLockError},
-    io::Seek,
+    io::{self, Seek},
     os::{fd::AsFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
 };
@@ -18,6 +19,42 @@ use tyrion_wire::header::State;
 /// When it is no log, or cannot be read.
 pub fn open(path: &Path) -> Result<Log, Failure> {
     Opened::new(path)?.read()
+}
+
+/// As [`open`], of a regular file among these.
+///
+/// # Errors
+/// When it is no log, or cannot be read.
+pub fn open_of(files: &dyn Files, path: &Path) -> Result<Log, Failure> {
+    Opened::regular(files, path)?.read()
+}
+
+/// Opens logs by their paths: on this machine, or as another process sees them.
+pub trait Files {
+    /// Opens a regular file for reading; nothing else is waited for.
+    ///
+    /// # Errors
+    /// As `open(2)`, or that it is no regular file.
+    fn open(&self, path: &Path) -> io::Result<File>;
+
+    /// The names in a folder.
+    ///
+    /// # Errors
+    /// As `open(2)`.
+    fn names(&self, folder: &Path) -> io::Result<Vec<OsString>>;
+}
+
+/// The files that this process sees.
+pub struct Here;
+
+impl Files for Here {
+    fn open(&self, path: &Path) -> io::Result<File> {
+        open_regular(path)
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        Ok(std::fs::read_dir(folder)?.flatten().map(|entry| entry.file_name()).collect())
+    }
 }
 
 /// An open file, and the name that the user gave it. Whatever becomes of that
@@ -43,9 +80,9 @@ impl Opened {
     }
 
     /// As [`Opened::new`], of a regular file: nothing else is waited for.
-    fn regular(path: &Path) -> Result<Opened, Failure> {
+    fn regular(files: &dyn Files, path: &Path) -> Result<Opened, Failure> {
         let name = path.display().to_string();
-        match open_regular(path) {
+        match files.open(path) {
             Ok(file) => Ok(Opened { name, file, is_stdin: false }),
             Err(source) => Err(tyrion_formats::Error::Io { log: name, source }.into()),
         }
@@ -123,16 +160,16 @@ pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
 /// The earlier files of a recording that rotates, the oldest first, back to
 /// this monotonic time, as far as they are there. `last` is the newest file,
 /// which `path` stood for.
-pub fn earlier(path: &Path, last: &Log, from_ns: u64) -> Vec<Log> {
+pub fn earlier(files: &dyn Files, path: &Path, last: &Log, from_ns: u64) -> Vec<Log> {
     let Some(recording) = last.header().metadata("recording") else { return Vec::new() };
-    let mut paths = numbered(path);
+    let mut paths = numbered(files, path);
     // The newest first: of a long recording all of them would be too many.
     paths.sort_by_key(|path| {
         let number = path.extension().unwrap_or_default().to_string_lossy().parse::<u32>();
         Reverse(number.unwrap_or(0))
     });
     let mut logs = Vec::new();
-    let read = |path: &PathBuf| Opened::regular(path).and_then(Opened::read).ok();
+    let read = |path: &PathBuf| Opened::regular(files, path).and_then(Opened::read).ok();
     for log in paths.iter().filter_map(read) {
         let is_of_it = log.header().metadata("recording") == Some(recording);
         // The last may have got a number, too, by now.
@@ -156,20 +193,19 @@ pub fn file_number(log: &Log) -> u32 {
 }
 
 /// The paths `report.log.0`, `report.log.1`, ... that there are.
-pub fn numbered(path: &Path) -> Vec<PathBuf> {
+pub fn numbered(files: &dyn Files, path: &Path) -> Vec<PathBuf> {
     let Some(name) = path.file_name() else { return Vec::new() };
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let is_numbered = |path: &PathBuf| {
-        let other = path.file_name().unwrap_or_default().as_encoded_bytes();
-        let rest = other.strip_prefix(name.as_encoded_bytes());
+    let Ok(names) = files.names(folder) else { return Vec::new() };
+    let is_numbered = |other: &OsString| {
+        let rest = other.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
         let number = rest.and_then(|rest| rest.strip_prefix(b"."));
         number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit))
     };
-    entries.flatten().map(|entry| entry.path()).filter(is_numbered).collect()
+    names.into_iter().filter(is_numbered).map(|name| folder.join(name)).collect()
 }
 
 /// Tells the damage, one line each: whether there was any.

@@ -9,6 +9,7 @@ mod logs;
 mod outcome;
 mod progress;
 mod signals;
+mod target;
 mod terminal;
 
 use clap::Parser;

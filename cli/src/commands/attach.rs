@@ -3,19 +3,31 @@
 use super::agent_path::agent_path;
 use crate::{
     agent_options::AgentOptions,
-    jvm::attach::Jvm,
+    jvm::attach::load,
+    logs::Files,
     outcome::{Done, Failure, Outcome, tell},
+    target::{
+        Target,
+        exchange::{Exchange, is_unnamed_log, sweep},
+        folder::Folder,
+    },
 };
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::{
+    cell::RefCell,
+    fs::File,
     io::Write,
     path::{Path, PathBuf},
+    rc::Rc,
     time::{Duration, Instant},
 };
+use tyrion_converters::describe::printable;
 
 /// How long the agent may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// An answer has fewer lines.
+const MOST_LINES: usize = 100;
 
 /// Which JVM, and how to record it.
 #[derive(Args, Debug)]
@@ -77,7 +89,7 @@ pub fn attach(args: AttachArgs) -> Outcome {
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from("tyrion-%p.log"));
     let log = agent.log_path(&output);
     refuse_hidden_log(&agent, &args)?;
-    let answer = agent.start(&args.agent, Some(&log))?;
+    let (answer, _) = agent.start(&args.agent, Some(&log))?;
     let written = value(&answer, "log");
     if (value(&answer, "mode"), value(&answer, "sampling")) == ("sample", "off") {
         tell(&format!(
@@ -105,11 +117,11 @@ const SAMPLES_ONLY: &str = "the agent in this JVM was loaded to sample, and reco
 /// After `tyrion sample` there is a log that nobody has named, and that is for
 /// samples alone: without asking for those, the user wants something else.
 fn refuse_hidden_log(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
-    if args.agent.has_mode("sample") || !agent.is_loaded()? {
+    if args.agent.has_mode("sample") || !agent.is_loaded() {
         return Ok(());
     }
     let status = agent.status()?;
-    if value(&status, "mode") != "sample" || !agent.is_scratch(&status, super::sample::SCRATCH) {
+    if value(&status, "mode") != "sample" || !is_unnamed_log(value(&status, "log")) {
         return Ok(());
     }
     let pid = args.pid.pid;
@@ -132,78 +144,67 @@ pub fn status(args: PidArgs) -> Outcome {
 
 /// The agent in a JVM, loaded or not yet.
 pub(super) struct Agent {
-    jvm: Jvm,
-    pid: u32,
+    jvm: Target,
+    temporary: Rc<Folder>,
+    own: File,
+    own_path: PathBuf,
+    /// The agent that the JVM has loaded, by its path there.
+    loaded: RefCell<Option<PathBuf>>,
 }
 
 impl Agent {
-    /// That of the JVM with this process id.
+    /// That of the JVM with this process id. From now on this process has no
+    /// rights but those of the JVM's user.
     ///
     /// # Errors
-    /// When there is no such JVM.
+    /// When there is no such JVM, or its agent is another one.
     pub(super) fn find(pid: u32) -> Result<Agent, Failure> {
-        let jvm = Jvm::find(pid).map_err(Failure::Failed)?;
-        Ok(Agent { jvm, pid })
+        // Where only root may look, perhaps.
+        let own_path = agent_path();
+        let own = own_path.as_ref().ok().map(File::open);
+        let jvm = Target::enter(pid).map_err(Failure::Failed)?;
+        let own_path = own_path?;
+        let failed = |error| Failure::new(format!("{}: {error}", own_path.display()));
+        let own = own.transpose().map_err(failed)?;
+        let own = own.ok_or_else(|| Failure::new("the agent cannot be opened"))?;
+        let temporary = jvm.temporary().map_err(Failure::Failed)?;
+        let loaded = RefCell::new(jvm.verified_agent(&own).map_err(Failure::Failed)?);
+        sweep(&temporary, jvm.uid());
+        Ok(Agent { jvm, temporary, own, own_path, loaded })
     }
 
     /// The JVM's process id.
     pub(super) fn pid(&self) -> u32 {
-        self.pid
+        self.jvm.pid()
     }
 
     /// Whether the JVM has loaded it.
-    ///
-    /// # Errors
-    /// When it was replaced since.
-    pub(super) fn is_loaded(&self) -> Result<bool, Failure> {
-        self.jvm.loaded_agent().map(|path| path.is_some()).map_err(Failure::Failed)
+    pub(super) fn is_loaded(&self) -> bool {
+        self.loaded.borrow().is_some()
     }
 
     /// Whether the JVM still runs.
     pub(super) fn is_alive(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
-        // The state stands behind the name, which is in brackets.
-        stat.is_ok_and(|stat| {
-            let state =
-                stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-            !matches!(state, None | Some('Z' | 'X'))
-        })
+        self.jvm.is_alive()
+    }
+
+    /// The JVM's files.
+    pub(super) fn files(&self) -> &dyn Files {
+        &self.jvm
     }
 
     /// The JVM's path of a log that the user names here. A relative path would
-    /// be relative to the JVM's folder.
+    /// be relative to the JVM's folder; where the JVM has other files, the log
+    /// goes into its /tmp.
     pub(super) fn log_path(&self, output: &Path) -> PathBuf {
-        if self.jvm.shares_files() {
-            std::path::absolute(output).unwrap_or_else(|_| output.to_owned())
-        } else {
-            Path::new("/tmp").join(output)
-        }
+        let here = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
+        let is_same = here.parent().is_some_and(|folder| self.jvm.shares_folder(folder));
+        if is_same { here } else { Path::new("/tmp").join(output) }
     }
 
-    /// A path of the JVM's as seen from here.
-    pub(super) fn seen_from_here(&self, path: &Path) -> PathBuf {
-        self.jvm.seen_from_here(path)
-    }
-
-    /// The log that an answer names, by its path from here.
-    pub(super) fn log_of(&self, reply: &Reply) -> PathBuf {
-        self.seen_from_here(Path::new(value(reply, "log")))
-    }
-
-    /// A file in the JVM's /tmp that nobody else uses, by its path there.
-    pub(super) fn scratch(&self, name: &str) -> PathBuf {
-        self.jvm.scratch(name)
-    }
-
-    /// Whether the log that an answer names is such a file.
-    pub(super) fn is_scratch(&self, reply: &Reply, name: &str) -> bool {
-        let scratch = self.scratch(name);
-        let begin =
-            scratch.to_string_lossy().rsplit_once('-').map(|(begin, _)| format!("{begin}-"));
-        begin.is_some_and(|begin| value(reply, "log").starts_with(&begin))
-    }
-
-    /// Has it record, loading it if need be.
+    /// Has it record, loading it if need be: its answer, and the folder in which
+    /// the log lies that nobody has named, if `log` is `None` and it was not
+    /// recording yet. With that folder the log is removed, unless it is kept.
     ///
     /// # Errors
     /// When it cannot.
@@ -211,8 +212,31 @@ impl Agent {
         &self,
         options: &AgentOptions,
         log: Option<&Path>,
-    ) -> Result<Reply, Failure> {
-        command(&self.jvm, |more| options.for_agent(log, more), ("command", "start"))
+    ) -> Result<(Reply, Exchange), Failure> {
+        let mut exchange = self.exchange()?;
+        let unnamed = exchange.log_path();
+        let file = log.unwrap_or(&unnamed);
+        let loaded = self.loaded.borrow().clone();
+        let is_new = loaded.is_none();
+        let library = match loaded {
+            Some(library) => library,
+            None if self.jvm.can_load_in_place(&self.own_path, &self.own) => self.own_path.clone(),
+            None => exchange.put_library(&self.own).map_err(Failure::Failed)?,
+        };
+        let is_copy = is_new && library != self.own_path;
+        let home = exchange.path().to_string_lossy().into_owned();
+        let mut more = vec![("command", "start")];
+        if is_copy || is_new && log.is_none() {
+            more.push(("home", &*home));
+        }
+        let text = options.for_agent(Some(file), &with_reply(&exchange, &more));
+        load(&self.jvm, &self.temporary, &library, text.as_bytes()).map_err(Failure::Failed)?;
+        if is_copy {
+            // The JVM goes on using it.
+            exchange.keep();
+        }
+        *self.loaded.borrow_mut() = Some(library);
+        Ok((self.reply(&exchange)?, exchange))
     }
 
     /// Has it stop.
@@ -236,75 +260,64 @@ impl Agent {
     /// # Errors
     /// When it does not tell.
     pub(super) fn status(&self) -> Result<Reply, Failure> {
+        if !self.is_loaded() {
+            return Ok(vec![("state".to_owned(), "not loaded".to_owned())]);
+        }
         self.ask(("command", "status"))
     }
 
     fn ask(&self, asked: (&str, &str)) -> Result<Reply, Failure> {
-        command(&self.jvm, |more| AgentOptions::default().for_agent(None, more), asked)
+        let library = self.loaded.borrow().clone();
+        let library = library.ok_or_else(|| Failure::new("the agent is not loaded"))?;
+        let exchange = self.exchange()?;
+        let text = AgentOptions::default().for_agent(None, &with_reply(&exchange, &[asked]));
+        load(&self.jvm, &self.temporary, &library, text.as_bytes()).map_err(Failure::Failed)?;
+        self.reply(&exchange)
     }
-}
 
-/// Gives the agent in a JVM a command, loading it if need be: the answer's
-/// keys and values.
-fn command(
-    jvm: &Jvm,
-    options: impl FnOnce(&[(&str, &str)]) -> String,
-    asked: (&str, &str),
-) -> Result<Reply, Failure> {
-    let library = library_for(jvm)?;
-    let reply = jvm.scratch("reply");
-    let reply_text = reply.to_string_lossy().into_owned();
-    let options = options(&[asked, ("reply", &reply_text)]);
-    let code = jvm.load(&library, &options).map_err(Failure::Failed)?;
-    let answer = wait_for(&jvm.seen_from_here(&reply))?;
-    let pairs: Reply = answer
-        .lines()
-        .filter_map(|line| line.split_once('='))
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
-    match pairs.iter().find(|(key, _)| key == "error") {
-        Some((_, reason)) => Err(Failure::new(reason)),
-        None if code != 0 => Err(Failure::new("the agent refused; the JVM's stderr says why")),
-        None => Ok(pairs),
+    fn exchange(&self) -> Result<Exchange, Failure> {
+        Exchange::create(&self.temporary, self.jvm.uid())
+            .map_err(|error| Failure::new(format!("process {}: its /tmp: {error}", self.pid())))
     }
-}
 
-/// Reads the answer, which comes whole, and removes it.
-fn wait_for(reply: &Path) -> Result<String, Failure> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match std::fs::read_to_string(reply) {
-            Ok(answer) => {
-                let _ = std::fs::remove_file(reply);
-                return Ok(answer);
+    /// Waits for the answer.
+    fn reply(&self, exchange: &Exchange) -> Result<Reply, Failure> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(text) = exchange.reply().map_err(Failure::Failed)? {
+                return read_reply(&text);
             }
-            Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(10)),
-            Err(_) => {
-                return Err(Failure::new(
-                    "the agent does not answer; the JVM's stderr may say why",
-                ));
+            if Instant::now() > deadline || !self.is_alive() {
+                let reason = "the agent does not answer; the JVM's stderr may say why";
+                return Err(Failure::new(reason));
             }
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 }
 
-/// The agent's path as the JVM sees it: the one that it has loaded, if any. A JVM
-/// with files of its own, in a container, gets a copy in its /tmp.
-fn library_for(jvm: &Jvm) -> Result<PathBuf, Failure> {
-    if let Some(loaded) = jvm.loaded_agent().map_err(Failure::Failed)? {
-        return Ok(loaded);
+/// The options of a command, and where its answer goes.
+fn with_reply<'a>(exchange: &'a Exchange, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    [more, &[("reply", exchange.reply_path())]].concat()
+}
+
+/// Takes an answer apart, which is `key=value` lines and nothing else.
+fn read_reply(text: &str) -> Result<Reply, Failure> {
+    let is_key = |key: &str| {
+        !key.is_empty()
+            && key.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte))
+    };
+    let pair = |line: &str| {
+        let (key, value) = line.split_once('=').filter(|(key, _)| is_key(key))?;
+        Some((key.to_owned(), value.to_owned()))
+    };
+    let reply: Option<Reply> = text.lines().map(pair).collect();
+    let reply = reply.filter(|reply| !reply.is_empty() && reply.len() <= MOST_LINES);
+    let reply = reply.ok_or_else(|| Failure::new("the answer is not one of Tyrion's agent"))?;
+    match reply.iter().find(|(key, _)| key == "error") {
+        Some((_, reason)) => Err(Failure::new(reason)),
+        None => Ok(reply),
     }
-    let agent = agent_path()?;
-    if jvm.shares_files() {
-        return Ok(agent);
-    }
-    let copy = PathBuf::from(format!("/tmp/libtyrion_agent-{}.so", env!("CARGO_PKG_VERSION")));
-    let seen = jvm.seen_from_here(&copy);
-    if !seen.exists() {
-        std::fs::copy(&agent, &seen)
-            .map_err(|error| Failure::new(format!("{}: {error}", seen.display())))?;
-    }
-    Ok(copy)
 }
 
 fn print(answer: &[(String, String)], as_json: bool) -> Outcome {
@@ -318,7 +331,7 @@ fn print(answer: &[(String, String)], as_json: bool) -> Outcome {
             .collect();
         format!("{}\n", Value::Object(object))
     } else {
-        answer.iter().map(|(key, value)| format!("{key:<13} {value}\n")).collect()
+        answer.iter().map(|(key, value)| format!("{key:<13} {}\n", printable(value))).collect()
     };
     let written = std::io::stdout().write_all(text.as_bytes());
     written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))

@@ -9,13 +9,12 @@ use super::{
 use crate::{
     agent_options::{PERIOD_NS, SamplingOptions, depths},
     filters::{ShapeArgs, states},
-    logs,
+    logs::{self, Files},
     outcome::{Failure, Outcome, tell},
     signals::Interrupts,
     terminal,
 };
 use clap::Args;
-pub(super) use session::SCRATCH;
 use session::{Recorded, Session};
 use std::{
     io::{IsTerminal, Write},
@@ -98,7 +97,6 @@ pub fn run(args: SampleArgs) -> Outcome {
         ));
     }
     let agent = Agent::find(args.pid)?;
-    remove_left_behind(&agent);
     let interrupts =
         Interrupts::hold().map_err(|error| Failure::new(format!("signals: {error}")))?;
     let session = Session::begin(&agent, &args)?;
@@ -111,20 +109,17 @@ pub fn run(args: SampleArgs) -> Outcome {
     } else {
         session.wait(&interrupts, Duration::from_nanos(args.duration));
     }
-    let recorded = session.end()?;
+    let mut recorded = session.end()?;
     // From now on Ctrl-C ends this command, as ever.
     drop(interrupts);
-    print(&args, &recorded)
+    let logs = open(&recorded, agent.files());
+    // What is open can be read all the same.
+    recorded.folder = None;
+    print(&args, &recorded, logs?)
 }
 
 /// Prints the tree.
-fn print(args: &SampleArgs, recorded: &Recorded) -> Outcome {
-    let opened = open(recorded);
-    if recorded.is_scratch {
-        // What is open can be read all the same.
-        let _ = std::fs::remove_file(&recorded.log);
-    }
-    let logs = opened?;
+fn print(args: &SampleArgs, recorded: &Recorded, logs: Vec<Log>) -> Outcome {
     let filter = filter(args, recorded, logs.last());
     let options = args.options();
     let findings = find(&logs, &filter, &options, &|_| {});
@@ -148,12 +143,12 @@ fn print(args: &SampleArgs, recorded: &Recorded) -> Outcome {
 
 /// The files that the sample is in, the oldest first: it may have begun in an
 /// earlier one than that which is written to now.
-fn open(recorded: &Recorded) -> Result<Vec<Log>, Failure> {
-    let last = logs::open(&recorded.log)?;
+fn open(recorded: &Recorded, files: &dyn Files) -> Result<Vec<Log>, Failure> {
+    let last = logs::open_of(files, &recorded.log)?;
     let Some(from_ns) = recorded.from_ns.filter(|&from_ns| from_ns < last.start_ns()) else {
         return Ok(vec![last]);
     };
-    let mut logs = logs::earlier(&recorded.log, &last, from_ns);
+    let mut logs = logs::earlier(files, &recorded.log, &last, from_ns);
     logs.push(last);
     // Before the very first file there is nothing to miss.
     if let Some(first) = logs.first().filter(|first| logs::file_number(first) > 0)
@@ -203,26 +198,6 @@ impl SampleArgs {
             // The outermost frame of all would say nothing of one moment.
             zero: self.show.zero || self.once,
             ..Options::default()
-        }
-    }
-}
-
-/// Removes logs that nobody asked for, of JVMs that have ended since.
-fn remove_left_behind(agent: &Agent) {
-    let scratch = agent.seen_from_here(&agent.scratch(SCRATCH));
-    let (Some(folder), Some(name)) = (scratch.parent(), scratch.file_name()) else { return };
-    let name = name.to_string_lossy();
-    let Some((begin, _)) = name.split_once(SCRATCH) else { return };
-    let begin = format!("{begin}{SCRATCH}-");
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if !is_file || !entry.file_name().to_string_lossy().starts_with(&begin) {
-            continue;
-        }
-        // An agent holds a lock on its log until its JVM ends.
-        let file = std::fs::File::open(entry.path());
-        if file.is_ok_and(|file| !logs::is_being_written(&file)) {
-            let _ = std::fs::remove_file(entry.path());
         }
     }
 }

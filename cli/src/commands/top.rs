@@ -87,16 +87,16 @@ fn kinds(text: &str) -> Result<Kinds, FilterError> {
 
 /// Looks at a recording.
 pub fn run(args: TopArgs) -> Outcome {
-    let path = find::log(&args.target)?;
+    let (files, path) = find::log(&args.target)?;
     let kinds = args.kind.unwrap_or_else(Kinds::contention);
     let options = Options { kinds, instances: false };
     if args.once {
-        return once(&args, Look::open(&path, 0, args.interval)?, &options);
+        return once(&args, Look::open(files, &path, 0, args.interval)?, &options);
     }
     if !io::stdout().is_terminal() {
         return Err(Failure::Usage("stdout is no terminal; --once prints one frame".to_owned()));
     }
-    let look = Look::open(&path, args.window, args.window)?;
+    let look = Look::open(files, &path, args.window, args.window)?;
     let interval = Duration::from_nanos(args.interval);
     let app = App::new(options, look.window_ns(), look.is_trace());
     Watching::new(look, app, interval)?.run()

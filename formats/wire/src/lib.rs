@@ -10,6 +10,7 @@ pub mod cell;
 pub mod chunk;
 pub mod def;
 pub mod event;
+pub mod exchange;
 mod fields;
 pub mod filesize;
 pub mod header;

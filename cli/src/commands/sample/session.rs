@@ -7,6 +7,7 @@ use crate::{
     logs,
     outcome::{Failure, tell},
     signals::Interrupts,
+    target::exchange::Exchange,
 };
 use std::{
     path::PathBuf,
@@ -24,8 +25,6 @@ const LEAVE: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_secs(5);
 /// Periods vary by a quarter.
 const LONGEST: f64 = 1.25;
-/// Logs that nobody asked for are called so.
-pub const SCRATCH: &str = "sample";
 
 /// A JVM that is being sampled.
 pub struct Session<'a> {
@@ -44,14 +43,14 @@ pub struct Session<'a> {
 /// What was recorded.
 #[derive(Default)]
 pub struct Recorded {
-    /// The log, by its path here.
+    /// The log, by the JVM's path.
     pub log: PathBuf,
     /// When the sample began, monotonic ns, if the log is older or it matters.
     pub from_ns: Option<u64>,
     /// When it was to end, if it matters.
     pub until_ns: Option<u64>,
-    /// Whether nobody needs the log any more.
-    pub is_scratch: bool,
+    /// Where the log lies if nobody has named it: it is removed with this.
+    pub folder: Option<Exchange>,
     /// What to look for in the names of threads, where the agent does not.
     pub threads: Option<regex::Regex>,
 }
@@ -59,22 +58,18 @@ pub struct Recorded {
 impl<'a> Session<'a> {
     /// Has the agent sample, loading it if need be.
     pub fn begin(agent: &'a Agent, args: &SampleArgs) -> Result<Session<'a>, Failure> {
-        let (file, is_scratch) = match &args.output {
-            Some(output) => (agent.log_path(output), false),
-            None => (agent.scratch(SCRATCH), true),
-        };
+        let file = args.output.as_ref().map(|output| agent.log_path(output));
         let before_ns = logs::now_ns();
         let options = AgentOptions::for_sampling(args.sampling.complete(), args.depth);
         let options = if args.once { options.once() } else { options };
-        let answer =
-            agent.start(&options.lasting(limit(args)), Some(&file)).map_err(other_agent)?;
+        let (answer, exchange) = agent.start(&options.lasting(limit(args)), file.as_deref())?;
         let is_new = value(&answer, "before") == "new";
-        let is_scratch = if is_new { is_scratch } else { agent.is_scratch(&answer, SCRATCH) };
+        let is_unnamed = is_new && file.is_none();
         let mut recorded = Recorded {
-            log: agent.log_of(&answer),
+            log: PathBuf::from(value(&answer, "log")),
             from_ns: (!is_new).then_some(before_ns),
             until_ns: None,
-            is_scratch,
+            folder: is_unnamed.then_some(exchange),
             threads: None,
         };
         if args.show.interval.is_some() && !args.once {
@@ -205,13 +200,15 @@ impl<'a> Session<'a> {
         let mut recorded = std::mem::take(&mut self.recorded);
         // The agent holds on to its log as long as the JVM runs, and would write
         // on no other: it is needed when this JVM is sampled again.
-        recorded.is_scratch &= has_gone || !self.agent.is_alive();
+        if !has_gone && self.agent.is_alive() {
+            recorded.folder.iter_mut().for_each(Exchange::keep);
+        }
         match ended {
             Ok(answer) => {
                 self.tell_ended(&answer);
                 // A log that rotates has another name by now, perhaps.
                 if !value(&answer, "log").is_empty() {
-                    recorded.log = self.agent.log_of(&answer);
+                    recorded.log = PathBuf::from(value(&answer, "log"));
                 }
                 Ok(recorded)
             }
@@ -263,15 +260,4 @@ fn limit(args: &SampleArgs) -> Duration {
         false => Duration::from_nanos(args.duration),
     };
     length + GRACE
-}
-
-/// The agent that the JVM has loaded may be older than this command.
-fn other_agent(failure: Failure) -> Failure {
-    match failure.to_string().starts_with("unknown option") {
-        true => Failure::new(
-            "the agent in this JVM is of another version of Tyrion; use that version's tyrion, or \
-             restart the JVM",
-        ),
-        false => failure,
-    }
 }

@@ -1,12 +1,16 @@
 //! Reads a recording while it is made: file after file if it rotates.
 
 use super::model::{FileNumber, Window};
-use crate::{logs, outcome::Failure};
+use crate::{
+    logs::{self, Files},
+    outcome::Failure,
+};
 use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    rc::Rc,
 };
-use tyrion_formats::{Begin, Follower, Log, open_regular};
+use tyrion_formats::{Begin, Follower, Log};
 use tyrion_wire::{header::State, slot::Pending};
 
 /// What has become of a recording.
@@ -44,6 +48,8 @@ impl Life {
 
 /// The files of a recording, from the one that was opened on.
 pub struct Feed {
+    /// Opens the files.
+    paths: Rc<dyn Files>,
     path: PathBuf,
     files: Vec<FeedFile>,
     life: Life,
@@ -64,11 +70,15 @@ impl Feed {
     ///
     /// # Errors
     /// When it is no log, or cannot be read.
-    pub fn open(path: &Path, begin: impl FnOnce(Life) -> Begin) -> Result<Feed, Failure> {
+    pub fn open(
+        files: Rc<dyn Files>,
+        path: &Path,
+        begin: impl FnOnce(Life) -> Begin,
+    ) -> Result<Feed, Failure> {
         let name = path.display().to_string();
         let io = |source| Failure::from(tyrion_formats::Error::Io { log: name.clone(), source });
         // What is no regular file cannot grow.
-        let file = open_regular(path).map_err(io)?;
+        let file = files.open(path).map_err(io)?;
         // The header tells whether there is more to come.
         let follower = Follower::from_file(&name, file, Begin::Start)?;
         let life = life(follower.log().header().state, has_writer(&follower));
@@ -77,7 +87,7 @@ impl Feed {
         let first = FeedFile::new(follower)?;
         let rotates = first.follower.log().header().metadata("recording").is_some();
         let has_others = rotates && (first.number != 0 || has_number(path));
-        Ok(Feed { path: path.to_owned(), files: vec![first], life, has_others })
+        Ok(Feed { paths: files, path: path.to_owned(), files: vec![first], life, has_others })
     }
 
     /// Where the recording was opened.
@@ -170,7 +180,7 @@ impl Feed {
         let Some(recording) = newest.follower.log().header().metadata("recording") else {
             return Vec::new();
         };
-        match std::fs::metadata(&self.path) {
+        match self.paths.open(&self.path).and_then(|file| file.metadata()) {
             Ok(metadata) if identity_of(&metadata) != newest.identity => {}
             // It is still the one that is written to, or its name is gone for
             // the moment of a switch.
@@ -180,9 +190,13 @@ impl Feed {
             let header = file.follower.log().header();
             header.metadata("recording") == Some(recording) && file.number > newest.number
         };
-        let paths = logs::numbered(&self.path).into_iter().chain([self.path.clone()]);
-        let files =
-            paths.filter_map(|path| FeedFile::new(Follower::open(&path, Begin::Start).ok()?).ok());
+        let paths = logs::numbered(&*self.paths, &self.path).into_iter().chain([self.path.clone()]);
+        let open = |path: PathBuf| {
+            let file = self.paths.open(&path).ok()?;
+            let name = path.display().to_string();
+            FeedFile::new(Follower::from_file(&name, file, Begin::Start).ok()?).ok()
+        };
+        let files = paths.filter_map(open);
         let mut files: Vec<FeedFile> = files.filter(is_next).collect();
         // A file may have got its number meanwhile, and be there twice.
         files.sort_by_key(|file| file.number);

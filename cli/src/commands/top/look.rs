@@ -7,8 +7,11 @@ use super::{
     frame::{Detail, Frame, Options, Seen, Subject, Telling, detail, frame},
     model::{FileNumber, Sums, Window},
 };
-use crate::{logs::now_ns, outcome::Failure};
-use std::path::Path;
+use crate::{
+    logs::{Files, now_ns},
+    outcome::Failure,
+};
+use std::{path::Path, rc::Rc};
 use tyrion_converters::describe::printable;
 use tyrion_formats::{Begin, Damage, Log};
 use tyrion_wire::slot::Pending;
@@ -32,13 +35,18 @@ impl Look {
     ///
     /// # Errors
     /// When it is no log, or cannot be read.
-    pub fn open(path: &Path, history_ns: u64, window_ns: u64) -> Result<Look, Failure> {
+    pub fn open(
+        files: Rc<dyn Files>,
+        path: &Path,
+        history_ns: u64,
+        window_ns: u64,
+    ) -> Result<Look, Failure> {
         let now_ns = now_ns();
         let since_ns = now_ns.saturating_sub(history_ns);
         let begin = |life: Life| {
             if life.has_ended() { Begin::Start } else { Begin::At(since_ns) }
         };
-        let feed = Feed::open(path, begin)?;
+        let feed = Feed::open(files, path, begin)?;
         let start_ns = feed.log().map_or(0, |log| log.start_ns());
         let window = if feed.life().has_ended() {
             Window::whole(start_ns, start_ns)
@@ -194,7 +202,7 @@ mod tests {
             options.header.metadata = vec![("mode".to_owned(), mode.to_owned())];
             let file = std::fs::File::create(&path).unwrap();
             LogWriter::new(file, options).unwrap().finish().unwrap();
-            let status = Look::open(&path, 0, 1).unwrap().status();
+            let status = Look::open(Rc::new(crate::logs::Here), &path, 0, 1).unwrap().status();
             assert_eq!((status.mode.as_str(), status.lacks_locks()), (mode, lacks_locks));
             let told = status.note.is_some_and(|note| note.contains("not recorded"));
             assert_eq!(told, lacks_locks, "{mode}");

@@ -1,8 +1,11 @@
 //! Recordings that rotate, and end.
 
 use super::*;
-use crate::commands::top::{feed::Feed, look::Look};
-use std::path::PathBuf;
+use crate::{
+    commands::top::{feed::Feed, look::Look},
+    logs::Here,
+};
+use std::{path::PathBuf, rc::Rc};
 use tyrion_formats::wire::slot::Tally;
 
 /// A file of a recording that rotates, with one wait of its own.
@@ -26,7 +29,7 @@ fn volume(number: u32, state: State, recording: &str) -> Vec<u8> {
 }
 
 fn feed(path: &Path) -> (Feed, Window) {
-    (Feed::open(path, |_| Begin::Start).unwrap(), Window::whole(0, 10 * S))
+    (Feed::open(Rc::new(Here), path, |_| Begin::Start).unwrap(), Window::whole(0, 10 * S))
 }
 
 fn counted(feed: &Feed, window: &Window) -> (u64, usize) {
@@ -83,14 +86,14 @@ fn what_has_become_of_a_recording_is_told() {
     writer.lock().unwrap();
     feed.read_on(S, &mut window).unwrap();
     assert_eq!(feed.life(), Life::Recording);
-    assert!(Feed::open(Path::new("/dev/null"), |_| Begin::Start).is_err());
+    assert!(Feed::open(Rc::new(Here), Path::new("/dev/null"), |_| Begin::Start).is_err());
 }
 
 #[test]
 fn all_of_an_ended_log_is_shown() {
     for name in ["v1-small.log", "v1-trace.log"] {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/logs")).join(name);
-        let look = Look::open(&path, 5 * S, 5 * S).unwrap();
+        let look = Look::open(Rc::new(Here), &path, 5 * S, 5 * S).unwrap();
         assert!(look.life().has_ended() && look.window_ns().is_none());
         let frame = look.frame(&all());
         let log = tyrion_formats::Log::open(&path).unwrap();
@@ -108,7 +111,7 @@ fn one_file_of_several_is_not_the_recording() {
     let write = |name: &str, bytes: Vec<u8>| {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
-        let look = Look::open(&path, 5 * S, 5 * S).unwrap();
+        let look = Look::open(Rc::new(Here), &path, 5 * S, 5 * S).unwrap();
         let status = look.status();
         let text = once::text(&look.frame(&contention()), &status, 0);
         let json = once::json(&look.frame(&contention()), &status, 0).unwrap();
@@ -140,7 +143,7 @@ fn a_program_gives_no_orders_to_the_terminal() {
     let log = LogWriter::new(Cursor::new(Vec::new()), options(State::Closed, &metadata)).unwrap();
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&log.finish().unwrap().into_inner()).unwrap();
-    let look = Look::open(file.path(), 5 * S, 5 * S).unwrap();
+    let look = Look::open(Rc::new(Here), file.path(), 5 * S, 5 * S).unwrap();
     let status = look.status();
     assert_eq!(status.program, "a_[31mb_c");
     let text = once::text(&look.frame(&contention()), &status, 0);

@@ -1,0 +1,140 @@
+//! Whose rights a process has, and how to have no others.
+
+use super::process::Process;
+use rustix::{
+    fs::{Gid, Uid},
+    process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior},
+    thread::{
+        CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups,
+        set_thread_res_gid, set_thread_res_uid,
+    },
+};
+
+/// The rights of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    /// Its effective user.
+    pub uid: u32,
+    gid: u32,
+    groups: Vec<u32>,
+    /// Capabilities that it may have.
+    permitted: u64,
+}
+
+impl Credentials {
+    /// Those in the text of `/proc/PID/status`.
+    pub fn parse(status: &str) -> Option<Credentials> {
+        let effective = |name| field(status, name)?.split_whitespace().nth(1)?.parse().ok();
+        let groups = field(status, "Groups:")?.split_whitespace().map(str::parse);
+        Some(Credentials {
+            uid: effective("Uid:")?,
+            gid: effective("Gid:")?,
+            groups: groups.collect::<Result<_, _>>().ok()?,
+            permitted: u64::from_str_radix(field(status, "CapPrm:")?, 16).ok()?,
+        })
+    }
+
+    /// Makes this process one of the same user, groups and at most the same
+    /// capabilities as `process`, whose rights these are. There is no way back:
+    /// no right of root's is kept to return to.
+    ///
+    /// # Errors
+    /// One line: that is for root, or for the user itself.
+    pub fn take_on(&self, process: &Process) -> Result<(), String> {
+        let pid = process.pid();
+        let failed =
+            |error| format!("process {pid}: its user's rights cannot be taken on: {error}");
+        if geteuid().is_root() {
+            check_alone()?;
+            // Nobody of the target's user may look into this process, neither
+            // before the change nor after it.
+            let hide = || set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed);
+            hide()?;
+            let groups: Vec<Gid> = self.groups.iter().map(|&id| Gid::from_raw(id)).collect();
+            let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+            set_thread_groups(&groups).map_err(failed)?;
+            set_thread_res_gid(gid, gid, gid).map_err(failed)?;
+            set_thread_res_uid(uid, uid, uid).map_err(failed)?;
+            self.limit_capabilities(process).map_err(failed)?;
+            hide()?;
+        }
+        // Seen, not believed.
+        if geteuid().as_raw() != self.uid {
+            return Err(format!(
+                "process {pid} belongs to another user, of id {}; run tyrion as that user or as \
+                 root",
+                self.uid
+            ));
+        }
+        if getegid().as_raw() != self.gid {
+            return Err(format!(
+                "process {pid} has another group, of id {}; run tyrion with that group \
+                 (sg, newgrp) or as root",
+                self.gid
+            ));
+        }
+        Ok(())
+    }
+
+    /// Root in a container has fewer rights than root outside of it. Others need
+    /// none for what is done here.
+    fn limit_capabilities(&self, process: &Process) -> rustix::io::Result<()> {
+        let own = capabilities(None)?;
+        // In a user namespace of its own the target's count there only.
+        let permitted = match self.uid == 0 && shares_user_namespace(process) {
+            true => own.permitted & CapabilitySet::from_bits_retain(self.permitted),
+            false => CapabilitySet::empty(),
+        };
+        let effective = own.effective & permitted;
+        let inheritable = CapabilitySet::empty();
+        set_capabilities(None, CapabilitySets { effective, permitted, inheritable })
+    }
+}
+
+fn shares_user_namespace(process: &Process) -> bool {
+    let own = std::fs::read_link("/proc/self/ns/user").ok();
+    let other = process.link_text("ns/user").ok();
+    own.is_some_and(|own| other.is_some_and(|other| own.as_os_str().as_encoded_bytes() == other))
+}
+
+/// The calls change the rights of one thread: there must be no other.
+fn check_alone() -> Result<(), String> {
+    let threads = std::fs::read_dir("/proc/self/task").map(|threads| threads.count());
+    match threads {
+        Ok(1) => Ok(()),
+        _ => Err("this process has more than one thread, which would keep root's rights".into()),
+    }
+}
+
+/// What stands behind a name at the begin of a line of `/proc/PID/status`.
+pub fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+
+    const STATUS: &str = "Name:\tjava\nUid:\t1000\t1001\t1002\t1001\nGid:\t50\t51\t52\t51\n\
+                          Groups:\t4 24 51 \nCapPrm:\t00000000a80425fb\n";
+
+    #[test]
+    fn the_effective_ids_count() {
+        let credentials = Credentials::parse(STATUS).unwrap();
+        assert_eq!((credentials.uid, credentials.gid), (1001, 51));
+        assert_eq!(credentials.groups, [4, 24, 51]);
+        assert_eq!(credentials.permitted, 0xa804_25fb);
+        let none = STATUS.replace("4 24 51 ", "");
+        assert_eq!(Credentials::parse(&none).unwrap().groups, [0; 0]);
+        for missing in ["Uid:", "Gid:", "Groups:", "CapPrm:"] {
+            assert_eq!(Credentials::parse(&STATUS.replace(missing, "X")), None, "{missing}");
+        }
+    }
+
+    #[test]
+    fn a_name_cannot_pass_for_a_field() {
+        // The kernel writes a line break in a name as `\n`.
+        assert_eq!(field("Name:\ta\\nUid:\t0\nUid:\t7 8\n", "Uid:"), Some("7 8"));
+    }
+}

@@ -1,0 +1,314 @@
+//! Another process, most often a JVM, that nothing is believed of.
+//!
+//! [`Target::enter`] is all that is ever done with root's rights, and it only
+//! opens: what the kernel tells of the process, descriptors of its root folder
+//! and of the agent that it has mapped, and our own copy of the agent. Then this
+//! process becomes one of the target's user, for good. Whatever it reads, writes
+//! or removes later, that user could have read, written or removed.
+
+mod credentials;
+pub mod exchange;
+pub mod folder;
+mod process;
+mod root;
+
+use crate::logs::Files;
+use credentials::{Credentials, field};
+use folder::{Folder, allows_programs};
+use process::Process;
+use root::{Root, open_regular};
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io,
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt, ffi::OsStringExt, fs::MetadataExt},
+    },
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+/// So many files that a process writes to and shares are looked at.
+const MOST_SHARED: usize = 1000;
+/// What the kernel puts behind the path of a mapped file that is gone.
+const DELETED: &[u8] = b" (deleted)";
+/// The begin of the file names of agents.
+const AGENT: &[u8] = b"libtyrion_agent";
+
+/// A process whose user's rights this process has taken on.
+pub struct Target {
+    process: Process,
+    /// Its id in its own PID namespace (a container's).
+    inner_pid: u32,
+    uid: u32,
+    root: Root,
+    mapped: Mapped,
+    agent: Option<MappedAgent>,
+}
+
+/// Of what a process has mapped, what matters here.
+#[derive(Default)]
+struct Mapped {
+    has_jvm: bool,
+    /// The agent's first mapping: its addresses as they stand in the list, and
+    /// its path.
+    agent: Option<(String, Vec<u8>)>,
+    /// Files that it writes to and shares.
+    shared: Vec<PathBuf>,
+}
+
+/// An agent that a process has loaded.
+struct MappedAgent {
+    /// Its path, as the process sees it.
+    path: PathBuf,
+    is_deleted: bool,
+    /// The file that is mapped, whatever has its path by now; `None` where the
+    /// kernel tells that to root alone.
+    file: Option<OwnedFd>,
+}
+
+impl Target {
+    /// Enters the JVM with this process id: from now on this process has the
+    /// rights of its user, and no others.
+    ///
+    /// # Errors
+    /// One line: no such process, not a JVM, or another user's.
+    pub fn enter(pid: u32) -> Result<Target, String> {
+        let process = Process::open(pid)?;
+        let failed = |error: io::Error| format!("process {pid}: {error}");
+        let status = process.read("status").map_err(failed)?;
+        let mapped = Mapped::of(&process).map_err(|error| unreadable(pid, &status, &error))?;
+        if !mapped.has_jvm {
+            return Err(format!("process {pid} is not a JVM (HotSpot)"));
+        }
+        let credentials = Credentials::parse(&status)
+            .ok_or_else(|| format!("process {pid}: its status is unlike others"))?;
+        let folder = process.link("root").map_err(failed)?;
+        let agent = MappedAgent::of(&process, &mapped);
+        // With root's rights up to here.
+        credentials.take_on(&process)?;
+        let root = Root::new(folder, credentials.uid).map_err(failed)?;
+        let inner_pid = inner_pid(&status).unwrap_or(pid);
+        Ok(Target { process, inner_pid, uid: credentials.uid, root, mapped, agent })
+    }
+
+    /// Its id, as seen from here.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Its id in its own PID namespace.
+    pub fn inner_pid(&self) -> u32 {
+        self.inner_pid
+    }
+
+    /// Its effective user.
+    pub fn uid(&self) -> u32 {
+        self.uid
+    }
+
+    /// Whether it still runs.
+    pub fn is_alive(&self) -> bool {
+        self.process.is_alive()
+    }
+
+    /// Whether it had loaded an agent when it was entered.
+    pub fn has_agent(&self) -> bool {
+        self.agent.is_some()
+    }
+
+    /// The files that it writes to and shares, by its own paths.
+    pub fn shared_files(&self) -> &[PathBuf] {
+        &self.mapped.shared
+    }
+
+    /// Its folder /tmp.
+    ///
+    /// # Errors
+    /// One line: it is missing, or others could have put another one there.
+    pub fn temporary(&self) -> Result<Rc<Folder>, String> {
+        let folder = Folder::trusted(&self.root, Path::new("/tmp"));
+        folder.map(Rc::new).map_err(|error| format!("process {}: its /tmp: {error}", self.pid()))
+    }
+
+    /// Asks a JVM to open its socket.
+    ///
+    /// # Errors
+    /// One line: it would end, or not answer.
+    pub fn ask_for_socket(&self) -> Result<(), String> {
+        let pid = self.pid();
+        let status = self.process.read("status").unwrap_or_default();
+        let options = self.process.read("cmdline").unwrap_or_default();
+        // A JVM that does not take SIGQUIT would be ended by it (`-Xrs`), and one
+        // with attaching disabled would only print its threads.
+        let caught = caught_signals(&status).unwrap_or(0);
+        if caught & 1 << (libc::SIGQUIT - 1) == 0 || options.contains("+DisableAttachMechanism") {
+            return Err(format!(
+                "process {pid} cannot be attached to: it is still starting, or runs with -Xrs or \
+                 -XX:+DisableAttachMechanism"
+            ));
+        }
+        self.process.send_quit().map_err(|error| format!("process {pid}: {error}"))
+    }
+
+    /// Whether a folder of ours is the same one to the process.
+    pub fn shares_folder(&self, folder: &Path) -> bool {
+        let ours = std::fs::metadata(folder).map(|it| (it.dev(), it.ino()));
+        let theirs = self.root.find(folder).and_then(|found| identity(&found));
+        matches!((ours, theirs), (Ok(ours), Ok(theirs)) if ours == theirs)
+    }
+
+    /// The path of the agent that the process has loaded, if it is `own` to the
+    /// byte and nobody else could replace it.
+    ///
+    /// # Errors
+    /// One line: it is another one, or was replaced.
+    pub fn verified_agent(&self, own: &File) -> Result<Option<PathBuf>, String> {
+        let Some(agent) = &self.agent else { return Ok(None) };
+        let pid = self.pid();
+        if agent.is_deleted {
+            return Err(format!(
+                "the agent in process {pid} was replaced on disk; restart the JVM to use the new \
+                 one"
+            ));
+        }
+        let other = |reason: String| {
+            format!(
+                "the agent in process {pid} is not the one of this tyrion{reason}; use the tyrion \
+                 that it came with, or restart the JVM"
+            )
+        };
+        let found = self.root.find_trusted(&agent.path).map_err(|e| other(format!(" ({e})")))?;
+        let is_mapped = match &agent.file {
+            Some(file) => identity(file).ok() == identity(&found).ok(),
+            None => true,
+        };
+        let is_own = open_regular(&found).and_then(|file| exchange::same_bytes(own, &file));
+        match is_own {
+            Ok(true) if is_mapped => Ok(Some(agent.path.clone())),
+            Ok(_) => Err(other(String::new())),
+            Err(error) => Err(other(format!(" ({error})"))),
+        }
+    }
+
+    /// Whether the process can load our library from where it lies: it sees the
+    /// same file there, and nobody else could put another one in its place.
+    pub fn can_load_in_place(&self, path: &Path, own: &File) -> bool {
+        let Ok(found) = self.root.find_trusted(path) else { return false };
+        let is_same = match (identity(&found), own.metadata()) {
+            (Ok(found), Ok(own)) => found == (own.dev(), own.ino()),
+            _ => false,
+        };
+        is_same && allows_programs(&found) && open_regular(&found).is_ok()
+    }
+}
+
+impl Files for Target {
+    fn open(&self, path: &Path) -> io::Result<File> {
+        open_regular(&self.root.find(path)?)
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        let names = Folder::any(&self.root, folder)?.names()?;
+        Ok(names.into_iter().map(OsString::from_vec).collect())
+    }
+}
+
+impl MappedAgent {
+    fn of(process: &Process, mapped: &Mapped) -> Option<MappedAgent> {
+        let (addresses, path) = mapped.agent.as_ref()?;
+        let (path, is_deleted) = match path.strip_suffix(DELETED) {
+            Some(path) => (path, true),
+            None => (path.as_slice(), false),
+        };
+        // The list shows paths as we see them: of a process with another root
+        // folder (`chroot`), they begin with that.
+        let root = process.link_text("root").unwrap_or_default();
+        let below = path.strip_prefix(root.as_slice()).filter(|rest| rest.starts_with(b"/"));
+        let path = PathBuf::from(OsStr::from_bytes(below.unwrap_or(path)));
+        let file = process.link(&format!("map_files/{addresses}")).ok();
+        Some(MappedAgent { path, is_deleted, file })
+    }
+}
+
+impl Mapped {
+    fn of(process: &Process) -> io::Result<Mapped> {
+        let mut mapped = Mapped::default();
+        let root = process.link_text("root").unwrap_or_default();
+        process.mappings(|line| mapped.add(line, &root))?;
+        Ok(mapped)
+    }
+
+    /// Takes up a line of `/proc/PID/maps`.
+    fn add(&mut self, line: &[u8], root: &[u8]) {
+        let Some(at) = line.iter().position(|&byte| byte == b'/') else { return };
+        let path = &line[at..];
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        self.has_jvm |= name.starts_with(b"libjvm.so");
+        let mut words = line[..at].split(|&byte| byte == b' ');
+        let addresses = String::from_utf8_lossy(words.next().unwrap_or_default());
+        if name.starts_with(AGENT) && self.agent.is_none() {
+            self.agent = Some((map_file(&addresses), path.to_vec()));
+        }
+        let is_shared = words.next().is_some_and(|rights| rights.starts_with(b"rw-s"));
+        let is_there = !path.ends_with(DELETED);
+        if is_shared && is_there && self.shared.len() < MOST_SHARED {
+            let below = path.strip_prefix(root).filter(|rest| rest.starts_with(b"/"));
+            let path = PathBuf::from(OsStr::from_bytes(below.unwrap_or(path)));
+            if !self.shared.contains(&path) {
+                self.shared.push(path);
+            }
+        }
+    }
+}
+
+/// The name under `map_files` of a mapping's addresses: without the zeros that
+/// may stand in front of them in the list.
+fn map_file(addresses: &str) -> String {
+    let trimmed = addresses.split('-').map(|address| match address.trim_start_matches('0') {
+        "" => "0",
+        address => address,
+    });
+    trimmed.collect::<Vec<_>>().join("-")
+}
+
+/// Device and inode of what a descriptor stands for.
+fn identity(stands_for: &OwnedFd) -> io::Result<(u64, u64)> {
+    let stat = rustix::fs::fstat(stands_for)?;
+    Ok((stat.st_dev, stat.st_ino))
+}
+
+/// Why it cannot be told whether a process is a JVM.
+fn unreadable(pid: u32, status: &str, error: &io::Error) -> String {
+    let own = rustix::process::geteuid().as_raw();
+    let name = field(status, "Name:").unwrap_or("unknown");
+    let user = field(status, "Uid:").and_then(|ids| ids.split_whitespace().nth(1));
+    match user.and_then(|id| id.parse::<u32>().ok()) {
+        _ if error.kind() != io::ErrorKind::PermissionDenied => {
+            format!("process {pid} ({name}): {error}")
+        }
+        Some(user) if user != own && own != 0 => format!(
+            "process {pid} ({name}) belongs to another user, of id {user}; if it is a JVM, run \
+             tyrion as that user"
+        ),
+        // The kernel wants more than the same user: rights of its own, or a sandbox.
+        _ => format!(
+            "process {pid} ({name}) may not be looked at from here, not even by its user or root; \
+             it is no JVM, or one in a sandbox: then run tyrion inside of that"
+        ),
+    }
+}
+
+/// The set of signals in the line `SigCgt:` of `/proc/PID/status`.
+fn caught_signals(status: &str) -> Option<u64> {
+    u64::from_str_radix(field(status, "SigCgt:")?, 16).ok()
+}
+
+/// The last number of the line `NSpid:` of `/proc/PID/status`.
+fn inner_pid(status: &str) -> Option<u32> {
+    field(status, "NSpid:")?.split_whitespace().last()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

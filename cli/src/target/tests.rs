@@ -1,0 +1,55 @@
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use super::*;
+
+#[test]
+fn the_innermost_pid_counts() {
+    assert_eq!(inner_pid("Name:\tjava\nNSpid:\t4711\t7\nUid:\t0"), Some(7));
+    assert_eq!(inner_pid("NSpid:\t4711"), Some(4711));
+    assert_eq!(inner_pid("Name:\tjava"), None);
+    assert_eq!(caught_signals("SigCgt:\t0000000000000004\n"), Some(4));
+}
+
+#[test]
+fn mappings_tell_the_agent_and_the_files_that_are_written() {
+    let mut mapped = Mapped::default();
+    for line in [
+        "0040-0050 r-xp 00000000 fe:00 12  /srv/root/opt/my apps/libtyrion_agent.so",
+        "7f0-7f1 r-xp 00000000 fe:00 12  /lib/libjvm.so",
+        "7f00-7f01 rw-s 00000000 fe:00 12  /srv/root/tmp/my logs/a.log",
+        "7f01-7f02 rw-s 00100000 fe:00 12  /srv/root/tmp/my logs/a.log",
+        "7f03-7f04 rw-s 00000000 fe:00 14  /tmp/b.log (deleted)",
+        "7f05-7f06 rw-s 00000000 00:01 16",
+        "7f06-7f07 rw-p 00000000 00:00 0   [heap]",
+    ] {
+        mapped.add(line.as_bytes(), b"/srv/root");
+    }
+    assert!(mapped.has_jvm);
+    let (addresses, path) = mapped.agent.unwrap();
+    assert_eq!(addresses, "40-50");
+    assert_eq!(path, b"/srv/root/opt/my apps/libtyrion_agent.so");
+    assert_eq!(mapped.shared, [PathBuf::from("/tmp/my logs/a.log")]);
+}
+
+#[test]
+fn what_is_no_jvm_is_left_alone() {
+    let refused = |pid| Target::enter(pid).err().unwrap();
+    assert!(refused(std::process::id()).contains("not a JVM"));
+    assert!(refused(u32::MAX).contains("no process"));
+}
+
+#[test]
+fn who_may_not_look_is_told_why() {
+    let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+    let own = rustix::process::geteuid().as_raw();
+    let said = |user: u32| {
+        let status = format!("Name:\tinit\nUid:\t{user}\t{user}\t{user}\t{user}\n");
+        unreadable(1, &status, &denied)
+    };
+    assert!(said(own).contains("process 1 (init) may not be looked at"), "{}", said(own));
+    if own != 0 {
+        assert!(said(own + 1).contains("another user"), "{}", said(own + 1));
+    }
+    let gone = unreadable(7, "", &io::Error::from(io::ErrorKind::NotFound));
+    assert!(gone.starts_with("process 7 (unknown): "), "{gone}");
+}
