@@ -17,7 +17,7 @@ static HOMES: Mutex<Vec<(PathBuf, File)>> = Mutex::new(Vec::new());
 /// Holds on to a folder; an empty path is none.
 pub fn take(path: &str) {
     let path = Path::new(path);
-    let is_ours = path.file_name().is_some_and(|name| begins_as_ours(name));
+    let is_ours = path.file_name().is_some_and(begins_as_ours);
     if !is_ours {
         return;
     }
