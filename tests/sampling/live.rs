@@ -10,7 +10,7 @@ use std::{
     fs::File,
     path::Path,
     process::{Child, Command, Output, Stdio},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 on_jdks!(sampled: jdk11 = 11 jdk17 = 17 jdk25 = 25);
@@ -111,10 +111,13 @@ fn sampled(jdk: &Jdk) {
         check_once(folder, &running);
         check_interrupted(folder, &running);
     }
-    assert_eq!(status(pid)["state"], "paused");
-    // The one log, which its agent holds on to.
-    let left = temporary(pid);
-    assert!(left.len() == 1 && left[0].starts_with(".tyrion-sample-"), "{left:?}");
+    let told = status(pid);
+    assert_eq!(told["state"], "paused");
+    // The one log, which its agent holds on to, in a folder of its own.
+    let log = Path::new(told["log"].as_str().unwrap()).to_owned();
+    let home = log.parent().unwrap();
+    assert!(text(home).starts_with("/tmp/.tyrion-"), "{home:?}");
+    assert_eq!(names(home), ["samples.log"]);
     let warned = running.stderr().lines().all(|line| line.starts_with("WARNING: "));
     assert!(warned, "{}", running.stderr());
     running.signal(pid, "TERM");
@@ -122,8 +125,11 @@ fn sampled(jdk: &Jdk) {
     drop(running);
     if jdk.major == 17 {
         let next = unrecorded(jdk);
+        // What was changed a moment ago may be somebody's who is about to use it.
+        let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
+        std::fs::File::open(home).unwrap().set_modified(an_hour_ago).unwrap();
         check_tree(&output(&mut sample(folder, next.id(), &["--once"])), 0.0..=10.0);
-        assert_eq!(temporary(pid), [""; 0], "nobody removes it");
+        assert!(!home.exists(), "nobody removes it");
     }
 }
 
@@ -141,14 +147,6 @@ fn check_left(folder: &Path, running: &Running) {
     assert_eq!(names(folder), ["tmp"]);
     assert_eq!(names(&folder.join("tmp")), [""; 0]);
     assert!(names(running.log.parent().unwrap()).iter().all(|name| name.starts_with("std")));
-}
-
-/// What is of ours and of this JVM among its temporary files.
-fn temporary(pid: u32) -> Vec<String> {
-    let pid = pid.to_string();
-    let mut names = names(Path::new("/tmp"));
-    names.retain(|name| name.contains("tyrion") && name.contains(&pid));
-    names
 }
 
 /// One snapshot, which stands for one period.
@@ -184,12 +182,18 @@ fn log_kept(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("kept.log");
     let options = ["--duration=700ms", "-o", text(&log)];
+    let exchanged = || {
+        let names = names(Path::new("/tmp")).into_iter();
+        names.filter(|name| name.starts_with(".tyrion-")).collect::<Vec<_>>()
+    };
+    let before = exchanged();
     let begin = Instant::now();
     let output = output(&mut sample(folder.path(), running.id(), &options));
     check_tree(&output, 0.4..=begin.elapsed().as_secs_f64());
     assert!(samples(&log).iter().any(|sample| sample["thread"] == "worker-1"));
     assert_eq!(names(folder.path()), ["kept.log", "tmp"]);
-    assert_eq!(temporary(running.id()), [""; 0]);
+    let after = exchanged();
+    assert!(after.iter().all(|name| before.contains(name)), "left behind: {after:?}");
 }
 
 /// A JVM whose waits are recorded already goes on recording them.
