@@ -11,6 +11,7 @@ mod support;
 mod api;
 mod attaching;
 mod command_line;
+mod crafted;
 mod crash;
 mod damaged_input;
 mod diff;

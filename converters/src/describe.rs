@@ -91,10 +91,10 @@ impl Names<'_> {
     /// The frames of a stack, innermost first: `com.acme.Foo.bar(Foo.java:12)`.
     /// The outermost may stand for a group: `[group GET /orders]`.
     ///
-    /// All of them are in memory; of a hostile log that may be hundreds of MiB.
-    /// [`Names::frames`] gives one after the other.
+    /// At most [`MAX_STACK_TEXT`] bytes of them; [`Names::frames`] gives all, one
+    /// after the other.
     pub fn stack(&self, id: u32) -> Vec<String> {
-        self.frames(id).map(|frame| self.stack_frame(frame)).collect()
+        in_bounds(self.frames(id).map(|frame| self.stack_frame(frame)))
     }
 
     /// What the frames of a stack are, innermost first, at most [`MAX_DEPTH`].
@@ -150,6 +150,26 @@ impl Names<'_> {
     }
 }
 
+/// How many bytes of text a stack has at most where all of it is kept in memory:
+/// some 800 frames of the usual length.
+pub const MAX_STACK_TEXT: usize = 1 << 16;
+
+/// The frames of a stack, innermost first: one at least, and no more than
+/// [`MAX_STACK_TEXT`] has room for. Then [`CUT`] stands for the others. Without a
+/// bound, a log of 200 kB could ask for gigabytes.
+pub fn in_bounds(frames: impl IntoIterator<Item = String>) -> Vec<String> {
+    let (mut kept, mut bytes) = (Vec::new(), 0);
+    for frame in frames {
+        bytes += frame.len();
+        if bytes > MAX_STACK_TEXT && !kept.is_empty() {
+            kept.push(CUT.to_owned());
+            break;
+        }
+        kept.push(frame);
+    }
+    kept
+}
+
 /// A frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StackFrame {
@@ -200,5 +220,20 @@ impl Iterator for Frames<'_> {
         // writes; any other would not end.
         self.at = if stack.parent < at { stack.parent } else { EMPTY_STACK };
         Some(StackFrame::Method { method: stack.method, line: stack.line })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_are_bounded() {
+        let frame = |len: usize| "x".repeat(len);
+        assert_eq!(in_bounds([]), [""; 0]);
+        assert_eq!(in_bounds([frame(MAX_STACK_TEXT + 1)]).len(), 1);
+        let halves = in_bounds(vec![frame(MAX_STACK_TEXT / 2); 3]);
+        assert_eq!((halves.len(), &*halves[2]), (3, CUT));
+        assert_eq!(in_bounds(vec![frame(60); 500]).len(), 500);
     }
 }

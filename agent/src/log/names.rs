@@ -98,10 +98,10 @@ fn open_new(path: &Path) -> io::Result<File> {
 /// refused before it is opened, and is not waited for (a FIFO) nor followed (a
 /// link) if it takes the file's place meanwhile.
 fn open_existing(path: &Path, how: &mut OpenOptions) -> io::Result<File> {
-    let refuse = |what| io::Error::other(format!("{what}; name a regular file, or a new one"));
+    let refuse = |what| io::Error::other(format!("{what}; name another file"));
     let found = path.symlink_metadata()?;
     if found.is_symlink() {
-        return Err(refuse("is a symbolic link"));
+        return Err(refuse("a symbolic link, which is not replaced"));
     }
     if !found.is_file() {
         return Err(refuse("not a regular file"));
@@ -164,7 +164,7 @@ mod tests {
         std::os::unix::fs::symlink(at("fifo"), at("linked-fifo")).unwrap();
         for name in ["fifo", "link", "linked-fifo"] {
             let error = create(&at(name), true).unwrap_err().to_string();
-            assert!(error.contains("name a regular file"), "{name}: {error}");
+            assert!(error.contains("name another file"), "{name}: {error}");
             assert!(is_log_or_empty(&at(name)).is_err() && is_free(&at(name)).is_err(), "{name}");
             assert!(at(name).symlink_metadata().is_ok(), "{name} is still there");
         }

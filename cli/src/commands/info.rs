@@ -29,7 +29,7 @@ use std::{
 use trace::TraceSums;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
-    describe::printable,
+    describe::{MAX_STACK_TEXT, printable},
     filter::{Filter, Kinds},
     outputs::units,
     profile::{Function, Profile},
@@ -39,8 +39,6 @@ use tyrion_wire::{WaitKind, header::State, slot::Pending};
 
 /// So many threads are listed; JSON has them all.
 const THREADS_SHOWN: usize = 20;
-/// So many bytes of a stack are shown; dump has all of it.
-const STACK_SHOWN: usize = 1 << 16;
 /// So many hottest locks are listed.
 const LOCKS_SHOWN: usize = 5;
 
@@ -505,7 +503,7 @@ fn waiting(out: &mut String, log: &Log, filter: &Filter) -> std::fmt::Result {
         writeln!(out, "\nstill waiting for locks at the end of the log ({})", contended.len())?;
         let stacks = Stacks::new(log);
         for pending in contended.iter().take(THREADS_SHOWN) {
-            let stack = stacks.beginning(pending.stack, STACK_SHOWN);
+            let stack = stacks.beginning(pending.stack, MAX_STACK_TEXT);
             writeln!(out, "  {}{stack}", dump::pending::text(log, pending))?;
         }
         more(out, contended.len(), THREADS_SHOWN)?;

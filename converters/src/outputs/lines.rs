@@ -149,6 +149,36 @@ impl<'p> Lines<'p> {
         }
         Ok(())
     }
+
+    /// The lines, those of [`Lines::for_each`], as one text of `most` bytes at
+    /// most: as long as there are more, narrower paths are added to the ones
+    /// above. With it what `smallest` was in the end.
+    ///
+    /// # Errors
+    /// When there are too many even so.
+    pub(super) fn text(&self, smallest: f64, most: usize) -> io::Result<(String, f64)> {
+        let total = self.total() as f64;
+        let mut smallest = smallest;
+        loop {
+            let mut text = String::new();
+            let written = self.for_each(smallest, |line| {
+                if text.len() + line.len() >= most {
+                    return Err(io::ErrorKind::FileTooLarge.into());
+                }
+                text.push_str(line);
+                text.push('\n');
+                Ok(())
+            });
+            match written {
+                Ok(()) => return Ok((text, smallest)),
+                Err(error) if smallest > total => {
+                    let advice = "the names are too long to be drawn; take --to pprof";
+                    return Err(io::Error::new(error.kind(), advice));
+                }
+                Err(_) => smallest = 4.0 * smallest.max(total / 1e5),
+            }
+        }
+    }
 }
 
 /// The rows of each root: all of them under none, or those of each state, of each

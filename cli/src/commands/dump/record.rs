@@ -4,7 +4,7 @@ use super::pending;
 use crate::commands::{places::Places, rendered::Stacks};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use tyrion_formats::Log;
 use tyrion_wire::{slot::Pending, trace::HeldList};
 
@@ -48,8 +48,12 @@ impl<const N: usize> Record<'_, N> {
     /// # Errors
     /// As writing to `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        out.write_all(b"\n")
+        // It comes in many small pieces.
+        let mut out = BufWriter::new(out);
+        serde_json::to_writer(&mut out, self)?;
+        out.write_all(b"\n")?;
+        // Unlike a flush this does not empty the buffer behind it.
+        out.into_inner().map(drop).map_err(|error| error.into_error())
     }
 }
 

@@ -1,6 +1,9 @@
 //! Frames and stacks of the profile in words.
 
-use tyrion_converters::profile::{Frame, Function, Profile};
+use tyrion_converters::{
+    describe::in_bounds,
+    profile::{Frame, Function, Profile},
+};
 
 /// A frame of the profile: `com.acme.Foo.bar(Foo.java:12)`.
 pub fn frame(profile: &Profile, frame: Frame) -> String {
@@ -19,9 +22,9 @@ pub fn frame(profile: &Profile, frame: Frame) -> String {
     }
 }
 
-/// A stack of the profile, innermost first.
+/// A stack of the profile, innermost first, [`in_bounds`].
 pub fn stack(profile: &Profile, stack: u32) -> Vec<String> {
-    profile.frames_of(stack).map(|at| frame(profile, at)).collect()
+    in_bounds(profile.frames_of(stack).map(|at| frame(profile, at)))
 }
 
 /// What threads park and wait in, whatever for: beginnings of frames.

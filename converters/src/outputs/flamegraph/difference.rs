@@ -1,7 +1,7 @@
 //! Differential flame graphs: the widths of one profile, and in colours how it
 //! differs from another one.
 
-use super::{TitleWriter, contention_only, unit};
+use super::{MAX_LINES, TitleWriter, contention_only, unit};
 use crate::{
     outputs::{Options, lines::Lines},
     profile::Profile,
@@ -82,7 +82,11 @@ impl Difference<'_> {
         // both, or else it would seem to come and go.
         let totals = [before.total(), after.total()].into_iter().filter(|&total| total != 0);
         let smallest = style.min_width / 100.0 * totals.min().unwrap_or(0) as f64;
-        let (before, after) = (text(before, smallest)?, text(after, smallest)?);
+        let (_, smallest) = before.text(smallest, MAX_LINES)?;
+        let (after, smallest) = after.text(smallest, MAX_LINES)?;
+        // What is too narrow on one side for the picture to have room for it, too.
+        let (before, _) = before.text(smallest, MAX_LINES)?;
+        let (before, after) = (split(&before), split(&after));
         let lines = match self.widths {
             Widths::Before => merged(&after, &before),
             Widths::After => merged(&before, &after),
@@ -113,19 +117,13 @@ impl Difference<'_> {
 }
 
 /// The lines, each with its number.
-fn text(lines: &Lines<'_>, smallest: f64) -> io::Result<Vec<(String, u64)>> {
-    let mut all = Vec::new();
-    lines.for_each(smallest, |line| {
-        if let Some((path, value)) = line.rsplit_once(' ') {
-            all.push((path.to_owned(), value.parse().unwrap_or(0)));
-        }
-        Ok(())
-    })?;
-    Ok(all)
+fn split(text: &str) -> Vec<(&str, u64)> {
+    let split = text.lines().filter_map(|line| line.rsplit_once(' '));
+    split.map(|(path, value)| (path, value.parse().unwrap_or(0))).collect()
 }
 
 /// The lines of both, `path FIRST SECOND`, in order of frames as both are.
-fn merged(first: &[(String, u64)], second: &[(String, u64)]) -> Vec<String> {
+fn merged(first: &[(&str, u64)], second: &[(&str, u64)]) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut at, mut to) = (first.iter().peekable(), second.iter().peekable());
     loop {
@@ -138,7 +136,7 @@ fn merged(first: &[(String, u64)], second: &[(String, u64)]) -> Vec<String> {
         let a = at.next_if(|_| order != Ordering::Greater);
         let b = to.next_if(|_| order != Ordering::Less);
         let path = a.or(b).map_or("", |(path, _)| path);
-        let value = |line: Option<&(String, u64)>| line.map_or(0, |(_, value)| *value);
+        let value = |line: Option<&(&str, u64)>| line.map_or(0, |(_, value)| *value);
         lines.push(format!("{path} {} {}", value(a), value(b)));
     }
 }
@@ -147,14 +145,10 @@ fn merged(first: &[(String, u64)], second: &[(String, u64)]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn lines(lines: &[(&str, u64)]) -> Vec<(String, u64)> {
-        lines.iter().map(|(path, value)| ((*path).to_owned(), *value)).collect()
-    }
-
     #[test]
     fn lines_are_merged_in_order_of_frames() {
-        let before = lines(&[("a", 1), ("a;b", 2), ("a;get", 3), ("a;get;x", 4), ("a;get0", 5)]);
-        let after = lines(&[("a;b;c", 6), ("a;get", 7), ("a;get0", 8), ("z", 9)]);
+        let before = [("a", 1), ("a;b", 2), ("a;get", 3), ("a;get;x", 4), ("a;get0", 5)];
+        let after = [("a;b;c", 6), ("a;get", 7), ("a;get0", 8), ("z", 9)];
         assert_eq!(
             merged(&before, &after),
             ["a 1 0", "a;b 2 0", "a;b;c 0 6", "a;get 3 7", "a;get;x 4 0", "a;get0 5 8", "z 0 9"]

@@ -23,6 +23,10 @@ pub const FORMAT: Format = Format {
     files: None,
 };
 
+/// At most so many bytes of lines are drawn: a few times what those who are wide
+/// enough to be seen have in large programs.
+const MAX_LINES: usize = 64 << 20;
+
 fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, out);
     let lines = Lines::new(profile, options)?;
@@ -61,12 +65,7 @@ fn write_graph(
     // Inferno holds all lines; those of frames too narrow to be drawn can be
     // gigabytes.
     let smallest = style.min_width / (100.0 / lines.total() as f64);
-    let mut text = String::new();
-    lines.for_each(smallest, |line| {
-        text.push_str(line);
-        text.push('\n');
-        Ok(())
-    })?;
+    let (text, _) = lines.text(smallest, MAX_LINES)?;
     let mut titles = TitleWriter::new(out);
     let last_first: Vec<&str> = text.lines().rev().collect();
     flamegraph::from_lines(&mut style, last_first, &mut titles)?;

@@ -6,7 +6,7 @@
 //! with the place's line.
 
 use crate::findings::trace::Nesting;
-use tyrion_converters::describe::Names;
+use tyrion_converters::describe::{Names, in_bounds};
 use tyrion_formats::{Log, limits::MAX_DEPTH};
 use tyrion_wire::{
     def::id::{CUT_STACK, EMPTY_STACK},
@@ -106,8 +106,8 @@ impl Stack<'_> {
     /// The frames from one outwards, that of a place's method if it is of one.
     fn from(&self, at: usize, held: Option<Held>) -> Words {
         let names = Names(self.log);
-        let mut frames: Vec<String> =
-            self.frames[at..].iter().map(|&(method, line)| names.frame(method, line)).collect();
+        let mut frames =
+            in_bounds(self.frames[at..].iter().map(|&(method, line)| names.frame(method, line)));
         let place = held.and_then(|held| self.place(held));
         if let (Some((method, line)), Some(innermost)) = (place, frames.first_mut())
             && line != 0
