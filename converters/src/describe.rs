@@ -1,6 +1,8 @@
-//! Names for the ids of one log, for people who read single records.
+//! Names for the ids of one log, for people who read single records: as the log
+//! has them, which is how JSON tells them. Shown otherwise, they have to be made
+//! [`harmless`](crate::harmless) first.
 
-pub use crate::names::{lock_called, printable, readable_class};
+pub use crate::names::{lock_called, readable_class};
 use crate::{aggregate::java, profile::NO_PROBE};
 use regex::Regex;
 use tyrion_formats::{Log, Place, UNKNOWN};
@@ -94,8 +96,7 @@ impl Names<'_> {
             let Some(stack) = self.0.definitions().stacks().get(at) else {
                 let group = self.0.definitions().stacks().group(at);
                 frames.push(match group {
-                    // It may be anything, and a record is one line.
-                    Some(name) => format!("[group {}]", printable(&self.0.text(name))),
+                    Some(name) => format!("[group {}]", self.0.text(name)),
                     None => UNKNOWN.to_owned(),
                 });
                 return frames;

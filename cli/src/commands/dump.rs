@@ -5,13 +5,13 @@ mod trace;
 
 use super::{
     doing::Doing,
-    places::{Places, lock_name, with_name},
+    places::{Places, in_a_line, lock_name, shown_lock},
 };
 use crate::{
     filters::{FilterArgs, wants_pending},
     logs,
     outcome::{Done, Failure, Outcome},
-    terminal::Printable,
+    terminal::{Escaped, Printable},
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -23,6 +23,7 @@ use std::{
 use tyrion_converters::{
     describe::Names,
     filter::{Filter, Window},
+    harmless,
     outputs::units,
 };
 use tyrion_formats::{Damage, Entry, Event, Log};
@@ -63,9 +64,9 @@ pub struct DumpArgs {
 pub fn run(args: DumpArgs) -> Outcome {
     let log = logs::open(&args.log)?;
     let filter = args.filters.raw_filter()?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let out = BufWriter::new(io::stdout().lock());
     let dumped = match args.json {
-        true => write(&mut out, &log, &filter, true),
+        true => write(&mut Escaped(out), &log, &filter, true),
         false => write(&mut Printable(out), &log, &filter, false),
     };
     let damage = dumped.map_err(|error| Failure::writing("stdout", &error))?;
@@ -101,7 +102,7 @@ struct Site {
 
 impl Site {
     fn lock_text(&self) -> String {
-        with_name(&self.lock_name, &self.lock)
+        shown_lock(&self.lock_name, &self.lock)
     }
 }
 
@@ -211,6 +212,7 @@ impl<'a> Dump<'a> {
                     } else {
                         let kind = if is_virtual { " virtual" } else { "" };
                         let daemon = if daemon { " daemon" } else { "" };
+                        let (name, group) = (harmless::name(&name), harmless::name(&group));
                         writeln!(
                             out,
                             "thread  {id} {name:?} java-id={java_id} group={group:?}{daemon}{kind}"
@@ -226,6 +228,7 @@ impl<'a> Dump<'a> {
                         });
                         writeln!(out, "{record}")?;
                     } else {
+                        let name = harmless::name(&name);
                         writeln!(out, "renamed +{} {id} {name:?}", seconds(at_ns))?;
                     }
                 }
@@ -261,17 +264,17 @@ impl<'a> Dump<'a> {
             seconds(start_ns),
             units::duration(event.wait_ns()),
             site.kind.name(),
-            thread,
+            harmless::name(&thread),
             site.lock_text(),
             event.outcome.name(),
         )?;
         if let Some(owner) = owner {
-            write!(out, " owner={owner:?}")?;
+            write!(out, " owner={:?}", harmless::name(&owner))?;
         }
         if event.parks != 0 {
             write!(out, " parks={}", event.parks)?;
         }
-        writeln!(out, " {}", site.stack.join(" < "))
+        writeln!(out, " {}", in_a_line(&site.stack))
     }
 
     fn fold(&mut self, out: &mut dyn Write, cell: &Cell) -> io::Result<()> {
@@ -297,15 +300,16 @@ impl<'a> Dump<'a> {
         }
         writeln!(
             out,
-            "fold    +{} {} {} {thread:?} {} count={} max={} until=+{} {}",
+            "fold    +{} {} {} {:?} {} count={} max={} until=+{} {}",
             seconds(first_ns),
             units::duration(cell.sum_ns),
             site.kind.name(),
+            harmless::name(&thread),
             site.lock_text(),
             cell.count,
             units::duration(cell.max_ns),
             seconds(last_ns),
-            site.stack.join(" < "),
+            in_a_line(&site.stack),
         )
     }
 
@@ -362,14 +366,16 @@ pub fn describe_pending(log: &Log, pending: &Pending) -> (Value, String) {
     let start_ns = pending.start_ns.saturating_sub(log.start_ns());
     let waited_ns = log.end_ns().saturating_sub(pending.start_ns);
     let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
-    let held_by = owner.as_ref().map_or(String::new(), |owner| format!(" held by {owner:?}"));
+    let held_by = |owner: &String| format!(" held by {:?}", harmless::name(owner));
+    let held_by = owner.as_ref().map_or(String::new(), held_by);
     let text = format!(
-        "+{} {} {} {thread:?} waits for {}{held_by} {}",
+        "+{} {} {} {:?} waits for {}{held_by} {}",
         seconds(start_ns),
         units::duration(waited_ns),
         pending.kind.name(),
-        with_name(&name, &lock),
-        stack.join(" < "),
+        harmless::name(&thread),
+        shown_lock(&name, &lock),
+        in_a_line(&stack),
     );
     let record = json!({
         "record": "pending", "start_ns": start_ns, "waited_ns": waited_ns,

@@ -14,16 +14,17 @@ use crate::{
 use clap::Args;
 use sampling::SampleSums;
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, fmt::Write as _, io::Write, path::PathBuf};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _, io::Write, path::PathBuf};
 use trace::TraceSums;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
-    describe::printable,
     filter::{Filter, Kinds},
+    harmless,
     outputs::units,
     profile::{Function, Profile},
 };
 use tyrion_formats::Log;
+use tyrion_report::render::json;
 use tyrion_wire::{WaitKind, header::State};
 
 /// So many threads are listed; JSON has them all.
@@ -321,7 +322,7 @@ fn to_json(log: &Log, found: &Found, filter: &Filter) -> String {
         // What is not known is no zero.
         report["totals"] = Value::Null;
     }
-    format!("{report:#}\n")
+    json::escaped(&format!("{report:#}\n")).into_owned()
 }
 
 fn to_text(log: &Log, found: &Found, filter: &Filter, ranked: Kinds) -> String {
@@ -329,9 +330,9 @@ fn to_text(log: &Log, found: &Found, filter: &Filter, ranked: Kinds) -> String {
     // Writing into a string cannot fail.
     let _ = sections(&mut out, log, found, filter, ranked);
     for line in found.sums.notes.lines() {
-        let _ = writeln!(out, "note: {line}");
+        let _ = writeln!(out, "note: {}", harmless::text(&line));
     }
-    shown(&out)
+    out
 }
 
 fn sections(
@@ -358,27 +359,18 @@ fn sections(
     waiting(out, log, filter)
 }
 
-/// Lines as a terminal may have them: names of the program's own could hold
-/// what terminals take for orders.
-fn shown(text: &str) -> String {
-    text.split_inclusive('\n')
-        .map(|line| match line.strip_suffix('\n') {
-            Some(line) => printable(line).into_owned() + "\n",
-            None => printable(line).into_owned(),
-        })
-        .collect()
-}
-
 fn head(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
     let (header, sums) = (log.header(), &found.sums);
     // What the log says of the program is one line, whatever it holds.
-    let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {}", printable(value));
+    let mut row = |key: &str, value: &str| {
+        writeln!(out, "{:<13} {}", harmless::name(key), harmless::text(value))
+    };
     row("log", log.name())?;
     row("pid", &header.pid.to_string())?;
     for (key, value) in &header.metadata {
         let is_told_below = ["threshold", "period", "sample-threads"].contains(&key.as_str());
         if !is_told_below && !value.is_empty() {
-            row(key, value)?;
+            row(key, &told(key, value))?;
         }
     }
     row("start", &units::utc(header.wall_ns))?;
@@ -406,6 +398,15 @@ fn head(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
         units::duration(wait_ns)
     );
     row("contention", &contention)
+}
+
+/// The value of a key of the log's, shortened if it is a name. Arguments are many
+/// words, and told whole.
+fn told<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
+    match key {
+        "args" | "jvm-flags" => Cow::Borrowed(value),
+        _ => harmless::name(value),
+    }
 }
 
 /// What there are records of: `7 waits and 3 samples`.
@@ -452,9 +453,9 @@ fn locks(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
             units::duration(lock.wait_ns),
             units::thousands(lock.count),
             units::duration(lock.max_ns),
-            lock.name,
+            harmless::name(&lock.name),
             "",
-            lock.place,
+            harmless::name(&lock.place),
         )?;
     }
     more(out, locks.len(), LOCKS_SHOWN)
@@ -472,7 +473,7 @@ fn threads(out: &mut String, sums: &Aggregate, ranked: Kinds) -> std::fmt::Resul
             "{:>14} {:>14}  {}{}{}",
             units::duration(totals[at].1),
             units::thousands(totals[at].0),
-            sums.profile.thread_name(at as u32).escape_debug(),
+            harmless::name(&sums.profile.thread_name(at as u32)),
             if thread.daemon { " (daemon)" } else { "" },
             if thread.is_virtual { " (virtual)" } else { "" },
         )?;
@@ -528,10 +529,5 @@ mod tests {
         }
         let cut = Function { method: "[cut]".to_owned(), ..Function::default() };
         assert_eq!(source_line(&cut, 0), "[cut]");
-    }
-
-    #[test]
-    fn programs_give_no_orders_to_the_terminal() {
-        assert_eq!(shown("a\x1b[31m\u{9b}b\r\n\nc"), "a_[31m_b_\n\nc");
     }
 }

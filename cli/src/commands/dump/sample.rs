@@ -1,10 +1,10 @@
 //! The records of sampling.
 
 use super::{Dump, add_name, seconds};
-use crate::commands::places::{lock_name, with_name};
+use crate::commands::places::{in_a_line, lock_name, shown_lock};
 use serde_json::json;
 use std::io::{self, Write};
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 use tyrion_formats::Sampled;
 use tyrion_wire::{WaitKind, def::id};
 
@@ -50,10 +50,11 @@ impl Dump<'_> {
         }
         write!(
             out,
-            "sample  +{} {} {state}{} {thread:?} cpu={} count={}",
+            "sample  +{} {} {state}{} {:?} cpu={} count={}",
             seconds(at_ns),
             units::duration(sample.wall_ns),
             if shown_as == state { String::new() } else { format!(" ({shown_as})") },
+            harmless::name(&thread),
             units::duration(sample.cpu_ns),
             sample.count,
         )?;
@@ -61,13 +62,13 @@ impl Dump<'_> {
             write!(out, " {kind}")?;
         }
         if let Some(lock) = lock {
-            write!(out, " {}", with_name(&lock.name, &lock.text))?;
+            write!(out, " {}", shown_lock(&lock.name, &lock.text))?;
         }
         if let Some(owner) = owner {
-            write!(out, " owner={owner:?}")?;
+            write!(out, " owner={:?}", harmless::name(&owner))?;
         }
         if !stack.is_empty() {
-            write!(out, " {}", stack.join(" < "))?;
+            write!(out, " {}", in_a_line(stack))?;
         }
         writeln!(out)
     }

@@ -1,10 +1,10 @@
 //! The records of trace mode.
 
 use super::{Dump, seconds};
-use crate::commands::places::{any_of, held};
+use crate::commands::places::{any_of, held, in_a_line};
 use serde_json::{Value, json};
 use std::io::{self, Write};
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 use tyrion_formats::{Traced, What};
 use tyrion_wire::{
     def::id,
@@ -58,13 +58,14 @@ impl Dump<'_> {
         }
         writeln!(
             out,
-            "hold    +{} {} {} {thread:?} {}{} {}",
+            "hold    +{} {} {} {:?} {}{} {}",
             seconds(moment.at_ns),
             units::duration(hold_ns),
             lock.place.kind_name(),
-            lock.text(),
+            harmless::name(&thread),
+            lock.shown(),
             if hold.is_first() { " first" } else { "" },
-            stack.join(" < "),
+            in_a_line(&stack),
         )
     }
 
@@ -89,10 +90,11 @@ impl Dump<'_> {
         let taken = if instance.shared { "taken by a further thread" } else { "first taken" };
         writeln!(
             out,
-            "lock    {} {thread:?} {} {taken} {}",
+            "lock    {} {:?} {} {taken} {}",
             lock.place.kind_name(),
-            lock.text(),
-            lock.place.at
+            harmless::name(&thread),
+            lock.shown(),
+            harmless::name(&lock.place.at)
         )
     }
 
@@ -120,13 +122,15 @@ impl Dump<'_> {
         }
         writeln!(
             out,
-            "blame   +{} {} {} {holder:?} kept {} from {waiter:?} {} | {}",
+            "blame   +{} {} {} {:?} kept {} from {:?} {} | {}",
             seconds(moment.at_ns),
             units::duration(blame.charged_ns),
             site.kind.name(),
+            harmless::name(&holder),
             site.lock_text(),
-            stack.join(" < "),
-            site.stack.join(" < "),
+            harmless::name(&waiter),
+            in_a_line(&stack),
+            in_a_line(&site.stack),
         )
     }
 
@@ -153,12 +157,13 @@ impl Dump<'_> {
         let outer: Vec<String> = outer.iter().map(|lock| lock.at_place()).collect();
         writeln!(
             out,
-            "nest    +{} {} {thread:?} {} while holding {} {}",
+            "nest    +{} {} {:?} {} while holding {} {}",
             seconds(moment.at_ns),
             inner.place.kind_name(),
-            inner.text(),
+            harmless::name(&thread),
+            inner.shown(),
             outer.join(", "),
-            stack.join(" < "),
+            in_a_line(&stack),
         )
     }
 
@@ -190,10 +195,11 @@ impl Dump<'_> {
         }
         write!(
             out,
-            "taken   {} {} {thread:?} {} hold={} measured={measured} longest={}",
+            "taken   {} {} {:?} {} hold={} measured={measured} longest={}",
             cell.acquisitions,
             lock.place.kind_name(),
-            lock.text(),
+            harmless::name(&thread),
+            lock.shown(),
             units::duration(hold_ns),
             units::duration(cell.max_ns),
         )?;
@@ -206,7 +212,7 @@ impl Dump<'_> {
                 write!(out, " {what}={count}")?;
             }
         }
-        writeln!(out, " {}", lock.place.at)
+        writeln!(out, " {}", harmless::name(&lock.place.at))
     }
 
     /// What the agent tells of itself: of no thread, lock or time.
@@ -216,7 +222,7 @@ impl Dump<'_> {
                 let record = json!({ "record": "statistic", "key": key, "value": value });
                 writeln!(out, "{record}")?;
             } else {
-                writeln!(out, "number  {key}={value}")?;
+                writeln!(out, "number  {}={value}", harmless::name(&key))?;
             }
         }
         Ok(())
