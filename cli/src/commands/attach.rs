@@ -2,7 +2,7 @@
 
 use super::agent_path::agent_path;
 use crate::{
-    agent_options::AgentOptions,
+    agent_options::{AgentOptions, check_sent_file},
     jvm::attach::Jvm,
     outcome::{Done, Failure, Outcome, tell},
 };
@@ -212,6 +212,7 @@ impl Agent {
         options: &AgentOptions,
         log: Option<&Path>,
     ) -> Result<Reply, Failure> {
+        log.map_or(Ok(()), check_sent_file)?;
         command(&self.jvm, |more| options.for_agent(log, more), ("command", "start"))
     }
 
