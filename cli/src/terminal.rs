@@ -1,6 +1,9 @@
 //! What stdout can show.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    fmt,
+    io::{self, IsTerminal, Write},
+};
 use terminal_size::{Width, terminal_size_of};
 use tyrion_converters::harmless;
 use tyrion_report::render::{
@@ -27,8 +30,7 @@ pub struct Printable<W>(pub W);
 
 impl<W: Write> Write for Printable<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n');
-        if bytes.iter().all(is_plain) {
+        if harmless::is_plain(bytes.strip_suffix(b"\n").unwrap_or(bytes)) {
             return self.0.write(bytes);
         }
         // What is formatted comes in whole pieces of text.
@@ -48,22 +50,37 @@ impl<W: Write> Write for Printable<W> {
 }
 
 /// Writes JSON as a terminal may have it, names and all: see [`json::escaped`].
-pub struct Escaped<W>(pub W);
+pub struct Escaped<W> {
+    out: W,
+    /// What is being formatted, kept for its memory.
+    text: String,
+}
+
+impl<W: Write> Escaped<W> {
+    /// What writes to `out`.
+    pub fn new(out: W) -> Escaped<W> {
+        Escaped { out, text: String::new() }
+    }
+}
 
 impl<W: Write> Write for Escaped<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n');
-        if bytes.iter().all(is_plain) {
-            return self.0.write(bytes);
-        }
-        // What is formatted comes in whole pieces of text.
+        // Whoever writes text does so in whole pieces of it.
         let text = String::from_utf8_lossy(bytes);
-        self.0.write_all(json::escaped(&text).as_bytes())?;
+        self.out.write_all(json::escaped(&text).as_bytes())?;
         Ok(bytes.len())
     }
 
+    /// A record at a time: JSON is formatted in pieces of a few bytes, and to look
+    /// at each of them alone took a third longer.
+    fn write_fmt(&mut self, record: fmt::Arguments<'_>) -> io::Result<()> {
+        self.text.clear();
+        fmt::write(&mut self.text, record).map_err(io::Error::other)?;
+        self.out.write_all(json::escaped(&self.text).as_bytes())
+    }
+
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.out.flush()
     }
 }
 
@@ -82,10 +99,10 @@ mod tests {
 
     #[test]
     fn json_keeps_names_and_gives_no_orders() {
-        let mut out = Escaped(Vec::new());
+        let mut out = Escaped::new(Vec::new());
         let record = serde_json::json!({ "name": "wörker \u{1b}[31m\u{9b}2J\u{202e}" });
         writeln!(out, "{record}").unwrap();
-        let text = String::from_utf8(out.0).unwrap();
+        let text = String::from_utf8(out.out).unwrap();
         assert_eq!(text, "{\"name\":\"wörker \\u001b[31m\\u009b2J\\u202e\"}\n");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), record);
     }

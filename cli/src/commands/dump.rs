@@ -66,7 +66,7 @@ pub fn run(args: DumpArgs) -> Outcome {
     let filter = args.filters.raw_filter()?;
     let out = BufWriter::new(io::stdout().lock());
     let dumped = match args.json {
-        true => write(&mut Escaped(out), &log, &filter, true),
+        true => write(&mut Escaped::new(out), &log, &filter, true),
         false => write(&mut Printable(out), &log, &filter, false),
     };
     let damage = dumped.map_err(|error| Failure::writing("stdout", &error))?;

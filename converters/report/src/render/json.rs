@@ -48,7 +48,7 @@ pub fn write(report: &Report) -> String {
 /// character. Only line breaks stand between values, too.
 pub fn escaped(json: &str) -> Cow<'_, str> {
     let is_harmful = |char: char| char != '\n' && harmless::is_harmful(char);
-    if json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) || !json.contains(is_harmful) {
+    if harmless::is_plain(json.trim_end_matches('\n').as_bytes()) || !json.contains(is_harmful) {
         return Cow::Borrowed(json);
     }
     let mut escaped = String::with_capacity(json.len() + 64);
