@@ -16,6 +16,7 @@ mod crash;
 mod damaged_input;
 mod diff;
 mod disk;
+mod hostile;
 mod launching;
 mod looks;
 mod outcomes;

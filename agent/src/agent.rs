@@ -30,7 +30,10 @@ use std::{
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock},
 };
-use tyrion_wire::header::{self, Header, State};
+use tyrion_wire::{
+    harmless,
+    header::{self, Header, State},
+};
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 static VM: OnceLock<Vm> = OnceLock::new();
@@ -52,10 +55,11 @@ struct Start {
     path: PathBuf,
 }
 
-/// Says something to the user, in one line.
+/// Says something to the user, in one line, whatever the files are called that
+/// it names.
 pub fn say(message: &str) {
     // Nothing to do about a closed stderr.
-    let _ = writeln!(std::io::stderr(), "tyrion: {message}");
+    let _ = writeln!(std::io::stderr(), "tyrion: {}", harmless::text(message));
 }
 
 /// The recorder, once the agent has started.
@@ -94,7 +98,7 @@ fn end_trace() {
 ///
 /// # Errors
 /// One line for the user, and whether it shall keep the JVM from starting.
-pub fn load(ti: Ti, options: &str) -> Result<(), (String, bool)> {
+pub fn load(ti: Ti, options: &[u8]) -> Result<(), (String, bool)> {
     record_children_too();
     let options = Options::parse(options).map_err(|mistake| (mistake.message, mistake.strict))?;
     let mut at_start = lock(&AT_START);
@@ -149,8 +153,10 @@ fn prepare(ti: Ti, options: Options) -> Result<Start, String> {
     }
     trace::ticks::anchor();
     let path = options.path(std::process::id());
-    let (file, path) = names::create(Path::new(&path), options.overwrite)
-        .map_err(|error| format!("{path}: {error}"))?;
+    let (file, path) = names::create(&path, options.overwrite).map_err(|error| {
+        let told = format!("{}: {error}", path.display());
+        harmless::text(&told).into_owned()
+    })?;
     Ok(Start { ti, options, file, path })
 }
 
@@ -187,7 +193,7 @@ pub fn vm_death(env: *mut JNIEnv) {
 /// HotSpot finds the probes' native methods only once `Agent_OnAttach` has
 /// returned. Had the probes been added before, threads that meet one would
 /// get an `UnsatisfiedLinkError` in the middle of taking a lock.
-pub fn attach(vm: Vm, ti: Ti, options: &str) {
+pub fn attach(vm: Vm, ti: Ti, options: &[u8]) {
     let options = options.to_owned();
     let body = move || {
         let options = match Options::parse(&options) {

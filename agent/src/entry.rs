@@ -94,10 +94,10 @@ fn jvmti(vm: Vm) -> Option<Ti> {
 
 /// # Safety
 /// `options` is null or a text that ends with a zero byte.
-unsafe fn text(options: *const c_char) -> String {
+unsafe fn text(options: *const c_char) -> Vec<u8> {
     if options.is_null() {
-        return String::new();
+        return Vec::new();
     }
     // SAFETY: not null, so by the contract a text.
-    unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(options) }.to_bytes().to_vec()
 }

@@ -13,17 +13,26 @@ pub use mode::{Locks, Mode};
 pub use sampling::{DEFAULT_PERIOD_NS, NamePattern, SampleOptions};
 
 use crate::rotation::Rotation;
-use std::{fmt::Display, ops::RangeInclusive, str::FromStr, time::Duration};
+use std::{
+    borrow::Cow,
+    ffi::OsStr,
+    fmt::Display,
+    ops::RangeInclusive,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
 use tyrion_wire::{
-    filesize,
+    filesize, harmless,
     limits::{self, Hold},
 };
 
 /// What the agent is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The log, `%p` for the process id.
-    pub file: String,
+    /// The log, `%p` for the process id; its name need not be UTF-8.
+    pub file: PathBuf,
     /// What is recorded; `None` when the user did not say.
     pub mode: Option<Mode>,
     /// What trace mode records.
@@ -153,7 +162,7 @@ pub enum Command {
 impl Default for Options {
     fn default() -> Self {
         Options {
-            file: "tyrion-%p.log".to_owned(),
+            file: PathBuf::from("tyrion-%p.log"),
             mode: None,
             trace: TraceOptions::default(),
             sampling: SampleOptions::default(),
@@ -184,20 +193,22 @@ impl Options {
     ///
     /// # Errors
     /// The first unknown key or bad value.
-    pub fn parse(text: &str) -> Result<Options, Mistake> {
+    pub fn parse(text: impl AsRef<[u8]>) -> Result<Options, Mistake> {
         let mut options = Options::default();
         let mut mistake = None;
         let (mut filesize, mut filecount) = (None, None);
-        for pair in split_escaped(text, ',') {
+        for pair in split_escaped(text.as_ref(), b',') {
             if pair.is_empty() {
                 continue;
             }
-            let (key, value) = pair.split_once('=').unwrap_or((&pair, "true"));
-            let set = match key.trim() {
-                "filesize" => filesize::parse(value).map(|size| filesize = Some(size)),
-                "filecount" => parse_number("filecount", value, &limits::FILECOUNTS)
+            let (key, value) = key_and_value(&pair);
+            let set = match (key.trim(), std::str::from_utf8(value)) {
+                ("file", _) => options.set_file(value),
+                (key, Err(_)) => Err(format!("{key}= is not UTF-8")),
+                ("filesize", Ok(value)) => filesize::parse(value).map(|size| filesize = Some(size)),
+                ("filecount", Ok(value)) => parse_number("filecount", value, &limits::FILECOUNTS)
                     .map(|count| filecount = Some(count as usize)),
-                key => options.set(key, value),
+                (key, Ok(value)) => options.set(key, value),
             };
             if let Err(message) = set {
                 mistake.get_or_insert(message);
@@ -215,15 +226,30 @@ impl Options {
             options.trace.hold = Hold::Every;
         }
         match mistake {
-            Some(message) => Err(Mistake { message, strict: options.strict, reply: options.reply }),
+            Some(message) => Err(Mistake {
+                // It names what was given, and is to be one line.
+                message: harmless::text(&message).into_owned(),
+                strict: options.strict,
+                reply: options.reply,
+            }),
             None => Ok(options),
         }
     }
 
+    /// A path may be of any bytes; but it is told in lines of text.
+    fn set_file(&mut self, path: &[u8]) -> Result<(), String> {
+        if path.is_empty() {
+            return Err("file= needs a path".to_owned());
+        }
+        if String::from_utf8_lossy(path).contains(char::is_control) {
+            return Err("file= must not hold control characters; name another file".to_owned());
+        }
+        self.file = PathBuf::from(OsStr::from_bytes(path));
+        Ok(())
+    }
+
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
-            "file" if value.is_empty() => return Err("file= needs a path".to_owned()),
-            "file" => self.file = value.to_owned(),
             "mode" => self.mode = Some(Mode::parse(value)?),
             "period" => self.sampling.period_ns = Some(sampling::parse_period(value)?),
             "threads" => self.sampling.threads = Some(NamePattern::parse(value)?),
@@ -283,26 +309,44 @@ impl Options {
     }
 
     /// The log's path, with the process id where the user asked for it.
-    pub fn path(&self, pid: u32) -> String {
-        self.file.replace("%p", &pid.to_string())
+    pub fn path(&self, pid: u32) -> PathBuf {
+        let pid = pid.to_string();
+        let mut path = Vec::new();
+        let mut rest = self.file.as_os_str().as_bytes();
+        while let Some(at) = rest.windows(2).position(|two| two == b"%p") {
+            path.extend_from_slice(&rest[..at]);
+            path.extend_from_slice(pid.as_bytes());
+            rest = &rest[at + 2..];
+        }
+        path.extend_from_slice(rest);
+        Path::new(OsStr::from_bytes(&path)).to_owned()
     }
 }
 
 /// Splits at `separator` and takes away the backslashes that protect it.
-fn split_escaped(text: &str, separator: char) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c == separator {
-            parts.push(String::new());
+fn split_escaped(text: &[u8], separator: u8) -> Vec<Vec<u8>> {
+    let mut parts = vec![Vec::new()];
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        if byte == separator {
+            parts.push(Vec::new());
             continue;
         }
-        let kept = if c == '\\' { chars.next().unwrap_or('\\') } else { c };
+        let kept = if byte == b'\\' { bytes.next().unwrap_or(b'\\') } else { byte };
         if let Some(part) = parts.last_mut() {
             part.push(kept);
         }
     }
     parts
+}
+
+/// What stands in front of the first `=`, and behind it: `true` for a key alone.
+fn key_and_value(pair: &[u8]) -> (Cow<'_, str>, &[u8]) {
+    let (key, value) = match pair.iter().position(|&byte| byte == b'=') {
+        Some(at) => (&pair[..at], &pair[at + 1..]),
+        None => (pair, &b"true"[..]),
+    };
+    (String::from_utf8_lossy(key), value)
 }
 
 fn parse_number<N: FromStr + PartialOrd + Display>(
@@ -368,7 +412,7 @@ mod tests {
             r"file=/var/log/a\,b-%p.log,mode=contention,threshold=1.5ms,depth=64,walk=jvmti,exclude-threads=GC*;http-?,enabled=false,args,overwrite=false,strict=no",
         )
         .unwrap();
-        assert_eq!(options.path(42), "/var/log/a,b-42.log");
+        assert_eq!(options.path(42), Path::new("/var/log/a,b-42.log"));
         assert_eq!(options.threshold, Some(Threshold::Ns(1_500_000)));
         assert_eq!(options.depth, Some(64));
         assert_eq!(options.walk, Some(Walk::Jvmti));
@@ -419,6 +463,22 @@ mod tests {
         for text in ["", "5", "ms", "-1ms", "5 parsecs", "1e400s", "7200s"] {
             assert!(parse_threshold(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn paths_are_of_any_bytes_but_control_characters() {
+        let options = Options::parse(b"threshold=0,file=/tmp/%p-\xe9\\,%p\xff.log,args").unwrap();
+        let expected = OsStr::from_bytes(b"/tmp/7-\xe9,7\xff.log");
+        assert_eq!(options.path(7).as_os_str(), expected);
+        assert!(options.args);
+        for text in ["file=/tmp/a\nb", "file=a\u{1b}[31m", "file=\u{9b}2J.log"] {
+            let message = Options::parse(text).unwrap_err().message;
+            assert!(message.contains("control characters"), "{message}");
+        }
+        let message = Options::parse(b"walk=\xff").unwrap_err().message;
+        assert_eq!(message, "walk= is not UTF-8");
+        let message = Options::parse("walk=a\n\u{1b}[31m\u{202e}").unwrap_err().message;
+        assert!(message.starts_with("walk=a__[31m_ is none of"), "{message}");
     }
 
     #[test]

@@ -3,7 +3,12 @@
 use crate::outcome::Failure;
 use clap::{Args, builder::RangedU64ValueParser};
 use regex::Regex;
-use std::{path::Path, time::Duration};
+use std::{
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::Path,
+    time::Duration,
+};
 use tyrion_converters::filter::duration_ns;
 use tyrion_wire::{
     filesize,
@@ -168,6 +173,33 @@ fn size(text: &str) -> Result<String, String> {
     filesize::parse(text).map(|_| text.to_owned())
 }
 
+/// Refuses a log's path that the agent would refuse: it stands in lines of text.
+///
+/// # Errors
+/// What is wrong, for the user.
+pub fn check_file(file: &Path) -> Result<(), Failure> {
+    let name = file.to_string_lossy();
+    match name.contains(char::is_control) {
+        true => Err(Failure::Usage(format!("{name}: a log's path holds no control characters"))),
+        false => Ok(()),
+    }
+}
+
+/// The same of a path that is sent to a JVM that runs already, as text.
+///
+/// # Errors
+/// What is wrong, for the user.
+pub fn check_sent_file(file: &Path) -> Result<(), Failure> {
+    check_file(file)?;
+    match file.to_str() {
+        None => Err(Failure::Usage(format!(
+            "{}: a JVM that runs already takes only names in UTF-8; name another file",
+            file.display()
+        ))),
+        Some(_) => Ok(()),
+    }
+}
+
 /// A value as it stands in the agent's options.
 fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace(',', "\\,")
@@ -262,7 +294,25 @@ impl AgentOptions {
         }
     }
 
-    /// The options as the agent reads them, with the log's path.
+    /// The options as the agent reads them, with the log's path, whose name may be
+    /// of any bytes.
+    pub fn for_java(&self, file: &Path, more: &[(&str, &str)]) -> OsString {
+        let mut options = b"file=".to_vec();
+        for &byte in file.as_os_str().as_bytes() {
+            if matches!(byte, b'\\' | b',') {
+                options.push(b'\\');
+            }
+            options.push(byte);
+        }
+        let rest = self.for_agent(None, more);
+        if !rest.is_empty() {
+            options.push(b',');
+            options.extend_from_slice(rest.as_bytes());
+        }
+        OsString::from_vec(options)
+    }
+
+    /// The options as the agent reads them, with the log's path in UTF-8.
     pub fn for_agent(&self, file: Option<&Path>, more: &[(&str, &str)]) -> String {
         let mut pairs = Vec::new();
         if let Some(file) = file {
@@ -328,6 +378,24 @@ mod tests {
             options.for_agent(Some(Path::new("/tmp/a,b.log")), &[("overwrite", "false")]),
             r"file=/tmp/a\,b.log,threshold=0,exclude-threads=a\,b;c\\d,overwrite=false"
         );
+    }
+
+    #[test]
+    fn paths_of_any_bytes_are_passed_on() {
+        let path = Path::new(std::ffi::OsStr::from_bytes(b"/tmp/a\xff,\\.log"));
+        let options = AgentOptions::default();
+        assert_eq!(options.for_java(path, &[]).as_bytes(), b"file=/tmp/a\xff\\,\\\\.log");
+        let plain = Path::new("/tmp/a,b.log");
+        let more = [("overwrite", "false")];
+        assert_eq!(
+            options.for_java(plain, &more).to_str(),
+            Some(&*options.for_agent(Some(plain), &more))
+        );
+        assert!(check_file(path).is_ok() && check_sent_file(plain).is_ok());
+        assert!(check_sent_file(path).unwrap_err().to_string().contains("only names in UTF-8"));
+        for bad in ["a\nb", "\u{1b}[31m", "\u{9b}"] {
+            assert!(check_file(Path::new(bad)).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

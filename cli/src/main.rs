@@ -11,12 +11,16 @@ mod progress;
 mod signals;
 mod target;
 mod terminal;
+mod usage;
 
 use clap::Parser;
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 fn main() -> ExitCode {
     signals::bus::tell_cut_logs();
-    let cli = commands::Cli::parse();
-    outcome::exit_code(commands::run(cli.command))
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match commands::Cli::try_parse_from(&words) {
+        Ok(cli) => outcome::exit_code(commands::run(cli.command)),
+        Err(error) => usage::tell(&error, &words),
+    }
 }

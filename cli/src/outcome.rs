@@ -1,6 +1,7 @@
 //! How commands end, and the exit status that tells it.
 
 use std::{fmt, io, process::ExitCode};
+use tyrion_converters::harmless;
 
 /// How a command ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,9 +91,10 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
     })
 }
 
-/// Says something on stderr, in one line.
+/// Says something on stderr, in one line, whatever the files are called that it
+/// names.
 pub fn tell(message: &str) {
     use io::Write;
     // Nothing to do about a closed stderr.
-    let _ = writeln!(io::stderr(), "tyrion: {message}");
+    let _ = writeln!(io::stderr(), "tyrion: {}", harmless::text(message));
 }

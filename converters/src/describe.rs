@@ -1,6 +1,8 @@
-//! Names for the ids of one log, for people who read single records.
+//! Names for the ids of one log, for people who read single records: as the log
+//! has them, which is how JSON tells them. Shown otherwise, they have to be made
+//! [`harmless`](crate::harmless) first.
 
-pub use crate::names::{lock_called, printable, readable_class};
+pub use crate::names::{lock_called, readable_class};
 use crate::{
     aggregate::java,
     profile::{CUT, NO_PROBE},
@@ -106,8 +108,7 @@ impl Names<'_> {
     pub fn stack_frame(&self, frame: StackFrame) -> String {
         match frame {
             StackFrame::Method { method, line } => self.frame(method, line),
-            // It may be anything, and a record is one line.
-            StackFrame::Group { name } => format!("[group {}]", printable(&self.0.text(name))),
+            StackFrame::Group { name } => format!("[group {}]", self.0.text(name)),
             StackFrame::Unknown => UNKNOWN.to_owned(),
             StackFrame::Cut => CUT.to_owned(),
         }

@@ -12,3 +12,5 @@ pub mod outputs;
 pub mod packages;
 pub mod profile;
 pub mod states;
+
+pub use tyrion_wire::harmless;

@@ -4,35 +4,45 @@
 //! apart: KCacheGrind groups by what stands before the last `::` ahead of `(`
 //! ([`callgrind`]), while pprof shortens only `com.acme.Foo.bar` ([`dotted`]).
 
-use crate::profile::{Function, Profile, State};
+use crate::{
+    harmless,
+    profile::{Function, Profile, State},
+};
 use std::borrow::Cow;
 use tyrion_wire::WaitKind;
 
 /// `com.acme.Foo::bar(int, java.lang.String)`.
 pub fn callgrind(function: &Function) -> String {
     if function.class.is_empty() {
-        return printable(&function.method).into_owned();
+        return harmless::name(&function.method).into_owned();
     }
     let class = readable_class(&function.class);
     let name = match parameters(&function.descriptor) {
         Some(parameters) => format!("{class}::{}({parameters})", function.method),
         None => format!("{class}::{}", function.method),
     };
-    printable(&name).into_owned()
+    harmless::name(&name).into_owned()
 }
 
 /// `com.acme.Foo.bar`.
 pub fn dotted(function: &Function) -> String {
     if function.class.is_empty() {
-        return printable(&function.method).into_owned();
+        return harmless::name(&function.method).into_owned();
     }
-    let name = format!("{}.{}", readable_class(&function.class), function.method);
-    printable(&name).into_owned()
+    harmless::name(&dotted_whole(function)).into_owned()
+}
+
+fn dotted_whole(function: &Function) -> String {
+    format!("{}.{}", readable_class(&function.class), function.method)
 }
 
 /// `com.acme.Foo.bar(ILjava/lang/String;)V`: what tells overloads apart.
 pub fn with_descriptor(function: &Function) -> String {
-    dotted(function) + &printable(&function.descriptor)
+    let name = match function.class.as_str() {
+        "" => function.method.clone(),
+        _ => dotted_whole(function),
+    };
+    harmless::name(&(name + &function.descriptor)).into_owned()
 }
 
 /// The frame that stands for a lock at the end of a stack.
@@ -56,11 +66,11 @@ impl LockFrame {
         let words = [self.kind.name(), &self.name, &self.identity];
         let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
         let words = words.join(" ");
-        if self.class.is_empty() {
-            format!("[{words}]")
-        } else {
-            format!("{}::[{words}]", self.class)
-        }
+        let name = match self.class.as_str() {
+            "" => format!("[{words}]"),
+            class => format!("{class}::[{words}]"),
+        };
+        harmless::name(&name).into_owned()
     }
 
     /// `[monitor] Cache.lock (com.acme.Foo#7)`, or `[monitor] com.acme.Foo#7`:
@@ -69,7 +79,8 @@ impl LockFrame {
     pub fn dotted(&self) -> String {
         let kind = self.kind.name();
         let space = if self.class.is_empty() && self.name.is_empty() { "" } else { " " };
-        format!("[{kind}]{space}{}", lock_called(&self.name, &self.class, &self.identity))
+        let lock = lock_called(&self.name, &self.class, &self.identity);
+        harmless::name(&format!("[{kind}]{space}{lock}")).into_owned()
     }
 }
 
@@ -85,24 +96,24 @@ pub fn lock_called(name: &str, class: &str, identity: &str) -> String {
 /// A lock's class for people.
 pub fn lock_class(profile: &Profile, lock: u32) -> String {
     let class = profile.locks.get(lock as usize).map_or("", |lock| lock.class.as_str());
-    printable(&readable_class(class)).into_owned()
+    harmless::name(&readable_class(class)).into_owned()
 }
 
 /// What the program calls a lock, for people; empty when that is not known.
 pub fn lock_own_name(profile: &Profile, lock: u32) -> String {
     let name = profile.locks.get(lock as usize).map_or("", |lock| lock.name.as_str());
-    printable(name).into_owned()
+    harmless::name(name).into_owned()
 }
 
 /// A lock for people: `Cache.lock (java.lang.Object#7)`.
 pub fn lock(profile: &Profile, lock: u32) -> String {
     let (name, class) = (lock_own_name(profile, lock), lock_class(profile, lock));
-    lock_called(&name, &class, &profile.lock_identity(lock))
+    harmless::name(&lock_called(&name, &class, &profile.lock_identity(lock))).into_owned()
 }
 
 /// The frame at which all stacks of a thread, or of a group of threads, begin.
 pub fn thread_frame(name: &str) -> String {
-    format!("[{}]", printable(name))
+    harmless::name(&format!("[{name}]")).into_owned()
 }
 
 /// The frame that stands for what a thread was doing.
@@ -205,20 +216,6 @@ fn take_type(rest: &mut &str) -> Option<String> {
     Some(name)
 }
 
-/// The name with what no output can hold replaced: a NUL hangs KCacheGrind, a
-/// line break ends a record, and XML has no control characters.
-pub fn printable(name: &str) -> Cow<'_, str> {
-    if name.contains(is_unprintable) {
-        Cow::Owned(name.replace(is_unprintable, "_"))
-    } else {
-        Cow::Borrowed(name)
-    }
-}
-
-fn is_unprintable(char: char) -> bool {
-    char.is_control() || matches!(char, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,9 +312,31 @@ mod tests {
     }
 
     #[test]
-    fn names_hold_no_control_characters() {
-        assert_eq!(printable("a\0b\r\nc\u{85}d\u{2028}e\u{ffff}"), "a_b__c_d_e_");
-        assert!(matches!(printable("ünï; 7"), Cow::Borrowed(_)));
-        assert_eq!(thread_frame("x\ny"), "[x_y]");
+    fn names_are_harmless_and_of_bounded_length() {
+        assert_eq!(thread_frame("x\ny\u{202e}"), "[x_y_]");
+        let long = |middle: &str| format!("{0}{middle}{0}", "x".repeat(2_000));
+        let of = |middle: &str| {
+            let f = function(&long(middle), "run\u{202e}", "()V");
+            let lock = LockFrame {
+                class: harmless::name(&long(middle)).into_owned(),
+                name: harmless::name(&long(middle)).into_owned(),
+                identity: "#7".to_owned(),
+                kind: WaitKind::Monitor,
+            };
+            let thread = thread_frame(&long(middle));
+            [
+                callgrind(&f),
+                dotted(&f),
+                with_descriptor(&f),
+                lock.callgrind(),
+                lock.dotted(),
+                thread,
+            ]
+        };
+        for (a, b) in of("a").into_iter().zip(of("b")) {
+            assert_ne!(a, b, "what readers tell apart by name stays apart");
+            assert!(a.chars().count() <= harmless::LONGEST && !a.contains(harmless::is_harmful));
+        }
+        assert!(callgrind(&function(&long("a"), "run", "()V")).ends_with("::run()"));
     }
 }

@@ -17,6 +17,10 @@ use tyrion_wire::header;
 /// # Errors
 /// As `open(2)`, or when the path names something else than a regular file.
 pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
+    // The path stands in lines of text, such as the answer to `tyrion status`.
+    if std::path::absolute(path)?.to_string_lossy().contains(char::is_control) {
+        return Err(io::Error::other("the path holds control characters; name another file"));
+    }
     let existing = match open_new(path) {
         Ok(file) => return locked(file, path),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => path,
@@ -150,6 +154,8 @@ mod tests {
         std::fs::write(&wanted, "precious").unwrap();
         assert!(create(&wanted, true).is_err(), "no log, so it is not replaced");
         assert!(create(Path::new("/dev/null"), true).is_err());
+        let error = create(&dir.path().join("a\nb.log"), true).unwrap_err().to_string();
+        assert!(error.contains("control characters"), "{error}");
     }
 
     /// Opening a FIFO would have the JVM wait when it starts; replacing a link

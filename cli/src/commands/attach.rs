@@ -2,7 +2,7 @@
 
 use super::agent_path::agent_path;
 use crate::{
-    agent_options::AgentOptions,
+    agent_options::{AgentOptions, check_sent_file},
     jvm::attach::load,
     logs::Files,
     outcome::{Done, Failure, Outcome, tell},
@@ -22,7 +22,8 @@ use std::{
     rc::Rc,
     time::{Duration, Instant},
 };
-use tyrion_converters::describe::printable;
+use tyrion_converters::harmless;
+use tyrion_report::render::json as escape;
 
 /// How long the agent may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -213,6 +214,7 @@ impl Agent {
         options: &AgentOptions,
         log: Option<&Path>,
     ) -> Result<(Reply, Exchange), Failure> {
+        log.map_or(Ok(()), check_sent_file)?;
         let mut exchange = self.exchange()?;
         let unnamed = exchange.log_path();
         let file = log.unwrap_or(&unnamed);
@@ -329,9 +331,9 @@ fn print(answer: &[(String, String)], as_json: bool) -> Outcome {
                 (key.clone(), number.unwrap_or_else(|_| json!(value)))
             })
             .collect();
-        format!("{}\n", Value::Object(object))
+        format!("{}\n", escape::escaped(&Value::Object(object).to_string()))
     } else {
-        answer.iter().map(|(key, value)| format!("{key:<13} {}\n", printable(value))).collect()
+        answer.iter().map(|(key, value)| format!("{key:<13} {}\n", harmless::text(value))).collect()
     };
     let written = std::io::stdout().write_all(text.as_bytes());
     written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))

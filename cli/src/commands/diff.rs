@@ -17,7 +17,7 @@ use tyrion_report::{
     Findings, Options,
     diff::{Document, Matching, Pair, Per, SCHEMA, Terms, view},
     find,
-    render::text,
+    render::{json::escaped, text},
     work_bytes,
 };
 
@@ -159,7 +159,8 @@ fn write(args: &DiffArgs, pair: &Pair<'_>, options: &Options) -> Result<(), Fail
     let text = if args.json {
         let tyrion = env!("CARGO_PKG_VERSION");
         let json = serde_json::to_string_pretty(&Document { tyrion, schema: SCHEMA, diff: &diff });
-        json.map_err(|error| Failure::new(error.to_string()))? + "\n"
+        let json = json.map_err(|error| Failure::new(error.to_string()))?;
+        escaped(&json).into_owned() + "\n"
     } else {
         let style = match target {
             Target::Stdout => terminal::style(),

@@ -7,14 +7,14 @@ mod trace;
 
 use super::{
     doing::Doing,
-    places::{Places, lock_name, with_name},
+    places::{Places, lock_name, shown_lock},
     rendered::{Cache, Stacks},
 };
 use crate::{
     filters::{FilterArgs, wants_pending},
     logs,
     outcome::{Done, Failure, Outcome},
-    terminal::Printable,
+    terminal::{Escaped, Printable},
 };
 use clap::Args;
 use record::{Long, Record};
@@ -28,6 +28,7 @@ use std::{
 use tyrion_converters::{
     describe::Names,
     filter::{Filter, Window},
+    harmless,
     outputs::units,
 };
 use tyrion_formats::{Damage, Entry, Event, Log};
@@ -68,9 +69,9 @@ pub struct DumpArgs {
 pub fn run(args: DumpArgs) -> Outcome {
     let log = logs::open(&args.log)?;
     let filter = args.filters.raw_filter()?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let out = BufWriter::new(io::stdout().lock());
     let dumped = match args.json {
-        true => write(&mut out, &log, &filter, true),
+        true => write(&mut Escaped::new(out), &log, &filter, true),
         false => write(&mut Printable(out), &log, &filter, false),
     };
     let damage = dumped.map_err(|error| Failure::writing("stdout", &error))?;
@@ -109,7 +110,7 @@ struct Lock {
 
 impl Lock {
     fn text(&self) -> String {
-        with_name(&self.name, &self.id)
+        shown_lock(&self.name, &self.id)
     }
 }
 
@@ -221,6 +222,7 @@ impl<'a> Dump<'a> {
                     } else {
                         let kind = if is_virtual { " virtual" } else { "" };
                         let daemon = if daemon { " daemon" } else { "" };
+                        let (name, group) = (harmless::name(&name), harmless::name(&group));
                         writeln!(
                             out,
                             "thread  {id} {name:?} java-id={java_id} group={group:?}{daemon}{kind}"
@@ -236,6 +238,7 @@ impl<'a> Dump<'a> {
                         });
                         writeln!(out, "{record}")?;
                     } else {
+                        let name = harmless::name(&name);
                         writeln!(out, "renamed +{} {id} {name:?}", seconds(at_ns))?;
                     }
                 }
@@ -270,12 +273,12 @@ impl<'a> Dump<'a> {
             seconds(start_ns),
             units::duration(event.wait_ns()),
             site.kind.name(),
-            thread.0,
+            harmless::name(&thread.0),
             site.lock.text(),
             event.outcome.name(),
         )?;
         if let Some(owner) = owner {
-            write!(out, " owner={:?}", owner.0)?;
+            write!(out, " owner={:?}", harmless::name(&owner.0))?;
         }
         if event.parks != 0 {
             write!(out, " parks={}", event.parks)?;
@@ -310,7 +313,7 @@ impl<'a> Dump<'a> {
             seconds(first_ns),
             units::duration(cell.sum_ns),
             site.kind.name(),
-            thread.0,
+            harmless::name(&thread.0),
             site.lock.text(),
             cell.count,
             units::duration(cell.max_ns),

@@ -21,6 +21,7 @@ use clap::Args;
 use sampling::SampleSums;
 use serde_json::{Map, Value, json};
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fmt::Write as _,
     io::{self, BufWriter, Write},
@@ -29,8 +30,9 @@ use std::{
 use trace::TraceSums;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
-    describe::{MAX_STACK_TEXT, printable},
+    describe::MAX_STACK_TEXT,
     filter::{Filter, Kinds},
+    harmless,
     outputs::units,
     profile::{Function, Profile},
 };
@@ -344,9 +346,9 @@ fn to_text(log: &Log, found: &Found, filter: &Filter, ranked: Kinds) -> String {
     // Writing into a string cannot fail.
     let _ = sections(&mut out, log, found, filter, ranked);
     for line in found.sums.notes.lines() {
-        let _ = writeln!(out, "note: {line}");
+        let _ = writeln!(out, "note: {}", harmless::text(&line));
     }
-    shown(&out)
+    out
 }
 
 fn sections(
@@ -373,27 +375,18 @@ fn sections(
     waiting(out, log, filter)
 }
 
-/// Lines as a terminal may have them: names of the program's own could hold
-/// what terminals take for orders.
-fn shown(text: &str) -> String {
-    text.split_inclusive('\n')
-        .map(|line| match line.strip_suffix('\n') {
-            Some(line) => printable(line).into_owned() + "\n",
-            None => printable(line).into_owned(),
-        })
-        .collect()
-}
-
 fn head(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
     let (header, sums) = (log.header(), &found.sums);
     // What the log says of the program is one line, whatever it holds.
-    let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {}", printable(value));
+    let mut row = |key: &str, value: &str| {
+        writeln!(out, "{:<13} {}", harmless::name(key), harmless::text(value))
+    };
     row("log", log.name())?;
     row("pid", &header.pid.to_string())?;
     for (key, value) in &header.metadata {
         let is_told_below = ["threshold", "period", "sample-threads"].contains(&key.as_str());
         if !is_told_below && !value.is_empty() {
-            row(key, value)?;
+            row(key, &told(key, value))?;
         }
     }
     row("start", &units::utc(header.wall_ns))?;
@@ -421,6 +414,15 @@ fn head(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
         units::duration(wait_ns)
     );
     row("contention", &contention)
+}
+
+/// The value of a key of the log's, shortened if it is a name. Arguments are many
+/// words, and told whole.
+fn told<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
+    match key {
+        "args" | "jvm-flags" => Cow::Borrowed(value),
+        _ => harmless::name(value),
+    }
 }
 
 /// What there are records of: `7 waits and 3 samples`.
@@ -467,9 +469,9 @@ fn locks(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
             units::duration(lock.wait_ns),
             units::thousands(lock.count),
             units::duration(lock.max_ns),
-            lock.name,
+            harmless::name(&lock.name),
             "",
-            lock.place,
+            harmless::name(&lock.place),
         )?;
     }
     more(out, locks.len(), LOCKS_SHOWN)
@@ -487,7 +489,7 @@ fn threads(out: &mut String, sums: &Aggregate, ranked: Kinds) -> std::fmt::Resul
             "{:>14} {:>14}  {}{}{}",
             units::duration(totals[at].1),
             units::thousands(totals[at].0),
-            sums.profile.thread_name(at as u32).escape_debug(),
+            harmless::name(&sums.profile.thread_name(at as u32)),
             if thread.daemon { " (daemon)" } else { "" },
             if thread.is_virtual { " (virtual)" } else { "" },
         )?;
@@ -545,10 +547,5 @@ mod tests {
         }
         let cut = Function { method: "[cut]".to_owned(), ..Function::default() };
         assert_eq!(source_line(&cut, 0), "[cut]");
-    }
-
-    #[test]
-    fn programs_give_no_orders_to_the_terminal() {
-        assert_eq!(shown("a\x1b[31m\u{9b}b\r\n\nc"), "a_[31m_b_\n\nc");
     }
 }

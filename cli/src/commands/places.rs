@@ -3,10 +3,11 @@
 
 use super::rendered::Cache;
 use serde_json::{Value, json};
-use std::{cell::RefCell, collections::HashMap, rc::Rc};
+use std::{borrow::Cow, cell::RefCell, collections::HashMap, rc::Rc};
 use tyrion_converters::{
     describe::Names,
     filter::{Filter, Kinds},
+    harmless,
 };
 use tyrion_formats::{Log, UNKNOWN};
 use tyrion_wire::{
@@ -69,9 +70,14 @@ impl Lock {
         with_name(&self.place.name, &self.id())
     }
 
-    /// The lock and its place.
+    /// The same, as it may be shown.
+    pub fn shown(&self) -> String {
+        shown_lock(&self.place.name, &self.id())
+    }
+
+    /// The lock and its place, as they may be shown.
     pub fn at_place(&self) -> String {
-        format!("{} at {}", self.text(), self.place.at)
+        format!("{} at {}", self.shown(), harmless::name(&self.place.at))
     }
 }
 
@@ -160,6 +166,17 @@ pub fn lock_name(log: &Log, lock: u32) -> String {
 /// `Cache.map (java.lang.Object#7)`, or without a name what stands in brackets.
 pub fn with_name(name: &str, lock: &str) -> String {
     if name.is_empty() { lock.to_owned() } else { format!("{name} ({lock})") }
+}
+
+/// What [`with_name`] tells, as it may be shown.
+pub fn shown_lock(name: &str, lock: &str) -> String {
+    harmless::name(&with_name(name, lock)).into_owned()
+}
+
+/// A stack in a line, its frames as they may be shown.
+pub fn in_a_line(stack: &[String]) -> String {
+    let frames: Vec<Cow<'_, str>> = stack.iter().map(|frame| harmless::name(frame)).collect();
+    frames.join(" < ")
 }
 
 /// The lock of an instance record.

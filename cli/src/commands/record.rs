@@ -2,7 +2,7 @@
 
 use super::agent_path::agent_path;
 use crate::{
-    agent_options::AgentOptions,
+    agent_options::{AgentOptions, check_file},
     jvm::{
         launch,
         shim::{self, Reach},
@@ -53,9 +53,13 @@ pub fn run(args: RecordArgs) -> Outcome {
     let log = std::path::absolute(&args.output)
         .map_err(|error| Failure::new(format!("{}: {error}", args.output.display())))?;
     check_kind(&log)?;
+    check_file(&log)?;
     let option = |more: &[(&str, &str)]| {
-        let options = args.agent.for_agent(Some(&log), more);
-        format!("-agentpath:{}={options}", agent.display())
+        let mut option = OsString::from("-agentpath:");
+        option.push(&agent);
+        option.push("=");
+        option.push(args.agent.for_java(&log, more));
+        option
     };
     let no_folder = |error| Failure::new(format!("no folder for a `java` of our own: {error}"));
     // Whichever JVM comes later never takes the first one's log.

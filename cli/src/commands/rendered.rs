@@ -10,7 +10,11 @@ use std::{
     io::{self, Write},
     rc::Rc,
 };
-use tyrion_converters::describe::{MAX_STACK_TEXT, Names, StackFrame};
+use super::places::in_a_line;
+use tyrion_converters::{
+    describe::{MAX_STACK_TEXT, Names, StackFrame},
+    harmless,
+};
 use tyrion_formats::Log;
 
 /// At most so many bytes of text are kept of names.
@@ -96,13 +100,13 @@ impl<'a> Stacks<'a> {
     /// Writes the frames with ` < ` between them.
     pub fn write(&self, out: &mut dyn Write, stack: u32) -> io::Result<()> {
         if let Some(frames) = &*self.whole(stack) {
-            return out.write_all(frames.join(" < ").as_bytes());
+            return out.write_all(in_a_line(frames).as_bytes());
         }
         for (nth, frame) in self.frames(stack).enumerate() {
             if nth != 0 {
                 out.write_all(b" < ")?;
             }
-            out.write_all(frame.as_bytes())?;
+            out.write_all(harmless::name(&frame).as_bytes())?;
         }
         Ok(())
     }
@@ -120,7 +124,7 @@ impl<'a> Stacks<'a> {
             if !text.is_empty() {
                 text += " < ";
             }
-            text += &frame;
+            text += &harmless::name(&frame);
         }
         text
     }

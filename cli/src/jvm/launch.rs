@@ -17,7 +17,7 @@ const WRAPPERS: &[&str] = &[
 /// this `java` that was meant.
 pub fn with_agent(
     command: &[OsString],
-    agent_option: &str,
+    agent_option: &OsStr,
     find: impl Fn(&OsStr) -> Option<PathBuf>,
 ) -> Option<Vec<OsString>> {
     let first = command.first()?;
@@ -76,7 +76,7 @@ mod tests {
 
     fn place(command: &str) -> Option<String> {
         let command: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-        let joined = with_agent(&command, "-AGENT", |_| None)?.join(OsStr::new(" "));
+        let joined = with_agent(&command, OsStr::new("-AGENT"), |_| None)?.join(OsStr::new(" "));
         joined.into_string().ok()
     }
 

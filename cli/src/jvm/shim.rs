@@ -9,7 +9,10 @@
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::{PermissionsExt, symlink},
+    },
     path::{Path, PathBuf},
     process::Command,
 };
@@ -35,7 +38,7 @@ pub enum Reach {
 /// When the folder cannot be made.
 pub fn install(
     command: &mut Command,
-    agent_option: &str,
+    agent_option: &OsStr,
     reach: Reach,
 ) -> io::Result<Option<TempDir>> {
     let before = std::env::var_os(TOOL_OPTIONS);
@@ -91,7 +94,7 @@ fn link_all(from: &Path, to: &Path, except: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn script(java: &Path, agent_option: &str, tool_options: Option<&OsStr>) -> Vec<u8> {
+fn script(java: &Path, agent_option: &OsStr, tool_options: Option<&OsStr>) -> Vec<u8> {
     let mut script = OsString::from("#!/bin/sh\n");
     match tool_options {
         Some(before) => {
@@ -104,25 +107,38 @@ fn script(java: &Path, agent_option: &str, tool_options: Option<&OsStr>) -> Vec<
     script.push("exec ");
     script.push(quoted_for_shell(java.as_os_str()));
     script.push(" ");
-    script.push(quoted_for_shell(OsStr::new(agent_option)));
+    script.push(quoted_for_shell(agent_option));
     script.push(" \"$@\"\n");
     script.into_encoded_bytes()
 }
 
 /// In single quotes, as POSIX shells read them.
-fn quoted_for_shell(text: &OsStr) -> String {
-    format!("'{}'", text.to_string_lossy().replace('\'', r"'\''"))
+fn quoted_for_shell(text: &OsStr) -> OsString {
+    let mut quoted = b"'".to_vec();
+    for &byte in text.as_bytes() {
+        match byte {
+            b'\'' => quoted.extend_from_slice(br"'\''"),
+            _ => quoted.push(byte),
+        }
+    }
+    quoted.push(b'\'');
+    OsString::from_vec(quoted)
 }
 
 /// In quotes, as the JVM reads its environment variables: it knows no escapes,
 /// so a text with both kinds of quotes is left as it is.
-fn quoted_for_jvm(text: &str) -> String {
-    match (text.contains('"'), text.contains('\''), text.contains(char::is_whitespace)) {
-        (_, _, false) => text.to_owned(),
-        (false, _, true) => format!("\"{text}\""),
-        (true, false, true) => format!("'{text}'"),
-        (true, true, true) => text.to_owned(),
-    }
+fn quoted_for_jvm(text: &OsStr) -> OsString {
+    let has = |wanted: fn(&u8) -> bool| text.as_bytes().iter().any(wanted);
+    let quote = match (has(|&byte| byte == b'"'), has(|&byte| byte == b'\'')) {
+        _ if !has(u8::is_ascii_whitespace) => return text.to_owned(),
+        (false, _) => "\"",
+        (true, false) => "'",
+        (true, true) => return text.to_owned(),
+    };
+    let mut quoted = OsString::from(quote);
+    quoted.push(text);
+    quoted.push(quote);
+    quoted
 }
 
 #[cfg(test)]
@@ -132,15 +148,17 @@ mod tests {
     #[test]
     fn quotes_hold() {
         assert_eq!(quoted_for_shell(OsStr::new("a'b c")), r"'a'\''b c'");
-        assert_eq!(quoted_for_jvm("plain"), "plain");
-        assert_eq!(quoted_for_jvm("a b"), "\"a b\"");
-        assert_eq!(quoted_for_jvm("a \"b"), "'a \"b'");
+        assert_eq!(quoted_for_shell(OsStr::from_bytes(b"\xff")).as_bytes(), b"'\xff'");
+        for (text, quoted) in [("plain", "plain"), ("a b", "\"a b\""), ("a \"b", "'a \"b'")] {
+            assert_eq!(quoted_for_jvm(OsStr::new(text)), quoted);
+        }
     }
 
     #[test]
     fn the_script_restores_what_was_there() {
         let text = |options: Option<&str>| {
-            let script = script(Path::new("/x/java"), "-agentpath:y", options.map(OsStr::new));
+            let script =
+                script(Path::new("/x/java"), OsStr::new("-agentpath:y"), options.map(OsStr::new));
             String::from_utf8(script).unwrap()
         };
         assert!(

@@ -1,4 +1,9 @@
 //! What a section shows to eyes, before it is drawn as text or HTML.
+//!
+//! Whoever puts a name of the program's into a view has it shortened by
+//! [`harmless`]; the renderers replace harmful characters in all text.
+
+use tyrion_converters::harmless;
 
 /// What stands in a section, from top to bottom.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -102,6 +107,25 @@ pub enum Cell {
     Change(f64),
     /// Not known.
     Unknown,
+}
+
+impl Cell {
+    /// A name of the program's: harmless, and shortened if it is very long.
+    pub fn name(name: &str) -> Cell {
+        Cell::Text(harmless::name(name).into_owned())
+    }
+}
+
+impl Detail {
+    /// A stack below such a title, or other names, one a line.
+    pub fn of_names(title: String, names: &[String]) -> Detail {
+        Detail { title, lines: harmless_names(names).collect() }
+    }
+}
+
+/// Each of the names as it may be shown.
+pub fn harmless_names(names: &[String]) -> impl Iterator<Item = String> {
+    names.iter().map(|name| harmless::name(name).into_owned())
 }
 
 /// Amounts over time.

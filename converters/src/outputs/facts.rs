@@ -3,7 +3,7 @@
 
 use super::{rows::Rows, units};
 use crate::{
-    names::printable,
+    harmless,
     profile::{Profile, Run},
 };
 use std::{borrow::Cow, fmt};
@@ -39,7 +39,7 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         share => facts.push(("Hold time", format!("estimated from {share} of the holds"))),
     }
     for (_, value) in &mut facts {
-        *value = cut(&printable(value)).into_owned();
+        *value = cut(&harmless::text(value)).into_owned();
     }
     facts
 }
@@ -87,7 +87,7 @@ pub(super) fn summary(profile: &Profile, kinds: &Kinds) -> String {
         facts.push(format!("threshold {}", units::duration(threshold_ns)));
     }
     facts.push(kinds.to_string());
-    printable(&facts.join(" · ")).into_owned()
+    harmless::text(&facts.join(" · ")).into_owned()
 }
 
 /// The programs' names, each once, cut for a summary.

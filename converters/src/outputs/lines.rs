@@ -9,7 +9,7 @@ use super::{
     tree::{Leaves, NO_STACK, StateLeaves, Step, Tree},
 };
 use crate::{
-    names,
+    harmless, names,
     profile::{Function, Profile, State},
 };
 use std::{
@@ -218,7 +218,7 @@ fn roots(
 /// would be read as a number; lines that begin with `# ` are dropped, and spaces
 /// around a line are cut.
 fn label(name: &str) -> String {
-    let mut label = names::printable(name).trim().replace(';', ":");
+    let mut label = harmless::name(name).trim().replace(';', ":");
     if label.starts_with("# ") {
         label.replace_range(1..2, "_");
     }

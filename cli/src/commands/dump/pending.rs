@@ -6,11 +6,11 @@ use super::{
     seconds,
 };
 use crate::commands::{
-    places::{lock_name, with_name},
+    places::{lock_name, shown_lock},
     rendered::Stacks,
 };
 use serde_json::json;
-use tyrion_converters::{describe::Names, outputs::units};
+use tyrion_converters::{describe::Names, harmless, outputs::units};
 use tyrion_formats::Log;
 use tyrion_wire::{def::id, slot::Pending};
 
@@ -35,13 +35,13 @@ pub fn record<'r>(stacks: &'r Stacks<'r>, log: &Log, pending: &Pending) -> Recor
 pub fn text(log: &Log, pending: &Pending) -> String {
     let names = Names(log);
     let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
-    let held_by = owner.map_or(String::new(), |owner| format!(" held by {owner:?}"));
+    let held_by = owner.map_or(String::new(), |owner| format!(" held by {:?}", harmless::name(&owner)));
     format!(
         "+{} {} {} {:?} waits for {}{held_by} ",
         seconds(pending.start_ns.saturating_sub(log.start_ns())),
         units::duration(log.end_ns().saturating_sub(pending.start_ns)),
         pending.kind.name(),
-        names.thread(pending.thread),
-        with_name(&lock_name(log, pending.lock), &names.lock(pending.lock)),
+        harmless::name(&names.thread(pending.thread)),
+        shown_lock(&lock_name(log, pending.lock), &names.lock(pending.lock)),
     )
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use serde_json::json;
 use std::io::{self, Write};
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 use tyrion_formats::Sampled;
 use tyrion_wire::{WaitKind, def::id};
 
@@ -44,7 +44,7 @@ impl Dump<'_> {
             seconds(at_ns),
             units::duration(sample.wall_ns),
             if shown_as == state { String::new() } else { format!(" ({shown_as})") },
-            thread.0,
+            harmless::name(&thread.0),
             units::duration(sample.cpu_ns),
             sample.count,
         )?;
@@ -55,7 +55,7 @@ impl Dump<'_> {
             write!(out, " {}", lock.text())?;
         }
         if let Some(owner) = owner {
-            write!(out, " owner={:?}", owner.0)?;
+            write!(out, " owner={:?}", harmless::name(&owner.0))?;
         }
         if sample.stack != id::EMPTY_STACK {
             out.write_all(b" ")?;

@@ -8,7 +8,7 @@ use super::{
 use crate::commands::places::{any_of, held};
 use serde_json::json;
 use std::io::{self, Write};
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 use tyrion_formats::{Traced, What};
 use tyrion_wire::{
     def::id,
@@ -62,8 +62,8 @@ impl Dump<'_> {
             seconds(moment.at_ns),
             units::duration(hold_ns),
             lock.place.kind_name(),
-            thread.0,
-            lock.text(),
+            harmless::name(&thread.0),
+            lock.shown(),
             if hold.is_first() { " first" } else { "" },
         )?;
         self.end_with_stack_or(out, hold.stack, &lock.place.at)
@@ -80,7 +80,7 @@ impl Dump<'_> {
     /// Ends a line as [`Dump::stack_or`].
     fn end_with_stack_or(&self, out: &mut dyn Write, stack: u32, at: &str) -> io::Result<()> {
         match stack {
-            id::EMPTY_STACK => writeln!(out, "{at}"),
+            id::EMPTY_STACK => writeln!(out, "{}", harmless::name(at)),
             stack => self.end_with_stack(out, stack),
         }
     }
@@ -108,9 +108,9 @@ impl Dump<'_> {
             out,
             "lock    {} {:?} {} {taken} {}",
             lock.place.kind_name(),
-            thread.0,
-            lock.text(),
-            lock.place.at
+            harmless::name(&thread.0),
+            lock.shown(),
+            harmless::name(&lock.place.at)
         )
     }
 
@@ -142,9 +142,9 @@ impl Dump<'_> {
             seconds(moment.at_ns),
             units::duration(blame.charged_ns),
             site.kind.name(),
-            holder.0,
+            harmless::name(&holder.0),
             site.lock.text(),
-            waiter.0,
+            harmless::name(&waiter.0),
         )?;
         self.stacks.write(out, blame.stack)?;
         out.write_all(b" | ")?;
@@ -175,8 +175,8 @@ impl Dump<'_> {
             "nest    +{} {} {:?} {} while holding ",
             seconds(moment.at_ns),
             inner.place.kind_name(),
-            thread.0,
-            inner.text(),
+            harmless::name(&thread.0),
+            inner.shown(),
         )?;
         for (nth, held) in nest.outer.iter().enumerate() {
             let comma = if nth == 0 { "" } else { ", " };
@@ -217,8 +217,8 @@ impl Dump<'_> {
             "taken   {} {} {:?} {} hold={} measured={measured} longest={}",
             cell.acquisitions,
             lock.place.kind_name(),
-            thread.0,
-            lock.text(),
+            harmless::name(&thread.0),
+            lock.shown(),
             units::duration(hold_ns),
             units::duration(cell.max_ns),
         )?;
@@ -231,7 +231,7 @@ impl Dump<'_> {
                 write!(out, " {what}={count}")?;
             }
         }
-        writeln!(out, " {}", lock.place.at)
+        writeln!(out, " {}", harmless::name(&lock.place.at))
     }
 
     /// What the agent tells of itself: of no thread, lock or time.
@@ -241,7 +241,7 @@ impl Dump<'_> {
                 let record = json!({ "record": "statistic", "key": key, "value": value });
                 writeln!(out, "{record}")?;
             } else {
-                writeln!(out, "number  {key}={value}")?;
+                writeln!(out, "number  {}={value}", harmless::name(&key))?;
             }
         }
         Ok(())

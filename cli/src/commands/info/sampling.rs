@@ -14,6 +14,7 @@ use tyrion_converters::{
     aggregate::SampleTotals,
     describe::Names,
     filter::Filter,
+    harmless,
     outputs::units,
     states::{Reader, State},
 };
@@ -213,7 +214,7 @@ impl SampleSums {
         }
         write!(text, " of {}", plural(self.seen.threads.len() as u64, "thread"))?;
         if let Some(chosen) = &self.chosen {
-            write!(text, " (only those that match {chosen})")?;
+            write!(text, " (only those that match {})", harmless::name(chosen))?;
         }
         for (key, what, why) in [
             (LOST, "record", "lost for want of room"),
@@ -257,7 +258,7 @@ impl SampleSums {
                 "{:>14} {:>14}  {}",
                 units::duration(thread.sums.cpu_ns),
                 units::duration(thread.sums.wall_ns),
-                thread.name.escape_debug(),
+                harmless::name(&thread.name),
             )?;
         }
         more(out, all, THREADS_SHOWN)

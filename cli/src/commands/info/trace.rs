@@ -12,6 +12,7 @@ use std::{
 };
 use tyrion_converters::{
     filter::{Filter, Kinds},
+    harmless,
     outputs::units,
     profile::{Profile, Section},
 };
@@ -188,7 +189,7 @@ impl TraceSums {
 
     /// The rows of the text report.
     pub fn to_text(&self, out: &mut String) -> fmt::Result {
-        let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {value}");
+        let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {}", harmless::text(value));
         match &self.taken {
             Some(taken) => taken.rows(self.hold, &mut row)?,
             None => row("acquisitions", "not told: they have no times to filter")?,
@@ -309,9 +310,9 @@ impl Taken {
                 units::thousands(place.sums.acquisitions),
                 units::duration(place.sums.longest_ns),
                 place.kind.name(),
-                place.lock,
+                harmless::name(&place.lock),
                 "",
-                place.at,
+                harmless::name(&place.at),
             )?;
         }
         more(out, self.places.len(), PLACES_SHOWN)

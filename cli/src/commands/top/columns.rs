@@ -2,7 +2,7 @@
 
 use super::frame::{LockRow, Taken, ThreadRow, Waits};
 use std::cmp::Ordering;
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A column of a table whose rows are `R`.
@@ -150,15 +150,10 @@ pub static LOCKS: [Column<LockRow>; 10] = [
     Column {
         is_number: false,
         least_screen: 104,
-        ..figure(
-            "HOLDER",
-            18,
-            |r| r.holder.clone().unwrap_or_default(),
-            |a, b| {
-                // Unknown ones last.
-                (a.holder.is_none(), &a.holder).cmp(&(b.holder.is_none(), &b.holder))
-            },
-        )
+        ..figure("HOLDER", 18, holder, |a, b| {
+            // Unknown ones last.
+            (a.holder.is_none(), &a.holder).cmp(&(b.holder.is_none(), &b.holder))
+        })
     },
 ];
 
@@ -175,7 +170,7 @@ pub static THREADS: [Column<ThreadRow>; 9] = [
     held(),
     Column {
         is_number: false,
-        ..figure("THREAD", 18, |r| r.thread.name.clone(), |a, b| a.thread.cmp(&b.thread))
+        ..figure("THREAD", 18, |r| r.thread.shown(), |a, b| a.thread.cmp(&b.thread))
     },
     Column {
         is_number: false,
@@ -192,6 +187,10 @@ fn now(row: &ThreadRow) -> String {
 
 fn waits_for(row: &ThreadRow) -> String {
     row.lock.as_ref().map_or_else(String::new, |lock| lock.shown())
+}
+
+fn holder(row: &LockRow) -> String {
+    row.holder.as_deref().map_or_else(String::new, |name| harmless::name(name).into_owned())
 }
 
 /// A lock, and how many there are of it.

@@ -14,7 +14,7 @@ use ratatui::{
     text::{Line, Span},
     widgets::{Clear, Paragraph},
 };
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 
 /// What is known of the recording.
 #[derive(Clone, Debug)]
@@ -42,6 +42,12 @@ pub const NO_LOCKS: &str = "locks were not recorded (mode=sample), so nobody is 
                             tyrion report shows the samples, --mode contention+sample records both";
 
 impl Status {
+    /// Which program is recorded, and into which log, as it may be shown.
+    pub fn what(&self) -> String {
+        let (program, log) = (harmless::name(&self.program), harmless::text(&self.log));
+        format!("{program}  pid {}  {log}", self.pid)
+    }
+
     /// Whether only samples were recorded.
     pub fn lacks_locks(&self) -> bool {
         self.mode == "sample"
@@ -157,7 +163,7 @@ fn status_line(screen: &Screen<'_>, width: usize) -> Line<'static> {
     let state = status.life.name();
     let style = if status.life.has_ended() { look.warning() } else { look.faint() };
     let right = format!("{state}  {}", clock(status.elapsed_ns));
-    let what = format!("{}  pid {}  {}", status.program, status.pid, status.log);
+    let what = status.what();
     let room = width.saturating_sub("tyrion top  ".len() + right.chars().count() + 2);
     let what = shortened(&what, room);
     let gap = room.saturating_sub(Span::raw(&what).width()) + 2;

@@ -13,6 +13,7 @@ pub use telling::Telling;
 use tyrion_converters::{
     describe::{self, Names},
     filter::Kinds,
+    harmless,
 };
 use tyrion_formats::{Log, UNKNOWN};
 use tyrion_wire::{WaitKind, slot::Pending};
@@ -29,10 +30,10 @@ pub struct LockKey {
 }
 
 impl LockKey {
-    /// `Cache.map (java.lang.Object#7)`.
+    /// `Cache.map (java.lang.Object#7)`, as it may be shown.
     pub fn shown(&self) -> String {
         let identity = if self.id == 0 { String::new() } else { format!("#{}", self.id) };
-        describe::lock_called(&self.name, &self.class, &identity)
+        harmless::name(&describe::lock_called(&self.name, &self.class, &identity)).into_owned()
     }
 }
 
@@ -43,6 +44,13 @@ pub struct ThreadKey {
     pub name: String,
     /// Its `Thread.getId()`.
     pub java_id: u64,
+}
+
+impl ThreadKey {
+    /// Its name, as it may be shown.
+    pub fn shown(&self) -> String {
+        harmless::name(&self.name).into_owned()
+    }
 }
 
 /// A row of locks: those that a [`LockKey`] stands for, by the kind of wait.
@@ -170,7 +178,7 @@ impl<'a> Seen<'a> {
             return ThreadKey { name: UNKNOWN.to_owned(), java_id: 0 };
         };
         let java_id = log.definitions().threads().get(id).map_or(0, |thread| thread.java_id);
-        ThreadKey { name: describe::printable(&Names(log).thread(id)).into_owned(), java_id }
+        ThreadKey { name: Names(log).thread(id), java_id }
     }
 
     fn lock(&self, file: FileNumber, id: u32, options: &Options) -> LockKey {
@@ -183,10 +191,10 @@ impl<'a> Seen<'a> {
     fn lock_key(&self, class: String, name: String, id: u32, options: &Options) -> LockKey {
         let class = clean_class(&class);
         if options.instances {
-            return LockKey { name: describe::printable(&name).into_owned(), class, id };
+            return LockKey { name, class, id };
         }
         let name = if self.telling.holds(&class, options.kinds) { String::new() } else { name };
-        LockKey { name: describe::printable(&name).into_owned(), class, id: 0 }
+        LockKey { name, class, id: 0 }
     }
 
     fn stack(&self, file: FileNumber, id: u32) -> Vec<String> {
@@ -195,7 +203,7 @@ impl<'a> Seen<'a> {
 }
 
 fn clean_class(class: &str) -> String {
-    describe::printable(&describe::readable_class(class)).into_owned()
+    describe::readable_class(class).into_owned()
 }
 
 impl LockRow {

@@ -12,7 +12,6 @@ use crate::{
     outcome::Failure,
 };
 use std::{path::Path, rc::Rc};
-use tyrion_converters::describe::printable;
 use tyrion_formats::{Begin, Damage, Log};
 use tyrion_wire::slot::Pending;
 
@@ -131,7 +130,7 @@ impl Look {
         let program = header.and_then(|header| header.metadata("program"));
         Status {
             log: self.feed.path().display().to_string(),
-            program: printable(program.unwrap_or_default()).into_owned(),
+            program: program.unwrap_or_default().to_owned(),
             pid: header.map_or(0, |header| header.pid),
             life: self.life(),
             elapsed_ns: self.sums.to_ns.saturating_sub(self.start_ns),

@@ -7,7 +7,8 @@ use super::{
 };
 use serde::Serialize;
 use std::fmt::Write;
-use tyrion_converters::{describe::printable, outputs::units};
+use tyrion_converters::{harmless, outputs::units};
+use tyrion_report::render::json::escaped;
 
 /// A frame, as `--json` prints it. The fields are described in docs/top.md.
 #[derive(Serialize)]
@@ -41,10 +42,14 @@ pub fn json(frame: &Frame, status: &Status, top: usize) -> Result<String, serde_
         locks: first(&frame.locks, top),
         threads: first(&frame.threads, top),
     };
-    Ok(serde_json::to_string(&printed)? + "\n")
+    Ok(escaped(&serde_json::to_string(&printed)?).into_owned() + "\n")
 }
 
-/// Text, with at most `top` locks and threads, 0 for all. Names are whole.
+/// Longer names, in characters, are shortened: each row is as wide as the longest.
+const LONGEST: usize = 120;
+
+/// Text, with at most `top` locks and threads, 0 for all. Names are whole, unless
+/// they are very long.
 pub fn text(frame: &Frame, status: &Status, top: usize) -> String {
     let mut out = String::new();
     let total = &frame.total;
@@ -61,12 +66,9 @@ pub fn text(frame: &Frame, status: &Status, top: usize) -> String {
             units::thousands(total.pending),
         ),
     };
-    let lines = [
-        format!("{}  pid {}  {}  {}", status.program, status.pid, status.log, status.life.name()),
-        figures,
-    ];
+    let lines = [format!("{}  {}", status.what(), status.life.name()), figures];
     for line in lines {
-        let _ = writeln!(out, "{}", printable(line.trim_start()));
+        let _ = writeln!(out, "{}", line.trim_start());
     }
     table(&mut out, &LOCKS, first(&frame.locks, top), status.trace);
     table(&mut out, &THREADS, first(&frame.threads, top), status.trace);
@@ -86,7 +88,10 @@ fn table<R>(out: &mut String, columns: &'static [Column<R>], rows: &[R], trace: 
         columns.iter().filter(|column| trace || !column.of_trace).collect();
     let mut lines: Vec<Vec<String>> =
         vec![shown.iter().map(|column| column.title.to_owned()).collect()];
-    lines.extend(rows.iter().map(|row| shown.iter().map(|column| (column.text)(row)).collect()));
+    let cell = |text: String| harmless::within(&text, LONGEST).into_owned();
+    lines.extend(
+        rows.iter().map(|row| shown.iter().map(|column| cell((column.text)(row))).collect()),
+    );
     let widths: Vec<usize> = (0..shown.len())
         .map(|nth| {
             let widest =

@@ -3,7 +3,7 @@
 use super::{Amount, Change, Diff, LockChange, Per, StackChange, State};
 use crate::{
     render::{change, ns_change, ns_rate},
-    view::{Cell, Column, Detail, Part, Row, Table, View},
+    view::{Cell, Column, Detail, Part, Row, Table, View, harmless_names},
 };
 use tyrion_converters::outputs::units;
 
@@ -50,7 +50,8 @@ fn facts(diff: &Diff) -> Vec<(String, Cell)> {
             .acquisitions
             .map_or(String::new(), |taken| format!(", {} acquisitions", units::thousands(taken)));
         let recorded = units::duration(side.recorded_ns);
-        fact(name, format!("{}: {recorded}{taken}", side.logs.join(", ")));
+        let logs: Vec<String> = harmless_names(&side.logs).collect();
+        fact(name, format!("{}: {recorded}{taken}", logs.join(", ")));
     }
     if [&diff.before, &diff.after].into_iter().any(|side| !side.lacking.is_empty()) {
         return facts;
@@ -144,7 +145,7 @@ fn stacks(diff: &Diff) -> Table {
 
 fn stack(stack: &StackChange) -> Row {
     let mut cells = vec![
-        Cell::Text(stack.place.clone()),
+        Cell::name(&stack.place),
         Cell::Text(stack.lock.label()),
         Cell::Text(stack.kind.to_owned()),
     ];
@@ -154,8 +155,8 @@ fn stack(stack: &StackChange) -> Row {
         State::Appeared => "new, called from",
         State::Vanished => "gone, was called from",
     };
-    let callers = stack.stack.iter().skip(1).cloned().collect();
-    Row { cells, details: vec![Detail { title: title.to_owned(), lines: callers }] }
+    let callers = stack.stack.get(1..).unwrap_or_default();
+    Row { cells, details: vec![Detail::of_names(title.to_owned(), callers)] }
 }
 
 /// Before, after, change, and share.

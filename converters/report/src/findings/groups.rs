@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use tyrion_converters::profile::Profile;
+use tyrion_converters::{harmless, names::lock_called, profile::Profile};
 
 /// A lock as sections name it: a group of locks, or one of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -19,17 +19,14 @@ pub struct LockRef {
 }
 
 impl LockRef {
-    /// For people: `Cache.lock (java.lang.Object#7)`, as far as it is known.
+    /// For people: `Cache.lock (java.lang.Object#7)`, as far as it is known, and
+    /// harmless.
     pub fn label(&self) -> String {
         let identity = match self.id {
             0 => String::new(),
             id => format!("#{id}"),
         };
-        match (self.name.as_str(), self.class.as_str()) {
-            ("", class) => format!("{class}{identity}"),
-            (name, "") => format!("{name}{identity}"),
-            (name, class) => format!("{name} ({class}{identity})"),
-        }
+        harmless::name(&lock_called(&self.name, &self.class, &identity)).into_owned()
     }
 }
 

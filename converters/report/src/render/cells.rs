@@ -2,6 +2,7 @@
 
 use crate::view::Cell;
 use std::borrow::Cow;
+pub use tyrion_converters::harmless::text as plain;
 use tyrion_converters::outputs::units;
 
 /// What stands for a value that is not known.
@@ -97,19 +98,6 @@ pub(crate) fn percent(share: f64) -> String {
     } else {
         format!("{percent:.1} %")
     }
-}
-
-/// The text with what would spoil the lines around it replaced: control
-/// characters, escape sequences of terminals among them, and those that turn
-/// the direction of reading.
-pub fn plain(text: &str) -> Cow<'_, str> {
-    if text.contains(spoils) { text.replace(spoils, "_").into() } else { text.into() }
-}
-
-fn spoils(char: char) -> bool {
-    char.is_control()
-        || matches!(char, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        || matches!(char, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{fffe}' | '\u{ffff}')
 }
 
 #[cfg(test)]

@@ -15,10 +15,11 @@ use super::{LogFacts, Report, Shown, cells::shown};
 use crate::view::Part;
 use escape::{breakable, escape};
 use std::{
+    borrow::Cow,
     fmt::{self, Write as _},
     io,
 };
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
@@ -86,15 +87,16 @@ fn programs(logs: &[LogFacts]) -> String {
             names.push(name);
         }
     }
+    let names: Vec<Cow<'_, str>> = names.into_iter().map(harmless::name).collect();
     names.join(", ")
 }
 
 fn facts(log: &LogFacts) -> Vec<String> {
     let start = log.start.replace('T', " ").replace('Z', " UTC");
     let mut facts = vec![
-        log.log.clone(),
+        harmless::name(&log.log).into_owned(),
         format!("pid {}", log.pid),
-        log.jvm.clone(),
+        harmless::name(&log.jvm).into_owned(),
         format!("{} from {start}", units::duration(log.duration_ns)),
         format!("{} mode", log.mode),
         format!("threshold {}", units::duration(log.threshold_ns)),

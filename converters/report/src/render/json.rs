@@ -2,6 +2,8 @@
 
 use super::Report;
 use serde_json::{Map, Value, json};
+use std::{borrow::Cow, fmt::Write};
+use tyrion_converters::harmless;
 
 /// The number of the schema; it grows when a field goes or changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -36,5 +38,48 @@ pub fn write(report: &Report) -> String {
         "damage": report.damage,
         "sections": sections,
     });
-    format!("{value:#}\n")
+    escaped(&format!("{value:#}\n")).into_owned()
+}
+
+/// JSON with the characters escaped that must not be shown, so that names stay
+/// as they are and yet a terminal may have them.
+///
+/// They stand within strings alone, of which `\u202e` means the same as the
+/// character. Only line breaks stand between values, too.
+pub fn escaped(json: &str) -> Cow<'_, str> {
+    let is_harmful = |char: char| char != '\n' && harmless::is_harmful(char);
+    if harmless::is_plain(json.trim_end_matches('\n').as_bytes()) || !json.contains(is_harmful) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 64);
+    for char in json.chars() {
+        if is_harmful(char) {
+            for unit in char.encode_utf16(&mut [0; 2]) {
+                // Writing into a string cannot fail.
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(char);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_and_stay() {
+        let name = "a\u{202e}\u{7f}\u{9b}\u{2028}\u{e0041}\u{1b}\n\"\\ü";
+        let value = json!({ name: [name, "plain"] });
+        for json in [format!("{value:#}\n"), value.to_string()] {
+            let shown = escaped(&json);
+            assert!(!shown.replace('\n', "").contains(harmless::is_harmful), "{shown}");
+            assert!(shown.contains(r"\u202e\u007f\u009b\u2028\udb40\udc41\u001b\n"), "{shown}");
+            assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+        }
+        assert!(matches!(escaped("{\"a\": \"ü\"}\n"), Cow::Borrowed(_)));
+    }
 }

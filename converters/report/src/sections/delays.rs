@@ -176,7 +176,7 @@ fn view(delays: &Delays) -> View {
 fn functions_table(delays: &Delays) -> Table {
     let row = |function: &Function| Row {
         cells: vec![
-            Cell::Text(function.function.clone()),
+            Cell::name(&function.function),
             Cell::Count(function.exclusive_delays),
             Cell::Ns(function.exclusive_wait_ns),
             Cell::Count(function.inclusive_delays),
@@ -201,7 +201,7 @@ fn functions_table(delays: &Delays) -> Table {
 fn threads_table(delays: &Delays) -> Table {
     let row = |thread: &Thread| Row {
         cells: vec![
-            Cell::Text(thread.thread.clone()),
+            Cell::name(&thread.thread),
             Cell::Count(thread.delays),
             Cell::Ns(thread.wait_ns),
         ],

@@ -179,15 +179,15 @@ fn table(lines: &Lines) -> Table {
     let row = |line: &Line| Row {
         cells: vec![
             Cell::Count(line.samples),
-            Cell::Text(line.line.clone()),
+            Cell::name(&line.line),
             Cell::Ns(line.wall_ns),
             Cell::Ns(line.cpu_ns),
             Cell::Text(line.states.in_words()),
         ],
-        details: vec![Detail {
-            title: format!("{:.0} % of its time in this stack", 100.0 * line.stack_share),
-            lines: line.stack.clone(),
-        }],
+        details: vec![Detail::of_names(
+            format!("{:.0} % of its time in this stack", 100.0 * line.stack_share),
+            &line.stack,
+        )],
     };
     Table {
         title: String::new(),

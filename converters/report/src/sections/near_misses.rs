@@ -14,7 +14,7 @@ use crate::{
 use scan::{Key, Scan, Stats};
 use serde::Serialize;
 use std::cmp::Reverse;
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 
 /// The section.
 pub const SECTION: Section = Section {
@@ -246,13 +246,14 @@ fn row(lock: &Lock) -> Row {
         format!(
             "{} × {} left it, {} took it",
             units::thousands(it.near_misses),
-            it.left_by,
-            it.taken_by
+            harmless::name(&it.left_by),
+            harmless::name(&it.taken_by)
         )
     });
     let places = lock.places.iter();
     let places = places.map(|it| {
-        format!("{} × {}, then {}", units::thousands(it.near_misses), it.before, it.after)
+        let (before, after) = (harmless::name(&it.before), harmless::name(&it.after));
+        format!("{} × {before}, then {after}", units::thousands(it.near_misses))
     });
     Row {
         cells: vec![

@@ -41,7 +41,7 @@ impl HotStack {
     /// what the share is of.
     pub fn detail(&self, what: &str, of: &str) -> Detail {
         let title = format!("{what}, {:.0} % of {of}", 100.0 * self.wait_share);
-        Detail { title, lines: self.stack.clone() }
+        Detail::of_names(title, &self.stack)
     }
 }
 

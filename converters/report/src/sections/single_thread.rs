@@ -274,7 +274,7 @@ fn table(found: &SingleThread) -> Table {
         let is_told = |_: &u64| !(is_none && it.unknown_acquisitions > Some(0));
         let cells = vec![
             Cell::Text(it.lock.label()),
-            Cell::Text(it.place.clone()),
+            Cell::name(&it.place),
             Cell::Text(it.kind.to_owned()),
             Cell::Count(it.private_instances),
             Cell::Count(it.shared_instances),

@@ -7,6 +7,7 @@ use crate::{
     view::{self, Part, View},
 };
 use serde::Serialize;
+use tyrion_converters::harmless;
 
 /// The section.
 pub const SECTION: Section = Section {
@@ -101,9 +102,10 @@ fn view(timeline: &Timeline, findings: &Findings<'_>) -> View {
         let (start_wall_ns, box_ns) = (timeline.start_wall_ns, timeline.box_ns);
         Part::Timeline(view::Timeline { title: title.to_owned(), start_wall_ns, box_ns, rows })
     };
+    let shown = |name: &str| harmless::name(name).into_owned();
     let all = ("all locks".to_owned(), timeline.all_ns.clone());
     let locks = timeline.locks.iter().map(|lock| (lock.lock.label(), lock.wait_ns.clone()));
-    let threads = timeline.threads.iter().map(|of| (of.thread.clone(), of.wait_ns.clone()));
+    let threads = timeline.threads.iter().map(|of| (shown(&of.thread), of.wait_ns.clone()));
     View {
         parts: vec![
             lines("Wait per lock", std::iter::once(all).chain(locks).collect()),

@@ -1,7 +1,7 @@
 //! The functions of a call graph as callgrind names them.
 
 use crate::{
-    names::{self, printable},
+    harmless, names,
     outputs::tree::{NO_STACK, Step, Tree},
     profile::{Profile, State},
 };
@@ -123,8 +123,8 @@ struct Interner {
 impl Interner {
     fn add(&mut self, name: String, file: &str, object: &str, first_line: u32) -> u32 {
         let file = if file.is_empty() { UNKNOWN_FILE } else { file };
-        let file = self.files.id(&printable(file));
-        let object = self.objects.id(&printable(object));
+        let file = self.files.id(&harmless::name(file));
+        let object = self.objects.id(&harmless::name(object));
         let next = self.functions.len() as u32;
         let id = *self.ids.entry((name.clone(), file, object)).or_insert(next);
         if id == next {

@@ -91,7 +91,7 @@ fn traits(thread: &Thread) -> String {
 
 /// Adds a line, if it fits and says anything.
 fn field(header: &mut String, name: &str, value: &str) {
-    let value = crate::names::printable(value).replace("events:", "events :");
+    let value = crate::harmless::text(value).replace("events:", "events :");
     if !value.is_empty() {
         let _ = writeln!(header, "{name}: {}", facts::cut(&value));
     }

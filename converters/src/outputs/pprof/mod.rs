@@ -11,7 +11,7 @@ use super::{
     tree::{Leaves, StateLeaves, Tree},
 };
 use crate::{
-    names,
+    harmless, names,
     profile::{Function, Profile, State},
 };
 use gzip::{Block, Gzip};
@@ -176,7 +176,7 @@ impl Labels {
             let name = |thread| profile.thread_name(thread);
             (
                 strings.id("thread"),
-                threads.map(|at| strings.id(&names::printable(&name(at)))).collect(),
+                threads.map(|at| strings.id(&harmless::name(&name(at)))).collect(),
             )
         });
         let lock_class: Vec<String> =
@@ -230,7 +230,7 @@ fn groups(profile: &Profile, strings: &mut Strings) -> Option<(i64, Vec<i64>)> {
     if !profile.functions.iter().any(Function::is_group) {
         return None;
     }
-    let name = |group: u32| names::printable(&profile.functions[group as usize].method);
+    let name = |group: u32| harmless::name(&profile.functions[group as usize].method);
     let groups = profile.groups_of_stacks().into_iter();
     let groups = groups.map(|group| group.map_or(0, |group| strings.id(&name(group)))).collect();
     Some((strings.id("group"), groups))

@@ -2,7 +2,7 @@
 
 use super::proto;
 use crate::{
-    names,
+    harmless, names,
     outputs::tree::{NO_STACK, Step, Tree},
     profile::{Profile, State},
 };
@@ -113,7 +113,7 @@ impl Locations {
                     id,
                     name,
                     system_name: strings.id(&names::with_descriptor(function)),
-                    filename: strings.id(&names::printable(&function.source)),
+                    filename: strings.id(&harmless::name(&function.source)),
                     start_line: i64::from(function.first_line),
                 }))?;
             }

@@ -42,6 +42,7 @@ public final class Truth {
         SCENARIOS.put("uncontended", Uncontended.class);
         SCENARIOS.put("deadlock", Deadlock.class);
         SCENARIOS.put("names", Names.class);
+        SCENARIOS.put("hostile-names", HostileNames.class);
         SCENARIOS.put("virtual", Virtual.class);
         SCENARIOS.put("virtual-two", VirtualTwo.class);
         SCENARIOS.put("main-and-virtual", MainAndVirtual.class);

@@ -6,7 +6,7 @@ use crate::commands::top::{
     frame::{Detail, StackRow, Subject},
 };
 use ratatui::text::{Line, Span};
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 
 /// So many stacks of a detail are shown.
 const STACKS: usize = 20;
@@ -25,7 +25,10 @@ pub(super) fn lines(screen: &Screen<'_>, subject: &Subject, width: usize) -> Vec
         }
         Subject::Thread(thread) => {
             let row = screen.frame.threads.iter().find(|row| row.thread == *thread);
-            (format!("Thread {}  (id {})", thread.name, thread.java_id), row.map(|row| row.waits))
+            (
+                format!("Thread {}  (id {})", thread.shown(), thread.java_id),
+                row.map(|row| row.waits),
+            )
         }
     };
     let mut lines = vec![Line::from(Span::styled(shortened(&name, width), look.title()))];
@@ -64,11 +67,12 @@ fn pending_lines(lines: &mut Vec<Line<'static>>, detail: &Detail, subject: &Subj
     for wait in detail.pending.iter().take(THREADS_SHOWN) {
         let duration = aligned(&units::duration(wait.wait_ns), 9, true);
         let what = match subject {
-            Subject::Lock(..) => wait.thread.clone(),
+            Subject::Lock(..) => harmless::name(&wait.thread).into_owned(),
             Subject::Thread(_) => format!("for {} {}", wait.kind.name(), wait.lock),
         };
         let owner = wait.owner.as_ref();
-        let owner = owner.map_or_else(String::new, |owner| format!("  {owner} had it"));
+        let owner =
+            owner.map_or_else(String::new, |owner| format!("  {} had it", harmless::name(owner)));
         lines.push(Line::from(format!("{duration}  {what}{owner}")));
     }
     more(lines, detail.pending.len(), THREADS_SHOWN, look);
@@ -103,8 +107,10 @@ fn stack_lines(
         let head = format!("{kept}  {count}{lock}");
         lines.push(Line::from(Span::styled(shortened(&head, width), look.hot())));
         for frame in &row.frames {
-            lines
-                .push(Line::from(format!("        {}", shortened(frame, width.saturating_sub(8)))));
+            lines.push(Line::from(format!(
+                "        {}",
+                shortened(&harmless::name(frame), width.saturating_sub(8))
+            )));
         }
     }
     more(lines, rows.len(), STACKS, look);
@@ -122,7 +128,7 @@ fn holder_lines(
         section(lines, "Who had it, and for how many waiters on average".to_owned(), look);
         for row in detail.holders.iter().take(THREADS_SHOWN) {
             let (kept, count) = (aligned(&number(row.waiting), 6, true), counted(row.count, what));
-            lines.push(Line::from(format!("{kept}  {count}  {}", row.thread)));
+            lines.push(Line::from(format!("{kept}  {count}  {}", harmless::name(&row.thread))));
         }
         more(lines, detail.holders.len(), THREADS_SHOWN, look);
     }

@@ -145,7 +145,8 @@ fn a_program_gives_no_orders_to_the_terminal() {
     file.write_all(&log.finish().unwrap().into_inner()).unwrap();
     let look = Look::open(Rc::new(Here), file.path(), 5 * S, 5 * S).unwrap();
     let status = look.status();
-    assert_eq!(status.program, "a_[31mb_c");
+    assert_eq!(status.program, "a\x1b[31mb\nc", "JSON has it as it is");
     let text = once::text(&look.frame(&contention()), &status, 0);
+    assert_eq!(status.what().split("  pid").next(), Some("a_[31mb_c"));
     assert!(text.starts_with("a_[31mb_c  pid ") && !text.contains('\x1b'), "{text:?}");
 }

@@ -5,6 +5,7 @@ use crate::commands::top::{
     frame::{LockKey, LockRow, Taken, ThreadKey},
     model::HoldSum,
 };
+use tyrion_converters::harmless;
 
 #[test]
 fn locks_are_grouped_by_name() {
@@ -185,4 +186,41 @@ fn durations_that_a_damaged_log_makes_up_add_up() {
     let frame = made.frame(&all());
     assert!(frame.locks.iter().all(|row| row.waits.waiting >= 0.0));
     made.detail(&contention(), &frame.locks[0].subject(&contention()));
+}
+
+/// Nothing that a log names gives orders to the terminal, and no table is as wide
+/// as a name is long.
+#[test]
+fn screens_have_no_hostile_names() {
+    let evil = "\u{202e}\u{1b}[31m\u{85}\n\u{200b}\u{e0041}";
+    let mut log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
+    let class = log.class(&format!("a/Foo{evil}"), "Foo.java").unwrap();
+    let method = log.method(class, &format!("bar{evil}"), "()V", 1).unwrap();
+    let stack = log.stack(0, method, 9).unwrap();
+    let lock = log.lock(class).unwrap();
+    log.lock_name(lock, &format!("lock{evil}{}", "x".repeat(4_000))).unwrap();
+    let site = log.site(WaitKind::Monitor, stack, lock).unwrap();
+    let holder = log.thread(7, &"h".repeat(4_000), "", 0).unwrap();
+    let thread = log.thread(8, &format!("thread{evil}"), "", 0).unwrap();
+    let lane = log.lane(thread);
+    waits(&mut log, lane, site, &[(9 * S, S, holder)]);
+    let pending =
+        Pending { thread, kind: WaitKind::Monitor, stack, lock, owner: holder, start_ns: 9 * S };
+    log.pending(&pending).unwrap();
+    let made = read(&log.finish().unwrap().into_inner());
+
+    let frame = made.frame(&contention());
+    assert_eq!(frame.threads[0].thread.name, format!("thread{evil}"), "as it is, for JSON");
+    let text = once::text(&frame, &status(false, Life::Closed), 0);
+    assert!(!text.replace('\n', "").contains(harmless::is_harmful), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() < 400), "{text}");
+
+    let (app, status) = (App::new(contention(), None, false), status(false, Life::Closed));
+    let mut user = User { made, app, status, size: (200, 40) };
+    for key in [None, Some(KeyCode::Enter), Some(KeyCode::Esc), Some(KeyCode::Char('t'))] {
+        key.map(|key| user.press(key));
+        let screen = user.screen();
+        assert!(!screen.replace('\n', "").contains(harmless::is_harmful), "{screen}");
+        assert!(screen.contains("waiting on average"), "{screen}");
+    }
 }

@@ -63,8 +63,8 @@ fn thread_pair(pair: &ThreadPair) -> Row {
     let lines = pair.locks.iter().take(LOCKS_OF_PAIR).map(line).collect();
     Row {
         cells: vec![
-            Cell::Text(pair.waiters.clone()),
-            Cell::Text(pair.holders.clone()),
+            Cell::name(&pair.waiters),
+            Cell::name(&pair.holders),
             Cell::Count(pair.waits),
             Cell::Ns(pair.wait_ns),
             Cell::Share(pair.wait_share),
@@ -85,17 +85,16 @@ fn code(answer: &Blockers) -> Table {
 
 fn code_pair(pair: &CodePair) -> Row {
     let holder = pair.holder.as_ref().or(pair.holders.as_ref());
-    let stack =
-        |title: &str, lines: &[String]| Detail { title: title.to_owned(), lines: lines.to_vec() };
+    let stack = |title: &str, lines: &[String]| Detail::of_names(title.to_owned(), lines);
     let mut details = vec![stack("hottest waiter", &pair.waiter_stack)];
     if !pair.holder_stack.is_empty() {
         details.push(stack("its holder", &pair.holder_stack));
     }
     Row {
         cells: vec![
-            Cell::Text(pair.waiter.clone()),
-            holder.map_or(Cell::Unknown, |holder| Cell::Text(holder.clone())),
-            Cell::Text(format!("[{}] {}", pair.kind, pair.lock.label())),
+            Cell::name(&pair.waiter),
+            holder.map_or(Cell::Unknown, |holder| Cell::name(holder)),
+            Cell::name(&format!("[{}] {}", pair.kind, pair.lock.label())),
             Cell::Count(pair.waits),
             Cell::Ns(pair.wait_ns),
             Cell::Share(pair.wait_share),

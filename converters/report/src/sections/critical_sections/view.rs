@@ -5,7 +5,7 @@ use crate::{
     sections::shared::{ns, share_of},
     view::{Cell, Column, Detail, Part, Row, Table, View},
 };
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 
 /// So many sections of a thread are shown below it.
 const SECTIONS_OF_THREAD: usize = 3;
@@ -60,8 +60,8 @@ fn sites(answer: &CriticalSections) -> Table {
 fn site(site: &Site) -> Row {
     let counts = &site.counts;
     let cells = vec![
-        Cell::Text(site.place.clone()),
-        Cell::Text(format!("[{}] {}", site.kind, site.lock.label())),
+        Cell::name(&site.place),
+        Cell::name(&format!("[{}] {}", site.kind, site.lock.label())),
         Cell::Count(counts.acquisitions),
         Cell::Count(counts.reentrant),
         Cell::Count(counts.failed),
@@ -87,7 +87,7 @@ fn threads(answer: &CriticalSections) -> Table {
 fn thread(holder: &Holder) -> Row {
     let counts = &holder.counts;
     let cells = vec![
-        Cell::Text(holder.thread.clone()),
+        Cell::name(&holder.thread),
         Cell::Count(counts.acquisitions),
         Cell::Count(counts.reentrant),
         Cell::Count(counts.failed),
@@ -112,7 +112,7 @@ fn own(own: &Own) -> String {
         }
         None => "not measured".to_owned(),
     };
-    format!("{taken} × {}: {held}; {}", own.place, own.lock.label())
+    format!("{taken} × {}: {held}; {}", harmless::name(&own.place), own.lock.label())
 }
 
 fn hold(counts: &Counts) -> Cell {

@@ -5,7 +5,7 @@ use crate::{
     View,
     view::{Cell, Column, Detail, Part, Row, Table},
 };
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 
 /// Draws the answer.
 pub(super) fn view(found: &LockOrder) -> View {
@@ -17,7 +17,7 @@ pub(super) fn view(found: &LockOrder) -> View {
         parts.push(Part::Table(cycles(found)));
     }
     if !found.harmless.is_empty() {
-        parts.push(Part::Table(harmless(found)));
+        parts.push(Part::Table(safe(found)));
     }
     View { parts }
 }
@@ -70,8 +70,8 @@ fn ring<'a>(locks: impl Iterator<Item = &'a OrderedLock>) -> String {
     let locks: Vec<&OrderedLock> = locks.collect();
     let name = |lock: &OrderedLock| match (lock.lock.name.as_str(), lock.lock.id) {
         ("", _) => lock.lock.label(),
-        (name, 0) => name.to_owned(),
-        (name, id) => format!("{name}#{id}"),
+        (name, 0) => harmless::name(name).into_owned(),
+        (name, id) => harmless::name(&format!("{name}#{id}")).into_owned(),
     };
     let again = locks.first().map(|lock| name(lock));
     let mut names: Vec<String> = locks.iter().map(|lock| name(lock)).collect();
@@ -90,24 +90,21 @@ fn edge(edge: &Edge) -> [Detail; 2] {
         2 => " and another thread".to_owned(),
         count => format!(" and {} other threads", thousands(count - 1)),
     };
-    let mut holds = format!("{}{others} held {}", edge.thread, label(&edge.outer));
+    let mut holds = format!("{}{others} held {}", harmless::name(&edge.thread), label(&edge.outer));
     if !edge.also_held.is_empty() {
         let also: Vec<String> = edge.also_held.iter().map(label).collect();
         holds += &format!(", and {},", also.join(" and "));
     }
     holds += if edge.outer_stack_known { " taken in" } else { " taken at" };
     let takes = format!("and asked for {} in", label(&edge.inner));
-    [
-        Detail { title: holds, lines: edge.outer_stack.clone() },
-        Detail { title: takes, lines: edge.inner_stack.clone() },
-    ]
+    [Detail::of_names(holds, &edge.outer_stack), Detail::of_names(takes, &edge.inner_stack)]
 }
 
-fn harmless(found: &LockOrder) -> Table {
+fn safe(found: &LockOrder) -> Table {
     let row = |it: &Harmless| {
         let gates: Vec<String> = it.gates.iter().map(|gate| gate.label()).collect();
         let why = match it.reason {
-            "one-thread" => format!("one thread did all of it, {}", it.thread),
+            "one-thread" => format!("one thread did all of it, {}", harmless::name(&it.thread)),
             _ if gates.is_empty() => "a lock around them".to_owned(),
             _ => format!("all within {}", gates.join(" or ")),
         };

@@ -28,8 +28,8 @@ pub(super) fn view(overview: &Overview, options: &Options, knows_locks: bool) ->
 fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, Cell)> {
     let mut facts: Vec<(&str, Cell)> = Vec::new();
     if let [log] = &overview.logs[..] {
-        facts.push(("program", Cell::Text(format!("{} (pid {})", log.program, log.pid))));
-        facts.push(("JVM", Cell::Text(log.jvm.clone())));
+        facts.push(("program", Cell::name(&format!("{} (pid {})", log.program, log.pid))));
+        facts.push(("JVM", Cell::name(&log.jvm)));
         facts.push(("mode", Cell::Text(mode(log))));
         if knows_locks {
             facts.push(("threshold", Cell::Ns(log.threshold_ns)));
@@ -107,8 +107,8 @@ fn cost(overview: &Overview) -> String {
 fn logs(overview: &Overview) -> Table {
     let row = |log: &LogFacts| Row {
         cells: vec![
-            Cell::Text(log.log.clone()),
-            Cell::Text(log.program.clone()),
+            Cell::name(&log.log),
+            Cell::name(&log.program),
             Cell::Count(log.pid.into()),
             Cell::Text(mode(log)),
             Cell::Text(units::utc(log.start_wall_ns)),

@@ -4,9 +4,9 @@ use super::{Deadlock, Idle, StillWaiting, Waiting};
 use crate::{
     View,
     findings::names,
-    view::{Cell, Column, Detail, Part, Row, Table},
+    view::{Cell, Column, Detail, Part, Row, Table, harmless_names},
 };
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 
 /// Draws the answer.
 pub(super) fn view(found: &StillWaiting) -> View {
@@ -75,25 +75,26 @@ fn columns(found: &StillWaiting) -> Vec<Column> {
 fn row(waiting: &Waiting) -> Row {
     let owner = match (waiting.owner.as_str(), waiting.owner_known_by) {
         ("", _) => Cell::Unknown,
-        (owner, "earlier-nesting") => Cell::Text(format!("{owner} (most likely)")),
-        (owner, _) => Cell::Text(owner.to_owned()),
+        (owner, "earlier-nesting") => Cell::name(&format!("{owner} (most likely)")),
+        (owner, _) => Cell::name(owner),
     };
-    let title = format!("{} waits in", waiting.thread);
+    let title = format!("{} waits in", harmless::name(&waiting.thread));
     Row {
         cells: vec![
-            Cell::Text(waiting.thread.clone()),
+            Cell::name(&waiting.thread),
             Cell::Ns(waiting.waited_ns),
             Cell::Text(waiting.kind.to_owned()),
             Cell::Text(waiting.lock.label()),
             owner,
         ],
-        details: vec![Detail { title, lines: waiting.stack.clone() }],
+        details: vec![Detail::of_names(title, &waiting.stack)],
     }
 }
 
 fn ring(deadlock: &Deadlock, found: &StillWaiting) -> Table {
     let is_one_log = found.deadlocks.iter().all(|other| other.log == deadlock.log);
-    let log = if is_one_log { String::new() } else { format!(" in {}", deadlock.log) };
+    let log =
+        if is_one_log { String::new() } else { format!(" in {}", harmless::name(&deadlock.log)) };
     Table {
         title: format!("Deadlock{log}: each waits for the next one"),
         columns: columns(found),
@@ -127,6 +128,7 @@ fn idle(found: &StillWaiting) -> Table {
         let more = idle.count.saturating_sub(idle.threads.len() as u64);
         let more =
             if more == 0 { String::new() } else { format!(" and {} more", units::thousands(more)) };
+        let threads: Vec<String> = harmless_names(&idle.threads).collect();
         let place =
             idle.stack.iter().find(|frame| !names::is_machinery(frame)).or(idle.stack.first());
         Row {
@@ -134,8 +136,8 @@ fn idle(found: &StillWaiting) -> Table {
                 Cell::Count(idle.count),
                 Cell::Ns(idle.longest_ns),
                 Cell::Text(idle.kind.to_owned()),
-                Cell::Text(place.cloned().unwrap_or_default()),
-                Cell::Text(idle.threads.join(", ") + &more),
+                Cell::name(place.map_or("", |place| place)),
+                Cell::Text(threads.join(", ") + &more),
             ],
             details: Vec::new(),
         }

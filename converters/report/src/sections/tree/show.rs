@@ -3,9 +3,9 @@
 use super::{Group, Interval, Trees};
 use crate::{
     render::clock,
-    view::{Node, Part, Tree, View},
+    view::{Node, Part, Tree, View, harmless_names},
 };
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 
 /// So many names of threads are told; the JSON has them all.
 const NAMES: usize = 8;
@@ -43,20 +43,20 @@ fn heading(interval: &Interval) -> String {
 }
 
 fn tree(group: &Group) -> Tree {
-    let mut names: Vec<&str> = group.threads.iter().map(String::as_str).take(NAMES).collect();
+    let mut names: Vec<String> = harmless_names(&group.threads).take(NAMES).collect();
     if group.threads.len() > NAMES {
-        names.push("...");
+        names.push("...".to_owned());
     }
     let title = format!(
         "Aggregated thread: {}. Max depth: {}. Distinct threads: {} [{}]",
-        group.group,
+        harmless::name(&group.group),
         group.max_depth,
         group.thread_count,
         names.join(", "),
     );
     let nodes = group.nodes.iter().map(|node| Node {
         depth: node.depth,
-        name: node.frame.clone(),
+        name: harmless::name(&node.frame).into_owned(),
         cumulative_ns: node.cumulative_ns,
         method_ns: node.method_ns,
         states: node.states.in_words(),

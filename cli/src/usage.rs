@@ -1,0 +1,48 @@
+//! What is said of a command line that cannot be understood.
+
+use crate::commands::Cli;
+use clap::{Error, Parser};
+use std::{
+    ffi::{OsStr, OsString},
+    process::ExitCode,
+};
+use tyrion_converters::harmless;
+
+/// Tells what is wrong with these words, or the help that they ask for; the exit
+/// status.
+///
+/// The words stand in the message, in colour on a terminal, where they must not
+/// give orders of their own. So the message is that of the same words made
+/// harmless, as long as the same is wrong with those.
+pub fn tell(error: &Error, words: &[OsString]) -> ExitCode {
+    let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    // Nothing to do about a closed stdout or stderr.
+    if words.iter().all(|word| is_harmless(word)) {
+        let _ = error.print();
+        return status;
+    }
+    match Cli::try_parse_from(words.iter().map(|word| shown(word))) {
+        Err(same) if same.kind() == error.kind() => {
+            let _ = same.print();
+        }
+        _ => eprint_lines(&error.render().to_string()),
+    }
+    status
+}
+
+fn is_harmless(word: &OsStr) -> bool {
+    word.to_str().is_some_and(|word| !word.contains(harmless::is_harmful))
+}
+
+fn shown(word: &OsStr) -> String {
+    harmless::text(&word.to_string_lossy()).into_owned()
+}
+
+/// Prints a message of several lines, without colours.
+fn eprint_lines(message: &str) {
+    use std::io::Write;
+    let mut stderr = std::io::stderr().lock();
+    for line in message.lines() {
+        let _ = writeln!(stderr, "{}", harmless::text(line));
+    }
+}
