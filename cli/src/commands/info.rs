@@ -16,6 +16,7 @@ use crate::{
     logs,
     outcome::{Failure, Outcome},
     progress,
+    terminal::Escaped,
 };
 use clap::Args;
 use sampling::SampleSums;
@@ -85,7 +86,7 @@ pub fn run(args: InfoArgs) -> Outcome {
     let [log] = &logs;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let written = match args.json {
-        true => to_json(&mut out, log, &found, &filter),
+        true => to_json(&mut Escaped::new(&mut out), log, &found, &filter),
         false => out.write_all(to_text(log, &found, &filter, ranked).as_bytes()),
     };
     let written = written.and_then(|()| out.flush());

@@ -2,6 +2,7 @@
 //! each of thousands of frames, and those in each of thousands of stacks, of
 //! which a log has but a few bytes each.
 
+use super::places::in_a_line;
 use serde::{Serializer, ser::SerializeSeq};
 use std::{
     cell::RefCell,
@@ -10,7 +11,6 @@ use std::{
     io::{self, Write},
     rc::Rc,
 };
-use super::places::in_a_line;
 use tyrion_converters::{
     describe::{MAX_STACK_TEXT, Names, StackFrame},
     harmless,

@@ -35,7 +35,8 @@ pub fn record<'r>(stacks: &'r Stacks<'r>, log: &Log, pending: &Pending) -> Recor
 pub fn text(log: &Log, pending: &Pending) -> String {
     let names = Names(log);
     let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
-    let held_by = owner.map_or(String::new(), |owner| format!(" held by {:?}", harmless::name(&owner)));
+    let held_by =
+        owner.map_or(String::new(), |owner| format!(" held by {:?}", harmless::name(&owner)));
     format!(
         "+{} {} {} {:?} waits for {}{held_by} ",
         seconds(pending.start_ns.saturating_sub(log.start_ns())),
