@@ -3,9 +3,9 @@
 
 use crate::sync::lock;
 use std::{
-    ffi::OsStr,
+    ffi::{CString, OsStr},
     fs::{File, OpenOptions},
-    os::unix::fs::OpenOptionsExt,
+    os::{fd::AsRawFd, unix::fs::OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Mutex,
 };
@@ -34,12 +34,40 @@ pub fn take(path: &str) {
 /// The JVM ends: removes the library and, unless a log is left there, the
 /// folders.
 pub fn leave() {
-    for (path, _) in lock(&HOMES).drain(..) {
-        let _ = std::fs::remove_file(path.join(AGENT));
+    for (path, folder) in lock(&HOMES).drain(..) {
+        remove(&folder, AGENT);
         let _ = std::fs::remove_dir(path);
     }
 }
 
+/// Removes a file from a folder: from the one that was opened, whatever has its
+/// path by now.
+fn remove(folder: &File, name: &str) {
+    let Ok(name) = CString::new(name) else { return };
+    // SAFETY: the descriptor is open, and the name ends with a zero byte.
+    let _ = unsafe { libc::unlinkat(folder.as_raw_fd(), name.as_ptr(), 0) };
+}
+
 fn begins_as_ours(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Somebody else may put a folder in the place of one that was removed.
+    #[test]
+    fn files_are_removed_from_the_folder_that_was_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let (ours, moved) = (dir.path().join("ours"), dir.path().join("moved"));
+        std::fs::create_dir(&ours).unwrap();
+        std::fs::write(ours.join(AGENT), "ours").unwrap();
+        let folder = File::open(&ours).unwrap();
+        std::fs::rename(&ours, &moved).unwrap();
+        std::fs::create_dir(&ours).unwrap();
+        std::fs::write(ours.join(AGENT), "another's").unwrap();
+        remove(&folder, AGENT);
+        assert!(ours.join(AGENT).exists() && !moved.join(AGENT).exists());
+    }
 }

@@ -44,6 +44,11 @@ pub trait Files {
     fn names(&self, folder: &Path) -> io::Result<Vec<OsString>>;
 }
 
+/// More names of a folder are not read.
+const MOST_NAMES: usize = 100_000;
+/// So many earlier files of a recording are read at most.
+const MOST_EARLIER: usize = 100;
+
 /// The files that this process sees.
 pub struct Here;
 
@@ -53,7 +58,8 @@ impl Files for Here {
     }
 
     fn names(&self, folder: &Path) -> io::Result<Vec<OsString>> {
-        Ok(std::fs::read_dir(folder)?.flatten().map(|entry| entry.file_name()).collect())
+        let entries = std::fs::read_dir(folder)?.flatten().take(MOST_NAMES);
+        Ok(entries.map(|entry| entry.file_name()).collect())
     }
 }
 
@@ -164,16 +170,16 @@ pub fn earlier(files: &dyn Files, path: &Path, last: &Log, from_ns: u64) -> Vec<
     let Some(recording) = last.header().metadata("recording") else { return Vec::new() };
     let mut paths = numbered(files, path);
     // The newest first: of a long recording all of them would be too many.
-    paths.sort_by_key(|path| {
-        let number = path.extension().unwrap_or_default().to_string_lossy().parse::<u32>();
-        Reverse(number.unwrap_or(0))
-    });
-    let mut logs = Vec::new();
+    paths.sort_by_key(|path| Reverse(name_number(path)));
+    let mut logs: Vec<Log> = Vec::new();
     let read = |path: &PathBuf| Opened::regular(files, path).and_then(Opened::read).ok();
-    for log in paths.iter().filter_map(read) {
+    for log in paths.iter().take(MOST_EARLIER).filter_map(read) {
         let is_of_it = log.header().metadata("recording") == Some(recording);
+        let later = logs.last().unwrap_or(last);
         // The last may have got a number, too, by now.
-        if !is_of_it || file_number(&log) >= file_number(last) {
+        let is_before =
+            file_number(&log) < file_number(later) && log.start_ns() <= later.start_ns();
+        if !is_of_it || !is_before {
             continue;
         }
         let is_first = log.start_ns() <= from_ns;
@@ -190,6 +196,11 @@ pub fn earlier(files: &dyn Files, path: &Path, last: &Log, from_ns: u64) -> Vec<
 pub fn file_number(log: &Log) -> u32 {
     let number = log.header().metadata("file-number");
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// The number at the end of a file's name, that of its file in the recording.
+pub fn name_number(path: &Path) -> Option<u32> {
+    path.extension()?.to_str()?.parse().ok()
 }
 
 /// The paths `report.log.0`, `report.log.1`, ... that there are.

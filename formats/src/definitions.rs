@@ -160,6 +160,11 @@ impl Default for Definitions {
 }
 
 impl Definitions {
+    /// None yet, for a file of this many bytes.
+    pub(crate) fn of_file(len: usize) -> Definitions {
+        Definitions { missing: limits::missing_ids(len), ..Definitions::default() }
+    }
+
     /// Where texts stand.
     pub fn strings(&self) -> &Table<Text> {
         &self.strings

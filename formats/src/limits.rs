@@ -21,6 +21,12 @@ pub const MAX_HEADER_LEN: usize = 1 << 20;
 /// lost definitions chunk leaves any out.
 pub const MAX_MISSING_IDS: usize = 1 << 20;
 
+/// How many ids a file of this many bytes can have lost: each was defined in
+/// three bytes at least.
+pub(crate) fn missing_ids(file_len: usize) -> usize {
+    (file_len / 3).min(MAX_MISSING_IDS)
+}
+
 /// The longest text that is read, in bytes; longer ones are cut.
 pub const MAX_TEXT: usize = tyrion_wire::def::MAX_TEXT;
 

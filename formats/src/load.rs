@@ -94,7 +94,7 @@ pub(crate) fn definitions(
     chunks: &[ChunkRef],
     damage: &mut DamageList,
 ) -> Definitions {
-    let mut definitions = Definitions::default();
+    let mut definitions = Definitions::of_file(source.len());
     for_each_definition(source, chunks, damage, |found| definitions.add(&found));
     definitions
 }

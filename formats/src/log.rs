@@ -156,7 +156,8 @@ impl Log {
     }
 
     /// The text of a string id. Not defined: `[unknown]`. Bytes that are not
-    /// UTF-8 are replaced.
+    /// UTF-8 are replaced. Of a mapped file it is a copy: whoever may write to
+    /// the file could change the bytes after they were checked.
     pub fn text(&self, id: u32) -> Cow<'_, str> {
         if id == tyrion_wire::def::id::NO_STRING {
             return Cow::Borrowed("");
@@ -164,7 +165,11 @@ impl Log {
         let bytes = self.definitions.strings.get(id).and_then(|text| {
             self.source.settled(usize::try_from(text.offset.get()).ok()?, text.len as usize)
         });
-        bytes.map_or(Cow::Borrowed(UNKNOWN), String::from_utf8_lossy)
+        match bytes {
+            None => Cow::Borrowed(UNKNOWN),
+            Some(bytes) if self.source.is_map() => Cow::Owned(text_of(bytes.to_vec())),
+            Some(bytes) => String::from_utf8_lossy(bytes),
+        }
     }
 
     /// The chunks with waits, with samples, and with what trace mode records one
@@ -362,3 +367,52 @@ impl Log {
 /// What stands for a text, class, method, thread or lock whose definition is
 /// lost.
 pub const UNKNOWN: &str = "[unknown]";
+
+/// Bytes as text; what is no UTF-8 is replaced.
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+    use crate::write::{LogWriter, Options};
+    use std::{
+        io::Cursor,
+        os::unix::fs::FileExt,
+        sync::atomic::{AtomicBool, Ordering::Relaxed},
+    };
+    use tyrion_wire::def::Definition;
+
+    /// Who wrote a log may go on changing it while it is shown.
+    #[test]
+    fn a_text_that_changes_is_text_all_the_same() {
+        let mut log = LogWriter::new(Cursor::new(Vec::new()), Options::default()).unwrap();
+        log.define(&Definition::String { id: 1, text: &[b'x'; 400] }).unwrap();
+        let bytes = log.finish().unwrap().into_inner();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &bytes).unwrap();
+        let log = Log::open(file.path()).unwrap();
+        let offset = log.definitions().strings().get(1).unwrap().offset.get() + 200;
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let file = std::fs::OpenOptions::new().write(true).open(file.path()).unwrap();
+                while !is_done.load(Relaxed) {
+                    for byte in [b"\xf4", b"x", b"\x1b"] {
+                        file.write_all_at(byte, offset).unwrap();
+                    }
+                }
+            });
+            for _ in 0..200_000 {
+                let text = log.text(1);
+                // What was checked stays as it was checked.
+                assert!(std::str::from_utf8(text.as_bytes()).is_ok());
+                assert!(matches!(text, Cow::Owned(_)), "lent from the file");
+            }
+            is_done.store(true, Relaxed);
+        });
+    }
+}

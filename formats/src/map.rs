@@ -20,6 +20,7 @@ use memmap2::{MmapOptions, MmapRaw};
 use std::{
     fs::File,
     io,
+    os::unix::fs::MetadataExt,
     sync::atomic::{
         AtomicU64,
         Ordering::{Acquire, Relaxed},
@@ -27,16 +28,36 @@ use std::{
     },
 };
 
+/// The unit of a file's length on disk, in bytes (`stat(2)`).
+const DISK_BLOCK: u64 = 512;
+/// How much may be searched of a file that takes no room on the disk, in bytes.
+const MIN_SEARCHED: u64 = 64 << 20;
+/// How much longer a file may be than the room that it takes: file systems
+/// compress. A file of holes alone can have any length.
+const COMPRESSION: u64 = 16;
+
 /// A file mapped into memory.
 #[derive(Debug)]
 pub(crate) struct Map {
     raw: MmapRaw,
+    /// How many bytes may still be searched for what is lost.
+    searchable: AtomicU64,
 }
 
 impl Map {
     /// Maps the first `len` bytes of a file, at least one.
     pub(crate) fn new(file: &File, len: usize) -> io::Result<Map> {
-        Ok(Map { raw: MmapOptions::new().len(len).map_raw_read_only(file)? })
+        let on_disk = file.metadata()?.blocks().saturating_mul(DISK_BLOCK * COMPRESSION);
+        Ok(Map {
+            raw: MmapOptions::new().len(len).map_raw_read_only(file)?,
+            searchable: on_disk.max(MIN_SEARCHED).into(),
+        })
+    }
+
+    /// Whether some more bytes may be searched. A search through a hole of
+    /// terabytes would take hours and find nothing.
+    pub(crate) fn may_search(&self, bytes: u64) -> bool {
+        self.searchable.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes)).is_ok()
     }
 
     /// The mapped length in bytes.

@@ -150,7 +150,8 @@ pub(crate) fn header_at(source: &Source, at: usize) -> Option<ChunkHeader> {
 }
 
 pub(crate) fn find_chunk(source: &Source, from: usize, to: usize) -> Option<usize> {
-    (from..to).step_by(BLOCK).find(|&at| header_at(source, at).is_some())
+    let mut places = (from..to).step_by(BLOCK).take_while(|_| source.may_search(BLOCK));
+    places.find(|&at| header_at(source, at).is_some())
 }
 
 /// Where a chunk ends: where it says, or where another one begins in what it

@@ -52,6 +52,15 @@ impl Source {
         }
     }
 
+    /// Whether some more bytes may be searched: of a file, a multiple of what it
+    /// takes on the disk.
+    pub(crate) fn may_search(&self, bytes: usize) -> bool {
+        match self {
+            Source::Map(map) => map.may_search(bytes as u64),
+            Source::Memory(_) => true,
+        }
+    }
+
     /// Whether the bytes may change while they are read.
     pub(crate) fn is_map(&self) -> bool {
         matches!(self, Source::Map(_))

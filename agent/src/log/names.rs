@@ -95,7 +95,8 @@ fn remove_log(path: &Path) {
 }
 
 fn open_new(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).open(path)
+    // Whatever the mask of the JVM is, nobody but its user writes to its log.
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o644).open(path)
 }
 
 /// Opens a file that was there before, if it is a regular one. Anything else is

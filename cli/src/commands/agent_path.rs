@@ -1,7 +1,12 @@
 //! `tyrion agent-path`, and where the agent is for the other commands.
 
 use crate::outcome::{Done, Failure, Outcome};
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::{IsTerminal, Write},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+use tyrion_converters::harmless;
 
 /// The agent's file name.
 const AGENT: &str = "libtyrion_agent.so";
@@ -13,7 +18,10 @@ const AGENT: &str = "libtyrion_agent.so";
 /// When it is in none of these places.
 pub fn agent_path() -> Result<PathBuf, Failure> {
     if let Some(path) = std::env::var_os("TYRION_AGENT") {
-        return Ok(PathBuf::from(path));
+        // The JVM has another working folder.
+        return std::path::absolute(&path).map_err(|error| {
+            Failure::new(format!("TYRION_AGENT={}: {error}", Path::new(&path).display()))
+        });
     }
     let program = std::env::current_exe()
         .and_then(|path| path.canonicalize())
@@ -34,6 +42,11 @@ pub fn agent_path() -> Result<PathBuf, Failure> {
 /// Prints the agent's path.
 pub fn run() -> Outcome {
     let path = agent_path()?;
-    let written = writeln!(std::io::stdout(), "{}", path.display());
+    let mut out = std::io::stdout();
+    let written = match out.is_terminal() {
+        true => writeln!(out, "{}", harmless::text(&path.to_string_lossy())),
+        // To the byte, for what the shell puts into a command.
+        false => out.write_all(&[path.as_os_str().as_bytes(), b"\n"].concat()),
+    };
     written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
 }

@@ -46,7 +46,8 @@ const LONG: Duration = Duration::from_secs(3600);
 Reads the log while it is written, which costs the program nothing, and follows it when it
 rotates. Of a log that has ended it shows all. Press ? for the keys.")]
 pub struct TopArgs {
-    /// A log, or the process id of a JVM that is recorded
+    /// A log, or the process id of a JVM that is recorded (a log whose name is a
+    /// number: ./4711)
     #[arg(value_name = "LOG|PID")]
     target: String,
     /// Show what happened in this time

@@ -53,7 +53,9 @@ pub fn install(
 
     let path = std::env::var_os("PATH").unwrap_or_default();
     let Some(java) = find_java(&path) else { return Ok(None) };
-    let folder = tempfile::Builder::new().prefix("tyrion-java-").tempdir()?;
+    // The script in it is run, and holds what the environment has.
+    let ours = fs::Permissions::from_mode(0o700);
+    let folder = tempfile::Builder::new().prefix("tyrion-java-").permissions(ours).tempdir()?;
     mirror(&java, folder.path())?;
     let bin = folder.path().join("bin");
     let shim = bin.join("java");

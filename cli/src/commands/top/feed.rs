@@ -6,12 +6,20 @@ use crate::{
     outcome::Failure,
 };
 use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     rc::Rc,
 };
 use tyrion_formats::{Begin, Follower, Log};
 use tyrion_wire::{header::State, slot::Pending};
+
+/// More of what a process has mapped is not read: 65 530 files, the kernel's
+/// limit, with names of some 200 bytes.
+const LONGEST_MAPS: u64 = 16 << 20;
+/// So many files that came meanwhile are looked at.
+const MOST_NEXT: usize = 100;
 
 /// What has become of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +198,10 @@ impl Feed {
             let header = file.follower.log().header();
             header.metadata("recording") == Some(recording) && file.number > newest.number
         };
-        let paths = logs::numbered(&*self.paths, &self.path).into_iter().chain([self.path.clone()]);
+        let mut paths = logs::numbered(&*self.paths, &self.path);
+        paths.retain(|path| logs::name_number(path).is_some_and(|number| number > newest.number));
+        paths.sort_by_key(|path| logs::name_number(path));
+        let paths = paths.into_iter().take(MOST_NEXT).chain([self.path.clone()]);
         let open = |path: PathBuf| {
             let file = self.paths.open(&path).ok()?;
             let name = path.display().to_string();
@@ -244,11 +255,13 @@ fn has_writer(follower: &Follower) -> bool {
 
 fn is_mapped(follower: &Follower) -> Option<bool> {
     let pid = follower.log().header().pid;
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let maps = File::open(format!("/proc/{pid}/maps")).ok()?;
     let inode = follower.file().metadata().ok()?.ino().to_string();
     let is_of_file = |line: &str| {
         let mut fields = line.split_whitespace().skip(1);
         fields.next().is_some_and(|rights| rights.contains('w')) && fields.nth(2) == Some(&inode)
     };
-    Some(maps.lines().any(is_of_file))
+    // The process is what the log says, and may be any.
+    let mut lines = BufReader::new(maps.take(LONGEST_MAPS)).split(b'\n').map_while(Result::ok);
+    Some(lines.any(|line| is_of_file(&String::from_utf8_lossy(&line))))
 }

@@ -5,10 +5,7 @@ use crate::{
     outcome::Failure,
     target::Target,
 };
-use std::{
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::{path::PathBuf, rc::Rc};
 use tyrion_formats::{Begin, Follower};
 
 /// What ends the name of a file that is prepared to be the next one.
@@ -26,10 +23,10 @@ pub fn log(target: &str) -> Result<Found, Failure> {
     if target == "-" {
         return Err(Failure::Usage("stdin cannot be followed; name the log's file".to_owned()));
     }
-    let path = Path::new(target);
     match target.parse::<u32>() {
-        Ok(pid) if !path.exists() => of_process(pid),
-        _ => Ok((Rc::new(Here), path.to_owned())),
+        // Even if there is a file of that name: somebody may have put it there.
+        Ok(pid) => of_process(pid),
+        Err(_) => Ok((Rc::new(Here), PathBuf::from(target))),
     }
 }
 
