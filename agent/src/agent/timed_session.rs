@@ -1,4 +1,4 @@
-//! Samples that somebody takes for a while: `tyrion sample`.
+//! Timed sessions: samples that somebody takes for a while, with `tyrion sample`.
 //!
 //! Afterwards the JVM is to be as it was found. The agent sees to that itself,
 //! since whoever asked for the sample may be killed before it ends.
@@ -24,26 +24,26 @@ use std::{
 };
 use tyrion_wire::header::State;
 
-/// Held while a command is obeyed: one at a time.
+/// Held while a command is carried out: one at a time.
 pub static TIMED_SESSIONS: Mutex<TimedSessions> = Mutex::new(TimedSessions::none());
 /// What is sampled as long as nobody says otherwise, if anything.
 static LASTING: Mutex<Option<SampleOptions>> = Mutex::new(None);
 /// Whether the JVM is recorded as long as no sample is being taken: what the
 /// user or the program has said last.
 static WANTED: AtomicBool = AtomicBool::new(false);
-/// TimedSessions have changed.
+/// Sessions have begun or ended.
 static CHANGED: Condvar = Condvar::new();
 
-/// A sample that is being taken.
+/// A session that is going on.
 struct TimedSession {
     number: u64,
     /// When it is over at the latest, monotonic ns.
     until_ns: u64,
 }
 
-/// The samples that are being taken.
+/// The sessions that are going on.
 pub struct TimedSessions {
-    sessions: Vec<TimedSession>,
+    open: Vec<TimedSession>,
     /// Of the last one.
     number: u64,
     /// How they are taken, if it is their way and not the lasting one.
@@ -54,7 +54,7 @@ pub struct TimedSessions {
 
 impl TimedSessions {
     const fn none() -> TimedSessions {
-        TimedSessions { sessions: Vec::new(), number: 0, own: None, watched: false }
+        TimedSessions { open: Vec::new(), number: 0, own: None, watched: false }
     }
 
     /// Whether one is being taken in a way that others can use, too.
@@ -62,22 +62,22 @@ impl TimedSessions {
         sample::period_ns().is_some() && !self.own.as_ref().is_some_and(|own| own.once)
     }
 
-    /// Takes one down: its number.
+    /// Adds one: its number.
     fn add(&mut self, length: Duration) -> u64 {
         let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         self.number += 1;
         let until_ns = clock::now_ns().saturating_add(length_ns);
-        self.sessions.push(TimedSession { number: self.number, until_ns });
+        self.open.push(TimedSession { number: self.number, until_ns });
         CHANGED.notify_all();
         self.number
     }
 
-    /// Strikes out those that are over: whether these were the last.
-    fn strike(&mut self, is_over: impl Fn(&TimedSession) -> bool) -> bool {
-        let had = !self.sessions.is_empty();
-        self.sessions.retain(|session| !is_over(session));
+    /// Removes those that are over: whether these were the last.
+    fn remove(&mut self, is_over: impl Fn(&TimedSession) -> bool) -> bool {
+        let had = !self.open.is_empty();
+        self.open.retain(|session| !is_over(session));
         CHANGED.notify_all();
-        had && self.sessions.is_empty()
+        had && self.open.is_empty()
     }
 
     /// Samples as before, or no more.
@@ -186,8 +186,8 @@ pub fn end(
     recorder: &'static Recorder,
     env: *mut JNIEnv,
 ) -> Result<bool, String> {
-    let known = sessions.sessions.iter().any(|session| session.number == number);
-    if sessions.strike(|session| session.number == number) {
+    let known = sessions.open.iter().any(|session| session.number == number);
+    if sessions.remove(|session| session.number == number) {
         sessions.restore(recorder, env)?;
     }
     sample::flush();
@@ -197,7 +197,7 @@ pub fn end(
 /// The user has stopped recording: samples end with it.
 pub fn stopped(sessions: &mut TimedSessions) {
     set_wanted(false);
-    sessions.strike(|_| true);
+    sessions.remove(|_| true);
     sessions.restore_settings();
 }
 
@@ -206,7 +206,7 @@ pub fn stopped(sessions: &mut TimedSessions) {
 pub fn started(sessions: &mut TimedSessions, options: &Options) {
     set_wanted(options.enabled);
     if let Some(mode) = options.mode {
-        sessions.strike(|_| true);
+        sessions.remove(|_| true);
         sessions.own = None;
         set_lasting(mode.sample.then_some(&options.sampling));
         sample_lasting();
@@ -235,8 +235,7 @@ fn watch(vm: Vm) {
         let mut sessions = lock(&TIMED_SESSIONS);
         loop {
             let now_ns = clock::now_ns();
-            let Some(next_ns) = sessions.sessions.iter().map(|session| session.until_ns).min()
-            else {
+            let Some(next_ns) = sessions.open.iter().map(|session| session.until_ns).min() else {
                 // `begin` starts another thread.
                 sessions.watched = false;
                 return;
@@ -245,7 +244,7 @@ fn watch(vm: Vm) {
                 let left = Duration::from_nanos(next_ns - now_ns);
                 let waited = CHANGED.wait_timeout(sessions, left);
                 sessions = waited.unwrap_or_else(PoisonError::into_inner).0;
-            } else if sessions.strike(|session| session.until_ns <= now_ns) {
+            } else if sessions.remove(|session| session.until_ns <= now_ns) {
                 let restored = vm.with_thread(|env| match recorder() {
                     Some(recorder) => sessions.restore(recorder, env),
                     None => Ok(()),
@@ -271,11 +270,11 @@ mod tests {
         let first = sessions.add(Duration::from_secs(1));
         let second = sessions.add(Duration::MAX);
         assert_ne!(first, second);
-        assert!(!sessions.strike(|session| session.number == first));
-        assert!(sessions.strike(|session| session.number == second));
-        assert!(!sessions.strike(|_| true), "again");
+        assert!(!sessions.remove(|session| session.number == first));
+        assert!(sessions.remove(|session| session.number == second));
+        assert!(!sessions.remove(|_| true), "again");
         sessions.add(Duration::ZERO);
-        assert!(sessions.strike(|session| session.until_ns <= clock::now_ns()));
+        assert!(sessions.remove(|session| session.until_ns <= clock::now_ns()));
     }
 
     #[test]
@@ -292,7 +291,7 @@ mod tests {
         sessions.add(Duration::MAX);
         assert_eq!(current(&sessions), own);
         started(&mut sessions, &Options::parse("mode=sample").unwrap());
-        assert!(sessions.sessions.is_empty());
+        assert!(sessions.open.is_empty());
         assert_eq!(current(&sessions), lasting);
         assert_eq!(describe(&current(&sessions)), "threads=\nskip-daemon=true\n");
         started(&mut sessions, &Options::parse("mode=contention").unwrap());

@@ -11,7 +11,7 @@ use tyrion_wire::def::id;
 pub(super) struct LockRef {
     pub(super) id: u32,
     pub(super) flavor: LockFlavor,
-    /// The log says what the program calls it, if that can be told.
+    /// The log says what the program calls it, if that is known.
     named: bool,
 }
 

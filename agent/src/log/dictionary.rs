@@ -7,7 +7,7 @@
 //! Each file of a log that rotates has a dictionary of its own, and all ids
 //! begin anew in it. Locks and places only keep their numbers: a lock's id is
 //! its identity, and the numbers of places stand in the program's code. So
-//! these two are told by the caller, and merely defined here.
+//! the caller gives these two, and they are merely defined here.
 
 mod copies;
 mod groups;

@@ -1,8 +1,8 @@
-//! A file of the log, with all that is known by ids which count in it only.
+//! A generation of the log: one file, with all ids that count in it only.
 //!
-//! A log that does not rotate is one generation. Whoever keeps something that
-//! points into a generation's file keeps the generation, too: the file is unmapped
-//! when the last one lets go.
+//! A log that does not rotate has one generation. Whoever keeps something that
+//! points into a generation's file keeps the generation, too: the file is
+//! unmapped when the last one lets go.
 
 use crate::{
     log::{Chunk, LogFile, MappedCell, Writer, dictionary::Dictionary},
@@ -32,7 +32,7 @@ struct Slots {
     all: InPlace,
 }
 
-/// Places one after another in chunks of one kind.
+/// Cells one after another in chunks of one kind.
 #[derive(Default)]
 struct InPlace {
     chunk: Option<Chunk>,
@@ -51,7 +51,7 @@ impl InPlace {
             return Some(cell);
         }
         let of = Writer { sequence: self.carved, ..Writer::default() };
-        // The chunk before stays as it is: its places are still changed.
+        // The chunk before stays as it is: its cells are still changed.
         let mut chunk = log.carve(kind, len, of)?;
         self.carved += 1;
         let cell = chunk.append_in_place(initial);

@@ -197,11 +197,10 @@ impl Lane {
     }
 
     /// Writes a record that is no wait. `encode` appends the whole record,
-    /// with its code and length; it is told the time since the lane's last
-    /// record in the chunk, and may be called twice. `at_ns` is the record's
-    /// moment, `None` for a record that says nothing of time: `encode` is then
-    /// told 0 and must not write it. `false` when there is no room: the record
-    /// is lost.
+    /// with its code and length; it gets the time since the lane's last record in
+    /// the chunk, and may be called twice. `at_ns` is the record's moment, `None`
+    /// for a record without a time: `encode` then gets 0 and must not write it.
+    /// `false` when there is no room: the record is lost.
     pub fn append_misc(
         &mut self,
         log: &LogFile,
@@ -224,7 +223,7 @@ impl Lane {
         self.append_encoded(log, thread, |_| first_ns, encode)
     }
 
-    /// `encode` is told the time of the lane's last record in the chunk, and
+    /// `encode` gets the time of the lane's last record in the chunk, and
     /// says that of its own. A new chunk counts from `first_ns`.
     fn append_encoded(
         &mut self,
@@ -387,7 +386,7 @@ impl OpenCell {
     }
 }
 
-/// A lane, and the generation that it writes to.
+/// A lane, and the generation of the log that it writes to.
 struct LaneSlot {
     generation: Option<Arc<Generation>>,
     lane: Lane,

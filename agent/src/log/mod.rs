@@ -6,7 +6,7 @@
 //! - [`generation`]: one file, with the ids that count in it
 //! - [`lane`]: who writes records, one OS thread at a time
 //! - [`dictionary`]: what ids stand for
-//! - [`file`], [`chunk`], [`region`], [`seal`]: the mapped file, and its pieces
+//! - [`mod@file`], [`chunk`], [`region`], [`seal`]: the mapped file, and its pieces
 //! - [`names`]: what the files are called
 
 pub mod chunk;

@@ -2,15 +2,15 @@
 //!
 //! As GC logs have it, `report.log` is written to; when it is long enough it
 //! becomes `report.log.0`, `.1`, ..., and the oldest are removed. A helper
-//! thread prepares the next file ahead and switches: from then on [`Log::generation_number`]
-//! is another one, and whoever begins an event sees that and goes over to the
-//! new [`Generation`]. Those in the middle of an event finish it in the old one,
-//! which stays as it is until nobody is left there. No thread of the
-//! application waits for any of this.
+//! thread prepares the next file ahead and switches: from then on
+//! [`Log::generation_number`] is another one, and whoever begins an event sees
+//! that and goes over to the new [`Generation`]. Those in the middle of an event
+//! finish it in the old one, which stays as it is until nobody is left there. No
+//! thread of the application waits for any of this.
 //!
 //! All ids but those of locks and places are new in each generation, so a file
 //! needs nothing of the others. What outlasts a switch are pending waits: as
-//! long as any still has ids of the generation before, that generation's dictionary
+//! long as any still has ids of the generation before, the dictionary of that one
 //! says what they stand for, and until then there is no further switch.
 
 use crate::{

@@ -1,4 +1,4 @@
-//! Who an event is of, and where it is written.
+//! Whom an event is of, and where it is written.
 
 use super::{
     Recorder, os_thread,
@@ -25,13 +25,13 @@ use tyrion_wire::header::field::DROPPED_CONTENTION;
 pub(super) struct Local {
     recorder: &'static Recorder,
     pub(super) lane: Arc<SharedLane>,
-    /// Another one, for events that are told late: between the waits they would
-    /// lose their times.
+    /// Another one, for events that are written late: between the waits they
+    /// would lose their times.
     pub(super) late: Option<Arc<SharedLane>>,
     /// The Java thread that ran here last.
     thread: Option<Arc<Thread>>,
     /// The thread that records of another one were of last on this OS thread.
-    pub(super) traced: Option<Arc<Thread>>,
+    pub(super) last_owner: Option<Arc<Thread>>,
     pub(super) frames: Vec<jvmtiFrameInfo>,
     /// The outermost method of the last whole stack; null before.
     pub(super) outermost: jmethodID,
@@ -46,8 +46,8 @@ impl Drop for Local {
     }
 }
 
-/// What an event has to do with: who, and where to write it. All ids that are
-/// got during the event are of this generation.
+/// Whom an event is of, and where it is written. All ids that are got during
+/// the event are of this generation.
 pub struct EventContext<'a> {
     /// The file of the log.
     pub generation: &'a Arc<Generation>,
@@ -135,7 +135,7 @@ impl Recorder {
             lane: self.lanes.take(),
             late: None,
             thread: None,
-            traced: None,
+            last_owner: None,
             // One more than wanted tells whether a stack was cut.
             frames: vec![frame; self.depth + 1 + MOST_SKIPPED],
             outermost: std::ptr::null_mut(),

@@ -39,8 +39,8 @@ impl Recorder {
         java.is_instance(thread, self.fields.virtual_thread)
     }
 
-    /// The object that is a thread's name, a local reference; null where that
-    /// cannot be told.
+    /// The object that is a thread's name, a local reference; null where that is
+    /// not known.
     pub fn name_object(&self, java: Java, thread: jthread) -> jobject {
         match self.fields.thread_name.is_null() {
             true => std::ptr::null_mut(),
@@ -52,7 +52,7 @@ impl Recorder {
     /// virtual thread on it: bits that [`lasting`](crate::jvm::threads::lasting)
     /// does not leave out of JVMTI's. For its own answer JVMTI looks through all
     /// threads, each time, and JDK 25 keeps virtual threads from being mounted.
-    /// `None` where that cannot be told.
+    /// `None` where that is not known.
     pub fn thread_status(&self, java: Java, thread: jthread) -> Option<jint> {
         let Fields { thread_holder, thread_status, .. } = self.fields;
         if thread_status.is_null() {
@@ -67,9 +67,9 @@ impl Recorder {
         status
     }
 
-    /// A thread that is sampled, known from now on. It must be forgotten when it
-    /// is found to have ended, since it may have said so before.
-    pub fn sampled_thread(
+    /// A thread that is known from now on. It must be forgotten when it is found to
+    /// have ended: its end may have been seen before.
+    pub fn known_thread(
         &self,
         java: Java,
         thread: jthread,

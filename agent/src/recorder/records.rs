@@ -10,8 +10,8 @@ use std::{cell::RefCell, sync::Arc};
 use tyrion_wire::trace::HoldBatch;
 
 impl Recorder {
-    /// Runs `body` in a context of the current OS thread, whose records are of
-    /// another thread, which may have ended. `None` within another context.
+    /// Runs `body` in a context whose records are of another thread, which may
+    /// have ended, on the current OS thread. `None` in the middle of an event.
     pub fn in_context_of_thread<R>(
         &'static self,
         thread: &Arc<Thread>,
@@ -20,9 +20,9 @@ impl Recorder {
         self.context(false, |_| Some(Arc::clone(thread)), body)
     }
 
-    /// Runs `body` in a context of the current OS thread, whose records are of
-    /// the thread with this Java id, or of all virtual threads. `None` within
-    /// another context, and when the thread is not known any more.
+    /// Runs `body` in a context whose records are of the thread with this Java
+    /// id, or of all virtual threads, on the current OS thread. `None` in the
+    /// middle of an event, and when the thread is not known any more.
     pub fn in_context_of<R>(
         &'static self,
         owner: i64,
@@ -31,7 +31,7 @@ impl Recorder {
         self.in_context_of_owner(owner, false, body)
     }
 
-    /// The same for events that are told late, some time after others.
+    /// The same for events that are written late, some time after others.
     pub fn in_late_context_of<R>(
         &'static self,
         owner: i64,
@@ -47,10 +47,10 @@ impl Recorder {
         body: impl FnOnce(&mut EventContext<'_>) -> R,
     ) -> Option<R> {
         let whose = |local: &mut Local| {
-            if local.traced.as_ref().is_none_or(|known| known.java_id != owner) {
-                local.traced = Some(self.owner_of_records(owner)?);
+            if local.last_owner.as_ref().is_none_or(|known| known.java_id != owner) {
+                local.last_owner = Some(self.owner_of_records(owner)?);
             }
-            local.traced.clone()
+            local.last_owner.clone()
         };
         self.context(is_late, whose, body)
     }

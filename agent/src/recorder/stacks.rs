@@ -85,7 +85,7 @@ impl Recorder {
         stack
     }
 
-    /// Has the log define what [`Recorder::sampled_stack`] is about to ask for,
+    /// Has the log define what [`Recorder::stack_of_thread`] is about to ask for,
     /// as far as the JVM has to be asked for it: a thread may be stopped in the
     /// JVM, which it must not be while others wait for what it has locked.
     pub fn define_stack(&self, java: Java, thread: &Thread, frames: &mut [jvmtiFrameInfo]) {
@@ -123,7 +123,7 @@ impl Recorder {
 
     /// The id of a stack of any thread's, with its group: `frames` may hold one
     /// more than is kept of a stack.
-    pub fn sampled_stack(
+    pub fn stack_of_thread(
         &self,
         (generation, lane): (&Arc<Generation>, &mut Lane),
         java: Java,

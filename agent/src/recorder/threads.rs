@@ -185,7 +185,7 @@ pub struct Thread {
     /// When a condition was last signalled to it, monotonic ns. Written by the
     /// signalling thread.
     pub signalled_ns: AtomicU64,
-    /// Whether the log tells of it though it has had no event.
+    /// Whether the log lists it though it has had no event.
     only_listed: AtomicBool,
     /// What the program says that it is doing.
     pub groups: OpenGroups,
@@ -293,7 +293,7 @@ impl Thread {
         }
     }
 
-    /// Has the log tell of it, though it may never have an event: whether it does.
+    /// Has the log list it, though it may never have an event: whether it does.
     /// Names that take much room stay away until they are needed.
     pub fn list_in(&self, generation: &Generation) -> bool {
         if !self.is_brief() {
@@ -309,7 +309,7 @@ impl Thread {
         lock(&self.about).as_ref().is_some_and(is_brief)
     }
 
-    /// Whether this is its first event, and the log has told of it before.
+    /// Whether this is its first event, and the log has listed it before.
     #[inline]
     pub fn was_only_listed(&self) -> bool {
         self.only_listed.load(Relaxed) && self.only_listed.swap(false, Relaxed)
@@ -504,8 +504,8 @@ impl Threads {
     }
 
     /// Has all pending waits go over to another generation: whether they have.
-    /// Threads that are in the middle of an event do so themselves. So many
-    /// threads are told of there, whether they wait or not.
+    /// Threads that are in the middle of an event do so themselves. As many
+    /// threads as `most_listed` are listed there, whether they wait or not.
     pub fn go_over(&self, from: &Generation, to: &Arc<Generation>, most_listed: u32) -> bool {
         let mut all_have = true;
         for shard in &self.shards {

@@ -3,7 +3,7 @@
 
 use super::{
     run::{Charge, Run, Seen},
-    statistics::Statistics,
+    statistics::SampleStatistics,
 };
 use crate::{
     clock,
@@ -158,7 +158,7 @@ fn part(all: u64, part: u64, whole: u64) -> u64 {
     u64::try_from(part).unwrap_or(u64::MAX)
 }
 
-/// The accounting.
+/// What each thread was charged, and is still to be charged.
 pub struct Accounting {
     recorder: &'static Recorder,
     /// By Java ids.
@@ -176,7 +176,7 @@ pub struct Accounting {
 }
 
 impl Accounting {
-    /// Empty ones.
+    /// Of no thread yet.
     pub fn new(recorder: &'static Recorder) -> Accounting {
         let lane_id = recorder.reserve_lane();
         Accounting {
@@ -223,11 +223,11 @@ impl Accounting {
     }
 
     /// A thread is looked at that has not run since its last sample, and whose
-    /// state the JVM has noted as `status`: `false` when it has run, when its state is
-    /// another one, or when it is not known any more what it was doing.
+    /// state the JVM has noted as `status`: `false` when it has run, when its state
+    /// is another one, or when it is not known any more what it was doing.
     pub fn still(
         &mut self,
-        statistics: &Statistics,
+        statistics: &SampleStatistics,
         java_id: i64,
         (now, status): (Moment, jint),
     ) -> bool {
@@ -244,12 +244,11 @@ impl Accounting {
         true
     }
 
-    /// A thread was seen: its time is charged to what the thread of the observation
-    /// does, which is the same unless that is virtual and has no timeline of its
-    /// own.
+    /// A thread was seen: its time is charged to what the observed thread does,
+    /// which is the same one unless that is virtual and has no timeline of its own.
     pub fn seen(
         &mut self,
-        (statistics, java): (&Statistics, Java),
+        (statistics, java): (&SampleStatistics, Java),
         java_id: i64,
         observation: Observation<'_>,
         now: Moment,
@@ -267,7 +266,7 @@ impl Accounting {
         let stack = match frames.is_empty() {
             true => id::EMPTY_STACK,
             false => {
-                self.recorder.sampled_stack((generation, &mut self.lane), java, thread, frames)
+                self.recorder.stack_of_thread((generation, &mut self.lane), java, thread, frames)
             }
         };
         let activity = Activity { thread: Arc::clone(thread), state, status: lasting(bits), stack };
@@ -278,7 +277,13 @@ impl Accounting {
     }
 
     /// Charges the time since a thread's last sample to what is done now.
-    fn charge(&mut self, statistics: &Statistics, java_id: i64, activity: Activity, now: Moment) {
+    fn charge(
+        &mut self,
+        statistics: &SampleStatistics,
+        java_id: i64,
+        activity: Activity,
+        now: Moment,
+    ) {
         let Some(timeline) = self.timelines.get_mut(&java_id) else { return };
         let charge = timeline.charge(now);
         let Some(seen) = self.describe(&activity) else { return };
@@ -336,13 +341,13 @@ impl Accounting {
     }
 
     /// A thread's time is not accounted for any more.
-    pub fn close(&mut self, statistics: &Statistics, java_id: i64) {
+    pub fn close(&mut self, statistics: &SampleStatistics, java_id: i64) {
         self.timelines.remove(&java_id);
         self.flush(statistics, java_id);
     }
 
     /// The same for all but some, and what is not written yet is.
-    pub fn close_others(&mut self, statistics: &Statistics, keep: impl Fn(i64) -> bool) {
+    pub fn close_others(&mut self, statistics: &SampleStatistics, keep: impl Fn(i64) -> bool) {
         self.timelines.retain(|&java_id, timeline| {
             timeline.of_all = false;
             keep(java_id)
@@ -351,13 +356,13 @@ impl Accounting {
     }
 
     /// Writes what is known of a thread.
-    pub fn flush(&mut self, statistics: &Statistics, java_id: i64) {
+    pub fn flush(&mut self, statistics: &SampleStatistics, java_id: i64) {
         if let Some(run) = self.runs.remove(&java_id) {
             self.write(statistics, &run);
         }
     }
 
-    fn write(&mut self, statistics: &Statistics, run: &Run) {
+    fn write(&mut self, statistics: &SampleStatistics, run: &Run) {
         let Some(generation) = &self.generation else { return };
         let encode = |delta_ns, out: &mut Vec<u8>| run.record(delta_ns).encode(out);
         let at_ns = Some(run.last_ns);
@@ -369,7 +374,7 @@ impl Accounting {
 
     /// Goes over to the generation that is the current one: `false` when the log
     /// has ended.
-    fn enter(&mut self, statistics: &Statistics) -> bool {
+    fn enter(&mut self, statistics: &SampleStatistics) -> bool {
         let log = self.recorder.log();
         if log.is_closed() || log.is_dead() {
             return false;
@@ -393,7 +398,7 @@ impl Accounting {
     }
 
     /// Writes all that is not written yet, and lets go of the generation.
-    pub fn leave(&mut self, statistics: &Statistics) {
+    pub fn leave(&mut self, statistics: &SampleStatistics) {
         for timeline in self.timelines.values_mut() {
             timeline.activity = None;
         }
@@ -415,7 +420,7 @@ impl Accounting {
     }
 
     /// Says in the log what sampling did and took.
-    pub fn write_statistics(&self, statistics: &Statistics) {
+    pub fn write_statistics(&self, statistics: &SampleStatistics) {
         let Some(generation) = &self.generation else { return };
         for (key, value) in statistics.values() {
             let _ = generation.dictionary.statistic(&generation.log, key, value);

@@ -49,7 +49,7 @@ impl Sampler {
         let java_id = self.recorder.java_id(java, thread);
         let ti = self.recorder.ti();
         let info = ti.thread(java, thread).ok()?;
-        let known = self.recorder.sampled_thread(java, thread, java_id, info);
+        let known = self.recorder.known_thread(java, thread, java_id, info);
         if java_id <= 0 || known.excluded {
             return None;
         }

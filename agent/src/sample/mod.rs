@@ -47,7 +47,7 @@ use jvmti_bindings::sys::jni::jthread;
 use requests::Requests;
 use sampler::{SAMPLER, Sampler, State, ThreadEnd};
 use settings::Settings;
-use statistics::Statistics;
+use statistics::SampleStatistics;
 use std::{
     sync::{
         Condvar, Mutex, TryLockError,
@@ -84,7 +84,7 @@ pub fn prepare(recorder: &'static Recorder, vm: Vm) {
         started: Mutex::default(),
         ended: Mutex::default(),
         warned: AtomicBool::new(false),
-        statistics: Statistics::default(),
+        statistics: SampleStatistics::default(),
     });
 }
 

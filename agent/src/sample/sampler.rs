@@ -1,7 +1,7 @@
 //! What all threads share that have to do with sampling.
 
 use super::{
-    accounting::Accounting, requests::Requests, settings::Settings, statistics::Statistics,
+    accounting::Accounting, requests::Requests, settings::Settings, statistics::SampleStatistics,
 };
 use crate::{
     jvm::{Java, Vm},
@@ -50,7 +50,7 @@ pub struct Sampler {
     pub(super) ended: Mutex<Table<i64, ThreadEnd>>,
     /// The user knows that there is no thread that takes snapshots.
     pub(super) warned: AtomicBool,
-    pub(super) statistics: Statistics,
+    pub(super) statistics: SampleStatistics,
 }
 
 /// What is sampled now, and what is known of it.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Numbers about sampling, for the log.
 #[derive(Default)]
-pub struct Statistics {
+pub struct SampleStatistics {
     /// Snapshots.
     pub snapshots: AtomicU64,
     /// Records.
@@ -21,7 +21,7 @@ pub struct Statistics {
     pub own_ns: AtomicU64,
 }
 
-impl Statistics {
+impl SampleStatistics {
     /// By the names that they have in the log.
     pub fn values(&self) -> [(&'static str, u64); 7] {
         [

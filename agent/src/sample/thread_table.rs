@@ -59,7 +59,7 @@ pub struct MountedThread {
 /// A thread's name.
 struct Name {
     text: Vec<u8>,
-    /// The object that is its name, if that can be told.
+    /// The object that is its name, if that is known.
     object: Option<Global>,
 }
 
@@ -119,8 +119,8 @@ pub struct ThreadTable {
 }
 
 impl ThreadTable {
-    /// Asks for the JVM's threads: `false` when some could not be told yet. Of
-    /// those that are gone, `gone` is told.
+    /// Asks for the JVM's threads: `false` when some are not known yet. `gone`
+    /// gets those that have ended.
     pub fn refresh(
         &mut self,
         (recorder, java): (&Recorder, Java),
@@ -176,7 +176,7 @@ impl ThreadTable {
         }
     }
 
-    /// Removes threads; `gone` is told of each.
+    /// Removes threads; `gone` gets each of them.
     pub fn remove(
         &mut self,
         (recorder, java): (&Recorder, Java),
@@ -225,7 +225,7 @@ impl ThreadRow {
         Some(ThreadRow {
             java_id,
             thread: global,
-            known: (!is_own).then(|| recorder.sampled_thread(java, thread, java_id, info)),
+            known: (!is_own).then(|| recorder.known_thread(java, thread, java_id, info)),
             wanted: false,
             is_carrier: recorder.is_carrier(java, thread),
             mounted: None,
@@ -255,7 +255,7 @@ impl ThreadRow {
         changes
     }
 
-    /// A carrier runs this virtual thread now: `None` when nothing can be told
+    /// A carrier runs this virtual thread now: `None` when nothing is known
     /// of it.
     pub fn mount(
         &mut self,
@@ -276,7 +276,7 @@ impl ThreadRow {
             None => {
                 self.unmount((recorder, java));
                 let (name, info) = Name::of((recorder, java), thread)?;
-                let known = recorder.sampled_thread(java, thread, java_id, info);
+                let known = recorder.known_thread(java, thread, java_id, info);
                 let Some(global) = java.global(thread) else {
                     name.drop(java);
                     return None;

@@ -119,7 +119,7 @@ impl Trace {
     /// A measured hold has taken so many ticks.
     pub fn ended_after(&self, of: Memory, at: Memory, ticks: u64) {
         if ticks > ticks::since_anchor() {
-            // A pause of the hold whose end or beginning was not told.
+            // A pause of the hold whose end or beginning was not seen.
             at.u64(entry::STACK).store(0, Relaxed);
             return;
         }

@@ -68,7 +68,7 @@ pub struct Trace {
     nestings: nesting::Nestings,
     places: places::Places,
     methods: resync::Methods,
-    statistics: Statistics,
+    statistics: TraceStatistics,
     /// Whether the Java side is on.
     on: AtomicBool,
     /// Held while locks get their hashes.
@@ -105,7 +105,7 @@ struct Shared {
 
 /// Numbers about the agent itself.
 #[derive(Default)]
-pub struct Statistics {
+pub struct TraceStatistics {
     /// Classes that got probes.
     pub classes: AtomicU64,
     /// Methods that got probes.
@@ -143,7 +143,7 @@ impl Trace {
             nestings: nesting::Nestings::default(),
             places: places::Places::new(),
             methods: resync::Methods::default(),
-            statistics: Statistics::default(),
+            statistics: TraceStatistics::default(),
             on: AtomicBool::new(false),
             hashing: Mutex::new(()),
             hasher: OnceLock::new(),

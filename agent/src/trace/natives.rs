@@ -91,7 +91,7 @@ extern "system" fn ended_after(
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_stillHeld")]
 extern "system" fn still_held(env: *mut JNIEnv, _: jclass, block: jlong, place: jint) -> jlong {
     let holds = with_trace(env, |trace, java| trace.still_held(java, memory(block), place as u32));
-    // Never 0: the one that is just being taken counts. What cannot be told stays.
+    // Never 0: the one that is just being taken counts. What is not known stays.
     (if holds == 0 { resync::holds(memory(block)).max(1) } else { holds }) as jlong
 }
 

@@ -104,7 +104,7 @@ enum Nesting {
 
 impl Trace {
     /// The current thread takes a lock, known by `key`, while it holds others:
-    /// whether no more needs to be told of the places.
+    /// whether no more needs to be noted of the places.
     pub fn note_nesting(
         &self,
         java: Java,

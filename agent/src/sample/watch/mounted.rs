@@ -18,7 +18,7 @@ impl Watch {
             row.unmount(jvm);
         }
         let mounted = (!thread.is_null()).then(|| row.mount(jvm, thread, settings)).flatten();
-        let mounted = mounted.map(|o| (o.java_id, Arc::clone(&o.known), o.wanted));
+        let mounted = mounted.map(|it| (it.java_id, Arc::clone(&it.known), it.wanted));
         let now_id = mounted.as_ref().map(|&(java_id, ..)| java_id);
         if let Some(before) = before.filter(|_| before != now_id)
             && let Some(mut state) = self.state()
@@ -42,8 +42,8 @@ impl Watch {
     /// accounted for by itself.
     fn walk_mounted(&mut self, subject: &Subject, carrier_id: i64, wanted: bool) {
         let by_itself = self.state().is_some_and(|state| state.accounting.knows(subject.java_id));
-        let looked = (wanted || by_itself).then(|| self.read(subject.thread, TRIES)).flatten();
-        let Some((bits, count)) = looked else {
+        let seen = (wanted || by_itself).then(|| self.read(subject.thread, TRIES)).flatten();
+        let Some((bits, count)) = seen else {
             return self.pass_over(carrier_id, subject.now);
         };
         if by_itself {
