@@ -106,7 +106,7 @@ impl Groups {
 
 /// The groups that a thread is in, one within the other.
 #[derive(Default)]
-pub struct Nest {
+pub struct OpenGroups {
     /// The innermost one's number. Whoever takes the thread's stack reads it.
     innermost: AtomicU32,
     open: Mutex<Open>,
@@ -120,7 +120,7 @@ struct Open {
     entries: Vec<(u16, u32)>,
 }
 
-impl Nest {
+impl OpenGroups {
     /// The number of the group that the thread is in, or [`NONE`].
     #[inline]
     pub fn innermost(&self) -> u32 {
@@ -189,30 +189,30 @@ mod tests {
 
     #[test]
     fn groups_are_left_in_any_order() {
-        let nest = Nest::default();
-        assert_eq!(nest.innermost(), NONE);
-        let (outer, inner) = (nest.enter(7), nest.enter(8));
-        nest.leave(outer);
-        assert_eq!(nest.innermost(), 8);
-        nest.leave(inner);
-        assert_eq!(nest.innermost(), NONE);
-        nest.leave(inner);
-        let outer = nest.enter(7);
-        let inner = nest.enter(7);
-        nest.leave(inner);
-        assert_eq!(nest.innermost(), 7);
-        nest.leave(outer);
-        assert_eq!(nest.innermost(), NONE);
+        let groups = OpenGroups::default();
+        assert_eq!(groups.innermost(), NONE);
+        let (outer, inner) = (groups.enter(7), groups.enter(8));
+        groups.leave(outer);
+        assert_eq!(groups.innermost(), 8);
+        groups.leave(inner);
+        assert_eq!(groups.innermost(), NONE);
+        groups.leave(inner);
+        let outer = groups.enter(7);
+        let inner = groups.enter(7);
+        groups.leave(inner);
+        assert_eq!(groups.innermost(), 7);
+        groups.leave(outer);
+        assert_eq!(groups.innermost(), NONE);
     }
 
     #[test]
     fn what_is_never_closed_is_forgotten() {
-        let nest = Nest::default();
-        let first = nest.enter(1);
-        let last = (0..100_000).map(|_| nest.enter(2)).last().unwrap();
-        assert_eq!(lock(&nest.open).entries.len(), OPEN_LIMIT);
-        nest.leave(first);
-        nest.leave(last);
-        assert_eq!(nest.innermost(), 2);
+        let groups = OpenGroups::default();
+        let first = groups.enter(1);
+        let last = (0..100_000).map(|_| groups.enter(2)).last().unwrap();
+        assert_eq!(lock(&groups.open).entries.len(), OPEN_LIMIT);
+        groups.leave(first);
+        groups.leave(last);
+        assert_eq!(groups.innermost(), 2);
     }
 }

@@ -1,34 +1,29 @@
 //! Tyrion's agent: a JVMTI library that writes who waits for which lock into
 //! the event log.
 //!
-//! `agentpath`/attach → [`agent`] (life) → [`callbacks`] (what the JVM calls)
-//! → [`recorder`] (waits), [`sample`] (what threads are doing) → [`lane`] and
-//! [`dictionary`] (records and definitions, of one [`volume`] at a time) →
-//! [`rotation`] and [`log`] (mapped files).
+//! Each line knows what stands below it, and nothing above:
+//!
+//! - [`agent`] composes all of it: what the JVM calls, the agent's life
+//! - [`contention`], [`trace`], [`sample`]: what is recorded; none knows the others
+//! - [`recorder`]: what they share: threads and their pending waits, stacks
+//! - [`log`]: records, definitions, and the mapped files that they are written to
+//! - [`jvm`], [`options`]: what the JVM tells, and what the user asks for
+//! - [`groups`], and a few helpers
 
 mod agent;
-mod api;
-mod calibrate;
-mod callbacks;
 mod clock;
-mod dictionary;
-mod entry;
+mod contention;
 mod groups;
-mod home;
-mod juc;
 mod jvm;
-mod lane;
-mod lease;
-mod lock_names;
 mod log;
-mod metadata;
-mod nature;
+mod message;
 mod options;
+// Where trace mode's probes go is not for trace mode alone to know.
+#[path = "trace/plan/mod.rs"]
+mod plan;
 mod recorder;
-mod rotation;
 mod sample;
 mod spawn;
 mod sync;
-mod threads;
+mod table;
 mod trace;
-mod volume;

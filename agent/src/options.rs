@@ -8,11 +8,11 @@
 mod mode;
 mod sampling;
 
-pub use crate::trace::Pattern;
+pub use crate::plan::Pattern;
 pub use mode::{Locks, Mode};
 pub use sampling::{DEFAULT_PERIOD_NS, NamePattern, SampleOptions};
 
-use crate::rotation::Rotation;
+use crate::log::rotation::Rotation;
 use std::{
     borrow::Cow,
     ffi::OsStr,

@@ -1,6 +1,5 @@
 //! What is looked up and defined in the JVM once, through the `jni` crate.
 
-use crate::juc::{self, Target};
 use jni::{
     EnvUnowned, JValue, jni_sig, jni_str,
     objects::{JClass, JClassLoader, JFieldID, JMethodID, JObject},
@@ -14,6 +13,10 @@ use std::{
     mem::ManuallyDrop,
     time::{Duration, Instant},
 };
+
+/// The two queued synchronizers.
+const SYNCHRONIZER: &str = "java/util/concurrent/locks/AbstractQueuedSynchronizer";
+const LONG_SYNCHRONIZER: &str = "java/util/concurrent/locks/AbstractQueuedLongSynchronizer";
 
 /// Fields and classes that waits are described with.
 #[derive(Clone, Copy)]
@@ -61,14 +64,13 @@ pub struct Synchronizer {
 }
 
 impl Synchronizer {
-    fn find(env: &mut jni::Env<'_>, target: Target) -> jni::errors::Result<Synchronizer> {
-        let name = target.class();
+    fn find(env: &mut jni::Env<'_>, name: &str) -> jni::errors::Result<Synchronizer> {
         let condition_name = format!("{name}$ConditionObject");
         let mut node_name = format!("{name}$Node");
         if env.find_class(JNIString::from(node_name.as_str())).is_err() {
             // On JDK 11 the long twin has the other one's nodes.
             env.exception_clear();
-            node_name = format!("{}$Node", Target::Synchronizer.class());
+            node_name = format!("{SYNCHRONIZER}$Node");
         }
         let thread = || jni_sig!("Ljava/lang/Thread;");
         let node = JNIString::from(node_name.as_str());
@@ -187,8 +189,8 @@ impl Fields {
                 jni_sig!("Ljava/lang/Thread;"),
             )?;
             let synchronizers = [
-                Synchronizer::find(env, Target::Synchronizer)?,
-                Synchronizer::find(env, Target::LongSynchronizer)?,
+                Synchronizer::find(env, SYNCHRONIZER)?,
+                Synchronizer::find(env, LONG_SYNCHRONIZER)?,
             ];
             let interrupted = global_class(env, "java/lang/InterruptedException")?;
             let virtual_thread = class_if_any(env, "java/lang/BaseVirtualThread");
@@ -211,16 +213,6 @@ impl Fields {
             })
         })
     }
-}
-
-/// Defines the probe class among the JDK's own, where every class sees it: a
-/// local reference.
-///
-/// # Errors
-/// What the JVM did not want, in words.
-pub fn define_probe_class(env: *mut JNIEnv) -> Result<jclass, String> {
-    let bytes = juc::probe_class().ok_or("the probe class cannot be written")?;
-    define_class(env, juc::PROBE_CLASS, &bytes)
 }
 
 /// Defines a class among the JDK's own: a local reference.
@@ -297,17 +289,18 @@ pub fn call_static_int(env: *mut JNIEnv, class: jclass, name: &str) -> Result<i3
 /// How long the JVM may take to see the agent's library.
 const LINK_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Calls every native method of the probe class once, with arguments that they
-/// ignore, so that the JVM has linked all of them before any probe is met.
+/// Calls native methods of a class once, given by name and descriptor, with
+/// arguments that they ignore, so that the JVM has linked all of them before any
+/// probe is met.
 ///
 /// # Errors
 /// When one cannot be linked.
-pub fn link(env: *mut JNIEnv, class: jclass) -> Result<(), String> {
+pub fn link(env: *mut JNIEnv, class: jclass, natives: &[(&str, &str)]) -> Result<(), String> {
     let deadline = Instant::now() + LINK_PATIENCE;
-    juc::NATIVES.iter().try_for_each(|native| {
-        while let Err(reason) = call_with_nothing(env, class, *native) {
+    natives.iter().try_for_each(|&(name, descriptor)| {
+        while let Err(reason) = call_with_nothing(env, class, name, descriptor) {
             if Instant::now() > deadline {
-                return Err(format!("{} cannot be linked: {reason}", native.name));
+                return Err(format!("{name} cannot be linked: {reason}"));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -315,9 +308,14 @@ pub fn link(env: *mut JNIEnv, class: jclass) -> Result<(), String> {
     })
 }
 
-fn call_with_nothing(env: *mut JNIEnv, class: jclass, native: juc::Native) -> Result<(), String> {
+fn call_with_nothing(
+    env: *mut JNIEnv,
+    class: jclass,
+    name: &str,
+    descriptor: &str,
+) -> Result<(), String> {
     with_env(env, |env| {
-        let descriptor = RuntimeMethodSignature::from_str(native.descriptor)?;
+        let descriptor = RuntimeMethodSignature::from_str(descriptor)?;
         let signature = descriptor.method_signature();
         let nothing = JObject::null();
         let arguments: Vec<JValue<'_>> = signature
@@ -332,7 +330,7 @@ fn call_with_nothing(env: *mut JNIEnv, class: jclass, native: juc::Native) -> Re
             .collect();
         // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
         let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
-        let name = JNIString::from(native.name);
+        let name = JNIString::from(name);
         env.call_static_method(&*class, &name, descriptor.method_signature(), &arguments).map(drop)
     })
 }

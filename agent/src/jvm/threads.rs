@@ -118,7 +118,7 @@ impl Ti {
         Ok((count.max(0) as usize).min(frames.len()))
     }
 
-    /// The states and stacks of threads, in one safepoint: `each` is told the
+    /// The states and stacks of threads, in one safepoint: `each` gets the
     /// number of the thread in the list, the bits of its state and its frames.
     pub fn stacks_of(
         &self,

@@ -1,16 +1,23 @@
 //! The JVM itself: its threads come and go through it.
 
 use super::{
-    Java,
+    Java, Ti,
     threads::{Moving, mark_own, unmark_own},
 };
-use crate::entry;
-use jvmti_bindings::sys::jni::{JNIEnv, JavaVM, JavaVMAttachArgs, jint};
+use jvmti_bindings::sys::{
+    jni::{JNIEnv, JavaVM, JavaVMAttachArgs, jint},
+    jvmti::{JVMTI_VERSION_11, jvmtiEnv},
+};
 use std::{
     ffi::c_void,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr,
+    sync::OnceLock,
 };
+
+/// The one JVMTI environment, whichever way and however often the library is
+/// loaded.
+static TI: OnceLock<Ti> = OnceLock::new();
 
 const JNI_OK: jint = 0;
 const JNI_VERSION: jint = 0x0001_0008;
@@ -43,7 +50,7 @@ impl Vm {
     }
 
     /// An environment of the current thread: JNI's or JVMTI's, by version.
-    pub fn environment(self, version: jint) -> Option<*mut c_void> {
+    fn environment(self, version: jint) -> Option<*mut c_void> {
         let mut env = ptr::null_mut();
         // SAFETY: the JVM's pointer leads to its function table; `env` is a
         // valid place for the answer.
@@ -51,10 +58,21 @@ impl Vm {
         (result == JNI_OK && !env.is_null()).then_some(env)
     }
 
+    /// The agent's JVMTI environment; `None` where the JVM has no JVMTI 11.
+    pub fn jvmti(self) -> Option<Ti> {
+        if let Some(&ti) = TI.get() {
+            return Some(ti);
+        }
+        let env = self.environment(JVMTI_VERSION_11)?;
+        // SAFETY: GetEnv gave this JVMTI environment, and nobody disposes of it.
+        let ti = unsafe { Ti::new(env.cast::<jvmtiEnv>()) };
+        Some(*TI.get_or_init(|| ti))
+    }
+
     /// Makes the current thread one of the JVM's, a daemon, while `body` runs;
     /// `None` when the JVM does not want it, or when `body` panics.
     pub fn with_thread<T>(self, body: impl FnOnce(*mut JNIEnv) -> T) -> Option<T> {
-        let ti = entry::ti();
+        let ti = TI.get().copied();
         let coming = Moving::begin();
         let env = self.attach()?;
         // SAFETY: the environment is this thread's, as long as it is attached.

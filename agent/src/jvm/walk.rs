@@ -77,7 +77,7 @@ pub struct Walker {
     compares: bool,
     walks: AtomicU32,
     differences: AtomicU32,
-    /// What to do when it is not asked any more, as it told something else.
+    /// What to do when it is not asked any more, since its answers differed.
     given_up: fn(),
 }
 

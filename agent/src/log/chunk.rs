@@ -1,6 +1,5 @@
 //! A chunk of the mapped log, while it is written.
 
-use crate::trace::Memory;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Relaxed, Release},
@@ -67,9 +66,9 @@ impl Chunk {
     /// Appends `initial` and hands out its place, to be changed there; `None`
     /// when there is no room. Places of a multiple of eight bytes are aligned
     /// to eight.
-    pub fn append_in_place(&mut self, initial: &[u8]) -> Option<Place> {
+    pub fn append_in_place(&mut self, initial: &[u8]) -> Option<MappedCell> {
         let at = HEADER_LEN + self.used;
-        self.append(initial).then(|| Place { base: self.base.wrapping_add(at) })
+        self.append(initial).then(|| MappedCell { base: self.base.wrapping_add(at) })
     }
 
     /// Says that nothing more is written. A helper does this later, since the
@@ -92,30 +91,29 @@ impl Chunk {
 
 /// A few bytes in the log that are changed in place.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct MappedCell {
     base: *mut u8,
 }
 
 // SAFETY: the bytes are only reached through atomics.
-unsafe impl Send for Place {}
+unsafe impl Send for MappedCell {}
 // SAFETY: as above.
-unsafe impl Sync for Place {}
+unsafe impl Sync for MappedCell {}
 
-impl Place {
+impl MappedCell {
     /// A place over mapped memory.
     ///
     /// # Safety
     /// The bytes that will be asked for are mapped, writable and aligned, for
     /// as long as the place is used.
-    pub unsafe fn new(base: *mut u8) -> Place {
-        Place { base }
+    pub unsafe fn new(base: *mut u8) -> MappedCell {
+        MappedCell { base }
     }
 
-    /// The same bytes by address, for Java.
-    pub fn memory(&self) -> Memory {
-        // SAFETY: places that Java gets are in chunks of acquisitions, whose
-        // addresses stay usable: see `Region::keep`.
-        unsafe { Memory::at_address(self.base as u64) }
+    /// Where the bytes are, for who reaches them by address: see
+    /// [`Region::keep`](super::region::Region::keep).
+    pub fn address(&self) -> u64 {
+        self.base as u64
     }
 
     /// The `u32` at an offset that is a multiple of four.

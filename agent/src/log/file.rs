@@ -1,7 +1,7 @@
 //! One file of the log: allocated ahead, mapped, and carved into chunks.
 
 use super::{
-    chunk::{Chunk, FIRST_CHUNK, LONGEST_CHUNK, Place},
+    chunk::{Chunk, FIRST_CHUNK, LONGEST_CHUNK, MappedCell},
     region::{MAX_LEN, Region},
     seal,
 };
@@ -67,7 +67,7 @@ impl Sizes {
 pub struct LogFile {
     file: File,
     region: Region,
-    header: Place,
+    header: MappedCell,
     sizes: Sizes,
     /// Where the first chunk stands.
     first: u64,
@@ -110,7 +110,7 @@ impl LogFile {
         }
         let full_at = limit.unwrap_or(u64::MAX);
         // SAFETY: the header block was just mapped and stays so, as `live` says.
-        let place = unsafe { Place::new(region.at(0)) };
+        let place = unsafe { MappedCell::new(region.at(0)) };
         let log = LogFile {
             file,
             region,
@@ -145,7 +145,7 @@ impl LogFile {
     }
 
     /// The header block, for the fields that change.
-    pub fn header(&self) -> Place {
+    pub fn header(&self) -> MappedCell {
         self.header
     }
 

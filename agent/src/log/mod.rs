@@ -1,15 +1,29 @@
 //! Writing the log: files that are allocated ahead and mapped, so that what
 //! was written survives `kill -9` with no write call on the application's path.
 
+//!
+//! - [`rotation`]: the log, one file after another
+//! - [`generation`]: one file, with the ids that count in it
+//! - [`lane`]: who writes records, one OS thread at a time
+//! - [`dictionary`]: what ids stand for
+//! - [`mod@file`], [`chunk`], [`region`], [`seal`]: the mapped file, and its pieces
+//! - [`names`]: what the files are called
+
 pub mod chunk;
+pub mod dictionary;
 pub mod file;
+pub mod generation;
+pub mod lane;
 pub mod names;
 pub mod region;
+pub mod rotation;
 mod seal;
 
-pub use chunk::{Chunk, Place};
+pub use chunk::{Chunk, MappedCell};
 pub use file::{LogFile, Writer};
+pub use generation::Generation;
 pub use region::ask_before_reuse;
+pub use rotation::Log;
 
 #[cfg(test)]
 pub mod testing {

@@ -89,7 +89,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 fn remove_log(path: &Path) {
     let is_ours = is_log_or_empty(path).unwrap_or(false) && is_free(path).unwrap_or(false);
     if is_ours {
-        // What cannot be removed will be told when its name is needed.
+        // What cannot be removed is an error when its name is needed.
         let _ = std::fs::remove_file(path);
     }
 }

@@ -1,10 +1,9 @@
 //! What the program says that its threads are doing.
 
-use super::{Recorder, Totals, scene::Scene};
+use super::{EventContext, Recorder, Totals, threads::VIRTUAL};
 use crate::{
     groups::{self, Group},
     jvm::Java,
-    trace,
 };
 use jvmti_bindings::sys::jni::jthread;
 
@@ -42,11 +41,11 @@ impl Recorder {
         self.groups.get(number)
     }
 
-    /// The number of the current thread's group. The scene's thread may be the
+    /// The number of the current thread's group. The context's thread may be the
     /// one that all virtual threads' records are of.
-    pub(super) fn group_of_current(&self, scene: &Scene<'_>, java: Java) -> u32 {
-        if scene.thread.java_id != trace::VIRTUAL {
-            return scene.thread.groups.innermost();
+    pub(super) fn group_of_current(&self, context: &EventContext<'_>, java: Java) -> u32 {
+        if context.thread.java_id != VIRTUAL {
+            return context.thread.groups.innermost();
         }
         if !self.groups.any() {
             return groups::NONE;

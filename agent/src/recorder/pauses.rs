@@ -2,14 +2,14 @@
 //! are to be divided by.
 
 use super::Recorder;
-use crate::{clock, sync::lock, volume::Volume};
+use crate::{clock, log::Generation, sync::lock};
 
 /// A pause that has not ended.
 pub(super) struct Paused {
     /// Since when, monotonic ns.
     from_ns: u64,
-    /// The number of the last volume that tells of it.
-    told_in: u32,
+    /// The number of the last generation that tells of it.
+    defined_in: u32,
 }
 
 impl Recorder {
@@ -17,27 +17,27 @@ impl Recorder {
     pub fn pauses(&self) {
         let mut pause = lock(&self.pause);
         if pause.is_none() {
-            let (from_ns, volume) = (clock::now_ns(), self.log.current());
-            let _ = volume.dictionary.pause(&volume.log, from_ns, 0);
-            *pause = Some(Paused { from_ns, told_in: volume.number });
+            let (from_ns, generation) = (clock::now_ns(), self.log.current());
+            let _ = generation.dictionary.pause(&generation.log, from_ns, 0);
+            *pause = Some(Paused { from_ns, defined_in: generation.number });
         }
     }
 
     /// Recording is on from now on.
     pub fn goes_on(&self) {
         if let Some(paused) = lock(&self.pause).take() {
-            let volume = self.log.current();
-            let _ = volume.dictionary.pause(&volume.log, paused.from_ns, clock::now_ns());
+            let generation = self.log.current();
+            let _ = generation.dictionary.pause(&generation.log, paused.from_ns, clock::now_ns());
         }
     }
 
     /// Has a file that begins during a pause tell of it, too.
-    pub(super) fn repeat_pause(&self, volume: &Volume) {
+    pub(super) fn repeat_pause(&self, generation: &Generation) {
         if let Some(paused) = lock(&self.pause).as_mut()
-            && paused.told_in != volume.number
+            && paused.defined_in != generation.number
         {
-            let _ = volume.dictionary.pause(&volume.log, paused.from_ns, 0);
-            paused.told_in = volume.number;
+            let _ = generation.dictionary.pause(&generation.log, paused.from_ns, 0);
+            paused.defined_in = generation.number;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Sums over all files of the log, for programs that ask.
 
-use crate::{lane::Ended, threads::Thread};
+use crate::{log::lane::EndedWait, recorder::threads::Thread};
 use std::{
     array,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -40,7 +40,7 @@ impl Totals {
 
     /// A thread's wait has ended, and the log has it or lacks it.
     #[inline]
-    pub fn ended(&self, thread: &Thread, wait: &Ended, written: bool) {
+    pub fn ended(&self, thread: &Thread, wait: &EndedWait, written: bool) {
         let shard = self.shard(thread);
         if !written {
             shard.dropped.fetch_add(1, Relaxed);

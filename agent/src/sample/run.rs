@@ -6,7 +6,7 @@ use tyrion_wire::sample::Sample;
 /// the process is killed.
 pub const LONGEST_NS: u64 = 1_000_000_000;
 
-/// What a thread was seen doing: ids are of one volume.
+/// What a thread was seen doing: ids are of one generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The thread's id in the log.

@@ -1,21 +1,22 @@
 //! The thread that takes the snapshots.
 //!
-//! - [`look`]: what one thread is doing
-//! - [`occupants`]: virtual threads, on the threads that carry them
+//! - [`observe`]: what one thread is doing
+//! - [`mounted`]: virtual threads, on the threads that carry them
 //! - [`requested`]: threads that are looked at by request
 //! - [`turns`]: what is due when
 
-mod look;
-mod occupants;
+mod mounted;
+mod observe;
 mod requested;
 mod turns;
 
 use super::{
-    Ended, Sampler, Settings, State,
-    books::Moment,
+    accounting::Moment,
     pace::Pace,
     requests::Due,
-    seats::{Seat, Seats},
+    sampler::{Sampler, State, ThreadEnd},
+    settings::Settings,
+    thread_table::{ThreadRow, ThreadTable},
 };
 use crate::{
     clock,
@@ -23,9 +24,9 @@ use crate::{
         Java, Ti,
         threads::{Extension, state_of},
     },
-    lane::Table,
+    recorder::threads::Thread,
     sync::lock,
-    threads::Thread,
+    table::Table,
 };
 use jvmti_bindings::sys::{
     jni::{jint, jthread},
@@ -56,9 +57,9 @@ struct Watch {
     exact_cpu: bool,
     virtual_thread: Option<Extension>,
     pace: Pace,
-    generation: u64,
+    revision: u64,
     settings: Option<Settings>,
-    seats: Seats,
+    table: ThreadTable,
     /// The snapshot before, monotonic ns; `None` when there is none: then
     /// threads are charged from the next one on.
     previous_ns: Option<u64>,
@@ -99,14 +100,14 @@ pub fn run(sampler: &'static Sampler, java: Java) {
     while let Some(task) = watch.next() {
         java.with_locals(|| match task {
             Task::Snapshot => watch.snapshot(),
-            Task::Requested => watch.look_at_requested(),
+            Task::Requested => watch.observe_requested(),
         });
         let before_ns = std::mem::replace(&mut cpu_ns, clock::thread_cpu_ns());
         let used_ns = cpu_ns.saturating_sub(before_ns);
         sampler.statistics.own_ns.fetch_add(used_ns, Relaxed);
         watch.rest(used_ns);
     }
-    watch.drop_seats();
+    watch.drop_table();
 }
 
 impl Watch {
@@ -121,9 +122,9 @@ impl Watch {
             exact_cpu: clock::cpu_time_is_exact(),
             virtual_thread: ti.virtual_thread_function(),
             pace: Pace::new(clock::now_ns()),
-            generation: 0,
+            revision: 0,
             settings: None,
-            seats: Seats::default(),
+            table: ThreadTable::default(),
             previous_ns: None,
             next_ns: 0,
             rest_ns: 0,
@@ -138,14 +139,14 @@ impl Watch {
         }
     }
 
-    fn drop_seats(&mut self) {
+    fn drop_table(&mut self) {
         let jvm = (self.sampler.recorder, self.java);
-        self.seats.remove(jvm, |_| true, &mut |_| {});
+        self.table.remove(jvm, |_| true, &mut |_| {});
     }
 
     /// The shared state; `None` when something else is asked for meanwhile.
     fn state(&self) -> Option<MutexGuard<'static, State>> {
-        self.sampler.state_under(self.generation)
+        self.sampler.state_at(self.revision)
     }
 
     /// Looks at all threads.
@@ -157,13 +158,13 @@ impl Watch {
         self.refresh(&settings);
         let mut ended = HashSet::new();
         for at in self.turns() {
-            if self.look_at(at, &settings).is_none() {
-                ended.insert(self.seats.all[at].java_id);
+            if self.observe(at, &settings).is_none() {
+                ended.insert(self.table.all[at].java_id);
             }
         }
-        self.look_at_subjects();
+        self.observe_subjects();
         if !ended.is_empty() {
-            self.remove(|seat| ended.contains(&seat.java_id));
+            self.remove(|row| ended.contains(&row.java_id));
         }
         if self.previous_ns.replace(begun_ns).is_some() {
             self.sampler.statistics.snapshots.fetch_add(1, Relaxed);
@@ -180,17 +181,17 @@ impl Watch {
         if self.at_once {
             return;
         }
-        for seat in self.seats.all.iter_mut().filter(|seat| seat.wanted) {
-            seat.noted = self.sampler.recorder.thread_status(self.java, seat.thread.get());
+        for row in self.table.all.iter_mut().filter(|row| row.wanted) {
+            row.noted = self.sampler.recorder.thread_status(self.java, row.thread.get());
         }
     }
 
     /// In which order threads are looked at: first those that run, since they are
     /// at another place in a moment.
     fn turns(&self) -> Vec<usize> {
-        let seats = &self.seats.all;
-        let mut turns: Vec<usize> = (0..seats.len()).collect();
-        turns.sort_by_key(|&at| seats[at].noted.and_then(state_of) != Some(ThreadState::Running));
+        let rows = &self.table.all;
+        let mut turns: Vec<usize> = (0..rows.len()).collect();
+        turns.sort_by_key(|&at| rows[at].noted.and_then(state_of) != Some(ThreadState::Running));
         turns
     }
 
@@ -202,7 +203,7 @@ impl Watch {
         let Some(mut state) = self.state() else { return };
         if tell {
             self.statistics_ns = now_ns;
-            state.books.write_statistics(&self.sampler.statistics);
+            state.accounting.write_statistics(&self.sampler.statistics);
         }
         if settings.once {
             state.settings = None;
@@ -220,55 +221,55 @@ impl Watch {
         let started = std::mem::take(&mut *lock(&self.sampler.started));
         let jvm = (self.sampler.recorder, self.java);
         let sampler = self.sampler;
-        let complete = self.seats.refresh(jvm, settings, &started, |seat| sampler.forget(seat));
+        let complete = self.table.refresh(jvm, settings, &started, |row| sampler.forget(row));
         if !complete {
             self.sampler.changed.store(true, Release);
         }
         // Nobody has seen the others.
-        lock(&sampler.ended).retain(|&java_id, _| self.seats.has(java_id));
+        lock(&sampler.ended).retain(|&java_id, _| self.table.has(java_id));
         let Some(mut state) = self.state() else { return };
-        for seat in self.seats.all.iter().filter(|seat| !seat.wanted && !seat.is_carrier) {
-            sampler.leave_out(&mut state, seat.java_id);
+        for row in self.table.all.iter().filter(|row| !row.wanted && !row.is_carrier) {
+            sampler.leave_out(&mut state, row.java_id);
         }
     }
 
-    fn remove(&mut self, which: impl Fn(&Seat) -> bool) {
+    fn remove(&mut self, which: impl Fn(&ThreadRow) -> bool) {
         let sampler = self.sampler;
         let jvm = (sampler.recorder, self.java);
-        self.seats.remove(jvm, which, &mut |seat| sampler.forget(seat));
+        self.table.remove(jvm, which, &mut |row| sampler.forget(row));
     }
 }
 
 impl Sampler {
     /// The shared state; `None` when something else is asked for by now.
-    fn state_under(&'static self, generation: u64) -> Option<MutexGuard<'static, State>> {
+    fn state_at(&'static self, revision: u64) -> Option<MutexGuard<'static, State>> {
         let state = lock(&self.state);
-        (!state.ended && state.recording && state.generation == generation).then_some(state)
+        (!state.ended && state.recording && state.revision == revision).then_some(state)
     }
 
     /// A thread has ended, or is looked at no more.
-    fn forget(&self, seat: &Seat) {
-        let ended = lock(&self.ended).remove(&seat.java_id);
+    fn forget(&self, row: &ThreadRow) {
+        let ended = lock(&self.ended).remove(&row.java_id);
         let mut state = lock(&self.state);
-        if let Some(Ended { at_ns, cpu_ns }) = ended {
-            let life_ns = seat.started_ns.map(|started_ns| at_ns.saturating_sub(started_ns));
-            state.books.finish(seat.java_id, life_ns, cpu_ns);
+        if let Some(ThreadEnd { at_ns, cpu_ns }) = ended {
+            let life_ns = row.started_ns.map(|started_ns| at_ns.saturating_sub(started_ns));
+            state.accounting.finish(row.java_id, life_ns, cpu_ns);
         }
-        state.books.close(&self.statistics, seat.java_id);
-        if let Some(occupant) = &seat.occupant {
-            state.books.flush(&self.statistics, occupant.java_id);
+        state.accounting.close(&self.statistics, row.java_id);
+        if let Some(mounted) = &row.mounted {
+            state.accounting.flush(&self.statistics, mounted.java_id);
         }
         drop(state);
-        self.recorder.forget_ended(seat.java_id);
+        self.recorder.forget_ended(row.java_id);
     }
 
     /// A thread is not among those that are sampled, unless by request.
     fn leave_out(&self, state: &mut State, java_id: i64) {
-        let State { books, requests, .. } = state;
-        if books.is_of_all(java_id) {
+        let State { accounting, requests, .. } = state;
+        if accounting.is_of_all(java_id) {
             match requests.has(java_id) {
-                true => books.set_of_all(java_id, false),
-                false => books.close(&self.statistics, java_id),
+                true => accounting.set_of_all(java_id, false),
+                false => accounting.close(&self.statistics, java_id),
             }
         }
     }

@@ -20,9 +20,12 @@ use super::{
 use crate::{
     clock,
     jvm::Java,
-    recorder::Scene,
+    recorder::{
+        EventContext,
+        observe::FoldedBlame,
+        threads::{PendingWait, Thread},
+    },
     sync::lock,
-    threads::{Begun, Thread},
 };
 use jvmti_bindings::sys::jni::jobject;
 use std::{
@@ -82,28 +85,18 @@ struct Waiter {
     thread: Arc<Thread>,
     start_ns: u64,
     /// What releases were charged that were too short for a record each.
-    folded: Vec<Folded>,
+    folded: Vec<FoldedBlame>,
 }
 
 impl Waiter {
     /// Adds a charge to those of the same thread and place.
     fn fold(&mut self, owner: i64, place: u32, charged_ns: u64) {
-        let is_same = |folded: &&mut Folded| folded.owner == owner && folded.place == place;
+        let is_same = |folded: &&mut FoldedBlame| folded.owner == owner && folded.place == place;
         match self.folded.iter_mut().find(is_same) {
             Some(known) => known.charged_ns += charged_ns,
-            None => self.folded.push(Folded { owner, place, charged_ns }),
+            None => self.folded.push(FoldedBlame { owner, place, charged_ns }),
         }
     }
-}
-
-/// What the releases of one thread at one place were charged of one wait.
-pub struct Folded {
-    /// The thread that released, or all virtual ones.
-    pub owner: i64,
-    /// Where it had taken the lock; 0 unknown.
-    pub place: u32,
-    /// The charges added up.
-    pub charged_ns: u64,
 }
 
 /// A waiter's time that one release is charged.
@@ -119,16 +112,16 @@ impl Trace {
     }
 
     /// A thread begins to wait for a lock.
-    pub fn wait_begins(&self, thread: &Arc<Thread>, begun: Begun, object: jobject) {
-        if begun.lock == id::UNKNOWN {
+    pub fn enter_waiter(&self, thread: &Arc<Thread>, pending: PendingWait, object: jobject) {
+        if pending.lock == id::UNKNOWN {
             return;
         }
         let hash = self.recorder.ti().hash(object) as u32;
-        let (thread, start_ns) = (Arc::clone(thread), begun.start_ns);
-        let mut locks = lock(self.waiting.shard(begun.lock));
-        let at = locks.iter().position(|of| of.id == begun.lock).unwrap_or_else(|| {
+        let (thread, start_ns) = (Arc::clone(thread), pending.start_ns);
+        let mut locks = lock(self.waiting.shard(pending.lock));
+        let at = locks.iter().position(|of| of.id == pending.lock).unwrap_or_else(|| {
             let waiters = HashMap::new();
-            locks.push(Lock { id: begun.lock, hash, charged_ns: 0, waiters });
+            locks.push(Lock { id: pending.lock, hash, charged_ns: 0, waiters });
             locks.len() - 1
         });
         let waiter = Waiter { thread, start_ns, folded: Vec::new() };
@@ -148,7 +141,7 @@ impl Trace {
     }
 
     /// A thread waits no more: what is still to be written of its wait.
-    pub fn wait_ends(&self, thread: &Thread, lock_id: u32) -> Vec<Folded> {
+    pub fn remove_waiter(&self, thread: &Thread, lock_id: u32) -> Vec<FoldedBlame> {
         if lock_id == id::UNKNOWN {
             return Vec::new();
         }
@@ -172,19 +165,19 @@ impl Trace {
         waiter.folded
     }
 
-    /// Writes what [`Trace::wait_ends`] has left, of a wait of the scene's
+    /// Writes what [`Trace::remove_waiter`] has left, of a wait of the context's
     /// thread at a site.
-    pub fn write_folded(&self, scene: &mut Scene<'_>, site: u32, folded: Vec<Folded>) {
-        let waiter = scene.thread.id(scene.volume);
-        for Folded { owner, place, charged_ns } in folded {
+    pub fn write_blame(&self, context: &mut EventContext<'_>, site: u32, folded: Vec<FoldedBlame>) {
+        let waiter = context.thread.id(context.generation);
+        for FoldedBlame { owner, place, charged_ns } in folded {
             // One that has ended meanwhile is not known any more.
-            let holder = self.recorder.traced_id(scene.volume, owner);
+            let holder = self.recorder.owner_id(context.generation, owner);
             if place != id::UNKNOWN {
-                self.define_place(scene.volume, place);
+                self.define_place(context.generation, place);
             }
             let stack = id::EMPTY_STACK;
             let now_ns = Some(clock::now_ns());
-            scene.lane.append_misc(&scene.volume.log, holder, now_ns, |delta_ns, out| {
+            context.lane.append_misc(&context.generation.log, holder, now_ns, |delta_ns, out| {
                 Blame { delta_ns, charged_ns, site, waiter, stack, place }.encode(out);
             });
         }
@@ -206,25 +199,25 @@ impl Trace {
             return;
         }
         let mut unwritten = Vec::new();
-        let written = self.recorder.trace_scene(owner, |scene| {
+        let written = self.recorder.in_context_of(owner, |context| {
             let at = at.unwrap_or_else(|| of.offset(block::HELD_LOCKS));
-            let stack = self.stack(scene, java, of, at);
+            let stack = self.stack(context, java, of, at);
             if place != id::UNKNOWN {
-                self.define_place(scene.volume, place);
+                self.define_place(context.generation, place);
             }
             for charge in &charges {
                 let Charge { waiter, charged_ns } = charge;
                 // It may be in the middle of an event: later, then.
-                let Some((begun, site)) = self.recorder.site_of_waiter(scene, waiter) else {
+                let Some((pending, site)) = self.recorder.site_of_waiter(context, waiter) else {
                     unwritten.push(charge);
                     continue;
                 };
-                if begun.lock != lock_id {
+                if pending.lock != lock_id {
                     // It has given up, and waits for something else.
                     continue;
                 }
-                let (waiter, charged_ns) = (waiter.id(scene.volume), *charged_ns);
-                self.recorder.append(scene, Some(now_ns), |delta_ns, out| {
+                let (waiter, charged_ns) = (waiter.id(context.generation), *charged_ns);
+                self.recorder.append(context, Some(now_ns), |delta_ns, out| {
                     Blame { delta_ns, charged_ns, site, waiter, stack, place }.encode(out);
                 });
             }
@@ -249,7 +242,7 @@ impl Trace {
     }
 
     /// `Object.wait` is about to give a monitor up, or has it again.
-    pub fn object_wait(&self, java: Java, java_id: i64, object: jobject, gives_up: bool) {
+    pub fn monitor_paused(&self, java: Java, java_id: i64, object: jobject, gives_up: bool) {
         let Some(of) = self.block_of(java_id) else { return };
         if of.u64(block::HOLDS).load(Relaxed) as u32 == 0 {
             return;
@@ -286,7 +279,7 @@ impl Trace {
                 continue;
             }
             waiter.fold(owner, place, charged_ns);
-            let is_due = |folded: &Folded| {
+            let is_due = |folded: &FoldedBlame| {
                 folded.owner == owner && folded.place == place && folded.charged_ns >= due_ns
             };
             if let Some(nth) = waiter.folded.iter().position(is_due) {

@@ -8,7 +8,11 @@ use super::{
     Trace,
     memory::{Memory, block, entry, notes, ring, table},
 };
-use crate::{jvm::Java, sync::lock, threads::Thread};
+use crate::{
+    jvm::Java,
+    recorder::threads::{Thread, VIRTUAL},
+    sync::lock,
+};
 use jvmti_bindings::sys::jni::jthread;
 use std::{
     collections::{HashMap, VecDeque},
@@ -29,8 +33,6 @@ pub const THREADS: usize = 1 << 18;
 const REACH: usize = 8;
 /// Length of the table of threads, in bytes.
 pub const THREADS_LEN: usize = (THREADS + REACH) * 16;
-/// Whose records those of virtual threads are: no Java id.
-pub const VIRTUAL: i64 = 0;
 const VIRTUAL_NUMBER: u32 = 1;
 const LAST_NUMBER: u32 = u32::MAX - 64;
 /// So many threads that have ended are remembered.

@@ -7,9 +7,8 @@ use super::{
 };
 use crate::{
     jvm::Java,
-    log::{Chunk, Writer},
+    log::{Chunk, Generation, MappedCell, Writer},
     sync::lock,
-    volume::Volume,
 };
 use jvmti_bindings::sys::jni::jobject;
 use std::sync::{
@@ -33,8 +32,8 @@ pub struct Cells {
 struct Inner {
     chunk: Option<Chunk>,
     carved: u32,
-    /// The number of the volume that the chunk is in.
-    volume: u32,
+    /// The number of the generation that the chunk is in.
+    generation: u32,
 }
 
 impl Cells {
@@ -52,26 +51,33 @@ impl Cells {
         self.nowhere
     }
 
-    fn carve(&self, volume: &Volume, cell: &AcquisitionCell) -> Option<Memory> {
+    fn carve(&self, generation: &Generation, cell: &AcquisitionCell) -> Option<Memory> {
         let bytes = cell.encode();
         let mut inner = lock(&self.inner);
-        if inner.volume > volume.number {
+        if inner.generation > generation.number {
             return None;
         }
-        if inner.volume < volume.number {
-            *inner = Inner { volume: volume.number, ..Inner::default() };
+        if inner.generation < generation.number {
+            *inner = Inner { generation: generation.number, ..Inner::default() };
         }
         if let Some(place) = inner.chunk.as_mut().and_then(|chunk| chunk.append_in_place(&bytes)) {
-            return Some(place.memory());
+            return Some(memory_of(place));
         }
         let of = Writer { sequence: inner.carved, ..Writer::default() };
-        let len = volume.log.chunk_len(inner.carved, 0);
-        let mut chunk = volume.log.carve(ChunkKind::Acquisitions, len, of)?;
+        let len = generation.log.chunk_len(inner.carved, 0);
+        let mut chunk = generation.log.carve(ChunkKind::Acquisitions, len, of)?;
         inner.carved += 1;
         let place = chunk.append_in_place(&bytes);
         inner.chunk = Some(chunk);
-        place.map(|place| place.memory())
+        place.map(memory_of)
     }
+}
+
+/// A cell by its address, for Java.
+fn memory_of(cell: MappedCell) -> Memory {
+    // SAFETY: the cell is in a chunk of acquisitions, whose addresses stay
+    // usable: see `Region::keep`.
+    unsafe { Memory::at_address(cell.address()) }
 }
 
 impl Trace {
@@ -97,13 +103,13 @@ impl Trace {
             // Threads come here until Java has been switched off.
             return self.cells.nowhere.address();
         }
-        let cell = self.recorder.trace_scene(owner, |scene| {
-            let thread = scene.thread.id(scene.volume);
-            let class = self.recorder.class_of_lock(scene.volume, java, lock_object);
+        let cell = self.recorder.in_context_of(owner, |context| {
+            let thread = context.thread.id(context.generation);
+            let class = self.recorder.class_of_lock(context.generation, java, lock_object);
             let class = class.unwrap_or(id::UNKNOWN);
-            self.define_place(scene.volume, place);
+            self.define_place(context.generation, place);
             let cell = AcquisitionCell { thread, place, class, next: 1, ..Default::default() };
-            self.cells.carve(scene.volume, &cell)
+            self.cells.carve(context.generation, &cell)
         });
         let Some(cell) = cell.flatten() else {
             // Not remembered: perhaps there is room the next time.

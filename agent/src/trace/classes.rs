@@ -1,39 +1,45 @@
 //! Which classes get probes: all that take locks, when they are loaded, and
 //! those that were loaded before.
 
-use super::{Trace, active, juc_plan, plan};
-use crate::{
-    juc::{self, Target},
-    jvm::Java,
-};
+use super::{Trace, active, juc_plan};
+use crate::{jvm::Java, plan};
 use jvmti_bindings::sys::jni::{JNIEnv, jclass};
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
-use tyrion_bytecode::ClassFile;
+use tyrion_bytecode::{ClassFile, Method, MethodPlan};
 
 /// Classes that are retransformed at once: many enough for few safepoints, few
 /// enough for short ones.
 const BATCH: usize = 64;
 
-/// The new bytes of a class; `None` when it stays as it is.
-pub fn transform(name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+/// The new bytes of a class; `None` when it stays as it is. `others` says, if the
+/// class gets any, which probes of another mode go into its methods, too.
+pub fn transform(
+    name: &str,
+    bytes: &[u8],
+    others: Option<impl Fn(&Method<'_, '_>) -> Option<MethodPlan>>,
+) -> Option<Vec<u8>> {
     let trace = active()?;
     let began = Instant::now();
-    let new = trace.add_probes_to(name, bytes);
+    let new = trace.add_probes_to(name, bytes, others);
     let took_ns = began.elapsed().as_nanos() as u64;
     trace.statistics.transform_ns.fetch_add(took_ns, Relaxed);
     new
 }
 
 impl Trace {
-    fn add_probes_to(&self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    fn add_probes_to(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        others: Option<impl Fn(&Method<'_, '_>) -> Option<MethodPlan>>,
+    ) -> Option<Vec<u8>> {
         let Ok(class) = ClassFile::parse(bytes) else {
             // The JVM will say so, if it is.
             self.places.leave("malformed class");
             return None;
         };
-        let target = Target::by_class(name);
         let options = self.plan_options();
-        if target.is_none() && !juc_plan::concerns(name) && !plan::concerns(&class, options) {
+        if others.is_none() && !juc_plan::concerns(name) && !plan::concerns(&class, options) {
             return None;
         }
         let mut all = plan::plan(&class, options, &mut |place| self.places.register(place));
@@ -41,7 +47,7 @@ impl Trace {
             if let Some(more) = juc_plan::plan(name, &method) {
                 plan.append(more);
             }
-            if let Some(more) = target.and_then(|target| juc::plan(target, &method)) {
+            if let Some(more) = others.as_ref().and_then(|others| others(&method)) {
                 plan.append(more);
             }
         }

@@ -5,11 +5,16 @@
 //! that chance chooses, so that nothing periodic in the program beats with it.
 
 use super::{
-    Trace, VIRTUAL,
+    Trace,
     memory::{Memory, block, entry, ring},
     ticks,
 };
-use crate::{clock, jvm::Java, log::LogFile, recorder::Scene};
+use crate::{
+    clock,
+    jvm::Java,
+    log::LogFile,
+    recorder::{EventContext, threads::VIRTUAL},
+};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tyrion_wire::{
     header,
@@ -96,25 +101,25 @@ impl Trace {
 
     fn keep_stack(&self, java: Java, of: Memory, at: Memory) {
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-        self.recorder.trace_scene(owner, |scene| {
-            let stack = self.stack(scene, java, of, at);
+        self.recorder.in_context_of(owner, |context| {
+            let stack = self.stack(context, java, of, at);
             at.u32(entry::STACK).store(stack, Relaxed);
-            at.u32(entry::VOLUME).store(scene.volume.number, Relaxed);
+            at.u32(entry::VOLUME).store(context.generation.number, Relaxed);
         });
     }
 
     /// The program's stack below the probe, and below the lock method of the
     /// JDK that has the probe.
-    pub fn stack(&self, scene: &mut Scene<'_>, java: Java, of: Memory, at: Memory) -> u32 {
+    pub fn stack(&self, context: &mut EventContext<'_>, java: Java, of: Memory, at: Memory) -> u32 {
         let in_jdk = at.address() >= of.address() + block::HELD_LOCKS as u64;
         let is_probe = |method| self.is_probe(method);
-        self.recorder.stack_below(scene, java, is_probe, usize::from(in_jdk))
+        self.recorder.stack_below(context, java, is_probe, usize::from(in_jdk))
     }
 
     /// A measured hold has taken so many ticks.
     pub fn ended_after(&self, of: Memory, at: Memory, ticks: u64) {
         if ticks > ticks::since_anchor() {
-            // A pause of the hold whose end or beginning was not told.
+            // A pause of the hold whose end or beginning was not seen.
             at.u64(entry::STACK).store(0, Relaxed);
             return;
         }
@@ -149,10 +154,10 @@ impl Trace {
         let key = at.u64(entry::KEY).load(Relaxed);
         let first = at.u32(entry::FIRST).load(Relaxed) != 0;
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-        let written = self.recorder.trace_scene(owner, |scene| {
+        let written = self.recorder.in_context_of(owner, |context| {
             // Ids of the file before mean something else in this one.
-            let is_here = at.u32(entry::VOLUME).load(Relaxed) == scene.volume.number;
-            if !scene.volume.log.contains(cell.address()) || (stack != 0 && !is_here) {
+            let is_here = at.u32(entry::VOLUME).load(Relaxed) == context.generation.number;
+            if !context.generation.log.contains(cell.address()) || (stack != 0 && !is_here) {
                 return false;
             }
             let record = trace::Hold {
@@ -164,7 +169,7 @@ impl Trace {
                 hash: hash_of(key),
                 flags: if first { hold_flag::FIRST } else { 0 },
             };
-            self.recorder.append(scene, Some(clock::now_ns()), |delta_ns, out| {
+            self.recorder.append(context, Some(clock::now_ns()), |delta_ns, out| {
                 trace::Hold { delta_ns, ..record }.encode(out);
             })
         });
@@ -186,23 +191,23 @@ impl Trace {
         ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
         let end_of = |nth_ticks: u64| now_ns - ticks::to_ns(now_ticks.saturating_sub(nth_ticks));
         let events = (end.max(ring::EVENT) - ring::EVENT) / ring::EVENT;
-        let lost = self.recorder.late_scene(owner, |scene| {
+        let lost = self.recorder.in_late_context_of(owner, |context| {
             // Those of virtual threads are one thread's, and out of order anyway.
             if events != 0 && owner != VIRTUAL {
                 let first_ns = end_of(ring.u64(ring::EVENT + 16).load(Relaxed));
-                let thread = scene.thread.id(scene.volume);
+                let thread = context.thread.id(context.generation);
                 let room = events * MAX_HOLD_LEN;
-                scene.lane.go_back_to(&scene.volume.log, thread, first_ns, room);
+                context.lane.go_back_to(&context.generation.log, thread, first_ns, room);
             }
-            let mut holds = std::mem::take(&mut scene.lane.holds);
-            let mut lost = collect(ring, end, end_of, &scene.volume.log, &mut holds);
-            if !self.recorder.append_holds(scene, &mut holds) {
+            let mut holds = std::mem::take(&mut context.lane.holds);
+            let mut lost = collect(ring, end, end_of, &context.generation.log, &mut holds);
+            if !self.recorder.append_holds(context, &mut holds) {
                 lost += holds.len() as u64;
             }
-            scene.lane.holds = holds;
+            context.lane.holds = holds;
             lost
         });
-        // Without a scene, of a thread that is not known any more.
+        // Without a context, of a thread that is not known any more.
         let lost = lost.unwrap_or(events as u64);
         if lost != 0 {
             self.statistics.lost_events.fetch_add(lost, Relaxed);

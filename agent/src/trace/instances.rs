@@ -8,7 +8,7 @@ use super::{
     Trace,
     memory::{CELL_CLOSED, CLOSED_PLACES, Memory, NO_INSTANCES, block},
 };
-use crate::{jvm::Java, recorder::Scene, sync::lock};
+use crate::{jvm::Java, recorder::EventContext, sync::lock};
 use jvmti_bindings::sys::jni::jobject;
 use std::{
     collections::HashMap,
@@ -114,14 +114,14 @@ impl Trace {
             }
             Entered::Known => {}
             Entered::First | Entered::Further => {
-                let class = |scene: &Scene<'_>| {
-                    let is_here = scene.volume.log.contains(cell.address());
+                let class = |context: &EventContext<'_>| {
+                    let is_here = context.generation.log.contains(cell.address());
                     is_here.then(|| cell.u32(field::CLASS).load(Relaxed))
                 };
                 let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-                self.recorder.trace_scene(owner, |scene| {
-                    if let Some(class) = class(scene) {
-                        self.write_instance(scene, hash, class, place, entered);
+                self.recorder.in_context_of(owner, |context| {
+                    if let Some(class) = class(context) {
+                        self.write_instance(context, hash, class, place, entered);
                     }
                 });
             }
@@ -143,9 +143,9 @@ impl Trace {
             self.close(place);
         }
         if matches!(entered, Entered::First | Entered::Further) {
-            self.recorder.trace_scene_of(&owner, |scene| {
-                if let Some(class) = self.recorder.class_of_lock(scene.volume, java, object) {
-                    self.write_instance(scene, hash, class, place, entered);
+            self.recorder.in_context_of_thread(&owner, |context| {
+                if let Some(class) = self.recorder.class_of_lock(context.generation, java, object) {
+                    self.write_instance(context, hash, class, place, entered);
                 }
             });
         }
@@ -153,15 +153,15 @@ impl Trace {
 
     fn write_instance(
         &self,
-        scene: &mut Scene<'_>,
+        context: &mut EventContext<'_>,
         hash: u32,
         class: u32,
         place: u32,
         entered: Entered,
     ) {
         let shared = entered == Entered::Further;
-        self.define_place(scene.volume, place);
-        self.recorder.append(scene, None, |_, out| {
+        self.define_place(context.generation, place);
+        self.recorder.append(context, None, |_, out| {
             Instance { hash, class, place, shared }.encode(out);
         });
     }

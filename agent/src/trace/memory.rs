@@ -151,7 +151,7 @@ pub mod entry {
     pub const STACK: usize = 32;
     /// u32: 1 for one of the first few.
     pub const FIRST: usize = 36;
-    /// u32: the volume that the stack is of.
+    /// u32: the generation that the stack is of.
     pub const VOLUME: usize = 40;
     /// u32: the place where it was taken. The cell may be gone, with its file,
     /// before it is released.

@@ -11,6 +11,7 @@
 //! - [`holds`]: how long locks are held, and by whom
 //! - [`instances`]: which threads use which lock
 //! - [`blame`]: who made others wait
+//! - [`observer`]: what contention tells of waits
 //! - [`nesting`]: what is taken within what
 //! - [`resync`]: what is really held, as after a full stack
 //! - [`places`]: the numbers of the places where locks are taken
@@ -21,26 +22,27 @@ mod blame;
 mod blocks;
 mod cells;
 mod classes;
+mod definitions;
 mod holds;
 mod instances;
 mod juc_plan;
 mod memory;
 mod natives;
 mod nesting;
+mod observer;
 mod places;
-mod plan;
 mod resync;
 mod start;
 pub mod ticks;
 
-pub use blocks::VIRTUAL;
 pub use classes::transform;
-pub use memory::Memory;
-pub use plan::{Pattern, Place};
+pub use natives::with_trace;
+pub use observer::DELAY_PROBES;
 pub use start::prepare;
 
-use crate::{jvm::java::Global, options::TraceOptions, recorder::Recorder, volume::Volume};
+use crate::{jvm::java::Global, log::Generation, options::TraceOptions, plan, recorder::Recorder};
 use jvmti_bindings::sys::jni::jmethodID;
+use memory::Memory;
 use std::{
     sync::{
         Mutex, OnceLock,
@@ -66,7 +68,7 @@ pub struct Trace {
     nestings: nesting::Nestings,
     places: places::Places,
     methods: resync::Methods,
-    statistics: Statistics,
+    statistics: TraceStatistics,
     /// Whether the Java side is on.
     on: AtomicBool,
     /// Held while locks get their hashes.
@@ -103,7 +105,7 @@ struct Shared {
 
 /// Numbers about the agent itself.
 #[derive(Default)]
-pub struct Statistics {
+pub struct TraceStatistics {
     /// Classes that got probes.
     pub classes: AtomicU64,
     /// Methods that got probes.
@@ -141,7 +143,7 @@ impl Trace {
             nestings: nesting::Nestings::default(),
             places: places::Places::new(),
             methods: resync::Methods::default(),
-            statistics: Statistics::default(),
+            statistics: TraceStatistics::default(),
             on: AtomicBool::new(false),
             hashing: Mutex::new(()),
             hasher: OnceLock::new(),
@@ -176,7 +178,7 @@ impl Trace {
     }
 
     /// Writes what the log says about the agent itself.
-    pub fn write_statistics(&self, volume: &Volume) {
+    pub fn write_statistics(&self, generation: &Generation) {
         let statistics = &self.statistics;
         let native_ns = ticks::to_ns(statistics.native_ticks.load(Relaxed));
         let mut values = vec![
@@ -191,7 +193,7 @@ impl Trace {
         ];
         values.extend(self.places.left());
         for (key, value) in values {
-            let _ = volume.dictionary.statistic(&volume.log, &key, value);
+            let _ = generation.dictionary.statistic(&generation.log, &key, value);
         }
     }
 }

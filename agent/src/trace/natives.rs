@@ -1,7 +1,7 @@
 //! What `TyrionTrace` calls. HotSpot finds the functions by their names.
 
 use super::{TRACE, Trace, active, memory::Memory, resync, ticks};
-use crate::{agent, jvm::Java};
+use crate::{jvm::Java, message::PANICKED};
 use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -10,7 +10,7 @@ use std::{
 
 /// Runs `body` in trace mode, and notes how long it took; a panic in it ends
 /// recording, not the JVM.
-fn report<T: Default>(env: *mut JNIEnv, body: impl FnOnce(&'static Trace, Java) -> T) -> T {
+pub fn with_trace<T: Default>(env: *mut JNIEnv, body: impl FnOnce(&'static Trace, Java) -> T) -> T {
     let Some(trace) = active() else { return T::default() };
     let began = ticks::now();
     let result = catch_unwind(AssertUnwindSafe(|| {
@@ -21,7 +21,7 @@ fn report<T: Default>(env: *mut JNIEnv, body: impl FnOnce(&'static Trace, Java) 
     let took = ticks::now().saturating_sub(began);
     trace.statistics.native_ticks.fetch_add(took, Relaxed);
     result.unwrap_or_else(|_| {
-        agent::give_up("a mistake in the agent (a panic)");
+        trace.recorder.give_up(PANICKED);
         T::default()
     })
 }
@@ -40,7 +40,7 @@ extern "system" fn address(_: *mut JNIEnv, _: jclass, which: jint) -> jlong {
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_newBlock")]
 extern "system" fn new_block(env: *mut JNIEnv, _: jclass, thread: jthread, id: jlong) -> jlong {
-    report(env, |trace, java| trace.new_block(java, thread, id) as jlong)
+    with_trace(env, |trace, java| trace.new_block(java, thread, id) as jlong)
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_newCell")]
@@ -52,7 +52,7 @@ extern "system" fn new_cell(
     lock: jobject,
     kind: jint,
 ) -> jlong {
-    let cell = report(env, |trace, java| {
+    let cell = with_trace(env, |trace, java| {
         trace.new_cell(java, memory(block), key as u64, lock, kind as u8) as jlong
     });
     // Never 0: Java counts there without looking.
@@ -68,25 +68,12 @@ extern "system" fn sampled(
     _: jobject,
     _: jint,
 ) {
-    report(env, |trace, java| trace.sampled(java, memory(block), memory(entry)));
+    with_trace(env, |trace, java| trace.sampled(java, memory(block), memory(entry)));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_writeEvents")]
 extern "system" fn write_events(env: *mut JNIEnv, _: jclass, block: jlong) {
-    report(env, |trace, _| trace.write_events(memory(block)));
-}
-
-#[unsafe(export_name = "Java_java_lang_TyrionTrace_delayed")]
-extern "system" fn delayed(
-    env: *mut JNIEnv,
-    _: jclass,
-    thread: jthread,
-    lock: jobject,
-    asked_ns: jlong,
-    now_ns: jlong,
-) {
-    let span_ns = (asked_ns.max(0) as u64, now_ns.max(0) as u64);
-    report(env, |trace, java| trace.recorder.monitor_was_delayed(java, thread, lock, span_ns));
+    with_trace(env, |trace, _| trace.write_events(memory(block)));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_endedAfter")]
@@ -98,13 +85,13 @@ extern "system" fn ended_after(
     ticks: jlong,
 ) {
     let ticks = ticks.max(0) as u64;
-    report(env, |trace, _| trace.ended_after(memory(block), memory(entry), ticks));
+    with_trace(env, |trace, _| trace.ended_after(memory(block), memory(entry), ticks));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_stillHeld")]
 extern "system" fn still_held(env: *mut JNIEnv, _: jclass, block: jlong, place: jint) -> jlong {
-    let holds = report(env, |trace, java| trace.still_held(java, memory(block), place as u32));
-    // Never 0: the one that is just being taken counts. What cannot be told stays.
+    let holds = with_trace(env, |trace, java| trace.still_held(java, memory(block), place as u32));
+    // Never 0: the one that is just being taken counts. What is not known stays.
     (if holds == 0 { resync::holds(memory(block)).max(1) } else { holds }) as jlong
 }
 
@@ -117,7 +104,7 @@ extern "system" fn left(
     lock: jobject,
     place: jint,
 ) {
-    report(env, |trace, java| {
+    with_trace(env, |trace, java| {
         let entry = (entry != 0).then(|| memory(entry));
         trace.left(java, memory(block), entry, lock, place as u32);
     });
@@ -132,7 +119,7 @@ extern "system" fn note_nesting(
     place: jint,
     lock: jobject,
 ) -> jboolean {
-    report(env, |trace, java| {
+    with_trace(env, |trace, java| {
         u8::from(trace.note_nesting(java, memory(block), key as u64, place as u32, lock))
     })
 }
@@ -147,14 +134,14 @@ extern "system" fn note_instance(
     _: jobject,
     _: jint,
 ) {
-    report(env, |trace, _| {
+    with_trace(env, |trace, _| {
         trace.note_instance(memory(block), hash as u32, memory(cell));
     });
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_noteHashed")]
 extern "system" fn note_hashed(env: *mut JNIEnv, _: jclass, hash: jint, by: jlong, lock: jobject) {
-    report(env, |trace, java| trace.note_hashed(java, hash as u32, by as u64, lock));
+    with_trace(env, |trace, java| trace.note_hashed(java, hash as u32, by as u64, lock));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_ticks")]

@@ -14,7 +14,13 @@ use super::{
     plan::kind,
     resync::FLAG,
 };
-use crate::{clock, jvm::Java, lane::Table, recorder::Scene, sync::lock, threads::Begun};
+use crate::{
+    clock,
+    jvm::Java,
+    recorder::{EventContext, threads::PendingWait},
+    sync::lock,
+    table::Table,
+};
 use jvmti_bindings::sys::jni::jobject;
 use std::{
     collections::HashSet,
@@ -98,7 +104,7 @@ enum Nesting {
 
 impl Trace {
     /// The current thread takes a lock, known by `key`, while it holds others:
-    /// whether no more needs to be told of the places.
+    /// whether no more needs to be noted of the places.
     pub fn note_nesting(
         &self,
         java: Java,
@@ -121,22 +127,28 @@ impl Trace {
         }
         let at = of.offset(if is_juc { block::HELD_LOCKS } else { block::HELD });
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-        self.recorder.trace_scene(owner, |scene| {
-            let stack = self.stack(scene, java, of, at);
-            self.write_nesting(scene, java, (place, hash, stack), object, &entries);
+        self.recorder.in_context_of(owner, |context| {
+            let stack = self.stack(context, java, of, at);
+            self.write_nesting(context, java, (place, hash, stack), object, &entries);
         });
         false
     }
 
-    /// The scene's thread begins to wait for a lock, in a stack, while it
+    /// The context's thread begins to wait for a lock, in a stack, while it
     /// holds others: should it wait for ever, this is all that tells.
-    pub fn note_waiting(&self, scene: &mut Scene<'_>, java: Java, begun: Begun, object: jobject) {
-        let Some(of) = self.block_of(scene.thread.java_id) else { return };
+    pub fn note_waiting(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        pending: PendingWait,
+        object: jobject,
+    ) {
+        let Some(of) = self.block_of(context.thread.java_id) else { return };
         if of.u64(block::HOLDS).load(Relaxed) == 0 {
             return;
         }
         let entries = held(of, 0, 0);
-        let place = match begun.kind {
+        let place = match pending.kind {
             // Its probe comes behind the wait.
             WaitKind::Monitor => id::UNKNOWN,
             _ => of.u32(block::PLACE).load(Relaxed),
@@ -146,7 +158,7 @@ impl Trace {
         if let Nesting::New(new) = self.nesting(of, place, hash, &entries)
             && self.is_real(java, of, 0, new)
         {
-            self.write_nesting(scene, java, (place, hash, begun.stack), object, &entries);
+            self.write_nesting(context, java, (place, hash, pending.stack), object, &entries);
         }
     }
 
@@ -174,27 +186,27 @@ impl Trace {
 
     fn write_nesting(
         &self,
-        scene: &mut Scene<'_>,
+        context: &mut EventContext<'_>,
         java: Java,
         (place, hash, stack): (u32, u32, u32),
         object: jobject,
         entries: &[(Memory, Held)],
     ) {
         if place != id::UNKNOWN {
-            self.define_place(scene.volume, place);
+            self.define_place(context.generation, place);
         }
-        let class = self.recorder.class_of_lock(scene.volume, java, object).unwrap_or(0);
+        let class = self.recorder.class_of_lock(context.generation, java, object).unwrap_or(0);
         let outer: Vec<Held> = entries
             .iter()
             .map(|(cell, held)| {
-                self.define_place(scene.volume, held.place);
+                self.define_place(context.generation, held.place);
                 // Ids of the file before mean something else in this one.
-                let is_here = scene.volume.log.contains(cell.address());
+                let is_here = context.generation.log.contains(cell.address());
                 Held { class: if is_here { held.class } else { id::UNKNOWN }, ..*held }
             })
             .collect();
         let inner = Held { place, class, hash };
-        self.recorder.append(scene, Some(clock::now_ns()), |delta_ns, out| {
+        self.recorder.append(context, Some(clock::now_ns()), |delta_ns, out| {
             Nest { delta_ns, inner, stack, outer: HeldList::from(&outer[..]) }.encode(out);
         });
     }

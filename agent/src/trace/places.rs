@@ -4,10 +4,10 @@
 //! lock there: most places are never reached.
 
 use super::{
-    Trace,
+    Trace, definitions,
     plan::{Place, flag, kind},
 };
-use crate::{recorder::traced, sync::lock, volume::Volume};
+use crate::{log::Generation, sync::lock};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Mutex,
@@ -102,10 +102,10 @@ impl Inner {
 
 impl Trace {
     /// Has a place stand in the log before something refers to it.
-    pub fn define_place(&self, volume: &Volume, number: u32) {
+    pub fn define_place(&self, generation: &Generation, number: u32) {
         let place = lock(&self.places.inner).get(number);
         if let Some(place) = place {
-            traced::define_place(volume, number, &place);
+            definitions::define_place(generation, number, &place);
         }
     }
 }

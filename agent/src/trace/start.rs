@@ -1,14 +1,11 @@
 //! Trace mode begins: the class that probes call, and what it must know.
 
-use super::{
-    READY, TRACE, Trace, classes, holds, instances,
-    plan::{self, Filters, Front},
-    ticks,
-};
+use super::{READY, TRACE, Trace, classes, holds, instances, ticks};
 use crate::{
     jvm::{Java, Vm, setup},
     log,
     options::TraceOptions,
+    plan::{self, Filters, Front},
     recorder::Recorder,
     spawn,
     sync::lock,
@@ -54,6 +51,7 @@ pub fn prepare(
     // Looking for a field initializes the class.
     setup::set_static_boolean(env, class, "on", false)?;
     let methods = recorder.ti().methods_of(class).map_err(|e| format!("JVMTI: {e:?}"))?;
+    recorder.leave_out(methods.clone());
     let _ = trace.probe_methods.set(methods.into_iter().map(|method| method as usize).collect());
     let hash_before = setup::static_int(env, class, "LAYOUT")? == DISPLACED;
     let hash_before = hash_before && trace.options.identity;

@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 impl Watch {
     /// Looks at the threads that are due by request.
-    pub(super) fn look_at_requested(&mut self) {
+    pub(super) fn observe_requested(&mut self) {
         let due = std::mem::take(&mut self.due);
         for due in &due {
-            if self.look_at_request(due).is_none() {
+            if self.observe_request(due).is_none() {
                 let mut state = lock(&self.sampler.state);
                 state.requests.end_of_thread(due.java_id);
-                state.books.close(&self.sampler.statistics, due.java_id);
+                state.accounting.close(&self.sampler.statistics, due.java_id);
             }
         }
-        self.look_at_subjects();
+        self.observe_subjects();
         self.due = due;
         self.due.clear();
     }
 
-    fn look_at_request(&mut self, due: &Due) -> Option<()> {
+    fn observe_request(&mut self, due: &Due) -> Option<()> {
         let noted = self.sampler.recorder.thread_status(self.java, due.thread);
         let now = self.moment(due.thread)?;
         let is_unmoved = {
@@ -28,13 +28,13 @@ impl Watch {
             if !state.requests.has(due.java_id) {
                 return Some(());
             }
-            let books = &mut state.books;
-            if !books.knows(due.java_id) {
+            let accounting = &mut state.accounting;
+            if !accounting.knows(due.java_id) {
                 // After a pause.
-                books.open(due.java_id, now.into(), false);
+                accounting.open(due.java_id, now.into(), false);
                 return Some(());
             }
-            books.is_unmoved(due.java_id, now)
+            accounting.is_unmoved(due.java_id, now)
         };
         if is_unmoved && self.is_still(due.java_id, due.thread, now, noted) {
             return Some(());

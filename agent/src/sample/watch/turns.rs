@@ -1,7 +1,11 @@
 //! What the thread that takes snapshots does when.
 
-use super::{Sampler, State, Watch};
-use crate::{clock, sync::lock};
+use super::Watch;
+use crate::{
+    clock,
+    sample::sampler::{Sampler, State},
+    sync::lock,
+};
 use std::{
     sync::{
         MutexGuard, PoisonError,
@@ -37,11 +41,11 @@ impl Watch {
                 state = self.drop_ended(state);
                 continue;
             }
-            if self.generation != state.generation {
+            if self.revision != state.revision {
                 self.begin_again(&state);
                 if self.settings.is_none() {
                     drop(state);
-                    self.drop_seats();
+                    self.drop_table();
                     state = lock(&self.sampler.state);
                     continue;
                 }
@@ -70,7 +74,7 @@ impl Watch {
 
     /// Something else is asked for than before.
     fn begin_again(&mut self, state: &State) {
-        self.generation = state.generation;
+        self.revision = state.revision;
         self.settings = state.on().cloned();
         self.previous_ns = None;
         self.next_ns = clock::now_ns();

@@ -1,0 +1,141 @@
+//! The agent is loaded into a running JVM, the first time or with a command for
+//! the one that is there.
+
+use super::{
+    api, home,
+    running::{give_up, is_recorded, recorder, set_threshold_ns, status, switch},
+    start::{self, Jvmti, resolve},
+    timed_session::{self, TIMED_SESSIONS, TimedSessions},
+};
+use crate::{
+    jvm::Vm,
+    message::{PANICKED, say},
+    options::{Command, Options, Threshold, TraceOptions},
+    recorder::Recorder,
+    spawn::thread,
+    sync::lock,
+};
+use jvmti_bindings::sys::jni::JNIEnv;
+use std::{fs::OpenOptions, io::Write};
+
+/// The agent was loaded into a running JVM: does what `options` say, on a
+/// thread of its own, and puts the answer into the file that they name.
+///
+/// HotSpot finds the probes' native methods only once `Agent_OnAttach` has
+/// returned. Had the probes been added before, threads that meet one would
+/// get an `UnsatisfiedLinkError` in the middle of taking a lock.
+pub fn attach(vm: Vm, jvmti: Jvmti, options: &[u8]) {
+    let options = options.to_owned();
+    let body = move || {
+        let options = match Options::parse(&options) {
+            Ok(options) => options,
+            Err(mistake) => return answer_with(&mistake.reply, Err(mistake.message)),
+        };
+        let reply = options.reply.clone();
+        home::take(&options.home);
+        let answer = vm
+            .with_thread(|env| obey(vm, jvmti, env, &options))
+            .unwrap_or_else(|| Err("the JVM takes no more threads".to_owned()));
+        answer_with(&reply, answer);
+    };
+    let guarded = || {
+        if std::panic::catch_unwind(body).is_err() {
+            give_up(PANICKED);
+        }
+    };
+    if let Err(error) = thread("tyrion-attach", guarded) {
+        say(&error);
+    }
+}
+
+/// Tells the user how a command ended: in the file that was named for that,
+/// and a failure on stderr if there is none.
+fn answer_with(reply: &str, answer: Result<String, String>) {
+    if reply.is_empty() {
+        if let Err(reason) = answer {
+            say(&reason);
+        }
+        return;
+    }
+    let text = answer.unwrap_or_else(|reason| format!("error={reason}\n"));
+    // Whole or not at all; and never through a file or link that somebody
+    // else has put there.
+    let draft = format!("{reply}.draft");
+    let file = OpenOptions::new().write(true).create_new(true).open(&draft);
+    let written = file
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| std::fs::rename(&draft, reply));
+    if let Err(error) = written {
+        say(&format!("{reply}: {error}"));
+    }
+}
+
+/// Does what a command asks: the answer, `key=value` lines.
+fn obey(vm: Vm, jvmti: Jvmti, env: *mut JNIEnv, options: &Options) -> Result<String, String> {
+    // Two that are given at the same moment must not both find nothing loaded.
+    let mut sessions = lock(&TIMED_SESSIONS);
+    match (options.command, recorder()) {
+        (Command::Status, None) => Ok("state=not loaded\n".to_owned()),
+        (Command::Stop | Command::EndSample(_), None) => Err("the agent is not loaded".to_owned()),
+        (Command::Status, Some(recorder)) => Ok(status(recorder)),
+        (Command::Stop, Some(recorder)) => {
+            switch(recorder, env, false)?;
+            timed_session::stopped(&mut sessions);
+            Ok(status(recorder))
+        }
+        (Command::EndSample(number), Some(recorder)) => {
+            let ended = timed_session::end(&mut sessions, number, recorder, env)?;
+            Ok(format!("{}ended={ended}\n", status(recorder)))
+        }
+        (Command::Start, Some(recorder)) => go_on(vm, recorder, env, options, &mut sessions),
+        (Command::Start, None) => {
+            start::begin(start::prepare(jvmti, options.clone())?, env, true)?;
+            api::announce(jvmti.0, env);
+            let recorder = recorder().ok_or("the agent did not start")?;
+            let session = match options.sample_for {
+                Some(length) => timed_session::begin(&mut sessions, vm, options, true, length)?,
+                None => String::new(),
+            };
+            Ok(status(recorder) + &session)
+        }
+    }
+}
+
+/// Records again, with those of the options that can still change.
+fn go_on(
+    vm: Vm,
+    recorder: &'static Recorder,
+    env: *mut JNIEnv,
+    options: &Options,
+    sessions: &mut TimedSessions,
+) -> Result<String, String> {
+    if recorder.log().is_dead() {
+        return Err("the log cannot be written on; restart the JVM".to_owned());
+    }
+    if let Some(length) = options.sample_for {
+        let session = timed_session::begin(sessions, vm, options, false, length)?;
+        switch(recorder, env, true)?;
+        return Ok(status(recorder) + &session);
+    }
+    timed_session::started(sessions, options);
+    if let Some(threshold) = options.threshold {
+        set_threshold(recorder, threshold);
+    }
+    switch(recorder, env, options.enabled)?;
+    let mut answer = status(recorder);
+    if options.mode.is_some_and(|mode| !is_recorded(mode.locks)) {
+        answer.push_str("note=what is recorded of locks changes only when the agent is loaded\n");
+    }
+    let fixed = options.depth.is_some() || options.walk.is_some() || options.args;
+    let fixed = fixed || options.trace != TraceOptions::default();
+    if fixed || !options.exclude_threads.is_empty() || options.rotation.is_some() {
+        answer.push_str(
+            "note=only threshold, enabled and sampling change once the agent is loaded\n",
+        );
+    }
+    Ok(answer)
+}
+
+fn set_threshold(recorder: &Recorder, threshold: Threshold) {
+    set_threshold_ns(recorder, resolve(recorder.ti(), threshold).0);
+}

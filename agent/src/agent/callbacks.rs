@@ -1,0 +1,280 @@
+//! What the JVM calls: JVMTI's events and the probes' native methods.
+//!
+//! Every function here catches panics, since none may cross into the JVM: the
+//! first one switches recording off and says so.
+
+use super::{
+    instrument,
+    running::{contention, give_up, recorder, records_waits},
+    start,
+};
+use crate::{contention::Contention, jvm::Java, message::PANICKED, sample, trace};
+use jvmti_bindings::sys::{
+    jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread},
+    jvmti::{jvmtiEnv, jvmtiEventCallbacks},
+};
+use std::{
+    ffi::{c_char, c_uchar},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+use tyrion_wire::Outcome;
+
+/// Runs `body` with what records waits, if there is something.
+#[inline]
+fn with_contention(env: *mut JNIEnv, body: impl FnOnce(&'static Contention, Java)) {
+    let Some(contention) = contention() else { return };
+    guarded(|| {
+        // SAFETY: the JVM passes the current thread's environment, and every
+        // reference that goes with it is valid during the call.
+        body(contention, unsafe { Java::new(env) });
+    });
+}
+
+/// Runs `body`; a panic in it ends recording, not the JVM.
+fn guarded(body: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(body)).is_err() {
+        give_up(PANICKED);
+    }
+}
+
+/// The table of the events.
+pub fn table() -> jvmtiEventCallbacks {
+    let mut table = jvmtiEventCallbacks::default();
+    table.VMInit = Some(vm_init);
+    table.VMDeath = Some(vm_death);
+    table.ThreadStart = Some(thread_start);
+    table.ThreadEnd = Some(thread_end);
+    table.VirtualThreadEnd = Some(virtual_thread_end);
+    table.MonitorContendedEnter = Some(monitor_contended_enter);
+    table.MonitorContendedEntered = Some(monitor_contended_entered);
+    table.MonitorWait = Some(monitor_wait);
+    table.MonitorWaited = Some(monitor_waited);
+    table.ClassLoad = Some(class_load);
+    table.ClassFileLoadHook = Some(class_file_load_hook);
+    table
+}
+
+unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
+    guarded(|| start::vm_init(env));
+}
+
+unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
+    guarded(|| start::vm_death(env));
+}
+
+unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    with_contention(env, |contention, java| {
+        contention.recorder().thread_starts(java, thread, records_waits());
+        sample::thread_starts(java, thread);
+    });
+}
+
+unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    with_contention(env, |contention, java| {
+        ends(contention, java, thread, false);
+        sample::thread_ends(java, thread);
+    });
+}
+
+/// `AsyncGetCallTrace` answers only while somebody wants to know of classes.
+unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, _: jclass) {}
+
+/// Virtual threads are not among those that the JVM lists, so the list that
+/// sampling has stays as it is.
+unsafe extern "system" fn virtual_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    with_contention(env, |contention, java| ends(contention, java, thread, true));
+}
+
+fn ends(contention: &Contention, java: Java, thread: jthread, is_virtual: bool) {
+    let recorder = contention.recorder();
+    recorder.thread_ends(java, thread, is_virtual);
+    if let Some(trace) = trace::active() {
+        trace.thread_ends(recorder.java_id(java, thread));
+    }
+}
+
+unsafe extern "system" fn monitor_contended_enter(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+) {
+    with_contention(env, |contention, java| contention.monitor_begins(java, thread, object));
+}
+
+unsafe extern "system" fn monitor_contended_entered(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    _: jobject,
+) {
+    with_contention(env, |contention, java| contention.monitor_ends(java, thread));
+}
+
+unsafe extern "system" fn monitor_wait(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+    _: jlong,
+) {
+    with_contention(env, |contention, java| contention.object_wait_begins(java, thread, object));
+}
+
+unsafe extern "system" fn monitor_waited(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+    timed_out: jboolean,
+) {
+    with_contention(env, |contention, java| {
+        contention.object_wait_ends(java, thread, object, timed_out != 0)
+    });
+}
+
+#[allow(clippy::too_many_arguments, reason = "the signature is JVMTI's")]
+unsafe extern "system" fn class_file_load_hook(
+    _: *mut jvmtiEnv,
+    _: *mut JNIEnv,
+    redefined: jclass,
+    _: jobject,
+    name: *const c_char,
+    _: jobject,
+    len: jint,
+    data: *const c_uchar,
+    new_len: *mut jint,
+    new_data: *mut *mut c_uchar,
+) {
+    // Without trace mode only classes that we have asked for again matter.
+    let wanted = !redefined.is_null() || trace::active().is_some();
+    if !wanted || name.is_null() || data.is_null() {
+        return;
+    }
+    guarded(|| {
+        // SAFETY: JVMTI passes a name that ends with a zero byte, and `len`
+        // bytes of class file.
+        let (name, bytes) = unsafe {
+            let name = std::ffi::CStr::from_ptr(name).to_string_lossy();
+            (name, std::slice::from_raw_parts(data, len.max(0) as usize))
+        };
+        let Some(recorder) = recorder() else { return };
+        if let Some((memory, len)) = instrument::transform(recorder.ti(), &name, bytes) {
+            // SAFETY: JVMTI passes places for the answer; the memory comes
+            // from JVMTI's allocator, as it must.
+            unsafe {
+                *new_len = len as jint;
+                *new_data = memory;
+            }
+        }
+    });
+}
+
+// The native methods of the probe class, see `contention::probes`. HotSpot finds
+// them in the agent's library by their names, whichever way it was loaded;
+// registering them would make JDK 17 and later print warnings.
+
+/// Runs `body` unless a reference is null: then it is not a probe that calls,
+/// but the agent, to have the method linked.
+fn from_probe(env: *mut JNIEnv, of: jobject, body: impl FnOnce(&'static Contention, Java)) {
+    if !of.is_null() {
+        with_contention(env, body);
+    }
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_parkBegins")]
+extern "system" fn park_begins(env: *mut JNIEnv, _: jclass, thread: jthread) {
+    from_probe(env, thread, |contention, java| contention.park_begins(java, thread));
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_parkEnds")]
+extern "system" fn park_ends(env: *mut JNIEnv, _: jclass, thread: jthread) {
+    from_probe(env, thread, |contention, java| contention.park_ends(java, thread));
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireBegins")]
+extern "system" fn acquire_begins(env: *mut JNIEnv, _: jclass, shared: jboolean, thread: jthread) {
+    from_probe(env, thread, |contention, java| {
+        contention.acquire_begins(java, thread, shared != 0)
+    });
+}
+
+fn acquire_ends(env: *mut JNIEnv, thread: jthread, outcome: Outcome) {
+    from_probe(env, thread, |contention, java| contention.acquire_ends(java, thread, outcome));
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquired")]
+extern "system" fn acquired(env: *mut JNIEnv, _: jclass, thread: jthread) {
+    acquire_ends(env, thread, Outcome::Granted);
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireReturnedInt")]
+extern "system" fn acquire_returned_int(env: *mut JNIEnv, _: jclass, n: jint, thread: jthread) {
+    let outcome = match n {
+        1.. => Outcome::Granted,
+        0 => Outcome::TimedOut,
+        _ => Outcome::Interrupted,
+    };
+    acquire_ends(env, thread, outcome);
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireReturnedBoolean")]
+extern "system" fn acquire_returned_boolean(
+    env: *mut JNIEnv,
+    _: jclass,
+    granted: jboolean,
+    thread: jthread,
+) {
+    acquire_ends(env, thread, if granted != 0 { Outcome::Granted } else { Outcome::TimedOut });
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireReturnedStamp")]
+extern "system" fn acquire_returned_stamp(
+    env: *mut JNIEnv,
+    _: jclass,
+    stamp: jlong,
+    thread: jthread,
+) {
+    let outcome = match stamp {
+        0 => Outcome::TimedOut,
+        1 => Outcome::Interrupted,
+        _ => Outcome::Granted,
+    };
+    acquire_ends(env, thread, outcome);
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireThrew")]
+extern "system" fn acquire_threw(env: *mut JNIEnv, _: jclass, exception: jobject, thread: jthread) {
+    from_probe(env, thread, |contention, java| {
+        let outcome = contention.outcome_of(java, exception);
+        contention.acquire_ends(java, thread, outcome);
+    });
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_renamed")]
+extern "system" fn renamed(env: *mut JNIEnv, _: jclass, thread: jthread) {
+    from_probe(env, thread, |contention, java| contention.recorder().renamed(java, thread));
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_signalled")]
+extern "system" fn signalled(env: *mut JNIEnv, _: jclass, node: jobject) {
+    from_probe(env, node, |contention, java| contention.signalled(java, node));
+}
+
+/// A block of the program says that its monitor took long.
+#[unsafe(export_name = "Java_java_lang_TyrionTrace_delayed")]
+extern "system" fn delayed(
+    env: *mut JNIEnv,
+    _: jclass,
+    thread: jthread,
+    lock: jobject,
+    asked_ns: jlong,
+    now_ns: jlong,
+) {
+    let span_ns = (asked_ns.max(0) as u64, now_ns.max(0) as u64);
+    trace::with_trace(env, |_, java| {
+        if let Some(contention) = contention() {
+            contention.monitor_was_delayed(java, thread, lock, span_ns, trace::DELAY_PROBES);
+        }
+    });
+}

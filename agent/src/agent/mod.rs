@@ -1,0 +1,23 @@
+//! The one place that composes all the others: what the JVM calls, and the
+//! agent's life.
+//!
+//! - [`entry`]: what the JVM calls first
+//! - [`start`]: started with the JVM or attached to it, until it ends
+//! - [`attach`]: commands to a running JVM, and [`timed_session`]: samples for a while
+//! - [`callbacks`]: JVMTI's events and the probes' native methods
+//! - [`api`]: what the program says by `tyrion-api.jar`
+//! - [`running`]: the modes that are at work, switched on and off
+//! - [`instrument`]: which classes get whose probes
+//! - [`metadata`], [`calibrate`], [`home`]: what a start needs
+
+mod api;
+mod attach;
+mod calibrate;
+mod callbacks;
+mod entry;
+mod home;
+mod instrument;
+mod metadata;
+mod running;
+mod start;
+mod timed_session;

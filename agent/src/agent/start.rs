@@ -1,0 +1,271 @@
+//! The agent's life: started with the JVM or attached to it, until that ends.
+
+use super::{
+    api, calibrate, home, metadata,
+    running::{self, give_up, recorder, switch},
+    timed_session,
+};
+use crate::{
+    clock,
+    jvm::{Ti, Vm, Walker, setup::Fields},
+    log::{Log, names},
+    message::{PANICKED, say},
+    options::{self, Locks, Options, Threshold, Walk},
+    recorder::Recorder,
+    sample,
+    spawn::thread,
+    sync::lock,
+    trace,
+};
+use jvmti_bindings::sys::{
+    jni::JNIEnv,
+    jvmti::{self, jvmtiCapabilities, jvmtiEventCallbacks},
+};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+use tyrion_wire::{
+    harmless,
+    header::{self, Header, State},
+};
+
+/// What `Agent_OnLoad` leaves for the moment when the JVM is up.
+static AT_START: Mutex<Option<Start>> = Mutex::new(None);
+
+/// The JVMTI environment, and what it is to call.
+pub type Jvmti = (Ti, fn() -> jvmtiEventCallbacks);
+
+/// What is needed to start.
+pub struct Start {
+    ti: Ti,
+    options: Options,
+    file: File,
+    path: PathBuf,
+}
+
+/// The agent was given to the JVM's command line.
+///
+/// # Errors
+/// One line for the user, and whether it shall keep the JVM from starting.
+pub fn load((ti, callbacks): Jvmti, options: &[u8]) -> Result<(), (String, bool)> {
+    record_children_too();
+    let options = Options::parse(options).map_err(|mistake| (mistake.message, mistake.strict))?;
+    let mut at_start = lock(&AT_START);
+    if at_start.is_some() {
+        // Named twice, on the command line and in the environment.
+        return Ok(());
+    }
+    let strict = options.strict;
+    let start = prepare((ti, callbacks), options).map_err(|reason| (reason, strict))?;
+    *at_start = Some(start);
+    api::expect(true);
+    let on = |event| ti.set_event(event, true).map_err(|e| (format!("JVMTI: {e:?}"), strict));
+    on(jvmti::JVMTI_EVENT_VM_INIT)
+}
+
+/// `tyrion record` starts a JVM quietly, without `JAVA_TOOL_OPTIONS`, and says
+/// in another variable what that should be for the JVM's children.
+fn record_children_too() {
+    if let Some(options) = std::env::var_os("TYRION_CHILD_JAVA_TOOL_OPTIONS") {
+        // SAFETY: the JVM loads agents while it is still starting, on its only
+        // thread that looks at the environment.
+        unsafe { std::env::set_var("JAVA_TOOL_OPTIONS", options) };
+    }
+}
+
+/// Asks for what the agent needs of the JVM, and creates the log's file.
+pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, String> {
+    ti.add_capabilities(&[
+        |c: &mut jvmtiCapabilities| c.set_can_get_source_file_name(true),
+        |c| c.set_can_get_line_numbers(true),
+        |c| c.set_can_get_bytecodes(true),
+        |c| c.set_can_get_thread_cpu_time(true),
+        |c| c.set_can_support_virtual_threads(true),
+    ])
+    .and_then(|()| match options.mode().locks {
+        Locks::Nothing => Ok(()),
+        Locks::Contention | Locks::Trace => ti.add_capabilities(&[
+            |c: &mut jvmtiCapabilities| c.set_can_generate_monitor_events(true),
+            |c| c.set_can_tag_objects(true),
+            |c| c.set_can_retransform_classes(true),
+            |c| c.set_can_get_constant_pool(true),
+            // Not those of owned monitors: they cost JDK 11 its escape analysis.
+            |c| c.set_can_get_monitor_info(true),
+            |c| c.set_can_get_current_contended_monitor(true),
+        ]),
+    })
+    .and_then(|()| ti.set_callbacks(&callbacks()))
+    .map_err(|error| format!("JVMTI: {error:?}"))?;
+    let blind = !ti.capabilities().can_generate_monitor_events();
+    if blind && options.mode().locks != Locks::Nothing {
+        return Err("this JVM does not report contended monitors".to_owned());
+    }
+    trace::ticks::anchor();
+    let path = options.path(std::process::id());
+    let (file, path) = names::create(&path, options.overwrite).map_err(|error| {
+        let reason = format!("{}: {error}", path.display());
+        harmless::text(&reason).into_owned()
+    })?;
+    Ok(Start { ti, options, file, path })
+}
+
+/// The JVM is up.
+pub fn vm_init(env: *mut JNIEnv) {
+    let Some(start) = lock(&AT_START).take() else { return };
+    if let Err(reason) = begin(start, env, false) {
+        say(&format!("{reason}; the program runs on unprofiled"));
+    }
+    api::expect(false);
+}
+
+/// The JVM ends in an orderly way.
+pub fn vm_death(env: *mut JNIEnv) {
+    if let Some(recorder) = recorder() {
+        recorder.set_enabled(false);
+        sample::finish();
+        if let Some(trace) = trace::active() {
+            // JVMTI answers no more, and daemons go on.
+            let _ = trace.switch(env, false);
+            trace.write_statistics(&recorder.log().current());
+        }
+        recorder.log().close();
+        if let Some(account) = recorder.account_of_walks() {
+            say(&account);
+        }
+    }
+    home::leave();
+}
+
+/// Opens the log and begins to record. A failure leaves nothing behind.
+pub fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), String> {
+    let Start { ti, options, file, path } = start;
+    let result = open(ti, &options, file, &path, env, attached);
+    if result.is_err() {
+        // Empty, or the beginnings of a log.
+        let _ = std::fs::remove_file(&path);
+    }
+    let recorder = result?;
+    timed_session::set_wanted(options.enabled && options.sample_for.is_none());
+    if options.enabled {
+        return switch(recorder, env, true);
+    }
+    recorder.pauses();
+    Ok(())
+}
+
+fn open(
+    ti: Ti,
+    options: &Options,
+    file: File,
+    path: &Path,
+    env: *mut JNIEnv,
+    attached: bool,
+) -> Result<&'static Recorder, String> {
+    let fields =
+        Fields::find(env).map_err(|reason| format!("this JVM is unlike others: {reason}"))?;
+    let mode = options.mode();
+    let (threshold_ns, origin) = match mode.locks {
+        Locks::Nothing => (0, "no waits are recorded".to_owned()),
+        _ => resolve(ti, options.threshold.unwrap_or(Threshold::Auto)),
+    };
+    let header = Header {
+        version: header::VERSION,
+        header_len: 0,
+        wall_ns: clock::wall_ns(),
+        mono_ns: clock::now_ns(),
+        end_ns: 0,
+        used_len: 0,
+        state: State::Paused,
+        pid: std::process::id(),
+        threshold_ns,
+        depth: options.depth.unwrap_or(options::DEFAULT_DEPTH) as u32,
+        dropped_contention: 0,
+        dropped_other: 0,
+        metadata: metadata::collect(ti, options, &origin, attached),
+    };
+    if options.rotation.is_some() && options.overwrite {
+        names::remove_earlier(path);
+    }
+    let log = Log::start(file, path.to_owned(), header.clone(), options.rotation)
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    for event in [
+        jvmti::JVMTI_EVENT_VM_DEATH,
+        jvmti::JVMTI_EVENT_THREAD_START,
+        jvmti::JVMTI_EVENT_THREAD_END,
+    ] {
+        ti.set_event(event, true).map_err(|error| format!("JVMTI: {error:?}"))?;
+    }
+    if mode.locks != Locks::Nothing {
+        for event in
+            [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, jvmti::JVMTI_EVENT_MONITOR_WAITED]
+        {
+            ti.set_event(event, true).map_err(|error| format!("JVMTI: {error:?}"))?;
+        }
+    }
+    // Fails before JDK 21, where there are none.
+    let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
+    let walker = match mode.locks {
+        Locks::Nothing => None,
+        _ => walker(ti, &fields, options),
+    };
+    let excluded = options.exclude_threads.clone();
+    let vm = Vm::of(env).ok_or("no JVM")?;
+    let trace = (mode.locks == Locks::Trace).then(|| options.trace.clone());
+    let new = || Recorder::new((ti, walker), fields, log, &header, excluded);
+    let contention = running::install(new, vm, mode.locks, trace);
+    let recorder = contention.recorder();
+    sample::prepare(recorder, vm);
+    if mode.sample {
+        sample::start(&options.sampling);
+        if options.sample_for.is_none() {
+            timed_session::set_lasting(Some(&options.sampling));
+        }
+    }
+    spawn_helper(recorder)?;
+    let can = ti.capabilities();
+    if can.can_get_monitor_info() && can.can_get_current_contended_monitor() {
+        thread("tyrion-owners", move || contention.watch_long_waits(vm))?;
+    }
+    Ok(recorder)
+}
+
+/// The first JDK whose class unloading leaves fast walks alone.
+const SAFE_WALKS: u32 = 21;
+
+/// What walks stacks fast, where that is wanted and this JVM can do it.
+fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
+    let version = ti.property("java.vm.specification.version").parse::<u32>();
+    match options.walk.unwrap_or(Walk::Auto) {
+        Walk::Jvmti => return None,
+        Walk::Auto if version.is_ok_and(|version| version < SAFE_WALKS) => return None,
+        _ => {}
+    }
+    let compares = options.walk == Some(Walk::Compare);
+    let given_up =
+        || say("AsyncGetCallTrace tells other stacks than GetStackTrace, which is asked now");
+    let walker = Walker::find(ti, fields.continuation_run, compares, given_up)?;
+    ti.set_event(jvmti::JVMTI_EVENT_CLASS_LOAD, true).is_ok().then_some(walker)
+}
+
+/// The thread that keeps the log ahead of its writers. The JVM does not know
+/// it, so it appears nowhere.
+fn spawn_helper(recorder: &'static Recorder) -> Result<(), String> {
+    let body = move || {
+        let kept = std::panic::catch_unwind(|| recorder.keep_log(sample::leave));
+        let reason = kept.unwrap_or_else(|_| Some(PANICKED.to_owned()));
+        if let Some(reason) = reason {
+            give_up(&reason);
+        }
+    };
+    thread("tyrion-log", body).inspect_err(|_| recorder.log().give_up())
+}
+
+/// The threshold in ns, and where it comes from.
+pub fn resolve(ti: Ti, threshold: Threshold) -> (u64, String) {
+    match threshold {
+        Threshold::Ns(ns) => (ns, "as asked for".to_owned()),
+        Threshold::Auto => calibrate::threshold(ti),
+    }
+}

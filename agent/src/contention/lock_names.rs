@@ -1,0 +1,240 @@
+//! What the program calls the locks that it waits for.
+//!
+//! The class of a lock seldom says which one it is. The code that takes it
+//! does: `Cache.lock` was loaded from there a few bytecodes earlier. So when a
+//! lock is met for the first time, the JVM is asked for that code. Nobody's
+//! mutex is held meanwhile, and each place is looked at only once, however
+//! many locks are taken there.
+
+use super::lock_flavor::LockFlavor;
+use crate::{
+    jvm::{Java, Ti, code::at_monitor_enter},
+    sync::lock,
+};
+use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+use tyrion_bytecode::{
+    Pc,
+    naming::{Body, called_method, lock_names},
+    opcode,
+};
+
+/// How many frames a lock's own machinery has at most.
+const DEEPEST: usize = 24;
+/// What is known of places is forgotten beyond this many.
+const LIMIT: usize = 1 << 16;
+
+const UTIL: &[u8] = b"Ljava/util/concurrent/";
+const PROBES: &[u8] = b"Ljava/lang/TyrionProbe;";
+
+/// How a thread comes to wait for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// It enters a monitor.
+    Monitor,
+    /// It has entered a monitor, and a probe of trace mode says that it took
+    /// long; or it is not the current thread.
+    Unseen,
+    /// It calls `Object.wait`.
+    ObjectWait,
+    /// It parks, in the slow path of a lock or for a condition.
+    Park,
+    /// It parks within a condition, or takes the lock again after that: the
+    /// program calls the condition, not the lock.
+    Condition,
+}
+
+impl Way {
+    /// Whether the code that a thread comes from tells the name of a lock of
+    /// this flavor.
+    #[inline]
+    pub fn tells(self, flavor: LockFlavor) -> bool {
+        match self {
+            Way::Monitor | Way::ObjectWait => true,
+            Way::Unseen => false,
+            Way::Park => flavor.is_held() || flavor == LockFlavor::Condition,
+            Way::Condition => flavor == LockFlavor::Condition,
+        }
+    }
+
+    /// Whether a method, given with its class's signature, belongs to the way
+    /// and not to the program.
+    fn leads_through(self, class: &[u8], method: impl FnOnce() -> Option<Vec<u8>>) -> bool {
+        match self {
+            Way::Monitor | Way::Unseen => false,
+            Way::ObjectWait => class == b"Ljava/lang/Object;",
+            Way::Park | Way::Condition => match class.strip_prefix(UTIL).unwrap_or_default() {
+                // How conditions park on JDK 17 and later.
+                b"ForkJoinPool;" => method().is_some_and(|name| name.ends_with(b"edBlock")),
+                name => {
+                    name.starts_with(b"locks/") || name.starts_with(b"Semaphore") || class == PROBES
+                }
+            },
+        }
+    }
+}
+
+/// How a lock is waited for, in which method, at which offset.
+type CodeSite = (Way, usize, i64);
+
+/// What the program calls a lock, in UTF-8.
+pub type Name = Arc<[u8]>;
+
+/// The names found so far.
+#[derive(Default)]
+pub struct LockNames {
+    known: Mutex<HashMap<CodeSite, Option<Name>>>,
+}
+
+impl LockNames {
+    /// The name of the lock that the current thread is about to wait for;
+    /// `None` when the code does not tell more than the lock's class does.
+    pub fn find(&self, ti: Ti, java: Java, way: Way) -> Option<Name> {
+        let mut frames = [jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 }; DEEPEST];
+        // A monitor is taken by the innermost frame.
+        let room = if way == Way::Monitor { 1 } else { DEEPEST };
+        let count = ti.stack(0, &mut frames[..room]);
+        let (taker, called) = taker(ti, java, way, frames.get(..count)?)?;
+        let place = (way, taker.method as usize, taker.location);
+        if let Some(known) = lock(&self.known).get(&place) {
+            return known.clone();
+        }
+        let name = name(ti, java, taker, called).map(|name| Name::from(name.into_bytes()));
+        let mut known = lock(&self.known);
+        if known.len() >= LIMIT {
+            known.clear();
+        }
+        known.insert(place, name.clone());
+        name
+    }
+}
+
+/// The frame of the program that takes the lock, and the method that it calls
+/// to do so, unless it does it itself.
+fn taker(
+    ti: Ti,
+    java: Java,
+    way: Way,
+    frames: &[jvmtiFrameInfo],
+) -> Option<(jvmtiFrameInfo, Option<jmethodID>)> {
+    if way == Way::Monitor {
+        return Some((*frames.first()?, None));
+    }
+    let mut called = None;
+    for frame in frames {
+        let class = ti.class_of_method(java, frame.method).ok()?;
+        let name = || Some(ti.method_name(frame.method).ok()?.0);
+        if !way.leads_through(&class, name) {
+            // Nothing of the lock's own was on top: that is no call of it.
+            return Some((*frame, Some(called?)));
+        }
+        called = Some(frame.method);
+    }
+    None
+}
+
+fn name(ti: Ti, java: Java, taker: jvmtiFrameInfo, called: Option<jmethodID>) -> Option<String> {
+    let called = match called {
+        Some(called) => Some(ti.method_name(called).ok()?.0),
+        None => {
+            // Synchronized methods need no look at the constants.
+            let code = ti.bytecodes(taker.method).ok()?;
+            enters_monitor(&code, at_monitor_enter(&code, taker.location))?;
+            None
+        }
+    };
+    let method = ti.code(java, taker.method).ok()?;
+    method.with_body(|body| name_in(body, taker.location, called.as_deref()))
+}
+
+/// The name of the lock that is taken at an offset, by a call or not.
+fn name_in(body: &Body<'_>, location: i64, called: Option<&[u8]>) -> Option<String> {
+    let pc = match called {
+        Some(called) => {
+            let pc = Pc(u16::try_from(location).ok()?);
+            // Where frames are hidden, as those of lambdas are, the program
+            // calls something else here, whose receiver is no lock.
+            Some(pc).filter(|&pc| {
+                called_method(body, pc).is_some_and(|found| found.name.as_bytes() == called)
+            })?
+        }
+        None => enters_monitor(body.code, at_monitor_enter(body.code, location))?,
+    };
+    let name = lock_names(body, &[pc]).pop()??;
+    is_listing(&name.text).then_some(name.text)
+}
+
+/// The place of a `monitorenter`; `None` when there is another instruction, as
+/// at the start of a synchronized method, whose lock its class tells.
+fn enters_monitor(code: &[u8], location: i64) -> Option<Pc> {
+    let pc = u16::try_from(location).ok()?;
+    (code.get(usize::from(pc)) == Some(&opcode::MONITORENTER)).then_some(Pc(pc))
+}
+
+/// Whether a name says more than the class of the lock, or the stack.
+fn is_listing(name: &str) -> bool {
+    let parameter = name.strip_prefix("parameter ");
+    let is_number = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
+    name != "this" && !name.ends_with(".class") && !parameter.is_some_and(is_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::probes, *};
+    use tyrion_bytecode::ConstantPool;
+
+    const ENTER: u8 = opcode::MONITORENTER;
+
+    #[test]
+    fn frames_of_the_lock_itself_are_passed() {
+        for (way, class, method, passes) in [
+            (Way::Park, "Ljava/util/concurrent/locks/ReentrantLock;", "lock", true),
+            (Way::Park, "Ljava/util/concurrent/Semaphore;", "acquire", true),
+            (Way::Park, "Ljava/util/concurrent/LinkedBlockingQueue;", "take", false),
+            (Way::Park, "Lcom/acme/Mutex$Sync;", "lock", false),
+            (Way::Park, "Ljava/lang/Object;", "wait", false),
+            (Way::Condition, "Ljava/util/concurrent/ForkJoinPool;", "managedBlock", true),
+            (Way::Condition, "Ljava/util/concurrent/ForkJoinPool;", "compensatedBlock", true),
+            (Way::Condition, "Ljava/util/concurrent/ForkJoinPool;", "registerWorker", false),
+            (Way::ObjectWait, "Ljava/lang/Object;", "wait", true),
+            (Way::ObjectWait, "Ljava/lang/Thread;", "join", false),
+            (Way::Monitor, "Ljava/util/concurrent/locks/ReentrantLock;", "lock", false),
+        ] {
+            let found = way.leads_through(class.as_bytes(), || Some(method.into()));
+            assert_eq!(found, passes, "{way:?} {class} {method}");
+        }
+        let probes = [&b"L"[..], probes::PROBE_CLASS.as_bytes(), b";"].concat();
+        assert_eq!(probes, PROBES);
+        assert!(Way::Park.leads_through(&probes, || None));
+    }
+
+    #[test]
+    fn what_parks_on_no_lock_has_no_name() {
+        assert!(Way::Park.tells(LockFlavor::Semaphore) && Way::Park.tells(LockFlavor::Condition));
+        assert!(!Way::Park.tells(LockFlavor::Plain) && !Way::Park.tells(LockFlavor::Latch));
+        assert!(Way::Monitor.tells(LockFlavor::Plain) && Way::ObjectWait.tells(LockFlavor::Lock));
+        assert!(
+            !Way::Condition.tells(LockFlavor::Lock) && Way::Condition.tells(LockFlavor::Condition)
+        );
+    }
+
+    #[test]
+    fn only_names_that_say_something_are_kept() {
+        // An element of the parameter is locked, the parameter, and `this`.
+        let code = [0x2b, 0x03, 0x32, ENTER, 0x2b, ENTER, 0x2a, ENTER, 0xb1];
+        let pool = ConstantPool::from_entries(1, &[]).unwrap();
+        let (descriptor, variables) = (b"([Ljava/lang/Object;)V", Vec::new());
+        let body = Body { pool: &pool, code: &code, descriptor, is_static: false, variables };
+        for location in [3, 4] {
+            assert_eq!(name_in(&body, location, None).as_deref(), Some("parameter 1[]"));
+        }
+        // Parameter, `this`, a synchronized method, native code, nonsense.
+        for location in [5, 6, 7, 8, 0, -1, 9, 1 << 40] {
+            assert_eq!(name_in(&body, location, None), None);
+        }
+        assert_eq!(name_in(&body, 3, Some(b"lock")), None);
+    }
+}

@@ -1,0 +1,238 @@
+//! Waits: from "a thread begins to wait" and "it goes on" to a wait in the log.
+//!
+//! - [`parks`]: locks of java.util.concurrent, conditions, and all else that parks
+//! - [`probes`]: where those are seen
+//! - [`locks`], [`lock_flavor`], [`lock_names`]: what is waited for
+//! - [`owners`]: who has it
+
+mod lock_flavor;
+mod lock_names;
+mod locks;
+mod owners;
+mod parks;
+pub mod probes;
+
+use crate::{
+    clock,
+    jvm::{Java, threads::is_blocked},
+    log::lane::EndedWait,
+    recorder::{
+        EventContext, Recorder,
+        observe::WaitObserver,
+        threads::{Owner, PendingWait},
+    },
+};
+use jvmti_bindings::sys::jni::{jobject, jthread};
+use lock_names::{LockNames, Way};
+use std::sync::{Mutex, OnceLock, atomic::AtomicU32};
+use tyrion_wire::{Outcome, WaitKind, def::id};
+
+/// Records waits.
+pub struct Contention {
+    recorder: &'static Recorder,
+    /// How many locks have an id, which is the same in all files.
+    locks: AtomicU32,
+    /// Held while an object gets its tag, so that it gets one.
+    naming: Mutex<()>,
+    /// What the program calls its locks.
+    names: LockNames,
+    /// Who else wants to know of waits.
+    observer: OnceLock<&'static dyn WaitObserver>,
+}
+
+impl Contention {
+    /// Without an observer.
+    pub fn new(recorder: &'static Recorder) -> Contention {
+        Contention {
+            recorder,
+            locks: AtomicU32::new(0),
+            naming: Mutex::new(()),
+            names: LockNames::default(),
+            observer: OnceLock::new(),
+        }
+    }
+
+    /// What waits are recorded with.
+    pub fn recorder(&self) -> &'static Recorder {
+        self.recorder
+    }
+
+    /// Has somebody observe waits from now on. To be called once.
+    pub fn observe_with(&self, observer: &'static dyn WaitObserver) {
+        let _ = self.observer.set(observer);
+    }
+
+    #[inline]
+    fn observer(&self) -> Option<&'static dyn WaitObserver> {
+        self.observer.get().copied()
+    }
+
+    /// The current thread begins to wait for a monitor.
+    pub fn monitor_begins(&self, java: Java, thread: jthread, object: jobject) {
+        let start_ns = clock::now_ns();
+        self.recorder.with(java, thread, true, |context, waits| {
+            waits.reacquiring = None;
+            let asked_ns = self.observer().and_then(|observer| observer.asked_ns(context.thread));
+            let start_ns = asked_ns.unwrap_or(start_ns);
+            waits.monitor = Some(self.begin(context, java, object, WaitKind::Monitor, start_ns));
+        });
+    }
+
+    /// The current thread has got the monitor that it waited for.
+    pub fn monitor_ends(&self, java: Java, thread: jthread) {
+        let end_ns = clock::now_ns();
+        self.recorder.with(java, thread, false, |context, waits| {
+            if let Some(pending) = waits.monitor.take() {
+                self.end(context, pending, end_ns, Outcome::Granted, 0);
+            }
+        });
+    }
+
+    /// The current thread has got a monitor after a delay in which the JVM saw
+    /// no contention: it has spun, or was kept from running. As many of its
+    /// innermost frames as `probes` are no frames of the program's.
+    pub fn monitor_was_delayed(
+        &self,
+        java: Java,
+        thread: jthread,
+        object: jobject,
+        (start_ns, end_ns): (u64, u64),
+        probes: usize,
+    ) {
+        self.recorder.with(java, thread, true, |context, _| {
+            let stack = self.recorder.stack(context, java, probes, false).id;
+            let lock = self.lock_of(context.generation, java, object, Way::Unseen).id;
+            let (kind, owner) = (WaitKind::Monitor, Owner::default());
+            let pending = PendingWait { kind, start_ns, stack, lock, owner };
+            self.end(context, pending, end_ns, Outcome::Granted, 0);
+        });
+    }
+
+    /// The current thread begins `Object.wait`.
+    pub fn object_wait_begins(&self, java: Java, thread: jthread, object: jobject) {
+        let start_ns = clock::now_ns();
+        self.recorder.with(java, thread, true, |context, waits| {
+            waits.reacquiring = None;
+            waits.object_wait =
+                Some(self.begin(context, java, object, WaitKind::ObjectWait, start_ns));
+        });
+        self.observe_object_wait(java, thread, object, true);
+    }
+
+    /// The current thread returns from `Object.wait`.
+    pub fn object_wait_ends(&self, java: Java, thread: jthread, object: jobject, timed_out: bool) {
+        let end_ns = clock::now_ns();
+        self.observe_object_wait(java, thread, object, false);
+        let outcome = if timed_out { Outcome::TimedOut } else { Outcome::Granted };
+        self.recorder.with(java, thread, false, |context, waits| {
+            if let Some(pending) = waits.object_wait.take() {
+                self.end(context, pending, end_ns, outcome, 0);
+            }
+            // It was entering the monitor again when recording began.
+            if let Some(pending) = waits.monitor.take() {
+                self.end(context, pending, end_ns, Outcome::Granted, 0);
+            }
+        });
+    }
+
+    fn begin(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        object: jobject,
+        kind: WaitKind,
+        start_ns: u64,
+    ) -> PendingWait {
+        let stack = self.recorder.stack(context, java, 0, kind == WaitKind::Monitor);
+        let way = match kind {
+            WaitKind::Monitor => Way::Monitor,
+            _ => Way::ObjectWait,
+        };
+        let lock = self.lock_of(context.generation, java, object, way);
+        let pending =
+            PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, owner: Owner::default() };
+        self.observe_begin(context, java, pending, object);
+        pending
+    }
+
+    fn observe_begin(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        pending: PendingWait,
+        lock: jobject,
+    ) {
+        if let Some(observer) = self.observer() {
+            observer.wait_begins(context, java, pending, lock);
+        }
+    }
+
+    /// `Object.wait` gives a monitor up, or has it again.
+    fn observe_object_wait(&self, java: Java, thread: jthread, object: jobject, gives_up: bool) {
+        if let Some(observer) = self.observer().filter(|_| self.recorder.is_enabled()) {
+            observer.object_wait(java, self.recorder.java_id(java, thread), object, gives_up);
+        }
+    }
+
+    fn end(
+        &self,
+        context: &mut EventContext<'_>,
+        pending: PendingWait,
+        end_ns: u64,
+        outcome: Outcome,
+        parks: u64,
+    ) {
+        let contention = pending.kind.is_contention();
+        let observer = self.observer();
+        let blame = observer.map(|observer| observer.wait_ends(context.thread, &pending));
+        let Some(site) = self.recorder.site(context, &pending) else {
+            context.lane.drop_wait(&context.generation.log, contention);
+            self.recorder.totals().dropped(context.thread);
+            return;
+        };
+        let ended = EndedWait {
+            thread: context.thread.id(context.generation),
+            site,
+            contention,
+            start_ns: pending.start_ns,
+            end_ns,
+            outcome,
+            owner: pending.owner.id,
+            parks,
+        };
+        let written =
+            context.lane.write(&context.generation.log, &ended, self.recorder.threshold_ns());
+        self.recorder.totals().ended(context.thread, &ended, written);
+        if let (Some(observer), Some(blame)) = (observer, blame) {
+            observer.wait_written(context, site, blame);
+        }
+    }
+
+    /// A thread that was there before waits for a monitor already: without this a
+    /// program that hangs when it is attached to would seem to be idle. Waits
+    /// count from now on. Those in `java.util.concurrent` do not: no probe would
+    /// tell when they end.
+    pub fn find_wait(&self, java: Java, thread: jthread) {
+        let is_blocked = || self.recorder.ti().state_bits(thread).is_ok_and(is_blocked);
+        let known = self.recorder.threads().get(self.recorder.java_id(java, thread));
+        let Some(known) = known.filter(|known| !known.excluded && is_blocked()) else { return };
+        let start_ns = clock::now_ns();
+        let generation = self.recorder.log().current();
+        let stack = self.recorder.stack_at_monitor(&generation, java, thread);
+        // HotSpot tells no agent that was attached later.
+        let monitor = self.recorder.ti().contended_monitor(thread);
+        let lock = match monitor.is_null() {
+            true => id::UNKNOWN,
+            false => self.lock_of(&generation, java, monitor, Way::Unseen).id,
+        };
+        java.drop_local(monitor);
+        // From here on the thread's own events wait.
+        let mut waits = known.waits();
+        let waits_already = waits.monitor.is_some() || waits.object_wait.is_some();
+        if waits.generation() == generation.number && !waits_already && is_blocked() {
+            let (kind, owner) = (WaitKind::Monitor, Owner::default());
+            waits.monitor = Some(PendingWait { kind, start_ns, stack, lock, owner });
+            known.publish(&mut waits, &generation);
+        }
+    }
+}

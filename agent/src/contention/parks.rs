@@ -1,0 +1,151 @@
+//! Waits for locks of java.util.concurrent, for conditions, and for whatever
+//! else parks a thread.
+
+use super::{Contention, lock_names::Way};
+use crate::{
+    clock,
+    jvm::Java,
+    recorder::{
+        EventContext,
+        threads::{Acquiring, Owner, PendingWait},
+    },
+};
+use jvmti_bindings::sys::jni::{jobject, jthread};
+use std::sync::atomic::Ordering::Relaxed;
+use tyrion_wire::{Outcome, WaitKind, def::id};
+
+impl Contention {
+    /// The current thread enters the slow path of a j.u.c. lock.
+    pub fn acquire_begins(&self, java: Java, thread: jthread, shared: bool) {
+        let start_ns = clock::now_ns();
+        let enabled = self.recorder.is_enabled();
+        self.recorder.with(java, thread, enabled, |_, waits| {
+            // What has begun is finished, even when recording was switched off
+            // meanwhile; and then each entry needs its exit.
+            if !enabled && waits.reacquiring.is_none() && waits.acquiring.is_empty() {
+                return;
+            }
+            waits.acquiring.push(match waits.reacquiring.take() {
+                // It has waited for the lock since the signal, in one park.
+                Some(pending) => {
+                    Acquiring { start_ns: pending.start_ns, shared, parks: 1, wait: Some(pending) }
+                }
+                None => Acquiring { start_ns, shared, parks: 0, wait: None },
+            });
+        });
+    }
+
+    /// The current thread leaves the slow path of a j.u.c. lock.
+    pub fn acquire_ends(&self, java: Java, thread: jthread, outcome: Outcome) {
+        let end_ns = clock::now_ns();
+        self.recorder.with(java, thread, false, |context, waits| {
+            // An acquisition that never parked did not wait.
+            if let Some(Acquiring { parks, wait: Some(pending), .. }) = waits.acquiring.pop() {
+                self.end(context, pending, end_ns, outcome, parks);
+            }
+        });
+    }
+
+    /// What an exception that left a slow path says about the acquisition.
+    pub fn outcome_of(&self, java: Java, exception: jobject) -> Outcome {
+        if java.is_instance(exception, self.recorder.fields().interrupted) {
+            Outcome::Interrupted
+        } else {
+            Outcome::Failed
+        }
+    }
+
+    /// The current thread is about to park.
+    pub fn park_begins(&self, java: Java, thread: jthread) {
+        let start_ns = clock::now_ns();
+        self.recorder.with(java, thread, true, |context, waits| match waits.acquiring.last_mut() {
+            Some(acquiring) => {
+                acquiring.parks += 1;
+                if acquiring.wait.is_none() {
+                    let (start_ns, shared) = (acquiring.start_ns, acquiring.shared);
+                    acquiring.wait = Some(self.begin_park(context, java, thread, shared, start_ns));
+                }
+            }
+            None => {
+                let pending = self.begin_park(context, java, thread, false, start_ns);
+                waits.reacquiring = None;
+                waits.awaited_lock = match pending.kind {
+                    WaitKind::Condition => self.lock_of_condition(context.generation, java, thread),
+                    _ => id::UNKNOWN,
+                };
+                waits.park = Some(pending);
+            }
+        });
+    }
+
+    /// The current thread has returned from a park.
+    pub fn park_ends(&self, java: Java, thread: jthread) {
+        let end_ns = clock::now_ns();
+        self.recorder.with(java, thread, false, |context, waits| {
+            let Some(pending) = waits.park.take() else { return };
+            let signalled_ns = match pending.kind {
+                WaitKind::Condition => context.thread.signalled_ns.load(Relaxed),
+                _ => 0,
+            };
+            if !(pending.start_ns..=end_ns).contains(&signalled_ns) {
+                self.end(context, pending, end_ns, Outcome::Granted, 0);
+                return;
+            }
+            // One park, two waits: for the signal, then for the lock, which
+            // the thread is about to take.
+            self.end(context, pending, signalled_ns, Outcome::Granted, 0);
+            waits.reacquiring = Some(PendingWait {
+                kind: WaitKind::LockReacquire,
+                start_ns: signalled_ns,
+                lock: waits.awaited_lock,
+                ..pending
+            });
+        });
+    }
+
+    /// A condition is signalled to the thread that waits in `node`.
+    pub fn signalled(&self, java: Java, node: jobject) {
+        let now_ns = clock::now_ns();
+        if !self.recorder.is_enabled() {
+            return;
+        }
+        let of =
+            self.recorder.fields().synchronizers.iter().find(|s| java.is_instance(node, s.node));
+        let Some(synchronizer) = of else { return };
+        let waiter = java.object_field(node, synchronizer.waiter);
+        if !waiter.is_null() {
+            let java_id = self.recorder.java_id(java, waiter);
+            if let Some(thread) = self.recorder.threads().get(java_id) {
+                thread.signalled_ns.store(now_ns, Relaxed);
+            }
+            java.drop_local(waiter);
+        }
+    }
+
+    fn begin_park(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        thread: jthread,
+        shared: bool,
+        start_ns: u64,
+    ) -> PendingWait {
+        // The innermost frame is the probe.
+        let stack = self.recorder.stack(context, java, 1, false);
+        let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
+        if blocker.is_null() {
+            let (stack, lock, owner) = (stack.id, id::UNKNOWN, Owner::default());
+            return PendingWait { kind: WaitKind::Park, start_ns, stack, lock, owner };
+        }
+        let way = if stack.reacquires { Way::Condition } else { Way::Park };
+        let lock = self.lock_of(context.generation, java, blocker, way);
+        let owner = match lock.flavor.has_owner() {
+            true => self.owner_of(context.generation, java, blocker),
+            false => Owner::default(),
+        };
+        let kind = lock.flavor.kind(shared, stack.reacquires);
+        let pending = PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, owner };
+        self.observe_begin(context, java, pending, blocker);
+        pending
+    }
+}

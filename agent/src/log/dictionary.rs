@@ -1,0 +1,599 @@
+//! The ids of what waits refer to, and their definitions in one file of the log.
+//!
+//! Everything here is off the usual path: lanes remember the ids they use. One
+//! mutex keeps the ids dense and the definitions in order; the JVM is asked
+//! before it is taken.
+//!
+//! Each file of a log that rotates has a dictionary of its own, and all ids
+//! begin anew in it. Locks and places only keep their numbers: a lock's id is
+//! its identity, and the numbers of places stand in the program's code. So
+//! the caller gives these two, and they are merely defined here.
+
+mod copies;
+mod groups;
+
+use crate::{
+    groups::Group,
+    jvm::{
+        Java, Ti,
+        code::at_monitor_enter,
+        ti::{MethodInfo, ThreadInfo},
+    },
+    log::{Chunk, LogFile, Writer},
+    sync::lock,
+};
+use copies::Content;
+pub use groups::within;
+use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex},
+};
+use tyrion_wire::{
+    WaitKind,
+    chunk::ChunkKind,
+    def::{Definition, MAX_TEXT, id, thread_flag},
+};
+
+/// Sites are forgotten beyond this many; a site seen again then gets a second
+/// id, which readers merge.
+const SITE_LIMIT: usize = 1 << 20;
+/// Likewise for the fingerprints of stacks, their nodes, and methods.
+const STACK_LIMIT: usize = 1 << 20;
+const NODE_LIMIT: usize = 1 << 21;
+const METHOD_LIMIT: usize = 1 << 18;
+
+/// A stack's id, and what its frames say about the wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackRef {
+    /// The id in the log.
+    pub id: u32,
+    /// The lock is being taken again by `Condition.await`.
+    pub reacquires: bool,
+}
+
+impl StackRef {
+    /// For a wait whose stack could not be had.
+    pub const UNKNOWN: StackRef = StackRef { id: id::EMPTY_STACK, reacquires: false };
+}
+
+/// Two independent 64-bit hashes of a stack. With a million stacks the odds
+/// that any two have the same are 1 in 10^26.
+pub type Fingerprint = (u64, u64);
+
+/// The fingerprint of a stack of methods and bytecode offsets.
+#[inline]
+pub fn fingerprint(frames: &[jvmtiFrameInfo]) -> Fingerprint {
+    let (mut a, mut b) = (0x243f_6a88_85a3_08d3u64, 0x1319_8a2e_0370_7344u64);
+    for frame in frames {
+        let (method, location) = (frame.method as u64, frame.location as u64);
+        a = fold(a ^ method, 0x9e37_79b9_7f4a_7c15 ^ location);
+        b = fold(b ^ location ^ 0xa409_3822_299f_31d0, 0xd1b5_4a32_d192_ed03 ^ method);
+    }
+    (a, b)
+}
+
+/// The fingerprint of a stack of which more follows than is kept (`cut`), or
+/// whose innermost frame waits for a monitor: the same frames mean another
+/// stack then.
+pub fn marked(print: Fingerprint, (cut, at_monitor): (bool, bool)) -> Fingerprint {
+    match u64::from(cut) | u64::from(at_monitor) << 1 {
+        0 => print,
+        mark => (
+            fold(print.0 ^ mark, 0xd6e8_feb8_6659_fd93),
+            fold(print.1 ^ mark, 0xa076_1d64_78bd_642f),
+        ),
+    }
+}
+
+/// Both halves of the product, folded into one.
+fn fold(x: u64, y: u64) -> u64 {
+    let wide = u128::from(x) * u128::from(y | 1);
+    (wide as u64 ^ (wide >> 64) as u64).rotate_left(23) ^ x
+}
+
+/// A method that stands in stacks.
+struct Method {
+    id: u32,
+    lines: Vec<(i64, u32)>,
+    role: Role,
+}
+
+/// What a frame says about the wait above it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Machinery of j.u.c. locks: look further out.
+    Machinery,
+    /// `ConditionObject`: what is taken here is taken again.
+    Condition,
+    /// Anything else.
+    Caller,
+}
+
+/// A method by its names, when there is no `jmethodID` to ask the JVM about.
+#[derive(Clone, Copy, Debug)]
+pub struct MethodText<'a> {
+    /// The signature of its class, `Lcom/acme/Foo;`, or the name without `L` and `;`.
+    pub class: &'a [u8],
+    /// The source file of its class, or empty.
+    pub source: &'a [u8],
+    /// Its name.
+    pub name: &'a [u8],
+    /// Its descriptor.
+    pub descriptor: &'a [u8],
+    /// Its first line, 0 when unknown.
+    pub first_line: u32,
+}
+
+/// Where the program takes a lock, as the log says it.
+#[derive(Clone, Copy, Debug)]
+pub struct PlaceText<'a> {
+    /// The method that takes the lock.
+    pub method: MethodText<'a>,
+    /// The line, 0 when unknown.
+    pub line: u32,
+    /// What a wait there would be.
+    pub kind: WaitKind,
+    /// Bits of `tyrion_wire::def::place_flag`.
+    pub flags: u64,
+    /// What the program calls the lock, or empty.
+    pub name: &'a [u8],
+}
+
+/// The tables.
+pub struct Dictionary {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    chunk: Option<Chunk>,
+    carved: u32,
+    scratch: Vec<u8>,
+    strings: HashMap<Arc<[u8]>, u32>,
+    classes: HashMap<(u32, u32), u32>,
+    methods: HashMap<usize, Method>,
+    named_methods: HashMap<(u32, u32, u32), u32>,
+    nodes: HashMap<(u32, u32, u32), u32>,
+    stacks: HashMap<Fingerprint, StackRef>,
+    sites: HashMap<(u8, u32, u32), u32>,
+    /// The roots of stacks by the numbers of groups.
+    groups: HashMap<u32, u32>,
+    places: HashSet<u32>,
+    last: LastIds,
+    /// Kept only where waits may outlast the file.
+    content: Option<Content>,
+}
+
+/// The highest id of each type so far.
+#[derive(Default)]
+struct LastIds {
+    string: u32,
+    class: u32,
+    method: u32,
+    node: u32,
+    thread: u32,
+    site: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct LockRow {
+    class: u32,
+    name: u32,
+    hash: u32,
+}
+
+impl Dictionary {
+    /// An empty one. `outlasted` says that waits may go on in another file:
+    /// then it remembers what its ids stand for.
+    pub fn new(outlasted: bool) -> Dictionary {
+        let content = outlasted.then(Content::default);
+        Dictionary { inner: Mutex::new(Inner { content, ..Inner::default() }) }
+    }
+
+    /// The id of a stack, innermost frame first; `None` when it could not be
+    /// defined for lack of room. The frames must be the current thread's;
+    /// `cut` says that there are more, `at_monitor` that the innermost waits
+    /// for a monitor. In a group, which the fingerprint must tell, the stack
+    /// stands on the group's root, and a cut is not marked.
+    pub fn stack(
+        &self,
+        log: &LogFile,
+        (ti, java): (Ti, Java),
+        print: Fingerprint,
+        frames: &mut [jvmtiFrameInfo],
+        (cut, at_monitor): (bool, bool),
+        group: Option<&Group>,
+    ) -> Option<StackRef> {
+        let unknown: Vec<_> = {
+            let inner = lock(&self.inner);
+            if let Some(&known) = inner.stacks.get(&print) {
+                return Some(known);
+            }
+            let methods = frames.iter().map(|frame| frame.method);
+            methods.filter(|&method| !inner.methods.contains_key(&(method as usize))).collect()
+        };
+        let found: Vec<_> = unknown
+            .into_iter()
+            .map(|method| (method as usize, ti.method(java, method).ok()))
+            .collect();
+        if let Some(innermost) = frames.first_mut().filter(|_| at_monitor)
+            && let Ok(code) = ti.bytecodes(innermost.method)
+        {
+            innermost.location = at_monitor_enter(&code, innermost.location);
+        }
+        let mut inner = lock(&self.inner);
+        for (method, info) in found {
+            inner.method(log, method, info)?;
+        }
+        let root = match group {
+            Some(group) => inner.group(log, group)?,
+            None if cut => id::CUT_STACK,
+            None => id::EMPTY_STACK,
+        };
+        let stack = inner.nodes(log, frames, root)?;
+        if inner.stacks.len() >= STACK_LIMIT {
+            inner.stacks.clear();
+        }
+        inner.stacks.insert(print, stack);
+        inner.trim();
+        Some(stack)
+    }
+
+    /// The id of a class by its JVM signature.
+    pub fn class(&self, log: &LogFile, signature: &[u8], source: &[u8]) -> Option<u32> {
+        lock(&self.inner).class(log, signature, source)
+    }
+
+    /// Defines a place under its number, which is the same in all files;
+    /// once in this file, however often it is called.
+    pub fn place(&self, log: &LogFile, number: u32, place: &PlaceText<'_>) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        if inner.places.contains(&number) {
+            return Some(());
+        }
+        let method = match place.method.class {
+            // Where a lock is taken by reflection or by native code.
+            b"" => id::UNKNOWN,
+            _ => inner.method_by_name(log, &place.method)?,
+        };
+        let name = inner.string(log, place.name)?;
+        let (line, kind, flags) = (place.line, place.kind.code(), place.flags);
+        inner.define(log, &Definition::Place { id: number, method, line, kind, flags, name })?;
+        inner.places.insert(number);
+        Some(())
+    }
+
+    /// Defines a lock, whose id is its identity and the same in all files.
+    pub fn lock_object(&self, log: &LogFile, id: u32, class: u32) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        if inner.lock_row(id).is_some() {
+            return Some(());
+        }
+        inner.define(log, &Definition::Lock { id, class })?;
+        inner.keep_lock(id, |row| row.class = class);
+        Some(())
+    }
+
+    /// Says what the program calls a lock that is defined. To be called once
+    /// for each lock and file; where the log rotates, more often does no harm.
+    pub fn lock_name(&self, log: &LogFile, lock_id: u32, text: &[u8]) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        if inner.lock_row(lock_id).is_some_and(|row| row.name != id::NO_STRING) {
+            return Some(());
+        }
+        let name = inner.string(log, text)?;
+        inner.define(log, &Definition::LockName { lock: lock_id, name })?;
+        inner.keep_lock(lock_id, |row| row.name = name);
+        Some(())
+    }
+
+    /// Says which instance a lock is that is defined. As often as
+    /// [`Dictionary::lock_name`].
+    pub fn lock_instance(&self, log: &LogFile, lock_id: u32, hash: u32) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        if inner.lock_row(lock_id).is_some_and(|row| row.hash == hash) {
+            return Some(());
+        }
+        inner.define(log, &Definition::LockInstance { lock: lock_id, hash })?;
+        inner.keep_lock(lock_id, |row| row.hash = hash);
+        Some(())
+    }
+
+    /// Writes a number about the recording; the latest of a key holds.
+    pub fn statistic(&self, log: &LogFile, key: &str, value: u64) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        let key = inner.string(log, key.as_bytes())?;
+        inner.define(log, &Definition::Statistic { key, value })
+    }
+
+    /// The id of a stack of methods, innermost first, without a JVM.
+    #[cfg(test)]
+    pub fn stack_of(
+        &self,
+        log: &LogFile,
+        group: Option<&Group>,
+        methods: &[MethodText<'_>],
+    ) -> Option<u32> {
+        let mut inner = lock(&self.inner);
+        let root = match group {
+            Some(group) => inner.group(log, group)?,
+            None => id::EMPTY_STACK,
+        };
+        methods.iter().rev().try_fold(root, |node, method| {
+            let method = inner.method_by_name(log, method)?;
+            inner.node(log, (node, method, 1))
+        })
+    }
+
+    /// The id of a site.
+    pub fn site(&self, log: &LogFile, kind: WaitKind, stack: u32, lock_id: u32) -> Option<u32> {
+        let mut inner = lock(&self.inner);
+        let key = (kind.code(), stack, lock_id);
+        if let Some(&known) = inner.sites.get(&key) {
+            return Some(known);
+        }
+        let id = inner.last.site + 1;
+        let site = Definition::Site { id, kind: kind.code(), stack, lock: lock_id };
+        inner.define(log, &site)?;
+        inner.last.site = id;
+        if inner.sites.len() >= SITE_LIMIT {
+            inner.sites.clear();
+        }
+        inner.sites.insert(key, id);
+        Some(id)
+    }
+
+    /// A new thread's id.
+    pub fn thread(
+        &self,
+        log: &LogFile,
+        java_id: u64,
+        info: &ThreadInfo,
+        is_virtual: bool,
+    ) -> Option<u32> {
+        let mut inner = lock(&self.inner);
+        let name = inner.name(log, &info.name)?;
+        let group = inner.string(log, &info.group)?;
+        let flags = if info.daemon { thread_flag::DAEMON } else { 0 }
+            | if is_virtual { thread_flag::VIRTUAL } else { 0 };
+        let id = inner.last.thread + 1;
+        inner.define(log, &Definition::Thread { id, java_id, flags, name, group })?;
+        inner.last.thread = id;
+        Some(id)
+    }
+
+    /// How many threads have an id.
+    pub fn threads(&self) -> u32 {
+        lock(&self.inner).last.thread
+    }
+
+    /// Says when a thread started and ended, monotonic ns; 0 ns: it has not
+    /// ended, or started before the log.
+    pub fn thread_span(
+        &self,
+        log: &LogFile,
+        id: u32,
+        started_ns: u64,
+        ended_ns: u64,
+    ) -> Option<()> {
+        lock(&self.inner).define(log, &Definition::ThreadSpan { id, started_ns, ended_ns })
+    }
+
+    /// Says that nothing is recorded from a moment on, or was until another one,
+    /// monotonic ns; 0 ns: it has not ended.
+    pub fn pause(&self, log: &LogFile, from_ns: u64, to_ns: u64) -> Option<()> {
+        lock(&self.inner).define(log, &Definition::Pause { from_ns, to_ns })
+    }
+
+    /// Says that a thread has another name from now on.
+    pub fn rename(&self, log: &LogFile, thread: u32, name: &[u8], at_ns: u64) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        let name = inner.name(log, name)?;
+        inner.define(log, &Definition::ThreadName { id: thread, name, at_ns })
+    }
+}
+
+impl Inner {
+    /// Writes a definition; `None` for lack of room.
+    fn define(&mut self, log: &LogFile, definition: &Definition<'_>) -> Option<()> {
+        self.scratch.clear();
+        definition.encode(&mut self.scratch);
+        if self.chunk.as_mut().is_some_and(|chunk| chunk.append(&self.scratch)) {
+            return Some(());
+        }
+        let len = log.chunk_len(self.carved, self.scratch.len());
+        let of = Writer { sequence: self.carved, ..Writer::default() };
+        let mut chunk = log.carve(ChunkKind::Definitions, len, of)?;
+        self.carved += 1;
+        let written = chunk.append(&self.scratch);
+        if let Some(full) = self.chunk.replace(chunk) {
+            log.retire(full);
+        }
+        written.then_some(())
+    }
+
+    fn string(&mut self, log: &LogFile, text: &[u8]) -> Option<u32> {
+        if text.is_empty() {
+            return Some(id::NO_STRING);
+        }
+        let text = &text[..text.len().min(MAX_TEXT)];
+        if let Some(&known) = self.strings.get(text) {
+            return Some(known);
+        }
+        let id = self.last.string + 1;
+        self.define(log, &Definition::String { id, text })?;
+        self.last.string = id;
+        let text: Arc<[u8]> = text.into();
+        if let Some(content) = &mut self.content {
+            content.strings.push(Arc::clone(&text));
+        }
+        self.strings.insert(text, id);
+        Some(id)
+    }
+
+    /// A thread's name: not remembered, since threads with names of their own
+    /// come and go.
+    fn name(&mut self, log: &LogFile, text: &[u8]) -> Option<u32> {
+        if text.is_empty() {
+            return Some(id::NO_STRING);
+        }
+        let id = self.last.string + 1;
+        self.define(log, &Definition::String { id, text: &text[..text.len().min(MAX_TEXT)] })?;
+        self.last.string = id;
+        if let Some(content) = &mut self.content {
+            content.strings.push(Arc::default());
+        }
+        Some(id)
+    }
+
+    /// Forgets what programs that load and unload classes for ever would fill
+    /// the memory with. Things seen again get a second id.
+    fn trim(&mut self) {
+        if self.nodes.len() >= NODE_LIMIT || self.methods.len() >= METHOD_LIMIT {
+            self.nodes.clear();
+            self.stacks.clear();
+            self.methods.clear();
+            self.named_methods.clear();
+            self.classes.clear();
+            self.strings.clear();
+        }
+    }
+
+    fn class(&mut self, log: &LogFile, signature: &[u8], source: &[u8]) -> Option<u32> {
+        let inner_name = signature.strip_prefix(b"L").and_then(|s| s.strip_suffix(b";"));
+        self.class_named(log, inner_name.unwrap_or(signature), source)
+    }
+
+    fn class_named(&mut self, log: &LogFile, name: &[u8], source: &[u8]) -> Option<u32> {
+        let name = self.string(log, name)?;
+        let source = self.string(log, source)?;
+        if let Some(&known) = self.classes.get(&(name, source)) {
+            return Some(known);
+        }
+        let id = self.last.class + 1;
+        self.define(log, &Definition::Class { id, name, source })?;
+        self.last.class = id;
+        self.classes.insert((name, source), id);
+        if let Some(content) = &mut self.content {
+            content.classes.push((name, source));
+        }
+        Some(id)
+    }
+
+    fn method_by_name(&mut self, log: &LogFile, method: &MethodText<'_>) -> Option<u32> {
+        let class = self.class(log, method.class, method.source)?;
+        let name = self.string(log, method.name)?;
+        let descriptor = self.string(log, method.descriptor)?;
+        self.named_method(log, (class, name, descriptor), method.first_line)
+    }
+
+    fn named_method(
+        &mut self,
+        log: &LogFile,
+        key: (u32, u32, u32),
+        first_line: u32,
+    ) -> Option<u32> {
+        if let Some(&known) = self.named_methods.get(&key) {
+            return Some(known);
+        }
+        let (class, name, descriptor) = key;
+        let id = self.last.method + 1;
+        self.define(log, &Definition::Method { id, class, name, descriptor, first_line })?;
+        self.last.method = id;
+        self.named_methods.insert(key, id);
+        if let Some(content) = &mut self.content {
+            content.methods.push([class, name, descriptor, first_line]);
+        }
+        Some(id)
+    }
+
+    fn method(&mut self, log: &LogFile, method: usize, info: Option<MethodInfo>) -> Option<()> {
+        if self.methods.contains_key(&method) {
+            return Some(());
+        }
+        let Some(info) = info else {
+            // The JVM does not tell: its frames stand as unknown.
+            let unknown = Method { id: id::UNKNOWN, lines: Vec::new(), role: Role::Caller };
+            self.methods.insert(method, unknown);
+            return Some(());
+        };
+        let text = MethodText {
+            class: &info.class,
+            source: &info.source,
+            name: &info.name,
+            descriptor: &info.descriptor,
+            first_line: info.lines.iter().map(|&(_, line)| line).min().unwrap_or(0),
+        };
+        let id = self.method_by_name(log, &text)?;
+        let role = role_of(&info.class);
+        self.methods.insert(method, Method { id, lines: info.lines, role });
+        Some(())
+    }
+
+    /// Frames on top of a root.
+    fn nodes(&mut self, log: &LogFile, frames: &[jvmtiFrameInfo], root: u32) -> Option<StackRef> {
+        let mut node = root;
+        for frame in frames.iter().rev() {
+            let (method, line) = match self.methods.get(&(frame.method as usize)) {
+                Some(method) => (method.id, line_at(&method.lines, frame.location)),
+                None => (id::UNKNOWN, 0),
+            };
+            node = self.node(log, (node, method, line))?;
+        }
+        let role = |frame: &jvmtiFrameInfo| {
+            self.methods.get(&(frame.method as usize)).map_or(Role::Caller, |method| method.role)
+        };
+        let outside = frames.iter().map(role).find(|&role| role != Role::Machinery);
+        Some(StackRef { id: node, reacquires: outside == Some(Role::Condition) })
+    }
+
+    /// One frame, (parent, method, line), on top of others.
+    fn node(&mut self, log: &LogFile, key: (u32, u32, u32)) -> Option<u32> {
+        if let Some(&known) = self.nodes.get(&key) {
+            return Some(known);
+        }
+        let (parent, method, line) = key;
+        // Ids 0 and 1 are taken.
+        let id = self.last.node.max(id::CUT_STACK) + 1;
+        self.define(log, &Definition::Stack { id, parent, method, line })?;
+        self.last.node = id;
+        self.nodes.insert(key, id);
+        if let Some(content) = &mut self.content {
+            content.nodes.push([parent, method, line]);
+        }
+        Some(id)
+    }
+
+    fn lock_row(&self, lock_id: u32) -> Option<LockRow> {
+        self.content.as_ref()?.locks.get(&lock_id).copied()
+    }
+
+    fn keep_lock(&mut self, lock_id: u32, change: impl FnOnce(&mut LockRow)) {
+        if let Some(content) = &mut self.content {
+            change(content.locks.entry(lock_id).or_default());
+        }
+    }
+}
+
+/// The line of a bytecode offset; 0 when unknown, as in native methods.
+fn line_at(lines: &[(i64, u32)], location: i64) -> u32 {
+    let after = lines.partition_point(|&(start, _)| start <= location);
+    if location < 0 || after == 0 { 0 } else { lines[after - 1].1 }
+}
+
+fn role_of(class: &[u8]) -> Role {
+    const LOCKS: &[u8] = b"Ljava/util/concurrent/locks/";
+    let Some(name) = class.strip_prefix(LOCKS) else { return Role::Caller };
+    match name {
+        b"AbstractQueuedSynchronizer$ConditionObject;"
+        | b"AbstractQueuedLongSynchronizer$ConditionObject;" => Role::Condition,
+        b"LockSupport;" | b"AbstractQueuedSynchronizer;" | b"AbstractQueuedLongSynchronizer;" => {
+            Role::Machinery
+        }
+        _ => Role::Caller,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,467 @@
+//! The log: one file, or, with `filesize`, one after another.
+//!
+//! As GC logs have it, `report.log` is written to; when it is long enough it
+//! becomes `report.log.0`, `.1`, ..., and the oldest are removed. A helper
+//! thread prepares the next file ahead and switches: from then on
+//! [`Log::generation_number`] is another one, and whoever begins an event sees
+//! that and goes over to the new [`Generation`]. Those in the middle of an event
+//! finish it in the old one, which stays as it is until nobody is left there. No
+//! thread of the application waits for any of this.
+//!
+//! All ids but those of locks and places are new in each generation, so a file
+//! needs nothing of the others. What outlasts a switch are pending waits: as
+//! long as any still has ids of the generation before, the dictionary of that one
+//! says what they stand for, and until then there is no further switch.
+
+use crate::{
+    clock,
+    log::{Generation, LogFile, names},
+    message::say,
+    sync::{lock, try_lock_for},
+};
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Condvar, Mutex, OnceLock,
+        atomic::{
+            AtomicBool, AtomicU32, AtomicUsize,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
+    time::{Duration, Instant},
+};
+use tyrion_wire::header::{self, Header, State};
+
+/// How the helper looks after the log when nobody wakes it.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// The same while there is much to do for a switch.
+const HURRY: Duration = Duration::from_millis(2);
+/// How long Java code may still store into cells of a file that has ended.
+const GRACE: Duration = Duration::from_secs(2);
+/// So many files at most may wait for being cut and closed: until then each
+/// takes what was allocated ahead for it.
+const UNFINISHED: usize = 4;
+/// After a failure, the next file is tried again after this time.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// How long files become and how many are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rotation {
+    /// In bytes, about.
+    pub filesize: u64,
+    /// With the one that is written to.
+    pub filecount: usize,
+}
+
+/// What runs on the helper thread right after a switch.
+type OnSwitch = fn(&Arc<Generation>);
+
+/// The log.
+pub struct Log {
+    path: PathBuf,
+    rotation: Option<Rotation>,
+    /// What the next file's header says. Held while there is a switch.
+    header: Mutex<Header>,
+    current: Mutex<Arc<Generation>>,
+    /// The generation before, while waits have ids of it.
+    previous: Mutex<Option<Arc<Generation>>>,
+    number: AtomicU32,
+    dead: AtomicBool,
+    closed: AtomicBool,
+    prepared: Mutex<Option<Prepared>>,
+    leftovers: Mutex<Leftovers>,
+    /// How many generations are not finished, besides the current one.
+    unfinished: AtomicUsize,
+    /// There are leftovers, or the log has ended.
+    tidy: Condvar,
+    /// Held while leftovers are at work.
+    tidying: Mutex<()>,
+    on_switch: OnceLock<OnSwitch>,
+}
+
+/// The next file.
+struct Prepared {
+    log: LogFile,
+    path: PathBuf,
+}
+
+/// What earlier generations have left to do.
+#[derive(Default)]
+struct Leftovers {
+    ending: Vec<Ending>,
+    /// Files that are not kept.
+    surplus: Vec<PathBuf>,
+}
+
+/// A generation that nothing more is written to.
+struct Ending {
+    generation: Arc<Generation>,
+    end_ns: u64,
+    since: Instant,
+}
+
+/// What the helper thread keeps for itself.
+#[derive(Default)]
+struct Helper {
+    /// The earlier files, the oldest first.
+    archived: VecDeque<PathBuf>,
+    /// Not before this there is another attempt.
+    retry_at: Option<Instant>,
+    /// Whether the user knows that there is no next file.
+    warned: bool,
+}
+
+impl Log {
+    /// Starts a log in an empty file.
+    ///
+    /// # Errors
+    /// When the file cannot be allocated or mapped.
+    pub fn start(
+        file: File,
+        path: PathBuf,
+        mut header: Header,
+        rotation: Option<Rotation>,
+    ) -> io::Result<Log> {
+        if rotation.is_some() {
+            header.metadata.push(("recording".to_owned(), recording_id(&header)));
+            header.metadata.push((FILE_NUMBER.to_owned(), "0".to_owned()));
+        }
+        let log = LogFile::start(file, &header, rotation.map(|rotation| rotation.filesize))?;
+        let first = Arc::new(Generation::new(0, log, rotation.is_some()));
+        Ok(Log {
+            path,
+            rotation,
+            header: Mutex::new(header),
+            current: Mutex::new(first),
+            previous: Mutex::default(),
+            number: AtomicU32::new(0),
+            dead: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            prepared: Mutex::default(),
+            leftovers: Mutex::default(),
+            unfinished: AtomicUsize::new(0),
+            tidy: Condvar::new(),
+            tidying: Mutex::default(),
+            on_switch: OnceLock::new(),
+        })
+    }
+
+    /// How long a file becomes, in bytes, if another one follows.
+    pub fn filesize(&self) -> Option<u64> {
+        self.rotation.as_ref().map(|rotation| rotation.filesize)
+    }
+
+    /// The path, absolute, of the file that is written to.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of the current generation: when it changes, all ids, places and
+    /// chunks of before are out of date.
+    #[inline]
+    pub fn generation_number(&self) -> u32 {
+        self.number.load(Acquire)
+    }
+
+    /// The generation to begin something in.
+    pub fn current(&self) -> Arc<Generation> {
+        Arc::clone(&lock(&self.current))
+    }
+
+    /// The generation before, while waits may have ids of it.
+    pub fn previous(&self) -> Option<Arc<Generation>> {
+        lock(&self.previous).clone()
+    }
+
+    /// Has something run on the helper thread right after each switch, with
+    /// the new generation. To be called once.
+    pub fn on_switch(&self, run: fn(&Arc<Generation>)) {
+        let _ = self.on_switch.set(run);
+    }
+
+    /// Whether the log has ended in an orderly way.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
+    }
+
+    /// Whether the log can no longer be written on.
+    pub fn is_dead(&self) -> bool {
+        self.dead.load(Relaxed)
+    }
+
+    /// Says in the log whether recording is on, unless the log has ended.
+    pub fn set_state(&self, state: State) {
+        let mut header = lock(&self.header);
+        header.state = state;
+        self.current().log.set_state(state);
+    }
+
+    /// Says in the log below which duration waits are folded.
+    pub fn set_threshold_ns(&self, threshold_ns: u64) {
+        let mut header = lock(&self.header);
+        header.threshold_ns = threshold_ns;
+        let current = self.current();
+        current.log.header().u64_at(header::field::THRESHOLD_NS).store(threshold_ns, Relaxed);
+    }
+
+    /// Ends the log in an orderly way. Threads may go on writing into the
+    /// chunks that they have.
+    pub fn close(&self) {
+        self.closed.store(true, Relaxed);
+        let end_ns = clock::now_ns();
+        // A disk that hangs shall not hang the JVM's end.
+        if let Some(mut prepared) = try_lock_for(&self.prepared, Duration::from_secs(1)) {
+            drop_prepared(prepared.take());
+        }
+        self.tidy.notify_one();
+        let _tidied = try_lock_for(&self.tidying, Duration::from_secs(1));
+        let mut leftovers = lock(&self.leftovers);
+        leftovers.remove_surplus();
+        for ending in &leftovers.ending {
+            ending.generation.log.close(ending.end_ns);
+        }
+        drop(leftovers);
+        if let Some(previous) = self.previous() {
+            previous.log.close(end_ns);
+        }
+        self.current().log.close(end_ns);
+    }
+
+    /// Recording stops for good; what was written stays.
+    pub fn give_up(&self) {
+        self.dead.store(true, Relaxed);
+        self.current().log.give_up();
+    }
+
+    /// What the helper thread does for ever: keeps the file ahead of its
+    /// writers, and switches to the next one. `go_over` has lanes and waits go
+    /// over from one generation to another, and says whether all have. Returns
+    /// when the log is closed, or with the reason why it cannot be written on.
+    pub fn keep(
+        &self,
+        go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
+    ) -> Option<String> {
+        if self.rotation.is_none() {
+            return self.keep_ahead(go_over);
+        }
+        std::thread::scope(|scope| {
+            // Cutting and removing files takes up to half a second on a busy
+            // disk: not while threads need room.
+            let name = "tyrion-tidy".to_owned();
+            let tidy = std::thread::Builder::new().name(name);
+            if let Err(error) = tidy.spawn_scoped(scope, || self.keep_tidy()) {
+                return Some(format!("no thread for rotation: {error}"));
+            }
+            let reason = self.keep_ahead(go_over);
+            self.tidy.notify_one();
+            reason
+        })
+    }
+
+    fn keep_ahead(
+        &self,
+        go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
+    ) -> Option<String> {
+        let mut helper = Helper::default();
+        loop {
+            let current = self.current();
+            let may_switch = self.may_switch();
+            let patience = if may_switch { PATIENCE } else { HURRY };
+            current.log.wait(patience, may_switch && helper.may_try());
+            if self.is_closed() || self.is_dead() {
+                drop_prepared(lock(&self.prepared).take());
+                return None;
+            }
+            if let Err(reason) = current.log.tend() {
+                self.give_up();
+                drop_prepared(lock(&self.prepared).take());
+                return Some(reason);
+            }
+            if let Some(rotation) = self.rotation {
+                self.leave_previous(&current, &go_over);
+                self.rotate(&mut helper, &current, rotation);
+            }
+        }
+    }
+
+    /// Has what is still in the generation before go over, and lets go of it when
+    /// all has.
+    fn leave_previous(
+        &self,
+        current: &Arc<Generation>,
+        go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
+    ) {
+        let Some(previous) = self.previous() else { return };
+        // Threads may be in the middle of an event there. Should the disk be
+        // full they lose that, and count it.
+        let _ = previous.log.grow();
+        previous.log.seal_retired();
+        if go_over(&previous, current) {
+            current.log.settle();
+            *lock(&self.previous) = None;
+            let (end_ns, since) = (clock::now_ns(), Instant::now());
+            self.unfinished.fetch_add(1, Relaxed);
+            lock(&self.leftovers).ending.push(Ending { generation: previous, end_ns, since });
+            self.tidy.notify_one();
+        }
+    }
+
+    /// Seals and closes the generations that nobody has any more.
+    fn finish_ended(&self) {
+        let is_done = |ending: &mut Ending| {
+            // Nobody can get hold of it again.
+            Arc::strong_count(&ending.generation) == 1
+                && (!ending.generation.log.is_known_to_java() || ending.since.elapsed() >= GRACE)
+        };
+        let done: Vec<Ending> = lock(&self.leftovers).ending.extract_if(.., is_done).collect();
+        for ending in done {
+            ending.generation.log.finish(ending.end_ns);
+            drop(ending);
+            self.unfinished.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// What the other helper does for ever: it ends and removes files.
+    fn keep_tidy(&self) {
+        while !self.is_closed() && !self.is_dead() {
+            let leftovers = lock(&self.leftovers);
+            drop(self.tidy.wait_timeout(leftovers, PATIENCE));
+            let _tidying = lock(&self.tidying);
+            let surplus = std::mem::take(&mut lock(&self.leftovers).surplus);
+            Leftovers { surplus, ..Leftovers::default() }.remove_surplus();
+            self.finish_ended();
+        }
+    }
+
+    /// Whether the generations before are done with.
+    fn may_switch(&self) -> bool {
+        lock(&self.previous).is_none() && self.unfinished.load(Relaxed) < UNFINISHED
+    }
+
+    fn rotate(&self, helper: &mut Helper, current: &Arc<Generation>, rotation: Rotation) {
+        if !current.log.is_nearly_full() || !helper.may_try() {
+            return;
+        }
+        let result = self.prepare(current.number + 1, rotation).and_then(|()| {
+            let now = self.may_switch() && current.log.is_full();
+            if now { self.switch(helper, current) } else { Ok(()) }
+        });
+        match result {
+            Ok(()) => helper.retry_at = None,
+            Err(error) => {
+                helper.retry_at = Some(Instant::now() + RETRY);
+                if !std::mem::replace(&mut helper.warned, true) {
+                    let path = self.path.display();
+                    say(&format!("{path}: no further file: {error}; it becomes longer instead"));
+                }
+            }
+        }
+        while helper.archived.len() >= rotation.filecount {
+            let Some(oldest) = helper.archived.pop_front() else { return };
+            lock(&self.leftovers).surplus.push(oldest);
+            self.tidy.notify_one();
+        }
+    }
+
+    fn prepare(&self, number: u32, rotation: Rotation) -> io::Result<()> {
+        let mut prepared = lock(&self.prepared);
+        if prepared.is_some() || self.is_closed() {
+            return Ok(());
+        }
+        let header = {
+            let mut header = lock(&self.header);
+            let number_of = |(key, _): &&mut (String, String)| key == FILE_NUMBER;
+            if let Some((_, value)) = header.metadata.iter_mut().find(number_of) {
+                *value = number.to_string();
+            }
+            header.clone()
+        };
+        let (file, path) = names::create_next(&self.path)?;
+        match LogFile::start(file, &header, Some(rotation.filesize)) {
+            Ok(log) => *prepared = Some(Prepared { log, path }),
+            Err(error) => {
+                let _ = std::fs::remove_file(path);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn switch(&self, helper: &mut Helper, current: &Arc<Generation>) -> io::Result<()> {
+        let mut prepared = lock(&self.prepared);
+        if self.is_closed() {
+            return Ok(());
+        }
+        let Some(Prepared { log, path }) = prepared.take() else { return Ok(()) };
+        let number = current.number + 1;
+        if let Err(error) = self.rename(helper, current.number, &path) {
+            *prepared = Some(Prepared { log, path });
+            return Err(error);
+        }
+        let generation = {
+            let mut header = lock(&self.header);
+            (header.wall_ns, header.mono_ns) = (clock::wall_ns(), clock::now_ns());
+            log.begin(&header);
+            let generation = Arc::new(Generation::new(number, log, true));
+            let mut previous = lock(&self.previous);
+            let mut current = lock(&self.current);
+            *previous = Some(std::mem::replace(&mut current, Arc::clone(&generation)));
+            self.number.store(number, Release);
+            generation
+        };
+        if let Some(run) = self.on_switch.get() {
+            run(&generation);
+        }
+        Ok(())
+    }
+
+    /// Gives the current file its number and the next one its name.
+    fn rename(&self, helper: &mut Helper, number: u32, next: &Path) -> io::Result<()> {
+        let numbers = number..=u32::MAX;
+        let free = numbers.map(|n| names::archived(&self.path, n)).find(|path| !path.exists());
+        let archived = free.unwrap_or_else(|| names::archived(&self.path, number));
+        match std::fs::rename(&self.path, &archived) {
+            Ok(()) => helper.archived.push_back(archived),
+            // Somebody has moved it, and keeps it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        std::fs::rename(next, &self.path)
+    }
+}
+
+impl Leftovers {
+    fn remove_surplus(&mut self) {
+        for path in self.surplus.drain(..) {
+            // The user may have moved it away.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Helper {
+    fn may_try(&self) -> bool {
+        self.retry_at.is_none_or(|at| Instant::now() >= at)
+    }
+}
+
+/// The key in the metadata of a file's number.
+const FILE_NUMBER: &str = "file-number";
+
+/// What the files of one recording have in common, and no others.
+fn recording_id(header: &Header) -> String {
+    format!("{:x}-{:x}", header.wall_ns, header.pid)
+}
+
+fn drop_prepared(prepared: Option<Prepared>) {
+    if let Some(Prepared { log, path }) = prepared {
+        drop(log);
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests;

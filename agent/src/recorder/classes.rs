@@ -1,0 +1,55 @@
+//! What is known of locks by their objects alone.
+
+use super::Recorder;
+use crate::{jvm::Java, log::Generation};
+use jvmti_bindings::sys::jni::jobject;
+
+/// The id of a lock that was waited for, by its object's tag; 0 when it was not.
+#[inline]
+pub fn lock_id_of_tag(tag: i64) -> u32 {
+    tag as u32
+}
+
+impl Recorder {
+    /// The id of a lock that was waited for, else 0.
+    pub fn known_lock(&self, object: jobject) -> u32 {
+        lock_id_of_tag(self.ti.tag(object))
+    }
+
+    /// The id of an object's class, as that of a lock.
+    pub fn class_of_lock(
+        &self,
+        generation: &Generation,
+        java: Java,
+        object: jobject,
+    ) -> Option<u32> {
+        let (signature, source) = self.class_of(java, object)?;
+        let signature = self.lock_signature(signature, object);
+        generation.dictionary.class(&generation.log, &signature, &source)
+    }
+
+    /// The signature and source file of an object's class.
+    pub fn class_of(&self, java: Java, object: jobject) -> Option<(Vec<u8>, Vec<u8>)> {
+        let class = java.class_of(object);
+        let described = self.ti.class(class);
+        java.drop_local(class);
+        described.ok()
+    }
+
+    /// A lock's class as the log has it, by its signature.
+    pub fn lock_signature(&self, signature: Vec<u8>, object: jobject) -> Vec<u8> {
+        if signature == b"Ljava/lang/Class;"
+            && let Ok(of) = self.ti.class_signature(object)
+        {
+            // The lock of a static synchronized method: say which class it is.
+            return class_object_name(&of);
+        }
+        signature
+    }
+}
+
+/// `Lcom/acme/Foo;` as the name of its class object, `com/acme/Foo.class`.
+fn class_object_name(signature: &[u8]) -> Vec<u8> {
+    let inner = signature.strip_prefix(b"L").and_then(|s| s.strip_suffix(b";"));
+    [inner.unwrap_or(signature), b".class"].concat()
+}

@@ -1,0 +1,210 @@
+//! What all modes share of one recording: the log that is written, the threads
+//! and what each waits for, stacks, groups, and what an event is written with.
+//!
+//! - [`context`]: whom an event is of, and where it is written
+//! - [`threads`]: the threads, by their Java id, and their pending waits
+//! - [`pending`]: what others are waiting for right now
+//! - [`stacks`]: ids of stacks
+//! - [`java_threads`], [`lifetimes`], [`os_thread`]: what is known of threads
+//! - [`classes`]: what is known of locks by their objects alone
+//! - [`records`]: records of another thread than the current one
+//! - [`observe`]: what one mode wants to know of the waits that another records
+//!
+//! It knows no mode: contention, trace and sampling are built on it, side by side.
+
+mod classes;
+mod context;
+mod groups;
+mod java_threads;
+mod lifetimes;
+pub mod observe;
+mod os_thread;
+mod pauses;
+mod pending;
+mod records;
+mod stacks;
+pub mod threads;
+mod totals;
+
+pub use classes::lock_id_of_tag;
+pub use context::EventContext;
+pub use totals::Totals;
+
+use crate::{
+    groups::Groups,
+    jvm::{Ti, Walker, setup::Fields},
+    log::{Generation, Log, lane::Lanes},
+    message::say,
+    options::Pattern,
+};
+use jvmti_bindings::sys::jni::jmethodID;
+use pauses::Paused;
+use std::sync::{
+    Mutex, OnceLock,
+    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+};
+use threads::Threads;
+use tyrion_wire::header::Header;
+
+/// As many classes of probes can be there: a mode has at most one.
+const PROBE_CLASSES: usize = 2;
+
+/// One recording into one log.
+pub struct Recorder {
+    ti: Ti,
+    walker: Option<Walker>,
+    fields: Fields,
+    log: Log,
+    lanes: Lanes,
+    threads: Threads,
+    depth: usize,
+    /// How many threads a file tells of that do not wait.
+    most_listed: u32,
+    excluded: Vec<Pattern>,
+    enabled: AtomicBool,
+    threshold_ns: AtomicU64,
+    /// What the program says that its threads are doing.
+    groups: Groups,
+    /// What the program may ask for.
+    totals: Totals,
+    /// The pause in which nothing is recorded.
+    pause: Mutex<Option<Paused>>,
+    /// The methods of the classes that probes call: no frames of the program's.
+    probes: [OnceLock<Vec<usize>>; PROBE_CLASSES],
+    /// What else there is to do when recording stops for good.
+    on_give_up: OnceLock<fn()>,
+}
+
+impl Recorder {
+    /// A recorder that is switched off.
+    pub fn new(
+        (ti, walker): (Ti, Option<Walker>),
+        fields: Fields,
+        log: Log,
+        header: &Header,
+        excluded: Vec<Pattern>,
+    ) -> Recorder {
+        Recorder {
+            ti,
+            walker,
+            fields,
+            most_listed: lifetimes::most_listed(log.filesize()),
+            log,
+            lanes: Lanes::default(),
+            threads: Threads::new(),
+            depth: header.depth as usize,
+            excluded,
+            enabled: AtomicBool::new(false),
+            threshold_ns: AtomicU64::new(header.threshold_ns),
+            groups: Groups::default(),
+            totals: Totals::default(),
+            pause: Mutex::default(),
+            probes: Default::default(),
+            on_give_up: OnceLock::new(),
+        }
+    }
+
+    /// The log that is written.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// What the log's helper thread does for ever; see [`Log::keep`]. `leave`
+    /// has everybody else who writes leave a generation, and says whether they
+    /// have.
+    pub fn keep_log(&self, leave: impl Fn(&Generation) -> bool) -> Option<String> {
+        // Lanes first: once they have left, no event is under way that could
+        // begin a wait in the generation before.
+        self.log.keep(|from, to| {
+            self.repeat_pause(to);
+            self.lanes.leave(from.number)
+                && leave(from)
+                && self.threads.go_over(from, to, self.most_listed)
+        })
+    }
+
+    /// Recording stops for good; the application goes on.
+    pub fn give_up(&self, reason: &str) {
+        self.log.give_up();
+        if self.is_enabled() {
+            self.set_enabled(false);
+            let path = self.log.path().display();
+            say(&format!("{path}: {reason}; recording has stopped, the program runs on"));
+            if let Some(run) = self.on_give_up.get() {
+                run();
+            }
+        }
+    }
+
+    /// Has this run, too, when recording stops for good. Whoever it runs for may
+    /// be in the middle of an event, or not known to the JVM. To be called once.
+    pub fn on_give_up(&self, run: fn()) {
+        let _ = self.on_give_up.set(run);
+    }
+
+    /// The JVMTI environment.
+    pub fn ti(&self) -> Ti {
+        self.ti
+    }
+
+    /// How often two ways to walk a stack differed, if that was asked.
+    pub fn account_of_walks(&self) -> Option<String> {
+        self.walker.as_ref()?.account()
+    }
+
+    /// Whether waits that begin now are recorded.
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        self.enabled.load(Relaxed)
+    }
+
+    /// Has waits that begin from now on recorded, or not. Those that have
+    /// begun are recorded in any case. See also [`Recorder::pauses`].
+    pub fn set_enabled(&self, on: bool) {
+        self.enabled.store(on, Relaxed);
+    }
+
+    /// Waits shorter than this, in ns, are folded.
+    pub fn threshold_ns(&self) -> u64 {
+        self.threshold_ns.load(Relaxed)
+    }
+
+    /// Changes the threshold.
+    pub fn set_threshold_ns(&self, threshold_ns: u64) {
+        self.threshold_ns.store(threshold_ns, Relaxed);
+    }
+
+    /// The fields and classes that waits are described with.
+    pub fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// The threads.
+    pub fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// The most frames kept of a stack.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// A number for a lane beside those of the program's threads.
+    pub fn reserve_lane(&self) -> u32 {
+        self.lanes.reserve()
+    }
+
+    /// Frames of these methods are no frames of the program's.
+    pub fn leave_out(&self, methods: Vec<jmethodID>) {
+        let methods: Vec<usize> = methods.into_iter().map(|method| method as usize).collect();
+        if let Some(free) = self.probes.iter().find(|probes| probes.get().is_none()) {
+            let _ = free.set(methods);
+        }
+    }
+
+    /// Whether a method is of a class that probes call.
+    fn is_probe(&self, method: jmethodID) -> bool {
+        let is_among = |probes: &Vec<usize>| probes.contains(&(method as usize));
+        self.probes.iter().filter_map(OnceLock::get).any(is_among)
+    }
+}

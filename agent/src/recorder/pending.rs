@@ -1,0 +1,57 @@
+//! What threads wait for at the moment.
+
+use super::{
+    EventContext, Recorder,
+    threads::{PendingWait, Thread, Waits},
+};
+use crate::log::Generation;
+use std::sync::Arc;
+
+impl Recorder {
+    /// What another thread waits for, and its site, with ids of the context's
+    /// generation. `None` when it does not wait, or is in the middle of an event.
+    pub fn site_of_waiter(
+        &self,
+        context: &mut EventContext<'_>,
+        waiter: &Thread,
+    ) -> Option<(PendingWait, u32)> {
+        let mut waits = waiter.try_waits()?;
+        if waits.generation() < context.generation.number {
+            self.move_waits(waiter, &mut waits, context.generation);
+        }
+        let is_same = waits.generation() == context.generation.number;
+        let pending = waits.innermost().filter(|_| is_same)?;
+        Some((pending, self.site(context, &pending)?))
+    }
+
+    /// What a thread waits for, with ids of a generation. `None` when it does not
+    /// wait, or is in the middle of an event.
+    pub fn wait_of(&self, thread: &Thread, generation: &Arc<Generation>) -> Option<PendingWait> {
+        let mut waits = thread.try_waits()?;
+        if waits.generation() < generation.number {
+            self.move_waits(thread, &mut waits, generation);
+        }
+        waits.innermost().filter(|_| waits.generation() == generation.number)
+    }
+
+    /// Has pending waits have ids of a newer generation.
+    #[cold]
+    pub(super) fn move_waits(&self, thread: &Thread, waits: &mut Waits, to: &Arc<Generation>) {
+        let id = |java_id| self.threads.id_in(to, java_id);
+        thread.move_waits(waits, self.log.previous().as_deref(), to, id);
+    }
+
+    /// The id of the site of a wait of the context's thread.
+    pub fn site(&self, context: &mut EventContext<'_>, pending: &PendingWait) -> Option<u32> {
+        let kind = u64::from(pending.kind.code());
+        let key = (kind << 32 | u64::from(pending.stack), u64::from(pending.lock));
+        if let Some(&known) = context.lane.sites.get(&key) {
+            return Some(known);
+        }
+        let Generation { log, dictionary, .. } = &**context.generation;
+        let site = dictionary.site(log, pending.kind, pending.stack, pending.lock)?;
+        context.lane.trim();
+        context.lane.sites.insert(key, site);
+        Some(site)
+    }
+}

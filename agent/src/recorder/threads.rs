@@ -1,0 +1,533 @@
+//! The threads that wait, by their Java id.
+//!
+//! A virtual thread may begin a wait on one OS thread and end it on another,
+//! so what it waits for is kept here, with the Java thread, and never with the
+//! OS thread.
+
+use crate::{
+    groups::OpenGroups,
+    jvm::ti::ThreadInfo,
+    log::{Generation, MappedCell},
+    sync::lock,
+    table::Table,
+};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, TryLockError,
+        atomic::{
+            AtomicBool, AtomicU32, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release, SeqCst},
+            fence,
+        },
+    },
+};
+use tyrion_wire::{WaitKind, def::id, slot::field};
+
+/// The Java id of the thread that stands for all virtual ones: no thread has it.
+pub const VIRTUAL: i64 = 0;
+/// A time before any log's: no machine has been up for less than 1 ns.
+const BEFORE_NS: u64 = 1;
+/// Shards of the registry: virtual threads look themselves up at each event.
+const SHARDS: usize = 64;
+/// So many threads that have ended are remembered.
+const ENDED: usize = 256;
+/// Longer names, in bytes, are rare.
+const LONG_NAME: usize = 256;
+
+/// A wait that has begun. Its ids are of the generation that its [`Waits`] are of.
+#[derive(Clone, Copy, Debug)]
+pub struct PendingWait {
+    /// What is waited for. May still change until the wait ends.
+    pub kind: WaitKind,
+    /// Start, monotonic ns.
+    pub start_ns: u64,
+    /// The waiter's stack.
+    pub stack: u32,
+    /// The lock's id.
+    pub lock: u32,
+    /// The owner, if known.
+    pub owner: Owner,
+}
+
+/// Who holds a lock that is waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Owner {
+    /// The thread's id in the log, 0 when unknown.
+    pub id: u32,
+    /// `Thread.getId()`.
+    pub java_id: i64,
+}
+
+impl Owner {
+    /// Nobody can tell.
+    pub const NOBODY: Owner = Owner { id: id::UNKNOWN, java_id: -1 };
+
+    /// Whether it has been asked for.
+    pub fn is_asked(&self) -> bool {
+        self.java_id != 0
+    }
+}
+
+/// An acquisition of a j.u.c. lock that is on its slow path.
+#[derive(Clone, Copy, Debug)]
+pub struct Acquiring {
+    /// When the slow path was entered, monotonic ns.
+    pub start_ns: u64,
+    /// Whether it is taken in shared mode.
+    pub shared: bool,
+    /// How often it parked.
+    pub parks: u64,
+    /// Filled in at the first park: an acquisition that never parks is none.
+    pub wait: Option<PendingWait>,
+}
+
+/// What a thread waits for. Waits groups: the class of a lock may itself wait
+/// for a monitor, and `Object.wait` may end in a contended re-entry.
+#[derive(Default)]
+pub struct Waits {
+    /// A contended monitor.
+    pub monitor: Option<PendingWait>,
+    /// `Object.wait`.
+    pub object_wait: Option<PendingWait>,
+    /// j.u.c. locks, outermost first: the application's own `tryAcquire` may
+    /// itself have to wait for a lock.
+    pub acquiring: Vec<Acquiring>,
+    /// A park outside of any acquisition.
+    pub park: Option<PendingWait>,
+    /// The lock that `Condition.await` takes again after `park`.
+    pub awaited_lock: u32,
+    /// The lock is wanted again: the signal came, and the acquisition begins.
+    pub reacquiring: Option<PendingWait>,
+    /// The number of the generation that all ids here are of.
+    generation: u32,
+    /// Where the log shows what is waited for.
+    slot: Option<Slot>,
+}
+
+/// A place in a generation, which stays mapped as long.
+struct Slot {
+    generation: Arc<Generation>,
+    cell: MappedCell,
+}
+
+impl Slot {
+    /// Says that nobody waits.
+    fn clear(&self) {
+        self.cell.u32_at(field::KIND).store(0, Relaxed);
+        self.cell.u32_at(field::THREAD).store(0, Release);
+    }
+}
+
+impl Waits {
+    /// The number of the generation that the ids are of.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// Has all ids be of another generation. `from` is the one that they are of,
+    /// and `thread` finds the id in the new one of a thread by its Java id.
+    #[cold]
+    fn move_to(
+        &mut self,
+        from: Option<&Generation>,
+        to: &Generation,
+        thread: impl Fn(i64) -> Option<u32>,
+    ) {
+        let from = from.filter(|from| from.number == self.generation);
+        // Where there is no room for that, the lock keeps its id, which is the same in
+        // all generations: readers do not know it there, but the wait's end finds it.
+        let copy_lock = |lock: u32| {
+            if let Some(from) = from.filter(|_| lock != id::UNKNOWN) {
+                let _ = to.dictionary.copy_lock(&to.log, &from.dictionary, lock);
+            }
+        };
+        let acquiring = self.acquiring.iter_mut().map(|acquiring| &mut acquiring.wait);
+        let single =
+            [&mut self.monitor, &mut self.object_wait, &mut self.park, &mut self.reacquiring];
+        for pending in single.into_iter().chain(acquiring).flatten() {
+            let stack = from.and_then(|from| {
+                to.dictionary.copy_stack(&to.log, &from.dictionary, pending.stack)
+            });
+            pending.stack = stack.unwrap_or(id::EMPTY_STACK);
+            copy_lock(pending.lock);
+            if pending.owner.id != id::UNKNOWN {
+                pending.owner.id = thread(pending.owner.java_id).unwrap_or(id::UNKNOWN);
+            }
+        }
+        copy_lock(self.awaited_lock);
+        self.generation = to.number;
+    }
+
+    /// The innermost wait.
+    pub fn innermost(&self) -> Option<PendingWait> {
+        let acquiring = self.acquiring.iter().rev().find_map(|acquiring| acquiring.wait);
+        let parked = self.park.or(self.reacquiring).or(acquiring);
+        self.monitor.or(parked).or(self.object_wait)
+    }
+}
+
+/// A Java thread.
+pub struct Thread {
+    /// `Thread.getId()`.
+    pub java_id: i64,
+    /// Whether it is left out, by `exclude-threads`.
+    pub excluded: bool,
+    /// Its ids in the two generations that may be in use: number of the generation and
+    /// id, 32 bits each. The id is 0 before it is defined.
+    ids: [AtomicU64; 2],
+    about: Mutex<Option<About>>,
+    /// When it started, monotonic ns: [`BEFORE_NS`] before recording began, 0
+    /// as long as that is not known.
+    started_ns: AtomicU64,
+    /// When it ended, monotonic ns; 0 as long as it lives.
+    ended_ns: AtomicU64,
+    /// When a condition was last signalled to it, monotonic ns. Written by the
+    /// signalling thread.
+    pub signalled_ns: AtomicU64,
+    /// Whether the log lists it though it has had no event.
+    only_listed: AtomicBool,
+    /// What the program says that it is doing.
+    pub groups: OpenGroups,
+    waits: Mutex<Waits>,
+    /// The number of the generation that the ids of the waits are of, for those
+    /// who cannot lock them.
+    generation: AtomicU32,
+}
+
+/// What the log says of a thread.
+struct About {
+    info: ThreadInfo,
+    is_virtual: bool,
+}
+
+impl Thread {
+    fn new(java_id: i64, excluded: bool, generation: u32) -> Thread {
+        Thread {
+            java_id,
+            excluded,
+            ids: Default::default(),
+            about: Mutex::default(),
+            started_ns: AtomicU64::new(0),
+            ended_ns: AtomicU64::new(0),
+            signalled_ns: AtomicU64::new(0),
+            only_listed: AtomicBool::new(false),
+            groups: OpenGroups::default(),
+            waits: Mutex::new(Waits { generation, ..Waits::default() }),
+            generation: AtomicU32::new(generation),
+        }
+    }
+
+    /// Its id in a generation; 0 if it cannot be defined there.
+    #[inline]
+    pub fn id(&self, generation: &Generation) -> u32 {
+        match self.known_id(generation.number) {
+            0 => self.define(generation),
+            known => known,
+        }
+    }
+
+    /// Whether it has an id in a generation.
+    #[inline]
+    pub fn is_known(&self, generation: &Generation) -> bool {
+        self.known_id(generation.number) != 0
+    }
+
+    fn known_id(&self, generation: u32) -> u32 {
+        let known = self.ids[generation as usize % 2].load(Acquire);
+        if (known >> 32) as u32 == generation { known as u32 } else { 0 }
+    }
+
+    #[cold]
+    fn define(&self, generation: &Generation) -> u32 {
+        // Held while the thread gets its id, so that it gets one.
+        let about = lock(&self.about);
+        let known = self.known_id(generation.number);
+        let Some(about) = about.as_ref().filter(|_| known == 0) else { return known };
+        let java_id = self.java_id as u64;
+        let new =
+            generation.dictionary.thread(&generation.log, java_id, &about.info, about.is_virtual);
+        let id = new.unwrap_or(0);
+        let started_ns = self.started_ns.load(Relaxed);
+        let told_ns = self.ended_ns.load(Relaxed);
+        if id != 0 && started_ns != 0 {
+            let _ = generation.dictionary.thread_span(&generation.log, id, started_ns, told_ns);
+        }
+        let packed = u64::from(generation.number) << 32 | u64::from(id);
+        self.ids[generation.number as usize % 2].store(packed, Release);
+        // Either it sees the id when it ends, or its end is seen here.
+        fence(SeqCst);
+        if id != 0 && self.ended_ns.load(Relaxed) != told_ns {
+            self.write_span(generation, self.ended_ns.load(Relaxed));
+        }
+        id
+    }
+
+    /// Whether it is known what the log shall say of the thread.
+    pub fn is_described(&self) -> bool {
+        lock(&self.about).is_some()
+    }
+
+    /// What the log shall say of the thread; the first one to tell is right.
+    pub fn describe(&self, info: ThreadInfo, is_virtual: bool) {
+        lock(&self.about).get_or_insert(About { info, is_virtual });
+    }
+
+    /// Whether it is known to be a virtual thread.
+    pub fn is_virtual(&self) -> bool {
+        lock(&self.about).as_ref().is_some_and(|about| about.is_virtual)
+    }
+
+    /// Whether it is known when the thread started.
+    #[inline]
+    pub fn is_started(&self) -> bool {
+        self.started_ns.load(Relaxed) != 0
+    }
+
+    /// Notes when the thread started, also where it has an id already; the
+    /// first one to tell is right. 0 stands for a time before recording began.
+    pub fn started_at(&self, generation: &Generation, started_ns: u64) {
+        let started_ns = started_ns.max(BEFORE_NS);
+        if self.started_ns.compare_exchange(0, started_ns, Relaxed, Relaxed).is_ok() {
+            self.write_span(generation, 0);
+        }
+    }
+
+    /// Has the log list it, though it may never have an event: whether it does.
+    /// Names that take much room stay away until they are needed.
+    pub fn list_in(&self, generation: &Generation) -> bool {
+        if !self.is_brief() {
+            return false;
+        }
+        self.only_listed.store(true, Relaxed);
+        self.id(generation) != 0
+    }
+
+    /// Whether it is a platform thread of which there is little to tell.
+    fn is_brief(&self) -> bool {
+        let is_brief = |about: &About| !about.is_virtual && about.info.name.len() <= LONG_NAME;
+        lock(&self.about).as_ref().is_some_and(is_brief)
+    }
+
+    /// Whether this is its first event, and the log has listed it before.
+    #[inline]
+    pub fn was_only_listed(&self) -> bool {
+        self.only_listed.load(Relaxed) && self.only_listed.swap(false, Relaxed)
+    }
+
+    /// The thread has ended: says so where it has an id.
+    pub fn ends(&self, generation: &Generation, at_ns: u64) {
+        self.ended_ns.store(at_ns, Relaxed);
+        fence(SeqCst);
+        self.write_span(generation, at_ns);
+    }
+
+    fn write_span(&self, generation: &Generation, ended_ns: u64) {
+        let known = self.known_id(generation.number);
+        if known != 0 {
+            let started_ns = self.started_ns.load(Relaxed);
+            let _ = generation.dictionary.thread_span(&generation.log, known, started_ns, ended_ns);
+        }
+    }
+
+    /// Gives the thread another name from now on.
+    pub fn rename(&self, generation: &Generation, name: Vec<u8>, at_ns: u64) {
+        let mut about = lock(&self.about);
+        if about.as_ref().is_some_and(|about| about.info.name == name) {
+            return;
+        }
+        let known = self.known_id(generation.number);
+        if known != 0 {
+            let _ = generation.dictionary.rename(&generation.log, known, &name, at_ns);
+        }
+        if let Some(about) = about.as_mut() {
+            about.info.name = name;
+        }
+    }
+
+    /// What the thread waits for. Locked by the thread itself during an event,
+    /// and by the log's helper when there is another generation.
+    pub fn waits(&self) -> MutexGuard<'_, Waits> {
+        lock(&self.waits)
+    }
+
+    /// Has all ids of its waits be of another generation. `from` is the one that
+    /// they are of, and `id` finds those of other threads, by their Java ids.
+    #[cold]
+    pub fn move_waits(
+        &self,
+        waits: &mut Waits,
+        from: Option<&Generation>,
+        to: &Arc<Generation>,
+        id: impl Fn(i64) -> Option<u32>,
+    ) {
+        waits.move_to(from, to, id);
+        self.publish(waits, to);
+        self.generation.store(to.number, Release);
+    }
+
+    /// What another thread waits for, which must not be kept waiting: `None` when the
+    /// thread is in the middle of an event.
+    pub fn try_waits(&self) -> Option<MutexGuard<'_, Waits>> {
+        match self.waits.try_lock() {
+            Ok(waits) => Some(waits),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Shows in the log what the thread waits for now, so that it is known
+    /// should the process be killed.
+    #[inline]
+    pub fn publish(&self, waits: &mut Waits, generation: &Arc<Generation>) {
+        let innermost = waits.innermost();
+        let old = waits.slot.take_if(|slot| slot.generation.number != generation.number);
+        if waits.slot.is_none() && innermost.is_some() {
+            let new = |cell| Slot { generation: Arc::clone(generation), cell };
+            waits.slot = generation.take_slot().map(new);
+        }
+        if let Some(slot) = &waits.slot {
+            self.show(innermost, slot.cell, generation);
+        }
+        if let Some(old) = old {
+            old.clear();
+        }
+    }
+
+    fn show(&self, innermost: Option<PendingWait>, slot: MappedCell, generation: &Generation) {
+        let sequence = slot.u32_at(field::SEQUENCE);
+        let odd = sequence.load(Relaxed) | 1;
+        sequence.store(odd, Relaxed);
+        fence(Release);
+        match innermost {
+            Some(pending) => {
+                slot.u32_at(field::THREAD).store(self.id(generation), Relaxed);
+                slot.u32_at(field::STACK).store(pending.stack, Relaxed);
+                slot.u32_at(field::LOCK).store(pending.lock, Relaxed);
+                slot.u32_at(field::OWNER).store(pending.owner.id, Relaxed);
+                slot.u64_at(field::START_NS).store(pending.start_ns, Relaxed);
+                slot.u32_at(field::KIND).store(pending.kind.code().into(), Relaxed);
+            }
+            None => slot.u32_at(field::KIND).store(0, Relaxed),
+        }
+        sequence.store(odd.wrapping_add(1), Release);
+    }
+}
+
+/// A wait for a monitor that has lasted long.
+pub struct LongWait {
+    /// Who waits.
+    pub thread: Arc<Thread>,
+    /// Since when, monotonic ns.
+    pub start_ns: u64,
+}
+
+/// All threads that ever waited and still live, and platform threads that do.
+pub struct Threads {
+    shards: Vec<Mutex<Table<i64, Arc<Thread>>>>,
+    /// The last ones that have ended: waits may still be for what they held.
+    ended: Mutex<VecDeque<Arc<Thread>>>,
+}
+
+impl Threads {
+    /// No threads yet.
+    pub fn new() -> Threads {
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Threads { shards, ended: Mutex::default() }
+    }
+
+    fn shard(&self, java_id: i64) -> &Mutex<Table<i64, Arc<Thread>>> {
+        &self.shards[java_id as usize % SHARDS]
+    }
+
+    /// The thread of this Java id, if it ever waited.
+    pub fn get(&self, java_id: i64) -> Option<Arc<Thread>> {
+        lock(self.shard(java_id)).get(&java_id).cloned()
+    }
+
+    /// The id in a generation of a thread that ever waited, or held what others wait
+    /// for, and lives or has ended lately.
+    #[cold]
+    pub fn id_in(&self, generation: &Generation, java_id: i64) -> Option<u32> {
+        let ended = || lock(&self.ended).iter().find(|ended| ended.java_id == java_id).cloned();
+        Some(self.get(java_id).or_else(ended)?.id(generation))
+    }
+
+    /// The thread of this Java id, known from now on; `generation` is the number
+    /// of the one that its first wait is of.
+    pub fn get_or_add(&self, java_id: i64, excluded: bool, generation: u32) -> Arc<Thread> {
+        // Another thread may have added it meanwhile, as the owner of a lock.
+        let mut shard = lock(self.shard(java_id));
+        let thread = shard
+            .entry(java_id)
+            .or_insert_with(|| Arc::new(Thread::new(java_id, excluded, generation)));
+        Arc::clone(thread)
+    }
+
+    /// Forgets a thread that has ended.
+    pub fn remove(&self, java_id: i64) -> Option<Arc<Thread>> {
+        let thread = self.get(java_id)?;
+        // First, so that it is found all the time. Virtual ones are too many.
+        // Nor does anybody ask for those that had no event.
+        if !thread.is_virtual() && !thread.only_listed.load(Relaxed) {
+            let mut ended = lock(&self.ended);
+            if ended.len() == ENDED {
+                ended.pop_front();
+            }
+            ended.push_back(Arc::clone(&thread));
+        }
+        lock(self.shard(java_id)).remove(&java_id);
+        if let Some(slot) = std::mem::take(&mut *thread.waits()).slot {
+            slot.clear();
+            slot.generation.return_slot(slot.cell);
+        }
+        Some(thread)
+    }
+
+    /// Waits for monitors that began before a moment, in monotonic ns, and whose
+    /// owner has not been asked for.
+    pub fn long_monitor_waits(&self, before_ns: u64) -> Vec<LongWait> {
+        let mut long = Vec::new();
+        for shard in &self.shards {
+            let threads: Vec<_> = lock(shard).values().cloned().collect();
+            for thread in threads {
+                let pending = thread.try_waits().and_then(|waits| waits.monitor);
+                let is_long = |pending: &PendingWait| {
+                    pending.start_ns < before_ns && !pending.owner.is_asked()
+                };
+                if let Some(PendingWait { start_ns, .. }) = pending.filter(is_long) {
+                    long.push(LongWait { thread, start_ns });
+                }
+            }
+        }
+        long
+    }
+
+    /// Has all pending waits go over to another generation: whether they have.
+    /// Threads that are in the middle of an event do so themselves. As many
+    /// threads as `most_listed` are listed there, whether they wait or not.
+    pub fn go_over(&self, from: &Generation, to: &Arc<Generation>, most_listed: u32) -> bool {
+        let mut all_have = true;
+        for shard in &self.shards {
+            let threads: Vec<_> = lock(shard).values().cloned().collect();
+            // A hundred thousand waits need room, and this is the thread that
+            // makes it. Without room they are not shown, but recorded.
+            let _ = to.log.grow();
+            for thread in threads {
+                let Some(mut waits) = thread.try_waits() else {
+                    all_have &= thread.generation.load(Acquire) == to.number;
+                    continue;
+                };
+                if waits.generation != to.number {
+                    let id = |java_id| self.id_in(to, java_id);
+                    thread.move_waits(&mut waits, Some(from), to, id);
+                }
+                let has_room = to.dictionary.threads() < most_listed;
+                if has_room && !thread.excluded && thread.is_brief() {
+                    thread.id(to);
+                }
+            }
+        }
+        all_have
+    }
+}

@@ -1,0 +1,245 @@
+//! Walls: which files may know which.
+//!
+//! In every crate of the workspace, no circle of files that use each other is
+//! larger than what one file and its child modules make, and children of one
+//! file make none without it. In the agent, what stands below knows nothing of
+//! what stands above, and the modes do not know each other.
+//!
+//! Read are the `use` declarations and paths of the sources, without tests. A
+//! file that only passes a name on (`pub use`) does not count as using it.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+#[path = "walls/source.rs"]
+mod source;
+
+use source::Crate;
+use std::{collections::BTreeSet, path::Path};
+
+/// The crates, by the folder of their sources.
+const CRATES: [&str; 7] = [
+    "agent/src",
+    "agent/bytecode/src",
+    "cli/src",
+    "converters/src",
+    "converters/report/src",
+    "formats/src",
+    "formats/wire/src",
+];
+
+/// The agent's modules from the bottom up. Those on one line do not know each
+/// other, nor anything above.
+const AGENT: [&[&str]; 7] = [
+    &["clock", "message", "plan", "spawn", "sync", "table"],
+    &["groups", "jvm"],
+    &["log"],
+    &["options"],
+    &["recorder"],
+    &["contention", "sample", "trace"],
+    &["agent"],
+];
+
+/// Files that are still in such circles, by crate: to become fewer.
+const STILL_IN_CIRCLES: [(&str, &[&str]); 5] = [
+    (
+        "agent/bytecode/src",
+        &[
+            "instrument/annotations.rs",
+            "instrument/frames.rs",
+            "instrument/layout.rs",
+            "instrument/parameters.rs",
+            "instrument/probes.rs",
+            "instrument/tables.rs",
+            "plan.rs",
+            "pool_writer.rs",
+        ],
+    ),
+    (
+        "cli/src",
+        &[
+            "commands/dump/pending.rs",
+            "commands/dump/record.rs",
+            "commands/places.rs",
+            "commands/rendered.rs",
+        ],
+    ),
+    (
+        "converters/src",
+        &[
+            "aggregate.rs",
+            "aggregate/acquired.rs",
+            "aggregate/build.rs",
+            "aggregate/fold.rs",
+            "aggregate/ids.rs",
+            "aggregate/pass.rs",
+            "aggregate/resolve.rs",
+            "aggregate/sampled.rs",
+            "aggregate/trace.rs",
+            "filter.rs",
+            "filter/part.rs",
+            "merge.rs",
+            "names.rs",
+            "profile.rs",
+            "states.rs",
+            "states/rules.rs",
+        ],
+    ),
+    (
+        "converters/report/src",
+        &[
+            "conditions/figures.rs",
+            "findings.rs",
+            "findings/lives.rs",
+            "findings/owners.rs",
+            "findings/pass.rs",
+            "findings/pass/sums.rs",
+            "findings/pass/worker.rs",
+            "findings/sampled.rs",
+            "findings/second.rs",
+            "section.rs",
+            "sections/overview.rs",
+            "sections/overview/drawn.rs",
+            "sections/tree/build.rs",
+            "sections/tree/nodes.rs",
+        ],
+    ),
+    ("formats/src", &["definitions.rs", "load.rs"]),
+];
+
+fn read(folder: &str) -> Crate {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    Crate::read(&top.join(folder))
+}
+
+#[test]
+fn no_circle_is_larger_than_a_file_with_its_children() {
+    let mut wrong = Vec::new();
+    let mut mended = Vec::new();
+    for folder in CRATES {
+        let of = read(folder);
+        assert!(of.files().len() > 3, "{folder} was not read");
+        let its = STILL_IN_CIRCLES.iter().find(|(its, _)| *its == folder);
+        let known = its.map_or(&[][..], |(_, files)| files);
+        let circles = of.circles();
+        for circle in &circles {
+            let files: Vec<&str> = circle.iter().map(|&file| of.name(file)).collect();
+            if files.iter().any(|file| !known.contains(file)) {
+                wrong.push(format!("{folder}: {files:?}\n{}", of.ties(circle)));
+            }
+        }
+        let is_left = |file: &&&str| circles.iter().flatten().all(|&f| of.name(f) != **file);
+        mended.extend(known.iter().filter(is_left).map(|file| format!("{folder}/{file}")));
+    }
+    assert!(wrong.is_empty(), "circles:\n{}", wrong.join("\n"));
+    assert!(mended.is_empty(), "in no circle any more, so to be struck out: {mended:#?}");
+}
+
+#[test]
+fn in_the_agent_nobody_knows_what_stands_above() {
+    let of = read("agent/src");
+    let floor = |module: &str| AGENT.iter().position(|floor| floor.contains(&module));
+    let mut wrong = Vec::new();
+    for (from, to, names) in of.uses() {
+        let (Some(above), Some(below)) = (of.top(from), of.top(to)) else {
+            panic!("{} uses what stands in the root", of.name(from));
+        };
+        let known = |module: &str| floor(module).unwrap_or_else(|| panic!("{module} has no floor"));
+        if above != below && known(above) <= known(below) {
+            wrong.push(format!("{} uses {names:?} of {}", of.name(from), of.name(to)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let all: BTreeSet<&str> = of.files().iter().filter_map(|&file| of.top(file)).collect();
+    assert_eq!(all.len(), AGENT.iter().map(|floor| floor.len()).sum(), "{all:?}");
+}
+
+/// What the tests above say of crates that were written for this one.
+mod checks {
+    use super::source::Crate;
+    use std::path::Path;
+
+    fn crate_of(files: &[(&str, &str)]) -> (tempfile::TempDir, Crate) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let read = Crate::read(Path::new(folder.path()));
+        (folder, read)
+    }
+
+    fn circles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+        let (_folder, of) = crate_of(files);
+        let names = |circle: Vec<usize>| circle.iter().map(|&f| of.name(f).to_owned()).collect();
+        of.circles().into_iter().map(names).collect()
+    }
+
+    #[test]
+    fn files_that_use_each_other_are_a_circle() {
+        let lib = ("lib.rs", "mod a; mod b; mod c;");
+        let two = [lib, ("a.rs", "use crate::b::B;"), ("b.rs", "fn f() { crate::c::f() }")];
+        let open = [two.as_slice(), &[("c.rs", "use std::fmt;")]].concat();
+        assert!(circles(&open).is_empty());
+        let closed = [two.as_slice(), &[("c.rs", "use super::{a::{self, A}, std};")]].concat();
+        assert_eq!(circles(&closed), [["a.rs", "b.rs", "c.rs"]]);
+    }
+
+    #[test]
+    fn a_file_and_its_children_may_use_each_other() {
+        let family = [
+            ("lib.rs", "mod a;"),
+            ("a.rs", "mod b; mod c; use b::B; pub struct A; fn f() { c::f() }"),
+            ("a/b.rs", "use super::A; pub struct B;"),
+            ("a/c.rs", "use super::A; pub fn f() {}"),
+        ];
+        assert!(circles(&family).is_empty());
+        // But not two children without it.
+        let mut siblings = family;
+        siblings[2].1 = "use super::c::f; pub struct B;";
+        siblings[3].1 = "use super::b::B; pub fn f() {}";
+        assert_eq!(circles(&siblings), [["a/b.rs", "a/c.rs"]]);
+        // Nor somebody else's.
+        let mut others = family.to_vec();
+        others[0].1 = "mod a; mod d;";
+        others[3].1 = "use crate::d::D;";
+        others.push(("d.rs", "use crate::a::A; pub struct D;"));
+        assert_eq!(circles(&others), [["a.rs", "a/b.rs", "a/c.rs", "d.rs"]]);
+    }
+
+    #[test]
+    fn names_that_are_passed_on_are_those_of_who_has_them() {
+        let files = [
+            ("lib.rs", "mod a; mod b;"),
+            ("a/mod.rs", "mod c; pub mod d; pub use c::{C, f as g};"),
+            ("a/c.rs", "pub struct C; pub fn f() {}"),
+            ("a/d.rs", "use crate::b::B;"),
+            ("b.rs", "use crate::a; pub struct B; fn f() { a::g(); }"),
+        ];
+        let (_folder, of) = crate_of(&files);
+        let uses: Vec<_> = of.uses().map(|(from, to, _)| (of.name(from), of.name(to))).collect();
+        assert_eq!(uses, [("a/d.rs", "b.rs"), ("b.rs", "a/c.rs")]);
+    }
+
+    #[test]
+    fn tests_comments_and_texts_do_not_count() {
+        let text = r##"
+            // crate::b::f
+            /* use crate::b::B; /* nested */ use crate::b::B; */
+            const A: &str = "crate::b::f\" crate::b::f"; const B: &str = r#"" crate::b"#;
+            fn f<'b>(c: char) -> bool { c == '"' || c == '\'' }
+            #[cfg(test)]
+            mod tests { use crate::b::B; #[test] fn t() {} }
+            #[cfg(test)]
+            use crate::b::B;
+        "##;
+        let files = [
+            ("lib.rs", "mod a; mod b; #[cfg(test)] mod t;"),
+            ("a.rs", text),
+            ("b.rs", "use crate::a::A; mod i { use super::super::a; pub const J: u8 = super::K; }"),
+            ("t.rs", "use crate::b::B;"),
+        ];
+        let (_folder, of) = crate_of(&files);
+        let uses: Vec<_> = of.uses().map(|(from, to, _)| (of.name(from), of.name(to))).collect();
+        assert_eq!(uses, [("b.rs", "a.rs")]);
+    }
+}
