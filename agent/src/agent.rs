@@ -11,7 +11,7 @@ use crate::{
     lease::{self, LEASES, Leases},
     log::names,
     metadata,
-    options::{self, Command, Locks, Mode, Options, Threshold, TraceOptions, Walk},
+    options::{Command, Locks, Mode, Options, Threshold, TraceOptions, Walk},
     recorder::{Recorder, sampled},
     rotation::Log,
     sample,
@@ -295,12 +295,8 @@ fn go_on(
     if options.mode.is_some_and(|mode| !is_recorded(mode.locks)) {
         answer.push_str("note=what is recorded of locks changes only when the agent is loaded\n");
     }
-    let fixed = options.depth.is_some() || options.walk.is_some() || options.args;
-    let fixed = fixed || options.trace != TraceOptions::default();
-    if fixed || !options.exclude_threads.is_empty() || options.rotation.is_some() {
-        answer.push_str(
-            "note=only threshold, enabled and sampling change once the agent is loaded\n",
-        );
+    if let Some(note) = options.note_of_fixed() {
+        answer.push_str(&format!("note={note}\n"));
     }
     Ok(answer)
 }
@@ -396,7 +392,7 @@ fn open(
     let mode = options.mode();
     let (threshold_ns, origin) = match mode.locks {
         Locks::Nothing => (0, "no waits are recorded".to_owned()),
-        _ => resolve(ti, options.threshold.unwrap_or(Threshold::Auto)),
+        _ => resolve(ti, options.threshold.unwrap_or_default()),
     };
     let header = Header {
         version: header::VERSION,
@@ -408,15 +404,15 @@ fn open(
         state: State::Paused,
         pid: std::process::id(),
         threshold_ns,
-        depth: options.depth.unwrap_or(options::DEFAULT_DEPTH) as u32,
+        depth: options.depth,
         dropped_contention: 0,
         dropped_other: 0,
         metadata: metadata::collect(ti, options, &origin, attached),
     };
-    if options.rotation.is_some() && options.overwrite {
+    if options.filesize.is_some() && options.overwrite {
         names::remove_earlier(path);
     }
-    let log = Log::start(file, path.to_owned(), header.clone(), options.rotation)
+    let log = Log::start(file, path.to_owned(), header.clone(), options.rotation())
         .map_err(|error| format!("{}: {error}", path.display()))?;
     for event in [
         jvmti::JVMTI_EVENT_VM_DEATH,
@@ -469,12 +465,12 @@ const SAFE_WALKS: u32 = 21;
 /// What walks stacks fast, where that is wanted and this JVM can do it.
 fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
     let version = ti.property("java.vm.specification.version").parse::<u32>();
-    match options.walk.unwrap_or(Walk::Auto) {
+    match options.walk {
         Walk::Jvmti => return None,
         Walk::Auto if version.is_ok_and(|version| version < SAFE_WALKS) => return None,
         _ => {}
     }
-    let compares = options.walk == Some(Walk::Compare);
+    let compares = options.walk == Walk::Compare;
     let given_up =
         || say("AsyncGetCallTrace tells other stacks than GetStackTrace, which is asked now");
     let walker = Walker::find(ti, fields.continuation_run, compares, given_up)?;

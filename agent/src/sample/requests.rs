@@ -8,6 +8,7 @@ use super::{
 use crate::{
     agent,
     jvm::{Java, java::Global},
+    options::PERIODS_NS,
     sync::lock,
     threads::Thread,
 };
@@ -16,7 +17,7 @@ use std::sync::{
     Arc, MutexGuard,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
-use tyrion_wire::{limits::PERIODS_NS, sample::ThreadState};
+use tyrion_wire::sample::ThreadState;
 
 /// So many blocks are sampled at a time: programs may forget to close them.
 const OPEN_LIMIT: usize = 4096;

@@ -9,11 +9,10 @@ use super::{
     memory::{Memory, block, entry, ring},
     ticks,
 };
-use crate::{clock, jvm::Java, log::LogFile, recorder::Scene};
+use crate::{clock, jvm::Java, log::LogFile, options::Hold, recorder::Scene};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tyrion_wire::{
     header,
-    limits::Hold,
     trace::{self, HoldBatch, MAX_HOLD_LEN, field, hold_flag},
 };
 

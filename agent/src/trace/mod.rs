@@ -36,7 +36,7 @@ pub mod ticks;
 pub use blocks::VIRTUAL;
 pub use classes::transform;
 pub use memory::Memory;
-pub use plan::{Pattern, Place};
+pub use plan::Place;
 pub use start::prepare;
 
 use crate::{jvm::java::Global, options::TraceOptions, recorder::Recorder, volume::Volume};

@@ -8,14 +8,13 @@ use super::{
 use crate::{
     jvm::{Java, Vm, setup},
     log,
-    options::TraceOptions,
+    options::{Hold, TraceOptions},
     recorder::Recorder,
     spawn,
     sync::lock,
 };
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
-use tyrion_wire::limits::Hold;
 
 /// Taking a monitor that nobody wants takes less, looks at the clock included.
 const SHORTEST_DELAY_NS: u64 = 1000;
