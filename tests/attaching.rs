@@ -30,7 +30,7 @@ fn overview(log: &Path) -> (u64, u64, f64) {
 }
 
 /// A JVM without an agent, in the background.
-fn unrecorded(jdk: &Jdk) -> Running {
+pub fn unrecorded(jdk: &Jdk) -> Running {
     busy(jdk, |program, _| {
         let line = program.command_line();
         let mut java = Command::new(&line[0]);

@@ -19,6 +19,7 @@ mod disk;
 mod hostile;
 mod launching;
 mod looks;
+mod options;
 mod outcomes;
 mod outputs;
 mod report;

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     jvm::Vm,
     message::{PANICKED, say},
-    options::{Command, Options, Threshold, TraceOptions},
+    options::{Command, Options, Threshold},
     recorder::Recorder,
     spawn::thread,
     sync::lock,
@@ -126,12 +126,8 @@ fn go_on(
     if options.mode.is_some_and(|mode| !is_recorded(mode.locks)) {
         answer.push_str("note=what is recorded of locks changes only when the agent is loaded\n");
     }
-    let fixed = options.depth.is_some() || options.walk.is_some() || options.args;
-    let fixed = fixed || options.trace != TraceOptions::default();
-    if fixed || !options.exclude_threads.is_empty() || options.rotation.is_some() {
-        answer.push_str(
-            "note=only threshold, enabled and sampling change once the agent is loaded\n",
-        );
+    if let Some(note) = options.note_of_fixed() {
+        answer.push_str(&format!("note={note}\n"));
     }
     Ok(answer)
 }

@@ -1,10 +1,6 @@
 //! What the log's header says about the process.
 
-use crate::{
-    clock,
-    jvm::Ti,
-    options::{DEFAULT_PERIOD_NS, Locks, Options},
-};
+use crate::{clock, jvm::Ti, options::Options};
 
 /// Keys and values, in the order in which they are shown.
 pub fn collect(
@@ -15,40 +11,28 @@ pub fn collect(
 ) -> Vec<(String, String)> {
     let command = ti.property("sun.java.command");
     let (program, arguments) = split_command(&command);
+    let jvm = format!("{} {}", ti.property("java.vm.name"), ti.property("java.vm.version"));
+    let flags = jvm_flags().join(" ");
+    let host = host();
     let mut pairs = vec![
-        ("tyrion".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("program".to_owned(), program.to_owned()),
-        (
-            "jvm".to_owned(),
-            format!("{} {}", ti.property("java.vm.name"), ti.property("java.vm.version")),
-        ),
-        ("jvm-flags".to_owned(), jvm_flags().join(" ")),
-        ("host".to_owned(), host()),
-        ("clock".to_owned(), clock::NAME.to_owned()),
-        ("mode".to_owned(), options.mode().name().to_owned()),
-        ("threshold".to_owned(), threshold_origin.to_owned()),
-        ("loaded".to_owned(), if attached { "attached" } else { "at start" }.to_owned()),
+        ("tyrion", env!("CARGO_PKG_VERSION")),
+        ("program", program),
+        ("jvm", &jvm),
+        ("jvm-flags", &flags),
+        ("host", &host),
+        ("clock", clock::NAME),
+        ("loaded", if attached { "attached" } else { "at start" }),
     ];
-    if options.mode().sample {
-        let period_ns = options.sampling.period_ns.unwrap_or(DEFAULT_PERIOD_NS);
-        pairs.push(("period".to_owned(), period_ns.to_string()));
-        let threads = options.sampling.threads.as_ref();
-        if let Some(threads) = threads.filter(|threads| !threads.as_str().is_empty()) {
-            pairs.push(("sample-threads".to_owned(), threads.as_str().to_owned()));
-        }
-    }
-    if options.mode().locks == Locks::Trace {
-        let trace = &options.trace;
-        let events = if trace.every_event { "all" } else { "folded" };
-        pairs.push(("hold".to_owned(), trace.hold.name()));
-        pairs.push(("events".to_owned(), events.to_owned()));
-        pairs.push(("identity".to_owned(), trace.identity.to_string()));
-        pairs.push(("precise".to_owned(), trace.precise.to_string()));
-    }
+    let in_force = options.in_force();
+    pairs.extend(in_force.iter().map(|(key, value)| match *key {
+        // The header has the threshold; this is how it came about.
+        "threshold" => (*key, threshold_origin),
+        _ => (*key, value.as_str()),
+    }));
     if options.args {
-        pairs.push(("args".to_owned(), arguments.to_owned()));
+        pairs.push(("args", arguments));
     }
-    pairs
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
 /// Main class or jar, and the program's arguments.

@@ -10,7 +10,7 @@ use crate::{
     jvm::{Ti, Vm, Walker, setup::Fields},
     log::{Log, names},
     message::{PANICKED, say},
-    options::{self, Locks, Options, Threshold, Walk},
+    options::{Locks, Options, Threshold, Walk},
     recorder::Recorder,
     sample,
     spawn::thread,
@@ -168,7 +168,7 @@ fn open(
     let mode = options.mode();
     let (threshold_ns, origin) = match mode.locks {
         Locks::Nothing => (0, "no waits are recorded".to_owned()),
-        _ => resolve(ti, options.threshold.unwrap_or(Threshold::Auto)),
+        _ => resolve(ti, options.threshold.unwrap_or_default()),
     };
     let header = Header {
         version: header::VERSION,
@@ -180,15 +180,15 @@ fn open(
         state: State::Paused,
         pid: std::process::id(),
         threshold_ns,
-        depth: options.depth.unwrap_or(options::DEFAULT_DEPTH) as u32,
+        depth: options.depth,
         dropped_contention: 0,
         dropped_other: 0,
         metadata: metadata::collect(ti, options, &origin, attached),
     };
-    if options.rotation.is_some() && options.overwrite {
+    if options.filesize.is_some() && options.overwrite {
         names::remove_earlier(path);
     }
-    let log = Log::start(file, path.to_owned(), header.clone(), options.rotation)
+    let log = Log::start(file, path.to_owned(), header.clone(), options.rotation())
         .map_err(|error| format!("{}: {error}", path.display()))?;
     for event in [
         jvmti::JVMTI_EVENT_VM_DEATH,
@@ -237,12 +237,12 @@ const SAFE_WALKS: u32 = 21;
 /// What walks stacks fast, where that is wanted and this JVM can do it.
 fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
     let version = ti.property("java.vm.specification.version").parse::<u32>();
-    match options.walk.unwrap_or(Walk::Auto) {
+    match options.walk {
         Walk::Jvmti => return None,
         Walk::Auto if version.is_ok_and(|version| version < SAFE_WALKS) => return None,
         _ => {}
     }
-    let compares = options.walk == Some(Walk::Compare);
+    let compares = options.walk == Walk::Compare;
     let given_up =
         || say("AsyncGetCallTrace tells other stacks than GetStackTrace, which is asked now");
     let walker = Walker::find(ti, fields.continuation_run, compares, given_up)?;

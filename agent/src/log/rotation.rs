@@ -17,6 +17,7 @@ use crate::{
     clock,
     log::{Generation, LogFile, names},
     message::say,
+    options::Rotation,
     sync::{lock, try_lock_for},
 };
 use std::{
@@ -46,15 +47,6 @@ const GRACE: Duration = Duration::from_secs(2);
 const UNFINISHED: usize = 4;
 /// After a failure, the next file is tried again after this time.
 const RETRY: Duration = Duration::from_secs(10);
-
-/// How long files become and how many are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rotation {
-    /// In bytes, about.
-    pub filesize: u64,
-    /// With the one that is written to.
-    pub filecount: usize,
-}
 
 /// What runs on the helper thread right after a switch.
 type OnSwitch = fn(&Arc<Generation>);

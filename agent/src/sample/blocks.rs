@@ -6,13 +6,13 @@ use super::{
     requests::OPEN_LIMIT,
     sampler::{SAMPLER, Sampler, State},
 };
-use crate::{jvm::Java, message::say, recorder::threads::Thread, sync::lock};
+use crate::{jvm::Java, message::say, options::PERIODS_NS, recorder::threads::Thread, sync::lock};
 use jvmti_bindings::sys::{jni::jthread, jvmti::jvmtiFrameInfo};
 use std::sync::{
     MutexGuard,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
-use tyrion_wire::{limits::PERIODS_NS, sample::ThreadState};
+use tyrion_wire::sample::ThreadState;
 
 /// The frames of the API when it says that a block has ended: the native
 /// method and `Sampling.close`.

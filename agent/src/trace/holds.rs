@@ -13,12 +13,12 @@ use crate::{
     clock,
     jvm::Java,
     log::LogFile,
+    options::Hold,
     recorder::{EventContext, threads::VIRTUAL},
 };
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tyrion_wire::{
     header,
-    limits::Hold,
     trace::{self, HoldBatch, MAX_HOLD_LEN, field, hold_flag},
 };
 

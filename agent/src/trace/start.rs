@@ -4,7 +4,7 @@ use super::{READY, TRACE, Trace, classes, holds, instances, ticks};
 use crate::{
     jvm::{Java, Vm, setup},
     log,
-    options::TraceOptions,
+    options::{Hold, TraceOptions},
     plan::{self, Filters, Front},
     recorder::Recorder,
     spawn,
@@ -12,7 +12,6 @@ use crate::{
 };
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
-use tyrion_wire::limits::Hold;
 
 /// Taking a monitor that nobody wants takes less, looks at the clock included.
 const SHORTEST_DELAY_NS: u64 = 1000;

@@ -23,6 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tyrion_converters::harmless;
+use tyrion_options::DEFAULT_FILE;
 use tyrion_report::render::json as escape;
 
 /// How long the agent may take to answer.
@@ -87,7 +88,7 @@ pub(super) fn value<'a>(reply: &'a [(String, String)], key: &str) -> &'a str {
 pub fn attach(args: AttachArgs) -> Outcome {
     args.agent.check()?;
     let agent = Agent::find(args.pid.pid)?;
-    let output = args.output.clone().unwrap_or_else(|| PathBuf::from("tyrion-%p.log"));
+    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
     let log = agent.log_path(&output);
     refuse_hidden_log(&agent, &args)?;
     let (answer, _) = agent.start(&args.agent, Some(&log))?;
@@ -118,7 +119,7 @@ const SAMPLES_ONLY: &str = "the agent in this JVM was loaded to sample, and reco
 /// After `tyrion sample` there is a log that nobody has named, and that is for
 /// samples alone: without asking for those, the user wants something else.
 fn refuse_hidden_log(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
-    if args.agent.has_mode("sample") || !agent.is_loaded() {
+    if args.agent.asks_for_samples() || !agent.is_loaded() {
         return Ok(());
     }
     let status = agent.status()?;

@@ -21,6 +21,7 @@ use std::{
 };
 
 use tyrion_formats::{limits, open_regular};
+use tyrion_options::DEFAULT_FILE;
 use tyrion_wire::header::{Header, HeaderError, MAGIC, METADATA_AT};
 
 /// What to run, and how to record it.
@@ -36,7 +37,7 @@ java may be the command, or be started by it: by a script, by mvn, by another
 java. The exit status is the program's, and signals go to the program.")]
 pub struct RecordArgs {
     /// The log; %p stands for the JVM's process id
-    #[arg(short, long, value_name = "LOG", default_value = "tyrion-%p.log")]
+    #[arg(short, long, value_name = "LOG", default_value = DEFAULT_FILE)]
     output: PathBuf,
     // Before the agent's options, whose heading it would be under.
     /// The command, after --

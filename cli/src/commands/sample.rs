@@ -7,7 +7,7 @@ use super::{
     sections::interval_value,
 };
 use crate::{
-    agent_options::{PERIOD_NS, SamplingOptions, depths},
+    agent_options::SamplingOptions,
     filters::{ShapeArgs, states},
     logs::{self, Files},
     outcome::{Failure, Outcome, tell},
@@ -23,6 +23,7 @@ use std::{
 };
 use tyrion_converters::filter::{Filter, Moment, States};
 use tyrion_formats::Log;
+use tyrion_options::DEFAULT_PERIOD_NS;
 use tyrion_report::{
     Options, find,
     render::{longer_intervals, shown, text},
@@ -53,9 +54,6 @@ pub struct SampleArgs {
     /// Look once: at what each thread does now, with whole stacks
     #[arg(long)]
     once: bool,
-    /// Frames kept of a stack, if the agent is not loaded yet [default: 128]
-    #[arg(long, value_name = "FRAMES", value_parser = depths())]
-    depth: Option<u16>,
     /// Keep the log, if the agent is not loaded yet; %p stands for the process
     /// id
     #[arg(short, long, value_name = "LOG")]
@@ -184,7 +182,7 @@ fn wall_ns(log: &Log, mono_ns: u64) -> u64 {
 
 impl SampleArgs {
     fn period_ns(&self) -> u64 {
-        self.sampling.period.unwrap_or(PERIOD_NS)
+        self.sampling.period_ns().unwrap_or(DEFAULT_PERIOD_NS)
     }
 
     fn options(&self) -> Options {
@@ -232,10 +230,10 @@ mod tests {
         assert_eq!(options.packages, ["com.acme", "org.foo"]);
         assert_eq!((options.group_by.as_str(), options.groups), ("pool", 3));
         assert_eq!((options.interval_ns, options.zero), (5_000_000_000, true));
-        let agent = AgentOptions::for_sampling(args.sampling.complete(), args.depth);
+        let agent = AgentOptions::for_sampling(&args.sampling);
         assert_eq!(
             agent.for_agent(None, &[]),
-            "mode=sample,period=25000000ns,threads=^http-,skip-daemon=false"
+            "mode=sample,period=25ms,threads=^http-,skip-daemon=false"
         );
     }
 
@@ -243,10 +241,10 @@ mod tests {
     fn one_look_takes_no_time() {
         assert!(parse("1 --once").unwrap().options().zero, "stacks are what it is for");
         let args = parse("1 --once --skip-daemon --depth 9").unwrap();
-        let agent = AgentOptions::for_sampling(args.sampling.complete(), args.depth).once();
+        let agent = AgentOptions::for_sampling(&args.sampling).once();
         assert_eq!(
             agent.for_agent(None, &[]),
-            "mode=sample,depth=9,period=50000000ns,threads=,skip-daemon=true,once=true"
+            "mode=sample,depth=9,period=50ms,threads=,skip-daemon=true,once=true"
         );
         assert!(parse("1 --once --duration 5s").is_err());
     }

@@ -3,8 +3,8 @@
 //! This crate is the one place where the format's constants and codecs stand,
 //! encoder beside decoder, without dependencies: the agent writes with it and
 //! `tyrion-formats` reads with it. What a log is made of, and why, with a
-//! worked example, is said in `docs/event-log.md`. Beside it stands what both
-//! sides need to show names: [`harmless`].
+//! worked example, is said in `docs/event-log.md`. Beside it stands what several
+//! crates need: how names are shown ([`harmless`]) and matched ([`pattern`]).
 #![forbid(unsafe_code)]
 
 pub mod cell;
@@ -13,12 +13,11 @@ pub mod def;
 pub mod event;
 pub mod exchange;
 mod fields;
-pub mod filesize;
 pub mod harmless;
 pub mod header;
 pub mod kind;
 pub mod le;
-pub mod limits;
+pub mod pattern;
 pub mod sample;
 pub mod slot;
 pub mod trace;

@@ -9,10 +9,9 @@
 mod blocks;
 mod calls;
 mod filters;
-mod pattern;
 
 pub use filters::Filters;
-pub use pattern::Pattern;
+pub use tyrion_wire::pattern::Pattern;
 
 use blocks::{Blocks, ExitForm};
 use calls::{Acquisition, acquisition, call_site, implements_locks};

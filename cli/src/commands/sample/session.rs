@@ -1,6 +1,6 @@
 //! A JVM that is being sampled, from the start to the end.
 
-use super::{PERIOD_NS, SampleArgs};
+use super::{DEFAULT_PERIOD_NS, SampleArgs};
 use crate::{
     agent_options::AgentOptions,
     commands::attach::{Agent, Reply, value},
@@ -60,7 +60,7 @@ impl<'a> Session<'a> {
     pub fn begin(agent: &'a Agent, args: &SampleArgs) -> Result<Session<'a>, Failure> {
         let file = args.output.as_ref().map(|output| agent.log_path(output));
         let before_ns = logs::now_ns();
-        let options = AgentOptions::for_sampling(args.sampling.complete(), args.depth);
+        let options = AgentOptions::for_sampling(&args.sampling);
         let options = if args.once { options.once() } else { options };
         let (answer, exchange) = agent.start(&options.lasting(limit(args)), file.as_deref())?;
         let is_new = value(&answer, "before") == "new";
@@ -112,7 +112,7 @@ impl<'a> Session<'a> {
             ));
         }
         let skips = value(answer, "skip-daemon") == "true";
-        match (skips, args.sampling.skip_daemon.unwrap_or(false)) {
+        match (skips, args.sampling.skips_daemons()) {
             (true, false) => tell(
                 "note: this JVM is being sampled already, without daemon threads; those are not \
                  seen",
@@ -126,10 +126,10 @@ impl<'a> Session<'a> {
 
     /// The others' period counts.
     fn join_period(&mut self, args: &SampleArgs, answer: &Reply) {
-        let period = value(answer, "period_ns").parse().unwrap_or(PERIOD_NS);
+        let period = value(answer, "period_ns").parse().unwrap_or(DEFAULT_PERIOD_NS);
         self.period = Duration::from_nanos(period);
         let is_late = args.once && self.period > PATIENCE;
-        if is_late || args.sampling.period.is_some_and(|asked| asked != period) {
+        if is_late || args.sampling.period_ns().is_some_and(|asked| asked != period) {
             let period = shown(&Cell::Ns(period)).into_owned();
             tell(&format!(
                 "note: this JVM is being sampled every {period} already, and goes on so; \

@@ -1,0 +1,222 @@
+//! Reads `key=value` pairs between commas. A comma, or a backslash, within a
+//! value is written with a backslash before it.
+
+use crate::{
+    entry::{Later, Reach},
+    find,
+    table::{Options, TABLE},
+    values::{Command, Hold, Mode, Rotation},
+};
+use std::{
+    borrow::Cow,
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+use tyrion_wire::harmless;
+
+/// What is wrong with options, and those that say what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// One line for the user.
+    pub message: String,
+    /// Whether the JVM shall not start.
+    pub strict: bool,
+    /// A file for the answer to a command; empty for none.
+    pub reply: String,
+}
+
+/// Whether the agent would take this value for the option of this name.
+///
+/// # Errors
+/// What is wrong, in one line, as the agent says it.
+pub fn check(name: &str, value: &[u8]) -> Result<(), String> {
+    Options::default().set(name, value)
+}
+
+/// Writes pairs as [`Options::parse`] reads them.
+pub fn join_escaped<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (name, value) in pairs {
+        if !text.is_empty() {
+            text.push(b',');
+        }
+        text.extend_from_slice(name.as_bytes());
+        text.push(b'=');
+        for &byte in value {
+            if matches!(byte, b'\\' | b',') {
+                text.push(b'\\');
+            }
+            text.push(byte);
+        }
+    }
+    text
+}
+
+impl Options {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// The first unknown key or bad value.
+    pub fn parse(text: impl AsRef<[u8]>) -> Result<Options, Mistake> {
+        let mut options = Options::default();
+        let mut mistake = None;
+        for pair in split_escaped(text.as_ref(), b',') {
+            if pair.is_empty() {
+                continue;
+            }
+            let (key, value) = key_and_value(&pair);
+            if let Err(message) = options.set(key.trim(), value) {
+                mistake.get_or_insert(message);
+            }
+        }
+        if let Err(message) = options.check_needs() {
+            mistake.get_or_insert(message);
+        }
+        options.settle();
+        match mistake {
+            Some(message) => Err(Mistake { message, strict: options.strict, reply: options.reply }),
+            None => Ok(options),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &[u8]) -> Result<(), String> {
+        let Some(entry) = find(name) else {
+            let known = TABLE.iter().filter(|entry| entry.reach != Reach::Internal);
+            let known: Vec<&str> = known.map(|entry| entry.name).collect();
+            let message = format!("unknown option {name}; known are {}", known.join(", "));
+            return Err(harmless::text(&message).into_owned());
+        };
+        // Also where the value is wrong: it was meant to be given.
+        if !self.is_given(entry.name) {
+            self.given.push(entry.name);
+        }
+        entry.set(self, value)
+    }
+
+    /// Refuses an option without the one that it needs.
+    fn check_needs(&self) -> Result<(), String> {
+        for entry in TABLE.iter().filter(|entry| self.is_given(entry.name)) {
+            if let Some(needed) = entry.needs.filter(|needed| !self.is_given(needed)) {
+                let example = find(needed).map(|entry| entry.about().accepted.swap_remove(0));
+                return Err(format!(
+                    "{} needs {needed}, as in {needed}={}",
+                    entry.name,
+                    example.unwrap_or_default()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws the conclusions from options that concern each other.
+    fn settle(&mut self) {
+        if self.trace.every_event {
+            // A record says how long, so all are measured.
+            self.trace.hold = Hold::Every;
+        }
+        if let Some(number) = self.end_sample {
+            self.command = Command::EndSample(number);
+        }
+    }
+
+    /// Whether the user gave the option of this name.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.contains(&name)
+    }
+
+    /// What is recorded, unless the agent records already.
+    pub fn mode(&self) -> Mode {
+        self.mode.unwrap_or_default()
+    }
+
+    /// How long the log's files become and how many are kept; `None` for one file
+    /// without end.
+    pub fn rotation(&self) -> Option<Rotation> {
+        let filecount = self.filecount as usize;
+        self.filesize.map(|filesize| Rotation { filesize, filecount })
+    }
+
+    /// The options in force, as the log's metadata have them: key and value of
+    /// those that count in this mode and have a value.
+    pub fn in_force(&self) -> Vec<(&'static str, String)> {
+        let counts = TABLE.iter().filter(|entry| {
+            entry.counts.applies_to(self.mode())
+                && entry.needs.is_none_or(|needed| self.is_given(needed))
+        });
+        let pairs =
+            counts.filter_map(|entry| Some((entry.log_key()?, (entry.logged_value)(self)?)));
+        pairs.filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// What to tell a user who gave options that cannot change once the agent
+    /// records; `None` if there are none of those.
+    pub fn note_of_fixed(&self) -> Option<String> {
+        let names = |later: Later, given: bool| -> Vec<&str> {
+            let entries = TABLE.iter().filter(|entry| entry.later == later);
+            let names = entries.map(|entry| entry.name);
+            names.filter(|name| !given || self.is_given(name)).collect()
+        };
+        let fixed = names(Later::Fixed, true);
+        let changing = names(Later::Changes, false);
+        (!fixed.is_empty()).then(|| {
+            format!(
+                "{} cannot change once the agent is loaded; only {} can",
+                listed(&fixed),
+                listed(&changing)
+            )
+        })
+    }
+
+    /// The log's path, with the process id where the user asked for it.
+    pub fn path(&self, pid: u32) -> PathBuf {
+        let pid = pid.to_string();
+        let mut path = Vec::new();
+        let mut rest = self.file.as_os_str().as_bytes();
+        while let Some(at) = rest.windows(2).position(|two| two == b"%p") {
+            path.extend_from_slice(&rest[..at]);
+            path.extend_from_slice(pid.as_bytes());
+            rest = &rest[at + 2..];
+        }
+        path.extend_from_slice(rest);
+        Path::new(OsStr::from_bytes(&path)).to_owned()
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [more @ .., last] => format!("{} and {last}", more.join(", ")),
+    }
+}
+
+/// Splits at `separator` and takes away the backslashes that protect it.
+fn split_escaped(text: &[u8], separator: u8) -> Vec<Vec<u8>> {
+    let mut parts = vec![Vec::new()];
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        if byte == separator {
+            parts.push(Vec::new());
+            continue;
+        }
+        let kept = if byte == b'\\' { bytes.next().unwrap_or(b'\\') } else { byte };
+        if let Some(part) = parts.last_mut() {
+            part.push(kept);
+        }
+    }
+    parts
+}
+
+/// What stands in front of the first `=`, and behind it: `true` for a key alone.
+fn key_and_value(pair: &[u8]) -> (Cow<'_, str>, &[u8]) {
+    let (key, value) = match pair.iter().position(|&byte| byte == b'=') {
+        Some(at) => (&pair[..at], &pair[at + 1..]),
+        None => (pair, &b"true"[..]),
+    };
+    (String::from_utf8_lossy(key), value)
+}
+
+#[cfg(test)]
+mod tests;

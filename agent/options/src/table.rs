@@ -1,0 +1,162 @@
+//! The table. A new option is an entry here, and the use of its field.
+
+use crate::{
+    entry::{Counts, Entry, INTERNAL, Later, Logged, Reach, USUAL, options},
+    kinds::{
+        Choice, Flag, HOUR_NS, Kind, Length, ModeKind, Names, Number, Path, Patterns, Period,
+        Share, Size, Text, ThresholdKind,
+    },
+    values::{Command, Hold, Mode, NamePattern, Threshold, Walk},
+};
+use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
+use tyrion_wire::pattern::Pattern;
+
+/// The log, unless the user names one.
+pub const DEFAULT_FILE: &str = "tyrion-%p.log";
+/// Between two looks at all threads unless the user says otherwise, ns.
+pub const DEFAULT_PERIOD_NS: u64 = 50_000_000;
+/// Between two looks at all threads, ns; shorter periods would leave little time
+/// for the program.
+pub const PERIODS_NS: RangeInclusive<u64> = 1_000_000..=HOUR_NS;
+
+options! {
+    /// What the agent is asked to do.
+    Options {
+        /// The log; %p stands for the JVM's process id. The name may have any
+        /// bytes except control characters
+        file: PathBuf = PathBuf::from(DEFAULT_FILE) => Path, {
+            name: "file", value_name: "LOG", later: Later::Moot, reach: Reach::Output,
+            logged: Logged::No, ..USUAL
+        }
+        /// What is recorded: contention (waits), trace (also every acquisition and how
+        /// long locks are held), sample (what every thread is doing, again and again),
+        /// or sample together with one of the others
+        mode: Option<Mode> = Mode::default() => ModeKind, {
+            name: "mode", value_name: "MODE", later: Later::SamplingChanges, ..USUAL
+        }
+        /// Waits shorter than this are folded into sums: auto (six times what an
+        /// undelayed wait costs, at least 10us), 0 for none, or a duration such as 50us
+        threshold: Option<Threshold> = Threshold::default() => ThresholdKind, {
+            name: "threshold", value_name: "DURATION", later: Later::Changes, ..USUAL
+        }
+        /// Frames kept of a stack
+        depth: u32 = 128 => Number { from: 1, to: 2048 }, {
+            name: "depth", value_name: "FRAMES", ..USUAL
+        }
+        /// How stacks are walked: jvmti (by GetStackTrace), fast (by AsyncGetCallTrace
+        /// where that gives the whole stack), compare (by both, to compare them), or
+        /// auto (fast from JDK 21 on; on older JDKs, class unloading at the wrong
+        /// moment could crash a JVM that is walked fast)
+        walk: Walk = Walk::Auto => Choice(&[
+            ("auto", Walk::Auto),
+            ("fast", Walk::Fast),
+            ("jvmti", Walk::Jvmti),
+            ("compare", Walk::Compare),
+        ]), {
+            name: "walk", value_name: "HOW", ..USUAL
+        }
+        /// Do not record threads whose name matches one of these patterns, with * and
+        /// ?, separated by semicolons
+        exclude_threads: Vec<Pattern> = Vec::new() => Patterns, {
+            name: "exclude-threads", value_name: "PATTERNS", ..USUAL
+        }
+        /// Whether to record from the start; tyrion attach switches it on later
+        enabled: bool = true => Flag, {
+            name: "enabled", value_name: "BOOL", later: Later::Changes, logged: Logged::No, ..USUAL
+        }
+        /// Put the program's arguments into the log; they may hold secrets
+        args: bool = false => Flag, {
+            // In the log, this is the key of the arguments themselves.
+            name: "args", value_name: "BOOL", logged: Logged::No, ..USUAL
+        }
+        /// Do not let the JVM start if there is a mistake in the options
+        strict: bool = false => Flag, {
+            name: "strict", value_name: "BOOL", later: Later::Moot, logged: Logged::No, ..USUAL
+        }
+        /// Replace an existing file; else the process id goes into the name. A log
+        /// that another JVM still writes to is never replaced, and neither is a file
+        /// that is no log
+        overwrite: bool = true => Flag, {
+            name: "overwrite", value_name: "BOOL", later: Later::Moot, reach: Reach::AgentOnly,
+            logged: Logged::No, ..USUAL
+        }
+        /// Begin a new log file when one has reached this size; each can be read alone
+        filesize: Option<u64> => Size, { name: "filesize", value_name: "SIZE", ..USUAL }
+        /// Keep at most this many log files, the latest ones
+        filecount: u32 = 5 => Number { from: 1, to: 10_000 }, {
+            name: "filecount", value_name: "COUNT", needs: Some("filesize"), ..USUAL
+        }
+        /// What to do when the agent is loaded into a running JVM
+        command: Command = Command::Start => Choice(&[
+            ("start", Command::Start),
+            ("stop", Command::Stop),
+            ("status", Command::Status),
+        ]), {
+            name: "command", value_name: "COMMAND", ..INTERNAL
+        }
+        /// The number of the sample that is to end
+        end_sample: Option<u64> => Number { from: 0, to: u64::MAX }, {
+            name: "end-sample", value_name: "NUMBER", ..INTERNAL
+        }
+        /// For how long, if the JVM shall be as before then
+        sample_for: Option<Duration> => Length, {
+            name: "for", value_name: "DURATION", ..INTERNAL
+        }
+        /// A file for the answer to the command; empty for none
+        reply: String = String::new() => Text, { name: "reply", value_name: "FILE", ..INTERNAL }
+        /// The folder in which the command has put what the agent needs as long as
+        /// the JVM runs; empty for none
+        home: String = String::new() => Text, { name: "home", value_name: "FOLDER", ..INTERNAL }
+    }
+
+    /// What trace mode records.
+    trace: TraceOptions, Counts::Trace, {
+        /// Which holds are measured: 1/N (the first few of each place, then one in N),
+        /// all or none
+        hold: Hold = Hold::OneIn(64) => Share, { name: "hold", value_name: "SHARE", ..USUAL }
+        /// Whether every acquisition becomes a record (all), or all are summed
+        /// (folded)
+        every_event: bool = false => Choice(&[("folded", false), ("all", true)]), {
+            name: "events", value_name: "EVENTS", ..USUAL
+        }
+        /// Whether to tell lock objects apart, to see which ones several threads
+        /// share
+        identity: bool = true => Flag, { name: "identity", value_name: "BOOL", ..USUAL }
+        /// Whether waits for the monitors of blocks begin in front of the block, so
+        /// that those in which HotSpot spins are recorded, too; it costs two readings of
+        /// the clock for each acquisition
+        precise: bool = false => Flag, { name: "precise", value_name: "BOOL", ..USUAL }
+        /// Trace only classes that match one of these patterns, with * and ?, separated
+        /// by semicolons, such as 'com.acme.*;org.example.*'; all if none is given
+        include: Vec<Pattern> = Vec::new() => Patterns, {
+            name: "include", value_name: "PATTERNS", ..USUAL
+        }
+        /// Do not trace classes that match one of these patterns
+        exclude: Vec<Pattern> = Vec::new() => Patterns, {
+            name: "exclude", value_name: "PATTERNS", ..USUAL
+        }
+    }
+
+    /// What is sampled. Each is `None` when the user did not say.
+    sampling: SampleOptions, Counts::Sampling, {
+        /// The mean time between two looks at all threads
+        period_ns: Option<u64> = DEFAULT_PERIOD_NS => Period {
+            from_ns: *PERIODS_NS.start(),
+            to_ns: *PERIODS_NS.end(),
+        }, {
+            name: "period", value_name: "DURATION", later: Later::Changes, ..USUAL
+        }
+        /// Sample only threads whose name matches this regular expression, which cannot
+        /// have \p{...}; all if it is empty
+        threads: Option<NamePattern> => Names, {
+            name: "threads", value_name: "REGEX", later: Later::Changes,
+            logged: Logged::As("sample-threads"), ..USUAL
+        }
+        /// Do not sample daemon threads
+        skip_daemon: Option<bool> = false => Flag, {
+            name: "skip-daemon", value_name: "BOOL", later: Later::Changes, ..USUAL
+        }
+        /// Whether there is but one look, a period from now
+        once: bool = false => Flag, { name: "once", value_name: "BOOL", ..INTERNAL }
+    }
+}

@@ -1,0 +1,219 @@
+//! The types of options' values.
+
+use regex_lite::Regex;
+use std::ops::RangeInclusive;
+
+/// What is recorded: `contention`, `trace`, `sample`, or one of the first two
+/// and `sample`, with a `+` between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mode {
+    /// What of locks.
+    pub locks: Locks,
+    /// Whether threads are sampled.
+    pub sample: bool,
+}
+
+/// What is recorded of locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locks {
+    /// Nothing: no class is changed, no event of a lock is asked for.
+    Nothing,
+    /// Waits.
+    Contention,
+    /// Waits, and every acquisition.
+    Trace,
+}
+
+impl Default for Mode {
+    fn default() -> Mode {
+        Mode { locks: Locks::Contention, sample: false }
+    }
+}
+
+impl Mode {
+    /// All modes, as the user writes them.
+    pub const NAMES: [&str; 5] =
+        ["contention", "trace", "sample", "contention+sample", "trace+sample"];
+
+    /// Reads it as the user writes it, the parts in any order.
+    pub fn parse(text: &str) -> Option<Mode> {
+        let mut mode = Mode { locks: Locks::Nothing, sample: false };
+        for part in text.split('+') {
+            match part {
+                "contention" if mode.locks == Locks::Nothing => mode.locks = Locks::Contention,
+                "trace" if mode.locks == Locks::Nothing => mode.locks = Locks::Trace,
+                "sample" if !mode.sample => mode.sample = true,
+                _ => return None,
+            }
+        }
+        Some(mode)
+    }
+
+    /// As the user writes it.
+    pub fn name(self) -> &'static str {
+        match (self.locks, self.sample) {
+            (Locks::Contention, false) => "contention",
+            (Locks::Contention, true) => "contention+sample",
+            (Locks::Trace, false) => "trace",
+            (Locks::Trace, true) => "trace+sample",
+            (Locks::Nothing, _) => "sample",
+        }
+    }
+}
+
+/// Below which duration waits are folded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threshold {
+    /// Six times what an undelayed wait costs, at least 10 µs.
+    #[default]
+    Auto,
+    /// This many ns.
+    Ns(u64),
+}
+
+/// How the stack of a thread that waits, or holds a lock, is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// [`Fast`](Self::Fast) from JDK 21 on, else [`Jvmti`](Self::Jvmti).
+    Auto,
+    /// With `AsyncGetCallTrace` where it tells the same.
+    Fast,
+    /// With JVMTI's `GetStackTrace` alone.
+    Jvmti,
+    /// With both, and at the end it is said how often they differed.
+    Compare,
+}
+
+/// What to do when the agent is loaded into a running JVM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Record, from now on or again.
+    Start,
+    /// Stop recording.
+    Stop,
+    /// Say what the agent is doing.
+    Status,
+    /// End the sample of this number, which was begun with `for`.
+    EndSample(u64),
+}
+
+/// How long the log's files become and how many are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rotation {
+    /// In bytes, about.
+    pub filesize: u64,
+    /// With the one that is written to.
+    pub filecount: usize,
+}
+
+/// Which holds are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// None.
+    Never,
+    /// The first few and then one in so many, 2 at least.
+    OneIn(u32),
+    /// All.
+    Every,
+}
+
+/// One hold in so many can be measured.
+const HOLDS: RangeInclusive<u32> = 1..=(1 << 20) - 1;
+
+impl Hold {
+    /// Reads `all`, `none` or a share as in `1/64`.
+    pub fn parse(text: &str) -> Option<Hold> {
+        let one_in = || text.strip_prefix("1/")?.parse().ok().filter(|n| HOLDS.contains(n));
+        match text {
+            "all" | "1" => Some(Hold::Every),
+            "none" | "0" => Some(Hold::Never),
+            _ => match one_in()? {
+                1 => Some(Hold::Every),
+                n => Some(Hold::OneIn(n)),
+            },
+        }
+    }
+
+    /// The `n` of one in `n`.
+    pub fn one_in(self) -> Option<u32> {
+        if let Hold::OneIn(n) = self { Some(n) } else { None }
+    }
+
+    /// As the user writes it.
+    pub fn name(self) -> String {
+        match self {
+            Hold::Never => "none".to_owned(),
+            Hold::OneIn(n) => format!("1/{n}"),
+            Hold::Every => "all".to_owned(),
+        }
+    }
+}
+
+/// A regular expression that is looked for in threads' names.
+#[derive(Clone, Debug)]
+pub struct NamePattern(Regex);
+
+impl PartialEq for NamePattern {
+    fn eq(&self, other: &NamePattern) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for NamePattern {}
+
+impl NamePattern {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<NamePattern, String> {
+        Regex::new(text).map(NamePattern).map_err(|error| error.to_string())
+    }
+
+    /// As the user wrote it.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Whether it is found in a name.
+    pub fn matches(&self, name: &[u8]) -> bool {
+        self.0.is_match(&String::from_utf8_lossy(name))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_read_as_they_are_written() {
+        for name in Mode::NAMES {
+            assert_eq!(Mode::parse(name).unwrap().name(), name);
+        }
+        assert_eq!(Mode::parse("sample+trace").unwrap().name(), "trace+sample");
+        for wrong in ["", "+", "sample+", "trace+trace", "trace+contention", "Sample"] {
+            assert_eq!(Mode::parse(wrong), None, "{wrong}");
+        }
+        assert_eq!(Mode::default().name(), "contention");
+    }
+
+    #[test]
+    fn shares_are_read_as_they_are_written() {
+        for hold in [Hold::Never, Hold::OneIn(2), Hold::OneIn((1 << 20) - 1), Hold::Every] {
+            assert_eq!(Hold::parse(&hold.name()), Some(hold));
+        }
+        assert_eq!(Hold::parse("1/1"), Some(Hold::Every));
+        for text in ["", "64", "1/0", "1/1048576", "2/64", "1/", "some"] {
+            assert_eq!(Hold::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_looked_for_anywhere() {
+        let pattern = NamePattern::parse("^pool-.*[13]$|main").unwrap();
+        assert!(pattern.matches(b"pool-7-thread-3") && pattern.matches(b"the main one"));
+        assert!(!pattern.matches(b"a pool-1") && !pattern.matches(b"\xff"));
+        assert!(NamePattern::parse("").unwrap().matches(b"anything"));
+    }
+}

@@ -1,0 +1,118 @@
+//! Every option of the agent's table in a JVM: given to the agent itself, to
+//! `tyrion record` and to `tyrion attach`. What the log then says was in force
+//! is compared with what was asked for.
+
+use crate::{
+    attaching::unrecorded,
+    support::{
+        Jdk, Program, agent, alone, classes, err, info, on_jdks, output, stdout_of, text, tyrion,
+    },
+};
+use serde_json::Value;
+use std::{os::unix::ffi::OsStringExt, path::Path, process::Command};
+use tyrion_options::{Entry, Options, Reach, TABLE, join_escaped};
+
+on_jdks!(the_agent_takes_every_option: jdk17 = 17);
+on_jdks!(record_takes_every_option: jdk17 = 17);
+on_jdks!(attach_takes_every_option: jdk17 = 17);
+
+type Pairs = Vec<(&'static str, String)>;
+
+/// Each of these options with a value that it takes, in a mode in which all
+/// count.
+fn all(is_wanted: impl Fn(&Entry) -> bool) -> Pairs {
+    let value = |entry: &Entry| match entry.name {
+        "mode" => "trace+sample".to_owned(),
+        _ => entry.about().accepted.swap_remove(0),
+    };
+    let wanted = TABLE.iter().filter(|entry| is_wanted(entry));
+    wanted.map(|entry| (entry.name, value(entry))).collect()
+}
+
+fn for_agent(pairs: &Pairs) -> Vec<u8> {
+    join_escaped(pairs.iter().map(|(name, value)| (*name, value.as_bytes())))
+}
+
+/// The same as long options of a command.
+fn long_options(pairs: &Pairs) -> Vec<String> {
+    pairs.iter().map(|(name, value)| format!("--{name}={value}")).collect()
+}
+
+fn all_long_options() -> Pairs {
+    let pairs = all(|entry| entry.reach == Reach::LongOption);
+    assert!(pairs.len() > 15, "{pairs:?}");
+    pairs
+}
+
+/// The log says that all of them are in force.
+fn check_log(log: &Path, asked: &Pairs) {
+    let info = info(log);
+    let metadata = &info["metadata"];
+    let options = Options::parse(for_agent(asked)).unwrap();
+    let expected = options.in_force();
+    for (name, _) in asked {
+        let key = tyrion_options::find(name).unwrap().log_key();
+        assert!(key.is_none_or(|key| expected.iter().any(|(known, _)| *known == key)), "{name}");
+    }
+    for (key, value) in expected {
+        let value = if key == "threshold" { "as asked for" } else { &value };
+        assert_eq!(metadata[key], value, "{key}: {metadata}");
+    }
+    assert_eq!(info["depth"], options.depth);
+    assert!(!metadata["args"].is_null(), "{metadata}");
+}
+
+fn the_agent_takes_every_option(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("test.log");
+    let mut pairs = all(|entry| entry.reach != Reach::Internal);
+    for (name, value) in &mut pairs {
+        if *name == "file" {
+            *value = text(&log).to_owned();
+        }
+    }
+    let mut option = format!("-agentpath:{}=", text(&agent())).into_bytes();
+    option.extend(for_agent(&pairs));
+    let mut java = Command::new(jdk.java());
+    java.arg(std::ffi::OsString::from_vec(option)).arg("-cp").arg(classes());
+    java.args(["tyrion.truth.Truth", "exit", "0", "secret"]);
+    let guard = alone();
+    let output = output(&mut java);
+    drop(guard);
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!(err(&output), "");
+    check_log(&log, &pairs);
+}
+
+fn record_takes_every_option(jdk: &Jdk) {
+    let pairs = all_long_options();
+    let program = long_options(&pairs)
+        .iter()
+        .fold(Program::truth(jdk, "exit 0 secret"), |program, option| program.option(option));
+    check_log(&program.record().log, &pairs);
+}
+
+fn attach_takes_every_option(jdk: &Jdk) {
+    let running = unrecorded(jdk);
+    let attach = |options: &[String]| -> Value {
+        let mut attach = tyrion();
+        attach.args(["attach", "--json", "-o", text(&running.log)]).args(options);
+        let answer = stdout_of(attach.arg(running.id().to_string()));
+        serde_json::from_str(&answer).unwrap()
+    };
+    let pairs = all_long_options();
+    let answer = attach(&long_options(&pairs));
+    assert_eq!((&answer["state"], &answer["note"]), (&"recording".into(), &Value::Null));
+    check_log(&running.log, &pairs);
+
+    // What can change does, and what cannot is named.
+    let changing = ["--mode=sample", "--period=30ms", "--threshold=2ms"].map(str::to_owned);
+    let answer = attach(&changing);
+    assert_eq!((&answer["period_ns"], &answer["note"]), (&30_000_000.into(), &Value::Null));
+    assert_eq!(answer["threshold_ns"], 2_000_000);
+    let fixed = ["--depth=7", "--walk=jvmti", "--threshold=3ms"].map(str::to_owned);
+    let answer = attach(&fixed);
+    let note = answer["note"].as_str().unwrap();
+    assert!(note.starts_with("depth and walk cannot change"), "{note}");
+    assert_eq!(answer["threshold_ns"], 3_000_000);
+}
