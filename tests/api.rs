@@ -7,16 +7,16 @@ use crate::support::{
 use serde_json::{Value, json};
 use std::{path::PathBuf, process::Command, time::Duration};
 
-on_jdks!(nothing_happens_without_an_agent: jdk11 = 11 jdk25 = 25);
-on_jdks!(groups_are_the_roots_of_stacks: jdk11 = 11 jdk25 = 25);
-on_jdks!(groups_of_virtual_threads: jdk25 = 25);
-on_jdks!(groups_in_trace_mode: jdk11 = 11 jdk25 = 25);
-on_jdks!(switched_and_asked: jdk11 = 11 jdk25 = 25);
-on_jdks!(a_block_is_sampled: jdk11 = 11 jdk25 = 25);
-on_jdks!(many_blocks_are_sampled: jdk17 = 17 jdk25 = 25);
-on_jdks!(blocks_that_are_never_closed: jdk17 = 17);
-on_jdks!(blocks_without_a_log: jdk17 = 17);
-on_jdks!(an_agent_that_comes_later: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+on_jdks!(nothing_happens_without_an_agent: ends);
+on_jdks!(groups_are_the_roots_of_stacks: ends);
+on_jdks!(groups_of_virtual_threads: newest);
+on_jdks!(groups_in_trace_mode: ends);
+on_jdks!(switched_and_asked: ends);
+on_jdks!(a_block_is_sampled: ends);
+on_jdks!(many_blocks_are_sampled: two);
+on_jdks!(blocks_that_are_never_closed: one);
+on_jdks!(blocks_without_a_log: one);
+on_jdks!(an_agent_that_comes_later: three);
 
 fn jar() -> PathBuf {
     root().join("agent/java/tyrion-api.jar")

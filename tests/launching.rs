@@ -13,14 +13,14 @@ use std::{
 };
 use tempfile::TempDir;
 
-on_jdks!(statuses: jdk17 = 17);
-on_jdks!(signals: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(wrappers: jdk17 = 17 jdk25 = 25);
-on_jdks!(child_jvms: jdk17 = 17);
-on_jdks!(tool_options_of_the_users: jdk17 = 17);
-on_jdks!(bad_agent_options: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(agent_path_by_hand: jdk17 = 17);
-on_jdks!(excluded_and_paused: jdk17 = 17);
+on_jdks!(statuses: one);
+on_jdks!(signals: three);
+on_jdks!(wrappers: two);
+on_jdks!(child_jvms: one);
+on_jdks!(tool_options_of_the_users: one);
+on_jdks!(bad_agent_options: three);
+on_jdks!(agent_path_by_hand: one);
+on_jdks!(excluded_and_paused: one);
 
 /// A folder to record in.
 struct Place {

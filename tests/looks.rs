@@ -10,9 +10,9 @@ use std::{
 };
 use tempfile::TempDir;
 
-on_jdks!(flame_graph_in_a_browser: jdk17 = 17);
-on_jdks!(report_in_a_browser: jdk17 = 17);
-on_jdks!(callgrind_in_kcachegrind: jdk17 = 17);
+on_jdks!(flame_graph_in_a_browser: one);
+on_jdks!(report_in_a_browser: one);
+on_jdks!(callgrind_in_kcachegrind: one);
 
 /// A second of the bank, in a format and at a path.
 fn bank(jdk: &Jdk, format: &str, path: &Path) -> Recording {

@@ -3,9 +3,9 @@
 use crate::support::{Jdk, Program, assert_close, ms, on_jdks};
 use serde_json::Value;
 
-on_jdks!(outcomes: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(locks_taken_again: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(names: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(outcomes: all);
+on_jdks!(locks_taken_again: all);
+on_jdks!(names: all);
 
 const CLOCKS_NS: u64 = ms(5);
 /// So late a thread may come to a CPU on a busy machine.

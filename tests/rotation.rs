@@ -12,14 +12,14 @@ use std::{
     time::Duration,
 };
 
-on_jdks!(storms_over_many_files: jdk17 = 17 jdk25 = 25);
-on_jdks!(waits_that_outlast_files: jdk17 = 17 jdk25 = 25);
-on_jdks!(held_across_files: jdk17 = 17 jdk25 = 25);
-on_jdks!(threads_that_come_and_go: jdk17 = 17 jdk25 = 25);
-on_jdks!(disk_use_is_bounded: jdk17 = 17);
-on_jdks!(killed_between_files: jdk17 = 17 jdk25 = 25);
-on_jdks!(disk_full_before_the_next_file: jdk17 = 17 jdk25 = 25);
-on_jdks!(replaces_an_earlier_recording: jdk17 = 17);
+on_jdks!(storms_over_many_files: two);
+on_jdks!(waits_that_outlast_files: two);
+on_jdks!(held_across_files: two);
+on_jdks!(threads_that_come_and_go: two);
+on_jdks!(disk_use_is_bounded: one);
+on_jdks!(killed_between_files: two);
+on_jdks!(disk_full_before_the_next_file: two);
+on_jdks!(replaces_an_earlier_recording: one);
 
 /// The shortest files that the agent makes.
 const FILESIZE: u64 = 64 << 10;

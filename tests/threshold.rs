@@ -3,8 +3,8 @@
 use crate::support::{Jdk, Program, Recording, assert_close, on_jdks};
 use serde_json::Value;
 
-on_jdks!(storms: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(a_thousand_appending_threads: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(storms: all);
+on_jdks!(a_thousand_appending_threads: all);
 
 const THRESHOLDS: [&str; 3] = ["0", "auto", "1ms"];
 

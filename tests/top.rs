@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-on_jdks!(a_storm: jdk17 = 17 jdk25 = 25);
+on_jdks!(a_storm: two);
 
 const TARGET: &str = "tyrion.truth.Storm$Target";
 

@@ -2,12 +2,12 @@
 
 use crate::support::{Jdk, Program, Wait, assert_close, ms, on_jdks, wait_line};
 
-on_jdks!(holders: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(threads_together: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(private_locks: jdk17 = 17 jdk25 = 25);
-on_jdks!(idle_threads: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(locks_moved_by_gc: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(locks_inside_the_jdk: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(holders: all);
+on_jdks!(threads_together: all);
+on_jdks!(private_locks: two);
+on_jdks!(idle_threads: all);
+on_jdks!(locks_moved_by_gc: all);
+on_jdks!(locks_inside_the_jdk: all);
 
 /// What our figure and the program's may differ by: each takes its own time.
 const CLOCKS_NS: u64 = ms(5);

@@ -6,10 +6,10 @@ use crate::support::{
 };
 use serde_json::Value;
 
-on_jdks!(two_virtual_threads: jdk21 = 21 jdk25 = 25);
-on_jdks!(many_on_a_monitor: jdk21 = 21 jdk25 = 25);
-on_jdks!(many_on_a_lock: jdk21 = 21 jdk25 = 25);
-on_jdks!(many_are_blamed: jdk21 = 21 jdk25 = 25);
+on_jdks!(two_virtual_threads: since(21));
+on_jdks!(many_on_a_monitor: since(21));
+on_jdks!(many_on_a_lock: since(21));
+on_jdks!(many_are_blamed: since(21));
 
 fn two_virtual_threads(jdk: &Jdk) {
     for kind in ["monitor", "lock", "stamped", "semaphore"] {

@@ -7,11 +7,11 @@ use crate::support::{
 use serde_json::Value;
 use std::{collections::HashSet, path::Path, process::Command, time::Duration};
 
-on_jdks!(derby: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(hsqldb: jdk21 = 21);
-on_jdks!(cut_stacks: jdk25 = 25);
-on_jdks!(attached: jdk17 = 17 jdk25 = 25);
-on_jdks!(virtual_threads_are_not_mixed_with_carriers: jdk21 = 21 jdk25 = 25);
+on_jdks!(derby: three);
+on_jdks!(hsqldb: only(21));
+on_jdks!(cut_stacks: newest);
+on_jdks!(attached: two);
+on_jdks!(virtual_threads_are_not_mixed_with_carriers: since(21));
 
 const DERBY: &str = "jdbc:derby:memory:bank;create=true";
 

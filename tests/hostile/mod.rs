@@ -18,8 +18,8 @@ use std::{
     process::{Command, Output},
 };
 
-on_jdks!(threads_may_be_called_anything: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(a_path_of_any_bytes: jdk17 = 17);
+on_jdks!(threads_may_be_called_anything: three);
+on_jdks!(a_path_of_any_bytes: one);
 
 /// What must not reach a reader, told without the code under test.
 fn forbidden(char: char) -> bool {

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use serde_json::Value;
 
-on_jdks!(convoys: jdk17 = 17 jdk25 = 25);
+on_jdks!(convoys: two);
 
 /// What our figure and the program's may differ by: each takes its own time.
 const CLOCKS_NS: u64 = ms(5);

@@ -3,7 +3,7 @@
 use crate::support::{Jdk, Program, Recording, Report, list, ms, number, on_jdks, text_of};
 use serde_json::Value;
 
-on_jdks!(near_misses: jdk17 = 17 jdk25 = 25);
+on_jdks!(near_misses: two);
 
 const NEAR_NS: u64 = ms(1);
 /// So often "main" takes each lock first.

@@ -10,11 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-on_jdks!(killed: jdk17 = 17);
-on_jdks!(crowd: jdk11 = 11 jdk25 = 25);
-on_jdks!(no_class_is_changed: jdk17 = 17);
-on_jdks!(threads_left_out: jdk17 = 17);
-on_jdks!(many_threads: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+on_jdks!(killed: one);
+on_jdks!(crowd: ends);
+on_jdks!(no_class_is_changed: one);
+on_jdks!(threads_left_out: one);
+on_jdks!(many_threads: three);
 
 /// What may be lost of a JVM that is killed.
 const LOST_NS: u64 = ms(1000);

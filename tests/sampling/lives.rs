@@ -5,11 +5,11 @@ use super::outputs::{sampled_ns, samples};
 use crate::support::{Jdk, Program, Recording, assert_near, on_jdks};
 use serde_json::Value;
 
-on_jdks!(notified: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(notified_with_contention: jdk17 = 17);
-on_jdks!(short_lived: jdk17 = 17 jdk25 = 25);
-on_jdks!(handed_on: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(renamed: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+on_jdks!(notified: three);
+on_jdks!(notified_with_contention: one);
+on_jdks!(short_lived: two);
+on_jdks!(handed_on: three);
+on_jdks!(renamed: three);
 
 /// How far what eight threads are blocked for may be from their waits. A sampler
 /// that asks for one thread after the other is off by a seventh here.

@@ -16,8 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-on_jdks!(alone: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(with_contention: jdk21 = 21);
+on_jdks!(alone: three);
+on_jdks!(with_contention: only(21));
 
 /// How far a share may be from the truth.
 const OFF: f64 = 0.03;

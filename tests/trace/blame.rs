@@ -3,8 +3,8 @@
 use crate::support::{Jdk, Program, Recording, Traced, on_jdks};
 use serde_json::Value;
 
-on_jdks!(one_holder: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(two_holders: jdk17 = 17 jdk25 = 25);
+on_jdks!(one_holder: all);
+on_jdks!(two_holders: two);
 
 const KINDS: [&str; 7] = ["block", "method", "static", "lock", "write", "stamped", "semaphore"];
 /// Waiters come and go, and waiting ends a little after the release.

@@ -3,9 +3,9 @@
 use crate::support::{Jdk, Program, Recording, Traced, ms, on_jdks};
 use serde_json::Value;
 
-on_jdks!(every_hold_measured: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(a_sample_measured: jdk17 = 17 jdk25 = 25);
-on_jdks!(every_hold_a_record: jdk17 = 17);
+on_jdks!(every_hold_measured: all);
+on_jdks!(a_sample_measured: two);
+on_jdks!(every_hold_a_record: one);
 
 /// A busy machine may disturb what a scenario stages.
 const ATTEMPTS: usize = 4;

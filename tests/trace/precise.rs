@@ -2,8 +2,8 @@
 
 use crate::support::{Jdk, Program, Recording, on_jdks};
 
-on_jdks!(spinning: jdk17 = 17 jdk25 = 25);
-on_jdks!(a_wait_is_counted_once: jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(spinning: two);
+on_jdks!(a_wait_is_counted_once: since(17));
 
 /// A busy machine may keep a thread from running between the program's look at
 /// the clock and the probe's.
