@@ -46,8 +46,7 @@ fn busy(jdk: &Jdk, command: impl FnOnce(&Program, &Path) -> Command) -> Running 
     let program = Program::truth(jdk, "storm 60 lock");
     let mut running = Running::of(&mut command(&program, &log), folder, log);
     // A JVM that is still starting cannot be attached to.
-    std::thread::sleep(Duration::from_millis(1000));
-    assert_eq!(running.stdout(), "");
+    running.await_line("raging");
     running.log = running.log.canonicalize().unwrap_or(running.log.clone());
     running
 }

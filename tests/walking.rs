@@ -2,7 +2,7 @@
 //! that is used, of databases from their first moment on, and when attached.
 
 use crate::support::{
-    Jdk, Program, Running, alone, dump, err, on_jdks, output, subject_jar, text, tyrion,
+    Jdk, Program, Running, beside_others, dump, err, on_jdks, output, subject_jar, text, tyrion,
 };
 use serde_json::Value;
 use std::{collections::HashSet, path::Path, process::Command, time::Duration};
@@ -97,7 +97,7 @@ fn compared(program: &Program) -> u64 {
 /// The same, where the log is wanted.
 fn compared_in(program: &Program, log: &Path) -> u64 {
     let program = program.clone().option("--walk=compare").option("--threshold=0");
-    let _alone = alone();
+    let _turn = beside_others();
     let ended = output(&mut program.record_command(log));
     assert!(ended.status.success(), "{}", err(&ended));
     account(&err(&ended))

@@ -13,7 +13,7 @@ const OFF: f64 = 0.03;
 const PHASE_NS: u64 = 200_000_000;
 
 fn pressure(jdk: &Jdk) {
-    let recording = Program::truth(jdk, "phases").record();
+    let recording = Program::truth(jdk, "phases").alone().record();
     let report = Report::with(&[&recording.log], &["--phase=200ms", "--top=1"]);
     let overview = report.section("overview");
     let start_ns = number(overview, "start_wall_ns");

@@ -2,7 +2,7 @@
 //! does what it does without.
 
 use super::outputs::{sampled_ns, samples};
-use crate::support::{Jdk, Program, alone, err, info, ms, on_jdks, out, output, text};
+use crate::support::{Jdk, Program, beside_others, err, info, ms, on_jdks, out, output, text};
 use std::{
     collections::BTreeSet,
     path::Path,
@@ -64,7 +64,7 @@ fn crowd(jdk: &Jdk) {
     let line = program.command_line();
     let sampled = program.option("--mode=sample").option("--period=1ms");
     let (plain, recorded) = {
-        let _alone = alone();
+        let _turn = beside_others();
         let plain = output(Command::new(&line[0]).args(&line[1..]));
         (plain, output(&mut sampled.record_command(&log)))
     };
@@ -129,7 +129,7 @@ fn threads_left_out(jdk: &Jdk) {
 /// However many threads there are, looks at them take no more than a fifth of one
 /// CPU, and what they find is right.
 fn many_threads(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.Sleepers 2000 4000");
+    let program = Program::class(jdk, "tyrion.sampling.Sleepers 2000 4000").alone();
     let recording = program.option("--mode=sample").option("--period=1ms").record();
     let sampling = &recording.info()["sampling"];
     let number = |key: &str| sampling[key].as_u64().unwrap();

@@ -1,6 +1,9 @@
 //! Running Java programs under `tyrion record`.
 
-use super::{Jdk, Traced, Wait, alone, classes, err, info, ms, ours, out, tyrion, wait_for, waits};
+use super::{
+    Jdk, Traced, Turn, Wait, alone, beside_others, classes, err, info, ms, ours, out, tyrion,
+    wait_for, waits,
+};
 use serde_json::Value;
 use std::{
     ffi::OsString,
@@ -8,7 +11,6 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
-    sync::MutexGuard,
     time::Instant,
 };
 use tempfile::TempDir;
@@ -26,6 +28,7 @@ pub struct Program {
     flags: Vec<String>,
     class_path: OsString,
     main: Vec<String>,
+    is_alone: bool,
 }
 
 impl Program {
@@ -43,6 +46,7 @@ impl Program {
             flags: Vec::new(),
             class_path: classes().into_os_string(),
             main: main.split(' ').map(str::to_owned).collect(),
+            is_alone: false,
         }
     }
 
@@ -70,15 +74,24 @@ impl Program {
         self
     }
 
-    /// On one CPU, where nearly every acquisition of a busy lock is contended.
+    /// On one CPU, where nearly every acquisition of a busy lock is contended, and
+    /// before others that want it: a storm whose threads yield to them is none.
     pub fn pinned(mut self) -> Program {
-        self.wrapper = ["taskset", "-c", "0"].map(str::to_owned).to_vec();
+        self = self.preferred();
+        self.wrapper.extend(["taskset", "-c", "0"].map(str::to_owned));
         self
     }
 
     /// Before others that want the CPU, where that is allowed.
     pub fn preferred(mut self) -> Program {
         self.wrapper = ["nice", "-n", "-19"].map(str::to_owned).to_vec();
+        self
+    }
+
+    /// While no other test runs a program: what it is compared with has bounds
+    /// that do not know how late threads run.
+    pub fn alone(mut self) -> Program {
+        self.is_alone = true;
         self
     }
 
@@ -109,9 +122,9 @@ impl Program {
     pub fn record(&self) -> Recording {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("test.log");
-        let alone = alone();
+        let turn = self.turn();
         let output = super::output(&mut self.record_command(&log));
-        drop(alone);
+        drop(turn);
         assert!(
             output.status.success(),
             "{:?} {:?}: {}\n{}\n{}",
@@ -129,12 +142,13 @@ impl Program {
     /// Records a scenario until it went as it was meant to, which the program
     /// tells, but not for ever.
     pub fn record_undisturbed(&self, undisturbed: impl Fn(&Recording) -> bool) -> Recording {
-        let mut recording = self.record();
+        let program = self.clone().alone();
+        let mut recording = program.record();
         for _ in 1..ATTEMPTS {
             if undisturbed(&recording) {
                 break;
             }
-            recording = self.record();
+            recording = program.record();
         }
         assert!(undisturbed(&recording), "a busy machine: {}", recording.said);
         recording
@@ -144,7 +158,11 @@ impl Program {
     pub fn start(&self) -> Running {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("test.log");
-        Running::of(&mut self.record_command(&log), folder, log)
+        Running::in_turn(self.turn(), &mut self.record_command(&log), folder, log)
+    }
+
+    fn turn(&self) -> Turn {
+        if self.is_alone { alone() } else { beside_others() }
     }
 }
 
@@ -209,25 +227,29 @@ impl Recording {
     }
 }
 
-/// A command that runs, alone among the tests' JVMs. Killed when dropped.
+/// A command that runs. Killed when dropped.
 pub struct Running {
     child: Child,
     folder: TempDir,
     /// The log, once there is one.
     pub log: PathBuf,
-    _alone: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl Running {
     /// Starts a command, with its streams in files of the folder.
     pub fn of(command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
-        let alone = alone();
+        Running::in_turn(beside_others(), command, folder, log)
+    }
+
+    /// The same, once it may run.
+    pub fn in_turn(turn: Turn, command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
         let file = |name: &str| Stdio::from(File::create(folder.path().join(name)).unwrap());
         command.stdout(file("stdout")).stderr(file("stderr")).stdin(Stdio::null());
         // A group of its own, so that nothing of it is left behind.
         command.process_group(0);
         let child = command.spawn().unwrap();
-        Running { child, folder, log, _alone: alone }
+        Running { child, folder, log, _turn: turn }
     }
 
     /// The id of the process started: `tyrion record`, or the program itself.

@@ -22,7 +22,7 @@ import tyrion.support.Jvm;
  * {@code -Dtruth.warmup=SECONDS} (a fraction will do) the storm runs that long before it is
  * measured.
  *
- * <p>Reported are the measured time only, and with {@code total_} all since the beginning.
+ * <p>Prints "raging" once all threads have been started. Reported are the measured time only, and with {@code total_} all since the beginning.
  */
 final class Storm implements Scenario {
     private static final int THREADS = 4;
@@ -47,6 +47,8 @@ final class Storm implements Scenario {
             threads.add(Threads.start("storm-" + (slot + 1), hammer));
         }
 
+        System.out.println("raging");
+        System.out.flush();
         Threads.sleepMillis((long) (warmupSeconds * 1000));
         Reading before = new Reading(counters);
         Threads.sleepMillis(seconds * 1000);
