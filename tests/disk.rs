@@ -32,7 +32,7 @@ fn storm(jdk: &Jdk, seconds: u32) -> Program {
 
 fn record_at(program: &Program, log: &Path) -> Output {
     let folder = tempfile::tempdir().unwrap();
-    Running::of(&mut program.record_command(log), folder, log.to_owned()).finish()
+    program.start_at(log.to_owned(), folder).finish()
 }
 
 fn disk_full_on_the_way(jdk: &Jdk) {

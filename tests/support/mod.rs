@@ -24,7 +24,7 @@ pub use report::{Report, assert_near, list, number, share, text_of};
 pub use source::wait_line;
 pub use tools::{Tmpfs, needs, setup, skip, subject_jar};
 pub use trace::{Taken, Traced};
-pub use turn::{Turn, alone, beside_others};
+pub use turn::{Turn, alone, beside_others, on_first_cpu};
 
 use std::{
     path::{Path, PathBuf},
@@ -115,7 +115,7 @@ pub fn wait_for<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = attempt() {
             return found;
         }
-        assert!(begin.elapsed() < Duration::from_secs(30), "no {what} after 30 s");
+        assert!(begin.elapsed() < Duration::from_secs(60), "no {what} after 60 s");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

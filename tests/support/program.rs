@@ -1,8 +1,8 @@
 //! Running Java programs under `tyrion record`.
 
 use super::{
-    Jdk, Traced, Turn, Wait, alone, beside_others, classes, err, info, ms, ours, out, tyrion,
-    wait_for, waits,
+    Jdk, Traced, Turn, Wait, alone, beside_others, classes, err, info, ms, on_first_cpu, ours, out,
+    tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{
@@ -11,13 +11,15 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 
 /// A machine that is busy with other things may disturb what a scenario
 /// stages; what it then measures is true all the same.
 const ATTEMPTS: usize = 3;
+/// So long a program may run on the slowest machine: more is for ever.
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A Java program and how to record it.
 #[derive(Clone)]
@@ -28,7 +30,7 @@ pub struct Program {
     flags: Vec<String>,
     class_path: OsString,
     main: Vec<String>,
-    is_alone: bool,
+    turn: fn() -> Turn,
 }
 
 impl Program {
@@ -46,7 +48,7 @@ impl Program {
             flags: Vec::new(),
             class_path: classes().into_os_string(),
             main: main.split(' ').map(str::to_owned).collect(),
-            is_alone: false,
+            turn: beside_others,
         }
     }
 
@@ -79,6 +81,7 @@ impl Program {
     pub fn pinned(mut self) -> Program {
         self = self.preferred();
         self.wrapper.extend(["taskset", "-c", "0"].map(str::to_owned));
+        self.turn = on_first_cpu;
         self
     }
 
@@ -91,7 +94,7 @@ impl Program {
     /// While no other test runs a program: what it is compared with has bounds
     /// that do not know how late threads run.
     pub fn alone(mut self) -> Program {
-        self.is_alone = true;
+        self.turn = alone;
         self
     }
 
@@ -122,7 +125,7 @@ impl Program {
     pub fn record(&self) -> Recording {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("test.log");
-        let turn = self.turn();
+        let turn = (self.turn)();
         let output = super::output(&mut self.record_command(&log));
         drop(turn);
         assert!(
@@ -158,11 +161,12 @@ impl Program {
     pub fn start(&self) -> Running {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("test.log");
-        Running::in_turn(self.turn(), &mut self.record_command(&log), folder, log)
+        self.start_at(log, folder)
     }
 
-    fn turn(&self) -> Turn {
-        if self.is_alone { alone() } else { beside_others() }
+    /// The same, with a log that lies elsewhere.
+    pub fn start_at(&self, log: PathBuf, folder: TempDir) -> Running {
+        Running::in_turn((self.turn)(), &mut self.record_command(&log), folder, log)
     }
 }
 
@@ -243,7 +247,7 @@ impl Running {
     }
 
     /// The same, once it may run.
-    pub fn in_turn(turn: Turn, command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
+    fn in_turn(turn: Turn, command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
         let file = |name: &str| Stdio::from(File::create(folder.path().join(name)).unwrap());
         command.stdout(file("stdout")).stderr(file("stderr")).stdin(Stdio::null());
         // A group of its own, so that nothing of it is left behind.
@@ -303,9 +307,9 @@ impl Running {
         let status = loop {
             match self.child.try_wait().unwrap() {
                 Some(status) => break status,
-                None => assert!(begin.elapsed().as_secs() < 60, "it does not end"),
+                None => assert!(begin.elapsed() < PATIENCE, "it does not end"),
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         };
         let (stdout, stderr) = (self.stdout().into_bytes(), self.stderr().into_bytes());
         Output { status, stdout, stderr }

@@ -10,6 +10,8 @@ const PER_CPU: usize = 2;
 /// The right to run a program, until it is dropped.
 pub struct Turn {
     is_alone: bool,
+    /// Held until then, too.
+    first_cpu: Option<MutexGuard<'static, ()>>,
 }
 
 struct Machine {
@@ -32,7 +34,7 @@ pub fn alone() -> Turn {
     }
     machine.waiting -= 1;
     machine.is_taken = true;
-    Turn { is_alone: true }
+    Turn { is_alone: true, first_cpu: None }
 }
 
 /// For a program that knows the truth however late its threads run.
@@ -43,7 +45,17 @@ pub fn beside_others() -> Turn {
         machine = wait(machine);
     }
     machine.running += 1;
-    Turn { is_alone: false }
+    Turn { is_alone: false, first_cpu: None }
+}
+
+/// For a program that runs on the first CPU only, where no other one like it
+/// must yield to it.
+pub fn on_first_cpu() -> Turn {
+    static FIRST_CPU: Mutex<()> = Mutex::new(());
+    let first_cpu = FIRST_CPU.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut turn = beside_others();
+    turn.first_cpu = Some(first_cpu);
+    turn
 }
 
 impl Drop for Turn {
