@@ -6,9 +6,9 @@ use crate::support::{
 use serde_json::Value;
 use std::{path::Path, process::Command, time::Duration};
 
-on_jdks!(attached_to_a_running_jvm: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(switched_on_after_a_start: jdk17 = 17);
-on_jdks!(stop_without_an_agent: jdk17 = 17);
+on_jdks!(attached_to_a_running_jvm: all);
+on_jdks!(switched_on_after_a_start: one);
+on_jdks!(stop_without_an_agent: one);
 
 /// A command about a process, with its answer in JSON.
 fn ask(command: &str, pid: u32, more: &[&str]) -> Value {
@@ -46,8 +46,7 @@ fn busy(jdk: &Jdk, command: impl FnOnce(&Program, &Path) -> Command) -> Running 
     let program = Program::truth(jdk, "storm 60 lock");
     let mut running = Running::of(&mut command(&program, &log), folder, log);
     // A JVM that is still starting cannot be attached to.
-    std::thread::sleep(Duration::from_millis(1000));
-    assert_eq!(running.stdout(), "");
+    running.await_line("raging");
     running.log = running.log.canonicalize().unwrap_or(running.log.clone());
     running
 }

@@ -3,8 +3,8 @@
 use crate::support::{Jdk, Program, Wait, info, on_jdks, pending, wait_for};
 use std::{path::Path, time::Duration};
 
-on_jdks!(killed_in_a_storm: jdk17 = 17 jdk25 = 25);
-on_jdks!(killed_in_a_deadlock: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(killed_in_a_storm: two);
+on_jdks!(killed_in_a_deadlock: all);
 
 /// Of the program's map of counters, one for each thread.
 fn acquisitions(counters: &Path) -> u64 {

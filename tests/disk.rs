@@ -5,13 +5,13 @@ use crate::support::{Jdk, Program, Running, Tmpfs, info, on_jdks, ours, out, tex
 use serde_json::Value;
 use std::{fs::File, path::Path, process::Output, time::Duration};
 
-on_jdks!(disk_full_on_the_way: jdk17 = 17 jdk25 = 25);
-on_jdks!(disk_full_from_the_start: jdk17 = 17);
-on_jdks!(read_only_folder: jdk17 = 17);
-on_jdks!(no_folder: jdk17 = 17);
-on_jdks!(deleted_log: jdk17 = 17);
-on_jdks!(truncated_log: jdk17 = 17 jdk25 = 25);
-on_jdks!(probes_are_switched_off: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+on_jdks!(disk_full_on_the_way: two);
+on_jdks!(disk_full_from_the_start: one);
+on_jdks!(read_only_folder: one);
+on_jdks!(no_folder: one);
+on_jdks!(deleted_log: one);
+on_jdks!(truncated_log: two);
+on_jdks!(probes_are_switched_off: three);
 
 /// The program ended well, and one line of ours names the log.
 fn check_unharmed(output: &Output, log: &Path) -> String {
@@ -32,7 +32,7 @@ fn storm(jdk: &Jdk, seconds: u32) -> Program {
 
 fn record_at(program: &Program, log: &Path) -> Output {
     let folder = tempfile::tempdir().unwrap();
-    Running::of(&mut program.record_command(log), folder, log.to_owned()).finish()
+    program.start_at(log.to_owned(), folder).finish()
 }
 
 fn disk_full_on_the_way(jdk: &Jdk) {

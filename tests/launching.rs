@@ -2,8 +2,8 @@
 //! nothing of ours on the program's streams.
 
 use crate::support::{
-    Jdk, Program, Running, agent, alone, classes, err, info, on_jdks, ours, out, output, text,
-    tyrion, waits,
+    Jdk, Program, Running, agent, beside_others, classes, err, info, on_jdks, ours, out, output,
+    text, tyrion, waits,
 };
 use std::{
     ffi::OsString,
@@ -13,14 +13,14 @@ use std::{
 };
 use tempfile::TempDir;
 
-on_jdks!(statuses: jdk17 = 17);
-on_jdks!(signals: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(wrappers: jdk17 = 17 jdk25 = 25);
-on_jdks!(child_jvms: jdk17 = 17);
-on_jdks!(tool_options_of_the_users: jdk17 = 17);
-on_jdks!(bad_agent_options: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(agent_path_by_hand: jdk17 = 17);
-on_jdks!(excluded_and_paused: jdk17 = 17);
+on_jdks!(statuses: one);
+on_jdks!(signals: three);
+on_jdks!(wrappers: two);
+on_jdks!(child_jvms: one);
+on_jdks!(tool_options_of_the_users: one);
+on_jdks!(bad_agent_options: three);
+on_jdks!(agent_path_by_hand: one);
+on_jdks!(excluded_and_paused: one);
 
 /// A folder to record in.
 struct Place {
@@ -48,7 +48,7 @@ impl Place {
     }
 
     fn record(&self, command: &[&str]) -> Output {
-        let _alone = alone();
+        let _turn = beside_others();
         output(&mut self.command(command))
     }
 
@@ -201,9 +201,9 @@ fn tool_options_of_the_users(jdk: &Jdk) {
         &["sh", "run.sh"][..],
         &["java", "-cp", text(&classes()), "tyrion.truth.Truth", "holder-monitor"],
     ] {
-        let guard = alone();
+        let turn = beside_others();
         let output = output(place.command(command).env("JAVA_TOOL_OPTIONS", option));
-        drop(guard);
+        drop(turn);
         assert!(output.status.success(), "{}", err(&output));
         // What the JVM says without us, and no more.
         assert_eq!(err(&output), format!("Picked up JAVA_TOOL_OPTIONS: {option}\n"), "{command:?}");
@@ -214,7 +214,7 @@ fn tool_options_of_the_users(jdk: &Jdk) {
 /// The agent given to `java` itself, with these options.
 fn with_agent(jdk: &Jdk, options: &str) -> Output {
     let agent = format!("-agentpath:{}={options}", text(&agent()));
-    let _alone = alone();
+    let _turn = beside_others();
     let mut java = Command::new(jdk.java());
     java.arg(agent).arg("-cp").arg(classes()).args(["tyrion.truth.Truth", "holder-monitor"]);
     output(&mut java)

@@ -1,7 +1,8 @@
 //! The outputs in the programs that people look at them with.
 
 use crate::support::{
-    Jdk, Program, Recording, alone, err, needs, on_jdks, output, setup, stdout_of, text, tyrion,
+    Jdk, Program, Recording, beside_others, err, needs, on_jdks, output, setup, stdout_of, text,
+    tyrion,
 };
 use serde_json::{Value, json};
 use std::{
@@ -10,9 +11,9 @@ use std::{
 };
 use tempfile::TempDir;
 
-on_jdks!(flame_graph_in_a_browser: jdk17 = 17);
-on_jdks!(report_in_a_browser: jdk17 = 17);
-on_jdks!(callgrind_in_kcachegrind: jdk17 = 17);
+on_jdks!(flame_graph_in_a_browser: one);
+on_jdks!(report_in_a_browser: one);
+on_jdks!(callgrind_in_kcachegrind: one);
 
 /// A second of the bank, in a format and at a path.
 fn bank(jdk: &Jdk, format: &str, path: &Path) -> Recording {
@@ -44,7 +45,7 @@ impl Browser {
         let mut chromium = Command::new("chromium");
         let profile = format!("--user-data-dir={}", text(&self.path("profile")));
         chromium.args(["--headless", "--no-sandbox", "--disable-gpu", &profile]);
-        let _alone = alone();
+        let _turn = beside_others();
         output(chromium.args(more).arg(url))
     }
 
@@ -164,7 +165,7 @@ fn callgrind_in_kcachegrind(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
     bank(jdk, "callgrind", &folder.path().join("out.callgrind"));
     let picture = folder.path().join("kcachegrind.png");
-    let _alone = alone();
+    let _turn = beside_others();
     let mut shot = setup("kcachegrind-shot.sh");
     let title = stdout_of(shot.current_dir(&folder).arg(&picture).arg("out.callgrind"));
     assert!(title.contains("out.callgrind"), "{title}");

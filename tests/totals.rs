@@ -7,8 +7,8 @@ use crate::support::{
 };
 use std::{path::Path, process::Command};
 
-on_jdks!(hsqldb: jdk17 = 17 jdk25 = 25);
-on_jdks!(derby: jdk17 = 17 jdk25 = 25);
+on_jdks!(hsqldb: two);
+on_jdks!(derby: two);
 
 fn hsqldb(jdk: &Jdk) {
     record_and_compare(jdk, "hsqldb.jar", "jdbc:hsqldb:mem:bank");

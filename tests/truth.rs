@@ -1,16 +1,13 @@
 //! Waits as they are: of programs that measure their own.
 
-use crate::support::{Jdk, Program, Wait, assert_close, ms, on_jdks, wait_line};
+use crate::support::{Jdk, Program, Wait, assert_between, list, ms, number, on_jdks, wait_line};
 
-on_jdks!(holders: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(threads_together: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(private_locks: jdk17 = 17 jdk25 = 25);
-on_jdks!(idle_threads: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(locks_moved_by_gc: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(locks_inside_the_jdk: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-
-/// What our figure and the program's may differ by: each takes its own time.
-const CLOCKS_NS: u64 = ms(5);
+on_jdks!(holders: all);
+on_jdks!(threads_together: all);
+on_jdks!(private_locks: two);
+on_jdks!(idle_threads: all);
+on_jdks!(locks_moved_by_gc: all);
+on_jdks!(locks_inside_the_jdk: all);
 
 /// A `holder-…` scenario and what is to be seen of it.
 struct Holder {
@@ -53,13 +50,13 @@ const HOLDERS: [Holder; 11] = [
 
 fn holders(jdk: &Jdk) {
     for holder in &HOLDERS {
-        let program = Program::truth(jdk, holder.scenario);
-        let staged = ms(145)..=ms(160);
-        let recording = program.record_undisturbed(|run| staged.contains(&run.number("wait_ns")));
+        let recording = Program::truth(jdk, holder.scenario).record();
         let contentions = recording.contentions();
         let [wait] = &contentions[..] else { panic!("{}: {contentions:?}", holder.scenario) };
         let scenario = holder.scenario;
-        assert_close(scenario, wait.wait_ns, recording.number("wait_ns"), CLOCKS_NS);
+        let (least_ns, most_ns) = (recording.number("least_ns"), recording.number("wait_ns"));
+        assert_between(scenario, wait.wait_ns, least_ns, most_ns);
+        assert!(wait.wait_ns >= ms(150), "{scenario}: {wait:?}");
         assert_eq!(wait.record, "wait", "{scenario}");
         assert_eq!(wait.thread, "waiter", "{scenario}");
         assert_eq!(wait.kind, holder.kind, "{scenario}");
@@ -94,10 +91,8 @@ fn threads_together(jdk: &Jdk) {
         ("semaphore", "semaphore"),
         ("custom", "lock"),
     ] {
-        // 8 threads, 10 ms each: 10 · 8 · 7 / 2.
-        let staged = ms(280 - 28)..=ms(280 + 28);
         let program = Program::truth(jdk, &format!("together {lock} 8 10"));
-        let recording = program.record_undisturbed(|run| staged.contains(&run.number("wait_ns")));
+        let recording = program.record();
         let waits: Vec<Wait> = recording
             .contentions()
             .into_iter()
@@ -105,10 +100,11 @@ fn threads_together(jdk: &Jdk) {
             .collect();
         assert_eq!(waits.len() as u64, recording.number("contentions"), "{lock}: {waits:?}");
         assert!(waits.iter().all(|wait| wait.kind == kind), "{lock}: {waits:?}");
-        let measured = recording.number("wait_ns");
+        let (least_ns, most_ns) = (recording.number("least_ns"), recording.number("wait_ns"));
         let total: u64 = waits.iter().map(|wait| wait.wait_ns).sum();
-        assert_close(lock, total, measured, measured / 10);
-        assert!(staged.contains(&total), "{lock}: {total}");
+        assert_between(lock, total, least_ns, most_ns);
+        // 8 threads, 10 ms each: 10 · 8 · 7 / 2, which no machine makes shorter.
+        assert!(total >= ms(280), "{lock}: {total}");
     }
 }
 
@@ -150,8 +146,8 @@ fn idle_threads(jdk: &Jdk) {
         let thread = format!("idle-{activity}");
         let of_kind = waits.iter().filter(|wait| wait.thread == thread && wait.kind == kind);
         let total: u64 = of_kind.map(|wait| wait.wait_ns).sum();
-        let idle_ns = measured["idle_ns"].as_u64().unwrap();
-        assert_close(activity, total, idle_ns, idle_ns / 10 + CLOCKS_NS);
+        let (least_ns, most_ns) = (number(measured, "least_ns"), number(measured, "idle_ns"));
+        assert_between(activity, total, least_ns, most_ns);
     }
     let asleep = waits.iter().filter(|wait| wait.thread == "idle-sleep").count();
     assert_eq!(asleep, 0, "a sleep is no wait for anything");
@@ -172,7 +168,7 @@ fn locks_moved_by_gc(jdk: &Jdk) {
 fn locks_inside_the_jdk(jdk: &Jdk) {
     let recording = Program::truth(jdk, "jdk-locks").record();
     let waits = recording.long_contentions();
-    let said = recording.said["waits"].as_array().unwrap();
+    let said = list(&recording.said, "waits");
     assert_eq!(waits.len(), said.len(), "{waits:?}");
     for (thread, lock_class) in [
         ("concurrent-hash-map", "java.util.concurrent.ConcurrentHashMap$ReservationNode"),
@@ -184,10 +180,8 @@ fn locks_inside_the_jdk(jdk: &Jdk) {
         let wait = waits.iter().find(|wait| wait.thread == thread).unwrap();
         let measured = said.iter().find(|said| said["thread"] == thread).unwrap();
         assert_eq!((wait.kind.as_str(), wait.lock_class.as_str()), ("monitor", lock_class));
-        // The program measures the first use of what is called too.
-        let measured_ns = measured["wait_ns"].as_u64().unwrap();
-        let right = measured_ns.saturating_sub(ms(20))..=measured_ns;
-        assert!(right.contains(&wait.wait_ns), "{wait:?} of {measured_ns}");
+        let (least_ns, most_ns) = (number(measured, "least_ns"), number(measured, "wait_ns"));
+        assert_between(thread, wait.wait_ns, least_ns, most_ns);
         assert!(wait.stack.iter().any(|frame| frame.contains("(JdkLocks.java:")), "{wait:?}");
     }
 }

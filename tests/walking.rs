@@ -2,16 +2,16 @@
 //! that is used, of databases from their first moment on, and when attached.
 
 use crate::support::{
-    Jdk, Program, Running, alone, dump, err, on_jdks, output, subject_jar, text, tyrion,
+    Jdk, Program, Running, beside_others, dump, err, on_jdks, output, subject_jar, text, tyrion,
 };
 use serde_json::Value;
 use std::{collections::HashSet, path::Path, process::Command, time::Duration};
 
-on_jdks!(derby: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(hsqldb: jdk21 = 21);
-on_jdks!(cut_stacks: jdk25 = 25);
-on_jdks!(attached: jdk17 = 17 jdk25 = 25);
-on_jdks!(virtual_threads_are_not_mixed_with_carriers: jdk21 = 21 jdk25 = 25);
+on_jdks!(derby: three);
+on_jdks!(hsqldb: only(21));
+on_jdks!(cut_stacks: newest);
+on_jdks!(attached: two);
+on_jdks!(virtual_threads_are_not_mixed_with_carriers: since(21));
 
 const DERBY: &str = "jdbc:derby:memory:bank;create=true";
 
@@ -97,7 +97,7 @@ fn compared(program: &Program) -> u64 {
 /// The same, where the log is wanted.
 fn compared_in(program: &Program, log: &Path) -> u64 {
     let program = program.clone().option("--walk=compare").option("--threshold=0");
-    let _alone = alone();
+    let _turn = beside_others();
     let ended = output(&mut program.record_command(log));
     assert!(ended.status.success(), "{}", err(&ended));
     account(&err(&ended))

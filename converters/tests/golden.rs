@@ -3,8 +3,10 @@
 //! `BLESS=1` writes them. One that is missing or that no output belongs to is an
 //! error.
 
-use crate::support;
-use crate::support::{profiles, totals, written};
+use crate::{
+    golden_files,
+    support::{profiles, totals, written},
+};
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 use tyrion_converters::{
     grouping::{Grouping, group},
@@ -159,5 +161,5 @@ fn expected() -> BTreeMap<String, String> {
 
 #[test]
 fn outputs_are_as_in_the_golden_files() {
-    support::golden::check(&folder(), &expected());
+    golden_files::check(&folder(), &expected());
 }

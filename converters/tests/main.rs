@@ -3,6 +3,8 @@
 
 mod files;
 mod golden;
+#[path = "../../tests/support/golden.rs"]
+mod golden_files;
 mod readers;
 mod sums;
 mod support;

@@ -1,16 +1,20 @@
 //! All outputs say the same of a profile, to the nanosecond, and say it in the
 //! same bytes however many workers there are.
 
-use crate::support::{callgrind, random, totals, traced, written};
+use crate::support::{
+    callgrind, random,
+    totals::{self, Reader},
+    traced, written,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tyrion_converters::{
-    outputs::{By, Format, Options, Value, by_name, pprof::proto},
+    outputs::{By, FORMATS, Format, Options, Value, by_name, pprof::proto},
     profile::Profile,
 };
 
 fn format(name: &str) -> &'static Format {
-    by_name(name).unwrap()
+    by_name(name).unwrap_or_else(|| panic!("no format {name}"))
 }
 
 fn stream(name: &str, profile: &Profile, options: &Options) -> Vec<u8> {
@@ -54,20 +58,36 @@ fn picture(profile: &Profile, options: &Options) -> u64 {
 
 /// Every output of the profile sums to what the profile does.
 fn check_totals(profile: &Profile, options: &Options) {
+    for format in FORMATS {
+        check_format(format, profile, options);
+    }
+}
+
+/// Both as files, where it has several, and as one stream.
+fn check_format(format: &Format, profile: &Profile, options: &Options) {
+    let both = |options: &Options| {
+        let stream = vec![(format.name.to_owned(), stream(format.name, profile, options))];
+        [written(format, profile, options), stream]
+    };
     let expected = totals::of_profile(profile, options.by);
-    let parts = written(format("callgrind"), profile, options);
-    assert_eq!(totals::of_callgrind(&parts), expected.cost);
-    assert!(parts.len() - 1 <= options.max_parts.max(1));
-    let merged = [("merged".to_owned(), stream("callgrind", profile, options))];
-    assert_eq!(totals::of_callgrind(&merged), expected.cost);
-    assert_eq!(totals::of_pprof(&stream("pprof", profile, options)), expected);
-    for (value, count) in
-        Value::ALL.map(|value| (value, false)).into_iter().chain([(Value::Wait, true)])
-    {
-        let options = Options { value, count, ..options.clone() };
-        let total = picture(profile, &options);
-        assert_eq!(totals::of_collapsed(&stream("collapsed", profile, &options)), total);
-        assert_eq!(totals::of_flamegraph(&stream("flamegraph", profile, &options)), total);
+    match totals::reader(format) {
+        Reader::Costs(read) => {
+            let [files, stream] = both(options);
+            assert_eq!([read(&files), read(&stream)], [expected.cost; 2], "{}", format.name);
+            assert!(files.len() - 1 <= options.max_parts.max(1));
+        }
+        Reader::Totals(read) => {
+            let [files, stream] = both(options);
+            assert_eq!([read(&files), read(&stream)], [expected; 2], "{}", format.name);
+        }
+        Reader::Picture(read) => {
+            let values = Value::ALL.map(|value| (value, false));
+            for (value, count) in values.into_iter().chain([(Value::Wait, true)]) {
+                let options = Options { value, count, ..options.clone() };
+                let stream = [(format.name.to_owned(), stream(format.name, profile, &options))];
+                assert_eq!(read(&stream), picture(profile, &options), "{}", format.name);
+            }
+        }
     }
 }
 
@@ -317,7 +337,7 @@ proptest! {
 }
 
 fn check_workers(profile: &Profile, options: &Options) {
-    for format in tyrion_converters::outputs::FORMATS {
+    for format in FORMATS {
         let [one, three] = [1, 3].map(|workers| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
             pool.install(|| written(format, profile, options))
@@ -339,7 +359,7 @@ fn any_number_of_workers_writes_the_same_of_a_traced_log() {
                 let options = options.into_iter().chain([holder]);
                 options.map(|options| written(format, &profile, &options)).collect::<Vec<_>>()
             };
-            tyrion_converters::outputs::FORMATS.iter().map(of_format).collect::<Vec<_>>()
+            FORMATS.iter().map(of_format).collect::<Vec<_>>()
         })
     };
     let one = written_by(1);

@@ -1,42 +1,28 @@
 //! Frozen logs of each format version are read as ever.
 
-use crate::common;
-use std::{collections::BTreeSet, path::Path};
+use crate::{common, golden_files};
+use std::path::{Path, PathBuf};
 use tyrion_formats::Log;
 
-fn dir() -> String {
-    format!("{}/testdata/logs", common::ROOT)
+fn folder() -> PathBuf {
+    Path::new(common::ROOT).join("testdata/logs")
 }
 
-fn names(extension: &str) -> BTreeSet<String> {
-    let entries = std::fs::read_dir(dir()).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    paths
-        .filter(|path| path.extension().is_some_and(|found| found == extension))
-        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
-        .collect()
-}
-
-/// `BLESS=1` writes the dumps anew; look at what has changed.
 #[test]
 fn frozen_logs_are_read_as_ever() {
-    let bless = std::env::var_os("BLESS").is_some();
-    let logs = names("log");
-    assert!(!logs.is_empty());
-    for name in &logs {
-        let path = format!("{}/{name}.log", dir());
-        // As a file and as a stream.
-        let mapped = Log::open(Path::new(&path)).unwrap();
-        let read = Log::from_bytes(&path, std::fs::read(&path).unwrap()).unwrap();
-        let dump = common::dump(&mapped);
-        assert_eq!(dump, common::dump(&read));
-        let golden = format!("{}/{name}.txt", dir());
-        if bless {
-            std::fs::write(&golden, &dump).unwrap();
-        }
-        let expected = std::fs::read_to_string(&golden)
-            .unwrap_or_else(|error| panic!("{golden}: {error}; make it with BLESS=1"));
-        assert_eq!(dump, expected, "{name}.log is read in another way than before");
-    }
-    assert_eq!(logs, names("txt"), "a log without dump, or a dump without log");
+    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let logs = entries.filter(|path| path.extension().is_some_and(|found| found == "log"));
+    let dumps: golden_files::Files = logs
+        .map(|path| {
+            // As a file and as a stream.
+            let mapped = Log::open(&path).unwrap();
+            let read = Log::from_bytes("a.log", std::fs::read(&path).unwrap()).unwrap();
+            let dump = common::dump(&mapped);
+            assert_eq!(dump, common::dump(&read));
+            let name = path.with_extension("txt").file_name().unwrap().to_str().unwrap().to_owned();
+            (name, dump)
+        })
+        .collect();
+    assert!(!dumps.is_empty());
+    golden_files::check_of(&folder(), &dumps, |name| name.ends_with(".txt"));
 }

@@ -6,6 +6,8 @@ mod document;
 mod follow;
 mod frozen;
 mod fuzz;
+#[path = "../../tests/support/golden.rs"]
+mod golden_files;
 mod hostile;
 mod limits;
 mod live;

@@ -5,8 +5,8 @@
 mod log;
 
 use crate::support::{
-    Jdk, Program, Sum, agent, alone, callgrind_sums, classes, collapsed_sum, err, needs, on_jdks,
-    out, output, pprof_sums, text, tyrion,
+    Jdk, Program, Sum, agent, beside_others, callgrind_sums, classes, collapsed_sum, err, needs,
+    on_jdks, out, output, pprof_sums, text, tyrion,
 };
 use log::{EVIL, long};
 use serde_json::Value;
@@ -18,8 +18,8 @@ use std::{
     process::{Command, Output},
 };
 
-on_jdks!(threads_may_be_called_anything: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(a_path_of_any_bytes: jdk17 = 17);
+on_jdks!(threads_may_be_called_anything: three);
+on_jdks!(a_path_of_any_bytes: one);
 
 /// What must not reach a reader, told without the code under test.
 fn forbidden(char: char) -> bool {
@@ -260,7 +260,7 @@ fn threads_may_be_called_anything(jdk: &Jdk) {
 fn a_path_of_any_bytes(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join(OsStr::from_bytes(b"a\xff\xfe,b\\.log"));
-    let _alone = alone();
+    let _turn = beside_others();
     let output = output(&mut Program::truth(jdk, "holder-monitor").record_command(&log));
     assert!(output.status.success(), "{}", err(&output));
     assert!(log.is_file(), "record: {:?}", names_in(folder.path()));

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use std::path::Path;
 
-on_jdks!(cut_logs: jdk25 = 25);
+on_jdks!(cut_logs: newest);
 
 /// A log's totals, told by `report`, `info` and a pprof profile; and the same
 /// bytes for any number of workers.

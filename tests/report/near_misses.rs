@@ -1,18 +1,20 @@
 //! Near misses, staged, and what must not be taken for them.
 
-use crate::support::{Jdk, Program, Recording, Report, list, ms, number, on_jdks, text_of};
+use crate::support::{Jdk, Program, Report, list, ms, number, on_jdks, text_of};
 use serde_json::Value;
+use std::ops::RangeInclusive;
 
-on_jdks!(near_misses: jdk17 = 17 jdk25 = 25);
+on_jdks!(near_misses: two);
 
 const NEAR_NS: u64 = ms(1);
+const WIDER_NS: u64 = ms(50);
 /// So often "main" takes each lock first.
 const WARMING: u64 = 100;
 
 fn near_misses(jdk: &Jdk) {
-    let program = Program::truth(jdk, "near-misses").traced().preferred();
+    let program = Program::truth(jdk, "near-misses").traced().preferred().alone();
     let program = program.option("--events=all").option("--hold=all").option("--threshold=0");
-    let recording = program.record_undisturbed(is_undisturbed);
+    let recording = program.record();
     let report = Report::of(&recording.log);
     let found = report.section("near-misses");
     assert_eq!((text_of(found, "lacking"), number(found, "near_ns")), ("", NEAR_NS));
@@ -21,6 +23,8 @@ fn near_misses(jdk: &Jdk) {
     for lock in list(&recording.said, "locks") {
         let near = entry(found, lock);
         if text_of(lock, "distance") == "near" {
+            let certain = *within(lock, NEAR_NS).start();
+            assert!(certain >= recording.number("times"), "too busy a machine: {lock}");
             let near = near.unwrap_or_else(|| panic!("no {lock}: {found:#}"));
             check_near(near, lock, number(&found["totals"], "untimed"));
         } else {
@@ -45,21 +49,11 @@ fn times(lock: &Value) -> u64 {
     list(lock, "least_ns").len() as u64
 }
 
-/// Whether each entry was certainly within the time or certainly not, and most
-/// were as they were meant to be.
-fn is_undisturbed(recording: &Recording) -> bool {
-    list(&recording.said, "locks").iter().all(|lock| {
-        let certain = gaps(lock, "least_ns")
-            .zip(gaps(lock, "most_ns"))
-            .all(|(least, most)| (least < NEAR_NS) == (most < NEAR_NS) && most < ms(40));
-        let near = near_of(lock);
-        let is_far = text_of(lock, "distance") != "near";
-        certain && if is_far { near == 0 } else { near >= times(lock) / 2 }
-    })
-}
-
-fn near_of(lock: &Value) -> u64 {
-    gaps(lock, "most_ns").filter(|gap| *gap < NEAR_NS).count() as u64
+/// How many entries were within a time of the exit before: certainly, and
+/// possibly.
+fn within(lock: &Value, near_ns: u64) -> RangeInclusive<u64> {
+    let count = |key: &str| gaps(lock, key).filter(|gap| *gap < near_ns).count() as u64;
+    count("most_ns")..=count("least_ns")
 }
 
 /// The entry of a lock of the program: a monitor's has its class, that of a
@@ -75,8 +69,8 @@ fn entry<'v>(found: &'v Value, lock: &Value) -> Option<&'v Value> {
 }
 
 fn check_near(near: &Value, lock: &Value, untimed: u64) {
-    let expected = near_of(lock);
-    assert_eq!(number(near, "near_misses"), expected, "{near}: {lock}");
+    let expected = number(near, "near_misses");
+    assert!(within(lock, NEAR_NS).contains(&expected), "{near}: {lock}");
     // On JDK 17 a monitor that only methods take is not told apart at first.
     // Holds that are told late have no time of their own: as many may be left out.
     let possible =
@@ -110,6 +104,7 @@ fn check_wider(wider: Option<&Value>, lock: &Value) {
         assert!(pair.is_none(), "{wider}");
         assert_eq!(number(wider, "contended"), times(lock), "{wider}");
     } else {
-        assert_eq!(number(pair.unwrap(), "near_misses"), times(lock), "{wider}");
+        let told = number(pair.unwrap(), "near_misses");
+        assert!(within(lock, WIDER_NS).contains(&told), "{wider}: {lock}");
     }
 }

@@ -5,7 +5,7 @@ use crate::support::{Jdk, Program, Recording, Report, list, number, on_jdks, sha
 use serde_json::Value;
 use std::ops::Range;
 
-on_jdks!(pressure: jdk17 = 17 jdk25 = 25);
+on_jdks!(pressure: two);
 
 /// The figures of both are taken at the same moments but for some µs; threads
 /// of the JVM's own live, and are not idle, for some ms.
@@ -13,7 +13,7 @@ const OFF: f64 = 0.03;
 const PHASE_NS: u64 = 200_000_000;
 
 fn pressure(jdk: &Jdk) {
-    let recording = Program::truth(jdk, "phases").record();
+    let recording = Program::truth(jdk, "phases").alone().record();
     let report = Report::with(&[&recording.log], &["--phase=200ms", "--top=1"]);
     let overview = report.section("overview");
     let start_ns = number(overview, "start_wall_ns");

@@ -3,8 +3,8 @@
 use crate::support::{Jdk, Program, Report, list, number, on_jdks, text_of};
 use serde_json::Value;
 
-on_jdks!(lonely: jdk17 = 17 jdk25 = 25);
-on_jdks!(shared: jdk17 = 17 jdk25 = 25);
+on_jdks!(lonely: two);
+on_jdks!(shared: two);
 
 /// The place of a class of the program.
 fn place_in<'v>(section: &'v Value, class: &str) -> Option<&'v Value> {

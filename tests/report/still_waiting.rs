@@ -7,9 +7,9 @@ use crate::support::{
 use serde_json::Value;
 use std::{collections::BTreeSet, process::Command, time::Duration};
 
-on_jdks!(deadlocks: jdk17 = 17 jdk25 = 25);
-on_jdks!(attached_to_a_deadlock: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(deadlocks_traced: jdk17 = 17 jdk25 = 25);
+on_jdks!(deadlocks: two);
+on_jdks!(attached_to_a_deadlock: three);
+on_jdks!(deadlocks_traced: two);
 
 const FORK: &str = "tyrion.truth.Deadlock$Fork";
 const LOCK: &str = "java.util.concurrent.locks.ReentrantLock";

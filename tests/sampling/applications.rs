@@ -8,8 +8,8 @@ use crate::support::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-on_jdks!(with_trace: jdk17 = 17);
-on_jdks!(alone: jdk25 = 25);
+on_jdks!(with_trace: one);
+on_jdks!(alone: newest);
 
 const CLIENTS: usize = 8;
 

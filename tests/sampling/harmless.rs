@@ -2,7 +2,7 @@
 //! does what it does without.
 
 use super::outputs::{sampled_ns, samples};
-use crate::support::{Jdk, Program, alone, err, info, ms, on_jdks, out, output, text};
+use crate::support::{Jdk, Program, beside_others, err, info, ms, on_jdks, out, output, text};
 use std::{
     collections::BTreeSet,
     path::Path,
@@ -10,11 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-on_jdks!(killed: jdk17 = 17);
-on_jdks!(crowd: jdk11 = 11 jdk25 = 25);
-on_jdks!(no_class_is_changed: jdk17 = 17);
-on_jdks!(threads_left_out: jdk17 = 17);
-on_jdks!(many_threads: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+on_jdks!(killed: one);
+on_jdks!(crowd: ends);
+on_jdks!(no_class_is_changed: one);
+on_jdks!(threads_left_out: one);
+on_jdks!(many_threads: three);
 
 /// What may be lost of a JVM that is killed.
 const LOST_NS: u64 = ms(1000);
@@ -64,7 +64,7 @@ fn crowd(jdk: &Jdk) {
     let line = program.command_line();
     let sampled = program.option("--mode=sample").option("--period=1ms");
     let (plain, recorded) = {
-        let _alone = alone();
+        let _turn = beside_others();
         let plain = output(Command::new(&line[0]).args(&line[1..]));
         (plain, output(&mut sampled.record_command(&log)))
     };
@@ -129,7 +129,7 @@ fn threads_left_out(jdk: &Jdk) {
 /// However many threads there are, looks at them take no more than a fifth of one
 /// CPU, and what they find is right.
 fn many_threads(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.Sleepers 2000 4000");
+    let program = Program::class(jdk, "tyrion.sampling.Sleepers 2000 4000").alone();
     let recording = program.option("--mode=sample").option("--period=1ms").record();
     let sampling = &recording.info()["sampling"];
     let number = |key: &str| sampling[key].as_u64().unwrap();

@@ -13,18 +13,18 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-on_jdks!(sampled: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(log_kept: jdk21 = 21);
-on_jdks!(sampled_while_recording: jdk17 = 17);
-on_jdks!(paused_and_resumed: jdk17 = 17);
-on_jdks!(stopped_meanwhile: jdk17 = 17);
-on_jdks!(left_alone: jdk17 = 17);
-on_jdks!(two_at_once: jdk21 = 21);
-on_jdks!(joined_once: jdk17 = 17);
-on_jdks!(attached_meanwhile: jdk17 = 17);
-on_jdks!(switched_by_the_program: jdk17 = 17);
-on_jdks!(rotated_meanwhile: jdk17 = 17);
-on_jdks!(intervals: jdk17 = 17);
+on_jdks!(sampled: three);
+on_jdks!(log_kept: only(21));
+on_jdks!(sampled_while_recording: one);
+on_jdks!(paused_and_resumed: one);
+on_jdks!(stopped_meanwhile: one);
+on_jdks!(left_alone: one);
+on_jdks!(two_at_once: only(21));
+on_jdks!(joined_once: one);
+on_jdks!(attached_meanwhile: one);
+on_jdks!(switched_by_the_program: one);
+on_jdks!(rotated_meanwhile: one);
+on_jdks!(intervals: one);
 
 /// A program without an agent.
 fn unrecorded(jdk: &Jdk) -> Running {

@@ -5,11 +5,11 @@ use super::outputs::{sampled_ns, samples};
 use crate::support::{Jdk, Program, Recording, assert_near, on_jdks};
 use serde_json::Value;
 
-on_jdks!(notified: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(notified_with_contention: jdk17 = 17);
-on_jdks!(short_lived: jdk17 = 17 jdk25 = 25);
-on_jdks!(handed_on: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(renamed: jdk11 = 11 jdk17 = 17 jdk25 = 25);
+on_jdks!(notified: three);
+on_jdks!(notified_with_contention: one);
+on_jdks!(short_lived: two);
+on_jdks!(handed_on: three);
+on_jdks!(renamed: three);
 
 /// How far what eight threads are blocked for may be from their waits. A sampler
 /// that asks for one thread after the other is off by a seventh here.
@@ -42,14 +42,14 @@ fn check_notified(recording: &Recording, is_known: impl Fn(&Value) -> bool) {
 }
 
 fn notified(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.Notified 2000 2000");
+    let program = Program::class(jdk, "tyrion.sampling.Notified 2000 2000").alone();
     let recording = program.option("--mode=sample").option("--period=20ms").record();
     check_notified(&recording, |sample| sample["lock"].is_null());
 }
 
 /// It still is in the wait that contention mode knows of.
 fn notified_with_contention(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.Notified 2000 2000");
+    let program = Program::class(jdk, "tyrion.sampling.Notified 2000 2000").alone();
     let recording = program.option("--mode=contention+sample").option("--period=20ms").record();
     check_notified(&recording, |it| {
         it["kind"] == "object-wait" && it["lock_class"] == "java.lang.Object"
@@ -59,7 +59,7 @@ fn notified_with_contention(jdk: &Jdk) {
 /// Threads that are woken while others are looked at, and those that go on until
 /// they can be stopped, were doing what they did before.
 fn handed_on(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.HandOff 200 4");
+    let program = Program::class(jdk, "tyrion.sampling.HandOff 200 4").alone();
     let program = program.option("--mode=contention+sample").option("--period=10ms");
     let program = program.option("--threshold=0");
     // On a busy machine the sampler itself is kept waiting, now and then.
@@ -86,7 +86,7 @@ fn check_handed_on(recording: &Recording) -> f64 {
 /// Most threads come and go between two snapshots; those that are seen stand for
 /// the others.
 fn short_lived(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.ShortLived 30 8");
+    let program = Program::class(jdk, "tyrion.sampling.ShortLived 30 8").alone();
     let recording = program.option("--mode=sample").option("--period=50ms").record();
     let samples = samples(&recording.log);
     let is_short = |it: &Value| it["thread"] == "short";
@@ -100,7 +100,8 @@ fn short_lived(jdk: &Jdk) {
 /// Threads that get a name that is asked for, from themselves and from others,
 /// are sampled from then on, until they get another one.
 fn renamed(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.Renamed 1500").option("--mode=sample");
+    let program =
+        Program::class(jdk, "tyrion.sampling.Renamed 1500").option("--mode=sample").alone();
     let recording = program.option("--period=20ms").option("--threads=^http").record();
     let samples = samples(&recording.log);
     // As they are called in the end.

@@ -16,8 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-on_jdks!(alone: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(with_contention: jdk21 = 21);
+on_jdks!(alone: three);
+on_jdks!(with_contention: only(21));
 
 /// How far a share may be from the truth.
 const OFF: f64 = 0.03;
@@ -85,7 +85,8 @@ fn with_contention(jdk: &Jdk) {
 /// machine keeps it from looking, it keeps everybody from looking.
 fn record(jdk: &Jdk, mode: &str) -> Run {
     let program = Program::class(jdk, &format!("tyrion.sampling.Shares {SECONDS} 20"));
-    let program = program.option(&format!("--mode={mode}")).option("--period=20ms").preferred();
+    let program =
+        program.option(&format!("--mode={mode}")).option("--period=20ms").preferred().alone();
     let mut best: Option<Run> = None;
     for _ in 0..ATTEMPTS {
         let stalls = Stalls::watch();

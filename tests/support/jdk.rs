@@ -1,4 +1,4 @@
-//! The Java runtimes of `tests/setup/jdks.sh`.
+//! The Java runtimes that the tests run on.
 
 use super::{root, skip};
 use std::path::PathBuf;
@@ -6,17 +6,18 @@ use std::path::PathBuf;
 /// A Java runtime.
 #[derive(Clone, Debug)]
 pub struct Jdk {
-    /// 11, 17, 21 or 25.
+    /// Its feature release: 17.
     pub major: u32,
     home: PathBuf,
 }
 
 impl Jdk {
-    /// The runtime of a major, or `None` after a message.
-    pub fn find(major: u32) -> Option<Jdk> {
-        let home = root().join("target/jdks").join(major.to_string());
+    /// The runtime that tests call `jdk17`, or `None` after a message.
+    pub fn find(name: &str) -> Option<Jdk> {
+        let major = name.strip_prefix("jdk").expect("a JDK's name");
+        let home = root().join("target/jdks").join(major);
         if home.join("bin/java").is_file() {
-            return Some(Jdk { major, home });
+            return Some(Jdk { major: major.parse().expect("a number"), home });
         }
         skip(&format!("Java {major}: run tests/setup/jdks.sh"));
         None
@@ -33,14 +34,35 @@ impl Jdk {
     }
 }
 
-/// Makes a test of a function for each JDK named: `truth::holders::jdk17`.
+/// Makes a test of a function for each of the JDKs that are chosen:
+/// `on_jdks!(holders: all)` makes `truth::holders::jdk11` and so on.
+///
+/// This is the one place in the tests that lists JDKs. To add one, follow
+/// `docs/adding-a-jdk.md`.
+///
+/// - `one`: for what no JDK makes a difference to. The JDK that has a compiler.
+/// - `two`: for what the usual JDK and the newest are enough for.
+/// - `ends`: the oldest and the newest, where the change came in between.
+/// - `three`: the oldest, the usual and the newest.
+/// - `since(21)`: what older JDKs do not have.
+/// - `only(21)` and `newest`: for a test that is slow, and needs no other.
+/// - `all`: for what depends on the inside of the JVM.
 macro_rules! on_jdks {
-    ($test:ident: $($name:ident = $major:literal)*) => {
+    ($test:ident: all) => { on_jdks!(@on jdk11 jdk17 jdk21 jdk25: $test); };
+    ($test:ident: one) => { on_jdks!(@on jdk17: $test); };
+    ($test:ident: two) => { on_jdks!(@on jdk17 jdk25: $test); };
+    ($test:ident: ends) => { on_jdks!(@on jdk11 jdk25: $test); };
+    ($test:ident: three) => { on_jdks!(@on jdk11 jdk17 jdk25: $test); };
+    ($test:ident: since(17)) => { on_jdks!(@on jdk17 jdk21 jdk25: $test); };
+    ($test:ident: since(21)) => { on_jdks!(@on jdk21 jdk25: $test); };
+    ($test:ident: only(21)) => { on_jdks!(@on jdk21: $test); };
+    ($test:ident: newest) => { on_jdks!(@on jdk25: $test); };
+    (@on $($jdk:ident)*: $test:ident) => {
         mod $test {
             $(
                 #[test]
-                fn $name() {
-                    if let Some(jdk) = crate::support::Jdk::find($major) {
+                fn $jdk() {
+                    if let Some(jdk) = crate::support::Jdk::find(stringify!($jdk)) {
                         super::$test(&jdk);
                     }
                 }

@@ -10,6 +10,7 @@ mod report;
 mod source;
 mod tools;
 mod trace;
+mod turn;
 
 pub use jdk::Jdk;
 pub(crate) use jdk::on_jdks;
@@ -23,11 +24,11 @@ pub use report::{Report, assert_near, list, number, share, text_of};
 pub use source::wait_line;
 pub use tools::{Tmpfs, needs, setup, skip, subject_jar};
 pub use trace::{Taken, Traced};
+pub use turn::{Turn, alone, beside_others, on_first_cpu};
 
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -107,13 +108,6 @@ pub fn sample_log() -> PathBuf {
     root().join("testdata/logs/v1-small.log")
 }
 
-/// Held while a JVM runs, so that timings do not disturb each other: cargo
-/// runs the tests on several threads.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Tries again and again until something is there.
 pub fn wait_for<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
@@ -121,7 +115,7 @@ pub fn wait_for<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = attempt() {
             return found;
         }
-        assert!(begin.elapsed() < Duration::from_secs(30), "no {what} after 30 s");
+        assert!(begin.elapsed() < Duration::from_secs(60), "no {what} after 60 s");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -135,4 +129,11 @@ pub const fn ms(ms: u64) -> u64 {
 #[track_caller]
 pub fn assert_close(what: &str, got: u64, expected: u64, at_most: u64) {
     assert!(got.abs_diff(expected) <= at_most, "{what}: {got}, expected {expected} ± {at_most}");
+}
+
+/// Asserts that a figure lies where the program says that it must: between what
+/// it saw from outside and what it measured itself, however late threads ran.
+#[track_caller]
+pub fn assert_between(what: &str, got: u64, least: u64, most: u64) {
+    assert!((least..=most).contains(&got), "{what}: {got} is not in {least}..={most}");
 }

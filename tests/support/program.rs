@@ -1,6 +1,9 @@
 //! Running Java programs under `tyrion record`.
 
-use super::{Jdk, Traced, Wait, alone, classes, err, info, ms, ours, out, tyrion, wait_for, waits};
+use super::{
+    Jdk, Traced, Turn, Wait, alone, beside_others, classes, err, info, ms, on_first_cpu, ours, out,
+    tyrion, wait_for, waits,
+};
 use serde_json::Value;
 use std::{
     ffi::OsString,
@@ -8,14 +11,15 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
-    sync::MutexGuard,
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 
 /// A machine that is busy with other things may disturb what a scenario
 /// stages; what it then measures is true all the same.
 const ATTEMPTS: usize = 3;
+/// So long a program may run on the slowest machine: more is for ever.
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A Java program and how to record it.
 #[derive(Clone)]
@@ -26,6 +30,7 @@ pub struct Program {
     flags: Vec<String>,
     class_path: OsString,
     main: Vec<String>,
+    turn: fn() -> Turn,
 }
 
 impl Program {
@@ -43,6 +48,7 @@ impl Program {
             flags: Vec::new(),
             class_path: classes().into_os_string(),
             main: main.split(' ').map(str::to_owned).collect(),
+            turn: beside_others,
         }
     }
 
@@ -70,15 +76,25 @@ impl Program {
         self
     }
 
-    /// On one CPU, where nearly every acquisition of a busy lock is contended.
+    /// On one CPU, where nearly every acquisition of a busy lock is contended, and
+    /// before others that want it: a storm whose threads yield to them is none.
     pub fn pinned(mut self) -> Program {
-        self.wrapper = ["taskset", "-c", "0"].map(str::to_owned).to_vec();
+        self = self.preferred();
+        self.wrapper.extend(["taskset", "-c", "0"].map(str::to_owned));
+        self.turn = on_first_cpu;
         self
     }
 
     /// Before others that want the CPU, where that is allowed.
     pub fn preferred(mut self) -> Program {
         self.wrapper = ["nice", "-n", "-19"].map(str::to_owned).to_vec();
+        self
+    }
+
+    /// While no other test runs a program: what it is compared with has bounds
+    /// that do not know how late threads run.
+    pub fn alone(mut self) -> Program {
+        self.turn = alone;
         self
     }
 
@@ -109,9 +125,9 @@ impl Program {
     pub fn record(&self) -> Recording {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("test.log");
-        let alone = alone();
+        let turn = (self.turn)();
         let output = super::output(&mut self.record_command(&log));
-        drop(alone);
+        drop(turn);
         assert!(
             output.status.success(),
             "{:?} {:?}: {}\n{}\n{}",
@@ -129,12 +145,13 @@ impl Program {
     /// Records a scenario until it went as it was meant to, which the program
     /// tells, but not for ever.
     pub fn record_undisturbed(&self, undisturbed: impl Fn(&Recording) -> bool) -> Recording {
-        let mut recording = self.record();
+        let program = self.clone().alone();
+        let mut recording = program.record();
         for _ in 1..ATTEMPTS {
             if undisturbed(&recording) {
                 break;
             }
-            recording = self.record();
+            recording = program.record();
         }
         assert!(undisturbed(&recording), "a busy machine: {}", recording.said);
         recording
@@ -144,7 +161,12 @@ impl Program {
     pub fn start(&self) -> Running {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("test.log");
-        Running::of(&mut self.record_command(&log), folder, log)
+        self.start_at(log, folder)
+    }
+
+    /// The same, with a log that lies elsewhere.
+    pub fn start_at(&self, log: PathBuf, folder: TempDir) -> Running {
+        Running::in_turn((self.turn)(), &mut self.record_command(&log), folder, log)
     }
 }
 
@@ -209,25 +231,29 @@ impl Recording {
     }
 }
 
-/// A command that runs, alone among the tests' JVMs. Killed when dropped.
+/// A command that runs. Killed when dropped.
 pub struct Running {
     child: Child,
     folder: TempDir,
     /// The log, once there is one.
     pub log: PathBuf,
-    _alone: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl Running {
     /// Starts a command, with its streams in files of the folder.
     pub fn of(command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
-        let alone = alone();
+        Running::in_turn(beside_others(), command, folder, log)
+    }
+
+    /// The same, once it may run.
+    fn in_turn(turn: Turn, command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
         let file = |name: &str| Stdio::from(File::create(folder.path().join(name)).unwrap());
         command.stdout(file("stdout")).stderr(file("stderr")).stdin(Stdio::null());
         // A group of its own, so that nothing of it is left behind.
         command.process_group(0);
         let child = command.spawn().unwrap();
-        Running { child, folder, log, _alone: alone }
+        Running { child, folder, log, _turn: turn }
     }
 
     /// The id of the process started: `tyrion record`, or the program itself.
@@ -281,9 +307,9 @@ impl Running {
         let status = loop {
             match self.child.try_wait().unwrap() {
                 Some(status) => break status,
-                None => assert!(begin.elapsed().as_secs() < 60, "it does not end"),
+                None => assert!(begin.elapsed() < PATIENCE, "it does not end"),
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         };
         let (stdout, stderr) = (self.stdout().into_bytes(), self.stderr().into_bytes());
         Output { status, stdout, stderr }

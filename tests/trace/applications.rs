@@ -8,8 +8,8 @@ use crate::support::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-on_jdks!(hsqldb: jdk17 = 17 jdk25 = 25);
-on_jdks!(derby: jdk17 = 17 jdk25 = 25);
+on_jdks!(hsqldb: two);
+on_jdks!(derby: two);
 
 /// At the default, at full load.
 const GROWTH_BYTES_PER_S: f64 = 1e6;

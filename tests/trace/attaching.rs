@@ -7,10 +7,10 @@ use crate::support::{
 use serde_json::Value;
 use std::{path::PathBuf, process::Command, time::Duration};
 
-on_jdks!(exact_once_attached: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(nothing_once_stopped: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(exact_once_attached_again: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(in_the_middle_of_locks: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
+on_jdks!(exact_once_attached: all);
+on_jdks!(nothing_once_stopped: all);
+on_jdks!(exact_once_attached_again: all);
+on_jdks!(in_the_middle_of_locks: all);
 
 /// A JVM without an agent.
 struct Subject {

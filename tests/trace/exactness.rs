@@ -4,14 +4,14 @@ use crate::support::{Jdk, Program, Taken, Traced, on_jdks};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-on_jdks!(one_thread: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(four_threads: jdk17 = 17 jdk25 = 25);
-on_jdks!(sixteen_threads: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(whatever_else_is_recorded: jdk17 = 17 jdk25 = 25);
-on_jdks!(virtual_threads: jdk21 = 21 jdk25 = 25);
-on_jdks!(permits_that_others_give_back: jdk17 = 17 jdk25 = 25);
-on_jdks!(interpreted_and_compiled: jdk17 = 17 jdk25 = 25);
-on_jdks!(compact_headers: jdk25 = 25);
+on_jdks!(one_thread: all);
+on_jdks!(four_threads: two);
+on_jdks!(sixteen_threads: all);
+on_jdks!(whatever_else_is_recorded: two);
+on_jdks!(virtual_threads: since(21));
+on_jdks!(permits_that_others_give_back: two);
+on_jdks!(interpreted_and_compiled: two);
+on_jdks!(compact_headers: newest);
 
 /// Three million acquisitions in all, with a heap that leaves no room for
 /// waste.

@@ -3,9 +3,9 @@
 use crate::support::{Jdk, Program, Recording, Traced, ms, on_jdks};
 use serde_json::Value;
 
-on_jdks!(every_hold_measured: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(a_sample_measured: jdk17 = 17 jdk25 = 25);
-on_jdks!(every_hold_a_record: jdk17 = 17);
+on_jdks!(every_hold_measured: all);
+on_jdks!(a_sample_measured: two);
+on_jdks!(every_hold_a_record: one);
 
 /// A busy machine may disturb what a scenario stages.
 const ATTEMPTS: usize = 4;
@@ -21,7 +21,7 @@ fn number(site: &Value, key: &str) -> u64 {
 }
 
 fn every_hold_measured(jdk: &Jdk) {
-    let program = Program::truth(jdk, "holds").traced().option("--hold=all").preferred();
+    let program = Program::truth(jdk, "holds").traced().option("--hold=all").preferred().alone();
     let mut wrong = wrong_holds(&program.record());
     // A machine that does something else just between two clock readings is
     // not to be met each time.
@@ -81,7 +81,7 @@ fn every_hold_a_record(jdk: &Jdk) {
 /// one was met, and the run is repeated; if not, the sample is one of the
 /// others.
 fn a_sample_measured(jdk: &Jdk) {
-    let program = Program::truth(jdk, "sampled-holds").traced().preferred();
+    let program = Program::truth(jdk, "sampled-holds").traced().preferred().alone();
     // What disturbs a hold only makes it longer, and 64 times when it is one of
     // those measured; an estimate that is wrong is wrong each time.
     let mut told = Vec::new();

@@ -3,11 +3,11 @@
 use crate::support::{Jdk, Program, Recording, on_jdks};
 use std::collections::BTreeSet;
 
-on_jdks!(exactly_the_shared_ones: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(many_threads: jdk17 = 17 jdk25 = 25);
-on_jdks!(threads_of_one_lock: jdk17 = 17 jdk25 = 25);
-on_jdks!(shared_with_virtual_threads: jdk21 = 21 jdk25 = 25);
-on_jdks!(without_identity: jdk17 = 17);
+on_jdks!(exactly_the_shared_ones: all);
+on_jdks!(many_threads: two);
+on_jdks!(threads_of_one_lock: two);
+on_jdks!(shared_with_virtual_threads: since(21));
+on_jdks!(without_identity: one);
 
 fn exactly_the_shared_ones(jdk: &Jdk) {
     // Taken often, and once only: then there is no second chance to notice.

@@ -4,8 +4,8 @@ use crate::support::{Jdk, Program, Recording, Traced, on_jdks};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-on_jdks!(pairs: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(pairs_without_identity: jdk17 = 17 jdk25 = 25);
+on_jdks!(pairs: all);
+on_jdks!(pairs_without_identity: two);
 
 const LOCK_CLASS: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
 

@@ -1,8 +1,8 @@
 //! Programs with probes in them do what they did without.
 
 use crate::support::{
-    Jdk, Program, Recording, Taken, agent, alone, classes, err, info, on_jdks, out, output, root,
-    skip, subject_jar, text,
+    Jdk, Program, Recording, Taken, agent, beside_others, classes, err, info, on_jdks, out, output,
+    root, skip, subject_jar, text,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,14 +10,14 @@ use std::{
     process::Command,
 };
 
-on_jdks!(self_check: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(self_check_interpreted: jdk11 = 11 jdk17 = 17 jdk25 = 25);
-on_jdks!(self_check_compiled: jdk17 = 17 jdk25 = 25);
-on_jdks!(self_check_with_all_recorded: jdk17 = 17 jdk25 = 25);
-on_jdks!(self_check_by_the_first_compiler: jdk11 = 11 jdk17 = 17 jdk21 = 21 jdk25 = 25);
-on_jdks!(javac_writes_the_same_bytes: jdk17 = 17 jdk25 = 25);
-on_jdks!(nothing_new_is_skipped_by_the_compilers: jdk17 = 17 jdk25 = 25);
-on_jdks!(databases_verified: jdk17 = 17 jdk25 = 25);
+on_jdks!(self_check: all);
+on_jdks!(self_check_interpreted: three);
+on_jdks!(self_check_compiled: two);
+on_jdks!(self_check_with_all_recorded: two);
+on_jdks!(self_check_by_the_first_compiler: all);
+on_jdks!(javac_writes_the_same_bytes: two);
+on_jdks!(nothing_new_is_skipped_by_the_compilers: two);
+on_jdks!(databases_verified: two);
 
 const VERIFY: &str = "-Xverify:all";
 
@@ -158,7 +158,7 @@ fn javac(
     javac.args(flags.iter().map(|flag| format!("-J{flag}")));
     javac.args(["--release", "11", "-g", "-encoding", "UTF-8", "-nowarn", "-d"]).arg(folder.path());
     javac.args(sources);
-    let _alone = alone();
+    let _turn = beside_others();
     let output = output(&mut javac);
     assert!(output.status.success(), "{}\n{}", out(&output), err(&output));
     (tree(folder.path()), out(&output))
@@ -218,7 +218,7 @@ fn nothing_new_is_skipped_by_the_compilers(jdk: &Jdk) {
     let run = |arguments: &[&str], traced: Option<&Path>| {
         let mut java = command(&jdk.java(), "", traced);
         java.args([print, "-cp"]).arg(classes()).args(arguments);
-        let _alone = alone();
+        let _turn = beside_others();
         let output = output(&mut java);
         assert!(output.status.success(), "{arguments:?}: {}", err(&output));
         out(&output)

@@ -1,12 +1,12 @@
 //! What `dump` and `info` print of the frozen logs, against the files in
 //! `testdata/cli`. `BLESS=1` writes them; look at what has changed.
 
+#[path = "../../../tests/support/golden.rs"]
+pub(super) mod golden_files;
+
 use super::{dump, info};
 use regex::Regex;
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 use tyrion_converters::filter::{Filter, Kinds, States, moment};
 use tyrion_formats::Log;
 
@@ -29,36 +29,20 @@ fn dumped(log: &Log, filter: &Filter, json: bool) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn compare(file: &Path, text: &str) {
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(file, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(file)
-        .unwrap_or_else(|error| panic!("{}: {error}; make it with BLESS=1", file.display()));
-    assert!(text == expected, "{} differs; BLESS=1 shows where", file.display());
-}
-
 #[test]
 fn logs_are_shown_as_ever() {
-    let folder = testdata().join("cli");
-    let mut expected = BTreeSet::new();
-    let mut check = |file: String, text: &str| {
-        compare(&folder.join(&file), text);
-        expected.insert(file);
-    };
+    let mut files = golden_files::Files::new();
     for (sort, json) in [("txt", false), ("json", true)] {
         for name in ["v1-tiny", "v1-small", "v1-killed", "v1-trace", "v1-holds", "v1-sample"] {
             let info = info::report(&[frozen(name)], &all(), json);
-            check(format!("{name}.info.{sort}"), &info);
+            files.insert(format!("{name}.info.{sort}"), info);
         }
         for name in ["v1-tiny", "v1-trace", "v1-holds", "v1-sample"] {
             let dump = dumped(&frozen(name), &all(), json);
-            check(format!("{name}.dump.{sort}"), &dump);
+            files.insert(format!("{name}.dump.{sort}"), dump);
         }
     }
-    let found = std::fs::read_dir(&folder).unwrap();
-    let found = found.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    assert_eq!(found.collect::<BTreeSet<_>>(), expected);
+    golden_files::check(&testdata().join("cli"), &files);
 }
 
 /// How many lines of each record a dump has.

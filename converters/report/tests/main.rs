@@ -4,6 +4,6 @@
 mod documented;
 mod drawing;
 mod golden;
-#[path = "../../tests/support/golden.rs"]
+#[path = "../../../tests/support/golden.rs"]
 mod golden_files;
 mod support;

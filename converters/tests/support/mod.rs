@@ -3,7 +3,6 @@
 
 pub mod build;
 pub mod callgrind;
-pub mod golden;
 pub mod profiles;
 pub mod random;
 pub mod totals;

@@ -5,7 +5,7 @@ use flate2::read::GzDecoder;
 use prost::Message;
 use std::io::Read;
 use tyrion_converters::{
-    outputs::{By, pprof::proto},
+    outputs::{By, Format, pprof::proto},
     profile::{Profile, State},
 };
 
@@ -22,6 +22,36 @@ pub fn pprof(bytes: &[u8]) -> proto::Profile {
 pub struct Totals {
     pub cost: callgrind::Cost,
     pub reentrant: u64,
+}
+
+/// What was written: names and contents.
+pub type Files = [(String, Vec<u8>)];
+
+/// What a format's files, by name, or its stream sum up to.
+pub enum Reader {
+    /// All costs.
+    Costs(fn(&Files) -> callgrind::Cost),
+    /// All costs, and reentrant acquisitions.
+    Totals(fn(&Files) -> Totals),
+    /// The one value that is shown.
+    Picture(fn(&Files) -> u64),
+}
+
+/// The reader of a format. A format that none is known for is not tested, so it
+/// is an error.
+pub fn reader(format: &Format) -> Reader {
+    match format.name {
+        "callgrind" => Reader::Costs(of_callgrind),
+        "pprof" => Reader::Totals(|files| of_pprof(only(files))),
+        "flamegraph" => Reader::Picture(|files| of_flamegraph(only(files))),
+        "collapsed" => Reader::Picture(|files| of_collapsed(only(files))),
+        unknown => panic!("no test reads {unknown}: add what it sums up to"),
+    }
+}
+
+fn only(files: &Files) -> &[u8] {
+    let [(_, bytes)] = files else { panic!("{} files", files.len()) };
+    bytes
 }
 
 /// The sums of a profile's rows.
@@ -81,7 +111,7 @@ pub fn of_pprof(bytes: &[u8]) -> Totals {
 }
 
 /// The sum of own costs over callgrind files.
-pub fn of_callgrind(files: &[(String, Vec<u8>)]) -> callgrind::Cost {
+pub fn of_callgrind(files: &Files) -> callgrind::Cost {
     let parts = files.iter().filter(|(_, bytes)| !bytes.is_empty());
     parts.fold(callgrind::Cost::default(), |mut sum, (_, bytes)| {
         let part = callgrind::parse(std::str::from_utf8(bytes).unwrap());

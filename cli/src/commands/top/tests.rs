@@ -7,6 +7,7 @@ mod frames;
 mod keys;
 
 use super::{
+    super::tests::golden_files,
     TopArgs,
     draw::{self, Shown, Status},
     feed::Life,
@@ -279,21 +280,12 @@ fn folder() -> &'static Path {
 
 #[test]
 fn every_golden_file_belongs_to_a_test() {
-    for entry in std::fs::read_dir(folder()).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(GOLDEN.contains(&name.as_str()), "{name} belongs to no screen");
-    }
+    golden_files::check_names(folder(), &GOLDEN);
 }
 
 fn compare(name: &str, text: &str) {
     assert!(GOLDEN.contains(&name), "{name} is not among the golden files");
-    let file = folder().join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&file, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&file)
-        .unwrap_or_else(|error| panic!("{}: {error}; make it with BLESS=1", file.display()));
-    assert!(text == expected, "{name} differs; BLESS=1 shows where:\n{text}");
+    golden_files::compare(folder(), name, text);
 }
 
 #[test]

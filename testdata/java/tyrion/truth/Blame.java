@@ -7,14 +7,17 @@ import tyrion.support.Json;
 /**
  * {@code blame [KIND [WAITERS [MILLIS...]]]}: threads "guilty" and, with a second number of
  * milliseconds, "accomplice" hold a lock so long, in turns, twenty times each; WAITERS threads want
- * it again and again, for nothing. Nearly all waiting is the fault of the stacks with {@code
- * guiltyHolder} or {@code accompliceHolder} in them, in proportion to their milliseconds. KIND:
- * {@code block method static lock write stamped semaphore}.
+ * it again and again, for nothing. The time of a hold counts from when all of them were seen to
+ * wait. Nearly all waiting is the fault of the stacks with {@code guiltyHolder} or {@code
+ * accompliceHolder} in them: {@code guilty_ns} and {@code accomplice_ns} at the least, of {@code
+ * wait_ns}. KIND: {@code block method static lock write stamped semaphore}.
  */
 final class Blame implements Scenario {
     private static final int TIMES = 20;
 
     private volatile boolean stopping;
+    private Blamed blamed;
+    private final List<Thread> threads = new ArrayList<>();
     /** Whose turn it is to hold the lock. */
     private volatile int turn;
 
@@ -25,22 +28,22 @@ final class Blame implements Scenario {
         int guiltyMillis = arguments.number(2, 40);
         int accompliceMillis = arguments.number(3, 0);
 
-        Blamed blamed = Blamed.of(kind);
+        blamed = Blamed.of(kind);
         List<Waiting> waitings = new ArrayList<>();
-        List<Thread> threads = new ArrayList<>();
         for (int i = 1; i <= waiterCount; i++) {
-            Waiting waiting = new Waiting(blamed);
+            Waiting waiting = new Waiting();
             waitings.add(waiting);
             threads.add(Threads.start("innocent-" + i, waiting));
         }
         List<Thread> holders = new ArrayList<>();
         int holderCount = accompliceMillis == 0 ? 1 : 2;
+        Holding guilty = new Holding(guiltyMillis);
+        Holding accomplice = new Holding(accompliceMillis);
         holders.add(Threads.start(
-                "guilty", () -> inTurns(0, holderCount, () -> blamed.guiltyHolder(guiltyMillis))));
+                "guilty", () -> inTurns(0, holderCount, () -> blamed.guiltyHolder(guilty))));
         if (holderCount > 1) {
             holders.add(Threads.start(
-                    "accomplice",
-                    () -> inTurns(1, 2, () -> blamed.accompliceHolder(accompliceMillis))));
+                    "accomplice", () -> inTurns(1, 2, () -> blamed.accompliceHolder(accomplice))));
         }
         Threads.join(holders);
         stopping = true;
@@ -55,8 +58,8 @@ final class Blame implements Scenario {
         report.put("kind", kind)
                 .put("class", blamed.getClass().getName())
                 .put("waiters", waiterCount)
-                .put("guilty_ms", guiltyMillis)
-                .put("accomplice_ms", accompliceMillis)
+                .put("guilty_ns", guilty.leastNanos)
+                .put("accomplice_ns", accomplice.leastNanos)
                 .put("contentions", waits)
                 .put("wait_ns", waitNanos);
     }
@@ -73,18 +76,33 @@ final class Blame implements Scenario {
         }
     }
 
+    /** What is done while the lock is held, in {@link Threads#sleepMillis}. */
+    private final class Holding implements Runnable {
+        private final long millis;
+        private long leastNanos;
+
+        Holding(long millis) {
+            this.millis = millis;
+        }
+
+        @Override
+        public void run() {
+            long since = 0;
+            for (Thread thread : threads) {
+                since += Threads.awaitBlocked(thread);
+            }
+            Threads.sleepMillis(millis);
+            leastNanos += System.nanoTime() * threads.size() - since;
+        }
+    }
+
     /** A thread that wants the lock again and again. */
     private final class Waiting implements Runnable {
         /** What takes longer was waiting. */
         private static final long WAITED_NANOS = 1_000_000;
 
-        private final Blamed blamed;
         private long waitNanos;
         private long waits;
-
-        Waiting(Blamed blamed) {
-            this.blamed = blamed;
-        }
 
         @Override
         public void run() {

@@ -7,7 +7,7 @@ import java.util.concurrent.locks.StampedLock;
 
 /**
  * A lock, and three ways to hold it that a stack tells apart: {@code guiltyHolder} and {@code
- * accompliceHolder} for some time, asleep, and {@code innocentWaiter} for no time.
+ * accompliceHolder} for some time, and {@code innocentWaiter} for no time.
  */
 abstract class Blamed {
     static Blamed of(String kind) {
@@ -31,9 +31,9 @@ abstract class Blamed {
         }
     }
 
-    abstract void guiltyHolder(long millis);
+    abstract void guiltyHolder(Runnable whileHeld);
 
-    abstract void accompliceHolder(long millis);
+    abstract void accompliceHolder(Runnable whileHeld);
 
     /** Returns when the lock was granted. */
     abstract long innocentWaiter();
@@ -42,16 +42,16 @@ abstract class Blamed {
         private final Object lock = new Object();
 
         @Override
-        void guiltyHolder(long millis) {
+        void guiltyHolder(Runnable whileHeld) {
             synchronized (lock) {
-                Threads.sleepMillis(millis);
+                whileHeld.run();
             }
         }
 
         @Override
-        void accompliceHolder(long millis) {
+        void accompliceHolder(Runnable whileHeld) {
             synchronized (lock) {
-                Threads.sleepMillis(millis);
+                whileHeld.run();
             }
         }
 
@@ -65,13 +65,13 @@ abstract class Blamed {
 
     private static final class Method extends Blamed {
         @Override
-        synchronized void guiltyHolder(long millis) {
-            Threads.sleepMillis(millis);
+        synchronized void guiltyHolder(Runnable whileHeld) {
+            whileHeld.run();
         }
 
         @Override
-        synchronized void accompliceHolder(long millis) {
-            Threads.sleepMillis(millis);
+        synchronized void accompliceHolder(Runnable whileHeld) {
+            whileHeld.run();
         }
 
         @Override
@@ -82,13 +82,13 @@ abstract class Blamed {
 
     private static final class Static extends Blamed {
         @Override
-        void guiltyHolder(long millis) {
-            guiltyStatic(millis);
+        void guiltyHolder(Runnable whileHeld) {
+            guiltyStatic(whileHeld);
         }
 
         @Override
-        void accompliceHolder(long millis) {
-            accompliceStatic(millis);
+        void accompliceHolder(Runnable whileHeld) {
+            accompliceStatic(whileHeld);
         }
 
         @Override
@@ -96,12 +96,12 @@ abstract class Blamed {
             return innocentStatic();
         }
 
-        private static synchronized void guiltyStatic(long millis) {
-            Threads.sleepMillis(millis);
+        private static synchronized void guiltyStatic(Runnable whileHeld) {
+            whileHeld.run();
         }
 
-        private static synchronized void accompliceStatic(long millis) {
-            Threads.sleepMillis(millis);
+        private static synchronized void accompliceStatic(Runnable whileHeld) {
+            whileHeld.run();
         }
 
         private static synchronized long innocentStatic() {
@@ -113,20 +113,20 @@ abstract class Blamed {
         private final ReentrantLock lock = new ReentrantLock();
 
         @Override
-        void guiltyHolder(long millis) {
+        void guiltyHolder(Runnable whileHeld) {
             lock.lock();
             try {
-                Threads.sleepMillis(millis);
+                whileHeld.run();
             } finally {
                 lock.unlock();
             }
         }
 
         @Override
-        void accompliceHolder(long millis) {
+        void accompliceHolder(Runnable whileHeld) {
             lock.lock();
             try {
-                Threads.sleepMillis(millis);
+                whileHeld.run();
             } finally {
                 lock.unlock();
             }
@@ -148,20 +148,20 @@ abstract class Blamed {
         private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
 
         @Override
-        void guiltyHolder(long millis) {
+        void guiltyHolder(Runnable whileHeld) {
             lock.writeLock().lock();
             try {
-                Threads.sleepMillis(millis);
+                whileHeld.run();
             } finally {
                 lock.writeLock().unlock();
             }
         }
 
         @Override
-        void accompliceHolder(long millis) {
+        void accompliceHolder(Runnable whileHeld) {
             lock.writeLock().lock();
             try {
-                Threads.sleepMillis(millis);
+                whileHeld.run();
             } finally {
                 lock.writeLock().unlock();
             }
@@ -195,20 +195,20 @@ abstract class Blamed {
         private final StampedLock lock = new StampedLock();
 
         @Override
-        void guiltyHolder(long millis) {
+        void guiltyHolder(Runnable whileHeld) {
             long stamp = lock.writeLock();
             try {
-                Threads.sleepMillis(millis);
+                whileHeld.run();
             } finally {
                 lock.unlockWrite(stamp);
             }
         }
 
         @Override
-        void accompliceHolder(long millis) {
+        void accompliceHolder(Runnable whileHeld) {
             long stamp = lock.writeLock();
             try {
-                Threads.sleepMillis(millis);
+                whileHeld.run();
             } finally {
                 lock.unlockWrite(stamp);
             }
@@ -229,20 +229,20 @@ abstract class Blamed {
         private final Semaphore permits = new Semaphore(1);
 
         @Override
-        void guiltyHolder(long millis) {
+        void guiltyHolder(Runnable whileHeld) {
             permits.acquireUninterruptibly();
             try {
-                Threads.sleepMillis(millis);
+                whileHeld.run();
             } finally {
                 permits.release();
             }
         }
 
         @Override
-        void accompliceHolder(long millis) {
+        void accompliceHolder(Runnable whileHeld) {
             permits.acquireUninterruptibly();
             try {
-                Threads.sleepMillis(millis);
+                whileHeld.run();
             } finally {
                 permits.release();
             }

@@ -6,18 +6,27 @@ import java.util.concurrent.locks.ReentrantLock;
 import tyrion.api.Tyrion;
 
 /**
- * A wait of the current thread, of a known length, for a lock that another thread holds: that is in
- * a group of its own, "holding".
+ * A wait of the current thread, as long as it is told or a little longer, for a lock that another
+ * thread holds: that is in a group of its own, "holding".
  */
 final class Delay {
-    private Delay() {}
+    private final Thread waiter = Thread.currentThread();
+    private final long millis;
+    private final CountDownLatch held = new CountDownLatch(1);
+    /** Whether the waiter has nothing before it but the lock. */
+    private volatile boolean asks;
+
+    private Delay(long millis) {
+        this.millis = millis;
+    }
 
     /** Waits for a monitor, in nanoseconds how long. */
     static long atMonitor(Object monitor, long millis) {
-        CountDownLatch held = new CountDownLatch(1);
-        Thread holder = Threads.start("holder", () -> holdMonitor(monitor, held, millis));
-        await(held);
+        Delay delay = new Delay(millis);
+        Thread holder = Threads.start("holder", () -> delay.holdMonitor(monitor));
+        Threads.await(delay.held);
         long begin = System.nanoTime();
+        delay.asks = true;
         long waited;
         synchronized (monitor) { // WAIT
             waited = System.nanoTime() - begin;
@@ -28,10 +37,11 @@ final class Delay {
 
     /** Waits for a lock, in nanoseconds how long. */
     static long atLock(ReentrantLock lock, long millis) {
-        CountDownLatch held = new CountDownLatch(1);
-        Thread holder = Threads.start("holder", () -> holdLock(lock, held, millis));
-        await(held);
+        Delay delay = new Delay(millis);
+        Thread holder = Threads.start("holder", () -> delay.holdLock(lock));
+        Threads.await(delay.held);
         long begin = System.nanoTime();
+        delay.asks = true;
         lock.lock();
         long waited = System.nanoTime() - begin;
         lock.unlock();
@@ -40,33 +50,33 @@ final class Delay {
     }
 
     @SuppressWarnings("try")
-    private static void holdMonitor(Object monitor, CountDownLatch held, long millis) {
+    private void holdMonitor(Object monitor) {
         try (Tyrion.Group group = Tyrion.group("holding")) {
             synchronized (monitor) {
-                held.countDown();
-                Threads.sleepMillis(millis);
+                keepWaiting();
             }
         }
     }
 
     @SuppressWarnings("try")
-    private static void holdLock(Lock lock, CountDownLatch held, long millis) {
+    private void holdLock(Lock lock) {
         try (Tyrion.Group group = Tyrion.group("holding")) {
             lock.lock();
             try {
-                held.countDown();
-                Threads.sleepMillis(millis);
+                keepWaiting();
             } finally {
                 lock.unlock();
             }
         }
     }
 
-    private static void await(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
+    /** Returns some time after the waiter was seen to wait. */
+    private void keepWaiting() {
+        held.countDown();
+        while (!asks) {
+            Threads.sleepMillis(1);
         }
+        Threads.awaitWaiting(waiter);
+        Threads.sleepMillis(millis);
     }
 }

@@ -3,20 +3,22 @@ package tyrion.truth;
 import java.util.concurrent.ThreadFactory;
 
 /**
- * Two threads and a lock: one holds it, the other comes later and waits. Exactly one contention, of
- * the time held less the head start.
+ * Two threads and a lock: one holds it, the other comes and waits. However late either of them gets
+ * a processor there is exactly one contention, since the holder leaves only after the other one was
+ * seen to wait.
  */
 final class Encounter {
     private Encounter() {}
 
     /**
-     * Lets the waiter come when the lock has been held for the head start, and returns when both
-     * threads have ended.
+     * Lets the waiter wait for some time at least, and returns when both threads have ended: for how
+     * long, in nanoseconds, the waiter waited at the least. At the most it is what the waiter itself
+     * has measured.
      */
-    static void stage(
+    static long stage(
             Holder holder,
             ThreadFactory holderThread,
-            long headStartMillis,
+            long waitMillis,
             Waiter waiter,
             ThreadFactory waiterThread)
             throws InterruptedException {
@@ -24,9 +26,12 @@ final class Encounter {
         Thread waiting = waiterThread.newThread(waiter);
         holding.start();
         holder.awaitHeld();
-        Threads.sleepMillis(headStartMillis);
         waiting.start();
+        long waitingSince = Threads.awaitWaiting(waiting);
+        Threads.sleepMillis(waitMillis);
+        holder.leave();
         holding.join();
         waiting.join();
+        return holder.leavingNanos() - waitingSince;
     }
 }

@@ -11,8 +11,7 @@ import tyrion.support.Json;
 final class GcIdentity implements Scenario {
     private static final int ROUNDS = 3;
     private static final int COLLECTIONS = 4;
-    private static final long HOLD_MILLIS = 40;
-    private static final long HEAD_START_MILLIS = 10;
+    private static final long WAIT_MILLIS = 30;
 
     /** Keeps garbage reachable until it is dropped, so that no compiler leaves it out. */
     private byte[][] garbage;
@@ -44,9 +43,9 @@ final class GcIdentity implements Scenario {
         for (int i = 0; i < ROUNDS; i++) {
             Waiter waiter = new Waiter(guard);
             Encounter.stage(
-                    new Holder(HOLD_MILLIS, guard),
+                    new Holder(guard),
                     Threads.named("holder"),
-                    HEAD_START_MILLIS,
+                    WAIT_MILLIS,
                     waiter,
                     Threads.named(threadName));
             sum += waiter.waitNanos();

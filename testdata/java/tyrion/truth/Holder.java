@@ -3,8 +3,8 @@ package tyrion.truth;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * The body of a thread that takes a lock, keeps it for a while, asleep, and gives it back. Tells
- * when the lock is held, so whoever asks for it then is certain to wait.
+ * The body of a thread that takes a lock, keeps it until it is told to leave, or for a while, and
+ * gives it back. Tells when the lock is held, so whoever asks for it then is certain to wait.
  */
 final class Holder implements Runnable {
     /** How the lock is taken and given back around something. */
@@ -15,11 +15,19 @@ final class Holder implements Runnable {
     private final Taking taking;
     private final long holdMillis;
     private final CountDownLatch held = new CountDownLatch(1);
-    private long heldNanos;
+    private final CountDownLatch mayLeave = new CountDownLatch(1);
+    private long takenNanos;
+    private long leavingNanos;
 
+    /** Keeps the lock until {@link #leave}. */
+    Holder(Taking taking) {
+        this(0, taking);
+    }
+
+    /** Keeps the lock for a time, asleep, and then until {@link #leave}. */
     Holder(long holdMillis, Taking taking) {
-        this.holdMillis = holdMillis;
         this.taking = taking;
+        this.holdMillis = holdMillis;
     }
 
     @Override
@@ -32,19 +40,30 @@ final class Holder implements Runnable {
         held.await();
     }
 
-    /** For how long the lock was held, once the thread has ended. */
-    long heldNanos() {
-        return heldNanos;
+    /** Lets the holder give the lock back. */
+    void leave() {
+        mayLeave.countDown();
     }
 
-    /** What the holder does with the lock: it sleeps. */
+    /** For how long the lock was held, once the thread has ended. */
+    long heldNanos() {
+        return leavingNanos - takenNanos;
+    }
+
+    /** When the holder was about to give the lock back, once the thread has ended. */
+    long leavingNanos() {
+        return leavingNanos;
+    }
+
+    /** What the holder does with the lock. */
     private final class Keeping implements Runnable {
         @Override
         public void run() {
-            long taken = System.nanoTime();
+            takenNanos = System.nanoTime();
             held.countDown();
             Threads.sleepMillis(holdMillis);
-            heldNanos = System.nanoTime() - taken;
+            Threads.await(mayLeave);
+            leavingNanos = System.nanoTime();
         }
     }
 }

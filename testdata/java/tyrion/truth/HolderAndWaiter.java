@@ -3,25 +3,22 @@ package tyrion.truth;
 import tyrion.support.Json;
 
 /**
- * The truth of every {@code holder-…} scenario: thread "holder" keeps a lock for 200 ms, thread
- * "waiter" comes 50 ms later, so there is exactly one contention, of 150 ms. A subclass says which
- * lock, and marks the line on which the waiter waits.
+ * The truth of every {@code holder-…} scenario: thread "holder" keeps a lock until 150 ms after
+ * thread "waiter" was seen to wait for it, so there is exactly one contention, of 150 ms or a little
+ * more: between {@code least_ns} and {@code wait_ns}. A subclass says which lock, and marks the line
+ * on which the waiter waits.
  */
 abstract class HolderAndWaiter implements Scenario, Holder.Taking, Waiter.Asking {
-    private static final long HOLD_MILLIS = 200;
-    private static final long HEAD_START_MILLIS = 50;
+    private static final long WAIT_MILLIS = 150;
 
     @Override
     public final void run(Arguments arguments, Json report) throws Exception {
-        Holder holder = new Holder(HOLD_MILLIS, this);
+        Holder holder = new Holder(this);
         Waiter waiter = new Waiter(this);
-        Encounter.stage(
-                holder,
-                Threads.named("holder"),
-                HEAD_START_MILLIS,
-                waiter,
-                Threads.named("waiter"));
+        long leastNanos = Encounter.stage(
+                holder, Threads.named("holder"), WAIT_MILLIS, waiter, Threads.named("waiter"));
         report.put("contentions", 1)
+                .put("least_ns", leastNanos)
                 .put("wait_ns", waiter.waitNanos())
                 .put("hold_ns", holder.heldNanos())
                 .put("blocked_count", waiter.blockedCount());

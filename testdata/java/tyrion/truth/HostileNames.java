@@ -10,8 +10,7 @@ import tyrion.support.Json;
  * them: a surrogate without its other half is a replacement character.
  */
 final class HostileNames implements Scenario {
-    private static final long HOLD_MILLIS = 20;
-    private static final long HEAD_START_MILLIS = 5;
+    private static final long WAIT_MILLIS = 15;
     private static final int LONG = 4_000;
 
     private static final String[] NAMES = {
@@ -39,9 +38,9 @@ final class HostileNames implements Scenario {
 
     private void waitOnce(String name) throws InterruptedException {
         Encounter.stage(
-                new Holder(HOLD_MILLIS, guard),
+                new Holder(guard),
                 Threads.named("hostile-holder"),
-                HEAD_START_MILLIS,
+                WAIT_MILLIS,
                 new Waiter(guard),
                 Threads.named(name));
         shown.add(name.replace("high \ud83d", "high \ufffd").replace("low \ude00", "low \ufffd"));

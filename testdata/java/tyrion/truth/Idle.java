@@ -17,16 +17,17 @@ import tyrion.support.Json;
 
 /**
  * Threads that wait for work, for time or for each other, and never for a lock: there is no lock
- * contention at all. One way of waiting after the other, each in a thread of its own.
+ * contention at all. One way of waiting after the other, each in a thread of its own. Whoever ends
+ * such a wait first sees that it has begun, so it takes {@code least_ns} at the least.
  */
 final class Idle implements Scenario {
     private static final int TIMES = 5;
     private static final long PAUSE_MILLIS = 100;
     private static final long FEED_MILLIS = 40;
 
-    /** One way of waiting: returns how often it waited. */
+    /** One way of waiting: returns how many milliseconds it waited at the least. */
     private interface Waiting {
-        int waitIdly() throws Exception;
+        long waitIdly() throws Exception;
     }
 
     private final List<Json> activities = new ArrayList<>();
@@ -53,21 +54,26 @@ final class Idle implements Scenario {
     /** Waits in one way, in a thread named after it, and measures it. */
     private void spend(String name, Waiting waiting) {
         String threadName = "idle-" + name;
+        long[] begun = new long[1];
         long[] idleNanos = new long[1];
-        int[] waits = new int[1];
-        Threads.join(Threads.start(threadName, () -> {
-            long begin = System.nanoTime();
+        long[] leastMillis = new long[1];
+        Thread thread = Threads.start(threadName, () -> {
+            begun[0] = System.nanoTime();
             try {
-                waits[0] = waiting.waitIdly();
+                leastMillis[0] = waiting.waitIdly();
             } catch (Exception e) {
                 throw new IllegalStateException(e);
             }
-            idleNanos[0] = System.nanoTime() - begin;
-        }));
+            idleNanos[0] = System.nanoTime() - begun[0];
+        });
+        long waitingSince = Threads.awaitWaiting(thread);
+        Threads.join(thread);
+        // A timeout may have begun before the wait did.
+        long late = waitingSince - begun[0];
         activities.add(new Json()
                 .put("activity", name)
                 .put("thread", threadName)
-                .put("waits", waits[0])
+                .put("least_ns", TimeUnit.MILLISECONDS.toNanos(leastMillis[0]) - late)
                 .put("idle_ns", idleNanos[0]));
     }
 
@@ -86,20 +92,26 @@ final class Idle implements Scenario {
         return pool;
     }
 
-    private int inObjectWait() throws InterruptedException {
+    private long inObjectWait() throws InterruptedException {
         Object mailbox = new Object();
         for (int i = 0; i < TIMES; i++) {
             synchronized (mailbox) {
                 mailbox.wait(PAUSE_MILLIS); // WAIT
             }
         }
-        return TIMES;
+        return TIMES * PAUSE_MILLIS;
     }
 
-    private int inQueueTake() throws InterruptedException {
+    private long inQueueTake() throws InterruptedException {
         LinkedBlockingQueue<Integer> queue = new LinkedBlockingQueue<>();
+        Thread taker = Thread.currentThread();
         Thread feeder = Threads.start("feeder", () -> {
             for (int i = 0; i < TIMES; i++) {
+                // Whoever takes may still have to take what came before.
+                while (!queue.isEmpty()) {
+                    Threads.sleepMillis(1);
+                }
+                Threads.awaitWaiting(taker);
                 Threads.sleepMillis(FEED_MILLIS);
                 queue.add(i);
             }
@@ -108,10 +120,10 @@ final class Idle implements Scenario {
             queue.take(); // WAIT
         }
         Threads.join(feeder);
-        return TIMES;
+        return TIMES * FEED_MILLIS;
     }
 
-    private int inConditionAwait() throws InterruptedException {
+    private long inConditionAwait() throws InterruptedException {
         ReentrantLock lock = new ReentrantLock();
         Condition never = lock.newCondition();
         lock.lock();
@@ -120,59 +132,71 @@ final class Idle implements Scenario {
         } finally {
             lock.unlock();
         }
-        return 1;
+        return PAUSE_MILLIS;
     }
 
-    private int inLatchAwait() throws InterruptedException {
+    private long inLatchAwait() throws InterruptedException {
         CountDownLatch latch = new CountDownLatch(1);
+        Thread waiting = Thread.currentThread();
         Thread opener = Threads.start("opener", () -> {
-            Threads.sleepMillis(PAUSE_MILLIS);
+            pauseOnceWaiting(waiting);
             latch.countDown();
         });
         latch.await(); // WAIT
         Threads.join(opener);
-        return 1;
+        return PAUSE_MILLIS;
     }
 
-    private int inFutureGet() throws Exception {
+    private long inFutureGet() throws Exception {
+        Thread waiting = Thread.currentThread();
         FutureTask<String> future = new FutureTask<>(() -> {
-            Thread.sleep(PAUSE_MILLIS);
+            pauseOnceWaiting(waiting);
             return "done";
         });
         Thread computer = Threads.start("computer", future);
         future.get(); // WAIT
         Threads.join(computer);
-        return 1;
+        return PAUSE_MILLIS;
     }
 
-    private int inSleep() throws InterruptedException {
+    private long inSleep() throws InterruptedException {
         Thread.sleep(PAUSE_MILLIS); // WAIT
-        return 1;
+        return PAUSE_MILLIS;
     }
 
-    private int inExchanger() throws InterruptedException {
+    private long inExchanger() throws InterruptedException {
         Exchanger<String> nobody = new Exchanger<>();
         try {
             nobody.exchange("hello?", PAUSE_MILLIS, TimeUnit.MILLISECONDS); // WAIT
         } catch (TimeoutException expected) {
-            return 1;
+            return PAUSE_MILLIS;
         }
         throw new IllegalStateException("somebody came");
     }
 
-    private int inSynchronousQueuePoll() throws InterruptedException {
+    private long inSynchronousQueuePoll() throws InterruptedException {
         new SynchronousQueue<String>().poll(PAUSE_MILLIS, TimeUnit.MILLISECONDS); // WAIT
-        return 1;
+        return PAUSE_MILLIS;
     }
 
-    private int inPark() {
-        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(PAUSE_MILLIS)); // WAIT
-        return 1;
+    private long inPark() {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PAUSE_MILLIS);
+        // A park may end for no reason.
+        for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left); // WAIT
+        }
+        return PAUSE_MILLIS;
     }
 
-    private int inJoin() throws InterruptedException {
-        Thread sleeper = Threads.start("sleeper", () -> Threads.sleepMillis(PAUSE_MILLIS));
+    private long inJoin() throws InterruptedException {
+        Thread waiting = Thread.currentThread();
+        Thread sleeper = Threads.start("sleeper", () -> pauseOnceWaiting(waiting));
         sleeper.join(); // WAIT
-        return 1;
+        return PAUSE_MILLIS;
+    }
+
+    private static void pauseOnceWaiting(Thread waiting) {
+        Threads.awaitWaiting(waiting);
+        Threads.sleepMillis(PAUSE_MILLIS);
     }
 }

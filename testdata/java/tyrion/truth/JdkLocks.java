@@ -12,12 +12,11 @@ import tyrion.support.Json;
 
 /**
  * Contention inside the JDK's own classes, as a user meets it: a slow callback runs under a lock
- * that the caller never sees. One contention of 80 ms each, the waiter's thread named after the
- * class.
+ * that the caller never sees. One contention of 80 ms or more each, the waiter's thread named
+ * after the class.
  */
 final class JdkLocks implements Scenario {
-    private static final long HOLD_MILLIS = 100;
-    private static final long HEAD_START_MILLIS = 20;
+    private static final long WAIT_MILLIS = 80;
 
     private final List<Json> contentions = new ArrayList<>();
 
@@ -88,14 +87,15 @@ final class JdkLocks implements Scenario {
             use.run();
             return System.nanoTime() - asked;
         });
-        Encounter.stage(
-                new Holder(HOLD_MILLIS, taking),
+        long leastNanos = Encounter.stage(
+                new Holder(taking),
                 Threads.named("holder-of-" + name),
-                HEAD_START_MILLIS,
+                WAIT_MILLIS,
                 waiter,
                 Threads.named(name));
         contentions.add(new Json()
                 .put("thread", name)
+                .put("least_ns", leastNanos)
                 .put("wait_ns", waiter.waitNanos())
                 .put("blocked_count", waiter.blockedCount()));
     }

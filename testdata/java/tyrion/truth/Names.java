@@ -8,11 +8,10 @@ import tyrion.support.Json;
 /**
  * Threads whose names are hard: renamed before or after their wait, the same name twice, no name,
  * names with separators, quotes, a line break and letters beyond ASCII; daemons and thread groups.
- * Each waits once for one monitor, 30 ms, held by "names-holder".
+ * Each waits once for one monitor, for 30 ms or more, held by "names-holder".
  */
 final class Names implements Scenario {
-    private static final long HOLD_MILLIS = 40;
-    private static final long HEAD_START_MILLIS = 10;
+    private static final long WAIT_MILLIS = 30;
 
     private final Guard guard = Guard.of("monitor");
     private final List<Json> threads = new ArrayList<>();
@@ -55,9 +54,9 @@ final class Names implements Scenario {
         Thread[] made = new Thread[1];
         String[] first = new String[2];
         Encounter.stage(
-                new Holder(HOLD_MILLIS, guard),
+                new Holder(guard),
                 Threads.named("names-holder"),
-                HEAD_START_MILLIS,
+                WAIT_MILLIS,
                 waiter,
                 body -> {
                     made[0] = factory.newThread(body);

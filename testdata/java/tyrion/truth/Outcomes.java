@@ -10,17 +10,31 @@ import tyrion.support.Json;
 
 /**
  * Waits that end in every way: granted, timed out, interrupted. A wait that ends without the lock
- * is a wait all the same, and is no acquisition.
+ * is a wait all the same, and is no acquisition. The holder gives the lock back once the wait has
+ * ended or, where it is to be granted, some time after it was seen to begin. In {@code outcomes}:
+ * how long each wait took at the {@code least_ns}, and at the most, {@code wait_ns}.
  */
 final class Outcomes implements Scenario {
-    private static final long LONG_HOLD_MILLIS = 200;
-    private static final long SHORT_HOLD_MILLIS = 80;
-    private static final long INTERRUPT_MILLIS = 60;
-    private static final long TIMEOUT_MILLIS = 50;
+    private static final long WAIT_MILLIS = 60;
+    private static final long TIMEOUT_MILLIS = 100;
+    private static final long PATIENCE_MILLIS = 60_000;
 
     /** An attempt to take a lock that is held: says whether it came to have it. */
     private interface Attempt {
         boolean tryIt() throws InterruptedException;
+    }
+
+    /** What ends a wait. */
+    private enum End {
+        GRANTED("granted"),
+        TIMEOUT("timed out"),
+        INTERRUPT("interrupted");
+
+        private final String outcome;
+
+        End(String outcome) {
+            this.outcome = outcome;
+        }
     }
 
     private final List<Json> outcomes = new ArrayList<>();
@@ -28,48 +42,69 @@ final class Outcomes implements Scenario {
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
         ReentrantLock kept = new ReentrantLock();
-        meet("try-timeout", LONG_HOLD_MILLIS, holding(kept), () -> tryFor(kept, TIMEOUT_MILLIS));
+        meet("try-timeout", End.TIMEOUT, holding(kept), () -> tryFor(kept, TIMEOUT_MILLIS));
 
         ReentrantLock given = new ReentrantLock();
-        meet("try-granted", SHORT_HOLD_MILLIS, holding(given), () -> tryFor(given, 1000));
+        meet("try-granted", End.GRANTED, holding(given), () -> tryFor(given, PATIENCE_MILLIS));
 
         ReentrantLock left = new ReentrantLock();
-        meet("interrupted", LONG_HOLD_MILLIS, holding(left), () -> lockInterruptibly(left));
+        meet("interrupted", End.INTERRUPT, holding(left), () -> lockInterruptibly(left));
 
         StampedLock stamped = new StampedLock();
-        meet("stamped-timeout", LONG_HOLD_MILLIS, holding(stamped), () -> tryWriteLock(stamped));
+        meet("stamped-timeout", End.TIMEOUT, holding(stamped), () -> tryWriteLock(stamped));
 
         Semaphore permits = new Semaphore(1);
-        meet("semaphore-timeout", LONG_HOLD_MILLIS, holding(permits), () -> tryAcquire(permits));
+        meet("semaphore-timeout", End.TIMEOUT, holding(permits), () -> tryAcquire(permits));
 
         report.put("contentions", outcomes.size()).put("outcomes", outcomes);
     }
 
     /** Makes the attempt against a holder, in a thread named after it, and measures it. */
-    private void meet(String name, long holdMillis, Holder.Taking taking, Attempt attempt)
+    private void meet(String name, End end, Holder.Taking taking, Attempt attempt)
             throws InterruptedException {
+        long[] asked = new long[1];
         boolean[] acquired = new boolean[1];
         boolean[] wasInterrupted = new boolean[1];
         Waiter waiter = new Waiter(() -> {
-            long asked = System.nanoTime();
+            asked[0] = System.nanoTime();
             try {
                 acquired[0] = attempt.tryIt();
             } catch (InterruptedException e) {
                 wasInterrupted[0] = true;
             }
-            return System.nanoTime() - asked;
+            return System.nanoTime() - asked[0];
         });
-        Encounter.stage(
-                new Holder(holdMillis, taking),
-                Threads.named("holder-of-" + name),
-                0,
-                waiter,
-                Threads.named(name));
+        Holder holder = new Holder(taking);
+        Thread holding = Threads.start("holder-of-" + name, holder);
+        holder.awaitHeld();
+        Thread waiting = Threads.start(name, waiter);
+        final long waitingSince = Threads.awaitWaiting(waiting);
+        if (end != End.TIMEOUT) {
+            Threads.sleepMillis(WAIT_MILLIS);
+        }
+        final long interrupted = System.nanoTime();
+        if (end == End.INTERRUPT) {
+            waiting.interrupt();
+        }
+        if (end != End.GRANTED) {
+            waiting.join();
+        }
+        holder.leave();
+        holding.join();
+        waiting.join();
+
+        long until = end == End.GRANTED ? holder.leavingNanos()
+                : end == End.INTERRUPT ? interrupted
+                : asked[0] + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS);
         String how = acquired[0] ? "granted" : wasInterrupted[0] ? "interrupted" : "timed out";
+        if (!how.equals(end.outcome)) {
+            throw new IllegalStateException(name + " was " + how);
+        }
         outcomes.add(new Json()
                 .put("thread", name)
                 .put("outcome", how)
                 .put("acquired", acquired[0])
+                .put("least_ns", until - waitingSince)
                 .put("wait_ns", waiter.waitNanos()));
     }
 
@@ -82,11 +117,6 @@ final class Outcomes implements Scenario {
     }
 
     private static boolean lockInterruptibly(ReentrantLock lock) throws InterruptedException {
-        Thread waiting = Thread.currentThread();
-        Threads.start("interrupter", () -> {
-            Threads.sleepMillis(INTERRUPT_MILLIS);
-            waiting.interrupt();
-        });
         lock.lockInterruptibly(); // WAIT
         lock.unlock();
         return true;

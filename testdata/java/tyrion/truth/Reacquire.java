@@ -6,9 +6,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
 
 /**
- * {@code reacquire VARIANT}: thread "awaiter" waits on a condition for 50 ms, and then 100 ms more
- * for the lock, which thread "signaller" keeps. The first part is idle, the second is waiting for a
- * lock. Variants:
+ * {@code reacquire VARIANT}: thread "awaiter" waits on a condition for 50 ms or more, and then 100
+ * ms or more for the lock, which thread "signaller" keeps. The first part is idle, the second is
+ * waiting for a lock. Variants:
  *
  * <ul>
  *   <li>{@code condition}: signalled. The thread stays parked through both parts: it sees one park.
@@ -16,115 +16,170 @@ import tyrion.support.Json;
  *   <li>{@code monitor}: notified, as {@code condition} with a monitor.
  *   <li>{@code monitor-timeout}: as {@code condition-timeout} with a monitor.
  * </ul>
+ *
+ * <p>Both parts are told as their length at the {@code least} and at the {@code most}, and so are
+ * both together: what was seen of the awaiter, and what it measured itself.
  */
 final class Reacquire implements Scenario {
     private static final long IDLE_MILLIS = 50;
     private static final long WAIT_MILLIS = 100;
-
-    /** When the awaiter's wait ended and only the lock was missing, if it was woken. */
-    private volatile long wokenAtNanos;
+    /** Long enough for the signaller to take the lock before. */
+    private static final long TIMEOUT_MILLIS = 300;
 
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
         String variant = arguments.text(0, "condition");
-        boolean timesOut = variant.endsWith("-timeout");
         Meeting meeting =
                 variant.startsWith("monitor") ? new MonitorMeeting() : new ConditionMeeting();
+        Awaiter awaiter = new Awaiter(meeting, variant.endsWith("-timeout"));
+        Thread awaiting = Threads.start("awaiter", awaiter);
+        long idleSince = Threads.awaitWaiting(awaiting);
+        Signaller signaller = new Signaller(meeting, awaiter, awaiting);
+        Threads.sleepMillis(awaiter.timesOut ? 0 : IDLE_MILLIS);
+        Thread signalling = Threads.start("signaller", signaller);
+        Threads.join(awaiting);
+        Threads.join(signalling);
 
-        // An await that is to time out finds the lock taken since half of its time.
-        long earlierMillis = timesOut ? IDLE_MILLIS / 2 : 0;
-        long awaitMillis = timesOut ? IDLE_MILLIS : 0;
-        long[] span = new long[2];
-        Thread awaiter = Threads.start("awaiter", () -> {
-            span[0] = System.nanoTime();
-            span[1] = meeting.awaitIdly(awaitMillis);
-        });
-        Threads.sleepMillis(IDLE_MILLIS - earlierMillis);
-        Thread signaller = Threads.start(
-                "signaller", () -> meeting.hold(!timesOut, earlierMillis + WAIT_MILLIS));
-        Threads.join(awaiter);
-        Threads.join(signaller);
-
-        long idleUntil =
-                timesOut ? span[0] + TimeUnit.MILLISECONDS.toNanos(IDLE_MILLIS) : wokenAtNanos;
+        // Between these two the idle part ended.
+        long earliest = awaiter.timesOut
+                ? awaiter.began + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS)
+                : signaller.waking;
+        long latest = signaller.wantedSince;
         report.put("variant", variant)
                 .put("contentions", 1)
-                .put("idle_ns", idleUntil - span[0])
-                .put("wait_ns", span[1] - idleUntil)
-                .put("total_ns", span[1] - span[0]);
+                .put("idle_least_ns", earliest - idleSince)
+                .put("idle_most_ns", latest - awaiter.began)
+                .put("wait_least_ns", signaller.leaving - latest)
+                .put("wait_most_ns", awaiter.ended - earliest)
+                .put("total_least_ns", signaller.leaving - idleSince)
+                .put("total_most_ns", awaiter.ended - awaiter.began);
+    }
+
+    /** Who waits on the condition, and then for the lock. */
+    private static final class Awaiter implements Runnable {
+        private final Meeting meeting;
+        private final boolean timesOut;
+        private volatile long began;
+        private volatile long ended;
+
+        Awaiter(Meeting meeting, boolean timesOut) {
+            this.meeting = meeting;
+            this.timesOut = timesOut;
+        }
+
+        @Override
+        public void run() {
+            meeting.within(() -> {
+                began = System.nanoTime();
+                meeting.await(timesOut ? TIMEOUT_MILLIS : 0);
+                ended = System.nanoTime();
+            });
+        }
+    }
+
+    /** Who has the lock when the awaiter wants it again. */
+    private static final class Signaller implements Runnable {
+        private final Meeting meeting;
+        private final Awaiter awaiter;
+        private final Thread awaiting;
+        private volatile long waking;
+        private volatile long wantedSince;
+        private volatile long leaving;
+
+        Signaller(Meeting meeting, Awaiter awaiter, Thread awaiting) {
+            this.meeting = meeting;
+            this.awaiter = awaiter;
+            this.awaiting = awaiting;
+        }
+
+        @Override
+        public void run() {
+            meeting.within(() -> {
+                if (awaiter.timesOut) {
+                    // Its time is over once it waits without a limit: for the lock.
+                    while (awaiting.getState() == Thread.State.TIMED_WAITING) {
+                        Threads.sleepMillis(1);
+                    }
+                    wantedSince = Threads.awaitWaiting(awaiting);
+                } else {
+                    waking = System.nanoTime();
+                    meeting.wake();
+                    wantedSince = System.nanoTime();
+                }
+                Threads.sleepMillis(WAIT_MILLIS);
+                leaving = System.nanoTime();
+            });
+        }
     }
 
     /** A lock with a condition. */
-    private abstract class Meeting {
-        /** Waits for the condition, and returns when the lock was there again; 0 ms is for ever. */
-        abstract long awaitIdly(long millis);
+    private interface Meeting {
+        void within(Runnable body);
 
-        /** Takes the lock, wakes the awaiter if told to, and keeps the lock for a time. */
-        abstract void hold(boolean wakes, long millis);
+        /** Waits for the condition, and returns when the lock was there again; 0 ms is for ever. */
+        void await(long millis);
+
+        /** Wakes who waits. */
+        void wake();
     }
 
     /** A {@link ReentrantLock} and its condition. */
-    private final class ConditionMeeting extends Meeting {
+    private static final class ConditionMeeting implements Meeting {
         private final ReentrantLock lock = new ReentrantLock();
         private final Condition arrived = lock.newCondition();
 
         @Override
-        long awaitIdly(long millis) {
+        public void within(Runnable body) {
             lock.lock();
+            try {
+                body.run();
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public void await(long millis) {
             try {
                 if (millis == 0) {
                     arrived.await(); // WAIT
                 } else {
                     arrived.await(millis, TimeUnit.MILLISECONDS); // WAIT
                 }
-                return System.nanoTime();
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
-            } finally {
-                lock.unlock();
             }
         }
 
         @Override
-        void hold(boolean wakes, long millis) {
-            lock.lock();
-            try {
-                if (wakes) {
-                    wokenAtNanos = System.nanoTime();
-                    arrived.signal();
-                }
-                Threads.sleepMillis(millis);
-            } finally {
-                lock.unlock();
-            }
+        public void wake() {
+            arrived.signal();
         }
     }
 
     /** A monitor. */
-    private final class MonitorMeeting extends Meeting {
+    private static final class MonitorMeeting implements Meeting {
         private final Object place = new Object();
 
         @Override
-        long awaitIdly(long millis) {
+        public void within(Runnable body) {
             synchronized (place) {
-                try {
-                    place.wait(millis); // WAIT
-                } catch (InterruptedException e) {
-                    throw new IllegalStateException(e);
-                }
-                return System.nanoTime();
+                body.run();
             }
         }
 
         @Override
-        void hold(boolean wakes, long millis) {
-            synchronized (place) {
-                if (wakes) {
-                    wokenAtNanos = System.nanoTime();
-                    place.notify();
-                }
-                Threads.sleepMillis(millis);
+        public void await(long millis) {
+            try {
+                place.wait(millis); // WAIT
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
             }
+        }
+
+        @Override
+        public void wake() {
+            place.notify();
         }
     }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -20,9 +21,10 @@ import tyrion.support.Jvm;
  * <p>With {@code -Dtruth.counters=FILE} the file holds, per thread, its number of acquisitions
  * since it began, as 8 bytes, little endian: mapped memory, so it survives {@code kill -9}. With
  * {@code -Dtruth.warmup=SECONDS} (a fraction will do) the storm runs that long before it is
- * measured.
+ * measured. With {@code -Dtruth.until=FILE} it ends once that file is there, if SECONDS are not over
+ * before.
  *
- * <p>Reported are the measured time only, and with {@code total_} all since the beginning.
+ * <p>Prints "raging" once all threads have been started. Reported are the measured time only, and with {@code total_} all since the beginning.
  */
 final class Storm implements Scenario {
     private static final int THREADS = 4;
@@ -47,9 +49,11 @@ final class Storm implements Scenario {
             threads.add(Threads.start("storm-" + (slot + 1), hammer));
         }
 
+        System.out.println("raging");
+        System.out.flush();
         Threads.sleepMillis((long) (warmupSeconds * 1000));
         Reading before = new Reading(counters);
-        Threads.sleepMillis(seconds * 1000);
+        rage(seconds * 1000, System.getProperty("truth.until"));
         Reading after = new Reading(counters);
         stopping = true;
         Threads.join(threads);
@@ -66,6 +70,18 @@ final class Storm implements Scenario {
                 .put("wall_ns", after.wallNanos - before.wallNanos)
                 .put("total_acquisitions", sum(counters))
                 .put("total_blocked_count", totalBlocked);
+    }
+
+    /** Lets the storm go on for a time, or until a file is there. */
+    private static void rage(long millis, String until) {
+        if (until == null) {
+            Threads.sleepMillis(millis);
+            return;
+        }
+        long end = System.nanoTime() + millis * 1_000_000;
+        while (System.nanoTime() < end && !Files.exists(Path.of(until))) {
+            Threads.sleepMillis(10);
+        }
     }
 
     private static ByteBuffer counters(String file) throws IOException {

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
 
@@ -11,10 +12,11 @@ import tyrion.support.Json;
  * {@code striped STRIPES}: eight threads, "client-1" to "client-8", put the same entries into a map
  * whose keys are spread over STRIPES locks, kept for 2 ms, asleep: with 1 they all wait for one
  * another, with 16 seldom. That is the hot lock. Whatever becomes of it, two threads meet as often
- * as ever at a {@code Ledger}, which one keeps from the other for 3 ms. With 1 stripe they do so at
+ * as ever at a {@code Ledger}, which one keeps from the other for 3 ms or more. With 1 stripe they do so at
  * {@code Before} too, a lock that is gone with more; then they do so at {@code After}.
  *
- * <p>In {@code locks}, by class: acquisitions, and the wait that the threads measured.
+ * <p>In {@code locks}, by class: acquisitions, and the wait that the threads measured; of those
+ * at which two threads meet also what it was at the least.
  */
 final class Striped implements Scenario {
     private static final int CLIENTS = 8;
@@ -65,25 +67,35 @@ final class Striped implements Scenario {
                 .put("locks", locks);
     }
 
-    /** Two threads meet at a lock again and again: one has it, the other comes 1 ms later. */
+    /** Two threads meet at a lock again and again: one has it until the other one has waited. */
     private static void meet(Locked lock) {
         CyclicBarrier together = new CyclicBarrier(2);
-        Thread first = Threads.start("meeting-1", () -> {
-            for (int i = 0; i < MEETINGS; i++) {
-                lock.keep(() -> {
-                    await(together);
-                    Threads.sleepMillis(MEETING_MILLIS);
-                });
-                await(together);
-            }
-        });
-        Thread second = Threads.start("meeting-2", () -> {
+        AtomicInteger asking = new AtomicInteger();
+        Thread second = new Thread(() -> {
             for (int i = 0; i < MEETINGS; i++) {
                 await(together);
+                asking.incrementAndGet();
                 lock.waitNanos += lock.keep(() -> {});
                 await(together);
             }
-        });
+        }, "meeting-2");
+        Thread first = new Thread(() -> {
+            for (int i = 1; i <= MEETINGS; i++) {
+                int meeting = i;
+                lock.keep(() -> {
+                    await(together);
+                    while (asking.get() < meeting) {
+                        Threads.sleepMillis(1);
+                    }
+                    long waitingSince = Threads.awaitWaiting(second);
+                    Threads.sleepMillis(MEETING_MILLIS);
+                    lock.leastWaitNanos += System.nanoTime() - waitingSince;
+                });
+                await(together);
+            }
+        }, "meeting-1");
+        first.start();
+        second.start();
         Threads.join(List.of(first, second));
     }
 
@@ -115,6 +127,7 @@ final class Striped implements Scenario {
 
     /** Something with one lock. */
     private abstract static class Locked {
+        long leastWaitNanos;
         long waitNanos;
 
         /** Does something with the lock held, and returns how long it was waited for. */
@@ -124,6 +137,7 @@ final class Striped implements Scenario {
             return new Json()
                     .put("class", getClass().getName())
                     .put("acquisitions", 2 * MEETINGS)
+                    .put("least_wait_ns", leastWaitNanos)
                     .put("wait_ns", waitNanos);
         }
     }

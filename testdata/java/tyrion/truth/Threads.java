@@ -1,5 +1,6 @@
 package tyrion.truth;
 
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 
 /** Threads with names, waited for without a checked exception. */
@@ -35,6 +36,53 @@ final class Threads {
     static void sleepMillis(long millis) {
         try {
             Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /**
+     * Returns once a thread was seen to wait, and when that was, as {@link System#nanoTime} has it.
+     * The thread must not wait for anything else before.
+     */
+    static long awaitWaiting(Thread thread) {
+        while (!isWaiting(thread)) {
+            if (thread.getState() == Thread.State.TERMINATED) {
+                throw new IllegalStateException(thread.getName() + " has ended and did not wait");
+            }
+            sleepMillis(1);
+        }
+        return System.nanoTime();
+    }
+
+    private static boolean isWaiting(Thread thread) {
+        switch (thread.getState()) {
+            case BLOCKED:
+            case WAITING:
+            case TIMED_WAITING:
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    /**
+     * Returns once a thread was seen to wait for a lock, and when that was. Unlike {@link
+     * #awaitWaiting} this is for threads that may sleep before.
+     */
+    static long awaitBlocked(Thread thread) {
+        Thread.State state = thread.getState();
+        while (state != Thread.State.BLOCKED && state != Thread.State.WAITING) {
+            sleepMillis(1);
+            state = thread.getState();
+        }
+        return System.nanoTime();
+    }
+
+    /** Waits for a latch without a checked exception. */
+    static void await(CountDownLatch latch) {
+        try {
+            latch.await();
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }
