@@ -29,7 +29,9 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 fn any_number_of_workers_writes_the_same_bytes() {
     let mut all = Vec::new();
     for jobs in ["1", "2", "7"] {
-        for style in [&[][..], &["--lock-identity", "--by-thread"], &["--merged", "--count"]] {
+        for style in
+            [&[][..], &["--lock-identity", "--by-thread"], &["--merged", "--metric", "contentions"]]
+        {
             let folder = tempfile::tempdir().unwrap();
             let convert = ["convert", "--to", "all", "--jobs", jobs, "-o", text(folder.path())];
             stdout_of(tyrion().args(convert).args(style).arg(sample_log()));
@@ -85,7 +87,7 @@ fn every_output_has_the_same_total() {
     let wait_ns = totals["wait_ns"].as_u64().unwrap();
     let count = totals["contentions"].as_u64().unwrap();
     assert_eq!(collapsed_sum(&collapsed(&[])), wait_ns);
-    assert_eq!(collapsed_sum(&collapsed(&["--count"])), count);
+    assert_eq!(collapsed_sum(&collapsed(&["--metric", "contentions"])), count);
     assert_eq!(collapsed_sum(&collapsed(&["--by-thread"])), wait_ns);
     for style in [&[][..], &["--max-parts", "1"], &["--no-lock-frame"], &["--lock-identity"]] {
         let folder = tempfile::tempdir().unwrap();

@@ -18,7 +18,7 @@ use style::Style;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::{Filter, Kinds, States},
-    outputs::{By, FORMATS, Format, Options, Value, by_name},
+    outputs::{By, FORMATS, Feature, Format, Metric, Metrics, Options, by_name},
     profile::Profile,
 };
 
@@ -36,10 +36,10 @@ const MANY_SAMPLES: usize = 200_000;
   tyrion convert --to flamegraph --by-thread -o threads.svg report.log
   tyrion convert --to collapsed -o - report.log | head
   tyrion convert --to pprof --kind all --thread '^http-' monday.log tuesday.log
-  tyrion convert --to flamegraph --value hold trace.log     # holds.svg
+  tyrion convert --to flamegraph --metric hold trace.log     # holds.svg
   tyrion convert --to pprof --by holder trace.log           # as Go's mutex profile
   tyrion convert --to flamegraph --by state samples.log     # wall.svg
-  tyrion convert --to flamegraph --value cpu --packages com.acme samples.log
+  tyrion convert --to flamegraph --metric cpu --packages com.acme samples.log
   tyrion convert --to callgrind --group-by pool --state all samples.log
   tyrion convert --to all --since 30s --until 90s report.log")]
 pub struct ConvertArgs {
@@ -84,10 +84,19 @@ impl TypedValueParser for Formats {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let formats = FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about));
+        let formats = FORMATS.iter().map(|f| PossibleValue::new(f.name).help(about(f)));
         let all = PossibleValue::new(ALL).help("Every format, each under its own name");
         Some(Box::new(formats.chain([all])))
     }
+}
+
+/// A format's line of help.
+fn about(format: &Format) -> String {
+    let shows = match format.metrics {
+        Metrics::All => "every metric that the log has",
+        Metrics::OneOf(_) => "one metric",
+    };
+    format!("{}; {shows}", format.about)
 }
 
 /// Converts logs.
@@ -129,7 +138,8 @@ pub fn run(args: ConvertArgs) -> Outcome {
         for (format, target) in &targets {
             write(format, target, &profile, &options)?;
             let samples = samples(&profile);
-            if format.name == "pprof" && options.thread_label && samples > MANY_SAMPLES {
+            let tells_threads = format.follows(Feature::ThreadLabel) && options.thread_label;
+            if tells_threads && samples > MANY_SAMPLES {
                 tell(&format!(
                     "note: {samples} samples load slowly in go tool pprof; \
                      --no-thread-label makes it fewer"
@@ -153,12 +163,12 @@ fn targets_of_samples(
     let style = args.style.of_samples().filter(|_| args.to == ALL && has_both);
     let Some(style) = style else { return Vec::new() };
     let folder = args.output.clone().unwrap_or_default();
-    let draws = FORMATS.iter().filter(|format| format.options.contains(&"value"));
+    let draws = FORMATS.iter().filter(|format| format.can_show(Metric::Wall));
     let target = |format| Target::File(folder.join(default_file(format, &style)));
     draws.map(|format| (format, target(format), style.options())).collect()
 }
 
-/// At most so many samples pprof has of a profile.
+/// The number of samples that pprof has of a profile, at most.
 fn samples(profile: &Profile) -> usize {
     let sampled = profile.samples.len();
     profile.waits.len() + profile.acquisitions.len() + profile.blames.len() + sampled
@@ -174,17 +184,18 @@ struct Shown {
 
 impl Shown {
     fn of(targets: &[(&'static Format, Target)], options: &Options, profile: &Profile) -> Shown {
-        let shows_one = |(format, _): &(&Format, Target)| format.options.contains(&"value");
-        let by_waiter = options.by != By::Holder;
+        let shows_one = |(format, _): &(&Format, Target)| format.shows_one_metric();
+        let by_waiter = options.by != Some(By::Holder);
         if !targets.iter().all(shows_one) {
             return Shown { waits: by_waiter, acquisitions: true, blame: true, samples: true };
         }
-        let value = options.value_of(profile);
+        let metric = options.metric_of(profile);
+        let is_wait = matches!(metric, Metric::Wait | Metric::Contentions);
         Shown {
-            waits: value == Value::Wait && by_waiter,
-            acquisitions: matches!(value, Value::Hold | Value::Acquisitions),
-            blame: value == Value::Blame || value == Value::Wait && !by_waiter,
-            samples: value.is_sampled(),
+            waits: is_wait && by_waiter,
+            acquisitions: matches!(metric, Metric::Hold | Metric::Acquisitions),
+            blame: metric == Metric::Blame || is_wait && !by_waiter,
+            samples: metric.is_sampled(),
         }
     }
 
@@ -201,7 +212,7 @@ impl Shown {
         if self.acquisitions && has_none && acquisitions_in_log > 0 {
             tell(&format!(
                 "note: none of the {acquisitions_in_log} acquisitions in the log passed the \
-                 filters; they are told apart by class and name of the lock, not by identity"
+                 filters; they are kept by class and name of the lock, not by lock object"
             ));
         }
         let has_none = profile.has_blame && profile.blames.is_empty();
@@ -250,14 +261,13 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
     let Some((stem, extension)) = format.default_file.split_once('.') else {
         return format.default_file.into();
     };
-    let stem = match style.shown() {
-        _ if !format.options.contains(&"value") => stem,
-        Value::Wait if style.counts() && style.is_by_holder() => "blame-counts",
-        Value::Wait if style.counts() => "contentions",
-        Value::Wait if style.is_by_holder() => "blame",
-        Value::Wait => stem,
-        Value::Hold => "holds",
-        value => value.name(),
+    let stem = match style.metric().unwrap_or(Metric::Wait) {
+        _ if !format.shows_one_metric() => stem,
+        Metric::Contentions if style.is_by_holder() => "blame-counts",
+        Metric::Wait if style.is_by_holder() => "blame",
+        Metric::Wait => stem,
+        Metric::Hold => "holds",
+        metric => metric.name(),
     };
     // KCacheGrind loads every file whose name begins with the one it is given:
     // a merged file must not begin like the parts.
@@ -311,14 +321,14 @@ mod tests {
             default_file(by_name(args.to).unwrap(), &args.style).display().to_string()
         };
         assert_eq!(file("--to flamegraph"), "waits.svg");
-        assert_eq!(file("--to flamegraph --value hold"), "holds.svg");
-        assert_eq!(file("--to collapsed --value blame"), "blame.collapsed");
-        assert_eq!(file("--to flamegraph --value cpu"), "cpu.svg");
+        assert_eq!(file("--to flamegraph --metric hold"), "holds.svg");
+        assert_eq!(file("--to collapsed --metric blame"), "blame.collapsed");
+        assert_eq!(file("--to flamegraph --metric cpu"), "cpu.svg");
         assert_eq!(file("--to flamegraph --by state"), "wall.svg");
         assert_eq!(file("--to flamegraph --by holder"), "blame.svg");
         assert_eq!(file("--to collapsed --by waiter"), "waits.collapsed");
-        assert_eq!(file("--to collapsed --count"), "contentions.collapsed");
-        assert_eq!(file("--to flamegraph --count --by holder"), "blame-counts.svg");
+        assert_eq!(file("--to collapsed --metric contentions"), "contentions.collapsed");
+        assert_eq!(file("--to flamegraph --metric contentions --by holder"), "blame-counts.svg");
         assert_eq!(file("--to pprof --by holder"), "locks.pb.gz");
         assert_eq!(file("--to pprof"), "locks.pb.gz");
         assert_eq!(file("--to callgrind"), "out.callgrind");
