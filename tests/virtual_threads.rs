@@ -2,7 +2,7 @@
 //! many files.
 
 use crate::support::{
-    Jdk, Program, Recording, assert_close, callgrind_parts, ms, on_jdks, stdout_of, tyrion,
+    Jdk, Program, Recording, assert_close, callgrind_parts, ms, on_jdks, stdout_of, threads, tyrion,
 };
 use serde_json::Value;
 
@@ -18,8 +18,8 @@ fn two_virtual_threads(jdk: &Jdk) {
         let [wait] = &waits[..] else { panic!("{kind}: {waits:?}") };
         assert_eq!(wait.thread, "vwaiter", "{kind}");
         assert_close(kind, wait.wait_ns, recording.number("wait_ns"), ms(5));
-        let info = recording.info();
-        let thread = info["threads"].as_array().unwrap().iter().find(|t| t["name"] == "vwaiter");
+        let threads = threads(&recording.log);
+        let thread = threads.iter().find(|thread| thread["name"] == "vwaiter");
         assert_eq!(thread.unwrap()["virtual"], true, "{kind}");
     }
 }

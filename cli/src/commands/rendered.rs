@@ -111,24 +111,6 @@ impl<'a> Stacks<'a> {
         Ok(())
     }
 
-    /// The innermost frames, one at least and no more than `bytes` have room for,
-    /// with ` < ` between them, and how many there are besides.
-    pub fn beginning(&self, stack: u32, bytes: usize) -> String {
-        let mut text = String::new();
-        let mut frames = self.frames(stack);
-        while let Some(frame) = frames.next() {
-            if !text.is_empty() && text.len() + frame.len() > bytes {
-                let more = frames.count() + 1;
-                return format!("{text} < ... and {more} more; dump has them all");
-            }
-            if !text.is_empty() {
-                text += " < ";
-            }
-            text += &harmless::name(&frame);
-        }
-        text
-    }
-
     /// The frames as a list in JSON.
     pub fn serialize<S: Serializer>(&self, to: S, stack: u32) -> Result<S::Ok, S::Error> {
         match &*self.whole(stack) {

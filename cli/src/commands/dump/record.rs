@@ -1,12 +1,10 @@
 //! Records in JSON, whose long parts are rendered while they are written.
 
-use super::pending;
 use crate::commands::{places::Places, rendered::Stacks};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, Write};
-use tyrion_formats::Log;
-use tyrion_wire::{slot::Pending, trace::HeldList};
+use tyrion_wire::trace::HeldList;
 
 /// What may be too long to have in memory.
 pub enum Long<'r> {
@@ -16,8 +14,6 @@ pub enum Long<'r> {
     Frame(&'r str),
     /// Locks that were held.
     Locks(&'r Places<'r>, HeldList<'r>),
-    /// Waits that had not ended.
-    Pending(&'r Stacks<'r>, &'r Log, Vec<&'r Pending>),
 }
 
 impl Serialize for Long<'_> {
@@ -27,9 +23,6 @@ impl Serialize for Long<'_> {
             Long::Frame(frame) => to.collect_seq([frame]),
             Long::Locks(places, locks) => {
                 to.collect_seq(locks.iter().map(|held| places.lock(held).add_to(json!({}))))
-            }
-            Long::Pending(stacks, log, waits) => {
-                to.collect_seq(waits.iter().map(|wait| pending::record(stacks, log, wait)))
             }
         }
     }
