@@ -124,7 +124,11 @@ fn filters_take_what_they_say() {
 
     let threads = ["^main$", "^virtual-40$", "^teller-1$"].map(|name| wait(&["--thread", name]));
     assert_eq!(Some(threads.iter().sum()), wait_ns);
-    assert_eq!(wait(&["--thread", "nobody"]), 0);
+    let nobody = ["convert", "--to", "flamegraph", "--thread", "nobody", "-o", "-"];
+    let nobody = tyrion().args(nobody).arg(sample_log()).output().unwrap();
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(nobody.stdout.is_empty(), "{}", out(&nobody));
+    assert!(err(&nobody).contains("no waits passed the filters"), "{}", err(&nobody));
     let locks: u64 = (1..=9).map(|n| wait(&["--lock", &format!("Bank#{n}$")])).sum();
     assert_eq!(Some(locks), wait_ns);
 

@@ -7,6 +7,7 @@ use tyrion_converters::{
     describe::Names,
     filter::{Filter, FilterError, Kinds, Moment, States, duration_ns, moment},
     grouping::{self, Grouping},
+    outputs::units::counted,
     packages,
     profile::Profile,
 };
@@ -137,12 +138,24 @@ impl FilterArgs {
     }
 }
 
-/// Says so when nothing came through the filters.
-pub fn tell_if_empty(profile: &Profile, waits_in_log: u64) {
+/// What to say if no wait passed the filters.
+pub fn no_waits(profile: &Profile, waits_in_log: u64) -> Option<String> {
     let traced = !profile.acquisitions.is_empty() || !profile.blames.is_empty();
     let other_rows = traced || !profile.samples.is_empty();
-    if profile.waits.is_empty() && !(waits_in_log == 0 && other_rows) {
-        tell(&format!("note: none of the {waits_in_log} waits in the log passed the filters"));
+    match waits_in_log {
+        _ if !profile.waits.is_empty() => None,
+        0 if other_rows => None,
+        0 => Some("there are no waits in the log".to_owned()),
+        count => {
+            Some(format!("no waits passed the filters; the log has {}", counted(count, "wait")))
+        }
+    }
+}
+
+/// Says so if no wait passed the filters.
+pub fn tell_if_empty(profile: &Profile, waits_in_log: u64) {
+    if let Some(note) = no_waits(profile, waits_in_log) {
+        tell(&format!("note: {note}"));
     }
 }
 

@@ -18,7 +18,7 @@ use style::Style;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::{Filter, Kinds, States},
-    outputs::{By, FORMATS, Feature, Format, Metric, Metrics, Options, by_name},
+    outputs::{By, FORMATS, Feature, Format, Metric, Metrics, Options, by_name, units},
     profile::Profile,
 };
 
@@ -78,9 +78,9 @@ impl TypedValueParser for Formats {
     ) -> Result<&'static str, clap::Error> {
         let names = FORMATS.iter().map(|format| format.name).chain([ALL]);
         let inner = PossibleValuesParser::new(names.clone());
-        let chosen = inner.parse_ref(command, arg, value)?;
+        let given = inner.parse_ref(command, arg, value)?;
         // The parser above lets only these names through.
-        Ok(names.into_iter().find(|name| *name == chosen).unwrap_or(ALL))
+        Ok(names.into_iter().find(|name| *name == given).unwrap_or(ALL))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -118,10 +118,14 @@ pub fn run(args: ConvertArgs) -> Outcome {
         bar.finish_and_clear();
         args.style.check_profile(&profile)?;
         let shown = Shown::of(&targets, &options, &profile);
-        if shown.waits && !profile.lacks_waits {
-            filters::tell_if_empty(&profile, events.saturating_add(folded));
+        let in_log = InLog { waits: events.saturating_add(folded), acquisitions };
+        let missing = shown.missing(&profile, &in_log, &filter);
+        if args.filters.is_given() && !missing.is_empty() && !shown.has_any(&profile) {
+            return Err(Failure::new(format!("{}; nothing was written", missing.join("; "))));
         }
-        shown.tell_if_empty(&profile, acquisitions, &filter);
+        for what in missing {
+            tell(&format!("note: {what}"));
+        }
         let done = logs::tell_damage(&damage);
         let profile = args.shape.apply(profile);
         notes.retain(shown.acquisitions, shown.blame);
@@ -199,27 +203,47 @@ impl Shown {
         }
     }
 
-    /// Says so when nothing of trace mode or sampling came through the filters.
-    fn tell_if_empty(&self, profile: &Profile, acquisitions_in_log: u64, filter: &Filter) {
+    /// Whether a profile has anything that is shown.
+    fn has_any(&self, profile: &Profile) -> bool {
+        self.waits && !profile.waits.is_empty()
+            || self.acquisitions && !profile.sections.is_empty()
+            || self.blame && !profile.blames.is_empty()
+            || self.samples && !profile.samples.is_empty()
+    }
+
+    /// What is shown and of which nothing passed the filters, in words.
+    fn missing(&self, profile: &Profile, in_log: &InLog, filter: &Filter) -> Vec<String> {
+        let mut missing = Vec::new();
+        if self.waits && !profile.lacks_waits {
+            missing.extend(filters::no_waits(profile, in_log.waits));
+        }
         if self.samples && profile.has_samples && profile.samples.is_empty() {
             let more = match filter.states == States::all() {
                 true => "",
                 false => "; --state all shows idle threads, too",
             };
-            tell(&format!("note: no sample in the log passed the filters{more}"));
+            missing.push(format!("no samples passed the filters{more}"));
         }
         let has_none = profile.has_acquisitions && profile.sections.is_empty();
-        if self.acquisitions && has_none && acquisitions_in_log > 0 {
-            tell(&format!(
-                "note: none of the {acquisitions_in_log} acquisitions in the log passed the \
-                 filters; they are kept by class and name of the lock, not by lock object"
+        if self.acquisitions && has_none && in_log.acquisitions > 0 {
+            missing.push(format!(
+                "no acquisitions passed the filters; the log has {}, which are kept by class and \
+                 name of the lock, not by lock object",
+                units::thousands(in_log.acquisitions)
             ));
         }
         let has_none = profile.has_blame && profile.blames.is_empty();
         if self.blame && !self.acquisitions && has_none {
-            tell("note: no wait that was charged to a holder passed the filters");
+            missing.push("no wait that was charged to a holder passed the filters".to_owned());
         }
+        missing
     }
+}
+
+/// How much there is in the logs, whatever the filter.
+struct InLog {
+    waits: u64,
+    acquisitions: u64,
 }
 
 /// What is written where. A stream can take but one file.

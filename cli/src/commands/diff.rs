@@ -12,7 +12,7 @@ use crate::{
 };
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tyrion_converters::{aggregate::Aggregate, filter::Kinds};
+use tyrion_converters::{aggregate::Aggregate, filter::Kinds, outputs::units::counted};
 use tyrion_report::{
     Findings, Options,
     diff::{Document, Matching, Pair, Per, SCHEMA, Terms, view},
@@ -118,6 +118,10 @@ pub fn run(args: DiffArgs) -> Outcome {
         bar.finish_and_clear();
         let filtered = args.filters.is_given();
         let done = [tell_state(&before, "before", filtered), tell_state(&after, "after", filtered)];
+        let has_nothing = |side: &Findings<'_>| nothing_left(&side.aggregate, filtered).is_some();
+        if args.to.is_some() && has_nothing(&before) && has_nothing(&after) {
+            return Err(Failure::new("no waits passed the filters; nothing was written"));
+        }
         let done = if done.contains(&Done::Partly) { Done::Partly } else { Done::Whole };
         if before.is_trace() != after.is_trace() {
             tell("note: one side was recorded in trace mode, which itself makes locks slower");
@@ -149,7 +153,7 @@ fn tell_state(findings: &Findings<'_>, side: &str, filtered: bool) -> Done {
 fn nothing_left(sums: &Aggregate, filtered: bool) -> Option<String> {
     let waits = sums.events.saturating_add(sums.folded);
     let nothing = filtered && sums.profile.waits.is_empty() && waits != 0;
-    nothing.then(|| format!("none of the {waits} waits passed the filters"))
+    nothing.then(|| format!("no waits passed the filters; the log has {}", counted(waits, "wait")))
 }
 
 fn write(args: &DiffArgs, pair: &Pair<'_>, options: &Options) -> Result<(), Failure> {
@@ -260,7 +264,7 @@ mod tests {
     fn filters_are_not_blamed_where_there_are_none() {
         let sums = Aggregate { events: 9, ..Aggregate::default() };
         let said = nothing_left(&sums, true);
-        assert_eq!(said.as_deref(), Some("none of the 9 waits passed the filters"));
+        assert_eq!(said.as_deref(), Some("no waits passed the filters; the log has 9 waits"));
         assert_eq!(nothing_left(&sums, false), None);
         assert_eq!(nothing_left(&Aggregate::default(), true), None);
     }

@@ -6,9 +6,10 @@ mod sample;
 mod trace;
 
 use super::{
-    doing::Doing,
-    places::{Places, lock_name, shown_lock},
-    rendered::{Cache, Stacks},
+    cache::Cache,
+    lock_names::{LockNames, lock_name, shown_lock},
+    rendered::Stacks,
+    sample_filter::SampleFilter,
 };
 use crate::{
     filters::{FilterArgs, wants_pending},
@@ -140,9 +141,9 @@ struct Dump<'a> {
     locks: Cache<u32, Lock>,
     /// Whether the filter wants a site.
     wanted: HashMap<u32, bool>,
-    places: Places<'a>,
+    lock_names: LockNames<'a>,
     stacks: Stacks<'a>,
-    doing: Doing<'a>,
+    sample_filter: SampleFilter<'a>,
     damage: Vec<Damage>,
 }
 
@@ -157,9 +158,9 @@ impl<'a> Dump<'a> {
             threads: Cache::new(),
             locks: Cache::new(),
             wanted: HashMap::new(),
-            places: Places::new(log, filter),
+            lock_names: LockNames::new(log, filter),
             stacks: Stacks::new(log),
-            doing: Doing::new(log, filter),
+            sample_filter: SampleFilter::new(log, filter),
             damage: log.damage().to_vec(),
         }
     }

@@ -1,9 +1,9 @@
 //! `tyrion info`: what a log is, and what was recorded into it. Which locks and
 //! threads waited most is for the report to tell.
 
-mod chosen;
 #[cfg(test)]
 mod documented;
+mod record_filter;
 mod sampling;
 mod trace;
 
@@ -302,8 +302,8 @@ fn head(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
     }
     let (count, wait_ns) = sums.contention().total();
     let contention = format!(
-        "{} contended acquisitions waited {}",
-        units::thousands(count),
+        "{} waited {}",
+        units::counted(count, "contended acquisition"),
         units::duration(wait_ns)
     );
     row("contention", &contention)
@@ -320,12 +320,11 @@ fn told<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
 
 /// What there are records of: `7 waits and 3 samples`.
 fn recorded(found: &Found) -> String {
-    let waits = (!found.lacks_waits()).then_some((found.sums.events, "waits"));
-    let traced = found.traced.as_ref().map(|it| (it.records, "records of trace mode"));
-    let sampled = found.sampled.as_ref().map(|it| (it.records, "records of samples"));
-    let parts = [waits, traced, sampled].into_iter().flatten();
-    let parts: Vec<String> =
-        parts.map(|(count, what)| format!("{} {what}", units::thousands(count))).collect();
+    let waits = (!found.lacks_waits()).then(|| units::counted(found.sums.events, "wait"));
+    let records = |count, of| format!("{} of {of}", units::counted(count, "record"));
+    let traced = found.traced.as_ref().map(|it| records(it.records, "trace mode"));
+    let sampled = found.sampled.as_ref().map(|it| records(it.records, "samples"));
+    let parts: Vec<String> = [waits, traced, sampled].into_iter().flatten().collect();
     parts.join(" and ")
 }
 

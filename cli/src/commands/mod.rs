@@ -3,19 +3,20 @@
 mod agent_path;
 mod api_jar;
 mod attach;
+mod cache;
 mod completions;
 mod conditions;
 mod convert;
 mod diff;
-mod doing;
 mod dump;
 mod info;
+mod lock_names;
 mod man;
-mod places;
 mod record;
 mod rendered;
 mod report;
 mod sample;
+mod sample_filter;
 mod sections;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use crate::{
     signals,
 };
 use clap::Args;
+use rustix::fs::{Access, access};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -32,14 +33,15 @@ use tyrion_wire::header::{Header, HeaderError, MAGIC, METADATA_AT};
   tyrion record --mode trace --include 'com.acme.*' -- java -jar app.jar
   tyrion record --mode contention+sample --period 20ms -- java -jar app.jar
 
-java may be the command, or be started by it: by a script, by mvn, by another
-java. The exit status is the program's, and signals go to the program.")]
+java may be the command itself, or be started by it: by a script, by mvn, by
+another java. The exit status is that of the program, and signals are passed on
+to it. The program is not started when the log cannot be written.")]
 pub struct RecordArgs {
-    /// The log; %p stands for the JVM's process id
+    /// The log to write; %p stands for the JVM's process id
     #[arg(short, long, value_name = "LOG", default_value = "tyrion-%p.log")]
     output: PathBuf,
     // Before the agent's options, whose heading it would be under.
-    /// The command, after --
+    /// The command to run, after --
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
     #[command(flatten)]
@@ -54,6 +56,7 @@ pub fn run(args: RecordArgs) -> Outcome {
         .map_err(|error| Failure::new(format!("{}: {error}", args.output.display())))?;
     check_kind(&log)?;
     check_file(&log)?;
+    check_folder(&log)?;
     let option = |more: &[(&str, &str)]| {
         let mut option = OsString::from("-agentpath:");
         option.push(&agent);
@@ -87,8 +90,8 @@ pub fn run(args: RecordArgs) -> Outcome {
         let new = new_logs(&log, &before);
         if new.is_empty() {
             tell(
-                "no JVM was recorded: the command started none, or cleared its environment; \
-                 name java itself, or use tyrion attach",
+                "no JVM was recorded: the command started none, or cleared its environment. Run \
+                 java itself with tyrion record, or use tyrion attach",
             );
         }
         tell_logs(&new);
@@ -117,6 +120,32 @@ fn check_kind(log: &Path) -> Result<(), Failure> {
     };
     let log = log.display();
     Err(Failure::Usage(format!("{log} {what}, and a log must be a regular file; name another")))
+}
+
+/// Refuses a folder that no log can be made in: the program would run without
+/// being recorded.
+fn check_folder(log: &Path) -> Result<(), Failure> {
+    let Some(folder) = log.parent() else { return Ok(()) };
+    // Which folder that is depends on the JVM.
+    if folder.to_string_lossy().contains("%p") {
+        return Ok(());
+    }
+    let (log, shown) = (log.display(), folder.display());
+    match folder.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::new(format!(
+            "{log}: there is no folder {shown}; make it with mkdir -p {shown}"
+        ))),
+        Err(error) => Err(Failure::new(format!("{shown}: {error}"))),
+        Ok(metadata) if !metadata.is_dir() => {
+            Err(Failure::new(format!("{log}: {shown} is not a folder")))
+        }
+        Ok(_) => access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
+            Failure::new(format!(
+                "{log}: no file can be made in {shown}: {}",
+                io::Error::from(error)
+            ))
+        }),
+    }
 }
 
 /// Removes a log of this name, unless a JVM still writes to it, which the lock

@@ -56,9 +56,9 @@ impl TypedValueParser for Names {
         value: &std::ffi::OsStr,
     ) -> Result<&'static str, clap::Error> {
         let names = SECTIONS.iter().map(|section| section.name);
-        let chosen = PossibleValuesParser::new(names.clone()).parse_ref(command, arg, value)?;
+        let given = PossibleValuesParser::new(names.clone()).parse_ref(command, arg, value)?;
         // The parser above lets only these names through.
-        Ok(names.into_iter().find(|name| *name == chosen).unwrap_or_default())
+        Ok(names.into_iter().find(|name| *name == given).unwrap_or_default())
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {

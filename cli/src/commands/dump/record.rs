@@ -1,6 +1,6 @@
 //! Records in JSON, whose long parts are rendered while they are written.
 
-use crate::commands::{places::Places, rendered::Stacks};
+use crate::commands::{lock_names::LockNames, rendered::Stacks};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, Write};
@@ -13,7 +13,7 @@ pub enum Long<'r> {
     /// A stack of which but one frame is known.
     Frame(&'r str),
     /// Locks that were held.
-    Locks(&'r Places<'r>, HeldList<'r>),
+    Locks(&'r LockNames<'r>, HeldList<'r>),
 }
 
 impl Serialize for Long<'_> {
@@ -21,8 +21,8 @@ impl Serialize for Long<'_> {
         match self {
             Long::Stack(stacks, stack) => stacks.serialize(to, *stack),
             Long::Frame(frame) => to.collect_seq([frame]),
-            Long::Locks(places, locks) => {
-                to.collect_seq(locks.iter().map(|held| places.lock(held).add_to(json!({}))))
+            Long::Locks(lock_names, locks) => {
+                to.collect_seq(locks.iter().map(|held| lock_names.lock(held).add_to(json!({}))))
             }
         }
     }

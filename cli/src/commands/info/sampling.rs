@@ -1,8 +1,8 @@
 //! What `tyrion info` tells of samples: as they were recorded, idle threads in
 //! whatever state they were.
 
-use super::chosen::Chosen;
-use crate::commands::doing::Doing;
+use super::record_filter::RecordFilter;
+use crate::commands::sample_filter::SampleFilter;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::{
@@ -35,7 +35,7 @@ pub struct SampleSums {
     seen: Seen,
     period_ns: Option<u64>,
     /// Which threads, as the log has it.
-    chosen: Option<String>,
+    threads_regex: Option<String>,
     statistics: BTreeMap<String, u64>,
 }
 
@@ -93,7 +93,7 @@ pub fn sum(log: &Log, filter: &Filter) -> Option<SampleSums> {
         records,
         seen: found.seen(),
         period_ns: log.period_ns(),
-        chosen: log.header().metadata("sample-threads").map(str::to_owned),
+        threads_regex: log.header().metadata("sample-threads").map(str::to_owned),
         statistics,
     })
 }
@@ -102,15 +102,15 @@ impl Found {
     /// Reads all records, on all workers of the current rayon pool. Damage is
     /// told by whoever reads the waits.
     fn read(log: &Log, filter: &Filter) -> Found {
-        let (chosen, doing) = (Chosen::new(log, filter), Doing::new(log, filter));
+        let (wanted, samples) = (RecordFilter::new(log, filter), SampleFilter::new(log, filter));
         let part =
-            |sampled: &Sampled| chosen.part(log, sampled).filter(|_| doing.is_wanted(sampled));
+            |sampled: &Sampled| wanted.part(log, sampled).filter(|_| samples.is_wanted(sampled));
         let chunks = log.event_chunks().par_iter();
         let found = chunks.fold(Found::default, |mut found, chunk| {
             if let Ok(mut events) = log.events(chunk) {
                 events.visit_all(|entry| {
                     if let Entry::Sample(sampled) = entry {
-                        found.add(&sampled, part(&sampled), &doing.reader);
+                        found.add(&sampled, part(&sampled), &samples.reader);
                     }
                 });
             }
@@ -159,7 +159,7 @@ impl SampleSums {
         let seen = &self.seen;
         json!({
             "period_ns": self.period_ns,
-            "threads_regex": self.chosen,
+            "threads_regex": self.threads_regex,
             "snapshots": statistic(SNAPSHOTS),
             "records": self.records,
             "lost_records": statistic(LOST),
@@ -180,15 +180,15 @@ impl SampleSums {
     pub fn to_text(&self, out: &mut String) -> fmt::Result {
         let mut text = match self.statistics.get(SNAPSHOTS) {
             Some(0) => "what the program asked for,".to_owned(),
-            Some(&count) => plural(count, "snapshot"),
+            Some(&count) => units::counted(count, "snapshot"),
             None => "snapshots".to_owned(),
         };
         if let Some(period_ns) = self.period_ns {
             write!(text, ", one in {},", units::duration(period_ns))?;
         }
-        write!(text, " of {}", plural(self.seen.threads, "thread"))?;
-        if let Some(chosen) = &self.chosen {
-            write!(text, " (only those that match {})", harmless::name(chosen))?;
+        write!(text, " of {}", units::counted(self.seen.threads, "thread"))?;
+        if let Some(regex) = &self.threads_regex {
+            write!(text, " (only those that match {})", harmless::name(regex))?;
         }
         for (key, what, why) in [
             (LOST, "record", "lost for want of room"),
@@ -197,7 +197,7 @@ impl SampleSums {
         ] {
             match self.statistics.get(key) {
                 None | Some(0) => {}
-                Some(&count) => write!(text, "; {} {why}", plural(count, what))?,
+                Some(&count) => write!(text, "; {} {why}", units::counted(count, what))?,
             }
         }
         if let Some(&own_ns) = self.statistics.get(OWN) {
@@ -225,8 +225,4 @@ impl SampleSums {
 fn by_name<S: Copy>(states: &BTreeMap<S, Sums>, name: fn(S) -> &'static str) -> Value {
     let states = states.iter().map(|(&state, sums)| (name(state).to_owned(), sums.to_json()));
     Value::Object(states.collect())
-}
-
-fn plural(count: u64, what: &str) -> String {
-    format!("{} {what}{}", units::thousands(count), if count == 1 { "" } else { "s" })
 }

@@ -2,7 +2,7 @@
 
 mod found;
 
-use crate::commands::places::Places;
+use crate::commands::lock_names::LockNames;
 use found::{Found, Instances};
 use serde_json::{Map, Value, json};
 use std::{
@@ -85,7 +85,7 @@ pub fn sum(log: &Log, filter: &Filter, charged: Kinds, profile: &Profile) -> Opt
     }
     let window = filter.window(log);
     let found = Found::read(log, filter);
-    let places = Places::new(log, filter);
+    let lock_names = LockNames::new(log, filter);
     let cells = log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk));
     let blames = profile.blames.iter().filter(|blame| charged.contains(blame.kind));
     let add = |(count, sum): (u64, u64), (more, more_ns): (u64, u64)| {
@@ -98,9 +98,9 @@ pub fn sum(log: &Log, filter: &Filter, charged: Kinds, profile: &Profile) -> Opt
         blamed: (window.min_wait_ns == 0)
             .then(|| blames.map(|blame| (blame.count, blame.blamed_ns)).fold((0, 0), add)),
         instances: (log.header().metadata("identity") != Some("false"))
-            .then(|| found.instances(&places)),
+            .then(|| found.instances(&lock_names)),
         unidentified: cells.fold(0, |sum, cell| sum.saturating_add(cell.unidentified)),
-        nesting: found.nesting(&places),
+        nesting: found.nesting(&lock_names),
         statistics: log.statistics(),
     })
 }
@@ -205,7 +205,10 @@ impl TraceSums {
         }
         if self.unidentified != 0 {
             let count = units::thousands(self.unidentified);
-            let _ = write!(text, "; {count} acquisitions of others, for want of room");
+            let _ = write!(
+                text,
+                "; acquisitions of other objects, for which there was no room: {count}"
+            );
         }
         text
     }

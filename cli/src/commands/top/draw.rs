@@ -242,11 +242,15 @@ impl<R> Table<R> {
         R: HasWaits,
     {
         let look = screen.look;
-        let fitted = columns::fit(self.columns, screen.status.trace, area.width.into());
-        let mut lines = vec![self.heading(&fitted, look)];
         let height = usize::from(area.height).saturating_sub(1).max(1);
         // The selection is never out of sight.
         let first = self.selected.saturating_sub(height - 1);
+        let seen = || rows.iter().skip(first).take(height);
+        let widest = |column: &Column<R>| {
+            seen().map(|row| Span::raw((column.text)(row)).width()).max().unwrap_or(0)
+        };
+        let fitted = columns::fit(self.columns, screen.status.trace, area.width.into(), widest);
+        let mut lines = vec![self.heading(&fitted, look)];
         for (nth, row) in rows.iter().enumerate().skip(first).take(height) {
             let texts = fitted.iter().map(|&(column, width)| {
                 let column = &self.columns[column];
