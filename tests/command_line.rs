@@ -7,12 +7,10 @@ fn commands() -> Vec<String> {
     let help = stdout_of(tyrion().arg("--help"));
     let (_, list) = help.split_once("\nCommands:\n").unwrap();
     let (list, _) = list.split_once("\n\n").unwrap();
-    let name = |line: &str| {
-        let text = line.strip_prefix("  ")?;
-        // What does not fit is continued further to the right.
-        text.starts_with(|c: char| !c.is_whitespace()).then(|| text.split(' ').next())?
-    };
-    let names = list.lines().filter_map(name).filter(|name| *name != "help");
+    // What does not fit into a line is continued further to the right.
+    let lines = list.lines().filter_map(|line| line.strip_prefix("  "));
+    let lines = lines.filter(|line| !line.starts_with(' '));
+    let names = lines.filter_map(|line| line.split(' ').next()).filter(|name| *name != "help");
     let names: Vec<String> = names.map(str::to_owned).collect();
     for known in ["record", "top", "diff", "man"] {
         assert!(names.iter().any(|name| name == known), "{known}: {help}");

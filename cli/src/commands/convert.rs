@@ -46,11 +46,11 @@ pub struct ConvertArgs {
     /// The format to write, or all
     #[arg(long, value_name = "FORMAT", value_parser = Formats)]
     to: &'static str,
-    /// Where to write: a file, - for stdout, or a folder with --to all
-    /// [default: a name of the format's own in this folder]
+    /// Where to write: a file, - for stdout, or with --to all a folder
+    /// [default: a name that depends on the format, in the current folder]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Logs; several become one profile, - is stdin
+    /// Logs to read; several become one profile, - is stdin
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
     #[command(flatten)]
@@ -85,7 +85,7 @@ impl TypedValueParser for Formats {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let formats = FORMATS.iter().map(|f| PossibleValue::new(f.name).help(about(f)));
-        let all = PossibleValue::new(ALL).help("Every format, each under its own name");
+        let all = PossibleValue::new(ALL).help("Every format, each in a file of its own");
         Some(Box::new(formats.chain([all])))
     }
 }
@@ -146,7 +146,7 @@ pub fn run(args: ConvertArgs) -> Outcome {
             if tells_threads && samples > MANY_SAMPLES {
                 tell(&format!(
                     "note: {samples} samples load slowly in go tool pprof; \
-                     --no-thread-label makes it fewer"
+                     --no-thread-label makes them fewer"
                 ));
             }
         }
@@ -252,7 +252,7 @@ fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure
     for (format, target) in &targets {
         if target.is_stream() && format.files.is_some() && !args.style.merged {
             return Err(Failure::Usage(format!(
-                "{} is several files; add --merged to write one stream",
+                "{} consists of several files; use --merged to write one stream",
                 format.name
             )));
         }
@@ -264,7 +264,9 @@ fn named_targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, F
     let target = args.output.as_deref().map(Target::of);
     if args.to == ALL {
         if target.is_some_and(|target| target.is_stream()) {
-            return Err(Failure::Usage("--to all writes several files; -o names a folder".into()));
+            return Err(Failure::Usage(
+                "--to all writes several files; -o must name a folder".into(),
+            ));
         }
         let folder = args.output.clone().unwrap_or_default();
         if args.output.is_some() {
@@ -276,7 +278,7 @@ fn named_targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, F
         };
         return Ok(FORMATS.iter().map(target).collect());
     }
-    let format = by_name(args.to).ok_or_else(|| Failure::new("no such format"))?;
+    let format = by_name(args.to).ok_or_else(|| Failure::new("unknown format"))?;
     let target = target.unwrap_or_else(|| Target::File(default_file(format, &args.style)));
     Ok(vec![(format, target)])
 }

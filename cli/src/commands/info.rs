@@ -45,7 +45,7 @@ them, and once more in a row of their own. Which locks and threads waited most,
 and who still waits, is what tyrion report shows. docs/info.md describes the
 JSON.")]
 pub struct InfoArgs {
-    /// The log, - for stdin
+    /// The log to read, - for stdin
     #[arg(value_name = "LOG")]
     log: PathBuf,
     /// Print one JSON object
@@ -155,7 +155,7 @@ fn completeness(log: &Log, sums: &Aggregate) -> &'static str {
         State::Closed => "whole: the JVM ended in an orderly way",
         State::Recording => "open: the JVM still runs, or was killed",
         State::Paused => "open: recording is paused",
-        State::Broken => "broken off: the log could not be written on",
+        State::Broken => "broken off: the log could no longer be written",
     }
 }
 

@@ -64,7 +64,7 @@ pub fn run(args: RecordArgs) -> Outcome {
         option.push(args.agent.for_java(&log, more));
         option
     };
-    let no_folder = |error| Failure::new(format!("no folder for a `java` of our own: {error}"));
+    let no_folder = |error| Failure::new(format!("cannot make a temporary folder: {error}"));
     // Whichever JVM comes later never takes the first one's log.
     let of_others = option(&[("overwrite", "false")]);
     if let Some(command) = launch::with_agent(&args.command, &option(&[]), launch::find_on_path) {
@@ -119,7 +119,7 @@ fn check_kind(log: &Path) -> Result<(), Failure> {
         _ => return Ok(()),
     };
     let log = log.display();
-    Err(Failure::Usage(format!("{log} {what}, and a log must be a regular file; name another")))
+    Err(Failure::Usage(format!("{log} {what}, but a log must be a regular file; name another")))
 }
 
 /// Refuses a folder that no log can be made in: the program would run without
@@ -163,7 +163,7 @@ fn remove_earlier(log: &Path) -> Result<(), Failure> {
     let read = file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut first);
     read.map_err(|error| failed(&error))?;
     if !first.is_empty() && first != MAGIC {
-        return Err(failed(&"exists and is no Tyrion log"));
+        return Err(failed(&"exists and is not a Tyrion log"));
     }
     if file.try_lock().is_err() {
         return Ok(());

@@ -246,7 +246,7 @@ pub fn rate(per_s: f64) -> String {
     }
 }
 
-/// How many on the average.
+/// An average number.
 pub fn number(average: f64) -> String {
     if average < 99.995 { format!("{average:.2}") } else { format!("{average:.0}") }
 }
@@ -255,8 +255,9 @@ fn count(count: u64) -> String {
     if count == 0 { String::new() } else { units::thousands(count) }
 }
 
-/// A text in so many columns of the screen: names lose their packages first,
-/// a lock that has a name then its class, and at last their beginning.
+/// A text shortened to a number of columns of the screen: first names lose their
+/// packages, then a lock that has a name its class, and at last any name its
+/// beginning.
 pub fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
