@@ -2,29 +2,29 @@
 
 use crate::support::{agent, err, out, run, sample_log, stdout_of, text, tyrion};
 
-const COMMANDS: [&str; 12] = [
-    "record",
-    "convert",
-    "report",
-    "info",
-    "dump",
-    "attach",
-    "sample",
-    "stop",
-    "status",
-    "agent-path",
-    "api-jar",
-    "completions",
-];
+/// Every command, as the help lists them: so that none is forgotten.
+fn commands() -> Vec<String> {
+    let help = stdout_of(tyrion().arg("--help"));
+    let (_, list) = help.split_once("\nCommands:\n").unwrap();
+    let (list, _) = list.split_once("\n\n").unwrap();
+    // What does not fit into a line is continued further to the right.
+    let lines = list.lines().filter_map(|line| line.strip_prefix("  "));
+    let lines = lines.filter(|line| !line.starts_with(' '));
+    let names = lines.filter_map(|line| line.split(' ').next()).filter(|name| *name != "help");
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    for known in ["record", "top", "diff", "man"] {
+        assert!(names.iter().any(|name| name == known), "{known}: {help}");
+    }
+    names
+}
 
 #[test]
 fn help_has_examples_for_every_command() {
     let overview = stdout_of(tyrion().arg("--help"));
     assert!(overview.contains("Examples:") && overview.contains("Exit status:"), "{overview}");
     let mut without = Vec::new();
-    for command in COMMANDS {
-        assert!(overview.contains(command), "{command}");
-        let help = stdout_of(tyrion().args([command, "--help"]));
+    for command in commands() {
+        let help = stdout_of(tyrion().args([&command, "--help"]));
         if !help.contains(&format!("Examples:\n  tyrion {command}")) {
             without.push(command);
         }
@@ -36,8 +36,8 @@ fn help_has_examples_for_every_command() {
 fn completions_for_each_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = stdout_of(tyrion().args(["completions", shell]));
-        for command in COMMANDS {
-            assert!(script.contains(command), "{shell}: {command}");
+        for command in commands() {
+            assert!(script.contains(&command), "{shell}: {command}");
         }
     }
     assert_eq!(run(["completions", "edlin"]).status.code(), Some(2));
@@ -47,10 +47,51 @@ fn completions_for_each_shell() {
 fn the_manual_page_names_every_command() {
     let page = stdout_of(tyrion().arg("man"));
     assert!(page.contains(".TH") && page.contains("tyrion"), "{page}");
-    for command in COMMANDS {
+    for command in commands() {
         let name = command.replace('-', "\\-");
-        assert!(page.contains(command) || page.contains(&name), "{command}");
+        assert!(page.contains(&command) || page.contains(&name), "{command}");
     }
+}
+
+#[test]
+fn the_manual_has_the_exit_statuses() {
+    let help = stdout_of(tyrion().arg("--help"));
+    let (_, statuses) = help.split_once("Exit status:").unwrap();
+    let page = stdout_of(tyrion().arg("man"));
+    let documented = include_str!("../docs/exit-status.md");
+    for number in ["0", "1", "2", "3", "4", "126", "127", "128"] {
+        let has = |text: &str| text.split(|c: char| !c.is_ascii_digit()).any(|it| it == number);
+        assert!(has(statuses) && has(&page) && has(documented), "{number}");
+    }
+}
+
+#[test]
+fn a_program_is_not_started_when_its_log_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, started) = (folder.path().join("file"), folder.path().join("started"));
+    std::fs::write(&file, "no folder").unwrap();
+    for (log, said) in [
+        (folder.path().join("no/such/a.log"), "there is no folder"),
+        (file.join("a.log"), "Not a directory"),
+        (folder.path().to_owned(), "is a folder"),
+    ] {
+        let output = run(["record", "-o", text(&log), "--", "touch", text(&started)]);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{}", err(&output));
+        assert!(err(&output).contains(said), "{}", err(&output));
+        assert!(!err(&output).contains("os error"), "{}", err(&output));
+        assert!(!started.exists(), "{}", log.display());
+    }
+}
+
+#[test]
+fn record_says_that_the_command_follows_dashes() {
+    let output = run(["record", "-o", "a.log", "java", "-jar", "app.jar"]);
+    assert_eq!(output.status.code(), Some(2));
+    let advice = "write: tyrion record -o a.log -- java -jar app.jar";
+    assert!(err(&output).contains(advice), "{}", err(&output));
+    // What is wrong for another reason is told as ever.
+    let other = run(["record", "--no-such-option", "--", "java"]);
+    assert!(err(&other).contains("unexpected argument '--no-such-option'"), "{}", err(&other));
 }
 
 #[test]

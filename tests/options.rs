@@ -12,9 +12,9 @@ use serde_json::Value;
 use std::{os::unix::ffi::OsStringExt, path::Path, process::Command};
 use tyrion_options::{Entry, Options, Reach, TABLE, join_escaped};
 
-on_jdks!(the_agent_takes_every_option: jdk17 = 17);
-on_jdks!(record_takes_every_option: jdk17 = 17);
-on_jdks!(attach_takes_every_option: jdk17 = 17);
+on_jdks!(the_agent_takes_every_option: one);
+on_jdks!(record_takes_every_option: one);
+on_jdks!(attach_takes_every_option: one);
 
 type Pairs = Vec<(&'static str, String)>;
 

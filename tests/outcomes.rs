@@ -1,6 +1,6 @@
 //! How waits end, what follows a condition's wait, and what threads are called.
 
-use crate::support::{Jdk, Program, assert_between, list, ms, number, on_jdks};
+use crate::support::{Jdk, Program, assert_between, list, ms, number, on_jdks, threads};
 use serde_json::Value;
 
 on_jdks!(outcomes: all);
@@ -77,8 +77,7 @@ fn names(jdk: &Jdk) {
     let recording = Program::truth(jdk, "names").record();
     let said = recording.said["threads"].as_array().unwrap();
     let mut expected: Vec<_> = said.iter().map(|thread| identity(thread, "last_name")).collect();
-    let info = recording.info();
-    let threads = info["threads"].as_array().unwrap();
+    let threads = threads(&recording.log);
     let ours = threads.iter().filter(|thread| {
         let name = thread["name"].as_str().unwrap();
         !["main", "names-holder", "Common-Cleaner"].contains(&name)

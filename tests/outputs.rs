@@ -29,7 +29,9 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 fn any_number_of_workers_writes_the_same_bytes() {
     let mut all = Vec::new();
     for jobs in ["1", "2", "7"] {
-        for style in [&[][..], &["--lock-identity", "--by-thread"], &["--merged", "--count"]] {
+        for style in
+            [&[][..], &["--lock-identity", "--by-thread"], &["--merged", "--metric", "contentions"]]
+        {
             let folder = tempfile::tempdir().unwrap();
             let convert = ["convert", "--to", "all", "--jobs", jobs, "-o", text(folder.path())];
             stdout_of(tyrion().args(convert).args(style).arg(sample_log()));
@@ -85,7 +87,7 @@ fn every_output_has_the_same_total() {
     let wait_ns = totals["wait_ns"].as_u64().unwrap();
     let count = totals["contentions"].as_u64().unwrap();
     assert_eq!(collapsed_sum(&collapsed(&[])), wait_ns);
-    assert_eq!(collapsed_sum(&collapsed(&["--count"])), count);
+    assert_eq!(collapsed_sum(&collapsed(&["--metric", "contentions"])), count);
     assert_eq!(collapsed_sum(&collapsed(&["--by-thread"])), wait_ns);
     for style in [&[][..], &["--max-parts", "1"], &["--no-lock-frame"], &["--lock-identity"]] {
         let folder = tempfile::tempdir().unwrap();
@@ -122,7 +124,11 @@ fn filters_take_what_they_say() {
 
     let threads = ["^main$", "^virtual-40$", "^teller-1$"].map(|name| wait(&["--thread", name]));
     assert_eq!(Some(threads.iter().sum()), wait_ns);
-    assert_eq!(wait(&["--thread", "nobody"]), 0);
+    let nobody = ["convert", "--to", "flamegraph", "--thread", "nobody", "-o", "-"];
+    let nobody = tyrion().args(nobody).arg(sample_log()).output().unwrap();
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(nobody.stdout.is_empty(), "{}", out(&nobody));
+    assert!(err(&nobody).contains("no waits passed the filters"), "{}", err(&nobody));
     let locks: u64 = (1..=9).map(|n| wait(&["--lock", &format!("Bank#{n}$")])).sum();
     assert_eq!(Some(locks), wait_ns);
 

@@ -103,7 +103,11 @@ fn read_all(files: &[PathBuf]) -> Totals {
         collapsed_sum(&std::fs::read_to_string(to).unwrap())
     };
     assert_eq!(collapsed(&[]), alone.wait_ns, "time of all files together");
-    assert_eq!(collapsed(&["--count"]), alone.contentions, "waits of all files together");
+    assert_eq!(
+        collapsed(&["--metric", "contentions"]),
+        alone.contentions,
+        "waits of all files together"
+    );
     alone
 }
 

@@ -98,8 +98,8 @@ fn several_files_are_not_written_into_a_pipe() {
     let log = text(&log);
     for (command, said) in [
         (&["convert", "--to", "callgrind", log][..], "add --merged"),
-        (&["convert", "--to", "all", log], "-o names a folder"),
-        (&["diff", "--to", "pprof", log, log], "-o names a folder"),
+        (&["convert", "--to", "all", log], "-o must name a folder"),
+        (&["diff", "--to", "pprof", log, log], "-o must name a folder"),
     ] {
         let output = output_in_time(tyrion().args(command).args(["-o", text(&fifo)]));
         assert_eq!(output.status.code(), Some(2), "{command:?}: {}", err(&output));

@@ -21,7 +21,7 @@ fn check_account(recording: &Recording, threshold: &str) -> Value {
     assert_eq!(callbacks("ended"), callbacks("recorded") + callbacks("folded"), "{threshold}");
     let totals = |key: &str| number(&info, &format!("/totals/{key}"));
     assert_eq!(totals("contentions"), callbacks("ended"), "{threshold}");
-    assert_eq!(totals("suppressed"), callbacks("folded"), "{threshold}");
+    assert_eq!(totals("folded"), callbacks("folded"), "{threshold}");
     assert_eq!(totals("dropped"), 0, "{threshold}");
     let counted: u64 =
         recording.waits().iter().filter(|wait| wait.is_contention()).map(|wait| wait.count).sum();
@@ -42,7 +42,7 @@ fn storms(jdk: &Jdk) {
         let counted = of_storm.map(|wait| wait.count).sum();
         assert_close(threshold, counted, blocked, blocked / 100);
         if threshold == "1ms" {
-            assert!(number(&info, "/totals/suppressed") > 0);
+            assert!(number(&info, "/totals/folded") > 0);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! many files.
 
 use crate::support::{
-    Jdk, Program, Recording, assert_between, callgrind_parts, on_jdks, stdout_of, tyrion,
+    Jdk, Program, Recording, assert_between, callgrind_parts, on_jdks, stdout_of, threads, tyrion,
 };
 use serde_json::Value;
 
@@ -19,8 +19,8 @@ fn two_virtual_threads(jdk: &Jdk) {
         assert_eq!(wait.thread, "vwaiter", "{kind}");
         let (least_ns, most_ns) = (recording.number("least_ns"), recording.number("wait_ns"));
         assert_between(kind, wait.wait_ns, least_ns, most_ns);
-        let info = recording.info();
-        let thread = info["threads"].as_array().unwrap().iter().find(|t| t["name"] == "vwaiter");
+        let threads = threads(&recording.log);
+        let thread = threads.iter().find(|thread| thread["name"] == "vwaiter");
         assert_eq!(thread.unwrap()["virtual"], true, "{kind}");
     }
 }

@@ -48,7 +48,7 @@ impl Target {
             .and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut first));
         if read.is_ok() && first == MAGIC {
             return Err(Failure::Usage(format!(
-                "{} is a Tyrion log and will not be replaced; name another output with -o",
+                "{} is a Tyrion log and will not be overwritten; name another output with -o",
                 path.display()
             )));
         }
@@ -117,7 +117,7 @@ pub fn say_written(written: &[PathBuf], name: &str, open_with: &str) {
         if len > LONG_FILE {
             let mib = len >> 20;
             tell(&format!(
-                "note: {} has {mib} MiB and will load slowly; filters make it smaller",
+                "note: {} is {mib} MiB long and will load slowly; filters make it smaller",
                 path.display()
             ));
         }

@@ -7,6 +7,7 @@ use tyrion_converters::{
     describe::Names,
     filter::{Filter, FilterError, Kinds, Moment, States, duration_ns, moment},
     grouping::{self, Grouping},
+    outputs::units::counted,
     packages,
     profile::Profile,
 };
@@ -25,27 +26,28 @@ pub struct FilterArgs {
     /// Only threads whose name this regular expression matches
     #[arg(long, value_name = "REGEX")]
     thread: Option<Regex>,
-    /// Only locks whose class, name, or class and identity as in
-    /// java.lang.Object#7, this regular expression matches, or holds as a text
+    /// Only locks whose class, name, or class and identity
+    /// (java.lang.Object#7) this regular expression matches or contains as
+    /// plain text
     #[arg(long, value_name = "REGEX", value_parser = lock_value)]
     lock: Option<Regex>,
-    /// Only waits that ended at this moment or later, and what of samples was
-    /// then: an offset from the start (90s), from the end (-10s), or a time
-    /// (2026-11-21T10:49:00Z)
+    /// Only waits that ended at or after this moment, and samples from then on.
+    /// A moment is an offset from the start (90s), an offset from the end
+    /// (-10s) or a time (2026-11-21T10:49:00Z)
     #[arg(long, value_name = "MOMENT", value_parser = moment_value, allow_hyphen_values = true)]
     since: Option<Moment>,
-    /// Only waits that ended before this moment, and what of samples was then
+    /// Only waits that ended before this moment, and samples up to then
     #[arg(long, value_name = "MOMENT", value_parser = moment_value, allow_hyphen_values = true)]
     until: Option<Moment>,
-    /// Only waits of at least this duration, such as 50us or 1.5ms. With this,
-    /// --since or --until, acquisitions are left out: they know no time. Does
-    /// not choose among samples
+    /// Only waits at least this long, such as 50us or 1.5ms; samples are not
+    /// affected. Acquisitions are summed over the whole recording, so they are
+    /// left out with this option, --since or --until
     #[arg(long, value_name = "DURATION", value_parser = duration_value)]
     min_wait: Option<u64>,
     /// Only samples of threads in these states, separated by commas: running,
     /// native, blocked, waiting, parked, sleeping, idle, other, or the groups
-    /// busy and all [default: busy, which is all but idle; for info and dump
-    /// all]
+    /// busy and all [default: busy, which is all but idle; info and
+    /// dump: all]
     #[arg(long, value_name = "STATES", value_parser = states)]
     state: Option<States>,
 }
@@ -137,12 +139,24 @@ impl FilterArgs {
     }
 }
 
-/// Says so when nothing came through the filters.
-pub fn tell_if_empty(profile: &Profile, waits_in_log: u64) {
+/// What to say if no wait passed the filters.
+pub fn no_waits(profile: &Profile, waits_in_log: u64) -> Option<String> {
     let traced = !profile.acquisitions.is_empty() || !profile.blames.is_empty();
     let other_rows = traced || !profile.samples.is_empty();
-    if profile.waits.is_empty() && !(waits_in_log == 0 && other_rows) {
-        tell(&format!("note: none of the {waits_in_log} waits in the log passed the filters"));
+    match waits_in_log {
+        _ if !profile.waits.is_empty() => None,
+        0 if other_rows => None,
+        0 => Some("there are no waits in the log".to_owned()),
+        count => {
+            Some(format!("no waits passed the filters; the log has {}", counted(count, "wait")))
+        }
+    }
+}
+
+/// Says so if no wait passed the filters.
+pub fn tell_if_empty(profile: &Profile, waits_in_log: u64) {
+    if let Some(note) = no_waits(profile, waits_in_log) {
+        tell(&format!("note: {note}"));
     }
 }
 
@@ -160,14 +174,14 @@ pub fn wants_pending(filter: &Filter, log: &Log, pending: &Pending) -> bool {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Grouping")]
 pub struct ShapeArgs {
-    /// Cut stacks down to these packages or classes, separated by commas, and
-    /// the first method that they call beyond: com.acme,org.foo
+    /// Reduce stacks to these packages or classes, separated by commas, and the
+    /// first method they call outside of them: com.acme,org.foo
     #[arg(long, value_name = "PACKAGES", value_delimiter = ',', value_parser = package)]
     pub packages: Vec<String>,
-    /// Show threads as one whose names are the same but for digits (digits) or
-    /// for the number at the end (pool), that are the same (name), or are once
-    /// a regular expression has replaced what it finds ('s/REGEX/TEXT/', with g
-    /// behind it all it finds); none for each thread alone
+    /// Merge threads whose names are equal (name), equal except for digits
+    /// (digits) or for a number at the end (pool), or equal after a
+    /// substitution ('s/REGEX/TEXT/', with g at the end for all matches); none
+    /// shows each thread by itself
     #[arg(long, value_name = "RULE", value_parser = group_by)]
     pub group_by: Option<String>,
 }
@@ -177,9 +191,9 @@ fn package(text: &str) -> Result<String, String> {
     let name = text.trim().trim_end_matches('*').trim_end_matches('.');
     let fits = |char: char| char.is_alphanumeric() || "._$".contains(char);
     match name {
-        "" => Err("no package; write com.acme,org.foo".to_owned()),
+        "" => Err("empty; write com.acme,org.foo".to_owned()),
         name if name.chars().all(fits) => Ok(name.to_owned()),
-        _ => Err("no package or class; write com.acme,org.foo".to_owned()),
+        _ => Err("not a package or class; write com.acme,org.foo".to_owned()),
     }
 }
 
@@ -209,13 +223,14 @@ impl ShapeArgs {
 /// Workers for the conversion.
 #[derive(Args, Clone, Debug)]
 pub struct JobsArg {
-    /// Worker threads; the result does not depend on it [default: all processors]
+    /// Number of worker threads; the result is the same [default: one for each
+    /// processor]
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
 }
 
 impl JobsArg {
-    /// Runs `body` on so many workers.
+    /// Runs `body` on these workers.
     ///
     /// # Errors
     /// When threads cannot be started.
@@ -224,7 +239,7 @@ impl JobsArg {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
-            .map_err(|error| Failure::new(format!("no worker threads: {error}")))?;
+            .map_err(|error| Failure::new(format!("worker threads cannot be started: {error}")))?;
         Ok(pool.install(body))
     }
 }

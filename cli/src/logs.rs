@@ -150,7 +150,7 @@ pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
             if let Some(first) = seen.get(&identity) {
                 let again = &opened.name;
                 tell(&if first == again {
-                    format!("note: {again} is named twice; it is counted once")
+                    format!("note: {again} is given twice; it is counted once")
                 } else {
                     format!("note: {again} is the same file as {first}; it is counted once")
                 });

@@ -1,6 +1,6 @@
 //! How commands end, and the exit status that tells it.
 
-use std::{fmt, io, process::ExitCode};
+use std::{borrow::Cow, fmt, io, process::ExitCode};
 use tyrion_converters::harmless;
 
 /// How a command ended well.
@@ -34,13 +34,15 @@ pub type Outcome = Result<Done, Failure>;
 
 /// The table of exit statuses, for the help.
 pub const EXIT_STATUS: &str = "Exit status:
-  0    done
-  1    failed; the message on stderr says what to do
+  0    success
+  1    failure; the message on stderr says why. Also when the filters of convert
+       match nothing
   2    wrong usage
-  3    done, but the input was cut or damaged; what was whole was used
-  4    done, and a condition of --fail-if holds, whatever the input
-  record: the status of the recorded program; 128 + n when signal n ended it,
-  126 or 127 when it could not be started";
+  3    success, but the input is cut or damaged; what is intact was used
+  4    a condition of --fail-if holds
+  record exits as the program does: with its status, or with 128 + n when signal
+  n ended it. When the program cannot be started the status is 127 (not found)
+  or 126, and 1 or 2 when it was not started because recording would fail.";
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -95,6 +97,39 @@ pub fn exit_code(outcome: Outcome) -> ExitCode {
 /// names.
 pub fn tell(message: &str) {
     use io::Write;
+    let message = without_error_numbers(message);
     // Nothing to do about a closed stderr.
-    let _ = writeln!(io::stderr(), "tyrion: {}", harmless::text(message));
+    let _ = writeln!(io::stderr(), "tyrion: {}", harmless::text(&message));
+}
+
+/// A message without ` (os error 2)`, which the standard library adds to what the
+/// system says went wrong.
+fn without_error_numbers(message: &str) -> Cow<'_, str> {
+    const BEGIN: &str = " (os error ";
+    let Some((before, rest)) = message.split_once(BEGIN) else { return Cow::Borrowed(message) };
+    match rest.split_once(')') {
+        Some((number, after)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Cow::Owned(format!("{before}{}", without_error_numbers(after)))
+        }
+        _ => Cow::Owned(format!("{before}{BEGIN}{}", without_error_numbers(rest))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_errors_are_not_told() {
+        for (message, told) in [
+            ("a.log: No such file or directory (os error 2)", "a.log: No such file or directory"),
+            ("a (os error 2); b (os error 13)!", "a; b!"),
+            ("a (os error x) (os error 2", "a (os error x) (os error 2"),
+            ("a", "a"),
+        ] {
+            assert_eq!(without_error_numbers(message), told);
+        }
+        let real = io::Error::from_raw_os_error(libc::ENOENT).to_string();
+        assert_eq!(without_error_numbers(&real), "No such file or directory");
+    }
 }

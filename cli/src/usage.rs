@@ -1,7 +1,10 @@
 //! What is said of a command line that cannot be understood.
 
-use crate::commands::Cli;
-use clap::{Error, Parser};
+use crate::{commands::Cli, outcome};
+use clap::{
+    Error, Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use std::{
     ffi::{OsStr, OsString},
     process::ExitCode,
@@ -16,6 +19,10 @@ use tyrion_converters::harmless;
 /// harmless, as long as the same is wrong with those.
 pub fn tell(error: &Error, words: &[OsString]) -> ExitCode {
     let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    if let Some(advice) = missing_dashes(error, words) {
+        outcome::tell(&advice);
+        return status;
+    }
     // Nothing to do about a closed stdout or stderr.
     if words.iter().all(|word| is_harmless(word)) {
         let _ = error.print();
@@ -28,6 +35,29 @@ pub fn tell(error: &Error, words: &[OsString]) -> ExitCode {
         _ => eprint_lines(&error.render().to_string()),
     }
     status
+}
+
+/// What to write instead where the command of `record` does not follow `--`.
+fn missing_dashes(error: &Error, words: &[OsString]) -> Option<String> {
+    let (_, given) = words.split_first()?;
+    let is_record = given.first().is_some_and(|word| word == "record");
+    if error.kind() != ErrorKind::UnknownArgument || !is_record {
+        return None;
+    }
+    let ContextValue::String(unknown) = error.get(ContextKind::InvalidArg)? else { return None };
+    if unknown.starts_with('-') || given.iter().any(|word| word == "--") {
+        return None;
+    }
+    let at = given.iter().position(|word| word.to_str() == Some(unknown))?;
+    let (options, command) = given.split_at(at);
+    let joined = |words: &[OsString]| -> String {
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    };
+    Some(format!(
+        "the command to record must follow --; write: tyrion {} -- {}",
+        joined(options),
+        joined(command)
+    ))
 }
 
 fn is_harmless(word: &OsStr) -> bool {

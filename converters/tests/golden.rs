@@ -10,7 +10,7 @@ use crate::{
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 use tyrion_converters::{
     grouping::{Grouping, group},
-    outputs::{By, FORMATS, Format, Options, Value, pprof::proto},
+    outputs::{By, FORMATS, Format, Metric, Options, pprof::proto},
     packages::fold,
     profile::Profile,
 };
@@ -28,7 +28,7 @@ fn variants() -> Vec<(&'static str, Options)> {
         ("lock-identity", Options { lock_identity: true, ..plain() }),
         ("no-thread-label", Options { thread_label: false, ..plain() }),
         ("by-thread", Options { by_thread: true, ..plain() }),
-        ("count", Options { count: true, ..plain() }),
+        ("contentions", Options { metric: Some(Metric::Contentions), ..plain() }),
         ("icicle", Options { icicle: true, ..plain() }),
         ("merged", Options { merged: true, ..plain() }),
         ("max-parts-2", Options { max_parts: 2, ..plain() }),
@@ -39,12 +39,15 @@ fn variants() -> Vec<(&'static str, Options)> {
 fn variants_of_trace() -> Vec<(&'static str, Options)> {
     let plain = Options::default;
     vec![
-        ("value-hold", Options { value: Value::Hold, ..plain() }),
-        ("value-acquisitions", Options { value: Value::Acquisitions, ..plain() }),
-        ("value-blame", Options { value: Value::Blame, ..plain() }),
-        ("by-holder", Options { by: By::Holder, ..plain() }),
-        ("by-holder-count", Options { by: By::Holder, count: true, ..plain() }),
-        ("value-hold-by-thread", Options { value: Value::Hold, by_thread: true, ..plain() }),
+        ("hold", Options { metric: Some(Metric::Hold), ..plain() }),
+        ("acquisitions", Options { metric: Some(Metric::Acquisitions), ..plain() }),
+        ("blame", Options { metric: Some(Metric::Blame), ..plain() }),
+        ("by-holder", Options { by: Some(By::Holder), ..plain() }),
+        (
+            "contentions-by-holder",
+            Options { by: Some(By::Holder), metric: Some(Metric::Contentions), ..plain() },
+        ),
+        ("hold-by-thread", Options { metric: Some(Metric::Hold), by_thread: true, ..plain() }),
     ]
 }
 
@@ -52,11 +55,11 @@ fn variants_of_trace() -> Vec<(&'static str, Options)> {
 fn variants_of_samples() -> Vec<(&'static str, Options)> {
     let plain = Options::default;
     vec![
-        ("value-wall", Options { value: Value::Wall, ..plain() }),
-        ("value-cpu", Options { value: Value::Cpu, ..plain() }),
-        ("value-blocked", Options { value: Value::Blocked, ..plain() }),
-        ("by-state", Options { by: By::State, ..plain() }),
-        ("by-state-and-thread", Options { by: By::State, by_thread: true, ..plain() }),
+        ("wall", Options { metric: Some(Metric::Wall), ..plain() }),
+        ("cpu", Options { metric: Some(Metric::Cpu), ..plain() }),
+        ("blocked", Options { metric: Some(Metric::Blocked), ..plain() }),
+        ("by-state", Options { by: Some(By::State), ..plain() }),
+        ("by-state-and-thread", Options { by: Some(By::State), by_thread: true, ..plain() }),
     ]
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 use tempfile::TempDir;
 use tyrion_converters::{
-    outputs::{By, FORMATS, Options, Value, by_name},
+    outputs::{By, FORMATS, Metric, Options, by_name},
     profile::{Profile, State},
 };
 
@@ -237,7 +237,7 @@ fn callgrind_annotate_shows_what_was_sampled() {
 fn flame_graphs_by_state_can_be_searched() {
     let folder = tempfile::tempdir().unwrap();
     let svg = folder.path().join("states.svg");
-    let options = Options { by: By::State, ..Options::default() };
+    let options = Options { by: Some(By::State), ..Options::default() };
     let mut file = fs::File::create(&svg).unwrap();
     let format = by_name("flamegraph").unwrap();
     (format.stream)(&profiles::sampling(), &options, &mut file).unwrap();
@@ -309,7 +309,7 @@ fn flame_graphs_can_be_searched() {
 fn flame_graphs_of_holds_can_be_searched() {
     let folder = tempfile::tempdir().unwrap();
     let svg = folder.path().join("holds.svg");
-    let options = Options { value: Value::Hold, ..Options::default() };
+    let options = Options { metric: Some(Metric::Hold), ..Options::default() };
     let mut file = fs::File::create(&svg).unwrap();
     let format = by_name("flamegraph").unwrap();
     (format.stream)(&profiles::traced::profile(), &options, &mut file).unwrap();

@@ -9,7 +9,7 @@ use crate::support::{
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tyrion_converters::{
-    outputs::{By, FORMATS, Format, Options, Value, by_name, pprof::proto},
+    outputs::{By, FORMATS, Format, Metric, Options, by_name, go_together, pprof::proto},
     profile::Profile,
 };
 
@@ -39,20 +39,31 @@ fn options() -> Vec<Options> {
     list
 }
 
+/// Every choice of a metric and of whose stack carries it, the open ones too.
+fn shown() -> impl Iterator<Item = (Option<Metric>, Option<By>)> {
+    let metrics = Metric::ALL.map(Some).into_iter().chain([None]);
+    let all = metrics.flat_map(|metric| by().map(move |by| (metric, by)));
+    all.filter(|&(metric, by)| go_together(metric, by))
+}
+
+/// Whose stack may carry it, the open choice too.
+fn by() -> impl Iterator<Item = Option<By>> {
+    By::ALL.map(Some).into_iter().chain([None])
+}
+
 /// What a picture of these options sums to.
 fn picture(profile: &Profile, options: &Options) -> u64 {
     let [wait_ns, count, acquisitions, hold_ns, blamed_ns, wall_ns, cpu_ns, blocked_ns] =
         totals::of_profile(profile, options.by).cost;
-    match options.value_of(profile) {
-        Value::Wait if options.count => count,
-        Value::Wait => wait_ns,
-        Value::Hold => hold_ns,
-        Value::Acquisitions => acquisitions,
-        Value::Blame => blamed_ns,
-        Value::Wall if options.count => profile.sample_totals().0,
-        Value::Wall => wall_ns,
-        Value::Cpu => cpu_ns,
-        Value::Blocked => blocked_ns,
+    match options.metric_of(profile) {
+        Metric::Wait => wait_ns,
+        Metric::Contentions => count,
+        Metric::Hold => hold_ns,
+        Metric::Acquisitions => acquisitions,
+        Metric::Blame => blamed_ns,
+        Metric::Wall => wall_ns,
+        Metric::Cpu => cpu_ns,
+        Metric::Blocked => blocked_ns,
     }
 }
 
@@ -81,9 +92,8 @@ fn check_format(format: &Format, profile: &Profile, options: &Options) {
             assert_eq!([read(&files), read(&stream)], [expected; 2], "{}", format.name);
         }
         Reader::Picture(read) => {
-            let values = Value::ALL.map(|value| (value, false));
-            for (value, count) in values.into_iter().chain([(Value::Wait, true)]) {
-                let options = Options { value, count, ..options.clone() };
+            for (metric, _) in shown().filter(|&(_, by)| by == options.by) {
+                let options = Options { metric, ..options.clone() };
                 let stream = [(format.name.to_owned(), stream(format.name, profile, &options))];
                 assert_eq!(read(&stream), picture(profile, &options), "{}", format.name);
             }
@@ -168,7 +178,7 @@ fn drawn_frames(svg: &[u8]) -> Vec<(String, u64)> {
 /// That what callgrind's calls bring in and take out adds up to the whole.
 #[track_caller]
 fn check_calls(profile: &Profile) {
-    for by in By::ALL {
+    for by in by() {
         let options = Options { by, ..Options::default() };
         let text = String::from_utf8(stream("callgrind", profile, &options)).unwrap();
         let flow = callgrind::parse(&text).check_flow();
@@ -189,7 +199,7 @@ proptest! {
     #[test]
     fn totals_of_trace_mode_are_equal(profile in random::traced()) {
         for options in options() {
-            for by in By::ALL {
+            for by in by() {
                 check_totals(&profile, &Options { by, ..options.clone() });
             }
         }
@@ -198,7 +208,7 @@ proptest! {
     #[test]
     fn totals_of_samples_are_equal(profile in random::sampled()) {
         for options in options() {
-            for by in By::ALL {
+            for by in by() {
                 check_totals(&profile, &Options { by, ..options.clone() });
             }
         }
@@ -211,9 +221,9 @@ proptest! {
 
     #[test]
     fn pictures_of_samples_show_all_that_is_wide_enough(profile in random::sampled()) {
-        for (value, by) in Value::ALL.into_iter().flat_map(|value| By::ALL.map(|by| (value, by))) {
+        for (metric, by) in shown() {
             for by_thread in [false, true] {
-                let options = Options { value, by, by_thread, ..Options::default() };
+                let options = Options { metric, by, by_thread, ..Options::default() };
                 let lines = lines(&stream("collapsed", &profile, &options));
                 if !lines.is_empty() {
                     let drawn = drawn_frames(&stream("flamegraph", &profile, &options));
@@ -230,8 +240,8 @@ proptest! {
 
     #[test]
     fn pictures_of_trace_mode_show_all_that_is_wide_enough(profile in random::traced()) {
-        for value in Value::ALL {
-            let options = Options { value, ..Options::default() };
+        for metric in Metric::ALL.map(Some) {
+            let options = Options { metric, ..Options::default() };
             let lines = lines(&stream("collapsed", &profile, &options));
             if !lines.is_empty() {
                 let drawn = drawn_frames(&stream("flamegraph", &profile, &options));
@@ -245,7 +255,8 @@ proptest! {
         for lock_frame in [true, false] {
             let options = Options { lock_frame, ..Options::default() };
             let pprof = paths(&totals::pprof(&stream("pprof", &profile, &options)));
-            let by_count = lines(&stream("collapsed", &profile, &Options { count: true, ..options.clone() }));
+            let counted = Options { metric: Some(Metric::Contentions), ..options.clone() };
+            let by_count = lines(&stream("collapsed", &profile, &counted));
             let by_time = lines(&stream("collapsed", &profile, &options));
             let counts = pprof.iter().map(|(path, sums)| (path.clone(), sums.1)).collect();
             prop_assert_eq!(&by_count, &counts);
@@ -327,12 +338,10 @@ proptest! {
         for options in options() {
             check_workers(&profile, &options);
         }
-        for value in Value::ALL {
-            check_workers(&traced, &Options { value, ..Options::default() });
-            check_workers(&sampled, &Options { value, ..Options::default() });
-            check_workers(&sampled, &Options { value, by: By::State, ..Options::default() });
+        for (metric, by) in shown() {
+            check_workers(&traced, &Options { metric, by, ..Options::default() });
+            check_workers(&sampled, &Options { metric, by, ..Options::default() });
         }
-        check_workers(&traced, &Options { by: By::Holder, ..Options::default() });
     }
 }
 
@@ -354,10 +363,11 @@ fn any_number_of_workers_writes_the_same_of_a_traced_log() {
         pool.install(|| {
             let profile = traced::profile();
             let of_format = |format| {
-                let options = Value::ALL.map(|value| Options { value, ..Options::default() });
-                let holder = Options { by: By::Holder, ..Options::default() };
-                let options = options.into_iter().chain([holder]);
-                options.map(|options| written(format, &profile, &options)).collect::<Vec<_>>()
+                let options = |(metric, by)| Options { metric, by, ..Options::default() };
+                shown()
+                    .map(options)
+                    .map(|options| written(format, &profile, &options))
+                    .collect::<Vec<_>>()
             };
             FORMATS.iter().map(of_format).collect::<Vec<_>>()
         })

@@ -61,9 +61,9 @@ fn check(recording: &Recording) {
     check_tree(recording, &totals);
 }
 
-fn convert(recording: &Recording, format: &str, value: &str) -> String {
+fn convert(recording: &Recording, format: &str, metric: &str) -> String {
     let mut convert = tyrion();
-    convert.args(["convert", "--to", format, "--value", value, "--state", "all", "-o", "-"]);
+    convert.args(["convert", "--to", format, "--metric", metric, "--state", "all", "-o", "-"]);
     stdout_of(convert.arg(&recording.log))
 }
 
@@ -101,15 +101,15 @@ fn check_outputs(recording: &Recording, totals: &Totals, blocked_ns: u64) {
         let sum = sums.get(&format!("{sample}/nanoseconds"));
         assert_eq!(sum, Some(&expected), "pprof: {sample}: {sums:?}");
     }
-    for (value, expected) in wall_cpu.into_iter().chain([("blocked", blocked_ns)]) {
-        assert_eq!(collapsed_sum(&convert(recording, "collapsed", value)), expected, "{value}");
-        let svg = folder.path().join("value.svg");
-        std::fs::write(&svg, convert(recording, "flamegraph", value)).unwrap();
-        assert_eq!(flamegraph_root(&svg), expected, "flame graph: {value}");
+    for (metric, expected) in wall_cpu.into_iter().chain([("blocked", blocked_ns)]) {
+        assert_eq!(collapsed_sum(&convert(recording, "collapsed", metric)), expected, "{metric}");
+        let svg = folder.path().join("metric.svg");
+        std::fs::write(&svg, convert(recording, "flamegraph", metric)).unwrap();
+        assert_eq!(flamegraph_root(&svg), expected, "flame graph: {metric}");
     }
     let mut by_state = tyrion();
     by_state.args(["convert", "--to", "collapsed", "--by", "state", "--state", "all", "-o", "-"]);
-    let by_state = stdout_of(by_state.args(["--value", "wall"]).arg(&recording.log));
+    let by_state = stdout_of(by_state.args(["--metric", "wall"]).arg(&recording.log));
     assert_eq!(collapsed_sum(&by_state), totals.wall_ns, "by state");
 }
 

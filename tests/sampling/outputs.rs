@@ -26,10 +26,10 @@ impl Row {
 }
 
 /// All samples of a log, summed: `wall`, `cpu` or `blocked`.
-pub fn rows(log: &Path, value: &str, options: &[&str]) -> Vec<Row> {
+pub fn rows(log: &Path, metric: &str, options: &[&str]) -> Vec<Row> {
     let mut convert = tyrion();
     convert.args(["convert", "--to", "collapsed", "-o", "-", "--by", "state", "--by-thread"]);
-    convert.args(["--state", "all", "--value", value]).args(options).arg(log);
+    convert.args(["--state", "all", "--metric", metric]).args(options).arg(log);
     stdout_of(&mut convert).lines().map(row).collect()
 }
 

@@ -4,7 +4,7 @@
 #
 #   tests/setup/demo.sh FOLDER JAVA
 #
-# Prints what `tyrion info` finds, the hottest locks among it, and how to look
+# Prints the report's overview and its most contended locks, and how to look
 # at the files.
 set -eu
 
@@ -28,7 +28,7 @@ mkdir -p "$folder"
 }
 
 echo
-"$tyrion" info "$folder/bank.log"
+"$tyrion" report --section overview,contended --top 5 "$folder/bank.log"
 cat <<END
 
 The logs, and what they were converted to, stand in $folder:

@@ -19,7 +19,7 @@ pub use outputs::{
     Sum, callgrind_parts, callgrind_sums, collapsed_sum, flamegraph_root, pprof_sum, pprof_sums,
 };
 pub use program::{Program, Recording, Running};
-pub use records::{Wait, dump, info, pending, waits};
+pub use records::{Wait, dump, info, pending, threads, waits};
 pub use report::{Report, assert_near, list, number, share, text_of};
 pub use source::wait_line;
 pub use tools::{Tmpfs, needs, setup, skip, subject_jar};

@@ -101,6 +101,20 @@ pub fn dump(log: &Path, kinds: &[&str]) -> Vec<Value> {
     records
 }
 
+/// The threads that a log names, each with its last name.
+pub fn threads(log: &Path) -> Vec<Value> {
+    let mut threads = Vec::new();
+    for record in dump(log, &["thread", "thread-name"]) {
+        if record["record"] == "thread" {
+            threads.push(record);
+            continue;
+        }
+        let is_it = |thread: &&mut Value| thread["thread_id"] == record["thread_id"];
+        threads.iter_mut().find(is_it).unwrap()["name"] = record["name"].clone();
+    }
+    threads
+}
+
 /// What `info` says about a log.
 pub fn info(log: &Path) -> Value {
     let info = stdout_of(tyrion().args(["info", "--json"]).arg(log));

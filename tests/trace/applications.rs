@@ -113,19 +113,19 @@ impl Totals {
             assert_eq!(samples.get(sample), Some(&expected), "pprof: {sample}");
         }
 
-        for (value, expected) in [
+        for (metric, expected) in [
             ("wait", self.wait_ns),
             ("acquisitions", self.acquisitions),
             ("hold", self.hold_ns),
             ("blame", self.blamed_ns),
         ] {
-            let convert = ["convert", "--value", value, "-o", "-", "--to"];
+            let convert = ["convert", "--metric", metric, "-o", "-", "--to"];
             let collapsed = stdout_of(tyrion().args(convert).arg("collapsed").arg(&recording.log));
-            assert_eq!(collapsed_sum(&collapsed), expected, "collapsed: {value}");
+            assert_eq!(collapsed_sum(&collapsed), expected, "collapsed: {metric}");
             let graph = stdout_of(tyrion().args(convert).arg("flamegraph").arg(&recording.log));
-            let svg = folder.path().join("value.svg");
+            let svg = folder.path().join("metric.svg");
             std::fs::write(&svg, graph).unwrap();
-            assert_eq!(flamegraph_root(&svg), expected, "flame graph: {value}");
+            assert_eq!(flamegraph_root(&svg), expected, "flame graph: {metric}");
         }
         let by_holder = ["convert", "--by", "holder", "--to", "collapsed", "-o", "-"];
         let collapsed = stdout_of(tyrion().args(by_holder).arg(&recording.log));

@@ -25,7 +25,7 @@ pub fn agent_path() -> Result<PathBuf, Failure> {
     }
     let program = std::env::current_exe()
         .and_then(|path| path.canonicalize())
-        .map_err(|error| Failure::new(format!("where is this program? {error}")))?;
+        .map_err(|error| Failure::new(format!("cannot find out where this program is: {error}")))?;
     let folder = program.parent().unwrap_or(&program);
     let places = [folder.join(AGENT), folder.join("../lib").join(AGENT)];
     places.iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok()).ok_or_else(

@@ -17,7 +17,7 @@ const JAR: &[u8] = include_bytes!("../../../agent/java/tyrion-api.jar");
   mkdir -p lib && tyrion api-jar -o lib/tyrion-api.jar
   javac -cp $(tyrion api-jar -o /tmp/tyrion-api.jar && echo /tmp/tyrion-api.jar) Orders.java")]
 pub struct ApiJarArgs {
-    /// Write to this file, - for stdout
+    /// Where to write: a file, or - for stdout
     #[arg(short, long, value_name = "FILE", default_value = "tyrion-api.jar")]
     output: PathBuf,
 }

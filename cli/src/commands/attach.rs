@@ -22,7 +22,7 @@ use std::{
     rc::Rc,
     time::{Duration, Instant},
 };
-use tyrion_converters::harmless;
+use tyrion_converters::{harmless, outputs::units};
 use tyrion_options::DEFAULT_FILE;
 use tyrion_report::render::json as escape;
 
@@ -40,11 +40,11 @@ const MOST_LINES: usize = 100;
   tyrion attach 4711 --mode contention+sample --period 20ms
   tyrion attach $(pgrep -f com.acme.Main)
 
-Records until the JVM ends or tyrion stop. Of a JVM that records already, the
-threshold and sampling change: with sample in --mode it begins, or goes on with
-another --period, --threads and --skip-daemon; with another --mode it ends.
-JDK 21 and later print a warning in the JVM when an agent is attached, unless it
-runs with -XX:+EnableDynamicAgentLoading.")]
+Records until the JVM ends or tyrion stop is run. If the JVM is recorded already,
+only the threshold and sampling can be changed: with sample in --mode, sampling
+starts, or continues with the new --period, --threads and --skip-daemon; with
+another --mode it ends. JDK 21 and later print a warning in the JVM when an agent
+is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
     pid: PidArgs,
@@ -62,7 +62,7 @@ pub struct PidArgs {
     /// The JVM's process id
     #[arg(value_name = "PID", value_parser = process_id)]
     pid: u32,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -73,7 +73,7 @@ pub struct PidArgs {
 /// When it is none.
 pub(super) fn process_id(text: &str) -> Result<u32, String> {
     let id = text.parse().ok().filter(|&id| id != 0);
-    id.ok_or_else(|| "not a process id; jps -l shows those of JVMs".to_owned())
+    id.ok_or_else(|| "not a process id; jps -l lists those of JVMs".to_owned())
 }
 
 /// What the agent answers: keys and values.
@@ -84,7 +84,7 @@ pub(super) fn value<'a>(reply: &'a [(String, String)], key: &str) -> &'a str {
     reply.iter().find(|(known, _)| known == key).map_or("", |(_, value)| value)
 }
 
-/// Records in a JVM that runs.
+/// Records in a running JVM.
 pub fn attach(args: AttachArgs) -> Outcome {
     args.agent.check()?;
     let agent = Agent::find(args.pid.pid)?;
@@ -95,8 +95,8 @@ pub fn attach(args: AttachArgs) -> Outcome {
     let written = value(&answer, "log");
     if (value(&answer, "mode"), value(&answer, "sampling")) == ("sample", "off") {
         tell(&format!(
-            "note: nothing is recorded: {SAMPLES_ONLY}; tyrion attach {} --mode sample has it \
-             sampled",
+            "note: nothing is recorded: {SAMPLES_ONLY}; to sample it, use tyrion attach {} --mode \
+             sample",
             args.pid.pid
         ));
     }
@@ -106,15 +106,16 @@ pub fn attach(args: AttachArgs) -> Outcome {
         && !log.to_string_lossy().contains("%p")
     {
         tell(&format!(
-            "note: the log is {written}; a JVM has one log, and another name is not taken"
+            "note: this JVM is already recorded into {written}, so -o has no effect; to use another \
+             log, restart the JVM"
         ));
     }
     print(&answer, args.pid.json)
 }
 
 /// Why a JVM that was sampled first does not record locks.
-const SAMPLES_ONLY: &str = "the agent in this JVM was loaded to sample, and records locks only \
-                            once the JVM is restarted";
+const SAMPLES_ONLY: &str = "the agent in this JVM was loaded for sampling only, and cannot record \
+                            locks until the JVM is restarted";
 
 /// After `tyrion sample` there is a log that nobody has named, and that is for
 /// samples alone: without asking for those, the user wants something else.
@@ -128,8 +129,8 @@ fn refuse_hidden_log(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
     }
     let pid = args.pid.pid;
     Err(Failure::new(format!(
-        "{SAMPLES_ONLY}; to sample it, tyrion sample {pid}, or tyrion attach {pid} --mode sample, \
-         which samples into {} until tyrion stop {pid}; for locks, restart it",
+        "{SAMPLES_ONLY}; to sample it, use tyrion sample {pid}, or tyrion attach {pid} --mode \
+         sample, which samples into {} until tyrion stop {pid}",
         value(&status, "log")
     )))
 }
@@ -316,10 +317,20 @@ fn read_reply(text: &str) -> Result<Reply, Failure> {
     };
     let reply: Option<Reply> = text.lines().map(pair).collect();
     let reply = reply.filter(|reply| !reply.is_empty() && reply.len() <= MOST_LINES);
-    let reply = reply.ok_or_else(|| Failure::new("the answer is not one of Tyrion's agent"))?;
+    let reply =
+        reply.ok_or_else(|| Failure::new("the answer does not come from Tyrion's agent"))?;
     match reply.iter().find(|(key, _)| key == "error") {
         Some((_, reason)) => Err(Failure::new(reason)),
         None => Ok(reply),
+    }
+}
+
+/// A line of text for a key and its value; durations get a unit.
+fn line(key: &str, value: &str) -> String {
+    let duration = key.strip_suffix("_ns").and_then(|key| Some((key, value.parse().ok()?)));
+    match duration {
+        Some((key, ns)) => format!("{key:<13} {}\n", units::duration(ns)),
+        None => format!("{key:<13} {}\n", harmless::text(value)),
     }
 }
 
@@ -334,7 +345,7 @@ fn print(answer: &[(String, String)], as_json: bool) -> Outcome {
             .collect();
         format!("{}\n", escape::escaped(&Value::Object(object).to_string()))
     } else {
-        answer.iter().map(|(key, value)| format!("{key:<13} {}\n", harmless::text(value))).collect()
+        answer.iter().map(|(key, value)| line(key, value)).collect()
     };
     let written = std::io::stdout().write_all(text.as_bytes());
     written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))

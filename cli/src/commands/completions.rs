@@ -10,6 +10,7 @@ use std::io::Write;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tyrion completions bash > /etc/bash_completion.d/tyrion")]
 pub struct CompletionsArgs {
+    /// The shell to complete for
     shell: Shell,
 }
 

@@ -12,8 +12,8 @@ use tyrion_report::{
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Conditions")]
 pub struct ConditionArgs {
-    /// End with status 4 if this holds, such as 'p99_wait_ns > 5ms': METRIC,
-    /// then >, >=, <, <= or ==, then a value; may be given several times
+    /// Exit with status 4 if this holds: a metric, then >, >=, <, <= or ==, then
+    /// a value, such as 'p99_wait_ns > 5ms'; may be given several times
     #[arg(long = "fail-if", value_name = "CONDITION", value_parser = condition)]
     conditions: Vec<Condition>,
 }
@@ -25,7 +25,7 @@ fn condition(text: &str) -> Result<Condition, ConditionError> {
 /// The metrics, a line each, for the end of a command's help.
 pub fn metrics_help() -> String {
     let mut help =
-        "Metrics of --fail-if, those of locks for the lock farthest beyond:\n".to_owned();
+        "Metrics of --fail-if (those of a lock are checked for every lock):\n".to_owned();
     for metric in METRICS {
         let unit = match metric.unit {
             Unit::Ns => "5ms",
@@ -71,8 +71,8 @@ impl ConditionArgs {
         let sides = std::iter::once(findings).chain(before);
         if sides.into_iter().any(|findings| findings.profile().lacks_waits) {
             return Err(Failure::new(
-                "--fail-if is about locks, which were not recorded; --mode contention+sample \
-                 records both",
+                "--fail-if checks locks, which were not recorded; record with --mode \
+                 contention+sample",
             ));
         }
         let needs_orders = self.conditions.iter().any(Condition::needs_orders);

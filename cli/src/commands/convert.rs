@@ -18,7 +18,7 @@ use style::Style;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::{Filter, Kinds, States},
-    outputs::{By, FORMATS, Format, Options, Value, by_name},
+    outputs::{By, FORMATS, Feature, Format, Metric, Metrics, Options, by_name, units},
     profile::Profile,
 };
 
@@ -36,21 +36,21 @@ const MANY_SAMPLES: usize = 200_000;
   tyrion convert --to flamegraph --by-thread -o threads.svg report.log
   tyrion convert --to collapsed -o - report.log | head
   tyrion convert --to pprof --kind all --thread '^http-' monday.log tuesday.log
-  tyrion convert --to flamegraph --value hold trace.log     # holds.svg
+  tyrion convert --to flamegraph --metric hold trace.log     # holds.svg
   tyrion convert --to pprof --by holder trace.log           # as Go's mutex profile
   tyrion convert --to flamegraph --by state samples.log     # wall.svg
-  tyrion convert --to flamegraph --value cpu --packages com.acme samples.log
+  tyrion convert --to flamegraph --metric cpu --packages com.acme samples.log
   tyrion convert --to callgrind --group-by pool --state all samples.log
   tyrion convert --to all --since 30s --until 90s report.log")]
 pub struct ConvertArgs {
     /// The format to write, or all
     #[arg(long, value_name = "FORMAT", value_parser = Formats)]
     to: &'static str,
-    /// Where to write: a file, - for stdout, or a folder with --to all
-    /// [default: a name of the format's own in this folder]
+    /// Where to write: a file, - for stdout, or with --to all a folder
+    /// [default: a name that depends on the format, in the current folder]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Logs; several become one profile, - is stdin
+    /// Logs to read; several become one profile, - is stdin
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
     #[command(flatten)]
@@ -78,16 +78,25 @@ impl TypedValueParser for Formats {
     ) -> Result<&'static str, clap::Error> {
         let names = FORMATS.iter().map(|format| format.name).chain([ALL]);
         let inner = PossibleValuesParser::new(names.clone());
-        let chosen = inner.parse_ref(command, arg, value)?;
+        let given = inner.parse_ref(command, arg, value)?;
         // The parser above lets only these names through.
-        Ok(names.into_iter().find(|name| *name == chosen).unwrap_or(ALL))
+        Ok(names.into_iter().find(|name| *name == given).unwrap_or(ALL))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let formats = FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about));
-        let all = PossibleValue::new(ALL).help("Every format, each under its own name");
+        let formats = FORMATS.iter().map(|f| PossibleValue::new(f.name).help(about(f)));
+        let all = PossibleValue::new(ALL).help("Every format, each in a file of its own");
         Some(Box::new(formats.chain([all])))
     }
+}
+
+/// A format's line of help.
+fn about(format: &Format) -> String {
+    let shows = match format.metrics {
+        Metrics::All => "every metric that the log has",
+        Metrics::OneOf(_) => "one metric",
+    };
+    format!("{}; {shows}", format.about)
 }
 
 /// Converts logs.
@@ -109,10 +118,14 @@ pub fn run(args: ConvertArgs) -> Outcome {
         bar.finish_and_clear();
         args.style.check_profile(&profile)?;
         let shown = Shown::of(&targets, &options, &profile);
-        if shown.waits && !profile.lacks_waits {
-            filters::tell_if_empty(&profile, events.saturating_add(folded));
+        let in_log = InLog { waits: events.saturating_add(folded), acquisitions };
+        let missing = shown.missing(&profile, &in_log, &filter);
+        if args.filters.is_given() && !missing.is_empty() && !shown.has_any(&profile) {
+            return Err(Failure::new(format!("{}; nothing was written", missing.join("; "))));
         }
-        shown.tell_if_empty(&profile, acquisitions, &filter);
+        for what in missing {
+            tell(&format!("note: {what}"));
+        }
         let done = logs::tell_damage(&damage);
         let profile = args.shape.apply(profile);
         notes.retain(shown.acquisitions, shown.blame);
@@ -129,10 +142,11 @@ pub fn run(args: ConvertArgs) -> Outcome {
         for (format, target) in &targets {
             write(format, target, &profile, &options)?;
             let samples = samples(&profile);
-            if format.name == "pprof" && options.thread_label && samples > MANY_SAMPLES {
+            let tells_threads = format.follows(Feature::ThreadLabel) && options.thread_label;
+            if tells_threads && samples > MANY_SAMPLES {
                 tell(&format!(
                     "note: {samples} samples load slowly in go tool pprof; \
-                     --no-thread-label makes it fewer"
+                     --no-thread-label makes them fewer"
                 ));
             }
         }
@@ -153,12 +167,12 @@ fn targets_of_samples(
     let style = args.style.of_samples().filter(|_| args.to == ALL && has_both);
     let Some(style) = style else { return Vec::new() };
     let folder = args.output.clone().unwrap_or_default();
-    let draws = FORMATS.iter().filter(|format| format.options.contains(&"value"));
+    let draws = FORMATS.iter().filter(|format| format.can_show(Metric::Wall));
     let target = |format| Target::File(folder.join(default_file(format, &style)));
     draws.map(|format| (format, target(format), style.options())).collect()
 }
 
-/// At most so many samples pprof has of a profile.
+/// The number of samples that pprof has of a profile, at most.
 fn samples(profile: &Profile) -> usize {
     let sampled = profile.samples.len();
     profile.waits.len() + profile.acquisitions.len() + profile.blames.len() + sampled
@@ -174,41 +188,62 @@ struct Shown {
 
 impl Shown {
     fn of(targets: &[(&'static Format, Target)], options: &Options, profile: &Profile) -> Shown {
-        let shows_one = |(format, _): &(&Format, Target)| format.options.contains(&"value");
-        let by_waiter = options.by != By::Holder;
+        let shows_one = |(format, _): &(&Format, Target)| format.shows_one_metric();
+        let by_waiter = options.by != Some(By::Holder);
         if !targets.iter().all(shows_one) {
             return Shown { waits: by_waiter, acquisitions: true, blame: true, samples: true };
         }
-        let value = options.value_of(profile);
+        let metric = options.metric_of(profile);
+        let is_wait = matches!(metric, Metric::Wait | Metric::Contentions);
         Shown {
-            waits: value == Value::Wait && by_waiter,
-            acquisitions: matches!(value, Value::Hold | Value::Acquisitions),
-            blame: value == Value::Blame || value == Value::Wait && !by_waiter,
-            samples: value.is_sampled(),
+            waits: is_wait && by_waiter,
+            acquisitions: matches!(metric, Metric::Hold | Metric::Acquisitions),
+            blame: metric == Metric::Blame || is_wait && !by_waiter,
+            samples: metric.is_sampled(),
         }
     }
 
-    /// Says so when nothing of trace mode or sampling came through the filters.
-    fn tell_if_empty(&self, profile: &Profile, acquisitions_in_log: u64, filter: &Filter) {
+    /// Whether a profile has anything that is shown.
+    fn has_any(&self, profile: &Profile) -> bool {
+        self.waits && !profile.waits.is_empty()
+            || self.acquisitions && !profile.sections.is_empty()
+            || self.blame && !profile.blames.is_empty()
+            || self.samples && !profile.samples.is_empty()
+    }
+
+    /// What is shown and of which nothing passed the filters, in words.
+    fn missing(&self, profile: &Profile, in_log: &InLog, filter: &Filter) -> Vec<String> {
+        let mut missing = Vec::new();
+        if self.waits && !profile.lacks_waits {
+            missing.extend(filters::no_waits(profile, in_log.waits));
+        }
         if self.samples && profile.has_samples && profile.samples.is_empty() {
             let more = match filter.states == States::all() {
                 true => "",
                 false => "; --state all shows idle threads, too",
             };
-            tell(&format!("note: no sample in the log passed the filters{more}"));
+            missing.push(format!("no samples passed the filters{more}"));
         }
         let has_none = profile.has_acquisitions && profile.sections.is_empty();
-        if self.acquisitions && has_none && acquisitions_in_log > 0 {
-            tell(&format!(
-                "note: none of the {acquisitions_in_log} acquisitions in the log passed the \
-                 filters; they are told apart by class and name of the lock, not by identity"
+        if self.acquisitions && has_none && in_log.acquisitions > 0 {
+            missing.push(format!(
+                "no acquisitions passed the filters; the log has {}, which are kept by class and \
+                 name of the lock, not by lock object",
+                units::thousands(in_log.acquisitions)
             ));
         }
         let has_none = profile.has_blame && profile.blames.is_empty();
         if self.blame && !self.acquisitions && has_none {
-            tell("note: no wait that was charged to a holder passed the filters");
+            missing.push("no wait that was charged to a holder passed the filters".to_owned());
         }
+        missing
     }
+}
+
+/// How much there is in the logs, whatever the filter.
+struct InLog {
+    waits: u64,
+    acquisitions: u64,
 }
 
 /// What is written where. A stream can take but one file.
@@ -217,7 +252,7 @@ fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure
     for (format, target) in &targets {
         if target.is_stream() && format.files.is_some() && !args.style.merged {
             return Err(Failure::Usage(format!(
-                "{} is several files; add --merged to write one stream",
+                "{} consists of several files; use --merged to write one stream",
                 format.name
             )));
         }
@@ -229,7 +264,9 @@ fn named_targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, F
     let target = args.output.as_deref().map(Target::of);
     if args.to == ALL {
         if target.is_some_and(|target| target.is_stream()) {
-            return Err(Failure::Usage("--to all writes several files; -o names a folder".into()));
+            return Err(Failure::Usage(
+                "--to all writes several files; -o must name a folder".into(),
+            ));
         }
         let folder = args.output.clone().unwrap_or_default();
         if args.output.is_some() {
@@ -241,7 +278,7 @@ fn named_targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, F
         };
         return Ok(FORMATS.iter().map(target).collect());
     }
-    let format = by_name(args.to).ok_or_else(|| Failure::new("no such format"))?;
+    let format = by_name(args.to).ok_or_else(|| Failure::new("unknown format"))?;
     let target = target.unwrap_or_else(|| Target::File(default_file(format, &args.style)));
     Ok(vec![(format, target)])
 }
@@ -250,14 +287,13 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
     let Some((stem, extension)) = format.default_file.split_once('.') else {
         return format.default_file.into();
     };
-    let stem = match style.shown() {
-        _ if !format.options.contains(&"value") => stem,
-        Value::Wait if style.counts() && style.is_by_holder() => "blame-counts",
-        Value::Wait if style.counts() => "contentions",
-        Value::Wait if style.is_by_holder() => "blame",
-        Value::Wait => stem,
-        Value::Hold => "holds",
-        value => value.name(),
+    let stem = match style.metric().unwrap_or(Metric::Wait) {
+        _ if !format.shows_one_metric() => stem,
+        Metric::Contentions if style.is_by_holder() => "blame-counts",
+        Metric::Wait if style.is_by_holder() => "blame",
+        Metric::Wait => stem,
+        Metric::Hold => "holds",
+        metric => metric.name(),
     };
     // KCacheGrind loads every file whose name begins with the one it is given:
     // a merged file must not begin like the parts.
@@ -311,14 +347,14 @@ mod tests {
             default_file(by_name(args.to).unwrap(), &args.style).display().to_string()
         };
         assert_eq!(file("--to flamegraph"), "waits.svg");
-        assert_eq!(file("--to flamegraph --value hold"), "holds.svg");
-        assert_eq!(file("--to collapsed --value blame"), "blame.collapsed");
-        assert_eq!(file("--to flamegraph --value cpu"), "cpu.svg");
+        assert_eq!(file("--to flamegraph --metric hold"), "holds.svg");
+        assert_eq!(file("--to collapsed --metric blame"), "blame.collapsed");
+        assert_eq!(file("--to flamegraph --metric cpu"), "cpu.svg");
         assert_eq!(file("--to flamegraph --by state"), "wall.svg");
         assert_eq!(file("--to flamegraph --by holder"), "blame.svg");
         assert_eq!(file("--to collapsed --by waiter"), "waits.collapsed");
-        assert_eq!(file("--to collapsed --count"), "contentions.collapsed");
-        assert_eq!(file("--to flamegraph --count --by holder"), "blame-counts.svg");
+        assert_eq!(file("--to collapsed --metric contentions"), "contentions.collapsed");
+        assert_eq!(file("--to flamegraph --metric contentions --by holder"), "blame-counts.svg");
         assert_eq!(file("--to pprof --by holder"), "locks.pb.gz");
         assert_eq!(file("--to pprof"), "locks.pb.gz");
         assert_eq!(file("--to callgrind"), "out.callgrind");

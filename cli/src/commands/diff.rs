@@ -12,7 +12,7 @@ use crate::{
 };
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tyrion_converters::{aggregate::Aggregate, filter::Kinds};
+use tyrion_converters::{aggregate::Aggregate, filter::Kinds, outputs::units::counted};
 use tyrion_report::{
     Findings, Options,
     diff::{Document, Matching, Pair, Per, SCHEMA, Terms, view},
@@ -25,36 +25,36 @@ use tyrion_report::{
 #[derive(Args, Debug)]
 #[command(after_help = after_help())]
 pub struct DiffArgs {
-    /// Two logs, the one before and the one after; or any number of logs
-    /// before, which count as one, if those after follow behind --
+    /// The log before and the log after; or any number of logs before, which
+    /// are merged, if the logs after follow after --
     #[arg(required = true, value_name = "BEFORE")]
     before: Vec<PathBuf>,
-    /// Logs after
+    /// The logs after
     #[arg(last = true, value_name = "AFTER")]
     after: Vec<PathBuf>,
-    /// Tell waits for each acquisition of their lock instead of for each second
-    /// recorded; needs logs of trace mode
+    /// Compare waits per acquisition of the lock instead of per second recorded;
+    /// needs logs of trace mode
     #[arg(long)]
     per_acquisition: bool,
-    /// Tell stacks apart by lines, not by methods alone: for two recordings of
-    /// the same code
+    /// Distinguish stacks by line numbers, not only by methods: for two
+    /// recordings of the same code
     #[arg(long)]
     by_line: bool,
-    /// At most so many rows in each table, 0 for all
+    /// Show at most N rows of each table, 0 for all
     #[arg(long, value_name = "N", default_value_t = Options::default().top)]
     top: usize,
-    /// One JSON object; docs/diff.md tells its fields
+    /// Write one JSON object, described in docs/diff.md
     #[arg(long, conflicts_with = "to")]
     json: bool,
-    /// Write what a visualizer compares, instead of the tables
+    /// Write files for a visualizer instead of the tables
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<Format>,
     /// Where to write: a file, or - for stdout; with --to pprof a folder
     /// [default: stdout; diff.svg; this folder]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Whose waits are the widths of the flame graph: what is new has none
-    /// before, what has vanished none after [default: that with more wait]
+    /// Whose waits set the widths of the flame graph; what is new has no width
+    /// before, what has vanished none after [default: the side with more wait]
     #[arg(long, value_enum, value_name = "SIDE")]
     widths: Option<Side>,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub struct DiffArgs {
 /// What to write for visualizers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Flame graph in which red is more than before and blue is less, an SVG
+    /// Flame graph (SVG) in which red means more than before, blue less
     Flamegraph,
     /// before.pb.gz and after.pb.gz, for go tool pprof -diff_base
     Pprof,
@@ -93,8 +93,8 @@ fn after_help() -> String {
   tyrion diff --to pprof before.log after.log
   tyrion diff --fail-if 'wait_per_second_ns > +10%' --fail-if 'p99_wait_ns > 5ms' a.log b.log
 
-A condition of --fail-if is about the logs after. A value with a sign is a change:
-'p99_wait_ns > +10%' compares each lock with what it was before.
+Conditions of --fail-if apply to the logs after. A value with a sign is a change:
+'p99_wait_ns > +10%' compares each lock with the same lock before.
 
 {}",
         metrics_help()
@@ -118,6 +118,10 @@ pub fn run(args: DiffArgs) -> Outcome {
         bar.finish_and_clear();
         let filtered = args.filters.is_given();
         let done = [tell_state(&before, "before", filtered), tell_state(&after, "after", filtered)];
+        let has_nothing = |side: &Findings<'_>| nothing_left(&side.aggregate, filtered).is_some();
+        if args.to.is_some() && has_nothing(&before) && has_nothing(&after) {
+            return Err(Failure::new("no waits passed the filters; nothing was written"));
+        }
         let done = if done.contains(&Done::Partly) { Done::Partly } else { Done::Whole };
         if before.is_trace() != after.is_trace() {
             tell("note: one side was recorded in trace mode, which itself makes locks slower");
@@ -149,7 +153,7 @@ fn tell_state(findings: &Findings<'_>, side: &str, filtered: bool) -> Done {
 fn nothing_left(sums: &Aggregate, filtered: bool) -> Option<String> {
     let waits = sums.events.saturating_add(sums.folded);
     let nothing = filtered && sums.profile.waits.is_empty() && waits != 0;
-    nothing.then(|| format!("none of the {waits} waits passed the filters"))
+    nothing.then(|| format!("no waits passed the filters; the log has {}", counted(waits, "wait")))
 }
 
 fn write(args: &DiffArgs, pair: &Pair<'_>, options: &Options) -> Result<(), Failure> {
@@ -206,14 +210,16 @@ impl DiffArgs {
             return refuse("--widths is for --to flamegraph");
         }
         if self.filters.names_states() {
-            return refuse("--state chooses among samples, and diff compares waits");
+            return refuse("--state selects samples, but diff compares waits");
         }
         if self.by_line && self.to.is_some() {
-            return refuse("--by-line is for the tables and --json: pictures go by methods");
+            return refuse(
+                "--by-line is for the tables and --json; pictures distinguish methods only",
+            );
         }
         let output = self.output.as_deref().map(Target::of);
         if self.to == Some(Format::Pprof) && output.is_some_and(|output| output.is_stream()) {
-            return refuse("--to pprof writes two files; -o names a folder");
+            return refuse("--to pprof writes two files; -o must name a folder");
         }
         Ok(())
     }
@@ -260,7 +266,7 @@ mod tests {
     fn filters_are_not_blamed_where_there_are_none() {
         let sums = Aggregate { events: 9, ..Aggregate::default() };
         let said = nothing_left(&sums, true);
-        assert_eq!(said.as_deref(), Some("none of the 9 waits passed the filters"));
+        assert_eq!(said.as_deref(), Some("no waits passed the filters; the log has 9 waits"));
         assert_eq!(nothing_left(&sums, false), None);
         assert_eq!(nothing_left(&Aggregate::default(), true), None);
     }
@@ -271,7 +277,7 @@ mod tests {
             ("a b --widths before", "--widths is for"),
             ("a b --to pprof --widths before", "--widths is for"),
             ("a b --to pprof --by-line", "--by-line is for"),
-            ("a b --to pprof -o -", "-o names a folder"),
+            ("a b --to pprof -o -", "-o must name a folder"),
         ] {
             let refused = parsed(line).check().unwrap_err().to_string();
             assert!(refused.contains(said), "{line}: {refused}");

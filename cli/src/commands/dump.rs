@@ -6,9 +6,10 @@ mod sample;
 mod trace;
 
 use super::{
-    doing::Doing,
-    places::{Places, lock_name, shown_lock},
-    rendered::{Cache, Stacks},
+    cache::Cache,
+    lock_names::{LockNames, lock_name, shown_lock},
+    rendered::Stacks,
+    sample_filter::SampleFilter,
 };
 use crate::{
     filters::{FilterArgs, wants_pending},
@@ -46,19 +47,27 @@ use tyrion_wire::{
   tyrion dump --kind contention --min-wait 10ms report.log
   tyrion dump --json report.log | jq 'select(.outcome == \"timed-out\")'
 
-Records: thread, renamed, wait (one wait), fold (waits below the threshold, summed),
-pending (a wait that had not ended). In trace mode also taken (acquisitions, summed), hold (one
-hold, at its release), lock (a thread takes a lock object for the first time), blame (who made
-whom wait), nest (a lock taken while holding others). With sampling also sample (what a thread was
-seen doing, in one snapshot or several alike). And number (what the agent tells of itself).
-In JSON renamed is thread-name, taken acquisitions, lock instance, and number statistic.
-States of samples are as the JVM told them; behind it stands the one that outputs show, if it is
-another. Times are from the log's start, durations in ns in JSON.")]
+Records:
+  thread   a thread; renamed when it gets another name
+  wait     one wait
+  fold     waits below the threshold, summed
+  pending  a wait that had not ended
+  taken    acquisitions, summed (trace mode)
+  hold     one hold, at its release (trace mode)
+  lock     a thread acquires a lock object for the first time (trace mode)
+  blame    a thread made another one wait (trace mode)
+  nest     a lock acquired while holding others (trace mode)
+  sample   what a thread was doing, in one snapshot or several alike (sampling)
+  number   a counter of the agent
+In JSON they are called thread, thread-name, wait, fold, pending, acquisitions,
+hold, instance, blame, nest, sample and statistic. The state of a sample is the
+JVM's; if other outputs show another one, it follows. Times count from the start
+of the log; in JSON, durations are in ns.")]
 pub struct DumpArgs {
-    /// The log, - for stdin
+    /// The log to read, - for stdin
     #[arg(value_name = "LOG")]
     log: PathBuf,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -140,9 +149,9 @@ struct Dump<'a> {
     locks: Cache<u32, Lock>,
     /// Whether the filter wants a site.
     wanted: HashMap<u32, bool>,
-    places: Places<'a>,
+    lock_names: LockNames<'a>,
     stacks: Stacks<'a>,
-    doing: Doing<'a>,
+    sample_filter: SampleFilter<'a>,
     damage: Vec<Damage>,
 }
 
@@ -157,9 +166,9 @@ impl<'a> Dump<'a> {
             threads: Cache::new(),
             locks: Cache::new(),
             wanted: HashMap::new(),
-            places: Places::new(log, filter),
+            lock_names: LockNames::new(log, filter),
             stacks: Stacks::new(log),
-            doing: Doing::new(log, filter),
+            sample_filter: SampleFilter::new(log, filter),
             damage: log.damage().to_vec(),
         }
     }

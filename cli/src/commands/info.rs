@@ -1,16 +1,12 @@
-//! `tyrion info`: what is in a log.
+//! `tyrion info`: what a log is, and what was recorded into it. Which locks and
+//! threads waited most is for the report to tell.
 
-mod chosen;
+#[cfg(test)]
+mod documented;
+mod record_filter;
 mod sampling;
 mod trace;
 
-use super::{
-    dump::{
-        self,
-        record::{Long, Record},
-    },
-    rendered::Stacks,
-};
 use crate::{
     filters::{self, FilterArgs, JobsArg, wants_pending},
     logs,
@@ -23,7 +19,6 @@ use sampling::SampleSums;
 use serde_json::{Map, Value, json};
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
     fmt::Write as _,
     io::{self, BufWriter, Write},
     path::PathBuf,
@@ -31,19 +26,12 @@ use std::{
 use trace::TraceSums;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
-    describe::MAX_STACK_TEXT,
     filter::{Filter, Kinds},
     harmless,
     outputs::units,
-    profile::{Function, Profile},
 };
 use tyrion_formats::Log;
-use tyrion_wire::{WaitKind, header::State, slot::Pending};
-
-/// So many threads are listed; JSON has them all.
-const THREADS_SHOWN: usize = 20;
-/// So many hottest locks are listed.
-const LOCKS_SHOWN: usize = 5;
+use tyrion_wire::{WaitKind, header::State};
 
 /// Which log, and how.
 #[derive(Args, Debug)]
@@ -52,13 +40,15 @@ const LOCKS_SHOWN: usize = 5;
   tyrion info --json report.log | jq .totals
   tyrion info --json report.log | jq .sampling.states
 
-The states of sampled threads are those that the JVM told. Who was idle is in one of them like any
-other, and told besides.")]
+The states of sampled threads are the JVM's own; idle threads are counted in
+them, and once more in a row of their own. Which locks and threads waited most,
+and who still waits, is what tyrion report shows. docs/info.md describes the
+JSON.")]
 pub struct InfoArgs {
-    /// The log, - for stdin
+    /// The log to read, - for stdin
     #[arg(value_name = "LOG")]
     log: PathBuf,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -67,27 +57,27 @@ pub struct InfoArgs {
     jobs: JobsArg,
 }
 
-/// Prints what is in a log.
+/// Prints what a log is.
 pub fn run(args: InfoArgs) -> Outcome {
     let logs = [logs::open(&args.log)?];
     let filter = args.filters.raw_filter()?;
-    // Idle threads wait longest, so contention comes first unless asked for.
-    let ranked = if args.filters.names_kinds() { filter.kinds } else { Kinds::contention() };
+    // Outputs charge contention alone to holders, unless other kinds are named.
+    let charged = if args.filters.names_kinds() { filter.kinds } else { Kinds::contention() };
     let bar = progress::bar(work_bytes(&logs), "reading");
-    let read = || read(&logs, &filter, ranked, &|bytes| bar.inc(bytes));
+    let read = || read(&logs, &filter, charged, &|bytes| bar.inc(bytes));
     let mut found = args.jobs.run(read)?;
     bar.finish_and_clear();
     if args.filters.is_given() && !found.lacks_waits() {
         let sums = &found.sums;
         filters::tell_if_empty(&sums.profile, sums.events.saturating_add(sums.folded));
     }
-    // Shown below, each of them.
+    // Counted below.
     found.sums.notes.pending = 0;
     let [log] = &logs;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let written = match args.json {
-        true => to_json(&mut Escaped::new(&mut out), log, &found, &filter),
-        false => out.write_all(to_text(log, &found, &filter, ranked).as_bytes()),
+        true => to_json(&mut Escaped::new(&mut out), log, &found),
+        false => out.write_all(to_text(log, &found).as_bytes()),
     };
     let written = written.and_then(|()| out.flush());
     written.map_err(|error| Failure::writing("stdout", &error))?;
@@ -97,8 +87,30 @@ pub fn run(args: InfoArgs) -> Outcome {
 /// What is in a log.
 struct Found {
     sums: Aggregate,
+    waiting: Waiting,
     traced: Option<TraceSums>,
     sampled: Option<SampleSums>,
+}
+
+/// How many threads were waiting when the log ended.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    contention: usize,
+    idle: usize,
+}
+
+impl Waiting {
+    fn count(log: &Log, filter: &Filter) -> Waiting {
+        let wanted = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
+        let mut waiting = Waiting::default();
+        for pending in wanted {
+            match pending.kind.is_contention() {
+                true => waiting.contention += 1,
+                false => waiting.idle += 1,
+            }
+        }
+        waiting
+    }
 }
 
 impl Found {
@@ -123,11 +135,17 @@ impl Found {
 }
 
 /// Reads a log on all workers of the current rayon pool.
-fn read(logs: &[Log; 1], filter: &Filter, ranked: Kinds, progress: &(dyn Fn(u64) + Sync)) -> Found {
+fn read(
+    logs: &[Log; 1],
+    filter: &Filter,
+    charged: Kinds,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Found {
     let sums = aggregate(logs, filter, progress);
     let [log] = logs;
-    let traced = trace::sum(log, filter, ranked, &sums.profile);
-    Found { sums, traced, sampled: sampling::sum(log, filter) }
+    let traced = trace::sum(log, filter, charged, &sums.profile);
+    let waiting = Waiting::count(log, filter);
+    Found { sums, waiting, traced, sampled: sampling::sum(log, filter) }
 }
 
 /// What a log is worth: `whole`, or why not.
@@ -137,114 +155,31 @@ fn completeness(log: &Log, sums: &Aggregate) -> &'static str {
         State::Closed => "whole: the JVM ended in an orderly way",
         State::Recording => "open: the JVM still runs, or was killed",
         State::Paused => "open: recording is paused",
-        State::Broken => "broken off: the log could not be written on",
+        State::Broken => "broken off: the log could no longer be written",
     }
 }
 
-/// Waits of every thread, by index: count and sum in ns.
-fn by_thread(sums: &Aggregate, kinds: Kinds) -> Vec<(u64, u64)> {
-    let mut totals = vec![(0u64, 0u64); sums.profile.threads.len()];
-    for wait in sums.profile.waits.iter().filter(|wait| kinds.contains(wait.kind)) {
-        if let Some((count, wait_ns)) = totals.get_mut(wait.thread as usize) {
-            *count = count.saturating_add(wait.count);
-            *wait_ns = wait_ns.saturating_add(wait.wait_ns);
-        }
-    }
-    totals
-}
-
-/// A lock's contention.
-struct LockTotal {
-    name: String,
-    /// Where the program waits for it most.
-    place: String,
-    count: u64,
-    wait_ns: u64,
-    max_ns: u64,
-}
-
-/// Locks by contention, most wait first.
-fn contended_locks(sums: &Aggregate) -> Vec<LockTotal> {
-    let profile = &sums.profile;
-    let mut totals = vec![(0u64, 0u64, 0u64); profile.locks.len()];
-    let mut by_stack: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-    for wait in profile.waits.iter().filter(|wait| wait.kind.is_contention()) {
-        if let Some((count, wait_ns, max_ns)) = totals.get_mut(wait.lock as usize) {
-            *count = count.saturating_add(wait.count);
-            *wait_ns = wait_ns.saturating_add(wait.wait_ns);
-            *max_ns = wait.max_ns.max(*max_ns);
-            let of_stack = by_stack.entry((wait.lock, wait.stack)).or_default();
-            *of_stack = of_stack.saturating_add(wait.wait_ns);
-        }
-    }
-    let numbered = totals.into_iter().enumerate().filter(|(_, (count, ..))| *count != 0);
-    let mut locks: Vec<_> = numbered
-        .map(|(lock, (count, wait_ns, max_ns))| {
-            let lock = lock as u32;
-            let stacks = by_stack.range((lock, 0)..=(lock, u32::MAX));
-            let hottest = stacks.max_by_key(|&(&(_, stack), &ns)| (ns, std::cmp::Reverse(stack)));
-            LockTotal {
-                name: profile.lock_name(lock),
-                place: hottest.map_or(String::new(), |(&(_, stack), _)| place(profile, stack)),
-                count,
-                wait_ns,
-                max_ns,
-            }
-        })
-        .collect();
-    locks.sort_by(|a, b| b.wait_ns.cmp(&a.wait_ns).then_with(|| a.name.cmp(&b.name)));
-    locks
-}
-
-/// The innermost frame of a stack outside the machinery of j.u.c. locks.
-fn place(profile: &Profile, stack: u32) -> String {
-    let frames = || {
-        let frames = profile.frames_of(stack);
-        frames
-            .filter_map(|frame| Some((profile.functions.get(frame.function as usize)?, frame.line)))
-    };
-    let outside = |function: &Function| !function.class.starts_with("java.util.concurrent.");
-    let found = frames().find(|(function, _)| outside(function)).or_else(|| frames().next());
-    found.map_or(String::new(), |(function, line)| source_line(function, line))
-}
-
-/// A frame of the profile: `com.acme.Cache.get(Cache.java:22)`.
-fn place_of_frame(profile: &Profile, frame: u32) -> String {
-    let frame = profile.frames.get(frame as usize);
-    let function = frame.and_then(|frame| profile.functions.get(frame.function as usize));
-    match (function, frame) {
-        (Some(function), Some(frame)) => source_line(function, frame.line),
-        _ => String::new(),
-    }
-}
-
-fn source_line(function: &Function, line: u32) -> String {
-    let (class, method) = (&function.class, &function.method);
-    let file = function.source.rsplit('/').next().unwrap_or_default();
-    match (class.as_str(), file, line) {
-        // No method, but what stands for one.
-        ("", ..) => method.clone(),
-        (_, "", _) => format!("{class}.{method}"),
-        (_, file, 0) => format!("{class}.{method}({file})"),
-        (_, file, line) => format!("{class}.{method}({file}:{line})"),
-    }
-}
-
-/// The report of a log, for tests.
+/// What is printed of a log, for tests.
 #[cfg(test)]
-pub(super) fn report(logs: &[Log; 1], filter: &Filter, json: bool) -> String {
+pub(super) fn printed(logs: &[Log; 1], filter: &Filter, json: bool) -> String {
     let mut found = read(logs, filter, Kinds::contention(), &|_| {});
     found.sums.notes.pending = 0;
     let [log] = logs;
     if !json {
-        return to_text(log, &found, filter, Kinds::contention());
+        return to_text(log, &found);
     }
     let mut out = Vec::new();
-    to_json(&mut out, log, &found, filter).unwrap();
+    to_json(&mut out, log, &found).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-fn to_json(out: &mut dyn Write, log: &Log, found: &Found, filter: &Filter) -> io::Result<()> {
+fn to_json(out: &mut dyn Write, log: &Log, found: &Found) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &json_of(log, found))?;
+    out.write_all(b"\n")
+}
+
+/// The JSON, which `docs/info.md` describes.
+fn json_of(log: &Log, found: &Found) -> Value {
     let (header, sums) = (log.header(), &found.sums);
     let contention = sums.contention();
     let (contentions, wait_ns) = contention.total();
@@ -255,35 +190,10 @@ fn to_json(out: &mut dyn Write, log: &Log, found: &Found, filter: &Filter) -> io
             let (count, wait_ns) = totals.total();
             let value = json!({
                 "count": count, "wait_ns": wait_ns,
-                "recorded": totals.recorded, "suppressed": totals.folded,
+                "recorded": totals.recorded, "folded": totals.folded,
                 "contention": kind.is_contention(),
             });
             (kind.name().to_owned(), value)
-        })
-        .collect();
-    let totals = by_thread(sums, Kinds::all());
-    let contended = by_thread(sums, Kinds::contention());
-    let threads: Vec<Value> = sums
-        .profile
-        .threads
-        .iter()
-        .zip(totals.iter().zip(&contended))
-        .map(|(thread, ((count, wait_ns), (contentions, contention_wait_ns)))| {
-            json!({
-                "contentions": contentions, "contention_wait_ns": contention_wait_ns,
-                "id": thread.java_id, "name": thread.name, "group": thread.group,
-                "daemon": thread.daemon, "virtual": thread.is_virtual,
-                "waits": count, "wait_ns": wait_ns,
-            })
-        })
-        .collect();
-    let locks: Vec<Value> = contended_locks(sums)
-        .into_iter()
-        .map(|lock| {
-            json!({
-                "lock": lock.name, "contentions": lock.count, "wait_ns": lock.wait_ns,
-                "max_ns": lock.max_ns, "hottest_at": lock.place,
-            })
         })
         .collect();
     let (tally, other) = log.tallies();
@@ -293,7 +203,6 @@ fn to_json(out: &mut dyn Write, log: &Log, found: &Found, filter: &Filter) -> io
             "dropped": tally.dropped,
         })
     };
-    let pending = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
     let metadata: Map<String, Value> =
         header.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
     let mut report = json!({
@@ -311,7 +220,7 @@ fn to_json(out: &mut dyn Write, log: &Log, found: &Found, filter: &Filter) -> io
         "totals": {
             "contentions": contentions,
             "wait_ns": wait_ns,
-            "suppressed": contention.folded,
+            "folded": contention.folded,
             "dropped": tally.dropped,
         },
         "kinds": kinds,
@@ -319,9 +228,8 @@ fn to_json(out: &mut dyn Write, log: &Log, found: &Found, filter: &Filter) -> io
         "events": sums.events,
         "bytes_per_event": found.bytes_per_event(),
         "file_bytes": log.file_len(),
-        "locks": locks,
-        "threads": threads,
-        "pending": null,
+        "threads": sums.profile.threads.len(),
+        "waiting": { "contention": found.waiting.contention, "idle": found.waiting.idle },
         "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": sums.notes.lines(),
     });
@@ -335,31 +243,21 @@ fn to_json(out: &mut dyn Write, log: &Log, found: &Found, filter: &Filter) -> io
         // What is not known is no zero.
         report["totals"] = Value::Null;
     }
-    let stacks = Stacks::new(log);
-    let pending = Long::Pending(&stacks, log, pending.collect());
-    let report = Record { fields: report, long: [("pending", pending)] };
-    serde_json::to_writer_pretty(&mut *out, &report)?;
-    out.write_all(b"\n")
+    report
 }
 
-fn to_text(log: &Log, found: &Found, filter: &Filter, ranked: Kinds) -> String {
+fn to_text(log: &Log, found: &Found) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
-    let _ = sections(&mut out, log, found, filter, ranked);
+    let _ = sections(&mut out, log, found);
     for line in found.sums.notes.lines() {
         let _ = writeln!(out, "note: {}", harmless::text(&line));
     }
     out
 }
 
-fn sections(
-    out: &mut String,
-    log: &Log,
-    found: &Found,
-    filter: &Filter,
-    ranked: Kinds,
-) -> std::fmt::Result {
-    let Found { sums, traced, sampled } = found;
+fn sections(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
+    let Found { sums, waiting, traced, sampled } = found;
     head(out, log, found)?;
     traced.as_ref().map_or(Ok(()), |traced| traced.to_text(out))?;
     sampled.as_ref().map_or(Ok(()), |sampled| sampled.to_text(out))?;
@@ -367,13 +265,7 @@ fn sections(
         kinds(out, sums)?;
     }
     sampled.as_ref().map_or(Ok(()), |sampled| sampled.table(out))?;
-    locks(out, sums)?;
-    traced.as_ref().map_or(Ok(()), |traced| traced.table(out))?;
-    match sampled {
-        Some(sampled) if found.lacks_waits() => sampled.threads(out)?,
-        _ => threads(out, sums, ranked)?,
-    }
-    waiting(out, log, filter)
+    still_waiting(out, log, *waiting)
 }
 
 fn head(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
@@ -410,8 +302,8 @@ fn head(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
     }
     let (count, wait_ns) = sums.contention().total();
     let contention = format!(
-        "{} contended acquisitions waited {}",
-        units::thousands(count),
+        "{} waited {}",
+        units::counted(count, "contended acquisition"),
         units::duration(wait_ns)
     );
     row("contention", &contention)
@@ -428,12 +320,11 @@ fn told<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
 
 /// What there are records of: `7 waits and 3 samples`.
 fn recorded(found: &Found) -> String {
-    let waits = (!found.lacks_waits()).then_some((found.sums.events, "waits"));
-    let traced = found.traced.as_ref().map(|it| (it.records, "records of trace mode"));
-    let sampled = found.sampled.as_ref().map(|it| (it.records, "records of samples"));
-    let parts = [waits, traced, sampled].into_iter().flatten();
-    let parts: Vec<String> =
-        parts.map(|(count, what)| format!("{} {what}", units::thousands(count))).collect();
+    let waits = (!found.lacks_waits()).then(|| units::counted(found.sums.events, "wait"));
+    let records = |count, of| format!("{} of {of}", units::counted(count, "record"));
+    let traced = found.traced.as_ref().map(|it| records(it.records, "trace mode"));
+    let sampled = found.sampled.as_ref().map(|it| records(it.records, "samples"));
+    let parts: Vec<String> = [waits, traced, sampled].into_iter().flatten().collect();
     parts.join(" and ")
 }
 
@@ -457,96 +348,21 @@ fn kinds(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
     Ok(())
 }
 
-fn locks(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
-    let locks = contended_locks(sums);
-    if locks.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{:>14} {:>14} {:>14}  hottest locks", "wait", "contentions", "longest")?;
-    for lock in locks.iter().take(LOCKS_SHOWN) {
+fn still_waiting(out: &mut String, log: &Log, waiting: Waiting) -> std::fmt::Result {
+    let threads = |count: usize| match count {
+        1 => "1 thread was".to_owned(),
+        count => format!("{} threads were", units::thousands(count as u64)),
+    };
+    if waiting.contention != 0 {
         writeln!(
             out,
-            "{:>14} {:>14} {:>14}  {}\n{:46}mostly at {}",
-            units::duration(lock.wait_ns),
-            units::thousands(lock.count),
-            units::duration(lock.max_ns),
-            harmless::name(&lock.name),
-            "",
-            harmless::name(&lock.place),
+            "\n{} waiting for locks when the log ended; see: tyrion report --section still-waiting {}",
+            threads(waiting.contention),
+            harmless::name(log.name()),
         )?;
     }
-    more(out, locks.len(), LOCKS_SHOWN)
-}
-
-fn threads(out: &mut String, sums: &Aggregate, ranked: Kinds) -> std::fmt::Result {
-    let totals = by_thread(sums, ranked);
-    let mut order: Vec<usize> = (0..totals.len()).collect();
-    order.sort_by_key(|&at| (std::cmp::Reverse(totals[at].1), at));
-    writeln!(out, "\n{:>14} {:>14}  threads ({})", "wait", "waits", totals.len())?;
-    for &at in order.iter().take(THREADS_SHOWN) {
-        let thread = &sums.profile.threads[at];
-        writeln!(
-            out,
-            "{:>14} {:>14}  {}{}{}",
-            units::duration(totals[at].1),
-            units::thousands(totals[at].0),
-            harmless::name(&sums.profile.thread_name(at as u32)),
-            if thread.daemon { " (daemon)" } else { "" },
-            if thread.is_virtual { " (virtual)" } else { "" },
-        )?;
-    }
-    more(out, totals.len(), THREADS_SHOWN)
-}
-
-fn waiting(out: &mut String, log: &Log, filter: &Filter) -> std::fmt::Result {
-    let wanted = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
-    let (contended, idle): (Vec<&Pending>, Vec<&Pending>) =
-        wanted.partition(|pending| pending.kind.is_contention());
-    if !contended.is_empty() {
-        writeln!(out, "\nstill waiting for locks at the end of the log ({})", contended.len())?;
-        let stacks = Stacks::new(log);
-        for pending in contended.iter().take(THREADS_SHOWN) {
-            let stack = stacks.beginning(pending.stack, MAX_STACK_TEXT);
-            writeln!(out, "  {}{stack}", dump::pending::text(log, pending))?;
-        }
-        more(out, contended.len(), THREADS_SHOWN)?;
-    }
-    match idle.len() {
+    match waiting.idle {
         0 => Ok(()),
-        count => {
-            let threads = if count == 1 { "thread was" } else { "threads were" };
-            writeln!(out, "\n{count} {threads} idle at the end; --json and dump tell where")
-        }
-    }
-}
-
-fn more(out: &mut String, all: usize, shown: usize) -> std::fmt::Result {
-    match all.saturating_sub(shown) {
-        0 => Ok(()),
-        rest => writeln!(out, "  ... and {rest} more; --json has them all"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_told_as_far_as_they_are_known() {
-        let thread = |source: &str| Function {
-            class: "java.lang.Thread".to_owned(),
-            method: "setExclusive".to_owned(),
-            source: source.to_owned(),
-            ..Function::default()
-        };
-        for (source, line, told) in [
-            ("", 0, "java.lang.Thread.setExclusive"),
-            ("java/lang/Thread.java", 0, "java.lang.Thread.setExclusive(Thread.java)"),
-            ("java/lang/Thread.java", 7, "java.lang.Thread.setExclusive(Thread.java:7)"),
-        ] {
-            assert_eq!(source_line(&thread(source), line), told);
-        }
-        let cut = Function { method: "[cut]".to_owned(), ..Function::default() };
-        assert_eq!(source_line(&cut, 0), "[cut]");
+        count => writeln!(out, "\n{} idle when the log ended", threads(count)),
     }
 }

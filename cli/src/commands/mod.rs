@@ -3,19 +3,20 @@
 mod agent_path;
 mod api_jar;
 mod attach;
+mod cache;
 mod completions;
 mod conditions;
 mod convert;
 mod diff;
-mod doing;
 mod dump;
 mod info;
+mod lock_names;
 mod man;
-mod places;
 mod record;
 mod rendered;
 mod report;
 mod sample;
+mod sample_filter;
 mod sections;
 #[cfg(test)]
 mod tests;
@@ -45,28 +46,28 @@ const EXAMPLES: &str = "Examples:
 pub enum Command {
     /// Run a Java program and record its locks
     Record(record::RecordArgs),
-    /// Turn logs into what visualizers read
+    /// Convert logs to the formats of visualizers
     Convert(convert::ConvertArgs),
-    /// Answer plain questions: what is contended, who holds it, what may deadlock
+    /// Report which locks are contended, who holds them and what may deadlock
     Report(report::ReportArgs),
-    /// Show what threads wait for while the program runs
+    /// Watch what threads wait for while the program runs
     Top(top::TopArgs),
-    /// Compare logs: what waits more, or less, than before
+    /// Compare logs: what waits more or less than before
     // Samples are not compared.
     #[command(mut_arg("state", |state| state.hide(true)))]
     Diff(diff::DiffArgs),
-    /// Tell what is in a log
+    /// Show what a log is of, whether it is complete, and its totals
     Info(info::InfoArgs),
-    /// Print a log's records, one a line
+    /// Print the records of a log, one per line
     Dump(dump::DumpArgs),
-    /// Record in a JVM that runs, or go on after a stop
+    /// Start recording in a running JVM, or resume it after stop
     Attach(attach::AttachArgs),
-    /// Sample what the threads of a JVM are doing, and print it as a tree
+    /// Sample what the threads of a JVM are doing, and print a tree
     Sample(sample::SampleArgs),
-    /// Stop recording in a JVM; attach goes on
+    /// Stop recording in a JVM; attach resumes it
     #[command(after_help = "Examples:\n  tyrion stop 4711")]
     Stop(attach::PidArgs),
-    /// Tell what the agent in a JVM is doing
+    /// Show what the agent in a JVM is doing
     #[command(after_help = "Examples:\n  tyrion status --json 4711")]
     Status(attach::PidArgs),
     /// Print the path of the agent, for -agentpath
@@ -74,7 +75,7 @@ pub enum Command {
   tyrion agent-path
   java -agentpath:$(tyrion agent-path)=file=report-%p.log -jar app.jar")]
     AgentPath,
-    /// Write the library by which programs name what they do
+    /// Write the Java library by which programs name what they do
     ApiJar(api_jar::ApiJarArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),

@@ -11,6 +11,7 @@ use crate::{
     signals,
 };
 use clap::Args;
+use rustix::fs::{Access, access};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -33,14 +34,15 @@ use tyrion_wire::header::{Header, HeaderError, MAGIC, METADATA_AT};
   tyrion record --mode trace --include 'com.acme.*' -- java -jar app.jar
   tyrion record --mode contention+sample --period 20ms -- java -jar app.jar
 
-java may be the command, or be started by it: by a script, by mvn, by another
-java. The exit status is the program's, and signals go to the program.")]
+java may be the command itself, or be started by it: by a script, by mvn, by
+another java. The exit status is that of the program, and signals are passed on
+to it. The program is not started when the log cannot be written.")]
 pub struct RecordArgs {
-    /// The log; %p stands for the JVM's process id
+    /// The log to write; %p stands for the JVM's process id
     #[arg(short, long, value_name = "LOG", default_value = DEFAULT_FILE)]
     output: PathBuf,
     // Before the agent's options, whose heading it would be under.
-    /// The command, after --
+    /// The command to run, after --
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
     #[command(flatten)]
@@ -55,6 +57,7 @@ pub fn run(args: RecordArgs) -> Outcome {
         .map_err(|error| Failure::new(format!("{}: {error}", args.output.display())))?;
     check_kind(&log)?;
     check_file(&log)?;
+    check_folder(&log)?;
     let option = |more: &[(&str, &str)]| {
         let mut option = OsString::from("-agentpath:");
         option.push(&agent);
@@ -62,7 +65,7 @@ pub fn run(args: RecordArgs) -> Outcome {
         option.push(args.agent.for_java(&log, more));
         option
     };
-    let no_folder = |error| Failure::new(format!("no folder for a `java` of our own: {error}"));
+    let no_folder = |error| Failure::new(format!("cannot make a temporary folder: {error}"));
     // Whichever JVM comes later never takes the first one's log.
     let of_others = option(&[("overwrite", "false")]);
     if let Some(command) = launch::with_agent(&args.command, &option(&[]), launch::find_on_path) {
@@ -88,8 +91,8 @@ pub fn run(args: RecordArgs) -> Outcome {
         let new = new_logs(&log, &before);
         if new.is_empty() {
             tell(
-                "no JVM was recorded: the command started none, or cleared its environment; \
-                 name java itself, or use tyrion attach",
+                "no JVM was recorded: the command started none, or cleared its environment. Run \
+                 java itself with tyrion record, or use tyrion attach",
             );
         }
         tell_logs(&new);
@@ -117,7 +120,33 @@ fn check_kind(log: &Path) -> Result<(), Failure> {
         _ => return Ok(()),
     };
     let log = log.display();
-    Err(Failure::Usage(format!("{log} {what}, and a log must be a regular file; name another")))
+    Err(Failure::Usage(format!("{log} {what}, but a log must be a regular file; name another")))
+}
+
+/// Refuses a folder that no log can be made in: the program would run without
+/// being recorded.
+fn check_folder(log: &Path) -> Result<(), Failure> {
+    let Some(folder) = log.parent() else { return Ok(()) };
+    // Which folder that is depends on the JVM.
+    if folder.to_string_lossy().contains("%p") {
+        return Ok(());
+    }
+    let (log, shown) = (log.display(), folder.display());
+    match folder.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::new(format!(
+            "{log}: there is no folder {shown}; make it with mkdir -p {shown}"
+        ))),
+        Err(error) => Err(Failure::new(format!("{shown}: {error}"))),
+        Ok(metadata) if !metadata.is_dir() => {
+            Err(Failure::new(format!("{log}: {shown} is not a folder")))
+        }
+        Ok(_) => access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
+            Failure::new(format!(
+                "{log}: no file can be made in {shown}: {}",
+                io::Error::from(error)
+            ))
+        }),
+    }
 }
 
 /// Removes a log of this name, unless a JVM still writes to it, which the lock
@@ -135,7 +164,7 @@ fn remove_earlier(log: &Path) -> Result<(), Failure> {
     let read = file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut first);
     read.map_err(|error| failed(&error))?;
     if !first.is_empty() && first != MAGIC {
-        return Err(failed(&"exists and is no Tyrion log"));
+        return Err(failed(&"exists and is not a Tyrion log"));
     }
     if file.try_lock().is_err() {
         return Ok(());

@@ -2,12 +2,10 @@
 //! each of thousands of frames, and those in each of thousands of stacks, of
 //! which a log has but a few bytes each.
 
-use super::places::in_a_line;
+use super::{cache::Cache, lock_names::in_a_line};
 use serde::{Serializer, ser::SerializeSeq};
 use std::{
     cell::RefCell,
-    collections::HashMap,
-    hash::Hash,
     io::{self, Write},
     rc::Rc,
 };
@@ -17,44 +15,8 @@ use tyrion_converters::{
 };
 use tyrion_formats::Log;
 
-/// At most so many bytes of text are kept of names.
-const NAMES: usize = 8 << 20;
-/// And of whole stacks.
+/// How many bytes of text are kept of whole stacks, at most.
 const STACKS: usize = 64 << 20;
-/// What an entry takes besides its text, or less.
-const ENTRY: usize = 128;
-
-/// What was rendered, as long as there is room: most names are needed again and
-/// again.
-pub struct Cache<K, V> {
-    known: HashMap<K, Rc<V>>,
-    bytes: usize,
-    most: usize,
-}
-
-impl<K: Copy + Eq + Hash, V> Cache<K, V> {
-    /// For names.
-    pub fn new() -> Cache<K, V> {
-        Cache { known: HashMap::new(), bytes: 0, most: NAMES }
-    }
-
-    /// What `make` has made of the key, now or before, and how many bytes of
-    /// text that is.
-    pub fn get(&mut self, key: K, make: impl FnOnce() -> (V, usize)) -> Rc<V> {
-        if let Some(known) = self.known.get(&key) {
-            return Rc::clone(known);
-        }
-        let (made, len) = make();
-        if self.bytes.saturating_add(len) > self.most {
-            self.known.clear();
-            self.bytes = 0;
-        }
-        self.bytes = self.bytes.saturating_add(len + ENTRY);
-        let made = Rc::new(made);
-        self.known.insert(key, Rc::clone(&made));
-        made
-    }
-}
 
 /// The stacks of a log. Long ones are written frame by frame: none of them is
 /// ever in memory as a whole.
@@ -67,7 +29,7 @@ pub struct Stacks<'a> {
 
 impl<'a> Stacks<'a> {
     pub fn new(log: &'a Log) -> Stacks<'a> {
-        let whole = RefCell::new(Cache { most: STACKS, ..Cache::new() });
+        let whole = RefCell::new(Cache::of(STACKS));
         Stacks { names: Names(log), frames: RefCell::new(Cache::new()), whole }
     }
 
@@ -111,24 +73,6 @@ impl<'a> Stacks<'a> {
         Ok(())
     }
 
-    /// The innermost frames, one at least and no more than `bytes` have room for,
-    /// with ` < ` between them, and how many there are besides.
-    pub fn beginning(&self, stack: u32, bytes: usize) -> String {
-        let mut text = String::new();
-        let mut frames = self.frames(stack);
-        while let Some(frame) = frames.next() {
-            if !text.is_empty() && text.len() + frame.len() > bytes {
-                let more = frames.count() + 1;
-                return format!("{text} < ... and {more} more; dump has them all");
-            }
-            if !text.is_empty() {
-                text += " < ";
-            }
-            text += &harmless::name(&frame);
-        }
-        text
-    }
-
     /// The frames as a list in JSON.
     pub fn serialize<S: Serializer>(&self, to: S, stack: u32) -> Result<S::Ok, S::Error> {
         match &*self.whole(stack) {
@@ -141,27 +85,5 @@ impl<'a> Stacks<'a> {
                 list.end()
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_more_is_kept_than_there_is_room_for() {
-        let mut cache: Cache<usize, ()> = Cache::new();
-        let mut made = 0;
-        let mut get = |key: usize| {
-            cache.get(key, || {
-                made += 1;
-                ((), NAMES / 4)
-            });
-            assert!(cache.bytes <= NAMES + ENTRY, "{} bytes are kept", cache.bytes);
-            (made, cache.known.len())
-        };
-        assert_eq!([0, 1, 2, 1, 0].map(&mut get).last(), Some(&(3, 3)));
-        assert_eq!(get(3), (4, 1), "three and what they take besides are nearly four");
-        assert_eq!(get(0), (5, 2));
     }
 }

@@ -45,14 +45,14 @@ const PAGE: &str = "report.html";
 #[derive(Args, Debug)]
 #[command(after_help = after_help())]
 pub struct ReportArgs {
-    /// Logs; several become one report, - is stdin
+    /// Logs to read; several become one report, - is stdin
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// One JSON object; docs/report.md tells its fields
+    /// Write one JSON object, described in docs/report.md
     #[arg(long, conflicts_with = "html")]
     json: bool,
-    /// A page for browsers in one file, flame graphs in it where no section is
-    /// picked
+    /// Write one HTML file for browsers; it contains flame graphs unless
+    /// --section is given
     #[arg(long)]
     html: bool,
     /// Where to write: a file, or - for stdout [default: stdout, or report.html

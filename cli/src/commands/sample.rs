@@ -40,22 +40,22 @@ use tyrion_report::{
   tyrion sample 4711 --once --state all
   tyrion sample 4711 --duration 5m -o samples.log && tyrion report --html samples.log
 
-Ctrl-C ends it early, with what there is. A JVM that is recorded goes on being
-recorded: the samples are in its log, too. The time of idle threads is left out, as
-in reports; --state all shows it.")]
+Ctrl-C ends sampling early and shows the samples so far. A JVM that is being
+recorded continues to be recorded; the samples are in its log, too. Idle threads
+are left out, as in reports; --state all shows them.")]
 pub struct SampleArgs {
     /// The JVM's process id
     #[arg(value_name = "PID", value_parser = process_id)]
     pid: u32,
-    /// How long
+    /// How long to sample
     #[arg(short, long, value_name = "DURATION", default_value = "10s",
           value_parser = interval_value, conflicts_with = "once")]
     duration: u64,
-    /// Look once: at what each thread does now, with whole stacks
+    /// Take a single snapshot: what each thread is doing now, with whole stacks
     #[arg(long)]
     once: bool,
-    /// Keep the log, if the agent is not loaded yet; %p stands for the process
-    /// id
+    /// Keep the log under this name, if the agent is not loaded yet; %p stands
+    /// for the process id
     #[arg(short, long, value_name = "LOG")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -70,13 +70,13 @@ pub struct SampleArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Tree")]
 struct ShowArgs {
-    /// A tree for each interval of this length
+    /// Show one tree for each interval of this length
     #[arg(long, value_name = "DURATION", value_parser = interval_value)]
     interval: Option<u64>,
-    /// Show groups of threads and frames without time, too
+    /// Also show groups of threads and frames that have no time
     #[arg(long)]
     zero: bool,
-    /// At most so many groups of threads, 0 for all
+    /// Show at most N groups of threads, 0 for all
     #[arg(long, value_name = "N", default_value_t = 0)]
     top: usize,
     /// Only samples of threads in these states, separated by commas: running,
@@ -91,7 +91,7 @@ pub fn run(args: SampleArgs) -> Outcome {
     let period_ns = args.period_ns();
     if !args.once && args.duration < period_ns {
         return Err(Failure::Usage(
-            "--duration is shorter than --period: nothing would be seen; or use --once".to_owned(),
+            "--duration is shorter than --period, so nothing would be seen; use --once for a single snapshot".to_owned(),
         ));
     }
     let agent = Agent::find(args.pid)?;
@@ -100,7 +100,7 @@ pub fn run(args: SampleArgs) -> Outcome {
     let session = Session::begin(&agent, &args)?;
     if !args.once && std::io::stderr().is_terminal() {
         let time = shown(&Cell::Ns(args.duration)).into_owned();
-        tell(&format!("sampling {} for {time}; Ctrl-C ends it early", args.pid));
+        tell(&format!("sampling {} for {time}; press Ctrl-C to end it early", args.pid));
     }
     if args.once {
         session.wait_for_look(&interrupts)?;
@@ -124,8 +124,8 @@ fn print(args: &SampleArgs, recorded: &Recorded, logs: Vec<Log>) -> Outcome {
     let done = logs::tell_damage(&findings.aggregate.damage);
     if findings.sampled.is_empty() {
         tell(
-            "note: no thread was seen; have --threads match some, leave out --skip-daemon, \
-             or take a longer --duration",
+            "note: no thread was seen; change --threads, omit --skip-daemon, or use a longer \
+             --duration",
         );
         return Ok(done);
     }
@@ -154,8 +154,8 @@ fn open(recorded: &Recorded, files: &dyn Files) -> Result<Vec<Log>, Failure> {
     {
         let missing = shown(&Cell::Ns(first.start_ns() - from_ns)).into_owned();
         tell(&format!(
-            "note: the first {missing} are missing: meanwhile the log went on in other files, and \
-             those that had them are not there any more; see --filesize and --filecount"
+            "note: the first {missing} are missing: the log has been rotated since, and the files \
+             that had them were removed; see --filesize and --filecount"
         ));
     }
     Ok(logs)

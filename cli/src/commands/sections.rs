@@ -19,25 +19,26 @@ pub const LINES: &str = "lines";
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Sections")]
 pub struct SectionArgs {
-    /// Only these sections, separated by commas [default: all
-    /// that the logs have something for]
+    /// Only these sections, separated by commas [default: all that the logs
+    /// have data for]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Names)]
     section: Vec<&'static str>,
-    /// At most so many rows in each table, 0 for all [default: 20, and 40 lines
-    /// of source code]; of trees so many groups of threads [default: all]
+    /// Show at most N rows of each table, 0 for all [default: 20, and 40 lines of
+    /// source code], and at most N groups of threads in trees [default: all]
     #[arg(long, value_name = "N")]
     top: Option<usize>,
-    /// The length of the phases that the critical section pressure is told for
+    /// The length of the phases of the overview, for which critical section
+    /// pressure is computed
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = phase_value)]
     phase: u64,
-    /// Two threads that take a lock within this time after one another nearly
-    /// met there
+    /// Two threads that take a lock within this time of each other count as a
+    /// near miss
     #[arg(long, value_name = "DURATION", default_value = "1ms", value_parser = duration_value)]
     near: u64,
-    /// A tree for each interval of this length (tree)
+    /// Show one tree for each interval of this length (tree)
     #[arg(long, value_name = "DURATION", value_parser = interval_value)]
     interval: Option<u64>,
-    /// Show groups of threads and frames without time, too (tree)
+    /// Also show groups of threads and frames that have no time (tree)
     #[arg(long)]
     zero: bool,
 }
@@ -56,9 +57,9 @@ impl TypedValueParser for Names {
         value: &std::ffi::OsStr,
     ) -> Result<&'static str, clap::Error> {
         let names = SECTIONS.iter().map(|section| section.name);
-        let chosen = PossibleValuesParser::new(names.clone()).parse_ref(command, arg, value)?;
+        let given = PossibleValuesParser::new(names.clone()).parse_ref(command, arg, value)?;
         // The parser above lets only these names through.
-        Ok(names.into_iter().find(|name| *name == chosen).unwrap_or_default())
+        Ok(names.into_iter().find(|name| *name == given).unwrap_or_default())
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -73,7 +74,7 @@ impl TypedValueParser for Names {
 /// When it is none.
 pub fn interval_value(text: &str) -> Result<u64, String> {
     match duration_value(text) {
-        Ok(0) => Err("an interval has a length".to_owned()),
+        Ok(0) => Err("an interval must be longer than 0".to_owned()),
         Ok(ns) => Ok(ns),
         Err(error) => Err(error.to_string()),
     }
@@ -81,7 +82,7 @@ pub fn interval_value(text: &str) -> Result<u64, String> {
 
 fn phase_value(text: &str) -> Result<u64, String> {
     match duration_value(text) {
-        Ok(0) => Err("a phase has a length".to_owned()),
+        Ok(0) => Err("a phase must be longer than 0".to_owned()),
         Ok(ns) => Ok(ns),
         Err(error) => Err(error.to_string()),
     }

@@ -31,7 +31,7 @@ use std::{
 };
 use tyrion_converters::filter::{FilterError, Kinds, duration_ns};
 
-/// Looks are not closer together than this.
+/// The shortest time between two looks.
 const LEAST_INTERVAL_NS: u64 = 50_000_000;
 /// How long to wait for a key when nothing else will happen.
 const LONG: Duration = Duration::from_secs(3600);
@@ -43,14 +43,14 @@ const LONG: Duration = Duration::from_secs(3600);
   tyrion top 4711                     # a JVM that is recorded, see tyrion attach
   tyrion top --once --json 4711 | jq '.locks[0]'
 
-Reads the log while it is written, which costs the program nothing, and follows it when it
-rotates. Of a log that has ended it shows all. Press ? for the keys.")]
+Reads the log while it is being written, which does not slow the program down, and
+follows it when it rotates. Shows all of a log that has ended. Press ? for the keys.")]
 pub struct TopArgs {
-    /// A log, or the process id of a JVM that is recorded (a log whose name is a
-    /// number: ./4711)
+    /// A log, or the process id of a JVM that is being recorded (a log whose
+    /// name is a number: ./4711)
     #[arg(value_name = "LOG|PID")]
     target: String,
-    /// Show what happened in this time
+    /// How much of the past to show
     #[arg(
         long,
         value_name = "DURATION",
@@ -59,17 +59,17 @@ pub struct TopArgs {
         conflicts_with = "once"
     )]
     window: u64,
-    /// Look again after this time
+    /// Time between two updates
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
     interval: u64,
-    /// Print one frame and exit: the waits of one interval from now on, or of
-    /// all of a log that has ended
+    /// Print one frame and exit: the waits of one interval from now on, or all
+    /// waits of a log that has ended
     #[arg(long)]
     once: bool,
-    /// With --once: one JSON object
+    /// With --once: print one JSON object
     #[arg(long, requires = "once")]
     json: bool,
-    /// With --once: so many locks and threads, 0 for all
+    /// With --once: print at most N locks and N threads, 0 for all
     #[arg(long, value_name = "N", default_value = "20", requires = "once")]
     top: usize,
     /// Only these kinds of waits, separated by commas, as for convert
@@ -95,7 +95,9 @@ pub fn run(args: TopArgs) -> Outcome {
         return once(&args, Look::open(files, &path, 0, args.interval)?, &options);
     }
     if !io::stdout().is_terminal() {
-        return Err(Failure::Usage("stdout is no terminal; --once prints one frame".to_owned()));
+        return Err(Failure::Usage(
+            "stdout is not a terminal; use --once to print one frame".to_owned(),
+        ));
     }
     let look = Look::open(files, &path, args.window, args.window)?;
     let interval = Duration::from_nanos(args.interval);

@@ -1,7 +1,7 @@
 //! Collapsed stacks: a line for each stack, its frames from root to leaf joined
 //! by `;`, and a number. FlameGraph, inferno, speedscope and jfrconv read it.
 
-use super::{Format, Options, lines::Lines};
+use super::{By, Feature, Format, Metric, Metrics, Options, lines::Lines};
 use crate::profile::Profile;
 use std::io::{self, BufWriter, Write};
 
@@ -9,8 +9,10 @@ use std::io::{self, BufWriter, Write};
 pub const FORMAT: Format = Format {
     name: "collapsed",
     default_file: "waits.collapsed",
-    about: "Collapsed stacks, a line each, wait time in ns (or --value): for any flame graph tool",
-    options: &["by-thread", "count", "value"],
+    about: "Collapsed stacks, one a line, with a sum (of times in ns): for any flame graph tool",
+    metrics: Metrics::OneOf(&Metric::ALL),
+    by: &By::ALL,
+    features: &[Feature::ByThread],
     open_with: "flamegraph.pl {} >flames.svg, or https://www.speedscope.app",
     stream,
     files: None,

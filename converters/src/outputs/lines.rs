@@ -72,12 +72,12 @@ struct Node {
 
 impl<'p> Lines<'p> {
     /// The lines of a profile. They follow the options `lock_frame`,
-    /// `lock_identity`, `by_thread`, `count`, `value` and `by`.
+    /// `lock_identity`, `by_thread`, `metric` and `by`.
     ///
     /// # Errors
     /// The profile breaks a rule of [`Profile::check`].
     pub(super) fn new(profile: &'p Profile, options: &Options) -> io::Result<Lines<'p>> {
-        let (rows, column) = Rows::with_value(profile, options);
+        let (rows, column) = Rows::with_metric(profile, options);
         let by_state = options.is_by_state(profile);
         let states = if by_state { StateLeaves::None } else { StateLeaves::All };
         let tree = Tree::new(profile, &rows, Leaves::new(options, states))?;

@@ -10,10 +10,13 @@ pub mod collapsed;
 mod facts;
 pub mod flamegraph;
 mod lines;
+mod metric;
 pub mod pprof;
 mod rows;
 mod tree;
 pub mod units;
+
+pub use metric::{By, Metric, Needs, go_together};
 
 use crate::profile::Profile;
 use std::{
@@ -21,87 +24,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a picture's widths are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Value {
-    /// How long threads waited.
-    #[default]
-    Wait,
-    /// How long they held locks.
-    Hold,
-    /// How often they took them.
-    Acquisitions,
-    /// How long others waited for what they held.
-    Blame,
-    /// How long threads were there, by samples.
-    Wall,
-    /// How long they computed there, by samples.
-    Cpu,
-    /// How long they were blocked there, by samples.
-    Blocked,
-}
-
-impl Value {
-    /// Every value, in the order of the help.
-    pub const ALL: [Value; 7] = [
-        Value::Wait,
-        Value::Hold,
-        Value::Acquisitions,
-        Value::Blame,
-        Value::Wall,
-        Value::Cpu,
-        Value::Blocked,
-    ];
-
-    /// Whether it comes from samples.
-    pub fn is_sampled(self) -> bool {
-        matches!(self, Value::Wall | Value::Cpu | Value::Blocked)
-    }
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Value::Wait => "wait",
-            Value::Hold => "hold",
-            Value::Acquisitions => "acquisitions",
-            Value::Blame => "blame",
-            Value::Wall => "wall",
-            Value::Cpu => "cpu",
-            Value::Blocked => "blocked",
-        }
-    }
-}
-
-/// Whose stack carries the wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum By {
-    /// That of the thread that waited, as in Go's block profile.
-    #[default]
-    Waiter,
-    /// That of the thread that held what others waited for, as in Go's mutex
-    /// profile: blame stands for the waits.
-    Holder,
-    /// That of the thread itself, below what it was doing: samples stand for
-    /// the waits.
-    State,
-}
-
-impl By {
-    /// All, in the order of the help.
-    pub const ALL: [By; 3] = [By::Waiter, By::Holder, By::State];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            By::Waiter => "waiter",
-            By::Holder => "holder",
-            By::State => "state",
-        }
-    }
-}
-
-/// How outputs shall render a profile. [`Format::options`] says which of them
-/// an output follows, besides those that all do.
+/// How outputs shall render a profile. [`Format::metrics`], [`Format::by`] and
+/// [`Format::features`] say which of these options an output follows, besides
+/// those that all do.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// End every stack with a frame named after the lock's class.
@@ -112,12 +37,10 @@ pub struct Options {
     pub thread_label: bool,
     /// Begin every stack with a frame named after the thread (flame graphs, collapsed).
     pub by_thread: bool,
-    /// Show numbers of waits instead of their duration (flame graphs, collapsed).
-    pub count: bool,
-    /// What to show (flame graphs, collapsed).
-    pub value: Value,
-    /// Whose stack carries the wait.
-    pub by: By,
+    /// What to show, for outputs that show one metric.
+    pub metric: Option<Metric>,
+    /// Whose stack carries it.
+    pub by: Option<By>,
     /// Draw the flame graph upside down.
     pub icicle: bool,
     /// One file with all threads in it (callgrind).
@@ -133,9 +56,8 @@ impl Default for Options {
             lock_identity: false,
             thread_label: true,
             by_thread: false,
-            count: false,
-            value: Value::Wait,
-            by: By::Waiter,
+            metric: None,
+            by: None,
             icicle: false,
             merged: false,
             max_parts: 256,
@@ -144,20 +66,20 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What is shown of a profile: the value asked for, but wall time instead of
-    /// waits where nothing but samples is known.
-    pub fn value_of(&self, profile: &Profile) -> Value {
-        let samples_only = profile.lacks_waits || self.by == By::State;
-        match self.value {
-            Value::Wait if samples_only && self.by != By::Holder => Value::Wall,
-            value => value,
-        }
+    /// The metric that is shown of a profile by an output that shows one.
+    pub fn metric_of(&self, profile: &Profile) -> Metric {
+        metric::shown(self.metric, self.by, profile)
+    }
+
+    /// Whether the stacks of those who held locks carry the waits.
+    pub(crate) fn is_by_holder(&self) -> bool {
+        self.by == Some(By::Holder)
     }
 
     /// Whether stacks begin with a frame named after the state: that of a wait or
     /// of a hold is not told.
     pub(crate) fn is_by_state(&self, profile: &Profile) -> bool {
-        self.by == By::State && self.value_of(profile).is_sampled()
+        self.by == Some(By::State) && self.metric_of(profile).is_sampled()
     }
 }
 
@@ -167,7 +89,32 @@ pub type WriteStream = fn(&Profile, &Options, &mut dyn Write) -> io::Result<()>;
 /// one to open first.
 pub type WriteFiles = fn(&Profile, &Options, &Path) -> io::Result<Vec<PathBuf>>;
 
-/// An output format.
+/// What of a log an output shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metrics {
+    /// Every metric that the log has, so there is none to be chosen.
+    All,
+    /// One of these.
+    OneOf(&'static [Metric]),
+}
+
+/// An option of [`Options`] that not all outputs follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// [`Options::thread_label`].
+    ThreadLabel,
+    /// [`Options::by_thread`].
+    ByThread,
+    /// [`Options::icicle`].
+    Icicle,
+    /// [`Options::merged`]; so outputs do that write several files.
+    Merged,
+    /// [`Options::max_parts`]; so outputs do that write several files.
+    MaxParts,
+}
+
+/// An output format. The command line's values, help, refusals and file names
+/// derive from what it declares.
 pub struct Format {
     /// Its name on the command line.
     pub name: &'static str,
@@ -175,9 +122,13 @@ pub struct Format {
     pub default_file: &'static str,
     /// One line for `--help`.
     pub about: &'static str,
-    /// The options of the command line that it follows, besides those that all
-    /// do.
-    pub options: &'static [&'static str],
+    /// What it shows.
+    pub metrics: Metrics,
+    /// Whose stacks can carry it.
+    pub by: &'static [By],
+    /// What else it follows, besides what every output follows and what comes
+    /// with several files.
+    pub features: &'static [Feature],
     /// What to do with the file, for the line printed after it was written.
     /// `{}` stands for its name.
     pub open_with: &'static str,
@@ -187,6 +138,26 @@ pub struct Format {
     pub files: Option<WriteFiles>,
 }
 
+impl Format {
+    /// Whether an option has an effect on it.
+    pub fn follows(&self, feature: Feature) -> bool {
+        match feature {
+            Feature::Merged | Feature::MaxParts => self.files.is_some(),
+            _ => self.features.contains(&feature),
+        }
+    }
+
+    /// Whether it shows one metric, which the user may choose.
+    pub fn shows_one_metric(&self) -> bool {
+        matches!(self.metrics, Metrics::OneOf(_))
+    }
+
+    /// Whether the user may choose this metric.
+    pub fn can_show(&self, metric: Metric) -> bool {
+        matches!(self.metrics, Metrics::OneOf(metrics) if metrics.contains(&metric))
+    }
+}
+
 /// Every output format, in the order of the help.
 pub const FORMATS: &[Format] =
     &[callgrind::FORMAT, pprof::FORMAT, flamegraph::FORMAT, collapsed::FORMAT];
@@ -194,4 +165,9 @@ pub const FORMATS: &[Format] =
 /// The format of this name, if there is one.
 pub fn by_name(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The names of the formats that something is true of.
+pub fn names_where(is_so: impl Fn(&Format) -> bool) -> Vec<&'static str> {
+    FORMATS.iter().filter(|format| is_so(format)).map(|format| format.name).collect()
 }

@@ -1,7 +1,7 @@
 //! The rows of a profile as outputs show them: waits, acquisitions, blame and
 //! samples, each with a stack and a thread, and most with a lock.
 
-use super::{By, Options, Value};
+use super::{Metric, Options};
 use crate::profile::{Acquisition, Blame, Profile, Sample, State, Wait};
 use std::ops::Range;
 use tyrion_wire::WaitKind;
@@ -21,9 +21,7 @@ pub(super) enum Column {
     HoldNs,
     /// How long others waited for them, in ns.
     BlamedNs,
-    /// Number of snapshots.
-    Snapshots,
-    /// The real time that they stand for, in ns.
+    /// The elapsed time that samples stand for, in ns.
     WallNs,
     /// The CPU time that was used meanwhile, in ns.
     CpuNs,
@@ -34,7 +32,7 @@ pub(super) enum Column {
 impl Column {
     /// Whether it comes from samples.
     pub(super) fn is_sampled(self) -> bool {
-        matches!(self, Column::Snapshots | Column::WallNs | Column::CpuNs | Column::BlockedNs)
+        matches!(self, Column::WallNs | Column::CpuNs | Column::BlockedNs)
     }
 }
 
@@ -97,7 +95,6 @@ impl Row {
         let blocked_ns = if sample.state == State::Blocked { sample.wall_ns } else { 0 };
         let row = Row::new(sample.thread, sample.stack, sample.lock, sample.kind);
         Row { state: Some(sample.state), ..row }.with([
-            (Column::Snapshots, sample.count),
             (Column::WallNs, sample.wall_ns),
             (Column::CpuNs, sample.cpu_ns),
             (Column::BlockedNs, blocked_ns),
@@ -129,7 +126,7 @@ pub(super) struct Rows<'p> {
 impl<'p> Rows<'p> {
     /// All rows, for outputs with all columns.
     pub(super) fn all(profile: &'p Profile, options: &Options) -> Rows<'p> {
-        let by_holder = options.by == By::Holder;
+        let by_holder = options.is_by_holder();
         Rows {
             waits: if by_holder { &[] } else { &profile.waits },
             acquisitions: &profile.acquisitions,
@@ -143,27 +140,27 @@ impl<'p> Rows<'p> {
         }
     }
 
-    /// The rows that have the value of the options, and the column with it: for
+    /// The rows that have the metric of the options, and the column with it: for
     /// outputs that show one.
-    pub(super) fn with_value(profile: &'p Profile, options: &Options) -> (Rows<'p>, Column) {
+    pub(super) fn with_metric(profile: &'p Profile, options: &Options) -> (Rows<'p>, Column) {
         let all = Rows::all(profile, options);
         let none = Rows { waits: &[], acquisitions: &[], blames: &[], samples: &[], ..all };
-        let waits = match options.by {
-            By::Waiter | By::State => Rows { waits: all.waits, ..none },
-            By::Holder => Rows { blames: all.blames, ..none },
+        let blames = Rows { blames: all.blames, ..none };
+        let waits = match options.is_by_holder() {
+            true => blames,
+            false => Rows { waits: all.waits, ..none },
         };
         let holds = Rows { acquisitions: all.acquisitions, ..none };
         let samples = Rows { samples: all.samples, ..none };
-        match options.value_of(profile) {
-            Value::Wait if options.count => (waits, Column::Count),
-            Value::Wait => (waits, Column::WaitNs),
-            Value::Hold => (holds, Column::HoldNs),
-            Value::Acquisitions => (holds, Column::Acquisitions),
-            Value::Blame => (Rows { blames: all.blames, ..none }, Column::BlamedNs),
-            Value::Wall if options.count => (samples, Column::Snapshots),
-            Value::Wall => (samples, Column::WallNs),
-            Value::Cpu => (samples, Column::CpuNs),
-            Value::Blocked => (samples, Column::BlockedNs),
+        match options.metric_of(profile) {
+            Metric::Wait => (waits, Column::WaitNs),
+            Metric::Contentions => (waits, Column::Count),
+            Metric::Hold => (holds, Column::HoldNs),
+            Metric::Acquisitions => (holds, Column::Acquisitions),
+            Metric::Blame => (blames, Column::BlamedNs),
+            Metric::Wall => (samples, Column::WallNs),
+            Metric::Cpu => (samples, Column::CpuNs),
+            Metric::Blocked => (samples, Column::BlockedNs),
         }
     }
 

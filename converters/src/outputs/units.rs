@@ -53,6 +53,11 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
+/// A number of things: `1 lock`, `2,345 locks`.
+pub fn counted(count: u64, thing: &str) -> String {
+    format!("{} {thing}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
 /// A moment in ns of Unix time as `2026-10-01T12:34:56Z`.
 pub fn utc(unix_ns: u64) -> String {
     let seconds = unix_ns / 1_000_000_000;

@@ -55,7 +55,7 @@ fn only(files: &Files) -> &[u8] {
 }
 
 /// The sums of a profile's rows.
-pub fn of_profile(profile: &Profile, by: By) -> Totals {
+pub fn of_profile(profile: &Profile, by: Option<By>) -> Totals {
     let mut totals = Totals::default();
     let [wait_ns, count, acquisitions, hold_ns, blamed_ns, wall_ns, cpu_ns, blocked_ns] =
         &mut totals.cost;
@@ -75,8 +75,8 @@ pub fn of_profile(profile: &Profile, by: By) -> Totals {
         *blocked_ns += if sample.state == State::Blocked { sample.wall_ns } else { 0 };
     }
     (*count, *wait_ns) = match by {
-        By::Waiter | By::State => profile.totals(),
-        By::Holder => (blames, *blamed_ns),
+        Some(By::Holder) => (blames, *blamed_ns),
+        _ => profile.totals(),
     };
     totals
 }

@@ -1,6 +1,5 @@
 //! How `convert` renders: its options, and which of them go together.
 
-use super::ALL;
 use crate::outcome::Failure;
 use clap::{
     Args,
@@ -8,7 +7,7 @@ use clap::{
 };
 use tyrion_converters::{
     filter::Filter,
-    outputs::{By, FORMATS, Options, Value, by_name},
+    outputs::{By, Feature, Format, Metric, Needs, Options, by_name, go_together, names_where},
     profile::Profile,
 };
 use tyrion_formats::Log;
@@ -17,91 +16,110 @@ use tyrion_formats::Log;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Style")]
 pub(super) struct Style {
+    #[arg(long, value_name = "METRIC", help = metric_help(), value_parser = metrics())]
+    pub(super) metric: Option<Metric>,
+    #[arg(long, value_name = "WHO", help = by_help(), value_parser = whose())]
+    by: Option<By>,
     /// Do not end stacks with a frame named after the lock
     #[arg(long)]
     no_lock_frame: bool,
     /// Name each lock object in that frame, not only its class
     #[arg(long, conflicts_with = "no_lock_frame")]
     lock_identity: bool,
-    /// Do not tell threads apart (pprof)
-    #[arg(long)]
+    #[arg(long, help = feature_help("Do not tell threads apart", Feature::ThreadLabel))]
     no_thread_label: bool,
-    /// Begin stacks with the thread (flamegraph, collapsed)
-    #[arg(long)]
+    #[arg(long, help = feature_help("Begin stacks with the thread", Feature::ByThread))]
     by_thread: bool,
-    /// Show how often threads waited instead of how long (flamegraph, collapsed)
-    #[arg(long)]
-    count: bool,
-    /// What to show (flamegraph, collapsed; the others have all of them): hold,
-    /// acquisitions and blame need a log of trace mode, wall, cpu and blocked
-    /// one with samples [default: wait, or wall if nothing but samples was
-    /// recorded]
-    #[arg(long, value_name = "VALUE", value_parser = values())]
-    pub(super) value: Option<Value>,
-    /// Whose stack carries the wait; or samples below the states of their
-    /// threads (flamegraph, collapsed) [default: waiter]
-    #[arg(long, value_name = "WHO", value_parser = whose())]
-    by: Option<By>,
-    /// Draw roots at the top (flamegraph)
-    #[arg(long)]
+    #[arg(long, help = feature_help("Draw roots at the top", Feature::Icicle))]
     icicle: bool,
-    /// One file with all threads, for callgrind_annotate and speedscope, which
-    /// cannot read the empty file that KCacheGrind opens (callgrind)
-    #[arg(long)]
+    #[arg(long, help = merged_help())]
     pub(super) merged: bool,
     #[arg(long, value_name = "N", help = max_parts_help(),
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     max_parts: Option<usize>,
 }
 
-fn max_parts_help() -> String {
-    let default = Options::default().max_parts;
+fn metric_help() -> String {
     format!(
-        "At most so many files; other threads share one by name group (callgrind) \
-         [default: {default}]"
+        "What to show ({}; the other formats show every metric that the log has) [default: {}, or \
+         {} if nothing but samples was recorded]",
+        names_where(Format::shows_one_metric).join(", "),
+        Metric::Wait.name(),
+        Metric::Wall.name(),
     )
 }
 
-fn values() -> impl TypedValueParser<Value = Value> {
-    let about = |value| match value {
-        Value::Wait => "How long threads waited",
-        Value::Hold => "How long they held locks",
-        Value::Acquisitions => "How often they took them",
-        Value::Blame => "How long others waited, at who held the lock",
-        Value::Wall => "How long threads were there: sampling only",
-        Value::Cpu => "How long they computed there: sampling only",
-        Value::Blocked => "How long they were blocked there: sampling only",
+fn by_help() -> String {
+    let of = |by: By| names_where(|format| format.by.contains(&by)).join(", ");
+    let some = |by: By| match names_where(|format| !format.by.contains(&by)).is_empty() {
+        true => None,
+        false => Some(format!("{}: {}", by.name(), of(by))),
     };
-    let names = Value::ALL.map(|value| PossibleValue::new(value.name()).help(about(value)));
-    PossibleValuesParser::new(names).map(|name: String| {
-        // The parser lets only these names through.
-        Value::ALL.into_iter().find(|value| value.name() == name).unwrap_or_default()
+    let limits: Vec<String> = By::ALL.into_iter().filter_map(some).collect();
+    let limits = match limits.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", limits.join("; ")),
+    };
+    format!("Whose stack carries the metric{limits} [default: {}]", By::Waiter.name())
+}
+
+/// What a flag does, and the formats that it has an effect on.
+fn feature_help(does: &str, feature: Feature) -> String {
+    format!("{does} ({})", names_where(|format| format.follows(feature)).join(", "))
+}
+
+fn merged_help() -> String {
+    let does = "Write one file with all threads, as callgrind_annotate and speedscope need it";
+    feature_help(does, Feature::Merged)
+}
+
+fn max_parts_help() -> String {
+    let does = "Write at most N files; further threads share files by name group";
+    let default = Options::default().max_parts;
+    format!("{} [default: {default}]", feature_help(does, Feature::MaxParts))
+}
+
+/// What has to be recorded, as an end of a line of help.
+fn needed(needs: Needs) -> &'static str {
+    match needs {
+        Needs::Waits => "",
+        Needs::Trace => " (trace mode)",
+        Needs::Samples => " (sampling)",
+    }
+}
+
+fn metrics() -> impl TypedValueParser<Value = Metric> {
+    let value = |metric: Metric| {
+        let help = format!("{}{}", metric.about(), needed(metric.needs()));
+        PossibleValue::new(metric.name()).help(help)
+    };
+    // The parser lets only these names through.
+    PossibleValuesParser::new(Metric::ALL.map(value)).map(|name: String| {
+        Metric::ALL.into_iter().find(|metric| metric.name() == name).unwrap_or(Metric::Wait)
     })
 }
 
 fn whose() -> impl TypedValueParser<Value = By> {
-    let about = |by| match by {
-        By::Waiter => "Of the thread that waited, as in Go's block profile",
-        By::Holder => "Of the thread that held the lock, as in Go's mutex profile: trace mode only",
-        By::State => "Of the thread itself, below its state: sampling only",
+    let value = |by: By| {
+        PossibleValue::new(by.name()).help(format!("{}{}", by.about(), needed(by.needs())))
     };
-    let names = By::ALL.map(|by| PossibleValue::new(by.name()).help(about(by)));
-    PossibleValuesParser::new(names)
-        .map(|name: String| By::ALL.into_iter().find(|by| by.name() == name).unwrap_or_default())
+    PossibleValuesParser::new(By::ALL.map(value))
+        .map(|name: String| By::ALL.into_iter().find(|by| by.name() == name).unwrap_or(By::Waiter))
+}
+
+/// `a`, `a or b`, `a, b or c`.
+fn any_of(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 impl Style {
-    /// What is shown of a log with whatever that needs.
-    pub(super) fn shown(&self) -> Value {
-        match self.value {
-            None if self.by == Some(By::State) => Value::Wall,
-            value => value.unwrap_or_default(),
-        }
-    }
-
-    /// Whether it is shown how often threads waited.
-    pub(super) fn counts(&self) -> bool {
-        self.count
+    /// The metric that is shown of a log that has it; `None` if that depends on
+    /// the log.
+    pub(super) fn metric(&self) -> Option<Metric> {
+        self.metric.or(self.by.map(By::metric))
     }
 
     /// Whether the holder's stack carries the wait.
@@ -116,9 +134,8 @@ impl Style {
             lock_identity: self.lock_identity,
             thread_label: !self.no_thread_label,
             by_thread: self.by_thread,
-            count: self.count,
-            value: self.value.unwrap_or(default.value),
-            by: self.by.unwrap_or(default.by),
+            metric: self.metric,
+            by: self.by,
             icicle: self.icicle,
             merged: self.merged,
             max_parts: self.max_parts.unwrap_or(default.max_parts),
@@ -128,131 +145,111 @@ impl Style {
     /// How samples are drawn besides the waits, of a log that has both, if the user
     /// leaves open what is drawn.
     pub(super) fn of_samples(&self) -> Option<Style> {
-        let is_open = self.value.is_none() && self.by.is_none() && !self.count;
-        is_open.then(|| Style { value: Some(Value::Wall), ..self.clone() })
+        let is_open = self.metric().is_none();
+        is_open.then(|| Style { metric: Some(Metric::Wall), ..self.clone() })
     }
 
-    /// The options that were given and that not every format follows.
-    fn particular(&self) -> Vec<&'static str> {
-        let given = [
-            ("no-thread-label", self.no_thread_label),
-            ("by-thread", self.by_thread),
-            ("count", self.count),
-            ("value", self.value.is_some()),
-            ("icicle", self.icicle),
-            ("merged", self.merged),
-            ("max-parts", self.max_parts.is_some()),
+    /// The options that were given, and whether a format follows each of them.
+    fn given(&self, format: &Format) -> Vec<(String, bool)> {
+        let flag = |name: &str, given: bool, feature| {
+            given.then(|| (format!("--{name}"), format.follows(feature)))
+        };
+        let metric = self.metric.map(|it| (metric_option(it), format.can_show(it)));
+        let by = self.by.map(|it| (by_option(it), format.by.contains(&it)));
+        let flags = [
+            flag("no-thread-label", self.no_thread_label, Feature::ThreadLabel),
+            flag("by-thread", self.by_thread, Feature::ByThread),
+            flag("icicle", self.icicle, Feature::Icicle),
+            flag("merged", self.merged, Feature::Merged),
+            flag("max-parts", self.max_parts.is_some(), Feature::MaxParts),
         ];
-        given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+        [metric, by].into_iter().chain(flags).flatten().collect()
     }
 
-    /// Refuses what would have no effect.
+    /// Refuses what would have no effect, or means nothing.
     pub(super) fn check(&self, to: &str) -> Result<(), Failure> {
-        let refuse = |text: String| Err(Failure::Usage(text));
-        if let Some(format) = by_name(to) {
-            let foreign = |option: &&&str| !format.options.contains(*option);
-            if let Some(option) = self.particular().iter().find(foreign) {
-                let known = FORMATS.iter().filter(|format| format.options.contains(option));
-                let known: Vec<&str> = known.map(|format| format.name).collect();
-                return refuse(format!(
-                    "--{option} has no effect on {to}; it is for {}",
-                    known.join(" and ")
-                ));
-            }
+        if let Some(format) = by_name(to)
+            && let Some((option, _)) = self.given(format).into_iter().find(|(_, has)| !has)
+        {
+            let follows = |format: &Format| self.given(format).contains(&(option.clone(), true));
+            let known = any_of(&names_where(follows));
+            return Err(Failure::Usage(format!(
+                "{option} has no effect on {to}; use it with {known}"
+            )));
         }
-        let value = self.shown();
-        let draws = by_name(to).is_none_or(|format| format.options.contains(&"value"));
-        if self.by == Some(By::State) && !draws {
-            return refuse(format!(
-                "--by state has no effect on {to}, which tells states anyway; it is for flamegraph \
-                 and collapsed"
-            ));
+        let (Some(metric), Some(by)) = (self.metric, self.by) else { return Ok(()) };
+        if go_together(self.metric, self.by) {
+            return Ok(());
         }
-        if self.count && value != Value::Wait {
-            return refuse(format!(
-                "--count counts waits; leave out it or --value {}",
-                value.name()
-            ));
-        }
-        match (value, self.by) {
-            // With several formats there are some that --by has an effect on.
-            _ if to == ALL => Ok(()),
-            (value, Some(By::State)) if !value.is_sampled() => refuse(format!(
-                "--by state is for samples; leave out it or --value {}",
-                value.name()
-            )),
-            (value, Some(by @ (By::Waiter | By::Holder))) if value.is_sampled() => refuse(format!(
-                "--by {} says whose stack carries a wait; leave out it or --value {}",
-                by.name(),
-                value.name()
-            )),
-            (Value::Hold | Value::Acquisitions, Some(_)) => refuse(format!(
-                "--by says whose stack carries the wait; leave out it or --value {}",
-                value.name()
-            )),
-            (Value::Blame, Some(By::Waiter)) => {
-                refuse("--value blame stands at who held the lock; leave out --by waiter".into())
-            }
-            _ => Ok(()),
-        }
+        let carriers: Vec<&str> = metric.carriers().iter().map(|by| by.name()).collect();
+        Err(Failure::Usage(format!(
+            "{} and {} do not go together: {} can be shown by {} only",
+            metric_option(metric),
+            by_option(by),
+            metric.name(),
+            any_of(&carriers)
+        )))
     }
 
     /// Refuses filters that leave nothing of what is to be shown.
     pub(super) fn check_filter(&self, filter: &Filter) -> Result<(), Failure> {
         let refuse = |text: &str| Err(Failure::Usage(text.to_owned()));
         let spans_time = filter.since.is_some() || filter.until.is_some();
-        let shows_blame = self.value == Some(Value::Blame) || self.by == Some(By::Holder);
-        if matches!(self.value, Some(Value::Hold | Value::Acquisitions))
-            && (spans_time || filter.min_wait_ns > 0)
-        {
-            return refuse(
-                "acquisitions and hold times are summed over the whole recording: \
-                 --since, --until and --min-wait cannot choose among them",
-            );
+        match self.metric() {
+            Some(Metric::Hold | Metric::Acquisitions) if spans_time || filter.min_wait_ns > 0 => {
+                refuse(
+                    "acquisitions and hold times are summed over the whole recording: \
+                     --since, --until and --min-wait cannot select among them",
+                )
+            }
+            Some(metric)
+                if filter.min_wait_ns > 0 && (metric == Metric::Blame || self.is_by_holder()) =>
+            {
+                refuse(
+                    "a wait may be charged to several holders, in parts: \
+                     --min-wait cannot select among them",
+                )
+            }
+            _ => Ok(()),
         }
-        if shows_blame && filter.min_wait_ns > 0 {
-            return refuse(
-                "a wait may be charged to several holders, in parts: \
-                 --min-wait cannot choose among them",
-            );
-        }
-        Ok(())
+    }
+
+    /// The option that needs something to have been recorded.
+    fn option_that_needs(&self, needs: Needs) -> Option<String> {
+        let metric = self.metric.filter(|metric| metric.needs() == needs).map(metric_option);
+        metric.or_else(|| self.by.filter(|by| by.needs() == needs).map(by_option))
     }
 
     /// Refuses logs that were not sampled if samples are to be shown, and logs of
     /// samples alone if waits are.
     pub(super) fn check_profile(&self, profile: &Profile) -> Result<(), Failure> {
-        let names: Vec<&str> = profile.runs.iter().map(|run| run.log.as_str()).collect();
-        if self.value == Some(Value::Wait) && profile.lacks_waits {
+        let names = || {
+            let names: Vec<&str> = profile.runs.iter().map(|run| run.log.as_str()).collect();
+            names.join(", ")
+        };
+        if let Some(option) = self.option_that_needs(Needs::Waits)
+            && profile.lacks_waits
+        {
             return Err(Failure::new(format!(
-                "{}: recorded without locks; --value wait needs a log of tyrion record --mode \
+                "{}: recorded without locks; {option} needs a log of tyrion record --mode \
                  contention, or contention+sample",
-                names.join(", ")
+                names()
             )));
         }
-        if !self.shown().is_sampled() || profile.has_samples {
-            return Ok(());
+        match self.option_that_needs(Needs::Samples) {
+            Some(option) if !profile.has_samples => Err(Failure::new(format!(
+                "{}: no thread was sampled; {option} needs a log of tyrion sample -o, or of tyrion \
+                 record --mode contention+sample",
+                names()
+            ))),
+            _ => Ok(()),
         }
-        let option = match self.value {
-            Some(value) => format!("--value {}", value.name()),
-            None => "--by state".to_owned(),
-        };
-        Err(Failure::new(format!(
-            "{}: no thread was sampled; {option} needs a log of tyrion sample -o, or of tyrion \
-             record --mode contention+sample",
-            names.join(", ")
-        )))
     }
 
     /// Refuses logs that lack what is to be shown.
     pub(super) fn check_logs(&self, logs: &[Log]) -> Result<(), Failure> {
-        let option = match (self.value, self.by) {
-            // Any log may have samples: the aggregate tells.
-            (Some(value), _) if value.is_sampled() => return Ok(()),
-            (Some(value), _) if value != Value::Wait => format!("--value {}", value.name()),
-            (_, Some(By::Holder)) => "--by holder".to_owned(),
-            _ => return Ok(()),
-        };
+        // Any log may have samples: the aggregate tells.
+        let Some(option) = self.option_that_needs(Needs::Trace) else { return Ok(()) };
         if logs.iter().any(Log::is_trace) {
             return Ok(());
         }
@@ -262,6 +259,14 @@ impl Style {
             names.join(", ")
         )))
     }
+}
+
+fn metric_option(metric: Metric) -> String {
+    format!("--metric {}", metric.name())
+}
+
+fn by_option(by: By) -> String {
+    format!("--by {}", by.name())
 }
 
 #[cfg(test)]
@@ -289,29 +294,36 @@ mod tests {
     #[test]
     fn options_without_effect_are_refused() {
         for (line, option) in [
-            ("--to pprof --value hold", "--value has no effect on pprof; it is for flamegraph and"),
-            ("--to callgrind --value wait", "--value has no effect on callgrind"),
-            ("--to callgrind --count", "--count"),
+            (
+                "--to pprof --metric hold",
+                "--metric hold has no effect on pprof; use it with flamegraph or collapsed",
+            ),
+            ("--to callgrind --metric wait", "--metric wait has no effect on callgrind"),
+            ("--to callgrind --metric contentions", "--metric contentions has no effect"),
             ("--to pprof --by-thread", "--by-thread"),
             (
                 "--to collapsed --icicle",
-                "--icicle has no effect on collapsed; it is for flamegraph",
+                "--icicle has no effect on collapsed; use it with flamegraph",
             ),
-            ("--to flamegraph --merged", "it is for callgrind"),
+            ("--to flamegraph --merged", "use it with callgrind"),
             ("--to pprof --max-parts 2", "--max-parts"),
-            ("--to collapsed --no-thread-label", "it is for pprof"),
-            ("--to flamegraph --value hold --count", "--count counts waits"),
-            ("--to all --value hold --count", "--count counts waits"),
-            ("--to flamegraph --value hold --by holder", "whose stack carries the wait"),
-            ("--to collapsed --value blame --by waiter", "who held the lock"),
-            ("--to collapsed --value hold --since 5s", "--since"),
-            ("--to collapsed --value acquisitions --min-wait 5us", "--min-wait"),
+            ("--to collapsed --no-thread-label", "use it with pprof"),
+            (
+                "--to flamegraph --metric hold --by waiter",
+                "--metric hold and --by waiter do not go together: hold can be shown by holder only",
+            ),
+            ("--to all --metric cpu --by holder", "cpu can be shown by state only"),
+            (
+                "--to collapsed --metric wait --by state",
+                "wait can be shown by waiter or holder only",
+            ),
+            ("--to collapsed --metric blame --by waiter", "blame can be shown by holder only"),
+            ("--to collapsed --metric hold --since 5s", "--since"),
+            ("--to collapsed --metric acquisitions --min-wait 5us", "--min-wait"),
             ("--to pprof --by holder --min-wait 5us", "--min-wait"),
-            ("--to all --value blame --min-wait 5us", "--min-wait"),
+            ("--to all --metric blame --min-wait 5us", "--min-wait"),
             ("--to pprof --by state", "--by state has no effect on pprof"),
-            ("--to collapsed --by state --value hold", "--by state is for samples"),
-            ("--to flamegraph --by holder --value cpu", "--by holder says whose stack"),
-            ("--to flamegraph --by state --count", "--count counts waits"),
+            ("--to flamegraph --by state --metric contentions", "contentions can be shown by"),
         ] {
             let said = refused(line).unwrap_or_default();
             assert!(said.contains(option), "{line}: {said}");
@@ -321,27 +333,55 @@ mod tests {
     #[test]
     fn options_with_effect_are_taken() {
         for line in [
-            "--to all --value hold --by holder --merged --icicle --no-thread-label --max-parts 3",
-            "--to flamegraph --value hold --icicle --by-thread",
-            "--to collapsed --count",
-            "--to collapsed --count --value wait --by holder",
-            "--to flamegraph --value blame --by holder --since 5s",
+            "--to all --metric hold --by holder --merged --icicle --no-thread-label --max-parts 3",
+            "--to flamegraph --metric hold --icicle --by-thread",
+            "--to collapsed --metric contentions",
+            "--to collapsed --metric contentions --by holder",
+            "--to flamegraph --metric blame --by holder --since 5s",
             "--to pprof --by holder --no-thread-label --lock-identity",
             "--to callgrind --by waiter --merged --max-parts 3 --no-lock-frame",
             "--to callgrind --since 5s --min-wait 5us",
             "--to flamegraph --by state",
-            "--to collapsed --by state --value blocked --state all",
-            "--to all --value wall",
+            "--to collapsed --by state --metric blocked --state all",
+            "--to all --metric wall",
         ] {
             assert_eq!(refused(line), None, "{line}");
         }
     }
 
+    /// Of each metric and each way to show it, exactly what [`go_together`] says is
+    /// accepted, and the message says what else there is.
     #[test]
-    fn formats_name_options_that_there_are() {
+    fn combinations_that_mean_nothing_are_refused() {
+        for metric in Metric::ALL {
+            for by in By::ALL {
+                let line = format!("--to flamegraph --metric {} --by {}", metric.name(), by.name());
+                let said = refused(&line);
+                assert_eq!(said.is_none(), go_together(Some(metric), Some(by)), "{line}: {said:?}");
+                let names =
+                    |said: String| metric.carriers().iter().all(|by| said.contains(by.name()));
+                assert!(said.is_none_or(names), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn help_names_the_formats_that_follow_an_option() {
         let line = <Line as clap::CommandFactory>::command();
-        for option in FORMATS.iter().flat_map(|format| format.options) {
-            assert!(line.get_arguments().any(|arg| arg.get_long() == Some(option)), "{option}");
+        let help = |option: &str| {
+            let arg = line.get_arguments().find(|arg| arg.get_long() == Some(option)).unwrap();
+            arg.get_help().unwrap().to_string()
+        };
+        for (option, formats) in [
+            ("metric", "(flamegraph, collapsed;"),
+            ("by", "(state: flamegraph, collapsed)"),
+            ("no-thread-label", "(pprof)"),
+            ("by-thread", "(flamegraph, collapsed)"),
+            ("merged", "(callgrind)"),
+            ("max-parts", "(callgrind) [default: 256]"),
+        ] {
+            let help = help(option);
+            assert!(help.contains(formats), "{option}: {help}");
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{
     seconds,
 };
 use crate::commands::{
-    places::{lock_name, shown_lock},
+    lock_names::{lock_name, shown_lock},
     rendered::Stacks,
 };
 use serde_json::json;

@@ -1,12 +1,10 @@
 //! Records in JSON, whose long parts are rendered while they are written.
 
-use super::pending;
-use crate::commands::{places::Places, rendered::Stacks};
+use crate::commands::{lock_names::LockNames, rendered::Stacks};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, Write};
-use tyrion_formats::Log;
-use tyrion_wire::{slot::Pending, trace::HeldList};
+use tyrion_wire::trace::HeldList;
 
 /// What may be too long to have in memory.
 pub enum Long<'r> {
@@ -15,9 +13,7 @@ pub enum Long<'r> {
     /// A stack of which but one frame is known.
     Frame(&'r str),
     /// Locks that were held.
-    Locks(&'r Places<'r>, HeldList<'r>),
-    /// Waits that had not ended.
-    Pending(&'r Stacks<'r>, &'r Log, Vec<&'r Pending>),
+    Locks(&'r LockNames<'r>, HeldList<'r>),
 }
 
 impl Serialize for Long<'_> {
@@ -25,11 +21,8 @@ impl Serialize for Long<'_> {
         match self {
             Long::Stack(stacks, stack) => stacks.serialize(to, *stack),
             Long::Frame(frame) => to.collect_seq([frame]),
-            Long::Locks(places, locks) => {
-                to.collect_seq(locks.iter().map(|held| places.lock(held).add_to(json!({}))))
-            }
-            Long::Pending(stacks, log, waits) => {
-                to.collect_seq(waits.iter().map(|wait| pending::record(stacks, log, wait)))
+            Long::Locks(lock_names, locks) => {
+                to.collect_seq(locks.iter().map(|held| lock_names.lock(held).add_to(json!({}))))
             }
         }
     }

@@ -18,7 +18,7 @@ impl Dump<'_> {
             return Ok(());
         }
         let (sample, state) = (&sampled.sample, sampled.state().name());
-        let shown_as = self.doing.reader.state(sampled).name();
+        let shown_as = self.sample_filter.reader.state(sampled).name();
         let thread = self.thread(sampled.thread);
         let owner = (sample.owner != id::UNKNOWN).then(|| self.thread(sample.owner));
         let at_ns = self.since_start(sampled.at_ns);
@@ -66,6 +66,6 @@ impl Dump<'_> {
     fn wants_sample(&mut self, sampled: &Sampled) -> bool {
         self.window.holds(sampled.at_ns)
             && self.thread(sampled.thread).1
-            && self.doing.is_wanted(sampled)
+            && self.sample_filter.is_wanted(sampled)
     }
 }

@@ -5,7 +5,7 @@ use super::{
     record::{Long, Record},
     seconds,
 };
-use crate::commands::places::{any_of, held};
+use crate::commands::lock_names::{any_of, held};
 use serde_json::json;
 use std::io::{self, Write};
 use tyrion_converters::{harmless, outputs::units};
@@ -42,8 +42,8 @@ impl Dump<'_> {
 
     fn hold(&mut self, out: &mut dyn Write, moment: Moment, hold: &Hold) -> io::Result<()> {
         let Hold { hold_ns, place, class, hash, .. } = *hold;
-        let lock = self.places.lock(Held { place, class, hash });
-        if hold_ns < self.window.min_wait_ns || !self.places.wants(&lock) {
+        let lock = self.lock_names.lock(Held { place, class, hash });
+        if hold_ns < self.window.min_wait_ns || !self.lock_names.wants(&lock) {
             return Ok(());
         }
         let thread = self.thread(moment.thread);
@@ -53,7 +53,7 @@ impl Dump<'_> {
                 "thread": thread.0, "thread_id": moment.thread, "first": hold.is_first(),
                 "stack": null, "stack_taken": hold.stack != 0,
             });
-            let long = [("stack", self.stack_or(hold.stack, &lock.place.at))];
+            let long = [("stack", self.stack_or(hold.stack, &lock.site.at))];
             return Record { fields: lock.add_to(record), long }.write(out);
         }
         write!(
@@ -61,12 +61,12 @@ impl Dump<'_> {
             "hold    +{} {} {} {:?} {}{} ",
             seconds(moment.at_ns),
             units::duration(hold_ns),
-            lock.place.kind_name(),
+            lock.site.kind_name(),
             harmless::name(&thread.0),
             lock.shown(),
             if hold.is_first() { " first" } else { "" },
         )?;
-        self.end_with_stack_or(out, hold.stack, &lock.place.at)
+        self.end_with_stack_or(out, hold.stack, &lock.site.at)
     }
 
     /// A stack, or the place, if none was taken.
@@ -91,8 +91,8 @@ impl Dump<'_> {
         moment: Moment,
         instance: &Instance,
     ) -> io::Result<()> {
-        let lock = self.places.lock(held(instance));
-        if !self.places.wants(&lock) {
+        let lock = self.lock_names.lock(held(instance));
+        if !self.lock_names.wants(&lock) {
             return Ok(());
         }
         let thread = self.thread(moment.thread);
@@ -107,10 +107,10 @@ impl Dump<'_> {
         writeln!(
             out,
             "lock    {} {:?} {} {taken} {}",
-            lock.place.kind_name(),
+            lock.site.kind_name(),
             harmless::name(&thread.0),
             lock.shown(),
-            harmless::name(&lock.place.at)
+            harmless::name(&lock.site.at)
         )
     }
 
@@ -122,7 +122,7 @@ impl Dump<'_> {
         let (holder, waiter) = (self.thread(moment.thread), self.thread(blame.waiter));
         let Some(site) = self.site(blame.site) else { return Ok(()) };
         if self.json {
-            let at = (blame.place != id::UNKNOWN).then(|| self.places.place(blame.place));
+            let at = (blame.place != id::UNKNOWN).then(|| self.lock_names.site(blame.place));
             let fields = json!({
                 "record": "blame", "released_ns": moment.at_ns, "blamed_ns": blame.charged_ns,
                 "thread": holder.0, "thread_id": moment.thread,
@@ -152,9 +152,9 @@ impl Dump<'_> {
     }
 
     fn nest(&mut self, out: &mut dyn Write, moment: Moment, nest: &Nest<'_>) -> io::Result<()> {
-        let inner = self.places.lock(nest.inner);
-        let wants = |held| self.places.wants(&self.places.lock(held));
-        if !self.places.wants(&inner) && !nest.outer.iter().any(wants) {
+        let inner = self.lock_names.lock(nest.inner);
+        let wants = |held| self.lock_names.wants(&self.lock_names.lock(held));
+        if !self.lock_names.wants(&inner) && !nest.outer.iter().any(wants) {
             return Ok(());
         }
         let thread = self.thread(moment.thread);
@@ -165,8 +165,8 @@ impl Dump<'_> {
                 "stack": null, "stack_taken": nest.stack != 0, "outer": null,
             });
             let long = [
-                ("stack", self.stack_or(nest.stack, &inner.place.at)),
-                ("outer", Long::Locks(&self.places, nest.outer)),
+                ("stack", self.stack_or(nest.stack, &inner.site.at)),
+                ("outer", Long::Locks(&self.lock_names, nest.outer)),
             ];
             return Record { fields: inner.add_to(record), long }.write(out);
         }
@@ -174,16 +174,16 @@ impl Dump<'_> {
             out,
             "nest    +{} {} {:?} {} while holding ",
             seconds(moment.at_ns),
-            inner.place.kind_name(),
+            inner.site.kind_name(),
             harmless::name(&thread.0),
             inner.shown(),
         )?;
         for (nth, held) in nest.outer.iter().enumerate() {
             let comma = if nth == 0 { "" } else { ", " };
-            write!(out, "{comma}{}", self.places.lock(held).at_place())?;
+            write!(out, "{comma}{}", self.lock_names.lock(held).at_place())?;
         }
         out.write_all(b" ")?;
-        self.end_with_stack_or(out, nest.stack, &inner.place.at)
+        self.end_with_stack_or(out, nest.stack, &inner.site.at)
     }
 
     /// An acquisition cell. It has no time, so a filter on time leaves it out.
@@ -192,8 +192,8 @@ impl Dump<'_> {
         out: &mut dyn Write,
         cell: &AcquisitionCell,
     ) -> io::Result<()> {
-        let lock = self.places.lock(any_of(cell.place, cell.class));
-        let wanted = cell.max_ns >= self.window.min_wait_ns && self.places.wants(&lock);
+        let lock = self.lock_names.lock(any_of(cell.place, cell.class));
+        let wanted = cell.max_ns >= self.window.min_wait_ns && self.lock_names.wants(&lock);
         if !wanted || self.window.limits_time() || !self.thread(cell.thread).1 {
             return Ok(());
         }
@@ -216,7 +216,7 @@ impl Dump<'_> {
             out,
             "taken   {} {} {:?} {} hold={} measured={measured} longest={}",
             cell.acquisitions,
-            lock.place.kind_name(),
+            lock.site.kind_name(),
             harmless::name(&thread.0),
             lock.shown(),
             units::duration(hold_ns),
@@ -231,7 +231,7 @@ impl Dump<'_> {
                 write!(out, " {what}={count}")?;
             }
         }
-        writeln!(out, " {}", harmless::name(&lock.place.at))
+        writeln!(out, " {}", harmless::name(&lock.site.at))
     }
 
     /// What the agent tells of itself: of no thread, lock or time.

@@ -1,18 +1,16 @@
 //! What `tyrion info` tells of samples: as they were recorded, idle threads in
 //! whatever state they were.
 
-use super::{THREADS_SHOWN, chosen::Chosen, more};
-use crate::commands::doing::Doing;
+use super::record_filter::RecordFilter;
+use crate::commands::sample_filter::SampleFilter;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt::{self, Write},
 };
 use tyrion_converters::{
     aggregate::SampleTotals,
-    describe::Names,
     filter::Filter,
     harmless,
     outputs::units,
@@ -37,7 +35,7 @@ pub struct SampleSums {
     seen: Seen,
     period_ns: Option<u64>,
     /// Which threads, as the log has it.
-    chosen: Option<String>,
+    threads_regex: Option<String>,
     statistics: BTreeMap<String, u64>,
 }
 
@@ -69,14 +67,8 @@ struct Seen {
     states: BTreeMap<ThreadState, Sums>,
     /// As outputs show them.
     shown_as: BTreeMap<State, Sums>,
-    /// The busiest first.
-    threads: Vec<Thread>,
-}
-
-struct Thread {
-    java_id: Option<u64>,
-    name: String,
-    sums: Sums,
+    /// How many.
+    threads: u64,
 }
 
 /// What the records of some chunks say.
@@ -84,7 +76,7 @@ struct Thread {
 struct Found {
     records: u64,
     states: HashMap<(ThreadState, State), Sums>,
-    threads: HashMap<u32, Sums>,
+    threads: HashSet<u32>,
 }
 
 /// Sums the samples; `None` for a log that has none and is not one of sampling.
@@ -99,9 +91,9 @@ pub fn sum(log: &Log, filter: &Filter) -> Option<SampleSums> {
     let records = found.records;
     Some(SampleSums {
         records,
-        seen: found.seen(log),
+        seen: found.seen(),
         period_ns: log.period_ns(),
-        chosen: log.header().metadata("sample-threads").map(str::to_owned),
+        threads_regex: log.header().metadata("sample-threads").map(str::to_owned),
         statistics,
     })
 }
@@ -110,15 +102,15 @@ impl Found {
     /// Reads all records, on all workers of the current rayon pool. Damage is
     /// told by whoever reads the waits.
     fn read(log: &Log, filter: &Filter) -> Found {
-        let (chosen, doing) = (Chosen::new(log, filter), Doing::new(log, filter));
+        let (wanted, samples) = (RecordFilter::new(log, filter), SampleFilter::new(log, filter));
         let part =
-            |sampled: &Sampled| chosen.part(log, sampled).filter(|_| doing.is_wanted(sampled));
+            |sampled: &Sampled| wanted.part(log, sampled).filter(|_| samples.is_wanted(sampled));
         let chunks = log.event_chunks().par_iter();
         let found = chunks.fold(Found::default, |mut found, chunk| {
             if let Ok(mut events) = log.events(chunk) {
                 events.visit_all(|entry| {
                     if let Entry::Sample(sampled) = entry {
-                        found.add(&sampled, part(&sampled), &doing.reader);
+                        found.add(&sampled, part(&sampled), &samples.reader);
                     }
                 });
             }
@@ -133,7 +125,7 @@ impl Found {
         if let Some(SampleTotals { snapshots: samples, wall_ns, cpu_ns }) = part {
             let (sums, shown_as) = (Sums { samples, wall_ns, cpu_ns }, reader.state(sampled));
             self.states.entry((sampled.state(), shown_as)).or_default().add(sums);
-            self.threads.entry(sampled.thread).or_default().add(sums);
+            self.threads.insert(sampled.thread);
         }
     }
 
@@ -142,13 +134,11 @@ impl Found {
         for (states, sums) in other.states {
             self.states.entry(states).or_default().add(sums);
         }
-        for (thread, sums) in other.threads {
-            self.threads.entry(thread).or_default().add(sums);
-        }
+        self.threads.extend(other.threads);
         self
     }
 
-    fn seen(self, log: &Log) -> Seen {
+    fn seen(self) -> Seen {
         let mut all = Sums::default();
         let mut states: BTreeMap<ThreadState, Sums> = BTreeMap::new();
         let mut shown_as: BTreeMap<State, Sums> = BTreeMap::new();
@@ -157,35 +147,19 @@ impl Found {
             states.entry(told).or_default().add(sums);
             shown_as.entry(read).or_default().add(sums);
         }
-        let threads = self.threads.into_iter().map(|(id, sums)| Thread {
-            java_id: log.definitions().threads().get(id).map(|thread| thread.java_id),
-            name: Names(log).thread(id),
-            sums,
-        });
-        let mut threads: Vec<Thread> = threads.collect();
-        threads.sort_by(|a, b| {
-            let order = |thread: &Thread| Reverse((thread.sums.cpu_ns, thread.sums.wall_ns));
-            order(a).cmp(&order(b)).then_with(|| (&a.name, a.java_id).cmp(&(&b.name, b.java_id)))
-        });
+        let threads = self.threads.len() as u64;
         Seen { all, states, shown_as, threads }
     }
 }
 
 impl SampleSums {
-    /// The `sampling` object of the JSON report: `period_ns`, `threads_regex`,
-    /// `snapshots` (of the whole JVM), `records`, `lost_records`, `stack_walks`,
-    /// `unseen_stacks`, `snapshots_put_off` (which came late, for the agent not to
-    /// cost too much) and `own_cost_ns` (CPU time) as the log tells them,
-    /// whatever the filter; then what the filter wants: `samples` (snapshots of
-    /// one thread), `wall_ns` and `cpu_ns`, and the same by the state that the JVM
-    /// told (`states`), by the one that outputs show (`shown_as`) and by thread
-    /// (`threads`, the busiest first). What is not known is null.
+    /// The object `sampling` of the JSON.
     pub fn to_json(&self) -> Value {
         let statistic = |key: &str| self.statistics.get(key);
         let seen = &self.seen;
         json!({
             "period_ns": self.period_ns,
-            "threads_regex": self.chosen,
+            "threads_regex": self.threads_regex,
             "snapshots": statistic(SNAPSHOTS),
             "records": self.records,
             "lost_records": statistic(LOST),
@@ -198,7 +172,7 @@ impl SampleSums {
             "cpu_ns": seen.all.cpu_ns,
             "states": by_name(&seen.states, ThreadState::name),
             "shown_as": by_name(&seen.shown_as, State::name),
-            "threads": seen.threads_to_json(),
+            "threads": seen.threads,
         })
     }
 
@@ -206,15 +180,15 @@ impl SampleSums {
     pub fn to_text(&self, out: &mut String) -> fmt::Result {
         let mut text = match self.statistics.get(SNAPSHOTS) {
             Some(0) => "what the program asked for,".to_owned(),
-            Some(&count) => plural(count, "snapshot"),
+            Some(&count) => units::counted(count, "snapshot"),
             None => "snapshots".to_owned(),
         };
         if let Some(period_ns) = self.period_ns {
             write!(text, ", one in {},", units::duration(period_ns))?;
         }
-        write!(text, " of {}", plural(self.seen.threads.len() as u64, "thread"))?;
-        if let Some(chosen) = &self.chosen {
-            write!(text, " (only those that match {})", harmless::name(chosen))?;
+        write!(text, " of {}", units::counted(self.seen.threads, "thread"))?;
+        if let Some(regex) = &self.threads_regex {
+            write!(text, " (only those that match {})", harmless::name(regex))?;
         }
         for (key, what, why) in [
             (LOST, "record", "lost for want of room"),
@@ -223,7 +197,7 @@ impl SampleSums {
         ] {
             match self.statistics.get(key) {
                 None | Some(0) => {}
-                Some(&count) => write!(text, "; {} {why}", plural(count, what))?,
+                Some(&count) => write!(text, "; {} {why}", units::counted(count, what))?,
             }
         }
         if let Some(&own_ns) = self.statistics.get(OWN) {
@@ -246,42 +220,9 @@ impl SampleSums {
         }
         Ok(())
     }
-
-    /// The table of threads, for a log that tells of no waits.
-    pub fn threads(&self, out: &mut String) -> fmt::Result {
-        let seen = &self.seen;
-        let all = seen.threads.len();
-        writeln!(out, "\n{:>14} {:>14}  threads ({all})", "cpu", "wall")?;
-        for thread in seen.threads.iter().take(THREADS_SHOWN) {
-            writeln!(
-                out,
-                "{:>14} {:>14}  {}",
-                units::duration(thread.sums.cpu_ns),
-                units::duration(thread.sums.wall_ns),
-                harmless::name(&thread.name),
-            )?;
-        }
-        more(out, all, THREADS_SHOWN)
-    }
-}
-
-impl Seen {
-    fn threads_to_json(&self) -> Value {
-        let threads = self.threads.iter().map(|thread| {
-            let mut value = thread.sums.to_json();
-            value["id"] = json!(thread.java_id);
-            value["name"] = json!(thread.name);
-            value
-        });
-        threads.collect()
-    }
 }
 
 fn by_name<S: Copy>(states: &BTreeMap<S, Sums>, name: fn(S) -> &'static str) -> Value {
     let states = states.iter().map(|(&state, sums)| (name(state).to_owned(), sums.to_json()));
     Value::Object(states.collect())
-}
-
-fn plural(count: u64, what: &str) -> String {
-    format!("{} {what}{}", units::thousands(count), if count == 1 { "" } else { "s" })
 }

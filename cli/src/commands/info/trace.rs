@@ -2,8 +2,7 @@
 
 mod found;
 
-use super::{more, place_of_frame};
-use crate::commands::places::Places;
+use crate::commands::lock_names::LockNames;
 use found::{Found, Instances};
 use serde_json::{Map, Value, json};
 use std::{
@@ -17,10 +16,6 @@ use tyrion_converters::{
     profile::{Profile, Section},
 };
 use tyrion_formats::{HoldMode, Log};
-use tyrion_wire::WaitKind;
-
-/// So many places are listed; JSON has them all.
-const PLACES_SHOWN: usize = 5;
 
 /// What keys of the agent's own cost begin and end with.
 const OWN: (&str, &str) = ("own.", "_ns");
@@ -36,7 +31,7 @@ pub struct TraceSums {
     hold: HoldMode,
     /// `None` when the filter asks for a time or a duration, which acquisitions
     /// do not have.
-    taken: Option<Taken>,
+    taken: Option<Sums>,
     /// Number and durations of charged waits; `None` when the filter asks for
     /// a duration.
     blamed: Option<(u64, u64)>,
@@ -49,21 +44,7 @@ pub struct TraceSums {
     statistics: BTreeMap<String, u64>,
 }
 
-/// Acquisitions, and their places, most hold time first.
-#[derive(Default)]
-struct Taken {
-    sums: Sums,
-    places: Vec<Place>,
-}
-
-/// Where locks of one sort are taken.
-struct Place {
-    kind: WaitKind,
-    lock: String,
-    at: String,
-    sums: Sums,
-}
-
+/// Sums over acquisitions.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     acquisitions: u64,
@@ -75,6 +56,12 @@ struct Sums {
 }
 
 impl Sums {
+    fn of(profile: &Profile) -> Sums {
+        let mut sums = Sums::default();
+        profile.sections.iter().for_each(|section| sums.add(section));
+        sums
+    }
+
     fn add(&mut self, section: &Section) {
         for (sum, part) in [
             (&mut self.acquisitions, section.acquisitions),
@@ -91,56 +78,35 @@ impl Sums {
 
 /// Sums what trace mode recorded; `None` for a log of another mode. `profile`
 /// is that of the log with the same filter; blame is summed over waits of the
-/// kinds in `ranked`, as outputs charge it.
-pub fn sum(log: &Log, filter: &Filter, ranked: Kinds, profile: &Profile) -> Option<TraceSums> {
+/// kinds in `charged`, as outputs charge it.
+pub fn sum(log: &Log, filter: &Filter, charged: Kinds, profile: &Profile) -> Option<TraceSums> {
     if !log.is_trace() {
         return None;
     }
     let window = filter.window(log);
     let found = Found::read(log, filter);
-    let places = Places::new(log, filter);
+    let lock_names = LockNames::new(log, filter);
     let cells = log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk));
-    let blames = profile.blames.iter().filter(|blame| ranked.contains(blame.kind));
+    let blames = profile.blames.iter().filter(|blame| charged.contains(blame.kind));
     let add = |(count, sum): (u64, u64), (more, more_ns): (u64, u64)| {
         (count.saturating_add(more), sum.saturating_add(more_ns))
     };
     Some(TraceSums {
         records: found.records,
         hold: log.hold_mode(),
-        taken: window.is_open().then(|| taken(profile)),
+        taken: window.is_open().then(|| Sums::of(profile)),
         blamed: (window.min_wait_ns == 0)
             .then(|| blames.map(|blame| (blame.count, blame.blamed_ns)).fold((0, 0), add)),
         instances: (log.header().metadata("identity") != Some("false"))
-            .then(|| found.instances(&places)),
+            .then(|| found.instances(&lock_names)),
         unidentified: cells.fold(0, |sum, cell| sum.saturating_add(cell.unidentified)),
-        nesting: found.nesting(&places),
+        nesting: found.nesting(&lock_names),
         statistics: log.statistics(),
     })
 }
 
-fn taken(profile: &Profile) -> Taken {
-    let mut taken = Taken::default();
-    let mut places: BTreeMap<(u32, u32, WaitKind), Sums> = BTreeMap::new();
-    for section in &profile.sections {
-        taken.sums.add(section);
-        places.entry((section.frame, section.lock, section.kind)).or_default().add(section);
-    }
-    let places = places.into_iter().map(|((frame, lock, kind), sums)| Place {
-        kind,
-        lock: profile.lock_name(lock),
-        at: place_of_frame(profile, frame),
-        sums,
-    });
-    taken.places = places.collect();
-    let order = |place: &Place| std::cmp::Reverse((place.sums.hold_ns, place.sums.acquisitions));
-    taken.places.sort_by(|a, b| {
-        order(a).cmp(&order(b)).then_with(|| (&a.lock, &a.at).cmp(&(&b.lock, &b.at)))
-    });
-    taken
-}
-
 impl TraceSums {
-    /// The `trace` object of the JSON report.
+    /// The object `trace` of the JSON.
     pub fn to_json(&self) -> Value {
         let statistic = |key: &str| self.statistics.get(key);
         let to_map = |list: Vec<(&str, u64)>| -> Map<String, Value> {
@@ -224,14 +190,6 @@ impl TraceSums {
         }
     }
 
-    /// The table of places.
-    pub fn table(&self, out: &mut String) -> fmt::Result {
-        match &self.taken {
-            Some(taken) => taken.table(out),
-            None => Ok(()),
-        }
-    }
-
     fn objects(&self) -> String {
         let Some(instances) = &self.instances else {
             return "not told apart (identity=false)".to_owned();
@@ -247,7 +205,10 @@ impl TraceSums {
         }
         if self.unidentified != 0 {
             let count = units::thousands(self.unidentified);
-            let _ = write!(text, "; {count} acquisitions of others, for want of room");
+            let _ = write!(
+                text,
+                "; acquisitions of other objects, for which there was no room: {count}"
+            );
         }
         text
     }
@@ -268,9 +229,9 @@ impl TraceSums {
     }
 }
 
-impl Taken {
+impl Sums {
     fn rows(&self, hold: HoldMode, row: &mut impl FnMut(&str, &str) -> fmt::Result) -> fmt::Result {
-        let Sums { acquisitions, reentrant, failed, hold_ns, measured, longest_ns } = self.sums;
+        let Sums { acquisitions, reentrant, failed, hold_ns, measured, longest_ns } = *self;
         let text = format!(
             "{}, besides {} reentrant and {} failed",
             units::thousands(acquisitions),
@@ -293,50 +254,12 @@ impl Taken {
         }
     }
 
-    fn table(&self, out: &mut String) -> fmt::Result {
-        if self.places.is_empty() {
-            return Ok(());
-        }
-        writeln!(
-            out,
-            "\n{:>14} {:>14} {:>14}  most held locks",
-            "held", "acquisitions", "longest"
-        )?;
-        for place in self.places.iter().take(PLACES_SHOWN) {
-            writeln!(
-                out,
-                "{:>14} {:>14} {:>14}  {} {}\n{:46}at {}",
-                units::duration(place.sums.hold_ns),
-                units::thousands(place.sums.acquisitions),
-                units::duration(place.sums.longest_ns),
-                place.kind.name(),
-                harmless::name(&place.lock),
-                "",
-                harmless::name(&place.at),
-            )?;
-        }
-        more(out, self.places.len(), PLACES_SHOWN)
-    }
-
-    fn to_json(&self, hold: HoldMode) -> Value {
-        let sums = |sums: &Sums| {
-            json!({
-                "acquisitions": sums.acquisitions, "reentrant": sums.reentrant,
-                "failed": sums.failed, "hold_ns": sums.hold_ns, "measured": sums.measured,
-                "longest_hold_ns": sums.longest_ns,
-            })
-        };
-        let places = self.places.iter().map(|place| {
-            let mut value = sums(&place.sums);
-            value["at"] = json!(place.at);
-            value["kind"] = json!(place.kind.name());
-            value["lock"] = json!(place.lock);
-            value
-        });
-        let mut taken = sums(&self.sums);
-        taken["places"] = places.collect();
-        taken["hold_is_exact"] = json!(hold == HoldMode::All);
-        taken
+    fn to_json(self, hold: HoldMode) -> Value {
+        json!({
+            "acquisitions": self.acquisitions, "reentrant": self.reentrant,
+            "failed": self.failed, "hold_ns": self.hold_ns, "measured": self.measured,
+            "longest_hold_ns": self.longest_ns, "hold_is_exact": hold == HoldMode::All,
+        })
     }
 }
 

@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
         }
         if args.output.is_some() && !is_new {
             tell(&format!(
-                "note: the log is {}; a JVM has one log, and another name is not taken",
+                "note: this JVM is already recorded into {}, so -o has no effect",
                 session.recorded.log.display()
             ));
         }
@@ -107,18 +107,17 @@ impl<'a> Session<'a> {
         let asked = args.sampling.threads.as_ref().map_or("", |regex| regex.as_str());
         if !threads.is_empty() && threads != asked {
             tell(&format!(
-                "note: this JVM is being sampled already, and only threads whose name '{threads}' \
-                 matches; others are not seen"
+                "note: this JVM is already being sampled, but only threads whose names match \
+                 '{threads}'; other threads are not seen"
             ));
         }
         let skips = value(answer, "skip-daemon") == "true";
         match (skips, args.sampling.skips_daemons()) {
             (true, false) => tell(
-                "note: this JVM is being sampled already, without daemon threads; those are not \
-                 seen",
+                "note: this JVM is already being sampled, without daemon threads; they are not seen",
             ),
             (false, true) => tell(
-                "note: this JVM is being sampled already, with daemon threads; those are shown, too",
+                "note: this JVM is already being sampled, with daemon threads; they are shown, too",
             ),
             _ => {}
         }
@@ -132,8 +131,8 @@ impl<'a> Session<'a> {
         if is_late || args.sampling.period_ns().is_some_and(|asked| asked != period) {
             let period = shown(&Cell::Ns(period)).into_owned();
             tell(&format!(
-                "note: this JVM is being sampled every {period} already, and goes on so; \
-                 tyrion attach {} --mode sample --period changes it",
+                "note: this JVM is already being sampled every {period}, which stays so; to change \
+                 it, use tyrion attach {} --mode sample --period",
                 args.pid
             ));
         }
@@ -162,7 +161,9 @@ impl<'a> Session<'a> {
         let deadline = Instant::now() + PATIENCE;
         while self.is_sampling()? {
             if Instant::now() > deadline {
-                tell("note: the agent did not finish; what there is is shown");
+                tell(
+                    "note: the agent did not finish in time; the tree shows what was sampled so far",
+                );
                 break;
             }
             if interrupts.wait(LOOK / 4) {
@@ -213,7 +214,7 @@ impl<'a> Session<'a> {
                 Ok(recorded)
             }
             Err(_) if has_gone => {
-                tell("note: the JVM has ended; what there is is shown");
+                tell("note: the JVM has ended; the tree shows what was sampled until then");
                 Ok(recorded)
             }
             Err(failure) => Err(failure),
@@ -225,13 +226,13 @@ impl<'a> Session<'a> {
         let pid = self.agent.pid();
         if self.was_recording && value(answer, "state") == "paused" {
             tell(&format!(
-                "note: recording was stopped meanwhile, by tyrion stop or by the program, and stays \
-                 so; what was seen until then is shown; tyrion attach {pid} goes on"
+                "note: recording was stopped meanwhile, by tyrion stop or by the program; the tree \
+                 shows what was sampled until then. To resume recording, use tyrion attach {pid}"
             ));
         } else if value(answer, "ended") == "false" {
             tell(
-                "note: this sample has ended before, by tyrion stop or tyrion attach, or because its \
-                 time was over; what was seen until then is shown",
+                "note: sampling was ended before, by tyrion stop or tyrion attach, or because its \
+                 time was over; the tree shows what was sampled until then",
             );
         }
     }

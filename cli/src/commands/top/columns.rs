@@ -201,18 +201,39 @@ fn lock(row: &LockRow) -> String {
     }
 }
 
-/// The columns of a screen so wide, with their widths. What is left goes to
-/// the one that takes it.
-pub fn fit<R>(columns: &'static [Column<R>], trace: bool, screen: usize) -> Vec<(usize, usize)> {
+/// The columns of a screen of this width, with their widths: the names' columns
+/// share the room that the others leave. `text` tells how wide the widest text
+/// of a column is.
+pub fn fit<R>(
+    columns: &'static [Column<R>],
+    trace: bool,
+    screen: usize,
+    text: impl Fn(&Column<R>) -> usize,
+) -> Vec<(usize, usize)> {
     let wanted = |column: &Column<R>| screen >= column.least_screen && (trace || !column.of_trace);
     let shown: Vec<usize> = (0..columns.len()).filter(|&nth| wanted(&columns[nth])).collect();
     let fixed: usize = shown.iter().map(|&nth| columns[nth].width).sum();
     let gaps = shown.len().saturating_sub(1);
-    let rest = screen.saturating_sub(fixed + gaps);
-    shown
-        .into_iter()
-        .map(|nth| (nth, if columns[nth].width == 0 { rest } else { columns[nth].width }))
-        .collect()
+    let mut rest = screen.saturating_sub(fixed + gaps);
+    let open = shown.iter().find(|&&nth| columns[nth].width == 0);
+    let mut spare = open.map_or(0, |&nth| rest.saturating_sub(text(&columns[nth])));
+    let mut fitted = Vec::new();
+    for nth in shown {
+        let column = &columns[nth];
+        // What the open column does not need makes names whole.
+        let more = match column.is_number || column.width == 0 {
+            true => 0,
+            false => text(column).saturating_sub(column.width).min(spare),
+        };
+        (spare, rest) = (spare - more, rest - more);
+        fitted.push((nth, column.width + more));
+    }
+    for (nth, width) in &mut fitted {
+        if columns[*nth].width == 0 {
+            *width = rest;
+        }
+    }
+    fitted
 }
 
 /// How often something happens in a second.
@@ -225,7 +246,7 @@ pub fn rate(per_s: f64) -> String {
     }
 }
 
-/// How many on the average.
+/// An average number.
 pub fn number(average: f64) -> String {
     if average < 99.995 { format!("{average:.2}") } else { format!("{average:.0}") }
 }
@@ -234,8 +255,9 @@ fn count(count: u64) -> String {
     if count == 0 { String::new() } else { units::thousands(count) }
 }
 
-/// A text in so many columns of the screen: names lose their packages first,
-/// a lock that has a name then its class, and at last their beginning.
+/// A text shortened to a number of columns of the screen: first names lose their
+/// packages, then a lock that has a name its class, and at last any name its
+/// beginning.
 pub fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -324,10 +346,29 @@ mod tests {
     fn what_is_left_goes_to_names() {
         for screen in [20, 80, 104, 200] {
             for trace in [false, true] {
-                let columns = fit(&LOCKS, trace, screen);
-                let wide: usize = columns.iter().map(|(_, width)| width).sum();
-                assert!(screen == 20 || wide + columns.len() - 1 == screen);
+                for text in [0, 40, 400] {
+                    let columns = fit(&LOCKS, trace, screen, |_| text);
+                    let wide: usize = columns.iter().map(|(_, width)| width).sum();
+                    assert!(screen == 20 || wide + columns.len() - 1 == screen);
+                }
             }
         }
+    }
+
+    #[test]
+    fn holders_take_what_locks_leave() {
+        let width = |screen: usize, lock: usize, holder: usize| {
+            let text = |column: &Column<LockRow>| match column.title {
+                "LOCK" => lock,
+                "HOLDER" => holder,
+                _ => 0,
+            };
+            let columns = fit(&LOCKS, false, screen, text);
+            columns.iter().find(|&&(nth, _)| LOCKS[nth].title == "HOLDER").map(|&(_, width)| width)
+        };
+        assert_eq!(width(200, 30, 40), Some(40));
+        assert_eq!(width(200, 30, 10), Some(18), "no less than it has");
+        assert_eq!(width(200, 400, 40), Some(18), "locks come first");
+        assert_eq!(width(80, 30, 40), None, "no room at all");
     }
 }

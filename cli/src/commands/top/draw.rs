@@ -38,7 +38,7 @@ pub struct Status {
 }
 
 /// Of a recording of samples alone.
-pub const NO_LOCKS: &str = "locks were not recorded (mode=sample), so nobody is seen waiting; \
+pub const NO_LOCKS: &str = "locks were not recorded (mode=sample), so no waits can be shown; \
                             tyrion report shows the samples, --mode contention+sample records both";
 
 impl Status {
@@ -242,11 +242,15 @@ impl<R> Table<R> {
         R: HasWaits,
     {
         let look = screen.look;
-        let fitted = columns::fit(self.columns, screen.status.trace, area.width.into());
-        let mut lines = vec![self.heading(&fitted, look)];
         let height = usize::from(area.height).saturating_sub(1).max(1);
         // The selection is never out of sight.
         let first = self.selected.saturating_sub(height - 1);
+        let seen = || rows.iter().skip(first).take(height);
+        let widest = |column: &Column<R>| {
+            seen().map(|row| Span::raw((column.text)(row)).width()).max().unwrap_or(0)
+        };
+        let fitted = columns::fit(self.columns, screen.status.trace, area.width.into(), widest);
+        let mut lines = vec![self.heading(&fitted, look)];
         for (nth, row) in rows.iter().enumerate().skip(first).take(height) {
             let texts = fitted.iter().map(|&(column, width)| {
                 let column = &self.columns[column];
@@ -301,7 +305,7 @@ impl HasWaits for super::frame::ThreadRow {
     }
 }
 
-/// A text in so many columns of the screen.
+/// A text padded to a number of columns of the screen.
 pub fn aligned(text: &str, width: usize, right: bool) -> String {
     let gap = " ".repeat(width.saturating_sub(Span::raw(text).width()));
     if right { gap + text } else { text.to_owned() + &gap }
@@ -312,17 +316,17 @@ const HELP: &str = "\x20↑ ↓  PgUp PgDn   move
  Esc              back; show all again
  t                threads, locks
  /                filter by name
- i                tell locks of one name apart
+ i                distinguish lock objects of one name
  a                all kinds of waits, or contention
  + -              longer, shorter window
- space            freeze, go on
+ space            freeze, continue
  q                quit
 
- WAITING  threads waiting, on the average:
-          wait time per time
- NOW      threads that wait at this moment,
-          or for how long a thread does
- HELD     threads that have it, on the average
+ WAITING  threads waiting, on average:
+          wait time per elapsed time
+ NOW      threads waiting now, or how long
+          a thread has been waiting
+ HELD     threads holding it, on average
           (trace mode, estimated)";
 
 fn help(to: &mut ratatui::Frame<'_>, body: Rect, look: Look) {

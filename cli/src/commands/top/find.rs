@@ -51,11 +51,11 @@ fn of_process(pid: u32) -> Result<Found, Failure> {
     match newest {
         Some((_, path)) => Ok((Rc::new(jvm), path)),
         None if jvm.has_agent() => Err(Failure::new(format!(
-            "process {pid} has no log that can be read; tyrion status {pid} tells more"
+            "the log of process {pid} cannot be read; tyrion status {pid} tells more"
         ))),
-        None => {
-            Err(Failure::new(format!("process {pid} is not recorded; tyrion attach {pid} begins")))
-        }
+        None => Err(Failure::new(format!(
+            "process {pid} is not being recorded; tyrion attach {pid} starts that"
+        ))),
     }
 }
 

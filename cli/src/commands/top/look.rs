@@ -163,7 +163,7 @@ impl Look {
     fn note(&self) -> Option<String> {
         if self.mode() == "sample" {
             return Some(
-                "Locks were not recorded (mode=sample): tyrion report shows samples".into(),
+                "Locks were not recorded (mode=sample); tyrion report shows the samples".into(),
             );
         }
         let shown = match self.shown() {
@@ -173,11 +173,13 @@ impl Look {
         };
         let why = match self.life() {
             Life::Recording => return None,
-            Life::Paused => return Some("Recording is paused: tyrion attach goes on".to_owned()),
+            Life::Paused => {
+                return Some("Recording is paused; tyrion attach resumes it".to_owned());
+            }
             // Its successor may well be written to.
             Life::Closed if self.shown() == Shown::File => "The file has ended",
             Life::Closed => "The JVM has ended",
-            Life::Broken => "The log could not be written on",
+            Life::Broken => "The log could no longer be written",
             Life::Killed => "The JVM was killed",
         };
         Some(format!("{why}; {shown}   Enter stacks  t threads  q quit"))

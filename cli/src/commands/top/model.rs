@@ -7,9 +7,9 @@ use std::{
 };
 use tyrion_formats::{Changes, Entry, Event, What};
 
-/// So many slices the window is cut into, at most.
+/// How many slices the window is cut into, at most.
 const SLICES: u64 = 60;
-/// So many it begins with, of the time before the first look.
+/// How many slices of the time before the first look it begins with.
 const FIRST_SLICES: u64 = 10;
 
 /// The number of a file: a log that rotates has several, each with ids of its

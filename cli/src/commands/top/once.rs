@@ -75,7 +75,7 @@ pub fn text(frame: &Frame, status: &Status, top: usize) -> String {
     out
 }
 
-/// So many of the first rows; 0 for all.
+/// The first `top` rows; 0 for all.
 fn first<R>(rows: &[R], top: usize) -> &[R] {
     if top == 0 { rows } else { &rows[..rows.len().min(top)] }
 }

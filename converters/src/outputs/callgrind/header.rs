@@ -3,7 +3,6 @@
 use super::{Shared, parts::Part, stale::MAGIC};
 use crate::{
     outputs::{
-        By,
         facts::{self, Kinds},
         rows::Column,
     },
@@ -99,7 +98,7 @@ fn field(header: &mut String, name: &str, value: &str) {
 
 fn end(mut header: String, shared: &Shared<'_>) -> String {
     header.push_str("positions: line\n");
-    let event = |&column| event(column, shared.by, &shared.kinds);
+    let event = |&column| event(column, shared.by_holder, &shared.kinds);
     let events: Vec<(&str, &str)> = shared.columns.iter().map(event).collect();
     for (name, long_name) in &events {
         let _ = writeln!(header, "event: {name} : {long_name}");
@@ -111,20 +110,19 @@ fn end(mut header: String, shared: &Shared<'_>) -> String {
 }
 
 /// What a column is called, in short and for people.
-fn event(column: Column, by: By, kinds: &Kinds) -> (&'static str, &'static str) {
-    match (column, by) {
-        (Column::WaitNs, By::Waiter | By::State) => ("Wait_ns", "Wait time (ns)"),
-        (Column::WaitNs, By::Holder) => ("Wait_ns", "Wait time by holder (ns)"),
-        (Column::Count, By::Holder) => ("Contentions", "Contended acquisitions by holder"),
-        (Column::Count, By::Waiter | By::State) if kinds.is_contention_only() => {
+fn event(column: Column, by_holder: bool, kinds: &Kinds) -> (&'static str, &'static str) {
+    match (column, by_holder) {
+        (Column::WaitNs, false) => ("Wait_ns", "Wait time (ns)"),
+        (Column::WaitNs, true) => ("Wait_ns", "Wait time by holder (ns)"),
+        (Column::Count, true) => ("Contentions", "Contended acquisitions by holder"),
+        (Column::Count, false) if kinds.is_contention_only() => {
             ("Contentions", "Contended acquisitions")
         }
-        (Column::Count, By::Waiter | By::State) => ("Waits", "Waits"),
+        (Column::Count, false) => ("Waits", "Waits"),
         (Column::Acquisitions, _) => ("Acquisitions", "Acquisitions"),
         (Column::Reentrant, _) => ("Reentrant", "Reentrant acquisitions"),
         (Column::HoldNs, _) => ("Hold_ns", "Hold time (ns)"),
         (Column::BlamedNs, _) => ("Blamed_ns", "Wait time of others (ns)"),
-        (Column::Snapshots, _) => ("Snapshots", "Snapshots"),
         (Column::WallNs, _) => ("Wall_ns", "Wall time, sampled (ns)"),
         (Column::CpuNs, _) => ("Cpu_ns", "CPU time, sampled (ns)"),
         (Column::BlockedNs, _) => ("Blocked_ns", "Blocked time, sampled (ns)"),
@@ -134,7 +132,10 @@ fn event(column: Column, by: By, kinds: &Kinds) -> (&'static str, &'static str) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{outputs::Options, profile::Stack};
+    use crate::{
+        outputs::{By, Options},
+        profile::Stack,
+    };
 
     #[test]
     fn long_names_leave_room_for_the_events() {
@@ -158,7 +159,7 @@ mod tests {
             has_samples: true,
             ..Profile::default()
         };
-        let options = Options { by: By::Holder, ..Options::default() };
+        let options = Options { by: Some(By::Holder), ..Options::default() };
         let shared = Shared::new(&profile, &options).unwrap();
         let part = Part { run: 0, number: 1, name: long, threads: vec![0], rows: Vec::new() };
         for header in [of_part(&shared, &part), merged(&shared)] {

@@ -11,7 +11,7 @@ mod parts;
 mod stale;
 
 use super::{
-    By, Format, Options,
+    By, Format, Metrics, Options,
     facts::Kinds,
     rows::{Column, Rows},
     tree::{Leaves, StateLeaves, Tree},
@@ -33,7 +33,9 @@ pub const FORMAT: Format = Format {
     name: "callgrind",
     default_file: "out.callgrind",
     about: "Callgrind profile for KCacheGrind, one part (file) for each thread",
-    options: &["merged", "max-parts"],
+    metrics: Metrics::All,
+    by: &[By::Waiter, By::Holder],
+    features: &[],
     open_with: "kcachegrind {}",
     stream,
     files: Some(files),
@@ -62,7 +64,7 @@ struct Shared<'p> {
     /// What the costs are, in their order.
     columns: Vec<Column>,
     kinds: Kinds,
-    by: By,
+    by_holder: bool,
 }
 
 impl<'p> Shared<'p> {
@@ -77,8 +79,8 @@ impl<'p> Shared<'p> {
             // What comes first is what KCacheGrind shows first.
             columns.swap(0, 1);
         }
-        let kinds = Kinds::of(&rows);
-        Ok(Shared { profile, rows, tree, graph, columns, kinds, by: options.by })
+        let (kinds, by_holder) = (Kinds::of(&rows), options.is_by_holder());
+        Ok(Shared { profile, rows, tree, graph, columns, kinds, by_holder })
     }
 }
 

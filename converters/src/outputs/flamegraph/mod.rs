@@ -6,7 +6,7 @@ mod titles;
 
 pub use difference::{Difference, Widths};
 
-use super::{By, Format, Options, facts, lines::Lines, rows::Column};
+use super::{By, Feature, Format, Metric, Metrics, Options, facts, lines::Lines, rows::Column};
 use crate::profile::Profile;
 use inferno::flamegraph::{self, Direction, color::BackgroundColor};
 use std::io::{self, BufWriter, Write};
@@ -16,8 +16,10 @@ use titles::TitleWriter;
 pub const FORMAT: Format = Format {
     name: "flamegraph",
     default_file: "waits.svg",
-    about: "Flame graph of wait time (or --value), an SVG for any browser",
-    options: &["by-thread", "count", "value", "icicle"],
+    about: "Flame graph: an SVG for any browser",
+    metrics: Metrics::OneOf(&Metric::ALL),
+    by: &By::ALL,
+    features: &[Feature::ByThread, Feature::Icicle],
     open_with: "xdg-open {}, or any browser",
     stream,
     files: None,
@@ -73,23 +75,20 @@ fn write_graph(
 }
 
 fn title(lines: &Lines<'_>, options: &Options) -> String {
-    let what = match (lines.column(), options.by) {
+    let what = match (lines.column(), options.is_by_holder()) {
         (Column::HoldNs, _) => "Lock hold time",
         (Column::Acquisitions | Column::Reentrant, _) => "Lock acquisitions",
-        (Column::BlamedNs, _) | (Column::WaitNs, By::Holder) => {
-            "Lock wait time, by who held the lock"
-        }
-        (Column::Count, By::Holder) => "Contended lock acquisitions, by who held the lock",
+        (Column::BlamedNs, _) | (Column::WaitNs, true) => "Lock wait time, by who held the lock",
+        (Column::Count, true) => "Contended lock acquisitions, by who held the lock",
         (Column::WaitNs, _) if contention_only(lines) => "Lock wait time",
         (Column::Count, _) if contention_only(lines) => "Contended lock acquisitions",
         (Column::WaitNs, _) => "Wait time",
         (Column::Count, _) => "Waits",
-        (Column::Snapshots, _) => "Snapshots of threads",
         (Column::WallNs, _) => "Wall time, sampled",
         (Column::CpuNs, _) => "CPU time, sampled",
         (Column::BlockedNs, _) => "Time blocked at locks, sampled",
     };
-    let by_state = options.by == By::State && lines.column().is_sampled();
+    let by_state = options.by == Some(By::State) && lines.column().is_sampled();
     let by = match (by_state, options.by_thread) {
         (true, true) => " by state and thread",
         (true, false) => " by state",
@@ -108,7 +107,6 @@ fn unit(lines: &Lines<'_>) -> &'static str {
     match lines.column() {
         Column::WaitNs | Column::HoldNs | Column::BlamedNs => titles::NANOSECONDS,
         Column::WallNs | Column::CpuNs | Column::BlockedNs => titles::NANOSECONDS,
-        Column::Snapshots => "snapshots",
         Column::Acquisitions | Column::Reentrant => "acquisitions",
         Column::Count if contention_only(lines) => "contentions",
         Column::Count => "waits",
@@ -126,7 +124,7 @@ fn write_empty(
         Column::HoldNs => "no hold time",
         Column::Acquisitions | Column::Reentrant => "no acquisitions",
         Column::Count | Column::WaitNs | Column::BlamedNs => "no waits",
-        Column::Snapshots | Column::WallNs | Column::CpuNs => "no samples",
+        Column::WallNs | Column::CpuNs => "no samples",
         Column::BlockedNs => "no blocked thread was seen",
     };
     write_nothing([&title(lines, options), &facts::summary(profile, lines.kinds()), nothing], out)

@@ -5,7 +5,7 @@ pub mod proto;
 mod tables;
 
 use super::{
-    Format, Options,
+    By, Feature, Format, Metrics, Options,
     facts::{self, Kinds},
     rows::{Column, Row, Rows},
     tree::{Leaves, StateLeaves, Tree},
@@ -28,9 +28,10 @@ use tyrion_wire::WaitKind;
 pub const FORMAT: Format = Format {
     name: "pprof",
     default_file: "locks.pb.gz",
-    about: "pprof protobuf: contentions and delay (of trace mode acquisitions, holds and blame, too; \
-            of samples wall and cpu), labelled by thread, lock, lock_class, kind, state and group",
-    options: &["no-thread-label"],
+    about: "pprof protobuf, labelled by thread, lock, lock_class, kind, state and group",
+    metrics: Metrics::All,
+    by: &[By::Waiter, By::Holder],
+    features: &[Feature::ThreadLabel],
     open_with: "go tool pprof {}",
     stream,
     files: None,
@@ -147,7 +148,6 @@ fn sample_type(column: Column, strings: &mut Strings) -> proto::ValueType {
         Column::Reentrant => ("reentrant", "count"),
         Column::HoldNs => ("hold", "nanoseconds"),
         Column::BlamedNs => ("blamed", "nanoseconds"),
-        Column::Snapshots => ("snapshots", "count"),
         Column::WallNs => ("wall", "nanoseconds"),
         Column::CpuNs => ("cpu", "nanoseconds"),
         Column::BlockedNs => ("blocked", "nanoseconds"),

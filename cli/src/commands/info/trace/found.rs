@@ -2,8 +2,8 @@
 //! within what.
 
 use crate::commands::{
-    info::chosen::Chosen,
-    places::{Places, held},
+    info::record_filter::RecordFilter,
+    lock_names::{LockNames, held},
 };
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -63,13 +63,13 @@ impl Found {
     /// Reads all records, on all workers of the current rayon pool. Damage is
     /// told by whoever reads the waits.
     pub(super) fn read(log: &Log, filter: &Filter) -> Found {
-        let chosen = Chosen::new(log, filter);
+        let records = RecordFilter::new(log, filter);
         let chunks = log.event_chunks().par_iter();
         let found = chunks.fold(Found::default, |mut found, chunk| {
             if let Ok(mut events) = log.events(chunk) {
                 events.visit_all(|entry| {
                     if let Entry::Traced(traced) = entry {
-                        let wanted = || chosen.wants(log, traced.thread, traced.at_ns);
+                        let wanted = || records.wants(log, traced.thread, traced.at_ns);
                         found.add(&traced, is_virtual(log, traced.thread), wanted);
                     }
                 });
@@ -110,12 +110,12 @@ impl Found {
     }
 
     /// Lock objects that the filter wants.
-    pub(super) fn instances(&self, places: &Places<'_>) -> Instances {
+    pub(super) fn instances(&self, lock_names: &LockNames<'_>) -> Instances {
         let mut instances = Instances::default();
         for (&(class, hash), seen) in self.instances.iter().filter(|(_, seen)| seen.wanted) {
-            let wanted = !places.filters() || {
-                let lock = places.lock(Held { place: seen.place, class, hash });
-                places.wants(&lock)
+            let wanted = !lock_names.filters() || {
+                let lock = lock_names.lock(Held { place: seen.place, class, hash });
+                lock_names.wants(&lock)
             };
             if wanted {
                 let count = match (seen.shared, seen.is_virtual) {
@@ -130,10 +130,10 @@ impl Found {
     }
 
     /// Pairs of locks of which the filter wants one.
-    pub(super) fn nesting(&self, places: &Places<'_>) -> u64 {
+    pub(super) fn nesting(&self, lock_names: &LockNames<'_>) -> u64 {
         let wanted = |held: Held| {
-            let lock = places.lock(held);
-            places.wants(&lock)
+            let lock = lock_names.lock(held);
+            lock_names.wants(&lock)
         };
         let pairs = self.nests.values();
         pairs.filter(|(outer, inner)| wanted(*outer) || wanted(*inner)).count() as u64

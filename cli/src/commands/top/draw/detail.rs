@@ -8,9 +8,9 @@ use crate::commands::top::{
 use ratatui::text::{Line, Span};
 use tyrion_converters::{harmless, outputs::units};
 
-/// So many stacks of a detail are shown.
+/// How many stacks of a detail are shown.
 const STACKS: usize = 20;
-/// So many threads of a detail are shown.
+/// How many threads of a detail are shown.
 const THREADS_SHOWN: usize = 20;
 
 /// A lock's or a thread's stacks.
@@ -125,7 +125,7 @@ fn holder_lines(
     let (look, trace) = (screen.look, screen.status.trace);
     let what = if trace { "charge" } else { "time" };
     if !detail.holders.is_empty() {
-        section(lines, "Who had it, and for how many waiters on average".to_owned(), look);
+        section(lines, "Who held it, and how many waited meanwhile on average".to_owned(), look);
         for row in detail.holders.iter().take(THREADS_SHOWN) {
             let (kept, count) = (aligned(&number(row.waiting), 6, true), counted(row.count, what));
             lines.push(Line::from(format!("{kept}  {count}  {}", harmless::name(&row.thread))));

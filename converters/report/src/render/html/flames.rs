@@ -6,7 +6,7 @@ use std::{
     io,
 };
 use tyrion_converters::{
-    outputs::{By, Options, Value, flamegraph},
+    outputs::{By, Metric, Options, flamegraph},
     profile::Profile,
 };
 
@@ -40,10 +40,10 @@ pub struct Flame {
 pub fn flames(profile: &Profile) -> io::Result<Vec<Flame>> {
     let holds = profile.acquisitions.iter().any(|row| row.hold_ns > 0);
     let wait = Options::default();
-    let by_holder = Options { by: By::Holder, ..Options::default() };
-    let hold = Options { value: Value::Hold, ..Options::default() };
-    let by_state = Options { by: By::State, value: Value::Wall, ..Options::default() };
-    let cpu = Options { value: Value::Cpu, ..Options::default() };
+    let by_holder = Options { by: Some(By::Holder), ..Options::default() };
+    let hold = Options { metric: Some(Metric::Hold), ..Options::default() };
+    let by_state = Options { by: Some(By::State), ..Options::default() };
+    let cpu = Options { metric: Some(Metric::Cpu), ..Options::default() };
     let computes = profile.samples.iter().any(|sample| sample.cpu_ns > 0);
     let known = [
         ("Real time, by state", !profile.samples.is_empty(), by_state),

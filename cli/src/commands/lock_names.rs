@@ -1,7 +1,7 @@
 //! Names of locks, those of the records of trace mode too, and which of them a
 //! filter wants.
 
-use super::rendered::Cache;
+use super::cache::Cache;
 use serde_json::{Value, json};
 use std::{borrow::Cow, cell::RefCell, collections::HashMap, rc::Rc};
 use tyrion_converters::{
@@ -18,7 +18,7 @@ use tyrion_wire::{
 
 /// A place, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LockSite {
     /// What kind of lock; `None` when the place's definition is lost.
     pub kind: Option<WaitKind>,
     /// What the program calls the lock; may be empty.
@@ -27,7 +27,7 @@ pub struct Place {
     pub at: String,
 }
 
-impl Place {
+impl LockSite {
     /// The name of the kind of lock.
     pub fn kind_name(&self) -> &'static str {
         self.kind.map_or(UNKNOWN, WaitKind::name)
@@ -36,9 +36,9 @@ impl Place {
 
 /// A lock that was taken somewhere, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lock {
+pub struct NamedLock {
     /// Where.
-    pub place: Rc<Place>,
+    pub site: Rc<LockSite>,
     /// Its class.
     pub class: Rc<String>,
     /// Its identity hash, 0 when unknown.
@@ -48,15 +48,15 @@ pub struct Lock {
     pub identity: String,
 }
 
-impl Lock {
+impl NamedLock {
     /// Adds what there is to say of it to a record.
     pub fn add_to(&self, mut record: Value) -> Value {
-        record["kind"] = json!(self.place.kind_name());
+        record["kind"] = json!(self.site.kind_name());
         record["lock"] = json!(self.id());
-        record["lock_name"] = json!(self.place.name);
+        record["lock_name"] = json!(self.site.name);
         record["lock_class"] = json!(*self.class);
         record["hash"] = json!((self.hash != 0).then_some(self.hash));
-        record["at"] = json!(self.place.at);
+        record["at"] = json!(self.site.at);
         record
     }
 
@@ -67,53 +67,53 @@ impl Lock {
 
     /// `Cache.map (java.lang.Object#7)`, or without a name `java.lang.Object#7`.
     pub fn text(&self) -> String {
-        with_name(&self.place.name, &self.id())
+        with_name(&self.site.name, &self.id())
     }
 
     /// The same, as it may be shown.
     pub fn shown(&self) -> String {
-        shown_lock(&self.place.name, &self.id())
+        shown_lock(&self.site.name, &self.id())
     }
 
     /// The lock and its place, as they may be shown.
     pub fn at_place(&self) -> String {
-        format!("{} at {}", self.shown(), harmless::name(&self.place.at))
+        format!("{} at {}", self.shown(), harmless::name(&self.site.at))
     }
 }
 
 /// Finds names, most of them once.
-pub struct Places<'a> {
+pub struct LockNames<'a> {
     log: &'a Log,
     names: Names<'a>,
     filter: &'a Filter,
-    places: RefCell<Cache<u32, Place>>,
+    sites: RefCell<Cache<u32, LockSite>>,
     classes: RefCell<Cache<u32, String>>,
     /// The ids of contended locks, by class and identity hash.
     contended: HashMap<(u32, u32), u32>,
 }
 
-impl<'a> Places<'a> {
-    pub fn new(log: &'a Log, filter: &'a Filter) -> Places<'a> {
+impl<'a> LockNames<'a> {
+    pub fn new(log: &'a Log, filter: &'a Filter) -> LockNames<'a> {
         let definitions = log.definitions();
         let instances = definitions.lock_instances();
         let contended = instances
             .filter_map(|(lock, hash)| Some(((*definitions.locks().get(lock)?, hash), lock)))
             .collect();
-        let (places, classes) = (RefCell::new(Cache::new()), RefCell::new(Cache::new()));
-        Places { log, names: Names(log), filter, places, classes, contended }
+        let (sites, classes) = (RefCell::new(Cache::new()), RefCell::new(Cache::new()));
+        LockNames { log, names: Names(log), filter, sites, classes, contended }
     }
 
     /// A place.
-    pub fn place(&self, id: u32) -> Rc<Place> {
+    pub fn site(&self, id: u32) -> Rc<LockSite> {
         let (log, names) = (self.log, self.names);
-        self.places.borrow_mut().get(id, || {
+        self.sites.borrow_mut().get(id, || {
             let place = match log.definitions().places().get(id) {
-                Some(place) => Place {
+                Some(place) => LockSite {
                     kind: Some(place.kind),
                     name: log.text(place.name).into_owned(),
                     at: names.place(place),
                 },
-                None => Place { kind: None, name: String::new(), at: UNKNOWN.to_owned() },
+                None => LockSite { kind: None, name: String::new(), at: UNKNOWN.to_owned() },
             };
             let len = place.name.len() + place.at.len();
             (place, len)
@@ -121,7 +121,7 @@ impl<'a> Places<'a> {
     }
 
     /// A lock that was taken at a place.
-    pub fn lock(&self, held: Held) -> Lock {
+    pub fn lock(&self, held: Held) -> NamedLock {
         let identity = match (held.hash, self.contended.get(&(held.class, held.hash))) {
             (0, _) => String::new(),
             (_, Some(lock)) => format!("#{lock}"),
@@ -133,17 +133,17 @@ impl<'a> Places<'a> {
             let len = class.len();
             (class, len)
         });
-        Lock { place: self.place(held.place), class, hash: held.hash, identity }
+        NamedLock { site: self.site(held.place), class, hash: held.hash, identity }
     }
 
     /// Whether the filter wants this lock: its kind, and its class with or
     /// without identity, or its name.
-    pub fn wants(&self, lock: &Lock) -> bool {
+    pub fn wants(&self, lock: &NamedLock) -> bool {
         let kinds = self.filter.kinds;
-        let kind = lock.place.kind.map_or(kinds == Kinds::all(), |kind| kinds.contains(kind));
+        let kind = lock.site.kind.map_or(kinds == Kinds::all(), |kind| kinds.contains(kind));
         let named = || {
             self.filter.lock.as_ref().is_none_or(|regex| {
-                [&*lock.class, &lock.id(), &lock.place.name, &lock.text()]
+                [&*lock.class, &lock.id(), &lock.site.name, &lock.text()]
                     .into_iter()
                     .any(|name| !name.is_empty() && regex.is_match(name))
             })

@@ -1,4 +1,4 @@
-//! Which samples a filter wants.
+//! Which samples a filter lets through.
 
 use tyrion_converters::{
     describe::Names,
@@ -10,21 +10,21 @@ use tyrion_wire::def::id;
 
 /// Finds out whether a filter wants what a thread was seen doing; who it was and
 /// when is for the caller to ask.
-pub struct Doing<'a> {
+pub struct SampleFilter<'a> {
     filter: &'a Filter,
     names: Names<'a>,
     /// Tells the states as people read them: who waits for work is idle.
     pub reader: Reader<'a>,
 }
 
-impl<'a> Doing<'a> {
-    pub fn new(log: &'a Log, filter: &'a Filter) -> Doing<'a> {
-        Doing { filter, names: Names(log), reader: Reader::new(log) }
+impl<'a> SampleFilter<'a> {
+    pub fn new(log: &'a Log, filter: &'a Filter) -> SampleFilter<'a> {
+        SampleFilter { filter, names: Names(log), reader: Reader::new(log) }
     }
 
     /// Whether the filter wants a sample.
     ///
-    /// How long a wait took, samples do not tell: `--min-wait` chooses none.
+    /// Samples do not say how long a wait took, so `--min-wait` does not apply.
     pub fn is_wanted(&self, sampled: &Sampled) -> bool {
         let states = &self.filter.states;
         let kind = self.reader.is_of(sampled, self.filter.kinds_of_samples());

@@ -9,20 +9,20 @@ use tyrion_converters::{
 use tyrion_formats::{Log, Sampled};
 
 /// What the filter asks of threads and times.
-pub(super) struct Chosen {
+pub(super) struct RecordFilter {
     window: Window,
     unwanted: HashSet<u32>,
     /// Whether threads whose definition is lost are wanted.
     unknown: bool,
 }
 
-impl Chosen {
-    pub(super) fn new(log: &Log, filter: &Filter) -> Chosen {
+impl RecordFilter {
+    pub(super) fn new(log: &Log, filter: &Filter) -> RecordFilter {
         let names = Names(log);
         let wanted = |id| filter.thread.as_ref().is_none_or(|it| it.is_match(&names.thread(id)));
         let ids = log.definitions().threads().iter().map(|(id, _)| id);
         let unwanted = ids.filter(|&id| !wanted(id)).collect();
-        Chosen { window: filter.window(log), unwanted, unknown: wanted(0) }
+        RecordFilter { window: filter.window(log), unwanted, unknown: wanted(0) }
     }
 
     /// Whether the filter wants what this thread did at this time.

@@ -1,0 +1,189 @@
+//! What outputs measure, whose stack carries it, and which of the two go
+//! together.
+
+use crate::profile::Profile;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// How long threads waited.
+    Wait,
+    /// How often they waited.
+    Contentions,
+    /// How long they held locks.
+    Hold,
+    /// How often they acquired them.
+    Acquisitions,
+    /// How long others waited for what a thread held.
+    Blame,
+    /// How long threads were there, by samples.
+    Wall,
+    /// How long they used the CPU there, by samples.
+    Cpu,
+    /// How long they were blocked there, by samples.
+    Blocked,
+}
+
+/// What has to be recorded for a metric, or for the stacks that carry it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Waits, which every mode but sampling alone records.
+    Waits,
+    /// Trace mode.
+    Trace,
+    /// Samples.
+    Samples,
+}
+
+impl Metric {
+    /// Every metric, in the order of the help.
+    pub const ALL: [Metric; 8] = [
+        Metric::Wait,
+        Metric::Contentions,
+        Metric::Hold,
+        Metric::Acquisitions,
+        Metric::Blame,
+        Metric::Wall,
+        Metric::Cpu,
+        Metric::Blocked,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Wait => "wait",
+            Metric::Contentions => "contentions",
+            Metric::Hold => "hold",
+            Metric::Acquisitions => "acquisitions",
+            Metric::Blame => "blame",
+            Metric::Wall => "wall",
+            Metric::Cpu => "cpu",
+            Metric::Blocked => "blocked",
+        }
+    }
+
+    /// One line for `--help`.
+    pub fn about(self) -> &'static str {
+        match self {
+            Metric::Wait => "How long threads waited",
+            Metric::Contentions => "How many times they waited",
+            Metric::Hold => "How long they held locks",
+            Metric::Acquisitions => "How many times they acquired locks",
+            Metric::Blame => "How long others waited for the locks they held",
+            Metric::Wall => "Elapsed time, whatever they were doing",
+            Metric::Cpu => "CPU time",
+            Metric::Blocked => "Elapsed time while they were blocked at locks",
+        }
+    }
+
+    /// What has to be recorded for it.
+    pub fn needs(self) -> Needs {
+        match self {
+            Metric::Wait | Metric::Contentions => Needs::Waits,
+            Metric::Hold | Metric::Acquisitions | Metric::Blame => Needs::Trace,
+            Metric::Wall | Metric::Cpu | Metric::Blocked => Needs::Samples,
+        }
+    }
+
+    /// Whether it comes from samples.
+    pub fn is_sampled(self) -> bool {
+        self.needs() == Needs::Samples
+    }
+
+    /// Whose stacks may carry it.
+    pub fn carriers(self) -> &'static [By] {
+        match self {
+            Metric::Wait | Metric::Contentions => &[By::Waiter, By::Holder],
+            Metric::Hold | Metric::Acquisitions | Metric::Blame => &[By::Holder],
+            Metric::Wall | Metric::Cpu | Metric::Blocked => &[By::State],
+        }
+    }
+}
+
+/// Whose stack carries what is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// That of the thread that waited, as in Go's block profile.
+    Waiter,
+    /// That of the thread that held what others waited for, as in Go's mutex
+    /// profile: blame stands for the waits.
+    Holder,
+    /// That of the sampled thread, below the state that it was in.
+    State,
+}
+
+impl By {
+    /// All, in the order of the help.
+    pub const ALL: [By; 3] = [By::Waiter, By::Holder, By::State];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Waiter => "waiter",
+            By::Holder => "holder",
+            By::State => "state",
+        }
+    }
+
+    /// One line for `--help`.
+    pub fn about(self) -> &'static str {
+        match self {
+            By::Waiter => "The thread that waited, as in Go's block profile",
+            By::Holder => "The thread that held the lock, as in Go's mutex profile",
+            By::State => "The sampled thread, below a frame for its state",
+        }
+    }
+
+    /// What has to be recorded for it.
+    pub fn needs(self) -> Needs {
+        match self {
+            By::Waiter => Needs::Waits,
+            By::Holder => Needs::Trace,
+            By::State => Needs::Samples,
+        }
+    }
+
+    /// The metric that is shown by it if none is named.
+    pub fn metric(self) -> Metric {
+        match self {
+            By::Waiter | By::Holder => Metric::Wait,
+            By::State => Metric::Wall,
+        }
+    }
+}
+
+/// Whether a metric can be shown by these stacks; what is not named is open.
+pub fn go_together(metric: Option<Metric>, by: Option<By>) -> bool {
+    match (metric, by) {
+        (Some(metric), Some(by)) => metric.carriers().contains(&by),
+        _ => true,
+    }
+}
+
+/// The metric that is shown of a profile: the one that is named, or the one that
+/// belongs to `by`, or waits, or elapsed time where nothing but samples was
+/// recorded.
+pub(super) fn shown(metric: Option<Metric>, by: Option<By>, profile: &Profile) -> Metric {
+    let of_profile = if profile.lacks_waits { Metric::Wall } else { Metric::Wait };
+    metric.or(by.map(By::metric)).unwrap_or(of_profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_by_default_goes_together() {
+        for by in By::ALL {
+            assert!(go_together(Some(by.metric()), Some(by)), "{by:?}");
+        }
+        for metric in Metric::ALL {
+            assert!(go_together(Some(metric), None));
+            // Whatever carries a metric is recorded where the metric is, but that
+            // only trace mode knows who held a lock.
+            for by in metric.carriers() {
+                assert!(by.needs() == metric.needs() || *by == By::Holder, "{metric:?} {by:?}");
+            }
+        }
+    }
+}
