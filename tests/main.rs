@@ -26,6 +26,7 @@ mod reporting;
 mod rotation;
 mod sampling;
 mod streams;
+mod structure;
 mod threshold;
 mod top;
 mod totals;
