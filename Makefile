@@ -7,11 +7,19 @@ TYRION := target/release/tyrion
 # Any one of these that is there does for the demo.
 DEMO_JDK ?= 17
 
+# Most end-to-end tests wait most of the time, so several run at a time; those
+# that must not be disturbed see to it themselves.
+export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
+# End-to-end tests that the hand runs while working: some of each kind.
+QUICK := command_line outputs reporting structure truth::holders::jdk17 \
+    trace::exactness::four_threads::jdk17 report::convoy::convoys::jdk17 \
+    sampling::live::log_kept::jdk21 attaching::stop_without_an_agent::jdk17
+
 .DEFAULT_GOAL := help
-.PHONY: help build demo test setup check unit bench clean
+.PHONY: help build demo test test-quick test-everywhere setup prepared check licences advisories bench clean
 
 help: ## Lists the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 build: ## Builds tyrion and its agent into target/release; needs Rust alone
 	$(CARGO) build --release
@@ -21,23 +29,49 @@ demo: build ## Records a bank's server, converts to all formats, says where the 
 	tests/setup/java-classes.sh
 	tests/setup/demo.sh $(DEMO) target/jdks/$(DEMO_JDK)/bin/java
 
-test: setup check build ## Runs every check and every test, after installing what they need
+test: setup check prepared ## Runs every check and every test, after installing what they need
 	tests/setup/probe-class.sh --check
 	tests/setup/api-jar.sh --check
 	$(CARGO) test --release --workspace
+ifdef TYRION_TEST_EVERYWHERE
+	$(CARGO) test --release --workspace --test e2e -- --ignored
+endif
+
+test-everywhere: ## As test, and what is slow or was tried on another JDK already
+	TYRION_TEST_EVERYWHERE=1 $(MAKE) test
+
+# `[!e]*` is every integration test but e2e.
+test-quick: prepared ## Runs what needs no JVM, and some end-to-end tests on one JDK
+	$(CARGO) test --release --workspace --lib --bins --test '[!e]*'
+	$(CARGO) test --release --workspace --test e2e -- $(QUICK)
+
+# With the dependencies of the tests: a plain build would choose other features of
+# some crates, and nearly everything would be built twice.
+prepared:
+	$(CARGO) build --release --workspace --all-targets
+	tests/setup/java-classes.sh
 
 setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/jdks.sh
 	tests/setup/java-classes.sh
 	tests/setup/tools.sh
 
-check: ## Checks format, lints and the links of the documentation
+check: ## Checks format, lints, documentation, scripts, and dependencies' licences
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps --document-private-items
 	@if command -v shellcheck >/dev/null; then \
 	    shellcheck tests/*/*.sh .ci/run; \
 	else echo "no shellcheck: scripts are not checked"; fi
+	@if command -v cargo-deny >/dev/null; then $(MAKE) licences; \
+	else echo "no cargo-deny: licences are not checked"; fi
+
+licences: ## Checks licences and sources of dependencies; needs cargo-deny
+	$(CARGO) deny check licenses bans sources
+
+# Not in "check": what it says depends on the day, not on the commit.
+advisories: ## Asks RustSec for known faults of dependencies; needs cargo-deny
+	$(CARGO) deny check advisories
 
 bench: build ## Measures what recording and converting cost
 	tests/bench/run.sh

@@ -27,6 +27,7 @@ mod reporting;
 mod rotation;
 mod sampling;
 mod streams;
+mod structure;
 mod threshold;
 mod top;
 mod totals;
