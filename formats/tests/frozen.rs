@@ -2,7 +2,7 @@
 
 use crate::common;
 use std::{collections::BTreeSet, path::Path};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 fn dir() -> String {
     format!("{}/testdata/logs", common::ROOT)
@@ -26,8 +26,8 @@ fn frozen_logs_are_read_as_ever() {
     for name in &logs {
         let path = format!("{}/{name}.log", dir());
         // As a file and as a stream.
-        let mapped = Log::open(Path::new(&path)).unwrap();
-        let read = Log::from_bytes(&path, std::fs::read(&path).unwrap()).unwrap();
+        let mapped = Recording::open(Path::new(&path)).unwrap();
+        let read = Recording::from_bytes(&path, std::fs::read(&path).unwrap()).unwrap();
         let dump = common::dump(&mapped);
         assert_eq!(dump, common::dump(&read));
         let golden = format!("{}/{name}.txt", dir());

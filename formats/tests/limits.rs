@@ -2,17 +2,17 @@
 
 use std::io::Cursor;
 use tyrion_formats::{
-    Fault, Log, limits,
+    Fault, Recording, limits,
     wire::def::Definition,
-    write::{LogWriter, Options},
+    write::{LogOptions, LogWriter},
 };
 
-fn log_of(definitions: &[Definition<'_>]) -> Log {
-    let mut log = LogWriter::new(Cursor::new(Vec::new()), Options::default()).unwrap();
+fn log_of(definitions: &[Definition<'_>]) -> Recording {
+    let mut log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
     for definition in definitions {
         log.define(definition).unwrap();
     }
-    Log::from_bytes("limits.log", log.finish().unwrap().into_inner()).unwrap()
+    Recording::from_bytes("limits.log", log.finish().unwrap().into_inner()).unwrap()
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn the_latest_span_of_a_thread_holds() {
     let thread = Definition::Thread { id: 1, java_id: 7, flags: 0, name: 0, group: 0 };
     let span = |id, started_ns, ended_ns| Definition::ThreadSpan { id, started_ns, ended_ns };
     let log = log_of(&[thread.clone(), span(1, 5, 0), span(9, 1, 2)]);
-    let found = |log: &Log| {
+    let found = |log: &Recording| {
         let span = log.definitions().thread_span(1)?;
         Some((span.started_ns, span.ended_ns.map(|ended_ns| ended_ns.get())))
     };

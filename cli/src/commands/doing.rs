@@ -5,7 +5,7 @@ use tyrion_converters::{
     filter::{Filter, States},
     states::Reader,
 };
-use tyrion_formats::{Log, Sampled};
+use tyrion_formats::{Recording, Sampled};
 use tyrion_wire::def::id;
 
 /// Finds out whether a filter wants what a thread was seen doing; who it was and
@@ -18,7 +18,7 @@ pub struct Doing<'a> {
 }
 
 impl<'a> Doing<'a> {
-    pub fn new(log: &'a Log, filter: &'a Filter) -> Doing<'a> {
+    pub fn new(log: &'a Recording, filter: &'a Filter) -> Doing<'a> {
         Doing { filter, names: Names(log), reader: Reader::new(log) }
     }
 

@@ -37,7 +37,7 @@ use tyrion_converters::{
     outputs::units,
     profile::{Function, Profile},
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, header::State, slot::Pending};
 
 /// So many threads are listed; JSON has them all.
@@ -123,7 +123,12 @@ impl Found {
 }
 
 /// Reads a log on all workers of the current rayon pool.
-fn read(logs: &[Log; 1], filter: &Filter, ranked: Kinds, progress: &(dyn Fn(u64) + Sync)) -> Found {
+fn read(
+    logs: &[Recording; 1],
+    filter: &Filter,
+    ranked: Kinds,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Found {
     let sums = aggregate(logs, filter, progress);
     let [log] = logs;
     let traced = trace::sum(log, filter, ranked, &sums.profile);
@@ -131,8 +136,8 @@ fn read(logs: &[Log; 1], filter: &Filter, ranked: Kinds, progress: &(dyn Fn(u64)
 }
 
 /// What a log is worth: `whole`, or why not.
-fn completeness(log: &Log, sums: &Aggregate) -> &'static str {
-    match log.header().state {
+fn completeness(log: &Recording, sums: &Aggregate) -> &'static str {
+    match log.facts().state {
         _ if !sums.damage.is_empty() => "damaged: see the warnings",
         State::Closed => "whole: the JVM ended in an orderly way",
         State::Recording => "open: the JVM still runs, or was killed",
@@ -232,7 +237,7 @@ fn source_line(function: &Function, line: u32) -> String {
 
 /// The report of a log, for tests.
 #[cfg(test)]
-pub(super) fn report(logs: &[Log; 1], filter: &Filter, json: bool) -> String {
+pub(super) fn report(logs: &[Recording; 1], filter: &Filter, json: bool) -> String {
     let mut found = read(logs, filter, Kinds::contention(), &|_| {});
     found.sums.notes.pending = 0;
     let [log] = logs;
@@ -244,8 +249,8 @@ pub(super) fn report(logs: &[Log; 1], filter: &Filter, json: bool) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn to_json(out: &mut dyn Write, log: &Log, found: &Found, filter: &Filter) -> io::Result<()> {
-    let (header, sums) = (log.header(), &found.sums);
+fn to_json(out: &mut dyn Write, log: &Recording, found: &Found, filter: &Filter) -> io::Result<()> {
+    let (facts, sums) = (log.facts(), &found.sums);
     let contention = sums.contention();
     let (contentions, wait_ns) = contention.total();
     let kinds: Map<String, Value> = WaitKind::ALL
@@ -295,18 +300,18 @@ fn to_json(out: &mut dyn Write, log: &Log, found: &Found, filter: &Filter) -> io
     };
     let pending = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
     let metadata: Map<String, Value> =
-        header.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+        facts.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
     let mut report = json!({
         "log": log.name(),
-        "version": header.version,
-        "pid": header.pid,
-        "state": header.state.name(),
-        "complete": header.state == State::Closed && sums.damage.is_empty(),
-        "start": units::utc(header.wall_ns),
-        "start_wall_ns": header.wall_ns,
+        "version": facts.version,
+        "pid": facts.pid,
+        "state": facts.state.name(),
+        "complete": facts.state == State::Closed && sums.damage.is_empty(),
+        "start": units::utc(facts.start_wall_ns),
+        "start_wall_ns": facts.start_wall_ns,
         "duration_ns": log.end_ns() - log.start_ns(),
-        "threshold_ns": header.threshold_ns,
-        "depth": header.depth,
+        "threshold_ns": facts.threshold_ns,
+        "depth": facts.depth,
         "metadata": metadata,
         "totals": {
             "contentions": contentions,
@@ -342,7 +347,7 @@ fn to_json(out: &mut dyn Write, log: &Log, found: &Found, filter: &Filter) -> io
     out.write_all(b"\n")
 }
 
-fn to_text(log: &Log, found: &Found, filter: &Filter, ranked: Kinds) -> String {
+fn to_text(log: &Recording, found: &Found, filter: &Filter, ranked: Kinds) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
     let _ = sections(&mut out, log, found, filter, ranked);
@@ -354,7 +359,7 @@ fn to_text(log: &Log, found: &Found, filter: &Filter, ranked: Kinds) -> String {
 
 fn sections(
     out: &mut String,
-    log: &Log,
+    log: &Recording,
     found: &Found,
     filter: &Filter,
     ranked: Kinds,
@@ -376,24 +381,24 @@ fn sections(
     waiting(out, log, filter)
 }
 
-fn head(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
-    let (header, sums) = (log.header(), &found.sums);
+fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
+    let (facts, sums) = (log.facts(), &found.sums);
     // What the log says of the program is one line, whatever it holds.
     let mut row = |key: &str, value: &str| {
         writeln!(out, "{:<13} {}", harmless::name(key), harmless::text(value))
     };
     row("log", log.name())?;
-    row("pid", &header.pid.to_string())?;
-    for (key, value) in &header.metadata {
+    row("pid", &facts.pid.to_string())?;
+    for (key, value) in &facts.metadata {
         let is_told_below = ["threshold", "period", "sample-threads"].contains(&key.as_str());
         if !is_told_below && !value.is_empty() {
             row(key, &told(key, value))?;
         }
     }
-    row("start", &units::utc(header.wall_ns))?;
+    row("start", &units::utc(facts.start_wall_ns))?;
     row("duration", &units::duration(log.end_ns() - log.start_ns()))?;
-    let origin = header.metadata("threshold").unwrap_or_default();
-    row("threshold", &format!("{} ({origin})", units::duration(header.threshold_ns)))?;
+    let origin = facts.metadata("threshold").unwrap_or_default();
+    row("threshold", &format!("{} ({origin})", units::duration(facts.threshold_ns)))?;
     row("completeness", completeness(log, sums))?;
     let (tally, other) = log.tallies();
     let sizes = format!(
@@ -498,7 +503,7 @@ fn threads(out: &mut String, sums: &Aggregate, ranked: Kinds) -> std::fmt::Resul
     more(out, totals.len(), THREADS_SHOWN)
 }
 
-fn waiting(out: &mut String, log: &Log, filter: &Filter) -> std::fmt::Result {
+fn waiting(out: &mut String, log: &Recording, filter: &Filter) -> std::fmt::Result {
     let wanted = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
     let (contended, idle): (Vec<&Pending>, Vec<&Pending>) =
         wanted.partition(|pending| pending.kind.is_contention());

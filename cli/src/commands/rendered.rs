@@ -15,7 +15,7 @@ use tyrion_converters::{
     describe::{MAX_STACK_TEXT, Names, StackFrame},
     harmless,
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// At most so many bytes of text are kept of names.
 const NAMES: usize = 8 << 20;
@@ -66,7 +66,7 @@ pub struct Stacks<'a> {
 }
 
 impl<'a> Stacks<'a> {
-    pub fn new(log: &'a Log) -> Stacks<'a> {
+    pub fn new(log: &'a Recording) -> Stacks<'a> {
         let whole = RefCell::new(Cache { most: STACKS, ..Cache::new() });
         Stacks { names: Names(log), frames: RefCell::new(Cache::new()), whole }
     }

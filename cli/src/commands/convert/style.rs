@@ -11,7 +11,7 @@ use tyrion_converters::{
     outputs::{By, FORMATS, Options, Value, by_name},
     profile::Profile,
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// How to render.
 #[derive(Args, Clone, Debug)]
@@ -245,7 +245,7 @@ impl Style {
     }
 
     /// Refuses logs that lack what is to be shown.
-    pub(super) fn check_logs(&self, logs: &[Log]) -> Result<(), Failure> {
+    pub(super) fn check_logs(&self, logs: &[Recording]) -> Result<(), Failure> {
         let option = match (self.value, self.by) {
             // Any log may have samples: the aggregate tells.
             (Some(value), _) if value.is_sampled() => return Ok(()),
@@ -253,10 +253,10 @@ impl Style {
             (_, Some(By::Holder)) => "--by holder".to_owned(),
             _ => return Ok(()),
         };
-        if logs.iter().any(Log::is_trace) {
+        if logs.iter().any(Recording::is_trace) {
             return Ok(());
         }
-        let names: Vec<&str> = logs.iter().map(Log::name).collect();
+        let names: Vec<&str> = logs.iter().map(Recording::name).collect();
         Err(Failure::new(format!(
             "{}: recorded without trace mode; {option} needs a log of tyrion record --mode trace",
             names.join(", ")

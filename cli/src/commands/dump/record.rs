@@ -5,7 +5,7 @@ use crate::commands::{places::Places, rendered::Stacks};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, Write};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{slot::Pending, trace::HeldList};
 
 /// What may be too long to have in memory.
@@ -17,7 +17,7 @@ pub enum Long<'r> {
     /// Locks that were held.
     Locks(&'r Places<'r>, HeldList<'r>),
     /// Waits that had not ended.
-    Pending(&'r Stacks<'r>, &'r Log, Vec<&'r Pending>),
+    Pending(&'r Stacks<'r>, &'r Recording, Vec<&'r Pending>),
 }
 
 impl Serialize for Long<'_> {

@@ -18,7 +18,7 @@ use tyrion_converters::{
     outputs::units,
     states::{Reader, State},
 };
-use tyrion_formats::{Entry, Log, Sampled};
+use tyrion_formats::{Entry, Recording, Sampled};
 use tyrion_wire::sample::ThreadState;
 
 /// Keys of what the agent tells of sampling.
@@ -88,7 +88,7 @@ struct Found {
 }
 
 /// Sums the samples; `None` for a log that has none and is not one of sampling.
-pub fn sum(log: &Log, filter: &Filter) -> Option<SampleSums> {
+pub fn sum(log: &Recording, filter: &Filter) -> Option<SampleSums> {
     let statistics = log.statistics();
     // The agent counts what it writes; a log of waits alone need not be read
     // once more for it.
@@ -101,7 +101,7 @@ pub fn sum(log: &Log, filter: &Filter) -> Option<SampleSums> {
         records,
         seen: found.seen(log),
         period_ns: log.period_ns(),
-        chosen: log.header().metadata("sample-threads").map(str::to_owned),
+        chosen: log.facts().metadata("sample-threads").map(str::to_owned),
         statistics,
     })
 }
@@ -109,7 +109,7 @@ pub fn sum(log: &Log, filter: &Filter) -> Option<SampleSums> {
 impl Found {
     /// Reads all records, on all workers of the current rayon pool. Damage is
     /// told by whoever reads the waits.
-    fn read(log: &Log, filter: &Filter) -> Found {
+    fn read(log: &Recording, filter: &Filter) -> Found {
         let (chosen, doing) = (Chosen::new(log, filter), Doing::new(log, filter));
         let part =
             |sampled: &Sampled| chosen.part(log, sampled).filter(|_| doing.is_wanted(sampled));
@@ -148,7 +148,7 @@ impl Found {
         self
     }
 
-    fn seen(self, log: &Log) -> Seen {
+    fn seen(self, log: &Recording) -> Seen {
         let mut all = Sums::default();
         let mut states: BTreeMap<ThreadState, Sums> = BTreeMap::new();
         let mut shown_as: BTreeMap<State, Sums> = BTreeMap::new();

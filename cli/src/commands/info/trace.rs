@@ -16,7 +16,7 @@ use tyrion_converters::{
     outputs::units,
     profile::{Profile, Section},
 };
-use tyrion_formats::{HoldMode, Log};
+use tyrion_formats::{HoldMode, Recording};
 use tyrion_wire::WaitKind;
 
 /// So many places are listed; JSON has them all.
@@ -92,7 +92,12 @@ impl Sums {
 /// Sums what trace mode recorded; `None` for a log of another mode. `profile`
 /// is that of the log with the same filter; blame is summed over waits of the
 /// kinds in `ranked`, as outputs charge it.
-pub fn sum(log: &Log, filter: &Filter, ranked: Kinds, profile: &Profile) -> Option<TraceSums> {
+pub fn sum(
+    log: &Recording,
+    filter: &Filter,
+    ranked: Kinds,
+    profile: &Profile,
+) -> Option<TraceSums> {
     if !log.is_trace() {
         return None;
     }
@@ -110,7 +115,7 @@ pub fn sum(log: &Log, filter: &Filter, ranked: Kinds, profile: &Profile) -> Opti
         taken: window.is_open().then(|| taken(profile)),
         blamed: (window.min_wait_ns == 0)
             .then(|| blames.map(|blame| (blame.count, blame.blamed_ns)).fold((0, 0), add)),
-        instances: (log.header().metadata("identity") != Some("false"))
+        instances: (log.facts().metadata("identity") != Some("false"))
             .then(|| found.instances(&places)),
         unidentified: cells.fold(0, |sum, cell| sum.saturating_add(cell.unidentified)),
         nesting: found.nesting(&places),
