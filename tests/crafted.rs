@@ -16,7 +16,7 @@ use tyrion_formats::{
         slot::Pending,
         trace::{Held, Instance, Nest},
     },
-    write::{LogWriter, Options, Wait},
+    write::{LogOptions, LogWriter, Wait},
 };
 
 /// Far more than is needed, far less than what such a log asks for in words: that
@@ -33,7 +33,7 @@ fn long(start: &str) -> String {
 }
 
 fn writer(path: &Path, mode: &str) -> LogWriter<File> {
-    let mut options = Options::default();
+    let mut options = LogOptions::default();
     options.header.metadata = vec![("mode".to_owned(), mode.to_owned())];
     LogWriter::new(File::create(path).unwrap(), options).unwrap()
 }

@@ -11,7 +11,7 @@ use std::{
 use tempfile::TempDir;
 use tyrion_formats::{
     wire::WaitKind,
-    write::{LogWriter, Options, Wait},
+    write::{LogOptions, LogWriter, Wait},
 };
 
 /// A file and what `tyrion` is to make of it.
@@ -146,7 +146,7 @@ fn missing_files_and_folders_are_named() {
 
 /// A log whose dump is far longer than a pipe holds.
 fn write_long(path: &Path) {
-    let mut log = LogWriter::new(File::create(path).unwrap(), Options::default()).unwrap();
+    let mut log = LogWriter::new(File::create(path).unwrap(), LogOptions::default()).unwrap();
     let class = log.class("com/acme/Bank", "Bank.java").unwrap();
     let lock = log.lock(class).unwrap();
     let site = log.site(WaitKind::Monitor, 0, lock).unwrap();

@@ -11,7 +11,7 @@ use tyrion_converters::{
     packages,
     profile::Profile,
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::slot::Pending;
 
 /// Which waits are taken.
@@ -161,7 +161,7 @@ pub fn tell_if_empty(profile: &Profile, waits_in_log: u64) {
 }
 
 /// Whether a filter wants a wait that had not ended; time does not matter.
-pub fn wants_pending(filter: &Filter, log: &Log, pending: &Pending) -> bool {
+pub fn wants_pending(filter: &Filter, log: &Recording, pending: &Pending) -> bool {
     let names = Names(log);
     let wants_thread = |regex: &Regex| regex.is_match(&names.thread(pending.thread));
     let wants_lock = |regex: &Regex| names.lock_matches(regex, pending.lock);

@@ -10,14 +10,14 @@ use std::{
     os::{fd::AsFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
 };
-use tyrion_formats::{Damage, Log, open_input, open_regular};
+use tyrion_formats::{Damage, Recording, open_input, open_regular};
 use tyrion_wire::header::State;
 
 /// Opens a log; `-` is stdin.
 ///
 /// # Errors
 /// When it is no log, or cannot be read.
-pub fn open(path: &Path) -> Result<Log, Failure> {
+pub fn open(path: &Path) -> Result<Recording, Failure> {
     Opened::new(path)?.read()
 }
 
@@ -25,7 +25,7 @@ pub fn open(path: &Path) -> Result<Log, Failure> {
 ///
 /// # Errors
 /// When it is no log, or cannot be read.
-pub fn open_of(files: &dyn Files, path: &Path) -> Result<Log, Failure> {
+pub fn open_of(files: &dyn Files, path: &Path) -> Result<Recording, Failure> {
     Opened::regular(files, path)?.read()
 }
 
@@ -99,18 +99,18 @@ impl Opened {
         self.file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
     }
 
-    fn read(mut self) -> Result<Log, Failure> {
+    fn read(mut self) -> Result<Recording, Failure> {
         if self.is_stdin {
             // Of a file somebody else may have read the beginning already.
             let is_at_start = self.file.stream_position().unwrap_or(0) == 0;
             return Ok(match is_at_start {
-                true => Log::from_file(&self.name, &self.file)?,
-                false => Log::from_reader(&self.name, &self.file)?,
+                true => Recording::from_file(&self.name, &self.file)?,
+                false => Recording::from_reader(&self.name, &self.file)?,
             });
         }
-        let log = Log::from_file(&self.name, &self.file)?;
+        let log = Recording::from_file(&self.name, &self.file)?;
         // One that could not be written on any more ends with what it tells of last.
-        if is_being_written(&self.file) && log.header().state != State::Broken {
+        if is_being_written(&self.file) && log.facts().state != State::Broken {
             log.assume_end_ns(now_ns());
         }
         Ok(log)
@@ -140,7 +140,7 @@ pub fn now_ns() -> u64 {
 ///
 /// # Errors
 /// At the first that cannot be opened.
-pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
+pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Recording>, Failure> {
     let mut seen: HashMap<(u64, u64), String> = HashMap::new();
     let mut logs = Vec::new();
     for path in paths {
@@ -166,15 +166,15 @@ pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
 /// The earlier files of a recording that rotates, the oldest first, back to
 /// this monotonic time, as far as they are there. `last` is the newest file,
 /// which `path` stood for.
-pub fn earlier(files: &dyn Files, path: &Path, last: &Log, from_ns: u64) -> Vec<Log> {
-    let Some(recording) = last.header().metadata("recording") else { return Vec::new() };
+pub fn earlier(files: &dyn Files, path: &Path, last: &Recording, from_ns: u64) -> Vec<Recording> {
+    let Some(recording) = last.facts().metadata("recording") else { return Vec::new() };
     let mut paths = numbered(files, path);
     // The newest first: of a long recording all of them would be too many.
     paths.sort_by_key(|path| Reverse(name_number(path)));
-    let mut logs: Vec<Log> = Vec::new();
+    let mut logs: Vec<Recording> = Vec::new();
     let read = |path: &PathBuf| Opened::regular(files, path).and_then(Opened::read).ok();
     for log in paths.iter().take(MOST_EARLIER).filter_map(read) {
-        let is_of_it = log.header().metadata("recording") == Some(recording);
+        let is_of_it = log.facts().metadata("recording") == Some(recording);
         let later = logs.last().unwrap_or(last);
         // The last may have got a number, too, by now.
         let is_before =
@@ -193,8 +193,8 @@ pub fn earlier(files: &dyn Files, path: &Path, last: &Log, from_ns: u64) -> Vec<
 }
 
 /// The number of a file of a recording that rotates, 0 for others.
-pub fn file_number(log: &Log) -> u32 {
-    let number = log.header().metadata("file-number");
+pub fn file_number(log: &Recording) -> u32 {
+    let number = log.facts().metadata("file-number");
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 

@@ -33,7 +33,7 @@ use crate::{
 };
 use build::Builder;
 use sampled::Samples;
-use tyrion_formats::{Damage, Log};
+use tyrion_formats::{Damage, Recording};
 use tyrion_wire::WaitKind;
 
 /// Everything that one pass over logs tells.
@@ -137,7 +137,7 @@ impl Aggregate {
 }
 
 /// How many bytes [`aggregate`] will report to its `progress` in the end.
-pub fn work_bytes(logs: &[Log]) -> u64 {
+pub fn work_bytes(logs: &[Recording]) -> u64 {
     let chunks = logs.iter().flat_map(|log| {
         log.event_chunks().iter().chain(log.cell_chunks()).chain(log.acquisition_chunks())
     });
@@ -147,7 +147,11 @@ pub fn work_bytes(logs: &[Log]) -> u64 {
 /// Sums what logs hold into one profile, on all workers of the current
 /// rayon pool. `progress` is told how many more bytes are done, from any of
 /// them.
-pub fn aggregate(logs: &[Log], filter: &Filter, progress: &(dyn Fn(u64) + Sync)) -> Aggregate {
+pub fn aggregate(
+    logs: &[Recording],
+    filter: &Filter,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Aggregate {
     let mut builder = Builder::new(filter);
     for log in logs {
         let window = filter.window(log);

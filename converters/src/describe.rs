@@ -8,12 +8,12 @@ use crate::{
     profile::{CUT, NO_PROBE},
 };
 use regex::Regex;
-use tyrion_formats::{Log, Place, UNKNOWN, limits::MAX_DEPTH};
+use tyrion_formats::{Place, Recording, UNKNOWN, limits::MAX_DEPTH};
 use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
 
 /// Names for the ids of a log.
 #[derive(Clone, Copy)]
-pub struct Names<'a>(pub &'a Log);
+pub struct Names<'a>(pub &'a Recording);
 
 impl Names<'_> {
     /// A thread's last name; never empty.
@@ -195,7 +195,7 @@ pub enum StackFrame {
 /// The frames of a stack, innermost first.
 #[derive(Clone, Debug)]
 pub struct Frames<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     at: u32,
     left: u32,
 }

@@ -10,7 +10,7 @@ use crate::aggregate::SampleTotals;
 pub use crate::states::States;
 use regex::Regex;
 use thiserror::Error;
-use tyrion_formats::{Event, Log, Sampled};
+use tyrion_formats::{Event, Recording, Sampled};
 use tyrion_wire::WaitKind;
 
 /// Why a filter cannot be understood.
@@ -136,7 +136,7 @@ impl Filter {
     }
 
     /// What the filter asks of single waits, in the times of this log.
-    pub fn window(&self, log: &Log) -> Window {
+    pub fn window(&self, log: &Recording) -> Window {
         Window {
             since_ns: self.since.map_or(0, |moment| moment.in_log(log)),
             until_ns: self.until.map_or(u64::MAX, |moment| moment.in_log(log)),

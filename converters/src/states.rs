@@ -11,7 +11,7 @@ use std::sync::{
     OnceLock,
     atomic::{AtomicU8, Ordering::Relaxed},
 };
-use tyrion_formats::{Log, Sampled};
+use tyrion_formats::{Recording, Sampled};
 use tyrion_wire::{
     WaitKind,
     def::id::{CUT_STACK, EMPTY_STACK, UNKNOWN},
@@ -125,7 +125,7 @@ impl States {
 /// Tells the states of a log's samples: what the JVM said, and what it did not,
 /// as far as the stack or the agent's own events know.
 pub struct Reader<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     /// What is known of each method, and of each stack as far as it was asked
     /// for; nothing until the first sample.
     known: OnceLock<Known>,
@@ -141,7 +141,7 @@ struct Known {
 
 impl<'a> Reader<'a> {
     /// What reads the samples of a log, from any thread.
-    pub fn new(log: &'a Log) -> Reader<'a> {
+    pub fn new(log: &'a Recording) -> Reader<'a> {
         Reader { log, known: OnceLock::new() }
     }
 
@@ -263,7 +263,7 @@ fn barely_ran(sampled: &Sampled) -> bool {
 }
 
 impl Known {
-    fn of(log: &Log) -> Known {
+    fn of(log: &Recording) -> Known {
         let definitions = log.definitions();
         let mut roles = vec![Role::Program; definitions.methods().len()];
         for (id, method) in definitions.methods().iter() {

@@ -28,7 +28,7 @@ use tyrion_formats::{
         cell::{self, Cell},
         def::thread_flag,
     },
-    write::{LaneId, LogWriter, Options, Wait},
+    write::{LaneId, LogOptions, LogWriter, Wait},
 };
 
 type Writer = LogWriter<BufWriter<File>>;
@@ -104,7 +104,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn generate(path: &str, plan: &Plan) -> Result<(), Box<dyn Error>> {
-    let mut options = Options::default();
+    let mut options = LogOptions::default();
     options.header.mono_ns = 1_000_000_000;
     options.header.metadata =
         [("program", "com.acme.bank.Main"), ("jvm", "made up by generate.rs")]

@@ -28,7 +28,7 @@ use tyrion_formats::{
         header::State,
         slot::{Counters, Pending, Tally},
     },
-    write::{LogWriter, Options, Wait},
+    write::{LogOptions, LogWriter, Wait},
 };
 
 type Writer = LogWriter<Cursor<Vec<u8>>>;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// A platform and a virtual thread waited once each, a short wait was folded,
 /// and one more had not ended when the process was killed.
 fn tiny() -> Result<Vec<u8>, Box<dyn Error>> {
-    let options = Options { seal: true, ..options(State::Recording) };
+    let options = LogOptions { seal: true, ..options(State::Recording) };
     let mut log = LogWriter::new(Cursor::new(Vec::new()), options)?;
     let class = log.class("com/acme/Bank", "Bank.java")?;
     let method = log.method(class, "transfer", "(I)V", 20)?;
@@ -168,9 +168,9 @@ fn state_of(
     Ok(())
 }
 
-fn options(state: State) -> Options {
+fn options(state: State) -> LogOptions {
     let seal = state == State::Closed;
-    let mut options = Options { chunk_len: 4096, seal, ..Options::default() };
+    let mut options = LogOptions { chunk_len: 4096, seal, ..LogOptions::default() };
     let header = &mut options.header;
     header.state = state;
     header.mono_ns = 1_000_000_000;

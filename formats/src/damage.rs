@@ -49,6 +49,9 @@ pub enum Fault {
     DefinitionFields,
     /// A definition's id is too far from the ones before it.
     DefinitionId,
+    /// Something else, of a format other than the event log; what, and what was
+    /// done about it.
+    Other(&'static str),
     /// More places are damaged than are told one by one.
     More {
         /// How many.
@@ -100,6 +103,7 @@ impl fmt::Display for Damage {
                 "a definition's id is too large to be right; skipped its {} bytes",
                 self.skipped
             ),
+            Fault::Other(what) => f.write_str(what),
             Fault::More { count } => write!(f, "{count} more places are damaged after this one"),
         }
     }

@@ -1,10 +1,10 @@
-//! Why a file cannot be read as a log at all.
+//! Why a file cannot be read at all.
 
-use crate::seems::Seems;
+use crate::sniff::FileKind;
 use std::io;
 use thiserror::Error;
 
-/// Why a file cannot be read as a log at all. Every message is one line that
+/// Why a file cannot be read at all. Every message is one line that
 /// names the file and, where bytes are to blame, their offset in it.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -45,13 +45,13 @@ pub enum Error {
         /// The file's name as it was given.
         log: String,
     },
-    /// The first bytes are not those of a log.
+    /// The first bytes are of no format that is read.
     #[error("{log}: offset 0x0: not a Tyrion event log: {seems}")]
     NotALog {
         /// The file's name as it was given.
         log: String,
         /// What the file seems to be.
-        seems: Seems,
+        seems: FileKind,
     },
     /// The log was written by a newer Tyrion.
     #[error(
@@ -65,6 +65,16 @@ pub enum Error {
         version: u16,
         /// The newest version that this code reads.
         known: u16,
+    },
+    /// The bytes are not of the format that their beginning promises.
+    #[error("{log}: offset {offset:#x}: {what}; nothing of it can be read")]
+    Malformed {
+        /// The file's name as it was given.
+        log: String,
+        /// Where, in bytes from the file's start.
+        offset: u64,
+        /// What is wrong.
+        what: String,
     },
     /// The file ends within the header block.
     #[error(

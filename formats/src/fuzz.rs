@@ -4,7 +4,7 @@
 //! `formats/fuzz` hands them to libFuzzer; `formats/tests/fuzz.rs` runs them
 //! on made-up bytes with plain `cargo test`.
 
-use crate::{Entry, Log, What};
+use crate::{Entry, Recording, TraceRecord};
 use tyrion_wire::{
     chunk::{ChunkHeader, ChunkKind, HEADER_LEN},
     header::{BLOCK, Header, State, VERSION},
@@ -14,7 +14,7 @@ use tyrion_wire::{
 /// Reads everything in a log that consists of these bytes. Returns how many
 /// things of any sort it found.
 pub fn log(bytes: &[u8]) -> usize {
-    Log::from_bytes("fuzz.log", bytes.to_vec()).map_or(0, |log| read_all(&log))
+    Recording::from_bytes("fuzz.log", bytes.to_vec()).map_or(0, |log| read_all(&log))
 }
 
 /// Reads a log with a sound header and one sound chunk of each kind, whose
@@ -60,7 +60,7 @@ fn header(used_len: u64) -> Header {
     }
 }
 
-fn read_all(log: &Log) -> usize {
+fn read_all(log: &Recording) -> usize {
     let mut found = log.pending().len() + log.counters().len();
     found += log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk)).count();
     let hold_mode = log.hold_mode();
@@ -89,7 +89,7 @@ fn read_all(log: &Log) -> usize {
 
 /// One for the record, and one for each of its places that is defined, or for
 /// its stack and what else it tells.
-fn places_of(log: &Log, entry: &Entry<'_>) -> usize {
+fn places_of(log: &Recording, entry: &Entry<'_>) -> usize {
     let places = log.definitions().places();
     let known = |place: u32| usize::from(places.get(place).is_some());
     let traced = match entry {
@@ -102,11 +102,11 @@ fn places_of(log: &Log, entry: &Entry<'_>) -> usize {
             return 1 + usize::from(stack.is_some()) + usize::from(told || is_other);
         }
     };
-    1 + match traced.what {
-        What::Hold(hold) => known(hold.place),
-        What::Instance(instance) => known(instance.place),
-        What::Blame(blame) => known(blame.place),
-        What::Nest(nest) => {
+    1 + match traced.record {
+        TraceRecord::Hold(hold) => known(hold.place),
+        TraceRecord::Instance(instance) => known(instance.place),
+        TraceRecord::Blame(blame) => known(blame.place),
+        TraceRecord::Nest(nest) => {
             known(nest.inner.place) + nest.outer.iter().map(|held| known(held.place)).sum::<usize>()
         }
     }

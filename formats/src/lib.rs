@@ -1,54 +1,47 @@
-//! Reads Tyrion's event logs: whole, cut, damaged, or still growing.
+//! Reads recordings of locks: Tyrion's event logs, whole, cut, damaged, or still
+//! growing.
 //!
-//! [`Log::open`] maps a file, walks its chunks and reads its definitions; the
-//! waits are decoded on demand, chunk by chunk, by as many threads as one
-//! likes ([`Log::events`]). Bytes are never trusted: what is damaged is told
-//! as [`Damage`] with its offset in the file and left out, and what is whole
-//! is read. Sizes that bytes can claim have caps, all in [`limits`].
+//! [`Recording::open`] finds out what a file is ([`INPUTS`]), maps it and reads
+//! its definitions; the waits are decoded on demand, chunk by chunk, by as many
+//! threads as one likes ([`Recording::events`]). Bytes are never trusted: what
+//! is damaged is told as [`Damage`] with its offset in the file and left out,
+//! and what is whole is read. Sizes that bytes can claim have caps, all in
+//! [`limits`].
 //!
-//! The format is specified in `docs/event-log.md`; its constants and codecs
-//! are in [`tyrion_wire`]. [`mod@write`] makes logs for tests and benchmarks.
+//! Everything that reads records asks a [`Recording`] and knows no format. The
+//! event log is specified in `docs/event-log.md` of Tyrion's repository; its
+//! constants and codecs are in [`tyrion_wire`]. [`mod@write`] makes logs for
+//! tests and benchmarks.
 #![deny(unsafe_code)]
 
+mod bytes;
 mod damage;
-mod definitions;
 mod error;
-mod events;
-mod fast;
-mod follow;
+pub mod event_log;
+mod file;
 pub mod fuzz;
+pub mod import;
 mod input;
+mod inputs;
 pub mod limits;
-mod load;
-mod log;
 #[allow(unsafe_code)] // the only module that has any: a file mapped into memory
 mod map;
+mod open;
 mod parse;
-mod sampled;
-mod scan;
-mod seems;
-mod source;
-mod stacks;
-mod state;
-mod table;
-mod trace;
-pub mod write;
+pub mod recording;
+mod sniff;
 
-#[doc = include_str!("../../docs/event-log.md")]
-pub mod event_log {}
-
+pub use bytes::Bytes;
 pub use damage::{Damage, Fault};
-pub use definitions::{Class, Definitions, Method, Pause, Place, Site, Text, Thread, ThreadSpan};
 pub use error::Error;
-pub use events::{Entry, Event, Events, Records, Traced, What};
-pub use follow::{AcquisitionChange, Begin, CellChange, Changes, Follower};
-pub use input::{open_input, open_regular};
-pub use load::Defined;
-pub use log::{Log, UNKNOWN};
-pub use sampled::Sampled;
-pub use scan::ChunkRef;
-pub use seems::Seems;
-pub use stacks::{Stack, Stacks};
-pub use table::{Sparse, Table};
-pub use trace::HoldMode;
+pub use event_log::{AcquisitionChange, Begin, CellChange, Changes, Follower, write};
+pub use file::{open_input, open_regular};
+pub use input::Input;
+pub use inputs::{INPUTS, read_with};
+pub use recording::{
+    Capabilities, ChunkRef, Class, Defined, Definitions, Entry, Event, Events, Facts, HoldMode,
+    Method, Pause, Place, Recording, Records, Sampled, ShortWaits, Site, Sparse, Stack, Stacks,
+    Table, Text, Thread, ThreadSpan, TraceRecord, Traced, UNKNOWN,
+};
+pub use sniff::FileKind;
 pub use tyrion_wire as wire;

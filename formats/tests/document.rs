@@ -3,7 +3,7 @@
 
 use crate::common;
 use std::collections::BTreeSet;
-use tyrion_formats::{Log, wire::sample::ThreadState};
+use tyrion_formats::{Recording, wire::sample::ThreadState};
 
 const DOCUMENT: &str = include_str!("../../docs/event-log.md");
 
@@ -57,7 +57,7 @@ fn the_example_is_the_frozen_log() {
 
 #[test]
 fn the_example_is_read_as_the_document_says() {
-    let log = Log::from_bytes("event-log.md", example()).unwrap();
+    let log = Recording::from_bytes("event-log.md", example()).unwrap();
     let dump = common::dump(&log);
     assert_eq!(dump.lines().collect::<Vec<_>>(), block("dump"));
 }
@@ -65,7 +65,7 @@ fn the_example_is_read_as_the_document_says() {
 #[test]
 fn the_other_logs_are_read_as_the_document_says() {
     for (name, language) in [("v1-trace.log", "trace-dump"), ("v1-sample.log", "sample-dump")] {
-        let log = Log::from_bytes(name, common::frozen(name)).unwrap();
+        let log = Recording::from_bytes(name, common::frozen(name)).unwrap();
         let dump = common::dump(&log);
         let start = dump.find("\n0x").map_or(0, |at| at + 1);
         let found: Vec<_> =
@@ -78,7 +78,7 @@ fn the_other_logs_are_read_as_the_document_says() {
 #[test]
 fn the_log_of_all_holds_is_read_as_the_document_says() {
     let name = "v1-holds.log";
-    let dump = common::dump(&Log::from_bytes(name, common::frozen(name)).unwrap());
+    let dump = common::dump(&Recording::from_bytes(name, common::frozen(name)).unwrap());
     let start = dump.find("\n0x2000 events").map_or(0, |at| at + 1);
     assert_eq!(dump[start..].lines().collect::<Vec<_>>(), block("holds-dump"));
 }

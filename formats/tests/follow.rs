@@ -9,7 +9,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 use tyrion_formats::{
-    Begin, Changes, ChunkRef, Entry, Follower, Log,
+    Begin, Changes, ChunkRef, Entry, Follower, Recording,
     wire::{
         WaitKind,
         cell::{BUCKETS, Cell},
@@ -18,7 +18,7 @@ use tyrion_formats::{
         slot::Pending,
         trace::{AcquisitionCell, Blame, Instance},
     },
-    write::{LogWriter, Options, Wait},
+    write::{LogOptions, LogWriter, Wait},
 };
 
 /// Where the header has its `used_len`.
@@ -26,7 +26,7 @@ const USED_LEN: u64 = 40;
 
 /// A log of several lanes and many small chunks, with all that there can be.
 fn sample(waits: u64) -> Vec<u8> {
-    let options = Options { chunk_len: 4096, ..Options::default() };
+    let options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
     let mut log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
     let class = log.class("com/acme/Bank", "Bank.java").unwrap();
     let method = log.method(class, "transfer", "(I)V", 20).unwrap();
@@ -95,7 +95,7 @@ struct Told {
 }
 
 impl Told {
-    fn whole(log: &Log) -> Told {
+    fn whole(log: &Recording) -> Told {
         let mut told = Told::default();
         for chunk in log.event_chunks() {
             let Ok(mut events) = log.events(chunk) else { continue };
@@ -153,8 +153,8 @@ fn file_of(bytes: &[u8]) -> NamedTempFile {
 }
 
 /// Definitions as the follower knows them, against those of a whole read.
-fn compare_definitions(follower: &Follower, log: &Log) {
-    let (known, all) = (follower.log().definitions(), log.definitions());
+fn compare_definitions(follower: &Follower, log: &Recording) {
+    let (known, all) = (follower.recording().definitions(), log.definitions());
     assert_eq!(known.sites().iter().collect::<Vec<_>>(), all.sites().iter().collect::<Vec<_>>());
     assert_eq!(known.stacks().iter().collect::<Vec<_>>(), all.stacks().iter().collect::<Vec<_>>());
     let groups = known.stacks().groups().collect::<Vec<_>>();
@@ -162,10 +162,10 @@ fn compare_definitions(follower: &Follower, log: &Log) {
     assert_eq!(known.places().iter().collect::<Vec<_>>(), all.places().iter().collect::<Vec<_>>());
     for (id, thread) in all.threads().iter() {
         assert_eq!(known.threads().get(id), Some(thread));
-        assert_eq!(follower.log().text(thread.name), log.text(thread.name));
+        assert_eq!(follower.recording().text(thread.name), log.text(thread.name));
     }
-    assert_eq!(follower.log().pending(), log.pending());
-    assert_eq!(follower.log().header(), log.header());
+    assert_eq!(follower.recording().pending(), log.pending());
+    assert_eq!(follower.recording().facts(), log.facts());
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn at_once_it_reads_what_a_whole_read_does() {
     let logs = frozen.iter().map(|name| common::frozen(name)).chain([sample(3000)]);
     for bytes in logs {
         let file = file_of(&bytes);
-        let log = Log::open(file.path()).unwrap();
+        let log = Recording::open(file.path()).unwrap();
         let mut follower = Follower::open(file.path(), Begin::Start).unwrap();
         let mut told = Told::default();
         told.read_on(&mut follower, u64::MAX);
@@ -187,7 +187,7 @@ fn at_once_it_reads_what_a_whole_read_does() {
 }
 
 /// How far a chunk may be written: after each of its records.
-fn boundaries(log: &Log, chunk: &ChunkRef) -> Vec<u32> {
+fn boundaries(log: &Recording, chunk: &ChunkRef) -> Vec<u32> {
     let mut events = log.events(chunk).unwrap();
     let mut ends = Vec::new();
     loop {
@@ -211,8 +211,8 @@ struct Growing {
 
 impl Growing {
     fn new(bytes: Vec<u8>) -> Growing {
-        let log = Log::from_bytes("whole", bytes.clone()).unwrap();
-        let start = log.header().header_len as usize;
+        let log = Recording::from_bytes("whole", bytes.clone()).unwrap();
+        let start = common::header_len(&bytes);
         let file = file_of(&bytes[..start]);
         let out = OpenOptions::new().write(true).open(file.path()).unwrap();
         let events: HashMap<u64, Vec<u32>> = log
@@ -312,7 +312,7 @@ fn a_log_that_grows_is_told_once() {
         }
         growing.finish();
         told.read_on(&mut follower, 0);
-        let log = Log::open(growing.file.path()).unwrap();
+        let log = Recording::open(growing.file.path()).unwrap();
         assert_eq!(told.sorted(), Told::whole(&log));
         compare_definitions(&follower, &log);
         assert_eq!(follower.damage(), []);
@@ -334,7 +334,7 @@ fn a_log_that_is_copied_byte_by_byte_is_told_once() {
         told.read_on(&mut follower, 0);
         assert_eq!(follower.damage().len(), usize::from(at < bytes.len()), "it is cut as yet");
     }
-    let log = Log::open(file.path()).unwrap();
+    let log = Recording::open(file.path()).unwrap();
     assert_eq!(told.sorted(), Told::whole(&log));
     compare_definitions(&follower, &log);
 }
@@ -343,7 +343,7 @@ fn a_log_that_is_copied_byte_by_byte_is_told_once() {
 fn what_had_ended_before_is_passed_over() {
     let bytes = sample(3000);
     let file = file_of(&bytes);
-    let log = Log::open(file.path()).unwrap();
+    let log = Recording::open(file.path()).unwrap();
     let whole = Told::whole(&log);
     // Waits end 1 µs apart, from 1 ms on; and all blames have a time.
     for since_ns in [0, 1_000_000, 2_500_000, 3_999_000, 9_000_000_000] {
@@ -383,7 +383,7 @@ fn what_had_ended_before_is_passed_over() {
 #[test]
 fn cells_tell_what_they_have_counted() {
     let file = file_of(&sample(3000));
-    let log = Log::open(file.path()).unwrap();
+    let log = Recording::open(file.path()).unwrap();
     let out = OpenOptions::new().write(true).open(file.path()).unwrap();
     let mut follower = Follower::open(file.path(), Begin::At(1 << 40)).unwrap();
     let mut told = Told::default();
@@ -424,13 +424,13 @@ fn cells_tell_what_they_have_counted() {
 #[test]
 fn damage_spoils_no_more_than_for_a_whole_read() {
     let bytes = sample(3000);
-    let whole = Log::from_bytes("whole", bytes.clone()).unwrap();
+    let whole = Recording::from_bytes("whole", bytes.clone()).unwrap();
     let events = whole.event_chunks();
     let spoil = |at: u64, with: &[u8]| {
         let mut bytes = bytes.clone();
         bytes[at as usize..][..with.len()].copy_from_slice(with);
         let file = file_of(&bytes);
-        let log = Log::open(file.path()).unwrap();
+        let log = Recording::open(file.path()).unwrap();
         let mut follower = Follower::open(file.path(), Begin::Start).unwrap();
         let mut told = Told::default();
         told.read_on(&mut follower, 0);
@@ -450,7 +450,7 @@ fn damage_spoils_no_more_than_for_a_whole_read() {
     let mut follower = Follower::open(file.path(), Begin::Start).unwrap();
     let mut told = Told::default();
     told.read_on(&mut follower, 0);
-    assert_eq!(told.sorted(), Told::whole(&Log::open(file.path()).unwrap()));
+    assert_eq!(told.sorted(), Told::whole(&Recording::open(file.path()).unwrap()));
     assert_eq!(follower.damage().len(), 1);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{common, golden_files};
 use std::path::{Path, PathBuf};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 fn folder() -> PathBuf {
     Path::new(common::ROOT).join("testdata/logs")
@@ -15,8 +15,8 @@ fn frozen_logs_are_read_as_ever() {
     let dumps: golden_files::Files = logs
         .map(|path| {
             // As a file and as a stream.
-            let mapped = Log::open(&path).unwrap();
-            let read = Log::from_bytes("a.log", std::fs::read(&path).unwrap()).unwrap();
+            let mapped = Recording::open(&path).unwrap();
+            let read = Recording::from_bytes("a.log", std::fs::read(&path).unwrap()).unwrap();
             let dump = common::dump(&mapped);
             assert_eq!(dump, common::dump(&read));
             let name = path.with_extension("txt").file_name().unwrap().to_str().unwrap().to_owned();

@@ -3,15 +3,15 @@
 
 use crate::common;
 use tyrion_formats::{
-    Damage, Error, Fault, Log, Seems, fuzz, limits,
+    Damage, Error, Fault, FileKind, Recording, fuzz, limits,
     wire::{chunk, header::BLOCK},
     write,
 };
 
 const NAME: &str = "hostile.log";
 
-fn read(bytes: &[u8]) -> Result<Log, Error> {
-    Log::from_bytes(NAME, bytes.to_vec())
+fn read(bytes: &[u8]) -> Result<Recording, Error> {
+    Recording::from_bytes(NAME, bytes.to_vec())
 }
 
 /// A message must be one line with the file's name and an offset.
@@ -35,7 +35,7 @@ fn a_log_cut_anywhere_is_read_up_to_there() {
         let whole = read(&bytes).unwrap();
         let (all, damage) = common::decode(&whole);
         assert_eq!(damage, []);
-        let used = whole.header().used_len as usize;
+        let used = whole.facts().used_len as usize;
         let mut last = 0;
         for cut in offsets(&bytes[..used]) {
             last = check_cut(&bytes, used, cut, last);
@@ -84,7 +84,7 @@ fn check_cut(bytes: &[u8], used: usize, cut: usize, last: usize) -> usize {
 #[test]
 fn zeros_behind_the_used_length_are_no_damage() {
     let bytes = common::frozen("v1-killed.log");
-    let used = read(&bytes).unwrap().header().used_len as usize;
+    let used = read(&bytes).unwrap().facts().used_len as usize;
     for len in [used, used + 1, used + 63, used + 64, used + 4096, bytes.len()] {
         assert_eq!(common::decode(&read(&bytes[..len]).unwrap()).1, [], "{len} bytes");
     }
@@ -116,7 +116,7 @@ fn flip_unsealed(name: &str) {
     let mut bytes = common::frozen(name);
     let sealed: Vec<usize> = {
         let log = read(&bytes).unwrap();
-        let definitions = [log.header().header_len as usize];
+        let definitions = [common::header_len(&bytes)];
         log.event_chunks().iter().map(|chunk| chunk.offset as usize).chain(definitions).collect()
     };
     for at in sealed {
@@ -227,7 +227,7 @@ fn a_chunk_that_was_taken_out_is_missed() {
     let chunk = log.event_chunks()[0];
     let mut short = bytes[..chunk.offset as usize].to_vec();
     short.extend_from_slice(&bytes[(chunk.offset + u64::from(chunk.len)) as usize..]);
-    let used = log.header().used_len - u64::from(chunk.len);
+    let used = log.facts().used_len - u64::from(chunk.len);
     short[40..48].copy_from_slice(&used.to_le_bytes());
     let (_, damage) = common::decode(&read(&short).unwrap());
     assert_eq!(damage.len(), 1, "{damage:?}");
@@ -255,17 +255,17 @@ fn damaged_header_texts_are_told() {
 #[test]
 fn foreign_files_are_named() {
     for (bytes, expected) in [
-        (&b"FLR\0\0\x02"[..], Seems::Jfr),
-        (b"\x1f\x8b\x08", Seems::Gzip),
-        (b"\x28\xb5\x2f\xfd", Seems::Zstd),
-        (b"JAVA PROFILE 1.0.2\0", Seems::HeapDump),
-        (b"# callgrind format\n", Seems::Callgrind),
-        (b"<?xml version=\"1.0\"?>", Seems::Svg),
-        (b"com.acme.Main;run 12\n", Seems::Text),
-        (b"\0\0\0\0\0\0\0\0", Seems::Zeros),
-        (b"\x7fELF\x02", Seems::Other),
-        (b"\x89TYRION\r\n", Seems::Mangled),
-        (b"\x09TYRION\n", Seems::Mangled),
+        (&b"FLR\0\0\x02"[..], FileKind::Jfr),
+        (b"\x1f\x8b\x08", FileKind::Gzip),
+        (b"\x28\xb5\x2f\xfd", FileKind::Zstd),
+        (b"JAVA PROFILE 1.0.2\0", FileKind::HeapDump),
+        (b"# callgrind format\n", FileKind::Callgrind),
+        (b"<?xml version=\"1.0\"?>", FileKind::Svg),
+        (b"com.acme.Main;run 12\n", FileKind::Text),
+        (b"\0\0\0\0\0\0\0\0", FileKind::Zeros),
+        (b"\x7fELF\x02", FileKind::Other),
+        (b"\x89TYRION\r\n", FileKind::Mangled),
+        (b"\x09TYRION\n", FileKind::Mangled),
     ] {
         let error = read(bytes).unwrap_err();
         check_message(&error.to_string());
@@ -300,14 +300,14 @@ fn impossible_header_lengths_are_refused() {
 
 #[test]
 fn missing_files_are_named() {
-    let error = Log::open(std::path::Path::new("no/such.log")).unwrap_err().to_string();
+    let error = Recording::open(std::path::Path::new("no/such.log")).unwrap_err().to_string();
     assert!(error.starts_with("no/such.log: "), "{error}");
-    assert!(Log::open(std::path::Path::new(common::ROOT)).is_err(), "a directory");
+    assert!(Recording::open(std::path::Path::new(common::ROOT)).is_err(), "a directory");
 }
 
 #[test]
 fn many_damaged_places_are_counted() {
-    let options = write::Options { chunk_len: BLOCK as u32, ..write::Options::default() };
+    let options = write::LogOptions { chunk_len: BLOCK as u32, ..write::LogOptions::default() };
     let out = std::io::Cursor::new(Vec::new());
     let bytes = write::LogWriter::new(out, options).unwrap().finish().unwrap().into_inner();
     let mut file = bytes;

@@ -2,20 +2,20 @@
 
 use std::io::Cursor;
 use tyrion_formats::{
-    Fault, Log, limits,
+    Fault, Recording, limits,
     wire::def::Definition,
-    write::{LogWriter, Options},
+    write::{LogOptions, LogWriter},
 };
 
-fn log_of(definitions: &[Definition<'_>]) -> Log {
-    let mut log = LogWriter::new(Cursor::new(Vec::new()), Options::default()).unwrap();
+fn log_of(definitions: &[Definition<'_>]) -> Recording {
+    let mut log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
     for definition in definitions {
         log.define(definition).unwrap();
     }
     let mut bytes = log.finish().unwrap().into_inner();
     // In a shorter file fewer definitions can have been lost.
     bytes.resize(3 * limits::MAX_MISSING_IDS, 0);
-    Log::from_bytes("limits.log", bytes).unwrap()
+    Recording::from_bytes("limits.log", bytes).unwrap()
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn the_latest_span_of_a_thread_holds() {
     let thread = Definition::Thread { id: 1, java_id: 7, flags: 0, name: 0, group: 0 };
     let span = |id, started_ns, ended_ns| Definition::ThreadSpan { id, started_ns, ended_ns };
     let log = log_of(&[thread.clone(), span(1, 5, 0), span(9, 1, 2)]);
-    let found = |log: &Log| {
+    let found = |log: &Recording| {
         let span = log.definitions().thread_span(1)?;
         Some((span.started_ns, span.ended_ns.map(|ended_ns| ended_ns.get())))
     };
@@ -216,7 +216,7 @@ fn rows_are_as_small_as_stated() {
 /// A file of a few kilobytes takes no memory for a million ids.
 #[test]
 fn short_files_can_have_lost_few_ids() {
-    let mut log = LogWriter::new(Cursor::new(Vec::new()), Options::default()).unwrap();
+    let mut log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
     log.define(&Definition::Class { id: 100_000, name: 1, source: 1 }).unwrap();
     let bytes = log.finish().unwrap().into_inner();
     assert!(bytes.len() < 100_000, "{}", bytes.len());

@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 use tyrion_formats::{
-    Log,
+    Recording,
     wire::{
         cell::{self, field},
         chunk, trace,
@@ -24,7 +24,7 @@ fn copy(name: &str) -> tempfile::NamedTempFile {
 #[test]
 fn a_cell_is_never_read_half_changed() {
     let file = copy("v1-tiny.log");
-    let log = Log::open(file.path()).unwrap();
+    let log = Recording::open(file.path()).unwrap();
     let chunk = log.cell_chunks()[0];
     let base = chunk.payload_at();
     let out = OpenOptions::new().write(true).open(file.path()).unwrap();
@@ -61,7 +61,7 @@ fn a_cell_is_never_read_half_changed() {
 #[test]
 fn an_acquisition_cell_is_read_while_it_counts() {
     let file = copy("v1-trace.log");
-    let log = Log::open(file.path()).unwrap();
+    let log = Recording::open(file.path()).unwrap();
     let chunk = log.acquisition_chunks()[0];
     let base = chunk.payload_at();
     let mode = log.hold_mode();
@@ -93,15 +93,15 @@ fn an_acquisition_cell_is_read_while_it_counts() {
 fn a_chunk_beyond_the_used_length_is_read_already() {
     // The writer sets the used length after the chunk's header.
     let file = copy("v1-killed.log");
-    let whole = Log::open(file.path()).unwrap();
+    let whole = Recording::open(file.path()).unwrap();
     let last = whole.event_chunks().iter().map(|chunk| chunk.offset).max().unwrap();
     let out = OpenOptions::new().write(true).open(file.path()).unwrap();
     out.write_all_at(&last.to_le_bytes(), 40).unwrap();
-    let early = Log::open(file.path()).unwrap();
+    let early = Recording::open(file.path()).unwrap();
     assert_eq!(common::decode(&early), common::decode(&whole));
     // And half of a header is just the end.
     out.write_all_at(&0u64.to_le_bytes(), last + 8).unwrap();
-    let early = Log::open(file.path()).unwrap();
+    let early = Recording::open(file.path()).unwrap();
     assert_eq!(early.damage(), []);
     assert!(early.event_chunks().iter().all(|chunk| chunk.offset < last));
     assert_eq!(chunk::field::COMMITTED, 12);

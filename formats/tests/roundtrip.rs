@@ -3,9 +3,9 @@
 use proptest::{collection::vec, prelude::*};
 use std::io::Cursor;
 use tyrion_formats::{
-    Event, Log,
+    Event, Recording,
     wire::{Outcome, cell, def::thread_flag, event::MAX_NS, slot},
-    write::{LogWriter, Options, Wait},
+    write::{LogOptions, LogWriter, Wait},
 };
 
 /// One step: which lane, another thread first, and the wait.
@@ -39,7 +39,7 @@ proptest! {
     #[test]
     fn waits_round_trip(steps in vec(steps(), 0..2000), big: bool, seal: bool) {
         let chunk_len = if big { 1 << 16 } else { 4096 };
-        let options = Options { chunk_len, seal, ..Options::default() };
+        let options = LogOptions { chunk_len, seal, ..LogOptions::default() };
         let mut log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
         let lanes = [1, 2, 3].map(|thread| log.lane(thread));
         let (mut now, mut threads) = ([0u64; 3], [1, 2, 3]);
@@ -55,7 +55,7 @@ proptest! {
             log.wait(lanes[lane], wait).unwrap();
             expected[lane].push((threads[lane], wait));
         }
-        let read = Log::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap();
+        let read = Recording::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap();
         let mut found: [Vec<(u32, Wait)>; 3] = Default::default();
         for chunk in read.event_chunks() {
             let mut events = read.events(chunk).unwrap();
@@ -77,7 +77,7 @@ proptest! {
 
     #[test]
     fn definitions_round_trip(names in vec(("[a-z]{1,8}", "\\PC{0,20}"), 1..50)) {
-        let options = Options { chunk_len: 4096, ..Options::default() };
+        let options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
         let mut log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
         let mut stack = 0;
         let mut threads = Vec::new();
@@ -88,7 +88,7 @@ proptest! {
             threads.push(log.thread(line as u64, text, class, thread_flag::VIRTUAL).unwrap());
         }
         log.rename(threads[0], "renamed", 5).unwrap();
-        let read = Log::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap();
+        let read = Recording::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap();
         let definitions = read.definitions();
         for (line, (class, text)) in names.iter().enumerate().rev() {
             let frame = definitions.stacks().get(stack).unwrap();
@@ -109,7 +109,7 @@ proptest! {
 
 #[test]
 fn interned_definitions_keep_their_ids() {
-    let mut log = LogWriter::new(Cursor::new(Vec::new()), Options::default()).unwrap();
+    let mut log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
     let class = log.class("A", "A.java").unwrap();
     assert_eq!(log.class("A", "A.java").unwrap(), class);
     assert_ne!(log.class("A", "B.java").unwrap(), class);
@@ -120,7 +120,7 @@ fn interned_definitions_keep_their_ids() {
 
 #[test]
 fn cells_slots_and_counters_round_trip() {
-    let options = Options { chunk_len: 4096, ..Options::default() };
+    let options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
     let mut log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
     let lane = log.lane(1);
     let mut expected = Vec::new();
@@ -144,7 +144,7 @@ fn cells_slots_and_counters_round_trip() {
     for lane in 1..100 {
         log.counters(&slot::Counters { lane, contention: tally, other: tally }).unwrap();
     }
-    let read = Log::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap();
+    let read = Recording::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap();
     let cells: Vec<_> = read.cell_chunks().iter().flat_map(|chunk| read.cells(chunk)).collect();
     assert_eq!(cells, expected, "empty ones are left out");
     assert_eq!(read.counters().len(), 99);

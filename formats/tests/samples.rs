@@ -2,29 +2,29 @@
 
 use std::io::Cursor;
 use tyrion_formats::{
-    Entry, Log, Sampled,
+    Entry, Recording, Sampled,
     wire::{
         WaitKind,
         def::Definition,
         sample::{Sample, ThreadState},
     },
-    write::{LogWriter, Options, Wait},
+    write::{LogOptions, LogWriter, Wait},
 };
 
 type Writer = LogWriter<Cursor<Vec<u8>>>;
 
 fn writer(metadata: &[(&str, &str)]) -> Writer {
-    let mut options = Options { chunk_len: 4096, ..Options::default() };
+    let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
     options.header.metadata =
         metadata.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     LogWriter::new(Cursor::new(Vec::new()), options).unwrap()
 }
 
-fn read(log: Writer) -> Log {
-    Log::from_bytes("samples.log", log.finish().unwrap().into_inner()).unwrap()
+fn read(log: Writer) -> Recording {
+    Recording::from_bytes("samples.log", log.finish().unwrap().into_inner()).unwrap()
 }
 
-fn samples(log: &Log) -> Vec<Sampled> {
+fn samples(log: &Recording) -> Vec<Sampled> {
     let mut found = Vec::new();
     for chunk in log.event_chunks() {
         log.events(chunk).unwrap().visit_all(|entry| {

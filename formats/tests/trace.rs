@@ -4,7 +4,7 @@ use crate::common;
 use proptest::{collection::vec, prelude::*};
 use std::io::Cursor;
 use tyrion_formats::{
-    Entry, Event, HoldMode, Log, Sampled, Traced, What,
+    Entry, Event, HoldMode, Recording, Sampled, TraceRecord, Traced,
     wire::{
         WaitKind,
         cell::BUCKETS,
@@ -12,20 +12,20 @@ use tyrion_formats::{
         sample::Sample,
         trace::{AcquisitionCell, Blame, Held, Hold, HoldBatch, Instance, Nest},
     },
-    write::{LogWriter, Options, Wait},
+    write::{LogOptions, LogWriter, Wait},
 };
 
 type Writer = LogWriter<Cursor<Vec<u8>>>;
 
 fn writer(chunk_len: u32, metadata: &[(&str, &str)]) -> Writer {
-    let mut options = Options { chunk_len, ..Options::default() };
+    let mut options = LogOptions { chunk_len, ..LogOptions::default() };
     options.header.metadata =
         metadata.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     LogWriter::new(Cursor::new(Vec::new()), options).unwrap()
 }
 
-fn read(log: Writer) -> Log {
-    Log::from_bytes("trace.log", log.finish().unwrap().into_inner()).unwrap()
+fn read(log: Writer) -> Recording {
+    Recording::from_bytes("trace.log", log.finish().unwrap().into_inner()).unwrap()
 }
 
 /// What a lane records.
@@ -70,8 +70,8 @@ fn owned(entry: Entry<'_>) -> (Option<Event>, String, Vec<Held>) {
     match entry {
         Entry::Wait(event) => (Some(event), String::new(), Vec::new()),
         Entry::Traced(traced) => {
-            let outer = match traced.what {
-                What::Nest(nest) => nest.outer.iter().collect(),
+            let outer = match traced.record {
+                TraceRecord::Nest(nest) => nest.outer.iter().collect(),
                 _ => Vec::new(),
             };
             (None, format!("{traced:?}"), outer)
@@ -89,7 +89,8 @@ fn write(
     step: &Step,
 ) -> Vec<(u64, String)> {
     let delta_ns = at_ns - last_ns;
-    let what = |what: What<'_>| format!("{:?}", Traced { thread: *thread, at_ns, what });
+    let what =
+        |what: TraceRecord<'_>| format!("{:?}", Traced { thread: *thread, at_ns, record: what });
     vec![match *step {
         Step::Wait(wait_ns) => {
             log.wait(lane, Wait { end_ns: at_ns, wait_ns, site: 3, ..Wait::default() }).unwrap();
@@ -106,26 +107,26 @@ fn write(
         Step::Hold(hold_ns, [place, class, stack, hash]) => {
             let hold = Hold { delta_ns, hold_ns, place, class, stack, hash, flags: 1 };
             log.hold(lane, at_ns, Hold { delta_ns: 77, ..hold }).unwrap();
-            (at_ns, what(What::Hold(hold)))
+            (at_ns, what(TraceRecord::Hold(hold)))
         }
         Step::Instance([hash, class, place], shared) => {
             let instance = Instance { hash, class, place, shared };
             log.instance(lane, instance).unwrap();
             let at_ns = last_ns;
-            let what = What::Instance(instance);
-            (at_ns, format!("{:?}", Traced { thread: *thread, at_ns, what }))
+            let what = TraceRecord::Instance(instance);
+            (at_ns, format!("{:?}", Traced { thread: *thread, at_ns, record: what }))
         }
         Step::Blame(charged_ns, [site, waiter, stack, place]) => {
             let blame = Blame { delta_ns, charged_ns, site, waiter, stack, place };
             log.blame(lane, at_ns, Blame { delta_ns: 77, ..blame }).unwrap();
-            (at_ns, what(What::Blame(blame)))
+            (at_ns, what(TraceRecord::Blame(blame)))
         }
         Step::Nest([place, class, hash, stack], ref outer) => {
             let outer: Vec<Held> = outer.iter().copied().map(held).collect();
             let inner = Held { place, class, hash };
             let nest = Nest { delta_ns, inner, stack, outer: outer.as_slice().into() };
             log.nest(lane, at_ns, Nest { delta_ns: 77, ..nest }).unwrap();
-            (at_ns, what(What::Nest(nest)))
+            (at_ns, what(TraceRecord::Nest(nest)))
         }
         Step::Sample([wall_ns, cpu_ns, count], [state, stack, lock, owner]) => {
             let sample = Sample {
@@ -163,8 +164,8 @@ fn write_holds(
         batch.push(numbers[nth], at_ns, hold_ns);
         let Held { place, class, hash } = held(locks[nth]);
         let hold = Hold { delta_ns, hold_ns, place, class, hash, ..Hold::default() };
-        let what = What::Hold(hold);
-        expected.push((at_ns, format!("{:?}", Traced { thread, at_ns, what })));
+        let what = TraceRecord::Hold(hold);
+        expected.push((at_ns, format!("{:?}", Traced { thread, at_ns, record: what })));
         (at_ns, delta_ns) = (at_ns + next_ns, *next_ns);
     }
     log.holds(lane, &mut batch).unwrap();
@@ -303,17 +304,17 @@ fn the_latest_of_a_statistic_holds_whatever_its_id() {
 #[test]
 fn torn_cells_are_estimated() {
     let mut bytes = common::frozen("v1-trace.log");
-    let log = Log::from_bytes("trace.log", bytes.clone()).unwrap();
+    let log = Recording::from_bytes("trace.log", bytes.clone()).unwrap();
     let chunk = log.acquisition_chunks()[0];
     let all = log.acquisitions(&chunk).count();
     let at = chunk.payload_at() as usize + 16;
     // More measured holds than acquisitions.
     bytes[at..at + 8].copy_from_slice(&1u64.to_le_bytes());
-    let log = Log::from_bytes("trace.log", bytes.clone()).unwrap();
+    let log = Recording::from_bytes("trace.log", bytes.clone()).unwrap();
     let first = log.acquisitions(&chunk).next().unwrap();
     assert_eq!(log.hold_mode().estimate_ns(&first), first.first_ns);
     bytes.truncate(chunk.payload_at() as usize + 256 * all - 1);
-    let cut = Log::from_bytes("trace.log", bytes).unwrap();
+    let cut = Recording::from_bytes("trace.log", bytes).unwrap();
     assert_eq!(cut.acquisition_chunks()[0].committed as usize, 256 * all - 1);
     assert_eq!(cut.acquisitions(&cut.acquisition_chunks()[0]).count(), all - 1);
 }

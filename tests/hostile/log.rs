@@ -1,7 +1,7 @@
 //! A log in which every name is hostile.
 
 use std::{fs::File, path::Path};
-use tyrion_formats::write::{LaneId, LogWriter, Options, Wait};
+use tyrion_formats::write::{LaneId, LogOptions, LogWriter, Wait};
 use tyrion_wire::{
     WaitKind,
     cell::{BUCKETS, Cell},
@@ -39,7 +39,7 @@ struct Writing {
 
 /// Writes the log.
 pub fn write(path: &Path) {
-    let mut options = Options::default();
+    let mut options = LogOptions::default();
     options.header.mono_ns = START_NS;
     options.header.end_ns = START_NS + 1_000_000_000;
     let evil = |key: &str| (key.to_owned(), format!("{key} {EVIL}"));

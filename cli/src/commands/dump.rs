@@ -32,7 +32,7 @@ use tyrion_converters::{
     harmless,
     outputs::units,
 };
-use tyrion_formats::{Damage, Entry, Event, Log};
+use tyrion_formats::{Damage, Entry, Event, Recording};
 use tyrion_wire::{
     WaitKind,
     cell::Cell,
@@ -91,7 +91,7 @@ pub fn run(args: DumpArgs) -> Outcome {
 /// Prints the records that the filter wants; returns what was damaged.
 pub(super) fn write(
     out: &mut dyn Write,
-    log: &Log,
+    log: &Recording,
     filter: &Filter,
     json: bool,
 ) -> io::Result<Vec<Damage>> {
@@ -140,7 +140,7 @@ fn add_group(mut record: Value, group: Option<&String>) -> Value {
 }
 
 struct Dump<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     names: Names<'a>,
     filter: &'a Filter,
     window: Window,
@@ -156,7 +156,7 @@ struct Dump<'a> {
 }
 
 impl<'a> Dump<'a> {
-    fn new(log: &'a Log, filter: &'a Filter, json: bool) -> Dump<'a> {
+    fn new(log: &'a Recording, filter: &'a Filter, json: bool) -> Dump<'a> {
         Dump {
             log,
             names: Names(log),

@@ -30,7 +30,7 @@ use tyrion_converters::{
     harmless,
     outputs::units,
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, header::State};
 
 /// Which log, and how.
@@ -100,7 +100,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn count(log: &Log, filter: &Filter) -> Waiting {
+    fn count(log: &Recording, filter: &Filter) -> Waiting {
         let wanted = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
         let mut waiting = Waiting::default();
         for pending in wanted {
@@ -136,7 +136,7 @@ impl Found {
 
 /// Reads a log on all workers of the current rayon pool.
 fn read(
-    logs: &[Log; 1],
+    logs: &[Recording; 1],
     filter: &Filter,
     charged: Kinds,
     progress: &(dyn Fn(u64) + Sync),
@@ -149,8 +149,8 @@ fn read(
 }
 
 /// What a log is worth: `whole`, or why not.
-fn completeness(log: &Log, sums: &Aggregate) -> &'static str {
-    match log.header().state {
+fn completeness(log: &Recording, sums: &Aggregate) -> &'static str {
+    match log.facts().state {
         _ if !sums.damage.is_empty() => "damaged: see the warnings",
         State::Closed => "whole: the JVM ended in an orderly way",
         State::Recording => "open: the JVM still runs, or was killed",
@@ -161,7 +161,7 @@ fn completeness(log: &Log, sums: &Aggregate) -> &'static str {
 
 /// What is printed of a log, for tests.
 #[cfg(test)]
-pub(super) fn printed(logs: &[Log; 1], filter: &Filter, json: bool) -> String {
+pub(super) fn printed(logs: &[Recording; 1], filter: &Filter, json: bool) -> String {
     let mut found = read(logs, filter, Kinds::contention(), &|_| {});
     found.sums.notes.pending = 0;
     let [log] = logs;
@@ -173,14 +173,14 @@ pub(super) fn printed(logs: &[Log; 1], filter: &Filter, json: bool) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn to_json(out: &mut dyn Write, log: &Log, found: &Found) -> io::Result<()> {
+fn to_json(out: &mut dyn Write, log: &Recording, found: &Found) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &json_of(log, found))?;
     out.write_all(b"\n")
 }
 
 /// The JSON, which `docs/info.md` describes.
-fn json_of(log: &Log, found: &Found) -> Value {
-    let (header, sums) = (log.header(), &found.sums);
+fn json_of(log: &Recording, found: &Found) -> Value {
+    let (facts, sums) = (log.facts(), &found.sums);
     let contention = sums.contention();
     let (contentions, wait_ns) = contention.total();
     let kinds: Map<String, Value> = WaitKind::ALL
@@ -204,18 +204,18 @@ fn json_of(log: &Log, found: &Found) -> Value {
         })
     };
     let metadata: Map<String, Value> =
-        header.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+        facts.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
     let mut report = json!({
         "log": log.name(),
-        "version": header.version,
-        "pid": header.pid,
-        "state": header.state.name(),
-        "complete": header.state == State::Closed && sums.damage.is_empty(),
-        "start": units::utc(header.wall_ns),
-        "start_wall_ns": header.wall_ns,
+        "version": facts.version,
+        "pid": facts.pid,
+        "state": facts.state.name(),
+        "complete": facts.state == State::Closed && sums.damage.is_empty(),
+        "start": units::utc(facts.start_wall_ns),
+        "start_wall_ns": facts.start_wall_ns,
         "duration_ns": log.end_ns() - log.start_ns(),
-        "threshold_ns": header.threshold_ns,
-        "depth": header.depth,
+        "threshold_ns": facts.threshold_ns,
+        "depth": facts.depth,
         "metadata": metadata,
         "totals": {
             "contentions": contentions,
@@ -246,7 +246,7 @@ fn json_of(log: &Log, found: &Found) -> Value {
     report
 }
 
-fn to_text(log: &Log, found: &Found) -> String {
+fn to_text(log: &Recording, found: &Found) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
     let _ = sections(&mut out, log, found);
@@ -256,7 +256,7 @@ fn to_text(log: &Log, found: &Found) -> String {
     out
 }
 
-fn sections(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
+fn sections(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     let Found { sums, waiting, traced, sampled } = found;
     head(out, log, found)?;
     traced.as_ref().map_or(Ok(()), |traced| traced.to_text(out))?;
@@ -268,24 +268,24 @@ fn sections(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
     still_waiting(out, log, *waiting)
 }
 
-fn head(out: &mut String, log: &Log, found: &Found) -> std::fmt::Result {
-    let (header, sums) = (log.header(), &found.sums);
+fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
+    let (facts, sums) = (log.facts(), &found.sums);
     // What the log says of the program is one line, whatever it holds.
     let mut row = |key: &str, value: &str| {
         writeln!(out, "{:<13} {}", harmless::name(key), harmless::text(value))
     };
     row("log", log.name())?;
-    row("pid", &header.pid.to_string())?;
-    for (key, value) in &header.metadata {
+    row("pid", &facts.pid.to_string())?;
+    for (key, value) in &facts.metadata {
         let is_told_below = ["threshold", "period", "sample-threads"].contains(&key.as_str());
         if !is_told_below && !value.is_empty() {
             row(key, &told(key, value))?;
         }
     }
-    row("start", &units::utc(header.wall_ns))?;
+    row("start", &units::utc(facts.start_wall_ns))?;
     row("duration", &units::duration(log.end_ns() - log.start_ns()))?;
-    let origin = header.metadata("threshold").unwrap_or_default();
-    row("threshold", &format!("{} ({origin})", units::duration(header.threshold_ns)))?;
+    let origin = facts.metadata("threshold").unwrap_or_default();
+    row("threshold", &format!("{} ({origin})", units::duration(facts.threshold_ns)))?;
     row("completeness", completeness(log, sums))?;
     let (tally, other) = log.tallies();
     let sizes = format!(
@@ -348,7 +348,7 @@ fn kinds(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
     Ok(())
 }
 
-fn still_waiting(out: &mut String, log: &Log, waiting: Waiting) -> std::fmt::Result {
+fn still_waiting(out: &mut String, log: &Recording, waiting: Waiting) -> std::fmt::Result {
     let threads = |count: usize| match count {
         1 => "1 thread was".to_owned(),
         count => format!("{} threads were", units::thousands(count as u64)),

@@ -9,7 +9,7 @@ use tyrion_converters::{
     filter::{Filter, Kinds},
     harmless,
 };
-use tyrion_formats::{Log, UNKNOWN};
+use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_wire::{
     WaitKind,
     def::id,
@@ -83,7 +83,7 @@ impl NamedLock {
 
 /// Finds names, most of them once.
 pub struct LockNames<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     names: Names<'a>,
     filter: &'a Filter,
     sites: RefCell<Cache<u32, LockSite>>,
@@ -93,7 +93,7 @@ pub struct LockNames<'a> {
 }
 
 impl<'a> LockNames<'a> {
-    pub fn new(log: &'a Log, filter: &'a Filter) -> LockNames<'a> {
+    pub fn new(log: &'a Recording, filter: &'a Filter) -> LockNames<'a> {
         let definitions = log.definitions();
         let instances = definitions.lock_instances();
         let contended = instances
@@ -158,7 +158,7 @@ impl<'a> LockNames<'a> {
 }
 
 /// What the program calls a lock of waits; empty when that is not known.
-pub fn lock_name(log: &Log, lock: u32) -> String {
+pub fn lock_name(log: &Recording, lock: u32) -> String {
     let name = log.definitions().lock_name(lock);
     name.map_or(String::new(), |name| log.text(name).into_owned())
 }

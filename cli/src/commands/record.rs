@@ -264,11 +264,11 @@ fn exit_status(status: ExitStatus) -> u8 {
 mod tests {
     use super::*;
     use std::fs::File;
-    use tyrion_formats::write::{LogWriter, Options};
+    use tyrion_formats::write::{LogOptions, LogWriter};
 
     /// A log of this recording, if it rotates.
     fn write(path: &Path, recording: Option<&str>) {
-        let mut options = Options::default();
+        let mut options = LogOptions::default();
         let pair = |id: &str| ("recording".to_owned(), id.to_owned());
         options.header.metadata = recording.map(pair).into_iter().collect();
         LogWriter::new(File::create(path).unwrap(), options).unwrap().finish().unwrap();

@@ -13,7 +13,7 @@ use tyrion_converters::{
     describe::{MAX_STACK_TEXT, Names, StackFrame},
     harmless,
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// How many bytes of text are kept of whole stacks, at most.
 const STACKS: usize = 64 << 20;
@@ -28,7 +28,7 @@ pub struct Stacks<'a> {
 }
 
 impl<'a> Stacks<'a> {
-    pub fn new(log: &'a Log) -> Stacks<'a> {
+    pub fn new(log: &'a Recording) -> Stacks<'a> {
         let whole = RefCell::new(Cache::of(STACKS));
         Stacks { names: Names(log), frames: RefCell::new(Cache::new()), whole }
     }

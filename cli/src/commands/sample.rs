@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 use tyrion_converters::filter::{Filter, Moment, States};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_options::DEFAULT_PERIOD_NS;
 use tyrion_report::{
     Options, find,
@@ -117,7 +117,7 @@ pub fn run(args: SampleArgs) -> Outcome {
 }
 
 /// Prints the tree.
-fn print(args: &SampleArgs, recorded: &Recorded, logs: Vec<Log>) -> Outcome {
+fn print(args: &SampleArgs, recorded: &Recorded, logs: Vec<Recording>) -> Outcome {
     let filter = filter(args, recorded, logs.last());
     let options = args.options();
     let findings = find(&logs, &filter, &options, &|_| {});
@@ -141,7 +141,7 @@ fn print(args: &SampleArgs, recorded: &Recorded, logs: Vec<Log>) -> Outcome {
 
 /// The files that the sample is in, the oldest first: it may have begun in an
 /// earlier one than that which is written to now.
-fn open(recorded: &Recorded, files: &dyn Files) -> Result<Vec<Log>, Failure> {
+fn open(recorded: &Recorded, files: &dyn Files) -> Result<Vec<Recording>, Failure> {
     let last = logs::open_of(files, &recorded.log)?;
     let Some(from_ns) = recorded.from_ns.filter(|&from_ns| from_ns < last.start_ns()) else {
         return Ok(vec![last]);
@@ -161,7 +161,7 @@ fn open(recorded: &Recorded, files: &dyn Files) -> Result<Vec<Log>, Failure> {
     Ok(logs)
 }
 
-fn filter(args: &SampleArgs, recorded: &Recorded, log: Option<&Log>) -> Filter {
+fn filter(args: &SampleArgs, recorded: &Recorded, log: Option<&Recording>) -> Filter {
     // The same moment in all files.
     let moment = |ns: u64| log.map(|log| Moment::Wall(wall_ns(log, ns)));
     Filter {
@@ -174,9 +174,9 @@ fn filter(args: &SampleArgs, recorded: &Recorded, log: Option<&Log>) -> Filter {
 }
 
 /// The Unix time of a monotonic one, in ns.
-fn wall_ns(log: &Log, mono_ns: u64) -> u64 {
-    let header = log.header();
-    let ns = i128::from(header.wall_ns) + i128::from(mono_ns) - i128::from(header.mono_ns);
+fn wall_ns(log: &Recording, mono_ns: u64) -> u64 {
+    let facts = log.facts();
+    let ns = i128::from(facts.start_wall_ns) + i128::from(mono_ns) - i128::from(facts.start_ns);
     u64::try_from(ns.max(0)).unwrap_or(u64::MAX)
 }
 

@@ -5,7 +5,7 @@ use tyrion_converters::{
     filter::{Filter, States},
     states::Reader,
 };
-use tyrion_formats::{Log, Sampled};
+use tyrion_formats::{Recording, Sampled};
 use tyrion_wire::def::id;
 
 /// Finds out whether a filter wants what a thread was seen doing; who it was and
@@ -18,7 +18,7 @@ pub struct SampleFilter<'a> {
 }
 
 impl<'a> SampleFilter<'a> {
-    pub fn new(log: &'a Log, filter: &'a Filter) -> SampleFilter<'a> {
+    pub fn new(log: &'a Recording, filter: &'a Filter) -> SampleFilter<'a> {
         SampleFilter { filter, names: Names(log), reader: Reader::new(log) }
     }
 

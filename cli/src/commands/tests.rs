@@ -8,22 +8,23 @@ use super::{dump, info};
 use regex::Regex;
 use std::path::PathBuf;
 use tyrion_converters::filter::{Filter, Kinds, States, moment};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 fn testdata() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata"))
 }
 
-fn frozen(name: &str) -> Log {
+fn frozen(name: &str) -> Recording {
     let file = format!("{name}.log");
-    Log::from_bytes(&file, std::fs::read(testdata().join("logs").join(&file)).unwrap()).unwrap()
+    Recording::from_bytes(&file, std::fs::read(testdata().join("logs").join(&file)).unwrap())
+        .unwrap()
 }
 
 fn all() -> Filter {
     Filter { kinds: Kinds::all(), states: States::all(), ..Filter::default() }
 }
 
-fn dumped(log: &Log, filter: &Filter, json: bool) -> String {
+fn dumped(log: &Recording, filter: &Filter, json: bool) -> String {
     let mut out = Vec::new();
     assert_eq!(dump::write(&mut out, log, filter, json).unwrap(), []);
     String::from_utf8(out).unwrap()
@@ -148,15 +149,15 @@ fn filters_take_samples() {
 fn a_group_may_have_any_name() {
     use tyrion_formats::{
         wire::sample::Sample,
-        write::{LogWriter, Options},
+        write::{LogOptions, LogWriter},
     };
     let out = std::io::Cursor::new(Vec::new());
-    let mut log = LogWriter::new(out, Options::default()).unwrap();
+    let mut log = LogWriter::new(out, LogOptions::default()).unwrap();
     let stack = log.group("a\r\n\x1b[31mb").unwrap();
     let lane = log.lane(1);
     log.sample(lane, 60, Sample { stack, ..Sample::default() }).unwrap();
     let bytes = log.finish().unwrap().into_inner();
-    let log = Log::from_bytes("a.log", bytes).unwrap();
+    let log = Recording::from_bytes("a.log", bytes).unwrap();
     let text = dumped(&log, &all(), false);
     assert!(text.ends_with(" count=0 [group a___[31mb]\n"), "{text:?}");
     assert_eq!(text.lines().count(), 1);
@@ -169,9 +170,9 @@ fn a_group_may_have_any_name() {
 fn what_was_not_recorded_is_no_zero() {
     use tyrion_formats::{
         wire::sample::Sample,
-        write::{LogWriter, Options},
+        write::{LogOptions, LogWriter},
     };
-    let mut options = Options::default();
+    let mut options = LogOptions::default();
     options.header.metadata = vec![("mode".to_owned(), "sample".to_owned())];
     let mut log = LogWriter::new(std::io::Cursor::new(Vec::new()), options).unwrap();
     let main = log.thread(1, "main", "main", 0).unwrap();
@@ -179,7 +180,7 @@ fn what_was_not_recorded_is_no_zero() {
     let sample = Sample { wall_ns: 50, cpu_ns: 40, count: 1, state: 1, ..Sample::default() };
     log.sample(lane, 60, sample).unwrap();
     let bytes = log.finish().unwrap().into_inner();
-    let logs = [Log::from_bytes("a.log", bytes).unwrap()];
+    let logs = [Recording::from_bytes("a.log", bytes).unwrap()];
     let report = info::printed(&logs, &all(), true);
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert!(report["totals"].is_null());

@@ -29,14 +29,14 @@ use tyrion_converters::{
     filter::Filter,
     profile::Profile,
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 
 /// What was found in the logs.
 #[derive(Debug)]
 pub struct Findings<'a> {
     /// The logs, for what they tell of themselves: header, statistics, counters.
-    pub logs: &'a [Log],
+    pub logs: &'a [Recording],
     /// What to take from them.
     pub filter: &'a Filter,
     /// The sums.
@@ -215,12 +215,12 @@ impl Findings<'_> {
 
     /// Whether any log was recorded in trace mode.
     pub fn is_trace(&self) -> bool {
-        self.logs.iter().any(Log::is_trace)
+        self.logs.iter().any(Recording::is_trace)
     }
 }
 
 /// How many bytes [`find`] will report to its `progress` in the end.
-pub fn work_bytes(logs: &[Log]) -> u64 {
+pub fn work_bytes(logs: &[Recording]) -> u64 {
     let chunks = logs.iter().flat_map(|log| log.event_chunks().iter().chain(log.cell_chunks()));
     profile_bytes(logs) + chunks.map(|chunk| u64::from(chunk.committed)).sum::<u64>()
 }
@@ -230,7 +230,7 @@ pub fn work_bytes(logs: &[Log]) -> u64 {
 /// Of `options` it needs to know how many rows there will be and how long a
 /// phase is. `progress` is told how many more bytes are done, from any of them.
 pub fn find<'a>(
-    logs: &'a [Log],
+    logs: &'a [Recording],
     filter: &'a Filter,
     options: &Options,
     progress: &(dyn Fn(u64) + Sync),

@@ -5,8 +5,8 @@ use crate::{Findings, Options, find};
 use std::{collections::HashMap, io::Cursor};
 use tyrion_converters::filter::Filter;
 use tyrion_formats::{
-    Log,
-    write::{LaneId, LogWriter, Options as LogOptions, Wait},
+    Recording,
+    write::{LaneId, LogOptions, LogWriter, Wait},
 };
 use tyrion_wire::{
     WaitKind,
@@ -17,7 +17,7 @@ use tyrion_wire::{
 
 /// A log under construction. Frames are `com.acme.Foo.bar:12`, stacks begin
 /// with the outermost one, locks are class and name.
-pub(crate) struct Recording {
+pub(crate) struct Crafted {
     log: LogWriter<Cursor<Vec<u8>>>,
     threads: HashMap<String, (u32, LaneId)>,
     locks: HashMap<(String, String), u32>,
@@ -27,18 +27,18 @@ pub(crate) struct Recording {
 /// The first moment of every recording.
 const START_NS: u64 = 1_000_000_000;
 
-impl Recording {
+impl Crafted {
     /// Of contention mode, and so long.
-    pub(crate) fn new(duration_ns: u64) -> Recording {
-        Recording::with(duration_ns, &[])
+    pub(crate) fn new(duration_ns: u64) -> Crafted {
+        Crafted::with(duration_ns, &[])
     }
 
     /// Of trace mode, where all holds are measured.
-    pub(crate) fn traced(duration_ns: u64) -> Recording {
-        Recording::with(duration_ns, &[("mode", "trace"), ("hold", "all")])
+    pub(crate) fn traced(duration_ns: u64) -> Crafted {
+        Crafted::with(duration_ns, &[("mode", "trace"), ("hold", "all")])
     }
 
-    fn with(duration_ns: u64, metadata: &[(&str, &str)]) -> Recording {
+    fn with(duration_ns: u64, metadata: &[(&str, &str)]) -> Crafted {
         let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
         options.header.mono_ns = START_NS;
         options.header.end_ns = START_NS + duration_ns;
@@ -46,7 +46,7 @@ impl Recording {
         options.header.metadata = metadata.iter().map(pair).collect();
         let log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
         let (threads, locks) = Default::default();
-        Recording { log, threads, locks, now_ns: START_NS }
+        Crafted { log, threads, locks, now_ns: START_NS }
     }
 
     fn thread(&mut self, name: &str) -> (u32, LaneId) {
@@ -113,8 +113,8 @@ impl Recording {
     }
 
     /// Samples and nothing else.
-    pub(crate) fn sampled(duration_ns: u64) -> Recording {
-        Recording::with(duration_ns, &[("mode", "sample"), ("period", "10000000")])
+    pub(crate) fn sampled(duration_ns: u64) -> Crafted {
+        Crafted::with(duration_ns, &[("mode", "sample"), ("period", "10000000")])
     }
 
     /// A thread was seen so often in a state, the last time so long after the
@@ -205,12 +205,12 @@ impl Recording {
         self.log.blame(lane, self.now_ns, blame).unwrap();
     }
 
-    pub(crate) fn finish(self, name: &str) -> Log {
-        Log::from_bytes(name, self.log.finish().unwrap().into_inner()).unwrap()
+    pub(crate) fn finish(self, name: &str) -> Recording {
+        Recording::from_bytes(name, self.log.finish().unwrap().into_inner()).unwrap()
     }
 }
 
 /// What is found in logs.
-pub(crate) fn found<'a>(logs: &'a [Log], filter: &'a Filter) -> Findings<'a> {
+pub(crate) fn found<'a>(logs: &'a [Recording], filter: &'a Filter) -> Findings<'a> {
     find(logs, filter, &Options::default(), &|_| {})
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, to_value};
 use std::{collections::BTreeSet, fs, path::PathBuf};
 use tyrion_converters::filter::{Filter, Kinds};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_report::{
     Options, SECTIONS, find,
     findings::{LockRef, LogFacts},
@@ -41,7 +41,7 @@ fn names(value: &Value, found: &mut BTreeSet<String>) {
 
 fn report(log: &str, kinds: Kinds) -> Value {
     let path = root().join("testdata/logs").join(log);
-    let logs = [Log::from_bytes(log, fs::read(path).unwrap()).unwrap()];
+    let logs = [Recording::from_bytes(log, fs::read(path).unwrap()).unwrap()];
     let filter = Filter { kinds, ..Filter::default() };
     let findings = find(&logs, &filter, &Options::default(), &|_| {});
     let report = Report::new("1.2.3", &findings, &Options::default(), &[]);

@@ -13,7 +13,7 @@ use crate::{
     profile::{Acquisition, Blame, Sample, Section},
 };
 use std::collections::{BTreeMap, HashMap};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, def::id::EMPTY_STACK};
 
 /// A thread's rows; their thread is not filled in yet.
@@ -59,7 +59,7 @@ struct Group {
 
 /// Makes rows of sums.
 pub(super) struct Rows<'r, 'a> {
-    pub(super) log: &'a Log,
+    pub(super) log: &'a Recording,
     pub(super) filter: &'a Filter,
     pub(super) resolver: &'r mut Resolver<'a>,
     /// The threads that are asked for, ascending.

@@ -17,7 +17,7 @@ use crate::{
 };
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use tyrion_formats::{HoldMode, Log};
+use tyrion_formats::{HoldMode, Recording};
 use tyrion_wire::WaitKind;
 
 /// So many sums become waits at a time. While they do, they stand in memory
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
 
     /// Adds what a log holds. Threads and locks of a log are its own, so they
     /// come after those of the logs before it, and so do its rows.
-    pub(super) fn add(&mut self, log: &Log, window: &Window, mut sums: LogSums) {
+    pub(super) fn add(&mut self, log: &Recording, window: &Window, mut sums: LogSums) {
         let run = self.add_run(log);
         self.note(log, &sums);
         self.note_trace(log, Scope::of(log, window), &sums.trace);
@@ -138,17 +138,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn add_run(&mut self, log: &Log) -> u32 {
-        let header = log.header();
-        let fact = |key| header.metadata(key).unwrap_or_default().to_owned();
+    fn add_run(&mut self, log: &Recording) -> u32 {
+        let facts = log.facts();
+        let fact = |key| facts.metadata(key).unwrap_or_default().to_owned();
         self.out.profile.runs.push(Run {
             log: log.name().to_owned(),
-            pid: header.pid,
+            pid: facts.pid,
             program: fact("program"),
             jvm: fact("jvm"),
-            start_wall_ns: header.wall_ns,
+            start_wall_ns: facts.start_wall_ns,
             duration_ns: log.recorded_ns(),
-            threshold_ns: header.threshold_ns,
+            threshold_ns: facts.threshold_ns,
             hold: if log.is_trace() { fact("hold") } else { String::new() },
             period_ns: log.period_ns().unwrap_or(0),
         });
@@ -156,7 +156,7 @@ impl<'a> Builder<'a> {
         self.out.profile.runs.len() as u32 - 1
     }
 
-    fn note(&mut self, log: &Log, sums: &LogSums) {
+    fn note(&mut self, log: &Recording, sums: &LogSums) {
         self.out.events = self.out.events.saturating_add(sums.events);
         let bytes = log.event_chunks().iter().map(|chunk| u64::from(chunk.committed));
         self.out.event_bytes += bytes.sum::<u64>();
@@ -172,7 +172,7 @@ impl<'a> Builder<'a> {
         notes.pending += pending.count() as u64;
     }
 
-    fn note_trace(&mut self, log: &Log, scope: Scope, sums: &TraceSums) {
+    fn note_trace(&mut self, log: &Recording, scope: Scope, sums: &TraceSums) {
         self.out.acquisitions = self.out.acquisitions.saturating_add(sums.acquisitions);
         let (profile, notes) = (&mut self.out.profile, &mut self.out.notes);
         profile.has_acquisitions |= scope.acquisitions;
@@ -190,7 +190,7 @@ impl<'a> Builder<'a> {
         notes.unsorted_blame.add(&sums.unsorted_blame);
     }
 
-    fn note_samples(&mut self, log: &Log, sums: &LogSums) {
+    fn note_samples(&mut self, log: &Recording, sums: &LogSums) {
         let LogSums { samples, events, folds, .. } = sums;
         self.out.sample_records = self.out.sample_records.saturating_add(samples.records);
         let has_samples = log.has_sampling() || samples.records != 0;
@@ -205,7 +205,7 @@ impl<'a> Builder<'a> {
     /// sums of single waits and of folded ones.
     fn chosen_threads(
         &self,
-        log: &Log,
+        log: &Recording,
         run: u32,
         (recorded, folded): (Vec<ThreadSums>, Vec<ThreadSums>),
         trace: &TraceSums,
@@ -230,7 +230,13 @@ impl<'a> Builder<'a> {
         threads.into_iter().filter(|(thread, _)| wanted(thread)).collect()
     }
 
-    fn add_thread(&mut self, log: &Log, run: u32, mut thread: ThreadWaits, mut rows: ThreadRows) {
+    fn add_thread(
+        &mut self,
+        log: &Recording,
+        run: u32,
+        mut thread: ThreadWaits,
+        mut rows: ThreadRows,
+    ) {
         self.out.notes.unknown_sites.add(&thread.unknown);
         for (sum, kind) in self.out.kinds.iter_mut().zip(thread.kinds) {
             *sum += kind;
@@ -264,7 +270,7 @@ impl<'a> Builder<'a> {
 /// The places of the used sites, in ascending order, and the number of its
 /// place for each site.
 fn places(
-    log: &Log,
+    log: &Recording,
     filter: &Filter,
     used: &[bool],
     resolver: &mut Resolver<'_>,
@@ -312,7 +318,7 @@ fn next_batch(threads: &mut impl Iterator<Item = (u32, Both)>) -> Vec<(u32, Both
 }
 
 /// Which sites the threads have waited at, or made others wait at.
-fn used_sites(log: &Log, threads: &[(u32, Both)], trace: &TraceSums) -> Vec<bool> {
+fn used_sites(log: &Recording, threads: &[(u32, Both)], trace: &TraceSums) -> Vec<bool> {
     let mut used = vec![false; log.definitions().sites().len()];
     let mut mark = |site: u32| {
         if let Some(used) = used.get_mut(site as usize) {
@@ -331,7 +337,7 @@ fn used_sites(log: &Log, threads: &[(u32, Both)], trace: &TraceSums) -> Vec<bool
 }
 
 /// A thread as the profile has it.
-fn thread_of(log: &Log, run: u32, id: u32) -> Thread {
+fn thread_of(log: &Recording, run: u32, id: u32) -> Thread {
     match log.definitions().threads().get(id) {
         Some(thread) => Thread {
             run,

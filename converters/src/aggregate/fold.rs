@@ -5,7 +5,7 @@ use super::{
     sums::{SparseSums, Sums},
 };
 use crate::filter::Window;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
 
 /// What was decided about folded waits, for the notes.
@@ -39,14 +39,14 @@ impl FoldNotes {
 
 /// Adds cells up, as far as a window lets them through.
 pub(super) struct Folder<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     window: &'a Window,
     pub(super) sums: SparseSums,
     pub(super) notes: FoldNotes,
 }
 
 impl<'a> Folder<'a> {
-    pub(super) fn new(log: &'a Log, window: &'a Window) -> Self {
+    pub(super) fn new(log: &'a Recording, window: &'a Window) -> Self {
         Folder { log, window, sums: SparseSums::default(), notes: FoldNotes::default() }
     }
 

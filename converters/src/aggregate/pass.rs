@@ -11,7 +11,7 @@ use std::sync::{
     Mutex,
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
-use tyrion_formats::{ChunkRef, Damage, Entry, Event, Log};
+use tyrion_formats::{ChunkRef, Damage, Entry, Event, Recording};
 use tyrion_wire::def::id::UNKNOWN;
 
 /// Pieces are at least this long, in bytes: long enough for what a piece costs
@@ -47,7 +47,7 @@ enum Piece<'a> {
 
 /// Sums what a log holds.
 pub(super) fn run(
-    log: &Log,
+    log: &Recording,
     window: &Window,
     samples: Samples<'_>,
     progress: &(dyn Fn(u64) + Sync),
@@ -99,7 +99,7 @@ pub(super) fn run(
 }
 
 /// Cuts a log into pieces, the longest first.
-fn pieces(log: &Log) -> Vec<Piece<'_>> {
+fn pieces(log: &Recording) -> Vec<Piece<'_>> {
     let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();
     chunks.sort_by_key(|chunk| (chunk.thread, chunk.offset));
     let total: u64 = chunks.iter().map(|chunk| u64::from(chunk.committed)).sum();
@@ -130,7 +130,7 @@ fn pieces(log: &Log) -> Vec<Piece<'_>> {
 
 /// One worker's state.
 struct Worker<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     window: &'a Window,
     progress: &'a (dyn Fn(u64) + Sync),
     /// The sums of the current piece's thread, by site.
@@ -145,7 +145,7 @@ struct Worker<'a> {
 
 /// The sums that do not go into the dense ones.
 struct Others<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     sums: SparseSums,
     unknown: Sums,
     count: u64,
@@ -166,14 +166,14 @@ impl Others<'_> {
 
 /// The thread, or the unknown one if it is not defined: made-up ids shall not
 /// take memory.
-pub(super) fn known_thread(log: &Log, thread: u32) -> u32 {
+pub(super) fn known_thread(log: &Recording, thread: u32) -> u32 {
     let known = log.definitions().threads().get(thread).is_some();
     if known { thread } else { UNKNOWN }
 }
 
 impl<'a> Worker<'a> {
     fn new(
-        log: &'a Log,
+        log: &'a Recording,
         window: &'a Window,
         samples: Samples<'a>,
         progress: &'a (dyn Fn(u64) + Sync),

@@ -4,7 +4,7 @@ use super::{Aggregate, LogIds, hash::Table, java};
 use crate::profile::{CUT, Frame, Function, GROUP, Lock, NO_LOCK, NO_PROBE, Profile, Stack};
 use regex::Regex;
 use std::collections::HashMap;
-use tyrion_formats::{Log, Place, UNKNOWN, limits::MAX_DEPTH};
+use tyrion_formats::{Place, Recording, UNKNOWN, limits::MAX_DEPTH};
 use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
 
 /// So many frames of a lock's own methods, at most, stand above the place where
@@ -58,7 +58,7 @@ type Known = Vec<Option<u32>>;
 
 /// From the ids of one log to those of the profile.
 pub(super) struct Resolver<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     run: u32,
     out: &'a mut Aggregate,
     interner: &'a mut Interner,
@@ -75,7 +75,7 @@ pub(super) struct Resolver<'a> {
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(
-        log: &'a Log,
+        log: &'a Recording,
         run: u32,
         out: &'a mut Aggregate,
         interner: &'a mut Interner,

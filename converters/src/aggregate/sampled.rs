@@ -8,7 +8,7 @@ use crate::{
     states::{Reader, State},
 };
 use std::collections::BTreeMap;
-use tyrion_formats::{Log, Sampled};
+use tyrion_formats::{Recording, Sampled};
 use tyrion_wire::WaitKind;
 
 /// Stands for stacks whose definition is lost.
@@ -55,14 +55,14 @@ pub(super) struct Samples<'a> {
 
 /// Sums samples.
 pub(super) struct Sampler<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     window: &'a Window,
     samples: Samples<'a>,
     pub(super) sums: SampleSums,
 }
 
 impl<'a> Sampler<'a> {
-    pub(super) fn new(log: &'a Log, window: &'a Window, samples: Samples<'a>) -> Self {
+    pub(super) fn new(log: &'a Recording, window: &'a Window, samples: Samples<'a>) -> Self {
         Sampler { log, window, samples, sums: SampleSums::default() }
     }
 

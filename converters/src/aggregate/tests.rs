@@ -13,7 +13,7 @@ use crate::{
 use proptest::{collection::vec, prelude::*};
 use regex::Regex;
 use std::{collections::BTreeMap, io::Cursor};
-use tyrion_formats::write::{LaneId, LogWriter, Options, Wait};
+use tyrion_formats::write::{LaneId, LogOptions, LogWriter, Wait};
 use tyrion_wire::{
     cell::{self, Cell},
     def::{Definition, id},
@@ -39,7 +39,7 @@ impl Sample {
 
     /// With these metadata.
     fn of(metadata: &[(&str, &str)]) -> Sample {
-        let mut options = Options { chunk_len: 4096, ..Options::default() };
+        let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
         options.header.mono_ns = START_NS;
         let pair = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         options.header.metadata = metadata.iter().map(pair).collect();
@@ -76,12 +76,12 @@ impl Sample {
         self.log.cell(self.lanes[0], &cell).unwrap();
     }
 
-    fn finish(self) -> Log {
+    fn finish(self) -> Recording {
         self.finish_as("a.log")
     }
 
-    fn finish_as(self, name: &str) -> Log {
-        Log::from_bytes(name, self.log.finish().unwrap().into_inner()).unwrap()
+    fn finish_as(self, name: &str) -> Recording {
+        Recording::from_bytes(name, self.log.finish().unwrap().into_inner()).unwrap()
     }
 }
 
@@ -101,7 +101,7 @@ fn cell(thread: u32, site: u32, first_ns: u64, waits: &[u64]) -> Cell {
     }
 }
 
-fn run(logs: &[Log], filter: &Filter) -> Aggregate {
+fn run(logs: &[Recording], filter: &Filter) -> Aggregate {
     let out = aggregate(logs, filter, &|_| {});
     assert_eq!(out.profile.check(), Ok(()));
     let kinds: (u64, u64) =
@@ -274,7 +274,7 @@ proptest! {
 
 #[test]
 fn lost_definitions_are_unknown_and_counted() {
-    let mut options = Options::default();
+    let mut options = LogOptions::default();
     options.header.mono_ns = START_NS;
     let mut log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
     log.define(&Definition::Stack { id: 5, parent: 4, method: 9, line: 3 }).unwrap();
@@ -287,7 +287,7 @@ fn lost_definitions_are_unknown_and_counted() {
         let wait = Wait { end_ns: START_NS, wait_ns: 10, site, ..Wait::default() };
         log.wait(lane, wait).unwrap();
     }
-    let log = Log::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap();
+    let log = Recording::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap();
     let out = run(&[log], &all());
     let frames = [".[unknown]:3", ".[unknown]:0"];
     let expected = key("[unknown]", &frames, "[unknown]#8", "monitor");
@@ -345,10 +345,10 @@ fn damage_is_told_and_the_rest_counted() {
         sample.wait(0, 0, 10);
     }
     let mut bytes = sample.log.finish().unwrap().into_inner();
-    let whole = Log::from_bytes("a.log", bytes.clone()).unwrap();
+    let whole = Recording::from_bytes("a.log", bytes.clone()).unwrap();
     let chunk = whole.event_chunks()[1];
     bytes[chunk.payload_at() as usize] ^= 1;
-    let log = Log::from_bytes("a.log", bytes).unwrap();
+    let log = Recording::from_bytes("a.log", bytes).unwrap();
     let done = std::sync::atomic::AtomicU64::new(0);
     let out = aggregate(std::slice::from_ref(&log), &all(), &|bytes| {
         done.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);

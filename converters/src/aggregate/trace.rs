@@ -3,7 +3,7 @@
 
 use super::{hash::Table, pass::known_thread, sums::Sums};
 use crate::filter::Window;
-use tyrion_formats::{HoldMode, Log, Traced, What};
+use tyrion_formats::{HoldMode, Recording, TraceRecord, Traced};
 use tyrion_wire::{
     cell::BUCKETS,
     def::id::{EMPTY_STACK, UNKNOWN},
@@ -22,7 +22,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) fn of(log: &Log, window: &Window) -> Scope {
+    pub(super) fn of(log: &Recording, window: &Window) -> Scope {
         let trace = log.is_trace();
         let any_duration = window.min_wait_ns == 0;
         Scope {
@@ -137,7 +137,7 @@ impl TraceSums {
 
 /// Sums what trace mode records.
 pub(super) struct Tracer<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     window: &'a Window,
     scope: Scope,
     mode: HoldMode,
@@ -145,7 +145,7 @@ pub(super) struct Tracer<'a> {
 }
 
 impl<'a> Tracer<'a> {
-    pub(super) fn new(log: &'a Log, window: &'a Window) -> Self {
+    pub(super) fn new(log: &'a Recording, window: &'a Window) -> Self {
         let (scope, mode) = (Scope::of(log, window), log.hold_mode());
         Tracer { log, window, scope, mode, sums: TraceSums::default() }
     }
@@ -169,11 +169,11 @@ impl<'a> Tracer<'a> {
     /// Adds a record.
     pub(super) fn record(&mut self, traced: &Traced<'_>) {
         let thread = known_thread(self.log, traced.thread);
-        match &traced.what {
-            What::Hold(hold) if self.scope.acquisitions => self.hold(thread, hold),
-            What::Blame(blame) => self.blame(thread, traced.at_ns, blame),
+        match &traced.record {
+            TraceRecord::Hold(hold) if self.scope.acquisitions => self.hold(thread, hold),
+            TraceRecord::Blame(blame) => self.blame(thread, traced.at_ns, blame),
             // Outputs show neither instances nor nesting.
-            What::Hold(_) | What::Instance(_) | What::Nest(_) => {}
+            TraceRecord::Hold(_) | TraceRecord::Instance(_) | TraceRecord::Nest(_) => {}
         }
     }
 
@@ -215,7 +215,7 @@ impl<'a> Tracer<'a> {
     }
 }
 
-fn known_class(log: &Log, class: u32) -> u32 {
+fn known_class(log: &Recording, class: u32) -> u32 {
     let known = log.definitions().classes().get(class).is_some();
     if known { class } else { UNKNOWN }
 }

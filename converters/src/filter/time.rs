@@ -10,7 +10,7 @@ use nom::{
     multi::many1,
     sequence::preceded,
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// A moment, as a filter names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +26,14 @@ pub enum Moment {
 impl Moment {
     /// The moment as monotonic time of a log, in ns. Moments before its clock
     /// began are 0.
-    pub fn in_log(self, log: &Log) -> u64 {
+    pub fn in_log(self, log: &Recording) -> u64 {
         match self {
             Moment::AfterStart(ns) => log.start_ns().saturating_add(ns),
             Moment::BeforeEnd(ns) => log.end_ns().saturating_sub(ns),
             Moment::Wall(ns) => {
-                let header = log.header();
-                let since_anchor = i128::from(ns) - i128::from(header.wall_ns);
-                let mono = i128::from(header.mono_ns) + since_anchor;
+                let facts = log.facts();
+                let since_anchor = i128::from(ns) - i128::from(facts.start_wall_ns);
+                let mono = i128::from(facts.start_ns) + since_anchor;
                 u64::try_from(mono.max(0)).unwrap_or(u64::MAX)
             }
         }

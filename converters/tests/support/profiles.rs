@@ -8,7 +8,7 @@ use tyrion_converters::{
     filter::Filter,
     profile::{CUT, Function, GROUP, NO_LOCK, Profile, Run, State},
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 
 /// The profiles and their names.
@@ -24,7 +24,7 @@ pub fn with_samples() -> [(&'static str, Profile); 2] {
 /// The frozen log with waits and samples.
 pub fn frozen() -> Profile {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/logs/v1-sample.log");
-    let log = Log::from_bytes("v1-sample.log", std::fs::read(path).unwrap()).unwrap();
+    let log = Recording::from_bytes("v1-sample.log", std::fs::read(path).unwrap()).unwrap();
     aggregate(&[log], &Filter::default(), &|_| {}).profile
 }
 

@@ -7,8 +7,8 @@ use tyrion_converters::{
     profile::Profile,
 };
 use tyrion_formats::{
-    Log,
-    write::{LaneId, LogWriter, Options, Wait},
+    Recording,
+    write::{LaneId, LogOptions, LogWriter, Wait},
 };
 use tyrion_wire::{
     WaitKind, cell,
@@ -31,8 +31,8 @@ pub fn aggregated(filter: &Filter) -> Aggregate {
 }
 
 /// The log.
-pub fn log() -> Log {
-    Log::from_bytes("trace.log", bytes()).unwrap()
+pub fn log() -> Recording {
+    Recording::from_bytes("trace.log", bytes()).unwrap()
 }
 
 type Writer = LogWriter<Cursor<Vec<u8>>>;
@@ -79,7 +79,7 @@ struct Places {
 
 /// The log's bytes.
 pub fn bytes() -> Vec<u8> {
-    let mut options = Options::default();
+    let mut options = LogOptions::default();
     let header = &mut options.header;
     (header.pid, header.mono_ns, header.end_ns) = (4711, START_NS, START_NS + 2_000_000_000);
     header.threshold_ns = 10_000;

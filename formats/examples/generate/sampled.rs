@@ -3,11 +3,11 @@
 use crate::{PERIOD_NS, Place, Plan, Random, Thread, Writer, Zipf};
 use tyrion_formats::{
     wire::sample::{Sample, ThreadState},
-    write::Options,
+    write::LogOptions,
 };
 
 /// Says in the header what the agent would say.
-pub fn declare(options: &mut Options) {
+pub fn declare(options: &mut LogOptions) {
     for (key, value) in [("mode", "contention+sample"), ("period", &PERIOD_NS.to_string())] {
         options.header.metadata.push((key.to_owned(), value.to_owned()));
     }

@@ -7,7 +7,7 @@ use tyrion_formats::{
         cell::{self, BUCKETS},
         trace::{AcquisitionCell, Blame, Hold, Instance, hold_flag},
     },
-    write::Options,
+    write::LogOptions,
 };
 
 /// Places, and what else the records name.
@@ -25,7 +25,7 @@ impl Trace {
     }
 
     /// Says in the header what the agent would say.
-    pub fn declare(options: &mut Options) {
+    pub fn declare(options: &mut LogOptions) {
         for (key, value) in [("mode", "trace"), ("hold", "1/64"), ("events", "folded")] {
             options.header.metadata.push((key.to_owned(), value.to_owned()));
         }

@@ -10,7 +10,7 @@ use tyrion_formats::{
         sample::{Sample, ThreadState},
         slot::{Counters, Tally},
     },
-    write::{LogWriter, Options, Wait},
+    write::{LogOptions, LogWriter, Wait},
 };
 
 /// When the log begins, monotonic.
@@ -35,7 +35,7 @@ struct Names {
 }
 
 /// Samples of each state but one, what the program calls its work, and a wait.
-pub fn sampled(mut options: Options) -> Result<Vec<u8>, Box<dyn Error>> {
+pub fn sampled(mut options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
     options.header.end_ns = START_NS + 210 * MS;
     for (key, value) in [("mode", "contention+sample"), ("period", "50000000")] {
         options.header.metadata.push((key.to_owned(), value.to_owned()));

@@ -9,7 +9,7 @@ use tyrion_formats::{
         slot::{Counters, Tally},
         trace::{AcquisitionCell, Blame, Held, Hold, HoldBatch, Instance, Nest, hold_flag},
     },
-    write::{LogWriter, Options, Wait},
+    write::{LogOptions, LogWriter, Wait},
 };
 
 /// The identity hashes of the two lock objects and of a class object.
@@ -36,7 +36,7 @@ struct Names {
 }
 
 /// Every kind of record that trace mode adds, and the wait that one is about.
-pub fn trace(options: Options) -> Result<Vec<u8>, Box<dyn Error>> {
+pub fn trace(options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut log = start(options, "1/64", "folded")?;
     let names = define(&mut log)?;
     events(&mut log, &names)?;
@@ -45,7 +45,7 @@ pub fn trace(options: Options) -> Result<Vec<u8>, Box<dyn Error>> {
 
 /// What `events=all` writes: each hold, and but for the first few many in a
 /// record.
-pub fn holds(options: Options) -> Result<Vec<u8>, Box<dyn Error>> {
+pub fn holds(options: LogOptions) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut log = start(options, "all", "all")?;
     let names = define(&mut log)?;
     let Names { object, class, places: [in_get, _, in_size], threads: [main, _], .. } = names;
@@ -114,7 +114,7 @@ fn acquisitions(
     }
 }
 
-fn start(mut options: Options, hold: &str, events: &str) -> Result<Writer, Box<dyn Error>> {
+fn start(mut options: LogOptions, hold: &str, events: &str) -> Result<Writer, Box<dyn Error>> {
     for (key, value) in
         [("mode", "trace"), ("hold", hold), ("events", events), ("identity", "true")]
     {

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 use tyrion_formats::{
-    ChunkRef, Damage, Entry, Log, Sampled, Traced,
+    ChunkRef, Damage, Entry, Recording, Sampled, Traced,
     wire::{def::Definition, trace::AcquisitionCell},
 };
 
@@ -12,26 +12,26 @@ use tyrion_formats::{
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Everything in a log, as text.
-pub fn dump(log: &Log) -> String {
+pub fn dump(log: &Recording) -> String {
     let mut out = String::new();
     let text = &mut out;
-    let header = log.header();
-    writeln!(text, "header version={} state={}", header.version, header.state.name()).unwrap();
+    let facts = log.facts();
+    writeln!(text, "header version={} state={}", facts.version, facts.state.name()).unwrap();
     writeln!(
         text,
         "  wall_ns={} mono_ns={} end_ns={} used_len={} pid={} threshold_ns={} depth={} dropped={}+{}",
-        header.wall_ns,
-        header.mono_ns,
-        header.end_ns,
-        header.used_len,
-        header.pid,
-        header.threshold_ns,
-        header.depth,
-        header.dropped_contention,
-        header.dropped_other,
+        facts.start_wall_ns,
+        facts.start_ns,
+        facts.end_ns,
+        facts.used_len,
+        facts.pid,
+        facts.threshold_ns,
+        facts.depth,
+        facts.dropped_contention,
+        facts.dropped_other,
     )
     .unwrap();
-    for (key, value) in &header.metadata {
+    for (key, value) in &facts.metadata {
         writeln!(text, "  {key}={value}").unwrap();
     }
     log.for_each_definition(|found| {
@@ -71,7 +71,7 @@ pub fn dump(log: &Log) -> String {
     out
 }
 
-fn dump_acquisitions(log: &Log, cell: &AcquisitionCell, text: &mut String) {
+fn dump_acquisitions(log: &Recording, cell: &AcquisitionCell, text: &mut String) {
     let buckets: Vec<(usize, u32)> =
         cell.histogram.iter().copied().enumerate().filter(|(_, count)| *count != 0).collect();
     let (first, first_ns) = (cell.first_count, cell.first_ns);
@@ -94,7 +94,7 @@ fn dump_acquisitions(log: &Log, cell: &AcquisitionCell, text: &mut String) {
     .unwrap();
 }
 
-fn dump_events(log: &Log, chunk: &ChunkRef, text: &mut String) {
+fn dump_events(log: &Recording, chunk: &ChunkRef, text: &mut String) {
     let (lane, sequence) = (chunk.lane, chunk.sequence);
     writeln!(text, "{:#x} events of lane {lane}, chunk {sequence}", chunk.offset).unwrap();
     let mut events = match log.events(chunk) {
@@ -105,8 +105,8 @@ fn dump_events(log: &Log, chunk: &ChunkRef, text: &mut String) {
         let event = match entry {
             Entry::Wait(event) => event,
             Entry::Traced(traced) => {
-                let Traced { thread, at_ns, what } = traced;
-                writeln!(text, "thread={thread} at_ns={at_ns} {what:?}").unwrap();
+                let Traced { thread, at_ns, record } = traced;
+                writeln!(text, "thread={thread} at_ns={at_ns} {record:?}").unwrap();
                 continue;
             }
             Entry::Sample(Sampled { thread, at_ns, sample }) => {
@@ -133,7 +133,7 @@ fn dump_events(log: &Log, chunk: &ChunkRef, text: &mut String) {
 }
 
 /// Number of records that can be decoded, and what is damaged in all.
-pub fn decode(log: &Log) -> (usize, Vec<Damage>) {
+pub fn decode(log: &Recording) -> (usize, Vec<Damage>) {
     let mut damage = log.damage().to_vec();
     let mut count = 0;
     for chunk in log.event_chunks() {
@@ -152,4 +152,9 @@ pub fn decode(log: &Log) -> (usize, Vec<Damage>) {
 pub fn frozen(name: &str) -> Vec<u8> {
     let path = format!("{ROOT}/testdata/logs/{name}");
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Where the first chunk of a log stands.
+pub fn header_len(bytes: &[u8]) -> usize {
+    tyrion_formats::wire::header::Header::decode(bytes).unwrap().header_len as usize
 }

@@ -10,7 +10,7 @@ use tyrion_converters::{
     outputs::{By, Feature, Format, Metric, Needs, Options, by_name, go_together, names_where},
     profile::Profile,
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// How to render.
 #[derive(Args, Clone, Debug)]
@@ -247,13 +247,13 @@ impl Style {
     }
 
     /// Refuses logs that lack what is to be shown.
-    pub(super) fn check_logs(&self, logs: &[Log]) -> Result<(), Failure> {
+    pub(super) fn check_logs(&self, logs: &[Recording]) -> Result<(), Failure> {
         // Any log may have samples: the aggregate tells.
         let Some(option) = self.option_that_needs(Needs::Trace) else { return Ok(()) };
-        if logs.iter().any(Log::is_trace) {
+        if logs.iter().any(Recording::is_trace) {
             return Ok(());
         }
-        let names: Vec<&str> = logs.iter().map(Log::name).collect();
+        let names: Vec<&str> = logs.iter().map(Recording::name).collect();
         Err(Failure::new(format!(
             "{}: recorded without trace mode; {option} needs a log of tyrion record --mode trace",
             names.join(", ")

@@ -11,11 +11,11 @@ use crate::commands::{
 };
 use serde_json::json;
 use tyrion_converters::{describe::Names, harmless, outputs::units};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{def::id, slot::Pending};
 
 /// A wait as JSON.
-pub fn record<'r>(stacks: &'r Stacks<'r>, log: &Log, pending: &Pending) -> Record<'r, 1> {
+pub fn record<'r>(stacks: &'r Stacks<'r>, log: &Recording, pending: &Pending) -> Record<'r, 1> {
     let names = Names(log);
     let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
     let record = json!({
@@ -32,7 +32,7 @@ pub fn record<'r>(stacks: &'r Stacks<'r>, log: &Log, pending: &Pending) -> Recor
 }
 
 /// A wait as text, without its stack, which follows.
-pub fn text(log: &Log, pending: &Pending) -> String {
+pub fn text(log: &Recording, pending: &Pending) -> String {
     let names = Names(log);
     let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
     let held_by =

@@ -9,7 +9,7 @@ use crate::commands::lock_names::{any_of, held};
 use serde_json::json;
 use std::io::{self, Write};
 use tyrion_converters::{harmless, outputs::units};
-use tyrion_formats::{Traced, What};
+use tyrion_formats::{TraceRecord, Traced};
 use tyrion_wire::{
     def::id,
     trace::{AcquisitionCell, Blame, Held, Hold, Instance, Nest},
@@ -29,14 +29,14 @@ impl Dump<'_> {
             return Ok(());
         }
         let moment = Moment { at_ns: self.since_start(traced.at_ns), thread: traced.thread };
-        match &traced.what {
-            What::Blame(blame) => self.blame(out, moment, blame),
+        match &traced.record {
+            TraceRecord::Blame(blame) => self.blame(out, moment, blame),
             _ if !self.thread(traced.thread).1 => Ok(()),
-            What::Hold(hold) => self.hold(out, moment, hold),
+            TraceRecord::Hold(hold) => self.hold(out, moment, hold),
             // They have no duration that could be long enough.
             _ if self.window.min_wait_ns > 0 => Ok(()),
-            What::Instance(instance) => self.instance(out, moment, instance),
-            What::Nest(nest) => self.nest(out, moment, nest),
+            TraceRecord::Instance(instance) => self.instance(out, moment, instance),
+            TraceRecord::Nest(nest) => self.nest(out, moment, nest),
         }
     }
 

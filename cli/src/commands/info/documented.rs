@@ -4,7 +4,7 @@ use super::printed;
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::PathBuf};
 use tyrion_converters::filter::{Filter, Kinds, States};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// Objects whose keys are no fields: kinds of waits, states of threads, and what
 /// the agent wrote.
@@ -42,7 +42,7 @@ fn fields(object: &Value, found: &mut BTreeSet<String>) {
 
 fn info(log: &str) -> Value {
     let path = root().join("testdata/logs").join(log);
-    let logs = [Log::from_bytes(log, fs::read(path).unwrap()).unwrap()];
+    let logs = [Recording::from_bytes(log, fs::read(path).unwrap()).unwrap()];
     let filter = Filter { kinds: Kinds::all(), states: States::all(), ..Filter::default() };
     serde_json::from_str(&printed(&logs, &filter, true)).unwrap()
 }

@@ -6,7 +6,7 @@ use tyrion_converters::{
     describe::Names,
     filter::{Filter, Window},
 };
-use tyrion_formats::{Log, Sampled};
+use tyrion_formats::{Recording, Sampled};
 
 /// What the filter asks of threads and times.
 pub(super) struct RecordFilter {
@@ -17,7 +17,7 @@ pub(super) struct RecordFilter {
 }
 
 impl RecordFilter {
-    pub(super) fn new(log: &Log, filter: &Filter) -> RecordFilter {
+    pub(super) fn new(log: &Recording, filter: &Filter) -> RecordFilter {
         let names = Names(log);
         let wanted = |id| filter.thread.as_ref().is_none_or(|it| it.is_match(&names.thread(id)));
         let ids = log.definitions().threads().iter().map(|(id, _)| id);
@@ -26,16 +26,16 @@ impl RecordFilter {
     }
 
     /// Whether the filter wants what this thread did at this time.
-    pub(super) fn wants(&self, log: &Log, thread: u32, at_ns: u64) -> bool {
+    pub(super) fn wants(&self, log: &Recording, thread: u32, at_ns: u64) -> bool {
         self.window.holds(at_ns) && self.wants_thread(log, thread)
     }
 
     /// What of a sample the filter wants, by thread and time.
-    pub(super) fn part(&self, log: &Log, sampled: &Sampled) -> Option<SampleTotals> {
+    pub(super) fn part(&self, log: &Recording, sampled: &Sampled) -> Option<SampleTotals> {
         self.window.part(sampled).filter(|_| self.wants_thread(log, sampled.thread))
     }
 
-    fn wants_thread(&self, log: &Log, thread: u32) -> bool {
+    fn wants_thread(&self, log: &Recording, thread: u32) -> bool {
         let known = || log.definitions().threads().get(thread).is_some();
         !self.unwanted.contains(&thread) && (self.unknown || known())
     }

@@ -16,7 +16,7 @@ use tyrion_converters::{
     outputs::units,
     states::{Reader, State},
 };
-use tyrion_formats::{Entry, Log, Sampled};
+use tyrion_formats::{Entry, Recording, Sampled};
 use tyrion_wire::sample::ThreadState;
 
 /// Keys of what the agent tells of sampling.
@@ -80,7 +80,7 @@ struct Found {
 }
 
 /// Sums the samples; `None` for a log that has none and is not one of sampling.
-pub fn sum(log: &Log, filter: &Filter) -> Option<SampleSums> {
+pub fn sum(log: &Recording, filter: &Filter) -> Option<SampleSums> {
     let statistics = log.statistics();
     // The agent counts what it writes; a log of waits alone need not be read
     // once more for it.
@@ -93,7 +93,7 @@ pub fn sum(log: &Log, filter: &Filter) -> Option<SampleSums> {
         records,
         seen: found.seen(),
         period_ns: log.period_ns(),
-        threads_regex: log.header().metadata("sample-threads").map(str::to_owned),
+        threads_regex: log.facts().metadata("sample-threads").map(str::to_owned),
         statistics,
     })
 }
@@ -101,7 +101,7 @@ pub fn sum(log: &Log, filter: &Filter) -> Option<SampleSums> {
 impl Found {
     /// Reads all records, on all workers of the current rayon pool. Damage is
     /// told by whoever reads the waits.
-    fn read(log: &Log, filter: &Filter) -> Found {
+    fn read(log: &Recording, filter: &Filter) -> Found {
         let (wanted, samples) = (RecordFilter::new(log, filter), SampleFilter::new(log, filter));
         let part =
             |sampled: &Sampled| wanted.part(log, sampled).filter(|_| samples.is_wanted(sampled));

@@ -15,7 +15,7 @@ use tyrion_converters::{
     outputs::units,
     profile::{Profile, Section},
 };
-use tyrion_formats::{HoldMode, Log};
+use tyrion_formats::{HoldMode, Recording};
 
 /// What keys of the agent's own cost begin and end with.
 const OWN: (&str, &str) = ("own.", "_ns");
@@ -79,7 +79,12 @@ impl Sums {
 /// Sums what trace mode recorded; `None` for a log of another mode. `profile`
 /// is that of the log with the same filter; blame is summed over waits of the
 /// kinds in `charged`, as outputs charge it.
-pub fn sum(log: &Log, filter: &Filter, charged: Kinds, profile: &Profile) -> Option<TraceSums> {
+pub fn sum(
+    log: &Recording,
+    filter: &Filter,
+    charged: Kinds,
+    profile: &Profile,
+) -> Option<TraceSums> {
     if !log.is_trace() {
         return None;
     }
@@ -97,7 +102,7 @@ pub fn sum(log: &Log, filter: &Filter, charged: Kinds, profile: &Profile) -> Opt
         taken: window.is_open().then(|| Sums::of(profile)),
         blamed: (window.min_wait_ns == 0)
             .then(|| blames.map(|blame| (blame.count, blame.blamed_ns)).fold((0, 0), add)),
-        instances: (log.header().metadata("identity") != Some("false"))
+        instances: (log.facts().metadata("identity") != Some("false"))
             .then(|| found.instances(&lock_names)),
         unidentified: cells.fold(0, |sum, cell| sum.saturating_add(cell.unidentified)),
         nesting: found.nesting(&lock_names),

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
     rc::Rc,
 };
-use tyrion_formats::{Begin, Follower, Log};
+use tyrion_formats::{Begin, Follower, Recording};
 use tyrion_wire::{header::State, slot::Pending};
 
 /// More of what a process has mapped is not read: 65 530 files, the kernel's
@@ -89,11 +89,11 @@ impl Feed {
         let file = files.open(path).map_err(io)?;
         // The header tells whether there is more to come.
         let follower = Follower::from_file(&name, file, Begin::Start)?;
-        let life = life(follower.log().header().state, has_writer(&follower));
+        let life = life(follower.recording().facts().state, has_writer(&follower));
         let file = follower.file().try_clone().map_err(io)?;
         let follower = Follower::from_file(&name, file, begin(life))?;
         let first = FeedFile::new(follower)?;
-        let rotates = first.follower.log().header().metadata("recording").is_some();
+        let rotates = first.follower.recording().facts().metadata("recording").is_some();
         let has_others = rotates && (first.number != 0 || has_number(path));
         Ok(Feed { paths: files, path: path.to_owned(), files: vec![first], life, has_others })
     }
@@ -115,8 +115,8 @@ impl Feed {
     }
 
     /// The log that is written to now.
-    pub fn log(&self) -> Option<&Log> {
-        self.files.last().map(|file| file.follower.log())
+    pub fn log(&self) -> Option<&Recording> {
+        self.files.last().map(|file| file.follower.recording())
     }
 
     /// The last moment that anything tells of, monotonic ns.
@@ -125,13 +125,13 @@ impl Feed {
     }
 
     /// The logs that sums of the window may be of, the newest last.
-    pub fn logs(&self) -> Vec<(FileNumber, &Log)> {
-        self.files.iter().map(|file| (file.number, file.follower.log())).collect()
+    pub fn logs(&self) -> Vec<(FileNumber, &Recording)> {
+        self.files.iter().map(|file| (file.number, file.follower.recording())).collect()
     }
 
     /// Who waits now. A switch to another file takes pending waits along.
     pub fn pending(&self) -> &[Pending] {
-        self.log().map_or(&[], Log::pending)
+        self.log().map_or(&[], Recording::pending)
     }
 
     /// What was found damaged.
@@ -148,7 +148,7 @@ impl Feed {
             // Asked before reading: what was written before it went is read.
             let is_written = self.files.last().is_some_and(|file| has_writer(&file.follower));
             self.read(now_ns, window)?;
-            let newest = self.files.last().map(|file| file.follower.log().header().state);
+            let newest = self.files.last().map(|file| file.follower.recording().facts().state);
             self.life = life(newest.unwrap_or(State::Broken), is_written);
             let more = self.next_files();
             if more.is_empty() {
@@ -176,7 +176,7 @@ impl Feed {
     pub fn forget_before(&mut self, from_ns: u64) {
         let newest = self.files.last().map_or(0, |file| file.number);
         self.files.retain(|file| {
-            let end_ns = file.follower.log().header().end_ns;
+            let end_ns = file.follower.recording().facts().end_ns;
             // Killed at the switch it has no end, and nobody closes it.
             file.number == newest || end_ns == 0 || end_ns >= from_ns
         });
@@ -185,7 +185,7 @@ impl Feed {
     /// The files of the recording that came after the newest one.
     fn next_files(&self) -> Vec<FeedFile> {
         let Some(newest) = self.files.last() else { return Vec::new() };
-        let Some(recording) = newest.follower.log().header().metadata("recording") else {
+        let Some(recording) = newest.follower.recording().facts().metadata("recording") else {
             return Vec::new();
         };
         match self.paths.open(&self.path).and_then(|file| file.metadata()) {
@@ -195,7 +195,7 @@ impl Feed {
             _ => return Vec::new(),
         }
         let is_next = |file: &FeedFile| {
-            let header = file.follower.log().header();
+            let header = file.follower.recording().facts();
             header.metadata("recording") == Some(recording) && file.number > newest.number
         };
         let mut paths = logs::numbered(&*self.paths, &self.path);
@@ -218,10 +218,10 @@ impl Feed {
 
 impl FeedFile {
     fn new(follower: Follower) -> Result<FeedFile, Failure> {
-        let name = follower.log().name();
+        let name = follower.recording().name();
         let metadata = follower.file().metadata();
         let metadata = metadata.map_err(|error| Failure::new(format!("{name}: {error}")))?;
-        let number = logs::file_number(follower.log());
+        let number = logs::file_number(follower.recording());
         Ok(FeedFile { number, identity: identity_of(&metadata), follower })
     }
 }
@@ -254,7 +254,7 @@ fn has_writer(follower: &Follower) -> bool {
 }
 
 fn is_mapped(follower: &Follower) -> Option<bool> {
-    let pid = follower.log().header().pid;
+    let pid = follower.recording().facts().pid;
     let maps = File::open(format!("/proc/{pid}/maps")).ok()?;
     let inode = follower.file().metadata().ok()?.ino().to_string();
     let is_of_file = |line: &str| {

@@ -42,7 +42,7 @@ fn of_process(pid: u32) -> Result<Found, Failure> {
         // Others map files, too.
         let Ok(file) = jvm.open(path) else { continue };
         let Ok(follower) = Follower::from_file(&name, file, Begin::Start) else { continue };
-        let number = follower.log().header().metadata("file-number");
+        let number = follower.recording().facts().metadata("file-number");
         let number = number.and_then(|number| number.parse().ok()).unwrap_or(0);
         if newest.as_ref().is_none_or(|(other, _)| number > *other) {
             newest = Some((number, path.clone()));

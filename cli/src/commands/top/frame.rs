@@ -15,7 +15,7 @@ use tyrion_converters::{
     filter::Kinds,
     harmless,
 };
-use tyrion_formats::{Log, UNKNOWN};
+use tyrion_formats::{Recording, UNKNOWN};
 use tyrion_wire::{WaitKind, slot::Pending};
 
 /// A lock, or all locks of a class that the program calls the same.
@@ -153,18 +153,18 @@ pub struct Frame {
 #[derive(Clone, Copy)]
 pub struct Seen<'a> {
     pub sums: &'a Sums,
-    pub logs: &'a [(FileNumber, &'a Log)],
+    pub logs: &'a [(FileNumber, &'a Recording)],
     pub pending: &'a [Pending],
     /// As of this look and earlier ones.
     pub telling: &'a Telling,
 }
 
 impl<'a> Seen<'a> {
-    fn log(&self, file: FileNumber) -> Option<&'a Log> {
+    fn log(&self, file: FileNumber) -> Option<&'a Recording> {
         self.logs.iter().find(|(number, _)| *number == file).map(|(_, log)| *log)
     }
 
-    fn last(&self) -> Option<(FileNumber, &'a Log)> {
+    fn last(&self) -> Option<(FileNumber, &'a Recording)> {
         self.logs.last().copied()
     }
 

@@ -12,7 +12,7 @@ use crate::{
     outcome::Failure,
 };
 use std::{path::Path, rc::Rc};
-use tyrion_formats::{Begin, Damage, Log};
+use tyrion_formats::{Begin, Damage, Recording};
 use tyrion_wire::slot::Pending;
 
 /// A recording that is looked at.
@@ -120,13 +120,13 @@ impl Look {
         detail(self.seen(&self.feed.logs()), options, subject)
     }
 
-    fn seen<'a>(&'a self, logs: &'a [(FileNumber, &'a Log)]) -> Seen<'a> {
+    fn seen<'a>(&'a self, logs: &'a [(FileNumber, &'a Recording)]) -> Seen<'a> {
         Seen { sums: &self.sums, logs, pending: &self.pending, telling: &self.telling }
     }
 
     /// What is known of the recording.
     pub fn status(&self) -> Status {
-        let header = self.feed.log().map(|log| log.header());
+        let header = self.feed.log().map(|log| log.facts());
         let program = header.and_then(|header| header.metadata("program"));
         Status {
             log: self.feed.path().display().to_string(),
@@ -190,7 +190,7 @@ impl Look {
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
-    use tyrion_formats::write::{LogWriter, Options};
+    use tyrion_formats::write::{LogOptions, LogWriter};
 
     #[test]
     fn the_mode_is_that_of_the_log() {
@@ -199,7 +199,7 @@ mod tests {
         for (mode, lacks_locks) in
             [("sample", true), ("contention+sample", false), ("contention", false)]
         {
-            let mut options = Options::default();
+            let mut options = LogOptions::default();
             options.header.metadata = vec![("mode".to_owned(), mode.to_owned())];
             let file = std::fs::File::create(&path).unwrap();
             LogWriter::new(file, options).unwrap().finish().unwrap();

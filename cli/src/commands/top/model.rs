@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, VecDeque},
     hash::{BuildHasherDefault, Hasher},
 };
-use tyrion_formats::{Changes, Entry, Event, What};
+use tyrion_formats::{Changes, Entry, Event, TraceRecord};
 
 /// How many slices the window is cut into, at most.
 const SLICES: u64 = 60;
@@ -165,7 +165,7 @@ impl Window {
         match entry {
             Entry::Wait(event) => self.add_wait(file, event),
             Entry::Traced(traced) => {
-                let What::Blame(blame) = &traced.what else { return };
+                let TraceRecord::Blame(blame) = &traced.record else { return };
                 let key = HoldKey {
                     file,
                     holder: traced.thread,

@@ -35,7 +35,7 @@ use tyrion_formats::{
         slot::Pending,
         trace::{AcquisitionCell, Blame},
     },
-    write::{LaneId, LogWriter, Options as LogOptions, Wait},
+    write::{LaneId, LogOptions, LogWriter, Wait},
 };
 
 const S: u64 = 1_000_000_000;
@@ -161,7 +161,7 @@ fn made(trace: bool) -> Made {
 
 impl Made {
     fn with<T>(&self, make: impl FnOnce(Seen<'_>) -> T) -> T {
-        let log = self.follower.log();
+        let log = self.follower.recording();
         let (sums, logs, pending) = (&self.sums, &[(0, log)], log.pending());
         let mut telling = Telling::default();
         telling.learn(sums, logs, pending);

@@ -10,7 +10,7 @@ use crate::{
         still_waiting::still_waiting,
     },
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// What recordings measured, as far as conditions can be about it. `None` is
 /// what the logs do not tell.
@@ -98,7 +98,7 @@ impl Figures {
         let overview = Overview::of(findings);
         let totals = &contended.totals;
         Figures {
-            is_trace: !findings.logs.is_empty() && findings.logs.iter().all(Log::is_trace),
+            is_trace: !findings.logs.is_empty() && findings.logs.iter().all(Recording::is_trace),
             recorded_ns: recorded_ns(findings),
             waits: totals.contended,
             wait_ns: totals.wait_ns,

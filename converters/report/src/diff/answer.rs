@@ -3,7 +3,7 @@
 use super::{Per, rates::Denominators};
 use crate::{Findings, conditions::Figures, findings::LockRef, sections::sampled::NO_LOCKS};
 use serde::{Serialize, Serializer};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// The number of the schema of [`Document`]; it grows when a field goes or
 /// changes its meaning.
@@ -188,7 +188,7 @@ impl Side {
         let mut notes = findings.aggregate.notes.clone();
         notes.forget_samples();
         Side {
-            logs: findings.logs.iter().map(|log| Log::name(log).to_owned()).collect(),
+            logs: findings.logs.iter().map(|log| Recording::name(log).to_owned()).collect(),
             recorded_ns: figures.recorded_ns,
             acquisitions: figures.acquisitions,
             divisor: rate.total(),

@@ -8,7 +8,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::collections::HashMap;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// What waits are told for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -58,7 +58,7 @@ pub(super) struct Rates {
 impl Denominators {
     pub(super) fn of(findings: &Findings<'_>, per: Per) -> Result<Denominators, DiffError> {
         let names = || {
-            let names: Vec<&str> = findings.logs.iter().map(Log::name).collect();
+            let names: Vec<&str> = findings.logs.iter().map(Recording::name).collect();
             names.join(", ")
         };
         match per {
@@ -68,7 +68,7 @@ impl Denominators {
             },
             Per::Acquisition => {
                 let contended = Contended::of(findings, &crate::conditions::everything());
-                let is_trace = findings.logs.iter().all(Log::is_trace);
+                let is_trace = findings.logs.iter().all(Recording::is_trace);
                 let total = contended.totals.acquisitions.filter(|&n| n != 0 && is_trace);
                 let total = total.ok_or_else(|| DiffError::NoAcquisitions(names()))?;
                 let known = |lock: &Lock| {

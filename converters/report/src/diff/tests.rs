@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::*;
-use crate::testing::{Recording, found};
+use crate::testing::{Crafted, found};
 use tyrion_converters::{
     filter::Filter,
     outputs::{
@@ -11,7 +11,7 @@ use tyrion_converters::{
     },
     profile::Profile,
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 
 type Lock = (WaitKind, (&'static str, &'static str));
@@ -39,8 +39,8 @@ const PUT_LATER: [&str; 4] = [
 const SECOND: u64 = 1_000_000_000;
 
 /// Two seconds, in which MAP is hot.
-fn before() -> Log {
-    let mut log = Recording::traced(2 * SECOND);
+fn before() -> Recording {
+    let mut log = Crafted::traced(2 * SECOND);
     log.wait("http-1", &GET, MAP, 900_000, "");
     log.wait("http-2", &GET, MAP, 100_000, "");
     log.wait("http-1", &PUT, TURN, 40_000, "");
@@ -51,8 +51,8 @@ fn before() -> Log {
 }
 
 /// One second, in which it is not.
-fn after() -> Log {
-    let mut log = Recording::traced(SECOND);
+fn after() -> Recording {
+    let mut log = Crafted::traced(SECOND);
     log.wait("http-1", &GET_LATER, MAP, 10_000, "");
     log.wait("http-1", &PUT_LATER, TURN, 30_000, "");
     log.wait("http-1", &GET_LATER, NEW, 5_000, "");
@@ -224,14 +224,14 @@ fn sums_are_whole_whoever_works() {
 #[test]
 fn what_cannot_be_divided_is_an_error() {
     let filter = Filter::default();
-    let mut log = Recording::new(SECOND);
+    let mut log = Crafted::new(SECOND);
     log.wait("main", &GET, MAP, 5, "");
     let (logs, traced) = ([log.finish("c.log")], [before()]);
     let (contention, traced) = (found(&logs, &filter), found(&traced, &filter));
     let pair = Pair { before: &traced, after: &contention };
     let error = pair.diff(&acquisition(), &Options::default()).unwrap_err().to_string();
     assert!(error.starts_with("c.log: acquisitions are not known"), "{error}");
-    let empty = [Recording::new(0).finish("empty.log")];
+    let empty = [Crafted::new(0).finish("empty.log")];
     let empty = found(&empty, &filter);
     let pair = Pair { before: &empty, after: &traced };
     let error = pair.diff(&Terms::default(), &Options::default()).unwrap_err();
@@ -268,7 +268,7 @@ fn json_is_what_the_document_says() {
 #[test]
 fn what_is_short_keeps_its_fraction() {
     let log = |waited_ns: u64| {
-        let mut log = Recording::traced(SECOND);
+        let mut log = Crafted::traced(SECOND);
         log.wait("http-1", &GET, MAP, waited_ns, "");
         log.take("http-1", "a.Cache.get:12", MAP, &[10; 1_000]);
         [log.finish("short.log")]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tyrion_converters::filter::Filter;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// More phases than that would not be read by anybody.
 const MAX_PHASES: u64 = 10_000;
@@ -26,7 +26,7 @@ pub struct Axis {
 
 impl Axis {
     /// That of these logs.
-    pub(crate) fn of(logs: &[Log], filter: &Filter, phase_ns: u64) -> Axis {
+    pub(crate) fn of(logs: &[Recording], filter: &Filter, phase_ns: u64) -> Axis {
         let walls = logs.iter().map(|log| {
             let window = filter.window(log);
             let start_ns = window.since_ns.clamp(log.start_ns(), log.end_ns());
@@ -57,9 +57,9 @@ impl Axis {
     }
 }
 
-fn wall(log: &Log, mono_ns: u64) -> u64 {
-    let header = log.header();
-    let wall = i128::from(header.wall_ns) + i128::from(mono_ns) - i128::from(header.mono_ns);
+fn wall(log: &Recording, mono_ns: u64) -> u64 {
+    let facts = log.facts();
+    let wall = i128::from(facts.start_wall_ns) + i128::from(mono_ns) - i128::from(facts.start_ns);
     u64::try_from(wall.max(0)).unwrap_or(u64::MAX)
 }
 
@@ -72,10 +72,10 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn new(log: &Log, axis: &Axis) -> Clock {
-        let header = log.header();
-        let shift = i128::from(header.wall_ns)
-            - i128::from(header.mono_ns)
+    pub(crate) fn new(log: &Recording, axis: &Axis) -> Clock {
+        let facts = log.facts();
+        let shift = i128::from(facts.start_wall_ns)
+            - i128::from(facts.start_ns)
             - i128::from(axis.start_wall_ns);
         Clock { shift, end_ns: axis.duration_ns }
     }

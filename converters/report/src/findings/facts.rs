@@ -3,7 +3,7 @@
 use super::Findings;
 use serde::Serialize;
 use tyrion_converters::outputs::units;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::header::State;
 
 /// What a log says of itself.
@@ -39,31 +39,31 @@ impl LogFacts {
     /// Of the logs, in the order given.
     pub fn of_all(findings: &Findings<'_>) -> Vec<LogFacts> {
         let damage = &findings.aggregate.damage;
-        let is_damaged = |log: &Log| damage.iter().any(|damage| *damage.log == *log.name());
+        let is_damaged = |log: &Recording| damage.iter().any(|damage| *damage.log == *log.name());
         findings.logs.iter().map(|log| LogFacts::of(log, is_damaged(log))).collect()
     }
 
-    fn of(log: &Log, is_damaged: bool) -> LogFacts {
-        let header = log.header();
-        let metadata = |key: &str| header.metadata(key).unwrap_or_default().to_owned();
+    fn of(log: &Recording, is_damaged: bool) -> LogFacts {
+        let facts = log.facts();
+        let metadata = |key: &str| facts.metadata(key).unwrap_or_default().to_owned();
         LogFacts {
             log: log.name().to_owned(),
-            pid: header.pid,
+            pid: facts.pid,
             program: metadata("program"),
             jvm: metadata("jvm"),
             mode: mode(log),
             hold: metadata("hold"),
-            start: units::utc(header.wall_ns),
-            start_wall_ns: header.wall_ns,
+            start: units::utc(facts.start_wall_ns),
+            start_wall_ns: facts.start_wall_ns,
             duration_ns: log.end_ns().saturating_sub(log.start_ns()),
-            threshold_ns: header.threshold_ns,
-            complete: header.state == State::Closed && !is_damaged,
+            threshold_ns: facts.threshold_ns,
+            complete: facts.state == State::Closed && !is_damaged,
         }
     }
 }
 
 /// A log that does not say was recorded in contention mode.
-fn mode(log: &Log) -> String {
+fn mode(log: &Recording) -> String {
     let modes: Vec<&str> = log.modes().collect();
     match (log.is_trace(), modes.is_empty()) {
         (true, true) => "trace".to_owned(),

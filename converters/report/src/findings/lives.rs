@@ -7,7 +7,7 @@ use super::{
 };
 use std::{collections::HashSet, ops::Range};
 use tyrion_converters::describe::Names;
-use tyrion_formats::{Log, Thread};
+use tyrion_formats::{Recording, Thread};
 
 /// Threads by recording and Java id: a recording's files have the same ones.
 pub(super) type People = HashSet<(u32, u64)>;
@@ -93,7 +93,7 @@ pub(super) fn within_parts(
 /// From when to when a thread lived, as far as it is in its log: another file of
 /// the recording tells of the time before and behind. That is the whole log where
 /// it does not tell, and `None` for virtual threads of which it does not.
-pub fn life(log: &Log, id: u32, thread: &Thread) -> Option<(u64, u64)> {
+pub fn life(log: &Recording, id: u32, thread: &Thread) -> Option<(u64, u64)> {
     let (from_ns, to_ns) = match log.definitions().thread_span(id) {
         Some(span) => {
             (span.started_ns, span.ended_ns.map_or(log.end_ns(), std::num::NonZeroU64::get))
@@ -104,14 +104,14 @@ pub fn life(log: &Log, id: u32, thread: &Thread) -> Option<(u64, u64)> {
     Some((within(log, from_ns), within(log, to_ns)))
 }
 
-fn within(log: &Log, at_ns: u64) -> u64 {
+fn within(log: &Recording, at_ns: u64) -> u64 {
     at_ns.clamp(log.start_ns(), log.end_ns())
 }
 
 /// How long all threads of the logs lived while recording was on, added up, in
 /// ns, whatever the filter. Virtual ones of which the log does not tell count
 /// nothing.
-pub fn all_lives_ns(logs: &[Log]) -> u64 {
+pub fn all_lives_ns(logs: &[Recording]) -> u64 {
     let mut sum_ns: u64 = 0;
     for log in logs {
         let recorded = log.recorded();

@@ -21,7 +21,7 @@ use std::{
 };
 pub(super) use sums::Sums;
 use tyrion_converters::{aggregate::LogIds, describe::Names, filter::Filter};
-use tyrion_formats::{ChunkRef, Log, Thread};
+use tyrion_formats::{ChunkRef, Recording, Thread};
 use tyrion_wire::WaitKind;
 use worker::Worker;
 
@@ -35,7 +35,7 @@ pub(super) fn is_idle(kind: WaitKind) -> bool {
 
 /// Whether a thread is one that the JVM runs for itself: what it does is not
 /// what the program has time for.
-pub(super) fn is_jvms(log: &Log, thread: &Thread) -> bool {
+pub(super) fn is_jvms(log: &Recording, thread: &Thread) -> bool {
     matches!(&*log.text(thread.group), "system" | "InnocuousThreadGroup")
         // It waits for the others to end.
         || log.text(thread.first_name) == "DestroyJavaVM"
@@ -43,7 +43,7 @@ pub(super) fn is_jvms(log: &Log, thread: &Thread) -> bool {
 
 /// A log to read, and what to look for.
 pub(super) struct Job<'a> {
-    pub(super) log: &'a Log,
+    pub(super) log: &'a Recording,
     pub(super) ids: &'a LogIds,
     pub(super) filter: &'a Filter,
     pub(super) groups: &'a Groups,

@@ -15,7 +15,7 @@ use tyrion_converters::{
     profile::{NO_LOCK, Sample, State, Thread},
     states::Reader,
 };
-use tyrion_formats::{Entry, Log, Sampled};
+use tyrion_formats::{Entry, Recording, Sampled};
 use tyrion_wire::WaitKind;
 
 /// More intervals than that would not be read by anybody.
@@ -39,7 +39,7 @@ pub struct SampledInterval {
 
 /// Those of logs.
 pub(super) fn find(
-    logs: &[Log],
+    logs: &[Recording],
     filter: &Filter,
     options: &Options,
     aggregate: &Aggregate,
@@ -77,7 +77,7 @@ pub(super) fn find(
 
 /// The length of the intervals, in ns: what was asked for, or a multiple of it
 /// where that would be more than [`MAX_INTERVALS`]; 0 where there is only one.
-pub(super) fn interval_ns(logs: &[Log], filter: &Filter, options: &Options) -> u64 {
+pub(super) fn interval_ns(logs: &[Recording], filter: &Filter, options: &Options) -> u64 {
     match options.interval_ns {
         0 => 0,
         asked => grid(&whole(logs, filter, options), asked).step_ns,
@@ -86,7 +86,7 @@ pub(super) fn interval_ns(logs: &[Log], filter: &Filter, options: &Options) -> u
 
 /// The time that intervals count in: all that logs span, or what the filter asks
 /// for.
-fn whole(logs: &[Log], filter: &Filter, options: &Options) -> Axis {
+fn whole(logs: &[Recording], filter: &Filter, options: &Options) -> Axis {
     match options.interval_from_since {
         true => Axis::of(logs, filter, 1),
         false => Axis::of(logs, &Filter::default(), 1),
@@ -124,7 +124,7 @@ struct Found {
 }
 
 struct Pass<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     ids: &'a LogIds,
     filter: &'a Filter,
     window: Window,

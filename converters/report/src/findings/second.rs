@@ -11,7 +11,7 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// So many lock groups and kinds have a distribution of their own.
@@ -106,7 +106,7 @@ pub(super) type Blames = HashMap<(u32, u32, u32, u8), Delay>;
 
 /// Reads the logs once more.
 pub(super) fn find<'a>(
-    logs: &'a [Log],
+    logs: &'a [Recording],
     filter: &'a Filter,
     options: &Options,
     aggregate: Aggregate,

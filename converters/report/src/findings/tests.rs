@@ -17,7 +17,7 @@ use tyrion_wire::{
     trace::{AcquisitionCell, Blame},
 };
 
-fn found<'a>(logs: &'a [Log], filter: &'a Filter) -> Findings<'a> {
+fn found<'a>(logs: &'a [Recording], filter: &'a Filter) -> Findings<'a> {
     let found = find(logs, filter, &Options::default(), &|_| {});
     let waits = found.profile().waits.iter().filter(|wait| found.shows(wait.kind));
     let shown =
@@ -357,7 +357,7 @@ fn threads_of_the_jvm_have_neither_lives_nor_idle_time() {
 
 #[test]
 fn cost_is_what_the_agent_measured() {
-    let files: Vec<Log> = [(0, 300), (1, 500)]
+    let files: Vec<Recording> = [(0, 300), (1, 500)]
         .map(|(number, own_ns)| {
             let number = format!("{number}");
             let mut bank = Bank::from(
@@ -398,7 +398,7 @@ fn one_damaged_log_is_not_all() {
         if name == "damaged.log" {
             bytes.pop();
         }
-        Log::from_bytes(name, bytes).unwrap()
+        Recording::from_bytes(name, bytes).unwrap()
     });
     let filter = Filter::default();
     let found = found(&logs, &filter);
@@ -427,7 +427,7 @@ fn several_logs_have_one_axis() {
 }
 
 /// Many waits of many threads on few lanes, in several chunks.
-fn busy() -> Vec<Log> {
+fn busy() -> Vec<Recording> {
     let mut bank = usual(&[("mode", "trace"), ("hold", "all")]);
     let mut at_ns = 3_501 * MS;
     for nth in 0..20_000u64 {

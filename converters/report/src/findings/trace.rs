@@ -6,7 +6,7 @@
 //! time, see [`near_misses`](crate::sections::near_misses).
 
 use std::collections::HashMap;
-use tyrion_formats::{Log, Traced, What};
+use tyrion_formats::{Recording, TraceRecord, Traced};
 use tyrion_wire::trace::Held;
 
 /// What was recorded, of all logs, whatever the filter: whether a lock is
@@ -57,23 +57,23 @@ pub struct Taking {
 /// One worker's share of one log.
 #[derive(Debug)]
 pub(crate) struct Collector<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     nestings: Vec<Nesting>,
     takings: Vec<Taking>,
 }
 
 impl<'a> Collector<'a> {
     /// For a log; each worker has one.
-    pub(crate) fn new(log: &'a Log) -> Collector<'a> {
+    pub(crate) fn new(log: &'a Recording) -> Collector<'a> {
         Collector { log, nestings: Vec::new(), takings: Vec::new() }
     }
 
     /// Takes up a record. Those of a lane come in the order of their times as
     /// long as they are of one chunk.
     pub(crate) fn record(&mut self, traced: &Traced<'_>) {
-        let Traced { thread, at_ns, what } = traced;
-        match what {
-            What::Nest(nest) => self.nestings.push(Nesting {
+        let Traced { thread, at_ns, record } = traced;
+        match record {
+            TraceRecord::Nest(nest) => self.nestings.push(Nesting {
                 run: 0,
                 at_ns: *at_ns,
                 thread: *thread,
@@ -81,7 +81,9 @@ impl<'a> Collector<'a> {
                 stack: nest.stack,
                 outer: nest.outer.iter().collect(),
             }),
-            What::Instance(taken) if self.log.definitions().threads().get(*thread).is_some() => {
+            TraceRecord::Instance(taken)
+                if self.log.definitions().threads().get(*thread).is_some() =>
+            {
                 self.takings.push(Taking {
                     run: 0,
                     hash: taken.hash,
@@ -92,7 +94,7 @@ impl<'a> Collector<'a> {
                 });
             }
             // Holds and blame are many: what needs them reads them itself.
-            What::Hold(_) | What::Blame(_) | What::Instance(_) => {}
+            TraceRecord::Hold(_) | TraceRecord::Blame(_) | TraceRecord::Instance(_) => {}
         }
     }
 }
@@ -124,10 +126,10 @@ impl Recorded {
 /// Which logs are of one recording: for each log the number of the first one
 /// of its recording. Identity hashes and `Thread.getId()` mean the same in all
 /// files of a recording.
-pub fn recordings(logs: &[Log]) -> Vec<u32> {
+pub fn recordings(logs: &[Recording]) -> Vec<u32> {
     let mut first: HashMap<&str, u32> = HashMap::new();
     let numbers =
-        logs.iter().zip(0u32..).map(|(log, run)| match log.header().metadata("recording") {
+        logs.iter().zip(0u32..).map(|(log, run)| match log.facts().metadata("recording") {
             Some(recording) => *first.entry(recording).or_insert(run),
             None => run,
         });
@@ -135,7 +137,7 @@ pub fn recordings(logs: &[Log]) -> Vec<u32> {
 }
 
 /// The ids of the locks of a log whose identity hash is known, by that.
-pub fn lock_ids(log: &Log) -> HashMap<u32, Vec<u32>> {
+pub fn lock_ids(log: &Recording) -> HashMap<u32, Vec<u32>> {
     let mut ids: HashMap<u32, Vec<u32>> = HashMap::new();
     for (lock, hash) in log.definitions().lock_instances() {
         ids.entry(hash).or_default().push(lock);

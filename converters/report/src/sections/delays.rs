@@ -86,7 +86,7 @@ impl Delays {
         findings.delays.stacks.iter().for_each(|(_, delay)| sum += *delay);
         let waits = findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind));
         let all = waits.fold(0u64, |sum, wait| sum.saturating_add(wait.count));
-        let thresholds = findings.logs.iter().map(|log| log.header().threshold_ns);
+        let thresholds = findings.logs.iter().map(|log| log.facts().threshold_ns);
         let mut functions = functions(findings);
         let mut threads = threads(findings);
         Delays {

@@ -208,14 +208,14 @@ mod tests {
     use super::*;
     use crate::{
         render::text,
-        testing::{Recording, found},
+        testing::{Crafted, found},
     };
     use tyrion_converters::filter::Filter;
     use tyrion_wire::sample::ThreadState::{Blocked, Running};
 
     #[test]
     fn lines_are_those_of_the_topmost_frame_with_a_line() {
-        let mut log = Recording::sampled(1_000_000_000);
+        let mut log = Crafted::sampled(1_000_000_000);
         let native = ["com.acme.A.run:1", "com.acme.A.step:22", "sun.misc.Unsafe.park:0"];
         let mut sample = |frames: &[&str], state, count: u64| {
             let at_ns = 1_000_000 * count;

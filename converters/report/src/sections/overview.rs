@@ -11,7 +11,7 @@ use crate::{
 };
 use cost::Cost;
 use serde::Serialize;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 
 /// The section.
@@ -193,7 +193,7 @@ impl Overview {
     }
 }
 
-fn dropped(log: &Log) -> u64 {
+fn dropped(log: &Recording) -> u64 {
     let (contention, other) = log.tallies();
     contention.dropped.saturating_add(other.dropped)
 }

@@ -16,7 +16,7 @@ use crate::{
 use instances::{Instances, Whose};
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// The section.
 pub const SECTION: Section = Section {
@@ -149,7 +149,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 }
 
 fn lacking(findings: &Findings<'_>) -> String {
-    let is_apart = |log: &&Log| log.header().metadata("identity") != Some("false");
+    let is_apart = |log: &&Recording| log.facts().metadata("identity") != Some("false");
     let text = if !findings.is_trace() {
         "needs --mode trace: only then is it recorded who takes which lock"
     } else if !findings.logs.iter().filter(|log| log.is_trace()).all(|log| is_apart(&log)) {
@@ -212,7 +212,8 @@ pub fn single_thread(findings: &Findings<'_>, options: &Options) -> SingleThread
 
 /// Whether holds were measured in some log.
 fn is_measured(findings: &Findings<'_>) -> bool {
-    let measured = |log: &Log| log.is_trace() && log.hold_mode() != tyrion_formats::HoldMode::None;
+    let measured =
+        |log: &Recording| log.is_trace() && log.hold_mode() != tyrion_formats::HoldMode::None;
     findings.logs.iter().any(measured)
 }
 

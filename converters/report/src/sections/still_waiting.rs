@@ -16,7 +16,7 @@ use tyrion_converters::{
     describe::Names,
     filter::{Filter, Kinds},
 };
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, slot::Pending};
 
 /// The section.
@@ -139,7 +139,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 }
 
 fn lacking(findings: &Findings<'_>, found: &StillWaiting) -> String {
-    if findings.logs.iter().any(|log| log.header().metadata("loaded") == Some("attached")) {
+    if findings.logs.iter().any(|log| log.facts().metadata("loaded") == Some("attached")) {
         return "of waits that began before the agent was attached, those for monitors do not tell \
                 which one, and others are not known; jstack tells"
             .to_owned();
@@ -198,14 +198,14 @@ pub fn still_waiting(findings: &Findings<'_>, options: &Options) -> StillWaiting
         threads: blocked_threads + idle_threads,
         blocked_threads,
         deadlocked_threads: deadlocked as u64,
-        unfinished_logs: findings.logs.iter().filter(|log| log.header().end_ns == 0).count() as u64,
+        unfinished_logs: findings.logs.iter().filter(|log| log.facts().end_ns == 0).count() as u64,
         others,
     }
 }
 
 /// Puts waits into words.
 struct Teller<'a> {
-    logs: &'a [Log],
+    logs: &'a [Recording],
     filter: &'a Filter,
     blocked: &'a [Blocked],
 }
@@ -221,7 +221,7 @@ impl Teller<'_> {
         kind && self.wants_rest(log, &blocked.pending)
     }
 
-    fn wants_rest(&self, log: &Log, pending: &Pending) -> bool {
+    fn wants_rest(&self, log: &Recording, pending: &Pending) -> bool {
         let (names, filter) = (Names(log), self.filter);
         filter.thread.as_ref().is_none_or(|it| it.is_match(&names.thread(pending.thread)))
             && filter.lock.as_ref().is_none_or(|it| names.lock_matches(it, pending.lock))
@@ -276,7 +276,7 @@ impl Teller<'_> {
             let kinds = self.filter.kinds;
             let kind = kinds == Kinds::contention() || kinds.contains(pending.kind);
             // Who is idle when a program ends in order is none of its business.
-            let ended = log.header().end_ns != 0;
+            let ended = log.facts().end_ns != 0;
             if ended || is_blocked(pending.kind) || !kind || !self.wants_rest(log, &pending) {
                 continue;
             }
@@ -311,7 +311,7 @@ fn crowd(((kind, class, stack), mut threads): (Crowd, Vec<(u64, String)>)) -> Id
 }
 
 /// What a waited-for lock is called.
-fn lock_ref(log: &Log, lock: u32) -> LockRef {
+fn lock_ref(log: &Recording, lock: u32) -> LockRef {
     let definitions = log.definitions();
     let class = definitions.locks().get(lock).copied().unwrap_or(0);
     let (class, name) = Names(log).called(class, definitions.lock_name(lock).unwrap_or(0));

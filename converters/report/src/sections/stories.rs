@@ -4,8 +4,8 @@ use crate::{Findings, Options, find};
 use std::{collections::HashMap, io::Cursor};
 use tyrion_converters::filter::Filter;
 use tyrion_formats::{
-    Log,
-    write::{LaneId, LogWriter, Options as Writing, Wait},
+    Recording,
+    write::{LaneId, LogOptions, LogWriter, Wait},
 };
 use tyrion_wire::{
     WaitKind,
@@ -27,7 +27,7 @@ pub(super) struct Story {
 impl Story {
     /// Trace mode with this other metadata.
     pub(super) fn new(metadata: &[(&str, &str)]) -> Story {
-        let mut options = Writing { chunk_len: 4096, ..Writing::default() };
+        let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
         options.header.mono_ns = START_NS;
         for (key, value) in [("mode", "trace"), ("hold", "1/64")].iter().chain(metadata) {
             options.header.metadata.retain(|(known, _)| known != key);
@@ -40,7 +40,7 @@ impl Story {
     /// Ended in order.
     pub(super) fn ended(metadata: &[(&str, &str)], end_ns: u64) -> Story {
         let mut story = Story::new(metadata);
-        let mut options = Writing { chunk_len: 4096, ..Writing::default() };
+        let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
         options.header.mono_ns = START_NS;
         options.header.end_ns = end_ns;
         options.header.metadata.push(("mode".to_owned(), "trace".to_owned()));
@@ -149,12 +149,16 @@ impl Story {
         self.log.pending(&Pending { start_ns, ..pending }).unwrap();
     }
 
-    pub(super) fn log(self, name: &str) -> Log {
-        Log::from_bytes(name, self.log.finish().unwrap().into_inner()).unwrap()
+    pub(super) fn log(self, name: &str) -> Recording {
+        Recording::from_bytes(name, self.log.finish().unwrap().into_inner()).unwrap()
     }
 }
 
 /// What is found in some logs.
-pub(super) fn with<T>(logs: &[Log], filter: &Filter, then: impl FnOnce(&Findings<'_>) -> T) -> T {
+pub(super) fn with<T>(
+    logs: &[Recording],
+    filter: &Filter,
+    then: impl FnOnce(&Findings<'_>) -> T,
+) -> T {
     then(&find(logs, filter, &Options::default(), &|_| {}))
 }

@@ -11,7 +11,7 @@ const LOGS: [&[u8]; 3] = [
 
 /// Aggregates and looks at everything that comes out.
 fn check(bytes: Vec<u8>, filter: &Filter) {
-    let Ok(log) = Log::from_bytes("hostile.log", bytes) else { return };
+    let Ok(log) = Recording::from_bytes("hostile.log", bytes) else { return };
     let out = run(std::slice::from_ref(&log), filter);
     for wait in &out.profile.waits {
         assert!(wait.count > 0 && wait.max_ns <= wait.wait_ns);
@@ -60,7 +60,7 @@ proptest! {
 #[test]
 fn extreme_values_make_sound_profiles() {
     for original in LOGS {
-        let log = Log::from_bytes("a.log", original.to_vec()).unwrap();
+        let log = Recording::from_bytes("a.log", original.to_vec()).unwrap();
         let chunks = log.cell_chunks().iter().chain(log.acquisition_chunks());
         let cells = chunks.map(|chunk| chunk.payload_at() as usize);
         let filters =

@@ -54,7 +54,7 @@ impl Sampled {
         self.sample.log.sample(self.sample.lanes[thread], self.at_ns, record).unwrap();
     }
 
-    fn finish(self) -> Log {
+    fn finish(self) -> Recording {
         self.sample.finish()
     }
 }

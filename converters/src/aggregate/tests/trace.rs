@@ -61,7 +61,7 @@ impl Traced {
         self.sample.log.blame(self.sample.lanes[thread], self.sample.end_ns, blame).unwrap();
     }
 
-    fn finish(self) -> [Log; 1] {
+    fn finish(self) -> [Recording; 1] {
         [self.sample.finish()]
     }
 }

@@ -8,7 +8,7 @@ use crate::commands::{
 use rayon::prelude::*;
 use std::collections::HashMap;
 use tyrion_converters::filter::Filter;
-use tyrion_formats::{Entry, Log, Traced, What};
+use tyrion_formats::{Entry, Recording, TraceRecord, Traced};
 use tyrion_wire::trace::Held;
 
 /// Lock objects, by how many threads took them.
@@ -41,7 +41,7 @@ impl Seen {
 }
 
 /// Whether a thread's name stands for all virtual threads: it has no id of Java's.
-fn is_virtual(log: &Log, thread: u32) -> bool {
+fn is_virtual(log: &Recording, thread: u32) -> bool {
     log.definitions().threads().get(thread).is_some_and(|thread| thread.java_id == 0)
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Found {
 impl Found {
     /// Reads all records, on all workers of the current rayon pool. Damage is
     /// told by whoever reads the waits.
-    pub(super) fn read(log: &Log, filter: &Filter) -> Found {
+    pub(super) fn read(log: &Recording, filter: &Filter) -> Found {
         let records = RecordFilter::new(log, filter);
         let chunks = log.event_chunks().par_iter();
         let found = chunks.fold(Found::default, |mut found, chunk| {
@@ -81,20 +81,20 @@ impl Found {
 
     fn add(&mut self, traced: &Traced<'_>, is_virtual: bool, wanted: impl Fn() -> bool) {
         self.records += 1;
-        match &traced.what {
-            What::Instance(instance) => {
+        match &traced.record {
+            TraceRecord::Instance(instance) => {
                 // That others took it counts, whatever the filter asks.
                 let Held { place, class, hash } = held(instance);
                 let seen = Seen { place, shared: instance.shared, is_virtual, wanted: wanted() };
                 self.instances.entry((class, hash)).or_insert(seen).merge(seen);
             }
-            What::Nest(nest) if wanted() => {
+            TraceRecord::Nest(nest) if wanted() => {
                 for outer in nest.outer.iter() {
                     let pair = (nested(outer), nested(nest.inner));
                     self.nests.entry(pair).or_insert((outer, nest.inner));
                 }
             }
-            What::Nest(_) | What::Hold(_) | What::Blame(_) => {}
+            TraceRecord::Nest(_) | TraceRecord::Hold(_) | TraceRecord::Blame(_) => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{super::model::Sums, FileNumber, clean_class};
 use std::collections::{HashMap, HashSet};
 use tyrion_converters::{describe::Names, filter::Kinds};
-use tyrion_formats::{Log, wire::slot::Pending};
+use tyrion_formats::{Recording, wire::slot::Pending};
 use tyrion_report::findings::groups::is_telling;
 use tyrion_wire::WaitKind;
 
@@ -19,7 +19,7 @@ pub struct Telling {
 
 impl Telling {
     /// Takes up what is to be shown.
-    pub fn learn(&mut self, sums: &Sums, logs: &[(FileNumber, &Log)], pending: &[Pending]) {
+    pub fn learn(&mut self, sums: &Sums, logs: &[(FileNumber, &Recording)], pending: &[Pending]) {
         let log = |file: FileNumber| logs.iter().find(|(number, _)| *number == file);
         let mut known: HashSet<(FileNumber, u32, u8)> = HashSet::new();
         let waited = sums.waits.keys().filter_map(|key| {

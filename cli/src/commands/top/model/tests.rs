@@ -4,20 +4,20 @@
 use super::*;
 use std::io::Cursor;
 use tyrion_formats::{
-    AcquisitionChange, CellChange, Log,
+    AcquisitionChange, CellChange, Recording,
     wire::{
         WaitKind,
         cell::{BUCKETS, Cell},
         trace::{AcquisitionCell, Blame},
     },
-    write::{LogWriter, Options, Wait},
+    write::{LogOptions, LogWriter, Wait},
 };
 
 const S: u64 = 1_000_000_000;
 
 /// Waits that ended then, took so long, and whose owner was this thread.
 fn add(window: &mut Window, waits: &[(u64, u64, u32)]) {
-    let mut log = LogWriter::new(Cursor::new(Vec::new()), Options::default()).unwrap();
+    let mut log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
     let class = log.class("A", "").unwrap();
     let method = log.method(class, "a", "()V", 1).unwrap();
     let stack = log.stack(0, method, 2).unwrap();
@@ -29,7 +29,7 @@ fn add(window: &mut Window, waits: &[(u64, u64, u32)]) {
         log.wait(lane, Wait { end_ns, wait_ns, site, owner, ..Wait::default() }).unwrap();
     }
     let bytes = log.finish().unwrap().into_inner();
-    let log = Log::from_bytes("waits", bytes).unwrap();
+    let log = Recording::from_bytes("waits", bytes).unwrap();
     for chunk in log.event_chunks() {
         log.events(chunk).unwrap().visit_all(|entry| window.add(0, &entry));
     }
@@ -206,8 +206,8 @@ fn owners_and_charges_are_kept_apart() {
     let mut window = Window::last(5 * S, 0, 10 * S);
     add(&mut window, &[(9 * S, 70, 5), (9 * S + 1, 30, 5)]);
     let blame = Blame { charged_ns: 60, site: 1, waiter: 1, stack: 8, place: 9, delta_ns: 0 };
-    let what = What::Blame(blame);
-    window.add(0, &Entry::Traced(tyrion_formats::Traced { thread: 6, at_ns: 9 * S, what }));
+    let record = TraceRecord::Blame(blame);
+    window.add(0, &Entry::Traced(tyrion_formats::Traced { thread: 6, at_ns: 9 * S, record }));
     let sums = window.sums();
     let owner = HoldKey { file: 0, holder: 5, stack: 0, place: 0, site: 1, charged: false };
     let charged = HoldKey { holder: 6, stack: 8, place: 9, charged: true, ..owner };

@@ -96,7 +96,7 @@ fn all_of_an_ended_log_is_shown() {
         let look = Look::open(Rc::new(Here), &path, 5 * S, 5 * S).unwrap();
         assert!(look.life().has_ended() && look.window_ns().is_none());
         let frame = look.frame(&all());
-        let log = tyrion_formats::Log::open(&path).unwrap();
+        let log = tyrion_formats::Recording::open(&path).unwrap();
         let (contention, other) = log.tallies();
         let kept = |tally: Tally| tally.recorded + tally.folded;
         assert_eq!(frame.total.waits, kept(contention) + kept(other), "{name}");

@@ -1,7 +1,7 @@
 //! What a worker does besides summing waits one by one: folded ones, and blame.
 
 use super::{super::Delay, Count, worker::Worker};
-use tyrion_formats::{Traced, What};
+use tyrion_formats::{TraceRecord, Traced};
 use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
 
 impl Worker<'_, '_> {
@@ -45,7 +45,7 @@ impl Worker<'_, '_> {
 
     /// What the profile takes of blame, by the groups of both threads.
     pub(super) fn blame(&mut self, traced: &Traced<'_>) {
-        let What::Blame(blame) = traced.what else { return };
+        let TraceRecord::Blame(blame) = traced.record else { return };
         let of = |thread: u32| self.wanted.get(thread as usize).or(self.wanted.first());
         let (Some(holder), Some(waiter)) = (of(traced.thread), of(blame.waiter)) else { return };
         if !holder.wanted || self.window.min_wait_ns != 0 || !self.window.holds(traced.at_ns) {

@@ -89,7 +89,7 @@ impl<'j, 'a> Worker<'j, 'a> {
     ) -> Worker<'j, 'a> {
         Worker {
             window: job.filter.window(job.log),
-            threshold_ns: job.log.header().threshold_ns,
+            threshold_ns: job.log.facts().threshold_ns,
             clock: Clock::new(job.log, job.axis),
             parts: (!job.log.definitions().pauses().is_empty()).then(|| job.log.recorded()),
             sites,

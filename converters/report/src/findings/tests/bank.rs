@@ -2,8 +2,8 @@
 
 use std::io::Cursor;
 use tyrion_formats::{
-    Log,
-    write::{LaneId, LogWriter, Options as Writing, Wait},
+    Recording,
+    write::{LaneId, LogOptions, LogWriter, Wait},
 };
 use tyrion_wire::{
     WaitKind,
@@ -41,7 +41,7 @@ impl Bank {
     }
 
     pub(super) fn from(metadata: &[(&str, &str)], wall_ns: u64) -> Bank {
-        let mut options = Writing { chunk_len: 4096, ..Writing::default() };
+        let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
         let header = &mut options.header;
         (header.wall_ns, header.mono_ns, header.end_ns) = (wall_ns, START_NS, END_NS);
         header.threshold_ns = MS;
@@ -117,8 +117,8 @@ impl Bank {
         self.log.cell(self.lanes[0], &cell).unwrap();
     }
 
-    pub(super) fn finish(self) -> Log {
-        Log::from_bytes("bank.log", self.log.finish().unwrap().into_inner()).unwrap()
+    pub(super) fn finish(self) -> Recording {
+        Recording::from_bytes("bank.log", self.log.finish().unwrap().into_inner()).unwrap()
     }
 }
 

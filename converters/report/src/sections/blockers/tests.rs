@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::*;
-use crate::testing::{Recording, found};
+use crate::testing::{Crafted, found};
 use tyrion_converters::filter::Filter;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 const CACHE: (WaitKind, (&str, &str)) = (WaitKind::Monitor, ("java.lang.Object", "Cache.map"));
 const TURN: (WaitKind, (&str, &str)) =
@@ -18,8 +18,8 @@ const PARKED: [&str; 4] = [
     "java.util.concurrent.locks.LockSupport.park:100",
 ];
 
-fn traced() -> [Log; 1] {
-    let mut log = Recording::traced(1_000_000);
+fn traced() -> [Recording; 1] {
+    let mut log = Crafted::traced(1_000_000);
     log.wait("http-1", &GET, CACHE, 700, "");
     log.wait("http-2", &GET, CACHE, 200, "");
     log.wait("http-2", &PARKED, TURN, 100, "writer");
@@ -61,7 +61,7 @@ fn waits_are_charged_to_holders_in_trace_mode() {
 
 #[test]
 fn owners_are_told_without_trace_mode() {
-    let mut log = Recording::new(1_000_000);
+    let mut log = Crafted::new(1_000_000);
     log.wait("http-1", &GET, CACHE, 700, "");
     log.wait("http-1", &PARKED, TURN, 50, "writer");
     log.wait("http-2", &PARKED, TURN, 70, "writer");

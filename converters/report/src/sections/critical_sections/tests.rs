@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::*;
-use crate::testing::{Recording, found};
+use crate::testing::{Crafted, found};
 use tyrion_converters::filter::Filter;
 use tyrion_wire::trace::AcquisitionCell;
 
@@ -12,7 +12,7 @@ const TURN: (WaitKind, (&str, &str)) =
 
 #[test]
 fn sections_are_told_by_place_and_by_thread() {
-    let mut log = Recording::traced(10_000);
+    let mut log = Crafted::traced(10_000);
     log.take("main", "a.Cache.get:12", CACHE, &[100, 100, 1_000]);
     log.take("http-1", "a.Cache.get:12", CACHE, &[300]);
     log.take("http-1", "a.Cache.put:30", TURN, &[50, 70]);
@@ -52,7 +52,7 @@ fn sections_are_told_by_place_and_by_thread() {
 
 #[test]
 fn what_was_not_measured_is_not_known() {
-    let mut log = Recording::traced(10_000);
+    let mut log = Crafted::traced(10_000);
     let cell = AcquisitionCell { acquisitions: 7, ..AcquisitionCell::default() };
     log.cell("main", "a.Cache.get:12", CACHE, cell);
     let logs = [log.finish("a.log")];
@@ -68,7 +68,7 @@ fn what_was_not_measured_is_not_known() {
 
 #[test]
 fn contention_mode_knows_nothing_of_them() {
-    let mut log = Recording::new(10_000);
+    let mut log = Crafted::new(10_000);
     log.wait("main", &["a.Main.run:1"], CACHE, 5, "");
     let logs = [log.finish("a.log")];
     let filter = Filter::default();
@@ -80,7 +80,7 @@ fn contention_mode_knows_nothing_of_them() {
 
 #[test]
 fn time_filters_leave_them_out() {
-    let mut log = Recording::traced(10_000);
+    let mut log = Crafted::traced(10_000);
     log.take("main", "a.Cache.get:12", CACHE, &[100]);
     let logs = [log.finish("a.log")];
     let filter = Filter { min_wait_ns: 5, ..Filter::default() };
@@ -90,7 +90,7 @@ fn time_filters_leave_them_out() {
 
 #[test]
 fn top_cuts_lists_and_no_totals() {
-    let mut log = Recording::traced(10_000);
+    let mut log = Crafted::traced(10_000);
     for thread in 0..5u64 {
         let frame = format!("a.Cache.get:{thread}");
         log.take(&format!("http-{thread}"), &frame, CACHE, &[100 + thread]);
@@ -106,7 +106,7 @@ fn top_cuts_lists_and_no_totals() {
 
 #[test]
 fn names_decide_among_equals() {
-    let mut log = Recording::traced(10_000);
+    let mut log = Crafted::traced(10_000);
     for thread in [3, 1, 4, 2] {
         let frame = format!("a.Cache.get:{thread}");
         log.take(&format!("http-{thread}"), &frame, CACHE, &[100]);

@@ -7,7 +7,7 @@ use std::{
     hash::Hash,
 };
 use tyrion_converters::describe::Names;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, def::id::UNKNOWN, trace::Held};
 
 /// What stands for a lock in the graph: an instance where instances are told
@@ -86,7 +86,7 @@ type WayKey = (u32, u32, bool, bool);
 type Ways = BTreeMap<WayKey, BTreeMap<(u32, bool), u32>>;
 
 struct Builder<'a> {
-    logs: &'a [Log],
+    logs: &'a [Recording],
     recordings: Vec<u32>,
     /// The class of an instance, by recording and hash, for records that lack
     /// it; empty if there are two.
@@ -103,7 +103,7 @@ struct Builder<'a> {
 }
 
 /// The order of locks in what was recorded.
-pub(super) fn order(logs: &[Log], recorded: &Recorded) -> Order {
+pub(super) fn order(logs: &[Recording], recorded: &Recorded) -> Order {
     let recordings = recordings(logs);
     let class_of = classes_by_hash(logs, &recordings, recorded);
     let mut builder = Builder {
@@ -128,7 +128,7 @@ pub(super) fn order(logs: &[Log], recorded: &Recorded) -> Order {
 
 /// The class of each instance whose class is known.
 fn classes_by_hash(
-    logs: &[Log],
+    logs: &[Recording],
     recordings: &[u32],
     recorded: &Recorded,
 ) -> HashMap<(u32, u32), String> {
@@ -265,8 +265,8 @@ impl Builder<'_> {
 }
 
 /// Whether instances are not told apart in a log, so that locks go by name.
-pub(super) fn is_by_name(log: &Log) -> bool {
-    log.header().metadata("identity") == Some("false")
+pub(super) fn is_by_name(log: &Recording) -> bool {
+    log.facts().metadata("identity") == Some("false")
 }
 
 fn in_order<T>(numbers: Numbers<T>) -> Vec<T> {

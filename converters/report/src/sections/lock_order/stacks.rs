@@ -7,7 +7,7 @@
 
 use crate::findings::trace::Nesting;
 use tyrion_converters::describe::{Names, in_bounds};
-use tyrion_formats::{Log, limits::MAX_DEPTH};
+use tyrion_formats::{Recording, limits::MAX_DEPTH};
 use tyrion_wire::{
     def::id::{CUT_STACK, EMPTY_STACK},
     trace::Held,
@@ -22,7 +22,7 @@ pub(super) struct Words {
 }
 
 /// The stack of the inner acquisition, ending in its place.
-pub(super) fn inner(log: &Log, nesting: &Nesting) -> Words {
+pub(super) fn inner(log: &Recording, nesting: &Nesting) -> Words {
     let stack = Stack::of(log, nesting);
     match stack.find(nesting.inner, 0) {
         Some(at) => stack.from(at, Some(nesting.inner)),
@@ -32,7 +32,7 @@ pub(super) fn inner(log: &Log, nesting: &Nesting) -> Words {
 }
 
 /// The stack in which an outer lock was taken, by its number in the record.
-pub(super) fn outer(log: &Log, nesting: &Nesting, number: usize) -> Words {
+pub(super) fn outer(log: &Recording, nesting: &Nesting, number: usize) -> Words {
     let stack = Stack::of(log, nesting);
     let Some(&wanted) = nesting.outer.get(number) else { return Words::default() };
     // What was taken within it is further in, and was found before it.
@@ -56,13 +56,13 @@ pub(super) fn outer(log: &Log, nesting: &Nesting, number: usize) -> Words {
 
 /// Method and line of each frame, innermost first.
 struct Stack<'a> {
-    log: &'a Log,
+    log: &'a Recording,
     frames: Vec<(u32, u32)>,
     cut: bool,
 }
 
 impl Stack<'_> {
-    fn of<'a>(log: &'a Log, nesting: &Nesting) -> Stack<'a> {
+    fn of<'a>(log: &'a Recording, nesting: &Nesting) -> Stack<'a> {
         let mut frames = Vec::new();
         let mut at = nesting.stack;
         while let Some(own) = log.definitions().stacks().get(at)

@@ -16,7 +16,7 @@ use crate::{
 use regex::Regex;
 use std::{cell::OnceCell, collections::HashMap};
 use tyrion_converters::describe::Names;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, def::id::UNKNOWN, trace::Held};
 
 /// Puts links into words.
@@ -33,13 +33,13 @@ impl<'a> Teller<'a> {
         Teller { findings, order, ids }
     }
 
-    fn nesting(&self, link: &Link) -> Option<(&'a Log, &'a Nesting)> {
+    fn nesting(&self, link: &Link) -> Option<(&'a Recording, &'a Nesting)> {
         let nesting = self.findings.trace.nestings.get(link.taker.record as usize)?;
         Some((self.findings.logs.get(nesting.run as usize)?, nesting))
     }
 
     /// The numbers of an edge's outer lock in its record.
-    fn outer_of(&self, link: &Link, log: &Log, nesting: &Nesting) -> Option<usize> {
+    fn outer_of(&self, link: &Link, log: &Recording, nesting: &Nesting) -> Option<usize> {
         let node = &self.order.nodes[self.order.graph.edges[link.edge].0 as usize];
         nesting.outer.iter().rposition(|held| match &node.identity {
             Identity::Hash(hash) => {
@@ -55,7 +55,7 @@ impl<'a> Teller<'a> {
     }
 
     /// What a lock is called: its class for people, and its name.
-    fn called(&self, log: &Log, held: Held) -> (String, String) {
+    fn called(&self, log: &Recording, held: Held) -> (String, String) {
         let name = log.definitions().places().get(held.place).map_or(0, |place| place.name);
         Names(log).called(held.class, name)
     }

@@ -3,7 +3,7 @@ use crate::sections::stories::{Story, with};
 use regex::Regex;
 use serde_json::json;
 use tyrion_converters::filter::{Filter, Kinds};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, trace::Held};
 
 /// Accounts and what transfers between them: `transfer` takes one within the
@@ -38,7 +38,7 @@ impl Bank {
     }
 }
 
-fn order(logs: &[Log], filter: &Filter) -> LockOrder {
+fn order(logs: &[Recording], filter: &Filter) -> LockOrder {
     with(logs, filter, |findings| lock_order(findings, &Options::default()))
 }
 
@@ -127,7 +127,7 @@ fn a_cycle_may_span_the_files_of_a_recording() {
         bank.transfer(thread, 1, pair, None);
         bank.story.log(number)
     };
-    let cycles = |logs: [Log; 2]| order(&logs, &Filter::default()).cycles.len();
+    let cycles = |logs: [Recording; 2]| order(&logs, &Filter::default()).cycles.len();
     assert_eq!(cycles([file("0", "a", [1, 2], 10), file("1", "a", [2, 1], 11)]), 1);
     assert_eq!(cycles([file("0", "a", [1, 2], 10), file("1", "b", [2, 1], 11)]), 0);
     // The same thread.
@@ -241,7 +241,7 @@ fn a_place_that_is_not_in_the_stack_stands_alone() {
 
 #[test]
 fn what_is_lacking_is_said() {
-    let lacking = |logs: &[Log]| {
+    let lacking = |logs: &[Recording]| {
         with(logs, &Filter::default(), |findings| answer(findings, &Options::default()).lacking)
     };
     assert!(lacking(&[]).starts_with("needs --mode trace"));

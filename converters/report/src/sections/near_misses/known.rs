@@ -4,7 +4,7 @@ use super::timeline::Piece;
 use crate::findings::trace::Recorded;
 use std::collections::{HashMap, HashSet};
 use tyrion_converters::describe::Names;
-use tyrion_formats::{Entry, Log, What};
+use tyrion_formats::{Entry, Recording, TraceRecord};
 use tyrion_wire::Outcome;
 
 /// A lock object: class and hash.
@@ -41,7 +41,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn new(recorded: &Recorded, logs: &[(u32, &Log)]) -> Known {
+    pub(super) fn new(recorded: &Recorded, logs: &[(u32, &Recording)]) -> Known {
         let mut numbers: HashMap<String, u32> = HashMap::new();
         let mut persons: HashMap<u64, u32> = HashMap::new();
         let (private, objects) = Default::default();
@@ -126,7 +126,7 @@ impl Known {
                 }
             }
             Entry::Traced(traced) if (span.0..span.1).contains(&traced.at_ns) => {
-                let What::Hold(hold) = traced.what else { return };
+                let TraceRecord::Hold(hold) = traced.record else { return };
                 let object = (number(classes, hold.class), hold.hash);
                 if self.private.contains(&object) {
                     return;

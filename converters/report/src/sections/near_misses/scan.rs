@@ -11,7 +11,7 @@ use crate::{
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use tyrion_converters::describe::Names;
-use tyrion_formats::{HoldMode, Log};
+use tyrion_formats::{HoldMode, Recording};
 use tyrion_wire::WaitKind;
 
 /// Class, name and kind of locks.
@@ -78,12 +78,12 @@ pub(super) fn scan_in_spans(
     near_ns: u64,
     span_bytes: u64,
 ) -> Option<Scan> {
-    let has_all = |log: &Log| {
+    let has_all = |log: &Recording| {
         log.is_trace()
-            && log.header().metadata("events") == Some("all")
+            && log.facts().metadata("events") == Some("all")
             && log.hold_mode() == HoldMode::All
     };
-    let mut by_recording: BTreeMap<u32, Vec<(u32, &Log)>> = BTreeMap::new();
+    let mut by_recording: BTreeMap<u32, Vec<(u32, &Recording)>> = BTreeMap::new();
     for ((run, log), recording) in (0u32..).zip(findings.logs).zip(recordings(findings.logs)) {
         if has_all(log) {
             by_recording.entry(recording).or_default().push((run, log));
@@ -134,7 +134,7 @@ impl Scan {
     }
 
     /// Counts the waits of a log that have no record of their own.
-    fn add_folded(&mut self, log: &Log) {
+    fn add_folded(&mut self, log: &Recording) {
         let definitions = log.definitions();
         for cell in log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk)) {
             let Some(site) = definitions.sites().get(cell.site) else { continue };

@@ -3,7 +3,7 @@ use crate::sections::stories::{Story, with};
 use proptest::prelude::*;
 use regex::Regex;
 use tyrion_converters::filter::{Filter, moment};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{
     WaitKind,
     trace::{Held, Instance},
@@ -11,7 +11,7 @@ use tyrion_wire::{
 
 const ALL: [(&str, &str); 2] = [("events", "all"), ("hold", "all")];
 
-fn found(logs: &[Log], filter: &Filter, near_ns: u64) -> NearMisses {
+fn found(logs: &[Recording], filter: &Filter, near_ns: u64) -> NearMisses {
     let options = Options { near_ns, ..Options::default() };
     with(logs, filter, |findings| {
         let scan = scan::scan(findings, near_ns).unwrap();
@@ -36,7 +36,7 @@ impl Two {
     }
 
     /// Each in turn takes it, from and to these times.
-    fn take_turns(mut self, holds: &[(u64, u64)]) -> Log {
+    fn take_turns(mut self, holds: &[(u64, u64)]) -> Recording {
         for (turn, &span) in holds.iter().enumerate() {
             self.story.holds(self.threads[turn % 2], self.held, span);
         }

@@ -5,7 +5,7 @@
 //! events are sorted, and nothing is kept of them but what the next span has to
 //! know.
 
-use tyrion_formats::{ChunkRef, Log};
+use tyrion_formats::{ChunkRef, Recording};
 
 /// So many bytes of chunks begin within a span: its events take ten times as
 /// much memory, or less.
@@ -15,7 +15,7 @@ pub(super) const SPAN_BYTES: u64 = 32 << 20;
 pub(super) struct Piece<'a> {
     /// The log.
     pub(super) run: u32,
-    pub(super) log: &'a Log,
+    pub(super) log: &'a Recording,
     pub(super) chunk: &'a ChunkRef,
     /// No record is later.
     last_ns: u64,
@@ -34,7 +34,7 @@ pub(super) struct Spans<'a> {
 
 impl<'a> Spans<'a> {
     /// Of some logs of one recording, by their numbers.
-    pub(super) fn new(logs: &[(u32, &'a Log)], span_bytes: u64) -> Spans<'a> {
+    pub(super) fn new(logs: &[(u32, &'a Recording)], span_bytes: u64) -> Spans<'a> {
         let mut pieces: Vec<Piece<'a>> = Vec::new();
         for &(run, log) in logs {
             let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();

@@ -4,7 +4,7 @@ use super::super::shared::share;
 use crate::{Findings, findings::all_lives_ns};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 
 /// What the agent's own work took, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -67,26 +67,26 @@ impl Cost {
 
 /// What the agent measured that an undelayed wait costs: it says so where it
 /// says how the threshold came about.
-fn of_a_wait_ns(log: &Log) -> Option<u64> {
-    let (_, cost) = log.header().metadata("threshold")?.split_once(" costs ")?;
+fn of_a_wait_ns(log: &Recording) -> Option<u64> {
+    let (_, cost) = log.facts().metadata("threshold")?.split_once(" costs ")?;
     cost.split_once(" ns").and_then(|(number, _)| number.parse().ok())
 }
 
 /// Statistics are totals since a recording began, so of its files the last one
 /// counts. With each, whether the files before it are there as well.
-fn last_files<'l>(logs: &'l [Log]) -> Vec<(&'l Log, bool)> {
-    let mut files: BTreeMap<(&str, usize), BTreeMap<u64, &'l Log>> = BTreeMap::new();
+fn last_files<'l>(logs: &'l [Recording]) -> Vec<(&'l Recording, bool)> {
+    let mut files: BTreeMap<(&str, usize), BTreeMap<u64, &'l Recording>> = BTreeMap::new();
     for (at, log) in logs.iter().enumerate() {
-        let header = log.header();
-        let number = header.metadata("file-number").and_then(|number| number.parse().ok());
+        let facts = log.facts();
+        let number = facts.metadata("file-number").and_then(|number| number.parse().ok());
         // A log of its own is the last of its recording.
-        let key = match header.metadata("recording") {
+        let key = match facts.metadata("recording") {
             Some(recording) => (recording, 0),
             None => ("", at),
         };
         files.entry(key).or_default().insert(number.unwrap_or(0), log);
     }
-    let last = |files: BTreeMap<u64, &'l Log>| {
+    let last = |files: BTreeMap<u64, &'l Recording>| {
         let (number, log) = files.last_key_value().map(|(number, log)| (*number, *log))?;
         Some((log, files.len() as u64 == number.saturating_add(1)))
     };

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tyrion_converters::describe::Names;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::def::id::NO_STRING;
 
 /// The agent tells this many threads of an instance apart, but for the first
@@ -131,7 +131,7 @@ struct Classes {
 }
 
 impl Classes {
-    fn number(&mut self, run: u32, log: &Log, id: u32) -> u32 {
+    fn number(&mut self, run: u32, log: &Recording, id: u32) -> u32 {
         *self.by_id.entry((run, id)).or_insert_with(|| {
             let next = self.public.len() as u32;
             let number = *self.by_name.entry(Names(log).class(id)).or_insert(next);

@@ -8,7 +8,7 @@ use tyrion_wire::{
     trace::{AcquisitionCell, Held, Instance},
 };
 
-fn found(logs: &[Log], filter: &Filter) -> SingleThread {
+fn found(logs: &[Recording], filter: &Filter) -> SingleThread {
     with(logs, filter, |findings| single_thread(findings, &Options::default()))
 }
 
@@ -195,7 +195,7 @@ fn what_another_thread_took_before_is_shared_though_its_record_is_missing() {
 
 #[test]
 fn what_is_lacking_is_said() {
-    let lacking = |logs: &[Log], filter: &Filter| {
+    let lacking = |logs: &[Recording], filter: &Filter| {
         with(logs, filter, |findings| answer(findings, &Options::default()).lacking)
     };
     let open = Filter::default();

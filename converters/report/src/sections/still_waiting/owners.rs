@@ -9,7 +9,7 @@ use super::is_blocked;
 use crate::findings::trace::{Nesting, Recorded, recordings};
 use std::collections::{BTreeMap, HashMap};
 use tyrion_converters::describe::Names;
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::{def::id::UNKNOWN, slot::Pending};
 
 /// A thread that waits for a lock.
@@ -48,10 +48,10 @@ pub(super) enum Source {
 
 /// All waits that had not ended. Those of a recording's files are told once: at
 /// a switch, a wait may stand in two of them, and the later one holds.
-pub(super) fn pending(logs: &[Log]) -> Vec<(u32, Pending)> {
+pub(super) fn pending(logs: &[Recording]) -> Vec<(u32, Pending)> {
     let mut latest: BTreeMap<(u32, u64, u64), (u64, u32, Pending)> = BTreeMap::new();
     for ((run, log), recording) in (0u32..).zip(logs).zip(recordings(logs)) {
-        let file = log.header().metadata("file-number").and_then(|number| number.parse().ok());
+        let file = log.facts().metadata("file-number").and_then(|number| number.parse().ok());
         for pending in log.pending() {
             // Threads that are not defined cannot be told apart, but by their
             // ids; those are above all of Java's.
@@ -76,7 +76,7 @@ pub(super) fn pending(logs: &[Log]) -> Vec<(u32, Pending)> {
 type Person = (u32, u64);
 
 /// The threads that wait for locks, and who has those.
-pub(super) fn blocked(logs: &[Log], recorded: &Recorded) -> Vec<Blocked> {
+pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
     let mut list: Vec<Blocked> = pending(logs)
         .into_iter()
         .filter(|(_, pending)| is_blocked(pending.kind))
@@ -115,7 +115,7 @@ struct Holders<'a> {
 impl<'a> Holders<'a> {
     /// `asleep` tells the place in the list of a thread that waits.
     fn new(
-        logs: &[Log],
+        logs: &[Recording],
         recordings: &'a [u32],
         recorded: &Recorded,
         blocked: &[Blocked],
@@ -158,7 +158,7 @@ impl<'a> Holders<'a> {
     }
 
     /// Who has a lock of a log.
-    fn of(&self, logs: &[Log], run: u32, lock: u32) -> Option<Owner> {
+    fn of(&self, logs: &[Recording], run: u32, lock: u32) -> Option<Owner> {
         let log = logs.get(run as usize)?;
         let hash = log.definitions().lock_instance(lock)?;
         let class = Names(log).lock_class(lock);
@@ -169,7 +169,7 @@ impl<'a> Holders<'a> {
 }
 
 /// Whether the method of a place stands in a stack.
-fn is_in(log: &Log, place: u32, stack: u32) -> bool {
+fn is_in(log: &Recording, place: u32, stack: u32) -> bool {
     let definitions = log.definitions();
     let Some(place) = definitions.places().get(place) else { return false };
     let mut at = stack;

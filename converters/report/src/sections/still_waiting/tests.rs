@@ -12,7 +12,7 @@ fn pending(thread: u32, (lock, owner): (u32, u32), start_ns: u64, stack: u32) ->
     Pending { thread, kind: KIND, stack, lock, owner, start_ns }
 }
 
-fn found(logs: &[Log], filter: &Filter) -> StillWaiting {
+fn found(logs: &[Recording], filter: &Filter) -> StillWaiting {
     with(logs, filter, |findings| still_waiting(findings, &Options::default()))
 }
 

@@ -1,21 +1,21 @@
 use super::*;
 use crate::{
     render::text,
-    testing::{Recording, found},
+    testing::{Crafted, found},
 };
 use tyrion_converters::filter::{Filter, States, moment};
-use tyrion_formats::Log;
+use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 use tyrion_wire::sample::ThreadState::{Native, Parked, Running, Sleeping, Waiting};
 
 const MS: u64 = 1_000_000;
 
 /// Two workers of a pool, main, and one that waits for work.
-fn log() -> Log {
-    let mut log = Recording::sampled(1_000 * MS);
+fn log() -> Recording {
+    let mut log = Crafted::sampled(1_000 * MS);
     let run = "java.lang.Thread.run:1583";
     let work = "com.acme.Work.step:10";
-    let sample = |log: &mut Recording, thread: &str, frames: &[&str], state, at: u64, wall: u64| {
+    let sample = |log: &mut Crafted, thread: &str, frames: &[&str], state, at: u64, wall: u64| {
         log.sample((thread, frames), state, (at * MS, wall / 10), (wall * MS, wall * MS / 2));
     };
     let one =
@@ -40,14 +40,14 @@ fn log() -> Log {
         "java.util.concurrent.locks.LockSupport.park:211",
         "jdk.internal.misc.Unsafe.park:0",
     ];
-    let wait_for_work = |log: &mut Recording| {
+    let wait_for_work = |log: &mut Crafted| {
         log.sample(("idle-7", &queue), Parked, (1_000 * MS, 100), (1_000 * MS, 0));
     };
     wait_for_work(&mut log);
     log.finish("a.log")
 }
 
-fn trees(log: Log, filter: &Filter, options: &Options) -> (Trees, String) {
+fn trees(log: Recording, filter: &Filter, options: &Options) -> (Trees, String) {
     let logs = [log];
     let found = crate::find(&logs, filter, options, &|_| {});
     let trees = Trees::of(&found, options);
@@ -193,7 +193,7 @@ fn each_interval_has_a_tree_of_its_own() {
 
 #[test]
 fn what_the_program_says_is_a_group_of_its_own() {
-    let mut log = Recording::sampled(100 * MS);
+    let mut log = Crafted::sampled(100 * MS);
     let frames = ["[GET /orders/2]", "com.acme.A.run:1", "com.acme.A.get:2"];
     for (thread, at) in [("http-1", 10), ("http-2", 20)] {
         log.sample((thread, &frames), Running, (at * MS, 1), (10 * MS, 0));
@@ -214,8 +214,8 @@ fn what_the_program_says_is_a_group_of_its_own() {
     assert_eq!(cut.intervals[0].groups[0].nodes[0].frame, "com.acme.A.run(A.java:1)");
 }
 
-fn log_of_group() -> Log {
-    let mut log = Recording::sampled(100 * MS);
+fn log_of_group() -> Recording {
+    let mut log = Crafted::sampled(100 * MS);
     let frames = ["[x]", "com.acme.A.run:1", "com.acme.A.get:2"];
     log.sample(("http-1", &frames), Running, (10 * MS, 1), (10 * MS, 0));
     log.finish("a.log")
@@ -240,7 +240,7 @@ fn groups_can_be_cut_and_told_by_other_rules() {
 
 #[test]
 fn logs_without_samples_say_what_they_lack() {
-    let logs = [Recording::new(100).finish("a.log")];
+    let logs = [Crafted::new(100).finish("a.log")];
     let filter = Filter::default();
     let found = found(&logs, &filter);
     let answer = answer(&found, &Options::default());
@@ -256,7 +256,7 @@ const PARK: [&str; 3] = [
 
 #[test]
 fn the_lock_stands_below_the_place_where_it_is_waited_for() {
-    let mut log = Recording::sampled(1_000 * MS);
+    let mut log = Crafted::sampled(1_000 * MS);
     let bank = ("java.util.concurrent.locks.ReentrantLock", "Bank.lock");
     for (at, pay) in [(100, "com.acme.Bank.pay:7"), (200, "com.acme.Bank.pay:9")] {
         let mut frames = vec!["java.lang.Thread.run:1", pay];
@@ -285,7 +285,7 @@ total ms  own ms  states    frame
 
 #[test]
 fn what_tells_frames_of_one_name_apart_is_shown() {
-    let mut log = Recording::sampled(1_000 * MS);
+    let mut log = Crafted::sampled(1_000 * MS);
     for (at, line) in [(100, 225), (200, 227)] {
         let call = format!("com.acme.Bank.transfer:{line}");
         let frames = ["com.acme.Bank.run:1", &call, "org.sql.Statement.update:8"];

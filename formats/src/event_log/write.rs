@@ -1,10 +1,10 @@
-//! Writes logs: for tests, benchmarks and documents, not for the agent, which
-//! writes into mapped memory with the same codecs.
+//! Writes logs: for tests, benchmarks, documents and what imports other formats,
+//! not for the agent, which writes into mapped memory with the same codecs.
 //!
 //! ```
-//! use tyrion_formats::{Log, wire::WaitKind, write::{LogWriter, Options, Wait}};
+//! use tyrion_formats::{Recording, wire::WaitKind, write::{LogOptions, LogWriter, Wait}};
 //!
-//! let mut log = LogWriter::new(std::io::Cursor::new(Vec::new()), Options::default())?;
+//! let mut log = LogWriter::new(std::io::Cursor::new(Vec::new()), LogOptions::default())?;
 //! let class = log.class("com/acme/Bank", "Bank.java")?;
 //! let method = log.method(class, "transfer", "(I)V", 20)?;
 //! let stack = log.stack(0, method, 23)?;
@@ -14,7 +14,7 @@
 //! let lane = log.lane(main);
 //! log.wait(lane, Wait { end_ns: 5_000, wait_ns: 2_000, site, ..Wait::default() })?;
 //! let bytes = log.finish()?.into_inner();
-//! let read = Log::from_bytes("doc.log", bytes)?;
+//! let read = Recording::from_bytes("doc.log", bytes)?;
 //! let mut events = read.events(&read.event_chunks()[0]).map_err(|damage| damage.to_string())?;
 //! assert_eq!(events.next().map(|event| event.start_ns), Some(3_000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -41,7 +41,7 @@ use tyrion_wire::{
 
 /// How a log is written.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct LogOptions {
     /// The header, but for the lengths.
     pub header: Header,
     /// Length of each chunk in bytes, a multiple of 4096.
@@ -50,9 +50,9 @@ pub struct Options {
     pub seal: bool,
 }
 
-impl Default for Options {
+impl Default for LogOptions {
     fn default() -> Self {
-        Options {
+        LogOptions {
             header: Header {
                 version: VERSION,
                 header_len: 0,
@@ -113,7 +113,7 @@ struct Lane {
 /// id.
 pub struct LogWriter<W> {
     out: W,
-    options: Options,
+    options: LogOptions,
     used_len: u64,
     definitions: Pieces,
     slots: Pieces,
@@ -130,7 +130,7 @@ impl<W: Write + Seek> LogWriter<W> {
     ///
     /// # Errors
     /// As writing to `out`.
-    pub fn new(mut out: W, options: Options) -> io::Result<Self> {
+    pub fn new(mut out: W, options: LogOptions) -> io::Result<Self> {
         let block = options.header.encode(crc32fast::hash);
         out.write_all(&block)?;
         let pieces = |kind| Pieces::new(kind, 0, options.chunk_len);

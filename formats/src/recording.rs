@@ -1,158 +1,102 @@
-//! An opened log.
+//! A recording: what every input gives, and all that reads records asks.
+//!
+//! Its records are kept encoded as [`tyrion_wire`] does it, in chunks of a
+//! thread each: an event log is mapped as it lies on disk, and what reads
+//! another format encodes into memory ([`import`](crate::import)). So there is
+//! one decoder, ten bytes or so a wait, and whoever reads a recording twice
+//! decodes it twice without parsing the file again.
+
+mod capabilities;
+mod chunk;
+mod definitions;
+mod entry;
+mod events;
+mod facts;
+mod fast;
+mod hold_mode;
+mod sampled;
+mod stacks;
+pub(crate) mod state;
+mod table;
+
+pub use capabilities::{Capabilities, ShortWaits};
+pub use chunk::ChunkRef;
+pub(crate) use chunk::Chunks;
+pub use definitions::{
+    Class, Defined, Definitions, Method, Pause, Place, Site, Text, Thread, ThreadSpan,
+};
+pub use entry::{Entry, Event, TraceRecord, Traced};
+pub use events::{Events, Records};
+pub use facts::Facts;
+pub use hold_mode::HoldMode;
+pub use sampled::Sampled;
+pub use stacks::{Stack, Stacks};
+pub use table::{Sparse, Table};
 
 use crate::{
-    damage::{Damage, DamageList, Fault},
-    definitions::Definitions,
-    error::Error,
-    events::Events,
-    input, limits,
-    load::{self, Defined},
-    map::Map,
-    scan::{self, ChunkRef, Chunks},
-    source::Source,
-    state,
-    trace::HoldMode,
+    bytes::Bytes,
+    damage::{Damage, Fault},
 };
 use std::{
     borrow::Cow,
     collections::BTreeMap,
-    fs::File,
-    io::Read,
     num::NonZeroU64,
     ops::Range,
-    path::Path,
     sync::{Arc, OnceLock},
 };
 use tyrion_wire::{
     cell::Cell,
     chunk::ChunkKind,
-    header::Header,
     slot::{Counters, Pending, Tally},
     trace::AcquisitionCell,
 };
 
-/// An event log, opened: its header, its definitions and where its chunks are.
+/// What was recorded of one process: what it says of itself, what its ids stand
+/// for, and where its records are.
 #[derive(Debug)]
-pub struct Log {
+pub struct Recording {
     pub(crate) name: Arc<str>,
-    pub(crate) source: Source,
-    pub(crate) header: Header,
+    pub(crate) bytes: Bytes,
+    pub(crate) facts: Facts,
     pub(crate) chunks: Chunks,
     pub(crate) definitions: Definitions,
     pub(crate) pending: Vec<Pending>,
     pub(crate) counters: Vec<Counters>,
     pub(crate) damage: Vec<Damage>,
-    end_ns: OnceLock<u64>,
+    pub(crate) end_ns: OnceLock<u64>,
 }
 
-impl Log {
-    /// Maps a log and reads its header and definitions. What is no regular
-    /// file (a pipe) is read as by [`Log::from_reader`].
-    ///
-    /// # Errors
-    /// When the file cannot be read, or is no log; see [`Error`]. A damaged
-    /// log is no error, see [`Log::damage`].
-    pub fn open(path: &Path) -> Result<Log, Error> {
-        Log::from_file(&path.display().to_string(), &input::open_input(path)?)
-    }
-
-    /// As [`Log::open`], of a file that is open already: its name may have
-    /// passed to another one meanwhile, as logs that rotate do. `name` stands
-    /// in messages.
-    ///
-    /// # Errors
-    /// As [`Log::open`].
-    pub fn from_file(name: &str, file: &File) -> Result<Log, Error> {
-        let io = |source| Error::Io { log: name.to_owned(), source };
-        let metadata = file.metadata().map_err(io)?;
-        if !metadata.is_file() {
-            input::check(name, file, &metadata)?;
-            return Log::from_reader(name, file);
-        }
-        let len = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
-        if len == 0 {
-            return Err(Error::Empty { log: name.to_owned() });
-        }
-        let map = Map::new(file, len).map_err(io)?;
-        Log::new(name, Source::Map(map))
-    }
-
-    /// Reads a log to its end, but no more than [`limits::MAX_STREAM`] bytes. What
-    /// is no log is refused by its first bytes.
-    ///
-    /// # Errors
-    /// As [`Log::open`], or when it has no end.
-    pub fn from_reader(name: &str, from: impl Read) -> Result<Log, Error> {
-        Log::from_bytes(name, input::read(name, from, limits::MAX_STREAM)?)
-    }
-
-    /// Reads a log from memory; `name` stands in its messages.
-    ///
-    /// # Errors
-    /// As [`Log::open`].
-    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Log, Error> {
-        Log::new(name, Source::Memory(bytes))
-    }
-
-    fn new(name: &str, source: Source) -> Result<Log, Error> {
-        let name: Arc<str> = name.into();
-        let mut damage = DamageList::new(name.clone());
-        let header = load::header(&source, &name, &mut damage)?;
-        let used = usize::try_from(header.used_len).unwrap_or(usize::MAX);
-        let start = header.header_len as usize;
-        let mut chunks = scan::chunks(&source, start, used, &mut damage);
-        let pending = state::pending(&source, &chunks.slots);
-        let counters = state::counters(&source, &chunks.counters);
-        if source.is_map() {
-            scan::refresh_definitions(&source, &mut chunks);
-        }
-        let definitions = load::definitions(&source, &chunks.definitions, &mut damage);
-        let damage = damage.into_vec();
-        let end_ns = OnceLock::new();
-        Ok(Log { name, source, header, chunks, definitions, pending, counters, damage, end_ns })
-    }
-
-    /// A log of which only the header is read yet: what else there is, a
-    /// [`Follower`](crate::Follower) takes up bit by bit.
-    pub(crate) fn unread(name: &str, source: Source) -> Result<Log, Error> {
-        let name: Arc<str> = name.into();
-        let mut damage = DamageList::new(name.clone());
-        let header = load::header(&source, &name, &mut damage)?;
-        let damage = damage.into_vec();
-        let (chunks, definitions) = (Chunks::default(), Definitions::default());
-        let (pending, counters, end_ns) = Default::default();
-        Ok(Log { name, source, header, chunks, definitions, pending, counters, damage, end_ns })
-    }
-
+impl Recording {
     /// The log's name as it was given.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The header.
-    pub fn header(&self) -> &Header {
-        &self.header
+    /// What it says of itself.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
     }
 
-    /// Length of the file, in bytes.
+    /// What it can tell at all.
+    pub fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            waits: !self.has_sampling() || self.modes().any(|mode| mode != "sample"),
+            short_waits: self.facts.short_waits,
+            acquisitions: self.is_trace(),
+            holds: if self.is_trace() { self.hold_mode() } else { HoldMode::None },
+            samples: self.has_sampling(),
+        }
+    }
+
+    /// Length of the file, in bytes; of one that was imported, of its records in
+    /// memory.
     pub fn file_len(&self) -> u64 {
-        self.source.len() as u64
+        self.bytes.len() as u64
     }
 
     /// What the ids stand for.
     pub fn definitions(&self) -> &Definitions {
         &self.definitions
-    }
-
-    /// Reads the definitions once more, in the order of the log. What is
-    /// damaged of them is told by [`Log::damage`].
-    pub fn for_each_definition<'a>(&'a self, mut take: impl FnMut(Defined<'a>)) {
-        let mut known = DamageList::new(self.name.clone());
-        let chunks = &self.chunks.definitions;
-        load::for_each_definition(&self.source, chunks, &mut known, |found| {
-            take(found);
-            Some(())
-        });
     }
 
     /// The text of a string id. Not defined: `[unknown]`. Bytes that are not
@@ -163,11 +107,11 @@ impl Log {
             return Cow::Borrowed("");
         }
         let bytes = self.definitions.strings.get(id).and_then(|text| {
-            self.source.settled(usize::try_from(text.offset.get()).ok()?, text.len as usize)
+            self.bytes.settled(usize::try_from(text.offset.get()).ok()?, text.len as usize)
         });
         match bytes {
             None => Cow::Borrowed(UNKNOWN),
-            Some(bytes) if self.source.is_map() => Cow::Owned(text_of(bytes.to_vec())),
+            Some(bytes) if self.bytes.is_map() => Cow::Owned(text_of(bytes.to_vec())),
             Some(bytes) => String::from_utf8_lossy(bytes),
         }
     }
@@ -185,8 +129,8 @@ impl Log {
     /// When the checksum does not hold: all of the chunk has to be left out.
     pub fn events(&self, chunk: &ChunkRef) -> Result<Events<'_>, Damage> {
         let (at, len) = (chunk.payload_at() as usize, chunk.committed as usize);
-        self.source.populate(at, len);
-        let payload = self.source.settled(at, len).unwrap_or_default();
+        self.bytes.populate(at, len);
+        let payload = self.bytes.settled(at, len).unwrap_or_default();
         if chunk.sealed && chunk.whole && crc32fast::hash(payload) != chunk.checksum {
             return Err(Damage {
                 log: self.name.clone(),
@@ -198,11 +142,11 @@ impl Log {
         Ok(Events::new(payload, *chunk, &self.name))
     }
 
-    /// The waits of a chunk once more: its checksum held when [`Log::events`]
+    /// The waits of a chunk once more: its checksum held when [`Recording::events`]
     /// gave them, and they are mapped.
     pub fn events_again(&self, chunk: &ChunkRef) -> Events<'_> {
         let (at, len) = (chunk.payload_at() as usize, chunk.committed as usize);
-        let payload = self.source.settled(at, len).unwrap_or_default();
+        let payload = self.bytes.settled(at, len).unwrap_or_default();
         Events::new(payload, *chunk, &self.name)
     }
 
@@ -213,7 +157,7 @@ impl Log {
 
     /// The cells of a chunk that hold waits, as they are now.
     pub fn cells(&self, chunk: &ChunkRef) -> impl Iterator<Item = Cell> {
-        state::cells(&self.source, chunk)
+        state::cells(&self.bytes, chunk)
     }
 
     /// The chunks with acquisition cells, in the order of the file.
@@ -225,7 +169,7 @@ impl Log {
     /// Several may have the same thread, place and class; they add up. Their
     /// ids are those of definitions that may be lost.
     pub fn acquisitions(&self, chunk: &ChunkRef) -> impl Iterator<Item = AcquisitionCell> {
-        state::acquisitions(&self.source, chunk)
+        state::acquisitions(&self.bytes, chunk)
     }
 
     /// Whether the log was recorded in trace mode: it says so, or has
@@ -244,18 +188,18 @@ impl Log {
     /// What was recorded, as the metadata `mode` says: `contention`, `trace`,
     /// `sample`, or two of them. Nothing if it does not say.
     pub fn modes(&self) -> impl Iterator<Item = &str> {
-        self.header.metadata("mode").unwrap_or_default().split('+').filter(|mode| !mode.is_empty())
+        self.facts.metadata("mode").unwrap_or_default().split('+').filter(|mode| !mode.is_empty())
     }
 
     /// The mean time between two snapshots, in ns; `None` if the log does not
     /// say, as one that was not sampled from the start.
     pub fn period_ns(&self) -> Option<u64> {
-        self.header.metadata("period")?.parse().ok()
+        self.facts.metadata("period")?.parse().ok()
     }
 
     /// How holds were measured; sampled when the log does not say.
     pub fn hold_mode(&self) -> HoldMode {
-        self.header.metadata("hold").and_then(HoldMode::from_text).unwrap_or(HoldMode::Sampled(0))
+        self.facts.metadata("hold").and_then(HoldMode::from_text).unwrap_or(HoldMode::Sampled(0))
     }
 
     /// What the agent told of itself in numbers, by key: the latest of each.
@@ -281,8 +225,8 @@ impl Log {
     /// What the agent counted in all lanes and in the header: lock
     /// contention, and all other kinds.
     pub fn tallies(&self) -> (Tally, Tally) {
-        let mut contention = Tally { dropped: self.header.dropped_contention, ..Tally::default() };
-        let mut other = Tally { dropped: self.header.dropped_other, ..Tally::default() };
+        let mut contention = Tally { dropped: self.facts.dropped_contention, ..Tally::default() };
+        let mut other = Tally { dropped: self.facts.dropped_other, ..Tally::default() };
         for counters in &self.counters {
             contention += counters.contention;
             other += counters.other;
@@ -298,15 +242,15 @@ impl Log {
 
     /// The log's first moment, monotonic ns.
     pub fn start_ns(&self) -> u64 {
-        self.header.mono_ns
+        self.facts.start_ns
     }
 
     /// The log's last moment, monotonic ns: its orderly end, or else the last
     /// moment that anything in it tells of.
     pub fn end_ns(&self) -> u64 {
-        *self.end_ns.get_or_init(|| match self.header.end_ns {
+        *self.end_ns.get_or_init(|| match self.facts.end_ns {
             0 => self.last_known_ns(),
-            end_ns => end_ns.max(self.header.mono_ns),
+            end_ns => end_ns.max(self.facts.start_ns),
         })
     }
 
@@ -337,9 +281,9 @@ impl Log {
 
     /// Says that the log lasts until now at least, a monotonic time in ns: for
     /// a log that is still written on this machine. Of no effect once
-    /// [`Log::end_ns`] was asked for, or when the log has ended.
+    /// [`Recording::end_ns`] was asked for, or when the log has ended.
     pub fn assume_end_ns(&self, now_ns: u64) {
-        if self.header.end_ns == 0 {
+        if self.facts.end_ns == 0 {
             let _ = self.end_ns.set(now_ns.max(self.last_known_ns()));
         }
     }
@@ -359,7 +303,7 @@ impl Log {
         let cells = self.chunks.cells.iter().flat_map(|chunk| self.cells(chunk));
         let folded = cells.map(|cell| cell.last_ns);
         let waiting = self.pending.iter().map(|pending| pending.start_ns);
-        let others = [self.definitions.last_at_ns, self.header.mono_ns];
+        let others = [self.definitions.last_at_ns, self.facts.start_ns];
         ends.chain(folded).chain(waiting).chain(others).max().unwrap_or(0)
     }
 }
@@ -378,7 +322,7 @@ fn text_of(bytes: Vec<u8>) -> String {
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
-    use crate::write::{LogWriter, Options};
+    use crate::write::{LogOptions, LogWriter};
     use std::{
         io::Cursor,
         os::unix::fs::FileExt,
@@ -389,12 +333,12 @@ mod tests {
     /// Who wrote a log may go on changing it while it is shown.
     #[test]
     fn a_text_that_changes_is_text_all_the_same() {
-        let mut log = LogWriter::new(Cursor::new(Vec::new()), Options::default()).unwrap();
+        let mut log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
         log.define(&Definition::String { id: 1, text: &[b'x'; 400] }).unwrap();
         let bytes = log.finish().unwrap().into_inner();
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &bytes).unwrap();
-        let log = Log::open(file.path()).unwrap();
+        let log = Recording::open(file.path()).unwrap();
         let offset = log.definitions().strings().get(1).unwrap().offset.get() + 200;
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {

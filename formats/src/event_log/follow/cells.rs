@@ -1,7 +1,10 @@
 //! What cells have counted since the last look.
 
 use super::stream::refresh;
-use crate::{scan::ChunkRef, source::Source, state};
+use crate::{
+    bytes::Bytes,
+    recording::{ChunkRef, state},
+};
 use tyrion_wire::{
     cell::{self, Cell},
     trace::{self, AcquisitionCell},
@@ -65,7 +68,7 @@ impl CellChunk {
 
     /// Takes what cells that began before `since_ns` have counted as seen:
     /// whether none of them will change any more.
-    pub(super) fn pass_over(&mut self, source: &Source, since_ns: u64, now_ns: u64) -> bool {
+    pub(super) fn pass_over(&mut self, source: &Bytes, since_ns: u64, now_ns: u64) -> bool {
         self.changes(source, &mut Vec::new());
         let is_final = self.is_final(now_ns) && !self.seen.is_empty();
         for seen in &mut self.seen {
@@ -77,7 +80,7 @@ impl CellChunk {
     }
 
     /// What has changed since the last time.
-    pub(super) fn changes(&mut self, source: &Source, changes: &mut Vec<CellChange>) {
+    pub(super) fn changes(&mut self, source: &Bytes, changes: &mut Vec<CellChange>) {
         refresh(&mut self.chunk, source);
         for (nth, at) in state::places::<{ cell::LEN }>(&self.chunk).enumerate() {
             if nth == self.seen.len() {
@@ -136,7 +139,7 @@ impl AcquisitionChunk {
     }
 
     /// What has changed since the last time.
-    pub(super) fn changes(&mut self, source: &Source, changes: &mut Vec<AcquisitionChange>) {
+    pub(super) fn changes(&mut self, source: &Bytes, changes: &mut Vec<AcquisitionChange>) {
         refresh(&mut self.chunk, source);
         for (nth, at) in state::places::<{ trace::CELL_LEN }>(&self.chunk).enumerate() {
             if nth == self.seen.len() {

@@ -1,10 +1,11 @@
-//! What a file that is no log seems to be instead.
+//! What a file that no input reads seems to be.
 
 use std::fmt;
 
-/// A format that people mistake for an event log.
+/// What a file that cannot be read as a recording seems to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seems {
+#[non_exhaustive]
+pub enum FileKind {
     /// A log that was changed on its way by a transfer in text mode.
     Mangled,
     /// A recording of Java Flight Recorder.
@@ -27,55 +28,57 @@ pub enum Seems {
     Other,
 }
 
-impl Seems {
+impl FileKind {
     /// Looks at the first bytes of a file.
-    pub fn from_bytes(bytes: &[u8]) -> Seems {
+    pub fn sniff(bytes: &[u8]) -> FileKind {
         let start = &bytes[..bytes.len().min(256)];
         let begins = |magic: &[u8]| start.starts_with(magic);
         if begins(b"\x89TYRION") || begins(b"\x09TYRION") || begins(b"\xc2\x89TYRION") {
-            Seems::Mangled
+            FileKind::Mangled
         } else if begins(b"FLR\0") {
-            Seems::Jfr
+            FileKind::Jfr
         } else if begins(b"\x1f\x8b") {
-            Seems::Gzip
+            FileKind::Gzip
         } else if begins(b"\x28\xb5\x2f\xfd") {
-            Seems::Zstd
+            FileKind::Zstd
         } else if begins(b"JAVA PROFILE ") {
-            Seems::HeapDump
+            FileKind::HeapDump
         } else if begins(b"# callgrind") || begins(b"version: 1") {
-            Seems::Callgrind
+            FileKind::Callgrind
         } else if begins(b"<?xml") || begins(b"<svg") {
-            Seems::Svg
+            FileKind::Svg
         } else if start.iter().all(|&byte| byte == 0) {
-            Seems::Zeros
+            FileKind::Zeros
         } else if start.iter().all(|&byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')) {
-            Seems::Text
+            FileKind::Text
         } else {
-            Seems::Other
+            FileKind::Other
         }
     }
 }
 
-impl fmt::Display for Seems {
+impl fmt::Display for FileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Seems::Mangled => {
+            FileKind::Mangled => {
                 "it seems to be one that was changed by a transfer in text mode; \
                  copy it again in binary mode"
             }
-            Seems::Jfr => {
+            FileKind::Jfr => {
                 "it seems to be a JFR recording; read it with `jfr` or JDK Mission Control"
             }
-            Seems::Gzip => "it seems to be compressed with gzip; `zcat` it into `tyrion convert -`",
-            Seems::Zstd => {
+            FileKind::Gzip => {
+                "it seems to be compressed with gzip; `zcat` it into `tyrion convert -`"
+            }
+            FileKind::Zstd => {
                 "it seems to be compressed with zstd; `zstdcat` it into `tyrion convert -`"
             }
-            Seems::HeapDump => "it seems to be a Java heap dump",
-            Seems::Callgrind => "it seems to be a callgrind profile; open it with KCacheGrind",
-            Seems::Svg => "it seems to be an XML or SVG file; open it with a browser",
-            Seems::Text => "it seems to be text",
-            Seems::Zeros => "there are only zeros where its header should be",
-            Seems::Other => "its first bytes are of no format that Tyrion knows",
+            FileKind::HeapDump => "it seems to be a Java heap dump",
+            FileKind::Callgrind => "it seems to be a callgrind profile; open it with KCacheGrind",
+            FileKind::Svg => "it seems to be an XML or SVG file; open it with a browser",
+            FileKind::Text => "it seems to be text",
+            FileKind::Zeros => "there are only zeros where its header should be",
+            FileKind::Other => "its first bytes are of no format that Tyrion knows",
         })
     }
 }

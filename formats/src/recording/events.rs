@@ -1,97 +1,17 @@
 //! Decodes the records of an events chunk.
 
-use crate::{
-    damage::{Damage, Fault},
+use super::{
+    chunk::ChunkRef,
+    entry::{Entry, Event, TraceRecord, Traced},
     fast,
     sampled::Sampled,
-    scan::ChunkRef,
 };
+use crate::damage::{Damage, Fault};
 use std::sync::Arc;
 use tyrion_wire::{
-    Outcome,
     event::{self, Record, WaitRecord},
-    trace::{Blame, Hold, HoldsIter, Instance, Nest},
+    trace::HoldsIter,
 };
-
-/// A wait that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// The thread that waited, by its id in the log.
-    pub thread: u32,
-    /// Start of the wait, monotonic ns.
-    pub start_ns: u64,
-    /// End of the wait, monotonic ns.
-    pub end_ns: u64,
-    /// Kind, stack and lock, by the site's id.
-    pub site: u32,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Thread id of the lock's owner when the wait began, 0 when unknown.
-    pub owner: u32,
-    /// How often the thread parked, where that is known (else 0).
-    pub parks: u64,
-    /// Kept beside start and end, which a damaged record can put out of range.
-    wait_ns: u64,
-}
-
-impl Event {
-    /// How long the thread waited, in ns.
-    #[inline]
-    pub fn wait_ns(&self) -> u64 {
-        self.wait_ns
-    }
-}
-
-/// What trace mode recorded of one moment. Ids in it are those of definitions
-/// that may be lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traced<'a> {
-    /// The thread that it is about, by its id in the log: who held, took or
-    /// released a lock.
-    pub thread: u32,
-    /// When: the release of a hold or blame, the acquisition of a nest. Of an
-    /// instance, which has no time, that of the chunk's record before it.
-    /// Monotonic ns.
-    pub at_ns: u64,
-    /// What was recorded.
-    pub what: What<'a>,
-}
-
-/// A record of trace mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What<'a> {
-    /// A hold that has ended.
-    Hold(Hold),
-    /// The thread has taken an instance for the first time.
-    Instance(Instance),
-    /// The thread has released a lock that another one waited for.
-    Blame(Blame),
-    /// The thread has taken a lock while it held others.
-    Nest(Nest<'a>),
-}
-
-/// A record of an events chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry<'a> {
-    /// A wait that has ended.
-    Wait(Event),
-    /// What trace mode recorded.
-    Traced(Traced<'a>),
-    /// What a thread was seen doing.
-    Sample(Sampled),
-}
-
-impl Entry<'_> {
-    /// The moment that it tells of: the end of a wait, the last snapshot of a
-    /// sample; of trace mode see [`Traced::at_ns`]. Monotonic ns.
-    pub fn at_ns(&self) -> u64 {
-        match self {
-            Entry::Wait(event) => event.end_ns,
-            Entry::Traced(traced) => traced.at_ns,
-            Entry::Sample(sampled) => sampled.at_ns,
-        }
-    }
-}
 
 /// The records of a chunk, in the order of their times. Iterating gives the
 /// waits alone, [`Events::records`] and [`Events::visit_all`] all that there
@@ -213,8 +133,8 @@ impl<'a> Events<'a> {
     fn next_hold(&mut self) -> Option<Entry<'a>> {
         let hold = self.holds.next()?;
         self.now_ns = self.now_ns.saturating_add(hold.delta_ns);
-        let what = What::Hold(hold);
-        Some(Entry::Traced(Traced { thread: self.thread, at_ns: self.now_ns, what }))
+        let record = TraceRecord::Hold(hold);
+        Some(Entry::Traced(Traced { thread: self.thread, at_ns: self.now_ns, record }))
     }
 
     #[inline]
@@ -231,12 +151,12 @@ impl<'a> Events<'a> {
             return Some(entry);
         }
         while self.at < bytes.len() && !self.torn {
-            let Some((record, len)) = event::decode(&bytes[self.at..]) else {
+            let Some((encoded, len)) = event::decode(&bytes[self.at..]) else {
                 self.torn = true;
                 return None;
             };
             self.at += len;
-            let (delta_ns, what) = match record {
+            let (delta_ns, record) = match encoded {
                 Record::Wait(wait) => {
                     self.now_ns = self.now_ns.saturating_add(wait.delta_ns);
                     return Some(Entry::Wait(event_of(self.thread, self.now_ns, &wait)));
@@ -252,10 +172,10 @@ impl<'a> Events<'a> {
                         None => continue,
                     }
                 }
-                Record::Hold(hold) => (hold.delta_ns, What::Hold(hold)),
-                Record::Instance(instance) => (0, What::Instance(instance)),
-                Record::Blame(blame) => (blame.delta_ns, What::Blame(blame)),
-                Record::Nest(nest) => (nest.delta_ns, What::Nest(nest)),
+                Record::Hold(hold) => (hold.delta_ns, TraceRecord::Hold(hold)),
+                Record::Instance(instance) => (0, TraceRecord::Instance(instance)),
+                Record::Blame(blame) => (blame.delta_ns, TraceRecord::Blame(blame)),
+                Record::Nest(nest) => (nest.delta_ns, TraceRecord::Nest(nest)),
                 Record::Sample(sample) => {
                     self.now_ns = self.now_ns.saturating_add(sample.delta_ns);
                     let (thread, at_ns) = (self.thread, self.now_ns);
@@ -264,7 +184,8 @@ impl<'a> Events<'a> {
                 Record::Unknown(_) => continue,
             };
             self.now_ns = self.now_ns.saturating_add(delta_ns);
-            return Some(Entry::Traced(Traced { thread: self.thread, at_ns: self.now_ns, what }));
+            let (thread, at_ns) = (self.thread, self.now_ns);
+            return Some(Entry::Traced(Traced { thread, at_ns, record }));
         }
         None
     }

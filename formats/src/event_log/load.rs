@@ -1,18 +1,16 @@
 //! Reads a log's header block and its definitions.
 
 use crate::{
+    bytes::Bytes,
     damage::{DamageList, Fault},
-    definitions::Definitions,
     error::Error,
     limits, parse,
-    scan::ChunkRef,
-    seems::Seems,
-    source::Source,
+    recording::{ChunkRef, Defined, Definitions},
+    sniff::FileKind,
 };
 use tyrion_wire::{
     chunk::ChunkKind,
-    def::Definition,
-    header::{Header, HeaderError, METADATA_AT, VERSION},
+    header::{Header, HeaderError, MAGIC, METADATA_AT, VERSION},
     le,
 };
 
@@ -21,19 +19,26 @@ const METADATA_LEN: usize = 68;
 /// `u32` in the header: CRC-32 of the metadata.
 const METADATA_CHECKSUM: usize = 72;
 
-/// Refuses what the first bytes of a stream show to be no log that can be read;
-/// what else may be wrong is told when all of it is there.
-pub(crate) fn check_start(start: &Source, log: &str) -> Result<(), Error> {
-    match header(start, log, &mut DamageList::new(log.into())) {
-        Err(error @ (Error::Empty { .. } | Error::NotALog { .. } | Error::Newer { .. })) => {
-            Err(error)
+/// Whether this is the beginning of an event log, or all of one that was cut
+/// within its first bytes.
+pub(crate) fn is_log(start: &[u8]) -> bool {
+    let known = &start[..start.len().min(MAGIC.len())];
+    !known.is_empty() && MAGIC.starts_with(known)
+}
+
+/// Refuses what the first bytes show to be no log that can be read; what else
+/// may be wrong is told when all of it is there.
+pub(crate) fn check_start(log: &str, start: &[u8]) -> Result<(), Error> {
+    match Header::decode(start) {
+        Err(HeaderError::Newer(version)) => {
+            Err(Error::Newer { log: log.to_owned(), version, known: VERSION })
         }
         _ => Ok(()),
     }
 }
 
 /// Reads the header block.
-pub(crate) fn header(source: &Source, log: &str, damage: &mut DamageList) -> Result<Header, Error> {
+pub(crate) fn header(source: &Bytes, log: &str, damage: &mut DamageList) -> Result<Header, Error> {
     let name = || log.to_owned();
     let len = source.len();
     if len == 0 {
@@ -41,7 +46,7 @@ pub(crate) fn header(source: &Source, log: &str, damage: &mut DamageList) -> Res
     }
     let block = header_block(source);
     let header = Header::decode(&block).map_err(|error| match error {
-        HeaderError::NotALog => Error::NotALog { log: name(), seems: Seems::from_bytes(&block) },
+        HeaderError::NotALog => Error::NotALog { log: name(), seems: FileKind::sniff(&block) },
         HeaderError::Newer(version) => Error::Newer { log: name(), version, known: VERSION },
         HeaderError::Short(needed) if needed > len => {
             Error::CutHeader { log: name(), len: len as u64, needed }
@@ -66,11 +71,10 @@ pub(crate) fn header(source: &Source, log: &str, damage: &mut DamageList) -> Res
 
 /// As much of the header block as there is: the fields, which may change, are
 /// copied; the metadata, which do not, follow.
-fn header_block(source: &Source) -> Vec<u8> {
-    let mut block = vec![0; METADATA_AT];
-    if source.copy(0, &mut block).is_none() {
-        // Shorter than the fields: no log that anybody writes to.
-        return source.settled(0, source.len()).unwrap_or_default().to_vec();
+fn header_block(source: &Bytes) -> Vec<u8> {
+    let mut block = source.start(METADATA_AT);
+    if block.len() < METADATA_AT {
+        return block;
     }
     let wanted = le::u32_at(&block, 12).unwrap_or(0) as usize;
     let end = wanted.min(limits::MAX_HEADER_LEN).min(source.len());
@@ -90,7 +94,7 @@ fn check_metadata(block: &[u8], damage: &mut DamageList) {
 
 /// Reads all definitions.
 pub(crate) fn definitions(
-    source: &Source,
+    source: &Bytes,
     chunks: &[ChunkRef],
     damage: &mut DamageList,
 ) -> Definitions {
@@ -99,21 +103,10 @@ pub(crate) fn definitions(
     definitions
 }
 
-/// A definition, and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defined<'a> {
-    /// In bytes from the file's start.
-    pub offset: u64,
-    /// Its length in bytes.
-    pub len: u64,
-    /// What it says.
-    pub definition: Definition<'a>,
-}
-
 /// Reads all definitions in the order of the log. `take` says whether it has
 /// room for one.
 pub(crate) fn for_each_definition<'a>(
-    source: &'a Source,
+    source: &'a Bytes,
     chunks: &[ChunkRef],
     damage: &mut DamageList,
     mut take: impl FnMut(Defined<'a>) -> Option<()>,

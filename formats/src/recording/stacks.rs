@@ -1,6 +1,6 @@
 //! Stacks, and the groups that some of them begin with.
 
-use crate::table::Table;
+use super::table::Table;
 
 /// A stack: one frame on top of another stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! A chunk that is appended to, and how far it was read.
 
 use crate::{
+    bytes::Bytes,
     damage::{DamageList, Fault},
-    scan::{self, ChunkRef},
-    source::Source,
+    event_log::scan,
+    recording::ChunkRef,
 };
 use tyrion_wire::chunk::ChunkKind;
 
@@ -24,7 +25,7 @@ pub(super) struct Stream {
 
 /// Looks at the header of a chunk once more. One that has become unreadable
 /// stays as it was.
-pub(super) fn refresh(chunk: &mut ChunkRef, source: &Source) {
+pub(super) fn refresh(chunk: &mut ChunkRef, source: &Bytes) {
     let at = chunk.offset as usize;
     if let Some(header) = scan::header_at(source, at) {
         *chunk = ChunkRef::new(at, &header, source.len());
@@ -50,7 +51,7 @@ impl Stream {
     }
 
     /// Looks how far it was written.
-    pub(super) fn look(&mut self, source: &Source) {
+    pub(super) fn look(&mut self, source: &Bytes) {
         refresh(&mut self.chunk, source);
         self.looked = true;
     }
@@ -67,7 +68,7 @@ impl Stream {
     /// own; `None` when there is nothing.
     pub(super) fn rest<'a>(
         &mut self,
-        source: &'a Source,
+        source: &'a Bytes,
         kind: ChunkKind,
         damage: &mut DamageList,
     ) -> Option<(ChunkRef, &'a [u8])> {

@@ -1,6 +1,7 @@
 //! What is changed in place: cells, slots, counters and acquisition cells.
 
-use crate::{limits, parse, scan::ChunkRef, source::Source};
+use super::chunk::ChunkRef;
+use crate::{bytes::Bytes, limits, parse};
 use tyrion_wire::{
     cell::{self, Cell},
     chunk::HEADER_LEN,
@@ -18,7 +19,7 @@ pub(crate) fn places<const N: usize>(chunk: &ChunkRef) -> impl Iterator<Item = u
 /// Copies a place whose writer counts its changes in the first four bytes,
 /// such that the count was the same before and after. A writer that is faster
 /// than that for ever cannot be, but if it was, the last copy has to do.
-fn copy_steady<const N: usize>(source: &Source, at: usize) -> Option<[u8; N]> {
+fn copy_steady<const N: usize>(source: &Bytes, at: usize) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     for _ in 0..limits::MAX_RETRIES {
         source.copy(at, &mut bytes)?;
@@ -33,14 +34,14 @@ fn copy_steady<const N: usize>(source: &Source, at: usize) -> Option<[u8; N]> {
 }
 
 /// The cells of a chunk that hold waits.
-pub(crate) fn cells(source: &Source, chunk: &ChunkRef) -> impl Iterator<Item = Cell> {
+pub(crate) fn cells(source: &Bytes, chunk: &ChunkRef) -> impl Iterator<Item = Cell> {
     places::<{ cell::LEN }>(chunk)
         .filter_map(|at| cell_at(source, at))
         .filter(|cell| cell.count != 0)
 }
 
 /// The cell at a place.
-pub(crate) fn cell_at(source: &Source, at: usize) -> Option<Cell> {
+pub(crate) fn cell_at(source: &Bytes, at: usize) -> Option<Cell> {
     let bytes = copy_steady::<{ cell::LEN }>(source, at)?;
     Some(parse::fold_cell(&bytes).ok()?.1)
 }
@@ -48,7 +49,7 @@ pub(crate) fn cell_at(source: &Source, at: usize) -> Option<Cell> {
 /// The acquisition cells of a chunk that say anything. Their numbers are
 /// independent of each other, so one copy of each will do.
 pub(crate) fn acquisitions(
-    source: &Source,
+    source: &Bytes,
     chunk: &ChunkRef,
 ) -> impl Iterator<Item = AcquisitionCell> {
     places::<CELL_LEN>(chunk)
@@ -57,14 +58,14 @@ pub(crate) fn acquisitions(
 }
 
 /// The acquisition cell at a place.
-pub(crate) fn acquisition_at(source: &Source, at: usize) -> Option<AcquisitionCell> {
+pub(crate) fn acquisition_at(source: &Bytes, at: usize) -> Option<AcquisitionCell> {
     let mut bytes = [0; CELL_LEN];
     source.copy(at, &mut bytes)?;
     Some(parse::acquisition_cell(&bytes).ok()?.1)
 }
 
 /// The waits that have not ended.
-pub(crate) fn pending(source: &Source, chunks: &[ChunkRef]) -> Vec<Pending> {
+pub(crate) fn pending(source: &Bytes, chunks: &[ChunkRef]) -> Vec<Pending> {
     chunks
         .iter()
         .flat_map(places::<{ slot::WAIT_LEN }>)
@@ -73,7 +74,7 @@ pub(crate) fn pending(source: &Source, chunks: &[ChunkRef]) -> Vec<Pending> {
 }
 
 /// The wait in a slot. The sequence is odd while the writer is at it.
-fn wait_at(source: &Source, at: usize) -> Option<Pending> {
+fn wait_at(source: &Bytes, at: usize) -> Option<Pending> {
     for _ in 0..limits::MAX_RETRIES {
         let bytes = copy_steady::<{ slot::WAIT_LEN }>(source, at)?;
         if le::u32_at(&bytes, slot::field::SEQUENCE)? % 2 == 0 {
@@ -87,7 +88,7 @@ fn wait_at(source: &Source, at: usize) -> Option<Pending> {
 }
 
 /// The counters of all lanes.
-pub(crate) fn counters(source: &Source, chunks: &[ChunkRef]) -> Vec<Counters> {
+pub(crate) fn counters(source: &Bytes, chunks: &[ChunkRef]) -> Vec<Counters> {
     chunks
         .iter()
         .flat_map(places::<{ slot::COUNTERS_LEN }>)

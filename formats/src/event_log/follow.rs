@@ -3,18 +3,13 @@
 mod cells;
 mod stream;
 
+use super::{facts, load, scan, unread};
 use crate::{
+    bytes::Bytes,
     damage::{Damage, DamageList, Fault},
-    definitions::Definitions,
     error::Error,
-    events::{Entry, Events},
-    input::open_regular,
-    load,
-    log::Log,
-    map::Map,
-    scan::{self, ChunkRef},
-    source::Source,
-    state,
+    file::open_regular,
+    recording::{ChunkRef, Definitions, Entry, Events, Recording, state},
 };
 pub use cells::{AcquisitionChange, CellChange};
 use cells::{AcquisitionChunk, CellChunk};
@@ -26,7 +21,7 @@ use std::{
 use stream::Stream;
 use tyrion_wire::{
     chunk::{ChunkKind, HEADER_LEN},
-    header::BLOCK,
+    header::{BLOCK, Header},
 };
 
 /// Which waits a [`Follower`] tells that had ended before it came.
@@ -52,11 +47,12 @@ pub struct Changes {
 
 /// Reads on in a log that is being written: every wait is told once.
 ///
-/// Unlike [`Log`] it never looks behind the length that the header vouches
+/// Unlike a [`Recording`] that was opened it never looks behind the length that the header vouches
 /// for, which is where the agent cuts the file at its end.
 #[derive(Debug)]
 pub struct Follower {
-    log: Log,
+    log: Recording,
+    header: Header,
     file: File,
     begin: Begin,
     /// Where the next chunk will stand.
@@ -99,13 +95,14 @@ impl Follower {
     /// # Errors
     /// As [`Follower::open`].
     pub fn from_file(name: &str, file: File, begin: Begin) -> Result<Follower, Error> {
-        let log = Log::unread(name, map(name, &file)?)?;
+        let (header, log) = unread(name, map(name, &file)?)?;
         let mut damage = DamageList::new(log.name.clone());
         log.damage.iter().for_each(|known| damage.add(known.offset, known.fault.clone(), 0));
         Ok(Follower {
-            end: log.header.header_len as usize,
-            last_ns: log.header.mono_ns,
+            end: header.header_len as usize,
+            last_ns: header.mono_ns,
             log,
+            header,
             file,
             begin,
             definitions: Vec::new(),
@@ -118,10 +115,10 @@ impl Follower {
         })
     }
 
-    /// The log as of the last look: its header, definitions, pending waits and
+    /// The recording as of the last look: its facts, definitions, pending waits and
     /// counters. It lists no chunks, so it has no end of its own either; see
     /// [`Follower::last_ns`].
-    pub fn log(&self) -> &Log {
+    pub fn recording(&self) -> &Recording {
         &self.log
     }
 
@@ -132,14 +129,14 @@ impl Follower {
 
     /// The last moment that anything in what was read tells of, monotonic ns.
     pub fn last_ns(&self) -> u64 {
-        self.last_ns.max(self.log.header.end_ns)
+        self.last_ns.max(self.header.end_ns)
     }
 
     /// What was found damaged so far. That the file is shorter than its header
     /// says is told as long as it is so.
     pub fn damage(&self) -> Vec<Damage> {
         let mut list = self.damage.clone();
-        let (used, len) = (self.log.header.used_len, self.log.source.len() as u64);
+        let (used, len) = (self.header.used_len, self.log.bytes.len() as u64);
         if used > len {
             list.add(len, Fault::Cut, used - len);
         }
@@ -164,7 +161,7 @@ impl Follower {
         }
         // What refers to definitions comes first, the definitions last.
         for stream in &mut self.events {
-            stream.look(&self.log.source);
+            stream.look(&self.log.bytes);
         }
         let changes = self.count(now_ns);
         self.read_state();
@@ -179,16 +176,17 @@ impl Follower {
     fn find_chunks(&mut self) -> Result<(), Error> {
         let metadata = self.file.metadata();
         let io = |source| Error::Io { log: self.log.name.to_string(), source };
-        if metadata.map_err(io)?.len() != self.log.source.len() as u64 {
-            self.log.source = map(&self.log.name, &self.file)?;
+        if metadata.map_err(io)?.len() != self.log.bytes.len() as u64 {
+            self.log.bytes = map(&self.log.name, &self.file)?;
         }
         // What is damaged of the header was told when it was read first.
         let mut told = DamageList::new(self.log.name.clone());
-        self.log.header = load::header(&self.log.source, &self.log.name, &mut told)?;
-        let used = usize::try_from(self.log.header.used_len).unwrap_or(usize::MAX);
-        let used = used.min(self.log.source.len());
+        self.header = load::header(&self.log.bytes, &self.log.name, &mut told)?;
+        self.log.facts = facts(self.header.clone());
+        let used = usize::try_from(self.header.used_len).unwrap_or(usize::MAX);
+        let used = used.min(self.log.bytes.len());
         while self.end + HEADER_LEN <= used {
-            let (at, source) = (self.end, &self.log.source);
+            let (at, source) = (self.end, &self.log.bytes);
             if let Some(header) = scan::header_at(source, at) {
                 self.end = scan::end_of(source, at, &header, &mut self.damage);
                 let chunk = ChunkRef::new(at, &header, source.len());
@@ -237,7 +235,7 @@ impl Follower {
         cells.retain_mut(|chunk| {
             let lane = chunk.chunk().lane;
             let wanted = !done.contains(&lane);
-            if wanted && chunk.pass_over(&self.log.source, since_ns, now_ns) {
+            if wanted && chunk.pass_over(&self.log.bytes, since_ns, now_ns) {
                 done.insert(lane);
             }
             wanted
@@ -245,12 +243,12 @@ impl Follower {
         cells.reverse();
         self.cells = cells;
         for chunk in &mut self.acquisitions {
-            chunk.changes(&self.log.source, &mut Vec::new());
+            chunk.changes(&self.log.bytes, &mut Vec::new());
         }
     }
 
     fn count(&mut self, now_ns: u64) -> Changes {
-        let (source, newest) = (&self.log.source, &self.newest);
+        let (source, newest) = (&self.log.bytes, &self.newest);
         let mut changes = Changes::default();
         self.cells.retain_mut(|chunk| {
             chunk.changes(source, &mut changes.cells);
@@ -267,7 +265,7 @@ impl Follower {
 
     /// Waits that have not ended, and counters, as they are now.
     fn read_state(&mut self) {
-        let Log { source, chunks, pending, counters, .. } = &mut self.log;
+        let Recording { bytes: source, chunks, pending, counters, .. } = &mut self.log;
         for chunk in chunks.slots.iter_mut().chain(&mut chunks.counters) {
             stream::refresh(chunk, source);
         }
@@ -279,7 +277,7 @@ impl Follower {
 
     fn read_definitions(&mut self) {
         let Follower { log, definitions, newest, damage, .. } = self;
-        let Log { source, definitions: known, .. } = log;
+        let Recording { bytes: source, definitions: known, .. } = log;
         definitions.retain_mut(|stream| {
             stream.look(source);
             read_definitions(stream, source, known, damage);
@@ -308,7 +306,7 @@ impl Follower {
     }
 }
 
-fn map(name: &str, file: &File) -> Result<Source, Error> {
+fn map(name: &str, file: &File) -> Result<Bytes, Error> {
     let io = |source| Error::Io { log: name.to_owned(), source };
     let metadata = file.metadata().map_err(io)?;
     if !metadata.is_file() {
@@ -319,12 +317,12 @@ fn map(name: &str, file: &File) -> Result<Source, Error> {
     if len == 0 {
         return Err(Error::Empty { log: name.to_owned() });
     }
-    Ok(Source::Map(Map::new(file, len).map_err(io)?))
+    Bytes::map(file, len).map_err(io)
 }
 
 fn read_definitions(
     stream: &mut Stream,
-    source: &Source,
+    source: &Bytes,
     known: &mut Definitions,
     damage: &mut DamageList,
 ) {
@@ -335,12 +333,12 @@ fn read_definitions(
 
 fn read_events(
     stream: &mut Stream,
-    log: &Log,
+    log: &Recording,
     since_ns: u64,
     damage: &mut DamageList,
     take: &mut dyn FnMut(Entry<'_>),
 ) {
-    let Some((rest, payload)) = stream.rest(&log.source, ChunkKind::Events, damage) else { return };
+    let Some((rest, payload)) = stream.rest(&log.bytes, ChunkKind::Events, damage) else { return };
     let mut events = Events::new(payload, rest, &log.name);
     events.visit_all(|entry| {
         if entry.at_ns() >= since_ns {

@@ -1,11 +1,10 @@
 //! What the ids in a log stand for.
 
-use crate::{
-    limits,
-    load::Defined,
+use super::{
     stacks::{Node, Stack, Stacks},
     table::{Sparse, Table},
 };
+use crate::limits;
 use std::{collections::HashMap, num::NonZeroU64};
 use tyrion_wire::{
     WaitKind,
@@ -106,6 +105,17 @@ pub struct Place {
     pub is_static: bool,
     /// A call of `java.util.concurrent`.
     pub is_juc: bool,
+}
+
+/// A definition, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defined<'a> {
+    /// In bytes from the file's start.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// What it says.
+    pub definition: Definition<'a>,
 }
 
 /// A statistic's value, and its place in the order of the log.
@@ -237,7 +247,7 @@ impl Definitions {
     }
 
     /// The string ids of statistics' keys and their latest values, in the
-    /// order of the log. [`Log::statistics`](crate::Log::statistics) has them
+    /// order of the log. [`Recording::statistics`](crate::Recording::statistics) has them
     /// by key.
     pub fn statistics(&self) -> impl Iterator<Item = (u32, u64)> {
         let mut list: Vec<(u32, Statistic)> =
