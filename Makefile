@@ -8,10 +8,10 @@ TYRION := target/release/tyrion
 DEMO_JDK ?= 17
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test setup check unit bench clean
+.PHONY: help build demo test test-everywhere setup check unit bench clean
 
 help: ## Lists the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 build: ## Builds tyrion and its agent into target/release; needs Rust alone
 	$(CARGO) build --release
@@ -25,6 +25,9 @@ test: setup check build ## Runs every check and every test, after installing wha
 	tests/setup/probe-class.sh --check
 	tests/setup/api-jar.sh --check
 	$(CARGO) test --release --workspace
+
+test-everywhere: ## As test, with whole commands in races tried ten times as often
+	TYRION_TEST_EVERYWHERE=1 $(MAKE) test
 
 setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/jdks.sh

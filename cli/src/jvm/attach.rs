@@ -41,6 +41,9 @@ pub fn load(
         return Err("the paths are too long for the JVM; use shorter ones".to_owned());
     }
     let answer = request(jvm, temporary, &[b"load", path, b"true", options])?;
+    if answer.is_empty() {
+        return Err(format!("process {} closes the connection without an answer", jvm.pid()));
+    }
     let mut lines = answer.lines();
     let status = lines.next().unwrap_or_default().trim();
     let rest: Vec<&str> = lines.collect();

@@ -311,4 +311,6 @@ fn inner_pid(status: &str) -> Option<u32> {
 }
 
 #[cfg(test)]
+mod races;
+#[cfg(test)]
 mod tests;
