@@ -50,6 +50,8 @@ pub struct Part {
     pub quit: Quit,
     /// Whether it listens from the beginning.
     pub listens: bool,
+    /// Whether so many stand before its socket that nobody else is let in.
+    pub is_crowded: bool,
     /// The process that it wants to be taken for; 0 is itself.
     pub poses_as: u32,
     /// After so many answers it ends instead of giving another; 0 is never.
@@ -73,6 +75,8 @@ pub enum Quit {
     Listen,
     /// It ends.
     End,
+    /// It listens, and ends: a child of its goes on.
+    Bequeath,
 }
 
 /// The answer to a request, by the JVM's protocol.
@@ -87,6 +91,8 @@ pub enum Answer {
     Endless,
     /// None: it ends.
     End,
+    /// None, as long as it is waited for.
+    Never,
 }
 
 /// The answer of the agent.
@@ -173,6 +179,13 @@ fn serve(part: &Part) -> io::Result<()> {
     let path = PathBuf::from(format!("/tmp/.java_pid{pid}"));
     let mut answers = 0;
     let mut listener = part.listens.then(|| listen(&path)).transpose()?;
+    if let (Some(listener), true) = (&listener, part.is_crowded) {
+        crowd(listener, &path)?;
+        say("ready");
+        loop {
+            std::thread::park();
+        }
+    }
     say("ready");
     loop {
         if ASKED.swap(false, Ordering::Relaxed) {
@@ -182,6 +195,9 @@ fn serve(part: &Part) -> io::Result<()> {
             }
             if listener.is_none() {
                 listener = Some(listen(&path)?);
+            }
+            if part.quit == Quit::Bequeath {
+                bequeath(&path);
             }
         }
         match listener.as_ref().map(UnixListener::accept) {
@@ -215,6 +231,46 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
+/// Connects to a socket until nobody else can.
+fn crowd(listener: &UnixListener, path: &Path) -> io::Result<()> {
+    let name = c_text(path);
+    let name = name.as_bytes_with_nul();
+    // SAFETY: all-zero is a valid address, and the path is shorter. The sockets
+    // stay open as long as this process lives.
+    unsafe {
+        check(libc::listen(listener.as_raw_fd(), 0))?;
+        let mut address: libc::sockaddr_un = std::mem::zeroed();
+        address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+        name.as_ptr().copy_to(address.sun_path.as_mut_ptr().cast(), name.len());
+        let length = std::mem::size_of_val(&address) as libc::socklen_t;
+        loop {
+            let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
+            let socket = libc::socket(libc::AF_UNIX, kind, 0);
+            let connected = check(libc::connect(socket, (&raw const address).cast(), length));
+            match connected.map_err(|error| error.kind()) {
+                Ok(()) => {}
+                Err(io::ErrorKind::WouldBlock) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Leaves what it has to a child, which ends when the socket is gone.
+fn bequeath(path: &Path) {
+    // SAFETY: this process has one thread.
+    if unsafe { libc::fork() } > 0 {
+        std::process::exit(0);
+    }
+    let path = path.to_owned();
+    std::thread::spawn(move || {
+        while path.exists() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::process::exit(0);
+    });
+}
+
 fn answer(part: &Part, mut client: UnixStream) -> io::Result<()> {
     client.set_nonblocking(false)?;
     let mut request = Vec::new();
@@ -239,6 +295,7 @@ fn answer(part: &Part, mut client: UnixStream) -> io::Result<()> {
             client.write_all(&[b'0'; 1 << 16])?;
         },
         Answer::End => std::process::exit(0),
+        Answer::Never => client.read(&mut [0]).map(drop),
     }
 }
 

@@ -2,7 +2,7 @@
 //! log is.
 
 use super::{
-    actor::{Part, Reply},
+    actor::{Answer, Part, Reply},
     stage::{Actor, NOBODY, Stage, TALKING},
 };
 use crate::support::{err, out, sample_log};
@@ -148,4 +148,26 @@ fn nothing_is_left_behind() {
             assert!(!folder.exists(), "{reply:?}: {folder:?} is left behind");
         }
     }
+}
+
+#[test]
+fn long_answers_are_shortened() {
+    let Some(stage) = Stage::set() else { return };
+    let long = "x".repeat(60_000);
+    for (reply, command, longest) in [
+        (format!("state={long}\n"), &["status"][..], 5_000),
+        (format!("log={long}\n"), &["attach", "-o", "a.log"], 5_000),
+        (format!("log={long}\nbefore=recording\n"), &["sample", "--once", "-o", "a.log"], 5_000),
+        (format!("error={long}\n"), &["stop"], 1_000),
+        (format!("{}=x\n", long), &["status"], 1_000),
+    ] {
+        let jvm = stage.play(&answering(&stage, Reply::Text(reply)));
+        let output = stage.run(command, jvm.id());
+        let said = out(&output) + &err(&output);
+        let widest = said.lines().map(|line| line.chars().count()).max();
+        assert!(widest > Some(0) && widest < Some(longest), "{command:?}: {widest:?}");
+    }
+    let answer = Answer::Text(format!("1\n{long}\n"));
+    let jvm = stage.play(&Part { answer, ..answering(&stage, Reply::Nothing) });
+    assert!(stage.refused(&["status"], jvm.id()).chars().count() < 1_000);
 }

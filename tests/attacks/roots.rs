@@ -6,13 +6,14 @@ use super::{
     actor::{Part, Quit, Reply},
     stage::{COMMANDS, NOBODY, STRANGER, Stage, TALKING},
 };
-use crate::support::{Jdk, classes, err, needs, on_jdks, output, sample_log};
+use crate::support::{Jdk, classes, err, needs, on_jdks, output, output_in_time, sample_log};
 use std::{
     ffi::OsString,
-    fs::Permissions,
+    fs::{File, Permissions},
     os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink},
     path::{Path, PathBuf},
     process::Command,
+    time::{Duration, SystemTime},
 };
 
 on_jdks!(no_planted_library_is_loaded: jdk11 = 11 jdk17 = 17 jdk25 = 25);
@@ -134,6 +135,51 @@ fn its_tmp_is_not_everybodys() {
         }
         std::fs::remove_dir_all(jail).unwrap();
     }
+}
+
+/// What is mounted over a name of ours is not looked into: whoever answers for
+/// its files may not answer.
+#[test]
+fn nothing_that_is_mounted_is_swept_away() {
+    let Some(stage) = Stage::set() else { return };
+    let jail = jail(&stage);
+    let names = ["00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"];
+    let [mounted, left] = names.map(|name| format!("jail/tmp/.tyrion-{name}"));
+    for name in ["elsewhere", &mounted, &left] {
+        let folder = stage.folder(name, 0o700);
+        std::fs::write(folder.join("reply"), "").unwrap();
+        give(&folder.join("reply"), NOBODY);
+        give(&folder, NOBODY);
+        let old = SystemTime::now() - Duration::from_secs(3600);
+        File::open(&folder).unwrap().set_modified(old).unwrap();
+    }
+    let mounts = vec![(stage.path("elsewhere"), stage.path(&mounted))];
+    let jvm = stage.play(&Part { mounts, ..jailed(&stage, &jail, true) });
+    stage.worked(&["status"], jvm.id());
+    assert!(!stage.path(&left).exists(), "without a mount it is swept away");
+    assert!(stage.path("elsewhere/reply").exists(), "a mount was followed");
+}
+
+/// With the `/proc` of other process ids a number means two processes.
+#[test]
+fn a_proc_of_other_process_ids_is_refused() {
+    let Some(stage) = Stage::set() else { return };
+    if !needs(&["unshare"]) {
+        return;
+    }
+    let jvm = stage.play(&stage.recorded_jvm());
+    for pid in [jvm.id(), 1, 2] {
+        for command in COMMANDS {
+            let mut unshare = Command::new("unshare");
+            let tyrion = stage.command(command, pid);
+            unshare.args(["--pid", "--fork", "--kill-child"]).arg(tyrion.get_program());
+            unshare.args(tyrion.get_args()).env("TYRION_AGENT", stage.agent());
+            let output = output_in_time(unshare.current_dir(stage.path("here")));
+            stage.check(&format!("{command:?}"), &output);
+            assert!(err(&output).contains("of another PID namespace"), "{}", err(&output));
+        }
+    }
+    assert!(!jvm.has_said("asked"));
 }
 
 /// A library that is mapped is the agent only if it is ours, to the byte and by

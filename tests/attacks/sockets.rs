@@ -2,16 +2,17 @@
 //! one.
 
 use super::{
-    actor::{Answer, Part, Reply},
+    actor::{Answer, Part, Quit, Reply},
     stage::{NOBODY, STRANGER, Stage, TALKING},
 };
-use crate::support::wait_for;
+use crate::support::{err, finish, wait_for};
 use std::{
     os::unix::{
         fs::{lchown, symlink},
         net::UnixListener,
     },
     path::PathBuf,
+    process::Stdio,
 };
 
 fn recording() -> Reply {
@@ -123,5 +124,54 @@ fn answers_that_no_jvm_gives_are_refused() {
             assert!(jvm.has_said("request"), "{answer:?}, {command:?}");
             assert_eq!(said.lines().count(), 1, "{said}");
         }
+    }
+}
+
+/// Who listens, but lets nobody in, is not waited for without end.
+#[test]
+fn a_crowd_before_the_socket_is_not_waited_for() {
+    let Some(stage) = Stage::set() else { return };
+    let part = Part { listens: true, is_crowded: true, ..stage.recorded_jvm() };
+    let jvm = stage.play(&part);
+    std::thread::scope(|scope| {
+        for command in TALKING {
+            let (stage, jvm) = (&stage, &jvm);
+            scope.spawn(move || {
+                let said = stage.refused(command, jvm.id());
+                assert!(said.contains("does not answer"), "{command:?}: {said}");
+            });
+        }
+    });
+}
+
+/// Whatever the other side does, the user can end it.
+#[test]
+fn an_interrupt_ends_a_sample_that_nobody_answers() {
+    let Some(stage) = Stage::set() else { return };
+    let part = Part { listens: true, answer: Answer::Never, ..stage.recorded_jvm() };
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let jvm = stage.play(&part);
+        let mut sample = stage.command(&["sample", "--duration", "100ms"], jvm.id());
+        sample.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let sample = sample.spawn().unwrap();
+        wait_for("request", || jvm.has_said("request").then_some(()));
+        // SAFETY: sends a signal to a child that nobody has waited for.
+        unsafe { libc::kill(sample.id() as libc::pid_t, signal) };
+        let output = finish(sample);
+        stage.check("sample", &output);
+        assert!(err(&output).contains("interrupted"), "{}", err(&output));
+    }
+}
+
+/// The kernel tells who began to listen: that may have ended since.
+#[test]
+fn who_inherits_a_socket_is_not_the_jvm() {
+    let Some(stage) = Stage::set() else { return };
+    for command in TALKING {
+        let part = Part { quit: Quit::Bequeath, reply: recording(), ..stage.recorded_jvm() };
+        let jvm = stage.play(&part);
+        let said = stage.refused(command, jvm.id());
+        assert!(said.contains(&format!("process {} has ended", jvm.id())), "{command:?}: {said}");
+        assert!(!jvm.has_said("request"), "{command:?}: {}", jvm.said());
     }
 }

@@ -156,11 +156,17 @@ impl Stage {
     /// files alone, and to say nothing that a terminal would obey.
     #[track_caller]
     pub fn run(&self, command: &[&str], pid: u32) -> Output {
-        let mut tyrion = tyrion_within(MEMORY);
-        tyrion.env("TYRION_AGENT", self.agent()).current_dir(self.path("here"));
-        let output = output_in_time(tyrion.args(command).arg(pid.to_string()));
+        let output = output_in_time(&mut self.command(command, pid));
         self.check(&format!("{command:?}"), &output);
         output
+    }
+
+    /// A command on a process, to be run as root.
+    pub fn command(&self, command: &[&str], pid: u32) -> Command {
+        let mut tyrion = tyrion_within(MEMORY);
+        tyrion.env("TYRION_AGENT", self.agent()).current_dir(self.path("here"));
+        tyrion.args(command).arg(pid.to_string());
+        tyrion
     }
 
     /// Fails if an attack has succeeded.

@@ -6,8 +6,10 @@ use super::{
     stage::{COMMANDS, NOBODY, STRANGER, Stage, TALKING},
 };
 use std::{
+    fs::File,
     os::unix::fs::{lchown, symlink},
     path::{Path, PathBuf},
+    time::{Duration, SystemTime},
 };
 
 /// A JVM that answers, with our agent loaded and without.
@@ -138,5 +140,23 @@ fn a_jvm_that_ends_meanwhile_is_told() {
         let said = stage.refused(command, jvm.id());
         assert!(said.contains(&format!("process {} has ended", jvm.id())), "{command:?}: {said}");
         assert!(jvm.has_said("asked"), "{command:?}");
+    }
+}
+
+/// A command that was killed has left its file: the next one removes it.
+#[test]
+fn a_file_that_was_left_behind_is_removed() {
+    let Some(stage) = Stage::set() else { return };
+    let [_, part] = jvms(&stage);
+    for (age_s, stays) in [(3600, false), (0, true)] {
+        let jvm = stage.play(&part);
+        let path = trigger(Path::new("/tmp"), jvm.id());
+        std::fs::write(&path, "").unwrap();
+        let made = SystemTime::now() - Duration::from_secs(age_s);
+        File::options().write(true).open(&path).unwrap().set_modified(made).unwrap();
+        lchown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        assert!(stage.worked(&["status"], jvm.id()).contains("recording"));
+        // One that is new is another command's.
+        assert_eq!(path.exists(), stays, "{age_s} s");
     }
 }

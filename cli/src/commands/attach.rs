@@ -3,7 +3,7 @@
 use super::agent_path::agent_path;
 use crate::{
     agent_options::{AgentOptions, check_sent_file},
-    jvm::attach::load,
+    jvm::attach::{check_interrupts, load},
     logs::Files,
     outcome::{Done, Failure, Outcome, tell},
     target::{
@@ -15,6 +15,7 @@ use crate::{
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::{
+    borrow::Cow,
     cell::RefCell,
     fs::File,
     io::Write,
@@ -27,6 +28,10 @@ use tyrion_report::render::json as escape;
 
 /// How long the agent may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Values are shown up to so many characters: a path has no more.
+const LONGEST_VALUE: usize = 4096;
+/// As much of what an agent says of an error.
+const LONGEST_REASON: usize = 500;
 /// An answer has fewer lines.
 const MOST_LINES: usize = 100;
 
@@ -83,6 +88,11 @@ pub(super) fn value<'a>(reply: &'a [(String, String)], key: &str) -> &'a str {
     reply.iter().find(|(known, _)| known == key).map_or("", |(_, value)| value)
 }
 
+/// As [`value`], as it may be shown.
+pub(super) fn shown<'a>(reply: &'a [(String, String)], key: &str) -> Cow<'a, str> {
+    harmless::within(value(reply, key), LONGEST_VALUE)
+}
+
 /// Records in a JVM that runs.
 pub fn attach(args: AttachArgs) -> Outcome {
     args.agent.check()?;
@@ -105,7 +115,8 @@ pub fn attach(args: AttachArgs) -> Outcome {
         && !log.to_string_lossy().contains("%p")
     {
         tell(&format!(
-            "note: the log is {written}; a JVM has one log, and another name is not taken"
+            "note: the log is {}; a JVM has one log, and another name is not taken",
+            shown(&answer, "log")
         ));
     }
     print(&answer, args.pid.json)
@@ -129,7 +140,7 @@ fn refuse_hidden_log(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
     Err(Failure::new(format!(
         "{SAMPLES_ONLY}; to sample it, tyrion sample {pid}, or tyrion attach {pid} --mode sample, \
          which samples into {} until tyrion stop {pid}; for locks, restart it",
-        value(&status, "log")
+        shown(&status, "log")
     )))
 }
 
@@ -284,12 +295,13 @@ impl Agent {
 
     /// Waits for the answer.
     fn reply(&self, exchange: &Exchange) -> Result<Reply, Failure> {
-        let deadline = Instant::now() + PATIENCE;
+        let begin = Instant::now();
         loop {
             if let Some(text) = exchange.reply().map_err(Failure::Failed)? {
                 return read_reply(&text);
             }
-            if Instant::now() > deadline || !self.is_alive() {
+            check_interrupts(begin).map_err(Failure::Failed)?;
+            if begin.elapsed() > PATIENCE || !self.is_alive() {
                 let reason = "the agent does not answer; the JVM's stderr may say why";
                 return Err(Failure::new(reason));
             }
@@ -317,7 +329,7 @@ fn read_reply(text: &str) -> Result<Reply, Failure> {
     let reply = reply.filter(|reply| !reply.is_empty() && reply.len() <= MOST_LINES);
     let reply = reply.ok_or_else(|| Failure::new("the answer is not one of Tyrion's agent"))?;
     match reply.iter().find(|(key, _)| key == "error") {
-        Some((_, reason)) => Err(Failure::new(reason)),
+        Some((_, reason)) => Err(Failure::new(harmless::within(reason, LONGEST_REASON))),
         None => Ok(reply),
     }
 }
@@ -333,7 +345,11 @@ fn print(answer: &[(String, String)], as_json: bool) -> Outcome {
             .collect();
         format!("{}\n", escape::escaped(&Value::Object(object).to_string()))
     } else {
-        answer.iter().map(|(key, value)| format!("{key:<13} {}\n", harmless::text(value))).collect()
+        let line = |(key, value): &(String, String)| {
+            let key = harmless::within(key, 40);
+            format!("{key:<13} {}\n", harmless::within(value, LONGEST_VALUE))
+        };
+        answer.iter().map(line).collect()
     };
     let written = std::io::stdout().write_all(text.as_bytes());
     written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))

@@ -15,7 +15,9 @@ use std::{
 /// Files of a process that the kernel writes are not read beyond this many
 /// bytes, but for its mappings.
 const LONGEST_FILE: u64 = 4 << 20;
-/// A process has at most some 65 530 mappings, and a path at most 4 096 bytes.
+/// A process has at most some 65 530 mappings. Their paths have up to 4 096 bytes,
+/// of which the kernel writes some as four: what a list of more than these bytes
+/// tells is not seen, which only its process has a disadvantage of.
 const LONGEST_MAPS: u64 = 512 << 20;
 
 /// A process. The kernel ties both descriptors to the process itself: once it
@@ -36,6 +38,7 @@ impl Process {
     pub fn open(pid: u32) -> Result<Process, String> {
         let none = || format!("there is no process {pid}");
         let raw = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(none)?;
+        check_proc()?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder =
             rustix::fs::open(format!("/proc/{pid}"), flags, Mode::empty()).map_err(|_| none())?;
@@ -128,6 +131,18 @@ impl Process {
                 Ok(kill_process(pid, Signal::QUIT)?)
             }
         }
+    }
+}
+
+/// In another PID namespace, `/proc` and the kernel's calls would mean different
+/// processes by a number.
+fn check_proc() -> Result<(), String> {
+    let own = rustix::fs::readlink("/proc/self", Vec::new());
+    match own.is_ok_and(|own| own.to_bytes() == std::process::id().to_string().as_bytes()) {
+        true => Ok(()),
+        false => Err("/proc is missing, or is of another PID namespace; mount the one of this \
+                      namespace (mount -t proc proc /proc)"
+            .to_owned()),
     }
 }
 

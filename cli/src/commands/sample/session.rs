@@ -3,7 +3,7 @@
 use super::{PERIOD_NS, SampleArgs};
 use crate::{
     agent_options::AgentOptions,
-    commands::attach::{Agent, Reply, value},
+    commands::attach::{self, Agent, Reply, value},
     logs,
     outcome::{Failure, tell},
     signals::Interrupts,
@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
         if args.output.is_some() && !is_new {
             tell(&format!(
                 "note: the log is {}; a JVM has one log, and another name is not taken",
-                session.recorded.log.display()
+                attach::shown(&answer, "log")
             ));
         }
         Ok(session)
@@ -107,8 +107,9 @@ impl<'a> Session<'a> {
         let asked = args.sampling.threads.as_ref().map_or("", |regex| regex.as_str());
         if !threads.is_empty() && threads != asked {
             tell(&format!(
-                "note: this JVM is being sampled already, and only threads whose name '{threads}' \
-                 matches; others are not seen"
+                "note: this JVM is being sampled already, and only threads whose name '{}' \
+                 matches; others are not seen",
+                attach::shown(answer, "threads")
             ));
         }
         let skips = value(answer, "skip-daemon") == "true";
