@@ -10,6 +10,7 @@ mod support;
 
 mod api;
 mod attaching;
+mod attacks;
 mod command_line;
 mod crafted;
 mod crash;

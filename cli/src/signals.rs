@@ -149,6 +149,17 @@ impl Interrupts {
     }
 }
 
+/// Whether the user has interrupted, and no wait has ended by it yet: while
+/// [`Interrupts`] are held.
+pub fn is_interrupted() -> bool {
+    // SAFETY: all-zero is a valid set; the calls get valid pointers.
+    unsafe {
+        let mut pending: libc::sigset_t = mem::zeroed();
+        libc::sigpending(&mut pending) == 0
+            && INTERRUPTING.iter().any(|&signal| libc::sigismember(&pending, signal) == 1)
+    }
+}
+
 impl Drop for Interrupts {
     fn drop(&mut self) {
         // SAFETY: the pointer is valid, the other null as allowed.
@@ -166,7 +177,9 @@ mod tests {
         assert!(!interrupts.wait(Duration::from_millis(1)));
         // SAFETY: a signal to this very thread, which holds it back.
         unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGINT) };
+        assert!(is_interrupted());
         assert!(interrupts.wait(Duration::from_secs(60)));
+        assert!(!is_interrupted());
         assert!(!interrupts.wait(Duration::ZERO));
     }
 }

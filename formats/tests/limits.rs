@@ -220,7 +220,7 @@ fn short_files_can_have_lost_few_ids() {
     log.define(&Definition::Class { id: 100_000, name: 1, source: 1 }).unwrap();
     let bytes = log.finish().unwrap().into_inner();
     assert!(bytes.len() < 100_000, "{}", bytes.len());
-    let log = Log::from_bytes("short.log", bytes).unwrap();
+    let log = Recording::from_bytes("short.log", bytes).unwrap();
     assert_eq!(log.damage()[0].fault, Fault::DefinitionId);
     assert_eq!(log.definitions().classes().len(), 0);
 }

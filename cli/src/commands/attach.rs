@@ -3,7 +3,7 @@
 use super::agent_path::agent_path;
 use crate::{
     agent_options::{AgentOptions, check_sent_file},
-    jvm::attach::load,
+    jvm::attach::{check_interrupts, load},
     logs::Files,
     outcome::{Done, Failure, Outcome, tell},
     target::{
@@ -15,6 +15,7 @@ use crate::{
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::{
+    borrow::Cow,
     cell::RefCell,
     fs::File,
     io::Write,
@@ -28,6 +29,12 @@ use tyrion_report::render::json as escape;
 
 /// How long the agent may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Keys are shown up to this many characters.
+const LONGEST_KEY: usize = 40;
+/// Values are shown up to this many characters: a path has no more.
+const LONGEST_VALUE: usize = 4096;
+/// As much of what an agent says of an error.
+const LONGEST_REASON: usize = 500;
 /// An answer has fewer lines.
 const MOST_LINES: usize = 100;
 
@@ -84,6 +91,11 @@ pub(super) fn value<'a>(reply: &'a [(String, String)], key: &str) -> &'a str {
     reply.iter().find(|(known, _)| known == key).map_or("", |(_, value)| value)
 }
 
+/// As [`value`], as it may be shown.
+pub(super) fn shown<'a>(reply: &'a [(String, String)], key: &str) -> Cow<'a, str> {
+    harmless::within(value(reply, key), LONGEST_VALUE)
+}
+
 /// Records in a running JVM.
 pub fn attach(args: AttachArgs) -> Outcome {
     args.agent.check()?;
@@ -106,8 +118,9 @@ pub fn attach(args: AttachArgs) -> Outcome {
         && !log.to_string_lossy().contains("%p")
     {
         tell(&format!(
-            "note: this JVM is already recorded into {written}, so -o has no effect; to use another \
-             log, restart the JVM"
+            "note: this JVM is already recorded into {}, so -o has no effect; to use another log, \
+             restart the JVM",
+            shown(&answer, "log")
         ));
     }
     print(&answer, args.pid.json)
@@ -131,7 +144,7 @@ fn refuse_hidden_log(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
     Err(Failure::new(format!(
         "{SAMPLES_ONLY}; to sample it, use tyrion sample {pid}, or tyrion attach {pid} --mode \
          sample, which samples into {} until tyrion stop {pid}",
-        value(&status, "log")
+        shown(&status, "log")
     )))
 }
 
@@ -286,12 +299,13 @@ impl Agent {
 
     /// Waits for the answer.
     fn reply(&self, exchange: &Exchange) -> Result<Reply, Failure> {
-        let deadline = Instant::now() + PATIENCE;
+        let begin = Instant::now();
         loop {
             if let Some(text) = exchange.reply().map_err(Failure::Failed)? {
                 return read_reply(&text);
             }
-            if Instant::now() > deadline || !self.is_alive() {
+            check_interrupts(begin).map_err(Failure::Failed)?;
+            if begin.elapsed() > PATIENCE || !self.is_alive() {
                 let reason = "the agent does not answer; the JVM's stderr may say why";
                 return Err(Failure::new(reason));
             }
@@ -320,7 +334,7 @@ fn read_reply(text: &str) -> Result<Reply, Failure> {
     let reply =
         reply.ok_or_else(|| Failure::new("the answer does not come from Tyrion's agent"))?;
     match reply.iter().find(|(key, _)| key == "error") {
-        Some((_, reason)) => Err(Failure::new(reason)),
+        Some((_, reason)) => Err(Failure::new(harmless::within(reason, LONGEST_REASON))),
         None => Ok(reply),
     }
 }
@@ -330,7 +344,10 @@ fn line(key: &str, value: &str) -> String {
     let duration = key.strip_suffix("_ns").and_then(|key| Some((key, value.parse().ok()?)));
     match duration {
         Some((key, ns)) => format!("{key:<13} {}\n", units::duration(ns)),
-        None => format!("{key:<13} {}\n", harmless::text(value)),
+        None => {
+            let key = harmless::within(key, LONGEST_KEY);
+            format!("{key:<13} {}\n", harmless::within(value, LONGEST_VALUE))
+        }
     }
 }
 

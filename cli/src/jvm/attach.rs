@@ -6,15 +6,20 @@
 //! three arguments; the answer is text. (HotSpot, `attachListener_posix.cpp`.)
 //! No JDK is needed on either side.
 
-use crate::target::{Target, folder::Folder};
+use crate::{
+    signals::is_interrupted,
+    target::{Target, folder::Folder},
+};
 use rustix::fs::Mode;
 use std::{
+    borrow::Cow,
     io::{self, Read, Write},
     mem,
     os::{fd::AsRawFd, unix::net::UnixStream},
     path::Path,
     time::{Duration, Instant},
 };
+use tyrion_converters::harmless;
 
 /// HotSpot cuts longer arguments (`AttachOperation::arg_length_max`).
 const LONGEST_ARGUMENT: usize = 1024;
@@ -22,6 +27,13 @@ const LONGEST_ARGUMENT: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may take to answer.
 const ANSWER: Duration = Duration::from_secs(60);
+/// A wait that the user interrupts goes on until it has lasted so long: most have
+/// ended by then, and so well that the user gets what there is.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long to wait until we look again whether the user has interrupted.
+const LOOK: Duration = Duration::from_millis(100);
+/// What a JVM says of an error is shown up to so many characters.
+const LONGEST_SAID: usize = 500;
 /// The longest answer, in bytes.
 const LONGEST_ANSWER: u64 = 64 << 10;
 
@@ -41,16 +53,35 @@ pub fn load(
         return Err("the paths are too long for the JVM; use shorter ones".to_owned());
     }
     let answer = request(jvm, temporary, &[b"load", path, b"true", options])?;
+    if answer.is_empty() {
+        return Err(format!("process {} closes the connection without an answer", jvm.pid()));
+    }
     let mut lines = answer.lines();
     let status = lines.next().unwrap_or_default().trim();
     let rest: Vec<&str> = lines.collect();
     if status != "0" {
-        return Err(format!("the JVM refuses: {}", rest.join(" ").trim()));
+        return Err(format!("the JVM refuses: {}", said(rest.join(" ").trim())));
     }
     let line = rest.first().copied().unwrap_or_default();
     let code = line.strip_prefix("return code: ").unwrap_or(line).trim();
-    let failed = || format!("the JVM cannot load {}: {}", library.display(), rest.join(" "));
+    let failed = || format!("the JVM cannot load {}: {}", library.display(), said(&rest.join(" ")));
     code.parse().map_err(|_| failed())
+}
+
+/// What somebody says whom we do not know.
+fn said(text: &str) -> Cow<'_, str> {
+    harmless::within(text, LONGEST_SAID)
+}
+
+/// Fails if the user has interrupted a wait that began then.
+///
+/// # Errors
+/// That it was interrupted.
+pub fn check_interrupts(begin: Instant) -> Result<(), String> {
+    match begin.elapsed() > GRACE && is_interrupted() {
+        true => Err("interrupted".to_owned()),
+        false => Ok(()),
+    }
 }
 
 fn request(jvm: &Target, temporary: &Folder, texts: &[&[u8]]) -> Result<String, String> {
@@ -62,25 +93,27 @@ fn request(jvm: &Target, temporary: &Folder, texts: &[&[u8]]) -> Result<String, 
         request.push(0);
     }
     socket.set_write_timeout(Some(ANSWER)).map_err(told)?;
+    // The kernel takes a request, which is short, without the JVM.
     socket.write_all(&request).map_err(told)?;
     read_answer(socket).map_err(told)
 }
 
 /// Reads to the end, but no more and no longer than a JVM would write.
 fn read_answer(socket: UnixStream) -> io::Result<String> {
-    let end = Instant::now() + ANSWER;
+    let begin = Instant::now();
     let mut answer = Vec::new();
     let mut piece = [0; 4096];
+    socket.set_read_timeout(Some(LOOK))?;
     loop {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        if begin.elapsed() > ANSWER {
             return Err(io::Error::from(io::ErrorKind::TimedOut));
         }
-        socket.set_read_timeout(Some(left))?;
+        check_interrupts(begin).map_err(io::Error::other)?;
         match (&socket).read(&mut piece) {
             Ok(0) => return Ok(String::from_utf8_lossy(&answer).into_owned()),
             Ok(read) => answer.extend_from_slice(&piece[..read]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
         if answer.len() as u64 > LONGEST_ANSWER {
@@ -90,31 +123,47 @@ fn read_answer(socket: UnixStream) -> io::Result<String> {
 }
 
 fn connect(jvm: &Target, temporary: &Folder) -> Result<UnixStream, String> {
-    if let Some(stream) = try_connect(jvm, temporary)? {
-        return Ok(stream);
-    }
-    let _trigger = Trigger::set(jvm, temporary)?;
-    jvm.ask_for_socket()?;
-    let deadline = Instant::now() + PATIENCE;
+    let begin = Instant::now();
+    let mut trigger = None;
     loop {
-        std::thread::sleep(Duration::from_millis(20));
-        if let Some(stream) = try_connect(jvm, temporary)? {
-            return Ok(stream);
+        match try_connect(jvm, temporary)? {
+            Door::Open(stream) => return Ok(stream),
+            Door::None if trigger.is_none() => {
+                trigger = Some(Trigger::set(jvm, temporary)?);
+                jvm.ask_for_socket()?;
+            }
+            Door::None | Door::Busy => {}
         }
         if !jvm.is_alive() {
-            return Err(format!("process {} has ended", jvm.pid()));
+            return Err(ended(jvm));
         }
-        if Instant::now() > deadline {
+        check_interrupts(begin)?;
+        if begin.elapsed() > PATIENCE {
             return Err(format!(
                 "process {} does not answer; was it started with -XX:+DisableAttachMechanism?",
                 jvm.pid()
             ));
         }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Connects to the JVM's socket; `None` if there is none yet, or nobody listens.
-fn try_connect(jvm: &Target, temporary: &Folder) -> Result<Option<UnixStream>, String> {
+fn ended(jvm: &Target) -> String {
+    format!("process {} has ended", jvm.pid())
+}
+
+/// A JVM's socket.
+enum Door {
+    /// We are connected.
+    Open(UnixStream),
+    /// It is there, but others stand before it.
+    Busy,
+    /// There is none yet, or nobody listens.
+    None,
+}
+
+/// Connects to the JVM's socket, if it is there.
+fn try_connect(jvm: &Target, temporary: &Folder) -> Result<Door, String> {
     let name = format!(".java_pid{}", jvm.inner_pid());
     let refuse = |reason: &str| {
         let path = temporary.path_of(&name);
@@ -129,13 +178,21 @@ fn try_connect(jvm: &Target, temporary: &Folder) -> Result<Option<UnixStream>, S
         Ok(stream) => stream,
         Err(error) => {
             return match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Ok(None),
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Ok(Door::None),
+                io::ErrorKind::WouldBlock => Ok(Door::Busy),
                 _ => Err(refuse(&error.to_string())),
             };
         }
     };
     match peer(&stream) {
-        Ok((pid, uid)) if pid == i64::from(jvm.pid()) && uid == jvm.uid() => Ok(Some(stream)),
+        // The number alone could be the next process's by now.
+        Ok((pid, uid)) if pid == i64::from(jvm.pid()) && uid == jvm.uid() => {
+            if jvm.is_alive() {
+                Ok(Door::Open(stream))
+            } else {
+                Err(ended(jvm))
+            }
+        }
         Ok((pid, uid)) => Err(refuse(&format!("process {pid} of user {uid} listens"))),
         Err(error) => Err(refuse(&error.to_string())),
     }
@@ -176,9 +233,10 @@ impl Trigger<'_> {
         let is_ours = match temporary.create(&name, Mode::RUSR | Mode::WUSR) {
             Ok(_) => true,
             // Of another command at the same time; the JVM looks at the owner.
+            // If it is older than such a command lasts, that was killed.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let file = temporary.open_of(&name, jvm.uid());
-                file.map_err(|error| {
+                let file = file.map_err(|error| {
                     let path = temporary.path_of(&name);
                     format!(
                         "process {}: {} is in the way ({error}); remove it, and try again",
@@ -186,7 +244,8 @@ impl Trigger<'_> {
                         path.display()
                     )
                 })?;
-                false
+                let made = file.metadata().and_then(|it| it.modified());
+                made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > 2 * PATIENCE))
             }
             Err(error) => return Err(format!("process {}: its /tmp: {error}", jvm.pid())),
         };

@@ -13,7 +13,7 @@ use rustix::{
 /// The rights of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
-    /// Its effective user.
+    /// Its user.
     pub uid: u32,
     gid: u32,
     groups: Vec<u32>,
@@ -23,14 +23,29 @@ pub struct Credentials {
 
 impl Credentials {
     /// Those in the text of `/proc/PID/status`.
-    pub fn parse(status: &str) -> Option<Credentials> {
-        let effective = |name| field(status, name)?.split_whitespace().nth(1)?.parse().ok();
-        let groups = field(status, "Groups:")?.split_whitespace().map(str::parse);
-        Some(Credentials {
-            uid: effective("Uid:")?,
-            gid: effective("Gid:")?,
-            groups: groups.collect::<Result<_, _>>().ok()?,
-            permitted: u64::from_str_radix(field(status, "CapPrm:")?, 16).ok()?,
+    ///
+    /// # Errors
+    /// Why they are not taken on.
+    pub fn parse(status: &str) -> Result<Credentials, &'static str> {
+        const UNLIKE: &str = "its status is unlike others";
+        let ids = |name| {
+            let ids = field(status, name)?.split_whitespace().map(str::parse);
+            ids.collect::<Result<Vec<u32>, _>>().ok().filter(|ids| !ids.is_empty())
+        };
+        // Real, effective, saved, and for files. In the middle of a change of
+        // rights nobody is to be copied.
+        let same = |name| match ids(name) {
+            None => Err(UNLIKE),
+            Some(ids) if ids.iter().all(|&id| id == ids[0]) => Ok(ids[0]),
+            Some(_) => Err("its rights are of two users or groups, as a set-user-ID program's"),
+        };
+        let groups = field(status, "Groups:").ok_or(UNLIKE)?.split_whitespace().map(str::parse);
+        let permitted = field(status, "CapPrm:").ok_or(UNLIKE)?;
+        Ok(Credentials {
+            uid: same("Uid:")?,
+            gid: same("Gid:")?,
+            groups: groups.collect::<Result<_, _>>().map_err(|_| UNLIKE)?,
+            permitted: u64::from_str_radix(permitted, 16).map_err(|_| UNLIKE)?,
         })
     }
 
@@ -116,11 +131,11 @@ pub fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    const STATUS: &str = "Name:\tjava\nUid:\t1000\t1001\t1002\t1001\nGid:\t50\t51\t52\t51\n\
+    const STATUS: &str = "Name:\tjava\nUid:\t1001\t1001\t1001\t1001\nGid:\t51\t51\t51\t51\n\
                           Groups:\t4 24 51 \nCapPrm:\t00000000a80425fb\n";
 
     #[test]
-    fn the_effective_ids_count() {
+    fn ids_and_groups_are_read() {
         let credentials = Credentials::parse(STATUS).unwrap();
         assert_eq!((credentials.uid, credentials.gid), (1001, 51));
         assert_eq!(credentials.groups, [4, 24, 51]);
@@ -128,7 +143,23 @@ mod tests {
         let none = STATUS.replace("4 24 51 ", "");
         assert_eq!(Credentials::parse(&none).unwrap().groups, [0; 0]);
         for missing in ["Uid:", "Gid:", "Groups:", "CapPrm:"] {
-            assert_eq!(Credentials::parse(&STATUS.replace(missing, "X")), None, "{missing}");
+            let error = Credentials::parse(&STATUS.replace(missing, "X")).unwrap_err();
+            assert!(error.contains("unlike"), "{missing}");
+        }
+    }
+
+    #[test]
+    fn who_is_two_users_is_nobody_to_become() {
+        for (name, id) in [("Uid:", 1001), ("Gid:", 51)] {
+            for place in 0..4 {
+                let mut ids = [id; 4];
+                ids[place] = 0;
+                let texts = ids.map(|id| format!("\t{id}")).concat();
+                let own = format!("\t{id}").repeat(4);
+                let status = STATUS.replace(&format!("{name}{own}"), &format!("{name}{texts}"));
+                assert_ne!(status, STATUS);
+                assert!(Credentials::parse(&status).unwrap_err().contains("two users or groups"));
+            }
         }
     }
 

@@ -179,9 +179,10 @@ fn is_name(name: &OsStr) -> bool {
 /// Whether a file is one that we or the agent put into such a folder; logs that
 /// rotate have a number behind their name.
 fn is_ours(name: &[u8]) -> bool {
-    let is_log = name.strip_prefix(LOG.as_bytes()).is_some_and(|rest| {
-        let number = rest.strip_prefix(b".").unwrap_or_default();
-        rest.is_empty() || number == b"next" || number.iter().all(u8::is_ascii_digit)
+    let is_log = name.strip_prefix(LOG.as_bytes()).is_some_and(|rest| match rest {
+        b"" | b".next" => true,
+        [b'.', number @ ..] => !number.is_empty() && number.iter().all(u8::is_ascii_digit),
+        _ => false,
     });
     is_log || [AGENT, REPLY, DRAFT].iter().any(|known| known.as_bytes() == name)
 }
@@ -212,6 +213,41 @@ pub fn same_bytes(mut one: &File, mut other: &File) -> io::Result<bool> {
             Ok(()) => return Ok(false),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
             Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_we_or_the_agent_give_are_ours() {
+        for name in [
+            "libtyrion_agent.so",
+            "reply",
+            "reply.draft",
+            "samples.log",
+            "samples.log.next",
+            "samples.log.0",
+            "samples.log.12",
+        ] {
+            assert!(is_ours(name.as_bytes()), "{name}");
+        }
+        for name in [
+            "",
+            "x",
+            "reply.x",
+            "samples.logXYZ",
+            "samples.log7",
+            "samples.log.",
+            "samples.log.x",
+            "samples.log.1x",
+            "samples.log.next.1",
+            "libtyrion_agent.so.1",
+        ] {
+            assert!(!is_ours(name.as_bytes()), "{name}");
         }
     }
 }

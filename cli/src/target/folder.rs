@@ -6,17 +6,17 @@
 use super::root::{Root, open_regular, own_path, reopen};
 use rustix::{
     fs::{
-        AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, fchmod, flock, fstat, mkdirat,
-        openat, unlinkat,
+        AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, flock, fstat,
+        mkdirat, openat, openat2, unlinkat,
     },
     io::Errno,
 };
 use std::{
     ffi::OsStr,
     fs::File,
-    io,
+    io, mem,
     os::{
-        fd::OwnedFd,
+        fd::{AsRawFd, FromRawFd, OwnedFd},
         unix::{ffi::OsStrExt, net::UnixStream},
     },
     path::{Path, PathBuf},
@@ -69,8 +69,22 @@ impl Folder {
 
     /// What is there by a name, to be looked at; a link is not followed.
     fn find(&self, name: &OsStr) -> io::Result<OwnedFd> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(openat(&self.folder, bare(name)?, flags, Mode::empty())?)
+        self.open(name, OFlags::PATH)
+    }
+
+    /// Opens what is there by a name, but no link, and nothing that is mounted
+    /// over it: whoever answers for another file system may not answer.
+    fn open(&self, name: &OsStr, flags: OFlags) -> io::Result<OwnedFd> {
+        let (name, flags) = (bare(name)?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC);
+        let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_MAGICLINKS;
+        match openat2(&self.folder, name, flags, Mode::empty(), resolve) {
+            // Linux before 5.6, or a sandbox of old.
+            Err(Errno::NOSYS | Errno::PERM) => {
+                Ok(openat(&self.folder, name, flags, Mode::empty())?)
+            }
+            Err(Errno::XDEV) => Err(io::Error::other("something is mounted over it")),
+            found => Ok(found?),
+        }
     }
 
     /// A regular file of this user's, to be read.
@@ -117,8 +131,7 @@ impl Folder {
     /// As `openat(2)`; `PermissionDenied` when it is another user's, or others
     /// may use it.
     pub fn open_private(&self, name: &OsStr, uid: u32) -> io::Result<Folder> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(&self.folder, bare(name)?, flags, Mode::empty())?;
+        let folder = self.open(name, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let stat = fstat(&folder)?;
         let mode = Mode::from_raw_mode(stat.st_mode);
         if stat.st_uid != uid || mode.intersects(Mode::RWXG | Mode::RWXO) {
@@ -134,9 +147,10 @@ impl Folder {
     }
 
     /// Connects to a socket: to the one that was looked at, whatever has its
-    /// name by then.
+    /// name by then. Nobody is waited for.
     ///
     /// # Errors
+    /// `WouldBlock` when too many others want to be connected;
     /// `PermissionDenied` when it is no socket, or not one of this user alone;
     /// else as `openat(2)` and `connect(2)`.
     pub fn connect(&self, name: &str, uid: u32) -> io::Result<UnixStream> {
@@ -148,7 +162,7 @@ impl Folder {
             let reason = "not a socket of the JVM's user alone";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
         }
-        UnixStream::connect(own_path(&socket))
+        connect(&own_path(&socket))
     }
 
     /// Removes a file, or whatever has its name but is no folder.
@@ -190,6 +204,37 @@ impl Folder {
     pub fn allows_programs(&self) -> bool {
         allows_programs(&self.folder)
     }
+}
+
+/// Connects to a socket, unless that would take until somebody else lets it.
+fn connect(path: &str) -> io::Result<UnixStream> {
+    // SAFETY: all-zero is a valid address.
+    let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    // The address ends with a zero byte at least.
+    if path.len() >= address.sun_path.len() {
+        return Err(Errno::NAMETOOLONG.into());
+    }
+    for (to, byte) in address.sun_path.iter_mut().zip(path.bytes()) {
+        *to = byte as libc::c_char;
+    }
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: makes a descriptor, which nobody else owns.
+    let stream = unsafe {
+        match libc::socket(libc::AF_UNIX, kind, 0) {
+            -1 => return Err(io::Error::last_os_error()),
+            socket => UnixStream::from_raw_fd(socket),
+        }
+    };
+    let length = mem::size_of::<libc::sockaddr_un>() as libc::socklen_t;
+    // SAFETY: the address is valid, and has this length.
+    let failed =
+        unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), length) } != 0;
+    if failed {
+        return Err(io::Error::last_os_error());
+    }
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
 /// What the socket of a JVM never allows (HotSpot, `attachListener_posix.cpp`).

@@ -33,6 +33,11 @@ use std::{
 const MOST_SHARED: usize = 1000;
 /// What the kernel puts behind the path of a mapped file that is gone.
 const DELETED: &[u8] = b" (deleted)";
+/// So often a process is looked at that executes another program meanwhile.
+const ATTEMPTS: usize = 3;
+/// The number of the field of `/proc/PID/stat` that says where its code begins;
+/// where that ends, and where its stack begins, are the next two.
+const START_CODE: usize = 26;
 /// The begin of the file names of agents.
 const AGENT: &[u8] = b"libtyrion_agent";
 
@@ -42,9 +47,29 @@ pub struct Target {
     /// Its id in its own PID namespace (a container's).
     inner_pid: u32,
     uid: u32,
+    /// Whether it was started so that nobody can attach to it.
+    refuses: bool,
     root: Root,
     mapped: Mapped,
     agent: Option<MappedAgent>,
+}
+
+/// What is seen of one program that a process runs.
+struct Seen {
+    credentials: Credentials,
+    inner_pid: Option<u32>,
+    root: OwnedFd,
+    mapped: Mapped,
+    agent: Option<MappedAgent>,
+}
+
+/// What tells programs of a process apart: descriptors of it outlive `execve`.
+#[derive(PartialEq, Eq)]
+struct Program {
+    credentials: Result<Credentials, &'static str>,
+    inner_pid: Option<u32>,
+    /// Where its code and its stack are, which every program has elsewhere.
+    places: Vec<String>,
 }
 
 /// Of what a process has mapped, what matters here.
@@ -77,20 +102,20 @@ impl Target {
     pub fn enter(pid: u32) -> Result<Target, String> {
         let process = Process::open(pid)?;
         let failed = |error: io::Error| format!("process {pid}: {error}");
-        let status = process.read("status").map_err(failed)?;
-        let mapped = Mapped::of(&process).map_err(|error| unreadable(pid, &status, &error))?;
-        if !mapped.has_jvm {
-            return Err(format!("process {pid} is not a JVM (HotSpot)"));
-        }
-        let credentials = Credentials::parse(&status)
-            .ok_or_else(|| format!("process {pid}: its status is unlike others"))?;
-        let folder = process.link("root").map_err(failed)?;
-        let agent = MappedAgent::of(&process, &mapped);
+        let seen = Seen::of(&process)?;
         // With root's rights up to here.
-        credentials.take_on(&process)?;
-        let root = Root::new(folder, credentials.uid).map_err(failed)?;
-        let inner_pid = inner_pid(&status).unwrap_or(pid);
-        Ok(Target { process, inner_pid, uid: credentials.uid, root, mapped, agent })
+        seen.credentials.take_on(&process)?;
+        let root = Root::new(seen.root, seen.credentials.uid).map_err(failed)?;
+        let options = process.read("cmdline").unwrap_or_default();
+        Ok(Target {
+            refuses: options.contains("+DisableAttachMechanism"),
+            inner_pid: seen.inner_pid.unwrap_or(pid),
+            uid: seen.credentials.uid,
+            mapped: seen.mapped,
+            agent: seen.agent,
+            process,
+            root,
+        })
     }
 
     /// Its id, as seen from here.
@@ -139,11 +164,10 @@ impl Target {
     pub fn ask_for_socket(&self) -> Result<(), String> {
         let pid = self.pid();
         let status = self.process.read("status").unwrap_or_default();
-        let options = self.process.read("cmdline").unwrap_or_default();
         // A JVM that does not take SIGQUIT would be ended by it (`-Xrs`), and one
         // with attaching disabled would only print its threads.
         let caught = caught_signals(&status).unwrap_or(0);
-        if caught & 1 << (libc::SIGQUIT - 1) == 0 || options.contains("+DisableAttachMechanism") {
+        if caught & 1 << (libc::SIGQUIT - 1) == 0 || self.refuses {
             return Err(format!(
                 "process {pid} cannot be attached to: it is still starting, or runs with -Xrs or \
                  -XX:+DisableAttachMechanism"
@@ -201,6 +225,55 @@ impl Target {
             _ => false,
         };
         is_same && allows_programs(&found) && open_regular(&found).is_ok()
+    }
+}
+
+impl Seen {
+    /// # Errors
+    /// One line: it is not a JVM, or may not be looked at, or changes all the time.
+    fn of(process: &Process) -> Result<Seen, String> {
+        for _ in 0..ATTEMPTS {
+            if let Some(seen) = Seen::look(process, || {})? {
+                return Ok(seen);
+            }
+        }
+        Err(format!("process {} starts one program after the other; try again", process.pid()))
+    }
+
+    /// Looks once; `None` if it was another program in the end than in the
+    /// beginning: then what is seen may be of both.
+    fn look(process: &Process, meanwhile: impl FnOnce()) -> Result<Option<Seen>, String> {
+        let pid = process.pid();
+        let failed = |error: io::Error| format!("process {pid}: {error}");
+        let status = process.read("status").map_err(failed)?;
+        let before = Program::of(process, &status).map_err(failed)?;
+        let mapped = Mapped::of(process).map_err(|error| unreadable(pid, &status, &error))?;
+        meanwhile();
+        let root = process.link("root").map_err(failed)?;
+        let agent = MappedAgent::of(process, &mapped);
+        let status = process.read("status").map_err(failed)?;
+        if before != Program::of(process, &status).map_err(failed)? {
+            return Ok(None);
+        }
+        if !mapped.has_jvm {
+            return Err(format!("process {pid} is not a JVM (HotSpot)"));
+        }
+        let credentials = before.credentials.map_err(|why| format!("process {pid}: {why}"))?;
+        Ok(Some(Seen { credentials, inner_pid: before.inner_pid, root, mapped, agent }))
+    }
+}
+
+impl Program {
+    fn of(process: &Process, status: &str) -> io::Result<Program> {
+        let stat = process.read("stat")?;
+        // The name is in brackets, and may have anything in it; the state, which
+        // is the third field, follows.
+        let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+        Ok(Program {
+            credentials: Credentials::parse(status),
+            inner_pid: inner_pid(status),
+            places: fields.skip(START_CODE - 3).take(3).map(str::to_owned).collect(),
+        })
     }
 }
 
@@ -310,5 +383,7 @@ fn inner_pid(status: &str) -> Option<u32> {
     field(status, "NSpid:")?.split_whitespace().last()?.parse().ok()
 }
 
+#[cfg(test)]
+mod races;
 #[cfg(test)]
 mod tests;

@@ -38,7 +38,7 @@ pub struct Root {
 
 /// Who must be able to change what a path stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Trust {
+pub(super) enum Trust {
     /// Anybody may.
     Anybody,
     /// Nobody but the [owners](Root::owners).
@@ -67,7 +67,7 @@ impl Root {
         }
     }
 
-    fn find_by_kernel(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
+    pub(super) fn find_by_kernel(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         let mut attempts = 0;
         loop {
@@ -89,7 +89,7 @@ impl Root {
 
     /// Goes along a path, name by name. Links are followed in here, so that
     /// none leads out of the root folder.
-    fn walk(&self, path: &Path, trust: Trust) -> io::Result<OwnedFd> {
+    pub(super) fn walk(&self, path: &Path, trust: Trust) -> io::Result<OwnedFd> {
         let mut folders = vec![self.folder.try_clone()?];
         let mut names = Vec::new();
         push_names(path, &mut names);

@@ -1,6 +1,11 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::*;
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 #[test]
 fn the_innermost_pid_counts() {
@@ -29,6 +34,33 @@ fn mappings_tell_the_agent_and_the_files_that_are_written() {
     assert_eq!(addresses, "40-50");
     assert_eq!(path, b"/srv/root/opt/my apps/libtyrion_agent.so");
     assert_eq!(mapped.shared, [PathBuf::from("/tmp/my logs/a.log")]);
+}
+
+/// What its descriptors show may be of the program before.
+#[test]
+fn another_program_of_the_same_process_is_noticed() {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "read line; exec sleep 600"]).stdin(Stdio::piped());
+    let mut child = shell.spawn().unwrap();
+    let process = Process::open(child.id()).unwrap();
+    let runs = |name: &str| {
+        while !process.read("stat").unwrap().contains(name) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    runs("(sh)");
+    let said = |seen: Result<Option<Seen>, String>| seen.map(|seen| seen.is_some());
+    let not_a_jvm = |seen| said(seen).is_err_and(|error: String| error.contains("not a JVM"));
+    assert!(not_a_jvm(Seen::look(&process, || {})));
+    let seen = Seen::look(&process, || {
+        child.stdin.take().unwrap().write_all(b"\n").unwrap();
+        runs("(sleep)");
+    });
+    assert_eq!(said(seen), Ok(false), "what was seen is of both");
+    assert!(not_a_jvm(Seen::look(&process, || {})));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(Seen::of(&process).is_err());
 }
 
 #[test]

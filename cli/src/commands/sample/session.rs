@@ -3,7 +3,7 @@
 use super::{DEFAULT_PERIOD_NS, SampleArgs};
 use crate::{
     agent_options::AgentOptions,
-    commands::attach::{Agent, Reply, value},
+    commands::attach::{self, Agent, Reply, value},
     logs,
     outcome::{Failure, tell},
     signals::Interrupts,
@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
         if args.output.is_some() && !is_new {
             tell(&format!(
                 "note: this JVM is already recorded into {}, so -o has no effect",
-                session.recorded.log.display()
+                attach::shown(&answer, "log")
             ));
         }
         Ok(session)
@@ -108,7 +108,8 @@ impl<'a> Session<'a> {
         if !threads.is_empty() && threads != asked {
             tell(&format!(
                 "note: this JVM is already being sampled, but only threads whose names match \
-                 '{threads}'; other threads are not seen"
+                 '{}'; other threads are not seen",
+                attach::shown(answer, "threads")
             ));
         }
         let skips = value(answer, "skip-daemon") == "true";

@@ -1,0 +1,173 @@
+//! What the attacker gives for the agent's answer, and where it says that the
+//! log is.
+
+use super::{
+    actor::{Answer, Part, Reply},
+    stage::{Actor, NOBODY, Stage, TALKING},
+};
+use crate::support::{err, out, sample_log};
+use std::{
+    collections::BTreeSet,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+fn answering(stage: &Stage, reply: Reply) -> Part {
+    Part { reply, listens: true, ..stage.recorded_jvm() }
+}
+
+#[test]
+fn only_a_file_is_an_answer() {
+    let Some(stage) = Stage::set() else { return };
+    for (reply, expected) in [
+        (Reply::Link(stage.secret()), "not a regular file"),
+        (Reply::Link("/dev/zero".into()), "not a regular file"),
+        (Reply::Link("/proc/self/environ".into()), "not a regular file"),
+        (Reply::Fifo, "not a regular file"),
+        (Reply::Folder, "not a regular file"),
+        (Reply::Zeros(1 << 40), "too long"),
+        (Reply::Zeros(4096), "not one of Tyrion's agent"),
+        (Reply::Text("state=recording\n".repeat(101)), "not one of Tyrion's agent"),
+        (Reply::Text("state=recording\nevil\n".to_owned()), "not one of Tyrion's agent"),
+        (Reply::Text("st\u{1b}[2Jate=x\n".to_owned()), "not one of Tyrion's agent"),
+        (Reply::Text(String::new()), "not one of Tyrion's agent"),
+        (Reply::Text("error=\u{1b}]0;evil\u{7}\u{202e}\u{9b}31m\n".to_owned()), "evil"),
+    ] {
+        let jvm = stage.play(&answering(&stage, reply.clone()));
+        for command in TALKING {
+            let said = stage.refused(command, jvm.id());
+            assert!(said.contains(expected), "{reply:?}, {command:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_gives_no_orders_to_terminals() {
+    let Some(stage) = Stage::set() else { return };
+    let evil = "state=\u{1b}]0;evil\u{7}\u{9b}2J\u{202e}recording\nlog=/\u{1b}[31m\rx\n";
+    let jvm = stage.play(&answering(&stage, Reply::Text(evil.to_owned())));
+    for command in [&["status"][..], &["stop"], &["attach"], &["status", "--json"]] {
+        assert!(stage.worked(command, jvm.id()).contains("evil"), "{command:?}");
+    }
+    stage.refused(&["sample", "--duration", "100ms"], jvm.id());
+}
+
+/// What the agent says of its log is a path of the JVM's, and the JVM's user's
+/// rights have to do to read it. It is never removed.
+#[test]
+fn the_log_that_an_answer_names_is_not_removed_or_told() {
+    let Some(mut stage) = Stage::set() else { return };
+    let log = stage.keep("a.log", &std::fs::read(sample_log()).unwrap());
+    let links = stage.home();
+    symlink(&log, links.join("link.log")).unwrap();
+    symlink("/dev/zero", links.join("zero.log")).unwrap();
+    for path in [
+        log.clone(),
+        stage.secret(),
+        links.join("link.log"),
+        links.join("zero.log"),
+        stage.zero(),
+        stage.path("root/../root/a.log"),
+        stage.path("root"),
+    ] {
+        let is_there = || path.symlink_metadata().is_ok();
+        let reply =
+            format!("state=recording\nlog={}\nbefore=new\nsample=1\nended=true\n", path.display());
+        let part = answering(&stage, Reply::Text(reply));
+        // Once it has gone, nobody needs a log that nobody has named.
+        let jvm = stage.play(&Part { answers: 1, ..part.clone() });
+        stage.refused(&["sample", "--duration", "100ms"], jvm.id());
+        assert!(is_there(), "{path:?} was removed");
+        let jvm = stage.play(&part);
+        for command in TALKING {
+            let output = stage.run(command, jvm.id());
+            assert!(is_there(), "{path:?} was removed");
+            let is_sample = command[0] == "sample";
+            assert_eq!(output.status.success(), !is_sample, "{command:?} {path:?}");
+            assert!(!is_sample || out(&output).is_empty(), "{path:?}: {}", out(&output));
+        }
+    }
+}
+
+/// A log of nobody's own, which is what it says, is read, and stays.
+#[test]
+fn the_log_that_it_may_read_is_shown() {
+    let Some(stage) = Stage::set() else { return };
+    let log = stage.path("here/a.log");
+    std::fs::copy(sample_log(), &log).unwrap();
+    let reply = format!("log={}\nbefore=new\nsample=1\n", log.display());
+    let jvm = stage.play(&answering(&stage, Reply::Text(reply)));
+    let output = stage.run(&["sample", "--duration", "100ms"], jvm.id());
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(std::fs::read(&log).unwrap(), std::fs::read(sample_log()).unwrap());
+}
+
+/// `top` reads the log that the JVM has mapped: by the time it is opened its
+/// path may lead elsewhere.
+#[test]
+fn a_mapped_log_is_not_mistaken() {
+    let Some(mut stage) = Stage::set() else { return };
+    let secret = stage.keep("a.log", &std::fs::read(sample_log()).unwrap());
+    let log = stage.home().join("a.log");
+    for target in [&*secret, Path::new("/dev/zero"), &stage.path("root")] {
+        std::fs::write(&log, std::fs::read(sample_log()).unwrap()).unwrap();
+        std::os::unix::fs::chown(&log, Some(NOBODY), None).unwrap();
+        let jvm = stage.play(&Part { writes: vec![log.clone()], ..stage.recorded_jvm() });
+        let shown = stage.worked(&["top", "--once", "--interval", "50ms"], jvm.id());
+        assert!(!shown.is_empty(), "without an attack it is shown");
+        std::fs::remove_file(&log).unwrap();
+        symlink(target, &log).unwrap();
+        let said = stage.refused(&["top", "--once", "--interval", "50ms"], jvm.id());
+        assert!(said.contains("no log that can be read"), "{target:?}: {said}");
+        std::fs::remove_file(&log).unwrap();
+    }
+}
+
+/// The folders in which the agent was to answer, as the JVM was told.
+fn exchanges(jvm: &Actor) -> Vec<PathBuf> {
+    let said = jvm.said();
+    let options = said.split([' ', ',', '\n']);
+    let replies = options.filter_map(|option| option.strip_prefix("reply="));
+    replies.map(|path| Path::new(path).parent().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let Some(stage) = Stage::set() else { return };
+    let recording = Reply::Text("state=recording\nlog=/x\n".to_owned());
+    for reply in [recording, Reply::Link(stage.secret()), Reply::Fifo, Reply::Zeros(1 << 20)] {
+        let jvm = stage.play(&answering(&stage, reply.clone()));
+        for command in TALKING {
+            stage.run(command, jvm.id());
+        }
+        let exchanges = exchanges(&jvm);
+        assert!(exchanges.len() >= TALKING.len(), "{}", jvm.said());
+        let names: BTreeSet<&PathBuf> = exchanges.iter().collect();
+        assert_eq!(names.len(), exchanges.len(), "{exchanges:?}: one was used twice");
+        for folder in exchanges {
+            assert!(!folder.exists(), "{reply:?}: {folder:?} is left behind");
+        }
+    }
+}
+
+#[test]
+fn long_answers_are_shortened() {
+    let Some(stage) = Stage::set() else { return };
+    let long = "x".repeat(60_000);
+    for (reply, command, longest) in [
+        (format!("state={long}\n"), &["status"][..], 5_000),
+        (format!("log={long}\n"), &["attach", "-o", "a.log"], 5_000),
+        (format!("log={long}\nbefore=recording\n"), &["sample", "--once", "-o", "a.log"], 5_000),
+        (format!("error={long}\n"), &["stop"], 1_000),
+        (format!("{}=x\n", long), &["status"], 1_000),
+    ] {
+        let jvm = stage.play(&answering(&stage, Reply::Text(reply)));
+        let output = stage.run(command, jvm.id());
+        let said = out(&output) + &err(&output);
+        let widest = said.lines().map(|line| line.chars().count()).max();
+        assert!(widest > Some(0) && widest < Some(longest), "{command:?}: {widest:?}");
+    }
+    let answer = Answer::Text(format!("1\n{long}\n"));
+    let jvm = stage.play(&Part { answer, ..answering(&stage, Reply::Nothing) });
+    assert!(stage.refused(&["status"], jvm.id()).chars().count() < 1_000);
+}
