@@ -202,7 +202,7 @@ fn a_block_is_sampled(jdk: &Jdk) {
 /// Each block needs a thread that looks at it, but not one of its own; and a
 /// period that is too long is no mistake.
 fn many_blocks_are_sampled(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.Blocks 2000").jar(&jar());
+    let program = Program::class(jdk, "tyrion.sampling.Blocks 5000").jar(&jar());
     let recording = program.record();
     assert!(recording.number("started") <= 2, "{}", recording.said);
     let blocks = dump(&recording.log, &["sample"]);

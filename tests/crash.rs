@@ -3,8 +3,8 @@
 use crate::support::{Jdk, Program, Wait, info, on_jdks, pending, wait_for};
 use std::{path::Path, time::Duration};
 
-on_jdks!(killed_in_a_storm: two);
-on_jdks!(killed_in_a_deadlock: all);
+on_jdks!(killed_in_a_storm: one, everywhere two);
+on_jdks!(killed_in_a_deadlock: two, everywhere all);
 
 /// Of the program's map of counters, one for each thread.
 fn acquisitions(counters: &Path) -> u64 {
@@ -61,8 +61,11 @@ fn killed_in_a_deadlock(jdk: &Jdk) {
         assert_ne!(left.lock, right.lock, "{kind}");
         for (waiter, other) in [(left, "right"), (right, "left")] {
             assert_eq!(waiter.lock_class, lock_class);
-            let owner = (kind == "lock").then_some(other);
-            assert_eq!(waiter.owner.as_deref(), owner, "{kind}");
+            // That of a monitor is asked for after a second, if it lives so long.
+            match waiter.owner.as_deref() {
+                None => assert_eq!(kind, "monitor"),
+                owner => assert_eq!(owner, Some(other), "{kind}"),
+            }
             assert!(
                 waiter.stack.iter().any(|frame| frame.contains("(Deadlock.java:")),
                 "{waiter:?}"

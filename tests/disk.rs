@@ -5,12 +5,12 @@ use crate::support::{Jdk, Program, Running, Tmpfs, info, on_jdks, ours, out, tex
 use serde_json::Value;
 use std::{fs::File, path::Path, process::Output, time::Duration};
 
-on_jdks!(disk_full_on_the_way: two);
+on_jdks!(disk_full_on_the_way: one, everywhere two);
 on_jdks!(disk_full_from_the_start: one);
 on_jdks!(read_only_folder: one);
 on_jdks!(no_folder: one);
 on_jdks!(deleted_log: one);
-on_jdks!(truncated_log: two);
+on_jdks!(truncated_log: one, everywhere two);
 on_jdks!(probes_are_switched_off: three);
 
 /// The program ended well, and one line of ours names the log.

@@ -15,10 +15,10 @@ use tempfile::TempDir;
 
 on_jdks!(statuses: one);
 on_jdks!(signals: three);
-on_jdks!(wrappers: two);
+on_jdks!(wrappers: one, everywhere two);
 on_jdks!(child_jvms: one);
 on_jdks!(tool_options_of_the_users: one);
-on_jdks!(bad_agent_options: three);
+on_jdks!(bad_agent_options: one, everywhere three);
 on_jdks!(agent_path_by_hand: one);
 on_jdks!(excluded_and_paused: one);
 

@@ -11,13 +11,13 @@ use std::{
     process::Output,
 };
 
-on_jdks!(storms_over_many_files: two);
-on_jdks!(waits_that_outlast_files: two);
-on_jdks!(held_across_files: two);
-on_jdks!(threads_that_come_and_go: two);
+on_jdks!(storms_over_many_files: one, everywhere two);
+on_jdks!(waits_that_outlast_files: one, everywhere two);
+on_jdks!(held_across_files: one, everywhere two);
+on_jdks!(threads_that_come_and_go: one, everywhere two);
 on_jdks!(disk_use_is_bounded: one);
-on_jdks!(killed_between_files: two);
-on_jdks!(disk_full_before_the_next_file: two);
+on_jdks!(killed_between_files: one, everywhere two);
+on_jdks!(disk_full_before_the_next_file: one, everywhere two);
 on_jdks!(replaces_an_earlier_recording: one);
 
 /// The shortest files that the agent makes.

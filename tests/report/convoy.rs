@@ -7,7 +7,7 @@ use crate::support::{
 };
 use serde_json::Value;
 
-on_jdks!(convoys: two);
+on_jdks!(convoys: one, everywhere two);
 
 const THRESHOLD_NS: u64 = ms(5);
 

@@ -4,7 +4,7 @@ use crate::support::{Jdk, Program, Recording, Report, list, number, on_jdks, tex
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-on_jdks!(philosophers: two);
+on_jdks!(philosophers: one, everywhere two);
 
 const MONITOR: &str = "tyrion.truth.Philosophers$MonitorFork";
 const LOCK: &str = "java.util.concurrent.locks.ReentrantLock";

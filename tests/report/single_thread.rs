@@ -3,8 +3,8 @@
 use crate::support::{Jdk, Program, Report, list, number, on_jdks, text_of};
 use serde_json::Value;
 
-on_jdks!(lonely: two);
-on_jdks!(shared: two);
+on_jdks!(lonely: one, everywhere two);
+on_jdks!(shared: one, everywhere two);
 
 /// The place of a class of the program.
 fn place_in<'v>(section: &'v Value, class: &str) -> Option<&'v Value> {

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, process::Command, time::Duration};
 
 on_jdks!(deadlocks: two);
 on_jdks!(attached_to_a_deadlock: three);
-on_jdks!(deadlocks_traced: two);
+on_jdks!(deadlocks_traced: one, everywhere two);
 
 const FORK: &str = "tyrion.truth.Deadlock$Fork";
 const LOCK: &str = "java.util.concurrent.locks.ReentrantLock";

@@ -5,11 +5,11 @@ use super::outputs::{sampled_ns, samples};
 use crate::support::{Jdk, Program, Recording, assert_near, on_jdks};
 use serde_json::Value;
 
-on_jdks!(notified: three);
+on_jdks!(notified: ends, everywhere three);
 on_jdks!(notified_with_contention: one);
-on_jdks!(short_lived: two);
-on_jdks!(handed_on: three);
-on_jdks!(renamed: three);
+on_jdks!(short_lived: one, everywhere two);
+on_jdks!(handed_on: ends, everywhere three);
+on_jdks!(renamed: ends, everywhere three);
 
 /// How far what eight threads are blocked for may be from their waits. A sampler
 /// that asks for one thread after the other is off by a seventh here.

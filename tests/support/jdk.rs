@@ -47,6 +47,9 @@ impl Jdk {
 /// - `since(21)`: what older JDKs do not have.
 /// - `only(21)` and `newest`: for a test that is slow, and needs no other.
 /// - `all`: for what depends on the inside of the JVM.
+///
+/// `one, everywhere two` runs on the one, and with `make test-everywhere` on the
+/// other one, too: for what takes long, and was never seen to differ.
 macro_rules! on_jdks {
     ($test:ident: all) => { on_jdks!(@on jdk11 jdk17 jdk21 jdk25: $test); };
     ($test:ident: one) => { on_jdks!(@on jdk17: $test); };
@@ -57,16 +60,33 @@ macro_rules! on_jdks {
     ($test:ident: since(21)) => { on_jdks!(@on jdk21 jdk25: $test); };
     ($test:ident: only(21)) => { on_jdks!(@on jdk21: $test); };
     ($test:ident: newest) => { on_jdks!(@on jdk25: $test); };
-    (@on $($jdk:ident)*: $test:ident) => {
+    ($test:ident: one, everywhere two) => {
+        on_jdks!(@on jdk17: $test; everywhere jdk25);
+    };
+    ($test:ident: one, everywhere three) => {
+        on_jdks!(@on jdk17: $test; everywhere jdk11 jdk25);
+    };
+    ($test:ident: two, everywhere all) => {
+        on_jdks!(@on jdk17 jdk25: $test; everywhere jdk11 jdk21);
+    };
+    ($test:ident: ends, everywhere three) => {
+        on_jdks!(@on jdk11 jdk25: $test; everywhere jdk17);
+    };
+    (@on $($jdk:ident)*: $test:ident $(; everywhere $($other:ident)*)?) => {
         mod $test {
             $(
                 #[test]
                 fn $jdk() {
-                    if let Some(jdk) = crate::support::Jdk::find(stringify!($jdk)) {
-                        super::$test(&jdk);
-                    }
+                    crate::support::Jdk::find(stringify!($jdk)).iter().for_each(super::$test);
                 }
             )*
+            $($(
+                #[test]
+                #[ignore = "make test-everywhere runs it"]
+                fn $other() {
+                    crate::support::Jdk::find(stringify!($other)).iter().for_each(super::$test);
+                }
+            )*)?
         }
     };
 }

@@ -8,9 +8,9 @@ use serde_json::Value;
 use std::{path::PathBuf, process::Command, time::Duration};
 
 on_jdks!(exact_once_attached: all);
-on_jdks!(nothing_once_stopped: all);
-on_jdks!(exact_once_attached_again: all);
-on_jdks!(in_the_middle_of_locks: all);
+on_jdks!(nothing_once_stopped: two, everywhere all);
+on_jdks!(exact_once_attached_again: two, everywhere all);
+on_jdks!(in_the_middle_of_locks: two, everywhere all);
 
 /// A JVM without an agent.
 struct Subject {

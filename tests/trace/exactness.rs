@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 on_jdks!(one_thread: all);
 on_jdks!(four_threads: two);
 on_jdks!(sixteen_threads: all);
-on_jdks!(whatever_else_is_recorded: two);
+on_jdks!(whatever_else_is_recorded: one, everywhere two);
 on_jdks!(virtual_threads: since(21));
 on_jdks!(permits_that_others_give_back: two);
 on_jdks!(interpreted_and_compiled: two);

@@ -3,7 +3,7 @@
 use crate::support::{Jdk, Program, Recording, Traced, ms, on_jdks};
 use serde_json::Value;
 
-on_jdks!(every_hold_measured: all);
+on_jdks!(every_hold_measured: two, everywhere all);
 on_jdks!(a_sample_measured: two);
 on_jdks!(every_hold_a_record: one);
 

@@ -3,8 +3,8 @@
 use crate::support::{Jdk, Program, Recording, on_jdks};
 use std::collections::BTreeSet;
 
-on_jdks!(exactly_the_shared_ones: all);
-on_jdks!(many_threads: two);
+on_jdks!(exactly_the_shared_ones: two, everywhere all);
+on_jdks!(many_threads: one, everywhere two);
 on_jdks!(threads_of_one_lock: two);
 on_jdks!(shared_with_virtual_threads: since(21));
 on_jdks!(without_identity: one);
