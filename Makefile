@@ -23,6 +23,7 @@ help: ## Lists the targets
 
 build: ## Builds tyrion and its agent into target/release; needs Rust alone
 	$(CARGO) build --release
+	tests/setup/split-debug.sh target/release
 
 demo: build ## Records a bank's server, converts to all formats, says where the lock is
 	tests/setup/jdks.sh $(DEMO_JDK)

@@ -110,8 +110,8 @@ impl Notes {
         let mut lines = Vec::new();
         if self.unknown_sites.count != 0 {
             lines.push(format!(
-                "{} waits ({}) are left out: the definitions of their sites are lost",
-                self.unknown_sites.count,
+                "left out: {} ({}), because the definitions of their sites are lost",
+                units::counted(self.unknown_sites.count, "wait"),
                 time(self.unknown_sites.wait_ns),
             ));
         }
@@ -123,30 +123,32 @@ impl Notes {
         }
         if self.dropped_contention != 0 || self.dropped_other != 0 {
             lines.push(format!(
-                "{} contended and {} other waits were not recorded, for want of room in the log",
-                self.dropped_contention, self.dropped_other,
+                "not recorded because there was no room in the log: {}, {}",
+                units::counted(self.dropped_contention, "contended wait"),
+                units::counted(self.dropped_other, "other wait"),
             ));
         }
         if self.pending != 0 {
-            let count = self.pending;
             lines.push(format!(
-                "{count} waits had not ended and are left out; `tyrion info` shows them"
+                "{} had not ended and {} left out; tyrion report --section still-waiting shows them",
+                units::counted(self.pending, "wait"),
+                if self.pending == 1 { "is" } else { "are" },
             ));
         }
         if self.straddling.count != 0 {
             lines.push(format!(
-                "{} folded waits ({}) at the edges of the time span were taken or left in whole \
-                 cells: resolution {}",
-                self.straddling.count,
+                "{} ({}) at the edges of the time span could only be counted by whole cells, \
+                 with a resolution of {}",
+                units::counted(self.straddling.count, "folded wait"),
                 time(self.straddling.wait_ns),
                 time(self.resolution_ns),
             ));
         }
         if self.estimated.count != 0 {
             lines.push(format!(
-                "{} folded waits ({}) are estimated from histograms, since only waits above \
-                 the log's threshold are recorded one by one",
-                self.estimated.count,
+                "estimated from histograms: {} ({}), since only waits above the log's threshold \
+                 are recorded one by one",
+                units::counted(self.estimated.count, "folded wait"),
                 time(self.estimated.wait_ns),
             ));
         }
@@ -157,36 +159,35 @@ impl Notes {
 
     fn add_lines_of_trace(&self, lines: &mut Vec<String>) {
         if self.unknown_places != 0 {
-            let count = self.unknown_places;
             lines.push(format!(
-                "{count} acquisitions are left out: the definitions of their places are lost"
+                "left out: {}, because the definitions of their places are lost",
+                units::counted(self.unknown_places, "acquisition")
             ));
         }
         if self.unknown_blame.count != 0 {
             let blame = time(self.unknown_blame.wait_ns);
             lines.push(format!(
-                "blame ({blame}) is left out: the definitions of its sites are lost"
+                "left out: blame ({blame}), because the definitions of its sites are lost"
             ));
         }
         if self.untimed != 0 {
             lines.push(format!(
-                "{} acquisitions and their hold times are left out: they are counted over the \
-                 whole recording, so --since, --until and --min-wait cannot choose among them",
-                self.untimed,
+                "left out: {} and their hold times; they are counted over the whole recording, so \
+                 --since, --until and --min-wait cannot select among them",
+                units::counted(self.untimed, "acquisition"),
             ));
         }
         if self.unsorted_blame.count != 0 {
             lines.push(format!(
-                "blame ({}) is left out: waits may be charged in parts, so --min-wait cannot \
-                 choose among them",
+                "left out: blame ({}); waits may be charged in parts, so --min-wait cannot select \
+                 among them",
                 time(self.unsorted_blame.wait_ns),
             ));
         }
         if self.without_trace != 0 {
             let count = self.without_trace;
             lines.push(format!(
-                "{count} of the logs were recorded without mode=trace: of their waits alone is \
-                 anything known"
+                "logs recorded without mode=trace: {count}; they tell of waits only"
             ));
         }
         if self.hold_unmeasured {
@@ -205,21 +206,20 @@ impl Notes {
                 cpu_ns => format!(", {} of CPU time with them", time(cpu_ns)),
             };
             lines.push(format!(
-                "{snapshots} snapshots ({}) of threads that waited for work are hidden{cpu}; \
-                 --state all shows them",
+                "hidden: {} ({}) of threads that waited for work{cpu}; --state all shows them",
+                units::counted(snapshots, "snapshot"),
                 time(wall_ns),
             ));
         }
         if self.min_wait_on_samples {
-            let note =
-                "--min-wait does not choose among samples: they are of moments, not of waits";
+            let note = "--min-wait does not apply to samples: they are of moments, not of waits";
             lines.push(note.to_owned());
         }
         if self.without_samples != 0 {
             let count = self.without_samples;
             lines.push(format!(
-                "{count} of the logs were recorded without sampling: nothing is known of what \
-                 their threads did beside waiting"
+                "logs recorded without sampling: {count}; they do not tell what threads did \
+                 besides waiting"
             ));
         }
     }

@@ -48,7 +48,7 @@ fn facts(diff: &Diff) -> Vec<(String, Cell)> {
     for (name, side) in [("before", &diff.before), ("after", &diff.after)] {
         let taken = side
             .acquisitions
-            .map_or(String::new(), |taken| format!(", {} acquisitions", units::thousands(taken)));
+            .map_or(String::new(), |taken| format!(", {}", units::counted(taken, "acquisition")));
         let recorded = units::duration(side.recorded_ns);
         let logs: Vec<String> = harmless_names(&side.logs).collect();
         fact(name, format!("{}: {recorded}{taken}", logs.join(", ")));

@@ -188,10 +188,9 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
         return View { parts: vec![Part::Text(nobody_waited(findings))] };
     }
     let sum = format!(
-        "Threads waited {} times for {} locks, {} in all; half of the waits took at most {}, \
-         99 % at most {}.",
-        units::thousands(totals.contended),
-        units::thousands(totals.locks),
+        "Threads waited {} for {}, {} in all; half of the waits took at most {}, 99 % at most {}.",
+        units::counted(totals.contended, "time"),
+        units::counted(totals.locks, "lock"),
         units::duration(totals.wait_ns),
         units::duration(totals.p50_wait_ns.unwrap_or(0)),
         units::duration(totals.p99_wait_ns.unwrap_or(0)),

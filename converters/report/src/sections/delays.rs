@@ -159,8 +159,8 @@ fn threads(findings: &Findings<'_>) -> Vec<Thread> {
 
 fn view(delays: &Delays) -> View {
     let sum = format!(
-        "{} waits took {} or more, {} in all; {} were shorter.",
-        units::thousands(delays.delays),
+        "{} took {} or more, {} in all; shorter waits: {}.",
+        units::counted(delays.delays, "wait"),
         units::duration(delays.threshold_ns),
         units::duration(delays.wait_ns),
         units::thousands(delays.shorter),

@@ -164,8 +164,8 @@ fn view(lines: &Lines) -> View {
         return View::default();
     }
     let mut sum = format!(
-        "{} samples, {} of real time.",
-        units::thousands(lines.samples),
+        "{}, {} of real time.",
+        units::counted(lines.samples, "sample"),
         units::duration(lines.wall_ns)
     );
     if lines.samples_without_line != 0 {

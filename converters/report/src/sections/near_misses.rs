@@ -204,8 +204,8 @@ fn view(found: &NearMisses) -> View {
     );
     if totals.folded_waits != 0 {
         text += &format!(
-            " {} waits were too short to be recorded one by one: so many of the near misses, at \
-             most, were such.",
+            " Up to {} of the near misses may have waited after all, too briefly to be recorded \
+             one by one.",
             units::thousands(totals.folded_waits)
         );
     }

@@ -138,7 +138,8 @@ fn lacking(findings: &Findings<'_>) -> String {
     match threads.assumed {
         0 => String::new(),
         assumed if assumed < threads.count => format!(
-            "of {assumed} threads the log does not tell when they lived: they count as long as it"
+            "threads whose start and end the log does not tell: {assumed}; they count as long as \
+             it lasts"
         ),
         _ => "the log does not tell when threads lived: they count from its start to its end"
             .to_owned(),

@@ -225,7 +225,7 @@ fn locks_and_kinds_choose_among_samples() {
     assert_eq!(shown(Some("none"), "all"), []);
     let out = run(&logs, &Filter { min_wait_ns: 1, ..Filter::default() });
     assert_eq!(out.profile.sample_totals().0, 5);
-    assert!(out.notes.lines()[0].contains("--min-wait does not choose"));
+    assert!(out.notes.lines()[0].contains("--min-wait does not apply"));
 }
 
 #[test]

@@ -40,10 +40,10 @@ pub(super) fn view(answer: &CriticalSections) -> View {
         None => "; no hold was measured".to_owned(),
     };
     let text = format!(
-        "{} threads took locks {} times at {} places{held}. p50 and p99 are known to a power of two.",
-        units::thousands(answer.thread_count),
-        units::thousands(total.acquisitions),
-        units::thousands(answer.site_count),
+        "{} took locks {} at {}{held}. p50 and p99 are known to a power of two.",
+        units::counted(answer.thread_count, "thread"),
+        units::counted(total.acquisitions, "time"),
+        units::counted(answer.site_count, "place"),
     );
     View { parts: vec![Part::Text(text), Part::Table(sites(answer)), Part::Table(threads(answer))] }
 }

@@ -32,8 +32,9 @@ fn summary(found: &LockOrder) -> String {
         1 => "One order of locks can end in a deadlock".to_owned(),
         count => format!("{} orders of locks can end in a deadlock", thousands(count)),
     };
-    let (edges, locks) = (thousands(found.edges), thousands(found.locks));
-    text += &format!(", of {edges} pairs of {locks} locks that were taken within each other.");
+    let edges = units::counted(found.edges as u64, "pair");
+    let locks = units::counted(found.locks as u64, "lock");
+    text += &format!(", of {edges} of {locks} that were taken within each other.");
     if !found.complete {
         text += " There are too many cycles to look at all of them: the shortest come first.";
     }

@@ -61,8 +61,8 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, Cell)> {
 
 fn contention(overview: &Overview) -> [(&'static str, Cell); 4] {
     let mut contention = format!(
-        "{} contended acquisitions waited {}",
-        units::thousands(overview.contended),
+        "{} waited {}",
+        units::counted(overview.contended, "contended acquisition"),
         units::duration(overview.wait_ns),
     );
     if overview.pending != 0 {

@@ -12,8 +12,8 @@ use tyrion_converters::{harmless, outputs::units};
 pub(super) fn view(found: &StillWaiting) -> View {
     let mut text = summary(found);
     if found.unfinished_logs != 0 && found.threads != 0 {
-        text += " The log of a program that was killed, or goes on, ends with its last record: \
-                 waits have lasted at least so long.";
+        text += " The log of a program that was killed, or still runs, ends with its last record: \
+                 waits lasted at least as long as shown.";
     }
     let mut parts = vec![Part::Text(text)];
     for deadlock in &found.deadlocks {
