@@ -144,6 +144,10 @@ fn play(part: &Part) -> io::Result<()> {
         contain()?;
     }
     mount(part)?;
+    // Of JVMs that had the same id, and were killed.
+    for name in [".java_pid", ".attach_pid"] {
+        let _ = std::fs::remove_file(format!("/tmp/{name}{}", std::process::id()));
+    }
     drop_rights(part.uid)?;
     std::env::set_current_dir(&part.folder)?;
     if let Some(program) = &part.program {

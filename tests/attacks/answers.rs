@@ -3,7 +3,7 @@
 
 use super::{
     actor::{Answer, Part, Reply},
-    stage::{Actor, NOBODY, Stage, TALKING},
+    stage::{NOBODY, Stage, TALKING},
 };
 use crate::support::{err, out, sample_log};
 use std::{
@@ -123,14 +123,6 @@ fn a_mapped_log_is_not_mistaken() {
     }
 }
 
-/// The folders in which the agent was to answer, as the JVM was told.
-fn exchanges(jvm: &Actor) -> Vec<PathBuf> {
-    let said = jvm.said();
-    let options = said.split([' ', ',', '\n']);
-    let replies = options.filter_map(|option| option.strip_prefix("reply="));
-    replies.map(|path| Path::new(path).parent().unwrap().to_owned()).collect()
-}
-
 #[test]
 fn nothing_is_left_behind() {
     let Some(stage) = Stage::set() else { return };
@@ -140,7 +132,7 @@ fn nothing_is_left_behind() {
         for command in TALKING {
             stage.run(command, jvm.id());
         }
-        let exchanges = exchanges(&jvm);
+        let exchanges = jvm.exchanges();
         assert!(exchanges.len() >= TALKING.len(), "{}", jvm.said());
         let names: BTreeSet<&PathBuf> = exchanges.iter().collect();
         assert_eq!(names.len(), exchanges.len(), "{exchanges:?}: one was used twice");

@@ -227,7 +227,11 @@ impl Actor {
         }
         match part.program {
             Some(_) => wait_for("JVM", || has_begun(actor.pid).then_some(())),
-            None => wait_for("part being played", || actor.has_said("ready").then_some(())),
+            None => wait_for("part being played", || {
+                let ended = actor.child.try_wait().unwrap();
+                assert!(ended.is_none(), "it ended: {}", actor.said());
+                actor.has_said("ready").then_some(())
+            }),
         }
         actor
     }
@@ -240,6 +244,14 @@ impl Actor {
     /// What it has said so far.
     pub fn said(&self) -> String {
         std::fs::read_to_string(&self.said).unwrap()
+    }
+
+    /// The folders in which the agent was to answer, as it was told.
+    pub fn exchanges(&self) -> Vec<PathBuf> {
+        let said = self.said();
+        let options = said.split([' ', ',', '\n']);
+        let replies = options.filter_map(|option| option.strip_prefix("reply="));
+        replies.map(|path| Path::new(path).parent().unwrap().to_owned()).collect()
     }
 
     /// Whether it has said a word.
@@ -260,6 +272,10 @@ impl Drop for Actor {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // What it has put there that no command knows.
+        for folder in self.exchanges() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
         for name in [".java_pid", ".attach_pid"] {
             let path = Path::new("/tmp").join(format!("{name}{}", self.id()));
             let _ = std::fs::remove_file(&path);
