@@ -156,36 +156,47 @@ fn the_table_is_in_order() {
     }
 }
 
+/// Those that count in the mode and have a value, and no others.
+fn check_in_force(text: &str, has: &[(&str, &str)], lacks: &[&str]) {
+    let options = Options::parse(text).unwrap();
+    let in_force = options.in_force();
+    for pair in has {
+        assert!(in_force.iter().any(|(key, value)| (*key, value.as_str()) == *pair), "{pair:?}");
+    }
+    for key in lacks {
+        assert!(in_force.iter().all(|(known, _)| known != key), "{text}: {key}");
+    }
+    for entry in TABLE.iter().filter(|entry| entry.default().is_some() && entry.needs.is_none()) {
+        let is_logged = in_force.iter().any(|(key, _)| Some(*key) == entry.log_key());
+        let is_expected = entry.log_key().is_some() && entry.counts.applies_to(options.mode());
+        assert_eq!(is_logged, is_expected, "{text}: {}", entry.name);
+    }
+}
+
 #[test]
 fn the_log_says_what_is_in_force() {
-    let in_force = |text: &str| Options::parse(text).unwrap().in_force();
-    let of = |pairs: &[(&'static str, &str)]| -> Vec<(&'static str, String)> {
-        pairs.iter().map(|(key, value)| (*key, (*value).to_owned())).collect()
-    };
-    let usual =
-        of(&[("mode", "contention"), ("threshold", "auto"), ("depth", "128"), ("walk", "auto")]);
-    assert_eq!(in_force(""), usual);
-    assert_eq!(in_force("hold=all,period=1ms"), usual, "they count in other modes");
-    assert_eq!(
-        in_force(
-            "mode=trace+sample,threshold=50us,depth=9,events=all,include=a.*;b,threads=^x,filesize=1m"
-        ),
-        of(&[
+    let usual = [("mode", "contention"), ("threshold", "auto"), ("depth", "128"), ("walk", "auto")];
+    let others = ["hold", "period", "include", "exclude-threads", "filesize", "filecount"];
+    check_in_force("", &usual, &others);
+    check_in_force("hold=all,period=1ms,include=a", &usual, &others);
+    check_in_force("mode=sample", &[("period", "50000000")], &["hold", "sample-threads"]);
+    check_in_force(
+        "mode=trace+sample,threshold=50us,depth=9,events=all,include=a.*;b,threads=^x,filesize=1m",
+        &[
             ("mode", "trace+sample"),
             ("threshold", "50us"),
             ("depth", "9"),
-            ("walk", "auto"),
             ("filesize", "1048576"),
             ("filecount", "5"),
             ("hold", "all"),
             ("events", "all"),
             ("identity", "true"),
-            ("precise", "false"),
             ("include", "a.*;b"),
             ("period", "50000000"),
             ("sample-threads", "^x"),
             ("skip-daemon", "false"),
-        ])
+        ],
+        &["exclude", "threads", "file", "strict", "command"],
     );
 }
 
@@ -196,11 +207,13 @@ fn who_gives_what_cannot_change_is_told() {
         assert_eq!(note(text), None, "{text}");
     }
     assert_eq!(note("mode=sample,period=1ms,threads=a,skip-daemon"), None);
-    assert_eq!(
-        note("hold=1/64,depth=9,period=1ms").unwrap(),
-        "depth and hold cannot change once the agent is loaded; \
-         only threshold, enabled, period, threads and skip-daemon can"
-    );
+    let note = note("hold=1/64,depth=9,period=1ms").unwrap();
+    let (fixed, changing) = note.split_once("; only ").unwrap();
+    assert_eq!(fixed, "depth and hold cannot change once the agent is loaded");
+    let changing: Vec<&str> = changing.strip_suffix(" can").unwrap().split([',', ' ']).collect();
+    for entry in TABLE {
+        assert_eq!(changing.contains(&entry.name), entry.later == Later::Changes, "{}", entry.name);
+    }
 }
 
 #[test]
