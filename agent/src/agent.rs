@@ -3,7 +3,6 @@
 
 use crate::{
     api, calibrate, callbacks, clock, home,
-    juc::{self, Target},
     jvm::{
         Java, Ti, Vm, Walker,
         setup::{self, Fields},
@@ -30,6 +29,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock},
 };
+use tyrion_plan::{JdkClass, waits};
 use tyrion_wire::{
     harmless,
     header::{self, Header, State},
@@ -553,15 +553,15 @@ fn add_probes(recorder: &'static Recorder, env: *mut JNIEnv) {
             Err(reason) => say(&format!("only waits are recorded, no acquisitions: {reason}")),
         }
     }
-    for target in Target::ALL {
-        let retransformed = setup::find_class(env, target.class()).and_then(|class| {
+    for target in waits::CLASSES {
+        let retransformed = setup::find_class(env, target.name()).and_then(|class| {
             let result = ti.retransform(class);
             // SAFETY: `env` is the current thread's, `class` a local reference.
             unsafe { Java::new(env) }.drop_local(class);
             result.map_err(|error| format!("JVMTI: {error:?}"))
         });
         if let Err(reason) = retransformed {
-            say(&format!("{} gets no probes: {reason}", target.class()));
+            say(&format!("{} gets no probes: {reason}", target.name()));
         }
     }
     let _ = ti.set_event(hook, false);
@@ -573,14 +573,14 @@ pub fn transform(name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usize)> {
     let bytes = if trace::active().is_some() {
         trace::transform(name, bytes)?
     } else {
-        add_contention_probes(Target::by_class(name)?, name, bytes)?
+        add_contention_probes(JdkClass::by_name(name.as_bytes())?, name, bytes)?
     };
     let memory = recorder()?.ti().allocate_copy(&bytes).ok()?;
     Some((memory, bytes.len()))
 }
 
-fn add_contention_probes(target: Target, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
-    match juc::add_probes(target, bytes) {
+fn add_contention_probes(class: JdkClass, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    match waits::add_probes(class, bytes) {
         Ok(probed) => {
             for left in &probed.left {
                 say(&format!("{name} lacks a probe: {left}"));

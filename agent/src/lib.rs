@@ -15,7 +15,6 @@ mod dictionary;
 mod entry;
 mod groups;
 mod home;
-mod juc;
 mod jvm;
 mod lane;
 mod lease;

@@ -184,8 +184,8 @@ fn is_telling(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::juc;
     use tyrion_bytecode::ConstantPool;
+    use tyrion_plan::probe;
 
     const ENTER: u8 = opcode::MONITORENTER;
 
@@ -207,7 +207,7 @@ mod tests {
             let found = way.leads_through(class.as_bytes(), || Some(method.into()));
             assert_eq!(found, passes, "{way:?} {class} {method}");
         }
-        let probes = [&b"L"[..], juc::PROBE_CLASS.as_bytes(), b";"].concat();
+        let probes = [&b"L"[..], probe::wait::CLASS.as_bytes(), b";"].concat();
         assert_eq!(probes, PROBES);
         assert!(Way::Park.leads_through(&probes, || None));
     }

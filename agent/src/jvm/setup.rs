@@ -1,6 +1,5 @@
 //! What is looked up and defined in the JVM once, through the `jni` crate.
 
-use crate::juc::{self, Target};
 use jni::{
     EnvUnowned, JValue, jni_sig, jni_str,
     objects::{JClass, JClassLoader, JFieldID, JMethodID, JObject},
@@ -14,6 +13,13 @@ use std::{
     mem::ManuallyDrop,
     time::{Duration, Instant},
 };
+use tyrion_bytecode::Member;
+use tyrion_plan::{JdkClass, probe};
+
+/// The bytes of the class whose native methods the probes of contention mode
+/// call; `tests/setup/probe-class.sh` makes them, so that building needs no JDK,
+/// and `make test` says whether they are those of its source.
+const PROBE_CLASS: &[u8] = include_bytes!("../../probe/java/lang/TyrionProbe.class");
 
 /// Fields and classes that waits are described with.
 #[derive(Clone, Copy)]
@@ -61,14 +67,14 @@ pub struct Synchronizer {
 }
 
 impl Synchronizer {
-    fn find(env: &mut jni::Env<'_>, target: Target) -> jni::errors::Result<Synchronizer> {
-        let name = target.class();
+    fn find(env: &mut jni::Env<'_>, class: JdkClass) -> jni::errors::Result<Synchronizer> {
+        let name = class.name();
         let condition_name = format!("{name}$ConditionObject");
         let mut node_name = format!("{name}$Node");
         if env.find_class(JNIString::from(node_name.as_str())).is_err() {
             // On JDK 11 the long twin has the other one's nodes.
             env.exception_clear();
-            node_name = format!("{}$Node", Target::Synchronizer.class());
+            node_name = format!("{}$Node", JdkClass::Synchronizer.name());
         }
         let thread = || jni_sig!("Ljava/lang/Thread;");
         let node = JNIString::from(node_name.as_str());
@@ -187,8 +193,8 @@ impl Fields {
                 jni_sig!("Ljava/lang/Thread;"),
             )?;
             let synchronizers = [
-                Synchronizer::find(env, Target::Synchronizer)?,
-                Synchronizer::find(env, Target::LongSynchronizer)?,
+                Synchronizer::find(env, JdkClass::Synchronizer)?,
+                Synchronizer::find(env, JdkClass::LongSynchronizer)?,
             ];
             let interrupted = global_class(env, "java/lang/InterruptedException")?;
             let virtual_thread = class_if_any(env, "java/lang/BaseVirtualThread");
@@ -219,8 +225,7 @@ impl Fields {
 /// # Errors
 /// What the JVM did not want, in words.
 pub fn define_probe_class(env: *mut JNIEnv) -> Result<jclass, String> {
-    let bytes = juc::probe_class().ok_or("the probe class cannot be written")?;
-    define_class(env, juc::PROBE_CLASS, &bytes)
+    define_class(env, probe::wait::CLASS, PROBE_CLASS)
 }
 
 /// Defines a class among the JDK's own: a local reference.
@@ -304,8 +309,8 @@ const LINK_PATIENCE: Duration = Duration::from_secs(10);
 /// When one cannot be linked.
 pub fn link(env: *mut JNIEnv, class: jclass) -> Result<(), String> {
     let deadline = Instant::now() + LINK_PATIENCE;
-    juc::NATIVES.iter().try_for_each(|native| {
-        while let Err(reason) = call_with_nothing(env, class, *native) {
+    probe::wait::ALL.iter().try_for_each(|native| {
+        while let Err(reason) = call_with_nothing(env, class, native) {
             if Instant::now() > deadline {
                 return Err(format!("{} cannot be linked: {reason}", native.name));
             }
@@ -315,9 +320,9 @@ pub fn link(env: *mut JNIEnv, class: jclass) -> Result<(), String> {
     })
 }
 
-fn call_with_nothing(env: *mut JNIEnv, class: jclass, native: juc::Native) -> Result<(), String> {
+fn call_with_nothing(env: *mut JNIEnv, class: jclass, native: &Member) -> Result<(), String> {
     with_env(env, |env| {
-        let descriptor = RuntimeMethodSignature::from_str(native.descriptor)?;
+        let descriptor = RuntimeMethodSignature::from_str(&native.descriptor)?;
         let signature = descriptor.method_signature();
         let nothing = JObject::null();
         let arguments: Vec<JValue<'_>> = signature
@@ -332,7 +337,7 @@ fn call_with_nothing(env: *mut JNIEnv, class: jclass, native: juc::Native) -> Re
             .collect();
         // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
         let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
-        let name = JNIString::from(native.name);
+        let name = JNIString::from(&*native.name);
         env.call_static_method(&*class, &name, descriptor.method_signature(), &arguments).map(drop)
     })
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 use jvmti_bindings::sys::jni::{jmethodID, jobject, jthread};
 use std::{cell::RefCell, sync::Arc};
-use tyrion_wire::{WaitKind, def::id, trace::HoldBatch};
+use tyrion_wire::{def::id, trace::HoldBatch};
 
 /// A thread that takes locks.
 pub struct Traced {
@@ -198,8 +198,8 @@ pub fn define_place(volume: &Volume, number: u32, place: &trace::Place) {
             first_line: place.first_line,
         },
         line: place.line,
-        kind: WaitKind::from_code(place.kind).unwrap_or(WaitKind::Monitor),
-        flags: place.flags.into(),
+        kind: place.kind,
+        flags: place.flags,
         name: place.name.as_bytes(),
     };
     let _ = volume.dictionary.place(&volume.log, number, &text);

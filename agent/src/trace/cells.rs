@@ -11,12 +11,13 @@ use crate::{
     sync::lock,
     volume::Volume,
 };
-use jvmti_bindings::sys::jni::jobject;
+use jvmti_bindings::sys::jni::{jint, jobject};
 use std::sync::{
     Mutex,
     atomic::Ordering::{Relaxed, Release},
 };
 use tyrion_wire::{
+    WaitKind,
     chunk::ChunkKind,
     def::id,
     trace::{AcquisitionCell, CELL_LEN, field},
@@ -83,11 +84,12 @@ impl Trace {
         of: Memory,
         key: u64,
         lock_object: jobject,
-        kind: u8,
+        kind: jint,
     ) -> u64 {
         let place = key as u32;
         // Monitors have none: their probes know what they are at.
-        let place = if kind == 0 { place } else { self.places.variant(place, kind) };
+        let kind = u8::try_from(kind).ok().and_then(WaitKind::from_code);
+        let place = kind.map_or(place, |kind| self.places.variant(place, kind));
         let owner = of.u64(block::OWNER).load(Relaxed) as i64;
         // Before the log is looked at: should it go on in another file now, the
         // cell is remembered in a table that goes with this one.

@@ -23,12 +23,10 @@ mod cells;
 mod classes;
 mod holds;
 mod instances;
-mod juc_plan;
 mod memory;
 mod natives;
 mod nesting;
 mod places;
-mod plan;
 mod resync;
 mod start;
 pub mod ticks;
@@ -36,8 +34,8 @@ pub mod ticks;
 pub use blocks::VIRTUAL;
 pub use classes::transform;
 pub use memory::Memory;
-pub use plan::{Pattern, Place};
 pub use start::prepare;
+pub use tyrion_plan::{Pattern, Place};
 
 use crate::{jvm::java::Global, options::TraceOptions, recorder::Recorder, volume::Volume};
 use jvmti_bindings::sys::jni::jmethodID;
@@ -74,7 +72,7 @@ pub struct Trace {
     /// The thread that sees to that; none where no lock needs it.
     hasher: OnceLock<Thread>,
     /// Which classes get probes; known once the Java side has looked at the JVM.
-    plan_options: OnceLock<plan::Options>,
+    plan_options: OnceLock<tyrion_plan::Options>,
     /// `TyrionTrace`. Looked for by name it would be whatever the class loader of
     /// the thread's caller says, which may be the program's own.
     class: OnceLock<Global>,
@@ -151,8 +149,8 @@ impl Trace {
         })
     }
 
-    fn plan_options(&self) -> &plan::Options {
-        self.plan_options.get_or_init(plan::Options::default)
+    fn plan_options(&self) -> &tyrion_plan::Options {
+        self.plan_options.get_or_init(tyrion_plan::Options::default)
     }
 
     /// The log goes on in another file, which shall be readable alone.

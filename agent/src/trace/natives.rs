@@ -53,7 +53,7 @@ extern "system" fn new_cell(
     kind: jint,
 ) -> jlong {
     let cell = report(env, |trace, java| {
-        trace.new_cell(java, memory(block), key as u64, lock, kind as u8) as jlong
+        trace.new_cell(java, memory(block), key as u64, lock, kind) as jlong
     });
     // Never 0: Java counts there without looking.
     if cell == 0 { active().map_or(0, |trace| trace.nowhere() as jlong) } else { cell }

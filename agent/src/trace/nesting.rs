@@ -11,7 +11,6 @@ use super::{
     Trace,
     holds::hash_of,
     memory::{Memory, block, entry},
-    plan::kind,
     resync::FLAG,
 };
 use crate::{clock, jvm::Java, lane::Table, recorder::Scene, sync::lock, threads::Begun};
@@ -220,7 +219,7 @@ fn held(of: Memory, monitors: usize, locks: usize) -> Vec<(Memory, Held)> {
         .filter(|at| {
             let key = at.u64(entry::KEY).load(Relaxed) as i64;
             // Neither reentrant ones nor permits, which others may give back.
-            key > 0 && key >> 32 != kind::SEMAPHORE.into()
+            key > 0 && key >> 32 != i64::from(WaitKind::Semaphore.code())
         })
         .map(|at| {
             // SAFETY: a filled entry has the address of its cell.

@@ -1,10 +1,6 @@
 //! Trace mode begins: the class that probes call, and what it must know.
 
-use super::{
-    READY, TRACE, Trace, classes, holds, instances,
-    plan::{self, Filters, Front},
-    ticks,
-};
+use super::{READY, TRACE, Trace, classes, holds, instances, ticks};
 use crate::{
     jvm::{Java, Vm, setup},
     log,
@@ -15,15 +11,14 @@ use crate::{
 };
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+use tyrion_plan::{Filters, Front, probe};
 use tyrion_wire::limits::Hold;
 
 /// Taking a monitor that nobody wants takes less, looks at the clock included.
 const SHORTEST_DELAY_NS: u64 = 1000;
 
-/// The class that probes call.
-pub const CLASS: &str = "java/lang/TyrionTrace";
-/// Its bytes; `tests/setup/probe-class.sh` makes them, and `make test` says whether
-/// they are those of its source.
+/// The bytes of the class that probes call; `tests/setup/probe-class.sh` makes
+/// them, and `make test` says whether they are those of its source.
 const CLASS_BYTES: &[u8] = include_bytes!("../../probe/java/lang/TyrionTrace.class");
 /// Between two looks for locks that have no hash yet.
 const HASH_PERIOD: Duration = Duration::from_millis(10);
@@ -47,7 +42,7 @@ pub fn prepare(
     let trace = Trace::new(recorder, options).ok_or("no memory for trace mode")?;
     let trace = TRACE.get_or_init(|| trace);
     trace.set_threshold_ns(recorder.threshold_ns());
-    let class = setup::define_class(env, CLASS, CLASS_BYTES)?;
+    let class = setup::define_class(env, probe::trace::CLASS, CLASS_BYTES)?;
     // SAFETY: the environment is the current thread's.
     let lasting = unsafe { Java::new(env) }.global(class);
     let _ = trace.class.set(lasting.ok_or("no memory for a reference")?);
@@ -64,7 +59,7 @@ pub fn prepare(
         false if hash_before => Front::Hash,
         false => Front::Nothing,
     };
-    let _ = trace.plan_options.set(plan::Options { filters, front });
+    let _ = trace.plan_options.set(tyrion_plan::Options { filters, front });
     if hash_before {
         hash_later(env, trace)?;
     }

@@ -1,6 +1,6 @@
 //! Which classes get probes.
 
-use super::Pattern;
+use crate::Pattern;
 
 /// Which classes get probes.
 #[derive(Clone, Debug, Default)]
