@@ -7,7 +7,7 @@
 
 use crate::{
     clock,
-    log::{Chunk, LogFile, Place, Writer},
+    log::{Chunk, LogFile, MappedCell, Writer},
     rotation::Log,
     sync::lock,
     volume::Volume,
@@ -71,7 +71,7 @@ enum Fold {
 }
 
 struct OpenCell {
-    place: Place,
+    cell: MappedCell,
     first_ns: u64,
     version: u32,
 }
@@ -113,7 +113,7 @@ pub struct Lane {
     /// Holds on their way into a record; kept for its memory.
     pub holds: HoldBatch,
     folds: Table<u64, Fold>,
-    counters: Option<Place>,
+    counters: Option<MappedCell>,
     /// Stacks by their fingerprint, so that a known stack takes no lock.
     pub stacks: Table<u64, (u64, crate::dictionary::StackRef)>,
     /// Sites by (kind, stack, lock).
@@ -121,7 +121,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    fn new(id: u32, counters: Option<Place>) -> Lane {
+    fn new(id: u32, counters: Option<MappedCell>) -> Lane {
         Lane { id, counters, ..Lane::default() }
     }
 
@@ -176,7 +176,7 @@ impl Lane {
     }
 
     fn count(&self, log: &LogFile, contention: bool, what: Count) {
-        if let Some(counters) = self.counters {
+        if let Some(counters) = &self.counters {
             let tally = if contention { 0 } else { 32 };
             let counter = counters.u64_at(Counters::TALLIES + tally + what as usize * 8);
             // One writer: no atomic addition needed.
@@ -364,9 +364,9 @@ impl Lane {
             histogram: [0; cell::BUCKETS],
         };
         let bytes = empty.encode();
-        let open = |place| OpenCell { place, first_ns: wait.start_ns, version: 0 };
-        if let Some(place) = self.cells.as_mut().and_then(|chunk| chunk.append_in_place(&bytes)) {
-            return Some(open(place));
+        let open = |cell| OpenCell { cell, first_ns: wait.start_ns, version: 0 };
+        if let Some(cell) = self.cells.as_mut().and_then(|chunk| chunk.append_cell(&bytes)) {
+            return Some(open(cell));
         }
         let of = Writer {
             sequence: self.cells_carved,
@@ -378,9 +378,9 @@ impl Lane {
         let len = log.chunk_len(self.cells_carved, 0);
         let mut chunk = log.carve(ChunkKind::Cells, len, of)?;
         self.cells_carved += 1;
-        let place = chunk.append_in_place(&bytes);
+        let cell = chunk.append_cell(&bytes);
         self.cells = Some(chunk);
-        place.map(open)
+        cell.map(open)
     }
 }
 
@@ -402,16 +402,16 @@ impl OpenCell {
         fence(Release);
         let from = SUMS + (self.version as usize & 1) * SUMS_LEN;
         let to = SUMS + (self.version.wrapping_add(1) as usize & 1) * SUMS_LEN;
-        let sum = |nth: usize| self.place.u64_at(from + 8 * nth).load(Relaxed);
+        let sum = |nth: usize| self.cell.u64_at(from + 8 * nth).load(Relaxed);
         let new =
             [sum(0) + 1, sum(1).wrapping_add(wait_ns), sum(2).max(wait_ns), sum(3).max(end_ns)];
         for (nth, value) in new.into_iter().enumerate() {
-            self.place.u64_at(to + 8 * nth).store(value, Relaxed);
+            self.cell.u64_at(to + 8 * nth).store(value, Relaxed);
         }
-        let bucket = self.place.u32_at(HISTOGRAM + 4 * cell::bucket(wait_ns));
+        let bucket = self.cell.u32_at(HISTOGRAM + 4 * cell::bucket(wait_ns));
         bucket.store(bucket.load(Relaxed).wrapping_add(1), Relaxed);
         self.version = self.version.wrapping_add(1);
-        self.place.u32_at(VERSION).store(self.version, Release);
+        self.cell.u32_at(VERSION).store(self.version, Release);
     }
 }
 

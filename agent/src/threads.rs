@@ -5,8 +5,8 @@
 //! OS thread.
 
 use crate::{
-    groups::Nest, jvm::ti::ThreadInfo, lane::Table, log::Place, recorder::LongWait, sync::lock,
-    volume::Volume,
+    groups::Nest, jvm::ti::ThreadInfo, lane::Table, log::MappedCell, recorder::LongWait,
+    sync::lock, volume::Volume,
 };
 use std::{
     collections::VecDeque,
@@ -100,17 +100,17 @@ pub struct Waits {
     slot: Option<Slot>,
 }
 
-/// A place in a volume, which stays mapped as long.
+/// A slot of a volume.
 struct Slot {
     volume: Arc<Volume>,
-    place: Place,
+    cell: MappedCell,
 }
 
 impl Slot {
     /// Says that nobody waits.
     fn clear(&self) {
-        self.place.u32_at(field::KIND).store(0, Relaxed);
-        self.place.u32_at(field::THREAD).store(0, Release);
+        self.cell.u32_at(field::KIND).store(0, Relaxed);
+        self.cell.u32_at(field::THREAD).store(0, Release);
     }
 }
 
@@ -371,18 +371,18 @@ impl Thread {
         let innermost = waits.innermost();
         let old = waits.slot.take_if(|slot| slot.volume.number != volume.number);
         if waits.slot.is_none() && innermost.is_some() {
-            let new = |place| Slot { volume: Arc::clone(volume), place };
+            let new = |cell| Slot { volume: Arc::clone(volume), cell };
             waits.slot = volume.take_slot().map(new);
         }
         if let Some(slot) = &waits.slot {
-            self.show(innermost, slot.place, volume);
+            self.show(innermost, &slot.cell, volume);
         }
         if let Some(old) = old {
             old.clear();
         }
     }
 
-    fn show(&self, innermost: Option<Begun>, slot: Place, volume: &Volume) {
+    fn show(&self, innermost: Option<Begun>, slot: &MappedCell, volume: &Volume) {
         let sequence = slot.u32_at(field::SEQUENCE);
         let odd = sequence.load(Relaxed) | 1;
         sequence.store(odd, Relaxed);
@@ -459,7 +459,7 @@ impl Threads {
         lock(self.shard(java_id)).remove(&java_id);
         if let Some(slot) = std::mem::take(&mut *thread.waits()).slot {
             slot.clear();
-            slot.volume.return_slot(slot.place);
+            slot.volume.return_slot(slot.cell);
         }
         Some(thread)
     }

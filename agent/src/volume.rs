@@ -6,7 +6,7 @@
 
 use crate::{
     dictionary::Dictionary,
-    log::{Chunk, LogFile, Place, Writer},
+    log::{Chunk, LogFile, MappedCell, Writer},
     sync::lock,
 };
 use std::sync::Mutex;
@@ -29,11 +29,11 @@ pub struct Volume {
 
 #[derive(Default)]
 struct Slots {
-    free: Vec<Place>,
+    free: Vec<MappedCell>,
     all: InPlace,
 }
 
-/// Places one after another in chunks of one kind.
+/// Cells one after another in chunks of one kind.
 #[derive(Default)]
 struct InPlace {
     chunk: Option<Chunk>,
@@ -41,17 +41,23 @@ struct InPlace {
 }
 
 impl InPlace {
-    fn add(&mut self, log: &LogFile, kind: ChunkKind, len: usize, initial: &[u8]) -> Option<Place> {
-        if let Some(place) = self.chunk.as_mut().and_then(|chunk| chunk.append_in_place(initial)) {
-            return Some(place);
+    fn add(
+        &mut self,
+        log: &LogFile,
+        kind: ChunkKind,
+        len: usize,
+        initial: &[u8],
+    ) -> Option<MappedCell> {
+        if let Some(cell) = self.chunk.as_mut().and_then(|chunk| chunk.append_cell(initial)) {
+            return Some(cell);
         }
         let of = Writer { sequence: self.carved, ..Writer::default() };
-        // The chunk before stays as it is: its places are still changed.
+        // The chunk before stays as it is: its cells are still changed.
         let mut chunk = log.carve(kind, len, of)?;
         self.carved += 1;
-        let place = chunk.append_in_place(initial);
+        let cell = chunk.append_cell(initial);
         self.chunk = Some(chunk);
-        place
+        cell
     }
 }
 
@@ -69,14 +75,14 @@ impl Volume {
     }
 
     /// New counters, for a lane.
-    pub fn add_counters(&self, lane: u32) -> Option<Place> {
+    pub fn add_counters(&self, lane: u32) -> Option<MappedCell> {
         let bytes: [u8; COUNTERS_LEN] = Counters { lane, ..Counters::default() }.encode();
         let len = self.log.chunk_len(0, 0);
         lock(&self.counters).add(&self.log, ChunkKind::Counters, len, &bytes)
     }
 
     /// A slot that no thread has.
-    pub fn take_slot(&self) -> Option<Place> {
+    pub fn take_slot(&self) -> Option<MappedCell> {
         let mut slots = lock(&self.slots);
         if let Some(slot) = slots.free.pop() {
             return Some(slot);
@@ -86,7 +92,7 @@ impl Volume {
     }
 
     /// Takes back a slot, which says that no thread waits.
-    pub fn return_slot(&self, slot: Place) {
+    pub fn return_slot(&self, slot: MappedCell) {
         lock(&self.slots).free.push(slot);
     }
 }

@@ -3,11 +3,12 @@
 
 pub mod chunk;
 pub mod file;
+pub mod kept;
 pub mod names;
 pub mod region;
 mod seal;
 
-pub use chunk::{Chunk, Place};
+pub use chunk::{Chunk, MappedCell};
 pub use file::{LogFile, Writer};
 pub use region::ask_before_reuse;
 

@@ -6,7 +6,7 @@
 //! the first time, has its hold measured, makes others wait.
 //!
 //! - [`memory`]: what both sides share, by address
-//! - [`blocks`]: a block for each thread
+//! - [`blocks`]: a block for each thread; [`arena`]: where they lie
 //! - [`cells`]: counts, in the mapped log itself
 //! - [`holds`]: how long locks are held, and by whom
 //! - [`instances`]: which threads use which lock
@@ -17,12 +17,15 @@
 //! - [`classes`]: which classes get probes
 //! - [`natives`]: what Java calls
 
+mod arena;
 mod blame;
 mod blocks;
 mod cells;
 mod classes;
 mod holds;
 mod instances;
+#[cfg(test)]
+mod java_side;
 mod memory;
 mod natives;
 mod nesting;
@@ -33,7 +36,6 @@ pub mod ticks;
 
 pub use blocks::VIRTUAL;
 pub use classes::transform;
-pub use memory::Memory;
 pub use start::prepare;
 pub use tyrion_plan::{Pattern, Place};
 
@@ -83,20 +85,19 @@ pub struct Trace {
 /// Memory that Java reaches by address.
 struct Shared {
     /// Pairs of a thread's Java id and its block.
-    threads: Memory,
+    threads: &'static blocks::ThreadTable,
     /// Words of (hash, owner), and behind them sets of threads.
-    instances: Memory,
+    instances: &'static instances::InstanceTable,
     /// Bits by hash: which instances may stand there.
-    entered: Memory,
-    /// The buckets of hashes; then a u64: how many threads wait.
-    waited: Memory,
-    /// Four u32: how many locks were given to be hashed, how many were looked at,
-    /// how often that was done, and how many were still held then.
-    later: Memory,
+    entered: &'static instances::EnteredBits,
+    /// Who waits.
+    waited: &'static memory::Waited,
+    /// Locks that are hashed later.
+    later: &'static memory::Later,
     /// A byte for each place: whether new instances are told apart no more.
-    closed: Memory,
-    /// A u64: from how many ns on an acquisition was a wait.
-    delay: Memory,
+    closed: &'static memory::Closed,
+    /// From how many ns on an acquisition was a wait.
+    delay: &'static AtomicU64,
 }
 
 /// Numbers about the agent itself.
@@ -120,13 +121,13 @@ pub struct Statistics {
 impl Trace {
     fn new(recorder: &'static Recorder, options: TraceOptions) -> Option<Trace> {
         let shared = Shared {
-            threads: Memory::allocate(blocks::THREADS_LEN)?,
-            instances: Memory::allocate(instances::TABLE_LEN)?,
-            entered: Memory::allocate(instances::ENTERED / 8)?,
-            waited: Memory::allocate(memory::bucket::COUNT * memory::bucket::LEN + 8)?,
-            later: Memory::allocate(64)?,
-            closed: Memory::allocate(memory::CLOSED_PLACES)?,
-            delay: Memory::allocate(8)?,
+            threads: memory::allocate()?,
+            instances: memory::allocate()?,
+            entered: memory::allocate()?,
+            waited: memory::allocate()?,
+            later: memory::allocate()?,
+            closed: memory::allocate()?,
+            delay: memory::allocate()?,
         };
         Some(Trace {
             recorder,
