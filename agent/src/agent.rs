@@ -2,7 +2,7 @@
 //! off and on, ended.
 
 use crate::{
-    api, calibrate, callbacks, clock, home,
+    api, calibrate, callbacks, children, clock, home,
     jvm::{
         Java, Ti, Vm, Walker,
         setup::{self, Fields},
@@ -99,7 +99,7 @@ fn end_trace() {
 /// # Errors
 /// One line for the user, and whether it shall keep the JVM from starting.
 pub fn load(ti: Ti, options: &[u8]) -> Result<(), (String, bool)> {
-    record_children_too();
+    children::record_too();
     let options = Options::parse(options).map_err(|mistake| (mistake.message, mistake.strict))?;
     let mut at_start = lock(&AT_START);
     if at_start.is_some() {
@@ -112,16 +112,6 @@ pub fn load(ti: Ti, options: &[u8]) -> Result<(), (String, bool)> {
     api::expect(true);
     let on = |event| ti.set_event(event, true).map_err(|e| (format!("JVMTI: {e:?}"), strict));
     on(jvmti::JVMTI_EVENT_VM_INIT)
-}
-
-/// `tyrion record` starts a JVM quietly, without `JAVA_TOOL_OPTIONS`, and says
-/// in another variable what that should be for the JVM's children.
-fn record_children_too() {
-    if let Some(options) = std::env::var_os("TYRION_CHILD_JAVA_TOOL_OPTIONS") {
-        // SAFETY: the JVM loads agents while it is still starting, on its only
-        // thread that looks at the environment.
-        unsafe { std::env::set_var("JAVA_TOOL_OPTIONS", options) };
-    }
 }
 
 /// Asks for what the agent needs of the JVM, and creates the log's file.

@@ -10,6 +10,7 @@ mod agent;
 mod api;
 mod calibrate;
 mod callbacks;
+mod children;
 mod clock;
 mod dictionary;
 mod entry;
