@@ -8,7 +8,7 @@ TYRION := target/release/tyrion
 DEMO_JDK ?= 17
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test setup check unit bench clean
+.PHONY: help build demo test setup check unit miri bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -38,6 +38,12 @@ check: ## Checks format, lints and the links of the documentation
 	@if command -v shellcheck >/dev/null; then \
 	    shellcheck tests/*/*.sh .ci/run; \
 	else echo "no shellcheck: scripts are not checked"; fi
+
+# What Miri can run: not what maps files, nor what calls a JVM.
+miri: ## Runs tests of the agent under Miri (nightly with miri and rust-src)
+	MIRIFLAGS="-Zmiri-permissive-provenance -Zmiri-ignore-leaks" \
+	    $(CARGO) +nightly miri test -p tyrion-agent --lib -- \
+	    trace::arena trace::cells trace::holds children
 
 bench: build ## Measures what recording and converting cost
 	tests/bench/run.sh

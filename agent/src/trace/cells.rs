@@ -156,6 +156,10 @@ fn put(cells: &Table, key: u64, cell: u64) {
 #[cfg(test)]
 mod tests {
     use super::{super::arena::Arena, *};
+    use std::{
+        sync::atomic::{AtomicBool, Ordering::Acquire},
+        time::Duration,
+    };
 
     #[test]
     fn tables_grow_and_keep_what_they_have() {
@@ -173,5 +177,40 @@ mod tests {
             }
             assert_eq!(cells.pairs[at].cell.load(Relaxed), key * 2);
         }
+    }
+
+    #[test]
+    fn readers_find_whole_pairs_while_tables_grow_and_are_replaced() {
+        const KEYS: u64 = if cfg!(miri) { 100 } else { 100_000 };
+        let of = Arena::<16>::default().allocate().unwrap();
+        of.cells.set(Table::new(Table::FIRST_VIRTUAL).unwrap());
+        let is_done = AtomicBool::new(false);
+        let until_done = |body: &dyn Fn()| {
+            while !is_done.load(Relaxed) {
+                body();
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        };
+        // As Java does.
+        let look = || {
+            for pair in &of.cells.get().unwrap().pairs {
+                let key = pair.key.load(Acquire);
+                assert!(key == 0 || pair.cell.load(Relaxed) == key * 2);
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for key in 1..=KEYS {
+                    insert(of, of.cells.get().unwrap(), key, key * 2);
+                }
+                is_done.store(true, Relaxed);
+            });
+            // As when the log goes on in another file.
+            scope.spawn(|| {
+                until_done(&|| of.cells.set(Table::new(Table::FIRST_VIRTUAL).unwrap()));
+            });
+            scope.spawn(|| until_done(&look));
+            scope.spawn(|| until_done(&look));
+        });
     }
 }
