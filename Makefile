@@ -16,7 +16,7 @@ QUICK := command_line outputs reporting structure truth::holders::jdk17 \
     sampling::live::log_kept::jdk21 attaching::stop_without_an_agent::jdk17
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-quick test-everywhere setup prepared check licences advisories bench clean
+.PHONY: help build demo test test-quick test-everywhere setup prepared check licences advisories miri bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -73,6 +73,12 @@ licences: ## Checks licences and sources of dependencies; needs cargo-deny
 # Not in "check": what it says depends on the day, not on the commit.
 advisories: ## Asks RustSec for known faults of dependencies; needs cargo-deny
 	$(CARGO) deny check advisories
+
+# What Miri can run: not what maps files, nor what calls a JVM.
+miri: ## Runs tests of the agent under Miri (nightly with miri and rust-src)
+	MIRIFLAGS="-Zmiri-permissive-provenance -Zmiri-ignore-leaks" \
+	    $(CARGO) +nightly miri test -p tyrion-agent --lib -- \
+	    trace::arena trace::cells trace::holds children
 
 bench: build ## Measures what recording and converting cost
 	tests/bench/run.sh

@@ -18,9 +18,6 @@ mod jvm;
 mod log;
 mod message;
 mod options;
-// Where trace mode's probes go is not for trace mode alone to know.
-#[path = "trace/plan/mod.rs"]
-mod plan;
 mod recorder;
 mod sample;
 mod spawn;

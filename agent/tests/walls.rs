@@ -16,9 +16,11 @@ use source::Crate;
 use std::{collections::BTreeSet, path::Path};
 
 /// The crates, by the folder of their sources.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 9] = [
     "agent/src",
     "agent/bytecode/src",
+    "agent/options/src",
+    "agent/plan/src",
     "cli/src",
     "converters/src",
     "converters/report/src",
@@ -29,7 +31,7 @@ const CRATES: [&str; 7] = [
 /// The agent's modules from the bottom up. Those on one line do not know each
 /// other, nor anything above.
 const AGENT: [&[&str]; 7] = [
-    &["clock", "message", "plan", "spawn", "sync", "table"],
+    &["clock", "message", "spawn", "sync", "table"],
     &["groups", "jvm"],
     &["log"],
     &["options"],

@@ -17,21 +17,14 @@ use std::process::ExitCode;
 use std::{env, fs, io};
 
 use tyrion_bytecode::emit::{ProbeClass, VOLATILE};
-use tyrion_bytecode::{ClassFile, Member, MethodPlan, Outcome, instrument};
+use tyrion_bytecode::{ClassFile, MethodPlan, Outcome, instrument};
 
 #[path = "../tests/common/everywhere.rs"]
 mod everywhere;
 
-/// The agent's own plans: what is shown to the JVM here is what the agent does.
-#[allow(dead_code)]
-#[path = "../../src/trace/juc_plan.rs"]
-mod juc_plan;
-#[allow(dead_code)]
-#[path = "../../src/trace/plan/mod.rs"]
-mod plan;
-
 use everywhere::PROBE_CLASS;
-use plan::{ClassPlan, Front, Options, Place};
+// The agent's own plans: what is shown to the JVM here is what the agent does.
+use tyrion_plan::{ClassPlan, Front, JdkClass, Options, Place, Why, locks, probe, program, waits};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -65,29 +58,16 @@ fn write_probe(out: &Path) -> Result<(), Box<dyn Error>> {
         .iter()
         .fold(class, |class, probe| class.empty_method(&probe.name, &probe.descriptor));
     write(&out.join(PROBE_CLASS).with_extension("class"), &class.finish()?)?;
-    let class = TRACE_PROBES.iter().fold(ProbeClass::new(plan::TRACE_CLASS), |class, probe| {
-        class.empty_method(&probe.name, &probe.descriptor)
-    });
-    write(&out.join(plan::TRACE_CLASS).with_extension("class"), &class.finish()?)?;
+    for (name, probes) in
+        [(probe::trace::CLASS, probe::trace::ALL), (probe::wait::CLASS, probe::wait::ALL)]
+    {
+        let class = probes.iter().fold(ProbeClass::new(name), |class, probe| {
+            class.empty_method(&probe.name, &probe.descriptor)
+        });
+        write(&out.join(name).with_extension("class"), &class.finish()?)?;
+    }
     Ok(())
 }
-
-/// What the agent's plans call.
-static TRACE_PROBES: [Member; 13] = [
-    plan::BEFORE,
-    plan::ASKING,
-    plan::ENTERED,
-    plan::EXITING,
-    plan::THREW,
-    plan::AT,
-    juc_plan::ACQUIRED,
-    juc_plan::TRIED,
-    juc_plan::STAMPED,
-    juc_plan::RELEASED,
-    juc_plan::AWAITS,
-    juc_plan::AWAITED,
-    juc_plan::QUIET,
-];
 
 /// As the agent does it, with probes in front of blocks, too.
 fn trace(
@@ -97,24 +77,26 @@ fn trace(
 ) -> Outcome {
     let name = class.name().to_string();
     let options = Options { front: Front::Ask, ..Options::default() };
-    let mut plan = if plan::concerns(class, &options) {
-        plan::plan(class, &options, &mut |_| {
+    let jdk = JdkClass::by_name(name.as_bytes());
+    let mut plan = if program::concerns(class, &options) {
+        program::plan(class, &options, &mut |_| {
             *next += 1;
             *next
         })
-    } else if juc_plan::concerns(&name) {
+    } else if jdk.is_some() {
         let methods = class.methods().map(|_| MethodPlan::default()).collect();
         ClassPlan { methods, ..ClassPlan::default() }
     } else {
         return Outcome::default();
     };
     for (method, plan) in class.methods().zip(&mut plan.methods) {
-        plan.append(juc_plan::plan(&name, &method).unwrap_or_default());
+        plan.append(jdk.and_then(|class| locks::plan(class, &method)).unwrap_or_default());
+        plan.append(jdk.and_then(|class| waits::plan(class, &method)).unwrap_or_default());
     }
     let outcome = plan.carry_out(class);
     for left in &plan.left {
         *reasons.entry(left.why.key()).or_default() += 1;
-        if !matches!(left.why, plan::Why::Rewriting(_)) {
+        if !matches!(left.why, Why::Rewriting(_)) {
             println!("{name}: {}{}: {:?}", left.method, left.descriptor, left.why);
         }
     }
@@ -128,9 +110,9 @@ fn list_places(input: &Path) -> Result<(), Box<dyn Error>> {
     for file in &files {
         let bytes = fs::read(file)?;
         let Ok(class) = ClassFile::parse(&bytes) else { continue };
-        plan::plan(&class, &Options::default(), &mut |place| {
+        program::plan(&class, &Options::default(), &mut |place| {
             let Place { class, method, line, kind, flags, name, .. } = place;
-            println!("{class}.{method}:{line} kind {kind} flags {flags} {name}");
+            println!("{class}.{method}:{line} {} flags {flags} {name}", kind.name());
             0
         });
     }

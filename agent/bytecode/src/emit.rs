@@ -1,4 +1,5 @@
-//! Writing a class from nothing: the one that the probes call.
+//! Writing a class from nothing: one that stands in for the class that probes call, where only
+//! the JVM's verifier looks.
 //!
 //! It has static members only, so it needs no stack maps and no JDK to compile it.
 
@@ -14,7 +15,6 @@ const STATIC: u16 = 0x0008;
 const FINAL: u16 = 0x0010;
 /// `ACC_SUPER` of a class, as every compiler sets it.
 const SUPER: u16 = 0x0020;
-const NATIVE: u16 = 0x0100;
 
 /// `ACC_VOLATILE`, for [`ProbeClass::field`].
 pub const VOLATILE: u16 = 0x0040;
@@ -56,11 +56,11 @@ impl From<PoolFull> for EmitError {
 ///
 /// let bytes = ProbeClass::new("java/lang/TyrionProbe")
 ///     .field("contended", "I", VOLATILE)
-///     .native_method("exit", "(I)V")
+///     .empty_method("exit", "(I)V")
 ///     .finish()?;
 /// let class = ClassFile::parse(&bytes).expect("we wrote it");
 /// assert_eq!(class.name(), "java/lang/TyrionProbe");
-/// assert!(class.methods().all(|method| method.is_native()));
+/// assert_eq!(class.methods().count(), 1);
 /// # Ok::<(), tyrion_bytecode::emit::EmitError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -91,18 +91,9 @@ impl<'s> ProbeClass<'s> {
         self
     }
 
-    /// Adds a native method.
-    pub fn native_method(self, name: &'s str, descriptor: &'s str) -> Self {
-        self.method(NATIVE, name, descriptor)
-    }
-
     /// Adds a method without result that does nothing.
-    pub fn empty_method(self, name: &'s str, descriptor: &'s str) -> Self {
-        self.method(0, name, descriptor)
-    }
-
-    fn method(mut self, access_flags: u16, name: &'s str, descriptor: &'s str) -> Self {
-        let access_flags = PUBLIC | STATIC | access_flags;
+    pub fn empty_method(mut self, name: &'s str, descriptor: &'s str) -> Self {
+        let access_flags = PUBLIC | STATIC;
         self.methods.push(MemberToWrite { access_flags, name, descriptor });
         self
     }
@@ -150,11 +141,6 @@ impl MemberToWrite<'_> {
         let descriptor = MethodDescriptor::parse(self.descriptor.as_bytes());
         let descriptor = descriptor.ok_or_else(|| self.bad_descriptor())?;
         self.write_head(out, pool)?;
-        if self.access_flags & NATIVE != 0 {
-            let attributes = 0;
-            put(out, &[attributes]);
-            return Ok(());
-        }
         if descriptor.result.is_some() {
             return Err(self.bad_descriptor());
         }

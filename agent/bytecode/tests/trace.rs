@@ -1,25 +1,20 @@
-//! The agent's plans for trace mode, on the classes in `tests/data` and those below the directories
+//! The plans for trace mode, on the classes in `tests/data` and those below the directories
 //! in `TYRION_CLASSES`, and on bytes that are no class.
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on should say why")]
 
 mod common;
-#[allow(dead_code)]
-#[path = "../../src/trace/juc_plan.rs"]
-mod juc_plan;
-#[allow(dead_code)]
-#[path = "../../src/trace/plan/mod.rs"]
-mod plan;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use common::isomorphism::{self, Key};
-use plan::{ClassPlan, Filters, Front, Options, Pattern, Place, flag, kind};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tyrion_bytecode::{ClassFile, MethodPlan, Op};
+use tyrion_plan::{ClassPlan, Filters, Front, JdkClass, Options, Place, locks, program, waits};
+use tyrion_wire::{WaitKind, def::place_flag, pattern::Pattern};
 
 const MONITORS: &[u8] = include_bytes!("data/java17/Monitors.class");
 const OLD_MONITORS: &[u8] = include_bytes!("data/java8/Monitors.class");
@@ -28,11 +23,11 @@ const NAMES: &[u8] = include_bytes!("data/java17/Names.class");
 fn planned(bytes: &[u8], options: &Options) -> (ClassPlan, Vec<Place>) {
     let class = ClassFile::parse(bytes).expect("a class");
     let mut places = Vec::new();
-    let plan = plan::plan(&class, options, &mut |place| {
+    let plan = program::plan(&class, options, &mut |place| {
         places.push(place);
         places.len() as u32
     });
-    assert!(is_empty(&plan) || plan::concerns(&class, options));
+    assert!(is_empty(&plan) || program::concerns(&class, options));
     (plan, places)
 }
 
@@ -59,7 +54,9 @@ fn check(file: &Path, options: &Options) -> usize {
     let (mut plan, _) = planned(&bytes, options);
     let name = class.name().to_string();
     for (method, plan) in class.methods().zip(&mut plan.methods) {
-        plan.append(juc_plan::plan(&name, &method).unwrap_or_default());
+        let jdk = JdkClass::by_name(name.as_bytes());
+        plan.append(jdk.and_then(|class| locks::plan(class, &method)).unwrap_or_default());
+        plan.append(jdk.and_then(|class| waits::plan(class, &method)).unwrap_or_default());
     }
     let keys = class
         .methods()
@@ -79,30 +76,30 @@ fn check(file: &Path, options: &Options) -> usize {
 fn every_acquisition_has_a_place() {
     let (plan, places) = planned(MONITORS, &Options::default());
     assert_eq!(plan.left, []);
-    let seen: Vec<(&str, u32, u8, &str)> = places
+    let seen: Vec<(&str, u32, u64, &str)> = places
         .iter()
         .map(|place| (place.method.as_str(), place.line, place.flags, place.name.as_str()))
         .collect();
     let expected = [
         ("block", 28, 0, "Monitors.lock"),
         ("block", 30, 0, "this"),
-        ("method", 42, flag::METHOD, "this"),
-        ("tables", 55, flag::METHOD | flag::STATIC, "Monitors.class"),
+        ("method", 42, place_flag::METHOD, "this"),
+        ("tables", 55, place_flag::METHOD | place_flag::STATIC, "Monitors.class"),
         ("nested", 71, 0, "Monitors.lock"),
         ("lambda$annotated$0", 91, 0, "Monitors.lock"),
     ];
     assert_eq!(seen, expected);
     let block = &places[0];
     assert_eq!((block.class.as_str(), block.descriptor.as_str()), ("Monitors", "(I)I"));
-    assert_eq!((block.first_line, block.kind), (28, kind::MONITOR));
+    assert_eq!((block.first_line, block.kind), (28, WaitKind::Monitor));
     assert_eq!(block.source_file.as_deref(), Some("Monitors.java"));
     let (_, places) = planned(NAMES, &Options::default());
-    let kinds: Vec<u8> = places
+    let kinds: Vec<WaitKind> = places
         .iter()
-        .filter(|place| place.method == "halves" && place.flags == flag::JUC)
+        .filter(|place| place.method == "halves" && place.flags == place_flag::JUC)
         .map(|place| place.kind)
         .collect();
-    assert_eq!(kinds, [kind::READ, kind::WRITE]);
+    assert_eq!(kinds, [WaitKind::LockRead, WaitKind::LockWrite]);
 }
 
 /// The place that each probe of an exit passes on.
@@ -157,8 +154,8 @@ proptest! {
         flips.iter().for_each(|(place, value)| bytes[place.index(length)] = *value);
         if let Ok(class) = ClassFile::parse(&bytes) {
             let options = Options { front: Front::Ask, ..Options::default() };
-            let _ = plan::concerns(&class, &options);
-            let mut plan = plan::plan(&class, &options, &mut |_| 7);
+            let _ = program::concerns(&class, &options);
+            let mut plan = program::plan(&class, &options, &mut |_| 7);
             let outcome = plan.carry_out(&class);
             if let Some(bytes) = outcome.bytes {
                 prop_assert!(ClassFile::parse(&bytes).is_ok(), "what we write we can read");

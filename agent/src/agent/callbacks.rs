@@ -170,7 +170,7 @@ unsafe extern "system" fn class_file_load_hook(
     });
 }
 
-// The native methods of the probe class, see `contention::probes`. HotSpot finds
+// The native methods of the probe class, see `tyrion_plan::probe::wait`. HotSpot finds
 // them in the agent's library by their names, whichever way it was loaded;
 // registering them would make JDK 17 and later print warnings.
 

@@ -1,28 +1,16 @@
 //! Which classes get whose probes.
 
 use crate::{
-    contention::{
-        Contention,
-        probes::{self, ProbedClass},
-    },
+    contention::Contention,
     jvm::{Java, Ti, setup},
     message::say,
     options::TraceOptions,
     trace,
 };
-use jvmti_bindings::sys::{
-    jni::{JNIEnv, jclass},
-    jvmti,
-};
+use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
 use std::ffi::c_uchar;
 use tyrion_bytecode::Method;
-
-/// Defines the probe class among the JDK's own, where every class sees it: a
-/// local reference.
-fn define_probe_class(env: *mut JNIEnv) -> Result<jclass, String> {
-    let bytes = probes::probe_class().ok_or("the probe class cannot be written")?;
-    setup::define_class(env, probes::PROBE_CLASS, &bytes)
-}
+use tyrion_plan::{JdkClass, waits};
 
 /// Gives the JDK's lock classes their probes. What cannot have them is said
 /// and left out: monitors are recorded without any.
@@ -32,10 +20,9 @@ pub fn add_probes(
     env: *mut JNIEnv,
 ) {
     let recorder = contention.recorder();
-    let linked = define_probe_class(env).and_then(|class| {
+    let linked = setup::define_probe_class(env).and_then(|class| {
         recorder.leave_out(recorder.ti().methods_of(class).unwrap_or_default());
-        let natives: Vec<_> = probes::NATIVES.iter().map(|of| (of.name, of.descriptor)).collect();
-        setup::link(env, class, &natives)
+        setup::link(env, class)
     });
     if let Err(reason) = linked {
         say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
@@ -54,15 +41,15 @@ pub fn add_probes(
             Err(reason) => say(&format!("only waits are recorded, no acquisitions: {reason}")),
         }
     }
-    for target in ProbedClass::ALL {
-        let retransformed = setup::find_class(env, target.class()).and_then(|class| {
+    for target in waits::CLASSES {
+        let retransformed = setup::find_class(env, target.name()).and_then(|class| {
             let result = ti.retransform(class);
             // SAFETY: `env` is the current thread's, `class` a local reference.
             unsafe { Java::new(env) }.drop_local(class);
             result.map_err(|error| format!("JVMTI: {error:?}"))
         });
         if let Err(reason) = retransformed {
-            say(&format!("{} gets no probes: {reason}", target.class()));
+            say(&format!("{} gets no probes: {reason}", target.name()));
         }
     }
     let _ = ti.set_event(hook, false);
@@ -71,10 +58,10 @@ pub fn add_probes(
 /// The new bytes of a class that gets probes, in JVMTI's memory, and their
 /// number; `None` for all others.
 pub fn transform(ti: Ti, name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usize)> {
-    let target = ProbedClass::by_class(name);
+    let target = waits::CLASSES.into_iter().find(|class| class.name() == name);
     let bytes = if trace::active().is_some() {
         let of_waits =
-            target.map(|target| move |method: &Method<'_, '_>| probes::plan(target, method));
+            target.map(|target| move |method: &Method<'_, '_>| waits::plan(target, method));
         trace::transform(name, bytes, of_waits)?
     } else {
         add_contention_probes(target?, name, bytes)?
@@ -83,8 +70,8 @@ pub fn transform(ti: Ti, name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usiz
     Some((memory, bytes.len()))
 }
 
-fn add_contention_probes(target: ProbedClass, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
-    match probes::add_probes(target, bytes) {
+fn add_contention_probes(target: JdkClass, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    match waits::add_probes(target, bytes) {
         Ok(probed) => {
             for left in &probed.left {
                 say(&format!("{name} lacks a probe: {left}"));

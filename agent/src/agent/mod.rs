@@ -8,12 +8,14 @@
 //! - [`api`]: what the program says by `tyrion-api.jar`
 //! - [`running`]: the modes that are at work, switched on and off
 //! - [`instrument`]: which classes get whose probes
+//! - [`children`]: the JVMs that this one starts are recorded, too
 //! - [`metadata`], [`calibrate`], [`home`]: what a start needs
 
 mod api;
 mod attach;
 mod calibrate;
 mod callbacks;
+mod children;
 mod entry;
 mod home;
 mod instrument;

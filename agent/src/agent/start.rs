@@ -1,7 +1,7 @@
 //! The agent's life: started with the JVM or attached to it, until that ends.
 
 use super::{
-    api, calibrate, home, metadata,
+    api, calibrate, children, home, metadata,
     running::{self, give_up, recorder, switch},
     timed_session,
 };
@@ -50,7 +50,7 @@ pub struct Start {
 /// # Errors
 /// One line for the user, and whether it shall keep the JVM from starting.
 pub fn load((ti, callbacks): Jvmti, options: &[u8]) -> Result<(), (String, bool)> {
-    record_children_too();
+    children::record_too();
     let options = Options::parse(options).map_err(|mistake| (mistake.message, mistake.strict))?;
     let mut at_start = lock(&AT_START);
     if at_start.is_some() {
@@ -63,16 +63,6 @@ pub fn load((ti, callbacks): Jvmti, options: &[u8]) -> Result<(), (String, bool)
     api::expect(true);
     let on = |event| ti.set_event(event, true).map_err(|e| (format!("JVMTI: {e:?}"), strict));
     on(jvmti::JVMTI_EVENT_VM_INIT)
-}
-
-/// `tyrion record` starts a JVM quietly, without `JAVA_TOOL_OPTIONS`, and says
-/// in another variable what that should be for the JVM's children.
-fn record_children_too() {
-    if let Some(options) = std::env::var_os("TYRION_CHILD_JAVA_TOOL_OPTIONS") {
-        // SAFETY: the JVM loads agents while it is still starting, on its only
-        // thread that looks at the environment.
-        unsafe { std::env::set_var("JAVA_TOOL_OPTIONS", options) };
-    }
 }
 
 /// Asks for what the agent needs of the JVM, and creates the log's file.

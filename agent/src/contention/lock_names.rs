@@ -183,8 +183,9 @@ fn is_listing(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::probes, *};
+    use super::*;
     use tyrion_bytecode::ConstantPool;
+    use tyrion_plan::probe;
 
     const ENTER: u8 = opcode::MONITORENTER;
 
@@ -206,7 +207,7 @@ mod tests {
             let found = way.leads_through(class.as_bytes(), || Some(method.into()));
             assert_eq!(found, passes, "{way:?} {class} {method}");
         }
-        let probes = [&b"L"[..], probes::PROBE_CLASS.as_bytes(), b";"].concat();
+        let probes = [&b"L"[..], probe::wait::CLASS.as_bytes(), b";"].concat();
         assert_eq!(probes, PROBES);
         assert!(Way::Park.leads_through(&probes, || None));
     }

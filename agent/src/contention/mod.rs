@@ -1,7 +1,6 @@
 //! Waits: from "a thread begins to wait" and "it goes on" to a wait in the log.
 //!
 //! - [`parks`]: locks of java.util.concurrent, conditions, and all else that parks
-//! - [`probes`]: where those are seen
 //! - [`locks`], [`lock_flavor`], [`lock_names`]: what is waited for
 //! - [`owners`]: who has it
 
@@ -10,7 +9,6 @@ mod lock_names;
 mod locks;
 mod owners;
 mod parks;
-pub mod probes;
 
 use crate::{
     clock,

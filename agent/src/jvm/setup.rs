@@ -13,10 +13,13 @@ use std::{
     mem::ManuallyDrop,
     time::{Duration, Instant},
 };
+use tyrion_bytecode::Member;
+use tyrion_plan::{JdkClass, probe};
 
-/// The two queued synchronizers.
-const SYNCHRONIZER: &str = "java/util/concurrent/locks/AbstractQueuedSynchronizer";
-const LONG_SYNCHRONIZER: &str = "java/util/concurrent/locks/AbstractQueuedLongSynchronizer";
+/// The bytes of the class whose native methods the probes of contention mode
+/// call; `tests/setup/probe-class.sh` makes them, so that building needs no JDK,
+/// and `make test` says whether they are those of its source.
+const PROBE_CLASS: &[u8] = include_bytes!("../../probe/java/lang/TyrionProbe.class");
 
 /// Fields and classes that waits are described with.
 #[derive(Clone, Copy)]
@@ -64,13 +67,14 @@ pub struct Synchronizer {
 }
 
 impl Synchronizer {
-    fn find(env: &mut jni::Env<'_>, name: &str) -> jni::errors::Result<Synchronizer> {
+    fn find(env: &mut jni::Env<'_>, class: JdkClass) -> jni::errors::Result<Synchronizer> {
+        let name = class.name();
         let condition_name = format!("{name}$ConditionObject");
         let mut node_name = format!("{name}$Node");
         if env.find_class(JNIString::from(node_name.as_str())).is_err() {
             // On JDK 11 the long twin has the other one's nodes.
             env.exception_clear();
-            node_name = format!("{SYNCHRONIZER}$Node");
+            node_name = format!("{}$Node", JdkClass::Synchronizer.name());
         }
         let thread = || jni_sig!("Ljava/lang/Thread;");
         let node = JNIString::from(node_name.as_str());
@@ -189,8 +193,8 @@ impl Fields {
                 jni_sig!("Ljava/lang/Thread;"),
             )?;
             let synchronizers = [
-                Synchronizer::find(env, SYNCHRONIZER)?,
-                Synchronizer::find(env, LONG_SYNCHRONIZER)?,
+                Synchronizer::find(env, JdkClass::Synchronizer)?,
+                Synchronizer::find(env, JdkClass::LongSynchronizer)?,
             ];
             let interrupted = global_class(env, "java/lang/InterruptedException")?;
             let virtual_thread = class_if_any(env, "java/lang/BaseVirtualThread");
@@ -213,6 +217,15 @@ impl Fields {
             })
         })
     }
+}
+
+/// Defines the probe class among the JDK's own, where every class sees it: a
+/// local reference.
+///
+/// # Errors
+/// What the JVM did not want, in words.
+pub fn define_probe_class(env: *mut JNIEnv) -> Result<jclass, String> {
+    define_class(env, probe::wait::CLASS, PROBE_CLASS)
 }
 
 /// Defines a class among the JDK's own: a local reference.
@@ -295,12 +308,12 @@ const LINK_PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When one cannot be linked.
-pub fn link(env: *mut JNIEnv, class: jclass, natives: &[(&str, &str)]) -> Result<(), String> {
+pub fn link(env: *mut JNIEnv, class: jclass) -> Result<(), String> {
     let deadline = Instant::now() + LINK_PATIENCE;
-    natives.iter().try_for_each(|&(name, descriptor)| {
-        while let Err(reason) = call_with_nothing(env, class, name, descriptor) {
+    probe::wait::ALL.iter().try_for_each(|native| {
+        while let Err(reason) = call_with_nothing(env, class, native) {
             if Instant::now() > deadline {
-                return Err(format!("{name} cannot be linked: {reason}"));
+                return Err(format!("{} cannot be linked: {reason}", native.name));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -308,14 +321,9 @@ pub fn link(env: *mut JNIEnv, class: jclass, natives: &[(&str, &str)]) -> Result
     })
 }
 
-fn call_with_nothing(
-    env: *mut JNIEnv,
-    class: jclass,
-    name: &str,
-    descriptor: &str,
-) -> Result<(), String> {
+fn call_with_nothing(env: *mut JNIEnv, class: jclass, native: &Member) -> Result<(), String> {
     with_env(env, |env| {
-        let descriptor = RuntimeMethodSignature::from_str(descriptor)?;
+        let descriptor = RuntimeMethodSignature::from_str(&native.descriptor)?;
         let signature = descriptor.method_signature();
         let nothing = JObject::null();
         let arguments: Vec<JValue<'_>> = signature
@@ -330,7 +338,7 @@ fn call_with_nothing(
             .collect();
         // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
         let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
-        let name = JNIString::from(name);
+        let name = JNIString::from(&*native.name);
         env.call_static_method(&*class, &name, descriptor.method_signature(), &arguments).map(drop)
     })
 }

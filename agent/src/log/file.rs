@@ -11,7 +11,7 @@ use std::{
     io,
     os::{fd::AsRawFd, unix::fs::MetadataExt},
     sync::{
-        Condvar, Mutex,
+        Arc, Condvar, Mutex,
         atomic::{
             AtomicBool,
             Ordering::{Relaxed, Release},
@@ -66,7 +66,7 @@ impl Sizes {
 /// A file of the log that is being written.
 pub struct LogFile {
     file: File,
-    region: Region,
+    region: Arc<Region>,
     header: MappedCell,
     sizes: Sizes,
     /// Where the first chunk stands.
@@ -98,7 +98,7 @@ impl LogFile {
     pub fn start(file: File, header: &Header, limit: Option<u64>) -> io::Result<LogFile> {
         let block = header.encode(crc32fast::hash);
         let sizes = Sizes::new(limit);
-        let region = Region::reserve(sizes.longest)?;
+        let region = Arc::new(Region::reserve(sizes.longest)?);
         let first = block.len() as u64;
         let mapped = (first + sizes.ahead).next_multiple_of(sizes.segment);
         allocate(&file, 0, mapped)?;
@@ -110,11 +110,11 @@ impl LogFile {
         }
         let full_at = limit.unwrap_or(u64::MAX);
         // SAFETY: the header block was just mapped and stays so, as `live` says.
-        let place = unsafe { MappedCell::new(region.at(0)) };
+        let cell = unsafe { MappedCell::new(Arc::clone(&region), 0, block.len()) };
         let log = LogFile {
             file,
             region,
-            header: place,
+            header: cell,
             sizes,
             first,
             carve: Mutex::new(Carve { at: first, mapped, full_at, closed: false, live }),
@@ -145,8 +145,8 @@ impl LogFile {
     }
 
     /// The header block, for the fields that change.
-    pub fn header(&self) -> MappedCell {
-        self.header
+    pub fn header(&self) -> &MappedCell {
+        &self.header
     }
 
     /// Has the limit count from here on, if half of it is used up: that is what
@@ -192,7 +192,7 @@ impl LogFile {
         let chunk = unsafe {
             let bytes = header.encode();
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), base, bytes.len());
-            Chunk::new(base, len, offset)
+            Chunk::new(Arc::clone(&self.region), len, offset)
         };
         if kind == ChunkKind::Acquisitions {
             // Their addresses are given to Java code, which nobody can ask to
@@ -212,9 +212,12 @@ impl LogFile {
         Some(chunk)
     }
 
-    /// Takes a chunk that is full: it is sealed and unmapped later.
+    /// Takes a chunk that is full: it is sealed and unmapped later. One with
+    /// cells is left as it is, since they may still be changed.
     pub fn retire(&self, chunk: Chunk) {
-        lock(&self.sealed).push(chunk);
+        if !chunk.has_cells() {
+            lock(&self.sealed).push(chunk);
+        }
     }
 
     /// Whether the log has ended in an orderly way.
@@ -431,7 +434,7 @@ fn allocate(file: &File, offset: u64, len: u64) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::log::testing::header;
-    use std::path::Path;
+    use std::{path::Path, sync::atomic::AtomicU64};
 
     fn create(path: &Path) -> File {
         File::options().read(true).write(true).create_new(true).open(path).unwrap()
@@ -512,18 +515,40 @@ mod tests {
     }
 
     #[test]
+    fn cells_keep_their_file_mapped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let log = LogFile::start(create(&path), &header(), Some(65536)).unwrap();
+        let mut chunk = log.carve(ChunkKind::Cells, 4096, Writer::default()).unwrap();
+        let cell = chunk.append_cell(&[0; 16]).unwrap();
+        assert!(chunk.append_kept::<AtomicU64>(&[0; 8]).is_none(), "Java gets none of these");
+        // It has cells, so its segment must stay.
+        log.retire(chunk);
+        while let Some(chunk) = log.carve(ChunkKind::Events, 4096, Writer::default()) {
+            log.retire(chunk);
+        }
+        log.seal_retired();
+        log.finish(9);
+        drop(log);
+        cell.u64_at(8).store(7, Relaxed);
+        assert_eq!(std::fs::read(path).unwrap()[4096 + 64 + 8], 7);
+        let outside = std::panic::AssertUnwindSafe(|| cell.u64_at(16).load(Relaxed));
+        assert!(std::panic::catch_unwind(outside).is_err());
+    }
+
+    #[test]
     fn cells_that_java_knows_outlive_their_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.log");
         let log = LogFile::start(create(&path), &header(), Some(65536)).unwrap();
         let mut chunk = log.carve(ChunkKind::Acquisitions, 8192, Writer::default()).unwrap();
-        let place = chunk.append_in_place(&[0; 256]).unwrap();
-        place.u64_at(16).store(7, Relaxed);
+        let cell = chunk.append_kept::<[AtomicU64; 32]>(&[0; 256]).unwrap();
+        cell[2].store(7, Relaxed);
         log.finish(9);
-        drop(log);
+        drop((chunk, log));
         // Java code may come late.
-        place.u64_at(16).store(8, Relaxed);
-        assert_eq!(place.u64_at(16).load(Relaxed), 8);
+        cell[2].store(8, Relaxed);
+        assert_eq!(cell[2].load(Relaxed), 8);
         let bytes = std::fs::read(path).unwrap();
         assert_eq!(bytes[4096 + 64 + 16], 7, "the file has the value of before");
     }

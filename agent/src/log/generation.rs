@@ -47,14 +47,14 @@ impl InPlace {
         len: usize,
         initial: &[u8],
     ) -> Option<MappedCell> {
-        if let Some(cell) = self.chunk.as_mut().and_then(|chunk| chunk.append_in_place(initial)) {
+        if let Some(cell) = self.chunk.as_mut().and_then(|chunk| chunk.append_cell(initial)) {
             return Some(cell);
         }
         let of = Writer { sequence: self.carved, ..Writer::default() };
         // The chunk before stays as it is: its cells are still changed.
         let mut chunk = log.carve(kind, len, of)?;
         self.carved += 1;
-        let cell = chunk.append_in_place(initial);
+        let cell = chunk.append_cell(initial);
         self.chunk = Some(chunk);
         cell
     }

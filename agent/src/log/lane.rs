@@ -148,7 +148,7 @@ impl Lane {
     }
 
     fn count(&self, log: &LogFile, contention: bool, what: Count) {
-        if let Some(counters) = self.counters {
+        if let Some(counters) = &self.counters {
             let tally = if contention { 0 } else { 32 };
             let counter = counters.u64_at(Counters::TALLIES + tally + what as usize * 8);
             // One writer: no atomic addition needed.
@@ -336,7 +336,7 @@ impl Lane {
         };
         let bytes = empty.encode();
         let open = |mapped| OpenCell { mapped, first_ns: wait.start_ns, version: 0 };
-        if let Some(mapped) = self.cells.as_mut().and_then(|chunk| chunk.append_in_place(&bytes)) {
+        if let Some(mapped) = self.cells.as_mut().and_then(|chunk| chunk.append_cell(&bytes)) {
             return Some(open(mapped));
         }
         let of = Writer {
@@ -349,7 +349,7 @@ impl Lane {
         let len = log.chunk_len(self.cells_carved, 0);
         let mut chunk = log.carve(ChunkKind::Cells, len, of)?;
         self.cells_carved += 1;
-        let mapped = chunk.append_in_place(&bytes);
+        let mapped = chunk.append_cell(&bytes);
         self.cells = Some(chunk);
         mapped.map(open)
     }

@@ -13,6 +13,8 @@
 //! later file: a log that rotates for months must not use up the mappings that
 //! the kernel allows a process (65 530), nor its addresses.
 
+pub mod kept;
+
 use crate::sync::lock;
 use std::{
     fs::File,
@@ -83,11 +85,16 @@ impl Region {
             Some(resting) => (resting.range.start, Some(resting.kept)),
             None => {
                 let new = map(std::ptr::null_mut(), len, libc::PROT_NONE, NOTHING, -1, 0)?;
-                (new as usize, None)
+                (new.expose_provenance(), None)
             }
         };
         match guard(base, len) {
-            Ok(guard) => Ok(Region { base, len, guard, kept: Mutex::new(kept) }),
+            Ok(guard) => {
+                if let Some((from, to)) = kept {
+                    kept::set(guard, base + from as usize, base + to as usize);
+                }
+                Ok(Region { base, len, guard, kept: Mutex::new(kept) })
+            }
             Err(error) => {
                 match kept {
                     Some(kept) => rest(base..base + len, kept),
@@ -100,7 +107,7 @@ impl Region {
 
     /// The address that stands for a file offset.
     pub fn at(&self, offset: u64) -> *mut u8 {
-        (self.base + offset as usize) as *mut u8
+        std::ptr::with_exposed_provenance_mut(self.base + offset as usize)
     }
 
     /// Maps a piece of the file and writes to each of its pages, so that the
@@ -129,13 +136,16 @@ impl Region {
 
     /// Has a piece stay usable: when nothing of the file is in use any more,
     /// memory of our own takes the piece's place. Whoever may still store into
-    /// it then does no harm, and what is stored is lost.
+    /// it then does no harm, and what is stored is lost. The piece must be
+    /// mapped, and lie behind all that was unmapped so far.
     pub fn keep(&self, offset: u64, len: u64) {
         // One span of all of them: the kernel has room for a limited number of
         // mappings, and pages that nobody touches cost nothing.
         let mut kept = lock(&self.kept);
         let (from, to) = kept.unwrap_or((offset, offset));
-        *kept = Some((from.min(offset), to.max(offset + len)));
+        let (from, to) = (from.min(offset), to.max(offset + len));
+        *kept = Some((from, to));
+        kept::set(self.guard, self.base + from as usize, self.base + to as usize);
     }
 
     /// Whether an address is within the range.
@@ -148,28 +158,32 @@ impl Region {
         lock(&self.kept).is_some()
     }
 
-    /// Gives a mapped piece back that nothing points to any more.
+    /// Gives a mapped piece back that nothing points to any more. If Java code
+    /// has addresses in the range, memory of our own takes its place: the piece
+    /// may lie among those that were kept, or be one that an earlier file kept.
     pub fn unmap(&self, offset: u64, len: u64) {
         let flags = NOTHING | libc::MAP_FIXED;
+        let access = if self.keeps_any() { USABLE } else { libc::PROT_NONE };
         // Failing costs address space, nothing else.
-        let _ = map(self.at(offset).cast(), len as usize, libc::PROT_NONE, flags, -1, 0);
+        let _ = map(self.at(offset).cast(), len as usize, access, flags, -1, 0);
     }
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // First: others may soon have the addresses, and their SIGBUS is not ours.
-        GUARDED[self.guard].store(0, Relaxed);
         let (start, end) = (self.base, self.base + self.len);
-        let Some(kept) = *lock(&self.kept) else { return give_back(start, end) };
+        let Some(kept) = *lock(&self.kept) else {
+            // First: others may soon have the addresses, and their SIGBUS is not ours.
+            GUARDED[self.guard].store(0, Release);
+            return give_back(start, end);
+        };
         let (from, to) = kept;
         let page = PAGE.load(Relaxed);
         let from = (start + from as usize) / page * page;
         let to = (start + to as usize).next_multiple_of(page).min(end);
         let flags = NOTHING | libc::MAP_FIXED;
-        let usable = libc::PROT_READ | libc::PROT_WRITE;
         let pieces =
-            [(start, from, libc::PROT_NONE), (from, to, usable), (to, end, libc::PROT_NONE)];
+            [(start, from, libc::PROT_NONE), (from, to, USABLE), (to, end, libc::PROT_NONE)];
         for (from, to, access) in pieces {
             if from < to {
                 // Failing keeps the file's pages, nothing else.
@@ -177,11 +191,23 @@ impl Drop for Region {
             }
         }
         rest(start..end, kept);
+        kept::clear(self.guard);
+        GUARDED[self.guard].store(0, Release);
     }
 }
 
 fn rest(range: Range<usize>, kept: Kept) {
     lock(&RESTING).push(Resting { range, kept, unused_since: None });
+}
+
+/// Whether addresses lie in the kept piece of a range that rests.
+pub(super) fn rests(address: usize, len: usize) -> bool {
+    let is_in = |one: &Resting| {
+        let (from, to) = one.kept;
+        let (from, to) = (one.range.start + from as usize, one.range.start + to as usize);
+        address >= from && len <= to.saturating_sub(address)
+    };
+    lock(&RESTING).iter().any(is_in)
 }
 
 /// A range that can be used again. What Java code had in it stays usable until
@@ -221,6 +247,7 @@ fn give_back(from: usize, to: usize) {
     }
 }
 
+const USABLE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 const NOTHING: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
 fn map(
@@ -239,7 +266,7 @@ fn map(
 }
 
 /// So many ranges can be guarded: an agent has two or three, tests more.
-const GUARDS: usize = 64;
+pub(super) const GUARDS: usize = 64;
 /// Bases of the guarded ranges, 0 for none.
 static GUARDED: [AtomicUsize; GUARDS] = [const { AtomicUsize::new(0) }; GUARDS];
 /// How long they are.

@@ -105,7 +105,7 @@ pub struct Waits {
     slot: Option<Slot>,
 }
 
-/// A place in a generation, which stays mapped as long.
+/// A slot of a generation.
 struct Slot {
     generation: Arc<Generation>,
     cell: MappedCell,
@@ -387,14 +387,14 @@ impl Thread {
             waits.slot = generation.take_slot().map(new);
         }
         if let Some(slot) = &waits.slot {
-            self.show(innermost, slot.cell, generation);
+            self.show(innermost, &slot.cell, generation);
         }
         if let Some(old) = old {
             old.clear();
         }
     }
 
-    fn show(&self, innermost: Option<PendingWait>, slot: MappedCell, generation: &Generation) {
+    fn show(&self, innermost: Option<PendingWait>, slot: &MappedCell, generation: &Generation) {
         let sequence = slot.u32_at(field::SEQUENCE);
         let odd = sequence.load(Relaxed) | 1;
         sequence.store(odd, Relaxed);

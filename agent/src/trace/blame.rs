@@ -15,7 +15,7 @@
 
 use super::{
     Trace,
-    memory::{Memory, block, bucket},
+    memory::{Block, Bucket, Entry},
 };
 use crate::{
     clock,
@@ -107,8 +107,8 @@ struct Charge {
 
 impl Trace {
     /// What is known of waits for locks with a hash.
-    fn bucket(&self, hash: u32) -> Memory {
-        self.shared.waited.offset(hash as usize % bucket::COUNT * bucket::LEN)
+    fn bucket(&self, hash: u32) -> &'static Bucket {
+        &self.shared.waited.buckets[hash as usize % Bucket::COUNT]
     }
 
     /// A thread begins to wait for a lock.
@@ -130,14 +130,14 @@ impl Trace {
             return;
         }
         let bucket = self.bucket(hash);
-        let waited = bucket.u32(bucket::WAITED);
-        if bucket.u32(bucket::WAITERS).fetch_add(1, Relaxed) == 0 {
+        let waited = &bucket.waited;
+        if bucket.waiters.fetch_add(1, Relaxed) == 0 {
             waited.store(hash, Relaxed);
-            bucket.u64(bucket::DUE).store(start_ns + some_time(start_ns), Relaxed);
+            bucket.due.store(start_ns + some_time(start_ns), Relaxed);
         } else if waited.load(Relaxed) != hash {
-            waited.store(bucket::SEVERAL, Relaxed);
+            waited.store(Bucket::SEVERAL, Relaxed);
         }
-        self.shared.waited.u64(bucket::COUNT * bucket::LEN).fetch_add(1, Relaxed);
+        self.shared.waited.count.fetch_add(1, Relaxed);
     }
 
     /// A thread waits no more: what is still to be written of its wait.
@@ -160,8 +160,8 @@ impl Trace {
         if released_ns > since_ns {
             waiter.fold(owner, place, released_ns - since_ns);
         }
-        bucket.u32(bucket::WAITERS).fetch_sub(1, Relaxed);
-        self.shared.waited.u64(bucket::COUNT * bucket::LEN).fetch_sub(1, Relaxed);
+        bucket.waiters.fetch_sub(1, Relaxed);
+        self.shared.waited.count.fetch_sub(1, Relaxed);
         waiter.folded
     }
 
@@ -185,14 +185,14 @@ impl Trace {
 
     /// The current thread is about to leave a lock for which somebody may
     /// wait; `at` is its entry, if it has one, `place` where it was taken.
-    pub fn left(&self, java: Java, of: Memory, at: Option<Memory>, object: jobject, place: u32) {
+    pub fn left(&self, java: Java, of: &Block, at: Option<&Entry>, object: jobject, place: u32) {
         let now_ns = clock::now_ns();
         let lock_id = self.recorder.known_lock(object);
-        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+        let owner = of.owner();
         let Some(charges) = self.charges(lock_id, (owner, place), now_ns) else {
             // Another lock of the bucket: it is not asked about for some time.
             let bucket = self.bucket(self.recorder.ti().hash(object) as u32);
-            bucket.u64(bucket::DUE).store(now_ns + some_time(now_ns), Relaxed);
+            bucket.due.store(now_ns + some_time(now_ns), Relaxed);
             return;
         };
         if charges.is_empty() {
@@ -200,8 +200,7 @@ impl Trace {
         }
         let mut unwritten = Vec::new();
         let written = self.recorder.in_context_of(owner, |context| {
-            let at = at.unwrap_or_else(|| of.offset(block::HELD_LOCKS));
-            let stack = self.stack(context, java, of, at);
+            let stack = self.stack(context, java, at.is_none_or(|at| of.is_lock(at)));
             if place != id::UNKNOWN {
                 self.define_place(context.generation, place);
             }
@@ -244,15 +243,15 @@ impl Trace {
     /// `Object.wait` is about to give a monitor up, or has it again.
     pub fn monitor_paused(&self, java: Java, java_id: i64, object: jobject, gives_up: bool) {
         let Some(of) = self.block_of(java_id) else { return };
-        if of.u64(block::HOLDS).load(Relaxed) as u32 == 0 {
+        if of.holds.load(Relaxed) as u32 == 0 {
             return;
         }
         // It is about to be inflated anyway.
         let hash = self.recorder.ti().hash(object) as u32;
         self.pause(of, hash);
-        let waiters = self.bucket(hash).u32(bucket::WAITERS);
+        let waiters = &self.bucket(hash).waiters;
         if gives_up && waiters.load(Relaxed) != 0 {
-            self.left(java, of, Some(of.offset(block::HELD)), object, id::UNKNOWN);
+            self.left(java, of, Some(&of.held[0]), object, id::UNKNOWN);
         }
     }
 
@@ -271,7 +270,7 @@ impl Trace {
         let since_ns = std::mem::replace(&mut of.charged_ns, now_ns);
         let due_ns = self.recorder.threshold_ns().max(DUE_NS) * of.crowd();
         let next_ns = now_ns + some_time(now_ns) * of.crowd();
-        self.bucket(of.hash).u64(bucket::DUE).store(next_ns, Relaxed);
+        self.bucket(of.hash).due.store(next_ns, Relaxed);
         let mut charges = Vec::new();
         for waiter in of.waiters.values_mut() {
             let charged_ns = now_ns.saturating_sub(waiter.start_ns.max(since_ns));
@@ -293,10 +292,10 @@ impl Trace {
 
 /// When a lock of this hash was released last without a charge, by which
 /// thread, and where that had taken it; 0 ns when another lock was.
-fn last_release(bucket: Memory, hash: u32) -> (u64, i64, u32) {
-    let at = bucket.u64(bucket::RELEASED_AT).load(Relaxed);
-    let owner = bucket.u64(bucket::RELEASED_BY).load(Relaxed) as i64;
-    let released_ns = bucket.u64(bucket::RELEASED).load(Relaxed);
+fn last_release(bucket: &Bucket, hash: u32) -> (u64, i64, u32) {
+    let at = bucket.released_at.load(Relaxed);
+    let owner = bucket.released_by.load(Relaxed) as i64;
+    let released_ns = bucket.released.load(Relaxed);
     if at >> 32 == u64::from(hash) { (released_ns, owner, at as u32) } else { (0, 0, 0) }
 }
 

@@ -6,7 +6,10 @@
 
 use super::{
     Trace,
-    memory::{Memory, block, entry, notes, ring, table},
+    arena::Arena,
+    memory::{
+        Block, Entry, Notes, RECENT_COUNT, RECENT_VIRTUAL, Recent, Table, ThreadSlot, allocate,
+    },
 };
 use crate::{
     jvm::Java,
@@ -16,11 +19,11 @@ use crate::{
 use jvmti_bindings::sys::jni::jthread;
 use std::{
     collections::{HashMap, VecDeque},
-    ops::Range,
     sync::{
         Arc, Mutex,
         atomic::{
-            Ordering::{Acquire, Relaxed, Release, SeqCst},
+            AtomicU32, AtomicU64,
+            Ordering::{Relaxed, Release, SeqCst},
             fence,
         },
     },
@@ -31,8 +34,8 @@ use std::{
 pub const THREADS: usize = 1 << 18;
 /// How far from its place a thread may stand.
 const REACH: usize = 8;
-/// Length of the table of threads, in bytes.
-pub const THREADS_LEN: usize = (THREADS + REACH) * 16;
+/// Where Java finds the block of a thread.
+pub type ThreadTable = [ThreadSlot; THREADS + REACH];
 const VIRTUAL_NUMBER: u32 = 1;
 const LAST_NUMBER: u32 = u32::MAX - 64;
 /// So many threads that have ended are remembered.
@@ -48,6 +51,20 @@ const UNSEEN: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub struct Blocks {
     inner: Mutex<Inner>,
+    platform: Arena<RECENT_COUNT>,
+    of_virtual: Arena<RECENT_VIRTUAL>,
+}
+
+impl Blocks {
+    /// The block at an address that Java has; `None` when there is none.
+    #[inline]
+    pub fn at(&self, address: u64) -> Option<&'static Block> {
+        self.platform.at(address).or_else(|| self.of_virtual.at(address))
+    }
+
+    fn allocate(&self, is_virtual: bool) -> Option<&'static Block> {
+        if is_virtual { self.of_virtual.allocate() } else { self.platform.allocate() }
+    }
 }
 
 #[derive(Default)]
@@ -61,7 +78,7 @@ struct Inner {
     /// How many of virtual threads there are, without the retired ones.
     virtual_count: usize,
     /// The notes of all virtual threads.
-    virtual_notes: Option<Memory>,
+    virtual_notes: Option<&'static Notes>,
     last: u32,
     /// Whose records those of a number are.
     owners: HashMap<u32, Arc<Thread>>,
@@ -72,143 +89,108 @@ struct Inner {
 
 /// A block and the tables that it had.
 struct Owned {
-    memory: Memory,
+    block: &'static Block,
     /// The tables before rotations, and since when, to be used again when their
     /// thread has long looked away.
-    spares: VecDeque<(Memory, Instant)>,
+    spares: VecDeque<(&'static Table, Instant)>,
     is_virtual: bool,
 }
 
 impl Owned {
-    fn new(is_virtual: bool, notes: Memory) -> Option<Owned> {
-        let (recent, pairs) = match is_virtual {
-            true => (block::RECENT_VIRTUAL, table::FIRST_VIRTUAL),
-            false => (block::RECENT_COUNT, table::FIRST_PAIRS),
-        };
-        let memory = Memory::allocate(block::RECENT + recent * block::RECENT_LEN)?;
-        let table = new_table(pairs)?;
-        memory.u32(block::RECENT_MASK).store(recent as u32 - 1, Relaxed);
-        memory.u64(block::CELLS).store(table.address(), Relaxed);
-        memory.u64(block::NOTES).store(notes.address(), Relaxed);
-        Some(Owned { memory, spares: VecDeque::new(), is_virtual })
+    fn new(is_virtual: bool, block: &'static Block, notes: &'static Notes) -> Option<Owned> {
+        let pairs = if is_virtual { Table::FIRST_VIRTUAL } else { Table::FIRST_PAIRS };
+        block.recent_mask.store(block.recent.len() as u32 - 1, Relaxed);
+        block.cells.set(Table::new(pairs)?);
+        block.notes.set(notes);
+        Some(Owned { block, spares: VecDeque::new(), is_virtual })
     }
 
     /// As if it had never been used; a virtual thread's cells are the next one's.
     fn reset(&self) {
-        let memory = self.memory;
-        memory.u64(block::HOLDS).store(0, Relaxed);
-        memory.u32(block::PLACE).store(0, Relaxed);
-        memory.u32(block::QUIET).store(0, Relaxed);
-        for word in [block::ASKED, block::RESYNC_DEPTH, block::RESYNC_AFTER] {
-            memory.u64(word).store(0, Relaxed);
+        let block = self.block;
+        block.holds.store(0, Relaxed);
+        block.place.store(0, Relaxed);
+        block.quiet.store(0, Relaxed);
+        for word in [&block.asked, &block.resync_depth, &block.resync_after] {
+            word.store(0, Relaxed);
         }
-        for nth in 0..block::HELD_LIMIT + block::LOCKS_LIMIT {
-            let at = memory.offset(block::HELD + nth * entry::LEN);
-            at.u64(entry::START).store(0, Relaxed);
-            // With what says whether it is one of the first.
-            at.u64(entry::STACK).store(0, Relaxed);
+        for entry in block.held.iter().chain(&block.held_locks) {
+            entry.start.store(0, Relaxed);
+            entry.clear_stack();
         }
         // What one virtual thread is known for, the log has of all of them.
         if !self.is_virtual {
-            memory.u64(block::SAMPLES).store(0, Relaxed);
+            block.samples.store(0, Relaxed);
             self.forget();
         }
     }
 
     /// An empty table as long as the one before.
-    fn fresh_table(&mut self, old: Memory) -> Option<Memory> {
-        let len = |table: Memory| table.u64(table::MASK).load(Relaxed) as usize + 1;
+    fn fresh_table(&mut self, old: &'static Table) -> Option<&'static Table> {
         // Those of before it has grown.
-        self.spares.retain(|(spare, _)| len(*spare) == len(old));
+        self.spares.retain(|(spare, _)| spare.pairs.len() == old.pairs.len());
         match self.spares.front() {
             Some((_, since)) if since.elapsed() >= UNSEEN => {
-                self.spares.pop_front().map(|(spare, _)| spare).inspect(|spare| clear(*spare))
+                self.spares.pop_front().map(|(spare, _)| spare).inspect(|spare| clear(spare))
             }
-            _ => new_table(len(old)),
+            _ => Table::new(old.pairs.len()),
         }
     }
 
     /// Forgets what is in the log.
     fn forget(&self) {
-        if !self.is_virtual {
-            clear_words(notes_of(self.memory), 0..notes::LEN);
+        if !self.is_virtual
+            && let Some(notes) = self.block.notes.get()
+        {
+            clear_notes(notes);
         }
-        recent_of(self.memory).for_each(|at| clear_words(at, 0..block::RECENT_LEN));
-        clear(cells_of(self.memory));
+        for Recent { key, cell, lock, nesting } in &self.block.recent {
+            [key, cell, lock, nesting].into_iter().for_each(clear_word);
+        }
+        if let Some(cells) = self.block.cells.get() {
+            clear(cells);
+        }
     }
 }
 
-/// A block's notes.
-fn notes_of(of: Memory) -> Memory {
-    let address = of.u64(block::NOTES).load(Relaxed);
-    // SAFETY: the word always holds the address of notes, see `Owned::new`.
-    unsafe { Memory::at_address(address) }
+fn clear_notes(notes: &Notes) {
+    notes.pairs.iter().chain(&notes.told).for_each(clear_word);
+    clear_known(notes);
 }
 
-/// What a block met last.
-fn recent_of(of: Memory) -> impl Iterator<Item = Memory> {
-    let mask = of.u32(block::RECENT_MASK).load(Relaxed) as usize;
-    (0..=mask).map(move |nth| of.offset(block::RECENT + nth * block::RECENT_LEN))
-}
-
-/// The entries of what a block's thread holds.
-fn held_of(of: Memory) -> impl Iterator<Item = Memory> {
-    let holds = of.u64(block::HOLDS).load(Relaxed);
-    let monitors = (holds as u32 as usize).min(block::HELD_LIMIT);
-    let locks = ((holds >> 32) as u16 as usize).min(block::LOCKS_LIMIT);
-    let monitors = (0..monitors).map(|nth| block::HELD + nth * entry::LEN);
-    let locks = (0..locks).map(|nth| block::HELD_LOCKS + nth * entry::LEN);
-    monitors.chain(locks).map(move |at| of.offset(at))
-}
-
-fn clear_words(of: Memory, bytes: Range<usize>) {
-    bytes.step_by(8).for_each(|at| clear_word(of, at));
+fn clear_known(notes: &Notes) {
+    let is_set = |hash: &&AtomicU32| hash.load(Relaxed) != 0;
+    notes.known.iter().filter(is_set).for_each(|hash| hash.store(0, Release));
 }
 
 /// Pages that nobody has touched shall stay so.
-fn clear_word(of: Memory, at: usize) {
-    let word = of.u64(at);
+fn clear_word(word: &AtomicU64) {
     if word.load(Relaxed) != 0 {
         word.store(0, Release);
     }
 }
 
 /// Gives a block an empty ring of events.
-fn give_ring(of: Memory) -> bool {
-    let mut address = of.u64(block::RING).load(Relaxed);
-    if address == 0 {
-        let Some(ring) = Memory::allocate(ring::LEN) else { return false };
-        address = ring.address();
-        of.u64(block::RING).store(address, Relaxed);
-    }
-    // SAFETY: the word holds the address of a ring.
-    let ring = unsafe { Memory::at_address(address) };
+fn give_ring(of: &Block) -> bool {
+    let ring = match of.ring.get() {
+        Some(ring) => ring,
+        None => {
+            let Some(ring) = allocate() else { return false };
+            of.ring.set(ring);
+            ring
+        }
+    };
     // What another thread may have left there is not this one's.
-    ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
+    ring.empty();
     true
 }
 
-/// A table of cells with room for so many.
-pub fn new_table(pairs: usize) -> Option<Memory> {
-    let memory = Memory::allocate(table::PAIRS + pairs * 16)?;
-    memory.u64(table::MASK).store(pairs as u64 - 1, Relaxed);
-    Some(memory)
-}
-
-fn clear(cells: Memory) {
-    let pairs = cells.u64(table::MASK).load(Relaxed) as usize + 1;
-    cells.u64(table::USED).store(0, Relaxed);
-    for at in 0..2 * pairs {
-        cells.u64(table::PAIRS + 8 * at).store(0, Relaxed);
+fn clear(cells: &Table) {
+    cells.used.store(0, Relaxed);
+    for pair in &cells.pairs {
+        pair.key.store(0, Relaxed);
+        pair.cell.store(0, Relaxed);
     }
-}
-
-/// A block's table of cells.
-pub fn cells_of(of: Memory) -> Memory {
-    // The log's number is looked at behind this, not before.
-    let address = of.u64(block::CELLS).load(Acquire);
-    // SAFETY: the word always holds the address of a table, see `Owned::new`.
-    unsafe { Memory::at_address(address) }
 }
 
 impl Trace {
@@ -217,56 +199,65 @@ impl Trace {
         let Some(traced) = self.recorder.traced_thread(java, thread, java_id) else { return 0 };
         let mut blocks = lock(&self.blocks.inner);
         if let Some(known) = blocks.used.get(&java_id) {
-            return known.memory.address();
+            return known.block.address();
         }
         if traced.excluded {
             self.publish(java_id, 0);
             return 0;
         }
-        let Some(owned) = blocks.take(traced.is_virtual) else {
+        let Some(owned) = blocks.take(traced.is_virtual, &self.blocks) else {
             // Else it would ask again with each lock.
             if self.publish(java_id, 0) {
                 self.statistics.untraced_threads.fetch_add(1, Relaxed);
             }
             return 0;
         };
-        let memory = owned.memory;
-        if self.options.every_event && !give_ring(memory) {
+        let block = owned.block;
+        if self.options.every_event && !give_ring(block) {
             blocks.give_back(owned);
             return 0;
         }
         let owner = if traced.is_virtual { VIRTUAL } else { java_id };
         // Virtual threads share a number, too: they are told apart nowhere.
         let number = if traced.is_virtual { VIRTUAL_NUMBER } else { blocks.number() };
-        memory.u64(block::OWNER).store(owner as u64, Relaxed);
-        memory.u64(block::ME).store(u64::from(number), Relaxed);
-        memory.u64(block::RANDOM).store(java_id as u64 ^ 0x9e37_79b9_7f4a_7c15, Relaxed);
-        if !self.publish(java_id, memory.address()) {
+        block.owner.store(owner as u64, Relaxed);
+        block.me.store(u64::from(number), Relaxed);
+        block.random.store(java_id as u64 ^ 0x9e37_79b9_7f4a_7c15, Relaxed);
+        if !self.publish(java_id, block.address()) {
             blocks.give_back(owned);
             return 0;
         }
         blocks.owners.insert(number, traced.owner);
         blocks.used.insert(java_id, owned);
-        memory.address()
+        block.address()
     }
 
     /// Enters a thread into the table where Java looks; `false` without room.
     fn publish(&self, java_id: i64, address: u64) -> bool {
-        let places = self.places_of(java_id);
         // A thread that is just attaching has the id 0: what it finds in the
-        // first place shall be nothing.
-        let first = self.shared.threads.address();
-        let is_free = |place: &Memory| place.u64(0).load(Relaxed) == 0 && place.address() != first;
-        let free = places.into_iter().find(is_free);
-        let Some(free) = free else { return false };
-        free.u64(8).store(address, Relaxed);
-        free.u64(0).store(java_id as u64, Release);
+        // first slot shall be nothing.
+        let first = &self.shared.threads[0];
+        let is_free =
+            |slot: &&ThreadSlot| slot.id.load(Relaxed) == 0 && !std::ptr::eq(*slot, first);
+        let Some(free) = self.slots_of(java_id).iter().find(is_free) else { return false };
+        free.block.store(address, Relaxed);
+        free.id.store(java_id as u64, Release);
         true
     }
 
-    fn places_of(&self, java_id: i64) -> [Memory; REACH] {
+    /// Where a thread may stand.
+    fn slots_of(&self, java_id: i64) -> &'static [ThreadSlot] {
         let first = java_id as usize & (THREADS - 1);
-        std::array::from_fn(|nth| self.shared.threads.offset((first + nth) * 16))
+        &self.shared.threads[first..first + REACH]
+    }
+
+    /// Takes a thread out of the table.
+    fn withdraw(&self, java_id: i64) {
+        for slot in self.slots_of(java_id) {
+            if slot.id.load(Relaxed) == java_id as u64 {
+                slot.id.store(0, Relaxed);
+            }
+        }
     }
 
     /// A thread has ended.
@@ -275,14 +266,10 @@ impl Trace {
             self.write_events(of);
         }
         let mut blocks = lock(&self.blocks.inner);
-        for place in self.places_of(java_id) {
-            if place.u64(0).load(Relaxed) == java_id as u64 {
-                place.u64(0).store(0, Relaxed);
-            }
-        }
+        self.withdraw(java_id);
         if let Some(owned) = blocks.used.remove(&java_id) {
             if !owned.is_virtual {
-                let number = owned.memory.u64(block::ME).load(Relaxed) as u32;
+                let number = owned.block.me.load(Relaxed) as u32;
                 blocks.ended.push_back(number);
                 if blocks.ended.len() > ENDED_LIMIT
                     && let Some(oldest) = blocks.ended.pop_front()
@@ -300,12 +287,10 @@ impl Trace {
     }
 
     /// The block of a thread, if it has one.
-    pub fn block_of(&self, java_id: i64) -> Option<Memory> {
-        let places = self.places_of(java_id);
-        let place = places.into_iter().find(|p| p.u64(0).load(Relaxed) == java_id as u64)?;
-        let address = place.u64(8).load(Relaxed);
-        // SAFETY: the table holds addresses of blocks, or 0.
-        (address != 0).then(|| unsafe { Memory::at_address(address) })
+    pub fn block_of(&self, java_id: i64) -> Option<&'static Block> {
+        let is_its = |slot: &&ThreadSlot| slot.id.load(Relaxed) == java_id as u64;
+        let slot = self.slots_of(java_id).iter().find(is_its)?;
+        self.blocks.at(slot.block.load(Relaxed))
     }
 
     /// When a thread wanted the monitor that it now begins to wait for; that it
@@ -314,7 +299,7 @@ impl Trace {
         if !self.options.precise {
             return None;
         }
-        let asked_ns = self.block_of(java_id)?.u64(block::ASKED).swap(0, Relaxed);
+        let asked_ns = self.block_of(java_id)?.asked.swap(0, Relaxed);
         (asked_ns != 0).then_some(asked_ns)
     }
 
@@ -330,15 +315,11 @@ impl Trace {
         }
         // Theirs are cleared only here, as they are shared.
         if let Some(notes) = blocks.virtual_notes {
-            clear_words(notes, 0..notes::LEN);
+            clear_notes(notes);
         }
         let ids: Vec<i64> = blocks.used.keys().copied().collect();
         for id in ids {
-            for place in self.places_of(id) {
-                if place.u64(0).load(Relaxed) == id as u64 {
-                    place.u64(0).store(0, Relaxed);
-                }
-            }
+            self.withdraw(id);
             if let Some(owned) = blocks.used.remove(&id) {
                 // Its thread may be at it right now.
                 blocks.virtual_count -= usize::from(owned.is_virtual);
@@ -346,39 +327,40 @@ impl Trace {
             }
         }
         // Those that there was no room for, or whom filters left out, ask again.
-        for nth in 0..THREADS + REACH {
-            let place = self.shared.threads.offset(nth * 16);
-            if place.u64(0).load(Relaxed) != 0 && place.u64(8).load(Relaxed) == 0 {
-                place.u64(0).store(0, Relaxed);
+        for slot in self.shared.threads {
+            if slot.id.load(Relaxed) != 0 && slot.block.load(Relaxed) == 0 {
+                slot.id.store(0, Relaxed);
             }
         }
     }
 
     /// Writes what all threads have in their rings; recording is off.
     pub fn write_all_events(&self) {
-        let used: Vec<Memory> =
-            lock(&self.blocks.inner).used.values().map(|owned| owned.memory).collect();
-        used.into_iter().for_each(|of| self.write_events(of));
+        self.used_blocks().into_iter().for_each(|of| self.write_events(of));
     }
 
     /// The addresses of the cells of all that threads hold.
     pub fn cells_in_use(&self) -> Vec<usize> {
-        let blocks = lock(&self.blocks.inner);
-        let used: Vec<Memory> = blocks.used.values().map(|owned| owned.memory).collect();
         // Blocks are never given back: nobody has to wait for this.
-        drop(blocks);
-        let held = used.into_iter().flat_map(held_of);
-        held.map(|held| held.u64(entry::CELL).load(Relaxed) as usize).collect()
+        let held = self.used_blocks().into_iter().flat_map(|block| {
+            let (monitors, locks) = block.held();
+            monitors.iter().chain(locks)
+        });
+        held.map(|entry: &Entry| entry.cell.load(Relaxed) as usize).collect()
+    }
+
+    fn used_blocks(&self) -> Vec<&'static Block> {
+        lock(&self.blocks.inner).used.values().map(|owned| owned.block).collect()
     }
 
     /// Forgets which instances threads are known to take.
     pub fn forget_recent_instances(&self) {
         let blocks = lock(&self.blocks.inner);
         for notes in blocks.all_notes() {
-            clear_words(notes, notes::KNOWN..notes::LEN);
+            clear_known(notes);
         }
-        for at in blocks.all().flat_map(|owned| recent_of(owned.memory)) {
-            clear_word(at, block::RECENT_LOCK);
+        for recent in blocks.all().flat_map(|owned| &owned.block.recent) {
+            clear_word(&recent.lock);
         }
     }
 
@@ -387,27 +369,26 @@ impl Trace {
         let mut blocks = lock(&self.blocks.inner);
         let Inner { used, free, free_virtual, .. } = &mut *blocks;
         for owned in used.values_mut().chain(free).chain(free_virtual) {
-            let old = cells_of(owned.memory);
-            match owned.fresh_table(old) {
-                Some(fresh) => {
-                    owned.memory.u64(block::CELLS).store(fresh.address(), Release);
-                    owned.spares.push_back((old, Instant::now()));
+            if let Some(old) = owned.block.cells.get() {
+                match owned.fresh_table(old) {
+                    Some(fresh) => {
+                        owned.block.cells.set(fresh);
+                        owned.spares.push_back((old, Instant::now()));
+                    }
+                    None => clear(old),
                 }
-                None => clear(old),
             }
             // Either its thread sees that, after it has cached a cell of the old
             // table, or what it cached is seen here.
             fence(SeqCst);
-            for at in recent_of(owned.memory) {
-                clear_word(at, 0);
-            }
+            owned.block.recent.iter().for_each(|recent| clear_word(&recent.key));
         }
         // Behind that: nestings are looked up by what was met last, too.
         for notes in blocks.all_notes() {
-            clear_words(notes, notes::PAIRS..notes::KNOWN);
+            notes.pairs.iter().chain(&notes.told).for_each(clear_word);
         }
-        for at in blocks.all().flat_map(|owned| recent_of(owned.memory)) {
-            clear_word(at, block::RECENT_NESTING);
+        for recent in blocks.all().flat_map(|owned| &owned.block.recent) {
+            clear_word(&recent.nesting);
         }
     }
 }
@@ -427,12 +408,12 @@ impl Inner {
     }
 
     /// The notes of all blocks, each once.
-    fn all_notes(&self) -> impl Iterator<Item = Memory> {
+    fn all_notes(&self) -> impl Iterator<Item = &'static Notes> {
         let own = self.all().filter(|owned| !owned.is_virtual);
-        own.map(|owned| notes_of(owned.memory)).chain(self.virtual_notes)
+        own.filter_map(|owned| owned.block.notes.get()).chain(self.virtual_notes)
     }
 
-    fn take(&mut self, is_virtual: bool) -> Option<Owned> {
+    fn take(&mut self, is_virtual: bool, blocks: &Blocks) -> Option<Owned> {
         let free = if is_virtual { &mut self.free_virtual } else { &mut self.free };
         if let Some(owned) = free.pop() {
             return Some(owned);
@@ -440,20 +421,21 @@ impl Inner {
         if is_virtual && self.virtual_count >= VIRTUAL_LIMIT {
             return None;
         }
-        let owned = Owned::new(is_virtual, self.notes(is_virtual)?)?;
+        let notes = self.notes(is_virtual)?;
+        let owned = Owned::new(is_virtual, blocks.allocate(is_virtual)?, notes)?;
         self.virtual_count += usize::from(is_virtual);
         Some(owned)
     }
 
     /// Notes for a new block.
-    fn notes(&mut self, is_virtual: bool) -> Option<Memory> {
+    fn notes(&mut self, is_virtual: bool) -> Option<&'static Notes> {
         match (is_virtual, self.virtual_notes) {
             (true, Some(notes)) => Some(notes),
             (true, None) => {
-                self.virtual_notes = Memory::allocate(notes::LEN);
+                self.virtual_notes = allocate();
                 self.virtual_notes
             }
-            (false, _) => Memory::allocate(notes::LEN),
+            (false, _) => allocate(),
         }
     }
 

@@ -2,30 +2,25 @@
 
 use super::{
     Trace,
-    blocks::{cells_of, new_table},
-    memory::{Memory, block, table},
+    memory::{Block, Cell, Table, address_of, allocate},
 };
 use crate::{
     jvm::Java,
-    log::{Chunk, Generation, MappedCell, Writer},
+    log::{Chunk, Generation, Writer, region::kept},
     sync::lock,
 };
-use jvmti_bindings::sys::jni::jobject;
+use jvmti_bindings::sys::jni::{jint, jobject};
 use std::sync::{
     Mutex,
     atomic::Ordering::{Relaxed, Release},
 };
-use tyrion_wire::{
-    chunk::ChunkKind,
-    def::id,
-    trace::{AcquisitionCell, CELL_LEN, field},
-};
+use tyrion_wire::{WaitKind, chunk::ChunkKind, def::id, trace::AcquisitionCell};
 
 /// Where cells come from.
 pub struct Cells {
     inner: Mutex<Inner>,
     /// Counts that the log has no room for end here.
-    nowhere: Memory,
+    nowhere: &'static Cell,
 }
 
 #[derive(Default)]
@@ -40,18 +35,24 @@ impl Cells {
     /// Without any.
     pub fn new() -> Option<Cells> {
         let inner = Mutex::new(Inner::default());
-        let nowhere = Memory::allocate(CELL_LEN)?;
+        let nowhere: &Cell = allocate()?;
         // Nothing there is measured.
-        nowhere.u64(field::NEXT).store(i64::MAX as u64, Relaxed);
+        nowhere.next.store(i64::MAX as u64, Relaxed);
         Some(Cells { inner, nowhere })
     }
 
-    /// The cell for counts that the log has no room for.
-    pub fn nowhere(&self) -> Memory {
-        self.nowhere
+    /// The address of the cell for counts that the log has no room for.
+    pub fn nowhere(&self) -> u64 {
+        address_of(self.nowhere)
     }
 
-    fn carve(&self, generation: &Generation, cell: &AcquisitionCell) -> Option<Memory> {
+    /// The cell at an address that Java has; `None` when there is none.
+    #[inline]
+    pub fn at(&self, address: u64) -> Option<&'static Cell> {
+        kept::at(address).or_else(|| (address == self.nowhere()).then_some(self.nowhere))
+    }
+
+    fn carve(&self, generation: &Generation, cell: &AcquisitionCell) -> Option<&'static Cell> {
         let bytes = cell.encode();
         let mut inner = lock(&self.inner);
         if inner.generation > generation.number {
@@ -60,24 +61,17 @@ impl Cells {
         if inner.generation < generation.number {
             *inner = Inner { generation: generation.number, ..Inner::default() };
         }
-        if let Some(place) = inner.chunk.as_mut().and_then(|chunk| chunk.append_in_place(&bytes)) {
-            return Some(memory_of(place));
+        if let Some(cell) = inner.chunk.as_mut().and_then(|chunk| chunk.append_kept(&bytes)) {
+            return Some(cell);
         }
         let of = Writer { sequence: inner.carved, ..Writer::default() };
         let len = generation.log.chunk_len(inner.carved, 0);
         let mut chunk = generation.log.carve(ChunkKind::Acquisitions, len, of)?;
         inner.carved += 1;
-        let place = chunk.append_in_place(&bytes);
+        let cell = chunk.append_kept(&bytes);
         inner.chunk = Some(chunk);
-        place.map(memory_of)
+        cell
     }
-}
-
-/// A cell by its address, for Java.
-fn memory_of(cell: MappedCell) -> Memory {
-    // SAFETY: the cell is in a chunk of acquisitions, whose addresses stay
-    // usable: see `Region::keep`.
-    unsafe { Memory::at_address(cell.address()) }
 }
 
 impl Trace {
@@ -86,24 +80,24 @@ impl Trace {
     pub fn new_cell(
         &self,
         java: Java,
-        of: Memory,
+        of: &Block,
         key: u64,
         lock_object: jobject,
-        kind: u8,
+        kind: jint,
     ) -> u64 {
         let place = key as u32;
         // Monitors have none: their probes know what they are at.
-        let place = if kind == 0 { place } else { self.places.variant(place, kind) };
-        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+        let kind = u8::try_from(kind).ok().and_then(WaitKind::from_code);
+        let place = kind.map_or(place, |kind| self.places.variant(place, kind));
         // Before the log is looked at: should it go on in another file now, the
         // cell is remembered in a table that goes with this one.
-        let table = cells_of(of);
+        let Some(table) = of.cells.get() else { return self.cells.nowhere() };
         let log = self.recorder.log();
         if log.is_dead() || log.is_closed() {
             // Threads come here until Java has been switched off.
-            return self.cells.nowhere.address();
+            return self.cells.nowhere();
         }
-        let cell = self.recorder.in_context_of(owner, |context| {
+        let cell = self.recorder.in_context_of(of.owner(), |context| {
             let thread = context.thread.id(context.generation);
             let class = self.recorder.class_of_lock(context.generation, java, lock_object);
             let class = class.unwrap_or(id::UNKNOWN);
@@ -113,75 +107,110 @@ impl Trace {
         });
         let Some(cell) = cell.flatten() else {
             // Not remembered: perhaps there is room the next time.
-            return self.cells.nowhere.address();
+            return self.cells.nowhere();
         };
-        insert(of, table, key, cell.address());
-        cell.address()
+        let address = address_of(cell);
+        insert(of, table, key, address);
+        address
     }
 }
 
 /// Puts a cell into its thread's table, which only that thread changes, and a
 /// rotation replaces.
-fn insert(of: Memory, mut cells: Memory, key: u64, cell: u64) {
-    let len = cells.u64(table::MASK).load(Relaxed) as usize + 1;
-    let used = cells.u64(table::USED).load(Relaxed) as usize + 1;
+fn insert(of: &Block, mut cells: &'static Table, key: u64, cell: u64) {
+    let len = cells.pairs.len();
+    let used = cells.used.load(Relaxed) as usize + 1;
     if used * 2 > len {
-        let Some(larger) = new_table(len * 4) else { return };
-        for nth in 0..len {
-            let at = table::PAIRS + 16 * nth;
-            let (key, cell) = (cells.u64(at).load(Relaxed), cells.u64(at + 8).load(Relaxed));
+        let Some(larger) = Table::new(len * 4) else { return };
+        for pair in &cells.pairs {
+            let (key, cell) = (pair.key.load(Relaxed), pair.cell.load(Relaxed));
             if key != 0 {
                 put(larger, key, cell);
             }
         }
         // The smaller one is left: a rotation may be at it. All that a thread
         // ever leaves is a third of what it has.
-        let (old, new) = (cells.address(), larger.address());
-        if of.u64(block::CELLS).compare_exchange(old, new, Release, Relaxed).is_err() {
+        if !of.cells.replace(cells, larger) {
             // What is in it belongs to a file that has ended.
             return;
         }
         cells = larger;
     }
     put(cells, key, cell);
-    cells.u64(table::USED).store(used as u64, Relaxed);
+    cells.used.store(used as u64, Relaxed);
 }
 
-fn put(cells: Memory, key: u64, cell: u64) {
-    let mask = cells.u64(table::MASK).load(Relaxed);
-    let mut at = u64::from(key as u32) & mask;
-    loop {
-        let pair = table::PAIRS + 16 * at as usize;
-        let there = cells.u64(pair).load(Relaxed);
-        if there == 0 || there == key {
-            cells.u64(pair + 8).store(cell, Relaxed);
-            cells.u64(pair).store(key, Release);
-            return;
-        }
-        at = (at + 1) & mask;
+fn put(cells: &Table, key: u64, cell: u64) {
+    let (before, from) = cells.pairs.split_at(cells.start(key));
+    // At most half of them are used.
+    let free = from.iter().chain(before).find(|pair| {
+        let there = pair.key.load(Relaxed);
+        there == 0 || there == key
+    });
+    if let Some(pair) = free {
+        pair.cell.store(cell, Relaxed);
+        pair.key.store(key, Release);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::memory::table::FIRST_PAIRS, *};
+    use super::{super::arena::Arena, *};
+    use std::{
+        sync::atomic::{AtomicBool, Ordering::Acquire},
+        time::Duration,
+    };
 
     #[test]
     fn tables_grow_and_keep_what_they_have() {
-        let of = Memory::allocate(block::RECENT).unwrap();
-        of.u64(block::CELLS).store(new_table(FIRST_PAIRS).unwrap().address(), Relaxed);
+        let of = Arena::<16>::default().allocate().unwrap();
+        of.cells.set(Table::new(Table::FIRST_PAIRS).unwrap());
         let keys: Vec<u64> = (1..=1000).map(|n| ((n % 3 + 1) << 32) | (n * 7)).collect();
         for &key in &keys {
-            insert(of, cells_of(of), key, key * 2);
+            insert(of, of.cells.get().unwrap(), key, key * 2);
         }
-        let cells = cells_of(of);
-        let mask = cells.u64(table::MASK).load(Relaxed);
+        let cells = of.cells.get().unwrap();
         for key in keys {
-            let mut at = u64::from(key as u32) & mask;
-            while cells.u64(table::PAIRS + 16 * at as usize).load(Relaxed) != key {
-                at = (at + 1) & mask;
+            let mut at = cells.start(key);
+            while cells.pairs[at].key.load(Relaxed) != key {
+                at = (at + 1) % cells.pairs.len();
             }
-            assert_eq!(cells.u64(table::PAIRS + 16 * at as usize + 8).load(Relaxed), key * 2);
+            assert_eq!(cells.pairs[at].cell.load(Relaxed), key * 2);
         }
+    }
+
+    #[test]
+    fn readers_find_whole_pairs_while_tables_grow_and_are_replaced() {
+        const KEYS: u64 = if cfg!(miri) { 100 } else { 100_000 };
+        let of = Arena::<16>::default().allocate().unwrap();
+        of.cells.set(Table::new(Table::FIRST_VIRTUAL).unwrap());
+        let is_done = AtomicBool::new(false);
+        let until_done = |body: &dyn Fn()| {
+            while !is_done.load(Relaxed) {
+                body();
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        };
+        // As Java does.
+        let look = || {
+            for pair in &of.cells.get().unwrap().pairs {
+                let key = pair.key.load(Acquire);
+                assert!(key == 0 || pair.cell.load(Relaxed) == key * 2);
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for key in 1..=KEYS {
+                    insert(of, of.cells.get().unwrap(), key, key * 2);
+                }
+                is_done.store(true, Relaxed);
+            });
+            // As when the log goes on in another file.
+            scope.spawn(|| {
+                until_done(&|| of.cells.set(Table::new(Table::FIRST_VIRTUAL).unwrap()));
+            });
+            scope.spawn(|| until_done(&look));
+            scope.spawn(|| until_done(&look));
+        });
     }
 }

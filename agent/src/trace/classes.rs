@@ -1,11 +1,12 @@
 //! Which classes get probes: all that take locks, when they are loaded, and
 //! those that were loaded before.
 
-use super::{Trace, active, juc_plan};
-use crate::{jvm::Java, plan};
+use super::{Trace, active};
+use crate::jvm::Java;
 use jvmti_bindings::sys::jni::{JNIEnv, jclass};
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 use tyrion_bytecode::{ClassFile, Method, MethodPlan};
+use tyrion_plan::{JdkClass, locks, program};
 
 /// Classes that are retransformed at once: many enough for few safepoints, few
 /// enough for short ones.
@@ -38,13 +39,14 @@ impl Trace {
             self.places.leave("malformed class");
             return None;
         };
+        let jdk = JdkClass::by_name(name.as_bytes());
         let options = self.plan_options();
-        if others.is_none() && !juc_plan::concerns(name) && !plan::concerns(&class, options) {
+        if others.is_none() && jdk.is_none() && !program::concerns(&class, options) {
             return None;
         }
-        let mut all = plan::plan(&class, options, &mut |place| self.places.register(place));
+        let mut all = program::plan(&class, options, &mut |place| self.places.register(place));
         for (method, plan) in class.methods().zip(&mut all.methods) {
-            if let Some(more) = juc_plan::plan(name, &method) {
+            if let Some(more) = jdk.and_then(|jdk| locks::plan(jdk, &method)) {
                 plan.append(more);
             }
             if let Some(more) = others.as_ref().and_then(|others| others(&method)) {

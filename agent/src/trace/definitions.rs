@@ -1,11 +1,10 @@
 //! Places where locks are taken, as the log says them.
 
-use super::plan::Place;
 use crate::log::{
     Generation,
     dictionary::{MethodText, PlaceText},
 };
-use tyrion_wire::WaitKind;
+use tyrion_plan::Place;
 
 /// Has a place stand in a file of the log.
 pub fn define_place(generation: &Generation, number: u32, place: &Place) {
@@ -18,8 +17,8 @@ pub fn define_place(generation: &Generation, number: u32, place: &Place) {
             first_line: place.first_line,
         },
         line: place.line,
-        kind: WaitKind::from_code(place.kind).unwrap_or(WaitKind::Monitor),
-        flags: place.flags.into(),
+        kind: place.kind,
+        flags: place.flags,
         name: place.name.as_bytes(),
     };
     let _ = generation.dictionary.place(&generation.log, number, &text);

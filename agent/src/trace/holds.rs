@@ -6,7 +6,8 @@
 
 use super::{
     Trace,
-    memory::{Memory, block, entry, ring},
+    memory::{Block, Cell, Entry, Event, address_of},
+    resync::ONE_MEASURED,
     ticks,
 };
 use crate::{
@@ -19,13 +20,11 @@ use crate::{
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tyrion_wire::{
     header,
-    trace::{self, HoldBatch, MAX_HOLD_LEN, field, hold_flag},
+    trace::{self, HoldBatch, MAX_HOLD_LEN, hold_flag},
 };
 
 /// So many of a cell's first holds are measured.
 pub const FIRST: u64 = 2;
-/// In the word that counts holds, one that is measured.
-const ONE_MEASURED: u64 = 1 << 48;
 /// One acquisition in so many has its stack taken; one in four times as many
 /// once a thread has had [`MANY`], and one in 16 times as many after [`MOST`].
 const STACK_EVERY: u64 = 4096;
@@ -37,15 +36,9 @@ fn add(word: &AtomicU64, value: u64) {
     word.store(word.load(Relaxed).wrapping_add(value), Relaxed);
 }
 
-/// The cell that an entry counts in.
-fn cell_of(at: Memory) -> Memory {
-    // SAFETY: Java puts the address of a cell there before the entry is used.
-    unsafe { Memory::at_address(at.u64(entry::CELL).load(Relaxed)) }
-}
-
 /// The next random number of a block.
-fn random(of: Memory) -> u64 {
-    let word = of.u64(block::RANDOM);
+fn random(of: &Block) -> u64 {
+    let word = &of.random;
     // xorshift64; the state is never 0, whatever the thread's id.
     let mut x = word.load(Relaxed).max(1);
     x ^= x << 13;
@@ -62,23 +55,29 @@ pub fn stacks_every(every: u64) -> u64 {
 }
 
 impl Trace {
+    /// The cell that an entry counts in.
+    #[inline]
+    fn cell_of(&self, at: &Entry) -> Option<&'static Cell> {
+        self.cells.at(at.cell.load(Relaxed))
+    }
+
     /// The acquisition that was just counted is to be measured. Java does most
     /// of these itself: those that are neither among a cell's first nor have
     /// their stack taken.
-    pub fn sampled(&self, java: Java, of: Memory, at: Memory) {
-        let cell = cell_of(at);
-        let nth = cell.u64(field::ACQUISITIONS).load(Relaxed);
+    pub fn sampled(&self, java: Java, of: &Block, at: &Entry) {
+        let Some(cell) = self.cell_of(at) else { return };
+        let nth = cell.acquisitions.load(Relaxed);
         let every = match self.options.hold {
             Hold::OneIn(n) => u64::from(n),
             Hold::Never | Hold::Every => STACK_EVERY,
         };
-        cell.u64(field::NEXT).store(next(nth, every, random(of)), Relaxed);
-        at.u32(entry::STACK).store(0, Relaxed);
+        cell.next.store(next(nth, every, random(of)), Relaxed);
+        at.stack.store(0, Relaxed);
         let first = nth <= FIRST;
-        let samples = of.u64(block::SAMPLES);
+        let samples = &of.samples;
         // Each stands for so many acquisitions, but the first ones of a cell.
         add(samples, u64::from(!first));
-        at.u32(entry::FIRST).store(u32::from(first), Relaxed);
+        at.first.store(u32::from(first), Relaxed);
         let samples = samples.load(Relaxed);
         let fewer = match samples.saturating_mul(every) {
             ..MANY => 0,
@@ -89,82 +88,75 @@ impl Trace {
             self.keep_stack(java, of, at);
         }
         if self.options.hold == Hold::Never {
-            if at.u32(entry::STACK).load(Relaxed) != 0 {
+            if at.stack.load(Relaxed) != 0 {
                 self.write_hold(of, at, 0);
             }
         } else {
-            add(of.u64(block::HOLDS), ONE_MEASURED);
+            add(&of.holds, ONE_MEASURED);
             // Last: what went before is the agent's time, not the program's.
-            at.u64(entry::START).store(ticks::now(), Relaxed);
+            at.start.store(ticks::now(), Relaxed);
         }
     }
 
-    fn keep_stack(&self, java: Java, of: Memory, at: Memory) {
-        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-        self.recorder.in_context_of(owner, |context| {
-            let stack = self.stack(context, java, of, at);
-            at.u32(entry::STACK).store(stack, Relaxed);
-            at.u32(entry::VOLUME).store(context.generation.number, Relaxed);
+    fn keep_stack(&self, java: Java, of: &Block, at: &Entry) {
+        self.recorder.in_context_of(of.owner(), |context| {
+            let stack = self.stack(context, java, of.is_lock(at));
+            at.stack.store(stack, Relaxed);
+            at.generation.store(context.generation.number, Relaxed);
         });
     }
 
-    /// The program's stack below the probe, and below the lock method of the
-    /// JDK that has the probe.
-    pub fn stack(&self, context: &mut EventContext<'_>, java: Java, of: Memory, at: Memory) -> u32 {
-        let in_jdk = at.address() >= of.address() + block::HELD_LOCKS as u64;
+    /// The program's stack below the probe and, where it is `in_jdk`, below the
+    /// lock method of the JDK that has the probe.
+    pub fn stack(&self, context: &mut EventContext<'_>, java: Java, in_jdk: bool) -> u32 {
         let is_probe = |method| self.is_probe(method);
         self.recorder.stack_below(context, java, is_probe, usize::from(in_jdk))
     }
 
     /// A measured hold has taken so many ticks.
-    pub fn ended_after(&self, of: Memory, at: Memory, ticks: u64) {
+    pub fn ended_after(&self, of: &Block, at: &Entry, ticks: u64) {
         if ticks > ticks::since_anchor() {
             // A pause of the hold whose end or beginning was not seen.
-            at.u64(entry::STACK).store(0, Relaxed);
+            at.clear_stack();
             return;
         }
         let held_ns = ticks::to_ns(ticks);
-        let cell = cell_of(at);
-        let first = at.u32(entry::FIRST).load(Relaxed) != 0;
-        let (count, sum) = if first {
-            (field::FIRST_COUNT, field::FIRST_NS)
-        } else {
-            (field::SAMPLED_COUNT, field::SAMPLED_NS)
-        };
-        add(cell.u64(count), 1);
-        add(cell.u64(sum), held_ns);
-        if held_ns > cell.u64(field::MAX_NS).load(Relaxed) {
-            cell.u64(field::MAX_NS).store(held_ns, Relaxed);
+        let Some(cell) = self.cell_of(at) else { return };
+        let first = at.first.load(Relaxed) != 0;
+        let sum = if first { &cell.first } else { &cell.sampled };
+        add(&sum.count, 1);
+        add(&sum.ns, held_ns);
+        if held_ns > cell.max_ns.load(Relaxed) {
+            cell.max_ns.store(held_ns, Relaxed);
         }
-        let bucket = cell.u32(field::HISTOGRAM + 4 * tyrion_wire::cell::bucket(held_ns));
+        let bucket = &cell.histogram[tyrion_wire::cell::bucket(held_ns)];
         bucket.store(bucket.load(Relaxed).wrapping_add(1), Relaxed);
         if self.options.every_event {
             self.write_events(of);
         }
-        let is_wanted = self.options.every_event || at.u32(entry::STACK).load(Relaxed) != 0;
+        let is_wanted = self.options.every_event || at.stack.load(Relaxed) != 0;
         if is_wanted && !self.write_hold(of, at, held_ns) && self.options.every_event {
             self.statistics.lost_events.fetch_add(1, Relaxed);
         }
-        at.u32(entry::FIRST).store(0, Relaxed);
+        at.first.store(0, Relaxed);
     }
 
-    fn write_hold(&self, of: Memory, at: Memory, hold_ns: u64) -> bool {
-        let cell = cell_of(at);
-        let stack = at.u32(entry::STACK).swap(0, Relaxed);
-        let key = at.u64(entry::KEY).load(Relaxed);
-        let first = at.u32(entry::FIRST).load(Relaxed) != 0;
-        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-        let written = self.recorder.in_context_of(owner, |context| {
+    fn write_hold(&self, of: &Block, at: &Entry, hold_ns: u64) -> bool {
+        let Some(cell) = self.cell_of(at) else { return false };
+        let stack = at.stack.swap(0, Relaxed);
+        let key = at.key.load(Relaxed);
+        let first = at.first.load(Relaxed) != 0;
+        let written = self.recorder.in_context_of(of.owner(), |context| {
             // Ids of the file before mean something else in this one.
-            let is_here = at.u32(entry::VOLUME).load(Relaxed) == context.generation.number;
-            if !context.generation.log.contains(cell.address()) || (stack != 0 && !is_here) {
+            let is_here = at.generation.load(Relaxed) == context.generation.number;
+            if !context.generation.log.contains(address_of(cell)) || (stack != 0 && !is_here) {
                 return false;
             }
             let record = trace::Hold {
                 delta_ns: 0,
                 hold_ns,
-                place: cell.u32(field::PLACE).load(Relaxed),
-                class: cell.u32(field::CLASS).load(Relaxed),
+                place: cell.place.load(Relaxed),
+                class: cell.class.load(Relaxed),
                 stack,
                 hash: hash_of(key),
                 flags: if first { hold_flag::FIRST } else { 0 },
@@ -178,29 +170,25 @@ impl Trace {
 
     /// Writes the events in a thread's ring; its thread is the current one, or
     /// records no more.
-    pub fn write_events(&self, of: Memory) {
-        let ring = of.u64(block::RING).load(Relaxed);
-        if ring == 0 {
-            return;
-        }
-        // SAFETY: the word holds the address of a ring, or 0.
-        let ring = unsafe { Memory::at_address(ring) };
-        let end = (ring.u64(ring::AT).load(Relaxed) as usize).min(ring::LEN);
-        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
+    pub fn write_events(&self, of: &Block) {
+        let Some(ring) = of.ring.get() else { return };
+        let events = ring.filled();
+        let owner = of.owner();
         let (now_ns, now_ticks) = (clock::now_ns(), ticks::now());
-        ring.u64(ring::AT).store(ring::EVENT as u64, Relaxed);
+        ring.empty();
         let end_of = |nth_ticks: u64| now_ns - ticks::to_ns(now_ticks.saturating_sub(nth_ticks));
-        let events = (end.max(ring::EVENT) - ring::EVENT) / ring::EVENT;
         let lost = self.recorder.in_late_context_of(owner, |context| {
             // Those of virtual threads are one thread's, and out of order anyway.
-            if events != 0 && owner != VIRTUAL {
-                let first_ns = end_of(ring.u64(ring::EVENT + 16).load(Relaxed));
+            if let Some(first) = events.first()
+                && owner != VIRTUAL
+            {
+                let first_ns = end_of(first.end.load(Relaxed));
                 let thread = context.thread.id(context.generation);
-                let room = events * MAX_HOLD_LEN;
+                let room = events.len() * MAX_HOLD_LEN;
                 context.lane.go_back_to(&context.generation.log, thread, first_ns, room);
             }
             let mut holds = std::mem::take(&mut context.lane.holds);
-            let mut lost = collect(ring, end, end_of, &context.generation.log, &mut holds);
+            let mut lost = self.collect(events, end_of, &context.generation.log, &mut holds);
             if !self.recorder.append_holds(context, &mut holds) {
                 lost += holds.len() as u64;
             }
@@ -208,7 +196,7 @@ impl Trace {
             lost
         });
         // Without a context, of a thread that is not known any more.
-        let lost = lost.unwrap_or(events as u64);
+        let lost = lost.unwrap_or(events.len() as u64);
         if lost != 0 {
             self.statistics.lost_events.fetch_add(lost, Relaxed);
         }
@@ -216,58 +204,55 @@ impl Trace {
 
     /// `Object.wait` is about to give a monitor up, or has it again: its hold
     /// pauses. `hash` is the object's.
-    pub fn pause(&self, of: Memory, hash: u32) {
-        let depth = of.u64(block::HOLDS).load(Relaxed) as u32 as usize;
-        for nth in (0..depth.min(block::HELD_LIMIT)).rev() {
-            let at = of.offset(block::HELD + nth * entry::LEN);
-            let key = at.u64(entry::KEY).load(Relaxed);
+    pub fn pause(&self, of: &Block, hash: u32) {
+        let (monitors, _) = of.held();
+        for at in monitors.iter().rev() {
+            let key = at.key.load(Relaxed);
             // One that had no hash when it was taken has one now.
             if key == u64::from(hash) || (hash_of(key) == 0 && key as i64 > 0) {
-                let start = at.u64(entry::START);
-                let was = start.load(Relaxed);
+                let was = at.start.load(Relaxed);
                 if was != 0 {
                     // The moment becomes a duration, and a moment again.
-                    start.store(ticks::now().wrapping_sub(was).max(1), Relaxed);
+                    at.start.store(ticks::now().wrapping_sub(was).max(1), Relaxed);
                 }
                 return;
             }
         }
     }
-}
 
-/// Makes a batch of the events in a ring: how many are left out, since the log
-/// has gone on in another file. `end_of` tells the ns of a moment in ticks.
-fn collect(
-    ring: Memory,
-    end: usize,
-    end_of: impl Fn(u64) -> u64,
-    log: &LogFile,
-    holds: &mut HoldBatch,
-) -> u64 {
-    holds.clear();
-    let began_ns = log.header().u64_at(header::field::MONO_NS).load(Relaxed);
-    let mut numbers = Numbers::default();
-    let mut lost = 0;
-    for at in (ring::EVENT..end).step_by(ring::EVENT) {
-        let word = |nth: usize| ring.u64(at + 8 * nth).load(Relaxed);
-        let (address, key, end_ns) = (word(0), word(1), end_of(word(2)));
-        // A file before may have had this one's addresses.
-        if end_ns < began_ns || !log.contains(address) {
-            lost += 1;
-            continue;
+    /// Makes a batch of events: how many are left out, since the log has gone on
+    /// in another file. `end_of` tells the ns of a moment in ticks.
+    fn collect(
+        &self,
+        events: &[Event],
+        end_of: impl Fn(u64) -> u64,
+        log: &LogFile,
+        holds: &mut HoldBatch,
+    ) -> u64 {
+        holds.clear();
+        let began_ns = log.header().u64_at(header::field::MONO_NS).load(Relaxed);
+        let mut numbers = Numbers::default();
+        let mut lost = 0;
+        for event in events {
+            let (address, key) = (event.cell.load(Relaxed), event.key.load(Relaxed));
+            let end_ns = end_of(event.end.load(Relaxed));
+            // A file before may have had this one's addresses.
+            if end_ns < began_ns || !log.contains(address) {
+                lost += 1;
+                continue;
+            }
+            let new = || {
+                let cell = self.cells.at(address)?;
+                let (place, class) = (cell.place.load(Relaxed), cell.class.load(Relaxed));
+                Some(holds.lock(trace::Held { place, class, hash: hash_of(key) }))
+            };
+            match numbers.get(address, key, new) {
+                Some(lock) => holds.push(lock, end_ns, event.held_ns.load(Relaxed)),
+                None => lost += 1,
+            }
         }
-        let lock = numbers.get(address, key, || {
-            // SAFETY: Java takes cells' addresses from entries.
-            let cell = unsafe { Memory::at_address(address) };
-            holds.lock(trace::Held {
-                place: cell.u32(field::PLACE).load(Relaxed),
-                class: cell.u32(field::CLASS).load(Relaxed),
-                hash: hash_of(key),
-            })
-        });
-        holds.push(lock, end_ns, word(3));
+        lost
     }
-    lost
 }
 
 /// The numbers in a record of the locks that were met last, by cell and key. A
@@ -286,7 +271,7 @@ impl Numbers {
     const LEN: usize = 64;
 
     #[inline]
-    fn get(&mut self, cell: u64, key: u64, new: impl FnOnce() -> u32) -> u32 {
+    fn get(&mut self, cell: u64, key: u64, new: impl FnOnce() -> Option<u32>) -> Option<u32> {
         const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
         let mixed = cell.wrapping_add(key.wrapping_mul(MIX)).wrapping_mul(MIX);
         // Two may have the same place: the later one stands in front.
@@ -294,13 +279,13 @@ impl Numbers {
         for at in [at, at ^ 1] {
             let (found, known, number) = self.0[at];
             if (found, known) == (cell, key) {
-                return number;
+                return Some(number);
             }
         }
-        let number = new();
+        let number = new()?;
         self.0[at ^ 1] = self.0[at];
         self.0[at] = (cell, key, number);
-        number
+        Some(number)
     }
 }
 
@@ -355,15 +340,19 @@ mod tests {
             for _ in 0..2 {
                 let number = numbers.get(cell, key, || {
                     known.push((cell, key));
-                    known.len() as u32 - 1
+                    Some(known.len() as u32 - 1)
                 });
-                assert_eq!(known[number as usize], (cell, key));
+                assert_eq!(known[number.unwrap() as usize], (cell, key));
             }
         }
         // Few locks have one number each.
         let mut numbers = Numbers::default();
-        let list: Vec<u32> = (0..9).map(|nth| numbers.get(256, nth % 3, || nth as u32)).collect();
+        let number = |nth: u64| numbers.get(256, nth % 3, || Some(nth as u32)).unwrap();
+        let list: Vec<u32> = (0..9).map(number).collect();
         assert_eq!(list, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+        // What cannot be told has no number, and is asked for again.
+        assert_eq!(numbers.get(256, 7, || None), None);
+        assert_eq!(numbers.get(256, 7, || Some(3)), Some(3));
     }
 
     #[test]

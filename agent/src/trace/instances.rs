@@ -6,18 +6,21 @@
 
 use super::{
     Trace,
-    memory::{CELL_CLOSED, CLOSED_PLACES, Memory, NO_INSTANCES, block},
+    memory::{Block, CLOSED_PLACES, Cell, NO_INSTANCES, address_of},
 };
-use crate::{jvm::Java, recorder::EventContext, sync::lock};
+use crate::{jvm::Java, log::region::kept::Shared, recorder::EventContext, sync::lock};
 use jvmti_bindings::sys::jni::jobject;
 use std::{
     collections::HashMap,
     sync::{
         Mutex,
-        atomic::Ordering::{Relaxed, Release},
+        atomic::{
+            AtomicU8, AtomicU64,
+            Ordering::{Relaxed, Release},
+        },
     },
 };
-use tyrion_wire::trace::{Instance, field};
+use tyrion_wire::trace::Instance;
 
 /// Instances that the table has room for, before collisions.
 const PLACES: usize = 1 << 18;
@@ -26,13 +29,25 @@ pub const REACH: usize = 8;
 /// How many threads that share an instance are told apart: by their numbers
 /// modulo this.
 pub const SHARERS: u32 = 448;
-/// Where the sets of these threads are, in bytes, and the length of each. In
-/// front of them stands a word for each instance, of its hash and its owner:
-/// close together, as nearly all looks end there.
-const SETS: usize = (PLACES + REACH) * 8;
-const SET: usize = SHARERS as usize / 8;
-/// Length of the table, in bytes.
-pub const TABLE_LEN: usize = SETS + (PLACES + REACH) * SET;
+
+/// Which thread, or threads, an instance is used by.
+#[repr(C)]
+pub struct InstanceTable {
+    /// For each instance its hash and its owner: close together, as nearly all
+    /// looks end there.
+    pub words: [AtomicU64; PLACES + REACH],
+    /// The threads that share it, a bit each.
+    pub sets: [Set; PLACES + REACH],
+}
+
+type Set = [AtomicU64; SHARERS as usize / 64];
+
+// SAFETY: nothing but atomics of which any bytes are valid.
+unsafe impl Shared for InstanceTable {}
+
+/// Bits by hash.
+pub type EnteredBits = [AtomicU8; ENTERED / 8];
+
 /// How many bits tell by their hashes' low bits which instances may stand in
 /// the table: some 14 for each, and still in a core's cache.
 pub const ENTERED: usize = 1 << 21;
@@ -42,7 +57,7 @@ pub const MASK: u64 = PLACES as u64 - 1;
 /// request would fill the table, and push out what matters.
 const PLACE_LIMIT: u32 = (PLACES / 16) as u32;
 /// The owner of what several threads use.
-const SHARED: u64 = 0xffff_ffff;
+pub const SHARED: u64 = 0xffff_ffff;
 
 /// What is known beside the table.
 #[derive(Default)]
@@ -85,12 +100,10 @@ impl Trace {
     pub fn forget_instances(&self) {
         let mut inner = lock(&self.instances.inner);
         *inner = Inner::default();
-        for at in (0..ENTERED / 8).step_by(8) {
-            self.shared.entered.u64(at).store(0, Relaxed);
-        }
-        (0..CLOSED_PLACES).for_each(|place| self.shared.closed.u8(place).store(0, Relaxed));
-        for at in (0..TABLE_LEN).step_by(8) {
-            let word = self.shared.instances.u64(at);
+        let bytes = self.shared.entered.iter().chain(self.shared.closed);
+        bytes.for_each(|byte| byte.store(0, Relaxed));
+        let InstanceTable { words, sets } = self.shared.instances;
+        for word in words.iter().chain(sets.iter().flatten()) {
             // Most of the table was never touched, and shall stay so.
             if word.load(Relaxed) != 0 {
                 word.store(0, Relaxed);
@@ -99,27 +112,26 @@ impl Trace {
     }
 
     /// A thread has taken an instance that it was not known to use.
-    pub fn note_instance(&self, of: Memory, hash: u32, cell: Memory) {
-        let number = of.u64(block::ME).load(Relaxed) as u32;
-        let place = cell.u32(field::PLACE).load(Relaxed);
+    pub fn note_instance(&self, of: &Block, hash: u32, cell: &'static Cell) {
+        let number = of.me.load(Relaxed) as u32;
+        let place = cell.place.load(Relaxed);
         let entered = self.enter(hash, number, place);
         match entered {
             Entered::NoRoom | Entered::Crowded => {
                 if entered == Entered::NoRoom {
-                    cell.u32(CELL_CLOSED).store(1, Relaxed);
+                    cell.closed.store(1, Relaxed);
                     self.close(place);
                 }
-                let unidentified = cell.u64(field::UNIDENTIFIED);
-                unidentified.store(unidentified.load(Relaxed) + 1, Relaxed);
+                let unidentified = cell.unidentified.load(Relaxed);
+                cell.unidentified.store(unidentified + 1, Relaxed);
             }
             Entered::Known => {}
             Entered::First | Entered::Further => {
                 let class = |context: &EventContext<'_>| {
-                    let is_here = context.generation.log.contains(cell.address());
-                    is_here.then(|| cell.u32(field::CLASS).load(Relaxed))
+                    let is_here = context.generation.log.contains(address_of(cell));
+                    is_here.then(|| cell.class.load(Relaxed))
                 };
-                let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-                self.recorder.in_context_of(owner, |context| {
+                self.recorder.in_context_of(of.owner(), |context| {
                     if let Some(class) = class(context) {
                         self.write_instance(context, hash, class, place, entered);
                     }
@@ -130,7 +142,7 @@ impl Trace {
 
     /// No more new instances of a place are told apart.
     fn close(&self, place: u32) {
-        self.shared.closed.u8(place as usize % CLOSED_PLACES).fetch_or(NO_INSTANCES, Relaxed);
+        self.shared.closed[place as usize % CLOSED_PLACES].fetch_or(NO_INSTANCES, Relaxed);
     }
 
     /// An object that was locked when a thread took it has its hash now; the
@@ -171,9 +183,8 @@ impl Trace {
         let first = u64::from(hash) & MASK;
         for nth in 0..REACH {
             let at = first as usize + nth;
-            let word = self.shared.instances.u64(8 * at);
-            let set =
-                |bit: u32| self.shared.instances.u64(SETS + SET * at + 8 * (bit as usize / 64));
+            let word = &self.shared.instances.words[at];
+            let set = |bit: u32| &self.shared.instances.sets[at][bit as usize / 64];
             let bit = thread % SHARERS;
             let threads = set(bit);
             let bit = 1u64 << (bit % 64);
@@ -201,7 +212,7 @@ impl Trace {
                 inner.count += 1;
                 word.store(u64::from(hash) << 32 | u64::from(thread), Release);
                 let bit = hash as usize % ENTERED;
-                self.shared.entered.u8(bit / 8).fetch_or(1 << (bit % 8), Relaxed);
+                self.shared.entered[bit / 8].fetch_or(1 << (bit % 8), Relaxed);
                 return Entered::First;
             }
         }

@@ -6,7 +6,7 @@
 //! the first time, has its hold measured, makes others wait.
 //!
 //! - [`memory`]: what both sides share, by address
-//! - [`blocks`]: a block for each thread
+//! - [`blocks`]: a block for each thread; [`arena`]: where they lie
 //! - [`cells`]: counts, in the mapped log itself
 //! - [`holds`]: how long locks are held, and by whom
 //! - [`instances`]: which threads use which lock
@@ -18,6 +18,7 @@
 //! - [`classes`]: which classes get probes
 //! - [`natives`]: what Java calls
 
+mod arena;
 mod blame;
 mod blocks;
 mod cells;
@@ -25,7 +26,8 @@ mod classes;
 mod definitions;
 mod holds;
 mod instances;
-mod juc_plan;
+#[cfg(test)]
+mod java_side;
 mod memory;
 mod natives;
 mod nesting;
@@ -40,9 +42,8 @@ pub use natives::with_trace;
 pub use observer::DELAY_PROBES;
 pub use start::prepare;
 
-use crate::{jvm::java::Global, log::Generation, options::TraceOptions, plan, recorder::Recorder};
+use crate::{jvm::java::Global, log::Generation, options::TraceOptions, recorder::Recorder};
 use jvmti_bindings::sys::jni::jmethodID;
-use memory::Memory;
 use std::{
     sync::{
         Mutex, OnceLock,
@@ -76,7 +77,7 @@ pub struct Trace {
     /// The thread that sees to that; none where no lock needs it.
     hasher: OnceLock<Thread>,
     /// Which classes get probes; known once the Java side has looked at the JVM.
-    plan_options: OnceLock<plan::Options>,
+    plan_options: OnceLock<tyrion_plan::Options>,
     /// `TyrionTrace`. Looked for by name it would be whatever the class loader of
     /// the thread's caller says, which may be the program's own.
     class: OnceLock<Global>,
@@ -87,20 +88,19 @@ pub struct Trace {
 /// Memory that Java reaches by address.
 struct Shared {
     /// Pairs of a thread's Java id and its block.
-    threads: Memory,
+    threads: &'static blocks::ThreadTable,
     /// Words of (hash, owner), and behind them sets of threads.
-    instances: Memory,
+    instances: &'static instances::InstanceTable,
     /// Bits by hash: which instances may stand there.
-    entered: Memory,
-    /// The buckets of hashes; then a u64: how many threads wait.
-    waited: Memory,
-    /// Four u32: how many locks were given to be hashed, how many were looked at,
-    /// how often that was done, and how many were still held then.
-    later: Memory,
+    entered: &'static instances::EnteredBits,
+    /// Who waits.
+    waited: &'static memory::Waited,
+    /// Locks that are hashed later.
+    later: &'static memory::Later,
     /// A byte for each place: whether new instances are told apart no more.
-    closed: Memory,
-    /// A u64: from how many ns on an acquisition was a wait.
-    delay: Memory,
+    closed: &'static memory::Closed,
+    /// From how many ns on an acquisition was a wait.
+    delay: &'static AtomicU64,
 }
 
 /// Numbers about the agent itself.
@@ -124,13 +124,13 @@ pub struct TraceStatistics {
 impl Trace {
     fn new(recorder: &'static Recorder, options: TraceOptions) -> Option<Trace> {
         let shared = Shared {
-            threads: Memory::allocate(blocks::THREADS_LEN)?,
-            instances: Memory::allocate(instances::TABLE_LEN)?,
-            entered: Memory::allocate(instances::ENTERED / 8)?,
-            waited: Memory::allocate(memory::bucket::COUNT * memory::bucket::LEN + 8)?,
-            later: Memory::allocate(64)?,
-            closed: Memory::allocate(memory::CLOSED_PLACES)?,
-            delay: Memory::allocate(8)?,
+            threads: memory::allocate()?,
+            instances: memory::allocate()?,
+            entered: memory::allocate()?,
+            waited: memory::allocate()?,
+            later: memory::allocate()?,
+            closed: memory::allocate()?,
+            delay: memory::allocate()?,
         };
         Some(Trace {
             recorder,
@@ -153,8 +153,8 @@ impl Trace {
         })
     }
 
-    fn plan_options(&self) -> &plan::Options {
-        self.plan_options.get_or_init(plan::Options::default)
+    fn plan_options(&self) -> &tyrion_plan::Options {
+        self.plan_options.get_or_init(tyrion_plan::Options::default)
     }
 
     /// The log goes on in another file, which shall be readable alone.

@@ -1,6 +1,10 @@
 //! What `TyrionTrace` calls. HotSpot finds the functions by their names.
 
-use super::{TRACE, Trace, active, memory::Memory, resync, ticks};
+use super::{
+    TRACE, Trace, active,
+    memory::{Block, Entry},
+    resync, ticks,
+};
 use crate::{jvm::Java, message::PANICKED};
 use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread};
 use std::{
@@ -26,11 +30,30 @@ pub fn with_trace<T: Default>(env: *mut JNIEnv, body: impl FnOnce(&'static Trace
     })
 }
 
-/// What Java has the address of.
-fn memory(address: jlong) -> Memory {
-    // SAFETY: `TyrionTrace` is our own class, its members are private, and it
-    // passes on only addresses that it was given, and entries within a block.
-    unsafe { Memory::at_address(address as u64) }
+/// The same with the thread's block, if there is one at this address.
+fn with_block<T: Default>(
+    env: *mut JNIEnv,
+    block: jlong,
+    body: impl FnOnce(&'static Trace, Java, &'static Block) -> T,
+) -> T {
+    with_trace(env, |trace, java| match trace.blocks.at(block as u64) {
+        Some(block) => body(trace, java, block),
+        None => T::default(),
+    })
+}
+
+/// The same with an entry of that block.
+fn with_entry(
+    env: *mut JNIEnv,
+    block: jlong,
+    entry: jlong,
+    body: impl FnOnce(&'static Trace, Java, &'static Block, &'static Entry),
+) {
+    with_block(env, block, |trace, java, block| {
+        if let Some(entry) = block.entry_at(entry as u64) {
+            body(trace, java, block, entry);
+        }
+    });
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_address")]
@@ -52,8 +75,8 @@ extern "system" fn new_cell(
     lock: jobject,
     kind: jint,
 ) -> jlong {
-    let cell = with_trace(env, |trace, java| {
-        trace.new_cell(java, memory(block), key as u64, lock, kind as u8) as jlong
+    let cell = with_block(env, block, |trace, java, block| {
+        trace.new_cell(java, block, key as u64, lock, kind) as jlong
     });
     // Never 0: Java counts there without looking.
     if cell == 0 { active().map_or(0, |trace| trace.nowhere() as jlong) } else { cell }
@@ -68,12 +91,12 @@ extern "system" fn sampled(
     _: jobject,
     _: jint,
 ) {
-    with_trace(env, |trace, java| trace.sampled(java, memory(block), memory(entry)));
+    with_entry(env, block, entry, |trace, java, block, entry| trace.sampled(java, block, entry));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_writeEvents")]
 extern "system" fn write_events(env: *mut JNIEnv, _: jclass, block: jlong) {
-    with_trace(env, |trace, _| trace.write_events(memory(block)));
+    with_block(env, block, |trace, _, block| trace.write_events(block));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_endedAfter")]
@@ -85,14 +108,19 @@ extern "system" fn ended_after(
     ticks: jlong,
 ) {
     let ticks = ticks.max(0) as u64;
-    with_trace(env, |trace, _| trace.ended_after(memory(block), memory(entry), ticks));
+    with_entry(env, block, entry, |trace, _, block, entry| trace.ended_after(block, entry, ticks));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_stillHeld")]
 extern "system" fn still_held(env: *mut JNIEnv, _: jclass, block: jlong, place: jint) -> jlong {
-    let holds = with_trace(env, |trace, java| trace.still_held(java, memory(block), place as u32));
+    let holds =
+        with_block(env, block, |trace, java, block| trace.still_held(java, block, place as u32));
+    if holds != 0 {
+        return holds as jlong;
+    }
     // Never 0: the one that is just being taken counts. What is not known stays.
-    (if holds == 0 { resync::holds(memory(block)).max(1) } else { holds }) as jlong
+    let block = TRACE.get().and_then(|trace| trace.blocks.at(block as u64));
+    block.map_or(1, |block| resync::holds(block).max(1)) as jlong
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_left")]
@@ -104,9 +132,8 @@ extern "system" fn left(
     lock: jobject,
     place: jint,
 ) {
-    with_trace(env, |trace, java| {
-        let entry = (entry != 0).then(|| memory(entry));
-        trace.left(java, memory(block), entry, lock, place as u32);
+    with_block(env, block, |trace, java, block| {
+        trace.left(java, block, block.entry_at(entry as u64), lock, place as u32);
     });
 }
 
@@ -119,8 +146,8 @@ extern "system" fn note_nesting(
     place: jint,
     lock: jobject,
 ) -> jboolean {
-    with_trace(env, |trace, java| {
-        u8::from(trace.note_nesting(java, memory(block), key as u64, place as u32, lock))
+    with_block(env, block, |trace, java, block| {
+        u8::from(trace.note_nesting(java, block, key as u64, place as u32, lock))
     })
 }
 
@@ -134,8 +161,10 @@ extern "system" fn note_instance(
     _: jobject,
     _: jint,
 ) {
-    with_trace(env, |trace, _| {
-        trace.note_instance(memory(block), hash as u32, memory(cell));
+    with_block(env, block, |trace, _, block| {
+        if let Some(cell) = trace.cells.at(cell as u64) {
+            trace.note_instance(block, hash as u32, cell);
+        }
     });
 }
 

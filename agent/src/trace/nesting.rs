@@ -10,8 +10,7 @@
 use super::{
     Trace,
     holds::hash_of,
-    memory::{Memory, block, entry},
-    plan::kind,
+    memory::{Block, Cell, Entry, HELD_LIMIT, LOCKS_LIMIT, address_of},
     resync::FLAG,
 };
 use crate::{
@@ -30,7 +29,7 @@ use std::{
 use tyrion_wire::{
     WaitKind,
     def::id,
-    trace::{Held, HeldList, Nest, field},
+    trace::{Held, HeldList, Nest},
 };
 
 /// Nestings that are remembered, over all threads.
@@ -108,14 +107,14 @@ impl Trace {
     pub fn note_nesting(
         &self,
         java: Java,
-        of: Memory,
+        of: &Block,
         key: u64,
         place: u32,
         object: jobject,
     ) -> bool {
         let is_juc = key >> 32 != 0 && key >> 32 < 8;
         // Without what is being taken.
-        let entries = held(of, usize::from(!is_juc), usize::from(is_juc));
+        let entries = self.held(of, usize::from(!is_juc), usize::from(is_juc));
         let hash = if self.options.identity { hash_of(key) } else { 0 };
         match self.nesting(of, place, hash, &entries) {
             Nesting::Told => return true,
@@ -125,10 +124,8 @@ impl Trace {
             }
             Nesting::New(_) => {}
         }
-        let at = of.offset(if is_juc { block::HELD_LOCKS } else { block::HELD });
-        let owner = of.u64(block::OWNER).load(Relaxed) as i64;
-        self.recorder.in_context_of(owner, |context| {
-            let stack = self.stack(context, java, of, at);
+        self.recorder.in_context_of(of.owner(), |context| {
+            let stack = self.stack(context, java, is_juc);
             self.write_nesting(context, java, (place, hash, stack), object, &entries);
         });
         false
@@ -144,14 +141,14 @@ impl Trace {
         object: jobject,
     ) {
         let Some(of) = self.block_of(context.thread.java_id) else { return };
-        if of.u64(block::HOLDS).load(Relaxed) == 0 {
+        if of.holds.load(Relaxed) == 0 {
             return;
         }
-        let entries = held(of, 0, 0);
+        let entries = self.held(of, 0, 0);
         let place = match pending.kind {
             // Its probe comes behind the wait.
             WaitKind::Monitor => id::UNKNOWN,
-            _ => of.u32(block::PLACE).load(Relaxed),
+            _ => of.place.load(Relaxed),
         };
         let identity = self.options.identity;
         let hash = if identity { self.recorder.ti().hash(object) as u32 } else { 0 };
@@ -165,19 +162,25 @@ impl Trace {
     /// Whether all is really held that a new nesting is of. Where an exit was
     /// lost, it is not taken for noted; and that is mended when the next
     /// monitor is taken.
-    fn is_real(&self, java: Java, of: Memory, innermost: usize, new: New) -> bool {
+    fn is_real(&self, java: Java, of: &Block, innermost: usize, new: New) -> bool {
         let is_real = self.holds_all(java, of, innermost);
         if !is_real {
-            of.u64(block::HOLDS).fetch_or(FLAG, Relaxed);
+            of.holds.fetch_or(FLAG, Relaxed);
             lock(&self.nestings.inner).take_back(new);
         }
         is_real
     }
 
-    fn nesting(&self, of: Memory, place: u32, hash: u32, entries: &[(Memory, Held)]) -> Nesting {
+    fn nesting(
+        &self,
+        of: &Block,
+        place: u32,
+        hash: u32,
+        entries: &[(&'static Cell, Held)],
+    ) -> Nesting {
         let Some((_, innermost)) = entries.last() else { return Nesting::Known };
         let places = u64::from(innermost.place) << 32 | u64::from(place);
-        let owner = of.u64(block::OWNER).load(Relaxed);
+        let owner = of.owner();
         let mut hasher = DefaultHasher::new();
         (owner, place, hash).hash(&mut hasher);
         entries.iter().for_each(|(_, h)| (h.place, h.hash).hash(&mut hasher));
@@ -190,7 +193,7 @@ impl Trace {
         java: Java,
         (place, hash, stack): (u32, u32, u32),
         object: jobject,
-        entries: &[(Memory, Held)],
+        entries: &[(&'static Cell, Held)],
     ) {
         if place != id::UNKNOWN {
             self.define_place(context.generation, place);
@@ -201,7 +204,7 @@ impl Trace {
             .map(|(cell, held)| {
                 self.define_place(context.generation, held.place);
                 // Ids of the file before mean something else in this one.
-                let is_here = context.generation.log.contains(cell.address());
+                let is_here = context.generation.log.contains(address_of(*cell));
                 Held { class: if is_here { held.class } else { id::UNKNOWN }, ..*held }
             })
             .collect();
@@ -215,34 +218,30 @@ impl Trace {
     pub fn forget_nestings(&self) {
         *lock(&self.nestings.inner) = Inner::default();
     }
-}
 
-/// What the block's thread holds, each with its cell, but for so many of the
-/// innermost monitors and locks.
-fn held(of: Memory, monitors: usize, locks: usize) -> Vec<(Memory, Held)> {
-    let entries =
-        |first: usize, count: usize| (0..count).map(move |nth| of.offset(first + nth * entry::LEN));
-    let holds = of.u64(block::HOLDS).load(Relaxed);
-    let depth = (holds as u32 as usize).saturating_sub(monitors);
-    let locks = ((holds >> 32) as u16 as usize).saturating_sub(locks);
-    let monitors = entries(block::HELD, depth.min(block::HELD_LIMIT));
-    let locks = entries(block::HELD_LOCKS, locks.min(block::LOCKS_LIMIT));
-    monitors
-        .chain(locks)
-        .filter(|at| {
-            let key = at.u64(entry::KEY).load(Relaxed) as i64;
-            // Neither reentrant ones nor permits, which others may give back.
-            key > 0 && key >> 32 != kind::SEMAPHORE.into()
-        })
-        .map(|at| {
-            // SAFETY: a filled entry has the address of its cell.
-            let cell = unsafe { Memory::at_address(at.u64(entry::CELL).load(Relaxed)) };
-            let held = Held {
-                place: at.u32(entry::PLACE).load(Relaxed),
-                class: cell.u32(field::CLASS).load(Relaxed),
-                hash: hash_of(at.u64(entry::KEY).load(Relaxed)),
-            };
-            (cell, held)
-        })
-        .collect()
+    /// What the block's thread holds, each with its cell, but for so many of
+    /// the innermost monitors and locks.
+    fn held(&self, of: &Block, monitors: usize, locks: usize) -> Vec<(&'static Cell, Held)> {
+        let holds = of.holds.load(Relaxed);
+        let depth = (holds as u32 as usize).saturating_sub(monitors).min(HELD_LIMIT);
+        let locks = ((holds >> 32) as u16 as usize).saturating_sub(locks).min(LOCKS_LIMIT);
+        let entries = of.held[..depth].iter().chain(&of.held_locks[..locks]);
+        entries.filter_map(|entry| self.held_in(entry)).collect()
+    }
+
+    /// What an entry is of, if that counts as held.
+    fn held_in(&self, entry: &Entry) -> Option<(&'static Cell, Held)> {
+        let key = entry.key.load(Relaxed) as i64;
+        // Neither reentrant ones nor permits, which others may give back.
+        if key <= 0 || key >> 32 == i64::from(WaitKind::Semaphore.code()) {
+            return None;
+        }
+        let cell = self.cells.at(entry.cell.load(Relaxed))?;
+        let held = Held {
+            place: entry.place.load(Relaxed),
+            class: cell.class.load(Relaxed),
+            hash: hash_of(key as u64),
+        };
+        Some((cell, held))
+    }
 }

@@ -3,15 +3,23 @@
 //! A class gets them with its probes; the log, when a thread first takes a
 //! lock there: most places are never reached.
 
-use super::{
-    Trace, definitions,
-    plan::{Place, flag, kind},
-};
+use super::{Trace, definitions};
 use crate::{log::Generation, sync::lock};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Mutex,
 };
+use tyrion_plan::Place;
+use tyrion_wire::{WaitKind, def::place_flag};
+
+/// What is taken at places that are not known, in the order of their codes.
+const UNKNOWN_PLACES: [WaitKind; 5] = [
+    WaitKind::Monitor,
+    WaitKind::Lock,
+    WaitKind::LockRead,
+    WaitKind::LockWrite,
+    WaitKind::Semaphore,
+];
 
 /// Places and what could not be one.
 pub struct Places {
@@ -22,7 +30,7 @@ struct Inner {
     /// By number, less one.
     places: Vec<Place>,
     /// Places that stand for another one, by its number and their kind.
-    variants: HashMap<(u32, u8), u32>,
+    variants: HashMap<(u32, WaitKind), u32>,
     /// Methods that were left alone, by reason.
     left: BTreeMap<String, u64>,
 }
@@ -31,7 +39,7 @@ impl Places {
     /// With the places of calls that come from nowhere known, whose numbers are
     /// the codes of their kinds: method handles, reflection, native code.
     pub fn new() -> Places {
-        let unknown = |kind: u8| Place {
+        let unknown = |kind: WaitKind| Place {
             class: String::new(),
             source_file: None,
             method: String::new(),
@@ -39,10 +47,10 @@ impl Places {
             first_line: 0,
             line: 0,
             kind,
-            flags: if kind == kind::MONITOR { 0 } else { flag::JUC },
+            flags: if kind == WaitKind::Monitor { 0 } else { place_flag::JUC },
             name: String::new(),
         };
-        let places = (kind::MONITOR..=kind::SEMAPHORE).map(unknown).collect();
+        let places = UNKNOWN_PLACES.map(unknown).to_vec();
         let inner = Inner { places, variants: HashMap::new(), left: BTreeMap::new() };
         Places { inner: Mutex::new(inner) }
     }
@@ -56,7 +64,7 @@ impl Places {
 
     /// The number of a place whose code does not tell what is taken there
     /// (`Lock.lock()`), for what it turned out to be.
-    pub fn variant(&self, number: u32, kind: u8) -> u32 {
+    pub fn variant(&self, number: u32, kind: WaitKind) -> u32 {
         let mut inner = lock(&self.inner);
         let Some(place) = inner.get(number).filter(|place| place.kind != kind) else {
             return number;

@@ -11,7 +11,7 @@
 
 use super::{
     Trace,
-    memory::{Memory, block, entry},
+    memory::{Block, Entry, HELD_LIMIT},
     ticks,
 };
 use crate::{jvm::Java, sync::lock};
@@ -24,7 +24,8 @@ use std::{
 
 /// The flag in the word that counts what is held: some of that may be no more.
 pub const FLAG: u64 = 1 << 63;
-const ONE_MEASURED: u64 = 1 << 48;
+/// In the same word, one that is measured.
+pub const ONE_MEASURED: u64 = 1 << 48;
 /// A stack is not walked again for so many times what that took, unless it is
 /// only half as deep by then: a recursion that overflows again and again while
 /// it unwinds would have thousands of frames walked at each of them.
@@ -50,8 +51,8 @@ fn print(class: &[u8], name: &[u8], descriptor: &[u8]) -> u64 {
 }
 
 /// The word that counts what a block's thread holds, without the flag.
-pub fn holds(of: Memory) -> u64 {
-    of.u64(block::HOLDS).load(Relaxed) & !FLAG
+pub fn holds(of: &Block) -> u64 {
+    of.holds.load(Relaxed) & !FLAG
 }
 
 thread_local! {
@@ -86,23 +87,23 @@ impl Trace {
     /// Forgets monitors that the current thread cannot hold any more. `place`
     /// is where it is just taking one, which is counted already. Returns the
     /// word that counts what is held.
-    pub fn still_held(&self, java: Java, of: Memory, place: u32) -> u64 {
+    pub fn still_held(&self, java: Java, of: &Block, place: u32) -> u64 {
         let holds = holds(of);
-        let has_overflowed = of.u64(block::HOLDS).load(Relaxed) & FLAG != 0;
+        let has_overflowed = of.holds.load(Relaxed) & FLAG != 0;
         let depth = (holds as u32).saturating_sub(1) as usize;
-        if depth > block::HELD_LIMIT {
+        if depth > HELD_LIMIT {
             // Not all of them are known; the flag stays until they are.
             return holds;
         }
         let began = ticks::now();
         let depth_now = stack_depth();
-        let again = of.u64(block::RESYNC_AFTER);
-        let is_deep = depth_now > SHALLOW.max(of.u64(block::RESYNC_DEPTH).load(Relaxed) / 2);
+        let again = &of.resync_after;
+        let is_deep = depth_now > SHALLOW.max(of.resync_depth.load(Relaxed) / 2);
         if (is_deep || !has_overflowed) && began < again.load(Relaxed) {
             return holds;
         }
         if depth == 0 {
-            of.u64(block::HOLDS).store(holds, Relaxed);
+            of.holds.store(holds, Relaxed);
             return holds;
         }
         let Some(frames) = self.frames(java) else {
@@ -112,10 +113,10 @@ impl Trace {
         let (kept, measured) = self.keep(of, &frames, (depth, place));
         let forgotten = (depth - kept) as u64;
         let holds = holds.wrapping_sub(forgotten + measured * ONE_MEASURED);
-        of.u64(block::HOLDS).store(holds, Relaxed);
+        of.holds.store(holds, Relaxed);
         let took = ticks::now().saturating_sub(began);
         if depth_now > SHALLOW {
-            of.u64(block::RESYNC_DEPTH).store(depth_now, Relaxed);
+            of.resync_depth.store(depth_now, Relaxed);
         }
         if depth_now > SHALLOW || !has_overflowed {
             again.store(began.saturating_add(PAUSE * took), Relaxed);
@@ -125,14 +126,12 @@ impl Trace {
 
     /// Keeps the entries of monitors that methods on the stack hold, of so
     /// many: how many these are, and how many of the others were measured.
-    fn keep(&self, of: Memory, frames: &[u64], (depth, place): (usize, u32)) -> (usize, u64) {
-        let entry_of = |nth: usize| of.offset(block::HELD + nth * entry::LEN);
+    fn keep(&self, of: &Block, frames: &[u64], (depth, place): (usize, u32)) -> (usize, u64) {
         let (mut kept, mut measured) = (0, 0);
         // The frame that the entry before is of, and its place.
         let (mut at, mut before) = (0, 0);
-        for nth in 0..depth {
-            let held = entry_of(nth);
-            let taken_at = held.u32(entry::PLACE).load(Relaxed);
+        for held in &of.held[..depth.min(HELD_LIMIT)] {
+            let taken_at = held.place.load(Relaxed);
             let first = if taken_at == before { at + 1 } else { at };
             // The innermost frame is that of the lock which is just being taken.
             let last = frames.len().saturating_sub(usize::from(taken_at == place));
@@ -140,40 +139,35 @@ impl Trace {
             match (first..last).find(|&nth| frames[nth] == method) {
                 Some(frame) => {
                     (at, before) = (frame, taken_at);
-                    copy(held, entry_of(kept));
+                    of.held[kept].copy_from(held);
                     kept += 1;
                 }
-                None if held.u64(entry::START).load(Relaxed) != 0 => measured += 1,
+                None if held.start.load(Relaxed) != 0 => measured += 1,
                 None => {}
             }
         }
-        for nth in kept..block::HELD_LIMIT.min(depth + 1) {
-            let left = entry_of(nth);
-            left.u64(entry::START).store(0, Relaxed);
-            left.u64(entry::STACK).store(0, Relaxed);
+        for left in &of.held[kept..HELD_LIMIT.min(depth + 1)] {
+            left.start.store(0, Relaxed);
+            left.clear_stack();
         }
-        if kept < block::HELD_LIMIT {
-            // That of the lock which is just being taken.
-            let next = entry_of(kept);
-            next.u64(entry::KEY).store(entry::NOTHING as u64, Relaxed);
-            next.u32(entry::PLACE).store(place, Relaxed);
+        // That of the lock which is just being taken.
+        if let Some(next) = of.held.get(kept) {
+            next.key.store(Entry::NOTHING as u64, Relaxed);
+            next.place.store(place, Relaxed);
         }
         (kept, measured)
     }
 
     /// Whether methods on the current thread's stack hold all the monitors
     /// that it is taken to hold, but for the innermost; unknown counts as yes.
-    pub fn holds_all(&self, java: Java, of: Memory, innermost: usize) -> bool {
-        let depth = (holds(of) as u32 as usize).saturating_sub(innermost).min(block::HELD_LIMIT);
+    pub fn holds_all(&self, java: Java, of: &Block, innermost: usize) -> bool {
+        let depth = (holds(of) as u32 as usize).saturating_sub(innermost).min(HELD_LIMIT);
         if depth == 0 {
             return true;
         }
         let Some(frames) = self.frames(java) else { return true };
-        let is_held = |nth: usize| {
-            let held = of.offset(block::HELD + nth * entry::LEN);
-            frames.contains(&self.method_of(held.u32(entry::PLACE).load(Relaxed)))
-        };
-        (0..depth).all(is_held)
+        let is_held = |held: &Entry| frames.contains(&self.method_of(held.place.load(Relaxed)));
+        of.held[..depth].iter().all(is_held)
     }
 
     /// The methods on the current thread's stack, outermost first, without
@@ -225,13 +219,6 @@ impl Trace {
         self.places.with(place, |place| {
             print(place.class.as_bytes(), place.method.as_bytes(), place.descriptor.as_bytes())
         })
-    }
-}
-
-/// All of an entry.
-fn copy(from: Memory, to: Memory) {
-    for at in (0..entry::LEN).step_by(8) {
-        to.u64(at).store(from.u64(at).load(Relaxed), Relaxed);
     }
 }
 

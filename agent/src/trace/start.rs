@@ -1,25 +1,27 @@
 //! Trace mode begins: the class that probes call, and what it must know.
 
-use super::{READY, TRACE, Trace, classes, holds, instances, ticks};
+use super::{
+    READY, TRACE, Trace, classes, holds, instances,
+    memory::{Later, address_of},
+    ticks,
+};
 use crate::{
     jvm::{Java, Vm, setup},
     log,
     options::{Hold, TraceOptions},
-    plan::{self, Filters, Front},
     recorder::Recorder,
     spawn,
     sync::lock,
 };
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+use tyrion_plan::{Filters, Front, probe};
 
 /// Taking a monitor that nobody wants takes less, looks at the clock included.
 const SHORTEST_DELAY_NS: u64 = 1000;
 
-/// The class that probes call.
-pub const CLASS: &str = "java/lang/TyrionTrace";
-/// Its bytes; `tests/setup/probe-class.sh` makes them, and `make test` says whether
-/// they are those of its source.
+/// The bytes of the class that probes call; `tests/setup/probe-class.sh` makes
+/// them, and `make test` says whether they are those of its source.
 const CLASS_BYTES: &[u8] = include_bytes!("../../probe/java/lang/TyrionTrace.class");
 /// Between two looks for locks that have no hash yet.
 const HASH_PERIOD: Duration = Duration::from_millis(10);
@@ -43,7 +45,7 @@ pub fn prepare(
     let trace = Trace::new(recorder, options).ok_or("no memory for trace mode")?;
     let trace = TRACE.get_or_init(|| trace);
     trace.set_threshold_ns(recorder.threshold_ns());
-    let class = setup::define_class(env, CLASS, CLASS_BYTES)?;
+    let class = setup::define_class(env, probe::trace::CLASS, CLASS_BYTES)?;
     // SAFETY: the environment is the current thread's.
     let lasting = unsafe { Java::new(env) }.global(class);
     let _ = trace.class.set(lasting.ok_or("no memory for a reference")?);
@@ -61,7 +63,7 @@ pub fn prepare(
         false if hash_before => Front::Hash,
         false => Front::Nothing,
     };
-    let _ = trace.plan_options.set(plan::Options { filters, front });
+    let _ = trace.plan_options.set(tyrion_plan::Options { filters, front });
     if hash_before {
         hash_later(env, trace)?;
     }
@@ -77,7 +79,7 @@ pub fn prepare(
 
 /// `TyrionTrace.DISPLACED`: where a locked object has no hash, it cannot be
 /// given one without inflating its monitor.
-const DISPLACED: i32 = 2;
+pub const DISPLACED: i32 = 2;
 
 /// Has a thread of the agent's own give hashes to locks that had none when
 /// they were held.
@@ -89,8 +91,8 @@ fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
             let _ = trace.hasher.set(std::thread::current());
             while !trace.recorder.log().is_closed() && !trace.recorder.log().is_dead() {
                 std::thread::park_timeout(period);
-                let [given, done, again] =
-                    [0, 4, 12].map(|at| trace.shared.later.u32(at).load(Relaxed));
+                let Later { given, done, again, .. } = trace.shared.later;
+                let [given, done, again] = [given, done, again].map(|count| count.load(Relaxed));
                 let count = given.wrapping_sub(done);
                 if count != 0 || again != 0 {
                     trace.hash_now(env);
@@ -105,6 +107,42 @@ fn hash_later(env: *mut JNIEnv, trace: &'static Trace) -> Result<(), String> {
         });
     };
     spawn::thread("tyrion-hash", body)
+}
+
+/// What `TyrionTrace` asks for while it is initialized, by number.
+pub mod constant {
+    /// Address of the table of threads.
+    pub const THREADS: i32 = 0;
+    /// Address of the table of instances.
+    pub const INSTANCES: i32 = 1;
+    /// What a hash's low bits are taken by.
+    pub const INSTANCE_MASK: i32 = 2;
+    /// Address of what is known of who waits.
+    pub const WAITED: i32 = 3;
+    /// Whether instances are told apart.
+    pub const IDENTITY: i32 = 4;
+    /// Whether each hold is measured.
+    pub const EVERY_HOLD: i32 = 5;
+    /// What a tick is in ns, times 2 to the 32nd.
+    pub const TICK: i32 = 6;
+    /// Whether each acquisition becomes a record.
+    pub const EVERY_EVENT: i32 = 7;
+    /// Address of the counts of locks that are hashed later.
+    pub const LATER: i32 = 8;
+    /// Address of the cell for what the log has no room for.
+    pub const NOWHERE: i32 = 9;
+    /// Address of what is looked at no more.
+    pub const CLOSED_PLACES: i32 = 10;
+    /// Whether it matters when a monitor was wanted.
+    pub const PRECISE: i32 = 11;
+    /// Address of the time from which on an acquisition was a wait.
+    pub const DELAY: i32 = 12;
+    /// One hold in so many is measured.
+    pub const EVERY: i32 = 13;
+    /// Of these, one in so many has its stack taken.
+    pub const STACKS: i32 = 14;
+    /// Address of the bits that tell which instances may be in the table.
+    pub const ENTERED: i32 = 15;
 }
 
 impl Trace {
@@ -152,22 +190,24 @@ impl Trace {
     /// What `TyrionTrace` asks for while it is initialized.
     pub fn constant(&self, which: i32) -> u64 {
         match which {
-            0 => self.shared.threads.address(),
-            1 => self.shared.instances.address(),
-            2 => instances::MASK,
-            3 => self.shared.waited.address(),
-            4 => u64::from(self.options.identity),
-            5 => u64::from(self.options.hold == Hold::Every),
-            6 => ticks::factor(),
-            7 => u64::from(self.options.every_event),
-            8 => self.shared.later.address(),
-            9 => self.nowhere(),
-            10 => self.shared.closed.address(),
-            11 => u64::from(self.options.precise),
-            12 => self.shared.delay.address(),
-            13 => self.options.hold.one_in().map_or(0, u64::from),
-            14 => self.options.hold.one_in().map_or(1, |every| holds::stacks_every(every.into())),
-            15 => self.shared.entered.address(),
+            constant::THREADS => address_of(self.shared.threads),
+            constant::INSTANCES => address_of(self.shared.instances),
+            constant::INSTANCE_MASK => instances::MASK,
+            constant::WAITED => address_of(self.shared.waited),
+            constant::IDENTITY => u64::from(self.options.identity),
+            constant::EVERY_HOLD => u64::from(self.options.hold == Hold::Every),
+            constant::TICK => ticks::factor(),
+            constant::EVERY_EVENT => u64::from(self.options.every_event),
+            constant::LATER => address_of(self.shared.later),
+            constant::NOWHERE => self.nowhere(),
+            constant::CLOSED_PLACES => address_of(self.shared.closed),
+            constant::PRECISE => u64::from(self.options.precise),
+            constant::DELAY => address_of(self.shared.delay),
+            constant::EVERY => self.options.hold.one_in().map_or(0, u64::from),
+            constant::STACKS => {
+                self.options.hold.one_in().map_or(1, |every| holds::stacks_every(every.into()))
+            }
+            constant::ENTERED => address_of(self.shared.entered),
             _ => 0,
         }
     }
@@ -175,11 +215,11 @@ impl Trace {
     /// Waits shorter than this are folded from now on. With `precise`, an
     /// acquisition that took less was no wait.
     pub fn set_threshold_ns(&self, threshold_ns: u64) {
-        self.shared.delay.u64(0).store(threshold_ns.max(SHORTEST_DELAY_NS), Relaxed);
+        self.shared.delay.store(threshold_ns.max(SHORTEST_DELAY_NS), Relaxed);
     }
 
     /// The cell for counts that have no place in the log.
     pub fn nowhere(&self) -> u64 {
-        self.cells.nowhere().address()
+        self.cells.nowhere()
     }
 }

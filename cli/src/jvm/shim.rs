@@ -21,6 +21,9 @@ use tempfile::TempDir;
 const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 /// The agent gives its JVM's children this as their `JAVA_TOOL_OPTIONS`.
 const CHILD_OPTIONS: &str = "TYRION_CHILD_JAVA_TOOL_OPTIONS";
+/// For that the agent replaces this variable where there is no
+/// `JAVA_TOOL_OPTIONS`: it cannot add one while other threads may be reading.
+const SLOT: &str = "TYRION_SLOT";
 
 /// Which JVMs load the agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +51,7 @@ pub fn install(
             with_agent.push(" ");
         }
         with_agent.push(quoted_for_jvm(agent_option));
-        command.env(TOOL_OPTIONS, &with_agent).env(CHILD_OPTIONS, &with_agent);
+        command.env(TOOL_OPTIONS, &with_agent).env(CHILD_OPTIONS, &with_agent).env(SLOT, "");
     }
 
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -106,6 +109,8 @@ fn script(java: &Path, agent_option: &OsStr, tool_options: Option<&OsStr>) -> Ve
         }
         None => script.push("unset JAVA_TOOL_OPTIONS\n"),
     }
+    // Where a JVM starts this one, its agent has used it up.
+    script.push(format!("{SLOT}=\nexport {SLOT}\n"));
     script.push("exec ");
     script.push(quoted_for_shell(java.as_os_str()));
     script.push(" ");
@@ -163,9 +168,11 @@ mod tests {
                 script(Path::new("/x/java"), OsStr::new("-agentpath:y"), options.map(OsStr::new));
             String::from_utf8(script).unwrap()
         };
-        assert!(
-            text(None).contains("unset JAVA_TOOL_OPTIONS\nexec '/x/java' '-agentpath:y' \"$@\"")
-        );
+        assert!(text(None).contains("unset JAVA_TOOL_OPTIONS\n"),);
         assert!(text(Some("-Da=b c")).contains("JAVA_TOOL_OPTIONS='-Da=b c'\nexport"));
+        for options in [None, Some("-Da=b c")] {
+            let end = "TYRION_SLOT=\nexport TYRION_SLOT\nexec '/x/java' '-agentpath:y' \"$@\"\n";
+            assert!(text(options).ends_with(end));
+        }
     }
 }

@@ -8,11 +8,8 @@
 
 mod blocks;
 mod calls;
-mod filters;
 
-pub use filters::Filters;
-pub use tyrion_wire::pattern::Pattern;
-
+use crate::{Filters, probe::trace as probe};
 use blocks::{Blocks, ExitForm};
 use calls::{Acquisition, acquisition, call_site, implements_locks};
 use tyrion_bytecode::naming::{self, Body, Half, LockName};
@@ -20,33 +17,7 @@ use tyrion_bytecode::{
     Around, ClassFile, Code, Exit, Instruction, Member, Method, MethodPlan, Op, Outcome, Pc,
     Protected, Reason, instrument, opcode,
 };
-
-/// The class that the probes call.
-pub const TRACE_CLASS: &str = "java/lang/TyrionTrace";
-
-/// Codes of what is acquired, as the log has them.
-pub mod kind {
-    /// A monitor.
-    pub const MONITOR: u8 = 1;
-    /// An exclusive j.u.c. lock.
-    pub const LOCK: u8 = 2;
-    /// A read lock.
-    pub const READ: u8 = 3;
-    /// A write lock.
-    pub const WRITE: u8 = 4;
-    /// A permit of a semaphore.
-    pub const SEMAPHORE: u8 = 5;
-}
-
-/// Flags of a place, as the log has them.
-pub mod flag {
-    /// A synchronized method, not a block.
-    pub const METHOD: u8 = 1;
-    /// The lock is the class object of a static synchronized method.
-    pub const STATIC: u8 = 2;
-    /// A lock of `java.util.concurrent`.
-    pub const JUC: u8 = 4;
-}
+use tyrion_wire::{WaitKind, def::place_flag};
 
 /// Where the program takes a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,10 +34,10 @@ pub struct Place {
     pub first_line: u32,
     /// The line where the lock is taken; 0 unknown.
     pub line: u32,
-    /// What is taken: see [`kind`].
-    pub kind: u8,
-    /// See [`flag`].
-    pub flags: u8,
+    /// What a wait there would be.
+    pub kind: WaitKind,
+    /// Bits of [`place_flag`].
+    pub flags: u64,
     /// What the program calls the lock; empty unknown.
     pub name: String,
 }
@@ -96,8 +67,8 @@ impl Front {
     fn probe(self) -> Option<Member> {
         match self {
             Front::Nothing => None,
-            Front::Hash => Some(BEFORE),
-            Front::Ask => Some(ASKING),
+            Front::Hash => Some(probe::BEFORE),
+            Front::Ask => Some(probe::ASKING),
         }
     }
 }
@@ -193,23 +164,6 @@ impl ClassPlan {
     }
 }
 
-const fn probe(name: &'static str, descriptor: &'static str) -> Member {
-    Member::new(TRACE_CLASS, name, descriptor)
-}
-
-/// In front of a monitor: the object, the place.
-pub const BEFORE: Member = probe("before", "(Ljava/lang/Object;I)V");
-/// The same, where it matters when the monitor is wanted.
-pub const ASKING: Member = probe("asking", "(Ljava/lang/Object;I)V");
-/// In a monitor: the object, the place.
-pub const ENTERED: Member = probe("entered", "(Ljava/lang/Object;I)V");
-/// About to leave a monitor: the object, the place where it was entered.
-pub const EXITING: Member = probe("exiting", "(Ljava/lang/Object;I)V");
-/// An exception leaves a monitor: the exception.
-pub const THREW: Member = probe("threw", "(Ljava/lang/Throwable;)V");
-/// About to call what takes a j.u.c. lock: the place.
-pub const AT: Member = probe("at", "(I)V");
-
 /// Plans the probes of a class.
 pub fn plan(
     class: &ClassFile<'_>,
@@ -303,13 +257,13 @@ impl MethodPlanner<'_, '_, '_> {
             return;
         };
         let name = naming::method_lock_name(class.name().as_bytes(), method.is_static());
-        let flags = flag::METHOD | if method.is_static() { flag::STATIC } else { 0 };
+        let flags = place_flag::METHOD | if method.is_static() { place_flag::STATIC } else { 0 };
         let line = code.first_line();
-        let place = self.place(code, line, kind::MONITOR, flags, name);
-        let call = |probe: &Member| vec![lock.clone(), number(place), call(probe)];
-        self.plan.entry = call(&ENTERED);
-        let on_throw = [call(&EXITING), tell_thrown()].concat();
-        self.plan.exit = Some(Exit { on_return: call(&EXITING), on_throw });
+        let place = self.place(code, line, WaitKind::Monitor, flags, name);
+        let call = |probe: Member| vec![lock.clone(), number(place), call(probe)];
+        self.plan.entry = call(probe::ENTERED);
+        let on_throw = [call(probe::EXITING), tell_thrown()].concat();
+        self.plan.exit = Some(Exit { on_return: call(probe::EXITING), on_throw });
     }
 
     /// Blocks and calls.
@@ -323,7 +277,7 @@ impl MethodPlanner<'_, '_, '_> {
             }
         };
         let enters = blocks.enters.iter();
-        found.extend(enters.map(|enter| Acquisition { pc: enter.pc, kind: kind::MONITOR }));
+        found.extend(enters.map(|enter| Acquisition { pc: enter.pc, kind: WaitKind::Monitor }));
         if self.call_sites {
             found
                 .extend(instructions.iter().filter_map(|instruction| call_site(code, instruction)));
@@ -339,15 +293,15 @@ impl MethodPlanner<'_, '_, '_> {
             let LockName { text, half } =
                 name.unwrap_or(LockName { text: String::new(), half: None });
             let (kind, flags) = match (kind, half) {
-                (kind::MONITOR, _) => (kind, 0),
-                (kind::LOCK, Some(Half::Read)) => (kind::READ, flag::JUC),
-                (kind::LOCK, Some(Half::Write)) => (kind::WRITE, flag::JUC),
-                _ => (kind, flag::JUC),
+                (WaitKind::Monitor, _) => (kind, 0),
+                (WaitKind::Lock, Some(Half::Read)) => (WaitKind::LockRead, place_flag::JUC),
+                (WaitKind::Lock, Some(Half::Write)) => (WaitKind::LockWrite, place_flag::JUC),
+                _ => (kind, place_flag::JUC),
             };
             let place = self.place(code, code.line_at(pc), kind, flags, text);
             places.push((pc, place));
-            if kind != kind::MONITOR {
-                self.plan.before.push((pc, vec![number(place), call(&AT)]));
+            if kind != WaitKind::Monitor {
+                self.plan.before.push((pc, vec![number(place), call(probe::AT)]));
             }
         }
         let place_at = |pc: Pc| {
@@ -358,23 +312,24 @@ impl MethodPlanner<'_, '_, '_> {
         for enter in &blocks.enters {
             let place = place_at(enter.pc).unwrap_or(first);
             if let Some(front) = self.options.front.probe() {
-                self.plan.before.push((enter.pc, vec![Op::Dup, number(place), call(&front)]));
+                self.plan.before.push((enter.pc, vec![Op::Dup, number(place), call(front)]));
             }
-            let pair = Around { before: vec![Op::Dup], after: vec![number(place), call(&ENTERED)] };
+            let pair =
+                Around { before: vec![Op::Dup], after: vec![number(place), call(probe::ENTERED)] };
             self.plan.around.push((enter.pc, pair));
         }
         for exit in &blocks.exits {
             let place = number(exit.enter.and_then(place_at).unwrap_or(first));
             match exit.form {
                 ExitForm::Plain => {
-                    self.plan.before.push((exit.pc, vec![Op::Dup, place, call(&EXITING)]));
+                    self.plan.before.push((exit.pc, vec![Op::Dup, place, call(probe::EXITING)]));
                 }
                 ExitForm::Protected { handler } => {
-                    let ops = vec![Op::Dup, place, call(&EXITING)];
+                    let ops = vec![Op::Dup, place, call(probe::EXITING)];
                     self.plan.protected.push((exit.pc, Protected { handler, ops }));
                 }
                 ExitForm::Handler { handler, slot } => {
-                    let exiting = vec![Op::AloadLocal(slot), place, call(&EXITING)];
+                    let exiting = vec![Op::AloadLocal(slot), place, call(probe::EXITING)];
                     let ops = [exiting, tell_thrown()].concat();
                     self.plan.in_handler.push((handler, ops));
                 }
@@ -386,8 +341,8 @@ impl MethodPlanner<'_, '_, '_> {
         &mut self,
         code: &Code<'_, '_>,
         line: Option<u16>,
-        kind: u8,
-        flags: u8,
+        kind: WaitKind,
+        flags: u64,
         name: String,
     ) -> u32 {
         let class = self.method.class();
@@ -410,14 +365,14 @@ impl MethodPlanner<'_, '_, '_> {
 /// The first class file version whose `ldc` loads classes.
 const CLASS_CONSTANTS: u16 = 49;
 
-fn call(probe: &Member) -> Op {
-    Op::InvokeStatic(probe.clone())
+fn call(probe: Member) -> Op {
+    Op::InvokeStatic(probe)
 }
 
 /// Tells of the exception that was caught and is thrown on: a full stack may
 /// have kept other probes from telling anything.
 fn tell_thrown() -> Vec<Op> {
-    vec![Op::Dup, call(&THREW)]
+    vec![Op::Dup, call(probe::THREW)]
 }
 
 fn number(place: u32) -> Op {

@@ -1,6 +1,6 @@
 //! Which classes get probes.
 
-use super::Pattern;
+use tyrion_wire::pattern::Pattern;
 
 /// Which classes get probes.
 #[derive(Clone, Debug, Default)]

@@ -1,12 +1,13 @@
 //! Calls that take a lock of `java.util.concurrent`.
 
-use super::kind;
+use crate::JdkClass;
 use tyrion_bytecode::{Code, Instruction, MemberRef, Pc, opcode};
+use tyrion_wire::WaitKind;
 
 /// An acquisition in the code.
 pub(super) struct Acquisition {
     pub(super) pc: Pc,
-    pub(super) kind: u8,
+    pub(super) kind: WaitKind,
 }
 
 /// Where j.u.c. locks are implemented. They call each other's `lock()`, which would be taken for
@@ -27,39 +28,38 @@ pub(super) fn call_site(code: &Code<'_, '_>, instruction: &Instruction<'_>) -> O
 }
 
 /// What a call of this method takes, if anything.
-pub(super) fn acquisition(called: &MemberRef<'_>) -> Option<u8> {
+pub(super) fn acquisition(called: &MemberRef<'_>) -> Option<WaitKind> {
     const TIMED: &[u8] = b"(JLjava/util/concurrent/TimeUnit;)Z";
     let (owner, name) = (called.owner.as_bytes(), called.name.as_bytes());
     let descriptor = called.descriptor.as_bytes();
+    let stamped_lock = JdkClass::StampedLock.name().as_bytes();
     match (name, descriptor) {
         // Of any class: whoever extends `ReentrantLock` or implements `Lock` has these.
         (b"lock" | b"lockInterruptibly", b"()V") | (b"tryLock", b"()Z") => Some(lock_kind(owner)),
         (b"tryLock", timed) if timed == TIMED => Some(lock_kind(owner)),
         (b"acquire" | b"acquireUninterruptibly" | b"tryAcquire", _)
-            if owner == b"java/util/concurrent/Semaphore" =>
+            if owner == JdkClass::Semaphore.name().as_bytes() =>
         {
-            Some(kind::SEMAPHORE)
+            Some(WaitKind::Semaphore)
         }
         (b"readLock" | b"readLockInterruptibly" | b"tryReadLock", _)
-            if owner == STAMPED_LOCK && descriptor.ends_with(b")J") =>
+            if owner == stamped_lock && descriptor.ends_with(b")J") =>
         {
-            Some(kind::READ)
+            Some(WaitKind::LockRead)
         }
         (b"writeLock" | b"writeLockInterruptibly" | b"tryWriteLock", _)
-            if owner == STAMPED_LOCK && descriptor.ends_with(b")J") =>
+            if owner == stamped_lock && descriptor.ends_with(b")J") =>
         {
-            Some(kind::WRITE)
+            Some(WaitKind::LockWrite)
         }
         _ => None,
     }
 }
 
-const STAMPED_LOCK: &[u8] = b"java/util/concurrent/locks/StampedLock";
-
-fn lock_kind(owner: &[u8]) -> u8 {
-    match owner {
-        b"java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock" => kind::READ,
-        b"java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock" => kind::WRITE,
-        _ => kind::LOCK,
+fn lock_kind(owner: &[u8]) -> WaitKind {
+    match JdkClass::by_name(owner) {
+        Some(JdkClass::ReadLock) => WaitKind::LockRead,
+        Some(JdkClass::WriteLock) => WaitKind::LockWrite,
+        _ => WaitKind::Lock,
     }
 }

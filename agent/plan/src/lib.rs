@@ -1,0 +1,19 @@
+//! Which probes go where in a class; `tyrion-bytecode` inserts them.
+//!
+//! - [`waits`]: in the JDK's classes, where threads wait for locks of `java.util.concurrent`
+//! - [`program`]: trace mode, around monitors and in front of the calls that take a lock
+//! - [`locks`]: trace mode, in the locks of `java.util.concurrent`
+//!
+//! [`JdkClass`] names the JDK's classes that [`waits`] and [`locks`] are about, [`probe`] the
+//! methods that probes call.
+
+mod filters;
+mod jdk;
+pub mod locks;
+pub mod probe;
+pub mod program;
+pub mod waits;
+
+pub use filters::Filters;
+pub use jdk::JdkClass;
+pub use program::{ClassPlan, Front, LeftMethod, Options, Place, Why};

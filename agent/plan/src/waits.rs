@@ -1,0 +1,155 @@
+//! Where j.u.c. locks wait: which methods of the JDK get probes, and which.
+//!
+//! A lock that is taken at once never comes here. One that is not enters a
+//! *slow path* (`AbstractQueuedSynchronizer.acquire` and its kin), which may
+//! park any number of times before it has the lock; probes at its entry and
+//! its exits make that one wait. Probes around the park itself tell whether it
+//! waited at all, and see everything else that parks: conditions, queues,
+//! latches, futures.
+
+use crate::{JdkClass, probe::wait as probe};
+use tyrion_bytecode::{ClassFile, Exit, Member, Method, MethodPlan, Op, instrument};
+
+/// The classes that get these probes.
+pub const CLASSES: [JdkClass; 5] = [
+    JdkClass::LockSupport,
+    JdkClass::Synchronizer,
+    JdkClass::LongSynchronizer,
+    JdkClass::StampedLock,
+    JdkClass::Thread,
+];
+
+/// A class of the JDK with its probes.
+pub struct Probed {
+    /// Its new bytes.
+    pub bytes: Vec<u8>,
+    /// Methods that should have probes but could not be given any, and why.
+    pub left: Vec<String>,
+}
+
+/// Adds the probes to one of [`CLASSES`].
+///
+/// # Errors
+/// In words, why nothing could be added.
+pub fn add_probes(to: JdkClass, bytes: &[u8]) -> Result<Probed, String> {
+    let class = ClassFile::parse(bytes).map_err(|error| error.to_string())?;
+    let outcome = instrument(&class, |method| plan(to, method));
+    let left = outcome.left.iter().map(|left| format!("{}: {}", left.name, left.reason)).collect();
+    let bytes = outcome.bytes.ok_or("no method to wait in was found")?;
+    Ok(Probed { bytes, left })
+}
+
+/// Where in a class of the JDK the probes of contention mode go.
+pub fn plan(class: JdkClass, method: &Method<'_, '_>) -> Option<MethodPlan> {
+    let plan = match class {
+        JdkClass::LockSupport => around_parks(method)?,
+        JdkClass::Synchronizer | JdkClass::LongSynchronizer => {
+            slow_path(method).or_else(|| transfer(method))?
+        }
+        // The slow paths of JDK 11's StampedLock park by themselves.
+        JdkClass::StampedLock => {
+            let parks = around_parks(method)?;
+            let path = slow_path(method).unwrap_or_default();
+            MethodPlan { before: parks.before, after: parks.after, ..path }
+        }
+        JdkClass::Thread => after_rename(method)?,
+        _ => return None,
+    };
+    (!plan.is_empty()).then_some(plan)
+}
+
+fn call(probe: Member) -> Op {
+    Op::InvokeStatic(probe)
+}
+
+/// Calls a native method whose last argument is the current thread; the
+/// others are on the stack already.
+fn call_with_thread(probe: Member) -> [Op; 2] {
+    let current = Member::new("java/lang/Thread", "currentThread", "()Ljava/lang/Thread;");
+    [Op::InvokeStatic(current), call(probe)]
+}
+
+fn around_parks(method: &Method<'_, '_>) -> Option<MethodPlan> {
+    let code = method.code().ok()??;
+    let mut plan = MethodPlan::default();
+    for instruction in code.instructions() {
+        let instruction = instruction.ok()?;
+        let Ok(Some(member)) = code.member(&instruction) else { continue };
+        let (owner, name) = (member.owner.to_string(), member.name.to_string());
+        let parks = match owner.as_str() {
+            "jdk/internal/misc/Unsafe" | "sun/misc/Unsafe" => name == "park",
+            // How virtual threads park: on JDK 21, and on 25.
+            "jdk/internal/misc/VirtualThreads" => name.starts_with("park"),
+            "jdk/internal/access/JavaLangAccess" => name.starts_with("parkVirtualThread"),
+            _ => false,
+        };
+        if parks {
+            plan.before.push((instruction.pc(), call_with_thread(probe::PARK_BEGINS).to_vec()));
+            plan.after.push((instruction.pc(), call_with_thread(probe::PARK_ENDS).to_vec()));
+        }
+    }
+    Some(plan)
+}
+
+/// The plan for a method that is a slow path.
+fn slow_path(method: &Method<'_, '_>) -> Option<MethodPlan> {
+    let (name, descriptor) = (method.name().to_string(), method.descriptor().to_string());
+    let result = descriptor.rsplit(')').next()?;
+    let shared = match name.as_str() {
+        // JDK 17 and later: acquire(node, arg, shared, interruptible, timed,
+        // time), where arg takes one slot or, in the long twin, two.
+        "acquire" if descriptor.ends_with("IZZZJ)I") => Op::Iload(3),
+        "acquire" if descriptor.ends_with("JZZZJ)I") => Op::Iload(4),
+        // JDK 11.
+        "acquireQueued" | "doAcquireInterruptibly" | "doAcquireNanos" => Op::Iconst(0),
+        "doAcquireShared" | "doAcquireSharedInterruptibly" | "doAcquireSharedNanos" => {
+            Op::Iconst(1)
+        }
+        // StampedLock.
+        "acquireRead" if result == "J" => Op::Iconst(1),
+        "acquireWrite" if result == "J" => Op::Iconst(0),
+        _ => return None,
+    };
+    let on_return = match (result, name.as_str()) {
+        // What acquireQueued returns is whether it was interrupted meanwhile.
+        (_, "acquireQueued") | ("V", _) => call_with_thread(probe::ACQUIRED).to_vec(),
+        ("I", _) => {
+            [vec![Op::Dup], call_with_thread(probe::ACQUIRE_RETURNED_INT).to_vec()].concat()
+        }
+        ("Z", _) => {
+            [vec![Op::Dup], call_with_thread(probe::ACQUIRE_RETURNED_BOOLEAN).to_vec()].concat()
+        }
+        ("J", _) => {
+            [vec![Op::Dup2], call_with_thread(probe::ACQUIRE_RETURNED_STAMP).to_vec()].concat()
+        }
+        _ => return None,
+    };
+    let on_throw = [vec![Op::Dup], call_with_thread(probe::ACQUIRE_THREW).to_vec()].concat();
+    Some(MethodPlan {
+        entry: [vec![shared], call_with_thread(probe::ACQUIRE_BEGINS).to_vec()].concat(),
+        exit: Some(Exit { on_return, on_throw }),
+        ..MethodPlan::default()
+    })
+}
+
+/// The plan for the method by which a signal moves a waiter from a condition
+/// to its lock: `enqueue(node)`, on JDK 11 `transferForSignal(node)`. The
+/// waiter sleeps on, but from now on for the lock.
+fn transfer(method: &Method<'_, '_>) -> Option<MethodPlan> {
+    if method.name() != "enqueue" && method.name() != "transferForSignal" {
+        return None;
+    }
+    let entry = vec![Op::Aload(1), call(probe::SIGNALLED)];
+    Some(MethodPlan { entry, ..MethodPlan::default() })
+}
+
+fn after_rename(method: &Method<'_, '_>) -> Option<MethodPlan> {
+    if method.name() != "setName" || method.descriptor() != "(Ljava/lang/String;)V" {
+        return None;
+    }
+    let on_return = vec![Op::Aload(0), call(probe::RENAMED)];
+    Some(MethodPlan {
+        exit: Some(Exit { on_return, on_throw: Vec::new() }),
+        ..MethodPlan::default()
+    })
+}

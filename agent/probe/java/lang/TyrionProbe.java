@@ -1,0 +1,31 @@
+package java.lang;
+
+/**
+ * What the probes of contention mode call: where threads of java.util.concurrent wait. The agent
+ * defines this class beside Thread, before any probe is inserted; tests/setup/probe-class.sh
+ * rebuilds its bytes, which the agent carries. The methods are the agent's own, see
+ * agent/src/callbacks.rs; what each is told of says tyrion_plan::probe::wait.
+ */
+public final class TyrionProbe {
+    private TyrionProbe() {}
+
+    public static native void parkBegins(Thread thread);
+
+    public static native void parkEnds(Thread thread);
+
+    public static native void acquireBegins(boolean shared, Thread thread);
+
+    public static native void acquired(Thread thread);
+
+    public static native void acquireReturnedInt(int result, Thread thread);
+
+    public static native void acquireReturnedBoolean(boolean result, Thread thread);
+
+    public static native void acquireReturnedStamp(long stamp, Thread thread);
+
+    public static native void acquireThrew(Throwable exception, Thread thread);
+
+    public static native void signalled(Object node);
+
+    public static native void renamed(Thread thread);
+}
