@@ -41,7 +41,7 @@ const AGENT: [&[&str]; 7] = [
 ];
 
 /// Files that are still in such circles, by crate: to become fewer.
-const STILL_IN_CIRCLES: [(&str, &[&str]); 5] = [
+const STILL_IN_CIRCLES: [(&str, &[&str]); 6] = [
     (
         "agent/bytecode/src",
         &[
@@ -55,6 +55,7 @@ const STILL_IN_CIRCLES: [(&str, &[&str]); 5] = [
             "pool_writer.rs",
         ],
     ),
+    ("agent/options/src", &["entry.rs", "table.rs"]),
     (
         "cli/src",
         &[
