@@ -243,7 +243,7 @@ impl Actor {
 
     /// What it has said so far.
     pub fn said(&self) -> String {
-        std::fs::read_to_string(&self.said).unwrap()
+        std::fs::read_to_string(&self.said).unwrap_or_default()
     }
 
     /// The folders in which the agent was to answer, as it was told.
@@ -251,7 +251,9 @@ impl Actor {
         let said = self.said();
         let options = said.split([' ', ',', '\n']);
         let replies = options.filter_map(|option| option.strip_prefix("reply="));
-        replies.map(|path| Path::new(path).parent().unwrap().to_owned()).collect()
+        let folders = replies.filter_map(|path| Some(Path::new(path).parent()?.to_owned()));
+        // Such a folder and no other: it will be removed.
+        folders.filter(|folder| folder.to_string_lossy().starts_with("/tmp/.tyrion-")).collect()
     }
 
     /// Whether it has said a word.
