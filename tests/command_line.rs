@@ -72,7 +72,7 @@ fn a_program_is_not_started_when_its_log_cannot_be_written() {
     std::fs::write(&file, "no folder").unwrap();
     for (log, said) in [
         (folder.path().join("no/such/a.log"), "there is no folder"),
-        (file.join("a.log"), "Not a directory"),
+        (file.join("a.log"), "is not a folder"),
         (folder.path().to_owned(), "is a folder"),
     ] {
         let output = run(["record", "-o", text(&log), "--", "touch", text(&started)]);

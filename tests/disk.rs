@@ -1,9 +1,14 @@
 //! Logs that cannot be written, or are taken away: the program is unharmed,
 //! and one line says why nothing is recorded.
 
-use crate::support::{Jdk, Program, Running, Tmpfs, info, on_jdks, ours, out, text, tyrion};
+use crate::support::{Jdk, Program, Running, Tmpfs, agent, info, on_jdks, ours, out, text, tyrion};
 use serde_json::Value;
-use std::{fs::File, path::Path, process::Output, time::Duration};
+use std::{
+    fs::File,
+    path::Path,
+    process::{Command, Output},
+    time::Duration,
+};
 
 on_jdks!(disk_full_on_the_way: one, everywhere two);
 on_jdks!(disk_full_from_the_start: one);
@@ -35,6 +40,13 @@ fn record_at(program: &Program, log: &Path) -> Output {
     program.start_at(log.to_owned(), folder).finish()
 }
 
+/// As somebody who names the agent by hand: `tyrion record` looks first.
+fn run_with_agent(program: &Program, log: &Path) -> Output {
+    let line = program.command_line();
+    let option = format!("-agentpath:{}=file={}", text(&agent()), text(log));
+    Command::new(&line[0]).arg(option).args(&line[1..]).output().unwrap()
+}
+
 fn disk_full_on_the_way(jdk: &Jdk) {
     let Some(disk) = Tmpfs::mount("12m") else { return };
     let log = disk.path().join("full.log");
@@ -64,14 +76,14 @@ fn read_only_folder(jdk: &Jdk) {
     let Some(disk) = Tmpfs::mount("1m") else { return };
     disk.set_read_only();
     let log = disk.path().join("test.log");
-    let line = check_unharmed(&record_at(&Program::truth(jdk, "holder-monitor"), &log), &log);
+    let line = check_unharmed(&run_with_agent(&Program::truth(jdk, "holder-monitor"), &log), &log);
     assert!(line.contains("Read-only file system"), "{line}");
 }
 
 fn no_folder(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("no/such/test.log");
-    let line = check_unharmed(&record_at(&Program::truth(jdk, "holder-monitor"), &log), &log);
+    let line = check_unharmed(&run_with_agent(&Program::truth(jdk, "holder-monitor"), &log), &log);
     assert!(line.contains("No such file"), "{line}");
 }
 

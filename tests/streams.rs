@@ -97,7 +97,7 @@ fn several_files_are_not_written_into_a_pipe() {
     let log = sample_log();
     let log = text(&log);
     for (command, said) in [
-        (&["convert", "--to", "callgrind", log][..], "add --merged"),
+        (&["convert", "--to", "callgrind", log][..], "use --merged"),
         (&["convert", "--to", "all", log], "-o must name a folder"),
         (&["diff", "--to", "pprof", log, log], "-o must name a folder"),
     ] {

@@ -26,11 +26,11 @@ fn only_a_file_is_an_answer() {
         (Reply::Fifo, "not a regular file"),
         (Reply::Folder, "not a regular file"),
         (Reply::Zeros(1 << 40), "too long"),
-        (Reply::Zeros(4096), "not one of Tyrion's agent"),
-        (Reply::Text("state=recording\n".repeat(101)), "not one of Tyrion's agent"),
-        (Reply::Text("state=recording\nevil\n".to_owned()), "not one of Tyrion's agent"),
-        (Reply::Text("st\u{1b}[2Jate=x\n".to_owned()), "not one of Tyrion's agent"),
-        (Reply::Text(String::new()), "not one of Tyrion's agent"),
+        (Reply::Zeros(4096), "does not come from Tyrion's agent"),
+        (Reply::Text("state=recording\n".repeat(101)), "does not come from Tyrion's agent"),
+        (Reply::Text("state=recording\nevil\n".to_owned()), "does not come from Tyrion's agent"),
+        (Reply::Text("st\u{1b}[2Jate=x\n".to_owned()), "does not come from Tyrion's agent"),
+        (Reply::Text(String::new()), "does not come from Tyrion's agent"),
         (Reply::Text("error=\u{1b}]0;evil\u{7}\u{202e}\u{9b}31m\n".to_owned()), "evil"),
     ] {
         let jvm = stage.play(&answering(&stage, reply.clone()));
@@ -118,7 +118,7 @@ fn a_mapped_log_is_not_mistaken() {
         std::fs::remove_file(&log).unwrap();
         symlink(target, &log).unwrap();
         let said = stage.refused(&["top", "--once", "--interval", "50ms"], jvm.id());
-        assert!(said.contains("no log that can be read"), "{target:?}: {said}");
+        assert!(said.contains("cannot be read"), "{target:?}: {said}");
         std::fs::remove_file(&log).unwrap();
     }
 }

@@ -282,7 +282,7 @@ fn left_alone(jdk: &Jdk) {
 
     let refused = output(tyrion().args(["attach", &pid.to_string()]));
     assert_eq!(refused.status.code(), Some(1));
-    assert!(err(&refused).contains("only once the JVM is restarted"), "{}", err(&refused));
+    assert!(err(&refused).contains("until the JVM is restarted"), "{}", err(&refused));
     assert_eq!(status(pid)["state"], "paused");
     check_tree(&output(&mut sample(folder.path(), pid, &["--duration=1s"])), 0.5..=60.0);
 }
@@ -327,8 +327,8 @@ fn joined_once(jdk: &Jdk) {
             let (wall_ns, _) = group(&tree, name);
             assert!((ms(10)..ms(2000)).contains(&wall_ns), "{wall_ns}:\n{tree}");
         }
-        assert!(told.contains("is being sampled every 50"), "{told}");
-        assert!(told.contains("with daemon threads; those are shown"), "{told}");
+        assert!(told.contains("already being sampled every 50"), "{told}");
+        assert!(told.contains("with daemon threads; they are shown"), "{told}");
     }
     let after = status(pid);
     assert_eq!((&after["state"], &after["sampling"]), (&"recording".into(), &"on".into()));
@@ -342,7 +342,7 @@ fn attached_meanwhile(jdk: &Jdk) {
     assert_eq!(status(pid)["period_ns"], ms(20));
     stdout_of(tyrion().args(["attach", "--mode=sample", &pid.to_string()]));
     let output = child.wait_with_output().unwrap();
-    assert!(err(&output).contains("this sample has ended before"), "{}", err(&output));
+    assert!(err(&output).contains("sampling was ended before"), "{}", err(&output));
     let after = status(pid);
     assert_eq!((&after["sampling"], &after["period_ns"]), (&"on".into(), &ms(50).into()));
     let log = Path::new(text_of(&after, "log"));
@@ -395,7 +395,11 @@ fn rotated_meanwhile(jdk: &Jdk) {
         let output = output(&mut sample(folder.path(), pid, &["--duration=2s"]));
         let (tree, told) = (out(&output), err(&output));
         assert!(output.status.success(), "{told}");
-        assert_eq!(told.contains("are missing: meanwhile the log went on"), !is_whole, "{told}");
+        assert_eq!(
+            told.contains("are missing: the log has been rotated since"),
+            !is_whole,
+            "{told}"
+        );
         let (wall_ns, threads) = group(&tree, "waiter-monitor");
         // Once for each file.
         assert!(threads.starts_with("waiter-monitor"), "{threads}");
