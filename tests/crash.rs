@@ -17,7 +17,7 @@ fn killed_in_a_storm(jdk: &Jdk) {
         let folder = tempfile::tempdir().unwrap();
         let counters = folder.path().join("counters");
         let flag = format!("-Dtruth.counters={}", counters.display());
-        let program = Program::truth(jdk, &format!("storm 60 {kind}")).flag(flag).pinned();
+        let program = Program::truth(jdk, &format!("storm 60 {kind}")).flag(flag).pinned().alone();
         let mut running = program.option("--threshold=0").start();
         wait_for("storm", || (acquisitions(&counters) > 10_000).then_some(()));
         std::thread::sleep(Duration::from_secs(2));

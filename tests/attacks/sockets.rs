@@ -10,7 +10,7 @@ use std::{
     os::unix::{
         fs::{lchown, symlink},
         net::UnixListener,
-        process::ExitStatusExt,
+        process::{CommandExt, ExitStatusExt},
     },
     path::PathBuf,
     process::Stdio,
@@ -154,6 +154,14 @@ fn an_interrupt_ends_a_sample_that_nobody_answers() {
         let jvm = stage.play(&part);
         let mut sample = stage.command(&["sample", "--duration", "100ms"], jvm.id());
         sample.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Tests may run where signals are ignored, as in the background of a script.
+        let heed = move || {
+            // SAFETY: sets what the signal does in the child alone.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+            Ok(())
+        };
+        // SAFETY: between fork and exec the closure makes one system call.
+        unsafe { sample.pre_exec(heed) };
         let sample = sample.spawn().unwrap();
         wait_for("request", || jvm.has_said("request").then_some(()));
         // SAFETY: sends a signal to a child that nobody has waited for.

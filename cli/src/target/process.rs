@@ -163,7 +163,10 @@ fn is_running(stat: &str) -> bool {
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
-    use std::process::{Child, Command, Stdio};
+    use std::{
+        os::unix::process::CommandExt,
+        process::{Child, Command, Stdio},
+    };
 
     #[test]
     fn a_process_is_known_until_it_ends() {
@@ -180,7 +183,17 @@ mod tests {
     }
 
     fn sleeper() -> Child {
-        Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap()
+        let mut sleep = Command::new("sleep");
+        sleep.arg("600").stdin(Stdio::null());
+        // Tests may run where SIGQUIT is ignored, as in the background of a script.
+        let heed = || {
+            // SAFETY: sets what the signal does in the child alone.
+            unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
+            Ok(())
+        };
+        // SAFETY: between fork and exec the closure makes one system call.
+        unsafe { sleep.pre_exec(heed) };
+        sleep.spawn().unwrap()
     }
 
     fn end(child: &mut Child) {
