@@ -1,7 +1,7 @@
 //! The formats that recordings are read from, and their registry.
 //!
-//! To add one: a folder beside [`event_log`] with a `pub const INPUT`, and a
-//! line in [`INPUTS`]. Its reader makes the recording with an
+//! To add one: a folder beside [`event_log`](crate::event_log) with a `pub const INPUT`, and a
+//! line in [`INPUTS`](crate::inputs::INPUTS). Its reader makes the recording with an
 //! [`Importer`](crate::import::Importer).
 
 use crate::{bytes::Bytes, error::Error, recording::Recording};
