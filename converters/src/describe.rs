@@ -4,7 +4,7 @@
 
 pub use crate::names::{lock_called, readable_class};
 use crate::{
-    aggregate::java,
+    java,
     profile::{CUT, NO_PROBE},
 };
 use regex::Regex;

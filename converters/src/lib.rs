@@ -6,11 +6,14 @@ pub mod aggregate;
 pub mod describe;
 pub mod filter;
 pub mod grouping;
+mod java;
 mod merge;
 pub mod names;
 pub mod outputs;
 pub mod packages;
 pub mod profile;
+mod state;
 pub mod states;
+pub mod totals;
 
 pub use tyrion_wire::harmless;

@@ -6,8 +6,10 @@
 //! once in a table and named by its index there ("id" below). [`Profile::check`]
 //! states the rules that every profile obeys.
 
-use crate::merge::Row;
-pub use crate::states::State;
+mod row;
+
+pub use crate::state::State;
+pub(crate) use row::Row;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// What threads did with locks, summed, and what its ids stand for.

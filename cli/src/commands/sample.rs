@@ -24,7 +24,7 @@ use std::{
 use tyrion_converters::filter::{Filter, Moment, States};
 use tyrion_formats::Recording;
 use tyrion_report::{
-    Options, find,
+    ReportOptions, find,
     render::{longer_intervals, shown, text},
     sections::tree,
     view::Cell,
@@ -187,9 +187,9 @@ impl SampleArgs {
         self.sampling.period.unwrap_or(PERIOD_NS)
     }
 
-    fn options(&self) -> Options {
-        let default = Options::default();
-        Options {
+    fn options(&self) -> ReportOptions {
+        let default = ReportOptions::default();
+        ReportOptions {
             groups: self.show.top,
             group_by: self.shape.group_by.clone().unwrap_or(default.group_by),
             packages: self.shape.packages.clone(),
@@ -197,7 +197,7 @@ impl SampleArgs {
             interval_from_since: true,
             // The outermost frame of all would say nothing of one moment.
             zero: self.show.zero || self.once,
-            ..Options::default()
+            ..ReportOptions::default()
         }
     }
 }

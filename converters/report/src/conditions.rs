@@ -13,7 +13,7 @@ mod parse;
 mod tests;
 
 pub(crate) use figures::everything;
-pub use figures::{Figures, LockFigures, recorded_ns};
+pub use figures::{Figures, LockFigures};
 pub use metrics::{METRICS, Metric, Unit};
 
 use crate::findings::LockRef;

@@ -22,7 +22,7 @@ pub use rates::Per;
 pub use scaled::scaled;
 pub use view::view;
 
-use crate::{Findings, Options, conditions::Figures, sections::shared::cut};
+use crate::{Findings, ReportOptions, conditions::Figures, sections::shared::cut};
 use rates::{Denominators, Rates};
 use thiserror::Error;
 
@@ -68,7 +68,7 @@ impl<'f> Pair<'f> {
     ///
     /// # Errors
     /// There is nothing to divide waits by.
-    pub fn diff(&self, terms: &Terms, options: &Options) -> Result<Diff, DiffError> {
+    pub fn diff(&self, terms: &Terms, options: &ReportOptions) -> Result<Diff, DiffError> {
         let rates = self.rates(terms.per)?;
         let figures = [self.before, self.after].map(Figures::of);
         let mut locks = changes::locks(&figures, &rates);

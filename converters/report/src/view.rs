@@ -38,7 +38,7 @@ pub struct Table {
     pub title: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Its rows, in the order to show them, cut to [`Options::top`](crate::Options::top).
+    /// Its rows, in the order to show them, cut to [`ReportOptions::top`](crate::ReportOptions::top).
     pub rows: Vec<Row>,
     /// How many rows were cut off.
     pub left_out: usize,

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Recording;
 use tyrion_report::{
-    Options, SECTIONS, find,
+    ReportOptions, SECTIONS, find,
     findings::{LockRef, LogFacts},
     render::{Report, json},
     sections::{
@@ -43,8 +43,8 @@ fn report(log: &str, kinds: Kinds) -> Value {
     let path = root().join("testdata/logs").join(log);
     let logs = [Recording::from_bytes(log, fs::read(path).unwrap()).unwrap()];
     let filter = Filter { kinds, ..Filter::default() };
-    let findings = find(&logs, &filter, &Options::default(), &|_| {});
-    let report = Report::new("1.2.3", &findings, &Options::default(), &[]);
+    let findings = find(&logs, &filter, &ReportOptions::default(), &|_| {});
+    let report = Report::new("1.2.3", &findings, &ReportOptions::default(), &[]);
     serde_json::from_str(&json::write(&report)).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! From the sums of trace mode to rows of the profile.
 
 use super::{
-    build::Place,
+    ids::WaitKey,
     resolve::Resolver,
     spread::shares,
     sums::Sums,
@@ -64,9 +64,9 @@ pub(super) struct Rows<'r, 'a> {
     pub(super) resolver: &'r mut Resolver<'a>,
     /// The threads that are asked for, ascending.
     pub(super) threads: &'r [u32],
-    /// The places of waits, and the number of its place for each site.
-    pub(super) places: &'r [Place],
-    pub(super) place_of: &'r [u32],
+    /// The keys of waits, and the number of its key for each site.
+    pub(super) wait_keys: &'r [WaitKey],
+    pub(super) key_of_site: &'r [u32],
 }
 
 impl Rows<'_, '_> {
@@ -187,8 +187,8 @@ impl Rows<'_, '_> {
         blames.sort_unstable_by_key(|(key, _)| **key);
         let mut rows: BTreeMap<u32, Vec<Blame>> = BTreeMap::new();
         for (&(thread, stack, place, site), charged) in blames {
-            let at = self.place_of.get(site as usize).map_or(usize::MAX, |&at| at as usize);
-            let Some(&(waiter_stack, lock, kind)) = self.places.get(at) else { continue };
+            let at = self.key_of_site.get(site as usize).map_or(usize::MAX, |&at| at as usize);
+            let Some(&(waiter_stack, lock, kind)) = self.wait_keys.get(at) else { continue };
             let stack = match stack {
                 EMPTY_STACK => self.resolver.place_stack(place),
                 stack => self.resolver.stack(stack),

@@ -2,6 +2,7 @@
 
 use super::{
     fold::{FoldNotes, Folder},
+    known::known_thread,
     sampled::{SampleSums, Sampler, Samples},
     sums::{Shared, SiteSums, SparseSums, Sums, ThreadSums, lock},
     trace::{TraceSums, Tracer},
@@ -12,7 +13,6 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 use tyrion_formats::{ChunkRef, Damage, Entry, Event, Recording};
-use tyrion_wire::def::id::UNKNOWN;
 
 /// Pieces are at least this long, in bytes: long enough for what a piece costs
 /// besides its events.
@@ -162,13 +162,6 @@ impl Others<'_> {
         let key = (known_thread(self.log, event.thread), event.site);
         self.sums.entry(key).or_default().add_wait(event.wait_ns());
     }
-}
-
-/// The thread, or the unknown one if it is not defined: made-up ids shall not
-/// take memory.
-pub(super) fn known_thread(log: &Recording, thread: u32) -> u32 {
-    let known = log.definitions().threads().get(thread).is_some();
-    if known { thread } else { UNKNOWN }
 }
 
 impl<'a> Worker<'a> {

@@ -1,11 +1,13 @@
 //! The pass over samples, and their rows in the profile.
 
-use super::{SampleTotals, acquired::ThreadRows, hash::Table, resolve::Resolver};
+use super::{acquired::ThreadRows, hash::Table, resolve::Resolver};
 use crate::{
     filter::{Filter, Kinds, Window},
     merge::merge,
     profile::Sample,
-    states::{Reader, State},
+    state::State,
+    states::Reader,
+    totals::SampleTotals,
 };
 use std::collections::BTreeMap;
 use tyrion_formats::{Recording, Sampled};

@@ -8,13 +8,14 @@ mod trace;
 use super::*;
 use crate::{
     filter::{Kinds, duration_ns, moment},
-    profile::CUT,
+    profile::{CUT, Profile, State},
 };
 use proptest::{collection::vec, prelude::*};
 use regex::Regex;
 use std::{collections::BTreeMap, io::Cursor};
 use tyrion_formats::write::{LaneId, LogOptions, LogWriter, Wait};
 use tyrion_wire::{
+    WaitKind,
     cell::{self, Cell},
     def::{Definition, id},
     slot::Pending,

@@ -20,6 +20,7 @@
 //! [`trace`], that of sampling in [`sample`].
 
 use crate::{
+    fields::TYPE_MISC,
     kind::Outcome,
     le,
     sample::{self, Sample},
@@ -33,8 +34,6 @@ pub const MAX_WAIT_LEN: usize = 2 + 7 + 7 + 4 + 5 + varint::MAX_LEN;
 pub const MAX_NS: u64 = (1 << 56) - 1;
 
 const TYPE_WAIT: u16 = 1;
-/// Type of all records that are no waits.
-pub(crate) const TYPE_MISC: u8 = 2;
 const EXT: u16 = 1 << 12;
 const RESERVED: u16 = 0xe000;
 /// Code of the record that names the thread of the records after it.

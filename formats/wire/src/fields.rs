@@ -1,6 +1,9 @@
 //! Records and definitions whose payload is one varint after another.
 
-use crate::{event::TYPE_MISC, varint};
+use crate::varint;
+
+/// Type of all records that are no waits.
+pub(crate) const TYPE_MISC: u8 = 2;
 
 /// The fields of one payload, read one after another. What is left may be text,
 /// or fields of a later version.

@@ -3,7 +3,7 @@
 use super::DiffError;
 use crate::{
     Findings,
-    conditions::{LockFigures, recorded_ns},
+    conditions::LockFigures,
     sections::contended::{Contended, Lock},
 };
 use serde::Serialize;
@@ -62,7 +62,7 @@ impl Denominators {
             names.join(", ")
         };
         match per {
-            Per::Second => match recorded_ns(findings) {
+            Per::Second => match findings.recorded_ns() {
                 0 => Err(DiffError::NoTime(names())),
                 ns => Ok(Denominators { total: ns as f64 / 1e9, of_locks: None }),
             },

@@ -2,7 +2,7 @@
 //! after: for pictures and profiles, whose numbers stand beside each other.
 
 use super::{DiffError, Matching, Pair, Per, matching::Shared, rates::Rates};
-use crate::{Findings, conditions::recorded_ns};
+use crate::Findings;
 use std::collections::HashMap;
 use tyrion_converters::{
     outputs::units,
@@ -25,7 +25,7 @@ pub fn scaled(pair: &Pair<'_>, per: Per) -> Result<[Profile; 2], DiffError> {
         wait.wait_ns = times(wait.wait_ns, factor);
     }
     let to = match per {
-        Per::Second => units::duration(recorded_ns(pair.after)),
+        Per::Second => units::duration(pair.after.recorded_ns()),
         Per::Acquisition => "the acquisitions after".to_owned(),
     };
     for run in &mut before.runs {

@@ -68,7 +68,7 @@ fn compare<T>(filter: &Filter, take: impl FnOnce(&Pair<'_>) -> T) -> T {
 }
 
 fn diff(terms: &Terms) -> Diff {
-    compare(&Filter::default(), |pair| pair.diff(terms, &Options::default()).unwrap())
+    compare(&Filter::default(), |pair| pair.diff(terms, &ReportOptions::default()).unwrap())
 }
 
 fn acquisition() -> Terms {
@@ -172,7 +172,7 @@ fn the_same_log_did_not_change() {
     let found = found(&logs, &filter);
     let pair = Pair { before: &found, after: &found };
     for terms in [Terms::default(), acquisition()] {
-        let diff = pair.diff(&terms, &Options::default()).unwrap();
+        let diff = pair.diff(&terms, &ReportOptions::default()).unwrap();
         assert_eq!((diff.most_improved, diff.most_worsened), (None, None));
         assert!(diff.locks.iter().all(|lock| lock.change.ns() == 0.0), "{:?}", diff.locks);
         assert!(diff.stacks.iter().all(|stack| stack.change.state == State::Both));
@@ -185,13 +185,15 @@ fn sets_add_up_and_filters_choose() {
     let filter = Filter::default();
     let (one, two) = ([before()], [before(), before()]);
     let (one, two) = (found(&one, &filter), found(&two, &filter));
-    let diff = Pair { before: &one, after: &two }.diff(&Terms::default(), &Options::default());
+    let diff =
+        Pair { before: &one, after: &two }.diff(&Terms::default(), &ReportOptions::default());
     let diff = diff.unwrap();
     assert_eq!((diff.after.recorded_ns, diff.total.ns()), (4 * SECOND, 0.0));
     assert_eq!(diff.total.after.unwrap().wait_ns, 2 * diff.total.before.unwrap().wait_ns);
 
     let turn = Filter { lock: Some(regex::Regex::new("turn").unwrap()), ..Filter::default() };
-    let diff = compare(&turn, |pair| pair.diff(&Terms::default(), &Options::default()).unwrap());
+    let diff =
+        compare(&turn, |pair| pair.diff(&Terms::default(), &ReportOptions::default()).unwrap());
     assert_eq!((diff.locks.len(), diff.stacks.len(), diff.total.ns()), (1, 1, 10_000.0));
 }
 
@@ -229,18 +231,18 @@ fn what_cannot_be_divided_is_an_error() {
     let (logs, traced) = ([log.finish("c.log")], [before()]);
     let (contention, traced) = (found(&logs, &filter), found(&traced, &filter));
     let pair = Pair { before: &traced, after: &contention };
-    let error = pair.diff(&acquisition(), &Options::default()).unwrap_err().to_string();
+    let error = pair.diff(&acquisition(), &ReportOptions::default()).unwrap_err().to_string();
     assert!(error.starts_with("c.log: acquisitions are not known"), "{error}");
     let empty = [Crafted::new(0).finish("empty.log")];
     let empty = found(&empty, &filter);
     let pair = Pair { before: &empty, after: &traced };
-    let error = pair.diff(&Terms::default(), &Options::default()).unwrap_err();
+    let error = pair.diff(&Terms::default(), &ReportOptions::default()).unwrap_err();
     assert_eq!(error, DiffError::NoTime("empty.log".to_owned()));
 }
 
 #[test]
 fn top_cuts_lists_and_no_totals() {
-    let options = Options { top: 1, ..Options::default() };
+    let options = ReportOptions { top: 1, ..ReportOptions::default() };
     let diff = compare(&Filter::default(), |pair| pair.diff(&Terms::default(), &options).unwrap());
     assert_eq!((diff.locks.len(), diff.locks_left_out), (1, 3));
     assert_eq!((diff.stacks.len(), diff.stacks_left_out), (1, 3));
@@ -276,7 +278,7 @@ fn what_is_short_keeps_its_fraction() {
     let (before, after) = (log(2_500), log(3_100));
     let filter = Filter::default();
     let pair = Pair { before: &found(&before, &filter), after: &found(&after, &filter) };
-    let diff = pair.diff(&acquisition(), &Options::default()).unwrap();
+    let diff = pair.diff(&acquisition(), &ReportOptions::default()).unwrap();
     let json = serde_json::to_value(&diff).unwrap();
     let map = &json["locks"][0];
     assert_eq!((&map["before"]["rate_ns"], &map["change_rate_ns"]), (&2.5.into(), &0.6.into()));

@@ -2,7 +2,7 @@
 //! to run.
 
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tyrion_converters::{harmless, names::lock_called, profile::Profile};
 
 /// A lock as sections name it: a group of locks, or one of them.
@@ -153,6 +153,27 @@ impl Groups {
 pub fn thread_group(name: &str) -> String {
     let stem = name.trim_end_matches(|char: char| char.is_ascii_digit());
     if stem.len() == name.len() { name.to_owned() } else { format!("{stem}*") }
+}
+
+/// The groups of threads by name, over all logs.
+#[derive(Default)]
+pub(super) struct ThreadGroups {
+    ids: HashMap<String, u32>,
+    names: Vec<String>,
+}
+
+impl ThreadGroups {
+    pub(super) fn id(&mut self, name: String) -> u32 {
+        let names = &mut self.names;
+        *self.ids.entry(name).or_insert_with_key(|name| {
+            names.push(name.clone());
+            names.len() as u32 - 1
+        })
+    }
+
+    pub(super) fn name(&self, id: u32) -> String {
+        self.names.get(id as usize).cloned().unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

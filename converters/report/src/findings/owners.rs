@@ -1,7 +1,10 @@
 //! Who had the lock when a wait began: `java.util.concurrent` tells, monitors
 //! do not.
 
-use super::{Delay, Groups, second::ThreadGroups};
+use super::{
+    delay::Delay,
+    groups::{Groups, ThreadGroups},
+};
 use std::{
     collections::{BTreeMap, HashMap},
     hash::{BuildHasherDefault, Hasher},

@@ -5,11 +5,11 @@ mod sums;
 mod worker;
 
 use super::{
-    Delay, Groups,
     axis::Axis,
-    groups::thread_group,
+    delay::Delay,
+    groups::{Groups, ThreadGroups, thread_group},
     owners::Owners,
-    second::{NONE, Ranks, ThreadGroups, shows},
+    ranks::{NONE, Ranks, shows},
     trace::Collector,
 };
 use std::{
@@ -19,7 +19,7 @@ use std::{
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
 };
-pub(super) use sums::Sums;
+pub(super) use sums::{Blames, Sums};
 use tyrion_converters::{aggregate::LogIds, describe::Names, filter::Filter};
 use tyrion_formats::{ChunkRef, Recording, Thread};
 use tyrion_wire::WaitKind;

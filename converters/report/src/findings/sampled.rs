@@ -5,7 +5,7 @@
 //! stack, state), not with the samples.
 
 use super::axis::{Axis, Clock, Grid};
-use crate::Options;
+use crate::options::ReportOptions;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tyrion_converters::{
@@ -33,7 +33,7 @@ pub struct SampledInterval {
     /// The real time of idle threads that is not shown, in ns.
     pub idle_hidden_ns: u64,
     /// Threads that were sampled, but of which nothing is shown; found only
-    /// where [`Options::zero`] asks for them.
+    /// where [`ReportOptions::zero`] asks for them.
     pub hidden_threads: Vec<Thread>,
 }
 
@@ -41,7 +41,7 @@ pub struct SampledInterval {
 pub(super) fn find(
     logs: &[Recording],
     filter: &Filter,
-    options: &Options,
+    options: &ReportOptions,
     aggregate: &Aggregate,
     axis: &Axis,
 ) -> Vec<SampledInterval> {
@@ -77,7 +77,7 @@ pub(super) fn find(
 
 /// The length of the intervals, in ns: what was asked for, or a multiple of it
 /// where that would be more than [`MAX_INTERVALS`]; 0 where there is only one.
-pub(super) fn interval_ns(logs: &[Recording], filter: &Filter, options: &Options) -> u64 {
+pub(super) fn interval_ns(logs: &[Recording], filter: &Filter, options: &ReportOptions) -> u64 {
     match options.interval_ns {
         0 => 0,
         asked => grid(&whole(logs, filter, options), asked).step_ns,
@@ -86,7 +86,7 @@ pub(super) fn interval_ns(logs: &[Recording], filter: &Filter, options: &Options
 
 /// The time that intervals count in: all that logs span, or what the filter asks
 /// for.
-fn whole(logs: &[Recording], filter: &Filter, options: &Options) -> Axis {
+fn whole(logs: &[Recording], filter: &Filter, options: &ReportOptions) -> Axis {
     match options.interval_from_since {
         true => Axis::of(logs, filter, 1),
         false => Axis::of(logs, &Filter::default(), 1),

@@ -4,7 +4,7 @@ mod rows;
 
 use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_of};
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::LockRef,
     view::{Cell, Column, Part, Row, Table, View},
 };
@@ -116,7 +116,7 @@ pub struct Instance {
     pub max_wait_ns: u64,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let contended = Contended::of(findings, options);
     let json = serde_json::to_value(&contended).unwrap_or_default();
     let advises = contended.totals.contended != 0;
@@ -125,7 +125,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 
 impl Contended {
     /// From what was found.
-    pub fn of(findings: &Findings<'_>, options: &Options) -> Contended {
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Contended {
         let mut rows = rows::all(findings);
         let distribution = findings.distributions.all();
         let mut totals = Totals {

@@ -6,7 +6,7 @@ mod view;
 
 use super::shared::cut;
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::{Histogram, LockRef, life, names},
 };
 use serde::Serialize;
@@ -122,7 +122,7 @@ pub struct Own {
     pub thread_share: Option<f64>,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let answer = critical_sections(findings, options);
     Answer {
         json: serde_json::to_value(&answer).unwrap_or_default(),
@@ -215,7 +215,7 @@ impl Sums {
 }
 
 /// Critical sections of the findings.
-pub fn critical_sections(findings: &Findings<'_>, options: &Options) -> CriticalSections {
+pub fn critical_sections(findings: &Findings<'_>, options: &ReportOptions) -> CriticalSections {
     let mut total = Sums::default();
     let mut sites: BTreeMap<Spot, Sums> = BTreeMap::new();
     let mut holders: BTreeMap<u32, BTreeMap<Spot, Sums>> = BTreeMap::new();
@@ -256,7 +256,7 @@ pub fn critical_sections(findings: &Findings<'_>, options: &Options) -> Critical
 /// names, which decide among those, are made of no more than these.
 fn longest<T>(
     all: impl Iterator<Item = (Counts, T)>,
-    options: &Options,
+    options: &ReportOptions,
 ) -> impl Iterator<Item = T> {
     let mut all: Vec<(Counts, T)> = all.collect();
     all.sort_by(|(a, _), (b, _)| longest_first(a, b));
@@ -331,7 +331,7 @@ impl Namer<'_> {
         }
     }
 
-    fn holder(&self, thread: u32, spots: &BTreeMap<Spot, Sums>, options: &Options) -> Holder {
+    fn holder(&self, thread: u32, spots: &BTreeMap<Spot, Sums>, options: &ReportOptions) -> Holder {
         let lived_ns = self.lived(&BTreeSet::from([thread]));
         let counted = spots.iter().map(|(spot, sums)| (sums.counts, (spot, sums)));
         let own = |(spot, sums): (&Spot, &Sums)| {

@@ -2,7 +2,7 @@
 
 use super::shared::cut;
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::Delay,
     view::{Cell, Column, Part, Row, Table, View},
 };
@@ -73,7 +73,7 @@ pub struct Thread {
     pub wait_ns: u64,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let delays = Delays::of(findings, options);
     let json = serde_json::to_value(&delays).unwrap_or_default();
     Answer { json, view: view(&delays), lacking: String::new(), advises: delays.delays != 0 }
@@ -81,7 +81,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 
 impl Delays {
     /// From what was found.
-    pub fn of(findings: &Findings<'_>, options: &Options) -> Delays {
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Delays {
         let mut sum = Delay::default();
         findings.delays.stacks.iter().for_each(|(_, delay)| sum += *delay);
         let waits = findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind));

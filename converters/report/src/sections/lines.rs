@@ -5,7 +5,7 @@ use super::{
     shared::share,
 };
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::names,
     view::{Cell, Column, Detail, Part, Row, Table, View},
 };
@@ -72,7 +72,7 @@ struct Gathered {
     stacks: HashMap<u32, u64>,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let lines = Lines::of(findings, options);
     let json = serde_json::to_value(&lines).unwrap_or_default();
     let advises = !lines.lines.is_empty();
@@ -81,7 +81,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 
 impl Lines {
     /// From what was found.
-    pub fn of(findings: &Findings<'_>, options: &Options) -> Lines {
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Lines {
         let profile = findings.profile();
         let stacks = Stacks::new(profile, &options.packages);
         let mut gathered: HashMap<Frame, Gathered> = HashMap::new();
@@ -228,7 +228,7 @@ mod tests {
         let logs = [log.finish("a.log")];
         let filter = Filter::default();
         let found = found(&logs, &filter);
-        let lines = Lines::of(&found, &Options::default());
+        let lines = Lines::of(&found, &ReportOptions::default());
         assert_eq!((lines.samples, lines.samples_without_line), (10, 1));
         assert_eq!(lines.wall_ns, 100_000_000);
         let first = &lines.lines[0];
@@ -241,7 +241,7 @@ mod tests {
                         6  com.acme.A.step:22      60 ms  10 ns  run 67% blk 33%\n      \
                         3  com.acme.A.run:1        30 ms   5 ns  run 100%\n";
         assert_eq!(text, expected);
-        let cut = Lines::of(&found, &Options { lines: 1, ..Options::default() });
+        let cut = Lines::of(&found, &ReportOptions { lines: 1, ..ReportOptions::default() });
         assert_eq!((cut.lines.len(), cut.left_out), (1, 1));
     }
 }

@@ -17,7 +17,7 @@ mod teller;
 mod walk;
 
 use super::shared::cut;
-use crate::{About, Answer, Findings, Options, Section, findings::LockRef};
+use crate::{About, Answer, Findings, ReportOptions, Section, findings::LockRef};
 use serde::Serialize;
 use show::view;
 use std::cmp::Reverse;
@@ -135,7 +135,7 @@ pub struct Harmless {
     pub cycles: u64,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let found = lock_order(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
     let advises = !found.cycles.is_empty();
@@ -156,7 +156,7 @@ fn lacking(findings: &Findings<'_>) -> String {
 }
 
 /// Finds the cycles.
-pub fn lock_order(findings: &Findings<'_>, options: &Options) -> LockOrder {
+pub fn lock_order(findings: &Findings<'_>, options: &ReportOptions) -> LockOrder {
     let order = graph::order(findings.logs, &findings.trace);
     let found = search::search(&order.graph);
     let teller = Teller::new(findings, &order);

@@ -7,7 +7,7 @@ mod timeline;
 
 use super::shared::{cut, share};
 use crate::{
-    About, Answer, Findings, Options, Section, View,
+    About, Answer, Findings, ReportOptions, Section, View,
     findings::LockRef,
     view::{Cell, Column, Detail, Part, Row, Table},
 };
@@ -119,7 +119,7 @@ pub struct Places {
 /// So many pairs of threads and of places are listed of each lock.
 const PAIRS: usize = 5;
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let (found, lacking) = match scan::scan(findings, options.near_ns) {
         Some(scan) => (near_misses(&scan, options), String::new()),
         None => {
@@ -133,7 +133,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     Answer { json, view, lacking, advises: found.totals.near_misses != 0 }
 }
 
-fn near_misses(scan: &Scan, options: &Options) -> NearMisses {
+fn near_misses(scan: &Scan, options: &ReportOptions) -> NearMisses {
     let mut totals =
         Totals { unidentified: scan.unidentified, untimed: scan.untimed, ..Totals::default() };
     for (key, stats) in &scan.locks {

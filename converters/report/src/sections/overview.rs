@@ -5,8 +5,7 @@ mod drawn;
 
 use super::{sampled::NO_LOCKS, shared::share};
 use crate::{
-    About, Answer, Findings, Options, Section,
-    conditions::recorded_ns,
+    About, Answer, Findings, ReportOptions, Section,
     findings::{LogFacts, Phase},
 };
 use cost::Cost;
@@ -121,7 +120,7 @@ pub struct Kind {
     pub wait_ns: u64,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let overview = Overview::of(findings);
     let json = serde_json::to_value(&overview).unwrap_or_default();
     let knows_locks = !findings.profile().lacks_waits;
@@ -169,7 +168,7 @@ impl Overview {
             logs: LogFacts::of_all(findings),
             start_wall_ns: findings.axis.start_wall_ns,
             duration_ns: findings.axis.duration_ns,
-            recorded_ns: recorded_ns(findings),
+            recorded_ns: findings.recorded_ns(),
             threads: Threads {
                 count: threads.count,
                 is_virtual: threads.is_virtual,

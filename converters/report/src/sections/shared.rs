@@ -1,7 +1,7 @@
 //! What several sections need.
 
 use crate::{
-    Options,
+    ReportOptions,
     findings::{Findings, names},
     view::{Cell, Detail},
 };
@@ -55,8 +55,8 @@ pub fn mean(sum_ns: u64, count: u64) -> u64 {
     sum_ns.checked_div(count).unwrap_or(0)
 }
 
-/// Cuts a list to [`Options::top`]: the number of entries that were cut off.
-pub fn cut<T>(list: &mut Vec<T>, options: &Options) -> usize {
+/// Cuts a list to [`ReportOptions::top`]: the number of entries that were cut off.
+pub fn cut<T>(list: &mut Vec<T>, options: &ReportOptions) -> usize {
     let all = list.len();
     if options.top != 0 {
         list.truncate(options.top);

@@ -9,7 +9,7 @@ mod instances;
 
 use super::shared::{count, cut, ns};
 use crate::{
-    About, Answer, Findings, Options, Section, View,
+    About, Answer, Findings, ReportOptions, Section, View,
     findings::{LockRef, names},
     view::{Cell, Column, Part, Row, Table},
 };
@@ -141,7 +141,7 @@ impl Counts {
     }
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let found = single_thread(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
     let advises = !found.places.is_empty();
@@ -163,7 +163,7 @@ fn lacking(findings: &Findings<'_>) -> String {
 }
 
 /// Finds the locks of one thread.
-pub fn single_thread(findings: &Findings<'_>, options: &Options) -> SingleThread {
+pub fn single_thread(findings: &Findings<'_>, options: &ReportOptions) -> SingleThread {
     let instances = Instances::find(findings);
     let counts = counts(findings, &instances);
     let counted = findings.profile().has_acquisitions;

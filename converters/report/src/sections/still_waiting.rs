@@ -7,7 +7,7 @@ mod owners;
 mod show;
 
 use super::shared::cut;
-use crate::{About, Answer, Findings, Options, Section, findings::LockRef};
+use crate::{About, Answer, Findings, ReportOptions, Section, findings::LockRef};
 use owners::{Blocked, Source};
 use serde::Serialize;
 use show::view;
@@ -131,7 +131,7 @@ pub struct Idle {
 /// Names of idle threads that are listed.
 const IDLE_NAMES: usize = 10;
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let found = still_waiting(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
     let advises = found.blocked_threads != 0;
@@ -162,7 +162,7 @@ fn is_blocked(kind: WaitKind) -> bool {
 }
 
 /// Finds who waits.
-pub fn still_waiting(findings: &Findings<'_>, options: &Options) -> StillWaiting {
+pub fn still_waiting(findings: &Findings<'_>, options: &ReportOptions) -> StillWaiting {
     let blocked = owners::blocked(findings.logs, &findings.trace);
     let states = owners::states(&blocked);
     let teller = Teller { logs: findings.logs, filter: findings.filter, blocked: &blocked };

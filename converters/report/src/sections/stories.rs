@@ -1,6 +1,6 @@
 //! Logs of trace mode for tests, told record by record.
 
-use crate::{Findings, Options, find};
+use crate::{Findings, ReportOptions, find};
 use std::{collections::HashMap, io::Cursor};
 use tyrion_converters::filter::Filter;
 use tyrion_formats::{
@@ -160,5 +160,5 @@ pub(super) fn with<T>(
     filter: &Filter,
     then: impl FnOnce(&Findings<'_>) -> T,
 ) -> T {
-    then(&find(logs, filter, &Options::default(), &|_| {}))
+    then(&find(logs, filter, &ReportOptions::default(), &|_| {}))
 }

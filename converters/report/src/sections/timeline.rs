@@ -2,7 +2,7 @@
 
 use super::shared::nobody_waited;
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::LockRef,
     view::{self, Part, View},
 };
@@ -57,7 +57,7 @@ pub struct Thread {
     pub wait_ns: Vec<u64>,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let timeline = Timeline::of(findings, options);
     let json = serde_json::to_value(&timeline).unwrap_or_default();
     Answer {
@@ -70,7 +70,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 
 impl Timeline {
     /// From what was found.
-    pub fn of(findings: &Findings<'_>, options: &Options) -> Timeline {
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Timeline {
         let profile = findings.profile();
         let (axis, lines) = (&findings.axis, &findings.timelines);
         let most = if options.top == 0 { usize::MAX } else { options.top };

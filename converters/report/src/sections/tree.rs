@@ -7,7 +7,7 @@ mod show;
 mod tests;
 
 use super::sampled::{self, StateTimes};
-use crate::{About, Answer, Findings, Options, Section, findings::SampledInterval};
+use crate::{About, Answer, Findings, ReportOptions, Section, findings::SampledInterval};
 use build::Builder;
 use serde::Serialize;
 
@@ -119,7 +119,7 @@ pub struct Node {
     pub states: StateTimes,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let trees = Trees::of(findings, options);
     let json = serde_json::to_value(&trees).unwrap_or_default();
     let view = show::view(&trees);
@@ -128,7 +128,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 
 impl Trees {
     /// From what was found.
-    pub fn of(findings: &Findings<'_>, options: &Options) -> Trees {
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Trees {
         let builder = Builder::new(findings.profile(), options);
         let intervals =
             findings.sampled.iter().map(|interval| of_interval(&builder, interval, options));
@@ -150,7 +150,11 @@ impl Trees {
     }
 }
 
-fn of_interval(builder: &Builder<'_>, interval: &SampledInterval, options: &Options) -> Interval {
+fn of_interval(
+    builder: &Builder<'_>,
+    interval: &SampledInterval,
+    options: &ReportOptions,
+) -> Interval {
     let mut groups = builder.groups(interval);
     let sum = |of: fn(&Group) -> u64| {
         groups.iter().fold(0u64, |sum, group| sum.saturating_add(of(group)))

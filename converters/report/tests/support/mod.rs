@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "no test needs all of it")]
 
 use tyrion_report::{
-    About, Answer, Options, Section, View,
+    About, Answer, ReportOptions, Section, View,
     render::{LogFacts, Report, Shown, html::Flame},
     view::{Cell, Column, Detail, Node, Part, Row, Table, Timeline, Tree},
 };
@@ -53,7 +53,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         logs: vec![log],
         notes: vec!["3 waits had not ended".to_owned()],
         damage: vec!["bank.log: the chunk at byte 8192 is damaged".to_owned()],
-        options: Options::default(),
+        options: ReportOptions::default(),
         sections,
     }
 }

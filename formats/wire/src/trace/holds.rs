@@ -7,8 +7,7 @@
 
 use super::{Held, HeldIter, HeldList, Hold};
 use crate::{
-    event::TYPE_MISC,
-    fields::Fields,
+    fields::{Fields, TYPE_MISC},
     varint::{self, MAX_LEN},
 };
 

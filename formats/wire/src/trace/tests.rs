@@ -1,6 +1,7 @@
 use super::*;
 use crate::{
-    event::{self, Record, TYPE_MISC},
+    event::{self, Record},
+    fields::TYPE_MISC,
     varint,
 };
 use proptest::{collection::vec, prelude::*};

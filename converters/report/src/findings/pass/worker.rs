@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Delay, axis::Clock, histogram, lives::within_parts, owners::Owners, second::NONE,
+        axis::Clock, delay::Delay, histogram, owners::Owners, ranks::NONE, spans::within_parts,
         trace::Collector,
     },
     Count, Job, Site, Sums, Tally, Wanted,

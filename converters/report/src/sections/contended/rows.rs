@@ -1,7 +1,7 @@
 //! Sums by lock and kind of wait.
 
 use super::{HotStack, Instance, Lock, mean, share};
-use crate::{Findings, Options};
+use crate::{Findings, ReportOptions};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -93,7 +93,7 @@ fn sums(findings: &Findings<'_>) -> HashMap<Key, Sums> {
 /// What the section tells of a lock.
 pub(super) fn lock(
     findings: &Findings<'_>,
-    options: &Options,
+    options: &ReportOptions,
     (group, kind): Key,
     sums: Sums,
 ) -> Lock {
@@ -137,7 +137,7 @@ fn hottest(stacks: impl IntoIterator<Item = (u32, u64)>) -> Option<(u32, u64)> {
 
 fn instances(
     findings: &Findings<'_>,
-    options: &Options,
+    options: &ReportOptions,
     locks: HashMap<u32, (u64, u64, u64)>,
 ) -> Vec<Instance> {
     let profile = findings.profile();

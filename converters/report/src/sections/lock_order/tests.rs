@@ -39,7 +39,7 @@ impl Bank {
 }
 
 fn order(logs: &[Recording], filter: &Filter) -> LockOrder {
-    with(logs, filter, |findings| lock_order(findings, &Options::default()))
+    with(logs, filter, |findings| lock_order(findings, &ReportOptions::default()))
 }
 
 #[test]
@@ -242,7 +242,9 @@ fn a_place_that_is_not_in_the_stack_stands_alone() {
 #[test]
 fn what_is_lacking_is_said() {
     let lacking = |logs: &[Recording]| {
-        with(logs, &Filter::default(), |findings| answer(findings, &Options::default()).lacking)
+        with(logs, &Filter::default(), |findings| {
+            answer(findings, &ReportOptions::default()).lacking
+        })
     };
     assert!(lacking(&[]).starts_with("needs --mode trace"));
     assert!(
@@ -259,7 +261,7 @@ fn advice_is_for_cycles() {
         bank.transfer(ann, 1, [70, 71], None);
         bank.transfer(bob, 2, second, None);
         let logs = [bank.story.log("bank.log")];
-        with(&logs, &Filter::default(), |it| answer(it, &Options::default()).advises)
+        with(&logs, &Filter::default(), |it| answer(it, &ReportOptions::default()).advises)
     };
     assert_eq!([[71, 70], [70, 71]].map(advises), [true, false]);
 }

@@ -12,7 +12,7 @@ use tyrion_wire::{
 const ALL: [(&str, &str); 2] = [("events", "all"), ("hold", "all")];
 
 fn found(logs: &[Recording], filter: &Filter, near_ns: u64) -> NearMisses {
-    let options = Options { near_ns, ..Options::default() };
+    let options = ReportOptions { near_ns, ..ReportOptions::default() };
     with(logs, filter, |findings| {
         let scan = scan::scan(findings, near_ns).unwrap();
         near_misses(&scan, &options)
@@ -159,7 +159,7 @@ fn logs_without_all_events_say_so() {
     for metadata in [&[][..], &[("events", "all")], &[("hold", "all")]] {
         let logs = [Story::new(metadata).log("x")];
         let answer =
-            with(&logs, &Filter::default(), |findings| answer(findings, &Options::default()));
+            with(&logs, &Filter::default(), |findings| answer(findings, &ReportOptions::default()));
         assert!(answer.lacking.starts_with("needs --mode trace --events all"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Overview, PhaseRow};
 use crate::{
-    Options,
+    ReportOptions,
     findings::LogFacts,
     sections::shared::{cut, share_of},
     view::{Cell, Column, Part, Row, Table, View},
@@ -10,7 +10,7 @@ use crate::{
 use tyrion_converters::outputs::units;
 
 /// Without what is about locks where nothing is known of them.
-pub(super) fn view(overview: &Overview, options: &Options, knows_locks: bool) -> View {
+pub(super) fn view(overview: &Overview, options: &ReportOptions, knows_locks: bool) -> View {
     let mut parts = vec![Part::Facts(facts(overview, knows_locks))];
     if overview.logs.len() > 1 {
         parts.push(Part::Table(logs(overview)));
@@ -157,7 +157,7 @@ fn kinds(overview: &Overview) -> Table {
 }
 
 /// The phases with the highest pressure.
-fn phases(overview: &Overview, options: &Options) -> Table {
+fn phases(overview: &Overview, options: &ReportOptions) -> Table {
     let known = |row: &&PhaseRow| row.contended_ns != 0;
     let mut phases: Vec<&PhaseRow> = overview.phases.iter().filter(known).collect();
     phases.sort_by(|a, b| {

@@ -9,7 +9,7 @@ use tyrion_wire::{
 };
 
 fn found(logs: &[Recording], filter: &Filter) -> SingleThread {
-    with(logs, filter, |findings| single_thread(findings, &Options::default()))
+    with(logs, filter, |findings| single_thread(findings, &ReportOptions::default()))
 }
 
 /// A cell whose holds took 10 ns each.
@@ -196,7 +196,7 @@ fn what_another_thread_took_before_is_shared_though_its_record_is_missing() {
 #[test]
 fn what_is_lacking_is_said() {
     let lacking = |logs: &[Recording], filter: &Filter| {
-        with(logs, filter, |findings| answer(findings, &Options::default()).lacking)
+        with(logs, filter, |findings| answer(findings, &ReportOptions::default()).lacking)
     };
     let open = Filter::default();
     assert!(lacking(&[], &open).starts_with("needs --mode trace"));

@@ -13,7 +13,7 @@ fn pending(thread: u32, (lock, owner): (u32, u32), start_ns: u64, stack: u32) ->
 }
 
 fn found(logs: &[Recording], filter: &Filter) -> StillWaiting {
-    with(logs, filter, |findings| still_waiting(findings, &Options::default()))
+    with(logs, filter, |findings| still_waiting(findings, &ReportOptions::default()))
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn rows_that_are_cut_off_are_told() {
     }
     let logs = [story.log("killed.log")];
     let left_out = |top: usize| {
-        let options = Options { top, ..Options::default() };
+        let options = ReportOptions { top, ..ReportOptions::default() };
         let found = with(&logs, &Filter::default(), |it| still_waiting(it, &options));
         let tables = view(&found).parts.into_iter().filter_map(|part| match part {
             Part::Table(table) => Some((table.title, table.rows.len(), table.left_out)),

@@ -5,7 +5,7 @@ use super::{
     Group,
     nodes::Nodes,
 };
-use crate::{Options, findings::SampledInterval};
+use crate::{ReportOptions, findings::SampledInterval};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -64,7 +64,7 @@ struct Gathered {
 pub(super) type Leaf = (u32, Option<(u32, WaitKind)>);
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(profile: &'a Profile, options: &Options) -> Builder<'a> {
+    pub(super) fn new(profile: &'a Profile, options: &ReportOptions) -> Builder<'a> {
         let mut builder = Builder {
             profile,
             stacks: Stacks::new(profile, &options.packages),
