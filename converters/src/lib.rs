@@ -1,4 +1,4 @@
-//! From the event log to a profile, and from the profile to what existing
+//! From recordings to a profile, and from the profile to what existing
 //! visualizers read.
 #![forbid(unsafe_code)]
 

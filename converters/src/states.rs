@@ -2,7 +2,9 @@
 
 mod rules;
 
-use crate::{filter::Kinds, java, state::State};
+pub use crate::state::State;
+
+use crate::{filter::Kinds, java};
 use rules::{Role, Says};
 use std::sync::{
     OnceLock,

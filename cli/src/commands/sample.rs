@@ -27,7 +27,7 @@ use tyrion_report::{
     ReportOptions, find,
     render::{longer_intervals, shown, text},
     sections::tree,
-    view::Cell,
+    view::TableCell,
 };
 
 /// Which JVM, for how long, and what to show.
@@ -101,7 +101,7 @@ pub fn run(args: SampleArgs) -> Outcome {
         Interrupts::hold().map_err(|error| Failure::new(format!("signals: {error}")))?;
     let session = Session::begin(&agent, &args)?;
     if !args.once && std::io::stderr().is_terminal() {
-        let time = shown(&Cell::Ns(args.duration)).into_owned();
+        let time = shown(&TableCell::Ns(args.duration)).into_owned();
         tell(&format!("sampling {} for {time}; Ctrl-C ends it early", args.pid));
     }
     if args.once {
@@ -154,7 +154,7 @@ fn open(recorded: &Recorded, files: &dyn Files) -> Result<Vec<Recording>, Failur
     if let Some(first) = logs.first().filter(|first| logs::file_number(first) > 0)
         && first.start_ns() > from_ns
     {
-        let missing = shown(&Cell::Ns(first.start_ns() - from_ns)).into_owned();
+        let missing = shown(&TableCell::Ns(first.start_ns() - from_ns)).into_owned();
         tell(&format!(
             "note: the first {missing} are missing: meanwhile the log went on in other files, and \
              those that had them are not there any more; see --filesize and --filecount"

@@ -15,7 +15,7 @@ mod tests;
 mod view;
 
 pub use answer::{
-    Amount, Change, Diff, Document, LockAmount, LockChange, SCHEMA, Side, StackChange, State,
+    Amount, Change, Diff, Document, LockAmount, LockChange, Presence, SCHEMA, Side, StackChange,
 };
 pub use matching::Matching;
 pub use rates::Per;
@@ -73,14 +73,15 @@ impl<'f> Pair<'f> {
         let figures = [self.before, self.after].map(Figures::of);
         let mut locks = changes::locks(&figures, &rates);
         let mut stacks = changes::stacks(self, terms.matching, &rates);
-        let count = |state: State| locks.iter().filter(|lock| lock.change.state == state).count();
+        let count =
+            |state: Presence| locks.iter().filter(|lock| lock.change.state == state).count();
         let mut diff = Diff {
             per: terms.per,
             before: Side::of(self.before, &figures[0], &rates.before),
             after: Side::of(self.after, &figures[1], &rates.after),
             total: changes::total(&figures, &rates),
-            appeared: count(State::Appeared) as u64,
-            vanished: count(State::Vanished) as u64,
+            appeared: count(Presence::Appeared) as u64,
+            vanished: count(Presence::Vanished) as u64,
             most_improved: locks.iter().find(|lock| lock.change.ns() < 0.0).cloned(),
             most_worsened: locks.iter().find(|lock| lock.change.ns() > 0.0).cloned(),
             ..Diff::default()

@@ -22,7 +22,7 @@ pub use axis::Axis;
 pub use delay::{Delay, Delays};
 pub use facts::LogFacts;
 pub use found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines};
-pub use groups::{Groups, LockRef, thread_group};
+pub use groups::{LockGroups, LockRef, thread_group};
 pub use histogram::Histogram;
 pub use lives::{all_lives_ns, life};
 pub use owners::OwnedWait;

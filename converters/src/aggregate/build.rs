@@ -13,7 +13,7 @@ use super::{
 use crate::{
     filter::States,
     filter::{Filter, Window},
-    profile::{Run, Thread, Wait},
+    profile::{Run, Thread, WaitRow},
     state::State,
     totals::KindTotals,
 };
@@ -60,7 +60,7 @@ impl Both {
 struct ThreadWaits {
     thread: u32,
     /// Their thread is not filled in yet.
-    waits: Vec<Wait>,
+    waits: Vec<WaitRow>,
     kinds: [KindTotals; WaitKind::ALL.len()],
     unknown: Sums,
 }
@@ -277,7 +277,7 @@ fn wait_keys(
     resolver: &mut Resolver<'_>,
 ) -> (Vec<WaitKey>, Vec<u32>) {
     let sites = log.definitions().sites();
-    let chosen = |(id, site): &(u32, &tyrion_formats::Site)| {
+    let chosen = |(id, site): &(u32, &tyrion_formats::WaitSite)| {
         used[*id as usize] && filter.kinds.contains(site.kind)
     };
     let mut locks: Vec<u32> = sites.iter().filter(chosen).map(|(_, site)| site.lock).collect();
@@ -395,7 +395,7 @@ fn thread_waits(
     out
 }
 
-fn wait((stack, lock, kind): WaitKey, sums: Sums) -> Wait {
+fn wait((stack, lock, kind): WaitKey, sums: Sums) -> WaitRow {
     let Sums { count, wait_ns, max_ns } = sums;
-    Wait { thread: 0, stack, lock, kind, count, wait_ns, max_ns }
+    WaitRow { thread: 0, stack, lock, kind, count, wait_ns, max_ns }
 }

@@ -224,19 +224,20 @@ impl<'a> Worker<'a> {
                 Entry::Wait(_) => *count += 1,
                 Entry::Traced(traced) => tracer.record(&traced),
                 Entry::Sample(sampled) => sampler.record(&sampled),
+                _ => {}
             });
         } else if window.is_open() {
             events.visit_all(|entry| match entry {
                 Entry::Wait(event) => add(&event),
-                Entry::Traced(_) => {}
                 Entry::Sample(sampled) => sampler.record(&sampled),
+                _ => {}
             });
         } else {
             events.visit_all(|entry| match entry {
                 Entry::Wait(event) if window.takes(&event) => add(&event),
                 Entry::Wait(_) => *count += 1,
-                Entry::Traced(_) => {}
                 Entry::Sample(sampled) => sampler.record(&sampled),
+                _ => {}
             });
         }
         self.damage.extend(events.damage());

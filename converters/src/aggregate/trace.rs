@@ -177,7 +177,7 @@ impl<'a> Tracer<'a> {
             TraceRecord::Hold(hold) if self.scope.acquisitions => self.hold(thread, hold),
             TraceRecord::Blame(blame) => self.blame(thread, traced.at_ns, blame),
             // Outputs show neither instances nor nesting.
-            TraceRecord::Hold(_) | TraceRecord::Instance(_) | TraceRecord::Nest(_) => {}
+            _ => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! What tells the rows of a profile apart, and how equal ones are added up.
 
-use super::{Acquisition, Blame, Sample, Section, Wait};
+use super::{AcquisitionRow, BlameRow, SampleRow, SectionRow, WaitRow};
 use crate::state::State;
 use tyrion_wire::WaitKind;
 
@@ -23,27 +23,27 @@ fn add<const N: usize>(sums: [(&mut u64, u64); N]) {
     }
 }
 
-impl Row for Wait {
+impl Row for WaitRow {
     type Key = (u32, u32, u32, WaitKind);
 
     fn key(&self) -> Self::Key {
         (self.thread, self.stack, self.lock, self.kind)
     }
 
-    fn add(&mut self, other: &Wait) {
+    fn add(&mut self, other: &WaitRow) {
         add([(&mut self.count, other.count), (&mut self.wait_ns, other.wait_ns)]);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 }
 
-impl Row for Acquisition {
+impl Row for AcquisitionRow {
     type Key = (u32, u32, u32, WaitKind);
 
     fn key(&self) -> Self::Key {
         (self.thread, self.stack, self.lock, self.kind)
     }
 
-    fn add(&mut self, other: &Acquisition) {
+    fn add(&mut self, other: &AcquisitionRow) {
         add([
             (&mut self.acquisitions, other.acquisitions),
             (&mut self.reentrant, other.reentrant),
@@ -52,14 +52,14 @@ impl Row for Acquisition {
     }
 }
 
-impl Row for Section {
+impl Row for SectionRow {
     type Key = (u32, u32, u32, WaitKind);
 
     fn key(&self) -> Self::Key {
         (self.thread, self.frame, self.lock, self.kind)
     }
 
-    fn add(&mut self, other: &Section) {
+    fn add(&mut self, other: &SectionRow) {
         add([
             (&mut self.acquisitions, other.acquisitions),
             (&mut self.reentrant, other.reentrant),
@@ -74,26 +74,26 @@ impl Row for Section {
     }
 }
 
-impl Row for Blame {
+impl Row for BlameRow {
     type Key = (u32, u32, u32, WaitKind, u32);
 
     fn key(&self) -> Self::Key {
         (self.thread, self.stack, self.lock, self.kind, self.waiter_stack)
     }
 
-    fn add(&mut self, other: &Blame) {
+    fn add(&mut self, other: &BlameRow) {
         add([(&mut self.count, other.count), (&mut self.blamed_ns, other.blamed_ns)]);
     }
 }
 
-impl Row for Sample {
+impl Row for SampleRow {
     type Key = (u32, u32, State, u32, Option<WaitKind>);
 
     fn key(&self) -> Self::Key {
         (self.thread, self.stack, self.state, self.lock, self.kind)
     }
 
-    fn add(&mut self, other: &Sample) {
+    fn add(&mut self, other: &SampleRow) {
         add([
             (&mut self.count, other.count),
             (&mut self.wall_ns, other.wall_ns),

@@ -14,7 +14,7 @@ use tyrion_converters::{
     filter::{Filter, Kinds},
     harmless,
     outputs::units,
-    profile::{Profile, Section},
+    profile::{Profile, SectionRow},
 };
 use tyrion_formats::{HoldMode, Recording};
 use tyrion_wire::WaitKind;
@@ -75,7 +75,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, section: &Section) {
+    fn add(&mut self, section: &SectionRow) {
         for (sum, part) in [
             (&mut self.acquisitions, section.acquisitions),
             (&mut self.reentrant, section.reentrant),

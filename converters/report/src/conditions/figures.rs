@@ -4,7 +4,7 @@ use crate::{
     Findings, ReportOptions,
     findings::LockRef,
     sections::{
-        contended::{Contended, Lock},
+        contended::{Contended, ContendedLock},
         lock_order::lock_order,
         overview::Overview,
         still_waiting::still_waiting,
@@ -73,7 +73,7 @@ impl LockFigures {
         (&self.lock.class, &self.lock.name, self.kind)
     }
 
-    fn of(lock: &Lock) -> LockFigures {
+    fn of(lock: &ContendedLock) -> LockFigures {
         LockFigures {
             lock: lock.lock.clone(),
             kind: lock.kind,

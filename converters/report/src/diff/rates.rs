@@ -4,7 +4,7 @@ use super::DiffError;
 use crate::{
     Findings,
     conditions::LockFigures,
-    sections::contended::{Contended, Lock},
+    sections::contended::{Contended, ContendedLock},
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -71,7 +71,7 @@ impl Denominators {
                 let is_trace = findings.logs.iter().all(Recording::is_trace);
                 let total = contended.totals.acquisitions.filter(|&n| n != 0 && is_trace);
                 let total = total.ok_or_else(|| DiffError::NoAcquisitions(names()))?;
-                let known = |lock: &Lock| {
+                let known = |lock: &ContendedLock| {
                     let (class, name) = (lock.lock.class.clone(), lock.lock.name.clone());
                     let taken = lock.acquisitions.filter(|&taken| taken != 0)?;
                     Some(((class, name, lock.kind), taken as f64))

@@ -6,7 +6,7 @@ use crate::Findings;
 use std::collections::HashMap;
 use tyrion_converters::{
     outputs::units,
-    profile::{Profile, Wait},
+    profile::{Profile, WaitRow},
 };
 use tyrion_wire::WaitKind;
 
@@ -67,7 +67,7 @@ fn waits_of(findings: &Findings<'_>) -> Profile {
     profile
 }
 
-fn key(wait: &Wait) -> (u32, u32, u32, WaitKind) {
+fn key(wait: &WaitRow) -> (u32, u32, u32, WaitKind) {
     (wait.thread, wait.stack, wait.lock, wait.kind)
 }
 
@@ -84,7 +84,7 @@ struct Factors<'a> {
 }
 
 impl Factors<'_> {
-    fn of(&mut self, wait: &Wait) -> f64 {
+    fn of(&mut self, wait: &WaitRow) -> f64 {
         let group = self.findings.groups.of(wait.lock);
         *self.known.entry((group, wait.kind)).or_insert_with(|| {
             let lock = self.findings.groups.lock_ref(group);

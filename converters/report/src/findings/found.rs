@@ -1,7 +1,7 @@
 //! What was found.
 
 use super::{
-    axis::Axis, delay::Delays, groups::Groups, histogram::Histogram, owners::OwnedWait,
+    axis::Axis, delay::Delays, groups::LockGroups, histogram::Histogram, owners::OwnedWait,
     ranks::shows, sampled::SampledInterval, trace::Recorded,
 };
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub struct Findings<'a> {
     /// The sums.
     pub aggregate: Aggregate,
     /// The locks of the profile by class and name.
-    pub groups: Groups,
+    pub groups: LockGroups,
     /// The time that the logs span.
     pub axis: Axis,
     /// How long waits took, by lock group and kind.

@@ -8,7 +8,7 @@ use super::{
 };
 use std::collections::HashSet;
 use tyrion_converters::describe::Names;
-use tyrion_formats::{Recording, Thread};
+use tyrion_formats::{Recording, ThreadDef};
 
 /// Threads by recording and Java id: a recording's files have the same ones.
 pub(super) type KnownThreads = HashSet<(u32, u64)>;
@@ -81,7 +81,7 @@ pub(super) fn add(
 /// From when to when a thread lived, as far as it is in its log: another file of
 /// the recording tells of the time before and behind. That is the whole log where
 /// it does not tell, and `None` for virtual threads of which it does not.
-pub fn life(log: &Recording, id: u32, thread: &Thread) -> Option<(u64, u64)> {
+pub fn life(log: &Recording, id: u32, thread: &ThreadDef) -> Option<(u64, u64)> {
     let (from_ns, to_ns) = match log.definitions().thread_span(id) {
         Some(span) => {
             (span.started_ns, span.ended_ns.map_or(log.end_ns(), std::num::NonZeroU64::get))

@@ -3,7 +3,7 @@
 
 use super::{
     delay::Delay,
-    groups::{Groups, ThreadGroups},
+    groups::{LockGroups, ThreadGroups},
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -87,7 +87,7 @@ pub(super) struct AllOwners {
 
 impl AllOwners {
     /// Adds those of a log.
-    pub(super) fn add(&mut self, ids: &LogIds, groups: &Groups, owners: &Owners) {
+    pub(super) fn add(&mut self, ids: &LogIds, groups: &LockGroups, owners: &Owners) {
         for (&(waiters, owners, site), more) in &owners.sums {
             if let Some((stack, lock, kind)) = ids.site(site) {
                 let key = (waiters, owners, stack, groups.of(lock), kind);

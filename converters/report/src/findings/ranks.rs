@@ -1,6 +1,6 @@
 //! What the second pass counts apart: what the profile shows to be hot.
 
-use super::groups::Groups;
+use super::groups::LockGroups;
 use std::{cmp::Reverse, collections::HashMap};
 use tyrion_converters::{filter::Filter, profile::Profile};
 use tyrion_wire::WaitKind;
@@ -32,7 +32,12 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    pub(super) fn new(profile: &Profile, groups: &Groups, filter: &Filter, top: usize) -> Ranks {
+    pub(super) fn new(
+        profile: &Profile,
+        groups: &LockGroups,
+        filter: &Filter,
+        top: usize,
+    ) -> Ranks {
         let mut kinds: HashMap<(u32, WaitKind), u64> = HashMap::new();
         let mut of_group = vec![0u64; groups.len()];
         let mut of_thread = vec![0u64; profile.threads.len()];

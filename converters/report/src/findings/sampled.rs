@@ -12,7 +12,7 @@ use tyrion_converters::{
     aggregate::{Aggregate, LogIds, SampleTotals},
     describe::Names,
     filter::{Filter, Spread, Window},
-    profile::{NO_LOCK, Sample, State, Thread},
+    profile::{NO_LOCK, SampleRow, State, Thread},
     states::Reader,
 };
 use tyrion_formats::{Entry, Recording, Sampled};
@@ -29,7 +29,7 @@ pub struct SampledInterval {
     /// Its length, in ns.
     pub duration_ns: u64,
     /// What is shown, in ascending order as in the profile.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<SampleRow>,
     /// The real time of idle threads that is not shown, in ns.
     pub idle_hidden_ns: u64,
     /// Threads that were sampled, but of which nothing is shown; found only
@@ -269,7 +269,7 @@ impl Found {
             let Some(interval) = nearest(&mut intervals, at) else { continue };
             let SampleTotals { snapshots: count, wall_ns, cpu_ns } = totals;
             if filter.states.contains(state) {
-                let sample = Sample { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
+                let sample = SampleRow { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
                 interval.samples.push(sample);
             } else if state == State::Idle {
                 interval.idle_hidden_ns = interval.idle_hidden_ns.saturating_add(wall_ns);

@@ -5,7 +5,7 @@ use super::{
     axis::{Axis, Series},
     delay::{Delay, Delays},
     found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines},
-    groups::{Groups, ThreadGroups},
+    groups::{LockGroups, ThreadGroups},
     histogram::{self, Histogram},
     lives,
     owners::AllOwners,
@@ -31,7 +31,7 @@ pub(super) fn find<'a>(
     aggregate: Aggregate,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Findings<'a> {
-    let groups = Groups::new(&aggregate.profile);
+    let groups = LockGroups::new(&aggregate.profile);
     let axis = Axis::of(logs, filter, options.phase_ns);
     let ranks = Ranks::new(&aggregate.profile, &groups, filter, options.top);
     let mut sums = pass::Sums::new(&axis, &ranks);

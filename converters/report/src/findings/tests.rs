@@ -6,7 +6,7 @@ mod bank;
 use super::*;
 use crate::{
     SECTIONS,
-    sections::{contended::Contended, delays, overview::Overview, timeline::Timeline},
+    sections::{contended::Contended, delays, overview::Overview, timeline::WaitTimeline},
 };
 use bank::*;
 use regex::Regex;
@@ -149,7 +149,7 @@ fn trace_mode_tells_acquisitions_holds_and_holders() {
 fn delays_are_told_by_function_and_thread() {
     let logs = [usual(&[]).finish()];
     let filter = Filter::default();
-    let delays = delays::Delays::of(&found(&logs, &filter), &ReportOptions::default());
+    let delays = delays::DelaysAnswer::of(&found(&logs, &filter), &ReportOptions::default());
     assert_eq!((delays.threshold_ns, delays.delays, delays.shorter), (MS, 3, 1));
     assert_eq!(delays.wait_ns, 2_600 * MS);
     let functions: Vec<_> = delays
@@ -184,7 +184,7 @@ fn timelines_put_waits_where_they_were() {
     bank.folded(0, JOURNAL, 0, 4_000 * MS, &[500_000; 8]);
     let logs = [bank.finish()];
     let filter = Filter::default();
-    let timeline = Timeline::of(&found(&logs, &filter), &ReportOptions::default());
+    let timeline = WaitTimeline::of(&found(&logs, &filter), &ReportOptions::default());
     assert_eq!((timeline.start_wall_ns, timeline.duration_ns), (WALL_NS, 4 * S));
     assert_eq!((timeline.box_ns, timeline.all_ns.len()), (4 * S / 120 + 1, 120));
     let sum = |boxes: &[u64]| boxes.iter().sum::<u64>();
@@ -471,7 +471,7 @@ fn the_second_pass_agrees_with_the_profile() {
     let found = found(&logs, &filter);
     let (count, wait_ns) = found.aggregate.contention().total();
     assert_eq!(found.distributions.all().count(), count);
-    let timeline = Timeline::of(&found, &ReportOptions::default());
+    let timeline = WaitTimeline::of(&found, &ReportOptions::default());
     let sum: u64 = timeline.all_ns.iter().sum();
     let of_locks: u64 = timeline.locks.iter().flat_map(|of| &of.wait_ns).sum();
     let of_threads: u64 = timeline.threads.iter().flat_map(|of| &of.wait_ns).sum();

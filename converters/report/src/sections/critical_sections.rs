@@ -14,7 +14,7 @@ use std::{
     cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
 };
-use tyrion_converters::profile::Section as Place;
+use tyrion_converters::profile::SectionRow as Place;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// The section.
@@ -41,7 +41,7 @@ pub struct CriticalSections {
     pub thread_count: u64,
     /// By place and lock, those that were held longest first. Durations of
     /// `p50_hold_ns` and `p99_hold_ns` are known to a power of two.
-    pub sites: Vec<Site>,
+    pub sites: Vec<SectionPlace>,
     /// By thread, those that held locks longest first.
     pub threads: Vec<Holder>,
 }
@@ -68,7 +68,7 @@ pub struct Counts {
 
 /// A place where the program takes a lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Site {
+pub struct SectionPlace {
     /// The place, `com.acme.Cache.get(Cache.java:12)`.
     pub place: String,
     /// What it locks there: a class of locks, since instances are not told
@@ -242,7 +242,7 @@ pub fn critical_sections(findings: &Findings<'_>, options: &ReportOptions) -> Cr
         .collect(),
     };
     out.sites.sort_by(|a, b| {
-        let name = |site: &Site| (site.place.clone(), site.lock.clone(), site.kind);
+        let name = |site: &SectionPlace| (site.place.clone(), site.lock.clone(), site.kind);
         longest_first(&a.counts, &b.counts).then_with(|| name(a).cmp(&name(b)))
     });
     out.threads
@@ -316,10 +316,10 @@ impl Namer<'_> {
         (place, lock, kind.name())
     }
 
-    fn site(&self, spot: Spot, sums: &Sums) -> Site {
+    fn site(&self, spot: Spot, sums: &Sums) -> SectionPlace {
         let (place, lock, kind) = self.place(spot);
         let counts = sums.counts();
-        Site {
+        SectionPlace {
             place,
             lock,
             kind,

@@ -3,7 +3,7 @@
 use crate::{
     ReportOptions,
     findings::{Findings, names},
-    view::{Cell, Detail},
+    view::{Detail, TableCell},
 };
 use serde::Serialize;
 
@@ -65,16 +65,16 @@ pub fn cut<T>(list: &mut Vec<T>, options: &ReportOptions) -> usize {
 }
 
 /// A duration that may be unknown.
-pub fn ns(value: Option<u64>) -> Cell {
-    value.map_or(Cell::Unknown, Cell::Ns)
+pub fn ns(value: Option<u64>) -> TableCell {
+    value.map_or(TableCell::Unknown, TableCell::Ns)
 }
 
 /// A number that may be unknown.
-pub fn count(value: Option<u64>) -> Cell {
-    value.map_or(Cell::Unknown, Cell::Count)
+pub fn count(value: Option<u64>) -> TableCell {
+    value.map_or(TableCell::Unknown, TableCell::Count)
 }
 
 /// A share that may be unknown.
-pub fn share_of(value: Option<f64>) -> Cell {
-    value.map_or(Cell::Unknown, Cell::Share)
+pub fn share_of(value: Option<f64>) -> TableCell {
+    value.map_or(TableCell::Unknown, TableCell::Share)
 }

@@ -63,14 +63,14 @@ pub struct Interval {
     /// The real time of idle threads that is not shown.
     pub idle_hidden_ns: u64,
     /// The groups of threads, most real time first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<TreeGroup>,
     /// How many more groups there are.
     pub left_out: usize,
 }
 
 /// Threads that are shown as one, or what the program says that they did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Group {
+pub struct TreeGroup {
     /// What their names have in common, or the name that the program gave to
     /// what they did.
     pub group: String,
@@ -94,12 +94,12 @@ pub struct Group {
     /// first. Those without time of their own that only called one other frame
     /// are left out, unless they tell others apart or say where a lock was waited
     /// for.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TreeNode>,
 }
 
 /// A frame and who called it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Node {
+pub struct TreeNode {
     /// How many of the frames shown it stands in: 0 for a root.
     pub depth: usize,
     /// How many frames of its stack stand outside of it.
@@ -156,7 +156,7 @@ fn of_interval(
     options: &ReportOptions,
 ) -> Interval {
     let mut groups = builder.groups(interval);
-    let sum = |of: fn(&Group) -> u64| {
+    let sum = |of: fn(&TreeGroup) -> u64| {
         groups.iter().fold(0u64, |sum, group| sum.saturating_add(of(group)))
     };
     let (samples, wall_ns, cpu_ns) =

@@ -65,14 +65,15 @@ fn trees(log: Recording, filter: &Filter, options: &ReportOptions) -> (Trees, St
 }
 
 /// What is in a tree adds up.
-fn check(group: &Group, options: &ReportOptions) {
+fn check(group: &TreeGroup, options: &ReportOptions) {
     let roots = group.nodes.iter().filter(|node| node.depth == 0);
     assert_eq!(roots.map(|node| node.cumulative_ns).sum::<u64>(), group.wall_ns);
     assert_eq!(group.nodes.iter().map(|node| node.method_ns).sum::<u64>(), group.wall_ns);
     assert_eq!(group.states.sum_ns(), group.wall_ns);
     for (at, node) in group.nodes.iter().enumerate() {
         let below = group.nodes[at + 1..].iter().take_while(|below| below.depth > node.depth);
-        let children: Vec<&Node> = below.filter(|below| below.depth == node.depth + 1).collect();
+        let children: Vec<&TreeNode> =
+            below.filter(|below| below.depth == node.depth + 1).collect();
         let inside: u64 = children.iter().map(|child| child.cumulative_ns).sum();
         assert_eq!(inside + node.method_ns, node.cumulative_ns, "{}", node.frame);
         assert_eq!(node.states.sum_ns(), node.cumulative_ns);
@@ -87,7 +88,7 @@ fn check(group: &Group, options: &ReportOptions) {
 
 /// Whether a node without time of its own that called one other tells it from
 /// another one, or says where a lock was waited for.
-fn tells(group: &Group, at: usize, called: &Node) -> bool {
+fn tells(group: &TreeGroup, at: usize, called: &TreeNode) -> bool {
     let look_the_same = group.nodes.iter().filter(|node| node.frame == called.frame).count();
     let mut inner =
         group.nodes[at + 1..].iter().take_while(|node| node.depth > group.nodes[at].depth);
@@ -127,8 +128,8 @@ fn packages_keep_the_first_callee_beyond() {
     let (trees, _) = trees(log(), &Filter::default(), &options);
     let [main, pool] = &trees.intervals[0].groups[..] else { panic!("{trees:?}") };
     assert_eq!(pool.max_depth, 5, "of whole stacks");
-    let frames = |group: &Group| -> Vec<(usize, String, u64)> {
-        let node = |node: &Node| (node.depth, node.frame.clone(), node.method_ns / MS);
+    let frames = |group: &TreeGroup| -> Vec<(usize, String, u64)> {
+        let node = |node: &TreeNode| (node.depth, node.frame.clone(), node.method_ns / MS);
         group.nodes.iter().map(node).collect()
     };
     assert_eq!(
