@@ -59,7 +59,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<LogFacts>(),
             of::<overview::ThreadTotals>(),
             of::<overview::PhaseRow>(),
-            of::<overview::KindTotals>(),
+            of::<overview::KindRow>(),
         ],
         "contended" => {
             vec![

@@ -60,7 +60,7 @@ pub struct Overview {
     /// as far as they took place there, those that had not ended included.
     pub phases: Vec<PhaseRow>,
     /// What was waited for, by kind, those that the filter asks for.
-    pub kinds: Vec<KindTotals>,
+    pub kinds: Vec<KindRow>,
     /// Waits that were lost when recorded, for want of room.
     pub dropped: u64,
     /// What recording cost.
@@ -107,7 +107,7 @@ pub struct PhaseRow {
 
 /// A kind of wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct KindTotals {
+pub struct KindRow {
     /// Its name.
     pub kind: &'static str,
     /// Whether it is lock contention.
@@ -185,7 +185,7 @@ impl Overview {
             worst_phase: worst.filter(|(_, row)| row.contended_ns != 0).map(|(at, _)| at),
             phase_ns: findings.axis.phase_ns,
             phases,
-            kinds: kinds.map(|kind| KindTotals::of(kind, findings)).collect(),
+            kinds: kinds.map(|kind| KindRow::of(kind, findings)).collect(),
             dropped: findings.logs.iter().map(dropped).fold(0, u64::saturating_add),
             cost: Cost::of(findings),
         }
@@ -210,11 +210,11 @@ impl PhaseRow {
     }
 }
 
-impl KindTotals {
-    fn of(kind: WaitKind, findings: &Findings<'_>) -> KindTotals {
+impl KindRow {
+    fn of(kind: WaitKind, findings: &Findings<'_>) -> KindRow {
         let totals = findings.aggregate.kind(kind);
         let (count, wait_ns) = totals.total();
         let contention = kind.is_contention();
-        KindTotals { kind: kind.name(), contention, count, folded: totals.folded, wait_ns }
+        KindRow { kind: kind.name(), contention, count, folded: totals.folded, wait_ns }
     }
 }
