@@ -12,7 +12,7 @@ use std::{
 };
 use tyrion_converters::{
     outputs::{FORMATS, Format, Options},
-    profile::{Frame, Function, Lock, Profile, Run, Stack, Thread, Wait},
+    profile::{Frame, Function, Lock, Profile, Run, Stack, Thread, WaitRow},
 };
 use tyrion_wire::WaitKind;
 
@@ -64,7 +64,7 @@ fn large_profile(calls: Calls) -> Profile {
     let leaves = add_stacks(&mut profile, calls);
     for thread in 0..THREADS {
         for &stack in &leaves {
-            profile.waits.push(Wait {
+            profile.waits.push(WaitRow {
                 thread,
                 stack,
                 lock: stack % 500,

@@ -4,11 +4,11 @@
 
 pub use crate::names::{lock_called, readable_class};
 use crate::{
-    aggregate::java,
+    java,
     profile::{CUT, NO_PROBE},
 };
 use regex::Regex;
-use tyrion_formats::{Place, Recording, UNKNOWN, limits::MAX_DEPTH};
+use tyrion_formats::{LockSite, Recording, UNKNOWN, limits::MAX_DEPTH};
 use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
 
 /// Names for the ids of a log.
@@ -83,7 +83,7 @@ impl Names<'_> {
     }
 
     /// Where a lock was taken: `com.acme.Foo.bar(Foo.java:12)`.
-    pub fn place(&self, place: &Place) -> String {
+    pub fn place(&self, place: &LockSite) -> String {
         match place.method {
             id::UNKNOWN => NO_PROBE.to_owned(),
             method => self.frame(method, place.line),

@@ -1,93 +1,20 @@
 //! Which waits of a log go into a profile.
 
+mod error;
+mod kinds;
 mod part;
+mod states;
 mod time;
 
+pub use error::FilterError;
+pub use kinds::Kinds;
 pub use part::Spread;
+pub use states::States;
 pub use time::{Moment, duration_ns, moment};
 
-use crate::aggregate::SampleTotals;
-pub use crate::states::States;
+use crate::totals::SampleTotals;
 use regex::Regex;
-use thiserror::Error;
 use tyrion_formats::{Event, Recording, Sampled};
-use tyrion_wire::WaitKind;
-
-/// Why a filter cannot be understood.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum FilterError {
-    /// No kind or group of kinds has this name.
-    #[error("`{0}` is no kind of wait; kinds are {1}; groups are contention, idle, all")]
-    Kind(String, String),
-    /// No state or group of states has this name.
-    #[error("`{0}` is no state of a thread; states are {1}; groups are busy (all but idle), all")]
-    State(String, String),
-    /// The text is no duration.
-    #[error("`{0}` is no duration; write 50us, 1.5ms, 5s or 1h2m")]
-    Duration(String),
-    /// The text is no moment.
-    #[error(
-        "`{0}` is no moment; write 5s (after the log's start), -10s (before its end) \
-         or 2026-11-21T10:49:00Z"
-    )]
-    Moment(String),
-}
-
-/// A set of kinds of waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kinds(u16);
-
-impl Kinds {
-    /// Every kind.
-    pub fn all() -> Kinds {
-        WaitKind::ALL.into_iter().fold(Kinds(0), Kinds::with)
-    }
-
-    /// Lock contention: another thread held what this one wanted.
-    pub fn contention() -> Kinds {
-        let kinds = WaitKind::ALL.into_iter().filter(|kind| kind.is_contention());
-        kinds.fold(Kinds(0), Kinds::with)
-    }
-
-    /// Waiting for something to happen: neither lock contention nor the lock
-    /// taken again after `Condition.await`.
-    pub fn idle() -> Kinds {
-        Kinds(0).with(WaitKind::ObjectWait).with(WaitKind::Condition).with(WaitKind::Park)
-    }
-
-    /// The set and this kind.
-    pub fn with(self, kind: WaitKind) -> Kinds {
-        Kinds(self.0 | 1 << kind.code())
-    }
-
-    /// Whether the kind is in the set.
-    pub fn contains(self, kind: WaitKind) -> bool {
-        self.0 & 1 << kind.code() != 0
-    }
-
-    /// Reads names of kinds and groups, separated by commas.
-    ///
-    /// # Errors
-    /// When a name is neither.
-    pub fn parse(text: &str) -> Result<Kinds, FilterError> {
-        let mut kinds = Kinds(0);
-        for name in text.split(',').map(str::trim) {
-            kinds.0 |= match name {
-                "all" => Kinds::all().0,
-                "contention" => Kinds::contention().0,
-                "idle" => Kinds::idle().0,
-                _ => match WaitKind::from_name(name) {
-                    Some(kind) => Kinds(0).with(kind).0,
-                    None => {
-                        let known = WaitKind::ALL.map(WaitKind::name).join(", ");
-                        return Err(FilterError::Kind(name.to_owned(), known));
-                    }
-                },
-            };
-        }
-        Ok(kinds)
-    }
-}
 
 /// Which waits of a log go into a profile. The default is all lock contention.
 #[derive(Clone, Debug)]
@@ -190,22 +117,5 @@ impl Window {
     #[inline]
     pub fn holds(&self, end_ns: u64) -> bool {
         (self.since_ns..self.until_ns).contains(&end_ns)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_named_alone_and_in_groups() {
-        let kinds = Kinds::parse("monitor, park").unwrap();
-        assert!(kinds.contains(WaitKind::Monitor) && kinds.contains(WaitKind::Park));
-        assert!(!kinds.contains(WaitKind::Lock));
-        assert_eq!(Kinds::parse("contention,idle,lock-reacquire"), Ok(Kinds::all()));
-        assert_eq!(Kinds::parse("all"), Ok(Kinds::all()));
-        assert!(!Kinds::contention().contains(WaitKind::LockReacquire));
-        let error = Kinds::parse("monitors").unwrap_err().to_string();
-        assert!(error.contains("`monitors`") && error.contains("lock-reacquire"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! From the event log to a profile, and from the profile to what existing
+//! From recordings to a profile, and from the profile to what existing
 //! visualizers read.
 #![forbid(unsafe_code)]
 
@@ -6,11 +6,14 @@ pub mod aggregate;
 pub mod describe;
 pub mod filter;
 pub mod grouping;
+mod java;
 mod merge;
 pub mod names;
 pub mod outputs;
 pub mod packages;
 pub mod profile;
+mod state;
 pub mod states;
+pub mod totals;
 
 pub use tyrion_wire::harmless;

@@ -6,8 +6,10 @@
 //! once in a table and named by its index there ("id" below). [`Profile::check`]
 //! states the rules that every profile obeys.
 
-use crate::merge::Row;
-pub use crate::states::State;
+mod row;
+
+pub use crate::state::State;
+pub(crate) use row::Row;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// What threads did with locks, summed, and what its ids stand for.
@@ -29,23 +31,23 @@ pub struct Profile {
     pub locks: Vec<Lock>,
     /// The sums, in ascending order of (thread, stack, lock, kind), each of
     /// those at most once.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<WaitRow>,
     /// Whether acquisitions were counted in any run, and are here. If not, none
     /// means that nothing is known of them.
     pub has_acquisitions: bool,
     /// What threads did in each stack, in ascending order of (thread, stack,
     /// lock, kind), each of those at most once. Where no stack was sampled, it
     /// is one frame, the place.
-    pub acquisitions: Vec<Acquisition>,
+    pub acquisitions: Vec<AcquisitionRow>,
     /// The same by place and in more detail, in ascending order of (thread,
     /// frame, lock, kind), each of those at most once.
-    pub sections: Vec<Section>,
+    pub sections: Vec<SectionRow>,
     /// Whether waits were charged to holders in any run, and are here.
     pub has_blame: bool,
     /// Waits charged to those who held what others waited for, in ascending
     /// order of (thread, stack, lock, kind, waiter's stack), each of those at
     /// most once.
-    pub blames: Vec<Blame>,
+    pub blames: Vec<BlameRow>,
     /// Whether threads were sampled in any run. If not, no sample means that
     /// nothing is known of what they were doing.
     pub has_samples: bool,
@@ -54,7 +56,7 @@ pub struct Profile {
     pub lacks_waits: bool,
     /// What threads were doing, in ascending order of (thread, stack, state,
     /// lock, kind), each of those at most once.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<SampleRow>,
 }
 
 /// A recorded process.
@@ -151,7 +153,7 @@ pub struct Lock {
 
 /// The waits of one thread with one stack for one lock in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct WaitRow {
     /// Index into [`Profile::threads`].
     pub thread: u32,
     /// Index into [`Profile::stacks`].
@@ -170,7 +172,7 @@ pub struct Wait {
 
 /// How often one thread took locks in one stack, and how long it held them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Acquisition {
+pub struct AcquisitionRow {
     /// Index into [`Profile::threads`].
     pub thread: u32,
     /// Index into [`Profile::stacks`].
@@ -189,7 +191,7 @@ pub struct Acquisition {
 
 /// How one thread took locks at one place of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct SectionRow {
     /// Index into [`Profile::threads`].
     pub thread: u32,
     /// The place, an index into [`Profile::frames`].
@@ -218,7 +220,7 @@ pub struct Section {
 /// Waits charged to one thread, which in one stack left a lock that others
 /// waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blame {
+pub struct BlameRow {
     /// Who held it, an index into [`Profile::threads`].
     pub thread: u32,
     /// Where the holder left it, an index into [`Profile::stacks`].
@@ -237,7 +239,7 @@ pub struct Blame {
 
 /// How long one thread was in one stack, in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct SampleRow {
     /// Index into [`Profile::threads`].
     pub thread: u32,
     /// Index into [`Profile::stacks`].
@@ -257,7 +259,7 @@ pub struct Sample {
     pub cpu_ns: u64,
 }
 
-/// Stands for the lock of a [`Sample`] that waits for none, or for which one is
+/// Stands for the lock of a [`SampleRow`] that waits for none, or for which one is
 /// not known.
 pub const NO_LOCK: u32 = u32::MAX;
 

@@ -2,10 +2,9 @@
 
 mod rules;
 
-use crate::{
-    aggregate::java,
-    filter::{FilterError, Kinds},
-};
+pub use crate::state::State;
+
+use crate::{filter::Kinds, java};
 use rules::{Role, Says};
 use std::sync::{
     OnceLock,
@@ -17,110 +16,6 @@ use tyrion_wire::{
     def::id::{CUT_STACK, EMPTY_STACK, UNKNOWN},
     sample::{Sample, ThreadState},
 };
-
-/// What a thread was doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum State {
-    /// Running Java code, or ready to.
-    Running,
-    /// In native code: in I/O, or computing.
-    Native,
-    /// Waiting for a lock that another thread held.
-    Blocked,
-    /// In `Object.wait`.
-    Waiting,
-    /// Parked, as what waits in `java.util.concurrent` is.
-    Parked,
-    /// In `Thread.sleep`.
-    Sleeping,
-    /// Waiting for work: a thread of a pool, a selector, a timer.
-    Idle,
-    /// Suspended, or not known.
-    Other,
-}
-
-impl State {
-    /// Every state, in the order of the help.
-    pub const ALL: [State; 8] = [
-        State::Running,
-        State::Native,
-        State::Blocked,
-        State::Waiting,
-        State::Parked,
-        State::Sleeping,
-        State::Idle,
-        State::Other,
-    ];
-
-    /// Its name in outputs and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Running => "running",
-            State::Native => "native",
-            State::Blocked => "blocked",
-            State::Waiting => "waiting",
-            State::Parked => "parked",
-            State::Sleeping => "sleeping",
-            State::Idle => "idle",
-            State::Other => "other",
-        }
-    }
-
-    /// The state of this name, if there is one.
-    pub fn from_name(name: &str) -> Option<State> {
-        State::ALL.into_iter().find(|state| state.name() == name)
-    }
-}
-
-/// A set of states. The default is all but idle: who waits for work would swamp
-/// those who work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct States(u8);
-
-impl Default for States {
-    fn default() -> Self {
-        State::ALL.into_iter().filter(|&state| state != State::Idle).fold(States(0), States::with)
-    }
-}
-
-impl States {
-    /// Every state.
-    pub fn all() -> States {
-        State::ALL.into_iter().fold(States(0), States::with)
-    }
-
-    /// The set and this state.
-    pub fn with(self, state: State) -> States {
-        States(self.0 | 1 << state as u8)
-    }
-
-    /// Whether the state is in the set.
-    pub fn contains(self, state: State) -> bool {
-        self.0 & 1 << state as u8 != 0
-    }
-
-    /// Reads names of states and groups, separated by commas.
-    ///
-    /// # Errors
-    /// When a name is neither.
-    pub fn parse(text: &str) -> Result<States, FilterError> {
-        let mut states = States(0);
-        for name in text.split(',').map(str::trim) {
-            states.0 |= match name {
-                "all" => States::all().0,
-                "busy" => States::default().0,
-                _ => match State::from_name(name) {
-                    Some(state) => States(0).with(state).0,
-                    None => {
-                        let known = State::ALL.map(State::name).join(", ");
-                        return Err(FilterError::State(name.to_owned(), known));
-                    }
-                },
-            };
-        }
-        Ok(states)
-    }
-}
 
 /// Tells the states of a log's samples: what the JVM said, and what it did not,
 /// as far as the stack or the agent's own events know.
@@ -276,27 +171,5 @@ impl Known {
         let stacks = (0..definitions.stacks().len()).map(|_| AtomicU8::new(0)).collect();
         let has_probes = roles.contains(&Role::Probe);
         Known { roles, has_probes, stacks }
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn states_are_named_alone_and_in_groups() {
-        for (at, state) in State::ALL.into_iter().enumerate() {
-            assert_eq!(State::from_name(state.name()), Some(state));
-            assert_eq!(state as usize, at);
-            assert!(States::all().contains(state));
-            assert_eq!(States::default().contains(state), state != State::Idle);
-        }
-        assert_eq!(States::parse("busy, idle"), Ok(States::all()));
-        assert_eq!(States::parse("all"), Ok(States::all()));
-        let two = States::parse("running,blocked").unwrap();
-        assert!(two.contains(State::Blocked) && !two.contains(State::Parked));
-        let error = States::parse("runing").unwrap_err().to_string();
-        assert!(error.contains("`runing`") && error.contains("sleeping"), "{error}");
     }
 }

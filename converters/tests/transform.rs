@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use tyrion_converters::{
     grouping::{Grouping, group},
     packages::fold,
-    profile::{Function, GROUP, Profile, Run, Sample, State, Thread},
+    profile::{Function, GROUP, Profile, Run, SampleRow, State, Thread},
 };
 use tyrion_wire::WaitKind;
 
@@ -150,7 +150,7 @@ fn a_group_is_what_all_its_threads_are() {
         daemon,
         ..Thread::default()
     };
-    let sample = |thread, count| Sample {
+    let sample = |thread, count| SampleRow {
         thread,
         stack: 0,
         state: State::Running,
@@ -177,6 +177,6 @@ fn a_group_is_what_all_its_threads_are() {
         out.threads,
         [thread(0, "pool-1-thread", "", false), thread(2, "main", "main", false)]
     );
-    let merged = Sample { wall_ns: 20, cpu_ns: 2, ..sample(0, 5) };
+    let merged = SampleRow { wall_ns: 20, cpu_ns: 2, ..sample(0, 5) };
     assert_eq!(out.samples, [merged, sample(1, 2)]);
 }

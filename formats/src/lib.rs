@@ -39,9 +39,15 @@ pub use file::{open_input, open_regular};
 pub use input::Input;
 pub use inputs::{INPUTS, read_with};
 pub use recording::{
-    Capabilities, ChunkRef, Class, Defined, Definitions, Entry, Event, Events, Facts, HoldMode,
-    Method, Pause, Place, Recording, Records, Sampled, ShortWaits, Site, Sparse, Stack, Stacks,
-    Table, Text, Thread, ThreadSpan, TraceRecord, Traced, UNKNOWN,
+    Capabilities, ChunkRef, ClassDef, Defined, Definitions, DenseTable, Entry, Event, Events,
+    Facts, HoldMode, LockSite, MethodDef, Pause, Recording, Records, Sampled, ShortWaits,
+    SparseTable, StackDef, Stacks, Text, ThreadDef, ThreadSpan, TraceRecord, Traced, UNKNOWN,
+    WaitSite,
 };
 pub use sniff::FileKind;
 pub use tyrion_wire as wire;
+
+/// The example of the crate's README is compiled with its tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

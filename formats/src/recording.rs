@@ -23,15 +23,16 @@ pub use capabilities::{Capabilities, ShortWaits};
 pub use chunk::ChunkRef;
 pub(crate) use chunk::Chunks;
 pub use definitions::{
-    Class, Defined, Definitions, Method, Pause, Place, Site, Text, Thread, ThreadSpan,
+    ClassDef, Defined, Definitions, LockSite, MethodDef, Pause, Text, ThreadDef, ThreadSpan,
+    WaitSite,
 };
 pub use entry::{Entry, Event, TraceRecord, Traced};
 pub use events::{Events, Records};
 pub use facts::Facts;
 pub use hold_mode::HoldMode;
 pub use sampled::Sampled;
-pub use stacks::{Stack, Stacks};
-pub use table::{Sparse, Table};
+pub use stacks::{StackDef, Stacks};
+pub use table::{DenseTable, SparseTable};
 
 use crate::{
     bytes::Bytes,

@@ -194,22 +194,24 @@ fn long_texts_are_cut() {
 /// The sizes that the caps are reckoned with.
 #[test]
 fn rows_are_as_small_as_stated() {
-    use tyrion_formats::{ChunkRef, Class, Method, Place, Site, Stack, Text, Thread, ThreadSpan};
+    use tyrion_formats::{
+        ChunkRef, ClassDef, LockSite, MethodDef, StackDef, Text, ThreadDef, ThreadSpan, WaitSite,
+    };
     assert!(size_of::<ChunkRef>() <= 48);
     for size in [
         size_of::<Option<Text>>(),
-        size_of::<Option<Class>>(),
-        size_of::<Option<Method>>(),
-        size_of::<Option<Stack>>(),
-        size_of::<Option<Thread>>(),
-        size_of::<Option<Site>>(),
+        size_of::<Option<ClassDef>>(),
+        size_of::<Option<MethodDef>>(),
+        size_of::<Option<StackDef>>(),
+        size_of::<Option<ThreadDef>>(),
+        size_of::<Option<WaitSite>>(),
     ] {
         assert!(size <= 24, "{size}");
     }
     assert!(size_of::<Option<Text>>() <= 16, "of three bytes in the log");
     // With a byte of the table's own, and room for 16 rows where there are 7.
     assert!((size_of::<(u32, u32)>() + 1) * 16 <= 21 * 7);
-    assert!((size_of::<(u32, Place)>() + 1) * 16 <= 48 * 7);
+    assert!((size_of::<(u32, LockSite)>() + 1) * 16 <= 48 * 7);
     assert!((size_of::<(u32, ThreadSpan)>() + 1) * 16 <= 5 * 16 * 7, "of five bytes in the log");
 }
 

@@ -77,6 +77,7 @@ fn owned(entry: Entry<'_>) -> (Option<Event>, String, Vec<Held>) {
             (None, format!("{traced:?}"), outer)
         }
         Entry::Sample(sampled) => (None, format!("{sampled:?}"), Vec::new()),
+        other => panic!("{other:?}"),
     }
 }
 

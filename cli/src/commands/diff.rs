@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tyrion_converters::{aggregate::Aggregate, filter::Kinds, outputs::units::counted};
 use tyrion_report::{
-    Findings, Options,
+    Findings, ReportOptions,
     diff::{Document, Matching, Pair, Per, SCHEMA, Terms, view},
     find,
     render::{json::escaped, text},
@@ -41,7 +41,7 @@ pub struct DiffArgs {
     #[arg(long)]
     by_line: bool,
     /// Show at most N rows of each table, 0 for all
-    #[arg(long, value_name = "N", default_value_t = Options::default().top)]
+    #[arg(long, value_name = "N", default_value_t = ReportOptions::default().top)]
     top: usize,
     /// Write one JSON object, described in docs/diff.md
     #[arg(long, conflicts_with = "to")]
@@ -112,7 +112,7 @@ pub fn run(args: DiffArgs) -> Outcome {
     }
     let bar = progress::bar(work_bytes(&before) + work_bytes(&after), "reading");
     args.jobs.run(|| {
-        let options = Options { top: args.top, ..Options::default() };
+        let options = ReportOptions { top: args.top, ..ReportOptions::default() };
         let read = |logs| find(logs, &filter, &options, &|bytes| bar.inc(bytes));
         let (before, after) = (read(&before), read(&after));
         bar.finish_and_clear();
@@ -156,7 +156,7 @@ fn nothing_left(sums: &Aggregate, filtered: bool) -> Option<String> {
     nothing.then(|| format!("no waits passed the filters; the log has {}", counted(waits, "wait")))
 }
 
-fn write(args: &DiffArgs, pair: &Pair<'_>, options: &Options) -> Result<(), Failure> {
+fn write(args: &DiffArgs, pair: &Pair<'_>, options: &ReportOptions) -> Result<(), Failure> {
     let diff = pair.diff(&args.terms(), options);
     let diff = diff.map_err(|error| Failure::new(error.to_string()))?;
     let target = args.output.as_deref().map_or(Target::Stdout, Target::of);

@@ -183,6 +183,7 @@ impl<'a> Dump<'a> {
                             Entry::Wait(event) => self.wait(out, &event)?,
                             Entry::Traced(traced) => self.traced(out, &traced)?,
                             Entry::Sample(sampled) => self.sample(out, &sampled)?,
+                            _ => {}
                         }
                     }
                     self.damage.extend(events.damage());

@@ -25,10 +25,10 @@ use tyrion_converters::filter::{Filter, Moment, States};
 use tyrion_formats::Recording;
 use tyrion_options::DEFAULT_PERIOD_NS;
 use tyrion_report::{
-    Options, find,
+    ReportOptions, find,
     render::{longer_intervals, shown, text},
     sections::tree,
-    view::Cell,
+    view::TableCell,
 };
 
 /// Which JVM, for how long, and what to show.
@@ -99,7 +99,7 @@ pub fn run(args: SampleArgs) -> Outcome {
         Interrupts::hold().map_err(|error| Failure::new(format!("signals: {error}")))?;
     let session = Session::begin(&agent, &args)?;
     if !args.once && std::io::stderr().is_terminal() {
-        let time = shown(&Cell::Ns(args.duration)).into_owned();
+        let time = shown(&TableCell::Ns(args.duration)).into_owned();
         tell(&format!("sampling {} for {time}; press Ctrl-C to end it early", args.pid));
     }
     if args.once {
@@ -152,7 +152,7 @@ fn open(recorded: &Recorded, files: &dyn Files) -> Result<Vec<Recording>, Failur
     if let Some(first) = logs.first().filter(|first| logs::file_number(first) > 0)
         && first.start_ns() > from_ns
     {
-        let missing = shown(&Cell::Ns(first.start_ns() - from_ns)).into_owned();
+        let missing = shown(&TableCell::Ns(first.start_ns() - from_ns)).into_owned();
         tell(&format!(
             "note: the first {missing} are missing: the log has been rotated since, and the files \
              that had them were removed; see --filesize and --filecount"
@@ -185,9 +185,9 @@ impl SampleArgs {
         self.sampling.period_ns().unwrap_or(DEFAULT_PERIOD_NS)
     }
 
-    fn options(&self) -> Options {
-        let default = Options::default();
-        Options {
+    fn options(&self) -> ReportOptions {
+        let default = ReportOptions::default();
+        ReportOptions {
             groups: self.show.top,
             group_by: self.shape.group_by.clone().unwrap_or(default.group_by),
             packages: self.shape.packages.clone(),
@@ -195,7 +195,7 @@ impl SampleArgs {
             interval_from_since: true,
             // The outermost frame of all would say nothing of one moment.
             zero: self.show.zero || self.once,
-            ..Options::default()
+            ..ReportOptions::default()
         }
     }
 }

@@ -5,7 +5,7 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use tyrion_report::{About, Options, SECTIONS, Section};
+use tyrion_report::{About, ReportOptions, SECTIONS, Section};
 
 /// The section that shows waits that had not ended.
 pub const STILL_WAITING: &str = "still-waiting";
@@ -90,9 +90,9 @@ fn phase_value(text: &str) -> Result<u64, String> {
 
 impl SectionArgs {
     /// How sections shall answer.
-    pub fn options(&self, shape: &ShapeArgs) -> Options {
-        let default = Options::default();
-        Options {
+    pub fn options(&self, shape: &ShapeArgs) -> ReportOptions {
+        let default = ReportOptions::default();
+        ReportOptions {
             top: self.top.unwrap_or(default.top),
             phase_ns: self.phase,
             near_ns: self.near,

@@ -13,7 +13,7 @@ mod parse;
 mod tests;
 
 pub(crate) use figures::everything;
-pub use figures::{Figures, LockFigures, recorded_ns};
+pub use figures::{Figures, LockFigures};
 pub use metrics::{METRICS, Metric, Unit};
 
 use crate::findings::LockRef;
@@ -168,7 +168,7 @@ impl fmt::Display for Condition {
 
 /// A condition that holds: what was measured, and where.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct MetCondition {
     /// The condition.
     pub condition: String,
     /// The lock that is farthest beyond the value; empty for metrics of the
@@ -180,7 +180,7 @@ pub struct Held {
     pub measured: String,
 }
 
-impl fmt::Display for Held {
+impl fmt::Display for MetCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.condition, self.measured)?;
         if !self.lock.is_empty() {
@@ -215,7 +215,7 @@ impl Condition {
         &self,
         figures: &Figures,
         before: Option<&Figures>,
-    ) -> Result<Option<Held>, ConditionError> {
+    ) -> Result<Option<MetCondition>, ConditionError> {
         if self.is_change() && before.is_none() {
             return Err(ConditionError::Change(self.to_string()));
         }
@@ -258,7 +258,7 @@ impl Condition {
         get: fn(&LockFigures, &Figures) -> Option<f64>,
         figures: &Figures,
         before: &Figures,
-    ) -> Result<Option<Held>, ConditionError> {
+    ) -> Result<Option<MetCondition>, ConditionError> {
         let mut worst: Option<(&LockRef, f64, f64)> = None;
         let (mut holding, mut known, mut unknown) = (0, 0, 0);
         for (lock, was, is) in both(get, self.metric.of_nothing, before, figures) {
@@ -285,14 +285,14 @@ impl Condition {
         Ok(worst.map(|(lock, was, is)| self.held(&lock.label(), holding - 1, was, is)))
     }
 
-    fn held(&self, lock: &str, more: usize, was: f64, is: f64) -> Held {
+    fn held(&self, lock: &str, more: usize, was: f64, is: f64) -> MetCondition {
         let text = |value| self.metric.unit.text(value);
         let measured = match self.limit {
             Limit::Value(_) => text(is),
             _ if was == 0.0 => format!("{} from nothing", text(is)),
             _ => format!("{} from {} ({})", text(is), text(was), signed_share(change(was, is))),
         };
-        Held { condition: self.to_string(), lock: lock.to_owned(), more, measured }
+        MetCondition { condition: self.to_string(), lock: lock.to_owned(), more, measured }
     }
 }
 

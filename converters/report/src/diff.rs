@@ -15,14 +15,14 @@ mod tests;
 mod view;
 
 pub use answer::{
-    Amount, Change, Diff, Document, LockAmount, LockChange, SCHEMA, Side, StackChange, State,
+    Amount, Change, Diff, Document, LockAmount, LockChange, Presence, SCHEMA, Side, StackChange,
 };
 pub use matching::Matching;
 pub use rates::Per;
 pub use scaled::scaled;
 pub use view::view;
 
-use crate::{Findings, Options, conditions::Figures, sections::shared::cut};
+use crate::{Findings, ReportOptions, conditions::Figures, sections::shared::cut};
 use rates::{Denominators, Rates};
 use thiserror::Error;
 
@@ -68,19 +68,20 @@ impl<'f> Pair<'f> {
     ///
     /// # Errors
     /// There is nothing to divide waits by.
-    pub fn diff(&self, terms: &Terms, options: &Options) -> Result<Diff, DiffError> {
+    pub fn diff(&self, terms: &Terms, options: &ReportOptions) -> Result<Diff, DiffError> {
         let rates = self.rates(terms.per)?;
         let figures = [self.before, self.after].map(Figures::of);
         let mut locks = changes::locks(&figures, &rates);
         let mut stacks = changes::stacks(self, terms.matching, &rates);
-        let count = |state: State| locks.iter().filter(|lock| lock.change.state == state).count();
+        let count =
+            |state: Presence| locks.iter().filter(|lock| lock.change.state == state).count();
         let mut diff = Diff {
             per: terms.per,
             before: Side::of(self.before, &figures[0], &rates.before),
             after: Side::of(self.after, &figures[1], &rates.after),
             total: changes::total(&figures, &rates),
-            appeared: count(State::Appeared) as u64,
-            vanished: count(State::Vanished) as u64,
+            appeared: count(Presence::Appeared) as u64,
+            vanished: count(Presence::Vanished) as u64,
             most_improved: locks.iter().find(|lock| lock.change.ns() < 0.0).cloned(),
             most_worsened: locks.iter().find(|lock| lock.change.ns() > 0.0).cloned(),
             ..Diff::default()

@@ -13,6 +13,7 @@
 pub mod conditions;
 pub mod diff;
 pub mod findings;
+mod options;
 pub mod render;
 mod section;
 pub mod sections;
@@ -21,6 +22,7 @@ mod testing;
 pub mod view;
 
 pub use findings::{Findings, find, work_bytes};
-pub use section::{About, Answer, Options, Section};
+pub use options::ReportOptions;
+pub use section::{About, Answer, Section};
 pub use sections::SECTIONS;
 pub use view::View;

@@ -9,11 +9,11 @@ pub mod lock_order;
 pub mod near_misses;
 pub mod overview;
 pub mod sampled;
+#[cfg(test)]
+mod scenario;
 pub(crate) mod shared;
 pub mod single_thread;
 pub mod still_waiting;
-#[cfg(test)]
-mod stories;
 pub mod timeline;
 pub mod tree;
 

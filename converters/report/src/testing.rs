@@ -1,7 +1,7 @@
 //! Logs of known numbers, said in a few words.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-use crate::{Findings, Options, find};
+use crate::{Findings, ReportOptions, find};
 use std::{collections::HashMap, io::Cursor};
 use tyrion_converters::filter::Filter;
 use tyrion_formats::{
@@ -212,5 +212,5 @@ impl Crafted {
 
 /// What is found in logs.
 pub(crate) fn found<'a>(logs: &'a [Recording], filter: &'a Filter) -> Findings<'a> {
-    find(logs, filter, &Options::default(), &|_| {})
+    find(logs, filter, &ReportOptions::default(), &|_| {})
 }

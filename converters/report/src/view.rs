@@ -18,7 +18,7 @@ pub enum Part {
     /// A sentence.
     Text(String),
     /// Names and what they are, one a line.
-    Facts(Vec<(String, Cell)>),
+    Facts(Vec<(String, TableCell)>),
     /// A table.
     Table(Table),
     /// Amounts over time, each row a line of boxes of the same duration.
@@ -38,7 +38,7 @@ pub struct Table {
     pub title: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Its rows, in the order to show them, cut to [`Options::top`](crate::Options::top).
+    /// Its rows, in the order to show them, cut to [`ReportOptions::top`](crate::ReportOptions::top).
     pub rows: Vec<Row>,
     /// How many rows were cut off.
     pub left_out: usize,
@@ -68,7 +68,7 @@ impl Column {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     /// One for each column.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<TableCell>,
     /// What stands below it: in HTML when it is opened, in text indented.
     pub details: Vec<Detail>,
 }
@@ -85,7 +85,7 @@ pub struct Detail {
 /// A value that knows what it is, so that it can be aligned, sorted and shown
 /// in fitting units.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum TableCell {
     /// Words, aligned to the left, shortened in the middle where they must be.
     Text(String),
     /// A number.
@@ -109,10 +109,10 @@ pub enum Cell {
     Unknown,
 }
 
-impl Cell {
+impl TableCell {
     /// A name of the program's: harmless, and shortened if it is very long.
-    pub fn name(name: &str) -> Cell {
-        Cell::Text(harmless::name(name).into_owned())
+    pub fn name(name: &str) -> TableCell {
+        TableCell::Text(harmless::name(name).into_owned())
     }
 }
 

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Recording;
 use tyrion_report::{
-    Options, SECTIONS, find,
+    ReportOptions, SECTIONS, find,
     findings::{LockRef, LogFacts},
     render::{Report, json},
     sections::{
@@ -43,8 +43,8 @@ fn report(log: &str, kinds: Kinds) -> Value {
     let path = root().join("testdata/logs").join(log);
     let logs = [Recording::from_bytes(log, fs::read(path).unwrap()).unwrap()];
     let filter = Filter { kinds, ..Filter::default() };
-    let findings = find(&logs, &filter, &Options::default(), &|_| {});
-    let report = Report::new("1.2.3", &findings, &Options::default(), &[]);
+    let findings = find(&logs, &filter, &ReportOptions::default(), &|_| {});
+    let report = Report::new("1.2.3", &findings, &ReportOptions::default(), &[]);
     serde_json::from_str(&json::write(&report)).unwrap()
 }
 
@@ -57,12 +57,16 @@ fn of_types(section: &str) -> BTreeSet<String> {
         "overview" => vec![
             of::<overview::Overview>(),
             of::<LogFacts>(),
-            of::<overview::Threads>(),
+            of::<overview::ThreadTotals>(),
             of::<overview::PhaseRow>(),
-            of::<overview::Kind>(),
+            of::<overview::KindRow>(),
         ],
         "contended" => {
-            vec![of::<contended::Contended>(), of::<contended::Lock>(), of::<contended::Instance>()]
+            vec![
+                of::<contended::Contended>(),
+                of::<contended::ContendedLock>(),
+                of::<contended::ContendedInstance>(),
+            ]
         }
         "blockers" => vec![
             of::<blockers::Blockers>(),
@@ -71,19 +75,19 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<blockers::CodePair>(),
         ],
         "single-thread" => {
-            vec![of::<single_thread::SingleThread>(), of::<single_thread::Place>()]
+            vec![of::<single_thread::SingleThread>(), of::<single_thread::SingleThreadPlace>()]
         }
         "critical-sections" => vec![
             of::<critical_sections::CriticalSections>(),
-            of::<critical_sections::Site>(),
+            of::<critical_sections::SectionPlace>(),
             of::<critical_sections::Holder>(),
             of::<critical_sections::Own>(),
         ],
         "near-misses" => vec![
             of::<near_misses::NearMisses>(),
-            of::<near_misses::Lock>(),
-            of::<near_misses::Pair>(),
-            of::<near_misses::Places>(),
+            of::<near_misses::NearMissLock>(),
+            of::<near_misses::NearMissPair>(),
+            of::<near_misses::NearMissPlaces>(),
         ],
         "lock-order" => vec![
             of::<lock_order::LockOrder>(),
@@ -99,17 +103,25 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<still_waiting::Idle>(),
         ],
         "delays" => {
-            vec![of::<delays::Delays>(), of::<delays::Function>(), of::<delays::Thread>()]
+            vec![
+                of::<delays::DelaysAnswer>(),
+                of::<delays::DelayedFunction>(),
+                of::<delays::DelayedThread>(),
+            ]
         }
         "timeline" => {
-            vec![of::<timeline::Timeline>(), of::<timeline::Lock>(), of::<timeline::Thread>()]
+            vec![
+                of::<timeline::WaitTimeline>(),
+                of::<timeline::LockTimeline>(),
+                of::<timeline::ThreadTimeline>(),
+            ]
         }
         "lines" => vec![of::<lines::Lines>(), of::<lines::Line>(), of::<sampled::StateTimes>()],
         "tree" => vec![
             of::<tree::Trees>(),
             of::<tree::Interval>(),
-            of::<tree::Group>(),
-            of::<tree::Node>(),
+            of::<tree::TreeGroup>(),
+            of::<tree::TreeNode>(),
             of::<sampled::StateTimes>(),
         ],
         _ => panic!("add the types of {section} here"),

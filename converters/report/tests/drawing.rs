@@ -8,7 +8,7 @@ use tyrion_report::{
         Report, html,
         text::{self, Style, WIDTH},
     },
-    view::{Cell, Column, Detail, Node, Part, Row, Table, Timeline, Tree},
+    view::{Column, Detail, Node, Part, Row, Table, TableCell, Timeline, Tree},
 };
 use unicode_width::UnicodeWidthChar;
 
@@ -22,18 +22,18 @@ fn name() -> impl Strategy<Value = String> {
     ]
 }
 
-fn cell() -> impl Strategy<Value = Cell> {
+fn cell() -> impl Strategy<Value = TableCell> {
     prop_oneof![
-        name().prop_map(Cell::Text),
-        any::<u64>().prop_map(Cell::Count),
-        any::<u64>().prop_map(Cell::Ns),
-        any::<f64>().prop_map(Cell::Share),
-        any::<f64>().prop_map(Cell::Number),
-        any::<f64>().prop_map(Cell::NsRate),
-        any::<f64>().prop_map(Cell::NsChange),
-        any::<u64>().prop_map(Cell::After),
-        (-1e9..1e9).prop_map(Cell::Number),
-        Just(Cell::Unknown),
+        name().prop_map(TableCell::Text),
+        any::<u64>().prop_map(TableCell::Count),
+        any::<u64>().prop_map(TableCell::Ns),
+        any::<f64>().prop_map(TableCell::Share),
+        any::<f64>().prop_map(TableCell::Number),
+        any::<f64>().prop_map(TableCell::NsRate),
+        any::<f64>().prop_map(TableCell::NsChange),
+        any::<u64>().prop_map(TableCell::After),
+        (-1e9..1e9).prop_map(TableCell::Number),
+        Just(TableCell::Unknown),
     ]
 }
 
@@ -214,7 +214,7 @@ fn advice_is_given_where_there_is_something_to_do() {
 #[test]
 fn names_of_facts_are_whole_as_far_as_they_can_be() {
     let name = "lock objects taken by one thread".to_owned();
-    let view = View { parts: vec![Part::Facts(vec![(name.clone(), Cell::Count(1))])] };
+    let view = View { parts: vec![Part::Facts(vec![(name.clone(), TableCell::Count(1))])] };
     let text = text::view(&view, &Style { width: 80, coloured: false });
     assert!(text.starts_with(&name), "{text}");
 }

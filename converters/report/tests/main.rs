@@ -6,4 +6,5 @@ mod drawing;
 mod golden;
 #[path = "../../../tests/support/golden.rs"]
 mod golden_files;
+mod input;
 mod support;

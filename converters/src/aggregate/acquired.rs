@@ -1,7 +1,7 @@
 //! From the sums of trace mode to rows of the profile.
 
 use super::{
-    build::Place,
+    ids::WaitKey,
     resolve::Resolver,
     spread::shares,
     sums::Sums,
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     filter::Filter,
     merge::merge,
-    profile::{Acquisition, Blame, Sample, Section},
+    profile::{AcquisitionRow, BlameRow, SampleRow, SectionRow},
 };
 use std::collections::{BTreeMap, HashMap};
 use tyrion_formats::Recording;
@@ -19,10 +19,10 @@ use tyrion_wire::{WaitKind, def::id::EMPTY_STACK};
 /// A thread's rows; their thread is not filled in yet.
 #[derive(Default)]
 pub(super) struct ThreadRows {
-    pub(super) acquisitions: Vec<Acquisition>,
-    pub(super) sections: Vec<Section>,
-    pub(super) blames: Vec<Blame>,
-    pub(super) samples: Vec<Sample>,
+    pub(super) acquisitions: Vec<AcquisitionRow>,
+    pub(super) sections: Vec<SectionRow>,
+    pub(super) blames: Vec<BlameRow>,
+    pub(super) samples: Vec<SampleRow>,
 }
 
 impl ThreadRows {
@@ -64,9 +64,9 @@ pub(super) struct Rows<'r, 'a> {
     pub(super) resolver: &'r mut Resolver<'a>,
     /// The threads that are asked for, ascending.
     pub(super) threads: &'r [u32],
-    /// The places of waits, and the number of its place for each site.
-    pub(super) places: &'r [Place],
-    pub(super) place_of: &'r [u32],
+    /// The keys of waits, and the number of its key for each site.
+    pub(super) wait_keys: &'r [WaitKey],
+    pub(super) key_of_site: &'r [u32],
 }
 
 impl Rows<'_, '_> {
@@ -135,7 +135,7 @@ impl Rows<'_, '_> {
         let (frame, lock, kind) = spot;
         let CellSums { acquisitions, reentrant, failed, hold_ns, measured, longest_ns, histogram } =
             group.sums.clone();
-        rows.sections.push(Section {
+        rows.sections.push(SectionRow {
             thread: 0,
             frame,
             lock,
@@ -168,7 +168,7 @@ impl Rows<'_, '_> {
             // Nothing may be left for a stack; attempts that failed are nothing.
             if (acquisitions, reentrant, hold_ns) != (0, 0, 0) {
                 let thread = 0;
-                rows.acquisitions.push(Acquisition {
+                rows.acquisitions.push(AcquisitionRow {
                     thread,
                     stack,
                     lock,
@@ -182,18 +182,18 @@ impl Rows<'_, '_> {
     }
 
     /// Blame by the holder's thread.
-    fn blames(&mut self, sums: &TraceSums) -> BTreeMap<u32, Vec<Blame>> {
+    fn blames(&mut self, sums: &TraceSums) -> BTreeMap<u32, Vec<BlameRow>> {
         let mut blames: Vec<_> = sums.blames.iter().collect();
         blames.sort_unstable_by_key(|(key, _)| **key);
-        let mut rows: BTreeMap<u32, Vec<Blame>> = BTreeMap::new();
+        let mut rows: BTreeMap<u32, Vec<BlameRow>> = BTreeMap::new();
         for (&(thread, stack, place, site), charged) in blames {
-            let at = self.place_of.get(site as usize).map_or(usize::MAX, |&at| at as usize);
-            let Some(&(waiter_stack, lock, kind)) = self.places.get(at) else { continue };
+            let at = self.key_of_site.get(site as usize).map_or(usize::MAX, |&at| at as usize);
+            let Some(&(waiter_stack, lock, kind)) = self.wait_keys.get(at) else { continue };
             let stack = match stack {
                 EMPTY_STACK => self.resolver.place_stack(place),
                 stack => self.resolver.stack(stack),
             };
-            rows.entry(thread).or_default().push(Blame {
+            rows.entry(thread).or_default().push(BlameRow {
                 thread: 0,
                 stack,
                 lock,

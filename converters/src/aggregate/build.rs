@@ -1,23 +1,25 @@
 //! Builds the profile from the sums of one log after another.
 
 use super::{
-    Aggregate, KindTotals,
     acquired::{Rows, ThreadRows},
-    ids::LogIds,
+    ids::{LogIds, WaitKey},
     pass::LogSums,
     resolve::{Interner, Resolver},
+    result::Aggregate,
     sampled::{self, SampleSums},
     sums::{SiteSums, Sums, ThreadSums},
     trace::{Scope, TraceSums},
 };
 use crate::{
+    filter::States,
     filter::{Filter, Window},
-    profile::{Run, Thread, Wait},
-    states::{State, States},
+    profile::{Run, Thread, WaitRow},
+    state::State,
+    totals::KindTotals,
 };
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use tyrion_formats::{HoldMode, Recording};
+use tyrion_formats::{HoldMode, Recording, ShortWaits};
 use tyrion_wire::WaitKind;
 
 /// So many sums become waits at a time. While they do, they stand in memory
@@ -27,9 +29,6 @@ const BATCH: usize = 1 << 17;
 const LEFT_OUT: u32 = u32::MAX;
 /// Stands for sites whose definition is lost.
 const UNKNOWN: u32 = u32::MAX - 1;
-
-/// Where, for what and how: what tells a thread's waits apart in a profile.
-pub(super) type Place = (u32, u32, WaitKind);
 
 /// Builds the profile from the sums of one log after another.
 pub(super) struct Builder<'a> {
@@ -61,7 +60,7 @@ impl Both {
 struct ThreadWaits {
     thread: u32,
     /// Their thread is not filled in yet.
-    waits: Vec<Wait>,
+    waits: Vec<WaitRow>,
     kinds: [KindTotals; WaitKind::ALL.len()],
     unknown: Sums,
 }
@@ -102,13 +101,13 @@ impl<'a> Builder<'a> {
         let ids: Vec<u32> = threads.iter().map(|(thread, _)| *thread).collect();
         let used = used_sites(log, &threads, &trace);
         let mut resolver = Resolver::new(log, run, &mut self.out, &mut self.interner);
-        let (places, place_of) = places(log, self.filter, &used, &mut resolver);
+        let (wait_keys, key_of_site) = wait_keys(log, self.filter, &used, &mut resolver);
         let mut rows = Rows {
             log,
             filter: self.filter,
             threads: &ids,
-            places: &places,
-            place_of: &place_of,
+            wait_keys: &wait_keys,
+            key_of_site: &key_of_site,
             resolver: &mut resolver,
         }
         .of(trace);
@@ -124,7 +123,7 @@ impl<'a> Builder<'a> {
             if batch.is_empty() {
                 break;
             }
-            let waits = |(thread, both)| thread_waits(thread, &both, &places, &place_of);
+            let waits = |(thread, both)| thread_waits(thread, &both, &wait_keys, &key_of_site);
             let batch: Vec<ThreadWaits> = batch.into_par_iter().map(waits).collect();
             for thread in batch {
                 let rows = rows.remove(&thread.thread).unwrap_or_default();
@@ -134,7 +133,7 @@ impl<'a> Builder<'a> {
         self.out.profile.waits.shrink_to_fit();
         if let Some(ids) = self.out.ids.last_mut() {
             let threads = std::mem::take(&mut ids.threads);
-            *ids = LogIds { threads, places, place_of, ..known };
+            *ids = LogIds { threads, wait_keys, key_of_site, ..known };
         }
     }
 
@@ -167,6 +166,9 @@ impl<'a> Builder<'a> {
         let (contention, other) = log.tallies();
         notes.dropped_contention = notes.dropped_contention.saturating_add(contention.dropped);
         notes.dropped_other = notes.dropped_other.saturating_add(other.dropped);
+        if log.capabilities().short_waits == ShortWaits::Unknown {
+            notes.unknown_below_ns = notes.unknown_below_ns.max(log.facts().threshold_ns);
+        }
         let kinds = self.filter.kinds;
         let pending = log.pending().iter().filter(|pending| kinds.contains(pending.kind));
         notes.pending += pending.count() as u64;
@@ -197,8 +199,7 @@ impl<'a> Builder<'a> {
         self.without_samples += u64::from(!has_samples);
         self.out.profile.has_samples |= has_samples;
         self.out.notes.min_wait_on_samples |= has_samples && self.filter.min_wait_ns > 0;
-        let says_waits = !log.has_sampling() || log.modes().any(|mode| mode != "sample");
-        self.has_waits |= says_waits || *events != 0 || folds.count != 0;
+        self.has_waits |= log.capabilities().waits || *events != 0 || folds.count != 0;
     }
 
     /// The threads that the filter asks for, in ascending order, with their
@@ -267,41 +268,41 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The places of the used sites, in ascending order, and the number of its
-/// place for each site.
-fn places(
+/// The wait keys of the used sites, in ascending order, and the number of its
+/// key for each site.
+fn wait_keys(
     log: &Recording,
     filter: &Filter,
     used: &[bool],
     resolver: &mut Resolver<'_>,
-) -> (Vec<Place>, Vec<u32>) {
+) -> (Vec<WaitKey>, Vec<u32>) {
     let sites = log.definitions().sites();
-    let chosen = |(id, site): &(u32, &tyrion_formats::Site)| {
+    let chosen = |(id, site): &(u32, &tyrion_formats::WaitSite)| {
         used[*id as usize] && filter.kinds.contains(site.kind)
     };
     let mut locks: Vec<u32> = sites.iter().filter(chosen).map(|(_, site)| site.lock).collect();
     locks.sort_unstable();
     locks.dedup();
     let locks = resolver.locks(&locks, filter.lock.as_ref());
-    let mut place_of = vec![UNKNOWN; sites.len()];
-    let mut places = Vec::new();
+    let mut key_of_site = vec![UNKNOWN; sites.len()];
+    let mut wait_keys = Vec::new();
     let mut of_sites = Vec::new();
     for (id, site) in sites.iter() {
-        place_of[id as usize] = LEFT_OUT;
+        key_of_site[id as usize] = LEFT_OUT;
         let lock = locks.get(&site.lock).copied();
         if let Some(lock) = lock.filter(|_| chosen(&(id, site))) {
-            let place = (resolver.stack(site.stack), lock, site.kind);
-            places.push(place);
-            of_sites.push((id, place));
+            let key = (resolver.stack(site.stack), lock, site.kind);
+            wait_keys.push(key);
+            of_sites.push((id, key));
         }
     }
-    places.sort_unstable();
-    places.dedup();
-    for (id, place) in of_sites {
-        let at = places.binary_search(&place).unwrap_or_else(|at| at);
-        place_of[id as usize] = at as u32;
+    wait_keys.sort_unstable();
+    wait_keys.dedup();
+    for (id, key) in of_sites {
+        let at = wait_keys.binary_search(&key).unwrap_or_else(|at| at);
+        key_of_site[id as usize] = at as u32;
     }
-    (places, place_of)
+    (wait_keys, key_of_site)
 }
 
 /// The next threads with enough sums to be worth handing out to workers.
@@ -354,15 +355,20 @@ fn thread_of(log: &Recording, run: u32, id: u32) -> Thread {
     }
 }
 
-/// The waits of a thread in the order of their places.
-fn thread_waits(thread: u32, both: &Both, places: &[Place], place_of: &[u32]) -> ThreadWaits {
+/// The waits of a thread in the order of their keys.
+fn thread_waits(
+    thread: u32,
+    both: &Both,
+    wait_keys: &[WaitKey],
+    key_of_site: &[u32],
+) -> ThreadWaits {
     let kinds = [KindTotals::default(); WaitKind::ALL.len()];
     let mut out = ThreadWaits { thread, waits: Vec::new(), kinds, unknown: Sums::default() };
     let mut sums: Vec<(u32, Sums)> = Vec::with_capacity(both.len());
     for (entries, is_folded) in [(&both.recorded, false), (&both.folded, true)] {
         for entry in entries {
-            let at = place_of.get(entry.site as usize).copied().unwrap_or(UNKNOWN);
-            let Some(&(_, _, kind)) = places.get(at as usize) else {
+            let at = key_of_site.get(entry.site as usize).copied().unwrap_or(UNKNOWN);
+            let Some(&(_, _, kind)) = wait_keys.get(at as usize) else {
                 if at == UNKNOWN {
                     out.unknown.add(&entry.sums);
                 }
@@ -385,11 +391,11 @@ fn thread_waits(thread: u32, both: &Both, places: &[Place], place_of: &[u32]) ->
         }
         same
     });
-    out.waits = sums.into_iter().map(|(at, sums)| wait(places[at as usize], sums)).collect();
+    out.waits = sums.into_iter().map(|(at, sums)| wait(wait_keys[at as usize], sums)).collect();
     out
 }
 
-fn wait((stack, lock, kind): Place, sums: Sums) -> Wait {
+fn wait((stack, lock, kind): WaitKey, sums: Sums) -> WaitRow {
     let Sums { count, wait_ns, max_ns } = sums;
-    Wait { thread: 0, stack, lock, kind, count, wait_ns, max_ns }
+    WaitRow { thread: 0, stack, lock, kind, count, wait_ns, max_ns }
 }

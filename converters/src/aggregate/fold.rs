@@ -1,7 +1,7 @@
 //! Folded waits under a filter that asks for single ones.
 
 use super::{
-    pass::known_thread,
+    known::known_thread,
     sums::{SparseSums, Sums},
 };
 use crate::filter::Window;

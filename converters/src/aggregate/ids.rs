@@ -1,11 +1,13 @@
 //! What became of a log's ids in the profile.
 
-use super::build::Place;
 use std::collections::HashMap;
 use tyrion_wire::{
     WaitKind,
     def::id::{self, EMPTY_STACK},
 };
+
+/// Stack, lock and kind: what tells a thread's waits apart in a profile.
+pub(super) type WaitKey = (u32, u32, WaitKind);
 
 /// What became of the ids of one log in the profile, for who reads the log once
 /// more.
@@ -14,10 +16,10 @@ pub struct LogIds {
     /// The log's threads that are in the profile, ascending, and what they are
     /// there.
     pub(super) threads: Vec<(u32, u32)>,
-    pub(super) places: Vec<Place>,
-    /// The number of its place for each site; beyond the places for sites that
+    pub(super) wait_keys: Vec<WaitKey>,
+    /// The number of its key for each site; beyond the keys for sites that
     /// have none.
-    pub(super) place_of: Vec<u32>,
+    pub(super) key_of_site: Vec<u32>,
     /// The profile's id of each stack of the log that the profile has.
     pub(super) stacks: Vec<Option<u32>>,
     /// That of stacks whose definition is lost.
@@ -38,8 +40,8 @@ impl LogIds {
     /// `None` for a site that the filter leaves out, that nobody used, or whose
     /// definition is lost.
     pub fn site(&self, site: u32) -> Option<(u32, u32, WaitKind)> {
-        let place = *self.place_of.get(site as usize)?;
-        self.places.get(place as usize).copied()
+        let key = *self.key_of_site.get(site as usize)?;
+        self.wait_keys.get(key as usize).copied()
     }
 
     /// The profile's id of a lock that a sampled thread waits for; `None` when

@@ -1,7 +1,7 @@
 //! What a reader of a profile should know about how it came about.
 
-use super::{SampleTotals, fold::FoldNotes, sums::Sums};
-use crate::outputs::units;
+use super::{fold::FoldNotes, sums::Sums};
+use crate::{outputs::units, totals::SampleTotals};
 
 /// Waits that a profile lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,9 @@ pub struct Notes {
     pub dropped_contention: u64,
     /// Other waits that were lost when recorded, for want of room.
     pub dropped_other: u64,
+    /// Of logs that say nothing of waits below their threshold: the greatest of
+    /// these thresholds, in ns. Totals lack those waits.
+    pub unknown_below_ns: u64,
     /// Waits of the asked-for kinds that had not ended when the log did. The
     /// profile lacks them.
     pub pending: u64,
@@ -126,6 +129,12 @@ impl Notes {
                 "not recorded because there was no room in the log: {}, {}",
                 units::counted(self.dropped_contention, "contended wait"),
                 units::counted(self.dropped_other, "other wait"),
+            ));
+        }
+        if self.unknown_below_ns != 0 {
+            lines.push(format!(
+                "waits shorter than {} were not recorded, not even summed: totals lack them",
+                time(self.unknown_below_ns),
             ));
         }
         if self.pending != 0 {

@@ -2,6 +2,7 @@
 
 use super::{
     fold::{FoldNotes, Folder},
+    known::known_thread,
     sampled::{SampleSums, Sampler, Samples},
     sums::{Shared, SiteSums, SparseSums, Sums, ThreadSums, lock},
     trace::{TraceSums, Tracer},
@@ -12,7 +13,6 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 use tyrion_formats::{ChunkRef, Damage, Entry, Event, Recording};
-use tyrion_wire::def::id::UNKNOWN;
 
 /// Pieces are at least this long, in bytes: long enough for what a piece costs
 /// besides its events.
@@ -164,13 +164,6 @@ impl Others<'_> {
     }
 }
 
-/// The thread, or the unknown one if it is not defined: made-up ids shall not
-/// take memory.
-pub(super) fn known_thread(log: &Recording, thread: u32) -> u32 {
-    let known = log.definitions().threads().get(thread).is_some();
-    if known { thread } else { UNKNOWN }
-}
-
 impl<'a> Worker<'a> {
     fn new(
         log: &'a Recording,
@@ -231,19 +224,20 @@ impl<'a> Worker<'a> {
                 Entry::Wait(_) => *count += 1,
                 Entry::Traced(traced) => tracer.record(&traced),
                 Entry::Sample(sampled) => sampler.record(&sampled),
+                _ => {}
             });
         } else if window.is_open() {
             events.visit_all(|entry| match entry {
                 Entry::Wait(event) => add(&event),
-                Entry::Traced(_) => {}
                 Entry::Sample(sampled) => sampler.record(&sampled),
+                _ => {}
             });
         } else {
             events.visit_all(|entry| match entry {
                 Entry::Wait(event) if window.takes(&event) => add(&event),
                 Entry::Wait(_) => *count += 1,
-                Entry::Traced(_) => {}
                 Entry::Sample(sampled) => sampler.record(&sampled),
+                _ => {}
             });
         }
         self.damage.extend(events.damage());

@@ -1,10 +1,11 @@
 //! From the ids of a log to those of the profile.
 
-use super::{Aggregate, LogIds, hash::Table, java};
+use super::{hash::Table, ids::LogIds, result::Aggregate};
+use crate::java;
 use crate::profile::{CUT, Frame, Function, GROUP, Lock, NO_LOCK, NO_PROBE, Profile, Stack};
 use regex::Regex;
 use std::collections::HashMap;
-use tyrion_formats::{Place, Recording, UNKNOWN, limits::MAX_DEPTH};
+use tyrion_formats::{LockSite, Recording, UNKNOWN, limits::MAX_DEPTH};
 use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
 
 /// So many frames of a lock's own methods, at most, stand above the place where
@@ -150,7 +151,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The profile's id of the frame of a place.
-    pub(super) fn place_frame(&mut self, place: &Place) -> u32 {
+    pub(super) fn place_frame(&mut self, place: &LockSite) -> u32 {
         let function = self.place_function(place);
         self.interner.frame(&mut self.out.profile, function, place.line)
     }
@@ -165,7 +166,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The method that a place is in, which may be no method that is known.
-    fn place_function(&mut self, place: &Place) -> u32 {
+    fn place_function(&mut self, place: &LockSite) -> u32 {
         if place.method != id::UNKNOWN {
             return self.method(place.method);
         }

@@ -1,11 +1,13 @@
 //! The pass over samples, and their rows in the profile.
 
-use super::{SampleTotals, acquired::ThreadRows, hash::Table, resolve::Resolver};
+use super::{acquired::ThreadRows, hash::Table, resolve::Resolver};
 use crate::{
     filter::{Filter, Kinds, Window},
     merge::merge,
-    profile::Sample,
-    states::{Reader, State},
+    profile::SampleRow,
+    state::State,
+    states::Reader,
+    totals::SampleTotals,
 };
 use std::collections::BTreeMap;
 use tyrion_formats::{Recording, Sampled};
@@ -112,7 +114,7 @@ pub(super) fn add_rows(
             let stack = resolver.stack(stack);
             let samples = &mut rows.entry(thread).or_default().samples;
             let thread = 0;
-            samples.push(Sample { thread, stack, state, lock, kind, count, wall_ns, cpu_ns });
+            samples.push(SampleRow { thread, stack, state, lock, kind, count, wall_ns, cpu_ns });
         }
     }
     // Ids of the log may be one and the same in the profile.

@@ -8,13 +8,14 @@ mod trace;
 use super::*;
 use crate::{
     filter::{Kinds, duration_ns, moment},
-    profile::CUT,
+    profile::{CUT, Profile, State},
 };
 use proptest::{collection::vec, prelude::*};
 use regex::Regex;
 use std::{collections::BTreeMap, io::Cursor};
 use tyrion_formats::write::{LaneId, LogOptions, LogWriter, Wait};
 use tyrion_wire::{
+    WaitKind,
     cell::{self, Cell},
     def::{Definition, id},
     slot::Pending,
@@ -120,7 +121,7 @@ type Key = (String, Vec<String>, String, &'static str);
 /// A profile's waits by names, to compare: count, sum, longest.
 fn by_name(out: &Aggregate) -> BTreeMap<Key, (u64, u64, u64)> {
     let profile = &out.profile;
-    let entry = |wait: &crate::profile::Wait| {
+    let entry = |wait: &crate::profile::WaitRow| {
         let frames = profile.frames_of(wait.stack).map(|frame| {
             let function = &profile.functions[frame.function as usize];
             format!("{}.{}:{}", function.class, function.method, frame.line)

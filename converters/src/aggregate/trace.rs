@@ -1,7 +1,11 @@
 //! The pass over what trace mode records: acquisition cells, sampled stacks of
 //! holds, and blame.
 
-use super::{hash::Table, pass::known_thread, sums::Sums};
+use super::{
+    hash::Table,
+    known::{known_class, known_thread},
+    sums::Sums,
+};
 use crate::filter::Window;
 use tyrion_formats::{HoldMode, Recording, TraceRecord, Traced};
 use tyrion_wire::{
@@ -173,7 +177,7 @@ impl<'a> Tracer<'a> {
             TraceRecord::Hold(hold) if self.scope.acquisitions => self.hold(thread, hold),
             TraceRecord::Blame(blame) => self.blame(thread, traced.at_ns, blame),
             // Outputs show neither instances nor nesting.
-            TraceRecord::Hold(_) | TraceRecord::Instance(_) | TraceRecord::Nest(_) => {}
+            _ => {}
         }
     }
 
@@ -213,9 +217,4 @@ impl<'a> Tracer<'a> {
         let key = (thread, stack, place, blame.site);
         self.sums.blames.entry(key).or_default().add(&charged);
     }
-}
-
-fn known_class(log: &Recording, class: u32) -> u32 {
-    let known = log.definitions().classes().get(class).is_some();
-    if known { class } else { UNKNOWN }
 }

@@ -1,6 +1,6 @@
 //! What of a record of samples is in a span of time.
 
-use crate::aggregate::SampleTotals;
+use crate::totals::SampleTotals;
 use tyrion_formats::Sampled;
 
 /// The snapshots of a record, taken to have followed one another evenly over

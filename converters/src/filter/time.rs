@@ -1,6 +1,6 @@
 //! Durations and moments, as people write them.
 
-use super::FilterError;
+use super::error::FilterError;
 use nom::{
     IResult, Parser,
     branch::alt,

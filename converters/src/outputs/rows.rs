@@ -2,7 +2,7 @@
 //! samples, each with a stack and a thread, and most with a lock.
 
 use super::{Metric, Options};
-use crate::profile::{Acquisition, Blame, Profile, Sample, State, Wait};
+use crate::profile::{AcquisitionRow, BlameRow, Profile, SampleRow, State, WaitRow};
 use std::ops::Range;
 use tyrion_wire::WaitKind;
 
@@ -67,12 +67,12 @@ impl Row {
         self
     }
 
-    fn of_wait(wait: &Wait) -> Row {
+    fn of_wait(wait: &WaitRow) -> Row {
         Row::new(wait.thread, wait.stack, wait.lock, Some(wait.kind))
             .with([(Column::Count, wait.count), (Column::WaitNs, wait.wait_ns)])
     }
 
-    fn of_acquisition(row: &Acquisition) -> Row {
+    fn of_acquisition(row: &AcquisitionRow) -> Row {
         Row::new(row.thread, row.stack, row.lock, Some(row.kind)).with([
             (Column::Acquisitions, row.acquisitions),
             (Column::Reentrant, row.reentrant),
@@ -81,7 +81,7 @@ impl Row {
     }
 
     /// With `is_wait` it stands for the waits of others, too.
-    fn of_blame(blame: &Blame, is_wait: bool) -> Row {
+    fn of_blame(blame: &BlameRow, is_wait: bool) -> Row {
         let row = Row::new(blame.thread, blame.stack, blame.lock, Some(blame.kind))
             .with([(Column::BlamedNs, blame.blamed_ns)]);
         if is_wait {
@@ -91,7 +91,7 @@ impl Row {
         }
     }
 
-    fn of_sample(sample: &Sample) -> Row {
+    fn of_sample(sample: &SampleRow) -> Row {
         let blocked_ns = if sample.state == State::Blocked { sample.wall_ns } else { 0 };
         let row = Row::new(sample.thread, sample.stack, sample.lock, sample.kind);
         Row { state: Some(sample.state), ..row }.with([
@@ -112,10 +112,10 @@ impl Row {
 /// and samples, each sort by thread in ascending order.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'p> {
-    waits: &'p [Wait],
-    acquisitions: &'p [Acquisition],
-    blames: &'p [Blame],
-    samples: &'p [Sample],
+    waits: &'p [WaitRow],
+    acquisitions: &'p [AcquisitionRow],
+    blames: &'p [BlameRow],
+    samples: &'p [SampleRow],
     blame_is_wait: bool,
     lacks_waits: bool,
     has_acquisitions: bool,

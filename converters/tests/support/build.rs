@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tyrion_converters::profile::{
-    Frame, Function, Lock, Profile, Run, Sample, Stack, State, Thread, Wait,
+    Frame, Function, Lock, Profile, Run, SampleRow, Stack, State, Thread, WaitRow,
 };
 use tyrion_wire::WaitKind;
 
@@ -112,13 +112,13 @@ impl Build {
         (lock, kind): (u32, Option<WaitKind>),
         [count, wall_ns, cpu_ns]: [u64; 3],
     ) {
-        let sample = Sample { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
+        let sample = SampleRow { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
         self.profile.samples.push(sample);
     }
 
     pub fn done(mut self) -> Profile {
         for ((thread, stack, lock, kind), (count, wait_ns)) in self.waits {
-            self.profile.waits.push(Wait {
+            self.profile.waits.push(WaitRow {
                 thread,
                 stack,
                 lock,
@@ -128,7 +128,7 @@ impl Build {
                 max_ns: wait_ns,
             });
         }
-        let key = |row: &Sample| (row.thread, row.stack, row.state, row.lock, row.kind);
+        let key = |row: &SampleRow| (row.thread, row.stack, row.state, row.lock, row.kind);
         self.profile.samples.sort_by_key(key);
         self.profile.check().unwrap();
         self.profile

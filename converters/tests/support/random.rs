@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tyrion_converters::profile::{
-    Acquisition, Blame, Frame, Function, GROUP, Lock, NO_LOCK, Profile, Run, Sample, Stack, State,
-    Thread, Wait,
+    AcquisitionRow, BlameRow, Frame, Function, GROUP, Lock, NO_LOCK, Profile, Run, SampleRow,
+    Stack, State, Thread, WaitRow,
 };
 use tyrion_wire::WaitKind;
 
@@ -44,7 +44,15 @@ pub fn profile() -> impl Strategy<Value = Profile> {
             sums.insert((thread, stack, lock, *kind.get(&WaitKind::ALL)), sum);
         }
         for ((thread, stack, lock, kind), (count, wait_ns)) in sums {
-            profile.waits.push(Wait { thread, stack, lock, kind, count, wait_ns, max_ns: wait_ns });
+            profile.waits.push(WaitRow {
+                thread,
+                stack,
+                lock,
+                kind,
+                count,
+                wait_ns,
+                max_ns: wait_ns,
+            });
         }
         profile.check().unwrap();
         profile
@@ -94,7 +102,7 @@ pub fn traced() -> impl Strategy<Value = Profile> {
             let rows = acquisitions.into_iter();
             profile.acquisitions = rows
                 .map(|((thread, stack, lock, kind), (acquisitions, reentrant, hold_ns))| {
-                    Acquisition { thread, stack, lock, kind, acquisitions, reentrant, hold_ns }
+                    AcquisitionRow { thread, stack, lock, kind, acquisitions, reentrant, hold_ns }
                 })
                 .collect();
         }
@@ -102,7 +110,7 @@ pub fn traced() -> impl Strategy<Value = Profile> {
             let rows = blames.into_iter();
             profile.blames =
                 rows.map(|(((thread, stack, lock, kind), waiter_stack), (count, blamed_ns))| {
-                    Blame { thread, stack, lock, kind, waiter_stack, count, blamed_ns }
+                    BlameRow { thread, stack, lock, kind, waiter_stack, count, blamed_ns }
                 })
                 .collect();
         }
@@ -138,7 +146,7 @@ pub fn sampled() -> impl Strategy<Value = Profile> {
                 sums.insert((thread, stack, *state.get(&State::ALL), lock, kind), sum);
             }
             for ((thread, stack, state, lock, kind), (count, wall_ns, cpu_ns)) in sums {
-                let sample = Sample { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
+                let sample = SampleRow { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
                 profile.samples.push(sample);
             }
             profile.check().unwrap();

@@ -77,7 +77,8 @@ fn is_superseded(newest: &Newest, kind: ChunkKind, chunk: &ChunkRef) -> bool {
 }
 
 impl Follower {
-    /// Opens a log, a regular file, and reads its header.
+    /// Opens a log, a regular file, and reads its header. It stays mapped, with
+    /// what [`Recording::open`] says of files that are cut short meanwhile.
     ///
     /// # Errors
     /// When the file cannot be read, or is no log.

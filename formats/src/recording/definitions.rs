@@ -1,8 +1,8 @@
 //! What the ids in a log stand for.
 
 use super::{
-    stacks::{Node, Stack, Stacks},
-    table::{Sparse, Table},
+    stacks::{Node, StackDef, Stacks},
+    table::{DenseTable, SparseTable},
 };
 use crate::limits;
 use std::{collections::HashMap, num::NonZeroU64};
@@ -22,7 +22,7 @@ pub struct Text {
 
 /// A Java class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Class {
+pub struct ClassDef {
     /// String id of its name, as in class files.
     pub name: u32,
     /// String id of its source file's name.
@@ -31,7 +31,7 @@ pub struct Class {
 
 /// A Java method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Method {
+pub struct MethodDef {
     /// Class id of the class that declares it.
     pub class: u32,
     /// String id of its name.
@@ -44,7 +44,7 @@ pub struct Method {
 
 /// A thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thread {
+pub struct ThreadDef {
     /// `Thread.getId()`.
     pub java_id: u64,
     /// String id of the name that it was defined with.
@@ -79,7 +79,7 @@ pub struct Pause {
 
 /// Who waits for what, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Site {
+pub struct WaitSite {
     /// What kind of wait.
     pub kind: WaitKind,
     /// The waiter's stack id.
@@ -90,7 +90,7 @@ pub struct Site {
 
 /// Trace mode: where the program takes a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LockSite {
     /// Method id.
     pub method: u32,
     /// The line in it, 0 when unknown.
@@ -128,17 +128,17 @@ struct Statistic {
 /// All definitions of a log.
 #[derive(Debug)]
 pub struct Definitions {
-    pub(crate) strings: Table<Text>,
-    pub(crate) classes: Table<Class>,
-    pub(crate) methods: Table<Method>,
+    pub(crate) strings: DenseTable<Text>,
+    pub(crate) classes: DenseTable<ClassDef>,
+    pub(crate) methods: DenseTable<MethodDef>,
     pub(crate) stacks: Stacks,
-    pub(crate) threads: Table<Thread>,
-    thread_spans: Sparse<ThreadSpan>,
-    pub(crate) sites: Table<Site>,
-    locks: Sparse<u32>,
-    places: Sparse<Place>,
-    lock_instances: Sparse<u32>,
-    lock_names: Sparse<u32>,
+    pub(crate) threads: DenseTable<ThreadDef>,
+    thread_spans: SparseTable<ThreadSpan>,
+    pub(crate) sites: DenseTable<WaitSite>,
+    locks: SparseTable<u32>,
+    places: SparseTable<LockSite>,
+    lock_instances: SparseTable<u32>,
+    lock_names: SparseTable<u32>,
     statistics: HashMap<u32, Statistic>,
     pauses: Vec<Pause>,
     /// The last moment that a definition tells, monotonic ns.
@@ -150,17 +150,17 @@ pub struct Definitions {
 impl Default for Definitions {
     fn default() -> Self {
         Definitions {
-            strings: Table::default(),
-            classes: Table::default(),
-            methods: Table::default(),
+            strings: DenseTable::default(),
+            classes: DenseTable::default(),
+            methods: DenseTable::default(),
             stacks: Stacks::default(),
-            threads: Table::default(),
-            thread_spans: Sparse::default(),
-            sites: Table::default(),
-            locks: Sparse::default(),
-            places: Sparse::default(),
-            lock_instances: Sparse::default(),
-            lock_names: Sparse::default(),
+            threads: DenseTable::default(),
+            thread_spans: SparseTable::default(),
+            sites: DenseTable::default(),
+            locks: SparseTable::default(),
+            places: SparseTable::default(),
+            lock_instances: SparseTable::default(),
+            lock_names: SparseTable::default(),
             statistics: HashMap::new(),
             pauses: Vec::new(),
             last_at_ns: 0,
@@ -176,17 +176,17 @@ impl Definitions {
     }
 
     /// Where texts stand.
-    pub fn strings(&self) -> &Table<Text> {
+    pub fn strings(&self) -> &DenseTable<Text> {
         &self.strings
     }
 
     /// Classes.
-    pub fn classes(&self) -> &Table<Class> {
+    pub fn classes(&self) -> &DenseTable<ClassDef> {
         &self.classes
     }
 
     /// Methods.
-    pub fn methods(&self) -> &Table<Method> {
+    pub fn methods(&self) -> &DenseTable<MethodDef> {
         &self.methods
     }
 
@@ -198,7 +198,7 @@ impl Definitions {
     }
 
     /// Threads.
-    pub fn threads(&self) -> &Table<Thread> {
+    pub fn threads(&self) -> &DenseTable<ThreadDef> {
         &self.threads
     }
 
@@ -214,18 +214,18 @@ impl Definitions {
 
     /// Locks: the class id of each. Their ids are those of the recording, so a
     /// file may have any.
-    pub fn locks(&self) -> &Sparse<u32> {
+    pub fn locks(&self) -> &SparseTable<u32> {
         &self.locks
     }
 
     /// Sites.
-    pub fn sites(&self) -> &Table<Site> {
+    pub fn sites(&self) -> &DenseTable<WaitSite> {
         &self.sites
     }
 
     /// Trace mode: places where the program takes locks. Their ids are those of
     /// the recording, so a file may have any.
-    pub fn places(&self) -> &Sparse<Place> {
+    pub fn places(&self) -> &SparseTable<LockSite> {
         &self.places
     }
 
@@ -268,17 +268,17 @@ impl Definitions {
                 self.strings.put(id, text, missing)
             }
             Definition::Class { id, name, source } => {
-                self.classes.put(id, Class { name, source }, missing)
+                self.classes.put(id, ClassDef { name, source }, missing)
             }
             Definition::Method { id, class, name, descriptor, first_line } => {
-                self.methods.put(id, Method { class, name, descriptor, first_line }, missing)
+                self.methods.put(id, MethodDef { class, name, descriptor, first_line }, missing)
             }
             Definition::Stack { id, parent, method, line } => {
-                self.stacks.put(id, Node::Frame(Stack { parent, method, line }), missing)
+                self.stacks.put(id, Node::Frame(StackDef { parent, method, line }), missing)
             }
             Definition::Group { stack, name } => self.stacks.put(stack, Node::Group(name), missing),
             Definition::Thread { id, java_id, flags, name, group } => {
-                let thread = Thread {
+                let thread = ThreadDef {
                     java_id,
                     first_name: name,
                     name,
@@ -318,10 +318,10 @@ impl Definitions {
             }
             Definition::Site { id, kind, stack, lock } => {
                 let kind = WaitKind::from_code(kind)?;
-                self.sites.put(id, Site { kind, stack, lock }, missing)
+                self.sites.put(id, WaitSite { kind, stack, lock }, missing)
             }
             Definition::Place { id, method, line, kind, flags, name } => {
-                let place = Place {
+                let place = LockSite {
                     method,
                     line,
                     name,

@@ -52,6 +52,7 @@ pub struct Traced<'a> {
 
 /// A record of trace mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TraceRecord<'a> {
     /// A hold that has ended.
     Hold(Hold),
@@ -65,6 +66,7 @@ pub enum TraceRecord<'a> {
 
 /// A record of an events chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Entry<'a> {
     /// A wait that has ended.
     Wait(Event),

@@ -1,10 +1,10 @@
 //! Stacks, and the groups that some of them begin with.
 
-use super::table::Table;
+use super::table::DenseTable;
 
 /// A stack: one frame on top of another stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stack {
+pub struct StackDef {
     /// Stack id of the callers.
     pub parent: u32,
     /// Method id of the innermost frame.
@@ -16,7 +16,7 @@ pub struct Stack {
 /// What the id of a stack stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Node {
-    Frame(Stack),
+    Frame(StackDef),
     /// String id of the group's name.
     Group(u32),
 }
@@ -26,12 +26,12 @@ pub(crate) enum Node {
 /// has no frame and no parent; it is the outermost parent of the stacks that
 /// the thread had meanwhile.
 #[derive(Debug, Default)]
-pub struct Stacks(Table<Node>);
+pub struct Stacks(DenseTable<Node>);
 
 impl Stacks {
     /// The stack with this id; `None` for a group, too.
     #[inline]
-    pub fn get(&self, id: u32) -> Option<&Stack> {
+    pub fn get(&self, id: u32) -> Option<&StackDef> {
         match self.0.get(id)? {
             Node::Frame(stack) => Some(stack),
             Node::Group(_) => None,
@@ -58,7 +58,7 @@ impl Stacks {
     }
 
     /// The stacks with their ids, in the order of the ids, without the groups.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &Stack)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &StackDef)> {
         self.0.iter().filter_map(|(id, node)| match node {
             Node::Frame(stack) => Some((id, stack)),
             Node::Group(_) => None,
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn an_id_is_a_frame_or_a_group_as_defined_last() {
         let (mut stacks, mut missing) = (Stacks::default(), 10);
-        let frame = Stack { parent: 2, method: 7, line: 0 };
+        let frame = StackDef { parent: 2, method: 7, line: 0 };
         for (id, node) in [
             (2, Node::Group(5)),
             (3, Node::Frame(frame)),

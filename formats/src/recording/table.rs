@@ -7,17 +7,17 @@ use std::{
 
 /// Rows with dense ids. Ids that were never defined have none.
 #[derive(Debug)]
-pub struct Table<T> {
+pub struct DenseTable<T> {
     rows: Vec<Option<T>>,
 }
 
-impl<T> Default for Table<T> {
+impl<T> Default for DenseTable<T> {
     fn default() -> Self {
-        Table { rows: Vec::new() }
+        DenseTable { rows: Vec::new() }
     }
 }
 
-impl<T> Table<T> {
+impl<T> DenseTable<T> {
     /// The row with this id.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&T> {
@@ -59,17 +59,17 @@ impl<T> Table<T> {
 /// Rows whose ids may be any: a file of a log that rotates has but some of the
 /// recording's locks and places. Ids that are left out take no room.
 #[derive(Debug)]
-pub struct Sparse<T> {
+pub struct SparseTable<T> {
     rows: HashMap<u32, T, Seed>,
 }
 
-impl<T> Default for Sparse<T> {
+impl<T> Default for SparseTable<T> {
     fn default() -> Self {
-        Sparse { rows: HashMap::default() }
+        SparseTable { rows: HashMap::default() }
     }
 }
 
-impl<T> Sparse<T> {
+impl<T> SparseTable<T> {
     /// The row with this id.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&T> {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn rows_are_told_in_the_order_of_their_ids() {
-        let mut rows = Sparse::default();
+        let mut rows = SparseTable::default();
         for id in [u32::MAX, 7, 0, 700_000, 7] {
             rows.put(id, id / 2);
         }

@@ -113,6 +113,7 @@ fn dump_events(log: &Recording, chunk: &ChunkRef, text: &mut String) {
                 writeln!(text, "thread={thread} at_ns={at_ns} {sample:?}").unwrap();
                 continue;
             }
+            other => panic!("{other:?}"),
         };
         writeln!(
             text,

@@ -37,6 +37,7 @@ impl Dump<'_> {
             _ if self.window.min_wait_ns > 0 => Ok(()),
             TraceRecord::Instance(instance) => self.instance(out, moment, instance),
             TraceRecord::Nest(nest) => self.nest(out, moment, nest),
+            _ => Ok(()),
         }
     }
 

@@ -13,7 +13,7 @@ use tyrion_converters::{
     filter::{Filter, Kinds},
     harmless,
     outputs::units,
-    profile::{Profile, Section},
+    profile::{Profile, SectionRow},
 };
 use tyrion_formats::{HoldMode, Recording};
 
@@ -62,7 +62,7 @@ impl Sums {
         sums
     }
 
-    fn add(&mut self, section: &Section) {
+    fn add(&mut self, section: &SectionRow) {
         for (sum, part) in [
             (&mut self.acquisitions, section.acquisitions),
             (&mut self.reentrant, section.reentrant),

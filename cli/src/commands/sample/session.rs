@@ -13,7 +13,7 @@ use std::{
     path::PathBuf,
     time::{Duration, Instant},
 };
-use tyrion_report::{render::shown, view::Cell};
+use tyrion_report::{render::shown, view::TableCell};
 
 /// How often we look whether the JVM still runs.
 const LOOK: Duration = Duration::from_millis(100);
@@ -130,7 +130,7 @@ impl<'a> Session<'a> {
         self.period = Duration::from_nanos(period);
         let is_late = args.once && self.period > PATIENCE;
         if is_late || args.sampling.period_ns().is_some_and(|asked| asked != period) {
-            let period = shown(&Cell::Ns(period)).into_owned();
+            let period = shown(&TableCell::Ns(period)).into_owned();
             tell(&format!(
                 "note: this JVM is already being sampled every {period}, which stays so; to change \
                  it, use tyrion attach {} --mode sample --period",

@@ -169,7 +169,7 @@ impl<'a> Seen<'a> {
     }
 
     /// The ids of a site, with the kind.
-    fn site(&self, file: FileNumber, site: u32) -> Option<tyrion_formats::Site> {
+    fn site(&self, file: FileNumber, site: u32) -> Option<tyrion_formats::WaitSite> {
         self.log(file)?.definitions().sites().get(site).copied()
     }
 

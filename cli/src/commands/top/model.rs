@@ -177,7 +177,7 @@ impl Window {
                 self.slice_at(traced.at_ns).hold(key, blame.charged_ns);
             }
             // What it shows are waits, which sampling tells less of.
-            Entry::Sample(_) => {}
+            _ => {}
         }
     }
 

@@ -1,10 +1,10 @@
 //! What conditions measure.
 
 use crate::{
-    Findings, Options,
+    Findings, ReportOptions,
     findings::LockRef,
     sections::{
-        contended::{Contended, Lock},
+        contended::{Contended, ContendedLock},
         lock_order::lock_order,
         overview::Overview,
         still_waiting::still_waiting,
@@ -73,7 +73,7 @@ impl LockFigures {
         (&self.lock.class, &self.lock.name, self.kind)
     }
 
-    fn of(lock: &Lock) -> LockFigures {
+    fn of(lock: &ContendedLock) -> LockFigures {
         LockFigures {
             lock: lock.lock.clone(),
             kind: lock.kind,
@@ -99,7 +99,7 @@ impl Figures {
         let totals = &contended.totals;
         Figures {
             is_trace: !findings.logs.is_empty() && findings.logs.iter().all(Recording::is_trace),
-            recorded_ns: recorded_ns(findings),
+            recorded_ns: findings.recorded_ns(),
             waits: totals.contended,
             wait_ns: totals.wait_ns,
             lost_share: (overview.threads.lived_ns != 0).then_some(overview.lost_share),
@@ -128,19 +128,6 @@ impl Figures {
 }
 
 /// All rows, however many.
-pub(crate) fn everything() -> Options {
-    Options { top: 0, ..Options::default() }
-}
-
-/// How long was recorded, in ns: the durations of the logs added up, as far as
-/// the filter asks for them.
-pub fn recorded_ns(findings: &Findings<'_>) -> u64 {
-    let durations = findings.logs.iter().flat_map(|log| {
-        let window = findings.filter.window(log);
-        log.recorded().into_iter().map(move |part| {
-            let since_ns = window.since_ns.clamp(part.start, part.end);
-            window.until_ns.clamp(since_ns, part.end) - since_ns
-        })
-    });
-    durations.fold(0, u64::saturating_add)
+pub(crate) fn everything() -> ReportOptions {
+    ReportOptions { top: 0, ..ReportOptions::default() }
 }

@@ -76,7 +76,7 @@ pub struct Side {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Change<T> {
     /// Whether it is there on both sides.
-    pub state: State,
+    pub state: Presence,
     /// What it was before; null when there was none.
     pub before: Option<T>,
     /// What it is after; null when there is none.
@@ -93,7 +93,7 @@ pub struct Change<T> {
 /// Whether something is there on both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum Presence {
     /// It is.
     #[default]
     Both,

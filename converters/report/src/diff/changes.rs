@@ -1,7 +1,7 @@
 //! Works out what changed.
 
 use super::{
-    Amount, Change, LockAmount, LockChange, Pair, StackChange, State,
+    Amount, Change, LockAmount, LockChange, Pair, Presence, StackChange,
     matching::{Matching, Shared},
     rates::{Denominators, Key, Rates, key},
 };
@@ -50,9 +50,9 @@ fn changed<T>(before: Option<T>, after: Option<T>, amount: fn(&T) -> &Amount) ->
     let change_rate_ns = was.zip(is).map(|(was, is)| is - was);
     let share = was.zip(is).map(|(was, is)| change(was, is));
     let state = match (&before, &after) {
-        (None, Some(_)) => State::Appeared,
-        (Some(_), None) => State::Vanished,
-        _ => State::Both,
+        (None, Some(_)) => Presence::Appeared,
+        (Some(_), None) => Presence::Vanished,
+        _ => Presence::Both,
     };
     let change_share = share.filter(|share| share.is_finite());
     Change { state, before, after, change_rate_ns, change_share }

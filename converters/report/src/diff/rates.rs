@@ -3,8 +3,8 @@
 use super::DiffError;
 use crate::{
     Findings,
-    conditions::{LockFigures, recorded_ns},
-    sections::contended::{Contended, Lock},
+    conditions::LockFigures,
+    sections::contended::{Contended, ContendedLock},
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -62,7 +62,7 @@ impl Denominators {
             names.join(", ")
         };
         match per {
-            Per::Second => match recorded_ns(findings) {
+            Per::Second => match findings.recorded_ns() {
                 0 => Err(DiffError::NoTime(names())),
                 ns => Ok(Denominators { total: ns as f64 / 1e9, of_locks: None }),
             },
@@ -71,7 +71,7 @@ impl Denominators {
                 let is_trace = findings.logs.iter().all(Recording::is_trace);
                 let total = contended.totals.acquisitions.filter(|&n| n != 0 && is_trace);
                 let total = total.ok_or_else(|| DiffError::NoAcquisitions(names()))?;
-                let known = |lock: &Lock| {
+                let known = |lock: &ContendedLock| {
                     let (class, name) = (lock.lock.class.clone(), lock.lock.name.clone());
                     let taken = lock.acquisitions.filter(|&taken| taken != 0)?;
                     Some(((class, name, lock.kind), taken as f64))

@@ -2,11 +2,11 @@
 //! after: for pictures and profiles, whose numbers stand beside each other.
 
 use super::{DiffError, Matching, Pair, Per, matching::Shared, rates::Rates};
-use crate::{Findings, conditions::recorded_ns};
+use crate::Findings;
 use std::collections::HashMap;
 use tyrion_converters::{
     outputs::units,
-    profile::{Profile, Wait},
+    profile::{Profile, WaitRow},
 };
 use tyrion_wire::WaitKind;
 
@@ -25,7 +25,7 @@ pub fn scaled(pair: &Pair<'_>, per: Per) -> Result<[Profile; 2], DiffError> {
         wait.wait_ns = times(wait.wait_ns, factor);
     }
     let to = match per {
-        Per::Second => units::duration(recorded_ns(pair.after)),
+        Per::Second => units::duration(pair.after.recorded_ns()),
         Per::Acquisition => "the acquisitions after".to_owned(),
     };
     for run in &mut before.runs {
@@ -67,7 +67,7 @@ fn waits_of(findings: &Findings<'_>) -> Profile {
     profile
 }
 
-fn key(wait: &Wait) -> (u32, u32, u32, WaitKind) {
+fn key(wait: &WaitRow) -> (u32, u32, u32, WaitKind) {
     (wait.thread, wait.stack, wait.lock, wait.kind)
 }
 
@@ -84,7 +84,7 @@ struct Factors<'a> {
 }
 
 impl Factors<'_> {
-    fn of(&mut self, wait: &Wait) -> f64 {
+    fn of(&mut self, wait: &WaitRow) -> f64 {
         let group = self.findings.groups.of(wait.lock);
         *self.known.entry((group, wait.kind)).or_insert_with(|| {
             let lock = self.findings.groups.lock_ref(group);

@@ -68,7 +68,7 @@ fn compare<T>(filter: &Filter, take: impl FnOnce(&Pair<'_>) -> T) -> T {
 }
 
 fn diff(terms: &Terms) -> Diff {
-    compare(&Filter::default(), |pair| pair.diff(terms, &Options::default()).unwrap())
+    compare(&Filter::default(), |pair| pair.diff(terms, &ReportOptions::default()).unwrap())
 }
 
 fn acquisition() -> Terms {
@@ -76,7 +76,7 @@ fn acquisition() -> Terms {
 }
 
 /// Name, state, rates before and after, change and share.
-type LockRow<'d> = (&'d str, State, Option<f64>, Option<f64>, f64, Option<f64>);
+type LockRow<'d> = (&'d str, Presence, Option<f64>, Option<f64>, f64, Option<f64>);
 
 fn rows(diff: &Diff) -> Vec<LockRow<'_>> {
     let rate = |side: &Option<LockAmount>| side.as_ref().and_then(|lock| lock.amount.rate_ns);
@@ -101,10 +101,10 @@ fn waits_compare_by_second_recorded() {
     assert_eq!(
         rows(&diff),
         [
-            ("Cache.map", State::Both, Some(500_000.0), Some(10_000.0), -490_000.0, Some(-0.98)),
-            ("a.Old", State::Vanished, Some(10_000.0), None, -10_000.0, Some(-1.0)),
-            ("Cache.turn", State::Both, Some(20_000.0), Some(30_000.0), 10_000.0, Some(0.5)),
-            ("a.New", State::Appeared, None, Some(5_000.0), 5_000.0, None),
+            ("Cache.map", Presence::Both, Some(500_000.0), Some(10_000.0), -490_000.0, Some(-0.98)),
+            ("a.Old", Presence::Vanished, Some(10_000.0), None, -10_000.0, Some(-1.0)),
+            ("Cache.turn", Presence::Both, Some(20_000.0), Some(30_000.0), 10_000.0, Some(0.5)),
+            ("a.New", Presence::Appeared, None, Some(5_000.0), 5_000.0, None),
         ]
     );
     assert_eq!((diff.appeared, diff.vanished), (1, 1));
@@ -126,8 +126,8 @@ fn waits_compare_by_acquisition() {
     assert_eq!(
         rows[..2],
         [
-            ("Cache.map", State::Both, Some(10_000.0), Some(200.0), -9_800.0, Some(-0.98)),
-            ("Cache.turn", State::Both, Some(4_000.0), Some(3_000.0), -1_000.0, Some(-0.25)),
+            ("Cache.map", Presence::Both, Some(10_000.0), Some(200.0), -9_800.0, Some(-0.98)),
+            ("Cache.turn", Presence::Both, Some(4_000.0), Some(3_000.0), -1_000.0, Some(-0.25)),
         ]
     );
     // Nobody counted those: they come last.
@@ -145,10 +145,10 @@ fn stacks_are_found_again_by_their_methods() {
     assert_eq!(
         rows,
         [
-            (get(), State::Both, -490_000.0),
-            ("a.Cache.get(Cache.java:12)".to_owned(), State::Vanished, -10_000.0),
-            ("a.Cache.put(Cache.java:30)".to_owned(), State::Both, 10_000.0),
-            (get(), State::Appeared, 5_000.0),
+            (get(), Presence::Both, -490_000.0),
+            ("a.Cache.get(Cache.java:12)".to_owned(), Presence::Vanished, -10_000.0),
+            ("a.Cache.put(Cache.java:30)".to_owned(), Presence::Both, 10_000.0),
+            (get(), Presence::Appeared, 5_000.0),
         ]
     );
     // From the program's innermost frame outwards, with the lines after.
@@ -161,8 +161,8 @@ fn stacks_are_found_again_by_their_methods() {
 fn lines_tell_stacks_apart_if_asked_to() {
     let diff = diff(&Terms { matching: Matching::Lines, ..Terms::default() });
     let states: Vec<_> = diff.stacks.iter().map(|stack| stack.change.state).collect();
-    let (vanished, appeared) = (State::Vanished, State::Appeared);
-    assert_eq!(states, [vanished, vanished, appeared, State::Both, appeared]);
+    let (vanished, appeared) = (Presence::Vanished, Presence::Appeared);
+    assert_eq!(states, [vanished, vanished, appeared, Presence::Both, appeared]);
 }
 
 #[test]
@@ -172,10 +172,10 @@ fn the_same_log_did_not_change() {
     let found = found(&logs, &filter);
     let pair = Pair { before: &found, after: &found };
     for terms in [Terms::default(), acquisition()] {
-        let diff = pair.diff(&terms, &Options::default()).unwrap();
+        let diff = pair.diff(&terms, &ReportOptions::default()).unwrap();
         assert_eq!((diff.most_improved, diff.most_worsened), (None, None));
         assert!(diff.locks.iter().all(|lock| lock.change.ns() == 0.0), "{:?}", diff.locks);
-        assert!(diff.stacks.iter().all(|stack| stack.change.state == State::Both));
+        assert!(diff.stacks.iter().all(|stack| stack.change.state == Presence::Both));
         assert_eq!((diff.total.ns(), diff.total.change_share), (0.0, Some(0.0)));
     }
 }
@@ -185,13 +185,15 @@ fn sets_add_up_and_filters_choose() {
     let filter = Filter::default();
     let (one, two) = ([before()], [before(), before()]);
     let (one, two) = (found(&one, &filter), found(&two, &filter));
-    let diff = Pair { before: &one, after: &two }.diff(&Terms::default(), &Options::default());
+    let diff =
+        Pair { before: &one, after: &two }.diff(&Terms::default(), &ReportOptions::default());
     let diff = diff.unwrap();
     assert_eq!((diff.after.recorded_ns, diff.total.ns()), (4 * SECOND, 0.0));
     assert_eq!(diff.total.after.unwrap().wait_ns, 2 * diff.total.before.unwrap().wait_ns);
 
     let turn = Filter { lock: Some(regex::Regex::new("turn").unwrap()), ..Filter::default() };
-    let diff = compare(&turn, |pair| pair.diff(&Terms::default(), &Options::default()).unwrap());
+    let diff =
+        compare(&turn, |pair| pair.diff(&Terms::default(), &ReportOptions::default()).unwrap());
     assert_eq!((diff.locks.len(), diff.stacks.len(), diff.total.ns()), (1, 1, 10_000.0));
 }
 
@@ -229,18 +231,18 @@ fn what_cannot_be_divided_is_an_error() {
     let (logs, traced) = ([log.finish("c.log")], [before()]);
     let (contention, traced) = (found(&logs, &filter), found(&traced, &filter));
     let pair = Pair { before: &traced, after: &contention };
-    let error = pair.diff(&acquisition(), &Options::default()).unwrap_err().to_string();
+    let error = pair.diff(&acquisition(), &ReportOptions::default()).unwrap_err().to_string();
     assert!(error.starts_with("c.log: acquisitions are not known"), "{error}");
     let empty = [Crafted::new(0).finish("empty.log")];
     let empty = found(&empty, &filter);
     let pair = Pair { before: &empty, after: &traced };
-    let error = pair.diff(&Terms::default(), &Options::default()).unwrap_err();
+    let error = pair.diff(&Terms::default(), &ReportOptions::default()).unwrap_err();
     assert_eq!(error, DiffError::NoTime("empty.log".to_owned()));
 }
 
 #[test]
 fn top_cuts_lists_and_no_totals() {
-    let options = Options { top: 1, ..Options::default() };
+    let options = ReportOptions { top: 1, ..ReportOptions::default() };
     let diff = compare(&Filter::default(), |pair| pair.diff(&Terms::default(), &options).unwrap());
     assert_eq!((diff.locks.len(), diff.locks_left_out), (1, 3));
     assert_eq!((diff.stacks.len(), diff.stacks_left_out), (1, 3));
@@ -276,7 +278,7 @@ fn what_is_short_keeps_its_fraction() {
     let (before, after) = (log(2_500), log(3_100));
     let filter = Filter::default();
     let pair = Pair { before: &found(&before, &filter), after: &found(&after, &filter) };
-    let diff = pair.diff(&acquisition(), &Options::default()).unwrap();
+    let diff = pair.diff(&acquisition(), &ReportOptions::default()).unwrap();
     let json = serde_json::to_value(&diff).unwrap();
     let map = &json["locks"][0];
     assert_eq!((&map["before"]["rate_ns"], &map["change_rate_ns"]), (&2.5.into(), &0.6.into()));

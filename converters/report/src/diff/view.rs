@@ -1,9 +1,9 @@
 //! What changed, for eyes.
 
-use super::{Amount, Change, Diff, LockChange, Per, StackChange, State};
+use super::{Amount, Change, Diff, LockChange, Per, Presence, StackChange};
 use crate::{
     render::{change, ns_change, ns_rate},
-    view::{Cell, Column, Detail, Part, Row, Table, View, harmless_names},
+    view::{Column, Detail, Part, Row, Table, TableCell, View, harmless_names},
 };
 use tyrion_converters::outputs::units;
 
@@ -42,9 +42,9 @@ pub fn view(diff: &Diff) -> View {
     View { parts }
 }
 
-fn facts(diff: &Diff) -> Vec<(String, Cell)> {
+fn facts(diff: &Diff) -> Vec<(String, TableCell)> {
     let mut facts = Vec::new();
-    let mut fact = |name: &str, text: String| facts.push((name.to_owned(), Cell::Text(text)));
+    let mut fact = |name: &str, text: String| facts.push((name.to_owned(), TableCell::Text(text)));
     for (name, side) in [("before", &diff.before), ("after", &diff.after)] {
         let taken = side
             .acquisitions
@@ -56,7 +56,7 @@ fn facts(diff: &Diff) -> Vec<(String, Cell)> {
     if [&diff.before, &diff.after].into_iter().any(|side| !side.lacking.is_empty()) {
         return facts;
     }
-    let mut fact = |name: &str, text: String| facts.push((name.to_owned(), Cell::Text(text)));
+    let mut fact = |name: &str, text: String| facts.push((name.to_owned(), TableCell::Text(text)));
     fact("wait", told(&diff.total, |amount| amount, diff.per));
     for (name, lock) in
         [("most improved", &diff.most_improved), ("most worsened", &diff.most_worsened)]
@@ -121,15 +121,15 @@ fn locks(diff: &Diff) -> Table {
 
 fn lock(lock: &LockChange) -> Row {
     let (before, after) = (&lock.change.before, &lock.change.after);
-    let mut cells = vec![Cell::Text(lock.lock.label()), Cell::Text(lock.kind.to_owned())];
+    let mut cells = vec![TableCell::Text(lock.lock.label()), TableCell::Text(lock.kind.to_owned())];
     cells.extend(changes(&lock.change, |lock| &lock.amount));
     for side in [before, after] {
         let waits = side.as_ref().map_or(Some(0.0), |side| side.amount.rate_waits);
-        cells.push(waits.map_or(Cell::Unknown, Cell::Number));
+        cells.push(waits.map_or(TableCell::Unknown, TableCell::Number));
     }
     for side in [before, after] {
         let p99_ns = side.as_ref().and_then(|side| side.p99_wait_ns);
-        cells.push(p99_ns.map_or(Cell::Unknown, Cell::Ns));
+        cells.push(p99_ns.map_or(TableCell::Unknown, TableCell::Ns));
     }
     Row { cells, details: Vec::new() }
 }
@@ -145,32 +145,32 @@ fn stacks(diff: &Diff) -> Table {
 
 fn stack(stack: &StackChange) -> Row {
     let mut cells = vec![
-        Cell::name(&stack.place),
-        Cell::Text(stack.lock.label()),
-        Cell::Text(stack.kind.to_owned()),
+        TableCell::name(&stack.place),
+        TableCell::Text(stack.lock.label()),
+        TableCell::Text(stack.kind.to_owned()),
     ];
     cells.extend(changes(&stack.change, |amount| amount));
     let title = match stack.change.state {
-        State::Both => "called from",
-        State::Appeared => "new, called from",
-        State::Vanished => "gone, was called from",
+        Presence::Both => "called from",
+        Presence::Appeared => "new, called from",
+        Presence::Vanished => "gone, was called from",
     };
     let callers = stack.stack.get(1..).unwrap_or_default();
     Row { cells, details: vec![Detail::of_names(title.to_owned(), callers)] }
 }
 
 /// Before, after, change, and share.
-fn changes<T>(changed: &Change<T>, amount: fn(&T) -> &Amount) -> [Cell; 4] {
+fn changes<T>(changed: &Change<T>, amount: fn(&T) -> &Amount) -> [TableCell; 4] {
     let rate = |side: &Option<T>| match side.as_ref().map(|side| amount(side).rate_ns) {
-        Some(Some(ns)) => Cell::NsRate(ns),
-        Some(None) => Cell::Unknown,
-        None => Cell::Ns(0),
+        Some(Some(ns)) => TableCell::NsRate(ns),
+        Some(None) => TableCell::Unknown,
+        None => TableCell::Ns(0),
     };
     let share = match (changed.change_rate_ns, changed.change_share) {
-        (Some(_), Some(share)) => Cell::Change(share),
-        (Some(_), None) => Cell::Change(f64::INFINITY),
-        (None, _) => Cell::Unknown,
+        (Some(_), Some(share)) => TableCell::Change(share),
+        (Some(_), None) => TableCell::Change(f64::INFINITY),
+        (None, _) => TableCell::Unknown,
     };
-    let by = changed.change_rate_ns.map_or(Cell::Unknown, Cell::NsChange);
+    let by = changed.change_rate_ns.map_or(TableCell::Unknown, TableCell::NsChange);
     [rate(&changed.before), rate(&changed.after), by, share]
 }

@@ -1,6 +1,6 @@
 //! What logs say of themselves.
 
-use super::Findings;
+use super::found::Findings;
 use serde::Serialize;
 use tyrion_converters::outputs::units;
 use tyrion_formats::Recording;

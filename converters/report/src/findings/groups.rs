@@ -2,7 +2,7 @@
 //! to run.
 
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tyrion_converters::{harmless, names::lock_called, profile::Profile};
 
 /// A lock as sections name it: a group of locks, or one of them.
@@ -32,7 +32,7 @@ impl LockRef {
 
 /// Locks of one class that the program calls by one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct LockGroup {
     /// Their class.
     pub class: String,
     /// What the program calls them; may be empty.
@@ -54,8 +54,8 @@ pub struct Group {
 /// acquisitions in another. Classes of the JDK are not so telling: their names
 /// are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Groups {
-    list: Vec<Group>,
+pub struct LockGroups {
+    list: Vec<LockGroup>,
     of_lock: Vec<u32>,
     /// Classes whose locks go by the class alone, whatever they are called.
     telling: BTreeSet<String>,
@@ -71,9 +71,9 @@ pub fn is_telling(class: &str) -> bool {
         && !COMMON.iter().any(|prefix| class.starts_with(prefix))
 }
 
-impl Groups {
+impl LockGroups {
     /// Groups the locks of a profile.
-    pub fn new(profile: &Profile) -> Groups {
+    pub fn new(profile: &Profile) -> LockGroups {
         let unnamed = profile.locks.iter().filter(|lock| lock.name.is_empty());
         let telling = unnamed.map(|lock| lock.class.as_str()).filter(|class| is_telling(class));
         let telling: BTreeSet<&str> = telling.collect();
@@ -84,7 +84,7 @@ impl Groups {
         }
         let of_lock = vec![0; profile.locks.len()];
         let telling = telling.into_iter().map(str::to_owned).collect();
-        let mut groups = Groups { list: Vec::new(), of_lock, telling };
+        let mut groups = LockGroups { list: Vec::new(), of_lock, telling };
         for ((class, name), locks) in locks {
             let identity = |lock: u32| profile.locks.get(lock as usize).map_or(0, |lock| lock.id);
             locks.iter().for_each(|&lock| {
@@ -99,7 +99,7 @@ impl Groups {
                 _ => 0,
             };
             let (class, name) = (class.to_owned(), name.to_owned());
-            groups.list.push(Group { class, name, instances, id });
+            groups.list.push(LockGroup { class, name, instances, id });
         }
         groups
     }
@@ -115,7 +115,7 @@ impl Groups {
     }
 
     /// All of them, in the order of their ids.
-    pub fn iter(&self) -> impl Iterator<Item = &Group> {
+    pub fn iter(&self) -> impl Iterator<Item = &LockGroup> {
         self.list.iter()
     }
 
@@ -125,14 +125,15 @@ impl Groups {
     }
 
     /// A group by its id.
-    pub fn get(&self, group: u32) -> Option<&Group> {
+    pub fn get(&self, group: u32) -> Option<&LockGroup> {
         self.list.get(group as usize)
     }
 
     /// The group of this class and name.
     pub fn find(&self, class: &str, name: &str) -> Option<u32> {
         let name = if self.telling.contains(class) { "" } else { name };
-        let key = |group: &Group| (group.class.as_str(), group.name.as_str()).cmp(&(class, name));
+        let key =
+            |group: &LockGroup| (group.class.as_str(), group.name.as_str()).cmp(&(class, name));
         self.list.binary_search_by(key).ok().map(|at| at as u32)
     }
 
@@ -155,6 +156,27 @@ pub fn thread_group(name: &str) -> String {
     if stem.len() == name.len() { name.to_owned() } else { format!("{stem}*") }
 }
 
+/// The groups of threads by name, over all logs.
+#[derive(Default)]
+pub(super) struct ThreadGroups {
+    ids: HashMap<String, u32>,
+    names: Vec<String>,
+}
+
+impl ThreadGroups {
+    pub(super) fn id(&mut self, name: String) -> u32 {
+        let names = &mut self.names;
+        *self.ids.entry(name).or_insert_with_key(|name| {
+            names.push(name.clone());
+            names.len() as u32 - 1
+        })
+    }
+
+    pub(super) fn name(&self, id: u32) -> String {
+        self.names.get(id as usize).cloned().unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,7 +196,7 @@ mod tests {
             lock(5, "java.lang.Object[]", "Bank.array"),
             lock(6, "java.lang.Object[]", ""),
         ];
-        let groups = Groups::new(&Profile { locks, ..Profile::default() });
+        let groups = LockGroups::new(&Profile { locks, ..Profile::default() });
         assert_eq!(groups.len(), 5);
         assert_eq!(groups.of(0), groups.of(1));
         assert_eq!(groups.find("a.Account", "to"), Some(groups.of(0)));
@@ -191,7 +213,7 @@ mod tests {
             lock(0, "a.Foo", "Cache.map"),
             lock(8, "b.Foo", ""),
         ];
-        let groups = Groups::new(&Profile { locks, ..Profile::default() });
+        let groups = LockGroups::new(&Profile { locks, ..Profile::default() });
         assert_eq!(groups.len(), 2);
         assert_eq!([0, 1, 2, 3].map(|lock| groups.of(lock)), [1, 0, 0, 1]);
         assert_eq!(groups.lock_ref(0).label(), "Cache.map (a.Foo#3)");

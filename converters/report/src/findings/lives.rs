@@ -1,24 +1,25 @@
 //! How long threads lived, and what they were at when the log ended.
 
 use super::{
-    Threads,
     axis::Clock,
+    found::Threads,
     pass::{Job, Sums, Tally, is_idle, is_jvms},
+    spans::within_parts,
 };
-use std::{collections::HashSet, ops::Range};
+use std::collections::HashSet;
 use tyrion_converters::describe::Names;
-use tyrion_formats::{Recording, Thread};
+use tyrion_formats::{Recording, ThreadDef};
 
 /// Threads by recording and Java id: a recording's files have the same ones.
-pub(super) type People = HashSet<(u32, u64)>;
+pub(super) type KnownThreads = HashSet<(u32, u64)>;
 
 /// Adds the lives of a log's threads, and the waits that had not ended. The log
-/// is of a recording, of which files before may have told of these `people`.
+/// is of a recording, of which files before may have told of these `known` threads.
 pub(super) fn add(
     job: &Job<'_>,
     tallies: &[Tally],
     sums: &mut Sums,
-    (threads, recording, people): (&mut Threads, u32, &mut People),
+    (threads, recording, known): (&mut Threads, u32, &mut KnownThreads),
 ) {
     let log = job.log;
     let clock = Clock::new(log, job.axis);
@@ -26,10 +27,10 @@ pub(super) fn add(
     let recorded = log.recorded();
     let threads_of_log = log.definitions().threads().iter();
     // The one without a Java id stands for all virtual threads in trace mode.
-    let known = threads_of_log
+    let living = threads_of_log
         .filter(|(id, thread)| thread.java_id != 0 && !is_jvms(log, thread) && job.wants(*id));
-    for (id, thread) in known {
-        if people.insert((recording, thread.java_id)) {
+    for (id, thread) in living {
+        if known.insert((recording, thread.java_id)) {
             threads.count += 1;
             threads.is_virtual += u64::from(thread.is_virtual);
             threads.assumed += u64::from(log.definitions().thread_span(id).is_none());
@@ -77,23 +78,10 @@ pub(super) fn add(
     }
 }
 
-/// The parts of a span in which recording was on; those of the log are in order.
-pub(super) fn within_parts(
-    parts: &[Range<u64>],
-    (from_ns, to_ns): (u64, u64),
-) -> impl Iterator<Item = (u64, u64)> {
-    let first = parts.partition_point(|part| part.end <= from_ns);
-    let parts = parts.get(first..).unwrap_or_default().iter();
-    parts
-        .take_while(move |part| part.start < to_ns)
-        .map(move |part| (part.start.max(from_ns), part.end.min(to_ns)))
-        .filter(|(from_ns, to_ns)| from_ns < to_ns)
-}
-
 /// From when to when a thread lived, as far as it is in its log: another file of
 /// the recording tells of the time before and behind. That is the whole log where
 /// it does not tell, and `None` for virtual threads of which it does not.
-pub fn life(log: &Recording, id: u32, thread: &Thread) -> Option<(u64, u64)> {
+pub fn life(log: &Recording, id: u32, thread: &ThreadDef) -> Option<(u64, u64)> {
     let (from_ns, to_ns) = match log.definitions().thread_span(id) {
         Some(span) => {
             (span.started_ns, span.ended_ns.map_or(log.end_ns(), std::num::NonZeroU64::get))

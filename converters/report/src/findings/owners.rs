@@ -1,7 +1,10 @@
 //! Who had the lock when a wait began: `java.util.concurrent` tells, monitors
 //! do not.
 
-use super::{Delay, Groups, second::ThreadGroups};
+use super::{
+    delay::Delay,
+    groups::{LockGroups, ThreadGroups},
+};
 use std::{
     collections::{BTreeMap, HashMap},
     hash::{BuildHasherDefault, Hasher},
@@ -84,7 +87,7 @@ pub(super) struct AllOwners {
 
 impl AllOwners {
     /// Adds those of a log.
-    pub(super) fn add(&mut self, ids: &LogIds, groups: &Groups, owners: &Owners) {
+    pub(super) fn add(&mut self, ids: &LogIds, groups: &LockGroups, owners: &Owners) {
         for (&(waiters, owners, site), more) in &owners.sums {
             if let Some((stack, lock, kind)) = ids.site(site) {
                 let key = (waiters, owners, stack, groups.of(lock), kind);

@@ -5,11 +5,11 @@ mod sums;
 mod worker;
 
 use super::{
-    Delay, Groups,
     axis::Axis,
-    groups::thread_group,
+    delay::Delay,
+    groups::{LockGroups, ThreadGroups, thread_group},
     owners::Owners,
-    second::{NONE, Ranks, ThreadGroups, shows},
+    ranks::{NONE, Ranks, shows},
     trace::Collector,
 };
 use std::{
@@ -19,9 +19,9 @@ use std::{
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
 };
-pub(super) use sums::Sums;
+pub(super) use sums::{Blames, Sums};
 use tyrion_converters::{aggregate::LogIds, describe::Names, filter::Filter};
-use tyrion_formats::{ChunkRef, Recording, Thread};
+use tyrion_formats::{ChunkRef, Recording, ThreadDef};
 use tyrion_wire::WaitKind;
 use worker::Worker;
 
@@ -35,7 +35,7 @@ pub(super) fn is_idle(kind: WaitKind) -> bool {
 
 /// Whether a thread is one that the JVM runs for itself: what it does is not
 /// what the program has time for.
-pub(super) fn is_jvms(log: &Recording, thread: &Thread) -> bool {
+pub(super) fn is_jvms(log: &Recording, thread: &ThreadDef) -> bool {
     matches!(&*log.text(thread.group), "system" | "InnocuousThreadGroup")
         // It waits for the others to end.
         || log.text(thread.first_name) == "DestroyJavaVM"
@@ -46,7 +46,7 @@ pub(super) struct Job<'a> {
     pub(super) log: &'a Recording,
     pub(super) ids: &'a LogIds,
     pub(super) filter: &'a Filter,
-    pub(super) groups: &'a Groups,
+    pub(super) groups: &'a LockGroups,
     pub(super) axis: &'a Axis,
     pub(super) ranks: &'a Ranks,
     /// Whether the first pass has found no damage.
@@ -103,7 +103,7 @@ impl Tally {
 /// What to do with the waits of a site: few bytes, since all sites should stay
 /// in the cache.
 #[derive(Clone, Copy)]
-struct Site {
+struct SitePlan {
     /// Its distribution.
     distribution: u16,
     /// Its row of the locks' timeline.
@@ -207,13 +207,13 @@ impl<'a> Job<'a> {
     }
 
     /// What nobody asks for is counted where nobody looks.
-    fn nothing(&self) -> Site {
+    fn nothing(&self) -> SitePlan {
         let (distribution, row) =
             (self.ranks.distributions.len() as u16 + 1, self.ranks.groups.len() as u8);
-        Site { distribution, row, count: Count::Nothing, shown: false }
+        SitePlan { distribution, row, count: Count::Nothing, shown: false }
     }
 
-    fn sites(&self) -> Vec<Site> {
+    fn sites(&self) -> Vec<SitePlan> {
         let definitions = self.log.definitions();
         let no_row = self.ranks.groups.len() as u8;
         let mut rows = vec![no_row; self.groups.len()];

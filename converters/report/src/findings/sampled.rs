@@ -5,14 +5,14 @@
 //! stack, state), not with the samples.
 
 use super::axis::{Axis, Clock, Grid};
-use crate::Options;
+use crate::options::ReportOptions;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tyrion_converters::{
     aggregate::{Aggregate, LogIds, SampleTotals},
     describe::Names,
     filter::{Filter, Spread, Window},
-    profile::{NO_LOCK, Sample, State, Thread},
+    profile::{NO_LOCK, SampleRow, State, Thread},
     states::Reader,
 };
 use tyrion_formats::{Entry, Recording, Sampled};
@@ -29,11 +29,11 @@ pub struct SampledInterval {
     /// Its length, in ns.
     pub duration_ns: u64,
     /// What is shown, in ascending order as in the profile.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<SampleRow>,
     /// The real time of idle threads that is not shown, in ns.
     pub idle_hidden_ns: u64,
     /// Threads that were sampled, but of which nothing is shown; found only
-    /// where [`Options::zero`] asks for them.
+    /// where [`ReportOptions::zero`] asks for them.
     pub hidden_threads: Vec<Thread>,
 }
 
@@ -41,7 +41,7 @@ pub struct SampledInterval {
 pub(super) fn find(
     logs: &[Recording],
     filter: &Filter,
-    options: &Options,
+    options: &ReportOptions,
     aggregate: &Aggregate,
     axis: &Axis,
 ) -> Vec<SampledInterval> {
@@ -77,7 +77,7 @@ pub(super) fn find(
 
 /// The length of the intervals, in ns: what was asked for, or a multiple of it
 /// where that would be more than [`MAX_INTERVALS`]; 0 where there is only one.
-pub(super) fn interval_ns(logs: &[Recording], filter: &Filter, options: &Options) -> u64 {
+pub(super) fn interval_ns(logs: &[Recording], filter: &Filter, options: &ReportOptions) -> u64 {
     match options.interval_ns {
         0 => 0,
         asked => grid(&whole(logs, filter, options), asked).step_ns,
@@ -86,7 +86,7 @@ pub(super) fn interval_ns(logs: &[Recording], filter: &Filter, options: &Options
 
 /// The time that intervals count in: all that logs span, or what the filter asks
 /// for.
-fn whole(logs: &[Recording], filter: &Filter, options: &Options) -> Axis {
+fn whole(logs: &[Recording], filter: &Filter, options: &ReportOptions) -> Axis {
     match options.interval_from_since {
         true => Axis::of(logs, filter, 1),
         false => Axis::of(logs, &Filter::default(), 1),
@@ -269,7 +269,7 @@ impl Found {
             let Some(interval) = nearest(&mut intervals, at) else { continue };
             let SampleTotals { snapshots: count, wall_ns, cpu_ns } = totals;
             if filter.states.contains(state) {
-                let sample = Sample { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
+                let sample = SampleRow { thread, stack, state, lock, kind, count, wall_ns, cpu_ns };
                 interval.samples.push(sample);
             } else if state == State::Idle {
                 interval.idle_hidden_ns = interval.idle_hidden_ns.saturating_add(wall_ns);

@@ -6,23 +6,24 @@ mod bank;
 use super::*;
 use crate::{
     SECTIONS,
-    sections::{contended::Contended, delays, overview::Overview, timeline::Timeline},
+    sections::{contended::Contended, delays, overview::Overview, timeline::WaitTimeline},
 };
 use bank::*;
 use regex::Regex;
 use tyrion_converters::filter::{Kinds, duration_ns, moment};
 use tyrion_wire::{
+    WaitKind,
     def::thread_flag,
     slot::{Counters, Pending, Tally},
     trace::{AcquisitionCell, Blame},
 };
 
 fn found<'a>(logs: &'a [Recording], filter: &'a Filter) -> Findings<'a> {
-    let found = find(logs, filter, &Options::default(), &|_| {});
+    let found = find(logs, filter, &ReportOptions::default(), &|_| {});
     let waits = found.profile().waits.iter().filter(|wait| found.shows(wait.kind));
     let shown =
         waits.map(|wait| (wait.count, wait.wait_ns)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    let contended = Contended::of(&found, &Options { top: 1, ..Options::default() });
+    let contended = Contended::of(&found, &ReportOptions { top: 1, ..ReportOptions::default() });
     let totals = (contended.totals.contended, contended.totals.wait_ns);
     assert_eq!(totals, shown, "the totals are those of the profile, whatever --top says");
     found
@@ -65,7 +66,7 @@ fn locks_are_ranked_with_their_distributions() {
     let logs = [bank.finish()];
     let filter = Filter::default();
     let found = found(&logs, &filter);
-    let contended = Contended::of(&found, &Options::default());
+    let contended = Contended::of(&found, &ReportOptions::default());
     let [accounts, journal] = &contended.locks[..] else { panic!("{contended:?}") };
     assert_eq!(accounts.lock.label(), "Bank.accounts (com.acme.Account)");
     assert_eq!(journal.lock.label(), "Bank.journal (java.util.concurrent.locks.ReentrantLock#3)");
@@ -89,7 +90,7 @@ fn locks_are_ranked_with_their_distributions() {
     let instances: Vec<_> = accounts.instances.iter().map(|of| (of.id, of.contended)).collect();
     assert_eq!(instances, [(1, 99), (2, 1)]);
     near(contended.totals.p50_wait_ns, MS);
-    let cut = Contended::of(&found, &Options { top: 1, ..Options::default() });
+    let cut = Contended::of(&found, &ReportOptions { top: 1, ..ReportOptions::default() });
     assert_eq!((cut.locks.len(), cut.left_out, cut.totals), (1, 1, contended.totals));
 }
 
@@ -118,7 +119,7 @@ fn trace_mode_tells_acquisitions_holds_and_holders() {
     let logs = [bank.finish()];
     let filter = Filter::default();
     let found = found(&logs, &filter);
-    let contended = Contended::of(&found, &Options::default());
+    let contended = Contended::of(&found, &ReportOptions::default());
     let accounts = &contended.locks[0];
     assert_eq!(accounts.acquisitions, Some(1_000));
     assert_eq!(accounts.miss_share, Some(0.002));
@@ -148,7 +149,7 @@ fn trace_mode_tells_acquisitions_holds_and_holders() {
 fn delays_are_told_by_function_and_thread() {
     let logs = [usual(&[]).finish()];
     let filter = Filter::default();
-    let delays = delays::Delays::of(&found(&logs, &filter), &Options::default());
+    let delays = delays::DelaysAnswer::of(&found(&logs, &filter), &ReportOptions::default());
     assert_eq!((delays.threshold_ns, delays.delays, delays.shorter), (MS, 3, 1));
     assert_eq!(delays.wait_ns, 2_600 * MS);
     let functions: Vec<_> = delays
@@ -183,7 +184,7 @@ fn timelines_put_waits_where_they_were() {
     bank.folded(0, JOURNAL, 0, 4_000 * MS, &[500_000; 8]);
     let logs = [bank.finish()];
     let filter = Filter::default();
-    let timeline = Timeline::of(&found(&logs, &filter), &Options::default());
+    let timeline = WaitTimeline::of(&found(&logs, &filter), &ReportOptions::default());
     assert_eq!((timeline.start_wall_ns, timeline.duration_ns), (WALL_NS, 4 * S));
     assert_eq!((timeline.box_ns, timeline.all_ns.len()), (4 * S / 120 + 1, 120));
     let sum = |boxes: &[u64]| boxes.iter().sum::<u64>();
@@ -421,7 +422,7 @@ fn several_logs_have_one_axis() {
     assert_eq!(found.phases.len(), 14);
     assert_eq!((found.phases[0].contended_ns, found.phases[10].contended_ns), (100 * MS, 300 * MS));
     assert_eq!(found.phases[6].thread_ns, 0, "nobody was recorded then");
-    let contended = Contended::of(&found, &Options::default());
+    let contended = Contended::of(&found, &ReportOptions::default());
     assert_eq!((contended.locks.len(), contended.locks[0].lock.id), (1, 0));
     assert_eq!(contended.locks[0].instances.len(), 2);
 }
@@ -451,7 +452,7 @@ fn workers_change_nothing() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
         pool.install(|| {
             let found = found(&logs, &filter);
-            let options = Options::default();
+            let options = ReportOptions::default();
             let answers = SECTIONS.iter().map(|of| (of.answer)(&found, &options).json.to_string());
             answers.collect::<Vec<String>>().join("\n")
         })
@@ -470,7 +471,7 @@ fn the_second_pass_agrees_with_the_profile() {
     let found = found(&logs, &filter);
     let (count, wait_ns) = found.aggregate.contention().total();
     assert_eq!(found.distributions.all().count(), count);
-    let timeline = Timeline::of(&found, &Options::default());
+    let timeline = WaitTimeline::of(&found, &ReportOptions::default());
     let sum: u64 = timeline.all_ns.iter().sum();
     let of_locks: u64 = timeline.locks.iter().flat_map(|of| &of.wait_ns).sum();
     let of_threads: u64 = timeline.threads.iter().flat_map(|of| &of.wait_ns).sum();
@@ -490,7 +491,8 @@ fn an_empty_log_is_answered() {
     let filter = Filter::default();
     let found = found(&logs, &filter);
     for section in SECTIONS {
-        let answer = (section.answer)(&found, &Options { top: 0, ..Options::default() });
+        let answer =
+            (section.answer)(&found, &ReportOptions { top: 0, ..ReportOptions::default() });
         assert!(answer.json.is_object(), "{}", section.name);
     }
     assert_eq!(Overview::of(&found).pressure_share, Some(0.0));

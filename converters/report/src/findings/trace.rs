@@ -94,7 +94,7 @@ impl<'a> Collector<'a> {
                 });
             }
             // Holds and blame are many: what needs them reads them itself.
-            TraceRecord::Hold(_) | TraceRecord::Blame(_) | TraceRecord::Instance(_) => {}
+            _ => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Values as people read them.
 
-use crate::view::Cell;
+use crate::view::TableCell;
 use std::borrow::Cow;
 pub use tyrion_converters::harmless::text as plain;
 use tyrion_converters::outputs::units;
@@ -9,33 +9,35 @@ use tyrion_converters::outputs::units;
 const UNKNOWN: &str = "–";
 
 /// A value in words.
-pub fn shown(cell: &Cell) -> Cow<'_, str> {
+pub fn shown(cell: &TableCell) -> Cow<'_, str> {
     match cell {
-        Cell::Text(text) => plain(text),
-        Cell::Count(count) => units::thousands(*count).into(),
-        Cell::After(0) => "0 s".into(),
-        Cell::Ns(ns) | Cell::After(ns) => units::duration(*ns).into(),
-        Cell::NsRate(ns) => ns_rate(*ns).into(),
-        Cell::Share(share) => percent(*share).into(),
-        Cell::NsChange(ns) => ns_change(*ns).into(),
-        Cell::Change(share) => change(*share).into(),
-        Cell::Number(number) if number.is_finite() => self::number(*number).into(),
-        Cell::Number(_) | Cell::Unknown => UNKNOWN.into(),
+        TableCell::Text(text) => plain(text),
+        TableCell::Count(count) => units::thousands(*count).into(),
+        TableCell::After(0) => "0 s".into(),
+        TableCell::Ns(ns) | TableCell::After(ns) => units::duration(*ns).into(),
+        TableCell::NsRate(ns) => ns_rate(*ns).into(),
+        TableCell::Share(share) => percent(*share).into(),
+        TableCell::NsChange(ns) => ns_change(*ns).into(),
+        TableCell::Change(share) => change(*share).into(),
+        TableCell::Number(number) if number.is_finite() => self::number(*number).into(),
+        TableCell::Number(_) | TableCell::Unknown => UNKNOWN.into(),
     }
 }
 
 /// What a value is sorted by among others of its column: none for words and
 /// for what is not known.
-pub(super) fn rank(cell: &Cell) -> Option<f64> {
+pub(super) fn rank(cell: &TableCell) -> Option<f64> {
     match cell {
-        Cell::Count(number) | Cell::Ns(number) | Cell::After(number) => Some(*number as f64),
-        Cell::Share(number)
-        | Cell::Number(number)
-        | Cell::NsRate(number)
-        | Cell::NsChange(number) => number.is_finite().then_some(*number),
+        TableCell::Count(number) | TableCell::Ns(number) | TableCell::After(number) => {
+            Some(*number as f64)
+        }
+        TableCell::Share(number)
+        | TableCell::Number(number)
+        | TableCell::NsRate(number)
+        | TableCell::NsChange(number) => number.is_finite().then_some(*number),
         // What is new has changed more than anything else.
-        Cell::Change(share) => (!share.is_nan()).then(|| share.min(f64::MAX)),
-        Cell::Text(_) | Cell::Unknown => None,
+        TableCell::Change(share) => (!share.is_nan()).then(|| share.min(f64::MAX)),
+        TableCell::Text(_) | TableCell::Unknown => None,
     }
 }
 
@@ -107,40 +109,40 @@ mod tests {
     #[test]
     fn values_in_words() {
         for (cell, text) in [
-            (Cell::Text("a\u{1b}[31mb\nc\u{202e}d".to_owned()), "a_[31mb_c_d"),
-            (Cell::Count(1_234_567), "1,234,567"),
-            (Cell::Ns(12_345), "12.3 µs"),
-            (Cell::Share(0.0), "0.0 %"),
-            (Cell::Share(0.0001), "<0.1 %"),
-            (Cell::Share(0.0005), "0.1 %"),
-            (Cell::Share(0.123), "12.3 %"),
-            (Cell::Share(2.5), "250.0 %"),
-            (Cell::Share(f64::NAN), UNKNOWN),
-            (Cell::NsChange(-12_345.0), "−12.3 µs"),
-            (Cell::NsChange(12_345.0), "+12.3 µs"),
-            (Cell::NsChange(0.0), "0 ns"),
-            (Cell::NsChange(-0.0), "0 ns"),
-            (Cell::NsChange(-0.3125), "−0.31 ns"),
-            (Cell::NsChange(f64::NAN), UNKNOWN),
-            (Cell::NsRate(12_345.4), "12.3 µs"),
-            (Cell::NsRate(12.4), "12 ns"),
-            (Cell::NsRate(5.0), "5 ns"),
-            (Cell::NsRate(0.001_23), "0.0012 ns"),
-            (Cell::NsRate(f64::INFINITY), UNKNOWN),
-            (Cell::After(0), "0 s"),
-            (Cell::After(1_500_000_000), "1.5 s"),
-            (Cell::Change(0.123), "+12.3 %"),
-            (Cell::Change(-1.0), "−100.0 %"),
-            (Cell::Change(-0.9999), ">−100 %"),
-            (Cell::Change(0.0004), "0.0 %"),
-            (Cell::Change(41.0), "×42"),
-            (Cell::Change(f64::INFINITY), "new"),
-            (Cell::Number(1.005), "1.00"),
-            (Cell::Number(0.0), "0.00"),
-            (Cell::Number(0.1), "0.10"),
-            (Cell::Number(0.000_123), "0.00012"),
-            (Cell::Number(f64::INFINITY), UNKNOWN),
-            (Cell::Unknown, UNKNOWN),
+            (TableCell::Text("a\u{1b}[31mb\nc\u{202e}d".to_owned()), "a_[31mb_c_d"),
+            (TableCell::Count(1_234_567), "1,234,567"),
+            (TableCell::Ns(12_345), "12.3 µs"),
+            (TableCell::Share(0.0), "0.0 %"),
+            (TableCell::Share(0.0001), "<0.1 %"),
+            (TableCell::Share(0.0005), "0.1 %"),
+            (TableCell::Share(0.123), "12.3 %"),
+            (TableCell::Share(2.5), "250.0 %"),
+            (TableCell::Share(f64::NAN), UNKNOWN),
+            (TableCell::NsChange(-12_345.0), "−12.3 µs"),
+            (TableCell::NsChange(12_345.0), "+12.3 µs"),
+            (TableCell::NsChange(0.0), "0 ns"),
+            (TableCell::NsChange(-0.0), "0 ns"),
+            (TableCell::NsChange(-0.3125), "−0.31 ns"),
+            (TableCell::NsChange(f64::NAN), UNKNOWN),
+            (TableCell::NsRate(12_345.4), "12.3 µs"),
+            (TableCell::NsRate(12.4), "12 ns"),
+            (TableCell::NsRate(5.0), "5 ns"),
+            (TableCell::NsRate(0.001_23), "0.0012 ns"),
+            (TableCell::NsRate(f64::INFINITY), UNKNOWN),
+            (TableCell::After(0), "0 s"),
+            (TableCell::After(1_500_000_000), "1.5 s"),
+            (TableCell::Change(0.123), "+12.3 %"),
+            (TableCell::Change(-1.0), "−100.0 %"),
+            (TableCell::Change(-0.9999), ">−100 %"),
+            (TableCell::Change(0.0004), "0.0 %"),
+            (TableCell::Change(41.0), "×42"),
+            (TableCell::Change(f64::INFINITY), "new"),
+            (TableCell::Number(1.005), "1.00"),
+            (TableCell::Number(0.0), "0.00"),
+            (TableCell::Number(0.1), "0.10"),
+            (TableCell::Number(0.000_123), "0.00012"),
+            (TableCell::Number(f64::INFINITY), UNKNOWN),
+            (TableCell::Unknown, UNKNOWN),
         ] {
             assert_eq!(shown(&cell), text, "{cell:?}");
         }
@@ -148,9 +150,9 @@ mod tests {
 
     #[test]
     fn words_and_the_unknown_have_no_rank() {
-        assert_eq!(rank(&Cell::Ns(7)), Some(7.0));
-        assert_eq!(rank(&Cell::Text("7".to_owned())), None);
-        assert_eq!(rank(&Cell::Unknown), None);
-        assert_eq!(rank(&Cell::Number(f64::NAN)), None);
+        assert_eq!(rank(&TableCell::Ns(7)), Some(7.0));
+        assert_eq!(rank(&TableCell::Text("7".to_owned())), None);
+        assert_eq!(rank(&TableCell::Unknown), None);
+        assert_eq!(rank(&TableCell::Number(f64::NAN)), None);
     }
 }

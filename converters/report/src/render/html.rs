@@ -159,7 +159,7 @@ fn section(page: &mut String, Shown { section, answer }: &Shown) -> fmt::Result 
     writeln!(page, "</section>")
 }
 
-fn shown_text(value: &crate::view::Cell) -> String {
+fn shown_text(value: &crate::view::TableCell) -> String {
     shown(value).into_owned()
 }
 

@@ -1,7 +1,7 @@
 //! What all renderers draw.
 
 use crate::{
-    About, Answer, Findings, Options, SECTIONS, Section,
+    About, Answer, Findings, ReportOptions, SECTIONS, Section,
     findings::LogFacts,
     sections::{lines::SECTION as LINES, sampled::NO_LOCKS, tree::SECTION as TREE},
 };
@@ -19,7 +19,7 @@ pub struct Report {
     /// What was damaged in the logs.
     pub damage: Vec<String>,
     /// How the sections were to answer.
-    pub options: Options,
+    pub options: ReportOptions,
     /// The sections, in the order to show them.
     pub sections: Vec<Shown>,
 }
@@ -39,7 +39,7 @@ impl Report {
     pub fn new(
         version: &'static str,
         findings: &Findings<'_>,
-        options: &Options,
+        options: &ReportOptions,
         sections: &[&'static Section],
     ) -> Report {
         let all: Vec<&Section> =
@@ -66,7 +66,7 @@ impl Report {
 }
 
 /// What a reader should know about the figures of these sections.
-fn notes(findings: &Findings<'_>, options: &Options, sections: &[&Section]) -> Vec<String> {
+fn notes(findings: &Findings<'_>, options: &ReportOptions, sections: &[&Section]) -> Vec<String> {
     let mut notes = findings.aggregate.notes.clone();
     if sections.iter().all(|section| section.about == About::Samples) {
         notes.forget_waits();
@@ -79,7 +79,7 @@ fn notes(findings: &Findings<'_>, options: &Options, sections: &[&Section]) -> V
         }
     }
     let shows_lines = sections.iter().any(|section| section.name == LINES.name);
-    let by_default = options.group_by == Options::default().group_by;
+    let by_default = options.group_by == ReportOptions::default().group_by;
     for (option, is_given, shown, of) in [
         (
             "--packages",
@@ -98,7 +98,7 @@ fn notes(findings: &Findings<'_>, options: &Options, sections: &[&Section]) -> V
 }
 
 /// Says so if the tree's intervals are longer than asked for.
-pub fn longer_intervals(findings: &Findings<'_>, options: &Options) -> Option<String> {
+pub fn longer_intervals(findings: &Findings<'_>, options: &ReportOptions) -> Option<String> {
     (findings.interval_ns > options.interval_ns).then(|| {
         format!(
             "--interval {} would make more than 1,000 trees; they are of {} each",

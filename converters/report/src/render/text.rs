@@ -9,7 +9,7 @@ mod tree;
 use super::{Report, cells, cells::plain};
 use crate::{
     View,
-    view::{Cell, Part},
+    view::{Part, TableCell},
 };
 use lines::{clip, columns, pad, wrap};
 
@@ -134,7 +134,7 @@ impl Page {
         }
     }
 
-    fn facts(&mut self, facts: &[(String, Cell)]) {
+    fn facts(&mut self, facts: &[(String, TableCell)]) {
         let names: Vec<String> = facts.iter().map(|(name, _)| plain(name).into_owned()).collect();
         let widest = names.iter().map(|name| columns(name)).max().unwrap_or(0);
         let indent = widest.min(self.width / 2) + 2;

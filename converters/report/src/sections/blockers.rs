@@ -6,7 +6,7 @@ mod view;
 
 use super::shared::{cut, share};
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::{LockRef, OwnedWait, ThreadBlame, names},
 };
 use serde::Serialize;
@@ -119,7 +119,7 @@ pub struct CodePair {
     pub holder_stack: Vec<String>,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let blockers = blockers(findings, options);
     Answer {
         json: serde_json::to_value(&blockers).unwrap_or_default(),
@@ -188,7 +188,7 @@ type ByCode = BTreeMap<CodeKey, Pair>;
 type CodeKey = (String, Holder, u32, WaitKind);
 
 /// Who blocks whom.
-pub fn blockers(findings: &Findings<'_>, options: &Options) -> Blockers {
+pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
     let profile = findings.profile();
     let shown = |kind: WaitKind| findings.shows(kind);
     let waits = profile.waits.iter().filter(|wait| shown(wait.kind));

@@ -4,9 +4,9 @@ mod rows;
 
 use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_of};
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::LockRef,
-    view::{Cell, Column, Part, Row, Table, View},
+    view::{Column, Part, Row, Table, TableCell, View},
 };
 use serde::Serialize;
 use tyrion_converters::outputs::units;
@@ -26,16 +26,16 @@ pub const SECTION: Section = Section {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Contended {
     /// All locks together.
-    pub totals: Totals,
+    pub totals: ContendedTotals,
     /// By lock and kind of wait, most wait first.
-    pub locks: Vec<Lock>,
+    pub locks: Vec<ContendedLock>,
     /// How many more there are.
     pub left_out: usize,
 }
 
 /// All locks together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Totals {
+pub struct ContendedTotals {
     /// How many locks threads waited for, by class, name and kind.
     pub locks: u64,
     /// How often a thread waited.
@@ -56,7 +56,7 @@ pub struct Totals {
 
 /// Locks of one class and name, waited for in one way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Lock {
+pub struct ContendedLock {
     /// The lock.
     pub lock: LockRef,
     /// The kind of wait.
@@ -98,12 +98,12 @@ pub struct Lock {
     /// a stack is taken of some exits only. `null` when waits were not charged.
     pub hottest_holder: Option<HotStack>,
     /// The locks one by one, most wait first.
-    pub instances: Vec<Instance>,
+    pub instances: Vec<ContendedInstance>,
 }
 
 /// A single lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Instance {
+pub struct ContendedInstance {
     /// Its identity within its log.
     pub id: u32,
     /// Its log.
@@ -116,7 +116,7 @@ pub struct Instance {
     pub max_wait_ns: u64,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let contended = Contended::of(findings, options);
     let json = serde_json::to_value(&contended).unwrap_or_default();
     let advises = contended.totals.contended != 0;
@@ -125,13 +125,13 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 
 impl Contended {
     /// From what was found.
-    pub fn of(findings: &Findings<'_>, options: &Options) -> Contended {
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Contended {
         let mut rows = rows::all(findings);
         let distribution = findings.distributions.all();
-        let mut totals = Totals {
+        let mut totals = ContendedTotals {
             locks: rows.len() as u64,
             acquisitions: rows::acquisitions(findings),
-            ..Totals::default()
+            ..ContendedTotals::default()
         };
         for (_, sums) in &rows {
             totals.contended = totals.contended.saturating_add(sums.contended);
@@ -218,22 +218,22 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
     View { parts: vec![Part::Text(sum), Part::Table(table)] }
 }
 
-fn row(lock: &Lock) -> Row {
+fn row(lock: &ContendedLock) -> Row {
     let cells = vec![
-        Cell::Text(lock.lock.label()),
-        Cell::Text(lock.kind.to_owned()),
+        TableCell::Text(lock.lock.label()),
+        TableCell::Text(lock.kind.to_owned()),
         count(lock.acquisitions),
-        Cell::Count(lock.contended),
+        TableCell::Count(lock.contended),
         share_of(lock.miss_share),
-        Cell::Ns(lock.wait_ns),
-        Cell::Ns(lock.mean_wait_ns),
+        TableCell::Ns(lock.wait_ns),
+        TableCell::Ns(lock.mean_wait_ns),
         ns(lock.p50_wait_ns),
         ns(lock.p99_wait_ns),
-        Cell::Ns(lock.max_wait_ns),
+        TableCell::Ns(lock.max_wait_ns),
         ns(lock.mean_hold_ns),
         ns(lock.max_hold_ns),
         share_of(lock.utilisation_share),
-        Cell::Count(lock.waiting_threads),
+        TableCell::Count(lock.waiting_threads),
         count(lock.holding_threads),
     ];
     let waiter = lock.hottest_waiter.iter().map(|hot| hot.detail("hottest waiter", "the wait"));

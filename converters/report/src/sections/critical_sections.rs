@@ -6,7 +6,7 @@ mod view;
 
 use super::shared::cut;
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::{Histogram, LockRef, life, names},
 };
 use serde::Serialize;
@@ -14,7 +14,7 @@ use std::{
     cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
 };
-use tyrion_converters::profile::Section as Place;
+use tyrion_converters::profile::SectionRow as Place;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// The section.
@@ -41,7 +41,7 @@ pub struct CriticalSections {
     pub thread_count: u64,
     /// By place and lock, those that were held longest first. Durations of
     /// `p50_hold_ns` and `p99_hold_ns` are known to a power of two.
-    pub sites: Vec<Site>,
+    pub sites: Vec<SectionPlace>,
     /// By thread, those that held locks longest first.
     pub threads: Vec<Holder>,
 }
@@ -68,7 +68,7 @@ pub struct Counts {
 
 /// A place where the program takes a lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Site {
+pub struct SectionPlace {
     /// The place, `com.acme.Cache.get(Cache.java:12)`.
     pub place: String,
     /// What it locks there: a class of locks, since instances are not told
@@ -122,7 +122,7 @@ pub struct Own {
     pub thread_share: Option<f64>,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let answer = critical_sections(findings, options);
     Answer {
         json: serde_json::to_value(&answer).unwrap_or_default(),
@@ -215,7 +215,7 @@ impl Sums {
 }
 
 /// Critical sections of the findings.
-pub fn critical_sections(findings: &Findings<'_>, options: &Options) -> CriticalSections {
+pub fn critical_sections(findings: &Findings<'_>, options: &ReportOptions) -> CriticalSections {
     let mut total = Sums::default();
     let mut sites: BTreeMap<Spot, Sums> = BTreeMap::new();
     let mut holders: BTreeMap<u32, BTreeMap<Spot, Sums>> = BTreeMap::new();
@@ -242,7 +242,7 @@ pub fn critical_sections(findings: &Findings<'_>, options: &Options) -> Critical
         .collect(),
     };
     out.sites.sort_by(|a, b| {
-        let name = |site: &Site| (site.place.clone(), site.lock.clone(), site.kind);
+        let name = |site: &SectionPlace| (site.place.clone(), site.lock.clone(), site.kind);
         longest_first(&a.counts, &b.counts).then_with(|| name(a).cmp(&name(b)))
     });
     out.threads
@@ -256,7 +256,7 @@ pub fn critical_sections(findings: &Findings<'_>, options: &Options) -> Critical
 /// names, which decide among those, are made of no more than these.
 fn longest<T>(
     all: impl Iterator<Item = (Counts, T)>,
-    options: &Options,
+    options: &ReportOptions,
 ) -> impl Iterator<Item = T> {
     let mut all: Vec<(Counts, T)> = all.collect();
     all.sort_by(|(a, _), (b, _)| longest_first(a, b));
@@ -316,10 +316,10 @@ impl Namer<'_> {
         (place, lock, kind.name())
     }
 
-    fn site(&self, spot: Spot, sums: &Sums) -> Site {
+    fn site(&self, spot: Spot, sums: &Sums) -> SectionPlace {
         let (place, lock, kind) = self.place(spot);
         let counts = sums.counts();
-        Site {
+        SectionPlace {
             place,
             lock,
             kind,
@@ -331,7 +331,7 @@ impl Namer<'_> {
         }
     }
 
-    fn holder(&self, thread: u32, spots: &BTreeMap<Spot, Sums>, options: &Options) -> Holder {
+    fn holder(&self, thread: u32, spots: &BTreeMap<Spot, Sums>, options: &ReportOptions) -> Holder {
         let lived_ns = self.lived(&BTreeSet::from([thread]));
         let counted = spots.iter().map(|(spot, sums)| (sums.counts, (spot, sums)));
         let own = |(spot, sums): (&Spot, &Sums)| {

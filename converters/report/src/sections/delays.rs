@@ -2,9 +2,9 @@
 
 use super::shared::cut;
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::Delay,
-    view::{Cell, Column, Part, Row, Table, View},
+    view::{Column, Part, Row, Table, TableCell, View},
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::HashMap};
@@ -23,7 +23,7 @@ pub const SECTION: Section = Section {
 
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Delays {
+pub struct DelaysAnswer {
     /// Waits shorter than this are none. Of several logs the lowest threshold;
     /// each counts by its own.
     pub threshold_ns: u64,
@@ -34,18 +34,18 @@ pub struct Delays {
     /// How many shorter waits there were besides.
     pub shorter: u64,
     /// By function, most exclusive wait time first, then most inclusive.
-    pub functions: Vec<Function>,
+    pub functions: Vec<DelayedFunction>,
     /// How many more functions there are.
     pub functions_left_out: usize,
     /// By thread, most wait time first.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<DelayedThread>,
     /// How many more threads there are.
     pub threads_left_out: usize,
 }
 
 /// A function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Function {
+pub struct DelayedFunction {
     /// Its name with its class, `com.acme.Foo.bar`.
     pub function: String,
     /// Its descriptor, which tells overloads apart; may be empty.
@@ -62,7 +62,7 @@ pub struct Function {
 
 /// A thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Thread {
+pub struct DelayedThread {
     /// Its name.
     pub thread: String,
     /// `Thread.getId()`.
@@ -73,15 +73,15 @@ pub struct Thread {
     pub wait_ns: u64,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
-    let delays = Delays::of(findings, options);
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
+    let delays = DelaysAnswer::of(findings, options);
     let json = serde_json::to_value(&delays).unwrap_or_default();
     Answer { json, view: view(&delays), lacking: String::new(), advises: delays.delays != 0 }
 }
 
-impl Delays {
+impl DelaysAnswer {
     /// From what was found.
-    pub fn of(findings: &Findings<'_>, options: &Options) -> Delays {
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> DelaysAnswer {
         let mut sum = Delay::default();
         findings.delays.stacks.iter().for_each(|(_, delay)| sum += *delay);
         let waits = findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind));
@@ -89,7 +89,7 @@ impl Delays {
         let thresholds = findings.logs.iter().map(|log| log.facts().threshold_ns);
         let mut functions = functions(findings);
         let mut threads = threads(findings);
-        Delays {
+        DelaysAnswer {
             threshold_ns: thresholds.min().unwrap_or(0),
             delays: sum.count,
             wait_ns: sum.wait_ns,
@@ -102,7 +102,7 @@ impl Delays {
     }
 }
 
-fn functions(findings: &Findings<'_>) -> Vec<Function> {
+fn functions(findings: &Findings<'_>) -> Vec<DelayedFunction> {
     let profile = findings.profile();
     // Exclusive and inclusive.
     let mut sums: HashMap<u32, (Delay, Delay)> = HashMap::new();
@@ -123,7 +123,7 @@ fn functions(findings: &Findings<'_>) -> Vec<Function> {
             "" => function.method.clone(),
             class => format!("{class}.{}", function.method),
         };
-        Some(Function {
+        Some(DelayedFunction {
             function: name,
             descriptor: function.descriptor.clone(),
             exclusive_delays: exclusive.count,
@@ -132,8 +132,8 @@ fn functions(findings: &Findings<'_>) -> Vec<Function> {
             inclusive_wait_ns: inclusive.wait_ns,
         })
     });
-    let mut functions: Vec<Function> = named.collect();
-    let order = |f: &Function| Reverse((f.exclusive_wait_ns, f.inclusive_wait_ns));
+    let mut functions: Vec<DelayedFunction> = named.collect();
+    let order = |f: &DelayedFunction| Reverse((f.exclusive_wait_ns, f.inclusive_wait_ns));
     functions.sort_by(|a, b| {
         let names = || (&a.function, &a.descriptor).cmp(&(&b.function, &b.descriptor));
         order(a).cmp(&order(b)).then_with(names)
@@ -141,15 +141,15 @@ fn functions(findings: &Findings<'_>) -> Vec<Function> {
     functions
 }
 
-fn threads(findings: &Findings<'_>) -> Vec<Thread> {
+fn threads(findings: &Findings<'_>) -> Vec<DelayedThread> {
     let profile = findings.profile();
-    let thread = |&(thread, delay): &(u32, Delay)| Thread {
+    let thread = |&(thread, delay): &(u32, Delay)| DelayedThread {
         thread: profile.thread_name(thread),
         java_id: profile.threads.get(thread as usize).map_or(0, |thread| thread.java_id),
         delays: delay.count,
         wait_ns: delay.wait_ns,
     };
-    let mut threads: Vec<Thread> = findings.delays.threads.iter().map(thread).collect();
+    let mut threads: Vec<DelayedThread> = findings.delays.threads.iter().map(thread).collect();
     threads.sort_by(|a, b| {
         let names = || (&a.thread, a.java_id).cmp(&(&b.thread, b.java_id));
         b.wait_ns.cmp(&a.wait_ns).then_with(names)
@@ -157,7 +157,7 @@ fn threads(findings: &Findings<'_>) -> Vec<Thread> {
     threads
 }
 
-fn view(delays: &Delays) -> View {
+fn view(delays: &DelaysAnswer) -> View {
     let sum = format!(
         "{} took {} or more, {} in all; shorter waits: {}.",
         units::counted(delays.delays, "wait"),
@@ -173,14 +173,14 @@ fn view(delays: &Delays) -> View {
     View { parts }
 }
 
-fn functions_table(delays: &Delays) -> Table {
-    let row = |function: &Function| Row {
+fn functions_table(delays: &DelaysAnswer) -> Table {
+    let row = |function: &DelayedFunction| Row {
         cells: vec![
-            Cell::name(&function.function),
-            Cell::Count(function.exclusive_delays),
-            Cell::Ns(function.exclusive_wait_ns),
-            Cell::Count(function.inclusive_delays),
-            Cell::Ns(function.inclusive_wait_ns),
+            TableCell::name(&function.function),
+            TableCell::Count(function.exclusive_delays),
+            TableCell::Ns(function.exclusive_wait_ns),
+            TableCell::Count(function.inclusive_delays),
+            TableCell::Ns(function.inclusive_wait_ns),
         ],
         details: Vec::new(),
     };
@@ -198,12 +198,12 @@ fn functions_table(delays: &Delays) -> Table {
     }
 }
 
-fn threads_table(delays: &Delays) -> Table {
-    let row = |thread: &Thread| Row {
+fn threads_table(delays: &DelaysAnswer) -> Table {
+    let row = |thread: &DelayedThread| Row {
         cells: vec![
-            Cell::name(&thread.thread),
-            Cell::Count(thread.delays),
-            Cell::Ns(thread.wait_ns),
+            TableCell::name(&thread.thread),
+            TableCell::Count(thread.delays),
+            TableCell::Ns(thread.wait_ns),
         ],
         details: Vec::new(),
     };

@@ -1,19 +1,19 @@
 //! The lines of source code with the most samples: the Javamex sampler's report.
 
 use super::{
-    sampled::{self, Stacks, StateTimes},
+    sampled::{self, ShownStacks, StateTimes},
     shared::share,
 };
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::names,
-    view::{Cell, Column, Detail, Part, Row, Table, View},
+    view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::HashMap};
 use tyrion_converters::{
     outputs::units,
-    profile::{Frame, Profile, Sample},
+    profile::{Frame, Profile, SampleRow},
 };
 
 /// The section.
@@ -72,7 +72,7 @@ struct Gathered {
     stacks: HashMap<u32, u64>,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let lines = Lines::of(findings, options);
     let json = serde_json::to_value(&lines).unwrap_or_default();
     let advises = !lines.lines.is_empty();
@@ -81,9 +81,9 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 
 impl Lines {
     /// From what was found.
-    pub fn of(findings: &Findings<'_>, options: &Options) -> Lines {
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Lines {
         let profile = findings.profile();
-        let stacks = Stacks::new(profile, &options.packages);
+        let stacks = ShownStacks::new(profile, &options.packages);
         let mut gathered: HashMap<Frame, Gathered> = HashMap::new();
         let mut answer = Lines::default();
         for sample in &profile.samples {
@@ -127,7 +127,7 @@ fn name(profile: &Profile, frame: Frame) -> (String, String) {
 }
 
 impl Gathered {
-    fn add(&mut self, sample: &Sample) {
+    fn add(&mut self, sample: &SampleRow) {
         self.samples = self.samples.saturating_add(sample.count);
         self.cpu_ns = self.cpu_ns.saturating_add(sample.cpu_ns);
         self.states.add(sample.state, sample.wall_ns);
@@ -178,11 +178,11 @@ fn view(lines: &Lines) -> View {
 fn table(lines: &Lines) -> Table {
     let row = |line: &Line| Row {
         cells: vec![
-            Cell::Count(line.samples),
-            Cell::name(&line.line),
-            Cell::Ns(line.wall_ns),
-            Cell::Ns(line.cpu_ns),
-            Cell::Text(line.states.in_words()),
+            TableCell::Count(line.samples),
+            TableCell::name(&line.line),
+            TableCell::Ns(line.wall_ns),
+            TableCell::Ns(line.cpu_ns),
+            TableCell::Text(line.states.in_words()),
         ],
         details: vec![Detail::of_names(
             format!("{:.0} % of its time in this stack", 100.0 * line.stack_share),
@@ -228,7 +228,7 @@ mod tests {
         let logs = [log.finish("a.log")];
         let filter = Filter::default();
         let found = found(&logs, &filter);
-        let lines = Lines::of(&found, &Options::default());
+        let lines = Lines::of(&found, &ReportOptions::default());
         assert_eq!((lines.samples, lines.samples_without_line), (10, 1));
         assert_eq!(lines.wall_ns, 100_000_000);
         let first = &lines.lines[0];
@@ -241,7 +241,7 @@ mod tests {
                         6  com.acme.A.step:22      60 ms  10 ns  run 67% blk 33%\n      \
                         3  com.acme.A.run:1        30 ms   5 ns  run 100%\n";
         assert_eq!(text, expected);
-        let cut = Lines::of(&found, &Options { lines: 1, ..Options::default() });
+        let cut = Lines::of(&found, &ReportOptions { lines: 1, ..ReportOptions::default() });
         assert_eq!((cut.lines.len(), cut.left_out), (1, 1));
     }
 }

@@ -9,19 +9,19 @@
 //! records do not tell `tryLock` from `lock`.
 
 mod components;
+mod describer;
 mod graph;
 mod search;
 mod show;
 mod stacks;
-mod teller;
 mod walk;
 
 use super::shared::cut;
-use crate::{About, Answer, Findings, Options, Section, findings::LockRef};
+use crate::{About, Answer, Findings, ReportOptions, Section, findings::LockRef};
+use describer::Describer;
 use serde::Serialize;
 use show::view;
 use std::cmp::Reverse;
-use teller::Teller;
 
 /// The section.
 pub const SECTION: Section = Section {
@@ -135,7 +135,7 @@ pub struct Harmless {
     pub cycles: u64,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let found = lock_order(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
     let advises = !found.cycles.is_empty();
@@ -156,15 +156,15 @@ fn lacking(findings: &Findings<'_>) -> String {
 }
 
 /// Finds the cycles.
-pub fn lock_order(findings: &Findings<'_>, options: &Options) -> LockOrder {
+pub fn lock_order(findings: &Findings<'_>, options: &ReportOptions) -> LockOrder {
     let order = graph::order(findings.logs, &findings.trace);
     let found = search::search(&order.graph);
-    let teller = Teller::new(findings, &order);
+    let describer = Describer::new(findings, &order);
     let mut cycles: Vec<Cycle> = found
         .patterns
         .values()
-        .filter(|pattern| teller.is_wanted(pattern))
-        .map(|pattern| teller.cycle(pattern))
+        .filter(|pattern| describer.is_wanted(pattern))
+        .map(|pattern| describer.cycle(pattern))
         .collect();
     let label = |lock: &OrderedLock| lock.lock.label();
     cycles.sort_by_cached_key(|it| {
@@ -174,8 +174,8 @@ pub fn lock_order(findings: &Findings<'_>, options: &Options) -> LockOrder {
     let mut harmless: Vec<Harmless> = found
         .harmless
         .iter()
-        .filter(|(_, pattern)| teller.is_wanted(pattern))
-        .map(|((_, reason), pattern)| teller.harmless(reason, pattern))
+        .filter(|(_, pattern)| describer.is_wanted(pattern))
+        .map(|((_, reason), pattern)| describer.harmless(reason, pattern))
         .collect();
     harmless.sort_by_cached_key(|it| {
         let names: Vec<String> = it.locks.iter().map(label).collect();

@@ -7,9 +7,9 @@ mod timeline;
 
 use super::shared::{cut, share};
 use crate::{
-    About, Answer, Findings, Options, Section, View,
+    About, Answer, Findings, ReportOptions, Section, View,
     findings::LockRef,
-    view::{Cell, Column, Detail, Part, Row, Table},
+    view::{Column, Detail, Part, Row, Table, TableCell},
 };
 use scan::{Key, Scan, Stats};
 use serde::Serialize;
@@ -33,16 +33,16 @@ pub struct NearMisses {
     /// Within how long after the exit an entry is a near miss.
     pub near_ns: u64,
     /// All locks together.
-    pub totals: Totals,
+    pub totals: NearMissTotals,
     /// By lock and kind, the most near misses first.
-    pub locks: Vec<Lock>,
+    pub locks: Vec<NearMissLock>,
     /// How many more there are.
     pub left_out: usize,
 }
 
 /// All locks together, but for those that one thread only took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Totals {
+pub struct NearMissTotals {
     /// How often locks were taken, as far as their holds have ended and were
     /// recorded.
     pub entries: u64,
@@ -64,7 +64,7 @@ pub struct Totals {
 
 /// Locks of one class and name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Lock {
+pub struct NearMissLock {
     /// The locks.
     pub lock: LockRef,
     /// What kind of lock.
@@ -88,15 +88,15 @@ pub struct Lock {
     pub p50_gap_ns: u64,
     /// Who left and who came, by thread group; the most near misses first, five
     /// at most.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<NearMissPair>,
     /// Where the lock was taken by both; the most near misses first, five at
     /// most.
-    pub places: Vec<Places>,
+    pub places: Vec<NearMissPlaces>,
 }
 
 /// Threads that nearly met.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Pair {
+pub struct NearMissPair {
     /// The group of the threads that left the lock.
     pub left_by: String,
     /// The group of the threads that took it then.
@@ -107,7 +107,7 @@ pub struct Pair {
 
 /// Places that nearly met.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Places {
+pub struct NearMissPlaces {
     /// Where the one had taken it that left it.
     pub before: String,
     /// Where the next one took it.
@@ -119,7 +119,7 @@ pub struct Places {
 /// So many pairs of threads and of places are listed of each lock.
 const PAIRS: usize = 5;
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let (found, lacking) = match scan::scan(findings, options.near_ns) {
         Some(scan) => (near_misses(&scan, options), String::new()),
         None => {
@@ -133,9 +133,12 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     Answer { json, view, lacking, advises: found.totals.near_misses != 0 }
 }
 
-fn near_misses(scan: &Scan, options: &Options) -> NearMisses {
-    let mut totals =
-        Totals { unidentified: scan.unidentified, untimed: scan.untimed, ..Totals::default() };
+fn near_misses(scan: &Scan, options: &ReportOptions) -> NearMisses {
+    let mut totals = NearMissTotals {
+        unidentified: scan.unidentified,
+        untimed: scan.untimed,
+        ..NearMissTotals::default()
+    };
     for (key, stats) in &scan.locks {
         totals.entries += stats.entries;
         totals.near_misses += stats.near_misses;
@@ -145,18 +148,18 @@ fn near_misses(scan: &Scan, options: &Options) -> NearMisses {
     let with_some = scan.locks.iter().filter(|(_, stats)| stats.near_misses != 0);
     let mut with_some: Vec<&(Key, Stats)> = with_some.collect();
     with_some.sort_by_key(|(key, stats)| (Reverse(stats.near_misses), key));
-    let mut locks: Vec<Lock> =
+    let mut locks: Vec<NearMissLock> =
         with_some.into_iter().map(|(key, stats)| lock(key, stats, scan)).collect();
     let left_out = cut(&mut locks, options);
     NearMisses { near_ns: options.near_ns, totals, locks, left_out }
 }
 
-fn lock(key: &Key, stats: &Stats, scan: &Scan) -> Lock {
+fn lock(key: &Key, stats: &Stats, scan: &Scan) -> NearMissLock {
     let (class, name, kind) = key;
-    let mut pairs: Vec<Pair> = stats
+    let mut pairs: Vec<NearMissPair> = stats
         .threads
         .iter()
-        .map(|((left_by, taken_by), &near_misses)| Pair {
+        .map(|((left_by, taken_by), &near_misses)| NearMissPair {
             left_by: left_by.clone(),
             taken_by: taken_by.clone(),
             near_misses,
@@ -164,10 +167,10 @@ fn lock(key: &Key, stats: &Stats, scan: &Scan) -> Lock {
         .collect();
     pairs.sort_by_key(|pair| Reverse(pair.near_misses));
     pairs.truncate(PAIRS);
-    let mut places: Vec<Places> = stats
+    let mut places: Vec<NearMissPlaces> = stats
         .places
         .iter()
-        .map(|((before, after), &near_misses)| Places {
+        .map(|((before, after), &near_misses)| NearMissPlaces {
             before: before.clone(),
             after: after.clone(),
             near_misses,
@@ -176,7 +179,7 @@ fn lock(key: &Key, stats: &Stats, scan: &Scan) -> Lock {
     places.sort_by_key(|places| Reverse(places.near_misses));
     places.truncate(PAIRS);
     let shortest_gap_ns = stats.shortest_ns.unwrap_or(0);
-    Lock {
+    NearMissLock {
         lock: LockRef { name: name.clone(), class: class.clone(), id: 0 },
         kind,
         entries: stats.entries,
@@ -240,7 +243,7 @@ fn table(found: &NearMisses) -> Table {
     }
 }
 
-fn row(lock: &Lock) -> Row {
+fn row(lock: &NearMissLock) -> Row {
     let pairs = lock.pairs.iter();
     let pairs = pairs.map(|it| {
         format!(
@@ -257,14 +260,14 @@ fn row(lock: &Lock) -> Row {
     });
     Row {
         cells: vec![
-            Cell::Text(lock.lock.label()),
-            Cell::Text(lock.kind.to_owned()),
-            Cell::Count(lock.near_misses),
-            Cell::Share(lock.near_share),
-            Cell::Count(lock.entries),
-            Cell::Count(lock.contended),
-            Cell::Ns(lock.p50_gap_ns),
-            Cell::Ns(lock.shortest_gap_ns),
+            TableCell::Text(lock.lock.label()),
+            TableCell::Text(lock.kind.to_owned()),
+            TableCell::Count(lock.near_misses),
+            TableCell::Share(lock.near_share),
+            TableCell::Count(lock.entries),
+            TableCell::Count(lock.contended),
+            TableCell::Ns(lock.p50_gap_ns),
+            TableCell::Ns(lock.shortest_gap_ns),
         ],
         details: vec![
             Detail { title: "by whom".to_owned(), lines: pairs.collect() },

@@ -5,8 +5,7 @@ mod drawn;
 
 use super::{sampled::NO_LOCKS, shared::share};
 use crate::{
-    About, Answer, Findings, Options, Section,
-    conditions::recorded_ns,
+    About, Answer, Findings, ReportOptions, Section,
     findings::{LogFacts, Phase},
 };
 use cost::Cost;
@@ -38,7 +37,7 @@ pub struct Overview {
     /// How long of that recording was on, that of all logs added up.
     pub recorded_ns: u64,
     /// The threads.
-    pub threads: Threads,
+    pub threads: ThreadTotals,
     /// How often a thread waited for a lock that another one had.
     pub contended: u64,
     /// How long they waited in all.
@@ -61,7 +60,7 @@ pub struct Overview {
     /// as far as they took place there, those that had not ended included.
     pub phases: Vec<PhaseRow>,
     /// What was waited for, by kind, those that the filter asks for.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<KindRow>,
     /// Waits that were lost when recorded, for want of room.
     pub dropped: u64,
     /// What recording cost.
@@ -70,7 +69,7 @@ pub struct Overview {
 
 /// The threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Threads {
+pub struct ThreadTotals {
     /// How many are in the logs; one that several files of a recording tell of is
     /// one.
     pub count: u64,
@@ -108,7 +107,7 @@ pub struct PhaseRow {
 
 /// A kind of wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Kind {
+pub struct KindRow {
     /// Its name.
     pub kind: &'static str,
     /// Whether it is lock contention.
@@ -121,7 +120,7 @@ pub struct Kind {
     pub wait_ns: u64,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let overview = Overview::of(findings);
     let json = serde_json::to_value(&overview).unwrap_or_default();
     let knows_locks = !findings.profile().lacks_waits;
@@ -170,8 +169,8 @@ impl Overview {
             logs: LogFacts::of_all(findings),
             start_wall_ns: findings.axis.start_wall_ns,
             duration_ns: findings.axis.duration_ns,
-            recorded_ns: recorded_ns(findings),
-            threads: Threads {
+            recorded_ns: findings.recorded_ns(),
+            threads: ThreadTotals {
                 count: threads.count,
                 is_virtual: threads.is_virtual,
                 lived_ns: threads.lived_ns,
@@ -187,7 +186,7 @@ impl Overview {
             worst_phase: worst.filter(|(_, row)| row.contended_ns != 0).map(|(at, _)| at),
             phase_ns: findings.axis.phase_ns,
             phases,
-            kinds: kinds.map(|kind| Kind::of(kind, findings)).collect(),
+            kinds: kinds.map(|kind| KindRow::of(kind, findings)).collect(),
             dropped: findings.logs.iter().map(dropped).fold(0, u64::saturating_add),
             cost: Cost::of(findings),
         }
@@ -212,11 +211,11 @@ impl PhaseRow {
     }
 }
 
-impl Kind {
-    fn of(kind: WaitKind, findings: &Findings<'_>) -> Kind {
+impl KindRow {
+    fn of(kind: WaitKind, findings: &Findings<'_>) -> KindRow {
         let totals = findings.aggregate.kind(kind);
         let (count, wait_ns) = totals.total();
         let contention = kind.is_contention();
-        Kind { kind: kind.name(), contention, count, folded: totals.folded, wait_ns }
+        KindRow { kind: kind.name(), contention, count, folded: totals.folded, wait_ns }
     }
 }

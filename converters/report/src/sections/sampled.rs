@@ -106,7 +106,7 @@ pub fn lacking(findings: &Findings<'_>) -> String {
 }
 
 /// What trees and lines ask of the stacks of a profile.
-pub struct Stacks {
+pub struct ShownStacks {
     /// What is left of each stack: itself, or an outer part of it.
     kept: Vec<u32>,
     /// How many frames each has.
@@ -116,9 +116,9 @@ pub struct Stacks {
     groups: Vec<u32>,
 }
 
-impl Stacks {
+impl ShownStacks {
     /// Those of a profile, cut down to packages if there are any.
-    pub fn new(profile: &Profile, names: &[String]) -> Stacks {
+    pub fn new(profile: &Profile, names: &[String]) -> ShownStacks {
         let (mut depths, mut groups) = (vec![0u32], vec![0u32]);
         for (at, stack) in profile.stacks.iter().enumerate().skip(1) {
             let outer = |list: &[u32]| list.get(stack.parent as usize).copied().unwrap_or(0);
@@ -129,7 +129,7 @@ impl Stacks {
             depths.push(depth.saturating_add(u32::from(is_frame)));
             groups.push(if is_group { at as u32 } else { group });
         }
-        Stacks { kept: packages::kept(profile, names), depths, groups }
+        ShownStacks { kept: packages::kept(profile, names), depths, groups }
     }
 
     /// What is left of a stack.

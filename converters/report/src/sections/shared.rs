@@ -1,9 +1,9 @@
 //! What several sections need.
 
 use crate::{
-    Options,
+    ReportOptions,
     findings::{Findings, names},
-    view::{Cell, Detail},
+    view::{Detail, TableCell},
 };
 use serde::Serialize;
 
@@ -55,8 +55,8 @@ pub fn mean(sum_ns: u64, count: u64) -> u64 {
     sum_ns.checked_div(count).unwrap_or(0)
 }
 
-/// Cuts a list to [`Options::top`]: the number of entries that were cut off.
-pub fn cut<T>(list: &mut Vec<T>, options: &Options) -> usize {
+/// Cuts a list to [`ReportOptions::top`]: the number of entries that were cut off.
+pub fn cut<T>(list: &mut Vec<T>, options: &ReportOptions) -> usize {
     let all = list.len();
     if options.top != 0 {
         list.truncate(options.top);
@@ -65,16 +65,16 @@ pub fn cut<T>(list: &mut Vec<T>, options: &Options) -> usize {
 }
 
 /// A duration that may be unknown.
-pub fn ns(value: Option<u64>) -> Cell {
-    value.map_or(Cell::Unknown, Cell::Ns)
+pub fn ns(value: Option<u64>) -> TableCell {
+    value.map_or(TableCell::Unknown, TableCell::Ns)
 }
 
 /// A number that may be unknown.
-pub fn count(value: Option<u64>) -> Cell {
-    value.map_or(Cell::Unknown, Cell::Count)
+pub fn count(value: Option<u64>) -> TableCell {
+    value.map_or(TableCell::Unknown, TableCell::Count)
 }
 
 /// A share that may be unknown.
-pub fn share_of(value: Option<f64>) -> Cell {
-    value.map_or(Cell::Unknown, Cell::Share)
+pub fn share_of(value: Option<f64>) -> TableCell {
+    value.map_or(TableCell::Unknown, TableCell::Share)
 }

@@ -9,9 +9,9 @@ mod instances;
 
 use super::shared::{count, cut, ns};
 use crate::{
-    About, Answer, Findings, Options, Section, View,
+    About, Answer, Findings, ReportOptions, Section, View,
     findings::{LockRef, names},
-    view::{Cell, Column, Part, Row, Table},
+    view::{Column, Part, Row, Table, TableCell},
 };
 use instances::{Instances, Whose};
 use serde::Serialize;
@@ -34,18 +34,18 @@ pub const SECTION: Section = Section {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SingleThread {
     /// All locks together.
-    pub totals: Totals,
+    pub totals: SingleThreadTotals,
     /// By class, name, kind and place, if there are locks of one thread: those
     /// with the most acquisitions of such first. (Those of which it is not known
     /// count as far as the objects are of one thread.)
-    pub places: Vec<Place>,
+    pub places: Vec<SingleThreadPlace>,
     /// How many more there are.
     pub left_out: usize,
 }
 
 /// All locks together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Totals {
+pub struct SingleThreadTotals {
     /// Lock objects that are told apart.
     pub instances: u64,
     /// Those that one thread only took.
@@ -71,7 +71,7 @@ pub struct Totals {
 
 /// Locks of one class and name that are taken at one place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Place {
+pub struct SingleThreadPlace {
     /// Their class and name.
     pub lock: LockRef,
     /// What kind of lock.
@@ -102,7 +102,7 @@ pub struct Place {
     pub private_hold_ns: Option<u64>,
 }
 
-impl Place {
+impl SingleThreadPlace {
     /// Acquisitions of locks of one thread, and of those of which it is not
     /// known as large a share as such locks have: what places are ordered by.
     fn likely_acquisitions(&self) -> u64 {
@@ -141,7 +141,7 @@ impl Counts {
     }
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let found = single_thread(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
     let advises = !found.places.is_empty();
@@ -163,7 +163,7 @@ fn lacking(findings: &Findings<'_>) -> String {
 }
 
 /// Finds the locks of one thread.
-pub fn single_thread(findings: &Findings<'_>, options: &Options) -> SingleThread {
+pub fn single_thread(findings: &Findings<'_>, options: &ReportOptions) -> SingleThread {
     let instances = Instances::find(findings);
     let counts = counts(findings, &instances);
     let counted = findings.profile().has_acquisitions;
@@ -173,13 +173,13 @@ pub fn single_thread(findings: &Findings<'_>, options: &Options) -> SingleThread
     let mut keys: Vec<&Key> = counts.keys().chain(instances.places.keys()).collect();
     keys.sort_unstable();
     keys.dedup();
-    let mut places: Vec<Place> = keys
+    let mut places: Vec<SingleThreadPlace> = keys
         .into_iter()
         .map(|key| {
             let (class, name, kind, place) = key.clone();
             let found = instances.places.get(key).cloned().unwrap_or_default();
             let counts = counts.get(key).copied().unwrap_or_default();
-            Place {
+            SingleThreadPlace {
                 whole_class: instances.is_whole(&class),
                 lock: LockRef { name, class, id: 0 },
                 kind,
@@ -200,7 +200,7 @@ pub fn single_thread(findings: &Findings<'_>, options: &Options) -> SingleThread
     // Stable: ties stay in the order of class, name, kind and place.
     places.sort_by_key(|it| (Reverse(it.likely_acquisitions()), Reverse(it.private_instances)));
     let left_out = cut(&mut places, options);
-    let totals = Totals {
+    let totals = SingleThreadTotals {
         acquisitions: counted.then_some(all.acquisitions),
         private_acquisitions: counted.then_some(all.private_acquisitions),
         unknown_acquisitions: counted.then_some(all.unknown_acquisitions),
@@ -247,13 +247,13 @@ fn view(found: &SingleThread) -> View {
     if totals.instances == 0 && totals.acquisitions.unwrap_or(0) == 0 {
         return View::default();
     }
-    let fact = |name: &str, value: Cell| (name.to_owned(), value);
+    let fact = |name: &str, value: TableCell| (name.to_owned(), value);
     let mut facts = vec![
-        fact("lock objects taken by one thread", Cell::Count(totals.private_instances)),
-        fact("lock objects taken by several", Cell::Count(totals.shared_instances)),
+        fact("lock objects taken by one thread", TableCell::Count(totals.private_instances)),
+        fact("lock objects taken by several", TableCell::Count(totals.shared_instances)),
     ];
     if totals.virtual_instances != 0 {
-        facts.push(fact("by virtual threads only", Cell::Count(totals.virtual_instances)));
+        facts.push(fact("by virtual threads only", TableCell::Count(totals.virtual_instances)));
     }
     facts.extend([
         fact("acquisitions", count(totals.acquisitions)),
@@ -269,21 +269,21 @@ fn view(found: &SingleThread) -> View {
 }
 
 fn table(found: &SingleThread) -> Table {
-    let row = |it: &Place| {
+    let row = |it: &SingleThreadPlace| {
         // None for certain is not none where it is not known of some.
         let is_none = it.private_acquisitions == Some(0);
         let is_told = |_: &u64| !(is_none && it.unknown_acquisitions > Some(0));
         let cells = vec![
-            Cell::Text(it.lock.label()),
-            Cell::name(&it.place),
-            Cell::Text(it.kind.to_owned()),
-            Cell::Count(it.private_instances),
-            Cell::Count(it.shared_instances),
-            Cell::Count(it.threads),
+            TableCell::Text(it.lock.label()),
+            TableCell::name(&it.place),
+            TableCell::Text(it.kind.to_owned()),
+            TableCell::Count(it.private_instances),
+            TableCell::Count(it.shared_instances),
+            TableCell::Count(it.threads),
             count(it.private_acquisitions.filter(is_told)),
             count(it.unknown_acquisitions),
             ns(it.private_hold_ns.filter(is_told)),
-            Cell::Text(if it.whole_class { "yes" } else { "no" }.to_owned()),
+            TableCell::Text(if it.whole_class { "yes" } else { "no" }.to_owned()),
         ];
         Row { cells, details: Vec::new() }
     };

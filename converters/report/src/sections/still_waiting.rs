@@ -7,7 +7,7 @@ mod owners;
 mod show;
 
 use super::shared::cut;
-use crate::{About, Answer, Findings, Options, Section, findings::LockRef};
+use crate::{About, Answer, Findings, ReportOptions, Section, findings::LockRef};
 use owners::{Blocked, Source};
 use serde::Serialize;
 use show::view;
@@ -131,7 +131,7 @@ pub struct Idle {
 /// Names of idle threads that are listed.
 const IDLE_NAMES: usize = 10;
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let found = still_waiting(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
     let advises = found.blocked_threads != 0;
@@ -162,22 +162,22 @@ fn is_blocked(kind: WaitKind) -> bool {
 }
 
 /// Finds who waits.
-pub fn still_waiting(findings: &Findings<'_>, options: &Options) -> StillWaiting {
+pub fn still_waiting(findings: &Findings<'_>, options: &ReportOptions) -> StillWaiting {
     let blocked = owners::blocked(findings.logs, &findings.trace);
     let states = owners::states(&blocked);
-    let teller = Teller { logs: findings.logs, filter: findings.filter, blocked: &blocked };
+    let describer = Describer { logs: findings.logs, filter: findings.filter, blocked: &blocked };
     let mut deadlocks: Vec<Deadlock> = states
         .deadlocks
         .iter()
-        .filter(|ring| ring.iter().any(|&at| teller.wants(&blocked[at])))
-        .map(|ring| teller.deadlock(ring))
+        .filter(|ring| ring.iter().any(|&at| describer.wants(&blocked[at])))
+        .map(|ring| describer.deadlock(ring))
         .collect();
     deadlocks.sort_by_cached_key(|it| {
         (it.log.clone(), Reverse(it.lasted_ns), it.threads.first().map(|it| it.thread.clone()))
     });
     let mut waiting: Vec<(u8, Waiting)> = (0..blocked.len())
-        .filter(|&at| teller.wants(&blocked[at]))
-        .map(|at| (states.rank[at], teller.waiting(at, states.rank[at])))
+        .filter(|&at| describer.wants(&blocked[at]))
+        .map(|at| (states.rank[at], describer.waiting(at, states.rank[at])))
         .collect();
     waiting.sort_by_cached_key(|(rank, it)| {
         (*rank, Reverse(it.waited_ns), it.thread.clone(), it.log.clone())
@@ -185,7 +185,7 @@ pub fn still_waiting(findings: &Findings<'_>, options: &Options) -> StillWaiting
     let others = waiting.iter().filter(|(rank, _)| *rank != owners::DEADLOCKED).count() as u64;
     let deadlocked: usize = deadlocks.iter().map(|it| it.threads.len()).sum();
     let mut waiting: Vec<Waiting> = waiting.into_iter().map(|(_, waiting)| waiting).collect();
-    let mut idle = teller.idle();
+    let mut idle = describer.idle();
     let idle_threads: u64 = idle.iter().map(|idle| idle.count).sum();
     let blocked_threads = waiting.len() as u64;
     StillWaiting {
@@ -204,13 +204,13 @@ pub fn still_waiting(findings: &Findings<'_>, options: &Options) -> StillWaiting
 }
 
 /// Puts waits into words.
-struct Teller<'a> {
+struct Describer<'a> {
     logs: &'a [Recording],
     filter: &'a Filter,
     blocked: &'a [Blocked],
 }
 
-impl Teller<'_> {
+impl Describer<'_> {
     /// Whether the filter asks for a thread's wait; its time does not matter,
     /// since it has not ended.
     fn wants(&self, blocked: &Blocked) -> bool {

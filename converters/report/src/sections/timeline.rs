@@ -2,7 +2,7 @@
 
 use super::shared::nobody_waited;
 use crate::{
-    About, Answer, Findings, Options, Section,
+    About, Answer, Findings, ReportOptions, Section,
     findings::LockRef,
     view::{self, Part, View},
 };
@@ -22,7 +22,7 @@ pub const SECTION: Section = Section {
 
 /// The answer. Amounts are in boxes of the same duration, in ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Timeline {
+pub struct WaitTimeline {
     /// The Unix time at which the first box begins.
     pub start_wall_ns: u64,
     /// The duration of what the boxes cover. The last box may be cut.
@@ -32,14 +32,14 @@ pub struct Timeline {
     /// All waits.
     pub all_ns: Vec<u64>,
     /// The locks with the most wait, most first.
-    pub locks: Vec<Lock>,
+    pub locks: Vec<LockTimeline>,
     /// The threads with the most wait, most first.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<ThreadTimeline>,
 }
 
 /// The waits for a lock, or for those of a class and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lock {
+pub struct LockTimeline {
     /// The lock.
     pub lock: LockRef,
     /// How long threads waited for it in each box.
@@ -48,7 +48,7 @@ pub struct Lock {
 
 /// The waits of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Thread {
+pub struct ThreadTimeline {
     /// Its name.
     pub thread: String,
     /// `Thread.getId()`.
@@ -57,8 +57,8 @@ pub struct Thread {
     pub wait_ns: Vec<u64>,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
-    let timeline = Timeline::of(findings, options);
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
+    let timeline = WaitTimeline::of(findings, options);
     let json = serde_json::to_value(&timeline).unwrap_or_default();
     Answer {
         json,
@@ -68,22 +68,22 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
     }
 }
 
-impl Timeline {
+impl WaitTimeline {
     /// From what was found.
-    pub fn of(findings: &Findings<'_>, options: &Options) -> Timeline {
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> WaitTimeline {
         let profile = findings.profile();
         let (axis, lines) = (&findings.axis, &findings.timelines);
         let most = if options.top == 0 { usize::MAX } else { options.top };
-        let lock = |(group, boxes): &(u32, Vec<u64>)| Lock {
+        let lock = |(group, boxes): &(u32, Vec<u64>)| LockTimeline {
             lock: findings.groups.lock_ref(*group),
             wait_ns: boxes.clone(),
         };
-        let thread = |(thread, boxes): &(u32, Vec<u64>)| Thread {
+        let thread = |(thread, boxes): &(u32, Vec<u64>)| ThreadTimeline {
             thread: profile.thread_name(*thread),
             java_id: profile.threads.get(*thread as usize).map_or(0, |thread| thread.java_id),
             wait_ns: boxes.clone(),
         };
-        Timeline {
+        WaitTimeline {
             start_wall_ns: axis.start_wall_ns,
             duration_ns: axis.duration_ns,
             box_ns: axis.box_ns,
@@ -94,7 +94,7 @@ impl Timeline {
     }
 }
 
-fn view(timeline: &Timeline, findings: &Findings<'_>) -> View {
+fn view(timeline: &WaitTimeline, findings: &Findings<'_>) -> View {
     if timeline.locks.is_empty() {
         return View { parts: vec![Part::Text(nobody_waited(findings))] };
     }

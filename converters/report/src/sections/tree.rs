@@ -7,7 +7,7 @@ mod show;
 mod tests;
 
 use super::sampled::{self, StateTimes};
-use crate::{About, Answer, Findings, Options, Section, findings::SampledInterval};
+use crate::{About, Answer, Findings, ReportOptions, Section, findings::SampledInterval};
 use build::Builder;
 use serde::Serialize;
 
@@ -63,14 +63,14 @@ pub struct Interval {
     /// The real time of idle threads that is not shown.
     pub idle_hidden_ns: u64,
     /// The groups of threads, most real time first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<TreeGroup>,
     /// How many more groups there are.
     pub left_out: usize,
 }
 
 /// Threads that are shown as one, or what the program says that they did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Group {
+pub struct TreeGroup {
     /// What their names have in common, or the name that the program gave to
     /// what they did.
     pub group: String,
@@ -94,12 +94,12 @@ pub struct Group {
     /// first. Those without time of their own that only called one other frame
     /// are left out, unless they tell others apart or say where a lock was waited
     /// for.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TreeNode>,
 }
 
 /// A frame and who called it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Node {
+pub struct TreeNode {
     /// How many of the frames shown it stands in: 0 for a root.
     pub depth: usize,
     /// How many frames of its stack stand outside of it.
@@ -119,7 +119,7 @@ pub struct Node {
     pub states: StateTimes,
 }
 
-fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let trees = Trees::of(findings, options);
     let json = serde_json::to_value(&trees).unwrap_or_default();
     let view = show::view(&trees);
@@ -128,7 +128,7 @@ fn answer(findings: &Findings<'_>, options: &Options) -> Answer {
 
 impl Trees {
     /// From what was found.
-    pub fn of(findings: &Findings<'_>, options: &Options) -> Trees {
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Trees {
         let builder = Builder::new(findings.profile(), options);
         let intervals =
             findings.sampled.iter().map(|interval| of_interval(&builder, interval, options));
@@ -150,9 +150,13 @@ impl Trees {
     }
 }
 
-fn of_interval(builder: &Builder<'_>, interval: &SampledInterval, options: &Options) -> Interval {
+fn of_interval(
+    builder: &Builder<'_>,
+    interval: &SampledInterval,
+    options: &ReportOptions,
+) -> Interval {
     let mut groups = builder.groups(interval);
-    let sum = |of: fn(&Group) -> u64| {
+    let sum = |of: fn(&TreeGroup) -> u64| {
         groups.iter().fold(0u64, |sum, group| sum.saturating_add(of(group)))
     };
     let (samples, wall_ns, cpu_ns) =

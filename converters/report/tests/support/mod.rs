@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "no test needs all of it")]
 
 use tyrion_report::{
-    About, Answer, Options, Section, View,
+    About, Answer, ReportOptions, Section, View,
     render::{LogFacts, Report, Shown, html::Flame},
-    view::{Cell, Column, Detail, Node, Part, Row, Table, Timeline, Tree},
+    view::{Column, Detail, Node, Part, Row, Table, TableCell, Timeline, Tree},
 };
 
 /// A section that says what it is told.
@@ -53,7 +53,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         logs: vec![log],
         notes: vec!["3 waits had not ended".to_owned()],
         damage: vec!["bank.log: the chunk at byte 8192 is damaged".to_owned()],
-        options: Options::default(),
+        options: ReportOptions::default(),
         sections,
     }
 }
@@ -61,8 +61,8 @@ pub fn report(sections: Vec<Shown>) -> Report {
 const START_NS: u64 = 1_700_000_000_000_000_000;
 
 /// Words in a cell.
-pub fn words(text: impl Into<String>) -> Cell {
-    Cell::Text(text.into())
+pub fn words(text: impl Into<String>) -> TableCell {
+    TableCell::Text(text.into())
 }
 
 /// A column with a name.
@@ -77,16 +77,16 @@ fn frames(class: &str, depth: u32) -> Vec<String> {
 }
 
 fn contended() -> Table {
-    let row = |name: &str, count: u64, wait_ns: u64, share: f64, held: Cell| Row {
+    let row = |name: &str, count: u64, wait_ns: u64, share: f64, held: TableCell| Row {
         cells: vec![
             words(name),
             words("monitor"),
-            Cell::Count(count),
-            Cell::Share(share),
-            Cell::Ns(wait_ns),
-            Cell::Ns(wait_ns / count.max(1)),
+            TableCell::Count(count),
+            TableCell::Share(share),
+            TableCell::Ns(wait_ns),
+            TableCell::Ns(wait_ns / count.max(1)),
             held,
-            Cell::Unknown,
+            TableCell::Unknown,
         ],
         details: vec![
             Detail {
@@ -115,19 +115,19 @@ fn contended() -> Table {
                 12_345,
                 18_316_544_451,
                 0.4215,
-                Cell::Ns(5_123),
+                TableCell::Ns(5_123),
             ),
-            row("com.acme.bank.AuditLog", 7, 16_512_345, 0.0001, Cell::Unknown),
+            row("com.acme.bank.AuditLog", 7, 16_512_345, 0.0001, TableCell::Unknown),
             Row {
                 cells: vec![
                     words("漢字 lock"),
                     words("lock"),
-                    Cell::Count(1),
-                    Cell::Unknown,
-                    Cell::Ns(1),
-                    Cell::Number(1.5),
-                    Cell::Unknown,
-                    Cell::Unknown,
+                    TableCell::Count(1),
+                    TableCell::Unknown,
+                    TableCell::Ns(1),
+                    TableCell::Number(1.5),
+                    TableCell::Unknown,
+                    TableCell::Unknown,
                 ],
                 details: Vec::new(),
             },
@@ -180,7 +180,12 @@ pub fn tree() -> Tree {
 
 fn lines() -> Table {
     let row = |count, name: &str, states: &str| Row {
-        cells: vec![Cell::Count(count), words(name), Cell::Ns(count * 10_000_000), words(states)],
+        cells: vec![
+            TableCell::Count(count),
+            words(name),
+            TableCell::Ns(count * 10_000_000),
+            words(states),
+        ],
         details: Vec::new(),
     };
     let columns = ["samples", "line", "real time", "states"];
@@ -203,7 +208,7 @@ fn lines() -> Table {
 pub fn sample() -> Report {
     let facts = vec![
         ("Program".to_owned(), words("com.acme.bank.Main (pid 4242)")),
-        ("Share of the threads' time".to_owned(), Cell::Share(0.2345)),
+        ("Share of the threads' time".to_owned(), TableCell::Share(0.2345)),
         (
             "JVM".to_owned(),
             words(
@@ -252,8 +257,10 @@ pub fn hostile() -> Report {
     let all = || HOSTILE.iter().map(|text| (*text).to_owned());
     let details: Vec<Detail> =
         all().map(|text| Detail { title: text, lines: all().collect() }).collect();
-    let rows = all()
-        .map(|text| Row { cells: vec![words(text), Cell::Count(1)], details: details.clone() });
+    let rows = all().map(|text| Row {
+        cells: vec![words(text), TableCell::Count(1)],
+        details: details.clone(),
+    });
     let table = Table {
         title: HOSTILE.concat(),
         columns: vec![column("lock", 0), column("waits", 0)],

@@ -4,7 +4,7 @@
 use super::*;
 use crate::{
     filter::States,
-    profile::{NO_LOCK, Sample as Row, State},
+    profile::{NO_LOCK, SampleRow as Row},
 };
 use tyrion_wire::sample::{Sample as Record, ThreadState};
 

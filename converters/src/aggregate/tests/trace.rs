@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::*;
-use crate::profile::{Acquisition, Section};
+use crate::profile::{AcquisitionRow, SectionRow};
 use tyrion_wire::{
     def::place_flag,
     trace::{AcquisitionCell, Blame, Hold},
@@ -79,7 +79,7 @@ type Row = (String, Vec<String>, String, &'static str, (u64, u64, u64));
 
 fn rows(out: &Aggregate) -> Vec<Row> {
     let profile = &out.profile;
-    let row = |row: &Acquisition| {
+    let row = |row: &AcquisitionRow| {
         (
             profile.thread_name(row.thread),
             frames(profile, row.stack),
@@ -127,7 +127,8 @@ fn acquisitions_stand_at_their_place_until_a_stack_is_sampled() {
     assert!(out.profile.has_acquisitions && out.profile.has_blame);
     assert_eq!((out.acquisitions, out.events), (6, 0));
     assert_eq!(out.notes, Notes::default());
-    let section = |section: &Section| (section.acquisitions, section.hold_ns, section.longest_ns);
+    let section =
+        |section: &SectionRow| (section.acquisitions, section.hold_ns, section.longest_ns);
     let sections: Vec<_> = out.profile.sections.iter().map(section).collect();
     assert_eq!(sections.len(), 3);
     assert!(sections.contains(&(2, 11, 6)), "cells add up: {sections:?}");
@@ -211,7 +212,7 @@ fn blame_stands_at_the_holder() {
     let blames = |filter: &Filter| {
         let out = run(&logs, filter);
         let profile = &out.profile;
-        let row = |blame: &crate::profile::Blame| {
+        let row = |blame: &crate::profile::BlameRow| {
             (
                 profile.thread_name(blame.thread),
                 frames(profile, blame.stack).join(" "),

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::{
         outputs::Options,
-        profile::{Lock, Run, Stack, Wait},
+        profile::{Lock, Run, Stack, WaitRow},
     };
     use tyrion_wire::WaitKind;
 
@@ -192,7 +192,7 @@ mod tests {
                     ..Thread::default()
                 });
                 let (kind, wait_ns) = (WaitKind::Monitor, 10 * (at as u64 + 1));
-                profile.waits.push(Wait {
+                profile.waits.push(WaitRow {
                     thread,
                     stack: 0,
                     lock: 0,

@@ -94,7 +94,7 @@ impl Found {
                     self.nests.entry(pair).or_insert((outer, nest.inner));
                 }
             }
-            TraceRecord::Nest(_) | TraceRecord::Hold(_) | TraceRecord::Blame(_) => {}
+            _ => {}
         }
     }
 

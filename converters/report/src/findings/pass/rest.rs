@@ -1,6 +1,6 @@
 //! What a worker does besides summing waits one by one: folded ones, and blame.
 
-use super::{super::Delay, Count, worker::Worker};
+use super::{super::delay::Delay, Count, worker::Worker};
 use tyrion_formats::{TraceRecord, Traced};
 use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
 

@@ -2,10 +2,16 @@
 
 use super::super::{
     axis::{Axis, Grid, Series},
+    delay::Delay,
     histogram,
-    second::{Blames, Ranks},
+    ranks::Ranks,
 };
+use std::collections::HashMap;
 use tyrion_wire::cell::BUCKETS;
+
+/// Charged waits by the thread groups of holder and waiter, lock group, and
+/// code of the kind.
+pub(in super::super) type Blames = HashMap<(u32, u32, u32, u8), Delay>;
 
 /// What is summed over all logs.
 pub(in super::super) struct Sums {

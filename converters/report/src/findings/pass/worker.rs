@@ -2,10 +2,10 @@
 
 use super::{
     super::{
-        Delay, axis::Clock, histogram, lives::within_parts, owners::Owners, second::NONE,
+        axis::Clock, delay::Delay, histogram, owners::Owners, ranks::NONE, spans::within_parts,
         trace::Collector,
     },
-    Count, Job, Site, Sums, Tally, Wanted,
+    Count, Job, SitePlan, Sums, Tally, Wanted,
 };
 use std::ops::Range;
 use tyrion_converters::filter::Window;
@@ -50,9 +50,9 @@ pub(super) struct Worker<'j, 'a> {
     pub(super) clock: Clock,
     /// When recording was on; `None` for a log without pauses.
     parts: Option<Vec<Range<u64>>>,
-    pub(super) sites: &'j [Site],
+    pub(super) sites: &'j [SitePlan],
     /// For sites whose definition is lost.
-    nothing: Site,
+    nothing: SitePlan,
     /// Waits over the threshold, by site.
     pub(super) delays: Vec<Delay>,
     boxes: usize,
@@ -83,7 +83,7 @@ impl Short {
 impl<'j, 'a> Worker<'j, 'a> {
     pub(super) fn new(
         job: &'j Job<'a>,
-        sites: &'j [Site],
+        sites: &'j [SitePlan],
         wanted: &'j [Wanted],
         threads: &'j [Tally],
     ) -> Worker<'j, 'a> {
@@ -134,7 +134,7 @@ impl<'j, 'a> Worker<'j, 'a> {
                     self.blame(&traced);
                     self.collector.record(&traced);
                 }
-                Entry::Sample(_) => {}
+                _ => {}
             });
         } else if is_open {
             events.visit(|event| self.put(event));
@@ -318,7 +318,7 @@ impl<'j, 'a> Worker<'j, 'a> {
 /// Adds waits over the threshold to those of their sites; their sum.
 fn sum_delays(
     waits: &[Short],
-    sites: &[Site; BATCH],
+    sites: &[SitePlan; BATCH],
     threshold_ns: u64,
     delays: &mut [Delay],
 ) -> Delay {
@@ -338,7 +338,7 @@ fn sum_delays(
 /// they count as. `at` is how many boxes a row has, and which of them it is.
 fn sum_rows(
     waits: &[Short],
-    sites: &[Site; BATCH],
+    sites: &[SitePlan; BATCH],
     at: (usize, usize),
     sums: &mut Sums,
     sums_ns: &mut [u64; Count::LEN],

@@ -3,7 +3,7 @@
 use super::escape::{escape, names};
 use crate::{
     render::cells::{rank, shown},
-    view::{Cell, Detail, Row, Table},
+    view::{Detail, Row, Table, TableCell},
 };
 use std::fmt::{self, Write};
 
@@ -42,7 +42,7 @@ pub(super) fn write(page: &mut String, table: &Table) -> fmt::Result {
 }
 
 fn left_out(page: &mut String, table: &Table) -> fmt::Result {
-    let left_out = shown(&Cell::Count(table.left_out as u64)).into_owned();
+    let left_out = shown(&TableCell::Count(table.left_out as u64)).into_owned();
     writeln!(page, "<p class=\"none\">… and {left_out} more; --top 0 shows all.</p>")
 }
 
@@ -57,14 +57,15 @@ struct Column {
 fn columns(table: &Table) -> Vec<Column> {
     let cells = |at: usize| table.rows.iter().filter_map(move |row| row.cells.get(at));
     let numbered = table.columns.iter().enumerate();
-    let known = |&(at, _): &(usize, _)| at == 0 || cells(at).any(|cell| *cell != Cell::Unknown);
+    let known =
+        |&(at, _): &(usize, _)| at == 0 || cells(at).any(|cell| *cell != TableCell::Unknown);
     numbered
         .filter(known)
         .map(|(at, column)| Column {
             at,
             name: column.name,
             help: column.help,
-            is_number: !cells(at).any(|cell| matches!(cell, Cell::Text(_))),
+            is_number: !cells(at).any(|cell| matches!(cell, TableCell::Text(_))),
         })
         .collect()
 }
@@ -75,7 +76,7 @@ fn row(page: &mut String, columns: &[Column], row: &Row) -> fmt::Result {
     let opens = !row.details.is_empty();
     write!(page, "<tbody{}><tr>", if opens { " class=opens" } else { "" })?;
     for (at, column) in columns.iter().enumerate() {
-        let cell = row.cells.get(column.at).unwrap_or(&Cell::Unknown);
+        let cell = row.cells.get(column.at).unwrap_or(&TableCell::Unknown);
         let text = shown(cell);
         let class = match column.is_number {
             true => " class=n",

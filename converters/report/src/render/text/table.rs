@@ -8,7 +8,7 @@ use super::{
 use crate::{
     findings::names,
     render::cells::{plain, shown},
-    view::{Cell, Detail, Row, Table},
+    view::{Detail, Row, Table, TableCell},
 };
 
 /// Blanks between columns.
@@ -51,7 +51,7 @@ impl Page {
             self.lists(table);
         }
         if table.left_out > 0 {
-            let left_out = shown(&Cell::Count(table.left_out as u64)).into_owned();
+            let left_out = shown(&TableCell::Count(table.left_out as u64)).into_owned();
             self.line(Ink::Faint, &format!("… and {left_out} more; --top 0 shows all"));
         }
     }
@@ -121,13 +121,13 @@ fn cut(detail: &Detail) -> (&[String], String) {
 /// The columns in which anything is known.
 fn drawn(table: &Table) -> Vec<Drawn> {
     let known = |at: usize| {
-        let known = |row: &Row| !matches!(row.cells.get(at), None | Some(Cell::Unknown));
+        let known = |row: &Row| !matches!(row.cells.get(at), None | Some(TableCell::Unknown));
         at == 0 || table.rows.iter().any(known)
     };
     let columns = table.columns.iter().enumerate().filter(|(at, _)| known(*at));
     columns
         .map(|(at, column)| {
-            let is_text = |row: &Row| matches!(row.cells.get(at), Some(Cell::Text(_)));
+            let is_text = |row: &Row| matches!(row.cells.get(at), Some(TableCell::Text(_)));
             Drawn {
                 at,
                 is_text: table.rows.iter().any(is_text),
@@ -211,22 +211,22 @@ mod tests {
         Column { name, help: "", expendable }
     }
 
-    fn drawn_table(columns: Vec<Column>, rows: Vec<Vec<Cell>>) -> String {
+    fn drawn_table(columns: Vec<Column>, rows: Vec<Vec<TableCell>>) -> String {
         let rows = rows.into_iter().map(|cells| Row { cells, details: Vec::new() }).collect();
         let table = Table { columns, rows, ..Table::default() };
         view(&View { parts: vec![Part::Table(table)] }, &Style::default())
     }
 
-    fn name(len: usize) -> Cell {
-        Cell::Text("n".repeat(len))
+    fn name(len: usize) -> TableCell {
+        TableCell::Text("n".repeat(len))
     }
 
     #[test]
     fn numbers_stand_to_the_right() {
         let columns = vec![column("lock", 0), column("waits", 0)];
         let rows = vec![
-            vec![Cell::Text("a".to_owned()), Cell::Count(1)],
-            vec![Cell::Text("long".to_owned()), Cell::Count(12_345)],
+            vec![TableCell::Text("a".to_owned()), TableCell::Count(1)],
+            vec![TableCell::Text("long".to_owned()), TableCell::Count(12_345)],
         ];
         assert_eq!(drawn_table(columns, rows), "lock   waits\na          1\nlong  12,345\n");
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn what_may_go_goes_before_names_are_shortened_much() {
         let columns = vec![column("lock", 0), column("x", 1), column("y", 2), column("z", 1)];
-        let count = || Cell::Ns(123_000_000);
+        let count = || TableCell::Ns(123_000_000);
         let text = drawn_table(columns.clone(), vec![vec![name(80), count(), count(), count()]]);
         assert!(
             text.starts_with("lock") && text.contains(" y\n") || text.contains(" z\n"),
@@ -243,7 +243,7 @@ mod tests {
         assert!(text.contains('…'));
         // Six digits and their gap, thrice: there is room for 26 columns of a
         // name beside all of them.
-        let wide = || Cell::Text("w".repeat(40));
+        let wide = || TableCell::Text("w".repeat(40));
         let text = drawn_table(columns, vec![vec![name(80), wide(), wide(), wide()]]);
         let heading = text.lines().next().unwrap();
         assert_eq!(heading.split_whitespace().collect::<Vec<_>>(), ["lock", "x", "z"]);
@@ -252,14 +252,14 @@ mod tests {
     #[test]
     fn columns_without_anything_known_are_left_out() {
         let columns = vec![column("lock", 0), column("hold", 0), column("waits", 0)];
-        let rows = vec![vec![Cell::Unknown, Cell::Unknown, Cell::Count(1)]];
+        let rows = vec![vec![TableCell::Unknown, TableCell::Unknown, TableCell::Count(1)]];
         assert_eq!(drawn_table(columns, rows), "lock  waits\n   –      1\n");
     }
 
     #[test]
     fn too_many_numbers_are_listed() {
         let columns = vec![column("number", 0); 20];
-        let text = drawn_table(columns, vec![vec![Cell::Count(1_000_000); 20]]);
+        let text = drawn_table(columns, vec![vec![TableCell::Count(1_000_000); 20]]);
         assert_eq!(text, "number  1,000,000\n".repeat(20));
     }
 

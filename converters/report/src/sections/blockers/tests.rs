@@ -34,7 +34,7 @@ fn traced() -> [Recording; 1] {
 fn waits_are_charged_to_holders_in_trace_mode() {
     let logs = traced();
     let filter = Filter::default();
-    let found = blockers(&found(&logs, &filter), &Options::default());
+    let found = blockers(&found(&logs, &filter), &ReportOptions::default());
     assert_eq!(found.source, Source::Charged);
     assert_eq!((found.wait_ns, found.known_ns), (1_000, 990));
     assert_eq!((found.thread_pairs, found.code_pairs), (2, 3));
@@ -69,7 +69,7 @@ fn owners_are_told_without_trace_mode() {
     let logs = [log.finish("a.log")];
     let filter = Filter::default();
     let findings = found(&logs, &filter);
-    let found = blockers(&findings, &Options::default());
+    let found = blockers(&findings, &ReportOptions::default());
     assert_eq!(found.source, Source::OwnerAtStart);
     assert_eq!((found.wait_ns, found.known_ns), (850, 150));
     let pairs: Vec<_> = found
@@ -82,7 +82,7 @@ fn owners_are_told_without_trace_mode() {
     assert_eq!(code.waiter, "a.Cache.put(Cache.java:30)");
     assert_eq!((code.holder.as_deref(), code.holders.as_deref()), (None, Some("writer")));
     assert_eq!((code.wait_ns, code.holder_stack.len()), (120, 0));
-    assert!(answer(&findings, &Options::default()).lacking.starts_with("needs --mode trace"));
+    assert!(answer(&findings, &ReportOptions::default()).lacking.starts_with("needs --mode trace"));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn top_cuts_lists_and_no_totals() {
     let logs = traced();
     let filter = Filter::default();
     let findings = found(&logs, &filter);
-    let options = Options { top: 1, ..Options::default() };
+    let options = ReportOptions { top: 1, ..ReportOptions::default() };
     let found = blockers(&findings, &options);
     assert_eq!((found.threads.len(), found.code.len()), (1, 1));
     assert_eq!((found.thread_pairs, found.code_pairs, found.known_ns), (2, 3, 990));
@@ -112,10 +112,10 @@ fn filters_choose() {
     let logs = traced();
     let lock = Some(regex::Regex::new("turn").unwrap());
     let filter = Filter { lock, ..Filter::default() };
-    let found_turn = blockers(&found(&logs, &filter), &Options::default());
+    let found_turn = blockers(&found(&logs, &filter), &ReportOptions::default());
     assert_eq!((found_turn.wait_ns, found_turn.known_ns), (100, 100));
     let filter = Filter { min_wait_ns: 100, ..Filter::default() };
-    let long = blockers(&found(&logs, &filter), &Options::default());
+    let long = blockers(&found(&logs, &filter), &ReportOptions::default());
     assert_eq!(long.source, Source::OwnerAtStart, "charges come in parts");
     assert_eq!((long.wait_ns, long.known_ns), (1_000, 100));
 }

@@ -1,7 +1,7 @@
 //! Who blocks whom, for eyes.
 
 use super::{Blockers, CodePair, Source, ThreadPair};
-use crate::view::{Cell, Column, Detail, Part, Row, Table, View};
+use crate::view::{Column, Detail, Part, Row, Table, TableCell, View};
 use crate::{Findings, sections::shared::nobody_waited};
 use tyrion_converters::outputs::units;
 
@@ -63,11 +63,11 @@ fn thread_pair(pair: &ThreadPair) -> Row {
     let lines = pair.locks.iter().take(LOCKS_OF_PAIR).map(line).collect();
     Row {
         cells: vec![
-            Cell::name(&pair.waiters),
-            Cell::name(&pair.holders),
-            Cell::Count(pair.waits),
-            Cell::Ns(pair.wait_ns),
-            Cell::Share(pair.wait_share),
+            TableCell::name(&pair.waiters),
+            TableCell::name(&pair.holders),
+            TableCell::Count(pair.waits),
+            TableCell::Ns(pair.wait_ns),
+            TableCell::Share(pair.wait_share),
         ],
         details: vec![Detail { title: "locks, most wait first".to_owned(), lines }],
     }
@@ -92,12 +92,12 @@ fn code_pair(pair: &CodePair) -> Row {
     }
     Row {
         cells: vec![
-            Cell::name(&pair.waiter),
-            holder.map_or(Cell::Unknown, |holder| Cell::name(holder)),
-            Cell::name(&format!("[{}] {}", pair.kind, pair.lock.label())),
-            Cell::Count(pair.waits),
-            Cell::Ns(pair.wait_ns),
-            Cell::Share(pair.wait_share),
+            TableCell::name(&pair.waiter),
+            holder.map_or(TableCell::Unknown, |holder| TableCell::name(holder)),
+            TableCell::name(&format!("[{}] {}", pair.kind, pair.lock.label())),
+            TableCell::Count(pair.waits),
+            TableCell::Ns(pair.wait_ns),
+            TableCell::Share(pair.wait_share),
         ],
         details,
     }

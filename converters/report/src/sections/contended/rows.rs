@@ -1,7 +1,7 @@
 //! Sums by lock and kind of wait.
 
-use super::{HotStack, Instance, Lock, mean, share};
-use crate::{Findings, Options};
+use super::{ContendedInstance, ContendedLock, HotStack, mean, share};
+use crate::{Findings, ReportOptions};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -36,7 +36,7 @@ fn add(sum: &mut u64, more: u64) {
 /// How often locks were taken in all, if that is known.
 pub(super) fn acquisitions(findings: &Findings<'_>) -> Option<u64> {
     let profile = findings.profile();
-    let add = |sum: u64, section: &tyrion_converters::profile::Section| {
+    let add = |sum: u64, section: &tyrion_converters::profile::SectionRow| {
         sum.saturating_add(section.acquisitions)
     };
     profile.has_acquisitions.then(|| profile.sections.iter().fold(0, add))
@@ -93,10 +93,10 @@ fn sums(findings: &Findings<'_>) -> HashMap<Key, Sums> {
 /// What the section tells of a lock.
 pub(super) fn lock(
     findings: &Findings<'_>,
-    options: &Options,
+    options: &ReportOptions,
     (group, kind): Key,
     sums: Sums,
-) -> Lock {
+) -> ContendedLock {
     let profile = findings.profile();
     let distribution = findings.distributions.of(group, kind);
     let quantile = |q| distribution?.quantile_up_to(q, sums.max_wait_ns);
@@ -106,7 +106,7 @@ pub(super) fn lock(
     let recorded_ns =
         profile.runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.duration_ns));
     let charged = sums.holders.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
-    Lock {
+    ContendedLock {
         lock: findings.groups.lock_ref(group),
         kind: kind.name(),
         acquisitions: counted.then_some(sums.acquisitions),
@@ -137,9 +137,9 @@ fn hottest(stacks: impl IntoIterator<Item = (u32, u64)>) -> Option<(u32, u64)> {
 
 fn instances(
     findings: &Findings<'_>,
-    options: &Options,
+    options: &ReportOptions,
     locks: HashMap<u32, (u64, u64, u64)>,
-) -> Vec<Instance> {
+) -> Vec<ContendedInstance> {
     let profile = findings.profile();
     let mut locks: Vec<_> = locks.into_iter().collect();
     locks.sort_unstable_by_key(|(lock, (_, wait_ns, _))| (Reverse(*wait_ns), *lock));
@@ -147,7 +147,7 @@ fn instances(
     let instance = |(lock, (contended, wait_ns, max_wait_ns)): (u32, (u64, u64, u64))| {
         let lock = profile.locks.get(lock as usize).filter(|lock| lock.id != 0)?;
         let log = profile.runs.get(lock.run as usize).map_or("", |run| &run.log).to_owned();
-        Some(Instance { id: lock.id, log, contended, wait_ns, max_wait_ns })
+        Some(ContendedInstance { id: lock.id, log, contended, wait_ns, max_wait_ns })
     };
     locks.into_iter().filter_map(instance).collect()
 }

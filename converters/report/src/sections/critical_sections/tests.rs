@@ -20,7 +20,7 @@ fn sections_are_told_by_place_and_by_thread() {
     log.cell("http-1", "a.Cache.put:30", TURN, failed);
     let logs = [log.finish("a.log")];
     let filter = Filter::default();
-    let told = critical_sections(&found(&logs, &filter), &Options::default());
+    let told = critical_sections(&found(&logs, &filter), &ReportOptions::default());
     let counts = told.total;
     assert_eq!((counts.acquisitions, counts.reentrant, counts.failed), (6, 2, 5));
     assert_eq!((counts.hold_ns, counts.mean_hold_ns, counts.measured), (1_620, Some(270), 6));
@@ -57,7 +57,7 @@ fn what_was_not_measured_is_not_known() {
     log.cell("main", "a.Cache.get:12", CACHE, cell);
     let logs = [log.finish("a.log")];
     let filter = Filter::default();
-    let told = critical_sections(&found(&logs, &filter), &Options::default());
+    let told = critical_sections(&found(&logs, &filter), &ReportOptions::default());
     let site = &told.sites[0];
     assert_eq!((site.counts.acquisitions, site.counts.mean_hold_ns), (7, None));
     assert_eq!(
@@ -72,7 +72,7 @@ fn contention_mode_knows_nothing_of_them() {
     log.wait("main", &["a.Main.run:1"], CACHE, 5, "");
     let logs = [log.finish("a.log")];
     let filter = Filter::default();
-    let told = answer(&found(&logs, &filter), &Options::default());
+    let told = answer(&found(&logs, &filter), &ReportOptions::default());
     assert!(told.lacking.starts_with("needs --mode trace"), "{}", told.lacking);
     assert!(told.view.parts.is_empty());
     assert_eq!(told.json["sites"].as_array().unwrap().len(), 0);
@@ -84,7 +84,7 @@ fn time_filters_leave_them_out() {
     log.take("main", "a.Cache.get:12", CACHE, &[100]);
     let logs = [log.finish("a.log")];
     let filter = Filter { min_wait_ns: 5, ..Filter::default() };
-    let told = answer(&found(&logs, &filter), &Options::default());
+    let told = answer(&found(&logs, &filter), &ReportOptions::default());
     assert!(told.lacking.contains("leave out --since"), "{}", told.lacking);
 }
 
@@ -97,7 +97,7 @@ fn top_cuts_lists_and_no_totals() {
     }
     let logs = [log.finish("a.log")];
     let filter = Filter::default();
-    let options = Options { top: 2, ..Options::default() };
+    let options = ReportOptions { top: 2, ..ReportOptions::default() };
     let told = critical_sections(&found(&logs, &filter), &options);
     assert_eq!((told.sites.len(), told.threads.len()), (2, 2));
     assert_eq!((told.site_count, told.thread_count, told.total.hold_ns), (5, 5, 510));
@@ -113,7 +113,7 @@ fn names_decide_among_equals() {
     }
     let logs = [log.finish("a.log")];
     let filter = Filter::default();
-    let options = Options { top: 2, ..Options::default() };
+    let options = ReportOptions { top: 2, ..ReportOptions::default() };
     let told = critical_sections(&found(&logs, &filter), &options);
     let threads: Vec<&str> = told.threads.iter().map(|it| it.thread.as_str()).collect();
     let places: Vec<&str> = told.sites.iter().map(|it| it.place.as_str()).collect();

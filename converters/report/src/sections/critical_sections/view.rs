@@ -1,9 +1,9 @@
 //! Critical sections for eyes.
 
-use super::{Counts, CriticalSections, Holder, Own, Site};
+use super::{Counts, CriticalSections, Holder, Own, SectionPlace};
 use crate::{
     sections::shared::{ns, share_of},
-    view::{Cell, Column, Detail, Part, Row, Table, View},
+    view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use tyrion_converters::{harmless, outputs::units};
 
@@ -57,14 +57,14 @@ fn sites(answer: &CriticalSections) -> Table {
     }
 }
 
-fn site(site: &Site) -> Row {
+fn site(site: &SectionPlace) -> Row {
     let counts = &site.counts;
     let cells = vec![
-        Cell::name(&site.place),
-        Cell::name(&format!("[{}] {}", site.kind, site.lock.label())),
-        Cell::Count(counts.acquisitions),
-        Cell::Count(counts.reentrant),
-        Cell::Count(counts.failed),
+        TableCell::name(&site.place),
+        TableCell::name(&format!("[{}] {}", site.kind, site.lock.label())),
+        TableCell::Count(counts.acquisitions),
+        TableCell::Count(counts.reentrant),
+        TableCell::Count(counts.failed),
         hold(counts),
         ns(counts.mean_hold_ns),
         ns(site.p50_hold_ns),
@@ -87,10 +87,10 @@ fn threads(answer: &CriticalSections) -> Table {
 fn thread(holder: &Holder) -> Row {
     let counts = &holder.counts;
     let cells = vec![
-        Cell::name(&holder.thread),
-        Cell::Count(counts.acquisitions),
-        Cell::Count(counts.reentrant),
-        Cell::Count(counts.failed),
+        TableCell::name(&holder.thread),
+        TableCell::Count(counts.acquisitions),
+        TableCell::Count(counts.reentrant),
+        TableCell::Count(counts.failed),
         hold(counts),
         ns(counts.mean_hold_ns),
         ns(counts.longest_hold_ns),
@@ -115,6 +115,6 @@ fn own(own: &Own) -> String {
     format!("{taken} × {}: {held}; {}", harmless::name(&own.place), own.lock.label())
 }
 
-fn hold(counts: &Counts) -> Cell {
-    if counts.measured == 0 { Cell::Unknown } else { Cell::Ns(counts.hold_ns) }
+fn hold(counts: &Counts) -> TableCell {
+    if counts.measured == 0 { TableCell::Unknown } else { TableCell::Ns(counts.hold_ns) }
 }

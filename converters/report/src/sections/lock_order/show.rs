@@ -3,7 +3,7 @@
 use super::{Cycle, Edge, Harmless, LockOrder, OrderedLock};
 use crate::{
     View,
-    view::{Cell, Column, Detail, Part, Row, Table},
+    view::{Column, Detail, Part, Row, Table, TableCell},
 };
 use tyrion_converters::{harmless, outputs::units};
 
@@ -60,7 +60,11 @@ fn cycle(cycle: &Cycle) -> Row {
         ring += " (if they are the same objects)";
     }
     Row {
-        cells: vec![Cell::Count(cycle.locks as u64), Cell::Count(cycle.cycles), Cell::Text(ring)],
+        cells: vec![
+            TableCell::Count(cycle.locks as u64),
+            TableCell::Count(cycle.cycles),
+            TableCell::Text(ring),
+        ],
         details: cycle.edges.iter().flat_map(edge).collect(),
     }
 }
@@ -110,10 +114,10 @@ fn safe(found: &LockOrder) -> Table {
             _ => format!("all within {}", gates.join(" or ")),
         };
         let cells = vec![
-            Cell::Count(it.locks.len() as u64),
-            Cell::Count(it.cycles),
-            Cell::Text(ring(it.locks.iter())),
-            Cell::Text(why),
+            TableCell::Count(it.locks.len() as u64),
+            TableCell::Count(it.cycles),
+            TableCell::Text(ring(it.locks.iter())),
+            TableCell::Text(why),
         ];
         Row { cells, details: Vec::new() }
     };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sections::stories::{Story, with};
+use crate::sections::scenario::{Scenario, with};
 use regex::Regex;
 use serde_json::json;
 use tyrion_converters::filter::{Filter, Kinds};
@@ -9,7 +9,7 @@ use tyrion_wire::{WaitKind, trace::Held};
 /// Accounts and what transfers between them: `transfer` takes one within the
 /// other, at lines 12 and 14.
 struct Bank {
-    story: Story,
+    scenario: Scenario,
     class: u32,
     from: u32,
     to: u32,
@@ -18,12 +18,12 @@ struct Bank {
 
 impl Bank {
     fn new(metadata: &[(&str, &str)]) -> Bank {
-        let mut story = Story::new(metadata);
-        let class = story.class("a/Account");
-        let from = story.place("a/Bank.transfer", 12, WaitKind::Monitor, "from");
-        let to = story.place("a/Bank.transfer", 14, WaitKind::Monitor, "to");
-        let stack = story.stack(&[("a/Bank.transfer", 14), ("a/Teller.run", 7)]);
-        Bank { story, class, from, to, stack }
+        let mut scenario = Scenario::new(metadata);
+        let class = scenario.class("a/Account");
+        let from = scenario.place("a/Bank.transfer", 12, WaitKind::Monitor, "from");
+        let to = scenario.place("a/Bank.transfer", 14, WaitKind::Monitor, "to");
+        let stack = scenario.stack(&[("a/Bank.transfer", 14), ("a/Teller.run", 7)]);
+        Bank { scenario, class, from, to, stack }
     }
 
     fn held(&self, place: u32, hash: u32) -> Held {
@@ -34,22 +34,22 @@ impl Bank {
     fn transfer(&mut self, thread: u32, at_ns: u64, [from, to]: [u32; 2], gate: Option<Held>) {
         let (outer, inner) = (self.held(self.from, from), self.held(self.to, to));
         let held: Vec<Held> = gate.into_iter().chain([outer]).collect();
-        self.story.nest(thread, at_ns, (inner, self.stack), &held);
+        self.scenario.nest(thread, at_ns, (inner, self.stack), &held);
     }
 }
 
 fn order(logs: &[Recording], filter: &Filter) -> LockOrder {
-    with(logs, filter, |findings| lock_order(findings, &Options::default()))
+    with(logs, filter, |findings| lock_order(findings, &ReportOptions::default()))
 }
 
 #[test]
 fn a_cycle_is_told_with_both_threads_and_stacks() {
     let mut bank = Bank::new(&[("identity", "true")]);
-    let [ann, bob] = ["ann", "bob"].map(|name| bank.story.thread(name));
-    let known = bank.story.lock("a/Account", "", 71);
+    let [ann, bob] = ["ann", "bob"].map(|name| bank.scenario.thread(name));
+    let known = bank.scenario.lock("a/Account", "", 71);
     bank.transfer(ann, 5_000, [70, 71], None);
     bank.transfer(bob, 6_000, [71, 70], None);
-    let found = order(&[bank.story.log("bank.log")], &Filter::default());
+    let found = order(&[bank.scenario.log("bank.log")], &Filter::default());
     let lock = |name: &str, id: u32, hash: u32, line: u32| {
         json!({
             "lock": {"name": name, "class": "a.Account", "id": id}, "hash": hash,
@@ -85,15 +85,15 @@ fn a_cycle_is_told_with_both_threads_and_stacks() {
 #[test]
 fn a_gate_and_a_lone_thread_are_told_apart() {
     let mut bank = Bank::new(&[]);
-    let [ann, bob] = ["ann", "bob"].map(|name| bank.story.thread(name));
-    let place = bank.story.place("a/Bank.open", 3, WaitKind::Lock, "Bank.gate");
-    let class = bank.story.class("java/util/concurrent/locks/ReentrantLock$NonfairSync");
+    let [ann, bob] = ["ann", "bob"].map(|name| bank.scenario.thread(name));
+    let place = bank.scenario.place("a/Bank.open", 3, WaitKind::Lock, "Bank.gate");
+    let class = bank.scenario.class("java/util/concurrent/locks/ReentrantLock$NonfairSync");
     let gate = Some(Held { place, class, hash: 7 });
     bank.transfer(ann, 1, [70, 71], gate);
     bank.transfer(bob, 2, [71, 70], gate);
     bank.transfer(bob, 3, [80, 81], None);
     bank.transfer(bob, 4, [81, 80], None);
-    let found = order(&[bank.story.log("bank.log")], &Filter::default());
+    let found = order(&[bank.scenario.log("bank.log")], &Filter::default());
     assert_eq!(found.cycles, []);
     let told: Vec<_> =
         found.harmless.iter().map(|it| (it.reason, it.cycles, it.locks.len())).collect();
@@ -108,13 +108,13 @@ fn a_gate_and_a_lone_thread_are_told_apart() {
 #[test]
 fn cycles_of_other_instances_are_one_entry() {
     let mut bank = Bank::new(&[]);
-    let threads = ["ann", "bob", "cid"].map(|name| bank.story.thread(name));
+    let threads = ["ann", "bob", "cid"].map(|name| bank.scenario.thread(name));
     for (at, pair) in
         [[1, 2], [2, 1], [3, 4], [4, 3], [5, 6], [6, 7], [7, 5]].into_iter().enumerate()
     {
         bank.transfer(threads[at % 3], at as u64, pair.map(|hash| hash + 100), None);
     }
-    let found = order(&[bank.story.log("bank.log")], &Filter::default());
+    let found = order(&[bank.scenario.log("bank.log")], &Filter::default());
     let told: Vec<_> = found.cycles.iter().map(|it| (it.locks, it.cycles, it.longest)).collect();
     assert_eq!(told, [(2, 3, 3)]);
 }
@@ -123,9 +123,9 @@ fn cycles_of_other_instances_are_one_entry() {
 fn a_cycle_may_span_the_files_of_a_recording() {
     let file = |number: &str, recording: &str, pair: [u32; 2], java_id: u64| {
         let mut bank = Bank::new(&[("recording", recording), ("file-number", number)]);
-        let thread = bank.story.thread_of(java_id, "ann");
+        let thread = bank.scenario.thread_of(java_id, "ann");
         bank.transfer(thread, 1, pair, None);
-        bank.story.log(number)
+        bank.scenario.log(number)
     };
     let cycles = |logs: [Recording; 2]| order(&logs, &Filter::default()).cycles.len();
     assert_eq!(cycles([file("0", "a", [1, 2], 10), file("1", "a", [2, 1], 11)]), 1);
@@ -137,13 +137,13 @@ fn a_cycle_may_span_the_files_of_a_recording() {
 #[test]
 fn what_was_only_waited_for_counts() {
     let mut bank = Bank::new(&[]);
-    let [ann, bob] = ["ann", "bob"].map(|name| bank.story.thread(name));
-    bank.story.lock("a/Account", "Bank.vault", 71);
+    let [ann, bob] = ["ann", "bob"].map(|name| bank.scenario.thread(name));
+    bank.scenario.lock("a/Account", "Bank.vault", 71);
     bank.transfer(bob, 1, [71, 70], None);
     // Its place would be told behind the wait.
     bank.to = 0;
     bank.transfer(ann, 2, [70, 71], None);
-    let found = order(&[bank.story.log("bank.log")], &Filter::default());
+    let found = order(&[bank.scenario.log("bank.log")], &Filter::default());
     let edges = &found.cycles[0].edges;
     let inner = &edges.iter().find(|edge| edge.thread == "ann").unwrap().inner;
     let told = (inner.kind, inner.lock.name.as_str(), inner.place.as_str());
@@ -153,22 +153,22 @@ fn what_was_only_waited_for_counts() {
 #[test]
 fn one_hash_of_two_classes_is_two_locks() {
     let mut bank = Bank::new(&[]);
-    let [ann, bob] = ["ann", "bob"].map(|name| bank.story.thread(name));
+    let [ann, bob] = ["ann", "bob"].map(|name| bank.scenario.thread(name));
     bank.transfer(ann, 1, [70, 71], None);
-    bank.class = bank.story.class("a/Other");
+    bank.class = bank.scenario.class("a/Other");
     bank.transfer(bob, 2, [71, 70], None);
-    assert_eq!(order(&[bank.story.log("bank.log")], &Filter::default()).cycles, []);
+    assert_eq!(order(&[bank.scenario.log("bank.log")], &Filter::default()).cycles, []);
 }
 
 #[test]
 fn without_identity_locks_go_by_name() {
     let told = |identity: &str| {
         let mut bank = Bank::new(&[("identity", identity)]);
-        let [ann, bob] = ["ann", "bob"].map(|name| bank.story.thread(name));
+        let [ann, bob] = ["ann", "bob"].map(|name| bank.scenario.thread(name));
         bank.transfer(ann, 1, [0, 0], None);
         (bank.from, bank.to) = (bank.to, bank.from);
         bank.transfer(bob, 2, [0, 0], None);
-        let found = order(&[bank.story.log("bank.log")], &Filter::default());
+        let found = order(&[bank.scenario.log("bank.log")], &Filter::default());
         (found.cycles.iter().map(|it| it.by_name).collect::<Vec<_>>(), found.unidentified)
     };
     assert_eq!(told("false"), (vec![true], 0));
@@ -178,10 +178,10 @@ fn without_identity_locks_go_by_name() {
 #[test]
 fn filters_ask_for_one_who_takes_part() {
     let mut bank = Bank::new(&[]);
-    let [ann, bob] = ["ann", "bob"].map(|name| bank.story.thread(name));
+    let [ann, bob] = ["ann", "bob"].map(|name| bank.scenario.thread(name));
     bank.transfer(ann, 1, [70, 71], None);
     bank.transfer(bob, 2, [71, 70], None);
-    let logs = [bank.story.log("bank.log")];
+    let logs = [bank.scenario.log("bank.log")];
     let count = |filter: Filter| order(&logs, &filter).cycles.len();
     let regex = |text: &str| Some(Regex::new(text).unwrap());
     for (thread, expected) in [("^ann$", 1), ("^cid$", 0)] {
@@ -198,21 +198,21 @@ fn filters_ask_for_one_who_takes_part() {
 
 #[test]
 fn recursion_has_an_outer_frame_for_each_lock() {
-    let mut story = Story::new(&[]);
-    let class = story.class("a/Node");
-    let place = story.place("a/Node.walk", 5, WaitKind::Monitor, "this");
-    let stack = story.stack(&[
+    let mut scenario = Scenario::new(&[]);
+    let class = scenario.class("a/Node");
+    let place = scenario.place("a/Node.walk", 5, WaitKind::Monitor, "this");
+    let stack = scenario.stack(&[
         ("a/Node.walk", 5),
         ("a/Node.child", 9),
         ("a/Node.walk", 7),
         ("a/Node.walk", 6),
         ("a/Main.main", 2),
     ]);
-    let [one, two] = ["one", "two"].map(|name| story.thread(name));
+    let [one, two] = ["one", "two"].map(|name| scenario.thread(name));
     let held = |hash| Held { place, class, hash };
-    story.nest(one, 1, (held(3), stack), &[held(1), held(2)]);
-    story.nest(two, 2, (held(1), stack), &[held(4), held(3)]);
-    let found = order(&[story.log("nodes.log")], &Filter::default());
+    scenario.nest(one, 1, (held(3), stack), &[held(1), held(2)]);
+    scenario.nest(two, 2, (held(1), stack), &[held(4), held(3)]);
+    let found = order(&[scenario.log("nodes.log")], &Filter::default());
     // 1 → 3 and 3 → 1.
     let stacks: Vec<&[String]> =
         found.cycles[0].edges.iter().map(|edge| &edge.outer_stack[..]).collect();
@@ -227,11 +227,11 @@ fn recursion_has_an_outer_frame_for_each_lock() {
 #[test]
 fn a_place_that_is_not_in_the_stack_stands_alone() {
     let mut bank = Bank::new(&[]);
-    let [ann, bob] = ["ann", "bob"].map(|name| bank.story.thread(name));
-    bank.from = bank.story.place("a/Cut.off", 3, WaitKind::Monitor, "from");
+    let [ann, bob] = ["ann", "bob"].map(|name| bank.scenario.thread(name));
+    bank.from = bank.scenario.place("a/Cut.off", 3, WaitKind::Monitor, "from");
     bank.transfer(ann, 1, [70, 71], None);
     bank.transfer(bob, 2, [71, 70], None);
-    let found = order(&[bank.story.log("bank.log")], &Filter::default());
+    let found = order(&[bank.scenario.log("bank.log")], &Filter::default());
     let edge = &found.cycles[0].edges[0];
     assert_eq!(
         (&edge.outer_stack[..], edge.outer_stack_known),
@@ -242,24 +242,27 @@ fn a_place_that_is_not_in_the_stack_stands_alone() {
 #[test]
 fn what_is_lacking_is_said() {
     let lacking = |logs: &[Recording]| {
-        with(logs, &Filter::default(), |findings| answer(findings, &Options::default()).lacking)
+        with(logs, &Filter::default(), |findings| {
+            answer(findings, &ReportOptions::default()).lacking
+        })
     };
     assert!(lacking(&[]).starts_with("needs --mode trace"));
     assert!(
-        lacking(&[Story::new(&[("identity", "false")]).log("x")]).starts_with("needs --identity")
+        lacking(&[Scenario::new(&[("identity", "false")]).log("x")])
+            .starts_with("needs --identity")
     );
-    assert_eq!(lacking(&[Story::new(&[]).log("x")]), "");
+    assert_eq!(lacking(&[Scenario::new(&[]).log("x")]), "");
 }
 
 #[test]
 fn advice_is_for_cycles() {
     let advises = |second: [u32; 2]| {
         let mut bank = Bank::new(&[]);
-        let [ann, bob] = ["ann", "bob"].map(|name| bank.story.thread(name));
+        let [ann, bob] = ["ann", "bob"].map(|name| bank.scenario.thread(name));
         bank.transfer(ann, 1, [70, 71], None);
         bank.transfer(bob, 2, second, None);
-        let logs = [bank.story.log("bank.log")];
-        with(&logs, &Filter::default(), |it| answer(it, &Options::default()).advises)
+        let logs = [bank.scenario.log("bank.log")];
+        with(&logs, &Filter::default(), |it| answer(it, &ReportOptions::default()).advises)
     };
     assert_eq!([[71, 70], [70, 71]].map(advises), [true, false]);
 }

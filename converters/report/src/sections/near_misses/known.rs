@@ -19,7 +19,7 @@ pub(super) struct Event {
     pub(super) at_ns: u64,
     /// How long it was held; `None` of a wait that got the lock.
     pub(super) hold_ns: Option<u64>,
-    pub(super) person: u32,
+    pub(super) thread_key: u32,
     pub(super) place: u32,
     pub(super) run: u32,
 }
@@ -29,7 +29,7 @@ pub(super) struct Known {
     /// By log and class id.
     classes: HashMap<u32, Vec<u32>>,
     /// By log and thread id.
-    persons: HashMap<u32, Vec<u32>>,
+    thread_keys: HashMap<u32, Vec<u32>>,
     /// Objects that one thread only took.
     private: HashSet<Object>,
     /// By log and lock id: locks that were waited for.
@@ -43,12 +43,12 @@ pub(super) struct Known {
 impl Known {
     pub(super) fn new(recorded: &Recorded, logs: &[(u32, &Recording)]) -> Known {
         let mut numbers: HashMap<String, u32> = HashMap::new();
-        let mut persons: HashMap<u64, u32> = HashMap::new();
+        let mut thread_keys: HashMap<u64, u32> = HashMap::new();
         let (private, objects) = Default::default();
         let (by_class, by_thread) = Default::default();
         let mut known = Known {
             classes: by_class,
-            persons: by_thread,
+            thread_keys: by_thread,
             private,
             objects,
             // What is not defined has the number 0.
@@ -69,26 +69,27 @@ impl Known {
             known.classes.insert(run, classes);
             let mut numbered = vec![0; definitions.threads().len()];
             for (id, thread) in definitions.threads().iter() {
-                let next = persons.len() as u32 + 1;
-                let number = *persons.entry(thread.java_id).or_insert(next);
+                let next = thread_keys.len() as u32 + 1;
+                let number = *thread_keys.entry(thread.java_id).or_insert(next);
                 if number == next {
                     known.thread_ids.push((run, id));
                 }
                 numbered[id as usize] = number;
             }
-            known.persons.insert(run, numbered);
+            known.thread_keys.insert(run, numbered);
             for (lock, hash) in definitions.lock_instances() {
                 let class = definitions.locks().get(lock).copied().unwrap_or(0);
                 known.objects.insert((run, lock), (known.class(run, class), hash));
             }
         }
         // Virtual threads share a number: what they took may be shared.
-        let many = persons.get(&0).copied();
+        let many = thread_keys.get(&0).copied();
         let runs: HashSet<u32> = logs.iter().map(|(run, _)| *run).collect();
         let mut owners: HashMap<Object, Option<u32>> = HashMap::new();
         for taking in recorded.takings.iter().filter(|it| runs.contains(&it.run)) {
-            let person = known.person(taking.run, taking.thread);
-            let owner = Some(person).filter(|person| many != Some(*person) && !taking.shared);
+            let thread_key = known.thread_key(taking.run, taking.thread);
+            let owner =
+                Some(thread_key).filter(|thread_key| many != Some(*thread_key) && !taking.shared);
             let object = (known.class(taking.run, taking.class), taking.hash);
             let first = owners.entry(object).or_insert(owner);
             *first = first.filter(|first| Some(*first) == owner);
@@ -102,8 +103,8 @@ impl Known {
         number(self.classes.get(&run), class)
     }
 
-    pub(super) fn person(&self, run: u32, thread: u32) -> u32 {
-        number(self.persons.get(&run), thread)
+    pub(super) fn thread_key(&self, run: u32, thread: u32) -> u32 {
+        number(self.thread_keys.get(&run), thread)
     }
 
     /// The events of a chunk within a span, and how many holds are left out:
@@ -112,7 +113,7 @@ impl Known {
         let mut read = Read::default();
         let Ok(mut events) = piece.log.events(piece.chunk) else { return read };
         let run = piece.run;
-        let (classes, persons) = (self.classes.get(&run), self.persons.get(&run));
+        let (classes, thread_keys) = (self.classes.get(&run), self.thread_keys.get(&run));
         let sites = piece.log.definitions().sites();
         events.visit_all(|entry| match entry {
             Entry::Wait(wait) if (span.0..span.1).contains(&wait.end_ns) => {
@@ -120,9 +121,9 @@ impl Known {
                 let object = self.objects.get(&(run, site.lock)).copied();
                 let got = wait.outcome == Outcome::Granted && site.kind.is_contention();
                 if let Some(object) = object.filter(|_| got) {
-                    let person = number(persons, wait.thread);
+                    let thread_key = number(thread_keys, wait.thread);
                     let (at_ns, place) = (wait.end_ns, 0);
-                    read.push(Event { object, at_ns, hold_ns: None, person, place, run });
+                    read.push(Event { object, at_ns, hold_ns: None, thread_key, place, run });
                 }
             }
             Entry::Traced(traced) if (span.0..span.1).contains(&traced.at_ns) => {
@@ -138,11 +139,11 @@ impl Known {
                     read.untimed += 1;
                 } else {
                     let (at_ns, hold_ns) = (traced.at_ns, Some(hold.hold_ns));
-                    let (person, place) = (number(persons, traced.thread), hold.place);
-                    read.push(Event { object, at_ns, hold_ns, person, place, run });
+                    let (thread_key, place) = (number(thread_keys, traced.thread), hold.place);
+                    read.push(Event { object, at_ns, hold_ns, thread_key, place, run });
                 }
             }
-            Entry::Wait(_) | Entry::Traced(_) | Entry::Sample(_) => {}
+            _ => {}
         });
         read
     }

@@ -61,7 +61,7 @@ struct State {
 #[derive(Clone, Copy)]
 struct Exit {
     at_ns: u64,
-    person: u32,
+    thread_key: u32,
     place: u32,
     run: u32,
 }
@@ -208,15 +208,15 @@ impl<'a> Scanner<'a> {
     fn event(&mut self, event: &Event) {
         let state = self.states.entry(event.object).or_default();
         let Some(hold_ns) = event.hold_ns else {
-            if !state.waited.contains(&event.person) {
-                state.waited.push(event.person);
+            if !state.waited.contains(&event.thread_key) {
+                state.waited.push(event.thread_key);
             }
             return;
         };
-        let waited = state.waited.iter().position(|person| *person == event.person);
+        let waited = state.waited.iter().position(|thread_key| *thread_key == event.thread_key);
         waited.map(|at| state.waited.swap_remove(at));
-        let Event { at_ns, person, place, run, .. } = *event;
-        let last = state.last.replace(Exit { at_ns, person, place, run });
+        let Event { at_ns, thread_key, place, run, .. } = *event;
+        let last = state.last.replace(Exit { at_ns, thread_key, place, run });
         let entered_ns = at_ns.saturating_sub(hold_ns);
         if self.counts(event, entered_ns, waited.is_some())
             && let Some(last) = last
@@ -230,12 +230,12 @@ impl<'a> Scanner<'a> {
     /// Counts an entry, if the filter asks for it.
     fn counts(&mut self, event: &Event, entered_ns: u64, waited: bool) -> bool {
         self.look_up(event.run, event.object.0, event.place);
-        self.look_up_thread(event.person);
+        self.look_up_thread(event.thread_key);
         let filter = self.findings.filter;
         let log = &self.findings.logs[event.run as usize];
         let wants_time = (filter.since.is_none() && filter.until.is_none())
             || filter.window(log).holds(entered_ns);
-        let wants_thread = self.threads.get(&event.person).is_some_and(|thread| thread.wanted);
+        let wants_thread = self.threads.get(&event.thread_key).is_some_and(|thread| thread.wanted);
         let place = self.places.get(&(event.run, event.object.0, event.place));
         let Some(place) = place.and_then(Option::as_ref) else { return false };
         if !(place.wanted && wants_time && wants_thread) {
@@ -256,16 +256,20 @@ impl<'a> Scanner<'a> {
         let together = before == WaitKind::LockRead && after == WaitKind::LockRead;
         // Permits are for several at a time, and so are locks of readers.
         // Whoever else seems to come in too early is off by the clock.
-        if last.person == event.person || together || (overlap && after == WaitKind::Semaphore) {
+        if last.thread_key == event.thread_key
+            || together
+            || (overlap && after == WaitKind::Semaphore)
+        {
             return None;
         }
         Some(entered_ns.saturating_sub(last.at_ns)).filter(|&gap_ns| gap_ns <= self.near_ns)
     }
 
     fn near_miss(&mut self, event: &Event, last: &Exit, gap_ns: u64) {
-        self.look_up_thread(last.person);
-        let group = |person| self.threads.get(&person).map_or("", |it: &Thread| it.group.as_str());
-        let threads = (group(last.person).to_owned(), group(event.person).to_owned());
+        self.look_up_thread(last.thread_key);
+        let group =
+            |thread_key| self.threads.get(&thread_key).map_or("", |it: &Thread| it.group.as_str());
+        let threads = (group(last.thread_key).to_owned(), group(event.thread_key).to_owned());
         let class = event.object.0;
         let (Some(before), Some(after)) =
             (self.place(last.run, class, last.place), self.place(event.run, class, event.place))
@@ -313,10 +317,11 @@ impl<'a> Scanner<'a> {
     }
 
     /// Finds out what a thread is, once.
-    fn look_up_thread(&mut self, person: u32) {
+    fn look_up_thread(&mut self, thread_key: u32) {
         let (findings, known) = (self.findings, self.known);
-        self.threads.entry(person).or_insert_with(|| {
-            let (run, thread) = known.thread_ids.get(person as usize).copied().unwrap_or_default();
+        self.threads.entry(thread_key).or_insert_with(|| {
+            let (run, thread) =
+                known.thread_ids.get(thread_key as usize).copied().unwrap_or_default();
             let log = findings.logs.get(run as usize);
             let name = log.map_or_else(String::new, |log| Names(log).thread(thread));
             let wanted = findings.filter.thread.as_ref().is_none_or(|regex| regex.is_match(&name));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sections::stories::{Story, with};
+use crate::sections::scenario::{Scenario, with};
 use proptest::prelude::*;
 use regex::Regex;
 use tyrion_converters::filter::{Filter, moment};
@@ -12,7 +12,7 @@ use tyrion_wire::{
 const ALL: [(&str, &str); 2] = [("events", "all"), ("hold", "all")];
 
 fn found(logs: &[Recording], filter: &Filter, near_ns: u64) -> NearMisses {
-    let options = Options { near_ns, ..Options::default() };
+    let options = ReportOptions { near_ns, ..ReportOptions::default() };
     with(logs, filter, |findings| {
         let scan = scan::scan(findings, near_ns).unwrap();
         near_misses(&scan, &options)
@@ -21,26 +21,26 @@ fn found(logs: &[Recording], filter: &Filter, near_ns: u64) -> NearMisses {
 
 /// Two threads and a lock.
 struct Two {
-    story: Story,
+    scenario: Scenario,
     threads: [u32; 2],
     held: Held,
 }
 
 impl Two {
     fn new(kind: WaitKind) -> Two {
-        let mut story = Story::new(&ALL);
-        let threads = ["ann", "bob"].map(|name| story.thread(name));
-        let class = story.class("a/Cache");
-        let place = story.place("a/Cache.get", 5, kind, "Cache.map");
-        Two { story, threads, held: Held { place, class, hash: 7 } }
+        let mut scenario = Scenario::new(&ALL);
+        let threads = ["ann", "bob"].map(|name| scenario.thread(name));
+        let class = scenario.class("a/Cache");
+        let place = scenario.place("a/Cache.get", 5, kind, "Cache.map");
+        Two { scenario, threads, held: Held { place, class, hash: 7 } }
     }
 
     /// Each in turn takes it, from and to these times.
     fn take_turns(mut self, holds: &[(u64, u64)]) -> Recording {
         for (turn, &span) in holds.iter().enumerate() {
-            self.story.holds(self.threads[turn % 2], self.held, span);
+            self.scenario.holds(self.threads[turn % 2], self.held, span);
         }
-        self.story.log("turns.log")
+        self.scenario.log("turns.log")
     }
 }
 
@@ -49,10 +49,10 @@ fn what_another_thread_took_before_is_no_lock_of_one_thread() {
     for (shared, entries) in [(true, 2), (false, 0)] {
         let mut two = Two::new(WaitKind::Monitor);
         let (ann, Held { place, class, hash }) = (two.threads[0], two.held);
-        two.story.instance(ann, Instance { hash, class, place, shared });
-        two.story.holds(ann, two.held, (100, 200));
-        two.story.holds(ann, two.held, (300, 400));
-        let found = found(&[two.story.log("x")], &Filter::default(), 400);
+        two.scenario.instance(ann, Instance { hash, class, place, shared });
+        two.scenario.holds(ann, two.held, (100, 200));
+        two.scenario.holds(ann, two.held, (300, 400));
+        let found = found(&[two.scenario.log("x")], &Filter::default(), 400);
         assert_eq!(found.totals.entries, entries, "{shared}");
     }
 }
@@ -97,14 +97,14 @@ fn entries_shortly_after_anothers_exit_are_near_misses() {
 #[test]
 fn one_who_waited_is_no_near_miss() {
     let mut two = Two::new(WaitKind::Monitor);
-    let lock = two.story.lock("a/Cache", "Cache.map", 7);
+    let lock = two.scenario.lock("a/Cache", "Cache.map", 7);
     let [ann, bob] = two.threads;
-    two.story.holds(ann, two.held, (100, 200));
-    two.story.waits(bob, (WaitKind::Monitor, 0, lock), (150, 205));
-    two.story.holds(bob, two.held, (210, 300));
-    two.story.holds(ann, two.held, (310, 400));
-    two.story.holds(bob, two.held, (410, 500));
-    let found = found(&[two.story.log("waited.log")], &Filter::default(), 400);
+    two.scenario.holds(ann, two.held, (100, 200));
+    two.scenario.waits(bob, (WaitKind::Monitor, 0, lock), (150, 205));
+    two.scenario.holds(bob, two.held, (210, 300));
+    two.scenario.holds(ann, two.held, (310, 400));
+    two.scenario.holds(bob, two.held, (410, 500));
+    let found = found(&[two.scenario.log("waited.log")], &Filter::default(), 400);
     assert_eq!((found.totals.near_misses, found.totals.contended), (2, 1));
 }
 
@@ -126,14 +126,14 @@ fn what_one_thread_takes_and_what_has_no_time_is_left_out() {
     let mut two = Two::new(WaitKind::Monitor);
     let [ann, bob] = two.threads;
     let own = Held { hash: 8, ..two.held };
-    two.story.takes(ann, own);
-    two.story.holds(ann, own, (100, 200));
-    two.story.holds(ann, Held { hash: 0, ..two.held }, (210, 220));
-    two.story.holds(ann, two.held, (300, 400));
+    two.scenario.takes(ann, own);
+    two.scenario.holds(ann, own, (100, 200));
+    two.scenario.holds(ann, Held { hash: 0, ..two.held }, (210, 220));
+    two.scenario.holds(ann, two.held, (300, 400));
     // Released before what stands in front of it.
-    two.story.holds(bob, two.held, (450, 500));
-    two.story.holds(bob, two.held, (460, 500));
-    let totals = found(&[two.story.log("x")], &Filter::default(), 400).totals;
+    two.scenario.holds(bob, two.held, (450, 500));
+    two.scenario.holds(bob, two.held, (460, 500));
+    let totals = found(&[two.scenario.log("x")], &Filter::default(), 400).totals;
     let told = (totals.entries, totals.near_misses, totals.unidentified, totals.untimed);
     assert_eq!(told, (2, 1, 1, 1));
 }
@@ -157,9 +157,9 @@ fn filters_ask_for_entries() {
 #[test]
 fn logs_without_all_events_say_so() {
     for metadata in [&[][..], &[("events", "all")], &[("hold", "all")]] {
-        let logs = [Story::new(metadata).log("x")];
+        let logs = [Scenario::new(metadata).log("x")];
         let answer =
-            with(&logs, &Filter::default(), |findings| answer(findings, &Options::default()));
+            with(&logs, &Filter::default(), |findings| answer(findings, &ReportOptions::default()));
         assert!(answer.lacking.starts_with("needs --mode trace --events all"));
     }
 }
@@ -187,14 +187,14 @@ proptest! {
             now_ns = from_ns + hold_ns;
             holds.push((from_ns, now_ns, thread));
         }
-        let mut story = Story::new(&ALL);
-        let threads: Vec<u32> = (0..4).map(|at| story.thread(&format!("t{at}"))).collect();
-        let class = story.class("a/Cache");
-        let place = story.place("a/Cache.get", 5, WaitKind::Monitor, "");
+        let mut scenario = Scenario::new(&ALL);
+        let threads: Vec<u32> = (0..4).map(|at| scenario.thread(&format!("t{at}"))).collect();
+        let class = scenario.class("a/Cache");
+        let place = scenario.place("a/Cache.get", 5, WaitKind::Monitor, "");
         for &(from_ns, to_ns, thread) in &holds {
-            story.holds(threads[thread], Held { place, class, hash: 7 }, (from_ns, to_ns));
+            scenario.holds(threads[thread], Held { place, class, hash: 7 }, (from_ns, to_ns));
         }
-        let logs = [story.log("x")];
+        let logs = [scenario.log("x")];
         let expected = by_the_rule(&holds, near_ns);
         for span_bytes in [1, 5_000, u64::MAX] {
             let scan = with(&logs, &Filter::default(), |findings| {

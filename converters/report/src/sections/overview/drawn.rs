@@ -2,15 +2,15 @@
 
 use super::{Overview, PhaseRow};
 use crate::{
-    Options,
+    ReportOptions,
     findings::LogFacts,
     sections::shared::{cut, share_of},
-    view::{Cell, Column, Part, Row, Table, View},
+    view::{Column, Part, Row, Table, TableCell, View},
 };
 use tyrion_converters::outputs::units;
 
 /// Without what is about locks where nothing is known of them.
-pub(super) fn view(overview: &Overview, options: &Options, knows_locks: bool) -> View {
+pub(super) fn view(overview: &Overview, options: &ReportOptions, knows_locks: bool) -> View {
     let mut parts = vec![Part::Facts(facts(overview, knows_locks))];
     if overview.logs.len() > 1 {
         parts.push(Part::Table(logs(overview)));
@@ -25,24 +25,24 @@ pub(super) fn view(overview: &Overview, options: &Options, knows_locks: bool) ->
     View { parts }
 }
 
-fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, Cell)> {
-    let mut facts: Vec<(&str, Cell)> = Vec::new();
+fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
+    let mut facts: Vec<(&str, TableCell)> = Vec::new();
     if let [log] = &overview.logs[..] {
-        facts.push(("program", Cell::name(&format!("{} (pid {})", log.program, log.pid))));
-        facts.push(("JVM", Cell::name(&log.jvm)));
-        facts.push(("mode", Cell::Text(mode(log))));
+        facts.push(("program", TableCell::name(&format!("{} (pid {})", log.program, log.pid))));
+        facts.push(("JVM", TableCell::name(&log.jvm)));
+        facts.push(("mode", TableCell::Text(mode(log))));
         if knows_locks {
-            facts.push(("threshold", Cell::Ns(log.threshold_ns)));
+            facts.push(("threshold", TableCell::Ns(log.threshold_ns)));
         }
     }
-    facts.push(("start", Cell::Text(units::utc(overview.start_wall_ns))));
+    facts.push(("start", TableCell::Text(units::utc(overview.start_wall_ns))));
     let recorded_ns = overview.recorded_ns;
     if overview.logs.len() == 1 && recorded_ns < overview.duration_ns {
         let of = units::duration(overview.duration_ns);
         let text = format!("{of}, of which {} were recorded", units::duration(recorded_ns));
-        facts.push(("duration", Cell::Text(text)));
+        facts.push(("duration", TableCell::Text(text)));
     } else {
-        facts.push(("duration", Cell::Ns(overview.duration_ns)));
+        facts.push(("duration", TableCell::Ns(overview.duration_ns)));
     }
     let threads = &overview.threads;
     let count = format!(
@@ -51,15 +51,15 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, Cell)> {
         units::thousands(threads.is_virtual),
         units::duration(threads.lived_ns),
     );
-    facts.push(("threads", Cell::Text(count)));
+    facts.push(("threads", TableCell::Text(count)));
     if knows_locks {
         facts.extend(contention(overview));
     }
-    facts.push(("recording cost", Cell::Text(cost(overview))));
+    facts.push(("recording cost", TableCell::Text(cost(overview))));
     facts.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
 }
 
-fn contention(overview: &Overview) -> [(&'static str, Cell); 4] {
+fn contention(overview: &Overview) -> [(&'static str, TableCell); 4] {
     let mut contention = format!(
         "{} waited {}",
         units::counted(overview.contended, "contended acquisition"),
@@ -73,10 +73,10 @@ fn contention(overview: &Overview) -> [(&'static str, Cell); 4] {
         );
     }
     [
-        ("contention", Cell::Text(contention)),
-        ("lost to lock waits", Cell::Share(overview.lost_share)),
+        ("contention", TableCell::Text(contention)),
+        ("lost to lock waits", TableCell::Share(overview.lost_share)),
         ("critical section pressure", share_of(overview.pressure_share)),
-        ("dropped waits", Cell::Count(overview.dropped)),
+        ("dropped waits", TableCell::Count(overview.dropped)),
     ]
 }
 
@@ -107,13 +107,13 @@ fn cost(overview: &Overview) -> String {
 fn logs(overview: &Overview) -> Table {
     let row = |log: &LogFacts| Row {
         cells: vec![
-            Cell::name(&log.log),
-            Cell::name(&log.program),
-            Cell::Count(log.pid.into()),
-            Cell::Text(mode(log)),
-            Cell::Text(units::utc(log.start_wall_ns)),
-            Cell::Ns(log.duration_ns),
-            Cell::Ns(log.threshold_ns),
+            TableCell::name(&log.log),
+            TableCell::name(&log.program),
+            TableCell::Count(log.pid.into()),
+            TableCell::Text(mode(log)),
+            TableCell::Text(units::utc(log.start_wall_ns)),
+            TableCell::Ns(log.duration_ns),
+            TableCell::Ns(log.threshold_ns),
         ],
         details: Vec::new(),
     };
@@ -136,10 +136,10 @@ fn logs(overview: &Overview) -> Table {
 fn kinds(overview: &Overview) -> Table {
     let rows = overview.kinds.iter().filter(|kind| kind.count != 0).map(|kind| Row {
         cells: vec![
-            Cell::Text(kind.kind.to_owned()),
-            Cell::Count(kind.count),
-            Cell::Count(kind.folded),
-            Cell::Ns(kind.wait_ns),
+            TableCell::Text(kind.kind.to_owned()),
+            TableCell::Count(kind.count),
+            TableCell::Count(kind.folded),
+            TableCell::Ns(kind.wait_ns),
         ],
         details: Vec::new(),
     });
@@ -157,7 +157,7 @@ fn kinds(overview: &Overview) -> Table {
 }
 
 /// The phases with the highest pressure.
-fn phases(overview: &Overview, options: &Options) -> Table {
+fn phases(overview: &Overview, options: &ReportOptions) -> Table {
     let known = |row: &&PhaseRow| row.contended_ns != 0;
     let mut phases: Vec<&PhaseRow> = overview.phases.iter().filter(known).collect();
     phases.sort_by(|a, b| {
@@ -167,11 +167,11 @@ fn phases(overview: &Overview, options: &Options) -> Table {
     let left_out = cut(&mut phases, options);
     let row = |phase: &&PhaseRow| Row {
         cells: vec![
-            Cell::After(phase.start_ns),
+            TableCell::After(phase.start_ns),
             share_of(phase.pressure_share),
-            Cell::Ns(phase.contended_ns),
-            Cell::Ns(phase.thread_ns),
-            Cell::Ns(phase.idle_ns),
+            TableCell::Ns(phase.contended_ns),
+            TableCell::Ns(phase.thread_ns),
+            TableCell::Ns(phase.idle_ns),
         ],
         details: Vec::new(),
     };

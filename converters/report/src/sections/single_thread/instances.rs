@@ -1,6 +1,6 @@
 //! Which lock objects one thread took, and which several.
 
-use super::{Key, Totals};
+use super::{Key, SingleThreadTotals};
 use crate::{
     Findings,
     findings::trace::{Taking, recordings},
@@ -15,7 +15,7 @@ use tyrion_wire::def::id::NO_STRING;
 const SHARERS: usize = 448;
 
 /// A thread of a recording: the recording, and `Thread.getId()`.
-type Person = (u32, u64);
+type ThreadKey = (u32, u64);
 
 /// Whose locks a thread took, of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) struct AtPlace {
     pub(super) private: u64,
     pub(super) shared: u64,
     /// Who the private ones belong to.
-    pub(super) owners: HashSet<Person>,
+    pub(super) owners: HashSet<ThreadKey>,
 }
 
 /// What is known of a class.
@@ -59,7 +59,7 @@ struct OfThread {
 /// Lock objects and whose they are.
 #[derive(Default)]
 pub(super) struct Instances {
-    pub(super) totals: Totals,
+    pub(super) totals: SingleThreadTotals,
     pub(super) places: BTreeMap<Key, AtPlace>,
     classes: HashMap<String, OfClass>,
     /// By thread of the profile and class.
@@ -73,7 +73,7 @@ impl Instances {
     pub(super) fn find(findings: &Findings<'_>) -> Instances {
         let finder = Finder { findings, recordings: recordings(findings.logs) };
         let mut found = Instances::default();
-        let mut persons: HashSet<Person> = HashSet::new();
+        let mut thread_keys: HashSet<ThreadKey> = HashSet::new();
         let mut classes = Classes::default();
         let takings = &findings.trace.takings;
         let mut by_instance: Vec<(u32, u32, u32, Taking)> = Vec::with_capacity(takings.len());
@@ -82,7 +82,7 @@ impl Instances {
             let class = classes.number(taking.run, log, taking.class);
             let recording = finder.recordings[taking.run as usize];
             by_instance.push((recording, class, taking.hash, *taking));
-            persons.extend(finder.person(taking));
+            thread_keys.extend(finder.thread_key(taking));
         }
         by_instance.sort_unstable();
         for same in by_instance.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
@@ -91,7 +91,7 @@ impl Instances {
             finder.instance(&mut found, class, &takings);
         }
         finder.unidentified(&mut found);
-        found.crowded = persons.len() > SHARERS;
+        found.crowded = thread_keys.len() > SHARERS;
         found
     }
 
@@ -151,7 +151,7 @@ struct Finder<'a> {
 impl Finder<'_> {
     /// Who took an instance; `None` for virtual threads, which have one name
     /// together.
-    fn person(&self, taking: &Taking) -> Option<Person> {
+    fn thread_key(&self, taking: &Taking) -> Option<ThreadKey> {
         let log = self.findings.logs.get(taking.run as usize)?;
         let java_id = log.definitions().threads().get(taking.thread)?.java_id;
         (java_id != 0).then_some((self.recordings[taking.run as usize], java_id))
@@ -159,7 +159,8 @@ impl Finder<'_> {
 
     /// Adds an instance that was taken so.
     fn instance(&self, found: &mut Instances, class: &str, takings: &[Taking]) {
-        let mut owners: Vec<Option<Person>> = takings.iter().map(|it| self.person(it)).collect();
+        let mut owners: Vec<Option<ThreadKey>> =
+            takings.iter().map(|it| self.thread_key(it)).collect();
         owners.sort_unstable();
         owners.dedup();
         // That of another thread may be missing.

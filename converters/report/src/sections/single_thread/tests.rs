@@ -1,5 +1,5 @@
 use super::*;
-use crate::sections::stories::{Story, with};
+use crate::sections::scenario::{Scenario, with};
 use regex::Regex;
 use serde_json::json;
 use tyrion_converters::filter::{Filter, duration_ns, moment};
@@ -9,7 +9,7 @@ use tyrion_wire::{
 };
 
 fn found(logs: &[Recording], filter: &Filter) -> SingleThread {
-    with(logs, filter, |findings| single_thread(findings, &Options::default()))
+    with(logs, filter, |findings| single_thread(findings, &ReportOptions::default()))
 }
 
 /// A cell whose holds took 10 ns each.
@@ -26,19 +26,19 @@ fn cell(held: Held, acquisitions: u64) -> AcquisitionCell {
 
 /// Buffers of ann's and of bob's own; counters, of which they share one.
 fn buffers_and_counters(filter: &Filter) -> SingleThread {
-    let mut story = Story::new(&[("identity", "true")]);
-    let [ann, bob] = ["ann", "bob"].map(|name| story.thread(name));
-    let (buffer, counter) = (story.class("a/Buffer"), story.class("a/Counter"));
-    let append = story.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
-    let length = story.place("a/Buffer.length", 9, WaitKind::Monitor, "this");
-    let count = story.place("a/Main.count", 3, WaitKind::Monitor, "Main.counter");
+    let mut scenario = Scenario::new(&[("identity", "true")]);
+    let [ann, bob] = ["ann", "bob"].map(|name| scenario.thread(name));
+    let (buffer, counter) = (scenario.class("a/Buffer"), scenario.class("a/Counter"));
+    let append = scenario.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
+    let length = scenario.place("a/Buffer.length", 9, WaitKind::Monitor, "this");
+    let count = scenario.place("a/Main.count", 3, WaitKind::Monitor, "Main.counter");
     let buffer = |place, hash| Held { place, class: buffer, hash };
     let counter = |hash| Held { place: count, class: counter, hash };
     for held in [buffer(append, 1), buffer(append, 2), counter(4), counter(5)] {
-        story.takes(ann, held);
+        scenario.takes(ann, held);
     }
     for held in [buffer(append, 3), counter(4)] {
-        story.takes(bob, held);
+        scenario.takes(bob, held);
     }
     for (thread, cell) in [
         (ann, cell(buffer(append, 0), 100)),
@@ -47,9 +47,9 @@ fn buffers_and_counters(filter: &Filter) -> SingleThread {
         (ann, cell(counter(0), 20)),
         (bob, cell(counter(0), 30)),
     ] {
-        story.acquires(thread, &cell);
+        scenario.acquires(thread, &cell);
     }
-    found(&[story.log("buffers.log")], filter)
+    found(&[scenario.log("buffers.log")], filter)
 }
 
 #[test]
@@ -112,31 +112,31 @@ fn filters_choose_threads_locks_and_kinds() {
 }
 
 /// A place where nothing was counted.
-fn place0() -> Place {
-    Place {
+fn place0() -> SingleThreadPlace {
+    SingleThreadPlace {
         private_acquisitions: Some(0),
         unknown_acquisitions: Some(0),
         private_hold_ns: Some(0),
-        ..Place::default()
+        ..SingleThreadPlace::default()
     }
 }
 
 #[test]
 fn what_cannot_be_told_is_not() {
-    let mut story = Story::new(&[]);
-    let [ann, virtual_ones] = [story.thread("ann"), story.thread_of(0, "virtual")];
-    let class = story.class("a/Buffer");
-    let place = story.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
+    let mut scenario = Scenario::new(&[]);
+    let [ann, virtual_ones] = [scenario.thread("ann"), scenario.thread_of(0, "virtual")];
+    let class = scenario.class("a/Buffer");
+    let place = scenario.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
     let held = |hash| Held { place, class, hash };
-    story.takes(ann, held(1));
-    story.takes(virtual_ones, held(2));
-    story.acquires(ann, &cell(held(0), 10));
-    story.acquires(virtual_ones, &cell(held(0), 20));
-    let other = story.class("a/Other");
+    scenario.takes(ann, held(1));
+    scenario.takes(virtual_ones, held(2));
+    scenario.acquires(ann, &cell(held(0), 10));
+    scenario.acquires(virtual_ones, &cell(held(0), 20));
+    let other = scenario.class("a/Other");
     let other = Held { place, class: other, hash: 3 };
-    story.takes(ann, other);
-    story.acquires(ann, &AcquisitionCell { unidentified: 4, ..cell(other, 5) });
-    let found = found(&[story.log("x")], &Filter::default());
+    scenario.takes(ann, other);
+    scenario.acquires(ann, &AcquisitionCell { unidentified: 4, ..cell(other, 5) });
+    let found = found(&[scenario.log("x")], &Filter::default());
     let totals = &found.totals;
     assert_eq!(
         (totals.private_instances, totals.virtual_instances, totals.unidentified),
@@ -145,28 +145,32 @@ fn what_cannot_be_told_is_not() {
     assert_eq!((totals.private_acquisitions, totals.unknown_acquisitions), (Some(10), Some(25)));
     assert!(found.places.iter().all(|place| !place.whole_class));
     // None is known to be of one thread, which is not that none is.
-    let place = Place { unknown_acquisitions: Some(3), private_acquisitions: Some(0), ..place0() };
-    let cells = |place: Place| {
+    let place = SingleThreadPlace {
+        unknown_acquisitions: Some(3),
+        private_acquisitions: Some(0),
+        ..place0()
+    };
+    let cells = |place: SingleThreadPlace| {
         let found = SingleThread { places: vec![place], ..SingleThread::default() };
         table(&found).rows[0].cells[6..9].to_vec()
     };
-    assert_eq!(cells(place), [Cell::Unknown, Cell::Count(3), Cell::Unknown]);
-    assert_eq!(cells(place0()), [Cell::Count(0), Cell::Count(0), Cell::Ns(0)]);
+    assert_eq!(cells(place), [TableCell::Unknown, TableCell::Count(3), TableCell::Unknown]);
+    assert_eq!(cells(place0()), [TableCell::Count(0), TableCell::Count(0), TableCell::Ns(0)]);
 }
 
 #[test]
 fn an_instance_is_shared_if_the_files_of_a_recording_say_so() {
     let file = |recording: &str, java_id: u64| {
-        let mut story = Story::new(&[("recording", recording)]);
-        let thread = story.thread_of(java_id, "ann");
+        let mut scenario = Scenario::new(&[("recording", recording)]);
+        let thread = scenario.thread_of(java_id, "ann");
         // Ids differ from file to file.
         for other in 0..java_id {
-            story.class(&format!("a/Other{other}"));
+            scenario.class(&format!("a/Other{other}"));
         }
-        let class = story.class("a/Buffer");
-        let place = story.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
-        story.takes(thread, Held { place, class, hash: 1 });
-        story.log("x")
+        let class = scenario.class("a/Buffer");
+        let place = scenario.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
+        scenario.takes(thread, Held { place, class, hash: 1 });
+        scenario.log("x")
     };
     for (logs, expected) in [
         ([file("a", 1), file("a", 2)], (1, 0, 1)),
@@ -181,13 +185,13 @@ fn an_instance_is_shared_if_the_files_of_a_recording_say_so() {
 
 #[test]
 fn what_another_thread_took_before_is_shared_though_its_record_is_missing() {
-    let mut story = Story::new(&[]);
-    let ann = story.thread("ann");
-    let class = story.class("a/Buffer");
-    let place = story.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
-    story.instance(ann, Instance { hash: 1, class, place, shared: true });
-    story.acquires(ann, &cell(Held { place, class, hash: 0 }, 10));
-    let found = found(&[story.log("x")], &Filter::default());
+    let mut scenario = Scenario::new(&[]);
+    let ann = scenario.thread("ann");
+    let class = scenario.class("a/Buffer");
+    let place = scenario.place("a/Buffer.append", 5, WaitKind::Monitor, "this");
+    scenario.instance(ann, Instance { hash: 1, class, place, shared: true });
+    scenario.acquires(ann, &cell(Held { place, class, hash: 0 }, 10));
+    let found = found(&[scenario.log("x")], &Filter::default());
     let totals = &found.totals;
     assert_eq!((totals.private_instances, totals.shared_instances), (0, 1));
     assert_eq!((totals.private_acquisitions, found.places.len()), (Some(0), 0));
@@ -196,13 +200,13 @@ fn what_another_thread_took_before_is_shared_though_its_record_is_missing() {
 #[test]
 fn what_is_lacking_is_said() {
     let lacking = |logs: &[Recording], filter: &Filter| {
-        with(logs, filter, |findings| answer(findings, &Options::default()).lacking)
+        with(logs, filter, |findings| answer(findings, &ReportOptions::default()).lacking)
     };
     let open = Filter::default();
     assert!(lacking(&[], &open).starts_with("needs --mode trace"));
-    let without = [Story::new(&[("identity", "false")]).log("x")];
+    let without = [Scenario::new(&[("identity", "false")]).log("x")];
     assert!(lacking(&without, &open).starts_with("needs --identity true"));
-    let logs = [Story::new(&[]).log("x")];
+    let logs = [Scenario::new(&[]).log("x")];
     assert_eq!(lacking(&logs, &open), "");
     let timed = Filter { since: Some(moment("1s").unwrap()), ..Filter::default() };
     assert!(lacking(&logs, &timed).contains("--since"));

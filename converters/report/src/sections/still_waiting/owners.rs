@@ -73,7 +73,7 @@ pub(super) fn pending(logs: &[Recording]) -> Vec<(u32, Pending)> {
 
 /// A thread of a recording, in whichever of its files: the recording and
 /// `Thread.getId()`.
-type Person = (u32, u64);
+type ThreadKey = (u32, u64);
 
 /// The threads that wait for locks, and who has those.
 pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
@@ -83,15 +83,16 @@ pub(super) fn blocked(logs: &[Recording], recorded: &Recorded) -> Vec<Blocked> {
         .map(|(run, pending)| Blocked { run, pending, owner: None, waits_for: None })
         .collect();
     let recordings = recordings(logs);
-    let person = |run: u32, thread: u32| -> Option<Person> {
+    let thread_key = |run: u32, thread: u32| -> Option<ThreadKey> {
         let log = logs.get(run as usize)?;
         let java_id = log.definitions().threads().get(thread)?.java_id;
         Some((*recordings.get(run as usize)?, java_id))
     };
-    let persons = list.iter().enumerate();
-    let place: HashMap<Person, usize> =
-        persons.filter_map(|(at, it)| Some((person(it.run, it.pending.thread)?, at))).collect();
-    let asleep = |run, thread| person(run, thread).and_then(|it| place.get(&it)).copied();
+    let thread_keys = list.iter().enumerate();
+    let place: HashMap<ThreadKey, usize> = thread_keys
+        .filter_map(|(at, it)| Some((thread_key(it.run, it.pending.thread)?, at)))
+        .collect();
+    let asleep = |run, thread| thread_key(run, thread).and_then(|it| place.get(&it)).copied();
     let holders = Holders::new(logs, &recordings, recorded, &list, &asleep);
     for (at, blocked) in list.iter_mut().enumerate() {
         let (run, pending) = (blocked.run, &blocked.pending);

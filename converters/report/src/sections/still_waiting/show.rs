@@ -4,7 +4,7 @@ use super::{Deadlock, Idle, StillWaiting, Waiting};
 use crate::{
     View,
     findings::names,
-    view::{Cell, Column, Detail, Part, Row, Table, harmless_names},
+    view::{Column, Detail, Part, Row, Table, TableCell, harmless_names},
 };
 use tyrion_converters::{harmless, outputs::units};
 
@@ -74,17 +74,17 @@ fn columns(found: &StillWaiting) -> Vec<Column> {
 
 fn row(waiting: &Waiting) -> Row {
     let owner = match (waiting.owner.as_str(), waiting.owner_known_by) {
-        ("", _) => Cell::Unknown,
-        (owner, "earlier-nesting") => Cell::name(&format!("{owner} (most likely)")),
-        (owner, _) => Cell::name(owner),
+        ("", _) => TableCell::Unknown,
+        (owner, "earlier-nesting") => TableCell::name(&format!("{owner} (most likely)")),
+        (owner, _) => TableCell::name(owner),
     };
     let title = format!("{} waits in", harmless::name(&waiting.thread));
     Row {
         cells: vec![
-            Cell::name(&waiting.thread),
-            Cell::Ns(waiting.waited_ns),
-            Cell::Text(waiting.kind.to_owned()),
-            Cell::Text(waiting.lock.label()),
+            TableCell::name(&waiting.thread),
+            TableCell::Ns(waiting.waited_ns),
+            TableCell::Text(waiting.kind.to_owned()),
+            TableCell::Text(waiting.lock.label()),
             owner,
         ],
         details: vec![Detail::of_names(title, &waiting.stack)],
@@ -114,7 +114,7 @@ fn waiting(found: &StillWaiting) -> Table {
     let rows = others.map(|waiting| {
         let mut row = row(waiting);
         let state = if waiting.state == "lock" { "" } else { waiting.state };
-        row.cells.push(Cell::Text(state.to_owned()));
+        row.cells.push(TableCell::Text(state.to_owned()));
         row
     });
     let rows: Vec<Row> = rows.collect();
@@ -133,11 +133,11 @@ fn idle(found: &StillWaiting) -> Table {
             idle.stack.iter().find(|frame| !names::is_machinery(frame)).or(idle.stack.first());
         Row {
             cells: vec![
-                Cell::Count(idle.count),
-                Cell::Ns(idle.longest_ns),
-                Cell::Text(idle.kind.to_owned()),
-                Cell::name(place.map_or("", |place| place)),
-                Cell::Text(threads.join(", ") + &more),
+                TableCell::Count(idle.count),
+                TableCell::Ns(idle.longest_ns),
+                TableCell::Text(idle.kind.to_owned()),
+                TableCell::name(place.map_or("", |place| place)),
+                TableCell::Text(threads.join(", ") + &more),
             ],
             details: Vec::new(),
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sections::stories::{START_NS, Story, with};
+use crate::sections::scenario::{START_NS, Scenario, with};
 use crate::view::Part;
 use regex::Regex;
 use serde_json::json;
@@ -13,21 +13,21 @@ fn pending(thread: u32, (lock, owner): (u32, u32), start_ns: u64, stack: u32) ->
 }
 
 fn found(logs: &[Recording], filter: &Filter) -> StillWaiting {
-    with(logs, filter, |findings| still_waiting(findings, &Options::default()))
+    with(logs, filter, |findings| still_waiting(findings, &ReportOptions::default()))
 }
 
 #[test]
 fn a_deadlock_comes_first_and_then_who_is_behind_it() {
-    let mut story = Story::new(&[]);
+    let mut scenario = Scenario::new(&[]);
     let [ann, bob, cid, dan, eve] =
-        ["ann", "bob", "cid", "dan", "eve"].map(|name| story.thread(name));
-    let stack = story.stack(&[("a/Bank.transfer", 14), ("a/Teller.run", 7)]);
-    let [from, to, other] = ["from", "to", "other"].map(|name| story.lock("a/Account", name, 0));
-    story.pending(pending(dan, (other, eve), 1_000, stack));
-    story.pending(pending(ann, (to, bob), 5_000, stack));
-    story.pending(pending(bob, (from, ann), 6_000, stack));
-    story.pending(pending(cid, (from, ann), 9_000, stack));
-    let logs = [story.log("killed.log")];
+        ["ann", "bob", "cid", "dan", "eve"].map(|name| scenario.thread(name));
+    let stack = scenario.stack(&[("a/Bank.transfer", 14), ("a/Teller.run", 7)]);
+    let [from, to, other] = ["from", "to", "other"].map(|name| scenario.lock("a/Account", name, 0));
+    scenario.pending(pending(dan, (other, eve), 1_000, stack));
+    scenario.pending(pending(ann, (to, bob), 5_000, stack));
+    scenario.pending(pending(bob, (from, ann), 6_000, stack));
+    scenario.pending(pending(cid, (from, ann), 9_000, stack));
+    let logs = [scenario.log("killed.log")];
     let found = found(&logs, &Filter::default());
     let stack = json!(["a.Bank.transfer(Bank.java:14)", "a.Teller.run(Teller.java:7)"]);
     let wait =
@@ -65,21 +65,22 @@ fn a_deadlock_comes_first_and_then_who_is_behind_it() {
 /// Two threads take two monitors the other way round; nobody could ask who has
 /// them, but both left a record of what they held.
 fn told_by_nesting(at_ns: u64, inner_hash: u32) -> StillWaiting {
-    let mut story = Story::new(&[]);
-    let [ann, bob] = ["ann", "bob"].map(|name| story.thread(name));
-    let class = story.class("a/Account");
-    let outer = story.place("a/Bank.transfer", 12, KIND, "from");
-    let inner = story.place("a/Bank.transfer", 14, KIND, "to");
-    let stack = story.stack(&[("a/Bank.transfer", 14)]);
+    let mut scenario = Scenario::new(&[]);
+    let [ann, bob] = ["ann", "bob"].map(|name| scenario.thread(name));
+    let class = scenario.class("a/Account");
+    let outer = scenario.place("a/Bank.transfer", 12, KIND, "from");
+    let inner = scenario.place("a/Bank.transfer", 14, KIND, "to");
+    let stack = scenario.stack(&[("a/Bank.transfer", 14)]);
     let held = |place, hash| Held { place, class, hash };
-    let [one, two] = [(70, "one"), (71, "two")].map(|(hash, it)| story.lock("a/Account", it, hash));
+    let [one, two] =
+        [(70, "one"), (71, "two")].map(|(hash, it)| scenario.lock("a/Account", it, hash));
     // What went before: bob held something else.
-    story.nest(bob, 1, (held(inner, 70), stack), &[held(outer, 99)]);
-    story.nest(ann, at_ns, (held(inner, inner_hash), stack), &[held(outer, 70)]);
-    story.nest(bob, at_ns, (held(inner, 70), stack), &[held(outer, 71)]);
-    story.pending(pending(ann, (two, 0), 5_000, stack));
-    story.pending(pending(bob, (one, 0), 5_000, stack));
-    found(&[story.log("killed.log")], &Filter::default())
+    scenario.nest(bob, 1, (held(inner, 70), stack), &[held(outer, 99)]);
+    scenario.nest(ann, at_ns, (held(inner, inner_hash), stack), &[held(outer, 70)]);
+    scenario.nest(bob, at_ns, (held(inner, 70), stack), &[held(outer, 71)]);
+    scenario.pending(pending(ann, (two, 0), 5_000, stack));
+    scenario.pending(pending(bob, (one, 0), 5_000, stack));
+    found(&[scenario.log("killed.log")], &Filter::default())
 }
 
 #[test]
@@ -101,13 +102,13 @@ fn owners_are_known_by_what_they_held_when_they_began_to_wait() {
 #[test]
 fn the_files_of_a_recording_tell_each_wait_once() {
     let file = |number: &str, java_ids: &[u64]| {
-        let mut story = Story::new(&[("recording", "a"), ("file-number", number)]);
-        let lock = story.lock("a/Account", "", 0);
+        let mut scenario = Scenario::new(&[("recording", "a"), ("file-number", number)]);
+        let lock = scenario.lock("a/Account", "", 0);
         for &java_id in java_ids {
-            let thread = story.thread_of(java_id, &format!("thread of {number}"));
-            story.pending(pending(thread, (lock, 0), 10 * java_id, 0));
+            let thread = scenario.thread_of(java_id, &format!("thread of {number}"));
+            scenario.pending(pending(thread, (lock, 0), 10 * java_id, 0));
         }
-        story.log(number)
+        scenario.log(number)
     };
     let logs = [file("8", &[1, 2]), file("7", &[2, 3])];
     let found = found(&logs, &Filter::default());
@@ -118,16 +119,16 @@ fn the_files_of_a_recording_tell_each_wait_once() {
 
 #[test]
 fn the_idle_are_told_in_crowds() {
-    let mut story = Story::new(&[]);
-    let stack = story.stack(&[("java/lang/Object.wait", 0), ("a/Pool.await", 3)]);
-    let lock = story.lock("a/Pool", "", 0);
+    let mut scenario = Scenario::new(&[]);
+    let stack = scenario.stack(&[("java/lang/Object.wait", 0), ("a/Pool.await", 3)]);
+    let lock = scenario.lock("a/Pool", "", 0);
     for number in 1..=12 {
-        let thread = story.thread(&format!("worker-{number:02}"));
+        let thread = scenario.thread(&format!("worker-{number:02}"));
         let idle =
             Pending { kind: WaitKind::ObjectWait, ..pending(thread, (lock, 0), number, stack) };
-        story.pending(idle);
+        scenario.pending(idle);
     }
-    let logs = [story.log("killed.log")];
+    let logs = [scenario.log("killed.log")];
     let all = found(&logs, &Filter::default());
     assert_eq!(
         (all.threads, all.blocked_threads, all.waiting.len(), all.idle.len()),
@@ -147,12 +148,12 @@ fn the_idle_are_told_in_crowds() {
 
 #[test]
 fn filters_ask_for_threads_and_locks() {
-    let mut story = Story::new(&[]);
-    let [ann, bob] = ["ann", "bob"].map(|name| story.thread(name));
-    let [from, to] = ["from", "to"].map(|name| story.lock("a/Account", name, 0));
-    story.pending(pending(ann, (to, bob), 1, 0));
-    story.pending(pending(bob, (from, ann), 2, 0));
-    let logs = [story.log("killed.log")];
+    let mut scenario = Scenario::new(&[]);
+    let [ann, bob] = ["ann", "bob"].map(|name| scenario.thread(name));
+    let [from, to] = ["from", "to"].map(|name| scenario.lock("a/Account", name, 0));
+    scenario.pending(pending(ann, (to, bob), 1, 0));
+    scenario.pending(pending(bob, (from, ann), 2, 0));
+    let logs = [scenario.log("killed.log")];
     let count = |filter: Filter| {
         let found = found(&logs, &filter);
         (found.deadlocks.len(), found.waiting.len(), found.deadlocked_threads)
@@ -168,16 +169,16 @@ fn filters_ask_for_threads_and_locks() {
 
 #[test]
 fn rows_that_are_cut_off_are_told() {
-    let mut story = Story::new(&[]);
+    let mut scenario = Scenario::new(&[]);
     let names = ["ann", "bob", "cid", "dan"];
-    let [ann, bob, cid, dan] = names.map(|name| story.thread(name));
-    let [from, to] = ["from", "to"].map(|name| story.lock("a/Account", name, 0));
+    let [ann, bob, cid, dan] = names.map(|name| scenario.thread(name));
+    let [from, to] = ["from", "to"].map(|name| scenario.lock("a/Account", name, 0));
     for (thread, on) in [(ann, (to, bob)), (bob, (from, ann)), (cid, (to, bob)), (dan, (to, bob))] {
-        story.pending(pending(thread, on, 1, 0));
+        scenario.pending(pending(thread, on, 1, 0));
     }
-    let logs = [story.log("killed.log")];
+    let logs = [scenario.log("killed.log")];
     let left_out = |top: usize| {
-        let options = Options { top, ..Options::default() };
+        let options = ReportOptions { top, ..ReportOptions::default() };
         let found = with(&logs, &Filter::default(), |it| still_waiting(it, &options));
         let tables = view(&found).parts.into_iter().filter_map(|part| match part {
             Part::Table(table) => Some((table.title, table.rows.len(), table.left_out)),
@@ -197,12 +198,12 @@ fn rows_that_are_cut_off_are_told() {
 
 #[test]
 fn who_is_idle_at_an_orderly_end_is_left_out() {
-    let mut story = Story::ended(&[], START_NS + 100);
-    let lock = story.lock("a/Pool", "", 0);
-    let [ann, bob] = ["ann", "bob"].map(|name| story.thread(name));
-    story.pending(Pending { kind: WaitKind::Park, ..pending(ann, (lock, 0), 10, 0) });
-    story.pending(pending(bob, (lock, 0), 20, 0));
-    let found = found(&[story.log("ended.log")], &Filter::default());
+    let mut scenario = Scenario::ended(&[], START_NS + 100);
+    let lock = scenario.lock("a/Pool", "", 0);
+    let [ann, bob] = ["ann", "bob"].map(|name| scenario.thread(name));
+    scenario.pending(Pending { kind: WaitKind::Park, ..pending(ann, (lock, 0), 10, 0) });
+    scenario.pending(pending(bob, (lock, 0), 20, 0));
+    let found = found(&[scenario.log("ended.log")], &Filter::default());
     let drawn = format!("{:?}", view(&found));
     assert!(!drawn.contains("at least"), "{drawn}");
     assert_eq!((found.threads, found.idle.len(), found.unfinished_logs), (1, 0, 0));

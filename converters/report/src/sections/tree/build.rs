@@ -1,25 +1,25 @@
 //! From samples to groups of threads and their trees.
 //!
 use super::{
-    super::sampled::{Stacks, StateTimes},
-    Group,
+    super::sampled::{ShownStacks, StateTimes},
+    TreeGroup,
     nodes::Nodes,
 };
-use crate::{Options, findings::SampledInterval};
+use crate::{ReportOptions, findings::SampledInterval};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
 use tyrion_converters::{
     grouping::Grouping,
-    profile::{NO_LOCK, Profile, Sample, State, Thread},
+    profile::{NO_LOCK, Profile, SampleRow, State, Thread},
 };
 use tyrion_wire::WaitKind;
 
 /// Makes groups of samples.
 pub(super) struct Builder<'a> {
     profile: &'a Profile,
-    stacks: Stacks,
+    stacks: ShownStacks,
     grouping: Grouping,
     /// The group of each thread by its name.
     thread_groups: Vec<String>,
@@ -35,7 +35,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    fn add_sample(&mut self, sample: &Sample) {
+    fn add_sample(&mut self, sample: &SampleRow) {
         self.samples = self.samples.saturating_add(sample.count);
         self.cpu_ns = self.cpu_ns.saturating_add(sample.cpu_ns);
         self.states.add(sample.state, sample.wall_ns);
@@ -64,10 +64,10 @@ struct Gathered {
 pub(super) type Leaf = (u32, Option<(u32, WaitKind)>);
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(profile: &'a Profile, options: &Options) -> Builder<'a> {
+    pub(super) fn new(profile: &'a Profile, options: &ReportOptions) -> Builder<'a> {
         let mut builder = Builder {
             profile,
-            stacks: Stacks::new(profile, &options.packages),
+            stacks: ShownStacks::new(profile, &options.packages),
             // Whoever makes the options has looked at the rule.
             grouping: Grouping::parse(&options.group_by).unwrap_or_default(),
             thread_groups: Vec::new(),
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The groups of an interval, most real time first.
-    pub(super) fn groups(&self, interval: &SampledInterval) -> Vec<Group> {
+    pub(super) fn groups(&self, interval: &SampledInterval) -> Vec<TreeGroup> {
         let mut gathered: HashMap<(bool, String), Gathered> = HashMap::new();
         for sample in interval.samples.iter() {
             let group = gathered.entry(self.group_of(sample.thread, sample.stack)).or_default();
@@ -108,11 +108,11 @@ impl<'a> Builder<'a> {
             }
         }
         let groups = gathered.into_iter();
-        let mut groups: Vec<Group> =
+        let mut groups: Vec<TreeGroup> =
             groups.map(|((given, name), gathered)| self.finish(name, given, gathered)).collect();
         groups.retain(|group| self.zero || group.wall_ns != 0);
         groups.sort_by(|a, b| {
-            let key = |group: &Group| (Reverse(group.wall_ns), Reverse(group.samples));
+            let key = |group: &TreeGroup| (Reverse(group.wall_ns), Reverse(group.samples));
             key(a).cmp(&key(b)).then_with(|| (&a.group, a.given).cmp(&(&b.group, b.given)))
         });
         groups
@@ -127,12 +127,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn finish(&self, group: String, given: bool, gathered: Gathered) -> Group {
+    fn finish(&self, group: String, given: bool, gathered: Gathered) -> TreeGroup {
         let names = gathered.threads.iter().map(|&thread| self.profile.thread_name(thread));
         let hidden = gathered.hidden.into_iter().map(|(name, _)| name);
         let mut threads: Vec<String> = names.chain(hidden).collect();
         threads.sort_unstable();
-        Group {
+        TreeGroup {
             group,
             given,
             thread_count: threads.len(),
@@ -149,7 +149,7 @@ impl<'a> Builder<'a> {
 
 /// As in the other outputs, where locks stand below the stacks of those who were
 /// blocked.
-fn lock_of(sample: &Sample) -> Option<(u32, WaitKind)> {
+fn lock_of(sample: &SampleRow) -> Option<(u32, WaitKind)> {
     let is_told = sample.state == State::Blocked && sample.lock != NO_LOCK;
     is_told.then(|| (sample.lock, sample.kind.unwrap_or(WaitKind::Monitor)))
 }

@@ -4,8 +4,8 @@
 //! the same: overloads on one line, say, are one.
 
 use super::{
-    super::sampled::Stacks,
-    Node,
+    super::sampled::ShownStacks,
+    TreeNode,
     build::{Leaf, Sums},
 };
 use crate::findings::names;
@@ -25,7 +25,7 @@ const NO_FRAME: &str = "[no Java frame]";
 /// The frames of a group, and the locks that its threads were blocked on.
 pub(super) struct Nodes<'a> {
     profile: &'a Profile,
-    stacks: &'a Stacks,
+    stacks: &'a ShownStacks,
     /// Callers stand in front of what they called; the first is the caller of
     /// the roots.
     nodes: Vec<Summed>,
@@ -57,7 +57,7 @@ impl Summed {
 impl<'a> Nodes<'a> {
     pub(super) fn new(
         profile: &'a Profile,
-        stacks: &'a Stacks,
+        stacks: &'a ShownStacks,
         leaves: &BTreeMap<Leaf, Sums>,
     ) -> Nodes<'a> {
         let (by_name, by_stack) = Default::default();
@@ -140,7 +140,7 @@ impl<'a> Nodes<'a> {
     /// The nodes that are shown, each in front of those that it called: those
     /// without time of their own that only called one other are left out, and so
     /// are those without time, unless all of them are asked for.
-    pub(super) fn shown(&mut self, all: bool) -> Vec<Node> {
+    pub(super) fn shown(&mut self, all: bool) -> Vec<TreeNode> {
         self.sort(all);
         let mut shown = Vec::new();
         let mut todo: Vec<(usize, usize)> = Vec::new();
@@ -151,7 +151,7 @@ impl<'a> Nodes<'a> {
             todo.extend(inner.into_iter().rev().map(|at| (at, depth)));
             let Some((next, its_depth)) = todo.pop() else { return shown };
             let node = &self.nodes[next];
-            shown.push(Node {
+            shown.push(TreeNode {
                 depth: its_depth,
                 level: node.level,
                 frame: node.name.clone(),

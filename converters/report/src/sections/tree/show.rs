@@ -1,6 +1,6 @@
 //! Trees for eyes.
 
-use super::{Group, Interval, Trees};
+use super::{Interval, TreeGroup, Trees};
 use crate::{
     render::clock,
     view::{Node, Part, Tree, View, harmless_names},
@@ -42,7 +42,7 @@ fn heading(interval: &Interval) -> String {
     )
 }
 
-fn tree(group: &Group) -> Tree {
+fn tree(group: &TreeGroup) -> Tree {
     let mut names: Vec<String> = harmless_names(&group.threads).take(NAMES).collect();
     if group.threads.len() > NAMES {
         names.push("...".to_owned());

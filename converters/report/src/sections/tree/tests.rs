@@ -47,7 +47,7 @@ fn log() -> Recording {
     log.finish("a.log")
 }
 
-fn trees(log: Recording, filter: &Filter, options: &Options) -> (Trees, String) {
+fn trees(log: Recording, filter: &Filter, options: &ReportOptions) -> (Trees, String) {
     let logs = [log];
     let found = crate::find(&logs, filter, options, &|_| {});
     let trees = Trees::of(&found, options);
@@ -65,14 +65,15 @@ fn trees(log: Recording, filter: &Filter, options: &Options) -> (Trees, String) 
 }
 
 /// What is in a tree adds up.
-fn check(group: &Group, options: &Options) {
+fn check(group: &TreeGroup, options: &ReportOptions) {
     let roots = group.nodes.iter().filter(|node| node.depth == 0);
     assert_eq!(roots.map(|node| node.cumulative_ns).sum::<u64>(), group.wall_ns);
     assert_eq!(group.nodes.iter().map(|node| node.method_ns).sum::<u64>(), group.wall_ns);
     assert_eq!(group.states.sum_ns(), group.wall_ns);
     for (at, node) in group.nodes.iter().enumerate() {
         let below = group.nodes[at + 1..].iter().take_while(|below| below.depth > node.depth);
-        let children: Vec<&Node> = below.filter(|below| below.depth == node.depth + 1).collect();
+        let children: Vec<&TreeNode> =
+            below.filter(|below| below.depth == node.depth + 1).collect();
         let inside: u64 = children.iter().map(|child| child.cumulative_ns).sum();
         assert_eq!(inside + node.method_ns, node.cumulative_ns, "{}", node.frame);
         assert_eq!(node.states.sum_ns(), node.cumulative_ns);
@@ -87,7 +88,7 @@ fn check(group: &Group, options: &Options) {
 
 /// Whether a node without time of its own that called one other tells it from
 /// another one, or says where a lock was waited for.
-fn tells(group: &Group, at: usize, called: &Node) -> bool {
+fn tells(group: &TreeGroup, at: usize, called: &TreeNode) -> bool {
     let look_the_same = group.nodes.iter().filter(|node| node.frame == called.frame).count();
     let mut inner =
         group.nodes[at + 1..].iter().take_while(|node| node.depth > group.nodes[at].depth);
@@ -96,7 +97,7 @@ fn tells(group: &Group, at: usize, called: &Node) -> bool {
 
 #[test]
 fn the_report_is_that_of_perf_sampler() {
-    let (trees, text) = trees(log(), &Filter::default(), &Options::default());
+    let (trees, text) = trees(log(), &Filter::default(), &ReportOptions::default());
     assert_eq!((trees.samples, trees.wall_ns), (141, 1_410 * MS));
     assert_eq!(trees.idle_hidden_ns, 1_000 * MS);
     let expected = "\
@@ -122,12 +123,13 @@ total ms  own ms  states             frame
 
 #[test]
 fn packages_keep_the_first_callee_beyond() {
-    let options = Options { packages: vec!["com.acme".to_owned()], ..Options::default() };
+    let options =
+        ReportOptions { packages: vec!["com.acme".to_owned()], ..ReportOptions::default() };
     let (trees, _) = trees(log(), &Filter::default(), &options);
     let [main, pool] = &trees.intervals[0].groups[..] else { panic!("{trees:?}") };
     assert_eq!(pool.max_depth, 5, "of whole stacks");
-    let frames = |group: &Group| -> Vec<(usize, String, u64)> {
-        let node = |node: &Node| (node.depth, node.frame.clone(), node.method_ns / MS);
+    let frames = |group: &TreeGroup| -> Vec<(usize, String, u64)> {
+        let node = |node: &TreeNode| (node.depth, node.frame.clone(), node.method_ns / MS);
         group.nodes.iter().map(node).collect()
     };
     assert_eq!(
@@ -144,7 +146,8 @@ fn packages_keep_the_first_callee_beyond() {
 
 #[test]
 fn without_a_match_the_outermost_frame_stays() {
-    let options = Options { packages: vec!["com.acm".to_owned()], ..Options::default() };
+    let options =
+        ReportOptions { packages: vec!["com.acm".to_owned()], ..ReportOptions::default() };
     let (trees, _) = trees(log(), &Filter::default(), &options);
     let pool = &trees.intervals[0].groups[1];
     let [only] = &pool.nodes[..] else { panic!("{pool:?}") };
@@ -157,12 +160,12 @@ fn without_a_match_the_outermost_frame_stays() {
 #[test]
 fn idle_threads_and_all_frames_are_there_for_who_asks() {
     let all = Filter { states: States::all(), ..Filter::default() };
-    let (with_idle, text) = trees(log(), &all, &Options::default());
+    let (with_idle, text) = trees(log(), &all, &ReportOptions::default());
     assert_eq!((with_idle.idle_hidden_ns, with_idle.wall_ns), (0, 2_410 * MS));
     assert!(!text.contains("not shown") && text.contains("Aggregated thread: idle-."), "{text}");
     assert!(text.contains("    1000    1000  idle 100%  "), "{text}");
 
-    let zero = Options { zero: true, ..Options::default() };
+    let zero = ReportOptions { zero: true, ..ReportOptions::default() };
     let (with_zero, text) = trees(log(), &Filter::default(), &zero);
     let idle = with_zero.intervals[0].groups.last().unwrap();
     assert_eq!(
@@ -176,7 +179,7 @@ fn idle_threads_and_all_frames_are_there_for_who_asks() {
 
 #[test]
 fn each_interval_has_a_tree_of_its_own() {
-    let options = Options { interval_ns: 250 * MS, ..Options::default() };
+    let options = ReportOptions { interval_ns: 250 * MS, ..ReportOptions::default() };
     let (trees, text) = trees(log(), &Filter::default(), &options);
     let walls: Vec<u64> = trees.intervals.iter().map(|interval| interval.wall_ns / MS).collect();
     // Each has what passed in it.
@@ -200,7 +203,7 @@ fn what_the_program_says_is_a_group_of_its_own() {
     }
     log.sample(("http-1", &frames[1..]), Running, (30 * MS, 1), (20 * MS, 0));
     log.sample(("http-1", &frames[..1]), Native, (31 * MS, 1), (MS, MS));
-    let (found, text) = trees(log.finish("a.log"), &Filter::default(), &Options::default());
+    let (found, text) = trees(log.finish("a.log"), &Filter::default(), &ReportOptions::default());
     let [given, by_name] = &found.intervals[0].groups[..] else { panic!("{text}") };
     assert_eq!(
         (given.group.as_str(), given.given, given.wall_ns),
@@ -209,7 +212,8 @@ fn what_the_program_says_is_a_group_of_its_own() {
     assert_eq!((given.thread_count, given.max_depth), (2, 2));
     assert_eq!((by_name.group.as_str(), by_name.given), ("http-", false));
     assert!(text.contains("[no Java frame]"), "{text}");
-    let options = Options { packages: vec!["org.none".to_owned()], ..Options::default() };
+    let options =
+        ReportOptions { packages: vec!["org.none".to_owned()], ..ReportOptions::default() };
     let (cut, _) = trees(log_of_group(), &Filter::default(), &options);
     assert_eq!(cut.intervals[0].groups[0].nodes[0].frame, "com.acme.A.run(A.java:1)");
 }
@@ -224,7 +228,8 @@ fn log_of_group() -> Recording {
 #[test]
 fn groups_can_be_cut_and_told_by_other_rules() {
     let names = |rule: &str, groups: usize| {
-        let options = Options { group_by: rule.to_owned(), groups, ..Options::default() };
+        let options =
+            ReportOptions { group_by: rule.to_owned(), groups, ..ReportOptions::default() };
         let (trees, text) = trees(log(), &Filter::default(), &options);
         let interval = &trees.intervals[0];
         let names: Vec<String> = interval.groups.iter().map(|group| group.group.clone()).collect();
@@ -243,7 +248,7 @@ fn logs_without_samples_say_what_they_lack() {
     let logs = [Crafted::new(100).finish("a.log")];
     let filter = Filter::default();
     let found = found(&logs, &filter);
-    let answer = answer(&found, &Options::default());
+    let answer = answer(&found, &ReportOptions::default());
     assert!(answer.lacking.contains("tyrion sample PID"), "{}", answer.lacking);
     assert!(answer.view.parts.is_empty() && !answer.advises);
 }
@@ -269,7 +274,7 @@ fn the_lock_stands_below_the_place_where_it_is_waited_for() {
         (WaitKind::Monitor, ("com.acme.Bank", "")),
         (250 * MS, 50 * MS),
     );
-    let (_, text) = trees(log.finish("a.log"), &Filter::default(), &Options::default());
+    let (_, text) = trees(log.finish("a.log"), &Filter::default(), &ReportOptions::default());
     let expected = "
 total ms  own ms  states    frame
      250       0  blk 100%  java.lang.Thread.run(Thread.java:1)
@@ -291,7 +296,8 @@ fn what_tells_frames_of_one_name_apart_is_shown() {
         let frames = ["com.acme.Bank.run:1", &call, "org.sql.Statement.update:8"];
         log.sample(("main", &frames), Running, (at * MS, 1), (100 * MS, 0));
     }
-    let options = Options { packages: vec!["com.acme".to_owned()], ..Options::default() };
+    let options =
+        ReportOptions { packages: vec!["com.acme".to_owned()], ..ReportOptions::default() };
     let (found, _) = trees(log.finish("a.log"), &Filter::default(), &options);
     let nodes = found.intervals[0].groups[0].nodes.iter();
     let nodes: Vec<(usize, &str)> =
@@ -307,9 +313,9 @@ fn a_span_has_what_passed_in_it_however_it_is_asked_for() {
     let spans = parts.map(|(since, until)| {
         let (since, until) = (moment(since).ok(), moment(until).ok());
         let filter = Filter { since, until, ..Filter::default() };
-        trees(log(), &filter, &Options::default()).0.wall_ns
+        trees(log(), &filter, &ReportOptions::default()).0.wall_ns
     });
-    let options = Options { interval_ns: 250 * MS, ..Options::default() };
+    let options = ReportOptions { interval_ns: 250 * MS, ..ReportOptions::default() };
     let whole = trees(log(), &Filter::default(), &options).0;
     let intervals: Vec<u64> = whole.intervals.iter().map(|interval| interval.wall_ns).collect();
     assert_eq!(intervals, spans);

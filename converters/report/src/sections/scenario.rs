@@ -1,6 +1,6 @@
 //! Logs of trace mode for tests, told record by record.
 
-use crate::{Findings, Options, find};
+use crate::{Findings, ReportOptions, find};
 use std::{collections::HashMap, io::Cursor};
 use tyrion_converters::filter::Filter;
 use tyrion_formats::{
@@ -14,19 +14,19 @@ use tyrion_wire::{
     trace::{AcquisitionCell, Held, Hold, Instance, Nest},
 };
 
-/// When stories begin, monotonic.
+/// When scenario begin, monotonic.
 pub(super) const START_NS: u64 = 1_000_000_000;
 
 /// A log that is being told.
-pub(super) struct Story {
+pub(super) struct Scenario {
     log: LogWriter<Cursor<Vec<u8>>>,
     lanes: HashMap<u32, LaneId>,
     threads: u64,
 }
 
-impl Story {
+impl Scenario {
     /// Trace mode with this other metadata.
-    pub(super) fn new(metadata: &[(&str, &str)]) -> Story {
+    pub(super) fn new(metadata: &[(&str, &str)]) -> Scenario {
         let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
         options.header.mono_ns = START_NS;
         for (key, value) in [("mode", "trace"), ("hold", "1/64")].iter().chain(metadata) {
@@ -34,18 +34,18 @@ impl Story {
             options.header.metadata.push(((*key).to_owned(), (*value).to_owned()));
         }
         let log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
-        Story { log, lanes: HashMap::new(), threads: 0 }
+        Scenario { log, lanes: HashMap::new(), threads: 0 }
     }
 
     /// Ended in order.
-    pub(super) fn ended(metadata: &[(&str, &str)], end_ns: u64) -> Story {
-        let mut story = Story::new(metadata);
+    pub(super) fn ended(metadata: &[(&str, &str)], end_ns: u64) -> Scenario {
+        let mut scenario = Scenario::new(metadata);
         let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
         options.header.mono_ns = START_NS;
         options.header.end_ns = end_ns;
         options.header.metadata.push(("mode".to_owned(), "trace".to_owned()));
-        story.log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
-        story
+        scenario.log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
+        scenario
     }
 
     /// A thread; the first one is number 1 for Java, too.
@@ -143,7 +143,7 @@ impl Story {
         self.log.wait(self.lanes[&thread], wait).unwrap();
     }
 
-    /// A wait that has not ended; its start counts from that of the story.
+    /// A wait that has not ended; its start counts from that of the scenario.
     pub(super) fn pending(&mut self, pending: Pending) {
         let start_ns = START_NS + pending.start_ns;
         self.log.pending(&Pending { start_ns, ..pending }).unwrap();
@@ -160,5 +160,5 @@ pub(super) fn with<T>(
     filter: &Filter,
     then: impl FnOnce(&Findings<'_>) -> T,
 ) -> T {
-    then(&find(logs, filter, &Options::default(), &|_| {}))
+    then(&find(logs, filter, &ReportOptions::default(), &|_| {}))
 }

@@ -20,17 +20,17 @@ use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, def::id::UNKNOWN, trace::Held};
 
 /// Puts links into words.
-pub(super) struct Teller<'a> {
+pub(super) struct Describer<'a> {
     findings: &'a Findings<'a>,
     order: &'a Order,
     /// The ids of locks by hash, for each log.
     ids: Vec<OnceCell<HashMap<u32, Vec<u32>>>>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Describer<'a> {
     pub(super) fn new(findings: &'a Findings<'a>, order: &'a Order) -> Self {
         let ids = findings.logs.iter().map(|_| OnceCell::new()).collect();
-        Teller { findings, order, ids }
+        Describer { findings, order, ids }
     }
 
     fn nesting(&self, link: &Link) -> Option<(&'a Recording, &'a Nesting)> {

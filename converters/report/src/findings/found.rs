@@ -1,0 +1,185 @@
+//! What was found.
+
+use super::{
+    axis::Axis, delay::Delays, groups::LockGroups, histogram::Histogram, owners::OwnedWait,
+    ranks::shows, sampled::SampledInterval, trace::Recorded,
+};
+use std::collections::BTreeMap;
+use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
+use tyrion_formats::Recording;
+use tyrion_wire::WaitKind;
+
+/// What was found in the logs.
+#[derive(Debug)]
+pub struct Findings<'a> {
+    /// The logs, for what they tell of themselves: header, statistics, counters.
+    pub logs: &'a [Recording],
+    /// What to take from them.
+    pub filter: &'a Filter,
+    /// The sums.
+    pub aggregate: Aggregate,
+    /// The locks of the profile by class and name.
+    pub groups: LockGroups,
+    /// The time that the logs span.
+    pub axis: Axis,
+    /// How long waits took, by lock group and kind.
+    pub distributions: Distributions,
+    /// What the threads did in each phase, in the order of time.
+    pub phases: Vec<Phase>,
+    /// Waits over time.
+    pub timelines: Timelines,
+    /// Waits of at least the threshold of their log.
+    pub delays: Delays,
+    /// The threads of the logs that the filter lets through, but for those that the
+    /// JVM runs for itself.
+    pub threads: Threads,
+    /// Trace mode: waits charged, by the groups of both threads, in ascending
+    /// order of both and of lock group and kind. Empty where
+    /// [`Profile::has_blame`] is not set.
+    pub thread_blames: Vec<ThreadBlame>,
+    /// Waits whose lock tells who had it when they began, in any mode: in
+    /// ascending order of owners, waiters, stack, lock group and kind.
+    pub owned_waits: Vec<OwnedWait>,
+    /// Trace mode: nesting, instances, holds.
+    pub trace: Recorded,
+    /// What threads were doing in each interval, in the order of time. Empty
+    /// where no thread was sampled.
+    pub sampled: Vec<SampledInterval>,
+    /// The length of these intervals, in ns: what was asked for, or a multiple of
+    /// it where that would be more than 1,000; 0 where there is only one.
+    pub interval_ns: u64,
+}
+
+/// How long waits took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distributions {
+    /// By lock group and kind. The groups with the most wait, 2 000 or so, are
+    /// here; the others are in `rest` together.
+    pub locks: BTreeMap<(u32, WaitKind), Histogram>,
+    /// The others.
+    pub rest: Histogram,
+}
+
+impl Distributions {
+    /// That of a lock group and kind, if it is kept apart.
+    pub fn of(&self, group: u32, kind: WaitKind) -> Option<&Histogram> {
+        self.locks.get(&(group, kind))
+    }
+
+    /// That of all.
+    pub fn all(&self) -> Histogram {
+        let mut all = self.rest.clone();
+        self.locks.values().for_each(|histogram| all.add(histogram));
+        all
+    }
+}
+
+/// What threads did in a phase. Waits count as far as they are in the phase;
+/// those that had not ended when the log did count to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phase {
+    /// From the axis' start to that of the phase, in ns.
+    pub start_ns: u64,
+    /// The length of the phase, in ns.
+    pub duration_ns: u64,
+    /// How long the threads lived in it, added up, in ns.
+    pub thread_ns: u64,
+    /// How long they waited for something to happen (`object-wait`,
+    /// `condition`, `park`), in ns, whatever kinds and locks the filter asks
+    /// for.
+    pub idle_ns: u64,
+    /// How long they waited for locks that others had, in ns.
+    pub contended_ns: u64,
+}
+
+impl Phase {
+    /// Critical section pressure: the share of the time in which threads were
+    /// not idle that they waited for locks. `None` when they were idle all
+    /// along.
+    pub fn pressure(&self) -> Option<f64> {
+        let busy_ns = self.thread_ns.saturating_sub(self.idle_ns);
+        (busy_ns != 0).then(|| (self.contended_ns as f64 / busy_ns as f64).min(1.0))
+    }
+}
+
+/// Waits over time, as far as they are on the axis; in boxes of
+/// [`Axis::box_ns`], in ns. A single wait is put where it was, folded ones are
+/// spread over the time of their cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timelines {
+    /// All waits.
+    pub all: Vec<u64>,
+    /// Of the lock groups with the most wait, most first: group and boxes.
+    pub locks: Vec<(u32, Vec<u64>)>,
+    /// Of the threads with the most wait, most first: thread of the profile and
+    /// boxes.
+    pub threads: Vec<(u32, Vec<u64>)>,
+}
+
+/// The threads of the logs that the filter lets through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Threads {
+    /// How many.
+    pub count: u64,
+    /// How many of them are virtual.
+    pub is_virtual: u64,
+    /// How long they lived on the axis, added up, in ns.
+    pub lived_ns: u64,
+    /// Of how many the log does not tell when they lived: they are taken to
+    /// have lived as long as the log, virtual ones from their first wait to
+    /// their last.
+    pub assumed: u64,
+    /// How many were waiting for a lock when the log ended.
+    pub pending: u64,
+    /// How long they had waited by then, in ns.
+    pub pending_ns: u64,
+}
+
+/// Waits charged to the threads of a group that others of a group waited for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ThreadBlame {
+    /// The group of those who held the lock.
+    pub holders: String,
+    /// The group of those who waited.
+    pub waiters: String,
+    /// The lock group.
+    pub group: u32,
+    /// What kind of wait, by its code.
+    pub kind: u8,
+    /// How many waits, or parts of them.
+    pub count: u64,
+    /// Their durations added up, in ns.
+    pub blamed_ns: u64,
+}
+
+impl Findings<'_> {
+    /// The sums.
+    pub fn profile(&self) -> &Profile {
+        &self.aggregate.profile
+    }
+
+    /// Whether waits of this kind are what sections about waits show: lock
+    /// contention, and locks taken again after `Condition.await`, as far as
+    /// the filter asks for them; or whatever it asks for if that is neither.
+    pub fn shows(&self, kind: WaitKind) -> bool {
+        shows(self.filter, kind)
+    }
+
+    /// Whether any log was recorded in trace mode.
+    pub fn is_trace(&self) -> bool {
+        self.logs.iter().any(Recording::is_trace)
+    }
+
+    /// How long was recorded, in ns: the durations of the logs added up, as far as
+    /// the filter asks for them.
+    pub fn recorded_ns(&self) -> u64 {
+        let durations = self.logs.iter().flat_map(|log| {
+            let window = self.filter.window(log);
+            log.recorded().into_iter().map(move |part| {
+                let since_ns = window.since_ns.clamp(part.start, part.end);
+                window.until_ns.clamp(since_ns, part.end) - since_ns
+            })
+        });
+        durations.fold(0, u64::saturating_add)
+    }
+}
