@@ -2,10 +2,10 @@
 
 use crate::outcome::{Failure, tell};
 use std::{
-    fs::File,
     io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
+use tyrion_converters::outputs;
 use tyrion_formats::open_regular;
 use tyrion_wire::header::MAGIC;
 
@@ -69,7 +69,7 @@ impl Target {
                 ("stdout".to_owned(), body(&mut out).and_then(|()| out.flush()))
             }
             Target::File(path) => {
-                let written = File::create(path).and_then(|file| {
+                let written = outputs::create(path).and_then(|file| {
                     let mut out = BufWriter::with_capacity(1 << 16, file);
                     body(&mut out).and_then(|()| out.flush())
                 });

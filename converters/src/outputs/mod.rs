@@ -7,6 +7,7 @@
 mod bits;
 pub mod callgrind;
 pub mod collapsed;
+mod create;
 mod facts;
 pub mod flamegraph;
 mod lines;
@@ -16,6 +17,7 @@ mod rows;
 mod tree;
 pub mod units;
 
+pub use create::create;
 pub use metric::{By, Metric, Needs, go_together};
 
 use crate::profile::Profile;

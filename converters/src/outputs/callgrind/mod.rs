@@ -170,7 +170,7 @@ fn create(
 ) -> io::Result<()> {
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let file = if must_be_new { File::create_new(path) } else { File::create(path) };
+    let file = if must_be_new { File::create_new(path) } else { super::create(path) };
     let mut file = file.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             named(io::Error::new(error.kind(), "is in the way, and no part of an earlier profile"))
