@@ -61,16 +61,22 @@ fn folded(recording: &Recording) -> Vec<Row> {
     rows(&recording.log, "wall", &options)
 }
 
+/// What the report shows for a stack without frames.
+const NO_FRAME: &str = "[no Java frame]";
+
 /// Cumulative and own time by path: `Thread.run;Foo.bar`.
 type Tree = BTreeMap<String, (u64, u64)>;
 
 fn tree(rows: &[&Row]) -> Tree {
     let mut tree = Tree::new();
     for row in rows {
-        for depth in 1..=row.frames.len() {
-            let (cumulative, own) = tree.entry(row.frames[..depth].join(";")).or_default();
+        // A thread may be seen before its first frame.
+        let none = [NO_FRAME.to_owned()];
+        let frames = if row.frames.is_empty() { &none[..] } else { &row.frames };
+        for depth in 1..=frames.len() {
+            let (cumulative, own) = tree.entry(frames[..depth].join(";")).or_default();
             *cumulative += row.ns;
-            *own += if depth == row.frames.len() { row.ns } else { 0 };
+            *own += if depth == frames.len() { row.ns } else { 0 };
         }
     }
     tree

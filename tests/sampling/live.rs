@@ -305,7 +305,7 @@ fn two_at_once(jdk: &Jdk) {
     let (_, threads) = group(&out(&one), "worker-");
     assert_eq!(threads, "worker-1", "{}", err(&one));
     let (wall_ns, threads) = group(&out(&other), "worker-");
-    let told = err(&other).contains("only threads whose name '^worker-1$'");
+    let told = err(&other).contains("only threads whose names match '^worker-1$'");
     let expected = if told { 1 } else { 4 };
     assert_eq!(threads.split(", ").count(), expected, "{threads}\n{}", err(&other));
     assert!(wall_ns / expected as u64 > ms(1500), "{wall_ns}: ended with the first");
