@@ -2,12 +2,13 @@
 
 use super::outputs::samples;
 use crate::support::{
-    Jdk, Program, Running, err, info, list, ms, number, on_jdks, out, output, root, stdout_of,
-    text, text_of, tyrion, wait_for, waits,
+    Jdk, Program, Running, Turn, alone, beside_others, err, info, list, ms, number, on_jdks, out,
+    output, root, stdout_of, text, text_of, tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{
     fs::File,
+    os::unix::fs::MetadataExt,
     path::Path,
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant, SystemTime},
@@ -28,11 +29,16 @@ on_jdks!(intervals: one);
 
 /// A program without an agent.
 fn unrecorded(jdk: &Jdk) -> Running {
+    unrecorded_in(beside_others(), jdk)
+}
+
+fn unrecorded_in(turn: Turn, jdk: &Jdk) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("attached.log");
     let line = Program::class(jdk, "tyrion.sampling.Shares 60 0").command_line();
     let mut java = Command::new(&line[0]);
-    let running = Running::of(java.args(&line[1..]).current_dir(folder.path()), folder, log);
+    let java = java.args(&line[1..]).current_dir(folder.path());
+    let running = Running::in_turn(turn, java, folder, log);
     running.await_line("acting");
     running
 }
@@ -178,13 +184,17 @@ fn check_interrupted(folder: &Path, running: &Running) {
 
 /// A log that is asked for.
 fn log_kept(jdk: &Jdk) {
-    let running = unrecorded(jdk);
+    // Other JVMs have such folders, too, which stay when they are killed.
+    let running = unrecorded_in(alone(), jdk);
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("kept.log");
     let options = ["--duration=700ms", "-o", text(&log)];
     let exchanged = || {
-        let names = names(Path::new("/tmp")).into_iter();
-        names.filter(|name| name.starts_with(".tyrion-")).collect::<Vec<_>>()
+        let owner = |name: &str| Path::new("/tmp").join(name).metadata().ok().map(|it| it.uid());
+        let own = rustix::process::geteuid().as_raw();
+        let mut names = names(Path::new("/tmp"));
+        names.retain(|name| name.starts_with(".tyrion-") && owner(name) == Some(own));
+        names
     };
     let before = exchanged();
     let begin = Instant::now();
@@ -192,11 +202,8 @@ fn log_kept(jdk: &Jdk) {
     check_tree(&output, 0.4..=begin.elapsed().as_secs_f64());
     assert!(samples(&log).iter().any(|sample| sample["thread"] == "worker-1"));
     assert_eq!(names(folder.path()), ["kept.log", "tmp"]);
-    // Other tests have such folders at the same time: theirs go, too.
-    let mut new = exchanged();
-    new.retain(|name| !before.contains(name));
-    let is_gone = || new.iter().all(|name| !Path::new("/tmp").join(name).exists()).then_some(());
-    wait_for(&format!("end of {new:?}"), is_gone);
+    let after = exchanged();
+    assert!(after.iter().all(|name| before.contains(name)), "left behind: {after:?}");
 }
 
 /// A JVM whose waits are recorded already goes on recording them.

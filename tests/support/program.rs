@@ -246,8 +246,8 @@ impl Running {
         Running::in_turn(beside_others(), command, folder, log)
     }
 
-    /// The same, once it may run.
-    fn in_turn(turn: Turn, command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
+    /// The same, when it is its turn.
+    pub fn in_turn(turn: Turn, command: &mut Command, folder: TempDir, log: PathBuf) -> Running {
         let file = |name: &str| Stdio::from(File::create(folder.path().join(name)).unwrap());
         command.stdout(file("stdout")).stderr(file("stderr")).stdin(Stdio::null());
         // A group of its own, so that nothing of it is left behind.
