@@ -43,18 +43,20 @@ fn another_program_of_the_same_process_is_noticed() {
     shell.args(["-c", "read line; exec sleep 600"]).stdin(Stdio::piped());
     let mut child = shell.spawn().unwrap();
     let process = Process::open(child.id()).unwrap();
-    let runs = |name: &str| {
-        while !process.read("stat").unwrap().contains(name) {
+    // A program has its name before its code and its stack: only when it sleeps
+    // (state S) is it sure to have begun.
+    let sleeps = |name: &str| {
+        while !process.read("stat").unwrap().contains(&format!("({name}) S")) {
             std::thread::sleep(Duration::from_millis(5));
         }
     };
-    runs("(sh)");
+    sleeps("sh");
     let said = |seen: Result<Option<Seen>, String>| seen.map(|seen| seen.is_some());
     let not_a_jvm = |seen| said(seen).is_err_and(|error: String| error.contains("not a JVM"));
     assert!(not_a_jvm(Seen::look(&process, || {})));
     let seen = Seen::look(&process, || {
         child.stdin.take().unwrap().write_all(b"\n").unwrap();
-        runs("(sleep)");
+        sleeps("sleep");
     });
     assert_eq!(said(seen), Ok(false), "what was seen is of both");
     assert!(not_a_jvm(Seen::look(&process, || {})));
