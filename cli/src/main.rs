@@ -8,6 +8,7 @@ mod jvm;
 mod logs;
 mod outcome;
 mod progress;
+mod shell;
 mod signals;
 mod target;
 mod terminal;

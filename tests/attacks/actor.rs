@@ -2,9 +2,10 @@
 //! it before its `main`, in a process with one thread whose rights, mounts and
 //! root folder are the attacker's.
 
+use super::place::{c_text, check, contain, die_with_parent, drop_rights, mount};
 use serde::{Deserialize, Serialize};
 use std::{
-    ffi::{CString, OsString},
+    ffi::OsString,
     fs::File,
     io::{self, Read, Write},
     os::{
@@ -337,75 +338,6 @@ pub fn exchange(one: &Path, other: &Path) -> bool {
     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
 }
 
-fn die_with_parent() -> io::Result<()> {
-    // SAFETY: sets a number.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })
-}
-
-/// Goes on as a child with process ids of its own; this process waits for it.
-fn contain() -> io::Result<()> {
-    // SAFETY: this process has one thread, and goes on as two.
-    unsafe {
-        check(libc::unshare(libc::CLONE_NEWPID))?;
-        let child = libc::fork();
-        check(child)?;
-        if child > 0 {
-            libc::waitpid(child, std::ptr::null_mut(), 0);
-            libc::_exit(0);
-        }
-    }
-    die_with_parent()
-}
-
-fn mount(part: &Part) -> io::Result<()> {
-    if !part.mounts.is_empty() || part.root.is_some() {
-        // SAFETY: this process has one thread.
-        check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
-        mount_at(Path::new("none"), Path::new("/"), libc::MS_REC | libc::MS_PRIVATE)?;
-    }
-    for (from, to) in &part.mounts {
-        mount_at(from, to, libc::MS_BIND | libc::MS_REC)?;
-    }
-    if part.is_contained {
-        let proc = c_text(&part.root.clone().unwrap_or("/".into()).join("proc"));
-        let (kind, none) = (c"proc".as_ptr(), std::ptr::null());
-        // SAFETY: the names end with a zero byte, and the last one may be missing.
-        check(unsafe { libc::mount(kind, proc.as_ptr(), kind, 0, none) })?;
-    }
-    let Some(root) = &part.root else { return Ok(()) };
-    if part.pivots {
-        mount_at(root, root, libc::MS_BIND | libc::MS_REC)?;
-        std::env::set_current_dir(root)?;
-        let here = c".".as_ptr();
-        // SAFETY: the names end with a zero byte.
-        unsafe {
-            check(libc::syscall(libc::SYS_pivot_root, here, here) as libc::c_int)?;
-            return check(libc::umount2(here, libc::MNT_DETACH));
-        }
-    }
-    std::os::unix::fs::chroot(root)?;
-    std::env::set_current_dir("/")
-}
-
-fn mount_at(from: &Path, to: &Path, flags: libc::c_ulong) -> io::Result<()> {
-    let (from, to) = (c_text(from), c_text(to));
-    let none = std::ptr::null();
-    // SAFETY: the names end with a zero byte, and the others may be missing.
-    check(unsafe { libc::mount(from.as_ptr(), to.as_ptr(), none, flags, none.cast()) })
-}
-
-fn drop_rights(id: u32) -> io::Result<()> {
-    // SAFETY: one group is passed, and counted; the others are numbers.
-    unsafe {
-        check(libc::setgroups(1, &id))?;
-        check(libc::setresgid(id, id, id))?;
-        check(libc::setresuid(id, id, id))?;
-        // As a program that was started by its user.
-        check(libc::prctl(libc::PR_SET_DUMPABLE, 1))?;
-    }
-    die_with_parent()
-}
-
 fn catch_quit() {
     let handler = asked as extern "C" fn(libc::c_int);
     // SAFETY: the handler sets a flag, and does nothing else.
@@ -421,12 +353,4 @@ fn map(path: &Path, rights: libc::c_int, flags: libc::c_int) -> io::Result<()> {
     let mapped =
         unsafe { libc::mmap(std::ptr::null_mut(), len, rights, flags, file.as_raw_fd(), 0) };
     if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-fn c_text(path: &Path) -> CString {
-    CString::new(path.as_os_str().as_bytes()).expect("a path has no zero byte")
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -8,7 +8,7 @@ use super::{
 use crate::support::{err, out, sample_log};
 use std::{
     collections::BTreeSet,
-    os::unix::fs::symlink,
+    os::unix::fs::{chown, symlink},
     path::{Path, PathBuf},
 };
 
@@ -111,7 +111,7 @@ fn a_mapped_log_is_not_mistaken() {
     let log = stage.home().join("a.log");
     for target in [&*secret, Path::new("/dev/zero"), &stage.path("root")] {
         std::fs::write(&log, std::fs::read(sample_log()).unwrap()).unwrap();
-        std::os::unix::fs::chown(&log, Some(NOBODY), None).unwrap();
+        chown(&log, Some(NOBODY), None).unwrap();
         let jvm = stage.play(&Part { writes: vec![log.clone()], ..stage.recorded_jvm() });
         let shown = stage.worked(&["top", "--once", "--interval", "50ms"], jvm.id());
         assert!(!shown.is_empty(), "without an attack it is shown");
@@ -121,6 +121,22 @@ fn a_mapped_log_is_not_mistaken() {
         assert!(said.contains("cannot be read"), "{target:?}: {said}");
         std::fs::remove_file(&log).unwrap();
     }
+}
+
+/// What it has mounted is mounted for itself alone: by the same path there is
+/// something else for everybody else.
+#[test]
+fn a_mapped_log_is_looked_for_where_it_is() {
+    let Some(mut stage) = Stage::set() else { return };
+    let secret = stage.keep("a.log", &std::fs::read(sample_log()).unwrap());
+    let (real, seen) = (stage.folder("real", 0o755), stage.folder("seen", 0o755));
+    std::fs::write(real.join("a.log"), [0; 8192]).unwrap();
+    chown(real.join("a.log"), Some(NOBODY), None).unwrap();
+    symlink(secret, seen.join("a.log")).unwrap();
+    let part = Part { mounts: vec![(real, seen.clone())], ..stage.recorded_jvm() };
+    let jvm = stage.play(&Part { writes: vec![seen.join("a.log")], ..part });
+    let said = stage.refused(&["top", "--once", "--interval", "50ms"], jvm.id());
+    assert!(said.contains("cannot be read"), "{said}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod actor;
 mod answers;
+mod place;
 mod races;
 mod roots;
 mod sockets;

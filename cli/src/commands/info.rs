@@ -11,7 +11,7 @@ use crate::{
     filters::{self, FilterArgs, JobsArg, wants_pending},
     logs,
     outcome::{Failure, Outcome},
-    progress,
+    progress, shell,
     terminal::Escaped,
 };
 use clap::Args;
@@ -358,7 +358,7 @@ fn still_waiting(out: &mut String, log: &Recording, waiting: Waiting) -> std::fm
             out,
             "\n{} waiting for locks when the log ended; see: tyrion report --section still-waiting {}",
             threads(waiting.contention),
-            harmless::name(log.name()),
+            harmless::text(&shell::suggested(log.name())),
         )?;
     }
     match waiting.idle {

@@ -8,7 +8,7 @@ use crate::{
         shim::{self, Reach},
     },
     outcome::{Done, Failure, Outcome, tell},
-    signals,
+    shell, signals,
 };
 use clap::Args;
 use rustix::fs::{Access, access};
@@ -234,7 +234,9 @@ fn tell_logs(new: &[String]) {
     match new {
         _ if !io::stderr().is_terminal() => {}
         [] => {}
-        [log] => tell(&format!("recorded into {log}; see: tyrion report {log}")),
+        [log] => {
+            tell(&format!("recorded into {log}; see: tyrion report {}", shell::suggested(log)));
+        }
         logs => tell(&format!("{} JVMs were recorded: {}", logs.len(), logs.join(", "))),
     }
 }

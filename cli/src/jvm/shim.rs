@@ -6,11 +6,12 @@
 //! Java home, since scripts look for their `JAVA_HOME` beside the `java` they
 //! find.
 
+use crate::shell::quoted;
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
     os::unix::{
-        ffi::{OsStrExt, OsStringExt},
+        ffi::OsStrExt,
         fs::{PermissionsExt, symlink},
     },
     path::{Path, PathBuf},
@@ -104,7 +105,7 @@ fn script(java: &Path, agent_option: &OsStr, tool_options: Option<&OsStr>) -> Ve
     match tool_options {
         Some(before) => {
             script.push("JAVA_TOOL_OPTIONS=");
-            script.push(quoted_for_shell(before));
+            script.push(quoted(before));
             script.push("\nexport JAVA_TOOL_OPTIONS\n");
         }
         None => script.push("unset JAVA_TOOL_OPTIONS\n"),
@@ -112,24 +113,11 @@ fn script(java: &Path, agent_option: &OsStr, tool_options: Option<&OsStr>) -> Ve
     // Where a JVM starts this one, its agent has used it up.
     script.push(format!("{SLOT}=\nexport {SLOT}\n"));
     script.push("exec ");
-    script.push(quoted_for_shell(java.as_os_str()));
+    script.push(quoted(java.as_os_str()));
     script.push(" ");
-    script.push(quoted_for_shell(agent_option));
+    script.push(quoted(agent_option));
     script.push(" \"$@\"\n");
     script.into_encoded_bytes()
-}
-
-/// In single quotes, as POSIX shells read them.
-fn quoted_for_shell(text: &OsStr) -> OsString {
-    let mut quoted = b"'".to_vec();
-    for &byte in text.as_bytes() {
-        match byte {
-            b'\'' => quoted.extend_from_slice(br"'\''"),
-            _ => quoted.push(byte),
-        }
-    }
-    quoted.push(b'\'');
-    OsString::from_vec(quoted)
 }
 
 /// In quotes, as the JVM reads its environment variables: it knows no escapes,
@@ -154,8 +142,6 @@ mod tests {
 
     #[test]
     fn quotes_hold() {
-        assert_eq!(quoted_for_shell(OsStr::new("a'b c")), r"'a'\''b c'");
-        assert_eq!(quoted_for_shell(OsStr::from_bytes(b"\xff")).as_bytes(), b"'\xff'");
         for (text, quoted) in [("plain", "plain"), ("a b", "\"a b\""), ("a \"b", "'a \"b'")] {
             assert_eq!(quoted_for_jvm(OsStr::new(text)), quoted);
         }

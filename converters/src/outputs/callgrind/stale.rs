@@ -45,9 +45,14 @@ fn is_suffix(suffix: &str) -> bool {
     is_number(thread) && process.splitn(2, '.').all(is_number)
 }
 
+/// What may not be read is another user's, and none of ours.
 fn is_ours(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
-    open_regular(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    let file = match open_regular(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
+        opened => opened?,
+    };
+    file.take(MAGIC.len() as u64).read_to_end(&mut start)?;
     Ok(start == MAGIC.as_bytes())
 }
 
