@@ -213,6 +213,12 @@ impl<'c, 'a> Method<'c, 'a> {
         self.info.code.map(|contents| Code::parse(self.class.constants(), contents)).transpose()
     }
 
+    /// What is wrong with a method whose descriptor is malformed.
+    pub(crate) fn bad_descriptor(&self) -> ClassError {
+        // Methods are parsed only as far as their code is; it is the closest offset there is.
+        ClassError::BadDescriptor { offset: self.code_contents().map_or(0, |code| code.offset()) }
+    }
+
     /// The contents of its `Code` attribute.
     pub(crate) fn code_contents(&self) -> Option<Reader<'a>> {
         self.info.code

@@ -282,9 +282,3 @@ impl From<ClassError> for Reason {
         Reason::Malformed(error)
     }
 }
-
-impl From<crate::pool_writer::PoolFull> for Reason {
-    fn from(_: crate::pool_writer::PoolFull) -> Self {
-        Reason::ConstantPoolFull
-    }
-}

@@ -2,12 +2,18 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::jstr;
-use crate::plan::Member;
+use crate::plan::{Member, Reason};
 use crate::pool::{ConstantPool, tag};
 
 /// The constant pool has no free index left, or a string is longer than 65535 bytes.
 #[derive(Debug)]
 pub(crate) struct PoolFull;
+
+impl From<PoolFull> for Reason {
+    fn from(_: PoolFull) -> Self {
+        Reason::ConstantPoolFull
+    }
+}
 
 type Result<T> = core::result::Result<T, PoolFull>;
 

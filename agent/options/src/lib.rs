@@ -14,15 +14,14 @@
 //! To add an option, add it to `table.rs` and use its field.
 #![forbid(unsafe_code)]
 
-mod entry;
 mod kinds;
 mod parse;
 mod table;
 mod values;
 
-pub use entry::{Counts, Entry, Later, Logged, Reach};
 pub use kinds::{About, Form, Kind};
 pub use parse::{Mistake, check, join_escaped};
+pub use table::entry::{Counts, Entry, Later, Logged, Reach};
 pub use table::{
     DEFAULT_FILE, DEFAULT_PERIOD_NS, Options, PERIODS_NS, SampleOptions, TABLE, TraceOptions,
 };

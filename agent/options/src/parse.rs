@@ -2,9 +2,11 @@
 //! value is written with a backslash before it.
 
 use crate::{
-    entry::{Later, Reach},
     find,
-    table::{Options, TABLE},
+    table::{
+        Options, TABLE,
+        entry::{Later, Reach},
+    },
     values::{Command, Hold, Mode, Rotation},
 };
 use std::{

@@ -1,13 +1,15 @@
 //! The table. A new option is an entry here, and the use of its field.
 
+pub(crate) mod entry;
+
 use crate::{
-    entry::{Counts, Entry, INTERNAL, Later, Logged, Reach, USUAL, options},
     kinds::{
         Choice, Flag, HOUR_NS, Kind, Length, ModeKind, Names, Number, Path, Patterns, Period,
         Share, Size, Text, ThresholdKind,
     },
     values::{Command, Hold, Mode, NamePattern, Threshold, Walk},
 };
+use entry::{Counts, Entry, INTERNAL, Later, Logged, Reach, USUAL, options};
 use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
 use tyrion_wire::pattern::Pattern;
 

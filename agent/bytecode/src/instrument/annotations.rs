@@ -3,8 +3,7 @@
 //! Relocation changes no sizes, so the attribute is copied and patched. The JVM itself never looks
 //! at these; tools do.
 
-use super::layout::{Layout, NewPc};
-use super::tables;
+use super::layout::{self, Layout, NewPc};
 use crate::ClassError;
 use crate::plan::Pc;
 use crate::reader::Reader;
@@ -57,7 +56,7 @@ impl Copy<'_, '_> {
             // Local variables.
             0x40 | 0x41 => {
                 for _ in 0..self.u2()? {
-                    tables::scope(self.contents, self.out, layout)?;
+                    layout::scope(self.contents, self.out, layout)?;
                     self.u2()?;
                 }
                 Ok(())

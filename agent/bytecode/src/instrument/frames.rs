@@ -5,9 +5,7 @@
 //! fits a one-byte tag takes the extended form of that tag.
 
 use super::layout::{HandlerProbe, Layout, NewPc};
-use super::parameters::Reads;
 use super::put_u2;
-use super::tables::NewFrames;
 use crate::ClassError;
 use crate::descriptor::Type;
 use crate::plan::{Pc, Reason};
@@ -15,6 +13,9 @@ use crate::pool_writer::PoolWriter;
 use crate::reader::Reader;
 
 type Result<T> = core::result::Result<T, ClassError>;
+
+/// Slots that probes read, with their types; in order, each once.
+pub(super) type Reads<'a> = Vec<(u16, Type<'a>)>;
 
 /// The largest distance that a one-byte tag holds.
 const SHORT: u8 = 63;
@@ -234,6 +235,22 @@ impl HandlerFrame {
         put_u2(out, 1);
         self.throwable.write(out);
     }
+}
+
+/// The stack maps to add.
+#[derive(Default)]
+pub(super) struct NewFrames {
+    /// The class `Throwable` in the constant pool, for the probes of handlers, if there are any and
+    /// the class has stack maps.
+    pub(super) throwable: Option<u16>,
+    /// The catch-all handler's.
+    pub(super) catch_all: Option<NewFrame>,
+}
+
+/// The catch-all handler's stack map, and the name of the attribute it goes into.
+pub(super) struct NewFrame {
+    pub(super) frame: HandlerFrame,
+    pub(super) attribute_name: u16,
 }
 
 /// Appends the contents of a `StackMapTable`: those of `table`, relocated, and the new ones.

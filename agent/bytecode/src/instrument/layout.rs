@@ -1,10 +1,13 @@
 //! Where everything goes.
 
+use super::probes::Probes;
+use super::put_u2;
+use crate::ClassError;
 use crate::code::Code;
 use crate::instruction::{Instruction, padding};
 use crate::opcode;
 use crate::plan::{Pc, Reason};
-use crate::{ClassError, instrument::probes::Probes};
+use crate::reader::Reader;
 
 /// The length of the instruction that ends the catch-all handler.
 const ATHROW_LENGTH: usize = 1;
@@ -162,6 +165,22 @@ impl Layout {
     pub(super) fn scope_start(&self, pc: Pc, offset: usize) -> Result<NewPc, ClassError> {
         if pc == Pc(0) { Ok(NewPc(0)) } else { self.range_start(pc, offset) }
     }
+}
+
+/// Relocates the start and length of a variable's life.
+pub(super) fn scope(
+    contents: &mut Reader<'_>,
+    out: &mut Vec<u8>,
+    layout: &Layout,
+) -> Result<(), ClassError> {
+    let offset = contents.offset();
+    let (start, length) = (contents.u2()?, contents.u2()?);
+    let bad_pc = ClassError::BadPc { offset, pc: i64::from(start) + i64::from(length) };
+    let end = layout.range_end(Pc(start.checked_add(length).ok_or(bad_pc)?), offset)?;
+    let start = layout.scope_start(Pc(start), offset)?;
+    put_u2(out, start.0);
+    put_u2(out, end.0.saturating_sub(start.0));
+    Ok(())
 }
 
 fn place(here: usize) -> Result<NewPc, Reason> {

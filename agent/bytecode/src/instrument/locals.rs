@@ -82,7 +82,7 @@ pub(super) fn at_frames<'a>(
 
 fn parameters<'a>(method: &Method<'_, 'a>) -> Result<Vec<Slot<'a>>> {
     let descriptor = MethodDescriptor::parse(method.descriptor().as_bytes());
-    let descriptor = descriptor.ok_or(super::parameters::bad_descriptor(method))?;
+    let descriptor = descriptor.ok_or(method.bad_descriptor())?;
     let this = match (method.is_static(), method.is_constructor()) {
         (true, _) => None,
         (false, true) => Some(Slot::Other),

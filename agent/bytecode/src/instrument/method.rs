@@ -2,11 +2,11 @@
 
 use core::ops::Range;
 
-use super::frames::HandlerFrame;
+use super::frames::{HandlerFrame, NewFrame, NewFrames, Reads};
 use super::layout::Layout;
-use super::parameters::{self, Reads};
+use super::parameters;
 use super::probes::Probes;
-use super::tables::{self, NewFrame, NewFrames};
+use super::tables;
 use super::{body, handlers, put_sized, put_u2};
 use crate::class::Method;
 use crate::instruction::Instruction;

@@ -5,27 +5,18 @@
 //! compilers end a parameter's life at its last use). What remains has the type that the
 //! descriptor says, at every instruction and so in the catch-all handler, too.
 
-use super::frames::{Change, Frames, VerificationType};
+use super::frames::{Change, Frames, Reads, VerificationType};
 use crate::class::Method;
 use crate::code::Code;
 use crate::descriptor::{MethodDescriptor, Type};
 use crate::instruction::Instruction;
 use crate::plan::{MethodPlan, Op, Reason};
-use crate::{ClassError, reader::Reader};
+use crate::reader::Reader;
 
 type Result<T> = core::result::Result<T, Reason>;
 
 /// Local variables as a stack map lists them: `None` is whatever is no parameter's type.
 type Locals<'a> = Vec<Option<Type<'a>>>;
-
-/// Slots that probes read, with their types; in order, each once.
-pub(super) type Reads<'a> = Vec<(u16, Type<'a>)>;
-
-/// What a method with a malformed descriptor is left alone for.
-pub(super) fn bad_descriptor(method: &Method<'_, '_>) -> ClassError {
-    // Methods are parsed only as far as their code is; it is the closest offset there is.
-    ClassError::BadDescriptor { offset: method.code_contents().map_or(0, |code| code.offset()) }
-}
 
 /// Checks every local that the plan reads. The result are those that the catch-all handler reads.
 pub(super) fn check<'a>(
@@ -55,7 +46,7 @@ pub(super) fn check<'a>(
 /// The locals of a method when it is called.
 fn parameters<'a>(method: &Method<'_, 'a>) -> Result<Locals<'a>> {
     let descriptor = MethodDescriptor::parse(method.descriptor().as_bytes());
-    let descriptor = descriptor.ok_or(bad_descriptor(method))?;
+    let descriptor = descriptor.ok_or(method.bad_descriptor())?;
     let this = Type::Reference(method.class().name().as_bytes());
     // In a constructor `this` is another type before the superclass's constructor is called.
     let this = (!method.is_static()).then_some((!method.is_constructor()).then_some(this));

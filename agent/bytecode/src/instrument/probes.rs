@@ -125,7 +125,7 @@ fn at(probes: &[(Pc, Vec<u8>)], pc: Pc) -> impl Iterator<Item = &[u8]> {
 
 fn result_slots(method: &Method<'_, '_>) -> Result<u16> {
     let descriptor = MethodDescriptor::parse(method.descriptor().as_bytes());
-    Ok(descriptor.ok_or(super::parameters::bad_descriptor(method))?.result_slots())
+    Ok(descriptor.ok_or(method.bad_descriptor())?.result_slots())
 }
 
 struct Encoder<'p, 'a> {

@@ -1,12 +1,12 @@
 //! The tables that go with the code, other than `StackMapTable`.
 
-use super::frames::{self, HandlerFrame};
-use super::layout::Layout;
+use super::frames::{self, NewFrames};
+use super::layout::{self, Layout};
 use super::{annotations, put_sized, put_u2};
 use crate::ClassError;
 use crate::attribute::Attribute;
 use crate::code::Code;
-use crate::plan::{Pc, Reason};
+use crate::plan::Reason;
 use crate::reader::Reader;
 
 type Result<T> = core::result::Result<T, Reason>;
@@ -43,22 +43,6 @@ pub(super) fn write_handlers(
         [start.0, end.0, layout.end.0, 0].into_iter().for_each(|field| put_u2(out, field));
     }
     Ok(())
-}
-
-/// The stack maps to add.
-#[derive(Default)]
-pub(super) struct NewFrames {
-    /// The class `Throwable` in the constant pool, for the probes of handlers, if there are any and
-    /// the class has stack maps.
-    pub(super) throwable: Option<u16>,
-    /// The catch-all handler's.
-    pub(super) catch_all: Option<NewFrame>,
-}
-
-/// The catch-all handler's stack map, and the name of the attribute it goes into.
-pub(super) struct NewFrame {
-    pub(super) frame: HandlerFrame,
-    pub(super) attribute_name: u16,
 }
 
 /// Appends the attributes of the code.
@@ -148,25 +132,9 @@ fn variables(
     let count = contents.u2()?;
     put_u2(out, count);
     for _ in 0..count {
-        scope(&mut contents, out, layout)?;
+        layout::scope(&mut contents, out, layout)?;
         let name_type_slot = contents.bytes(6)?;
         out.extend_from_slice(name_type_slot);
     }
     contents.finish()
-}
-
-/// Relocates the start and length of a variable's life.
-pub(super) fn scope(
-    contents: &mut Reader<'_>,
-    out: &mut Vec<u8>,
-    layout: &Layout,
-) -> core::result::Result<(), ClassError> {
-    let offset = contents.offset();
-    let (start, length) = (contents.u2()?, contents.u2()?);
-    let bad_pc = ClassError::BadPc { offset, pc: i64::from(start) + i64::from(length) };
-    let end = layout.range_end(Pc(start.checked_add(length).ok_or(bad_pc)?), offset)?;
-    let start = layout.scope_start(Pc(start), offset)?;
-    put_u2(out, start.0);
-    put_u2(out, end.0.saturating_sub(start.0));
-    Ok(())
 }

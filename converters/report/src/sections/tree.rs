@@ -3,6 +3,7 @@
 mod build;
 mod nodes;
 mod show;
+mod sums;
 #[cfg(test)]
 mod tests;
 

@@ -1,9 +1,10 @@
 //! From samples to groups of threads and their trees.
 //!
 use super::{
-    super::sampled::{ShownStacks, StateTimes},
+    super::sampled::ShownStacks,
     TreeGroup,
     nodes::Nodes,
+    sums::{Leaf, Sums},
 };
 use crate::{ReportOptions, findings::SampledInterval};
 use std::{
@@ -26,28 +27,6 @@ pub(super) struct Builder<'a> {
     zero: bool,
 }
 
-/// What was summed.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Sums {
-    pub(super) samples: u64,
-    pub(super) cpu_ns: u64,
-    pub(super) states: StateTimes,
-}
-
-impl Sums {
-    fn add_sample(&mut self, sample: &SampleRow) {
-        self.samples = self.samples.saturating_add(sample.count);
-        self.cpu_ns = self.cpu_ns.saturating_add(sample.cpu_ns);
-        self.states.add(sample.state, sample.wall_ns);
-    }
-
-    pub(super) fn add(&mut self, other: &Sums) {
-        self.samples = self.samples.saturating_add(other.samples);
-        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
-        self.states.add_all(&other.states);
-    }
-}
-
 /// A group under way.
 #[derive(Default)]
 struct Gathered {
@@ -58,10 +37,6 @@ struct Gathered {
     sums: Sums,
     leaves: BTreeMap<Leaf, Sums>,
 }
-
-/// The stack that is left of a sample's, and the lock that the thread was
-/// blocked on, if that is known.
-pub(super) type Leaf = (u32, Option<(u32, WaitKind)>);
 
 impl<'a> Builder<'a> {
     pub(super) fn new(profile: &'a Profile, options: &ReportOptions) -> Builder<'a> {

@@ -6,7 +6,7 @@
 use super::{
     super::sampled::ShownStacks,
     TreeNode,
-    build::{Leaf, Sums},
+    sums::{Leaf, Sums},
 };
 use crate::findings::names;
 use std::{

@@ -1,8 +1,8 @@
 //! What the table says of an option, and the macro by which it is written.
 
+use super::Options;
 use crate::{
     kinds::{About, Form, Kind},
-    table::Options,
     values::{Locks, Mode},
 };
 use tyrion_wire::harmless;
@@ -285,7 +285,7 @@ macro_rules! options {
                 [$( $in_default )?], $($in_spec)*), )* )*
         ];
     };
-    (@start $kind:expr, $default:expr) => { crate::entry::start(&$kind, $default) };
+    (@start $kind:expr, $default:expr) => { crate::table::entry::start(&$kind, $default) };
     (@start $kind:expr) => { None };
     (@default) => { None };
     (@default $default:expr) => { Some($default) };
@@ -296,9 +296,9 @@ macro_rules! options {
             help: &[$( $help ),+],
             default: || options!(@default $( $kind.write(&$default) )?),
             about: || $kind.about(),
-            set: |options, value| crate::entry::read_into(&$kind, &mut options.$( $path )+, value),
+            set: |options, value| crate::table::entry::read_into(&$kind, &mut options.$( $path )+, value),
             logged_value: |options| {
-                crate::entry::logged(&$kind, &options.$( $path )+, options!(@default $( $default )?))
+                crate::table::entry::logged(&$kind, &options.$( $path )+, options!(@default $( $default )?))
             },
             $($spec)*
         }
