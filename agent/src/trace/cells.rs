@@ -5,11 +5,11 @@ use super::{
     memory::{Block, Cell, Table, address_of, allocate},
 };
 use crate::{
-    jvm::Java,
+    jvm::{Java, Object},
     log::{Chunk, Generation, Writer, region::kept},
     sync::lock,
 };
-use jvmti_bindings::sys::jni::{jint, jobject};
+use jvmti_bindings::sys::jni::jint;
 use std::sync::{
     Mutex,
     atomic::Ordering::{Relaxed, Release},
@@ -82,7 +82,7 @@ impl Trace {
         java: Java,
         of: &Block,
         key: u64,
-        lock_object: jobject,
+        lock_object: Object<'_>,
         kind: jint,
     ) -> u64 {
         let place = key as u32;
