@@ -9,14 +9,14 @@ use super::{
 };
 use crate::{
     jvm::{
-        Java, Ti,
+        Java, Object, Ti,
         setup::{call_static_int, set_static_boolean},
     },
     message::{PANICKED, say},
     recorder::Recorder,
     sample,
 };
-use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jstring, jthread};
+use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jstring};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     ptr,
@@ -58,9 +58,9 @@ pub fn expect(recorder: bool) {
 pub fn announce(ti: Ti, env: *mut JNIEnv) {
     // SAFETY: the environment is the current thread's.
     let java = unsafe { Java::new(env) };
-    for class in ti.loaded_classes().unwrap_or_default() {
-        if ti.class_signature(class).is_ok_and(|signature| signature == CLASS)
-            && let Err(reason) = announce_to(env, class)
+    for class in ti.loaded_classes(java).unwrap_or_default() {
+        if ti.class_signature(class.get()).is_ok_and(|signature| signature == CLASS)
+            && let Err(reason) = announce_to(env, class.get())
         {
             say(&format!("tyrion-api.jar cannot be served: {reason}"));
         }
@@ -68,7 +68,7 @@ pub fn announce(ti: Ti, env: *mut JNIEnv) {
     }
 }
 
-fn announce_to(env: *mut JNIEnv, class: jclass) -> Result<(), String> {
+fn announce_to(env: *mut JNIEnv, class: Object<'_>) -> Result<(), String> {
     let deadline = Instant::now() + LINK_PATIENCE;
     while let Err(reason) = call_static_int(env, class, "state0") {
         if Instant::now() > deadline {
@@ -94,8 +94,8 @@ fn with_recorder<T: Default>(
 ) -> T {
     let Some(recorder) = recorder() else { return T::default() };
     guarded(|| {
-        // SAFETY: the JVM passes the current thread's environment, and every
-        // reference that goes with it is valid during the call.
+        // SAFETY: the JVM passes the current thread's environment, whose native
+        // frame lasts as long as the call.
         body(recorder, unsafe { Java::new(env) })
     })
 }
@@ -136,7 +136,7 @@ extern "system" fn enable(env: *mut JNIEnv, _: jclass, on: jboolean) {
 }
 
 #[unsafe(export_name = "Java_tyrion_api_Tyrion_group0")]
-extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jthread, name: jstring) -> jlong {
+extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: Object<'_>, name: jstring) -> jlong {
     with_recorder(env, |recorder, java| {
         if thread.is_null() || name.is_null() {
             return 0;
@@ -157,7 +157,7 @@ extern "system" fn restore(env: *mut JNIEnv, _: jclass, token: jlong) {
 extern "system" fn sampling(
     env: *mut JNIEnv,
     _: jclass,
-    thread: jthread,
+    thread: Object<'_>,
     period_ms: jlong,
 ) -> jlong {
     let token = with_recorder(env, |_, java| {

@@ -8,7 +8,12 @@ use super::{
     running::{contention, give_up, recorder, records_waits},
     start,
 };
-use crate::{contention::Contention, jvm::Java, message::PANICKED, sample, trace};
+use crate::{
+    contention::Contention,
+    jvm::{Java, Object},
+    message::PANICKED,
+    sample, trace,
+};
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread},
     jvmti::{jvmtiEnv, jvmtiEventCallbacks},
@@ -24,8 +29,8 @@ use tyrion_wire::Outcome;
 fn with_contention(env: *mut JNIEnv, body: impl FnOnce(&'static Contention, Java)) {
     let Some(contention) = contention() else { return };
     guarded(|| {
-        // SAFETY: the JVM passes the current thread's environment, and every
-        // reference that goes with it is valid during the call.
+        // SAFETY: the JVM passes the current thread's environment, whose native
+        // frame lasts as long as the call.
         body(contention, unsafe { Java::new(env) });
     });
 }
@@ -64,6 +69,8 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
 
 unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     with_contention(env, |contention, java| {
+        // SAFETY: JVMTI passes references that are valid during the call.
+        let thread = unsafe { Object::new(thread) };
         contention.recorder().thread_starts(java, thread, records_waits());
         sample::thread_starts(java, thread);
     });
@@ -71,6 +78,8 @@ unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, threa
 
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     with_contention(env, |contention, java| {
+        // SAFETY: JVMTI passes references that are valid during the call.
+        let thread = unsafe { Object::new(thread) };
         ends(contention, java, thread, false);
         sample::thread_ends(java, thread);
     });
@@ -82,10 +91,14 @@ unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthrea
 /// Virtual threads are not among those that the JVM lists, so the list that
 /// sampling has stays as it is.
 unsafe extern "system" fn virtual_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
-    with_contention(env, |contention, java| ends(contention, java, thread, true));
+    with_contention(env, |contention, java| {
+        // SAFETY: JVMTI passes references that are valid during the call.
+        let thread = unsafe { Object::new(thread) };
+        ends(contention, java, thread, true);
+    });
 }
 
-fn ends(contention: &Contention, java: Java, thread: jthread, is_virtual: bool) {
+fn ends(contention: &Contention, java: Java, thread: Object<'_>, is_virtual: bool) {
     let recorder = contention.recorder();
     recorder.thread_ends(java, thread, is_virtual);
     if let Some(trace) = trace::active() {
@@ -99,7 +112,11 @@ unsafe extern "system" fn monitor_contended_enter(
     thread: jthread,
     object: jobject,
 ) {
-    with_contention(env, |contention, java| contention.monitor_begins(java, thread, object));
+    with_contention(env, |contention, java| {
+        // SAFETY: JVMTI passes references that are valid during the call.
+        let (thread, object) = unsafe { (Object::new(thread), Object::new(object)) };
+        contention.monitor_begins(java, thread, object);
+    });
 }
 
 unsafe extern "system" fn monitor_contended_entered(
@@ -108,7 +125,11 @@ unsafe extern "system" fn monitor_contended_entered(
     thread: jthread,
     _: jobject,
 ) {
-    with_contention(env, |contention, java| contention.monitor_ends(java, thread));
+    with_contention(env, |contention, java| {
+        // SAFETY: JVMTI passes references that are valid during the call.
+        let thread = unsafe { Object::new(thread) };
+        contention.monitor_ends(java, thread);
+    });
 }
 
 unsafe extern "system" fn monitor_wait(
@@ -118,7 +139,11 @@ unsafe extern "system" fn monitor_wait(
     object: jobject,
     _: jlong,
 ) {
-    with_contention(env, |contention, java| contention.object_wait_begins(java, thread, object));
+    with_contention(env, |contention, java| {
+        // SAFETY: JVMTI passes references that are valid during the call.
+        let (thread, object) = unsafe { (Object::new(thread), Object::new(object)) };
+        contention.object_wait_begins(java, thread, object);
+    });
 }
 
 unsafe extern "system" fn monitor_waited(
@@ -129,6 +154,8 @@ unsafe extern "system" fn monitor_waited(
     timed_out: jboolean,
 ) {
     with_contention(env, |contention, java| {
+        // SAFETY: JVMTI passes references that are valid during the call.
+        let (thread, object) = unsafe { (Object::new(thread), Object::new(object)) };
         contention.object_wait_ends(java, thread, object, timed_out != 0)
     });
 }
@@ -176,40 +203,45 @@ unsafe extern "system" fn class_file_load_hook(
 
 /// Runs `body` unless a reference is null: then it is not a probe that calls,
 /// but the agent, to have the method linked.
-fn from_probe(env: *mut JNIEnv, of: jobject, body: impl FnOnce(&'static Contention, Java)) {
+fn from_probe(env: *mut JNIEnv, of: Object<'_>, body: impl FnOnce(&'static Contention, Java)) {
     if !of.is_null() {
         with_contention(env, body);
     }
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_parkBegins")]
-extern "system" fn park_begins(env: *mut JNIEnv, _: jclass, thread: jthread) {
+extern "system" fn park_begins(env: *mut JNIEnv, _: jclass, thread: Object<'_>) {
     from_probe(env, thread, |contention, java| contention.park_begins(java, thread));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_parkEnds")]
-extern "system" fn park_ends(env: *mut JNIEnv, _: jclass, thread: jthread) {
+extern "system" fn park_ends(env: *mut JNIEnv, _: jclass, thread: Object<'_>) {
     from_probe(env, thread, |contention, java| contention.park_ends(java, thread));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireBegins")]
-extern "system" fn acquire_begins(env: *mut JNIEnv, _: jclass, shared: jboolean, thread: jthread) {
+extern "system" fn acquire_begins(
+    env: *mut JNIEnv,
+    _: jclass,
+    shared: jboolean,
+    thread: Object<'_>,
+) {
     from_probe(env, thread, |contention, java| {
         contention.acquire_begins(java, thread, shared != 0)
     });
 }
 
-fn acquire_ends(env: *mut JNIEnv, thread: jthread, outcome: Outcome) {
+fn acquire_ends(env: *mut JNIEnv, thread: Object<'_>, outcome: Outcome) {
     from_probe(env, thread, |contention, java| contention.acquire_ends(java, thread, outcome));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_acquired")]
-extern "system" fn acquired(env: *mut JNIEnv, _: jclass, thread: jthread) {
+extern "system" fn acquired(env: *mut JNIEnv, _: jclass, thread: Object<'_>) {
     acquire_ends(env, thread, Outcome::Granted);
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireReturnedInt")]
-extern "system" fn acquire_returned_int(env: *mut JNIEnv, _: jclass, n: jint, thread: jthread) {
+extern "system" fn acquire_returned_int(env: *mut JNIEnv, _: jclass, n: jint, thread: Object<'_>) {
     let outcome = match n {
         1.. => Outcome::Granted,
         0 => Outcome::TimedOut,
@@ -223,7 +255,7 @@ extern "system" fn acquire_returned_boolean(
     env: *mut JNIEnv,
     _: jclass,
     granted: jboolean,
-    thread: jthread,
+    thread: Object<'_>,
 ) {
     acquire_ends(env, thread, if granted != 0 { Outcome::Granted } else { Outcome::TimedOut });
 }
@@ -233,7 +265,7 @@ extern "system" fn acquire_returned_stamp(
     env: *mut JNIEnv,
     _: jclass,
     stamp: jlong,
-    thread: jthread,
+    thread: Object<'_>,
 ) {
     let outcome = match stamp {
         0 => Outcome::TimedOut,
@@ -244,7 +276,12 @@ extern "system" fn acquire_returned_stamp(
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_acquireThrew")]
-extern "system" fn acquire_threw(env: *mut JNIEnv, _: jclass, exception: jobject, thread: jthread) {
+extern "system" fn acquire_threw(
+    env: *mut JNIEnv,
+    _: jclass,
+    exception: Object<'_>,
+    thread: Object<'_>,
+) {
     from_probe(env, thread, |contention, java| {
         let outcome = contention.outcome_of(java, exception);
         contention.acquire_ends(java, thread, outcome);
@@ -252,12 +289,12 @@ extern "system" fn acquire_threw(env: *mut JNIEnv, _: jclass, exception: jobject
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_renamed")]
-extern "system" fn renamed(env: *mut JNIEnv, _: jclass, thread: jthread) {
+extern "system" fn renamed(env: *mut JNIEnv, _: jclass, thread: Object<'_>) {
     from_probe(env, thread, |contention, java| contention.recorder().renamed(java, thread));
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_signalled")]
-extern "system" fn signalled(env: *mut JNIEnv, _: jclass, node: jobject) {
+extern "system" fn signalled(env: *mut JNIEnv, _: jclass, node: Object<'_>) {
     from_probe(env, node, |contention, java| contention.signalled(java, node));
 }
 
@@ -266,8 +303,8 @@ extern "system" fn signalled(env: *mut JNIEnv, _: jclass, node: jobject) {
 extern "system" fn delayed(
     env: *mut JNIEnv,
     _: jclass,
-    thread: jthread,
-    lock: jobject,
+    thread: Object<'_>,
+    lock: Object<'_>,
     asked_ns: jlong,
     now_ns: jlong,
 ) {

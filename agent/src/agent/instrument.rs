@@ -20,9 +20,12 @@ pub fn add_probes(
     env: *mut JNIEnv,
 ) {
     let recorder = contention.recorder();
-    let linked = setup::define_probe_class(env).and_then(|class| {
-        recorder.leave_out(recorder.ti().methods_of(class).unwrap_or_default());
-        setup::link(env, class)
+    // SAFETY: `env` is the current thread's, and this is called in a native frame
+    // that lasts longer.
+    let java = unsafe { Java::new(env) };
+    let linked = setup::define_probe_class(java).and_then(|class| {
+        recorder.leave_out(recorder.ti().methods_of(class.get()).unwrap_or_default());
+        setup::link(env, class.get())
     });
     if let Err(reason) = linked {
         say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
@@ -42,10 +45,9 @@ pub fn add_probes(
         }
     }
     for target in waits::CLASSES {
-        let retransformed = setup::find_class(env, target.name()).and_then(|class| {
-            let result = ti.retransform(class);
-            // SAFETY: `env` is the current thread's, `class` a local reference.
-            unsafe { Java::new(env) }.drop_local(class);
+        let retransformed = setup::find_class(java, target.name()).and_then(|class| {
+            let result = ti.retransform(class.get());
+            java.drop_local(class);
             result.map_err(|error| format!("JVMTI: {error:?}"))
         });
         if let Err(reason) = retransformed {

@@ -1,8 +1,12 @@
 //! What is waited for.
 
 use super::{Contention, lock_flavor::LockFlavor, lock_names::Way};
-use crate::{jvm::Java, log::Generation, recorder::lock_id_of_tag, sync::lock};
-use jvmti_bindings::sys::jni::{jobject, jthread};
+use crate::{
+    jvm::{Java, Object},
+    log::Generation,
+    recorder::lock_id_of_tag,
+    sync::lock,
+};
 use std::sync::atomic::Ordering::Relaxed;
 use tyrion_wire::def::id;
 
@@ -53,7 +57,7 @@ impl Contention {
         &self,
         generation: &Generation,
         java: Java,
-        thread: jthread,
+        thread: Object<'_>,
     ) -> u32 {
         let condition = java.object_field(thread, self.recorder.fields().park_blocker);
         let of = self
@@ -61,13 +65,13 @@ impl Contention {
             .fields()
             .synchronizers
             .iter()
-            .find(|s| java.is_instance(condition, s.condition));
+            .find(|s| java.is_instance(condition.get(), s.condition));
         let Some(synchronizer) = of else { return id::UNKNOWN };
-        let lock = java.object_field(condition, synchronizer.outer);
+        let lock = java.object_field(condition.get(), synchronizer.outer);
         let id = if lock.is_null() {
             id::UNKNOWN
         } else {
-            self.lock_of(generation, java, lock, Way::Condition).id
+            self.lock_of(generation, java, lock.get(), Way::Condition).id
         };
         java.drop_local(lock);
         id
@@ -80,7 +84,7 @@ impl Contention {
         &self,
         generation: &Generation,
         java: Java,
-        object: jobject,
+        object: Object<'_>,
         way: Way,
     ) -> LockRef {
         let tag = self.recorder.ti().tag(object);
@@ -91,7 +95,13 @@ impl Contention {
     }
 
     #[cold]
-    fn new_lock(&self, generation: &Generation, java: Java, object: jobject, way: Way) -> LockRef {
+    fn new_lock(
+        &self,
+        generation: &Generation,
+        java: Java,
+        object: Object<'_>,
+        way: Way,
+    ) -> LockRef {
         let Some((signature, source)) = self.recorder.class_of(java, object) else {
             return LockRef::UNKNOWN;
         };
@@ -133,7 +143,7 @@ impl Contention {
     /// What whoever observes waits knows a lock by. The JVM inflates a monitor to give its
     /// object a hash, but has inflated one that is waited for already; and
     /// j.u.c. locks are no monitors.
-    fn hash_of(&self, object: jobject, flavor: LockFlavor, way: Way) -> Option<u32> {
+    fn hash_of(&self, object: Object<'_>, flavor: LockFlavor, way: Way) -> Option<u32> {
         let harmless = flavor.is_held() || matches!(way, Way::Monitor | Way::ObjectWait);
         (harmless && self.observer().is_some())
             .then(|| self.recorder.ti().hash(object) as u32)

@@ -12,7 +12,7 @@ mod parks;
 
 use crate::{
     clock,
-    jvm::{Java, threads::is_blocked},
+    jvm::{Java, Object, threads::is_blocked},
     log::lane::EndedWait,
     recorder::{
         EventContext, Recorder,
@@ -20,7 +20,6 @@ use crate::{
         threads::{Owner, PendingWait},
     },
 };
-use jvmti_bindings::sys::jni::{jobject, jthread};
 use lock_names::{LockNames, Way};
 use std::sync::{Mutex, OnceLock, atomic::AtomicU32};
 use tyrion_wire::{Outcome, WaitKind, def::id};
@@ -66,7 +65,7 @@ impl Contention {
     }
 
     /// The current thread begins to wait for a monitor.
-    pub fn monitor_begins(&self, java: Java, thread: jthread, object: jobject) {
+    pub fn monitor_begins(&self, java: Java, thread: Object<'_>, object: Object<'_>) {
         let start_ns = clock::now_ns();
         self.recorder.with(java, thread, true, |context, waits| {
             waits.reacquiring = None;
@@ -77,7 +76,7 @@ impl Contention {
     }
 
     /// The current thread has got the monitor that it waited for.
-    pub fn monitor_ends(&self, java: Java, thread: jthread) {
+    pub fn monitor_ends(&self, java: Java, thread: Object<'_>) {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
             if let Some(pending) = waits.monitor.take() {
@@ -92,8 +91,8 @@ impl Contention {
     pub fn monitor_was_delayed(
         &self,
         java: Java,
-        thread: jthread,
-        object: jobject,
+        thread: Object<'_>,
+        object: Object<'_>,
         (start_ns, end_ns): (u64, u64),
         probes: usize,
     ) {
@@ -107,7 +106,7 @@ impl Contention {
     }
 
     /// The current thread begins `Object.wait`.
-    pub fn object_wait_begins(&self, java: Java, thread: jthread, object: jobject) {
+    pub fn object_wait_begins(&self, java: Java, thread: Object<'_>, object: Object<'_>) {
         let start_ns = clock::now_ns();
         self.recorder.with(java, thread, true, |context, waits| {
             waits.reacquiring = None;
@@ -118,7 +117,13 @@ impl Contention {
     }
 
     /// The current thread returns from `Object.wait`.
-    pub fn object_wait_ends(&self, java: Java, thread: jthread, object: jobject, timed_out: bool) {
+    pub fn object_wait_ends(
+        &self,
+        java: Java,
+        thread: Object<'_>,
+        object: Object<'_>,
+        timed_out: bool,
+    ) {
         let end_ns = clock::now_ns();
         self.observe_object_wait(java, thread, object, false);
         let outcome = if timed_out { Outcome::TimedOut } else { Outcome::Granted };
@@ -137,7 +142,7 @@ impl Contention {
         &self,
         context: &mut EventContext<'_>,
         java: Java,
-        object: jobject,
+        object: Object<'_>,
         kind: WaitKind,
         start_ns: u64,
     ) -> PendingWait {
@@ -158,7 +163,7 @@ impl Contention {
         context: &mut EventContext<'_>,
         java: Java,
         pending: PendingWait,
-        lock: jobject,
+        lock: Object<'_>,
     ) {
         if let Some(observer) = self.observer() {
             observer.wait_begins(context, java, pending, lock);
@@ -166,7 +171,13 @@ impl Contention {
     }
 
     /// `Object.wait` gives a monitor up, or has it again.
-    fn observe_object_wait(&self, java: Java, thread: jthread, object: jobject, gives_up: bool) {
+    fn observe_object_wait(
+        &self,
+        java: Java,
+        thread: Object<'_>,
+        object: Object<'_>,
+        gives_up: bool,
+    ) {
         if let Some(observer) = self.observer().filter(|_| self.recorder.is_enabled()) {
             observer.object_wait(java, self.recorder.java_id(java, thread), object, gives_up);
         }
@@ -210,7 +221,7 @@ impl Contention {
     /// program that hangs when it is attached to would seem to be idle. Waits
     /// count from now on. Those in `java.util.concurrent` do not: no probe would
     /// tell when they end.
-    pub fn find_wait(&self, java: Java, thread: jthread) {
+    pub fn find_wait(&self, java: Java, thread: Object<'_>) {
         let is_blocked = || self.recorder.ti().state_bits(thread).is_ok_and(is_blocked);
         let known = self.recorder.threads().get(self.recorder.java_id(java, thread));
         let Some(known) = known.filter(|known| !known.excluded && is_blocked()) else { return };
@@ -218,10 +229,10 @@ impl Contention {
         let generation = self.recorder.log().current();
         let stack = self.recorder.stack_at_monitor(&generation, java, thread);
         // HotSpot tells no agent that was attached later.
-        let monitor = self.recorder.ti().contended_monitor(thread);
+        let monitor = self.recorder.ti().contended_monitor(java, thread);
         let lock = match monitor.is_null() {
             true => id::UNKNOWN,
-            false => self.lock_of(&generation, java, monitor, Way::Unseen).id,
+            false => self.lock_of(&generation, java, monitor.get(), Way::Unseen).id,
         };
         java.drop_local(monitor);
         // From here on the thread's own events wait.

@@ -8,11 +8,10 @@
 use super::Contention;
 use crate::{
     clock,
-    jvm::{Java, Vm},
+    jvm::{Java, Object, Vm},
     log::Generation,
     recorder::threads::{LongWait, Owner, PendingWait},
 };
-use jvmti_bindings::sys::jni::{jobject, jthread};
 use std::time::Duration;
 use tyrion_wire::def::id;
 
@@ -45,12 +44,12 @@ impl Contention {
     fn find_owners(&self, java: Java, long: &[LongWait]) {
         let mut unseen: Vec<&LongWait> = long.iter().collect();
         for thread in self.recorder.ti().all_threads(java).unwrap_or_default() {
-            let java_id = self.recorder.java_id(java, thread);
+            let java_id = self.recorder.java_id(java, thread.get());
             let of_thread = unseen.iter().position(|wait| wait.thread.java_id == java_id);
             if let Some(nth) = of_thread
                 && !self.recorder.log().is_closed()
             {
-                self.find_owner(java, thread, unseen.swap_remove(nth));
+                self.find_owner(java, thread.get(), unseen.swap_remove(nth));
             }
             java.drop_local(thread);
         }
@@ -60,14 +59,14 @@ impl Contention {
         }
     }
 
-    fn find_owner(&self, java: Java, waiter: jthread, wait: &LongWait) {
-        let monitor = self.recorder.ti().contended_monitor(waiter);
-        let holder = self.recorder.ti().monitor_owner(java, monitor);
+    fn find_owner(&self, java: Java, waiter: Object<'_>, wait: &LongWait) {
+        let monitor = self.recorder.ti().contended_monitor(java, waiter);
+        let holder = self.recorder.ti().monitor_owner(java, monitor.get());
         java.drop_local(monitor);
         let generation = self.recorder.log().current();
         let owner = match holder.is_null() {
             true => Owner::NOBODY,
-            false => self.owner(&generation, java, holder),
+            false => self.owner(&generation, java, holder.get()),
         };
         java.drop_local(holder);
         // It may just have got the monitor, and not have said so.
@@ -100,19 +99,19 @@ impl Contention {
         &self,
         generation: &Generation,
         java: Java,
-        synchronizer: jobject,
+        synchronizer: Object<'_>,
     ) -> Owner {
         let owner = java.object_field(synchronizer, self.recorder.fields().exclusive_owner);
         if owner.is_null() {
             return Owner::default();
         }
-        let known = self.owner(generation, java, owner);
+        let known = self.owner(generation, java, owner.get());
         java.drop_local(owner);
         known
     }
 
     /// A thread that holds a lock, as the log has it.
-    pub(super) fn owner(&self, generation: &Generation, java: Java, owner: jthread) -> Owner {
+    pub(super) fn owner(&self, generation: &Generation, java: Java, owner: Object<'_>) -> Owner {
         let java_id = self.recorder.java_id(java, owner);
         let known = match self.recorder.threads().get(java_id) {
             Some(known) => Some(known),

@@ -4,19 +4,18 @@
 use super::{Contention, lock_names::Way};
 use crate::{
     clock,
-    jvm::Java,
+    jvm::{Java, Object},
     recorder::{
         EventContext,
         threads::{Acquiring, Owner, PendingWait},
     },
 };
-use jvmti_bindings::sys::jni::{jobject, jthread};
 use std::sync::atomic::Ordering::Relaxed;
 use tyrion_wire::{Outcome, WaitKind, def::id};
 
 impl Contention {
     /// The current thread enters the slow path of a j.u.c. lock.
-    pub fn acquire_begins(&self, java: Java, thread: jthread, shared: bool) {
+    pub fn acquire_begins(&self, java: Java, thread: Object<'_>, shared: bool) {
         let start_ns = clock::now_ns();
         let enabled = self.recorder.is_enabled();
         self.recorder.with(java, thread, enabled, |_, waits| {
@@ -36,7 +35,7 @@ impl Contention {
     }
 
     /// The current thread leaves the slow path of a j.u.c. lock.
-    pub fn acquire_ends(&self, java: Java, thread: jthread, outcome: Outcome) {
+    pub fn acquire_ends(&self, java: Java, thread: Object<'_>, outcome: Outcome) {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
             // An acquisition that never parked did not wait.
@@ -47,7 +46,7 @@ impl Contention {
     }
 
     /// What an exception that left a slow path says about the acquisition.
-    pub fn outcome_of(&self, java: Java, exception: jobject) -> Outcome {
+    pub fn outcome_of(&self, java: Java, exception: Object<'_>) -> Outcome {
         if java.is_instance(exception, self.recorder.fields().interrupted) {
             Outcome::Interrupted
         } else {
@@ -56,7 +55,7 @@ impl Contention {
     }
 
     /// The current thread is about to park.
-    pub fn park_begins(&self, java: Java, thread: jthread) {
+    pub fn park_begins(&self, java: Java, thread: Object<'_>) {
         let start_ns = clock::now_ns();
         self.recorder.with(java, thread, true, |context, waits| match waits.acquiring.last_mut() {
             Some(acquiring) => {
@@ -79,7 +78,7 @@ impl Contention {
     }
 
     /// The current thread has returned from a park.
-    pub fn park_ends(&self, java: Java, thread: jthread) {
+    pub fn park_ends(&self, java: Java, thread: Object<'_>) {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
             let Some(pending) = waits.park.take() else { return };
@@ -104,7 +103,7 @@ impl Contention {
     }
 
     /// A condition is signalled to the thread that waits in `node`.
-    pub fn signalled(&self, java: Java, node: jobject) {
+    pub fn signalled(&self, java: Java, node: Object<'_>) {
         let now_ns = clock::now_ns();
         if !self.recorder.is_enabled() {
             return;
@@ -114,7 +113,7 @@ impl Contention {
         let Some(synchronizer) = of else { return };
         let waiter = java.object_field(node, synchronizer.waiter);
         if !waiter.is_null() {
-            let java_id = self.recorder.java_id(java, waiter);
+            let java_id = self.recorder.java_id(java, waiter.get());
             if let Some(thread) = self.recorder.threads().get(java_id) {
                 thread.signalled_ns.store(now_ns, Relaxed);
             }
@@ -126,7 +125,7 @@ impl Contention {
         &self,
         context: &mut EventContext<'_>,
         java: Java,
-        thread: jthread,
+        thread: Object<'_>,
         shared: bool,
         start_ns: u64,
     ) -> PendingWait {
@@ -138,14 +137,14 @@ impl Contention {
             return PendingWait { kind: WaitKind::Park, start_ns, stack, lock, owner };
         }
         let way = if stack.reacquires { Way::Condition } else { Way::Park };
-        let lock = self.lock_of(context.generation, java, blocker, way);
+        let lock = self.lock_of(context.generation, java, blocker.get(), way);
         let owner = match lock.flavor.has_owner() {
-            true => self.owner_of(context.generation, java, blocker),
+            true => self.owner_of(context.generation, java, blocker.get()),
             false => Owner::default(),
         };
         let kind = lock.flavor.kind(shared, stack.reacquires);
         let pending = PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, owner };
-        self.observe_begin(context, java, pending, blocker);
+        self.observe_begin(context, java, pending, blocker.get());
         pending
     }
 }

@@ -1,7 +1,7 @@
 //! What the JVM tells of a method's code.
 
 use super::{
-    Java, Ti,
+    Java, Local, Object, Ti,
     ti::{Result, call},
 };
 use jvmti_bindings::sys::{
@@ -60,8 +60,8 @@ impl Ti {
         let (_, descriptor) = self.method_name(method)?;
         let mut modifiers: jint = 0;
         call!(self, GetMethodModifiers, method, &mut modifiers)?;
-        let class = self.declaring_class(method)?;
-        let pool = self.constant_pool(class);
+        let class = self.declaring_class(java, method)?;
+        let pool = self.constant_pool(class.get());
         java.drop_local(class);
         let (pool_count, pool) = pool?;
         let is_static = modifiers & ACC_STATIC != 0;
@@ -86,24 +86,26 @@ impl Ti {
 
     /// The signature of a method's class.
     pub fn class_of_method(&self, java: Java, method: jmethodID) -> Result<Vec<u8>> {
-        let class = self.declaring_class(method)?;
-        let signature = self.class_signature(class);
+        let class = self.declaring_class(java, method)?;
+        let signature = self.class_signature(class.get());
         java.drop_local(class);
         signature
     }
 
     /// A method's class, a local reference.
-    pub(super) fn declaring_class(&self, method: jmethodID) -> Result<jclass> {
+    pub(super) fn declaring_class<'j>(&self, _: Java<'j>, method: jmethodID) -> Result<Local<'j>> {
         let mut class: jclass = ptr::null_mut();
         call!(self, GetMethodDeclaringClass, method, &mut class)?;
-        Ok(class)
+        // SAFETY: the answer is a local reference of the current native frame, and
+        // it is ours.
+        Ok(unsafe { Local::new(class) })
     }
 
     /// As a class file has it: `constant_pool_count` and the entries.
-    fn constant_pool(&self, class: jclass) -> Result<(u16, Vec<u8>)> {
+    fn constant_pool(&self, class: Object<'_>) -> Result<(u16, Vec<u8>)> {
         let (mut count, mut len): (jint, jint) = (0, 0);
         let mut pool: *mut c_uchar = ptr::null_mut();
-        call!(self, GetConstantPool, class, &mut count, &mut len, &mut pool)?;
+        call!(self, GetConstantPool, class.raw(), &mut count, &mut len, &mut pool)?;
         let bytes = self.take_bytes(pool, len);
         let count = u16::try_from(count).map_err(|_| jvmtiError::INTERNAL)?;
         Ok((count, bytes))

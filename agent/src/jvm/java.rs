@@ -2,10 +2,78 @@
 //! table: the safe wrappers of the `jni` crate check for pending exceptions,
 //! which these calls neither raise nor mind.
 
-use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID, jint, jobject};
+use jvmti_bindings::sys::jni::{JNIEnv, jfieldID, jint, jobject};
+use std::{marker::PhantomData, ptr};
 
 /// So many local references beside those that are counted.
 const SPARE_LOCALS: jint = 64;
+
+/// A reference to an object that is valid for `'a`, or null: lent by whoever
+/// keeps it, a native method's caller, a [`Local`] or a [`Global`].
+///
+/// It looks as in C, so that native methods can be declared with it.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct Object<'a>(jobject, PhantomData<&'a ()>);
+
+impl Object<'_> {
+    /// No object.
+    pub const NULL: Object<'static> = Object(ptr::null_mut(), PhantomData);
+
+    /// Wraps a reference.
+    ///
+    /// # Safety
+    /// The reference is null, or valid on the current thread for the lifetime
+    /// that the caller chooses.
+    pub unsafe fn new<'a>(reference: jobject) -> Object<'a> {
+        Object(reference, PhantomData)
+    }
+
+    /// Whether it is none.
+    #[inline]
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The reference itself.
+    #[inline]
+    pub fn raw(self) -> jobject {
+        self.0
+    }
+}
+
+/// A local reference that is ours, or null. It is valid until it is given back
+/// with [`Java::drop_local`], at most as long as the native frame `'j`, whose end
+/// gives back what is left.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Local<'j>(Object<'j>);
+
+impl Local<'_> {
+    /// No reference.
+    pub const NULL: Local<'static> = Local(Object::NULL);
+
+    /// Takes a reference over.
+    ///
+    /// # Safety
+    /// The reference is null, or a local one of the current thread's that nobody
+    /// else gives back, valid for the lifetime that the caller chooses.
+    pub unsafe fn new<'j>(reference: jobject) -> Local<'j> {
+        // SAFETY: the caller's promise says more.
+        Local(unsafe { Object::new(reference) })
+    }
+
+    /// The object, to be used while this is kept.
+    #[inline]
+    pub fn get(&self) -> Object<'_> {
+        self.0
+    }
+
+    /// Whether it is none.
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+}
 
 /// A global reference. It is never given back by itself: that takes an
 /// environment.
@@ -18,34 +86,43 @@ unsafe impl Send for Global {}
 unsafe impl Sync for Global {}
 
 impl Global {
-    /// The reference, to be used while this is kept.
-    pub fn get(&self) -> jobject {
-        self.0
+    /// The object, to be used while this is kept.
+    pub fn get(&self) -> Object<'_> {
+        Object(self.0, PhantomData)
+    }
+
+    /// The object, for those who cannot borrow this.
+    ///
+    /// # Safety
+    /// What is returned is not used any more when this has been given back.
+    pub unsafe fn get_kept(&self) -> Object<'static> {
+        Object(self.0, PhantomData)
     }
 }
 
-/// The JNI environment of the current thread.
+/// The JNI environment of the current thread, in a native frame that lasts for
+/// `'j`.
 #[derive(Clone, Copy)]
-pub struct Java(*mut JNIEnv);
+pub struct Java<'j>(*mut JNIEnv, PhantomData<&'j ()>);
 
 /// Calls a function of the table.
 macro_rules! call {
     ($java:expr, $function:ident $(, $argument:expr)*) => {
-        // SAFETY: the environment is the current thread's, references are
-        // valid (the callers' contract), and these functions may be called
-        // with an exception pending or cannot meet one.
+        // SAFETY: the environment is the current thread's, references are valid
+        // as their types say, and these functions may be called with an exception
+        // pending or cannot meet one.
         unsafe { ((**$java.0).$function)($java.0 $(, $argument)*) }
     };
 }
 
-impl Java {
+impl<'j> Java<'j> {
     /// Wraps an environment.
     ///
     /// # Safety
-    /// `env` is the JNI environment of the current thread, and the references
-    /// given to the other functions are valid.
-    pub unsafe fn new(env: *mut JNIEnv) -> Java {
-        Java(env)
+    /// `env` is the JNI environment of the current thread, which does not return
+    /// from its native frame during the lifetime that the caller chooses.
+    pub unsafe fn new(env: *mut JNIEnv) -> Java<'j> {
+        Java(env, PhantomData)
     }
 
     /// The environment itself.
@@ -55,28 +132,30 @@ impl Java {
 
     /// A field of type `long`.
     #[inline]
-    pub fn long_field(&self, object: jobject, field: jfieldID) -> i64 {
-        call!(self, GetLongField, object, field)
+    pub fn long_field(&self, object: Object<'_>, field: jfieldID) -> i64 {
+        call!(self, GetLongField, object.raw(), field)
     }
 
     /// A field of type `int`.
-    pub fn int_field(&self, object: jobject, field: jfieldID) -> jint {
-        call!(self, GetIntField, object, field)
+    pub fn int_field(&self, object: Object<'_>, field: jfieldID) -> jint {
+        call!(self, GetIntField, object.raw(), field)
     }
 
     /// A field that refers to an object; a local reference, or null.
-    pub fn object_field(&self, object: jobject, field: jfieldID) -> jobject {
-        call!(self, GetObjectField, object, field)
+    pub fn object_field(&self, object: Object<'_>, field: jfieldID) -> Local<'j> {
+        Local(Object(call!(self, GetObjectField, object.raw(), field), PhantomData))
     }
 
     /// An object's class; a local reference.
-    pub fn class_of(&self, object: jobject) -> jclass {
-        call!(self, GetObjectClass, object)
+    pub fn class_of(&self, object: Object<'_>) -> Local<'j> {
+        Local(Object(call!(self, GetObjectClass, object.raw()), PhantomData))
     }
 
     /// Whether an object is of a class. Null references are of none.
-    pub fn is_instance(&self, object: jobject, class: jclass) -> bool {
-        !object.is_null() && !class.is_null() && call!(self, IsInstanceOf, object, class) != 0
+    pub fn is_instance(&self, object: Object<'_>, class: Object<'_>) -> bool {
+        !object.is_null()
+            && !class.is_null()
+            && call!(self, IsInstanceOf, object.raw(), class.raw()) != 0
     }
 
     /// Says that so many more local references are about to be in use: without
@@ -88,14 +167,16 @@ impl Java {
     }
 
     /// Runs `body` and gives all local references back that it has left.
-    pub fn with_locals<T>(&self, body: impl FnOnce() -> T) -> T {
+    ///
+    /// # Safety
+    /// `body` leaves no [`Local`] of its own to anybody who uses it later.
+    pub unsafe fn with_locals(&self, body: impl FnOnce()) {
         let pushed = call!(self, PushLocalFrame, SPARE_LOCALS) == 0;
         self.clear_exception();
-        let result = body();
+        body();
         if pushed {
-            call!(self, PopLocalFrame, std::ptr::null_mut());
+            call!(self, PopLocalFrame, ptr::null_mut());
         }
-        result
     }
 
     fn clear_exception(&self) {
@@ -105,13 +186,13 @@ impl Java {
     }
 
     /// Whether two references are to the same object.
-    pub fn is_same(&self, one: jobject, other: jobject) -> bool {
-        call!(self, IsSameObject, one, other) != 0
+    pub fn is_same(&self, one: Object<'_>, other: Object<'_>) -> bool {
+        call!(self, IsSameObject, one.raw(), other.raw()) != 0
     }
 
     /// A global reference to an object; `None` when there is no memory.
-    pub fn global(&self, object: jobject) -> Option<Global> {
-        let global = call!(self, NewGlobalRef, object);
+    pub fn global(&self, object: Object<'_>) -> Option<Global> {
+        let global = call!(self, NewGlobalRef, object.raw());
         (!global.is_null()).then_some(Global(global))
     }
 
@@ -121,9 +202,9 @@ impl Java {
     }
 
     /// Gives a local reference back.
-    pub fn drop_local(&self, reference: jobject) {
+    pub fn drop_local(&self, reference: Local<'_>) {
         if !reference.is_null() {
-            call!(self, DeleteLocalRef, reference);
+            call!(self, DeleteLocalRef, reference.0.raw());
         }
     }
 }

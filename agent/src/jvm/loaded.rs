@@ -1,6 +1,9 @@
 //! Looking through the classes that are loaded already.
 
-use super::ti::{Result, Ti, call};
+use super::{
+    Java, Local, Object,
+    ti::{Result, Ti, call},
+};
 use jvmti_bindings::sys::{
     jni::{jboolean, jclass, jint, jmethodID},
     jvmti::{self, jvmtiError},
@@ -16,18 +19,21 @@ const NO_CLASS: jint =
 
 impl Ti {
     /// All loaded classes, as local references.
-    pub fn loaded_classes(&self) -> Result<Vec<jclass>> {
+    pub fn loaded_classes<'j>(&self, _: Java<'j>) -> Result<Vec<Local<'j>>> {
         let mut count: jint = 0;
         let mut classes: *mut jclass = ptr::null_mut();
         call!(self, GetLoadedClasses, &mut count, &mut classes)?;
-        Ok(self.take_array(classes, count))
+        let classes = self.take_array(classes, count).into_iter();
+        // SAFETY: JVMTI's answer is local references of the current native frame,
+        // and they are ours.
+        Ok(classes.map(|class| unsafe { Local::new(class) }).collect())
     }
 
     /// The methods of a class that has been linked.
-    pub fn methods_of(&self, class: jclass) -> Result<Vec<jmethodID>> {
+    pub fn methods_of(&self, class: Object<'_>) -> Result<Vec<jmethodID>> {
         let mut count: jint = 0;
         let mut methods: *mut jmethodID = ptr::null_mut();
-        call!(self, GetClassMethods, class, &mut count, &mut methods)?;
+        call!(self, GetClassMethods, class.raw(), &mut count, &mut methods)?;
         Ok(self.take_array(methods, count))
     }
 
@@ -45,13 +51,15 @@ impl Ti {
 
     /// Whether a class can be changed, and perhaps takes locks: cheaper than
     /// having it read again, and when in doubt it does.
-    pub fn may_take_locks(&self, class: jclass) -> bool {
+    pub fn may_take_locks(&self, class: Object<'_>) -> bool {
         let mut modifiable: jboolean = 0;
-        if call!(self, IsModifiableClass, class, &mut modifiable).is_err() || modifiable == 0 {
+        if call!(self, IsModifiableClass, class.raw(), &mut modifiable).is_err() || modifiable == 0
+        {
             return false;
         }
         let mut status: jint = 0;
-        if call!(self, GetClassStatus, class, &mut status).is_err() || status & NO_CLASS != 0 {
+        if call!(self, GetClassStatus, class.raw(), &mut status).is_err() || status & NO_CLASS != 0
+        {
             return false;
         }
         if status & PREPARED == 0 {
@@ -79,10 +87,10 @@ impl Ti {
         self.take_array(code, len).contains(&MONITORENTER)
     }
 
-    fn mentions_lock_classes(&self, class: jclass) -> bool {
+    fn mentions_lock_classes(&self, class: Object<'_>) -> bool {
         let (mut count, mut len): (jint, jint) = (0, 0);
         let mut pool: *mut c_uchar = ptr::null_mut();
-        if call!(self, GetConstantPool, class, &mut count, &mut len, &mut pool).is_err() {
+        if call!(self, GetConstantPool, class.raw(), &mut count, &mut len, &mut pool).is_err() {
             return true;
         }
         let pool = self.take_array(pool, len);

@@ -9,7 +9,7 @@ pub mod ti;
 pub mod vm;
 pub mod walk;
 
-pub use java::Java;
+pub use java::{Java, Local, Object};
 pub use ti::Ti;
 pub use vm::Vm;
 pub use walk::Walker;

@@ -1,5 +1,6 @@
 //! What is looked up and defined in the JVM once, through the `jni` crate.
 
+use super::{Java, Local, Object};
 use jni::{
     EnvUnowned, JValue, jni_sig, jni_str,
     objects::{JClass, JClassLoader, JFieldID, JMethodID, JObject},
@@ -8,7 +9,7 @@ use jni::{
     },
     strings::JNIString,
 };
-use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID, jmethodID};
+use jvmti_bindings::sys::jni::{JNIEnv, jfieldID, jmethodID};
 use std::{
     mem::ManuallyDrop,
     time::{Duration, Instant},
@@ -40,12 +41,12 @@ pub struct Fields {
     /// `AbstractQueuedSynchronizer` and its long twin.
     pub synchronizers: [Synchronizer; 2],
     /// `InterruptedException`, a global reference.
-    pub interrupted: jclass,
+    pub interrupted: Object<'static>,
     /// `BaseVirtualThread`, a global reference; null before JDK 19.
-    pub virtual_thread: jclass,
+    pub virtual_thread: Object<'static>,
     /// `CarrierThread`, which runs virtual threads, a global reference; null
     /// before JDK 20.
-    pub carrier: jclass,
+    pub carrier: Object<'static>,
     /// `Continuation.run`, in which a carrier runs a virtual thread; null
     /// before JDK 19.
     pub continuation_run: jmethodID,
@@ -55,13 +56,13 @@ pub struct Fields {
 #[derive(Clone, Copy)]
 pub struct Synchronizer {
     /// The class, a global reference.
-    pub class: jclass,
+    pub class: Object<'static>,
     /// Its `Node`, a global reference.
-    pub node: jclass,
+    pub node: Object<'static>,
     /// The field of `Node` that names the waiting thread.
     pub waiter: jfieldID,
     /// Its `ConditionObject`, a global reference.
-    pub condition: jclass,
+    pub condition: Object<'static>,
     /// The field of `ConditionObject` that names the synchronizer.
     pub outer: jfieldID,
 }
@@ -129,16 +130,18 @@ fn with_env<T>(
 }
 
 /// A class as a global reference that is kept for ever.
-fn global_class(env: &mut jni::Env<'_>, name: &str) -> jni::errors::Result<jclass> {
+fn global_class(env: &mut jni::Env<'_>, name: &str) -> jni::errors::Result<Object<'static>> {
     let class = env.find_class(JNIString::from(name))?;
-    Ok(env.new_global_ref(class)?.into_raw().cast())
+    let lasting = env.new_global_ref(class)?.into_raw();
+    // SAFETY: nobody gives this global reference back.
+    Ok(unsafe { Object::new(lasting.cast()) })
 }
 
 /// The same; null when there is no such class.
-fn class_if_any(env: &mut jni::Env<'_>, name: &str) -> jclass {
+fn class_if_any(env: &mut jni::Env<'_>, name: &str) -> Object<'static> {
     global_class(env, name).unwrap_or_else(|_| {
         env.exception_clear();
-        std::ptr::null_mut()
+        Object::NULL
     })
 }
 
@@ -224,19 +227,20 @@ impl Fields {
 ///
 /// # Errors
 /// What the JVM did not want, in words.
-pub fn define_probe_class(env: *mut JNIEnv) -> Result<jclass, String> {
-    define_class(env, probe::wait::CLASS, PROBE_CLASS)
+pub fn define_probe_class(java: Java<'_>) -> Result<Local<'_>, String> {
+    define_class(java, probe::wait::CLASS, PROBE_CLASS)
 }
 
 /// Defines a class among the JDK's own: a local reference.
 ///
 /// # Errors
 /// What the JVM did not want, in words.
-pub fn define_class(env: *mut JNIEnv, name: &str, bytes: &[u8]) -> Result<jclass, String> {
-    with_env(env, |env| {
+pub fn define_class<'j>(java: Java<'j>, name: &str, bytes: &[u8]) -> Result<Local<'j>, String> {
+    with_env(java.raw(), |env| {
         let name = JNIString::from(name);
         let class = env.define_class(Some(&name), JClassLoader::null(), bytes)?;
-        Ok(class.into_raw().cast())
+        // SAFETY: a local reference of the current native frame, and ours.
+        Ok(unsafe { Local::new(class.into_raw().cast()) })
     })
 }
 
@@ -246,13 +250,13 @@ pub fn define_class(env: *mut JNIEnv, name: &str, bytes: &[u8]) -> Result<jclass
 /// When there is no such field, or the class does not initialize.
 pub fn set_static_boolean(
     env: *mut JNIEnv,
-    class: jclass,
+    class: Object<'_>,
     name: &str,
     value: bool,
 ) -> Result<(), String> {
     with_env(env, |env| {
-        // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
-        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
+        // SAFETY: `class` is a valid reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
         let name = JNIString::from(name);
         let field = env.get_static_field_id(&*class, &*name, jni_sig!("Z"))?;
         // SAFETY: the field is a static one of this class and of this type.
@@ -264,10 +268,10 @@ pub fn set_static_boolean(
 ///
 /// # Errors
 /// When there is no such field, or the class does not initialize.
-pub fn static_int(env: *mut JNIEnv, class: jclass, name: &str) -> Result<i32, String> {
+pub fn static_int(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<i32, String> {
     with_env(env, |env| {
-        // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
-        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
+        // SAFETY: `class` is a valid reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
         let name = JNIString::from(name);
         env.get_static_field(&*class, &*name, jni_sig!("I"))?.i()
     })
@@ -277,10 +281,10 @@ pub fn static_int(env: *mut JNIEnv, class: jclass, name: &str) -> Result<i32, St
 ///
 /// # Errors
 /// When there is none, or it throws.
-pub fn call_static(env: *mut JNIEnv, class: jclass, name: &str) -> Result<(), String> {
+pub fn call_static(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<(), String> {
     with_env(env, |env| {
-        // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
-        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
+        // SAFETY: `class` is a valid reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
         let name = JNIString::from(name);
         env.call_static_method(&*class, &*name, jni_sig!("()V"), &[]).map(drop)
     })
@@ -290,10 +294,10 @@ pub fn call_static(env: *mut JNIEnv, class: jclass, name: &str) -> Result<(), St
 ///
 /// # Errors
 /// When there is none, or it throws.
-pub fn call_static_int(env: *mut JNIEnv, class: jclass, name: &str) -> Result<i32, String> {
+pub fn call_static_int(env: *mut JNIEnv, class: Object<'_>, name: &str) -> Result<i32, String> {
     with_env(env, |env| {
-        // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
-        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
+        // SAFETY: `class` is a valid reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
         let name = JNIString::from(name);
         env.call_static_method(&*class, &*name, jni_sig!("()I"), &[])?.i()
     })
@@ -308,7 +312,7 @@ const LINK_PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When one cannot be linked.
-pub fn link(env: *mut JNIEnv, class: jclass) -> Result<(), String> {
+pub fn link(env: *mut JNIEnv, class: Object<'_>) -> Result<(), String> {
     let deadline = Instant::now() + LINK_PATIENCE;
     probe::wait::ALL.iter().try_for_each(|native| {
         while let Err(reason) = call_with_nothing(env, class, native) {
@@ -321,7 +325,7 @@ pub fn link(env: *mut JNIEnv, class: jclass) -> Result<(), String> {
     })
 }
 
-fn call_with_nothing(env: *mut JNIEnv, class: jclass, native: &Member) -> Result<(), String> {
+fn call_with_nothing(env: *mut JNIEnv, class: Object<'_>, native: &Member) -> Result<(), String> {
     with_env(env, |env| {
         let descriptor = RuntimeMethodSignature::from_str(&native.descriptor)?;
         let signature = descriptor.method_signature();
@@ -336,8 +340,8 @@ fn call_with_nothing(env: *mut JNIEnv, class: jclass, native: &Member) -> Result
                 _ => JValue::Object(&nothing),
             })
             .collect();
-        // SAFETY: `class` is a valid local reference of the caller's, who keeps it.
-        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.cast()) });
+        // SAFETY: `class` is a valid reference of the caller's, who keeps it.
+        let class = ManuallyDrop::new(unsafe { JClass::from_raw(env, class.raw().cast()) });
         let name = JNIString::from(&*native.name);
         env.call_static_method(&*class, &name, descriptor.method_signature(), &arguments).map(drop)
     })
@@ -347,6 +351,10 @@ fn call_with_nothing(env: *mut JNIEnv, class: jclass, native: &Member) -> Result
 ///
 /// # Errors
 /// When there is no such class.
-pub fn find_class(env: *mut JNIEnv, name: &str) -> Result<jclass, String> {
-    with_env(env, |env| Ok(env.find_class(JNIString::from(name))?.into_raw().cast()))
+pub fn find_class<'j>(java: Java<'j>, name: &str) -> Result<Local<'j>, String> {
+    with_env(java.raw(), |env| {
+        let class = env.find_class(JNIString::from(name))?.into_raw();
+        // SAFETY: a local reference of the current native frame, and ours.
+        Ok(unsafe { Local::new(class.cast()) })
+    })
 }

@@ -1,7 +1,7 @@
 //! What the JVM tells of threads other than the current one.
 
 use super::{
-    Java, Ti,
+    Java, Local, Object, Ti,
     java::Global,
     ti::{Result, call},
 };
@@ -80,26 +80,29 @@ impl Ti {
     }
 
     /// All platform threads, as local references.
-    pub fn all_threads(&self, java: Java) -> Result<Vec<jthread>> {
+    pub fn all_threads<'j>(&self, java: Java<'j>) -> Result<Vec<Local<'j>>> {
         let mut count: jint = 0;
         let mut threads: *mut jthread = ptr::null_mut();
         call!(self, GetAllThreads, &mut count, &mut threads)?;
         // So many references were not announced to JNI.
         java.expect_locals(count);
-        Ok(self.take_array(threads, count))
+        let threads = self.take_array(threads, count).into_iter();
+        // SAFETY: JVMTI's answer is local references of the current native frame,
+        // and they are ours.
+        Ok(threads.map(|thread| unsafe { Local::new(thread) }).collect())
     }
 
     /// The bits of a thread's state, which [`state_of`] reads.
-    pub fn state_bits(&self, thread: jthread) -> Result<jint> {
+    pub fn state_bits(&self, thread: Object<'_>) -> Result<jint> {
         let mut bits: jint = 0;
-        call!(self, GetThreadState, thread, &mut bits)?;
+        call!(self, GetThreadState, thread.raw(), &mut bits)?;
         Ok(bits)
     }
 
     /// The CPU time that a thread has used, ns.
-    pub fn cpu_ns(&self, thread: jthread) -> Result<u64> {
+    pub fn cpu_ns(&self, thread: Object<'_>) -> Result<u64> {
         let mut ns: jlong = 0;
-        call!(self, GetThreadCpuTime, thread, &mut ns)?;
+        call!(self, GetThreadCpuTime, thread.raw(), &mut ns)?;
         // HotSpot says -1 when the system does not tell, and no error.
         u64::try_from(ns).map_err(|_| jvmtiError::NOT_AVAILABLE)
     }
@@ -108,13 +111,21 @@ impl Ti {
     /// are. Null is the current thread.
     pub fn stack_of(
         &self,
-        thread: jthread,
+        thread: Object<'_>,
         skip: usize,
         frames: &mut [jvmtiFrameInfo],
     ) -> Result<usize> {
         let mut count: jint = 0;
         let room = frames.len() as jint;
-        call!(self, GetStackTrace, thread, skip as jint, room, frames.as_mut_ptr(), &mut count)?;
+        call!(
+            self,
+            GetStackTrace,
+            thread.raw(),
+            skip as jint,
+            room,
+            frames.as_mut_ptr(),
+            &mut count
+        )?;
         Ok((count.max(0) as usize).min(frames.len()))
     }
 
@@ -122,13 +133,15 @@ impl Ti {
     /// number of the thread in the list, the bits of its state and its frames.
     pub fn stacks_of(
         &self,
-        threads: &[jthread],
+        threads: &[Object<'_>],
         depth: usize,
         mut each: impl FnMut(usize, jint, &[jvmtiFrameInfo]),
     ) -> Result<()> {
         let (count, room) = (threads.len() as jint, depth as jint);
+        // A reference looks as in C.
+        let list: *const jthread = threads.as_ptr().cast();
         let mut infos: *mut jvmtiStackInfo = ptr::null_mut();
-        call!(self, GetThreadListStackTraces, count, threads.as_ptr(), room, &mut infos)?;
+        call!(self, GetThreadListStackTraces, count, list, room, &mut infos)?;
         if infos.is_null() {
             return Ok(());
         }
@@ -174,13 +187,23 @@ impl Ti {
 
     /// The virtual thread that a carrier runs, as a local reference; null for
     /// none.
-    pub fn virtual_thread(&self, function: Extension, carrier: jthread) -> jthread {
+    pub fn virtual_thread<'j>(
+        &self,
+        _: Java<'j>,
+        function: Extension,
+        carrier: Object<'_>,
+    ) -> Local<'j> {
         let mut thread: jthread = ptr::null_mut();
         let env: *mut jvmtiEnv = self.0;
         let place: *mut jthread = &mut thread;
         // SAFETY: HotSpot's function takes a thread and a place for the answer.
-        let error = unsafe { (function.0)(env, carrier, place) };
-        if error == jvmtiError::NONE { thread } else { ptr::null_mut() }
+        let error = unsafe { (function.0)(env, carrier.raw(), place) };
+        if error != jvmtiError::NONE {
+            return Local::NULL;
+        }
+        // SAFETY: the answer is a local reference of the current native frame, and
+        // it is ours.
+        unsafe { Local::new(thread) }
     }
 }
 
@@ -202,7 +225,7 @@ static OWN: Own = Own {
 impl Own {
     /// The one that is `thread`. Threads may be stopped while the JVM compares,
     /// so nobody is kept from the list meanwhile.
-    fn find(&self, java: Java, thread: jthread) -> Option<Arc<Global>> {
+    fn find(&self, java: Java, thread: Object<'_>) -> Option<Arc<Global>> {
         let own = lock(&self.threads).clone();
         own.into_iter().find(|own| java.is_same(own.get(), thread))
     }
@@ -238,8 +261,8 @@ impl Drop for Moving {
 
 /// Says that the current thread is one of the agent's own.
 pub(super) fn mark_own(ti: Ti, java: Java, _: &Moving) {
-    let current = ti.current_thread();
-    if let Some(thread) = java.global(current) {
+    let current = ti.current_thread(java);
+    if let Some(thread) = java.global(current.get()) {
         lock(&OWN.threads).push(Arc::new(thread));
     }
     java.drop_local(current);
@@ -247,8 +270,8 @@ pub(super) fn mark_own(ti: Ti, java: Java, _: &Moving) {
 
 /// The current thread is about to leave the JVM.
 pub(super) fn unmark_own(ti: Ti, java: Java, _: &Moving) {
-    let current = ti.current_thread();
-    if let Some(own) = OWN.find(java, current) {
+    let current = ti.current_thread(java);
+    if let Some(own) = OWN.find(java, current.get()) {
         lock(&OWN.threads).retain(|thread| !Arc::ptr_eq(thread, &own));
         lock(&OWN.gone).push(own);
     }
@@ -262,7 +285,7 @@ pub fn is_blocked(bits: jint) -> bool {
 }
 
 /// Whether a thread is one of the agent's own.
-pub fn is_own(java: Java, thread: jthread) -> bool {
+pub fn is_own(java: Java, thread: Object<'_>) -> bool {
     OWN.find(java, thread).is_some()
 }
 

@@ -1,9 +1,9 @@
 //! JVMTI, through the function table of `jvmti-bindings`.
 
-use super::Java;
+use super::{Java, Local, Object};
 use jvmti_bindings::mutf8;
 use jvmti_bindings::sys::{
-    jni::{jclass, jint, jmethodID, jobject, jthread},
+    jni::{jint, jmethodID, jobject, jthread},
     jvmti::{self, jvmtiEnv, jvmtiError, jvmtiFrameInfo},
 };
 use std::{
@@ -134,50 +134,50 @@ impl Ti {
 
     /// An object's tag, 0 when it has none.
     #[inline]
-    pub fn tag(&self, object: jobject) -> i64 {
+    pub fn tag(&self, object: Object<'_>) -> i64 {
         let mut tag = 0;
-        match call!(self, GetTag, object, &mut tag) {
+        match call!(self, GetTag, object.raw(), &mut tag) {
             Ok(()) => tag,
             Err(_) => 0,
         }
     }
 
     /// Sets an object's tag.
-    pub fn set_tag(&self, object: jobject, tag: i64) -> Result<()> {
-        call!(self, SetTag, object, tag)
+    pub fn set_tag(&self, object: Object<'_>, tag: i64) -> Result<()> {
+        call!(self, SetTag, object.raw(), tag)
     }
 
     /// The signature of a class, `Ljava/lang/Object;`.
-    pub fn class_signature(&self, class: jclass) -> Result<Vec<u8>> {
+    pub fn class_signature(&self, class: Object<'_>) -> Result<Vec<u8>> {
         let mut signature: *mut c_char = ptr::null_mut();
-        call!(self, GetClassSignature, class, &mut signature, ptr::null_mut())?;
+        call!(self, GetClassSignature, class.raw(), &mut signature, ptr::null_mut())?;
         Ok(self.take_text(signature))
     }
 
-    fn source_file(&self, class: jclass) -> Vec<u8> {
+    fn source_file(&self, class: Object<'_>) -> Vec<u8> {
         let mut name: *mut c_char = ptr::null_mut();
-        match call!(self, GetSourceFileName, class, &mut name) {
+        match call!(self, GetSourceFileName, class.raw(), &mut name) {
             Ok(()) => self.take_text(name),
             Err(_) => Vec::new(),
         }
     }
 
     /// The signature and source file of a class.
-    pub fn class(&self, class: jclass) -> Result<(Vec<u8>, Vec<u8>)> {
+    pub fn class(&self, class: Object<'_>) -> Result<(Vec<u8>, Vec<u8>)> {
         Ok((self.class_signature(class)?, self.source_file(class)))
     }
 
     /// A method's names and lines. The method must be, or just have been, on a
     /// thread's stack. Should its class be unloaded meanwhile, the JVM says so.
     pub fn method(&self, java: Java, method: jmethodID) -> Result<MethodInfo> {
-        let holder = self.declaring_class(method)?;
-        let described = self.describe(holder, method);
+        let holder = self.declaring_class(java, method)?;
+        let described = self.describe(holder.get(), method);
         // A deep stack would otherwise leave more references than JNI allows.
         java.drop_local(holder);
         described
     }
 
-    fn describe(&self, holder: jclass, method: jmethodID) -> Result<MethodInfo> {
+    fn describe(&self, holder: Object<'_>, method: jmethodID) -> Result<MethodInfo> {
         let (class, source) = self.class(holder)?;
         let (name, descriptor) = self.method_name(method)?;
         Ok(MethodInfo { class, source, name, descriptor, lines: self.lines(method) })
@@ -197,10 +197,13 @@ impl Ti {
     }
 
     /// A thread's name, group and kind.
-    pub fn thread(&self, java: Java, thread: jthread) -> Result<ThreadInfo> {
+    pub fn thread(&self, java: Java, thread: Object<'_>) -> Result<ThreadInfo> {
         // SAFETY: all-zero is a valid value of this plain struct.
         let mut info: jvmti::jvmtiThreadInfo = unsafe { std::mem::zeroed() };
-        call!(self, GetThreadInfo, thread, &mut info)?;
+        call!(self, GetThreadInfo, thread.raw(), &mut info)?;
+        // SAFETY: all that JVMTI tells are local references of the current native
+        // frame, and they are ours.
+        let ours = |reference| unsafe { Local::new(reference) };
         let name = self.take_text(info.name);
         let mut group = Vec::new();
         if !info.thread_group.is_null() {
@@ -208,54 +211,60 @@ impl Ti {
             let mut about: jvmti::jvmtiThreadGroupInfo = unsafe { std::mem::zeroed() };
             if call!(self, GetThreadGroupInfo, info.thread_group, &mut about).is_ok() {
                 group = self.take_text(about.name);
-                java.drop_local(about.parent);
+                java.drop_local(ours(about.parent));
             }
         }
-        java.drop_local(info.thread_group);
-        java.drop_local(info.context_class_loader);
+        java.drop_local(ours(info.thread_group));
+        java.drop_local(ours(info.context_class_loader));
         Ok(ThreadInfo { name, group, daemon: info.is_daemon != 0 })
     }
 
     /// Whether a thread has started and not ended.
-    pub fn is_alive(&self, thread: jthread) -> bool {
+    pub fn is_alive(&self, thread: Object<'_>) -> bool {
         let mut state: jint = 0;
-        let answered = call!(self, GetThreadState, thread, &mut state).is_ok();
+        let answered = call!(self, GetThreadState, thread.raw(), &mut state).is_ok();
         answered && state & jvmti::JVMTI_THREAD_STATE_ALIVE as jint != 0
     }
 
     /// The current thread, as a local reference: the virtual one, if it is one.
     /// Null when the JVM does not say.
-    pub fn current_thread(&self) -> jthread {
+    pub fn current_thread<'j>(&self, _: Java<'j>) -> Local<'j> {
         let mut thread: jthread = ptr::null_mut();
         let _ = call!(self, GetCurrentThread, &mut thread);
-        thread
+        // SAFETY: the answer is a local reference of the current native frame, and
+        // it is ours.
+        unsafe { Local::new(thread) }
     }
 
     /// The monitor that a thread waits to enter, as a local reference; null
     /// for none.
-    pub fn contended_monitor(&self, thread: jthread) -> jobject {
+    pub fn contended_monitor<'j>(&self, _: Java<'j>, thread: Object<'_>) -> Local<'j> {
         let mut monitor: jobject = ptr::null_mut();
-        match call!(self, GetCurrentContendedMonitor, thread, &mut monitor) {
-            Ok(()) => monitor,
-            Err(_) => ptr::null_mut(),
+        match call!(self, GetCurrentContendedMonitor, thread.raw(), &mut monitor) {
+            // SAFETY: as for the current thread.
+            Ok(()) => unsafe { Local::new(monitor) },
+            Err(_) => Local::NULL,
         }
     }
 
     /// The thread that holds a monitor, as a local reference; null for none.
     /// Takes a safepoint.
-    pub fn monitor_owner(&self, java: Java, monitor: jobject) -> jthread {
+    pub fn monitor_owner<'j>(&self, java: Java<'j>, monitor: Object<'_>) -> Local<'j> {
         if monitor.is_null() {
-            return ptr::null_mut();
+            return Local::NULL;
         }
         // SAFETY: all-zero is a valid value of this plain struct.
         let mut usage: jvmti::jvmtiMonitorUsage = unsafe { std::mem::zeroed() };
-        if call!(self, GetObjectMonitorUsage, monitor, &mut usage).is_err() {
-            return ptr::null_mut();
+        if call!(self, GetObjectMonitorUsage, monitor.raw(), &mut usage).is_err() {
+            return Local::NULL;
         }
         let waiters = self.take_array(usage.waiters, usage.waiter_count);
         let notified = self.take_array(usage.notify_waiters, usage.notify_waiter_count);
-        waiters.into_iter().chain(notified).for_each(|thread| java.drop_local(thread));
-        usage.owner
+        // SAFETY: all that JVMTI tells are local references of the current native
+        // frame, and they are ours.
+        let ours = |thread| unsafe { Local::new(thread) };
+        waiters.into_iter().chain(notified).for_each(|thread| java.drop_local(ours(thread)));
+        ours(usage.owner)
     }
 
     /// A system property, or empty.
@@ -269,20 +278,20 @@ impl Ti {
     }
 
     /// Has a class's bytes pass through the class file load hook again.
-    pub fn retransform(&self, class: jclass) -> Result<()> {
+    pub fn retransform(&self, class: Object<'_>) -> Result<()> {
         self.retransform_all(&[class])
     }
 
     /// Has the bytes of classes pass through the class file load hook again:
     /// all or none are changed.
-    pub fn retransform_all(&self, classes: &[jclass]) -> Result<()> {
-        call!(self, RetransformClasses, classes.len() as jint, classes.as_ptr())
+    pub fn retransform_all(&self, classes: &[Object<'_>]) -> Result<()> {
+        call!(self, RetransformClasses, classes.len() as jint, classes.as_ptr().cast())
     }
 
     /// An object's identity hash.
-    pub fn hash(&self, object: jobject) -> i32 {
+    pub fn hash(&self, object: Object<'_>) -> i32 {
         let mut hash: jint = 0;
-        match call!(self, GetObjectHashCode, object, &mut hash) {
+        match call!(self, GetObjectHashCode, object.raw(), &mut hash) {
             Ok(()) => hash,
             Err(_) => 0,
         }

@@ -1,8 +1,10 @@
 //! What is known of locks by their objects alone.
 
 use super::Recorder;
-use crate::{jvm::Java, log::Generation};
-use jvmti_bindings::sys::jni::jobject;
+use crate::{
+    jvm::{Java, Object},
+    log::Generation,
+};
 
 /// The id of a lock that was waited for, by its object's tag; 0 when it was not.
 #[inline]
@@ -12,7 +14,7 @@ pub fn lock_id_of_tag(tag: i64) -> u32 {
 
 impl Recorder {
     /// The id of a lock that was waited for, else 0.
-    pub fn known_lock(&self, object: jobject) -> u32 {
+    pub fn known_lock(&self, object: Object<'_>) -> u32 {
         lock_id_of_tag(self.ti.tag(object))
     }
 
@@ -21,7 +23,7 @@ impl Recorder {
         &self,
         generation: &Generation,
         java: Java,
-        object: jobject,
+        object: Object<'_>,
     ) -> Option<u32> {
         let (signature, source) = self.class_of(java, object)?;
         let signature = self.lock_signature(signature, object);
@@ -29,15 +31,15 @@ impl Recorder {
     }
 
     /// The signature and source file of an object's class.
-    pub fn class_of(&self, java: Java, object: jobject) -> Option<(Vec<u8>, Vec<u8>)> {
+    pub fn class_of(&self, java: Java, object: Object<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
         let class = java.class_of(object);
-        let described = self.ti.class(class);
+        let described = self.ti.class(class.get());
         java.drop_local(class);
         described.ok()
     }
 
     /// A lock's class as the log has it, by its signature.
-    pub fn lock_signature(&self, signature: Vec<u8>, object: jobject) -> Vec<u8> {
+    pub fn lock_signature(&self, signature: Vec<u8>, object: Object<'_>) -> Vec<u8> {
         if signature == b"Ljava/lang/Class;"
             && let Ok(of) = self.ti.class_signature(object)
         {

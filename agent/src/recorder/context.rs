@@ -5,16 +5,13 @@ use super::{
     threads::{Thread, Waits},
 };
 use crate::{
-    jvm::{Java, walk::MOST_SKIPPED},
+    jvm::{Java, Object, walk::MOST_SKIPPED},
     log::{
         Generation,
         lane::{Lane, SharedLane},
     },
 };
-use jvmti_bindings::sys::{
-    jni::{jmethodID, jthread},
-    jvmti::jvmtiFrameInfo,
-};
+use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::{
     cell::RefCell,
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -71,7 +68,7 @@ impl Recorder {
     pub fn with(
         &'static self,
         java: Java,
-        thread: jthread,
+        thread: Object<'_>,
         begins: bool,
         body: impl FnOnce(&mut EventContext<'_>, &mut Waits),
     ) {

@@ -3,9 +3,8 @@
 use super::{EventContext, Recorder, Totals, threads::VIRTUAL};
 use crate::{
     groups::{self, Group},
-    jvm::Java,
+    jvm::{Java, Object},
 };
-use jvmti_bindings::sys::jni::jthread;
 
 /// The bits of a token that say which of its thread's entries it is; above
 /// them is the thread's Java id.
@@ -14,7 +13,7 @@ const ENTRY_BITS: u32 = u16::BITS;
 impl Recorder {
     /// A thread, the current one, enters a group: a token to leave it by, 0
     /// when that cannot be.
-    pub fn enter_group(&self, java: Java, thread: jthread, name: &[u8]) -> i64 {
+    pub fn enter_group(&self, java: Java, thread: Object<'_>, name: &[u8]) -> i64 {
         let java_id = java.long_field(thread, self.fields.thread_id);
         // Ids count threads: no program has had so many.
         if java_id <= 0 || java_id >> (i64::BITS - 1 - ENTRY_BITS) != 0 {
@@ -50,11 +49,11 @@ impl Recorder {
         if !self.groups.any() {
             return groups::NONE;
         }
-        let current = self.ti.current_thread();
+        let current = self.ti.current_thread(java);
         if current.is_null() {
             return groups::NONE;
         }
-        let java_id = java.long_field(current, self.fields.thread_id);
+        let java_id = java.long_field(current.get(), self.fields.thread_id);
         java.drop_local(current);
         self.threads.get(java_id).map_or(groups::NONE, |known| known.groups.innermost())
     }

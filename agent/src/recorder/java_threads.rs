@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{
     clock,
-    jvm::{Java, setup::Fields, ti::ThreadInfo},
+    jvm::{Java, Local, Object, setup::Fields, ti::ThreadInfo},
     log::Generation,
 };
-use jvmti_bindings::sys::jni::{jint, jobject, jthread};
+use jvmti_bindings::sys::jni::jint;
 use std::sync::Arc;
 use tyrion_wire::def::id;
 
@@ -25,25 +25,25 @@ pub struct Traced {
 
 impl Recorder {
     /// A thread's `Thread.getId()`.
-    pub fn java_id(&self, java: Java, thread: jthread) -> i64 {
+    pub fn java_id(&self, java: Java, thread: Object<'_>) -> i64 {
         java.long_field(thread, self.fields.thread_id)
     }
 
     /// Whether a thread runs virtual threads.
-    pub fn is_carrier(&self, java: Java, thread: jthread) -> bool {
+    pub fn is_carrier(&self, java: Java, thread: Object<'_>) -> bool {
         java.is_instance(thread, self.fields.carrier)
     }
 
     /// Whether a thread is a virtual one.
-    pub fn is_virtual(&self, java: Java, thread: jthread) -> bool {
+    pub fn is_virtual(&self, java: Java, thread: Object<'_>) -> bool {
         java.is_instance(thread, self.fields.virtual_thread)
     }
 
     /// The object that is a thread's name, a local reference; null where that is
     /// not known.
-    pub fn name_object(&self, java: Java, thread: jthread) -> jobject {
+    pub fn name_object<'j>(&self, java: Java<'j>, thread: Object<'_>) -> Local<'j> {
         match self.fields.thread_name.is_null() {
-            true => std::ptr::null_mut(),
+            true => Local::NULL,
             false => java.object_field(thread, self.fields.thread_name),
         }
     }
@@ -53,7 +53,7 @@ impl Recorder {
     /// does not leave out of JVMTI's. For its own answer JVMTI looks through all
     /// threads, each time, and JDK 25 keeps virtual threads from being mounted.
     /// `None` where that is not known.
-    pub fn thread_status(&self, java: Java, thread: jthread) -> Option<jint> {
+    pub fn thread_status(&self, java: Java, thread: Object<'_>) -> Option<jint> {
         let Fields { thread_holder, thread_status, .. } = self.fields;
         if thread_status.is_null() {
             return None;
@@ -62,7 +62,7 @@ impl Recorder {
             return Some(java.int_field(thread, thread_status));
         }
         let holder = java.object_field(thread, thread_holder);
-        let status = (!holder.is_null()).then(|| java.int_field(holder, thread_status));
+        let status = (!holder.is_null()).then(|| java.int_field(holder.get(), thread_status));
         java.drop_local(holder);
         status
     }
@@ -72,7 +72,7 @@ impl Recorder {
     pub fn known_thread(
         &self,
         java: Java,
-        thread: jthread,
+        thread: Object<'_>,
         java_id: i64,
         info: ThreadInfo,
     ) -> Arc<Thread> {
@@ -96,7 +96,7 @@ impl Recorder {
     }
 
     /// A thread has got another name.
-    pub fn renamed(&'static self, java: Java, thread: jthread) {
+    pub fn renamed(&'static self, java: Java, thread: Object<'_>) {
         let at_ns = clock::now_ns();
         let known = self.threads.get(java.long_field(thread, self.fields.thread_id));
         if let Some(known) = known.filter(|known| known.is_described())
@@ -107,7 +107,7 @@ impl Recorder {
     }
 
     #[cold]
-    pub fn add_thread(&self, java: Java, thread: jthread, java_id: i64) -> Arc<Thread> {
+    pub fn add_thread(&self, java: Java, thread: Object<'_>, java_id: i64) -> Arc<Thread> {
         let excluded = !self.excluded.is_empty()
             && self.ti.thread(java, thread).is_ok_and(|info| {
                 let name = String::from_utf8_lossy(&info.name).into_owned();
@@ -123,7 +123,7 @@ impl Recorder {
         &self,
         generation: &Generation,
         java: Java,
-        thread: jthread,
+        thread: Object<'_>,
         known: &Thread,
     ) {
         self.describe_thread(java, thread, known);
@@ -137,7 +137,7 @@ impl Recorder {
 
     /// Finds out what the log shall say of a thread, unless it is known.
     #[cold]
-    pub fn describe_thread(&self, java: Java, thread: jthread, known: &Thread) {
+    pub fn describe_thread(&self, java: Java, thread: Object<'_>, known: &Thread) {
         if known.is_described() {
             return;
         }
@@ -149,14 +149,14 @@ impl Recorder {
     /// A thread of which the log tells begins its first event, or is named as an
     /// owner: it may have another name by now.
     #[cold]
-    pub fn refresh_name(&self, java: Java, thread: jthread, known: &Thread) {
+    pub fn refresh_name(&self, java: Java, thread: Object<'_>, known: &Thread) {
         if let Ok(info) = self.ti.thread(java, thread) {
             known.rename(&self.log.current(), info.name, clock::now_ns());
         }
     }
 
     /// The current thread; `None` when it is just ending.
-    pub fn traced_thread(&self, java: Java, thread: jthread, java_id: i64) -> Option<Traced> {
+    pub fn traced_thread(&self, java: Java, thread: Object<'_>, java_id: i64) -> Option<Traced> {
         if java_id <= 0 || os_thread::has_ended(java_id) {
             return None;
         }

@@ -4,11 +4,10 @@
 use super::{Recorder, os_thread};
 use crate::{
     clock,
-    jvm::{Java, threads::is_own},
+    jvm::{Java, Object, threads::is_own},
     spawn,
     sync::lock,
 };
-use jvmti_bindings::sys::jni::jthread;
 use std::{
     collections::VecDeque,
     sync::{Mutex, atomic::Ordering::Relaxed},
@@ -51,15 +50,15 @@ pub fn most_listed(filesize: Option<u64>) -> u32 {
 impl Recorder {
     /// Recording begins, or goes on: has the log tell of all threads there are.
     /// `each` gets every one of them but the agent's own.
-    pub fn list_threads(&self, java: Java, each: impl Fn(jthread)) {
+    pub fn list_threads(&self, java: Java, each: impl Fn(Object<'_>)) {
         // Those that started while nothing was recorded count from now on.
         let started_ns = if os_thread::ALL_LISTED.load(Relaxed) { clock::now_ns() } else { 0 };
         let mut all_listed = true;
         lock(&ENDS).is_listing = true;
         for thread in self.ti.all_threads(java).unwrap_or_default() {
-            if !is_own(java, thread) {
-                all_listed &= self.list_thread(java, thread, started_ns);
-                each(thread);
+            if !is_own(java, thread.get()) {
+                all_listed &= self.list_thread(java, thread.get(), started_ns);
+                each(thread.get());
             }
             java.drop_local(thread);
         }
@@ -76,7 +75,7 @@ impl Recorder {
     }
 
     /// The current thread starts.
-    pub fn thread_starts(&self, java: Java, thread: jthread, recorded: bool) {
+    pub fn thread_starts(&self, java: Java, thread: Object<'_>, recorded: bool) {
         let now_ns = clock::now_ns();
         os_thread::starts(now_ns);
         if recorded && self.is_enabled() && !spawn::is_agents() {
@@ -85,7 +84,7 @@ impl Recorder {
     }
 
     /// Has the log tell of a thread: `false` when it lists as many as it may.
-    fn list_thread(&self, java: Java, thread: jthread, started_ns: u64) -> bool {
+    fn list_thread(&self, java: Java, thread: Object<'_>, started_ns: u64) -> bool {
         let java_id = java.long_field(thread, self.fields.thread_id);
         if java_id <= 0 || self.log.is_closed() {
             return true;
@@ -107,7 +106,7 @@ impl Recorder {
     }
 
     /// A thread ends.
-    pub fn thread_ends(&'static self, java: Java, thread: jthread, is_virtual: bool) {
+    pub fn thread_ends(&'static self, java: Java, thread: Object<'_>, is_virtual: bool) {
         let java_id = java.long_field(thread, self.fields.thread_id);
         if !is_virtual {
             lock(&ENDS).add(java_id);

@@ -7,8 +7,7 @@ use super::{
     EventContext,
     threads::{PendingWait, Thread},
 };
-use crate::jvm::Java;
-use jvmti_bindings::sys::jni::jobject;
+use crate::jvm::{Java, Object};
 
 /// What the releases of one thread at one place were charged of one wait.
 pub struct FoldedBlame {
@@ -32,7 +31,7 @@ pub trait WaitObserver: Sync {
         context: &mut EventContext<'_>,
         java: Java,
         wait: PendingWait,
-        lock: jobject,
+        lock: Object<'_>,
     );
 
     /// The context's thread waits no more: what is still to be written of its
@@ -44,5 +43,5 @@ pub trait WaitObserver: Sync {
 
     /// `Object.wait` is about to give a monitor up, or has it again: it is not
     /// held between.
-    fn object_wait(&self, java: Java, java_id: i64, monitor: jobject, gives_up: bool);
+    fn object_wait(&self, java: Java, java_id: i64, monitor: Object<'_>, gives_up: bool);
 }

@@ -2,17 +2,14 @@
 
 use super::{EventContext, Recorder, threads::Thread};
 use crate::{
-    jvm::{Java, Walker, walk::MOST_SKIPPED},
+    jvm::{Java, Object, Walker, walk::MOST_SKIPPED},
     log::{
         Generation,
         dictionary::{StackRef, fingerprint, marked, within},
         lane::Lane,
     },
 };
-use jvmti_bindings::sys::{
-    jni::{jmethodID, jthread},
-    jvmti::jvmtiFrameInfo,
-};
+use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::{ops::Range, sync::Arc};
 use tyrion_wire::def::id;
 
@@ -101,7 +98,7 @@ impl Recorder {
 
     /// The id of the stack of a thread that waits for a monitor, not the current
     /// one, in no group.
-    pub fn stack_at_monitor(&self, generation: &Generation, java: Java, thread: jthread) -> u32 {
+    pub fn stack_at_monitor(&self, generation: &Generation, java: Java, thread: Object<'_>) -> u32 {
         // One more than is kept tells whether the stack was cut.
         let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
         let mut frames = vec![none; self.depth + 1];

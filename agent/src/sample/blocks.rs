@@ -6,8 +6,14 @@ use super::{
     requests::OPEN_LIMIT,
     sampler::{SAMPLER, Sampler, State},
 };
-use crate::{jvm::Java, message::say, options::PERIODS_NS, recorder::threads::Thread, sync::lock};
-use jvmti_bindings::sys::{jni::jthread, jvmti::jvmtiFrameInfo};
+use crate::{
+    jvm::{Java, Object},
+    message::say,
+    options::PERIODS_NS,
+    recorder::threads::Thread,
+    sync::lock,
+};
+use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
 use std::sync::{
     MutexGuard,
     atomic::{AtomicBool, Ordering::Relaxed},
@@ -23,7 +29,7 @@ static WARNED: AtomicBool = AtomicBool::new(false);
 
 /// Has a thread be sampled, until [`end`]: a token for that, 0 when it cannot
 /// be.
-pub fn begin(java: Java, thread: jthread, period_ns: u64) -> u64 {
+pub fn begin(java: Java, thread: Object<'_>, period_ns: u64) -> u64 {
     let begun = SAMPLER.get().and_then(|sampler| sampler.begin(java, thread, period_ns));
     begun.unwrap_or(0)
 }
@@ -40,7 +46,7 @@ fn clamped(period_ns: u64) -> u64 {
 }
 
 impl Sampler {
-    fn begin(&'static self, java: Java, thread: jthread, period_ns: u64) -> Option<u64> {
+    fn begin(&'static self, java: Java, thread: Object<'_>, period_ns: u64) -> Option<u64> {
         let log = self.recorder.log();
         if log.is_closed() || log.is_dead() {
             return None;
@@ -107,16 +113,16 @@ impl Sampler {
         known: &Thread,
     ) -> Option<(Moment, Vec<jvmtiFrameInfo>)> {
         let ti = self.recorder.ti();
-        let current = ti.current_thread();
+        let current = ti.current_thread(java);
         if current.is_null() {
             return None;
         }
-        let is_own = self.recorder.java_id(java, current) == java_id;
+        let is_own = self.recorder.java_id(java, current.get()) == java_id;
         let last = is_own.then(|| {
-            let now = accounting::now(ti.cpu_ns(current).ok());
+            let now = accounting::now(ti.cpu_ns(current.get()).ok());
             let frame = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
             let mut frames = vec![frame; self.recorder.depth() + 1];
-            let count = ti.stack_of(std::ptr::null_mut(), END_FRAMES, &mut frames).unwrap_or(0);
+            let count = ti.stack_of(Object::NULL, END_FRAMES, &mut frames).unwrap_or(0);
             frames.truncate(count);
             self.recorder.define_stack(java, known, &mut frames);
             self.statistics.walks.fetch_add(1, Relaxed);

@@ -36,14 +36,13 @@ pub use blocks::{begin, end};
 
 use crate::{
     clock,
-    jvm::{Java, Vm},
+    jvm::{Java, Object, Vm},
     log::Generation,
     options::SampleOptions,
     recorder::Recorder,
     sync::{lock, try_lock_for},
 };
 use accounting::Accounting;
-use jvmti_bindings::sys::jni::jthread;
 use requests::Requests;
 use sampler::{SAMPLER, Sampler, State, ThreadEnd};
 use settings::Settings;
@@ -162,7 +161,7 @@ pub fn leave(from: &Generation) -> bool {
 
 /// A thread starts, the current one.
 #[inline]
-pub fn thread_starts(java: Java, thread: jthread) {
+pub fn thread_starts(java: Java, thread: Object<'_>) {
     let sampler = SAMPLER.get().filter(|sampler| sampler.watching.load(Relaxed));
     if let Some(sampler) = sampler {
         let started_ns = clock::now_ns();
@@ -178,7 +177,7 @@ pub fn thread_starts(java: Java, thread: jthread) {
 
 /// A thread ends, the current one, which is no virtual one.
 #[inline]
-pub fn thread_ends(java: Java, thread: jthread) {
+pub fn thread_ends(java: Java, thread: Object<'_>) {
     if let Some(sampler) = SAMPLER.get().filter(|sampler| sampler.watching.load(Relaxed)) {
         let end = ThreadEnd { at_ns: clock::now_ns(), cpu_ns: clock::thread_cpu_ns() };
         let java_id = sampler.recorder.java_id(java, thread);

@@ -1,8 +1,10 @@
 //! The blocks of code that are to be sampled, and when they are due.
 
 use super::pace::Pace;
-use crate::{jvm::java::Global, recorder::threads::Thread};
-use jvmti_bindings::sys::jni::jthread;
+use crate::{
+    jvm::{Object, java::Global},
+    recorder::threads::Thread,
+};
 use std::sync::Arc;
 
 /// So many blocks are sampled at a time: programs may forget to close them.
@@ -38,7 +40,7 @@ pub struct Due {
     /// The thread's Java id.
     pub java_id: i64,
     /// The thread: a global reference, until [`Requests::take_ended`].
-    pub thread: jthread,
+    pub thread: Object<'static>,
     /// As the recorder knows it.
     pub known: Arc<Thread>,
 }
@@ -100,7 +102,10 @@ impl Requests {
             request.next_ns = pace.next_ns(request.next_ns, now_ns, request.period_ns);
             // A thread may have several.
             if due.iter().all(|due| due.java_id != request.java_id) {
-                let (java_id, thread) = (request.java_id, request.thread.get());
+                // SAFETY: the thread that takes snapshots uses it, and is the one
+                // that gives references back, when it is not looking any more.
+                let thread = unsafe { request.thread.get_kept() };
+                let java_id = request.java_id;
                 due.push(Due { java_id, thread, known: Arc::clone(&request.known) });
             }
         }

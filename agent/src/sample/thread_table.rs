@@ -4,7 +4,7 @@ use super::settings::Settings;
 use crate::{
     clock,
     jvm::{
-        Java,
+        Java, Object,
         java::Global,
         threads::{any_unmarked, is_own},
         ti::ThreadInfo,
@@ -12,7 +12,7 @@ use crate::{
     recorder::{Recorder, threads::Thread},
     table::Table,
 };
-use jvmti_bindings::sys::jni::{jint, jthread};
+use jvmti_bindings::sys::jni::jint;
 use std::sync::Arc;
 
 /// The name of the agent's own threads.
@@ -66,12 +66,12 @@ struct Name {
 impl Name {
     /// A thread's name, and what else there is to know of the thread; to be
     /// given back with [`Name::drop`].
-    fn of((recorder, java): (&Recorder, Java), thread: jthread) -> Option<(Name, ThreadInfo)> {
+    fn of((recorder, java): (&Recorder, Java), thread: Object<'_>) -> Option<(Name, ThreadInfo)> {
         // Before its text: should the thread get another name meanwhile, that is
         // noticed next time.
         let local = recorder.name_object(java, thread);
         let name = recorder.ti().thread(java, thread).ok().map(|info| {
-            let (text, object) = (info.name.clone(), java.global(local));
+            let (text, object) = (info.name.clone(), java.global(local.get()));
             (Name { text, object }, info)
         });
         java.drop_local(local);
@@ -82,18 +82,18 @@ impl Name {
     fn changes(
         &mut self,
         (recorder, java): (&Recorder, Java),
-        thread: jthread,
+        thread: Object<'_>,
         known: &Thread,
     ) -> bool {
         let Some(before) = &self.object else { return false };
         let name = recorder.name_object(java, thread);
-        let changes = !name.is_null() && !java.is_same(name, before.get());
+        let changes = !name.is_null() && !java.is_same(name.get(), before.get());
         if changes {
             if let Ok(info) = recorder.ti().thread(java, thread) {
                 self.text.clone_from(&info.name);
                 known.rename(&recorder.log().current(), info.name, clock::now_ns());
             }
-            if let Some(before) = std::mem::replace(&mut self.object, java.global(name)) {
+            if let Some(before) = std::mem::replace(&mut self.object, java.global(name.get())) {
                 java.drop_global(before);
             }
         }
@@ -134,10 +134,10 @@ impl ThreadTable {
         let mut complete = true;
         self.all.iter_mut().for_each(|row| row.present = false);
         for thread in threads {
-            let java_id = recorder.java_id(java, thread);
+            let java_id = recorder.java_id(java, thread.get());
             if let Some(&at) = self.index.get(&java_id) {
                 self.all[at].present = true;
-            } else if let Some(row) = ThreadRow::new((recorder, java), thread, unmarked) {
+            } else if let Some(row) = ThreadRow::new((recorder, java), thread.get(), unmarked) {
                 self.index.insert(java_id, self.all.len());
                 self.all.push(row);
             } else {
@@ -203,7 +203,7 @@ impl ThreadRow {
     /// there may be threads of the agent's own that do not look so yet.
     fn new(
         (recorder, java): (&Recorder, Java),
-        thread: jthread,
+        thread: Object<'_>,
         unmarked: bool,
     ) -> Option<ThreadRow> {
         let ti = recorder.ti();
@@ -260,7 +260,7 @@ impl ThreadRow {
     pub fn mount(
         &mut self,
         (recorder, java): (&Recorder, Java),
-        thread: jthread,
+        thread: Object<'_>,
         settings: &Settings,
     ) -> Option<&MountedThread> {
         let java_id = recorder.java_id(java, thread);

@@ -21,17 +21,14 @@ use super::{
 use crate::{
     clock,
     jvm::{
-        Java, Ti,
+        Java, Object, Ti,
         threads::{Extension, state_of},
     },
     recorder::threads::Thread,
     sync::lock,
     table::Table,
 };
-use jvmti_bindings::sys::{
-    jni::{jint, jthread},
-    jvmti::jvmtiFrameInfo,
-};
+use jvmti_bindings::sys::{jni::jint, jvmti::jvmtiFrameInfo};
 use std::{
     collections::HashSet,
     sync::{
@@ -47,9 +44,9 @@ use tyrion_wire::sample::ThreadState;
 const STATISTICS_NS: u64 = 10_000_000_000;
 
 /// What the thread keeps for itself.
-struct Watch {
+struct Watch<'j> {
     sampler: &'static Sampler,
-    java: Java,
+    java: Java<'j>,
     ti: Ti,
     /// All threads' stacks are asked for at once.
     at_once: bool,
@@ -76,17 +73,16 @@ struct Watch {
     statistics_ns: u64,
     due: Vec<Due>,
     /// Those whose stacks are asked for together.
-    subjects: Vec<Subject>,
+    subjects: Vec<Subject<'static>>,
     frames: Vec<jvmtiFrameInfo>,
     /// Where a frame really is that waits for a monitor.
     entered: Table<(u64, u64), i64>,
 }
 
 /// A thread whose stack is asked for.
-struct Subject {
+struct Subject<'a> {
     java_id: i64,
-    /// A global reference that is kept elsewhere.
-    thread: jthread,
+    thread: Object<'a>,
     known: Arc<Thread>,
     now: Moment,
     /// What the JVM had noted of its state some time before.
@@ -98,10 +94,12 @@ pub fn run(sampler: &'static Sampler, java: Java) {
     let mut watch = Watch::new(sampler, java);
     let mut cpu_ns = clock::thread_cpu_ns();
     while let Some(task) = watch.next() {
-        java.with_locals(|| match task {
+        let look = || match task {
             Task::Snapshot => watch.snapshot(),
             Task::Requested => watch.observe_requested(),
-        });
+        };
+        // SAFETY: what is kept from one look to the next are global references.
+        unsafe { java.with_locals(look) };
         let before_ns = std::mem::replace(&mut cpu_ns, clock::thread_cpu_ns());
         let used_ns = cpu_ns.saturating_sub(before_ns);
         sampler.statistics.own_ns.fetch_add(used_ns, Relaxed);
@@ -110,8 +108,8 @@ pub fn run(sampler: &'static Sampler, java: Java) {
     watch.drop_table();
 }
 
-impl Watch {
-    fn new(sampler: &'static Sampler, java: Java) -> Watch {
+impl<'j> Watch<'j> {
+    fn new(sampler: &'static Sampler, java: Java<'j>) -> Watch<'j> {
         let ti = sampler.recorder.ti();
         let frame = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
         Watch {

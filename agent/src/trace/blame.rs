@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     clock,
-    jvm::Java,
+    jvm::{Java, Object},
     recorder::{
         EventContext,
         observe::FoldedBlame,
@@ -27,7 +27,6 @@ use crate::{
     },
     sync::lock,
 };
-use jvmti_bindings::sys::jni::jobject;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, atomic::Ordering::Relaxed},
@@ -112,7 +111,7 @@ impl Trace {
     }
 
     /// A thread begins to wait for a lock.
-    pub fn enter_waiter(&self, thread: &Arc<Thread>, pending: PendingWait, object: jobject) {
+    pub fn enter_waiter(&self, thread: &Arc<Thread>, pending: PendingWait, object: Object<'_>) {
         if pending.lock == id::UNKNOWN {
             return;
         }
@@ -185,7 +184,7 @@ impl Trace {
 
     /// The current thread is about to leave a lock for which somebody may
     /// wait; `at` is its entry, if it has one, `place` where it was taken.
-    pub fn left(&self, java: Java, of: &Block, at: Option<&Entry>, object: jobject, place: u32) {
+    pub fn left(&self, java: Java, of: &Block, at: Option<&Entry>, object: Object<'_>, place: u32) {
         let now_ns = clock::now_ns();
         let lock_id = self.recorder.known_lock(object);
         let owner = of.owner();
@@ -241,7 +240,7 @@ impl Trace {
     }
 
     /// `Object.wait` is about to give a monitor up, or has it again.
-    pub fn monitor_paused(&self, java: Java, java_id: i64, object: jobject, gives_up: bool) {
+    pub fn monitor_paused(&self, java: Java, java_id: i64, object: Object<'_>, gives_up: bool) {
         let Some(of) = self.block_of(java_id) else { return };
         if of.holds.load(Relaxed) as u32 == 0 {
             return;

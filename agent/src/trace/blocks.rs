@@ -12,11 +12,10 @@ use super::{
     },
 };
 use crate::{
-    jvm::Java,
+    jvm::{Java, Object},
     recorder::threads::{Thread, VIRTUAL},
     sync::lock,
 };
-use jvmti_bindings::sys::jni::jthread;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
@@ -195,7 +194,7 @@ fn clear(cells: &Table) {
 
 impl Trace {
     /// The block of the current thread: its address, or 0 when it has none.
-    pub fn new_block(&self, java: Java, thread: jthread, java_id: i64) -> u64 {
+    pub fn new_block(&self, java: Java, thread: Object<'_>, java_id: i64) -> u64 {
         let Some(traced) = self.recorder.traced_thread(java, thread, java_id) else { return 0 };
         let mut blocks = lock(&self.blocks.inner);
         if let Some(known) = blocks.used.get(&java_id) {

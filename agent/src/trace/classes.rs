@@ -2,8 +2,8 @@
 //! those that were loaded before.
 
 use super::{Trace, active};
-use crate::jvm::Java;
-use jvmti_bindings::sys::jni::{JNIEnv, jclass};
+use crate::jvm::{Java, Local};
+use jvmti_bindings::sys::jni::JNIEnv;
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 use tyrion_bytecode::{ClassFile, Method, MethodPlan};
 use tyrion_plan::{JdkClass, locks, program};
@@ -66,28 +66,32 @@ impl Trace {
 /// Has all loaded classes pass through [`transform`] that may take locks.
 pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv) {
     let ti = trace.recorder.ti();
-    let Ok(classes) = ti.loaded_classes() else { return };
-    // SAFETY: `env` is the current thread's, the classes are local references.
+    // SAFETY: `env` is the current thread's, and this is called in a native frame
+    // that lasts longer.
     let java = unsafe { Java::new(env) };
-    let wanted: Vec<jclass> = classes
-        .into_iter()
-        .filter(|&class| {
-            let wanted = ti.may_take_locks(class);
-            if !wanted {
-                java.drop_local(class);
-            }
-            wanted
-        })
-        .collect();
-    for batch in wanted.chunks(BATCH) {
-        if ti.retransform_all(batch).is_err() {
+    let Ok(classes) = ti.loaded_classes(java) else { return };
+    let (mut wanted, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
+    for class in classes {
+        match ti.may_take_locks(class.get()) {
+            true => wanted.push(class),
+            false => java.drop_local(class),
+        }
+    }
+    let mut wanted = wanted.into_iter();
+    loop {
+        batch.extend(wanted.by_ref().take(BATCH));
+        if batch.is_empty() {
+            return;
+        }
+        let classes: Vec<_> = batch.iter().map(Local::get).collect();
+        if ti.retransform_all(&classes).is_err() {
             // One that the JVM does not want spoils the batch.
-            for &class in batch {
+            for class in classes {
                 if ti.retransform_all(&[class]).is_err() {
                     trace.places.leave("refused");
                 }
             }
         }
-        batch.iter().for_each(|&class| java.drop_local(class));
+        batch.drain(..).for_each(|class| java.drop_local(class));
     }
 }

@@ -317,9 +317,10 @@ mod tests {
 
     #[test]
     fn each_run_has_one_sample() {
+        const RUNS: u64 = if cfg!(miri) { 100 } else { 1000 };
         for every in [2, 3, 64] {
             let (mut nth, mut samples) = (1, vec![]);
-            for random in 0..1000 {
+            for random in 0..RUNS {
                 samples.push(nth);
                 nth = next(nth, every, random * 7919);
                 assert!(nth > samples[samples.len() - 1]);
@@ -335,7 +336,8 @@ mod tests {
         let mut numbers = Numbers::default();
         let mut known = Vec::new();
         // Far more locks than there is room for, and each again at once.
-        for nth in 0..10_000u64 {
+        const LOCKS: u64 = if cfg!(miri) { 500 } else { 10_000 };
+        for nth in 0..LOCKS {
             let (cell, key) = (0x7f00_0000_1000 + nth % 7 * 256, nth * nth % 301);
             for _ in 0..2 {
                 let number = numbers.get(cell, key, || {

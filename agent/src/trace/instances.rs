@@ -8,8 +8,12 @@ use super::{
     Trace,
     memory::{Block, CLOSED_PLACES, Cell, NO_INSTANCES, address_of},
 };
-use crate::{jvm::Java, log::region::kept::Shared, recorder::EventContext, sync::lock};
-use jvmti_bindings::sys::jni::jobject;
+use crate::{
+    jvm::{Java, Object},
+    log::region::kept::Shared,
+    recorder::EventContext,
+    sync::lock,
+};
 use std::{
     collections::HashMap,
     sync::{
@@ -147,7 +151,7 @@ impl Trace {
 
     /// An object that was locked when a thread took it has its hash now; the
     /// thread may have ended.
-    pub fn note_hashed(&self, java: Java, hash: u32, by: u64, object: jobject) {
+    pub fn note_hashed(&self, java: Java, hash: u32, by: u64, object: Object<'_>) {
         let (place, number) = ((by >> 32) as u32, by as u32);
         let Some(owner) = self.owner_of(number) else { return };
         let entered = self.enter(hash, number, place);

@@ -5,8 +5,11 @@ use super::{
     memory::{Block, Entry},
     resync, ticks,
 };
-use crate::{jvm::Java, message::PANICKED};
-use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread};
+use crate::{
+    jvm::{Java, Object},
+    message::PANICKED,
+};
+use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::Ordering::Relaxed,
@@ -18,8 +21,8 @@ pub fn with_trace<T: Default>(env: *mut JNIEnv, body: impl FnOnce(&'static Trace
     let Some(trace) = active() else { return T::default() };
     let began = ticks::now();
     let result = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: the JVM passes the current thread's environment, and every
-        // reference that goes with it is valid during the call.
+        // SAFETY: the JVM passes the current thread's environment, whose native
+        // frame lasts as long as the call.
         body(trace, unsafe { Java::new(env) })
     }));
     let took = ticks::now().saturating_sub(began);
@@ -62,7 +65,7 @@ extern "system" fn address(_: *mut JNIEnv, _: jclass, which: jint) -> jlong {
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_newBlock")]
-extern "system" fn new_block(env: *mut JNIEnv, _: jclass, thread: jthread, id: jlong) -> jlong {
+extern "system" fn new_block(env: *mut JNIEnv, _: jclass, thread: Object<'_>, id: jlong) -> jlong {
     with_trace(env, |trace, java| trace.new_block(java, thread, id) as jlong)
 }
 
@@ -72,7 +75,7 @@ extern "system" fn new_cell(
     _: jclass,
     block: jlong,
     key: jlong,
-    lock: jobject,
+    lock: Object<'_>,
     kind: jint,
 ) -> jlong {
     let cell = with_block(env, block, |trace, java, block| {
@@ -129,7 +132,7 @@ extern "system" fn left(
     _: jclass,
     block: jlong,
     entry: jlong,
-    lock: jobject,
+    lock: Object<'_>,
     place: jint,
 ) {
     with_block(env, block, |trace, java, block| {
@@ -144,7 +147,7 @@ extern "system" fn note_nesting(
     block: jlong,
     key: jlong,
     place: jint,
-    lock: jobject,
+    lock: Object<'_>,
 ) -> jboolean {
     with_block(env, block, |trace, java, block| {
         u8::from(trace.note_nesting(java, block, key as u64, place as u32, lock))
@@ -169,7 +172,13 @@ extern "system" fn note_instance(
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_noteHashed")]
-extern "system" fn note_hashed(env: *mut JNIEnv, _: jclass, hash: jint, by: jlong, lock: jobject) {
+extern "system" fn note_hashed(
+    env: *mut JNIEnv,
+    _: jclass,
+    hash: jint,
+    by: jlong,
+    lock: Object<'_>,
+) {
     with_trace(env, |trace, java| trace.note_hashed(java, hash as u32, by as u64, lock));
 }
 

@@ -15,12 +15,11 @@ use super::{
 };
 use crate::{
     clock,
-    jvm::Java,
+    jvm::{Java, Object},
     recorder::{EventContext, threads::PendingWait},
     sync::lock,
     table::Table,
 };
-use jvmti_bindings::sys::jni::jobject;
 use std::{
     collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
@@ -110,7 +109,7 @@ impl Trace {
         of: &Block,
         key: u64,
         place: u32,
-        object: jobject,
+        object: Object<'_>,
     ) -> bool {
         let is_juc = key >> 32 != 0 && key >> 32 < 8;
         // Without what is being taken.
@@ -138,7 +137,7 @@ impl Trace {
         context: &mut EventContext<'_>,
         java: Java,
         pending: PendingWait,
-        object: jobject,
+        object: Object<'_>,
     ) {
         let Some(of) = self.block_of(context.thread.java_id) else { return };
         if of.holds.load(Relaxed) == 0 {
@@ -192,7 +191,7 @@ impl Trace {
         context: &mut EventContext<'_>,
         java: Java,
         (place, hash, stack): (u32, u32, u32),
-        object: jobject,
+        object: Object<'_>,
         entries: &[(&'static Cell, Held)],
     ) {
         if place != id::UNKNOWN {

@@ -4,14 +4,13 @@
 
 use super::Trace;
 use crate::{
-    jvm::{Java, walk::MOST_SKIPPED},
+    jvm::{Java, Object, walk::MOST_SKIPPED},
     recorder::{
         EventContext,
         observe::{FoldedBlame, WaitObserver},
         threads::{PendingWait, Thread},
     },
 };
-use jvmti_bindings::sys::jni::jobject;
 use tyrion_wire::WaitKind;
 
 /// The frames of `TyrionTrace` between a program's block and the agent, when
@@ -29,7 +28,7 @@ impl WaitObserver for Trace {
         context: &mut EventContext<'_>,
         java: Java,
         wait: PendingWait,
-        lock: jobject,
+        lock: Object<'_>,
     ) {
         if is_blamed(wait.kind) {
             self.enter_waiter(context.thread, wait, lock);
@@ -47,7 +46,7 @@ impl WaitObserver for Trace {
         self.write_blame(context, site, blame);
     }
 
-    fn object_wait(&self, java: Java, java_id: i64, monitor: jobject, gives_up: bool) {
+    fn object_wait(&self, java: Java, java_id: i64, monitor: Object<'_>, gives_up: bool) {
         self.monitor_paused(java, java_id, monitor, gives_up);
     }
 }

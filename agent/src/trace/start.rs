@@ -45,9 +45,12 @@ pub fn prepare(
     let trace = Trace::new(recorder, options).ok_or("no memory for trace mode")?;
     let trace = TRACE.get_or_init(|| trace);
     trace.set_threshold_ns(recorder.threshold_ns());
-    let class = setup::define_class(env, probe::trace::CLASS, CLASS_BYTES)?;
-    // SAFETY: the environment is the current thread's.
-    let lasting = unsafe { Java::new(env) }.global(class);
+    // SAFETY: the environment is the current thread's, and this is called in a
+    // native frame that lasts longer.
+    let java = unsafe { Java::new(env) };
+    let class = setup::define_class(java, probe::trace::CLASS, CLASS_BYTES)?;
+    let class = class.get();
+    let lasting = java.global(class);
     let _ = trace.class.set(lasting.ok_or("no memory for a reference")?);
     // Looking for a field initializes the class.
     setup::set_static_boolean(env, class, "on", false)?;

@@ -4,6 +4,7 @@ use super::{Subject, Watch};
 use crate::{
     clock,
     jvm::{
+        Object,
         code::at_monitor_enter,
         threads::{lasting, state_of},
     },
@@ -13,7 +14,7 @@ use crate::{
     },
 };
 use jvmti_bindings::sys::{
-    jni::{jint, jthread},
+    jni::jint,
     jvmti::{jvmtiError, jvmtiFrameInfo},
 };
 use std::sync::{Arc, atomic::Ordering::Relaxed};
@@ -27,7 +28,7 @@ const STACK_NS: u64 = 10_000;
 /// So often a state and a stack are asked for that shall be of one moment.
 pub(super) const TRIES: u32 = 2;
 
-impl Watch {
+impl Watch<'_> {
     /// Looks at one thread, or notes that its stack is to be asked for; `None`
     /// when it has ended.
     pub(super) fn observe(&mut self, at: usize, settings: &Settings) -> Option<()> {
@@ -43,7 +44,10 @@ impl Watch {
         if !row.wanted && !runs_others {
             return Some(());
         }
-        let (java_id, thread, started_ns) = (row.java_id, row.thread.get(), row.started_ns);
+        // SAFETY: threads are taken out of the table, and their references given
+        // back, only when the subjects have been observed.
+        let thread = unsafe { row.thread.get_kept() };
+        let (java_id, started_ns) = (row.java_id, row.started_ns);
         let known = Arc::clone(row.known.as_ref()?);
         let now = self.moment(thread)?;
         let is_unmoved = {
@@ -71,7 +75,7 @@ impl Watch {
 
     /// Asks for a thread's stack, now or together with others'; `None` when it
     /// has ended.
-    pub(super) fn ask(&mut self, subject: Subject) -> Option<()> {
+    pub(super) fn ask(&mut self, subject: Subject<'static>) -> Option<()> {
         if self.at_once {
             self.subjects.push(subject);
             return Some(());
@@ -97,7 +101,7 @@ impl Watch {
     /// Now, and the CPU time that a thread has used; `None` when it has ended.
     /// Its stack is asked for after that: should it run meanwhile, it is seen to
     /// have run next time.
-    pub(super) fn moment(&self, thread: jthread) -> Option<Moment> {
+    pub(super) fn moment(&self, thread: Object<'_>) -> Option<Moment> {
         let at_ns = clock::now_ns();
         match self.ti.cpu_ns(thread) {
             Ok(cpu_ns) => Some(Moment { at_ns, cpu_ns: Some(cpu_ns) }),
@@ -123,7 +127,7 @@ impl Watch {
     pub(super) fn is_still(
         &self,
         java_id: i64,
-        thread: jthread,
+        thread: Object<'_>,
         now: Moment,
         noted: Option<jint>,
     ) -> bool {
@@ -139,7 +143,7 @@ impl Watch {
     }
 
     /// Asks for a thread's stack; `None` when it has ended.
-    fn walk(&mut self, subject: &Subject) -> Option<()> {
+    fn walk(&mut self, subject: &Subject<'_>) -> Option<()> {
         // The first stack of who ran is the nearest to what it was running.
         let ran = subject.noted.is_some_and(|noted| !is_waiting(noted));
         let (bits, count) = self.read(subject.thread, if ran { 1 } else { TRIES })?;
@@ -172,7 +176,7 @@ impl Watch {
     /// The bits of a thread's state and how many frames its stack has; `None`
     /// when it has ended. State and stack are of the same moment, as near as can
     /// be in so many tries.
-    pub(super) fn read(&mut self, thread: jthread, tries: u32) -> Option<(jint, usize)> {
+    pub(super) fn read(&mut self, thread: Object<'_>, tries: u32) -> Option<(jint, usize)> {
         let alive = |bits: &jint| state_of(*bits).is_some();
         let mut bits = self.ti.state_bits(thread).ok().filter(alive)?;
         let mut count = 0;
@@ -195,7 +199,7 @@ impl Watch {
     }
 
     /// A thread was seen, whose time is that of another one if it is virtual.
-    pub(super) fn seen(&mut self, subject: &Subject, timeline: i64, bits: jint, count: usize) {
+    pub(super) fn seen(&mut self, subject: &Subject<'_>, timeline: i64, bits: jint, count: usize) {
         let Some(state) = state_of(bits) else { return };
         let sampler = self.sampler;
         sampler.statistics.walks.fetch_add(1, Relaxed);

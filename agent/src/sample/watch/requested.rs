@@ -4,7 +4,7 @@ use super::{Subject, Watch};
 use crate::{sample::requests::Due, sync::lock};
 use std::sync::Arc;
 
-impl Watch {
+impl Watch<'_> {
     /// Looks at the threads that are due by request.
     pub(super) fn observe_requested(&mut self) {
         let due = std::mem::take(&mut self.due);

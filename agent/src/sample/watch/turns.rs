@@ -28,7 +28,7 @@ pub(super) enum Task {
     Requested,
 }
 
-impl Watch {
+impl Watch<'_> {
     /// Waits until there is something to do; `None` when there is not.
     pub(super) fn next(&mut self) -> Option<Task> {
         let mut state = lock(&self.sampler.state);
