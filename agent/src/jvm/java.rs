@@ -4,7 +4,7 @@
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID, jint, jobject};
 
-/// So many local references beside those that are counted.
+/// The number of local references in addition to those that are counted.
 const SPARE_LOCALS: jint = 64;
 
 /// A global reference. It is never given back by itself: that takes an
