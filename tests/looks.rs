@@ -23,7 +23,7 @@ fn bank(jdk: &Jdk, format: &str, path: &Path) -> Recording {
     recording
 }
 
-/// So many colours are in a picture; an empty window has few.
+/// The number of colours in a picture; an empty window has few.
 fn colours(picture: &Path) -> u32 {
     let mut identify = Command::new("identify");
     stdout_of(identify.args(["-format", "%k"]).arg(picture)).trim().parse().unwrap()
@@ -49,7 +49,7 @@ impl Browser {
         output(chromium.args(more).arg(url))
     }
 
-    /// So many colours are in a picture of the page.
+    /// The number of colours in a picture of the page.
     fn colours(&self, url: &str) -> u32 {
         let picture = self.path("picture.png");
         let shot = format!("--screenshot={}", text(&picture));

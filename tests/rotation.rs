@@ -22,7 +22,7 @@ on_jdks!(replaces_an_earlier_recording: one);
 
 /// The shortest files that the agent makes.
 const FILESIZE: u64 = 64 << 10;
-/// So much more disk space there may be in use: files are allocated 1.5 MiB
+/// How much more disk space may be in use: files are allocated 1.5 MiB
 /// long, some of them may wait for being cut, and what is surplus is removed a
 /// little later.
 const SLACK: u64 = 7 * (3 << 19);

@@ -16,13 +16,13 @@ use std::{
 
 /// A thread in no group.
 pub const NONE: u32 = 0;
-/// So many names are told apart.
+/// The number of names that are told apart.
 const NAMES_LIMIT: usize = 1 << 16;
-/// They have so many bytes together: names stay as long as the JVM runs.
+/// Their total length in bytes: names stay as long as the JVM runs.
 const BYTES_LIMIT: usize = 4 << 20;
 /// What all others are called.
 const MORE: &[u8] = b"[more groups]";
-/// So many groups are open on a thread at most: programs may forget to close.
+/// The most groups open on a thread: programs may forget to close them.
 const OPEN_LIMIT: usize = 1024;
 
 /// A group, as the log's files define it.

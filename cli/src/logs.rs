@@ -46,7 +46,7 @@ pub trait Files {
 
 /// More names of a folder are not read.
 const MOST_NAMES: usize = 100_000;
-/// So many earlier files of a recording are read at most.
+/// The most earlier files of a recording that are read.
 const MOST_EARLIER: usize = 100;
 
 /// The files that this process sees.

@@ -110,7 +110,7 @@ pub enum Reply {
     Fifo,
     /// A folder.
     Folder,
-    /// So many zero bytes.
+    /// This many zero bytes.
     Zeros(u64),
     /// A file that becomes a link to the path, and a file again, and so on.
     Swapped(String, PathBuf),

@@ -8,7 +8,7 @@ on_jdks!(near_misses: one, everywhere two);
 
 const NEAR_NS: u64 = ms(1);
 const WIDER_NS: u64 = ms(50);
-/// So often "main" takes each lock first.
+/// How often "main" takes each lock first.
 const WARMING: u64 = 100;
 
 fn near_misses(jdk: &Jdk) {

@@ -10,10 +10,10 @@ use std::{
     time::Duration,
 };
 
-/// So long a command may take, on a slow machine too.
+/// How long a command may take, even on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A `tyrion` that may have so many bytes of address space.
+/// A `tyrion` limited to this many bytes of address space.
 pub fn tyrion_within(bytes: u64) -> Command {
     let mut command = tyrion();
     // Each thread's arena would take 64 MiB of addresses.

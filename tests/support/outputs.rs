@@ -13,7 +13,7 @@ use std::{
 pub struct Sum {
     /// In nanoseconds.
     pub wait_ns: u64,
-    /// So many waits.
+    /// The number of waits.
     pub count: u64,
 }
 

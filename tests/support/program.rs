@@ -18,7 +18,7 @@ use tempfile::TempDir;
 /// A machine that is busy with other things may disturb what a scenario
 /// stages; what it then measures is true all the same.
 const ATTEMPTS: usize = 3;
-/// So long a program may run on the slowest machine: more is for ever.
+/// How long a program may run on the slowest machine before it counts as hung.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A Java program and how to record it.

@@ -27,7 +27,7 @@ pub struct Wait {
     pub outcome: Option<String>,
     /// How long, of a wait that has not ended until now.
     pub wait_ns: u64,
-    /// So many waits are in this record.
+    /// The number of waits in this record.
     pub count: u64,
     /// Frames, innermost first.
     pub stack: Vec<String>,

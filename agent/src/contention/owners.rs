@@ -19,7 +19,7 @@ use tyrion_wire::def::id;
 const LONG_NS: u64 = 1_000_000_000;
 /// Between two looks for such waits.
 const PERIOD: Duration = Duration::from_millis(500);
-/// So many are asked about at a time: each takes a safepoint.
+/// The number asked about at a time: each takes a safepoint.
 const MANY: usize = 8;
 
 impl Contention {

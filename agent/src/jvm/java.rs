@@ -5,7 +5,7 @@
 use jvmti_bindings::sys::jni::{JNIEnv, jfieldID, jint, jobject};
 use std::{marker::PhantomData, ptr};
 
-/// So many local references beside those that are counted.
+/// The number of local references in addition to those that are counted.
 const SPARE_LOCALS: jint = 64;
 
 /// A reference to an object that is valid for `'a`, or null: lent by whoever

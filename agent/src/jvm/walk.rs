@@ -25,14 +25,14 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-/// So many innermost frames can be skipped: room for frames must be for them, too.
+/// How many innermost frames can be skipped at most: buffers need room for them, too.
 pub const MOST_SKIPPED: usize = 3;
 
 /// The first walks are compared with what `GetStackTrace` tells.
 const FIRST_COMPARED: u32 = 64;
 /// And later one in so many.
 const COMPARED_ONE_IN: u32 = 4096;
-/// So many walks may differ: a class may be redefined between the two.
+/// The number of walks that may differ: a class may be redefined between the two.
 const DIFFERENCES: u32 = 3;
 
 /// `AsyncGetCallTrace`'s place in a native method.

@@ -28,17 +28,17 @@ use tyrion_wire::{
 const SEGMENT: u64 = 4 << 20;
 /// By so many at least.
 const LEAST_SEGMENT: u64 = 512 << 10;
-/// So much longer than wanted a file may become if there cannot be another.
+/// How far a file may exceed its intended length if no other can be created.
 const SPARE: usize = 64 << 20;
 
 /// How long a file becomes, and what follows from that.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
-    /// So long it shall become, about.
+    /// The intended length, approximately.
     limit: Option<u64>,
     /// It grows by this many bytes.
     segment: u64,
-    /// So many bytes ahead of the last chunk are allocated and mapped.
+    /// The number of bytes allocated and mapped ahead of the last chunk.
     ahead: u64,
     /// The longest chunk: in a short file chunks are short, too.
     longest_chunk: usize,
@@ -83,7 +83,7 @@ pub struct LogFile {
 struct Carve {
     at: u64,
     mapped: u64,
-    /// So long it shall become.
+    /// The intended length.
     full_at: u64,
     closed: bool,
     /// Chunks in use, by segment; `None` once the segment is unmapped.

@@ -28,8 +28,8 @@ use tyrion_wire::{
     trace::HoldBatch,
 };
 
-/// So much room there must be for any record besides waits, or else a lane
-/// takes another chunk.
+/// The room needed for any record other than a wait; with less, a lane takes
+/// another chunk.
 const MISC_ROOM: usize = 256;
 /// A lane forgets what is in its tables beyond this many entries. Forgotten
 /// cells stay in the log, and sites are looked up again.

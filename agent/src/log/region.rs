@@ -265,7 +265,7 @@ fn map(
     if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(mapped) }
 }
 
-/// So many ranges can be guarded: an agent has two or three, tests more.
+/// The number of ranges that can be guarded: an agent has two or three, tests more.
 pub(super) const GUARDS: usize = 64;
 /// Bases of the guarded ranges, 0 for none.
 static GUARDED: [AtomicUsize; GUARDS] = [const { AtomicUsize::new(0) }; GUARDS];

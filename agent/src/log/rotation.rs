@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const HURRY: Duration = Duration::from_millis(2);
 /// How long Java code may still store into cells of a file that has ended.
 const GRACE: Duration = Duration::from_secs(2);
-/// So many files at most may wait for being cut and closed: until then each
+/// At most this many files may wait to be cut and closed: until then each
 /// takes what was allocated ahead for it.
 const UNFINISHED: usize = 4;
 /// After a failure, the next file is tried again after this time.

@@ -30,7 +30,7 @@ pub const VIRTUAL: i64 = 0;
 const BEFORE_NS: u64 = 1;
 /// Shards of the registry: virtual threads look themselves up at each event.
 const SHARDS: usize = 64;
-/// So many threads that have ended are remembered.
+/// The number of ended threads that are remembered.
 const ENDED: usize = 256;
 /// Longer names, in bytes, are rare.
 const LONG_NAME: usize = 256;

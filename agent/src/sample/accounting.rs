@@ -152,7 +152,7 @@ impl AccountStart {
     }
 }
 
-/// So much of `all` as `part` is of `whole`.
+/// The share of `all` that `part` is of `whole`.
 fn part(all: u64, part: u64, whole: u64) -> u64 {
     let part = u128::from(all) * u128::from(part) / u128::from(whole.max(1));
     u64::try_from(part).unwrap_or(u64::MAX)

@@ -58,7 +58,7 @@ use std::{
     time::Duration,
 };
 
-/// So many threads that have just started, or ended, are remembered.
+/// The number of threads just started, or ended, that are remembered.
 const STARTED_LIMIT: usize = 1 << 16;
 
 /// Gets ready; nothing is sampled yet.

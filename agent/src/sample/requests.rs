@@ -7,9 +7,9 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// So many blocks are sampled at a time: programs may forget to close them.
+/// At most this many blocks are sampled at a time: programs may forget to close them.
 pub const OPEN_LIMIT: usize = 4096;
-/// So many references may wait until the thread that takes snapshots wakes up.
+/// At most this many references may wait for the thread that takes snapshots to wake.
 const ENDED_LIMIT: usize = 256;
 
 /// All of them.

@@ -37,7 +37,7 @@ const REACH: usize = 8;
 pub type ThreadTable = [ThreadSlot; THREADS + REACH];
 const VIRTUAL_NUMBER: u32 = 1;
 const LAST_NUMBER: u32 = u32::MAX - 64;
-/// So many threads that have ended are remembered.
+/// The number of ended threads that are remembered.
 const ENDED_LIMIT: usize = 4096;
 /// How many virtual threads may have a block at once, of 4 KB, or 12 KB with
 /// `events=all`; others are not traced.

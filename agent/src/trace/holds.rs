@@ -23,7 +23,7 @@ use tyrion_wire::{
     trace::{self, HoldBatch, MAX_HOLD_LEN, hold_flag},
 };
 
-/// So many of a cell's first holds are measured.
+/// The number of a cell's first holds that are measured.
 pub const FIRST: u64 = 2;
 /// One acquisition in so many has its stack taken; one in four times as many
 /// once a thread has had [`MANY`], and one in 16 times as many after [`MOST`].

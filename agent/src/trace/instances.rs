@@ -57,7 +57,7 @@ pub type EnteredBits = [AtomicU8; ENTERED / 8];
 pub const ENTERED: usize = 1 << 21;
 /// What Java takes a hash's low bits by.
 pub const MASK: u64 = PLACES as u64 - 1;
-/// So many instances may come from one place: one that makes a lock for each
+/// At most this many instances may come from one place: one that makes a lock for each
 /// request would fill the table, and push out what matters.
 const PLACE_LIMIT: u32 = (PLACES / 16) as u32;
 /// The owner of what several threads use.

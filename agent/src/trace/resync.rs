@@ -34,7 +34,7 @@ const PAUSE: u64 = 50;
 /// to overflow again from here takes the program longer than the walk, and it
 /// may well go on with locks that are to be counted.
 const SHALLOW: u64 = 32 * 1024;
-/// So many methods are remembered.
+/// The number of methods that are remembered.
 const METHODS: usize = 1 << 16;
 
 /// Hashes of what methods are called, by the JVM's ids.

@@ -121,7 +121,7 @@ fn check_alone() -> Result<(), String> {
     }
 }
 
-/// What stands behind a name at the begin of a line of `/proc/PID/status`.
+/// What follows a name at the beginning of a line of `/proc/PID/status`.
 pub fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
 }

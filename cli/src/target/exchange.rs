@@ -20,7 +20,7 @@ use tyrion_wire::exchange::{AGENT, DRAFT, LOG, PREFIX, REPLY};
 const LONGEST_REPLY: u64 = 64 << 10;
 /// A folder that nobody holds may be one that somebody is just making.
 const YOUNG_S: i64 = 60;
-/// The kernel gives so many random bytes.
+/// The number of random bytes taken from the kernel.
 const RANDOM: usize = 16;
 /// For its owner to read and to run.
 const LIBRARY_MODE: rustix::fs::Mode = rustix::fs::Mode::RUSR.union(rustix::fs::Mode::XUSR);

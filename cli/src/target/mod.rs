@@ -29,16 +29,16 @@ use std::{
     rc::Rc,
 };
 
-/// So many files that a process writes to and shares are looked at.
+/// The most files looked at of those that a process writes to and shares.
 const MOST_SHARED: usize = 1000;
 /// What the kernel puts behind the path of a mapped file that is gone.
 const DELETED: &[u8] = b" (deleted)";
-/// So often a process is looked at that executes another program meanwhile.
+/// How often to look at a process that executes another program meanwhile.
 const ATTEMPTS: usize = 3;
 /// The number of the field of `/proc/PID/stat` that says where its code begins;
 /// where that ends, and where its stack begins, are the next two.
 const START_CODE: usize = 26;
-/// The begin of the file names of agents.
+/// What the file names of agents begin with.
 const AGENT: &[u8] = b"libtyrion_agent";
 
 /// A process whose user's rights this process has taken on.

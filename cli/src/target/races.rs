@@ -34,7 +34,7 @@ use tempfile::TempDir;
 
 /// How often each race is run.
 const TRIES: usize = 10_000;
-/// So long both outcomes are waited for.
+/// How long to wait for both outcomes.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A name such as an exchange has.
 const EXCHANGE: &str = ".tyrion-00112233445566778899aabbccddeeff";

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use tyrion_formats::{HoldMode, Recording, ShortWaits};
 use tyrion_wire::WaitKind;
 
-/// So many sums become waits at a time. While they do, they stand in memory
+/// The number of sums that become waits at a time. While they do, they are in memory
 /// twice, so not all of them at once.
 const BATCH: usize = 1 << 17;
 /// Stands for sites that the filter leaves out.

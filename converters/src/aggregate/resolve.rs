@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use tyrion_formats::{LockSite, Recording, UNKNOWN, limits::MAX_DEPTH};
 use tyrion_wire::def::id::{self, CUT_STACK, EMPTY_STACK, NO_STRING};
 
-/// So many frames of a lock's own methods, at most, stand above the place where
+/// At most this many frames of a lock's own methods stand above the place where
 /// it was taken.
 const MAX_LOCK_FRAMES: usize = 16;
 

@@ -15,9 +15,9 @@ use tyrion_formats::Recording;
 /// A moment, as a filter names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// So many ns after the log's start.
+    /// This many ns after the log's start.
     AfterStart(u64),
-    /// So many ns before the log's end.
+    /// This many ns before the log's end.
     BeforeEnd(u64),
     /// A Unix time in ns.
     Wall(u64),

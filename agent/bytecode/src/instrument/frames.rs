@@ -40,7 +40,7 @@ pub(super) enum Change<'a> {
     Same,
     /// The same locals, one value on the stack.
     Stack(Types<'a>),
-    /// So many locals less, an empty stack.
+    /// This many locals fewer, an empty stack.
     Chop(usize),
     /// More locals, an empty stack.
     Append(Types<'a>),

@@ -20,12 +20,12 @@ use jvmti_bindings::sys::{
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 use tyrion_wire::sample::ThreadState;
 
-/// So many places where monitors are entered are remembered.
+/// The number of places where monitors are entered that are remembered.
 const ENTERED_LIMIT: usize = 4096;
 /// What a stack costs that the JVM's own thread walks in a safepoint, ns, about.
 const STACK_NS: u64 = 10_000;
 
-/// So often a state and a stack are asked for that shall be of one moment.
+/// How often to ask for a state and a stack that must be of the same moment.
 pub(super) const TRIES: u32 = 2;
 
 impl Watch<'_> {

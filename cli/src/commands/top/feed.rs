@@ -18,7 +18,7 @@ use tyrion_wire::{header::State, slot::Pending};
 /// More of what a process has mapped is not read: 65 530 files, the kernel's
 /// limit, with names of some 200 bytes.
 const LONGEST_MAPS: u64 = 16 << 20;
-/// So many files that came meanwhile are looked at.
+/// The most files created meanwhile that are looked at.
 const MOST_NEXT: usize = 100;
 
 /// What has become of a recording.

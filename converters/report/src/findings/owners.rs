@@ -35,7 +35,7 @@ pub struct OwnedWait {
 /// Waiters' group, owners' group, and site.
 type Key = (u32, u32, u32);
 
-/// So many sums are at hand without looking into a table.
+/// The number of sums at hand without a table lookup.
 const NEAR: usize = 4096;
 
 /// Waits whose lock's owner is known, by the groups of waiter and owner, and

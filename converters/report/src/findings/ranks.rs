@@ -5,9 +5,9 @@ use std::{cmp::Reverse, collections::HashMap};
 use tyrion_converters::{filter::Filter, profile::Profile};
 use tyrion_wire::WaitKind;
 
-/// So many lock groups and kinds have a distribution of their own.
+/// The most lock groups and kinds with a distribution of their own.
 const MAX_DISTRIBUTIONS: usize = 2_000;
-/// So many rows has a timeline at most.
+/// The most rows in a timeline.
 const MAX_ROWS: usize = 200;
 /// Stands for what is not shown.
 pub(super) const NONE: u32 = u32::MAX;

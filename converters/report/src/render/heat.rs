@@ -1,6 +1,6 @@
 //! How much stands out.
 
-/// So many levels are told apart.
+/// The number of levels that are told apart.
 pub(super) const LEVELS: usize = 8;
 
 /// The level of an amount beside the largest one: none for nothing. By the

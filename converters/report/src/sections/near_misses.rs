@@ -116,7 +116,7 @@ pub struct NearMissPlaces {
     pub near_misses: u64,
 }
 
-/// So many pairs of threads and of places are listed of each lock.
+/// The most pairs of threads and of places listed for each lock.
 const PAIRS: usize = 5;
 
 fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {

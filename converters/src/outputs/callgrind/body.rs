@@ -16,7 +16,7 @@ use crate::{
 };
 use std::io::{self, Write};
 
-/// So many nodes are added to their calls at once.
+/// The number of nodes that are added to their calls at once.
 const COMPLETE_NODES: usize = 1 << 10;
 
 /// Sums the rows of parts and writes them. One is reused for many parts.

@@ -28,7 +28,7 @@ pub struct HeldList<'a>(Form<'a>);
 #[derive(Clone, Copy)]
 enum Form<'a> {
     Plain(&'a [Held]),
-    /// So many times three varints, all of which are there and fit.
+    /// `count` times three varints, all of which are present and fit.
     Encoded {
         count: usize,
         bytes: &'a [u8],

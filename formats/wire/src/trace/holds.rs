@@ -21,7 +21,7 @@ const MAX_ID_LEN: usize = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holds<'a> {
     locks: HeldList<'a>,
-    /// So many times three varints, all of which are there and fit.
+    /// `count` times three varints, all of which are present and fit.
     count: usize,
     bytes: &'a [u8],
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use tyrion_converters::filter::Window;
 use tyrion_formats::{ChunkRef, Entry, Event};
 
-/// So many waits are summed at a time.
+/// The number of waits that are summed at a time.
 const BATCH: usize = 64;
 
 /// A wait, as far as the sums need it.

@@ -39,7 +39,7 @@ impl Short {
     }
 }
 
-/// So many columns of a terminal the text takes: letters of some scripts take
+/// The number of terminal columns the text takes: letters of some scripts take
 /// two, marks upon others none. Terminals know little of sequences of them, so
 /// each counts for itself.
 pub(super) fn columns(text: &str) -> usize {

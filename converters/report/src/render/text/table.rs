@@ -18,7 +18,7 @@ const GAP: usize = 2;
 const READABLE: usize = 26;
 /// Names are not shortened to less than this.
 const LEAST: usize = 8;
-/// So many frames of a stack are shown; HTML and JSON have them all.
+/// The most frames shown of a stack; HTML and JSON have them all.
 const FRAMES: usize = 3;
 
 /// A column as it will be drawn.

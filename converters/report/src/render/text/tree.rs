@@ -15,7 +15,7 @@ const INDENT: usize = 2;
 /// Frames that stand in more frames than that say in how many more, since names
 /// need the room.
 const MAX_DEPTH: usize = 12;
-/// So many states are told, those with most time; HTML has them all.
+/// The most states shown, those with most time; HTML has them all.
 const STATES: usize = 2;
 /// Blanks between columns.
 const GAP: usize = 2;

@@ -5,7 +5,7 @@ use crate::view::{Column, Detail, Part, Row, Table, TableCell, View};
 use crate::{Findings, sections::shared::nobody_waited};
 use tyrion_converters::outputs::units;
 
-/// So many locks of a pair of thread groups are shown below it.
+/// The most locks shown below a pair of thread groups.
 const LOCKS_OF_PAIR: usize = 3;
 
 const WAITERS: Column = Column::new("waiting", "the group of threads that waited", 0);

@@ -7,7 +7,7 @@ use crate::{
 };
 use tyrion_converters::{harmless, outputs::units};
 
-/// So many sections of a thread are shown below it.
+/// The most sections shown below a thread.
 const SECTIONS_OF_THREAD: usize = 3;
 
 const PLACE: Column = Column::new("place", "where the program takes the lock", 0);

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the search may cost, in edges followed and ways compared; some
 /// seconds.
 const BUDGET: u64 = 50_000_000;
-/// So many combinations of places are tried for one cycle of locks.
+/// The most combinations of places tried for one cycle of locks.
 const COMBINATIONS: usize = 64;
 
 /// A lock that is held.

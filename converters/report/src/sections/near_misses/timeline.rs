@@ -7,7 +7,7 @@
 
 use tyrion_formats::{ChunkRef, Recording};
 
-/// So many bytes of chunks begin within a span: its events take ten times as
+/// The number of bytes of chunks that begin within a span: its events take ten times as
 /// much memory, or less.
 pub(super) const SPAN_BYTES: u64 = 32 << 20;
 

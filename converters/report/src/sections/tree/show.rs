@@ -7,7 +7,7 @@ use crate::{
 };
 use tyrion_converters::{harmless, outputs::units};
 
-/// So many names of threads are told; the JSON has them all.
+/// The most thread names shown; the JSON has them all.
 const NAMES: usize = 8;
 
 pub(super) fn view(trees: &Trees) -> View {
