@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tyrion_formats::{Damage, Recording, open_input, open_regular};
-use tyrion_wire::header::State;
+use tyrion_wire::header::RecordingState;
 
 /// Opens a log; `-` is stdin.
 ///
@@ -110,7 +110,7 @@ impl Opened {
         }
         let log = Recording::from_file(&self.name, &self.file)?;
         // One that could not be written on any more ends with what it tells of last.
-        if is_being_written(&self.file) && log.facts().state != State::Broken {
+        if is_being_written(&self.file) && log.facts().state != RecordingState::Broken {
             log.assume_end_ns(now_ns());
         }
         Ok(log)

@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 use tyrion_converters::{
-    outputs::{FORMATS, Format, Options},
+    outputs::{FORMATS, Format, OutputOptions},
     profile::{Frame, Function, Lock, Profile, Run, Stack, Thread, WaitRow},
 };
 use tyrion_wire::WaitKind;
@@ -140,7 +140,7 @@ fn cpu_ms() -> u64 {
     fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>() * 10
 }
 
-fn figure(format: &Format, what: &str, profile: &Profile, options: &Options) {
+fn figure(format: &Format, what: &str, profile: &Profile, options: &OutputOptions) {
     let folder = tempfile::tempdir().unwrap();
     // Forgets the peak so far.
     let _ = fs::write("/proc/self/clear_refs", "5");
@@ -182,12 +182,12 @@ fn main() {
     }
 }
 
-fn variants(format: &str) -> [(&'static str, Options); 2] {
-    let plain = Options::default;
+fn variants(format: &str) -> [(&'static str, OutputOptions); 2] {
+    let plain = OutputOptions::default;
     let other = match format {
-        "callgrind" => ("merged", Options { merged: true, ..plain() }),
-        "pprof" => ("no thread label", Options { thread_label: false, ..plain() }),
-        _ => ("by thread", Options { by_thread: true, ..plain() }),
+        "callgrind" => ("merged", OutputOptions { merged: true, ..plain() }),
+        "pprof" => ("no thread label", OutputOptions { thread_label: false, ..plain() }),
+        _ => ("by thread", OutputOptions { by_thread: true, ..plain() }),
     };
     [("", plain()), other]
 }

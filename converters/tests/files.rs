@@ -3,11 +3,11 @@
 use crate::support::profiles;
 use std::{fs, io, path::Path};
 use tyrion_converters::{
-    outputs::{Options, by_name},
+    outputs::{OutputOptions, by_name},
     profile::Profile,
 };
 
-fn convert(profile: &Profile, options: &Options, path: &Path) -> io::Result<Vec<String>> {
+fn convert(profile: &Profile, options: &OutputOptions, path: &Path) -> io::Result<Vec<String>> {
     let files = by_name("callgrind").unwrap().files.unwrap()(profile, options, path)?;
     Ok(files.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect())
 }
@@ -24,10 +24,14 @@ fn names(folder: &Path) -> Vec<String> {
 fn parts_of_an_earlier_conversion_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.callgrind");
-    let all = convert(&profiles::bank(), &Options::default(), &path).unwrap();
+    let all = convert(&profiles::bank(), &OutputOptions::default(), &path).unwrap();
     assert_eq!(all.len(), 5);
     assert_eq!(names(folder.path()), all);
-    let two = convert(&profiles::bank(), &Options { max_parts: 1, ..Options::default() }, &path);
+    let two = convert(
+        &profiles::bank(),
+        &OutputOptions { max_parts: 1, ..OutputOptions::default() },
+        &path,
+    );
     assert_eq!(two.unwrap(), ["out.callgrind", "out.callgrind.4242-01"]);
     assert_eq!(names(folder.path()), ["out.callgrind", "out.callgrind.4242-01"]);
 }
@@ -36,12 +40,12 @@ fn parts_of_an_earlier_conversion_are_removed() {
 fn merged_files_stand_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.callgrind");
-    convert(&profiles::bank(), &Options::default(), &path).unwrap();
-    let merged = Options { merged: true, ..Options::default() };
+    convert(&profiles::bank(), &OutputOptions::default(), &path).unwrap();
+    let merged = OutputOptions { merged: true, ..OutputOptions::default() };
     assert_eq!(convert(&profiles::bank(), &merged, &path).unwrap(), ["out.callgrind"]);
     assert_eq!(names(folder.path()), ["out.callgrind"], "KCacheGrind would count parts again");
     assert!(fs::metadata(&path).unwrap().len() > 0);
-    convert(&profiles::bank(), &Options::default(), &path).unwrap();
+    convert(&profiles::bank(), &OutputOptions::default(), &path).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().len(), 0);
 }
 
@@ -51,7 +55,7 @@ fn files_of_others_stay() {
     let path = folder.path().join("out.callgrind");
     let other = folder.path().join("out.callgrind.4242-02");
     fs::write(&other, "# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\n").unwrap();
-    let error = convert(&profiles::bank(), &Options::default(), &path).unwrap_err();
+    let error = convert(&profiles::bank(), &OutputOptions::default(), &path).unwrap_err();
     assert!(error.to_string().contains("out.callgrind.4242-02: "), "{error}");
     assert_eq!(
         names(folder.path()),
@@ -65,7 +69,8 @@ fn files_of_others_stay() {
 fn errors_name_their_file() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
-    let error = convert(&profiles::bank(), &Options::default(), &missing.join("x")).unwrap_err();
+    let error =
+        convert(&profiles::bank(), &OutputOptions::default(), &missing.join("x")).unwrap_err();
     assert!(error.to_string().starts_with(missing.to_str().unwrap()), "{error}");
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }

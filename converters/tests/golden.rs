@@ -10,7 +10,7 @@ use crate::{
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 use tyrion_converters::{
     grouping::{Grouping, group},
-    outputs::{By, FORMATS, Format, Metric, Options, pprof::proto},
+    outputs::{By, FORMATS, Format, Metric, OutputOptions, pprof::proto},
     packages::fold,
     profile::Profile,
 };
@@ -20,46 +20,49 @@ fn folder() -> PathBuf {
 }
 
 /// The options that are tried beside the default ones.
-fn variants() -> Vec<(&'static str, Options)> {
-    let plain = Options::default;
+fn variants() -> Vec<(&'static str, OutputOptions)> {
+    let plain = OutputOptions::default;
     vec![
         ("", plain()),
-        ("no-lock-frame", Options { lock_frame: false, ..plain() }),
-        ("lock-identity", Options { lock_identity: true, ..plain() }),
-        ("no-thread-label", Options { thread_label: false, ..plain() }),
-        ("by-thread", Options { by_thread: true, ..plain() }),
-        ("contentions", Options { metric: Some(Metric::Contentions), ..plain() }),
-        ("icicle", Options { icicle: true, ..plain() }),
-        ("merged", Options { merged: true, ..plain() }),
-        ("max-parts-2", Options { max_parts: 2, ..plain() }),
+        ("no-lock-frame", OutputOptions { lock_frame: false, ..plain() }),
+        ("lock-identity", OutputOptions { lock_identity: true, ..plain() }),
+        ("no-thread-label", OutputOptions { thread_label: false, ..plain() }),
+        ("by-thread", OutputOptions { by_thread: true, ..plain() }),
+        ("contentions", OutputOptions { metric: Some(Metric::Contentions), ..plain() }),
+        ("icicle", OutputOptions { icicle: true, ..plain() }),
+        ("merged", OutputOptions { merged: true, ..plain() }),
+        ("max-parts-2", OutputOptions { max_parts: 2, ..plain() }),
     ]
 }
 
 /// The options that mean something in logs of trace mode alone.
-fn variants_of_trace() -> Vec<(&'static str, Options)> {
-    let plain = Options::default;
+fn variants_of_trace() -> Vec<(&'static str, OutputOptions)> {
+    let plain = OutputOptions::default;
     vec![
-        ("hold", Options { metric: Some(Metric::Hold), ..plain() }),
-        ("acquisitions", Options { metric: Some(Metric::Acquisitions), ..plain() }),
-        ("blame", Options { metric: Some(Metric::Blame), ..plain() }),
-        ("by-holder", Options { by: Some(By::Holder), ..plain() }),
+        ("hold", OutputOptions { metric: Some(Metric::Hold), ..plain() }),
+        ("acquisitions", OutputOptions { metric: Some(Metric::Acquisitions), ..plain() }),
+        ("blame", OutputOptions { metric: Some(Metric::Blame), ..plain() }),
+        ("by-holder", OutputOptions { by: Some(By::Holder), ..plain() }),
         (
             "contentions-by-holder",
-            Options { by: Some(By::Holder), metric: Some(Metric::Contentions), ..plain() },
+            OutputOptions { by: Some(By::Holder), metric: Some(Metric::Contentions), ..plain() },
         ),
-        ("hold-by-thread", Options { metric: Some(Metric::Hold), by_thread: true, ..plain() }),
+        (
+            "hold-by-thread",
+            OutputOptions { metric: Some(Metric::Hold), by_thread: true, ..plain() },
+        ),
     ]
 }
 
 /// The options that mean something where threads were sampled.
-fn variants_of_samples() -> Vec<(&'static str, Options)> {
-    let plain = Options::default;
+fn variants_of_samples() -> Vec<(&'static str, OutputOptions)> {
+    let plain = OutputOptions::default;
     vec![
-        ("wall", Options { metric: Some(Metric::Wall), ..plain() }),
-        ("cpu", Options { metric: Some(Metric::Cpu), ..plain() }),
-        ("blocked", Options { metric: Some(Metric::Blocked), ..plain() }),
-        ("by-state", Options { by: Some(By::State), ..plain() }),
-        ("by-state-and-thread", Options { by: Some(By::State), by_thread: true, ..plain() }),
+        ("wall", OutputOptions { metric: Some(Metric::Wall), ..plain() }),
+        ("cpu", OutputOptions { metric: Some(Metric::Cpu), ..plain() }),
+        ("blocked", OutputOptions { metric: Some(Metric::Blocked), ..plain() }),
+        ("by-state", OutputOptions { by: Some(By::State), ..plain() }),
+        ("by-state-and-thread", OutputOptions { by: Some(By::State), by_thread: true, ..plain() }),
     ]
 }
 
@@ -69,7 +72,7 @@ fn transformed(profile: Profile) -> Profile {
 }
 
 /// What a format writes, as text that people can review.
-fn readable(format: &Format, profile: &Profile, options: &Options) -> String {
+fn readable(format: &Format, profile: &Profile, options: &OutputOptions) -> String {
     let mut text = String::new();
     for (name, bytes) in written(format, profile, options) {
         let _ = writeln!(text, "==> {name} <==");
@@ -135,12 +138,12 @@ fn pprof_text(profile: &proto::Profile) -> String {
     text
 }
 
-/// The golden files as they should be. Options that change nothing have none.
+/// The golden files as they should be. OutputOptions that change nothing have none.
 fn expected() -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for (name, profile) in profiles::all().into_iter().chain(profiles::with_samples()) {
         for format in FORMATS {
-            let plain = readable(format, &profile, &Options::default());
+            let plain = readable(format, &profile, &OutputOptions::default());
             let of_trace = if profile.has_blame { variants_of_trace() } else { Vec::new() };
             let of_samples = if profile.has_samples { variants_of_samples() } else { Vec::new() };
             let variants = variants().into_iter().chain(of_trace).chain(of_samples);
@@ -154,7 +157,7 @@ fn expected() -> BTreeMap<String, String> {
             }
             if profile.has_samples {
                 let profile = transformed(profile.clone());
-                let text = readable(format, &profile, &Options::default());
+                let text = readable(format, &profile, &OutputOptions::default());
                 files.insert(format!("{name}.{}.packages-and-groups.txt", format.name), text);
             }
         }

@@ -9,7 +9,7 @@ use std::{
 };
 use tempfile::TempDir;
 use tyrion_converters::{
-    outputs::{By, FORMATS, Metric, Options, by_name},
+    outputs::{By, FORMATS, Metric, OutputOptions, by_name},
     profile::{Profile, State},
 };
 
@@ -40,7 +40,7 @@ fn converted(profile: &Profile) -> TempDir {
         let path = folder.path().join(format.default_file);
         match format.files {
             Some(files) => {
-                files(profile, &Options::default(), &path).unwrap();
+                files(profile, &OutputOptions::default(), &path).unwrap();
             }
             None => stream(profile, format.name, &path),
         }
@@ -51,7 +51,7 @@ fn converted(profile: &Profile) -> TempDir {
 
 fn stream(profile: &Profile, format: &str, path: &Path) {
     let mut file = fs::File::create(path).unwrap();
-    (by_name(format).unwrap().stream)(profile, &Options::default(), &mut file).unwrap();
+    (by_name(format).unwrap().stream)(profile, &OutputOptions::default(), &mut file).unwrap();
 }
 
 /// `1234567` as `callgrind_annotate` writes it, `1,234,567`.
@@ -237,7 +237,7 @@ fn callgrind_annotate_shows_what_was_sampled() {
 fn flame_graphs_by_state_can_be_searched() {
     let folder = tempfile::tempdir().unwrap();
     let svg = folder.path().join("states.svg");
-    let options = Options { by: Some(By::State), ..Options::default() };
+    let options = OutputOptions { by: Some(By::State), ..OutputOptions::default() };
     let mut file = fs::File::create(&svg).unwrap();
     let format = by_name("flamegraph").unwrap();
     (format.stream)(&profiles::sampling(), &options, &mut file).unwrap();
@@ -309,7 +309,7 @@ fn flame_graphs_can_be_searched() {
 fn flame_graphs_of_holds_can_be_searched() {
     let folder = tempfile::tempdir().unwrap();
     let svg = folder.path().join("holds.svg");
-    let options = Options { metric: Some(Metric::Hold), ..Options::default() };
+    let options = OutputOptions { metric: Some(Metric::Hold), ..OutputOptions::default() };
     let mut file = fs::File::create(&svg).unwrap();
     let format = by_name("flamegraph").unwrap();
     (format.stream)(&profiles::traced::profile(), &options, &mut file).unwrap();

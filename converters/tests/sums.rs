@@ -9,7 +9,7 @@ use crate::support::{
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tyrion_converters::{
-    outputs::{By, FORMATS, Format, Metric, Options, by_name, go_together, pprof::proto},
+    outputs::{By, FORMATS, Format, Metric, OutputOptions, by_name, go_together, pprof::proto},
     profile::Profile,
 };
 
@@ -17,23 +17,23 @@ fn format(name: &str) -> &'static Format {
     by_name(name).unwrap_or_else(|| panic!("no format {name}"))
 }
 
-fn stream(name: &str, profile: &Profile, options: &Options) -> Vec<u8> {
+fn stream(name: &str, profile: &Profile, options: &OutputOptions) -> Vec<u8> {
     let mut bytes = Vec::new();
     (format(name).stream)(profile, options, &mut bytes).unwrap();
     bytes
 }
 
 /// Every combination of the options that change what is summed.
-fn options() -> Vec<Options> {
+fn options() -> Vec<OutputOptions> {
     let mut list = Vec::new();
     for bits in 0..8 {
-        list.push(Options {
+        list.push(OutputOptions {
             lock_frame: bits & 1 != 0,
             lock_identity: bits & 2 != 0,
             thread_label: bits & 4 != 0,
             by_thread: bits & 4 == 0,
             max_parts: [256, 4, 2, 1][bits as usize % 4],
-            ..Options::default()
+            ..OutputOptions::default()
         });
     }
     list
@@ -52,7 +52,7 @@ fn by() -> impl Iterator<Item = Option<By>> {
 }
 
 /// What a picture of these options sums to.
-fn picture(profile: &Profile, options: &Options) -> u64 {
+fn picture(profile: &Profile, options: &OutputOptions) -> u64 {
     let [wait_ns, count, acquisitions, hold_ns, blamed_ns, wall_ns, cpu_ns, blocked_ns] =
         totals::of_profile(profile, options.by).cost;
     match options.metric_of(profile) {
@@ -68,15 +68,15 @@ fn picture(profile: &Profile, options: &Options) -> u64 {
 }
 
 /// Every output of the profile sums to what the profile does.
-fn check_totals(profile: &Profile, options: &Options) {
+fn check_totals(profile: &Profile, options: &OutputOptions) {
     for format in FORMATS {
         check_format(format, profile, options);
     }
 }
 
 /// Both as files, where it has several, and as one stream.
-fn check_format(format: &Format, profile: &Profile, options: &Options) {
-    let both = |options: &Options| {
+fn check_format(format: &Format, profile: &Profile, options: &OutputOptions) {
+    let both = |options: &OutputOptions| {
         let stream = vec![(format.name.to_owned(), stream(format.name, profile, options))];
         [written(format, profile, options), stream]
     };
@@ -93,7 +93,7 @@ fn check_format(format: &Format, profile: &Profile, options: &Options) {
         }
         Reader::Picture(read) => {
             for (metric, _) in shown().filter(|&(_, by)| by == options.by) {
-                let options = Options { metric, ..options.clone() };
+                let options = OutputOptions { metric, ..options.clone() };
                 let stream = [(format.name.to_owned(), stream(format.name, profile, &options))];
                 assert_eq!(read(&stream), picture(profile, &options), "{}", format.name);
             }
@@ -179,7 +179,7 @@ fn drawn_frames(svg: &[u8]) -> Vec<(String, u64)> {
 #[track_caller]
 fn check_calls(profile: &Profile) {
     for by in by() {
-        let options = Options { by, ..Options::default() };
+        let options = OutputOptions { by, ..OutputOptions::default() };
         let text = String::from_utf8(stream("callgrind", profile, &options)).unwrap();
         let flow = callgrind::parse(&text).check_flow();
         assert_eq!(flow, totals::of_profile(profile, by).cost);
@@ -200,7 +200,7 @@ proptest! {
     fn totals_of_trace_mode_are_equal(profile in random::traced()) {
         for options in options() {
             for by in by() {
-                check_totals(&profile, &Options { by, ..options.clone() });
+                check_totals(&profile, &OutputOptions { by, ..options.clone() });
             }
         }
     }
@@ -209,7 +209,7 @@ proptest! {
     fn totals_of_samples_are_equal(profile in random::sampled()) {
         for options in options() {
             for by in by() {
-                check_totals(&profile, &Options { by, ..options.clone() });
+                check_totals(&profile, &OutputOptions { by, ..options.clone() });
             }
         }
     }
@@ -223,7 +223,7 @@ proptest! {
     fn pictures_of_samples_show_all_that_is_wide_enough(profile in random::sampled()) {
         for (metric, by) in shown() {
             for by_thread in [false, true] {
-                let options = Options { metric, by, by_thread, ..Options::default() };
+                let options = OutputOptions { metric, by, by_thread, ..OutputOptions::default() };
                 let lines = lines(&stream("collapsed", &profile, &options));
                 if !lines.is_empty() {
                     let drawn = drawn_frames(&stream("flamegraph", &profile, &options));
@@ -241,7 +241,7 @@ proptest! {
     #[test]
     fn pictures_of_trace_mode_show_all_that_is_wide_enough(profile in random::traced()) {
         for metric in Metric::ALL.map(Some) {
-            let options = Options { metric, ..Options::default() };
+            let options = OutputOptions { metric, ..OutputOptions::default() };
             let lines = lines(&stream("collapsed", &profile, &options));
             if !lines.is_empty() {
                 let drawn = drawn_frames(&stream("flamegraph", &profile, &options));
@@ -253,9 +253,9 @@ proptest! {
     #[test]
     fn stacks_are_equal(profile in random::profile()) {
         for lock_frame in [true, false] {
-            let options = Options { lock_frame, ..Options::default() };
+            let options = OutputOptions { lock_frame, ..OutputOptions::default() };
             let pprof = paths(&totals::pprof(&stream("pprof", &profile, &options)));
-            let counted = Options { metric: Some(Metric::Contentions), ..options.clone() };
+            let counted = OutputOptions { metric: Some(Metric::Contentions), ..options.clone() };
             let by_count = lines(&stream("collapsed", &profile, &counted));
             let by_time = lines(&stream("collapsed", &profile, &options));
             let counts = pprof.iter().map(|(path, sums)| (path.clone(), sums.1)).collect();
@@ -280,7 +280,7 @@ proptest! {
     fn calls_add_up(profile in random::profile()) {
         let (count, wait_ns) = profile.totals();
         for lock_frame in [true, false] {
-            let options = Options { lock_frame, ..Options::default() };
+            let options = OutputOptions { lock_frame, ..OutputOptions::default() };
             let text = String::from_utf8(stream("callgrind", &profile, &options)).unwrap();
             let merged = callgrind::parse(&text);
             prop_assert_eq!(&merged.check_flow()[..2], &[wait_ns, count]);
@@ -316,7 +316,7 @@ proptest! {
             *expected.entry(key).or_default() += wait.wait_ns;
         }
         let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
-        for (_, bytes) in written(format("callgrind"), &profile, &Options::default()) {
+        for (_, bytes) in written(format("callgrind"), &profile, &OutputOptions::default()) {
             if bytes.is_empty() {
                 continue;
             }
@@ -339,13 +339,13 @@ proptest! {
             check_workers(&profile, &options);
         }
         for (metric, by) in shown() {
-            check_workers(&traced, &Options { metric, by, ..Options::default() });
-            check_workers(&sampled, &Options { metric, by, ..Options::default() });
+            check_workers(&traced, &OutputOptions { metric, by, ..OutputOptions::default() });
+            check_workers(&sampled, &OutputOptions { metric, by, ..OutputOptions::default() });
         }
     }
 }
 
-fn check_workers(profile: &Profile, options: &Options) {
+fn check_workers(profile: &Profile, options: &OutputOptions) {
     for format in FORMATS {
         let [one, three] = [1, 3].map(|workers| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
@@ -363,7 +363,8 @@ fn any_number_of_workers_writes_the_same_of_a_traced_log() {
         pool.install(|| {
             let profile = traced::profile();
             let of_format = |format| {
-                let options = |(metric, by)| Options { metric, by, ..Options::default() };
+                let options =
+                    |(metric, by)| OutputOptions { metric, by, ..OutputOptions::default() };
                 shown()
                     .map(options)
                     .map(|options| written(format, &profile, &options))

@@ -25,7 +25,7 @@ use tyrion_formats::{
         Outcome, WaitKind,
         cell::{self, Cell},
         def::{Definition, id, thread_flag},
-        header::State,
+        header::RecordingState,
         slot::{Counters, Pending, Tally},
     },
     write::{LogOptions, LogWriter, Wait},
@@ -40,11 +40,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let bytes = match which.as_str() {
         "tiny" => tiny()?,
-        "small" => small(State::Closed)?,
-        "killed" => small(State::Recording)?,
-        "trace" => trace::trace(options(State::Closed))?,
-        "holds" => trace::holds(options(State::Closed))?,
-        "sample" => sampled::sampled(options(State::Closed))?,
+        "small" => small(RecordingState::Closed)?,
+        "killed" => small(RecordingState::Recording)?,
+        "trace" => trace::trace(options(RecordingState::Closed))?,
+        "holds" => trace::holds(options(RecordingState::Closed))?,
+        "sample" => sampled::sampled(options(RecordingState::Closed))?,
         _ => return Err(format!("no sample {which}").into()),
     };
     std::fs::write(path, bytes)?;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// A platform and a virtual thread waited once each, a short wait was folded,
 /// and one more had not ended when the process was killed.
 fn tiny() -> Result<Vec<u8>, Box<dyn Error>> {
-    let options = LogOptions { seal: true, ..options(State::Recording) };
+    let options = LogOptions { seal: true, ..options(RecordingState::Recording) };
     let mut log = LogWriter::new(Cursor::new(Vec::new()), options)?;
     let class = log.class("com/acme/Bank", "Bank.java")?;
     let method = log.method(class, "transfer", "(I)V", 20)?;
@@ -85,7 +85,7 @@ fn tiny() -> Result<Vec<u8>, Box<dyn Error>> {
 }
 
 /// Every kind of record.
-fn small(state: State) -> Result<Vec<u8>, Box<dyn Error>> {
+fn small(state: RecordingState) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut log = LogWriter::new(Cursor::new(Vec::new()), options(state))?;
     let bank = log.class("com/acme/bank/Bank", "Bank.java")?;
     let lambda = log.class("com/acme/bank/Bank$$Lambda/0x00007f3a5c00a000", "")?;
@@ -128,7 +128,7 @@ fn small(state: State) -> Result<Vec<u8>, Box<dyn Error>> {
     }
     state_of(&mut log, [main, teller], &sites, inner)?;
     let mut bytes = log.finish()?.into_inner();
-    if state == State::Recording {
+    if state == RecordingState::Recording {
         // The agent allocates ahead, and nobody has cut the file.
         bytes.resize(bytes.len() + (1 << 14), 0);
     }
@@ -168,13 +168,13 @@ fn state_of(
     Ok(())
 }
 
-fn options(state: State) -> LogOptions {
-    let seal = state == State::Closed;
+fn options(state: RecordingState) -> LogOptions {
+    let seal = state == RecordingState::Closed;
     let mut options = LogOptions { chunk_len: 4096, seal, ..LogOptions::default() };
     let header = &mut options.header;
     header.state = state;
     header.mono_ns = 1_000_000_000;
-    header.end_ns = if state == State::Closed { 1_009_000_000 } else { 0 };
+    header.end_ns = if state == RecordingState::Closed { 1_009_000_000 } else { 0 };
     header.pid = 4242;
     header.threshold_ns = 10_000;
     header.metadata = [("jvm", "OpenJDK 64-Bit Server VM 21"), ("program", "com.acme.Main")]

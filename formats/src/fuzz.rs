@@ -7,7 +7,7 @@
 use crate::{Entry, Recording, TraceRecord};
 use tyrion_wire::{
     chunk::{ChunkHeader, ChunkKind, HEADER_LEN},
-    header::{BLOCK, Header, State, VERSION},
+    header::{BLOCK, Header, RecordingState, VERSION},
     sample::ThreadState,
 };
 
@@ -50,7 +50,7 @@ fn header(used_len: u64) -> Header {
         mono_ns: 0,
         end_ns: 0,
         used_len,
-        state: State::Recording,
+        state: RecordingState::Recording,
         pid: 0,
         threshold_ns: 0,
         depth: 0,

@@ -24,7 +24,9 @@ mod everywhere;
 
 use everywhere::PROBE_CLASS;
 // The agent's own plans: what is shown to the JVM here is what the agent does.
-use tyrion_plan::{ClassPlan, Front, JdkClass, Options, Place, Why, locks, probe, program, waits};
+use tyrion_plan::{
+    ClassPlan, Front, JdkClass, Place, PlanOptions, Why, locks, probe, program, waits,
+};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -76,7 +78,7 @@ fn trace(
     reasons: &mut BTreeMap<&'static str, usize>,
 ) -> Outcome {
     let name = class.name().to_string();
-    let options = Options { front: Front::Ask, ..Options::default() };
+    let options = PlanOptions { front: Front::Ask, ..PlanOptions::default() };
     let jdk = JdkClass::by_name(name.as_bytes());
     let mut plan = if program::concerns(class, &options) {
         program::plan(class, &options, &mut |_| {
@@ -110,7 +112,7 @@ fn list_places(input: &Path) -> Result<(), Box<dyn Error>> {
     for file in &files {
         let bytes = fs::read(file)?;
         let Ok(class) = ClassFile::parse(&bytes) else { continue };
-        program::plan(&class, &Options::default(), &mut |place| {
+        program::plan(&class, &PlanOptions::default(), &mut |place| {
             let Place { class, method, line, kind, flags, name, .. } = place;
             println!("{class}.{method}:{line} {} flags {flags} {name}", kind.name());
             0

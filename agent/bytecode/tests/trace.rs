@@ -13,14 +13,14 @@ use common::isomorphism::{self, Key};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tyrion_bytecode::{ClassFile, MethodPlan, Op};
-use tyrion_plan::{ClassPlan, Filters, Front, JdkClass, Options, Place, locks, program, waits};
+use tyrion_plan::{ClassPlan, Filters, Front, JdkClass, Place, PlanOptions, locks, program, waits};
 use tyrion_wire::{WaitKind, def::place_flag, pattern::Pattern};
 
 const MONITORS: &[u8] = include_bytes!("data/java17/Monitors.class");
 const OLD_MONITORS: &[u8] = include_bytes!("data/java8/Monitors.class");
 const NAMES: &[u8] = include_bytes!("data/java17/Names.class");
 
-fn planned(bytes: &[u8], options: &Options) -> (ClassPlan, Vec<Place>) {
+fn planned(bytes: &[u8], options: &PlanOptions) -> (ClassPlan, Vec<Place>) {
     let class = ClassFile::parse(bytes).expect("a class");
     let mut places = Vec::new();
     let plan = program::plan(&class, options, &mut |place| {
@@ -42,13 +42,13 @@ fn the_rewritten_code_is_the_old_code_with_probes() {
     let more = env::var_os("TYRION_CLASSES").unwrap_or_default();
     let directories = env::split_paths(&more).filter(|directory| !directory.as_os_str().is_empty());
     directories.for_each(|directory| class_files(&directory, &mut files));
-    let options = Options { front: Front::Ask, ..Options::default() };
+    let options = PlanOptions { front: Front::Ask, ..PlanOptions::default() };
     let changed: usize = files.iter().map(|file| check(file, &options)).sum();
     println!("{} classes, {changed} methods changed", files.len());
     assert!(changed > 0);
 }
 
-fn check(file: &Path, options: &Options) -> usize {
+fn check(file: &Path, options: &PlanOptions) -> usize {
     let bytes = fs::read(file).expect("readable");
     let class = ClassFile::parse(&bytes).expect("a class");
     let (mut plan, _) = planned(&bytes, options);
@@ -74,7 +74,7 @@ fn check(file: &Path, options: &Options) -> usize {
 
 #[test]
 fn every_acquisition_has_a_place() {
-    let (plan, places) = planned(MONITORS, &Options::default());
+    let (plan, places) = planned(MONITORS, &PlanOptions::default());
     assert_eq!(plan.left, []);
     let seen: Vec<(&str, u32, u64, &str)> = places
         .iter()
@@ -93,7 +93,7 @@ fn every_acquisition_has_a_place() {
     assert_eq!((block.class.as_str(), block.descriptor.as_str()), ("Monitors", "(I)I"));
     assert_eq!((block.first_line, block.kind), (28, WaitKind::Monitor));
     assert_eq!(block.source_file.as_deref(), Some("Monitors.java"));
-    let (_, places) = planned(NAMES, &Options::default());
+    let (_, places) = planned(NAMES, &PlanOptions::default());
     let kinds: Vec<WaitKind> = places
         .iter()
         .filter(|place| place.method == "halves" && place.flags == place_flag::JUC)
@@ -120,7 +120,7 @@ fn exit_places(plan: &MethodPlan) -> Vec<i32> {
 #[test]
 fn exits_name_the_place_of_their_own_enter() {
     for bytes in [MONITORS, OLD_MONITORS] {
-        let (plan, _) = planned(bytes, &Options::default());
+        let (plan, _) = planned(bytes, &PlanOptions::default());
         let class = ClassFile::parse(bytes).expect("a class");
         let index = class.methods().position(|method| method.name() == "block").expect("block");
         let block = &plan.methods[index];
@@ -132,8 +132,10 @@ fn exits_name_the_place_of_their_own_enter() {
 
 #[test]
 fn filters_leave_classes_alone() {
-    let exclude =
-        Options { filters: Filters::new(&[], &[Pattern::new("Mon*")]), ..Options::default() };
+    let exclude = PlanOptions {
+        filters: Filters::new(&[], &[Pattern::new("Mon*")]),
+        ..PlanOptions::default()
+    };
     let (plan, places) = planned(MONITORS, &exclude);
     assert!(is_empty(&plan) && places.is_empty());
     assert_eq!(plan.methods.len(), ClassFile::parse(MONITORS).expect("a class").methods().len());
@@ -153,7 +155,7 @@ proptest! {
         let length = bytes.len();
         flips.iter().for_each(|(place, value)| bytes[place.index(length)] = *value);
         if let Ok(class) = ClassFile::parse(&bytes) {
-            let options = Options { front: Front::Ask, ..Options::default() };
+            let options = PlanOptions { front: Front::Ask, ..PlanOptions::default() };
             let _ = program::concerns(&class, &options);
             let mut plan = program::plan(&class, &options, &mut |_| 7);
             let outcome = plan.carry_out(&class);

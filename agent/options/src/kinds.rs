@@ -5,7 +5,7 @@ mod time;
 
 pub(crate) use time::{HOUR_NS, Length, Period, ThresholdKind};
 
-use crate::values::{Hold, Mode, NamePattern};
+use crate::values::{HoldSampling, Mode, NamePattern};
 use std::{ffi::OsStr, fmt::Display, os::unix::ffi::OsStrExt, path::PathBuf, str::FromStr};
 use tyrion_wire::pattern::Pattern;
 
@@ -180,14 +180,14 @@ impl Kind for ModeKind {
 pub(crate) struct Share;
 
 impl Kind for Share {
-    type Value = Hold;
+    type Value = HoldSampling;
 
-    fn read_text(&self, text: &str) -> Result<Hold, String> {
+    fn read_text(&self, text: &str) -> Result<HoldSampling, String> {
         let wrong = || "is neither all, none nor a share like 1/64".to_owned();
-        Hold::parse(text).ok_or_else(wrong)
+        HoldSampling::parse(text).ok_or_else(wrong)
     }
 
-    fn write(&self, value: &Hold) -> String {
+    fn write(&self, value: &HoldSampling) -> String {
         value.name()
     }
 

@@ -7,7 +7,7 @@ use crate::{
         Options, TABLE,
         entry::{Later, Reach},
     },
-    values::{Command, Hold, Mode, Rotation},
+    values::{Command, HoldSampling, Mode, Rotation},
 };
 use std::{
     borrow::Cow,
@@ -115,7 +115,7 @@ impl Options {
     fn settle(&mut self) {
         if self.trace.every_event {
             // A record says how long, so all are measured.
-            self.trace.hold = Hold::Every;
+            self.trace.hold = HoldSampling::Every;
         }
         if let Some(number) = self.end_sample {
             self.command = Command::EndSample(number);

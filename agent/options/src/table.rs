@@ -7,7 +7,7 @@ use crate::{
         Choice, Flag, HOUR_NS, Kind, Length, ModeKind, Names, Number, Path, Patterns, Period,
         Share, Size, Text, ThresholdKind,
     },
-    values::{Command, Hold, Mode, NamePattern, Threshold, Walk},
+    values::{Command, HoldSampling, Mode, NamePattern, Threshold, Walk},
 };
 use entry::{Counts, Entry, INTERNAL, Later, Logged, Reach, USUAL, options};
 use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
@@ -115,7 +115,7 @@ options! {
     trace: TraceOptions, Counts::Trace, {
         /// Which holds are measured: 1/N (the first few of each place, then one in N),
         /// all or none
-        hold: Hold = Hold::OneIn(64) => Share, { name: "hold", value_name: "SHARE", ..USUAL }
+        hold: HoldSampling = HoldSampling::OneIn(64) => Share, { name: "hold", value_name: "SHARE", ..USUAL }
         /// Whether every acquisition becomes a record (all), or all are summed
         /// (folded)
         every_event: bool = false => Choice(&[("folded", false), ("all", true)]), {

@@ -108,7 +108,7 @@ pub struct Rotation {
 
 /// Which holds are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
+pub enum HoldSampling {
     /// None.
     Never,
     /// The first few and then one in so many, 2 at least.
@@ -120,31 +120,31 @@ pub enum Hold {
 /// One hold in so many can be measured.
 const HOLDS: RangeInclusive<u32> = 1..=(1 << 20) - 1;
 
-impl Hold {
+impl HoldSampling {
     /// Reads `all`, `none` or a share as in `1/64`.
-    pub fn parse(text: &str) -> Option<Hold> {
+    pub fn parse(text: &str) -> Option<HoldSampling> {
         let one_in = || text.strip_prefix("1/")?.parse().ok().filter(|n| HOLDS.contains(n));
         match text {
-            "all" | "1" => Some(Hold::Every),
-            "none" | "0" => Some(Hold::Never),
+            "all" | "1" => Some(HoldSampling::Every),
+            "none" | "0" => Some(HoldSampling::Never),
             _ => match one_in()? {
-                1 => Some(Hold::Every),
-                n => Some(Hold::OneIn(n)),
+                1 => Some(HoldSampling::Every),
+                n => Some(HoldSampling::OneIn(n)),
             },
         }
     }
 
     /// The `n` of one in `n`.
     pub fn one_in(self) -> Option<u32> {
-        if let Hold::OneIn(n) = self { Some(n) } else { None }
+        if let HoldSampling::OneIn(n) = self { Some(n) } else { None }
     }
 
     /// As the user writes it.
     pub fn name(self) -> String {
         match self {
-            Hold::Never => "none".to_owned(),
-            Hold::OneIn(n) => format!("1/{n}"),
-            Hold::Every => "all".to_owned(),
+            HoldSampling::Never => "none".to_owned(),
+            HoldSampling::OneIn(n) => format!("1/{n}"),
+            HoldSampling::Every => "all".to_owned(),
         }
     }
 }
@@ -200,12 +200,17 @@ mod tests {
 
     #[test]
     fn shares_are_read_as_they_are_written() {
-        for hold in [Hold::Never, Hold::OneIn(2), Hold::OneIn((1 << 20) - 1), Hold::Every] {
-            assert_eq!(Hold::parse(&hold.name()), Some(hold));
+        for hold in [
+            HoldSampling::Never,
+            HoldSampling::OneIn(2),
+            HoldSampling::OneIn((1 << 20) - 1),
+            HoldSampling::Every,
+        ] {
+            assert_eq!(HoldSampling::parse(&hold.name()), Some(hold));
         }
-        assert_eq!(Hold::parse("1/1"), Some(Hold::Every));
+        assert_eq!(HoldSampling::parse("1/1"), Some(HoldSampling::Every));
         for text in ["", "64", "1/0", "1/1048576", "2/64", "1/", "some"] {
-            assert_eq!(Hold::parse(text), None, "{text}");
+            assert_eq!(HoldSampling::parse(text), None, "{text}");
         }
     }
 

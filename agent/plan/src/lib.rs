@@ -16,4 +16,4 @@ pub mod waits;
 
 pub use filters::Filters;
 pub use jdk::JdkClass;
-pub use program::{ClassPlan, Front, LeftMethod, Options, Place, Why};
+pub use program::{ClassPlan, Front, LeftMethod, Place, PlanOptions, Why};

@@ -44,7 +44,7 @@ pub struct Place {
 
 /// What to do with classes.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct PlanOptions {
     /// The user's choice of classes.
     pub filters: Filters,
     /// The probe in front of blocks, before the monitor is taken.
@@ -74,7 +74,7 @@ impl Front {
 }
 
 /// Whether a class may have anything to probe. Cheap: most classes have not.
-pub fn concerns(class: &ClassFile<'_>, options: &Options) -> bool {
+pub fn concerns(class: &ClassFile<'_>, options: &PlanOptions) -> bool {
     let name = class.name();
     options.filters.wants(name.as_bytes())
         && (class.methods().any(|method| method.is_synchronized() || may_have_blocks(&method))
@@ -167,7 +167,7 @@ impl ClassPlan {
 /// Plans the probes of a class.
 pub fn plan(
     class: &ClassFile<'_>,
-    options: &Options,
+    options: &PlanOptions,
     register: &mut dyn FnMut(Place) -> u32,
 ) -> ClassPlan {
     let mut plan = ClassPlan::default();
@@ -206,7 +206,7 @@ pub fn plan(
 
 struct MethodPlanner<'p, 'r, 'c> {
     method: Method<'c, 'c>,
-    options: &'p Options,
+    options: &'p PlanOptions,
     /// Whether the class calls anything that takes a j.u.c. lock.
     call_sites: bool,
     register: &'r mut dyn FnMut(Place) -> u32,

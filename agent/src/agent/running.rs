@@ -14,7 +14,7 @@ use crate::{
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
 use std::sync::{Mutex, OnceLock};
-use tyrion_wire::header::State;
+use tyrion_wire::header::RecordingState;
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 static CONTENTION: OnceLock<Contention> = OnceLock::new();
@@ -99,11 +99,11 @@ pub fn set_threshold_ns(recorder: &Recorder, threshold_ns: u64) {
 /// What the agent is doing, in `key=value` lines.
 pub fn status(recorder: &'static Recorder) -> String {
     let state = if recorder.log().is_dead() {
-        State::Broken
+        RecordingState::Broken
     } else if recorder.is_enabled() {
-        State::Recording
+        RecordingState::Recording
     } else {
-        State::Paused
+        RecordingState::Paused
     };
     let locks = match LOCKS.get().copied().unwrap_or(Locks::Nothing) {
         // It may have failed to start.
@@ -165,7 +165,7 @@ pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result
             });
         }
     }
-    let state = if on { State::Recording } else { State::Paused };
+    let state = if on { RecordingState::Recording } else { RecordingState::Paused };
     recorder.log().set_state(state);
     sample::recording(on);
     Ok(())

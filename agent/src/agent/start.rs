@@ -28,7 +28,7 @@ use std::{
 };
 use tyrion_wire::{
     harmless,
-    header::{self, Header, State},
+    header::{self, Header, RecordingState},
 };
 
 /// What `Agent_OnLoad` leaves for the moment when the JVM is up.
@@ -167,7 +167,7 @@ fn open(
         mono_ns: clock::now_ns(),
         end_ns: 0,
         used_len: 0,
-        state: State::Paused,
+        state: RecordingState::Paused,
         pid: std::process::id(),
         threshold_ns,
         depth: options.depth,

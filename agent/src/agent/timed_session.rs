@@ -22,7 +22,7 @@ use std::{
     },
     time::Duration,
 };
-use tyrion_wire::header::State;
+use tyrion_wire::header::RecordingState;
 
 /// Held while a command is carried out: one at a time.
 pub static TIMED_SESSIONS: Mutex<TimedSessions> = Mutex::new(TimedSessions::none());
@@ -158,8 +158,8 @@ pub fn begin(
 fn before(is_new: bool) -> &'static str {
     match (is_new, is_wanted()) {
         (true, _) => "new",
-        (false, true) => State::Recording.name(),
-        (false, false) => State::Paused.name(),
+        (false, true) => RecordingState::Recording.name(),
+        (false, false) => RecordingState::Paused.name(),
     }
 }
 

@@ -21,7 +21,7 @@ use std::{
 };
 use tyrion_wire::{
     chunk::{ChunkHeader, ChunkKind, HEADER_LEN},
-    header::{self, BLOCK, Header, State},
+    header::{self, BLOCK, Header, RecordingState},
 };
 
 /// The file grows by this many bytes, if it has no limit or a great one.
@@ -246,7 +246,7 @@ impl LogFile {
     }
 
     /// Says in the log whether recording is on, unless the log has ended.
-    pub fn set_state(&self, state: State) {
+    pub fn set_state(&self, state: RecordingState) {
         let carve = lock(&self.carve);
         if !carve.closed {
             self.header.u32_at(header::field::STATE).store(state as u32, Release);
@@ -265,7 +265,7 @@ impl LogFile {
         }
         self.closed.store(true, Relaxed);
         self.header.u64_at(header::field::END_NS).store(end_ns, Relaxed);
-        self.header.u32_at(header::field::STATE).store(State::Closed as u32, Release);
+        self.header.u32_at(header::field::STATE).store(RecordingState::Closed as u32, Release);
         // Not fatal: the reader knows the used length from the header.
         if growth.is_some() {
             let _ = self.file.set_len(carve.at);
@@ -351,7 +351,7 @@ impl LogFile {
     pub fn give_up(&self) {
         let mut carve = lock(&self.carve);
         carve.closed = true;
-        self.header.u32_at(header::field::STATE).store(State::Broken as u32, Release);
+        self.header.u32_at(header::field::STATE).store(RecordingState::Broken as u32, Release);
     }
 
     /// Seals the chunks that are full, and unmaps what nobody uses any more.
@@ -458,7 +458,7 @@ mod tests {
         let read = ChunkHeader::decode(&bytes[4096..]).unwrap();
         assert_eq!((read.committed, read.checksum), (3, crc32fast::hash(b"abc")));
         let header = Header::decode(&bytes).unwrap();
-        assert_eq!((header.state, header.end_ns), (State::Closed, 9));
+        assert_eq!((header.state, header.end_ns), (RecordingState::Closed, 9));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use rotation::Log;
 
 #[cfg(test)]
 pub mod testing {
-    use tyrion_wire::header::{Header, State, VERSION};
+    use tyrion_wire::header::{Header, RecordingState, VERSION};
 
     /// The header of a log that is being written.
     pub fn header() -> Header {
@@ -38,7 +38,7 @@ pub mod testing {
             mono_ns: 1,
             end_ns: 0,
             used_len: 0,
-            state: State::Recording,
+            state: RecordingState::Recording,
             pid: 1,
             threshold_ns: 0,
             depth: 1,

@@ -34,7 +34,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use tyrion_wire::header::{self, Header, State};
+use tyrion_wire::header::{self, Header, RecordingState};
 
 /// How the helper looks after the log when nobody wakes it.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -185,7 +185,7 @@ impl Log {
     }
 
     /// Says in the log whether recording is on, unless the log has ended.
-    pub fn set_state(&self, state: State) {
+    pub fn set_state(&self, state: RecordingState) {
         let mut header = lock(&self.header);
         header.state = state;
         self.current().log.set_state(state);

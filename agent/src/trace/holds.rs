@@ -14,7 +14,7 @@ use crate::{
     clock,
     jvm::Java,
     log::LogFile,
-    options::Hold,
+    options::HoldSampling,
     recorder::{EventContext, threads::VIRTUAL},
 };
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -68,8 +68,8 @@ impl Trace {
         let Some(cell) = self.cell_of(at) else { return };
         let nth = cell.acquisitions.load(Relaxed);
         let every = match self.options.hold {
-            Hold::OneIn(n) => u64::from(n),
-            Hold::Never | Hold::Every => STACK_EVERY,
+            HoldSampling::OneIn(n) => u64::from(n),
+            HoldSampling::Never | HoldSampling::Every => STACK_EVERY,
         };
         cell.next.store(next(nth, every, random(of)), Relaxed);
         at.stack.store(0, Relaxed);
@@ -87,7 +87,7 @@ impl Trace {
         if first || samples.is_multiple_of(stacks_every(every) << fewer) {
             self.keep_stack(java, of, at);
         }
-        if self.options.hold == Hold::Never {
+        if self.options.hold == HoldSampling::Never {
             if at.stack.load(Relaxed) != 0 {
                 self.write_hold(of, at, 0);
             }

@@ -77,7 +77,7 @@ pub struct Trace {
     /// The thread that sees to that; none where no lock needs it.
     hasher: OnceLock<Thread>,
     /// Which classes get probes; known once the Java side has looked at the JVM.
-    plan_options: OnceLock<tyrion_plan::Options>,
+    plan_options: OnceLock<tyrion_plan::PlanOptions>,
     /// `TyrionTrace`. Looked for by name it would be whatever the class loader of
     /// the thread's caller says, which may be the program's own.
     class: OnceLock<Global>,
@@ -153,8 +153,8 @@ impl Trace {
         })
     }
 
-    fn plan_options(&self) -> &tyrion_plan::Options {
-        self.plan_options.get_or_init(tyrion_plan::Options::default)
+    fn plan_options(&self) -> &tyrion_plan::PlanOptions {
+        self.plan_options.get_or_init(tyrion_plan::PlanOptions::default)
     }
 
     /// The log goes on in another file, which shall be readable alone.

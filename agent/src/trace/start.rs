@@ -8,7 +8,7 @@ use super::{
 use crate::{
     jvm::{Java, Vm, setup},
     log,
-    options::{Hold, TraceOptions},
+    options::{HoldSampling, TraceOptions},
     recorder::Recorder,
     spawn,
     sync::lock,
@@ -66,7 +66,7 @@ pub fn prepare(
         false if hash_before => Front::Hash,
         false => Front::Nothing,
     };
-    let _ = trace.plan_options.set(tyrion_plan::Options { filters, front });
+    let _ = trace.plan_options.set(tyrion_plan::PlanOptions { filters, front });
     if hash_before {
         hash_later(env, trace)?;
     }
@@ -198,7 +198,7 @@ impl Trace {
             constant::INSTANCE_MASK => instances::MASK,
             constant::WAITED => address_of(self.shared.waited),
             constant::IDENTITY => u64::from(self.options.identity),
-            constant::EVERY_HOLD => u64::from(self.options.hold == Hold::Every),
+            constant::EVERY_HOLD => u64::from(self.options.hold == HoldSampling::Every),
             constant::TICK => ticks::factor(),
             constant::EVERY_EVENT => u64::from(self.options.every_event),
             constant::LATER => address_of(self.shared.later),

@@ -18,7 +18,7 @@ use style::Style;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::{Filter, Kinds, States},
-    outputs::{By, FORMATS, Feature, Format, Metric, Metrics, Options, by_name, units},
+    outputs::{By, FORMATS, Feature, Format, Metric, Metrics, OutputOptions, by_name, units},
     profile::Profile,
 };
 
@@ -162,7 +162,7 @@ pub fn run(args: ConvertArgs) -> Outcome {
 fn targets_of_samples(
     args: &ConvertArgs,
     profile: &Profile,
-) -> Vec<(&'static Format, Target, Options)> {
+) -> Vec<(&'static Format, Target, OutputOptions)> {
     let has_both = !profile.lacks_waits && !profile.samples.is_empty();
     let style = args.style.of_samples().filter(|_| args.to == ALL && has_both);
     let Some(style) = style else { return Vec::new() };
@@ -187,7 +187,11 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(targets: &[(&'static Format, Target)], options: &Options, profile: &Profile) -> Shown {
+    fn of(
+        targets: &[(&'static Format, Target)],
+        options: &OutputOptions,
+        profile: &Profile,
+    ) -> Shown {
         let shows_one = |(format, _): &(&Format, Target)| format.shows_one_metric();
         let by_waiter = options.by != Some(By::Holder);
         if !targets.iter().all(shows_one) {
@@ -307,7 +311,7 @@ fn write(
     format: &Format,
     target: &Target,
     profile: &Profile,
-    options: &Options,
+    options: &OutputOptions,
 ) -> Result<(), Failure> {
     let stream = || target.write(|out| (format.stream)(profile, options, out));
     let Target::File(path) = target else { return stream() };

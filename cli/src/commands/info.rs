@@ -31,7 +31,7 @@ use tyrion_converters::{
     outputs::units,
 };
 use tyrion_formats::Recording;
-use tyrion_wire::{WaitKind, header::State};
+use tyrion_wire::{WaitKind, header::RecordingState};
 
 /// Which log, and how.
 #[derive(Args, Debug)]
@@ -152,10 +152,10 @@ fn read(
 fn completeness(log: &Recording, sums: &Aggregate) -> &'static str {
     match log.facts().state {
         _ if !sums.damage.is_empty() => "damaged: see the warnings",
-        State::Closed => "whole: the JVM ended in an orderly way",
-        State::Recording => "open: the JVM still runs, or was killed",
-        State::Paused => "open: recording is paused",
-        State::Broken => "broken off: the log could no longer be written",
+        RecordingState::Closed => "whole: the JVM ended in an orderly way",
+        RecordingState::Recording => "open: the JVM still runs, or was killed",
+        RecordingState::Paused => "open: recording is paused",
+        RecordingState::Broken => "broken off: the log could no longer be written",
     }
 }
 
@@ -210,7 +210,7 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         "version": facts.version,
         "pid": facts.pid,
         "state": facts.state.name(),
-        "complete": facts.state == State::Closed && sums.damage.is_empty(),
+        "complete": facts.state == RecordingState::Closed && sums.damage.is_empty(),
         "start": units::utc(facts.start_wall_ns),
         "start_wall_ns": facts.start_wall_ns,
         "duration_ns": log.end_ns() - log.start_ns(),

@@ -20,7 +20,7 @@ use crate::{
 };
 use clap::Args;
 use draw::{NO_LOCKS, Status};
-use frame::{Detail, Frame, Options};
+use frame::{Detail, Frame, ViewOptions};
 use keys::{Action, App, View};
 use look::Look;
 use ratatui::crossterm::event;
@@ -90,7 +90,7 @@ fn kinds(text: &str) -> Result<Kinds, FilterError> {
 pub fn run(args: TopArgs) -> Outcome {
     let (files, path) = find::log(&args.target)?;
     let kinds = args.kind.unwrap_or_else(Kinds::contention);
-    let options = Options { kinds, instances: false };
+    let options = ViewOptions { kinds, instances: false };
     if args.once {
         return once(&args, Look::open(files, &path, 0, args.interval)?, &options);
     }
@@ -105,7 +105,7 @@ pub fn run(args: TopArgs) -> Outcome {
     Watching::new(look, app, interval)?.run()
 }
 
-fn once(args: &TopArgs, mut look: Look, options: &Options) -> Outcome {
+fn once(args: &TopArgs, mut look: Look, options: &ViewOptions) -> Outcome {
     if !look.life().has_ended() {
         std::thread::sleep(Duration::from_nanos(args.interval));
         look.read()?;

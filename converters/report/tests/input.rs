@@ -7,7 +7,7 @@ use std::io;
 use tyrion_converters::{
     aggregate::aggregate,
     filter::Filter,
-    outputs::{Options, collapsed},
+    outputs::{OutputOptions, collapsed},
 };
 use tyrion_formats::{
     Bytes, Error, INPUTS, Input, Recording, ShortWaits,
@@ -121,7 +121,7 @@ fn its_waits_are_in_outputs() {
         ["waits shorter than 1 ms were not recorded, not even summed: totals lack them"]
     );
     let mut out = Vec::new();
-    (collapsed::FORMAT.stream)(&aggregate.profile, &Options::default(), &mut out).unwrap();
+    (collapsed::FORMAT.stream)(&aggregate.profile, &OutputOptions::default(), &mut out).unwrap();
     let mut lines: Vec<_> = str::from_utf8(&out).unwrap().lines().collect();
     lines.sort_unstable();
     assert_eq!(

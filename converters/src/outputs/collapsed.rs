@@ -1,7 +1,7 @@
 //! Collapsed stacks: a line for each stack, its frames from root to leaf joined
 //! by `;`, and a number. FlameGraph, inferno, speedscope and jfrconv read it.
 
-use super::{By, Feature, Format, Metric, Metrics, Options, lines::Lines};
+use super::{By, Feature, Format, Metric, Metrics, OutputOptions, lines::Lines};
 use crate::profile::Profile;
 use std::io::{self, BufWriter, Write};
 
@@ -18,7 +18,7 @@ pub const FORMAT: Format = Format {
     files: None,
 };
 
-fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 18, out);
     Lines::new(profile, options)?.for_each(0.0, |line| {
         out.write_all(line.as_bytes())?;

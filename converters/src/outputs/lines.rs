@@ -2,7 +2,7 @@
 //! builds them, for the text itself and for flame graphs.
 
 use super::{
-    Options,
+    OutputOptions,
     bits::BitSet,
     facts::Kinds,
     rows::{Column, Rows, Spans},
@@ -76,7 +76,7 @@ impl<'p> Lines<'p> {
     ///
     /// # Errors
     /// The profile breaks a rule of [`Profile::check`].
-    pub(super) fn new(profile: &'p Profile, options: &Options) -> io::Result<Lines<'p>> {
+    pub(super) fn new(profile: &'p Profile, options: &OutputOptions) -> io::Result<Lines<'p>> {
         let (rows, column) = Rows::with_metric(profile, options);
         let by_state = options.is_by_state(profile);
         let states = if by_state { StateLeaves::None } else { StateLeaves::All };

@@ -30,7 +30,7 @@ use std::{
 /// [`Format::features`] say which of these options an output follows, besides
 /// those that all do.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct OutputOptions {
     /// End every stack with a frame named after the lock's class.
     pub lock_frame: bool,
     /// Name locks in that frame by identity too, `java.lang.Object#7`.
@@ -51,9 +51,9 @@ pub struct Options {
     pub max_parts: usize,
 }
 
-impl Default for Options {
+impl Default for OutputOptions {
     fn default() -> Self {
-        Options {
+        OutputOptions {
             lock_frame: true,
             lock_identity: false,
             thread_label: true,
@@ -67,7 +67,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl OutputOptions {
     /// The metric that is shown of a profile by an output that shows one.
     pub fn metric_of(&self, profile: &Profile) -> Metric {
         metric::shown(self.metric, self.by, profile)
@@ -86,10 +86,10 @@ impl Options {
 }
 
 /// Writes a profile as one stream of bytes.
-pub type WriteStream = fn(&Profile, &Options, &mut dyn Write) -> io::Result<()>;
+pub type WriteStream = fn(&Profile, &OutputOptions, &mut dyn Write) -> io::Result<()>;
 /// Writes a profile as files at and beside a path: all that were written, the
 /// one to open first.
-pub type WriteFiles = fn(&Profile, &Options, &Path) -> io::Result<Vec<PathBuf>>;
+pub type WriteFiles = fn(&Profile, &OutputOptions, &Path) -> io::Result<Vec<PathBuf>>;
 
 /// What of a log an output shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,18 +100,18 @@ pub enum Metrics {
     OneOf(&'static [Metric]),
 }
 
-/// An option of [`Options`] that not all outputs follow.
+/// An option of [`OutputOptions`] that not all outputs follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
-    /// [`Options::thread_label`].
+    /// [`OutputOptions::thread_label`].
     ThreadLabel,
-    /// [`Options::by_thread`].
+    /// [`OutputOptions::by_thread`].
     ByThread,
-    /// [`Options::icicle`].
+    /// [`OutputOptions::icicle`].
     Icicle,
-    /// [`Options::merged`]; so outputs do that write several files.
+    /// [`OutputOptions::merged`]; so outputs do that write several files.
     Merged,
-    /// [`Options::max_parts`]; so outputs do that write several files.
+    /// [`OutputOptions::max_parts`]; so outputs do that write several files.
     MaxParts,
 }
 

@@ -1,7 +1,7 @@
 //! The rows of a profile as outputs show them: waits, acquisitions, blame and
 //! samples, each with a stack and a thread, and most with a lock.
 
-use super::{Metric, Options};
+use super::{Metric, OutputOptions};
 use crate::profile::{AcquisitionRow, BlameRow, Profile, SampleRow, State, WaitRow};
 use std::ops::Range;
 use tyrion_wire::WaitKind;
@@ -125,7 +125,7 @@ pub(super) struct Rows<'p> {
 
 impl<'p> Rows<'p> {
     /// All rows, for outputs with all columns.
-    pub(super) fn all(profile: &'p Profile, options: &Options) -> Rows<'p> {
+    pub(super) fn all(profile: &'p Profile, options: &OutputOptions) -> Rows<'p> {
         let by_holder = options.is_by_holder();
         Rows {
             waits: if by_holder { &[] } else { &profile.waits },
@@ -142,7 +142,7 @@ impl<'p> Rows<'p> {
 
     /// The rows that have the metric of the options, and the column with it: for
     /// outputs that show one.
-    pub(super) fn with_metric(profile: &'p Profile, options: &Options) -> (Rows<'p>, Column) {
+    pub(super) fn with_metric(profile: &'p Profile, options: &OutputOptions) -> (Rows<'p>, Column) {
         let all = Rows::all(profile, options);
         let none = Rows { waits: &[], acquisitions: &[], blames: &[], samples: &[], ..all };
         let blames = Rows { blames: all.blames, ..none };

@@ -2,7 +2,7 @@
 //! of samples, as leaves.
 
 use super::{
-    Options,
+    OutputOptions,
     rows::{Row, Rows},
 };
 use crate::{
@@ -53,7 +53,7 @@ pub(super) enum StateLeaves {
 
 impl Leaves {
     /// What the options ask for.
-    pub(super) fn new(options: &Options, states: StateLeaves) -> Leaves {
+    pub(super) fn new(options: &OutputOptions, states: StateLeaves) -> Leaves {
         Leaves { any: options.lock_frame, lock_identity: options.lock_identity, states }
     }
 

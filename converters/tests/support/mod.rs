@@ -10,13 +10,17 @@ pub mod traced;
 
 use std::{fs, path::PathBuf};
 use tyrion_converters::{
-    outputs::{Format, Options},
+    outputs::{Format, OutputOptions},
     profile::Profile,
 };
 
 /// Everything that a format writes for a profile: names and contents, in the
 /// order of the names. The format's name stands for the file that was asked for.
-pub fn written(format: &Format, profile: &Profile, options: &Options) -> Vec<(String, Vec<u8>)> {
+pub fn written(
+    format: &Format,
+    profile: &Profile,
+    options: &OutputOptions,
+) -> Vec<(String, Vec<u8>)> {
     let Some(files) = format.files else {
         let mut bytes = Vec::new();
         (format.stream)(profile, options, &mut bytes).unwrap();

@@ -35,7 +35,7 @@ use tyrion_wire::{
     chunk::ChunkKind,
     def::{Definition, id},
     event::{self, MAX_WAIT_LEN, WaitRecord},
-    header::{Header, State, VERSION},
+    header::{Header, RecordingState, VERSION},
     slot::{Counters, Pending},
 };
 
@@ -60,7 +60,7 @@ impl Default for LogOptions {
                 mono_ns: 0,
                 end_ns: 0,
                 used_len: 0,
-                state: State::Closed,
+                state: RecordingState::Closed,
                 pid: 1,
                 threshold_ns: 0,
                 depth: 128,

@@ -1,7 +1,7 @@
 //! What a recording says of itself.
 
 use super::capabilities::ShortWaits;
-use tyrion_wire::header::State;
+use tyrion_wire::header::RecordingState;
 
 /// What a recording says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Facts {
     /// When it ended in an orderly way, monotonic ns; 0 when it did not.
     pub end_ns: u64,
     /// Whether it is complete.
-    pub state: State,
+    pub state: RecordingState,
     /// The process that was recorded; 0 when unknown.
     pub pid: u32,
     /// Waits shorter than this, in ns, are no records of their own.

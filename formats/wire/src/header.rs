@@ -20,7 +20,7 @@ pub mod field {
     pub const END_NS: usize = 32;
     /// `u64`: length of the file that chunks were carved from so far, in bytes.
     pub const USED_LEN: usize = 40;
-    /// `u32`: a [`State`](super::State).
+    /// `u32`: a [`RecordingState`](super::RecordingState).
     pub const STATE: usize = 48;
     /// `u64`: waits shorter than this, in ns, are folded.
     pub const THRESHOLD_NS: usize = 56;
@@ -33,7 +33,7 @@ pub mod field {
 /// What the agent is doing with the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum State {
+pub enum RecordingState {
     /// Waits are recorded. After the end of the process it means that the
     /// process was killed.
     Recording = 0,
@@ -45,24 +45,24 @@ pub enum State {
     Broken = 3,
 }
 
-impl State {
+impl RecordingState {
     /// The state of this code; unknown ones count as broken.
-    pub fn from_code(code: u32) -> State {
+    pub fn from_code(code: u32) -> RecordingState {
         match code {
-            0 => State::Recording,
-            1 => State::Paused,
-            2 => State::Closed,
-            _ => State::Broken,
+            0 => RecordingState::Recording,
+            1 => RecordingState::Paused,
+            2 => RecordingState::Closed,
+            _ => RecordingState::Broken,
         }
     }
 
     /// The name used by `tyrion info`.
     pub fn name(self) -> &'static str {
         match self {
-            State::Recording => "recording",
-            State::Paused => "paused",
-            State::Closed => "closed",
-            State::Broken => "broken",
+            RecordingState::Recording => "recording",
+            RecordingState::Paused => "paused",
+            RecordingState::Closed => "closed",
+            RecordingState::Broken => "broken",
         }
     }
 }
@@ -84,7 +84,7 @@ pub struct Header {
     /// Bytes that chunks were carved from so far.
     pub used_len: u64,
     /// What the agent is doing.
-    pub state: State,
+    pub state: RecordingState,
     /// The process that was recorded.
     pub pid: u32,
     /// Waits shorter than this, in ns, are folded.
@@ -179,7 +179,7 @@ impl Header {
             mono_ns: u64_at(field::MONO_NS)?,
             end_ns: u64_at(field::END_NS)?,
             used_len: u64_at(field::USED_LEN)?,
-            state: State::from_code(u32_at(field::STATE)?),
+            state: RecordingState::from_code(u32_at(field::STATE)?),
             pid: u32_at(52)?,
             threshold_ns: u64_at(field::THRESHOLD_NS)?,
             depth: u32_at(64)?,
@@ -231,7 +231,7 @@ mod tests {
             mono_ns: 5,
             end_ns: 6,
             used_len: 8192,
-            state: State::Closed,
+            state: RecordingState::Closed,
             pid: 77,
             threshold_ns: 10_000,
             depth: 128,

@@ -60,7 +60,7 @@ fn reads_rotation() {
 #[test]
 fn options_that_concern_each_other_are_settled() {
     let options = Options::parse("mode=trace,events=all,hold=none").unwrap();
-    assert_eq!(options.trace.hold, Hold::Every);
+    assert_eq!(options.trace.hold, HoldSampling::Every);
     let options = Options::parse("end-sample=7").unwrap();
     assert_eq!(options.command, Command::EndSample(7));
     assert_eq!(Options::parse("command=stop").unwrap().command, Command::Stop);

@@ -7,7 +7,9 @@ use clap::{
 };
 use tyrion_converters::{
     filter::Filter,
-    outputs::{By, Feature, Format, Metric, Needs, Options, by_name, go_together, names_where},
+    outputs::{
+        By, Feature, Format, Metric, Needs, OutputOptions, by_name, go_together, names_where,
+    },
     profile::Profile,
 };
 use tyrion_formats::Recording;
@@ -75,7 +77,7 @@ fn merged_help() -> String {
 
 fn max_parts_help() -> String {
     let does = "Write at most N files; further threads share files by name group";
-    let default = Options::default().max_parts;
+    let default = OutputOptions::default().max_parts;
     format!("{} [default: {default}]", feature_help(does, Feature::MaxParts))
 }
 
@@ -127,9 +129,9 @@ impl Style {
         self.by == Some(By::Holder)
     }
 
-    pub(super) fn options(&self) -> Options {
-        let default = Options::default();
-        Options {
+    pub(super) fn options(&self) -> OutputOptions {
+        let default = OutputOptions::default();
+        OutputOptions {
             lock_frame: !self.no_lock_frame,
             lock_identity: self.lock_identity,
             thread_label: !self.no_thread_label,

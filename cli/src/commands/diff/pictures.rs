@@ -7,7 +7,7 @@ use crate::{
 };
 use tyrion_converters::{
     outputs::{
-        Options,
+        OutputOptions,
         flamegraph::{Difference, Widths},
         pprof, units,
     },
@@ -82,7 +82,7 @@ fn pprofs(args: &DiffArgs, profiles: &[Profile; 2]) -> Result<(), Failure> {
     }
     let mut names = Vec::new();
     for (target, profile) in targets(args).into_iter().zip(profiles) {
-        target.write(|out| (pprof::FORMAT.stream)(profile, &Options::default(), out))?;
+        target.write(|out| (pprof::FORMAT.stream)(profile, &OutputOptions::default(), out))?;
         if let Target::File(path) = target {
             names.push(path.display().to_string());
         }

@@ -13,7 +13,7 @@ use std::{
     rc::Rc,
 };
 use tyrion_formats::{Begin, Follower, Recording};
-use tyrion_wire::{header::State, slot::Pending};
+use tyrion_wire::{header::RecordingState, slot::Pending};
 
 /// More of what a process has mapped is not read: 65 530 files, the kernel's
 /// limit, with names of some 200 bytes.
@@ -149,7 +149,7 @@ impl Feed {
             let is_written = self.files.last().is_some_and(|file| has_writer(&file.follower));
             self.read(now_ns, window)?;
             let newest = self.files.last().map(|file| file.follower.recording().facts().state);
-            self.life = life(newest.unwrap_or(State::Broken), is_written);
+            self.life = life(newest.unwrap_or(RecordingState::Broken), is_written);
             let more = self.next_files();
             if more.is_empty() {
                 break;
@@ -237,13 +237,13 @@ fn identity_of(metadata: &std::fs::Metadata) -> (u64, u64) {
 }
 
 /// What has become of a recording, by its newest file.
-fn life(state: State, is_written: bool) -> Life {
+fn life(state: RecordingState, is_written: bool) -> Life {
     match state {
-        State::Closed => Life::Closed,
-        State::Broken => Life::Broken,
+        RecordingState::Closed => Life::Closed,
+        RecordingState::Broken => Life::Broken,
         _ if !is_written => Life::Killed,
-        State::Paused => Life::Paused,
-        State::Recording => Life::Recording,
+        RecordingState::Paused => Life::Paused,
+        RecordingState::Recording => Life::Recording,
     }
 }
 

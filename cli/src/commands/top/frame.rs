@@ -129,7 +129,7 @@ fn some_kind_name<S: serde::Serializer>(kind: &Option<WaitKind>, to: S) -> Resul
 
 /// What there is to be shown, and how.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ViewOptions {
     /// Only waits of these kinds.
     pub kinds: Kinds,
     /// Whether locks are told apart, or only by class and name.
@@ -181,14 +181,14 @@ impl<'a> Seen<'a> {
         ThreadKey { name: Names(log).thread(id), java_id }
     }
 
-    fn lock(&self, file: FileNumber, id: u32, options: &Options) -> LockKey {
+    fn lock(&self, file: FileNumber, id: u32, options: &ViewOptions) -> LockKey {
         let parts = self.log(file).map(|log| Names(log).lock_parts(id));
         let (class, name) = parts.unwrap_or_else(|| (UNKNOWN.to_owned(), String::new()));
         self.lock_key(class, name, id, options)
     }
 
     /// What locks of a class that are called so go by.
-    fn lock_key(&self, class: String, name: String, id: u32, options: &Options) -> LockKey {
+    fn lock_key(&self, class: String, name: String, id: u32, options: &ViewOptions) -> LockKey {
         let class = clean_class(&class);
         if options.instances {
             return LockKey { name, class, id };
@@ -209,7 +209,7 @@ fn clean_class(class: &str) -> String {
 impl LockRow {
     /// What a detail of the row is of. A row that stands for all locks of a
     /// name does so with one lock, too: there may be more at the next look.
-    pub fn subject(&self, options: &Options) -> Subject {
+    pub fn subject(&self, options: &ViewOptions) -> Subject {
         let id = if options.instances { self.lock.id } else { 0 };
         Subject::Lock(LockKey { id, ..self.lock.clone() }, self.kind)
     }

@@ -2,7 +2,7 @@
 
 use super::{
     columns::{LOCKS, THREADS},
-    frame::{Frame, LockRow, Options, Subject, ThreadRow},
+    frame::{Frame, LockRow, Subject, ThreadRow, ViewOptions},
 };
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use regex::{Regex, RegexBuilder};
@@ -60,7 +60,7 @@ pub struct App {
     pub editing: bool,
     pub frozen: bool,
     pub help: bool,
-    pub options: Options,
+    pub options: ViewOptions,
     /// The kinds that the user began with.
     kinds: Kinds,
     /// `None` if all of a recording is shown.
@@ -72,7 +72,7 @@ pub struct App {
 }
 
 impl App {
-    pub fn new(options: Options, window_ns: Option<u64>, trace: bool) -> App {
+    pub fn new(options: ViewOptions, window_ns: Option<u64>, trace: bool) -> App {
         App {
             view: View::Locks,
             locks: List::default(),

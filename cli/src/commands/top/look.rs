@@ -4,7 +4,7 @@
 use super::{
     draw::{Shown, Status},
     feed::{Feed, Life},
-    frame::{Detail, Frame, Options, Seen, Subject, Telling, detail, frame},
+    frame::{Detail, Frame, Seen, Subject, Telling, ViewOptions, detail, frame},
     model::{FileNumber, Sums, Window},
 };
 use crate::{
@@ -111,12 +111,12 @@ impl Look {
     }
 
     /// What was seen at the last look.
-    pub fn frame(&self, options: &Options) -> Frame {
+    pub fn frame(&self, options: &ViewOptions) -> Frame {
         frame(self.seen(&self.feed.logs()), options)
     }
 
     /// The stacks of a lock or thread at the last look.
-    pub fn detail(&self, options: &Options, subject: &Subject) -> Detail {
+    pub fn detail(&self, options: &ViewOptions, subject: &Subject) -> Detail {
         detail(self.seen(&self.feed.logs()), options, subject)
     }
 

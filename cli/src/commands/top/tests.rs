@@ -11,7 +11,7 @@ use super::{
     TopArgs,
     draw::{self, Shown, Status},
     feed::Life,
-    frame::{self, Detail, Frame, Options, Seen, Subject, Telling},
+    frame::{self, Detail, Frame, Seen, Subject, Telling, ViewOptions},
     keys::{Action, App, View},
     model::{Sums, Window},
     once,
@@ -31,7 +31,7 @@ use tyrion_formats::{
     wire::{
         WaitKind,
         def::thread_flag,
-        header::State,
+        header::RecordingState,
         slot::Pending,
         trace::{AcquisitionCell, Blame},
     },
@@ -44,7 +44,7 @@ const MS: u64 = 1_000_000;
 type Writer = LogWriter<Cursor<Vec<u8>>>;
 
 /// What the header of a file says of the recording.
-fn options(state: State, metadata: &[(&str, &str)]) -> LogOptions {
+fn options(state: RecordingState, metadata: &[(&str, &str)]) -> LogOptions {
     let mut options = LogOptions::default();
     let own = |text: &str| text.to_owned();
     options.header.state = state;
@@ -65,7 +65,8 @@ fn program(trace: bool) -> Vec<u8> {
     let mode = if trace { "trace" } else { "contention" };
     let metadata = [("program", "com.acme.Main"), ("mode", mode)];
     let mut log =
-        LogWriter::new(Cursor::new(Vec::new()), options(State::Recording, &metadata)).unwrap();
+        LogWriter::new(Cursor::new(Vec::new()), options(RecordingState::Recording, &metadata))
+            .unwrap();
     let object = log.class("java/lang/Object", "Object.java").unwrap();
     let cache = log.class("com/acme/cache/Cache", "Cache.java").unwrap();
     let sync = log
@@ -168,21 +169,21 @@ impl Made {
         make(Seen { sums, logs, pending, telling: &telling })
     }
 
-    fn frame(&self, options: &Options) -> Frame {
+    fn frame(&self, options: &ViewOptions) -> Frame {
         self.with(|seen| frame::frame(seen, options))
     }
 
-    fn detail(&self, options: &Options, subject: &Subject) -> Detail {
+    fn detail(&self, options: &ViewOptions, subject: &Subject) -> Detail {
         self.with(|seen| frame::detail(seen, options, subject))
     }
 }
 
-fn contention() -> Options {
-    Options { kinds: Kinds::contention(), instances: false }
+fn contention() -> ViewOptions {
+    ViewOptions { kinds: Kinds::contention(), instances: false }
 }
 
-fn all() -> Options {
-    Options { kinds: Kinds::all(), instances: true }
+fn all() -> ViewOptions {
+    ViewOptions { kinds: Kinds::all(), instances: true }
 }
 
 fn near(a: f64, b: f64) -> bool {

@@ -318,7 +318,7 @@ fn text_fits() {
 fn collapsed(profile: &Profile) -> String {
     assert_eq!(profile.check(), Ok(()));
     let mut out = Vec::new();
-    let options = outputs::Options::default();
+    let options = outputs::OutputOptions::default();
     (outputs::collapsed::FORMAT.stream)(profile, &options, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }

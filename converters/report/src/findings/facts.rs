@@ -4,7 +4,7 @@ use super::found::Findings;
 use serde::Serialize;
 use tyrion_converters::outputs::units;
 use tyrion_formats::Recording;
-use tyrion_wire::header::State;
+use tyrion_wire::header::RecordingState;
 
 /// What a log says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -57,7 +57,7 @@ impl LogFacts {
             start_wall_ns: facts.start_wall_ns,
             duration_ns: log.end_ns().saturating_sub(log.start_ns()),
             threshold_ns: facts.threshold_ns,
-            complete: facts.state == State::Closed && !is_damaged,
+            complete: facts.state == RecordingState::Closed && !is_damaged,
         }
     }
 }

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::{
         outputs::{
-            Options,
+            OutputOptions,
             rows::Rows,
             tree::{Leaves, StateLeaves, Tree},
         },
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn files_end_before_readers_cut_them() {
         let profile = Profile { stacks: vec![Default::default()], ..Profile::default() };
-        let options = Options::default();
+        let options = OutputOptions::default();
         let rows = Rows::all(&profile, &options);
         let leaves = Leaves::new(&options, StateLeaves::ButRunning);
         let tree = Tree::new(&profile, &rows, leaves).unwrap();

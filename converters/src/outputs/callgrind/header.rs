@@ -133,7 +133,7 @@ fn event(column: Column, by_holder: bool, kinds: &Kinds) -> (&'static str, &'sta
 mod tests {
     use super::*;
     use crate::{
-        outputs::{By, Options},
+        outputs::{By, OutputOptions},
         profile::Stack,
     };
 
@@ -159,7 +159,7 @@ mod tests {
             has_samples: true,
             ..Profile::default()
         };
-        let options = Options { by: Some(By::Holder), ..Options::default() };
+        let options = OutputOptions { by: Some(By::Holder), ..OutputOptions::default() };
         let shared = Shared::new(&profile, &options).unwrap();
         let part = Part { run: 0, number: 1, name: long, threads: vec![0], rows: Vec::new() };
         for header in [of_part(&shared, &part), merged(&shared)] {

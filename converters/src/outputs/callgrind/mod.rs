@@ -11,7 +11,7 @@ mod parts;
 mod stale;
 
 use super::{
-    By, Format, Metrics, Options,
+    By, Format, Metrics, OutputOptions,
     facts::Kinds,
     rows::{Column, Rows},
     tree::{Leaves, StateLeaves, Tree},
@@ -68,7 +68,7 @@ struct Shared<'p> {
 }
 
 impl<'p> Shared<'p> {
-    fn new(profile: &'p Profile, options: &Options) -> io::Result<Shared<'p>> {
+    fn new(profile: &'p Profile, options: &OutputOptions) -> io::Result<Shared<'p>> {
         let rows = Rows::all(profile, options);
         let tree = Tree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
         let graph = Graph::new(profile, &tree);
@@ -86,7 +86,7 @@ impl<'p> Shared<'p> {
 
 /// Writes all threads as one part. It must not stand under the name that the
 /// parts of the same profile begin with: KCacheGrind would count both.
-fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let shared = Shared::new(profile, options)?;
     let parts = parts::plan(profile, &shared.rows, options.max_parts);
     let header = header::merged(&shared);
@@ -108,7 +108,7 @@ fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Resu
 /// `valgrind --separate-threads=yes` leaves them, and KCacheGrind opens all files
 /// whose names begin with the one it is given. Parts of an earlier profile are
 /// removed.
-fn files(profile: &Profile, options: &Options, path: &Path) -> io::Result<Vec<PathBuf>> {
+fn files(profile: &Profile, options: &OutputOptions, path: &Path) -> io::Result<Vec<PathBuf>> {
     if options.merged {
         stale::remove(path)?;
         let write = |out: &mut File| stream(profile, options, out);

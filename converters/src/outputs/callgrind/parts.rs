@@ -167,7 +167,7 @@ pub(super) fn suffixes(profile: &Profile, parts: &[Part]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::{
-        outputs::Options,
+        outputs::OutputOptions,
         profile::{Lock, Run, Stack, WaitRow},
     };
     use tyrion_wire::WaitKind;
@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn planned(profile: &Profile, max_parts: usize) -> Vec<Part> {
-        plan(profile, &Rows::all(profile, &Options::default()), max_parts)
+        plan(profile, &Rows::all(profile, &OutputOptions::default()), max_parts)
     }
 
     fn names(profile: &Profile, max_parts: usize) -> Vec<String> {

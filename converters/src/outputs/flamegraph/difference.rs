@@ -3,7 +3,7 @@
 
 use super::{MAX_LINES, TitleWriter, contention_only, unit};
 use crate::{
-    outputs::{Options, lines::Lines},
+    outputs::{OutputOptions, lines::Lines},
     profile::Profile,
 };
 use inferno::flamegraph::{self, color::BackgroundColor};
@@ -43,7 +43,7 @@ impl Difference<'_> {
     /// As writing to `out`, or a profile breaks a rule of [`Profile::check`].
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 16, out);
-        let options = Options::default();
+        let options = OutputOptions::default();
         let (before, after) =
             (Lines::new(self.before, &options)?, Lines::new(self.after, &options)?);
         let drawn = match self.widths {

@@ -6,7 +6,9 @@ mod titles;
 
 pub use difference::{Difference, Widths};
 
-use super::{By, Feature, Format, Metric, Metrics, Options, facts, lines::Lines, rows::Column};
+use super::{
+    By, Feature, Format, Metric, Metrics, OutputOptions, facts, lines::Lines, rows::Column,
+};
 use crate::profile::Profile;
 use inferno::flamegraph::{self, Direction, color::BackgroundColor};
 use std::io::{self, BufWriter, Write};
@@ -29,7 +31,7 @@ pub const FORMAT: Format = Format {
 /// enough to be seen have in large programs.
 const MAX_LINES: usize = 64 << 20;
 
-fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, out);
     let lines = Lines::new(profile, options)?;
     if lines.total() == 0 {
@@ -42,7 +44,7 @@ fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Resu
 
 fn write_graph(
     profile: &Profile,
-    options: &Options,
+    options: &OutputOptions,
     lines: &Lines<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -74,7 +76,7 @@ fn write_graph(
     titles.finish()
 }
 
-fn title(lines: &Lines<'_>, options: &Options) -> String {
+fn title(lines: &Lines<'_>, options: &OutputOptions) -> String {
     let what = match (lines.column(), options.is_by_holder()) {
         (Column::HoldNs, _) => "Lock hold time",
         (Column::Acquisitions | Column::Reentrant, _) => "Lock acquisitions",
@@ -116,7 +118,7 @@ fn unit(lines: &Lines<'_>) -> &'static str {
 /// A picture that says that there is nothing to draw, which is no error.
 fn write_empty(
     profile: &Profile,
-    options: &Options,
+    options: &OutputOptions,
     lines: &Lines<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {

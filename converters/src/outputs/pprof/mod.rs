@@ -5,7 +5,7 @@ pub mod proto;
 mod tables;
 
 use super::{
-    By, Feature, Format, Metrics, Options,
+    By, Feature, Format, Metrics, OutputOptions,
     facts::{self, Kinds},
     rows::{Column, Row, Rows},
     tree::{Leaves, StateLeaves, Tree},
@@ -41,7 +41,7 @@ pub const FORMAT: Format = Format {
 /// bytes depend on it, and must not depend on the number of workers.
 const ROWS_A_BLOCK: usize = 1 << 14;
 
-fn stream(profile: &Profile, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let rows = Rows::all(profile, options);
     let tree = Tree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
     let columns = columns(&rows);
@@ -169,7 +169,7 @@ struct Labels {
 }
 
 impl Labels {
-    fn new(profile: &Profile, options: &Options, strings: &mut Strings) -> Labels {
+    fn new(profile: &Profile, options: &OutputOptions, strings: &mut Strings) -> Labels {
         let threads = 0..profile.threads.len() as u32;
         let locks = 0..profile.locks.len() as u32;
         let thread = options.thread_label.then(|| {

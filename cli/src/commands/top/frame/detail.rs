@@ -1,6 +1,6 @@
 //! The stacks and threads of a lock, or of a thread.
 
-use super::{LockKey, Options, Seen, ThreadKey};
+use super::{LockKey, Seen, ThreadKey, ViewOptions};
 use crate::commands::top::model::{HoldKey, HoldSum};
 use std::collections::BTreeMap;
 use tyrion_converters::describe::Names;
@@ -77,7 +77,7 @@ impl Subject {
 }
 
 /// Stacks and threads of a lock, or of a thread.
-pub fn detail(seen: Seen<'_>, options: &Options, subject: &Subject) -> Detail {
+pub fn detail(seen: Seen<'_>, options: &ViewOptions, subject: &Subject) -> Detail {
     let span_ns = seen.sums.span_ns() as f64;
     let of_thread = matches!(subject, Subject::Thread(_));
     let named = |lock: LockKey, kind: WaitKind| {
@@ -139,7 +139,7 @@ fn stack_rows(sums: BTreeMap<(String, Vec<String>), (u64, u64)>, span_ns: f64) -
 /// Who held what others waited for, by thread and by stack.
 fn holders(
     seen: Seen<'_>,
-    options: &Options,
+    options: &ViewOptions,
     subject: &Subject,
 ) -> (Vec<HolderRow>, Vec<StackRow>) {
     let Subject::Lock(..) = subject else { return Default::default() };

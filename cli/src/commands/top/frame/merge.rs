@@ -1,6 +1,6 @@
 //! Sums by name: ids of different files that mean the same are one.
 
-use super::{Frame, LockKey, LockRow, Options, Seen, Taken, ThreadKey, ThreadRow, Waits};
+use super::{Frame, LockKey, LockRow, Seen, Taken, ThreadKey, ThreadRow, ViewOptions, Waits};
 use crate::commands::top::{
     columns::known_down,
     model::{FileNumber, Sums, WaitSum},
@@ -73,7 +73,7 @@ struct ThreadSums {
 /// Sums by name: ids of different files that mean the same are one.
 struct Merging<'a> {
     seen: Seen<'a>,
-    options: &'a Options,
+    options: &'a ViewOptions,
     /// Locks by file and id, and by file, class id and name id.
     lock_ids: HashMap<(FileNumber, u32), u32>,
     class_ids: HashMap<(FileNumber, u32, u32), u32>,
@@ -105,7 +105,7 @@ impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
 }
 
 /// Makes a frame.
-pub fn frame(seen: Seen<'_>, options: &Options) -> Frame {
+pub fn frame(seen: Seen<'_>, options: &ViewOptions) -> Frame {
     let mut merging = Merging {
         seen,
         options,

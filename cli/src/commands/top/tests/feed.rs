@@ -9,7 +9,7 @@ use std::{path::PathBuf, rc::Rc};
 use tyrion_formats::wire::slot::Tally;
 
 /// A file of a recording that rotates, with one wait of its own.
-fn volume(number: u32, state: State, recording: &str) -> Vec<u8> {
+fn volume(number: u32, state: RecordingState, recording: &str) -> Vec<u8> {
     let number = number.to_string();
     let metadata = [("recording", recording), ("file-number", number.as_str())];
     let mut log = LogWriter::new(Cursor::new(Vec::new()), options(state, &metadata)).unwrap();
@@ -46,11 +46,11 @@ fn a_log_that_rotates_is_followed() {
     let path = |name: &str| -> PathBuf { folder.path().join(name) };
     let write = |name: &str, bytes: Vec<u8>| std::fs::write(path(name), bytes).unwrap();
     let rename = |from: &str, to: &str| std::fs::rename(path(from), path(to)).unwrap();
-    write("a.log", volume(3, State::Closed, "this"));
+    write("a.log", volume(3, RecordingState::Closed, "this"));
     // Of another recording, an earlier one, prepared, and no log at all.
-    write("a.log.9", volume(9, State::Closed, "other"));
-    write("a.log.2", volume(2, State::Closed, "this"));
-    write("a.log.next", volume(5, State::Recording, "this"));
+    write("a.log.9", volume(9, RecordingState::Closed, "other"));
+    write("a.log.2", volume(2, RecordingState::Closed, "this"));
+    write("a.log.next", volume(5, RecordingState::Recording, "this"));
     write("a.log.77", b"notes".to_vec());
     let (mut feed, mut window) = feed(&path("a.log"));
     feed.read_on(S, &mut window).unwrap();
@@ -60,9 +60,9 @@ fn a_log_that_rotates_is_followed() {
     feed.read_on(S, &mut window).unwrap();
     assert_eq!(counted(&feed, &window).0, 1);
     // Three switches between two looks.
-    write("a.log.4", volume(4, State::Closed, "this"));
-    write("a.log.10", volume(5, State::Closed, "this"));
-    write("a.log", volume(6, State::Closed, "this"));
+    write("a.log.4", volume(4, RecordingState::Closed, "this"));
+    write("a.log.10", volume(5, RecordingState::Closed, "this"));
+    write("a.log", volume(6, RecordingState::Closed, "this"));
     feed.read_on(S, &mut window).unwrap();
     assert_eq!(counted(&feed, &window), (4, 1), "the same thread in all");
     feed.read_on(S, &mut window).unwrap();
@@ -70,7 +70,7 @@ fn a_log_that_rotates_is_followed() {
     assert_eq!(feed.logs().iter().map(|(number, _)| *number).collect::<Vec<_>>(), [3, 4, 5, 6]);
     // Another recording of this name is another one.
     std::fs::remove_file(path("a.log")).unwrap();
-    write("a.log", volume(0, State::Recording, "new"));
+    write("a.log", volume(0, RecordingState::Recording, "new"));
     feed.read_on(S, &mut window).unwrap();
     assert_eq!(counted(&feed, &window), (4, 1));
 }
@@ -78,7 +78,7 @@ fn a_log_that_rotates_is_followed() {
 #[test]
 fn what_has_become_of_a_recording_is_told() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(&volume(0, State::Recording, "this")).unwrap();
+    file.write_all(&volume(0, RecordingState::Recording, "this")).unwrap();
     let (mut feed, mut window) = feed(file.path());
     feed.read_on(S, &mut window).unwrap();
     assert_eq!(feed.life(), Life::Killed, "nobody has it locked");
@@ -120,7 +120,7 @@ fn one_file_of_several_is_not_the_recording() {
         assert_eq!(json["whole"] == true, status.span == Shown::Recording);
         (status.span, span, status.note.unwrap())
     };
-    let closed = |number| volume(number, State::Closed, "this");
+    let closed = |number| volume(number, RecordingState::Closed, "this");
     let (span, _, note) = write("a.log", closed(0));
     assert_eq!(span, Shown::Recording, "it has not come to a second file");
     assert!(note.starts_with("The JVM has ended; this is its recording "), "{note}");
@@ -131,7 +131,8 @@ fn one_file_of_several_is_not_the_recording() {
         assert!(note.starts_with("The file has ended; its recording has more files "), "{note}");
     }
     // Never to rotate, whatever it is called.
-    let plain = LogWriter::new(Cursor::new(Vec::new()), options(State::Closed, &[])).unwrap();
+    let plain =
+        LogWriter::new(Cursor::new(Vec::new()), options(RecordingState::Closed, &[])).unwrap();
     let (span, text, _) = write("b.log.1", plain.finish().unwrap().into_inner());
     assert_eq!(span, Shown::Recording);
     assert!(text.starts_with("all of ") && !text.contains("file"), "{text}");
@@ -140,7 +141,8 @@ fn one_file_of_several_is_not_the_recording() {
 #[test]
 fn a_program_gives_no_orders_to_the_terminal() {
     let metadata = [("program", "a\x1b[31mb\nc")];
-    let log = LogWriter::new(Cursor::new(Vec::new()), options(State::Closed, &metadata)).unwrap();
+    let log = LogWriter::new(Cursor::new(Vec::new()), options(RecordingState::Closed, &metadata))
+        .unwrap();
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&log.finish().unwrap().into_inner()).unwrap();
     let look = Look::open(Rc::new(Here), file.path(), 5 * S, 5 * S).unwrap();

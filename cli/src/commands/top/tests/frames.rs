@@ -103,7 +103,7 @@ fn a_lock_and_a_thread_have_stacks() {
 /// each, at a place with this name. And accounts, waited for as `from` and
 /// taken as `this`.
 fn bank() -> Made {
-    let trace = options(State::Closed, &[("mode", "trace")]);
+    let trace = options(RecordingState::Closed, &[("mode", "trace")]);
     let mut log = LogWriter::new(Cursor::new(Vec::new()), trace).unwrap();
     let (account, vector) =
         (log.class("com.acme.Account", "").unwrap(), log.class("java.util.Vector", "").unwrap());
@@ -153,7 +153,7 @@ fn read(bytes: &[u8]) -> Made {
 
 #[test]
 fn locks_are_one_row_as_they_are_in_the_report() {
-    let rows = |options: &Options| -> Vec<(String, u64, Option<f64>)> {
+    let rows = |options: &ViewOptions| -> Vec<(String, u64, Option<f64>)> {
         let frame = bank().frame(options);
         let rows = frame.locks.iter().filter(|row| row.lock.class == "com.acme.Account");
         let per_s = |row: &LockRow| row.taken.unwrap().acquisitions_per_s;

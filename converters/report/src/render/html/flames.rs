@@ -6,7 +6,7 @@ use std::{
     io,
 };
 use tyrion_converters::{
-    outputs::{By, Metric, Options, flamegraph},
+    outputs::{By, Metric, OutputOptions, flamegraph},
     profile::Profile,
 };
 
@@ -39,11 +39,11 @@ pub struct Flame {
 /// When one cannot be drawn.
 pub fn flames(profile: &Profile) -> io::Result<Vec<Flame>> {
     let holds = profile.acquisitions.iter().any(|row| row.hold_ns > 0);
-    let wait = Options::default();
-    let by_holder = Options { by: Some(By::Holder), ..Options::default() };
-    let hold = Options { metric: Some(Metric::Hold), ..Options::default() };
-    let by_state = Options { by: Some(By::State), ..Options::default() };
-    let cpu = Options { metric: Some(Metric::Cpu), ..Options::default() };
+    let wait = OutputOptions::default();
+    let by_holder = OutputOptions { by: Some(By::Holder), ..OutputOptions::default() };
+    let hold = OutputOptions { metric: Some(Metric::Hold), ..OutputOptions::default() };
+    let by_state = OutputOptions { by: Some(By::State), ..OutputOptions::default() };
+    let cpu = OutputOptions { metric: Some(Metric::Cpu), ..OutputOptions::default() };
     let computes = profile.samples.iter().any(|sample| sample.cpu_ns > 0);
     let known = [
         ("Real time, by state", !profile.samples.is_empty(), by_state),
