@@ -14,9 +14,9 @@ use tyrion_converters::harmless;
 /// Tells what is wrong with these words, or the help that they ask for; the exit
 /// status.
 ///
-/// The words stand in the message, in colour on a terminal, where they must not
-/// give orders of their own. So the message is that of the same words made
-/// harmless, as long as the same is wrong with those.
+/// The message repeats the words, in colour on a terminal, where they must not
+/// act as escape sequences. So it is the message of the same words made harmless,
+/// as long as these are wrong in the same way.
 pub fn tell(error: &Error, words: &[OsString]) -> ExitCode {
     let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
     if let Some(advice) = missing_dashes(error, words) {

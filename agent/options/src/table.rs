@@ -77,7 +77,7 @@ options! {
         }
         /// Replace an existing file; else the process id goes into the name. A log
         /// that another JVM still writes to is never replaced, and neither is a file
-        /// that is no log
+        /// that is not a Tyrion log
         overwrite: bool = true => Flag, {
             name: "overwrite", value_name: "BOOL", later: Later::Moot, reach: Reach::AgentOnly,
             logged: Logged::No, ..USUAL

@@ -111,13 +111,13 @@ pub struct Rotation {
 pub enum HoldSampling {
     /// None.
     Never,
-    /// The first few and then one in so many, 2 at least.
+    /// The first few and then one in N, which is 2 at least.
     OneIn(u32),
     /// All.
     Every,
 }
 
-/// One hold in so many can be measured.
+/// The N that can be asked for: one hold in N is measured.
 const HOLDS: RangeInclusive<u32> = 1..=(1 << 20) - 1;
 
 impl HoldSampling {

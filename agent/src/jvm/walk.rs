@@ -30,7 +30,7 @@ pub const MOST_SKIPPED: usize = 3;
 
 /// The first walks are compared with what `GetStackTrace` tells.
 const FIRST_COMPARED: u32 = 64;
-/// And later one in so many.
+/// Later one walk in this many is compared.
 const COMPARED_ONE_IN: u32 = 4096;
 /// The number of walks that may differ: a class may be redefined between the two.
 const DIFFERENCES: u32 = 3;

@@ -1,4 +1,4 @@
-//! A generation of the log: one file, with all ids that count in it only.
+//! A generation of the log: one file, and the ids that are valid in that file only.
 //!
 //! A log that does not rotate has one generation. Whoever keeps something that
 //! points into a generation's file keeps the generation, too: the file is

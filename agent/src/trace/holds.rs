@@ -25,7 +25,7 @@ use tyrion_wire::{
 
 /// The number of a cell's first holds that are measured.
 pub const FIRST: u64 = 2;
-/// One acquisition in so many has its stack taken; one in four times as many
+/// One acquisition in this many has its stack taken; one in four times as many
 /// once a thread has had [`MANY`], and one in 16 times as many after [`MOST`].
 const STACK_EVERY: u64 = 4096;
 const MANY: u64 = 1 << 20;
@@ -48,8 +48,8 @@ fn random(of: &Block) -> u64 {
     x
 }
 
-/// Of samples that are one in so many acquisitions, one in so many has its
-/// stack taken; or fewer.
+/// Where one acquisition in `every` is a sample: one sample in how many has its
+/// stack taken, at most.
 pub fn stacks_every(every: u64) -> u64 {
     (STACK_EVERY / every).max(1)
 }

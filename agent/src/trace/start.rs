@@ -140,9 +140,9 @@ pub mod constant {
     pub const PRECISE: i32 = 11;
     /// Address of the time from which on an acquisition was a wait.
     pub const DELAY: i32 = 12;
-    /// One hold in so many is measured.
+    /// One hold in this many is measured.
     pub const EVERY: i32 = 13;
-    /// Of these, one in so many has its stack taken.
+    /// Of these, one in this many has its stack taken.
     pub const STACKS: i32 = 14;
     /// Address of the bits that tell which instances may be in the table.
     pub const ENTERED: i32 = 15;

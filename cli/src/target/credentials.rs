@@ -25,7 +25,7 @@ impl Credentials {
     /// Those in the text of `/proc/PID/status`.
     ///
     /// # Errors
-    /// Why they are not taken on.
+    /// In words: why nobody should act with these credentials.
     pub fn parse(status: &str) -> Result<Credentials, &'static str> {
         const UNLIKE: &str = "its status is unlike others";
         let ids = |name| {

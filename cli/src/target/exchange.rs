@@ -105,7 +105,7 @@ impl Exchange {
     /// The agent's answer, once it is there whole.
     ///
     /// # Errors
-    /// In words, when it is none that the agent would give.
+    /// In words: the answer is not one that the agent would give.
     pub fn reply(&self) -> Result<Option<String>, String> {
         let file = match self.folder.open_of(REPLY, self.uid) {
             Ok(file) => file,

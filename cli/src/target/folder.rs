@@ -73,7 +73,7 @@ impl Folder {
     }
 
     /// Opens what is there by a name, but no link, and nothing that is mounted
-    /// over it: whoever answers for another file system may not answer.
+    /// over it: another file system might never answer.
     fn open(&self, name: &OsStr, flags: OFlags) -> io::Result<OwnedFd> {
         let (name, flags) = (bare(name)?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC);
         let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_MAGICLINKS;
@@ -90,7 +90,7 @@ impl Folder {
     /// A regular file of this user's, to be read.
     ///
     /// # Errors
-    /// As `openat(2)`, or that it is something else, a link for one;
+    /// As `openat(2)`, or that it is not a regular file, but a link, for example;
     /// `PermissionDenied` when it is another user's.
     pub fn open_of(&self, name: impl AsRef<OsStr>, uid: u32) -> io::Result<File> {
         let found = self.find(name.as_ref())?;
@@ -147,7 +147,7 @@ impl Folder {
     }
 
     /// Connects to a socket: to the one that was looked at, whatever has its
-    /// name by then. Nobody is waited for.
+    /// name by then. It does not wait for a process that does not accept.
     ///
     /// # Errors
     /// `WouldBlock` when too many others want to be connected;

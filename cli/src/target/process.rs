@@ -17,7 +17,7 @@ use std::{
 const LONGEST_FILE: u64 = 4 << 20;
 /// A process has at most some 65 530 mappings. Their paths have up to 4 096 bytes,
 /// of which the kernel writes some as four: what a list of more than these bytes
-/// tells is not seen, which only its process has a disadvantage of.
+/// tells is not read, which harms that process alone.
 const LONGEST_MAPS: u64 = 512 << 20;
 
 /// A process. The kernel ties both descriptors to the process itself: once it

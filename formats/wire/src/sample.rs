@@ -65,7 +65,7 @@ impl ThreadState {
     }
 }
 
-/// A thread was seen doing the same in so many snapshots, one after another.
+/// A thread was seen doing the same in a number of snapshots, one after another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// From the chunk's previous record with a time to the last of the
