@@ -43,9 +43,9 @@ struct Plan {
     threads: usize,
     locks: usize,
     methods: usize,
-    /// So many of 100 stacks wait for j.u.c. locks: records with owner and parks.
+    /// How many of 100 stacks wait for j.u.c. locks: records with owner and parks.
     juc: u64,
-    /// So many virtual threads share the lanes, instead of `threads` platform ones.
+    /// How many virtual threads share the lanes, instead of `threads` platform ones.
     virtuals: usize,
     /// Fold cells for each thread.
     cells: usize,

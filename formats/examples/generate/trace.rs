@@ -14,7 +14,7 @@ use tyrion_formats::{
 pub struct Trace {
     places: Vec<u32>,
     class: u32,
-    /// So many records a wait.
+    /// How many records there are for each wait.
     records: u64,
 }
 
