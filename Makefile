@@ -16,7 +16,7 @@ QUICK := command_line outputs reporting structure truth::holders::jdk17 \
     sampling::live::log_kept::jdk21 attaching::stop_without_an_agent::jdk17
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-quick test-everywhere setup prepared check licences advisories miri bench clean
+.PHONY: help build demo test test-quick test-everywhere setup check licences advisories miri bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -30,7 +30,7 @@ demo: build ## Records a bank's server, converts to all formats, says where the 
 	tests/setup/java-classes.sh
 	tests/setup/demo.sh $(DEMO) target/jdks/$(DEMO_JDK)/bin/java
 
-test: setup check prepared ## Runs every check and every test, after installing what they need
+test: setup check build ## Runs every check and every test, after installing what they need
 	tests/setup/probe-class.sh --check
 	tests/setup/api-jar.sh --check
 	$(CARGO) test --release --workspace
@@ -41,16 +41,12 @@ endif
 test-everywhere: ## As test, and what is slow or was tried on another JDK already
 	TYRION_TEST_EVERYWHERE=1 $(MAKE) test
 
-# `[!e]*` is every integration test but e2e.
-test-quick: prepared ## Runs what needs no JVM, and some end-to-end tests on one JDK
+# `[!e]*` is every integration test but e2e. Always with --workspace: for one
+# package alone Cargo chooses other features of some crates, and builds them anew.
+test-quick: build ## Runs what needs no JVM, and some end-to-end tests on one JDK
+	tests/setup/java-classes.sh
 	$(CARGO) test --release --workspace --lib --bins --test '[!e]*'
 	$(CARGO) test --release --workspace --test e2e -- $(QUICK)
-
-# With the dependencies of the tests: a plain build would choose other features of
-# some crates, and nearly everything would be built twice.
-prepared:
-	$(CARGO) build --release --workspace --all-targets
-	tests/setup/java-classes.sh
 
 setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/jdks.sh
