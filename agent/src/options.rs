@@ -5,5 +5,5 @@
 
 pub use tyrion_options::{
     Command, DEFAULT_PERIOD_NS, HoldSampling, Locks, Mode, NamePattern, Options, PERIODS_NS,
-    Pattern, Rotation, SampleOptions, Threshold, TraceOptions, Walk,
+    Parks, Pattern, Rotation, SampleOptions, Threshold, TraceOptions, Walk,
 };

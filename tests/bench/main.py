@@ -7,7 +7,7 @@ from pathlib import Path
 import project
 from choice import add_options, choice
 from processes import Failed
-from sections import (applications, contended, conversion, sampling, startup, trace,
+from sections import (applications, attach, contended, conversion, sampling, startup, trace,
                       trace_applications, trace_stop, uncontended)
 
 SECTIONS = {
@@ -17,12 +17,13 @@ SECTIONS = {
     "trace": trace,
     "trace-applications": trace_applications,
     "trace-stop": trace_stop,
+    "attach": attach,
     "sampling": sampling,
     "conversion": conversion,
     "startup": startup,
 }
 # What can be narrowed down by options.
-NARROWED = ("trace", "trace-applications", "trace-stop", "sampling")
+NARROWED = ("trace", "trace-applications", "trace-stop", "attach", "sampling")
 
 
 def main():

@@ -119,13 +119,13 @@ def jfr_converter():
     return from_maven_central("jfr-converter", ASYNC_PROFILER_VERSION)
 
 
-def from_maven_central(artifact, version):
+def from_maven_central(artifact, version, group="tools.profiler"):
     folder = project.BENCH / "peers"
     jar = folder / f"{artifact}-{version}.jar"
     if not jar.exists():
         folder.mkdir(parents=True, exist_ok=True)
         project.prepare(["mvn", "-q", "-B", "dependency:copy", f"-DoutputDirectory={folder}",
-                         f"-Dartifact=tools.profiler:{artifact}:{version}"])
+                         f"-Dartifact={group}:{artifact}:{version}"])
     return jar
 
 

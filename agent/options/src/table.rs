@@ -7,7 +7,7 @@ use crate::{
         Choice, Flag, HOUR_NS, Kind, Length, ModeKind, Names, Number, Path, Patterns, Period,
         Share, Size, Text, ThresholdKind,
     },
-    values::{Command, HoldSampling, Mode, NamePattern, Threshold, Walk},
+    values::{Command, HoldSampling, Mode, NamePattern, Parks, Threshold, Walk},
 };
 use entry::{Counts, Entry, INTERNAL, Later, Logged, Reach, USUAL, options};
 use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
@@ -56,6 +56,18 @@ options! {
             ("compare", Walk::Compare),
         ]), {
             name: "walk", value_name: "HOW", ..USUAL
+        }
+        /// How waits in java.util.concurrent are seen: probes (in five classes of the
+        /// JDK), natives (in place of two native methods: no class is changed, but it is
+        /// not known when a condition was signalled), or auto (natives when contention
+        /// mode is attached to a JVM before JDK 25, which would throw away all compiled
+        /// code for the first class that changes)
+        parks: Parks = Parks::Auto => Choice(&[
+            ("auto", Parks::Auto),
+            ("probes", Parks::Probes),
+            ("natives", Parks::Natives),
+        ]), {
+            name: "parks", value_name: "HOW", ..USUAL
         }
         /// Do not record threads whose name matches one of these patterns, with * and
         /// ?, separated by semicolons

@@ -84,6 +84,29 @@ pub enum Walk {
     Compare,
 }
 
+/// How the waits of `java.util.concurrent` are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parks {
+    /// As suits the JVM, and how the agent came into it.
+    Auto,
+    /// By probes in classes of the JDK.
+    Probes,
+    /// By standing in for the JDK's native methods: no class is changed, but parks are
+    /// all that is seen.
+    Natives,
+}
+
+impl Parks {
+    /// Its name, as in the options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Parks::Auto => "auto",
+            Parks::Probes => "probes",
+            Parks::Natives => "natives",
+        }
+    }
+}
+
 /// What to do when the agent is loaded into a running JVM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {

@@ -36,7 +36,7 @@ fn with_contention(env: *mut JNIEnv, body: impl FnOnce(&'static Contention, Java
 }
 
 /// Runs `body`; a panic in it ends recording, not the JVM.
-fn guarded(body: impl FnOnce()) {
+pub(super) fn guarded(body: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(body)).is_err() {
         give_up(PANICKED);
     }
@@ -100,6 +100,7 @@ unsafe extern "system" fn virtual_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv,
 
 fn ends(contention: &Contention, java: Java, thread: Object<'_>, is_virtual: bool) {
     let recorder = contention.recorder();
+    contention.settle_last(java, thread);
     recorder.thread_ends(java, thread, is_virtual);
     if let Some(trace) = trace::active() {
         trace.thread_ends(recorder.java_id(java, thread));

@@ -1,10 +1,11 @@
 //! Which classes get whose probes.
 
+use super::hooks;
 use crate::{
     contention::Contention,
     jvm::{Java, Ti, setup},
     message::say,
-    options::TraceOptions,
+    options::{Parks, TraceOptions},
     trace,
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
@@ -16,6 +17,7 @@ use tyrion_plan::{JdkClass, waits};
 /// and left out: monitors are recorded without any.
 pub fn add_probes(
     contention: &'static Contention,
+    parks: Parks,
     trace_options: Option<&TraceOptions>,
     env: *mut JNIEnv,
 ) {
@@ -23,7 +25,13 @@ pub fn add_probes(
     // SAFETY: `env` is the current thread's, and this is called in a native frame
     // that lasts longer.
     let java = unsafe { Java::new(env) };
-    let linked = setup::define_probe_class(java).and_then(|class| {
+    if parks == Parks::Natives {
+        if let Err(reason) = hooks::record_parks(contention, java) {
+            say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
+        }
+        return;
+    }
+    let linked = setup::probe_class(java).and_then(|class| {
         recorder.leave_out(recorder.ti().methods_of(class.get()).unwrap_or_default());
         setup::link(env, class.get())
     });

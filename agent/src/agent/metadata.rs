@@ -1,12 +1,16 @@
 //! What the log's header says about the process.
 
-use crate::{clock, jvm::Ti, options::Options};
+use crate::{
+    clock,
+    jvm::Ti,
+    options::{Options, Parks},
+};
 
 /// Keys and values, in the order in which they are shown.
 pub fn collect(
     ti: Ti,
     options: &Options,
-    threshold_origin: &str,
+    (parks, threshold_origin): (Parks, &str),
     attached: bool,
 ) -> Vec<(String, String)> {
     let command = ti.property("sun.java.command");
@@ -27,6 +31,8 @@ pub fn collect(
     pairs.extend(in_force.iter().map(|(key, value)| match *key {
         // The header has the threshold; this is how it came about.
         "threshold" => (*key, threshold_origin),
+        // How they are seen in fact.
+        "parks" => (*key, parks.name()),
         _ => (*key, value.as_str()),
     }));
     if options.args {

@@ -5,7 +5,7 @@ use crate::{
     contention::Contention,
     jvm::{Java, Vm},
     message::say,
-    options::{Locks, Mode, TraceOptions},
+    options::{Locks, Mode, Parks, TraceOptions},
     recorder::Recorder,
     sample,
     spawn::thread,
@@ -24,6 +24,8 @@ static VM: OnceLock<Vm> = OnceLock::new();
 static PROBED: Mutex<bool> = Mutex::new(false);
 /// What is recorded of locks, which does not change.
 static LOCKS: OnceLock<Locks> = OnceLock::new();
+/// How parks are seen.
+static PARKS: OnceLock<Parks> = OnceLock::new();
 /// What the user asked of trace mode, if anything.
 static TRACE_OPTIONS: OnceLock<TraceOptions> = OnceLock::new();
 
@@ -32,12 +34,13 @@ static TRACE_OPTIONS: OnceLock<TraceOptions> = OnceLock::new();
 pub fn install(
     new: impl FnOnce() -> Recorder,
     vm: Vm,
-    locks: Locks,
+    (locks, parks): (Locks, Parks),
     trace: Option<TraceOptions>,
 ) -> &'static Contention {
     let recorder = RECORDER.get_or_init(new);
     recorder.on_give_up(end_trace);
     let _ = LOCKS.set(locks);
+    let _ = PARKS.set(parks);
     if let Some(trace) = trace {
         let _ = TRACE_OPTIONS.set(trace);
     }
@@ -137,7 +140,8 @@ pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result
             && !std::mem::replace(&mut *probed, true)
             && let Some(contention) = contention()
         {
-            instrument::add_probes(contention, TRACE_OPTIONS.get(), env);
+            let parks = PARKS.get().copied().unwrap_or(Parks::Probes);
+            instrument::add_probes(contention, parks, TRACE_OPTIONS.get(), env);
         }
         let ti = recorder.ti();
         for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTER, jvmti::JVMTI_EVENT_MONITOR_WAIT] {
@@ -152,6 +156,9 @@ pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result
     }
     recorder.set_enabled(on);
     if !on {
+        if let Some(contention) = contention() {
+            contention.settle_older(u64::MAX);
+        }
         recorder.pauses();
     } else {
         recorder.goes_on();

@@ -1,7 +1,7 @@
 //! The agent's life: started with the JVM or attached to it, until that ends.
 
 use super::{
-    api, calibrate, children, home, metadata,
+    api, calibrate, children, home, hooks, metadata,
     running::{self, give_up, recorder, switch},
     timed_session,
 };
@@ -10,7 +10,7 @@ use crate::{
     jvm::{Ti, Vm, Walker, setup::Fields},
     log::{Log, names},
     message::{PANICKED, say},
-    options::{Locks, Options, Threshold, Walk},
+    options::{Locks, Options, Parks, Threshold, Walk},
     recorder::Recorder,
     sample,
     spawn::thread,
@@ -114,6 +114,9 @@ pub fn vm_init(env: *mut JNIEnv) {
 pub fn vm_death(env: *mut JNIEnv) {
     if let Some(recorder) = recorder() {
         recorder.set_enabled(false);
+        if let Some(contention) = running::contention() {
+            contention.settle_older(u64::MAX);
+        }
         sample::finish();
         if let Some(trace) = trace::active() {
             // JVMTI answers no more, and daemons go on.
@@ -160,6 +163,10 @@ fn open(
         Locks::Nothing => (0, "no waits are recorded".to_owned()),
         _ => resolve(ti, options.threshold.unwrap_or_default()),
     };
+    let parks = match options.parks {
+        Parks::Auto => hooks::usual(ti, mode.locks, attached),
+        asked => asked,
+    };
     let header = Header {
         version: header::VERSION,
         header_len: 0,
@@ -173,7 +180,7 @@ fn open(
         depth: options.depth,
         dropped_contention: 0,
         dropped_other: 0,
-        metadata: metadata::collect(ti, options, &origin, attached),
+        metadata: metadata::collect(ti, options, (parks, &origin), attached),
     };
     if options.filesize.is_some() && options.overwrite {
         names::remove_earlier(path);
@@ -204,7 +211,7 @@ fn open(
     let vm = Vm::of(env).ok_or("no JVM")?;
     let trace = (mode.locks == Locks::Trace).then(|| options.trace.clone());
     let new = || Recorder::new((ti, walker), fields, log, &header, excluded);
-    let contention = running::install(new, vm, mode.locks, trace);
+    let contention = running::install(new, vm, (mode.locks, parks), trace);
     let recorder = contention.recorder();
     sample::prepare(recorder, vm);
     if mode.sample {
@@ -214,9 +221,10 @@ fn open(
         }
     }
     spawn_helper(recorder)?;
-    let can = ti.capabilities();
-    if can.can_get_monitor_info() && can.can_get_current_contended_monitor() {
-        thread("tyrion-owners", move || contention.watch_long_waits(vm))?;
+    if mode.locks != Locks::Nothing {
+        let can = ti.capabilities();
+        let knows_owners = can.can_get_monitor_info() && can.can_get_current_contended_monitor();
+        thread("tyrion-waits", move || contention.watch_waits(vm, knows_owners))?;
     }
     Ok(recorder)
 }

@@ -1,9 +1,11 @@
 //! Waits: from "a thread begins to wait" and "it goes on" to a wait in the log.
 //!
 //! - [`parks`]: locks of java.util.concurrent, conditions, and all else that parks
+//! - [`inferred`]: the same, where the parks are all that is seen
 //! - [`locks`], [`lock_flavor`], [`lock_names`]: what is waited for
 //! - [`owners`]: who has it
 
+mod inferred;
 mod lock_flavor;
 mod lock_names;
 mod locks;
@@ -12,7 +14,7 @@ mod parks;
 
 use crate::{
     clock,
-    jvm::{Java, Object, threads::is_blocked},
+    jvm::{Java, Object, queues::Queues, threads::is_blocked},
     log::lane::EndedWait,
     recorder::{
         EventContext, Recorder,
@@ -20,6 +22,7 @@ use crate::{
         threads::{Owner, PendingWait},
     },
 };
+pub use inferred::ParkLimit;
 use lock_names::{LockNames, Way};
 use std::sync::{Mutex, OnceLock, atomic::AtomicU32};
 use tyrion_wire::{Outcome, WaitKind, def::id};
@@ -35,6 +38,8 @@ pub struct Contention {
     names: LockNames,
     /// Who else wants to know of waits.
     observer: OnceLock<&'static dyn WaitObserver>,
+    /// Where locks keep who waits, once parks are all that is seen.
+    queues: OnceLock<Queues>,
 }
 
 impl Contention {
@@ -46,6 +51,7 @@ impl Contention {
             naming: Mutex::new(()),
             names: LockNames::default(),
             observer: OnceLock::new(),
+            queues: OnceLock::new(),
         }
     }
 
@@ -69,6 +75,7 @@ impl Contention {
         let start_ns = clock::now_ns();
         self.recorder.with(java, thread, true, |context, waits| {
             waits.reacquiring = None;
+            self.settle(context, waits);
             let asked_ns = self.observer().and_then(|observer| observer.asked_ns(context.thread));
             let start_ns = asked_ns.unwrap_or(start_ns);
             waits.monitor = Some(self.begin(context, java, object, WaitKind::Monitor, start_ns));
@@ -110,6 +117,7 @@ impl Contention {
         let start_ns = clock::now_ns();
         self.recorder.with(java, thread, true, |context, waits| {
             waits.reacquiring = None;
+            self.settle(context, waits);
             waits.object_wait =
                 Some(self.begin(context, java, object, WaitKind::ObjectWait, start_ns));
         });

@@ -17,18 +17,25 @@ use tyrion_wire::def::id;
 
 /// Waits that are as old as this are asked about, ns.
 const LONG_NS: u64 = 1_000_000_000;
+/// An acquisition of a thread that has not parked again for so long is over, ns.
+const OVER_NS: u64 = 300_000_000;
 /// Between two looks for such waits.
 const PERIOD: Duration = Duration::from_millis(500);
 /// The number asked about at a time: each takes a safepoint.
 const MANY: usize = 8;
 
 impl Contention {
-    /// What a thread of the agent's own does for ever: finds the owners. The
-    /// JVM knows it only while there is something to ask.
-    pub fn watch_long_waits(&'static self, vm: Vm) {
+    /// What a thread of the agent's own does for ever: writes acquisitions that are
+    /// over, and finds the owners, where the JVM tells them. The JVM knows it only
+    /// while there is something to ask.
+    pub fn watch_waits(&'static self, vm: Vm, knows_owners: bool) {
         while !self.recorder.log().is_closed() {
             std::thread::sleep(PERIOD);
             if !self.recorder.is_enabled() {
+                continue;
+            }
+            self.settle_older(clock::now_ns().saturating_sub(OVER_NS));
+            if !knows_owners {
                 continue;
             }
             let before_ns = clock::now_ns().saturating_sub(LONG_NS);

@@ -2,7 +2,7 @@
 //! table: the safe wrappers of the `jni` crate check for pending exceptions,
 //! which these calls neither raise nor mind.
 
-use jvmti_bindings::sys::jni::{JNIEnv, jfieldID, jint, jobject};
+use jvmti_bindings::sys::jni::{JNIEnv, JNINativeMethod, jfieldID, jint, jobject};
 use std::{marker::PhantomData, ptr};
 
 /// The number of local references in addition to those that are counted.
@@ -100,6 +100,16 @@ impl Global {
     }
 }
 
+/// A reference that does not keep its object. It has to be given back with
+/// [`Java::drop_weak`], else it stays for ever.
+#[derive(Debug)]
+pub struct Weak(jobject);
+
+// SAFETY: a weak global reference is valid on every thread.
+unsafe impl Send for Weak {}
+// SAFETY: as above; nothing is ever changed.
+unsafe impl Sync for Weak {}
+
 /// The JNI environment of the current thread, in a native frame that lasts for
 /// `'j`.
 #[derive(Clone, Copy)]
@@ -126,7 +136,7 @@ impl<'j> Java<'j> {
     }
 
     /// The environment itself.
-    pub(super) fn raw(&self) -> *mut JNIEnv {
+    pub fn raw(&self) -> *mut JNIEnv {
         self.0
     }
 
@@ -199,6 +209,36 @@ impl<'j> Java<'j> {
     /// Gives a global reference back.
     pub fn drop_global(&self, global: Global) {
         call!(self, DeleteGlobalRef, global.0);
+    }
+
+    /// A reference to an object that does not keep it; `None` when there is no
+    /// memory.
+    pub fn weak(&self, object: Object<'_>) -> Option<Weak> {
+        let weak = call!(self, NewWeakGlobalRef, object.raw());
+        self.clear_exception();
+        (!weak.is_null()).then_some(Weak(weak))
+    }
+
+    /// Whether a weak reference is to this object, which is not null.
+    pub fn is_weakly(&self, weak: &Weak, object: Object<'_>) -> bool {
+        call!(self, IsSameObject, weak.0, object.raw()) != 0
+    }
+
+    /// Gives a weak reference back.
+    pub fn drop_weak(&self, weak: Weak) {
+        call!(self, DeleteWeakGlobalRef, weak.0);
+    }
+
+    /// A field of type `boolean`.
+    pub fn boolean_field(&self, object: Object<'_>, field: jfieldID) -> bool {
+        call!(self, GetBooleanField, object.raw(), field) != 0
+    }
+
+    /// Gives a native method of a class its code: whether the JVM has taken it.
+    pub(super) fn register(&self, class: Object<'_>, method: &JNINativeMethod) -> bool {
+        let registered = call!(self, RegisterNatives, class.raw(), method, 1) == 0;
+        self.clear_exception();
+        registered
     }
 
     /// Gives a local reference back.

@@ -3,6 +3,8 @@
 pub mod code;
 pub mod java;
 mod loaded;
+pub mod natives;
+pub mod queues;
 pub mod setup;
 pub mod threads;
 pub mod ti;

@@ -108,7 +108,7 @@ unsafe impl Sync for Fields {}
 
 /// Runs `body` with the safe JNI environment of the current thread. A pending
 /// exception is cleared: it is ours.
-fn with_env<T>(
+pub(super) fn with_env<T>(
     env: *mut JNIEnv,
     body: impl FnOnce(&mut jni::Env<'_>) -> jni::errors::Result<T>,
 ) -> Result<T, String> {
@@ -130,7 +130,7 @@ fn with_env<T>(
 }
 
 /// A class as a global reference that is kept for ever.
-fn global_class(env: &mut jni::Env<'_>, name: &str) -> jni::errors::Result<Object<'static>> {
+pub(super) fn global_class(env: &mut jni::Env<'_>, name: &str) -> jni::errors::Result<Object<'static>> {
     let class = env.find_class(JNIString::from(name))?;
     let lasting = env.new_global_ref(class)?.into_raw();
     // SAFETY: nobody gives this global reference back.
@@ -158,6 +158,16 @@ fn id_if_any<Id, Raw>(
         },
         raw,
     )
+}
+
+/// A field by its class, name and type; null when there is none.
+pub(super) fn field_if_any(env: *mut JNIEnv, class: &str, name: &str, of: &str) -> jfieldID {
+    let found = with_env(env, |env| {
+        let of = RuntimeFieldSignature::from_str(of)?;
+        let of = FieldSignature::from(&of);
+        env.get_field_id(JNIString::from(class), &*JNIString::from(name), of)
+    });
+    found.map_or(std::ptr::null_mut(), raw_field)
 }
 
 fn raw_field(field: JFieldID) -> jfieldID {
@@ -222,13 +232,14 @@ impl Fields {
     }
 }
 
-/// Defines the probe class among the JDK's own, where every class sees it: a
-/// local reference.
+/// The probe class, which is defined among the JDK's own the first time, where every
+/// class sees it: a local reference.
 ///
 /// # Errors
 /// What the JVM did not want, in words.
-pub fn define_probe_class(java: Java<'_>) -> Result<Local<'_>, String> {
-    define_class(java, probe::wait::CLASS, PROBE_CLASS)
+pub fn probe_class(java: Java<'_>) -> Result<Local<'_>, String> {
+    find_class(java, probe::wait::CLASS)
+        .or_else(|_| define_class(java, probe::wait::CLASS, PROBE_CLASS))
 }
 
 /// Defines a class among the JDK's own: a local reference.

@@ -19,7 +19,7 @@ use crate::{
         code::at_monitor_enter,
         ti::{MethodInfo, ThreadInfo},
     },
-    log::{Chunk, LogFile, Writer},
+    log::{Chunk, LogFile, Writer, slow_path::SlowPath},
     sync::lock,
 };
 use copies::Content;
@@ -50,11 +50,17 @@ pub struct StackRef {
     pub id: u32,
     /// The lock is being taken again by `Condition.await`.
     pub reacquires: bool,
+    /// What the JDK's methods among its innermost frames say of the acquisition.
+    pub path: SlowPath,
 }
 
 impl StackRef {
     /// For a wait whose stack could not be had.
-    pub const UNKNOWN: StackRef = StackRef { id: id::EMPTY_STACK, reacquires: false };
+    pub const UNKNOWN: StackRef = StackRef {
+        id: id::EMPTY_STACK,
+        reacquires: false,
+        path: SlowPath { shared: false, interruptible: false },
+    };
 }
 
 /// Two independent 64-bit hashes of a stack. With a million stacks the odds
@@ -97,6 +103,7 @@ struct Method {
     id: u32,
     lines: Vec<(i64, u32)>,
     role: Role,
+    path: Option<SlowPath>,
 }
 
 /// What a frame says about the wait above it.
@@ -514,7 +521,8 @@ impl Inner {
         }
         let Some(info) = info else {
             // The JVM does not tell: its frames stand as unknown.
-            let unknown = Method { id: id::UNKNOWN, lines: Vec::new(), role: Role::Caller };
+            let unknown =
+                Method { id: id::UNKNOWN, lines: Vec::new(), role: Role::Caller, path: None };
             self.methods.insert(method, unknown);
             return Some(());
         };
@@ -526,8 +534,8 @@ impl Inner {
             first_line: info.lines.iter().map(|&(_, line)| line).min().unwrap_or(0),
         };
         let id = self.method_by_name(log, &text)?;
-        let role = role_of(&info.class);
-        self.methods.insert(method, Method { id, lines: info.lines, role });
+        let (role, path) = (role_of(&info.class), SlowPath::of(&info.class, &info.name));
+        self.methods.insert(method, Method { id, lines: info.lines, role, path });
         Some(())
     }
 
@@ -545,7 +553,12 @@ impl Inner {
             self.methods.get(&(frame.method as usize)).map_or(Role::Caller, |method| method.role)
         };
         let outside = frames.iter().map(role).find(|&role| role != Role::Machinery);
-        Some(StackRef { id: node, reacquires: outside == Some(Role::Condition) })
+        let known = frames.iter().map(|frame| self.methods.get(&(frame.method as usize)));
+        let path = known
+            .map_while(|method| method?.path)
+            .reduce(SlowPath::or)
+            .unwrap_or_default();
+        Some(StackRef { id: node, reacquires: outside == Some(Role::Condition), path })
     }
 
     /// One frame, (parent, method, line), on top of others.

@@ -5,7 +5,7 @@
 //! - [`rotation`]: the log, one file after another
 //! - [`generation`]: one file, with the ids that count in it
 //! - [`lane`]: who writes records, one OS thread at a time
-//! - [`dictionary`]: what ids stand for
+//! - [`dictionary`]: what ids stand for; `slow_path`: what a lock's own methods tell
 //! - [`mod@file`], [`chunk`], [`region`], [`seal`]: the mapped file, and its pieces
 //! - [`names`]: what the files are called
 
@@ -18,12 +18,14 @@ pub mod names;
 pub mod region;
 pub mod rotation;
 mod seal;
+mod slow_path;
 
 pub use chunk::{Chunk, MappedCell};
 pub use file::{LogFile, Writer};
 pub use generation::Generation;
 pub use region::ask_before_reuse;
 pub use rotation::Log;
+pub use slow_path::SlowPath;
 
 #[cfg(test)]
 pub mod testing {

@@ -6,7 +6,7 @@
 
 use crate::{
     groups::OpenGroups,
-    jvm::ti::ThreadInfo,
+    jvm::{java::Weak, ti::ThreadInfo},
     log::{Generation, MappedCell},
     sync::lock,
     table::Table,
@@ -22,7 +22,7 @@ use std::{
         },
     },
 };
-use tyrion_wire::{WaitKind, def::id, slot::field};
+use tyrion_wire::{Outcome, WaitKind, def::id, slot::field};
 
 /// The Java id of the thread that stands for all virtual ones: no thread has it.
 pub const VIRTUAL: i64 = 0;
@@ -82,6 +82,60 @@ pub struct Acquiring {
     pub wait: Option<PendingWait>,
 }
 
+/// An acquisition of a j.u.c. lock of which only the parks are seen.
+pub struct Inferred {
+    /// From the first park on.
+    pub wait: PendingWait,
+    /// The thread's place in the lock's queue, the same as long as it is the same
+    /// acquisition.
+    pub node: Option<Weak>,
+    /// How often it parked.
+    pub parks: u64,
+    /// Whether an interrupt ends it.
+    pub interruptible: bool,
+    /// When its last park ends by itself, monotonic ns.
+    pub limit_ns: u64,
+    /// When its last park ended, monotonic ns; 0 while it is parked, and when it has
+    /// been written.
+    pub ended_ns: u64,
+    /// How it has ended, if it has.
+    pub outcome: Outcome,
+    /// It is over, and in the log. A park that goes on with it all the same begins
+    /// another wait.
+    pub is_written: bool,
+}
+
+/// The end of an [`Inferred`] acquisition.
+pub struct EndOfInferred {
+    /// The wait.
+    pub pending: PendingWait,
+    /// When it ended, monotonic ns.
+    pub ended_ns: u64,
+    /// How.
+    pub outcome: Outcome,
+    /// How often it parked.
+    pub parks: u64,
+}
+
+impl Inferred {
+    /// Whether the thread is parked for it.
+    pub fn is_parked(&self) -> bool {
+        self.ended_ns == 0 && !self.is_written
+    }
+
+    /// Its end, once, unless the thread is parked.
+    pub fn take_ended(&mut self) -> Option<EndOfInferred> {
+        let ended_ns = std::mem::take(&mut self.ended_ns);
+        if ended_ns == 0 {
+            return None;
+        }
+        // No park goes on with it: what follows is another acquisition.
+        self.is_written = true;
+        let Inferred { wait: pending, outcome, parks, .. } = *self;
+        Some(EndOfInferred { pending, ended_ns, outcome, parks })
+    }
+}
+
 /// What a thread waits for. Waits groups: the class of a lock may itself wait
 /// for a monitor, and `Object.wait` may end in a contended re-entry.
 #[derive(Default)]
@@ -99,6 +153,8 @@ pub struct Waits {
     pub awaited_lock: u32,
     /// The lock is wanted again: the signal came, and the acquisition begins.
     pub reacquiring: Option<PendingWait>,
+    /// A j.u.c. lock, where the parks are all that is seen.
+    pub inferred: Option<Inferred>,
     /// The number of the generation that all ids here are of.
     generation: u32,
     /// Where the log shows what is waited for.
@@ -145,7 +201,8 @@ impl Waits {
         let acquiring = self.acquiring.iter_mut().map(|acquiring| &mut acquiring.wait);
         let single =
             [&mut self.monitor, &mut self.object_wait, &mut self.park, &mut self.reacquiring];
-        for pending in single.into_iter().chain(acquiring).flatten() {
+        let inferred = self.inferred.as_mut().map(|inferred| &mut inferred.wait);
+        for pending in single.into_iter().chain(acquiring).flatten().chain(inferred) {
             let stack = from.and_then(|from| {
                 to.dictionary.copy_stack(&to.log, &from.dictionary, pending.stack)
             });
@@ -162,7 +219,9 @@ impl Waits {
     /// The innermost wait.
     pub fn innermost(&self) -> Option<PendingWait> {
         let acquiring = self.acquiring.iter().rev().find_map(|acquiring| acquiring.wait);
-        let parked = self.park.or(self.reacquiring).or(acquiring);
+        let inferred = self.inferred.as_ref().filter(|inferred| inferred.is_parked());
+        let inferred = inferred.map(|inferred| inferred.wait);
+        let parked = self.park.or(self.reacquiring).or(acquiring).or(inferred);
         self.monitor.or(parked).or(self.object_wait)
     }
 }
@@ -501,6 +560,24 @@ impl Threads {
             }
         }
         long
+    }
+
+    /// The threads whose inferred acquisitions were over before a moment, in monotonic
+    /// ns, the earliest first.
+    pub fn ended_acquisitions(&self, before_ns: u64) -> Vec<Arc<Thread>> {
+        let mut ended = Vec::new();
+        for shard in &self.shards {
+            let threads: Vec<_> = lock(shard).values().cloned().collect();
+            for thread in threads {
+                let of = |waits: MutexGuard<'_, Waits>| Some(waits.inferred.as_ref()?.ended_ns);
+                let at_ns = thread.try_waits().and_then(of).unwrap_or(0);
+                if at_ns != 0 && at_ns < before_ns {
+                    ended.push((at_ns, thread));
+                }
+            }
+        }
+        ended.sort_unstable_by_key(|&(at_ns, _)| at_ns);
+        ended.into_iter().map(|(_, thread)| thread).collect()
     }
 
     /// Has all pending waits go over to another generation: whether they have.

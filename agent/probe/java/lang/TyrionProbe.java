@@ -28,4 +28,15 @@ public final class TyrionProbe {
     public static native void signalled(Object node);
 
     public static native void renamed(Thread thread);
+
+    /**
+     * Called by the agent in place of probes, where adding them would throw compiled code away. The
+     * JVM warns of native methods of the JDK that are replaced unless a class of the JDK's own does
+     * it, and looks at who calls the native method that does.
+     */
+    static void replaceNatives() {
+        replaceNativesNow();
+    }
+
+    private static native void replaceNativesNow();
 }

@@ -19,8 +19,9 @@ import tyrion.support.Jvm;
  * CPU; and that the program's result is still right: the sums of all tables agree.
  *
  * <p>Usage: {@code java tyrion.subjects.JdbcBank URL [THREADS [SECONDS [WARMUP]]]}, defaults 8, 5
- * and 3. Prints one JSON object. URLs: {@code jdbc:hsqldb:mem:bank} and {@code
- * jdbc:derby:memory:bank;create=true}.
+ * and 3. Prints one JSON object. URLs: {@code jdbc:hsqldb:mem:bank}, {@code jdbc:h2:mem:bank} and
+ * {@code jdbc:derby:memory:bank;create=true}. With the property {@code bank.series=MS} it prints a
+ * line each so many ms before that: monotonic ns, and the transactions so far.
  */
 public final class JdbcBank {
     /** Where Derby logs, named by a property: otherwise it leaves a derby.log behind. */
@@ -59,6 +60,7 @@ public final class JdbcBank {
         try (Connection connection = DriverManager.getConnection(url)) {
             createTables(connection);
             startClients(threadCount);
+            startSeries(Integer.getInteger("bank.series", 0));
             Thread.sleep((long) (warmupSeconds * 1000));
             Reading before = new Reading();
             Thread.sleep((long) (seconds * 1000));
@@ -124,6 +126,24 @@ public final class JdbcBank {
             threads.add(thread);
         }
         threads.forEach(Thread::start);
+    }
+
+    private void startSeries(int periodMillis) {
+        if (periodMillis == 0) {
+            return;
+        }
+        Thread series = new Thread(() -> {
+            while (!stopping) {
+                System.out.println(System.nanoTime() + " " + total());
+                try {
+                    Thread.sleep(periodMillis);
+                } catch (InterruptedException e) {
+                    return;
+                }
+            }
+        }, "series");
+        series.setDaemon(true);
+        series.start();
     }
 
     private long total() {

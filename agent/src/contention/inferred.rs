@@ -1,0 +1,181 @@
+//! Waits as the parks alone tell them, where no probe stands in the slow paths of
+//! `java.util.concurrent`.
+//!
+//! A lock may park a thread many times before the thread has it. Nobody says when
+//! that is, so an acquisition is kept open after each park: when the thread parks
+//! again by the same node of the lock's queue, it goes on. Else it was over when the
+//! last park ended, and is written then: at the thread's next event, or by
+//! [`Contention::settle_older`].
+//!
+//! What cannot be known: when a condition was signalled. So the wait for its lock
+//! counts as part of the wait for the condition until the thread parks again.
+
+use super::Contention;
+use crate::{
+    clock,
+    jvm::{Java, Local, Object, queues::Queues},
+    recorder::{
+        EventContext,
+        threads::{Inferred, Waits},
+    },
+};
+use jvmti_bindings::sys::jvmti;
+use tyrion_wire::{Outcome, def::id};
+
+/// The room that an earlier record gets, in bytes.
+const LEAST_ROOM: usize = 4096;
+
+/// What `Unsafe.park` was called with.
+#[derive(Clone, Copy, Debug)]
+pub enum ParkLimit {
+    /// It waits until it is unparked or interrupted, or until a time of day: no lock
+    /// is waited for in that way.
+    None,
+    /// It waits for so many ns.
+    Ns(u64),
+}
+
+impl Contention {
+    /// Looks up what is asked of locks when parks are all that is seen.
+    pub fn infer_with(&self, queues: Queues) {
+        let _ = self.queues.set(queues);
+    }
+
+    /// The current thread is about to park, `frames` frames of the JDK's innermost:
+    /// the native method and what leads a virtual thread to it.
+    pub fn hooked_park_begins(
+        &self,
+        java: Java,
+        thread: Object<'_>,
+        frames: usize,
+        limit: ParkLimit,
+    ) {
+        let start_ns = clock::now_ns();
+        self.recorder.with(java, thread, true, |context, waits| {
+            let node = self.node_of(java, thread);
+            let open = waits.inferred.as_mut().filter(|inferred| !inferred.is_written);
+            if let (Some(inferred), Some(node)) = (open, &node)
+                && inferred.node.as_ref().is_some_and(|known| java.is_weakly(known, node.get()))
+            {
+                inferred.parks += 1;
+                inferred.ended_ns = 0;
+                inferred.limit_ns = limit.end_ns(start_ns);
+                return;
+            }
+            self.settle(context, waits);
+            self.drop_node(java, waits);
+            let (pending, path) =
+                self.begin_park_of(context, java, thread, frames, None, start_ns);
+            if !pending.kind.is_contention() {
+                waits.awaited_lock = id::UNKNOWN;
+                waits.park = Some(pending);
+                return;
+            }
+            waits.inferred = Some(Inferred {
+                wait: pending,
+                node: node.and_then(|node| java.weak(node.get())),
+                parks: 1,
+                interruptible: path.interruptible,
+                limit_ns: limit.end_ns(start_ns),
+                ended_ns: 0,
+                outcome: Outcome::Granted,
+                is_written: false,
+            });
+        });
+    }
+
+    /// The current thread has returned from a park.
+    pub fn hooked_park_ends(&self, java: Java, thread: Object<'_>) {
+        let end_ns = clock::now_ns();
+        self.recorder.with(java, thread, false, |context, waits| {
+            if let Some(pending) = waits.park.take() {
+                self.end(context, pending, end_ns, Outcome::Granted, 0);
+            } else if let Some(inferred) = waits.inferred.as_mut().filter(|it| it.is_parked()) {
+                inferred.ended_ns = end_ns;
+                inferred.outcome = if inferred.interruptible && self.is_interrupted(java, thread) {
+                    Outcome::Interrupted
+                } else if inferred.limit_ns <= end_ns {
+                    Outcome::TimedOut
+                } else {
+                    Outcome::Granted
+                };
+            }
+        });
+    }
+
+    /// Writes the acquisition of a thread that is over, if there is one; the
+    /// thread's next event has begun.
+    pub(super) fn settle(&self, context: &mut EventContext<'_>, waits: &mut Waits) {
+        if let Some(inferred) = &mut waits.inferred
+            && let Some(wait) = inferred.take_ended()
+        {
+            // Another virtual thread may have written here since.
+            let thread = context.thread.id(context.generation);
+            let log = &context.generation.log;
+            context.lane.go_back_to(log, thread, wait.ended_ns, LEAST_ROOM);
+            self.end(context, wait.pending, wait.ended_ns, wait.outcome, wait.parks);
+        }
+    }
+
+    /// The same for a thread that ends, whose last word this is.
+    pub fn settle_last(&self, java: Java, thread: Object<'_>) {
+        self.recorder.with(java, thread, false, |context, waits| {
+            self.settle(context, waits);
+            self.drop_node(java, waits);
+        });
+    }
+
+    /// Writes the acquisitions that were over before a moment, in monotonic ns, of
+    /// threads that have had no event since.
+    pub fn settle_older(&'static self, before_ns: u64) {
+        if self.queues.get().is_none() {
+            return;
+        }
+        for thread in self.recorder.threads().ended_acquisitions(before_ns) {
+            self.recorder.in_context_of_thread(&thread, |context| {
+                let Some(mut waits) = thread.try_waits() else { return };
+                let is_over = |inferred: &Inferred| {
+                    inferred.ended_ns != 0 && inferred.ended_ns < before_ns
+                };
+                let same = waits.generation() == context.generation.number;
+                if same && waits.inferred.as_ref().is_some_and(is_over) {
+                    self.settle(context, &mut waits);
+                }
+            });
+        }
+    }
+
+    /// The node by which the current thread waits for a lock.
+    fn node_of<'j>(&self, java: Java<'j>, thread: Object<'_>) -> Option<Local<'j>> {
+        let queues = self.queues.get()?;
+        let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
+        let node = queues.node(java, blocker.get(), thread);
+        java.drop_local(blocker);
+        node
+    }
+
+    fn drop_node(&self, java: Java, waits: &mut Waits) {
+        if let Some(node) = waits.inferred.take().and_then(|inferred| inferred.node) {
+            java.drop_weak(node);
+        }
+    }
+
+    /// Whether the current thread has been interrupted and has not noticed yet.
+    fn is_interrupted(&self, java: Java, thread: Object<'_>) -> bool {
+        let told = self.queues.get().and_then(|queues| queues.is_interrupted(java, thread));
+        told.unwrap_or_else(|| {
+            let bits = self.recorder.ti().state_bits(thread).unwrap_or(0);
+            bits & jvmti::JVMTI_THREAD_STATE_INTERRUPTED as i32 != 0
+        })
+    }
+}
+
+impl ParkLimit {
+    /// When it ends, in monotonic ns.
+    fn end_ns(self, start_ns: u64) -> u64 {
+        match self {
+            ParkLimit::None => u64::MAX,
+            ParkLimit::Ns(ns) => start_ns.saturating_add(ns),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Native methods of the JDK, replaced by the agent's own.
+//!
+//! That changes no class, so no compiled code is thrown away, only the stub that
+//! calls the method. The JVM does not tell where the native code of a method is,
+//! but the JDK's classes register theirs through JNI, and may do so again: with
+//! JNI's function for it exchanged for that moment, they tell us instead.
+
+use super::{
+    Java, Object, Ti,
+    setup::{call_static, find_class},
+    ti::call,
+};
+use jvmti_bindings::sys::{
+    jni::{JNIEnv, JNINativeInterface_, JNINativeMethod, jclass, jint},
+    jvmti::jvmtiError,
+};
+use std::{
+    cell::RefCell,
+    ffi::{CStr, c_void},
+    ptr,
+    sync::OnceLock,
+};
+
+type RegisterNatives =
+    unsafe extern "system" fn(*mut JNIEnv, jclass, *const JNINativeMethod, jint) -> jint;
+
+/// JNI's own function.
+static REGISTER: OnceLock<RegisterNatives> = OnceLock::new();
+
+thread_local! {
+    /// What a class tells on this thread, while it is asked.
+    static TOLD: RefCell<Option<Vec<Told>>> = const { RefCell::new(None) };
+}
+
+struct Told {
+    name: Vec<u8>,
+    descriptor: Vec<u8>,
+    code: *mut c_void,
+}
+
+/// A native method, and the code that is to run in its place.
+pub struct Replacement {
+    /// The internal name of its class.
+    pub class: &'static str,
+    /// Its name.
+    pub name: &'static CStr,
+    /// Its descriptor.
+    pub descriptor: &'static CStr,
+    /// The new code: a function as JNI prescribes it.
+    pub code: *mut c_void,
+    /// Is told of the code that was there, before the new code may run.
+    pub keep: fn(*mut c_void),
+}
+
+/// JNI's function while classes are asked.
+unsafe extern "system" fn register_or_tell(
+    env: *mut JNIEnv,
+    class: jclass,
+    methods: *const JNINativeMethod,
+    count: jint,
+) -> jint {
+    let told = TOLD.try_with(|told| {
+        let mut told = told.try_borrow_mut().ok()?;
+        let told = told.as_mut()?;
+        // SAFETY: whoever registers methods passes an array of so many.
+        let methods = unsafe { std::slice::from_raw_parts(methods, count.max(0) as usize) };
+        for method in methods {
+            // SAFETY: names and descriptors end with a zero byte.
+            let text = |text| unsafe { CStr::from_ptr(text) }.to_bytes().to_owned();
+            let (name, descriptor) = (text(method.name), text(method.signature));
+            told.push(Told { name, descriptor, code: method.fnPtr });
+        }
+        Some(())
+    });
+    match (told, REGISTER.get()) {
+        (Ok(Some(())), _) | (_, None) => 0,
+        // SAFETY: another thread's call, passed on as it came.
+        (_, Some(register)) => unsafe { register(env, class, methods, count) },
+    }
+}
+
+/// Where the code of native methods is that a class of the JDK registers by a
+/// method `registerNatives` of its own.
+fn ask(ti: Ti, java: Java, class: Object<'_>) -> Result<Vec<Told>, String> {
+    let mut table: *mut JNINativeInterface_ = ptr::null_mut();
+    call!(ti, GetJNIFunctionTable, &mut table).map_err(|error| format!("JVMTI: {error:?}"))?;
+    // SAFETY: on success it is a table of ours, with room for all functions.
+    let functions = unsafe { &mut *table };
+    let original = *REGISTER.get_or_init(|| functions.RegisterNatives);
+    functions.RegisterNatives = register_or_tell;
+    TOLD.with_borrow_mut(|told| *told = Some(Vec::new()));
+    let asked = call!(ti, SetJNIFunctionTable, table).map_err(|error| format!("JVMTI: {error:?}"));
+    let asked = asked.and_then(|()| call_static(java.raw(), class, "registerNatives"));
+    // SAFETY: as above.
+    unsafe { (*table).RegisterNatives = original };
+    let restored = call!(ti, SetJNIFunctionTable, table);
+    let told = TOLD.with_borrow_mut(Option::take).unwrap_or_default();
+    ti.free(table.cast());
+    asked?;
+    restored.map_err(|error| format!("JVMTI: {error:?}"))?;
+    Ok(told)
+}
+
+/// Replaces native methods. To be called by a native method that a method of the
+/// boot loader's calls: else the JVM prints a warning. What was replaced stays so.
+///
+/// # Errors
+/// What cannot be replaced, in words.
+pub fn replace(ti: Ti, java: Java, what: &Replacement) -> Result<(), String> {
+    let class = find_class(java, what.class)?;
+    let told = ask(ti, java, class.get())?;
+    let is_it = |told: &&Told| {
+        told.name == what.name.to_bytes() && told.descriptor == what.descriptor.to_bytes()
+    };
+    let name = what.name.to_string_lossy();
+    let original = told.iter().find(is_it).ok_or_else(|| format!("{}.{name} is unlike others", what.class))?;
+    (what.keep)(original.code);
+    let method = JNINativeMethod {
+        name: what.name.as_ptr(),
+        signature: what.descriptor.as_ptr(),
+        fnPtr: what.code,
+    };
+    let registered = java.register(class.get(), &method);
+    java.drop_local(class);
+    registered.then_some(()).ok_or_else(|| format!("{}.{name} cannot be replaced", what.class))
+}
