@@ -9,6 +9,7 @@
 mod support;
 
 mod api;
+mod attached;
 mod attaching;
 mod attacks;
 mod command_line;

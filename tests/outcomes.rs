@@ -1,6 +1,6 @@
 //! How waits end, what follows a condition's wait, and what threads are called.
 
-use crate::support::{Jdk, Program, assert_between, list, ms, number, on_jdks, threads};
+use crate::support::{Jdk, Program, Recording, assert_between, list, ms, number, on_jdks, threads};
 use serde_json::Value;
 
 on_jdks!(outcomes: all);
@@ -8,7 +8,11 @@ on_jdks!(locks_taken_again: all);
 on_jdks!(names: all);
 
 fn outcomes(jdk: &Jdk) {
-    let recording = Program::truth(jdk, "outcomes").record();
+    check_outcomes(&Program::truth(jdk, "outcomes").record());
+}
+
+/// Waits that end in each way.
+pub fn check_outcomes(recording: &Recording) {
     let waits = recording.long_contentions();
     let said = list(&recording.said, "outcomes");
     assert_eq!(waits.len(), said.len(), "{waits:?}");
@@ -74,7 +78,11 @@ fn identity(thread: &Value, name: &str) -> (String, String, bool) {
 }
 
 fn names(jdk: &Jdk) {
-    let recording = Program::truth(jdk, "names").record();
+    check_names(&Program::truth(jdk, "names").record());
+}
+
+/// Threads that get other names while they run.
+pub fn check_names(recording: &Recording) {
     let said = recording.said["threads"].as_array().unwrap();
     let mut expected: Vec<_> = said.iter().map(|thread| identity(thread, "last_name")).collect();
     let threads = threads(&recording.log);

@@ -49,8 +49,13 @@ const HOLDERS: [Holder; 11] = [
 ];
 
 fn holders(jdk: &Jdk) {
+    check_holders(|scenario| Program::truth(jdk, scenario));
+}
+
+/// Each kind of lock, held by one thread while another waits for it.
+pub fn check_holders(program: impl Fn(&str) -> Program) {
     for holder in &HOLDERS {
-        let recording = Program::truth(jdk, holder.scenario).record();
+        let recording = program(holder.scenario).record();
         let contentions = recording.contentions();
         let [wait] = &contentions[..] else { panic!("{}: {contentions:?}", holder.scenario) };
         let scenario = holder.scenario;
@@ -82,6 +87,11 @@ fn check_stack(wait: &Wait, class: &str) {
 }
 
 fn threads_together(jdk: &Jdk) {
+    check_threads_together(|scenario| Program::truth(jdk, scenario));
+}
+
+/// Eight threads that all want each kind of lock, again and again.
+pub fn check_threads_together(program: impl Fn(&str) -> Program) {
     for (lock, kind) in [
         ("monitor", "monitor"),
         ("lock", "lock"),
@@ -91,8 +101,7 @@ fn threads_together(jdk: &Jdk) {
         ("semaphore", "semaphore"),
         ("custom", "lock"),
     ] {
-        let program = Program::truth(jdk, &format!("together {lock} 8 10"));
-        let recording = program.record();
+        let recording = program(&format!("together {lock} 8 10")).record();
         let waits: Vec<Wait> = recording
             .contentions()
             .into_iter()

@@ -12,8 +12,13 @@ on_jdks!(many_on_a_lock: since(21));
 on_jdks!(many_are_blamed: since(21));
 
 fn two_virtual_threads(jdk: &Jdk) {
+    check_two(|scenario| Program::truth(jdk, scenario));
+}
+
+/// A virtual thread that waits for another, for each kind of lock.
+pub fn check_two(program: impl Fn(&str) -> Program) {
     for kind in ["monitor", "lock", "stamped", "semaphore"] {
-        let recording = Program::truth(jdk, &format!("virtual-two {kind}")).record();
+        let recording = program(&format!("virtual-two {kind}")).record();
         let waits = recording.long_contentions();
         let [wait] = &waits[..] else { panic!("{kind}: {waits:?}") };
         assert_eq!(wait.thread, "vwaiter", "{kind}");
@@ -26,18 +31,19 @@ fn two_virtual_threads(jdk: &Jdk) {
 }
 
 fn many_on_a_monitor(jdk: &Jdk) {
-    many(jdk, "monitor");
+    check_many(&Program::truth(jdk, &format!("virtual {MANY} monitor")));
 }
 
 fn many_on_a_lock(jdk: &Jdk) {
-    many(jdk, "lock");
+    check_many(&Program::truth(jdk, &format!("virtual {MANY} lock")));
 }
 
-const MANY: u64 = 20_000;
+/// The number of virtual threads.
+pub const MANY: u64 = 20_000;
 
-fn many(jdk: &Jdk, kind: &str) {
-    let program = Program::truth(jdk, &format!("virtual {MANY} {kind}")).option("--threshold=0");
-    let recording = program.record();
+/// Twenty thousand virtual threads that take one lock, each once.
+pub fn check_many(program: &Program) {
+    let recording = program.clone().option("--threshold=0").record();
     assert_eq!(recording.number("acquisitions"), MANY);
     let waits: Vec<_> = recording
         .contentions()

@@ -31,6 +31,7 @@ pub struct Program {
     class_path: OsString,
     main: Vec<String>,
     turn: fn() -> Turn,
+    attached: bool,
 }
 
 impl Program {
@@ -49,6 +50,7 @@ impl Program {
             class_path: classes().into_os_string(),
             main: main.split(' ').map(str::to_owned).collect(),
             turn: beside_others,
+            attached: false,
         }
     }
 
@@ -67,6 +69,13 @@ impl Program {
     /// Recorded in trace mode.
     pub fn traced(self) -> Program {
         self.option("--mode=trace")
+    }
+
+    /// A scenario that begins when the agent has been attached; [`Program::record`]
+    /// alone does that.
+    pub fn attached(mut self) -> Program {
+        self.attached = true;
+        self
     }
 
     /// With another jar.
@@ -123,6 +132,9 @@ impl Program {
     /// Records it to its end, which must be a good one, with not a word of
     /// ours on its streams.
     pub fn record(&self) -> Recording {
+        if self.attached {
+            return self.record_attached();
+        }
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("test.log");
         let turn = (self.turn)();
@@ -139,6 +151,33 @@ impl Program {
         );
         assert_eq!(ours(&err(&output)), [""; 0], "{:?}", self.main);
         let said = last_json(&out(&output));
+        Recording { _folder: folder, log, said }
+    }
+
+    fn record_attached(&self) -> Recording {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, go) = (folder.path().join("test.log"), folder.path().join("go"));
+        let program = self.clone().flag(format!("-Dtruth.go={}", go.display()));
+        let line = program.command_line();
+        let mut java = Command::new(&line[0]);
+        java.args(&line[1..]).current_dir(folder.path());
+        let mut running = Running::in_turn((self.turn)(), &mut java, folder, log);
+        running.await_line("ready");
+        let pid = running.id().to_string();
+        let mut attach = tyrion();
+        attach.args(["attach", &pid, "-o"]).arg(&running.log).args(&self.options);
+        let attached = super::output(&mut attach);
+        assert!(attached.status.success(), "{:?}: {}", self.main, err(&attached));
+        File::create(&go).unwrap();
+        let output = running.finish();
+        let stderr = err(&output);
+        assert!(output.status.success(), "{:?}: {}\n{stderr}", self.main, output.status);
+        // From JDK 21 on, the JVM itself warns of agents that are loaded late.
+        let is_ours = |line: &&str| !line.starts_with("WARNING: A JVM TI agent has been loaded");
+        let said: Vec<&str> = ours(&stderr).into_iter().filter(is_ours).collect();
+        assert_eq!(said, [""; 0], "{:?}", self.main);
+        let said = last_json(&out(&output));
+        let (folder, log) = running.into_parts();
         Recording { _folder: folder, log, said }
     }
 
@@ -234,7 +273,8 @@ impl Recording {
 /// A command that runs. Killed when dropped.
 pub struct Running {
     child: Child,
-    folder: TempDir,
+    // Until it is handed on.
+    folder: Option<TempDir>,
     /// The log, once there is one.
     pub log: PathBuf,
     _turn: Turn,
@@ -253,7 +293,7 @@ impl Running {
         // A group of its own, so that nothing of it is left behind.
         command.process_group(0);
         let child = command.spawn().unwrap();
-        Running { child, folder, log, _turn: turn }
+        Running { child, folder: Some(folder), log, _turn: turn }
     }
 
     /// The id of the process started: `tyrion record`, or the program itself.
@@ -286,7 +326,7 @@ impl Running {
     }
 
     fn stream(&self, name: &str) -> String {
-        std::fs::read_to_string(self.folder.path().join(name)).unwrap()
+        std::fs::read_to_string(self.folder.as_ref().unwrap().path().join(name)).unwrap()
     }
 
     /// Sends a signal to a process: this one, or the JVM below it.
@@ -299,6 +339,11 @@ impl Running {
     pub fn kill_jvm(&mut self) -> ExitStatus {
         self.signal(self.jvm(), "KILL");
         self.child.wait().unwrap()
+    }
+
+    /// The folder of its files, and its log.
+    fn into_parts(mut self) -> (TempDir, PathBuf) {
+        (self.folder.take().unwrap(), std::mem::take(&mut self.log))
     }
 
     /// Waits for its end: its output and status.

@@ -10,13 +10,15 @@ use crate::{
     jvm::{
         Java, Object, Ti,
         natives::{Replacement, replace},
-        queues::Queues,
         setup,
     },
     options::{Locks, Parks},
     sync::lock,
 };
-use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jlong, jobject, jstring};
+use jvmti_bindings::sys::{
+    jni::{JNIEnv, jboolean, jclass, jlong, jobject, jstring, jthread},
+    jvmti::jvmtiEnv,
+};
 use std::{
     ffi::c_void,
     sync::{
@@ -40,12 +42,6 @@ static OUTCOME: Mutex<Option<Result<(), String>>> = Mutex::new(None);
 
 /// How long the JVM may take to see the agent's library.
 const LINK_PATIENCE: Duration = Duration::from_secs(10);
-/// The innermost frames of a thread that parks: the native method.
-const OF_PLATFORM: usize = 1;
-/// Those of a virtual thread that cannot leave its carrier: the same, and how
-/// `VirtualThread` comes there from `LockSupport`.
-const OF_VIRTUAL: usize = 5;
-
 /// How parks are seen unless the user says it. A JVM before JDK 25 throws all compiled
 /// code away when the first class is redefined, unless an agent has announced that at
 /// its start.
@@ -63,7 +59,7 @@ pub fn usual(ti: Ti, locks: Locks, attached: bool) -> Parks {
 /// Why that cannot be, in words.
 pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), String> {
     let class = setup::probe_class(java)?;
-    contention.infer_with(Queues::find(java.raw()));
+    contention.infer(java);
     let deadline = Instant::now() + LINK_PATIENCE;
     loop {
         let called = setup::call_static(java.raw(), class.get(), "replaceNatives");
@@ -76,6 +72,10 @@ pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), S
         }
     }
     java.drop_local(class);
+    let ti = contention.recorder().ti();
+    if ti.capabilities().can_support_virtual_threads() {
+        ti.on_mounts(mounted, unmounted)?;
+    }
     RECORDS_PARKS.store(true, Relaxed);
     Ok(())
 }
@@ -147,13 +147,35 @@ unsafe extern "system" fn park(env: *mut JNIEnv, of: jobject, is_absolute: jbool
             (0, 1..) => ParkLimit::Ns(time as u64),
             _ => ParkLimit::None,
         };
-        let is_virtual = java.is_instance(thread.get(), contention.recorder().fields().virtual_thread);
-        let frames = if is_virtual { OF_VIRTUAL } else { OF_PLATFORM };
-        contention.hooked_park_begins(java, thread.get(), frames, limit);
+        contention.hooked_park_begins(java, thread.get(), limit);
     });
     park_now(env, of, is_absolute, time);
     guarded(|| contention.hooked_park_ends(java, thread.get()));
     java.drop_local(thread);
+}
+
+/// A virtual thread is on a carrier.
+unsafe extern "C" fn mounted(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    with_virtual(env, thread, Contention::has_carrier);
+}
+
+/// A virtual thread leaves its carrier.
+unsafe extern "C" fn unmounted(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    with_virtual(env, thread, Contention::leaves_carrier);
+}
+
+fn with_virtual(
+    env: *mut JNIEnv,
+    thread: jthread,
+    body: fn(&'static Contention, Java<'_>, Object<'_>),
+) {
+    let Some(contention) = contention().filter(|_| RECORDS_PARKS.load(Relaxed)) else { return };
+    guarded(|| {
+        // SAFETY: HotSpot passes the current thread's environment, whose native frame
+        // lasts as long as the call, and a reference that is valid during it.
+        let (java, thread) = unsafe { (Java::new(env), Object::new(thread)) };
+        body(contention, java, thread);
+    });
 }
 
 fn park_now(env: *mut JNIEnv, of: jobject, is_absolute: jboolean, time: jlong) {

@@ -13,13 +13,15 @@
 use super::Contention;
 use crate::{
     clock,
-    jvm::{Java, Local, Object, queues::Queues},
+    jvm::{Java, Local, Object, queues::Queues, virtual_threads::VirtualThreads},
+    log::dictionary::StackRef,
     recorder::{
         EventContext,
         threads::{Inferred, Waits},
     },
 };
 use jvmti_bindings::sys::jvmti;
+use std::sync::OnceLock;
 use tyrion_wire::{Outcome, def::id};
 
 /// The room that an earlier record gets, in bytes.
@@ -35,21 +37,25 @@ pub enum ParkLimit {
     Ns(u64),
 }
 
+/// What is asked of the JDK's classes when parks are all that is seen.
+pub struct ParksAlone {
+    queues: Queues,
+    /// Not before there is one: to look would start the threads that serve them.
+    virtual_threads: OnceLock<Option<VirtualThreads>>,
+}
+
 impl Contention {
-    /// Looks up what is asked of locks when parks are all that is seen.
-    pub fn infer_with(&self, queues: Queues) {
-        let _ = self.queues.set(queues);
+    /// Looks up what is asked of locks when parks are all that is seen. To be called
+    /// before the first of them.
+    pub fn infer(&self, java: Java) {
+        let _ = self.parks_alone.get_or_init(|| ParksAlone {
+            queues: Queues::find(java.raw()),
+            virtual_threads: OnceLock::new(),
+        });
     }
 
-    /// The current thread is about to park, `frames` frames of the JDK's innermost:
-    /// the native method and what leads a virtual thread to it.
-    pub fn hooked_park_begins(
-        &self,
-        java: Java,
-        thread: Object<'_>,
-        frames: usize,
-        limit: ParkLimit,
-    ) {
+    /// The current thread is about to park.
+    pub fn hooked_park_begins(&self, java: Java, thread: Object<'_>, limit: ParkLimit) {
         let start_ns = clock::now_ns();
         self.recorder.with(java, thread, true, |context, waits| {
             let node = self.node_of(java, thread);
@@ -64,8 +70,8 @@ impl Contention {
             }
             self.settle(context, waits);
             self.drop_node(java, waits);
-            let (pending, path) =
-                self.begin_park_of(context, java, thread, frames, None, start_ns);
+            let stack = self.stack_of_park(context, java);
+            let pending = self.begin_park_of(context, java, thread, stack, None, start_ns);
             if !pending.kind.is_contention() {
                 waits.awaited_lock = id::UNKNOWN;
                 waits.park = Some(pending);
@@ -75,7 +81,7 @@ impl Contention {
                 wait: pending,
                 node: node.and_then(|node| java.weak(node.get())),
                 parks: 1,
-                interruptible: path.interruptible,
+                interruptible: stack.path.interruptible,
                 limit_ns: limit.end_ns(start_ns),
                 ended_ns: 0,
                 outcome: Outcome::Granted,
@@ -103,6 +109,48 @@ impl Contention {
         });
     }
 
+    /// The current thread, a virtual one, leaves its carrier: to park?
+    pub fn leaves_carrier(&self, java: Java, thread: Object<'_>) {
+        if self.is_parking(java, thread) {
+            self.hooked_park_begins(java, thread, ParkLimit::None);
+        }
+    }
+
+    /// The current thread, a virtual one, is on a carrier again, after a park or
+    /// something else.
+    pub fn has_carrier(&self, java: Java, thread: Object<'_>) {
+        if !self.is_parking(java, thread) {
+            return self.hooked_park_ends(java, thread);
+        }
+        // It could not leave, and parks on its carrier now, which is seen there.
+        self.recorder.with(java, thread, false, |_, waits| {
+            waits.park = None;
+            let Some(inferred) = waits.inferred.as_mut().filter(|it| it.is_parked()) else { return };
+            inferred.parks -= 1;
+            inferred.ended_ns = clock::now_ns();
+        });
+    }
+
+    fn is_parking(&self, java: Java, thread: Object<'_>) -> bool {
+        self.virtual_threads(java).is_some_and(|known| known.is_parking(java, thread))
+    }
+
+    fn virtual_threads(&self, java: Java) -> Option<&VirtualThreads> {
+        let find = || VirtualThreads::find(self.recorder.ti(), java);
+        self.parks_alone.get()?.virtual_threads.get_or_init(find).as_ref()
+    }
+
+    /// The current stack without what leads from `LockSupport` to the JVM.
+    fn stack_of_park(&self, context: &mut EventContext<'_>, java: Java) -> StackRef {
+        match context.thread.is_virtual().then(|| self.virtual_threads(java)).flatten() {
+            Some(known) => {
+                self.recorder.stack_past(context, java, |method| known.is_machinery(method))
+            }
+            // The innermost frame is the native method.
+            None => self.recorder.stack(context, java, 1, false),
+        }
+    }
+
     /// Writes the acquisition of a thread that is over, if there is one; the
     /// thread's next event has begun.
     pub(super) fn settle(&self, context: &mut EventContext<'_>, waits: &mut Waits) {
@@ -128,7 +176,7 @@ impl Contention {
     /// Writes the acquisitions that were over before a moment, in monotonic ns, of
     /// threads that have had no event since.
     pub fn settle_older(&'static self, before_ns: u64) {
-        if self.queues.get().is_none() {
+        if self.parks_alone.get().is_none() {
             return;
         }
         for thread in self.recorder.threads().ended_acquisitions(before_ns) {
@@ -147,7 +195,7 @@ impl Contention {
 
     /// The node by which the current thread waits for a lock.
     fn node_of<'j>(&self, java: Java<'j>, thread: Object<'_>) -> Option<Local<'j>> {
-        let queues = self.queues.get()?;
+        let queues = &self.parks_alone.get()?.queues;
         let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
         let node = queues.node(java, blocker.get(), thread);
         java.drop_local(blocker);
@@ -162,7 +210,8 @@ impl Contention {
 
     /// Whether the current thread has been interrupted and has not noticed yet.
     fn is_interrupted(&self, java: Java, thread: Object<'_>) -> bool {
-        let told = self.queues.get().and_then(|queues| queues.is_interrupted(java, thread));
+        let told = self.parks_alone.get();
+        let told = told.and_then(|known| known.queues.is_interrupted(java, thread));
         told.unwrap_or_else(|| {
             let bits = self.recorder.ti().state_bits(thread).unwrap_or(0);
             bits & jvmti::JVMTI_THREAD_STATE_INTERRUPTED as i32 != 0

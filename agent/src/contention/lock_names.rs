@@ -28,7 +28,14 @@ const DEEPEST: usize = 24;
 const LIMIT: usize = 1 << 16;
 
 const UTIL: &[u8] = b"Ljava/util/concurrent/";
-const PROBES: &[u8] = b"Ljava/lang/TyrionProbe;";
+/// What a thread parks by: a probe, the native method, and how virtual threads come there.
+const PARKING: [&[u8]; 5] = [
+    b"Ljava/lang/TyrionProbe;",
+    b"Ljdk/internal/misc/Unsafe;",
+    b"Ljava/lang/VirtualThread;",
+    b"Ljava/lang/System$2;",
+    b"Ljdk/internal/misc/VirtualThreads;",
+];
 
 /// How a thread comes to wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,7 +77,9 @@ impl Way {
                 // How conditions park on JDK 17 and later.
                 b"ForkJoinPool;" => method().is_some_and(|name| name.ends_with(b"edBlock")),
                 name => {
-                    name.starts_with(b"locks/") || name.starts_with(b"Semaphore") || class == PROBES
+                    name.starts_with(b"locks/")
+                        || name.starts_with(b"Semaphore")
+                        || PARKING.contains(&class)
                 }
             },
         }

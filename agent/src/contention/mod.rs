@@ -14,7 +14,7 @@ mod parks;
 
 use crate::{
     clock,
-    jvm::{Java, Object, queues::Queues, threads::is_blocked},
+    jvm::{Java, Object, threads::is_blocked},
     log::lane::EndedWait,
     recorder::{
         EventContext, Recorder,
@@ -23,6 +23,7 @@ use crate::{
     },
 };
 pub use inferred::ParkLimit;
+use inferred::ParksAlone;
 use lock_names::{LockNames, Way};
 use std::sync::{Mutex, OnceLock, atomic::AtomicU32};
 use tyrion_wire::{Outcome, WaitKind, def::id};
@@ -38,8 +39,8 @@ pub struct Contention {
     names: LockNames,
     /// Who else wants to know of waits.
     observer: OnceLock<&'static dyn WaitObserver>,
-    /// Where locks keep who waits, once parks are all that is seen.
-    queues: OnceLock<Queues>,
+    /// What is asked of the JDK's classes once parks are all that is seen.
+    parks_alone: OnceLock<ParksAlone>,
 }
 
 impl Contention {
@@ -51,7 +52,7 @@ impl Contention {
             naming: Mutex::new(()),
             names: LockNames::default(),
             observer: OnceLock::new(),
-            queues: OnceLock::new(),
+            parks_alone: OnceLock::new(),
         }
     }
 

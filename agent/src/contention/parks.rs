@@ -5,7 +5,7 @@ use super::{Contention, lock_names::Way};
 use crate::{
     clock,
     jvm::{Java, Object},
-    log::SlowPath,
+    log::dictionary::StackRef,
     recorder::{
         EventContext,
         threads::{Acquiring, Owner, PendingWait},
@@ -131,26 +131,25 @@ impl Contention {
         start_ns: u64,
     ) -> PendingWait {
         // The innermost frame is the probe.
-        self.begin_park_of(context, java, thread, 1, Some(shared), start_ns).0
+        let stack = self.recorder.stack(context, java, 1, false);
+        self.begin_park_of(context, java, thread, stack, Some(shared), start_ns)
     }
 
-    /// The wait of a thread that is about to park, and what its stack, without the
-    /// `skip` innermost frames, says of the acquisition. Whether the lock is taken in
-    /// shared mode is asked of the stack unless it is known.
+    /// The wait of a thread that is about to park. Whether the lock is taken in shared
+    /// mode is asked of the stack unless it is known.
     pub(super) fn begin_park_of(
         &self,
         context: &mut EventContext<'_>,
         java: Java,
         thread: Object<'_>,
-        skip: usize,
+        stack: StackRef,
         shared: Option<bool>,
         start_ns: u64,
-    ) -> (PendingWait, SlowPath) {
-        let stack = self.recorder.stack(context, java, skip, false);
+    ) -> PendingWait {
         let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
         if blocker.is_null() {
             let (kind, lock, owner) = (WaitKind::Park, id::UNKNOWN, Owner::default());
-            return (PendingWait { kind, start_ns, stack: stack.id, lock, owner }, stack.path);
+            return PendingWait { kind, start_ns, stack: stack.id, lock, owner };
         }
         let way = if stack.reacquires { Way::Condition } else { Way::Park };
         let lock = self.lock_of(context.generation, java, blocker.get(), way);
@@ -162,6 +161,6 @@ impl Contention {
         let pending = PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, owner };
         self.observe_begin(context, java, pending, blocker.get());
         java.drop_local(blocker);
-        (pending, stack.path)
+        pending
     }
 }

@@ -8,6 +8,7 @@ pub mod queues;
 pub mod setup;
 pub mod threads;
 pub mod ti;
+pub mod virtual_threads;
 pub mod vm;
 pub mod walk;
 

@@ -25,7 +25,6 @@ pub use file::{LogFile, Writer};
 pub use generation::Generation;
 pub use region::ask_before_reuse;
 pub use rotation::Log;
-pub use slow_path::SlowPath;
 
 #[cfg(test)]
 pub mod testing {

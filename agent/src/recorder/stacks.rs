@@ -28,6 +28,21 @@ impl Recorder {
         self.stack_of(context, java, 0..count.min(self.depth), (cut, at_monitor), group)
     }
 
+    /// The current stack's id, without its innermost frames that are machinery.
+    pub fn stack_past(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        is_machinery: impl Fn(jmethodID) -> bool,
+    ) -> StackRef {
+        let count = self.walk(context, java, 0, false).min(context.frames.len());
+        let frames = &context.frames[..count];
+        let first = frames.iter().take_while(|frame| is_machinery(frame.method)).count();
+        let last = count.min(first + self.depth);
+        let group = context.thread.groups.innermost();
+        self.stack_of(context, java, first..last, (last < count, false), group)
+    }
+
     /// The current thread's stack below its `skip` innermost frames, into the
     /// context's: how many there are. The innermost of all is a native method,
     /// unless the thread is at a monitor.

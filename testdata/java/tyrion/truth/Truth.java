@@ -1,5 +1,7 @@
 package tyrion.truth;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -7,6 +9,8 @@ import tyrion.support.Json;
 
 /**
  * Runs one scenario by its name: {@code java tyrion.truth.Truth SCENARIO [ARGUMENT...]}.
+ *
+ * <p>With the property {@code truth.go=FILE} it prints "ready" and begins when there is such a file.
  *
  * <p>The last line on stdout is one JSON object with what the scenario measured. Exit codes: 0
  * done, 2 no such scenario, 3 this JVM can't ("unsupported" on stdout), 70 a thread failed.
@@ -86,9 +90,21 @@ public final class Truth {
         }
         Thread.setDefaultUncaughtExceptionHandler(Truth::fail);
         Arguments arguments = new Arguments(Arrays.copyOfRange(args, 1, args.length));
+        awaitGo();
         Json report = new Json().put("scenario", name);
         scenario.getDeclaredConstructor().newInstance().run(arguments, report);
         System.out.println(report);
+    }
+
+    private static void awaitGo() throws InterruptedException {
+        String file = System.getProperty("truth.go");
+        if (file == null) {
+            return;
+        }
+        System.out.println("ready");
+        while (!Files.exists(Path.of(file))) {
+            Thread.sleep(5);
+        }
     }
 
     /** A measurement with a failed thread is no truth: nothing more is printed. */
