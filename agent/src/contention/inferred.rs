@@ -58,10 +58,8 @@ impl Contention {
     pub fn hooked_park_begins(&self, java: Java, thread: Object<'_>, limit: ParkLimit) {
         let start_ns = clock::now_ns();
         self.recorder.with(java, thread, true, |context, waits| {
-            let node = self.node_of(java, thread);
-            let open = waits.inferred.as_mut().filter(|inferred| !inferred.is_written);
-            if let (Some(inferred), Some(node)) = (open, &node)
-                && inferred.node.as_ref().is_some_and(|known| java.is_weakly(known, node.get()))
+            if let Some(inferred) = waits.inferred.as_mut().filter(|it| !it.is_written)
+                && self.goes_on(java, thread, inferred)
             {
                 inferred.parks += 1;
                 inferred.ended_ns = 0;
@@ -77,9 +75,14 @@ impl Contention {
                 waits.park = Some(pending);
                 return;
             }
+            let node = self.node_of(java, thread);
             waits.inferred = Some(Inferred {
                 wait: pending,
-                node: node.and_then(|node| java.weak(node.get())),
+                node: node.and_then(|node| {
+                    let weak = java.weak(node.get());
+                    java.drop_local(node);
+                    weak
+                }),
                 parks: 1,
                 interruptible: stack.path.interruptible,
                 limit_ns: limit.end_ns(start_ns),
@@ -191,6 +194,20 @@ impl Contention {
                 }
             });
         }
+    }
+
+    /// Whether the current thread, which is about to park, still waits for what it was
+    /// parked for before.
+    fn goes_on(&self, java: Java, thread: Object<'_>, inferred: &Inferred) -> bool {
+        let (Some(known), Some(node)) = (self.parks_alone.get(), &inferred.node) else {
+            return false;
+        };
+        let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
+        let node = java.kept_by(node);
+        let goes_on = known.queues.waits_by(java, blocker.get(), node.get(), thread);
+        java.drop_local(node);
+        java.drop_local(blocker);
+        goes_on
     }
 
     /// The node by which the current thread waits for a lock.

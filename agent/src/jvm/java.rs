@@ -219,9 +219,10 @@ impl<'j> Java<'j> {
         (!weak.is_null()).then_some(Weak(weak))
     }
 
-    /// Whether a weak reference is to this object, which is not null.
-    pub fn is_weakly(&self, weak: &Weak, object: Object<'_>) -> bool {
-        call!(self, IsSameObject, weak.0, object.raw()) != 0
+    /// The object that a weak reference is to, as a local reference; null when it is
+    /// gone.
+    pub fn kept_by(&self, weak: &Weak) -> Local<'j> {
+        Local(Object(call!(self, NewLocalRef, weak.0), PhantomData))
     }
 
     /// Gives a weak reference back.

@@ -28,6 +28,7 @@ unsafe impl Sync for Queues {}
 /// Where one class of locks keeps its queue.
 struct Queue {
     class: Object<'static>,
+    node: Object<'static>,
     tail: jfieldID,
     previous: jfieldID,
     waiter: jfieldID,
@@ -72,6 +73,26 @@ impl Queues {
         None
     }
 
+    /// Whether a thread still waits by a node that it has waited by: nodes forget their
+    /// thread when it has the lock, or gives up.
+    pub fn waits_by(
+        &self,
+        java: Java,
+        lock: Object<'_>,
+        node: Object<'_>,
+        thread: Object<'_>,
+    ) -> bool {
+        let of_lock = |queue: &&Queue| java.is_instance(lock, queue.class);
+        let Some(queue) = self.of.iter().find(of_lock) else { return false };
+        if !java.is_instance(node, queue.node) {
+            return false;
+        }
+        let waiter = java.object_field(node, queue.waiter);
+        let is_same = !waiter.is_null() && java.is_same(waiter.get(), thread);
+        java.drop_local(waiter);
+        is_same
+    }
+
     /// Whether a thread has been interrupted and has not noticed yet; `None`
     /// where its object does not tell.
     pub fn is_interrupted(&self, java: Java, thread: Object<'_>) -> Option<bool> {
@@ -95,8 +116,9 @@ impl Queue {
             // StampedLock of JDK 11 calls them so.
             let tail = field(name, "tail", node).or_else(|| field(name, "wtail", node))?;
             let previous = field(node, "prev", node)?;
-            let class = with_env(env, |env| global_class(env, name)).ok()?;
-            Some(Queue { class, tail, previous, waiter })
+            let global = |name| with_env(env, |env| global_class(env, name)).ok();
+            let (class, node) = (global(name)?, global(node)?);
+            Some(Queue { class, node, tail, previous, waiter })
         })
     }
 }
