@@ -272,7 +272,7 @@ mod tests {
         assert!(states("--state blocked,idle").contains(tyrion_converters::profile::State::Idle));
         assert!(parse("--state all").unwrap().filters.is_given());
         let error = parse("--state asleep").map(|_| ()).unwrap_err();
-        assert!(error.contains("`asleep` is no state"), "{error}");
+        assert!(error.contains("`asleep` is not a thread state"), "{error}");
     }
 
     #[test]
