@@ -23,11 +23,11 @@ pub struct FilterArgs {
     /// the groups contention, idle and all
     #[arg(long, value_name = "KINDS", value_parser = kinds)]
     kind: Option<Kinds>,
-    /// Only threads whose name this regular expression matches
+    /// Only threads whose name matches this regular expression
     #[arg(long, value_name = "REGEX")]
     thread: Option<Regex>,
     /// Only locks whose class, name, or class and identity
-    /// (java.lang.Object#7) this regular expression matches or contains as
+    /// (java.lang.Object#7) matches this regular expression or contains it as
     /// plain text
     #[arg(long, value_name = "REGEX", value_parser = lock_value)]
     lock: Option<Regex>,
