@@ -76,7 +76,10 @@ fn what_is_no_condition_is_refused() {
         ("p99_wait_ns > five", "is not a condition"),
         ("p99_wait_ns > > 5", "is not a condition"),
         ("p99_wait_ns > +-5ms", "is not a condition"),
-        ("p98_wait_ns > 5ms", "`p98_wait_ns` is not a metric; metrics are p50_wait_ns, p99_wait_ns,"),
+        (
+            "p98_wait_ns > 5ms",
+            "`p98_wait_ns` is not a metric; metrics are p50_wait_ns, p99_wait_ns,",
+        ),
         ("p99_wait_ns > 10%", "p99_wait_ns is a duration; write 5ms"),
         ("wait_share > 5ms", "wait_share is a share; write 10% or 0.1"),
         ("contentions > 5ms", "contentions is a number"),
