@@ -32,7 +32,7 @@ pub fn check_sent_file(file: &Path) -> Result<(), Failure> {
     check_file(file)?;
     match file.to_str() {
         None => Err(Failure::Usage(format!(
-            "{}: a JVM that runs already takes only names in UTF-8; name another file",
+            "{}: a running JVM takes only names in UTF-8; name another file",
             file.display()
         ))),
         Some(_) => Ok(()),

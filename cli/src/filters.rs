@@ -23,11 +23,11 @@ pub struct FilterArgs {
     /// the groups contention, idle and all
     #[arg(long, value_name = "KINDS", value_parser = kinds)]
     kind: Option<Kinds>,
-    /// Only threads whose name this regular expression matches
+    /// Only threads whose name matches this regular expression
     #[arg(long, value_name = "REGEX")]
     thread: Option<Regex>,
     /// Only locks whose class, name, or class and identity
-    /// (java.lang.Object#7) this regular expression matches or contains as
+    /// (java.lang.Object#7) matches this regular expression or contains it as
     /// plain text
     #[arg(long, value_name = "REGEX", value_parser = lock_value)]
     lock: Option<Regex>,
@@ -272,7 +272,7 @@ mod tests {
         assert!(states("--state blocked,idle").contains(tyrion_converters::profile::State::Idle));
         assert!(parse("--state all").unwrap().filters.is_given());
         let error = parse("--state asleep").map(|_| ()).unwrap_err();
-        assert!(error.contains("`asleep` is no state"), "{error}");
+        assert!(error.contains("`asleep` is not a thread state"), "{error}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 fn tell_panics() {
     if std::env::var_os("RUST_BACKTRACE").is_none() {
         std::panic::set_hook(Box::new(|panic| {
-            outcome::tell(&format!("a fault of tyrion's own, please report it: {panic}"));
+            outcome::tell(&format!("a bug in tyrion, please report it: {panic}"));
         }));
     }
 }

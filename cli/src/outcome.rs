@@ -38,7 +38,7 @@ pub const EXIT_STATUS: &str = "Exit status:
   1    failure; the message on stderr says why. Also when the filters of convert
        match nothing
   2    wrong usage
-  3    success, but the input is cut or damaged; what is intact was used
+  3    success, but the input is cut off or damaged; the intact part was used
   4    a condition of --fail-if holds
   record exits as the program does: with its status, or with 128 + n when signal
   n ended it. When the program cannot be started the status is 127 (not found)

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// Why a rule for groups of threads cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{rule}` groups no threads: {reason}; write digits, pool, name, none or s/REGEX/TEXT/")]
+#[error("`{rule}` cannot group threads: {reason}; write digits, pool, name, none or s/REGEX/TEXT/")]
 pub struct GroupingError {
     rule: String,
     reason: String,
@@ -83,15 +83,15 @@ impl Substitution {
     fn parse(text: &str) -> Result<Substitution, String> {
         let rest = text.strip_prefix('s').unwrap_or_default();
         let delimiter = rest.chars().next().filter(|char| is_delimiter(*char));
-        let delimiter = delimiter.ok_or("it is no rule that is known")?;
+        let delimiter = delimiter.ok_or("it is not a known rule")?;
         let parts = split(&rest[delimiter.len_utf8()..], delimiter);
         let [regex, text, flags] = &parts[..] else {
-            return Err(format!("`{delimiter}` has to stand in it three times"));
+            return Err(format!("it needs `{delimiter}` three times"));
         };
         let is_global = match flags.as_str() {
             "" => false,
             "g" => true,
-            _ => return Err(format!("`{flags}` is no flag but g")),
+            _ => return Err(format!("`{flags}` is not a flag; only g is")),
         };
         let regex = Regex::new(regex).map_err(|error| error.to_string())?;
         Ok(Substitution { regex, text: braced(text), is_global })
@@ -298,13 +298,13 @@ mod tests {
             assert_eq!(name(rule, thread), group, "{rule}");
         }
         for (rule, reason) in [
-            ("", "no rule"),
-            ("digit", "no rule"),
-            ("s", "no rule"),
-            ("sxaxbx", "no rule"),
+            ("", "not a known rule"),
+            ("digit", "not a known rule"),
+            ("s", "not a known rule"),
+            ("sxaxbx", "not a known rule"),
             ("s/a/b", "three times"),
             ("s/a/b/c/d", "three times"),
-            ("s/a/b/i", "no flag"),
+            ("s/a/b/i", "is not a flag"),
             ("s/(/b/", "unclosed group"),
         ] {
             let error = Grouping::parse(rule).unwrap_err().to_string();

@@ -64,18 +64,18 @@ impl fmt::Display for Damage {
         write!(f, "{}: offset {:#x}: ", self.log, self.offset)?;
         match &self.fault {
             Fault::Metadata => {
-                f.write_str("the header's texts are damaged; what they say of the JVM may be wrong")
+                f.write_str("the header's texts are damaged; they may be wrong about the JVM")
             }
             Fault::Cut => write!(
                 f,
-                "the file was cut here, {} bytes are missing; what stands before was read",
+                "the file was cut here, {} bytes are missing; what comes before was read",
                 self.skipped
             ),
             Fault::NoChunk => {
                 write!(f, "no chunk begins here; skipped {} bytes to the next one", self.skipped)
             }
             Fault::ChunkLength => {
-                f.write_str("a chunk's length is wrong; what it says it has written was read")
+                f.write_str("a chunk's length is wrong; what it claims to have written was read")
             }
             Fault::Checksum { kind } => write!(
                 f,

@@ -27,7 +27,7 @@ pub enum Error {
     },
     /// More came than is read of what is no regular file.
     #[error(
-        "{log}: no end after {limit} bytes, and of what is no regular file no more is read; \
+        "{log}: no end after {limit} bytes, and no more is read of what is not a regular file; \
          write it to a file, and name that"
     )]
     Endless {

@@ -78,7 +78,7 @@ impl fmt::Display for FileKind {
             FileKind::Svg => "it seems to be an XML or SVG file; open it with a browser",
             FileKind::Text => "it seems to be text",
             FileKind::Zeros => "there are only zeros where its header should be",
-            FileKind::Other => "its first bytes are of no format that Tyrion knows",
+            FileKind::Other => "its first bytes are not those of a format that Tyrion knows",
         })
     }
 }

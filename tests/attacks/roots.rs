@@ -176,7 +176,7 @@ fn a_proc_of_other_process_ids_is_refused() {
             unshare.args(tyrion.get_args()).env("TYRION_AGENT", stage.agent());
             let output = output_in_time(unshare.current_dir(stage.path("here")));
             stage.check(&format!("{command:?}"), &output);
-            assert!(err(&output).contains("of another PID namespace"), "{}", err(&output));
+            assert!(err(&output).contains("belongs to another PID namespace"), "{}", err(&output));
         }
     }
     assert!(!jvm.has_said("asked"));

@@ -228,7 +228,7 @@ impl Kind for Size {
             Some(bytes) if bytes < Self::LEAST => Err("is too small; use 64k at least".to_owned()),
             Some(bytes) if bytes > Self::MOST => Err("is too large; use 128g at most".to_owned()),
             Some(bytes) => Ok(bytes),
-            None => Err("is no size like 64m, 1g or 500000000".to_owned()),
+            None => Err("is not a size like 64m, 1g or 500000000".to_owned()),
         }
     }
 
@@ -272,7 +272,7 @@ impl Kind for Names {
     type Value = NamePattern;
 
     fn read_text(&self, text: &str) -> Result<NamePattern, String> {
-        NamePattern::parse(text).map_err(|error| format!("is no regular expression: {error}"))
+        NamePattern::parse(text).map_err(|error| format!("is not a regular expression: {error}"))
     }
 
     fn write(&self, value: &NamePattern) -> String {

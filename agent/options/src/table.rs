@@ -87,9 +87,9 @@ options! {
         strict: bool = false => Flag, {
             name: "strict", value_name: "BOOL", later: Later::Moot, logged: Logged::No, ..USUAL
         }
-        /// Replace an existing file; else the process id goes into the name. A log
-        /// that another JVM still writes to is never replaced, and neither is a file
-        /// that is not a Tyrion log
+        /// Replace an existing file; if false, the process id is added to the name. A
+        /// log that another JVM still writes to is never replaced, and neither is a
+        /// file that is not a Tyrion log
         overwrite: bool = true => Flag, {
             name: "overwrite", value_name: "BOOL", later: Later::Moot, reach: Reach::AgentOnly,
             logged: Logged::No, ..USUAL
@@ -136,9 +136,9 @@ options! {
         /// Whether to tell lock objects apart, to see which ones several threads
         /// share
         identity: bool = true => Flag, { name: "identity", value_name: "BOOL", ..USUAL }
-        /// Whether waits for the monitors of blocks begin in front of the block, so
-        /// that those in which HotSpot spins are recorded, too; it costs two readings of
-        /// the clock for each acquisition
+        /// Whether waits for the monitors of synchronized blocks begin before the block,
+        /// so that those in which HotSpot spins are recorded, too; it costs two readings
+        /// of the clock for each acquisition
         precise: bool = false => Flag, { name: "precise", value_name: "BOOL", ..USUAL }
         /// Trace only classes that match one of these patterns, with * and ?, separated
         /// by semicolons, such as 'com.acme.*;org.example.*'; all if none is given

@@ -10,8 +10,8 @@ const HEAD: &str = "\
 # Options of the agent
 
 `tyrion record` and `tyrion attach` have these options as long options: `depth=64` is `--depth 64`
-or `--depth=64` there. `tyrion sample` has those of sampling, and `depth`. Who writes `-agentpath`
-gives them to the agent, with commas between them:
+or `--depth=64` there. `tyrion sample` has those of sampling, and `depth`. With `-agentpath`, give
+them to the agent separated by commas:
 
     java -agentpath:$(tyrion agent-path)=file=report-%p.log,threshold=auto -jar app.jar
 
@@ -21,8 +21,8 @@ without a value means `true`: `strict` is `strict=true`. A duration is a number 
 `k`, `m` or `g`: `64m`. In a pattern, `*` stands for any text and `?` for one character.
 
 If an option or a value is wrong, the agent says so in one line on stderr and the program runs
-unprofiled; with `strict` the JVM does not start. `record` and `attach` refuse with the same words,
-before anything is started, and also refuse options that do not count in the chosen `mode`.
+unprofiled; with `strict` the JVM does not start. `record` and `attach` report the same error before
+anything is started, and also refuse options that do not apply to the chosen `mode`.
 
 The last column of the tables says whether `tyrion attach` can change the option while the agent is
 recording.
@@ -40,9 +40,9 @@ fn heading(counts: Counts) -> &'static str {
 fn introduction(counts: Counts) -> &'static str {
     match counts {
         Counts::Always => "`file` is `-o` of `record` and `attach`.",
-        Counts::Trace => "These count if `mode` has `trace`.",
+        Counts::Trace => "These apply if `mode` has `trace`.",
         Counts::Sampling => {
-            "These count if `mode` has `sample`. On the command line, a switch among them is `--skip-daemon` or\n`--skip-daemon=false`, with the `=`."
+            "These apply if `mode` has `sample`. On the command line, a switch among them is `--skip-daemon` or\n`--skip-daemon=false`, with the `=`."
         }
     }
 }

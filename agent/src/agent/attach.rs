@@ -110,7 +110,7 @@ fn go_on(
     sessions: &mut TimedSessions,
 ) -> Result<String, String> {
     if recorder.log().is_dead() {
-        return Err("the log cannot be written on; restart the JVM".to_owned());
+        return Err("the log can no longer be written; restart the JVM".to_owned());
     }
     if let Some(length) = options.sample_for {
         let session = timed_session::begin(sessions, vm, options, false, length)?;

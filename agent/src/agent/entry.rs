@@ -25,13 +25,13 @@ pub unsafe extern "system" fn Agent_OnLoad(
         // SAFETY: the JVM passes its own pointer and a text or null.
         let (vm, options) = unsafe { (Vm::new(vm), text(options)) };
         let Some(ti) = vm.jvmti() else {
-            say("this JVM has no JVMTI 11; it runs on unprofiled");
+            say("this JVM has no JVMTI 11; it runs unprofiled");
             return JNI_OK;
         };
         match start::load((ti, callbacks::table), &options) {
             Ok(()) => JNI_OK,
             Err((message, false)) => {
-                say(&format!("{message}; the program runs on unprofiled"));
+                say(&format!("{message}; the program runs unprofiled"));
                 JNI_OK
             }
             Err((message, true)) => {
@@ -58,7 +58,7 @@ pub unsafe extern "system" fn Agent_OnAttach(
         let (vm, options) = unsafe { (Vm::new(vm), text(options)) };
         match vm.jvmti() {
             Some(ti) => attach::attach(vm, (ti, callbacks::table), &options),
-            None => say("this JVM has no JVMTI 11; it runs on unprofiled"),
+            None => say("this JVM has no JVMTI 11; it runs unprofiled"),
         }
         // Never anything else: HotSpot would unload the library, with threads
         // and events still in it.

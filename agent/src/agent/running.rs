@@ -64,7 +64,7 @@ pub fn contention() -> Option<&'static Contention> {
 pub fn give_up(reason: &str) {
     match recorder() {
         Some(recorder) => recorder.give_up(reason),
-        None => say(&format!("{reason}; the program runs on unprofiled")),
+        None => say(&format!("{reason}; the program runs unprofiled")),
     }
 }
 

@@ -105,7 +105,7 @@ pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, String
 pub fn vm_init(env: *mut JNIEnv) {
     let Some(start) = lock(&AT_START).take() else { return };
     if let Err(reason) = begin(start, env, false) {
-        say(&format!("{reason}; the program runs on unprofiled"));
+        say(&format!("{reason}; the program runs unprofiled"));
     }
     api::expect(false);
 }
@@ -157,7 +157,7 @@ fn open(
     attached: bool,
 ) -> Result<&'static Recorder, String> {
     let fields =
-        Fields::find(env).map_err(|reason| format!("this JVM is unlike others: {reason}"))?;
+        Fields::find(env).map_err(|reason| format!("this JVM is not as expected: {reason}"))?;
     let mode = options.mode();
     let (threshold_ns, origin) = match mode.locks {
         Locks::Nothing => (0, "no waits are recorded".to_owned()),
@@ -242,7 +242,7 @@ fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
     }
     let compares = options.walk == Walk::Compare;
     let given_up =
-        || say("AsyncGetCallTrace tells other stacks than GetStackTrace, which is asked now");
+        || say("AsyncGetCallTrace gives other stacks than GetStackTrace, which is used now");
     let walker = Walker::find(ti, fields.continuation_run, compares, given_up)?;
     ti.set_event(jvmti::JVMTI_EVENT_CLASS_LOAD, true).is_ok().then_some(walker)
 }

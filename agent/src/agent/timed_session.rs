@@ -250,7 +250,7 @@ fn watch(vm: Vm) {
                     None => Ok(()),
                 });
                 if let Some(Err(reason)) = restored {
-                    say(&format!("a sample that was left alone did not end: {reason}"));
+                    say(&format!("an abandoned sample did not end: {reason}"));
                 }
             }
         }

@@ -27,7 +27,7 @@ pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
         Err(error) => return Err(error),
     };
     if !is_log_or_empty(existing)? {
-        return Err(io::Error::other("exists and is no Tyrion log; not replaced"));
+        return Err(io::Error::other("exists and is not a Tyrion log; not replaced"));
     }
     if overwrite && is_free(existing)? {
         // A new file instead of truncating: whoever reads the old log keeps it.

@@ -347,7 +347,7 @@ impl Log {
                 helper.retry_at = Some(Instant::now() + RETRY);
                 if !std::mem::replace(&mut helper.warned, true) {
                     let path = self.path.display();
-                    say(&format!("{path}: no further file: {error}; it becomes longer instead"));
+                    say(&format!("{path}: no further file: {error}; this one grows instead"));
                 }
             }
         }

@@ -129,7 +129,7 @@ impl Recorder {
         if self.is_enabled() {
             self.set_enabled(false);
             let path = self.log.path().display();
-            say(&format!("{path}: {reason}; recording has stopped, the program runs on"));
+            say(&format!("{path}: {reason}; recording has stopped, the program goes on"));
             if let Some(run) = self.on_give_up.get() {
                 run();
             }

@@ -68,7 +68,7 @@ impl Sampler {
             java.drop_global(thread_of_request);
             if full && !WARNED.swap(true, Relaxed) {
                 say(&format!(
-                    "{OPEN_LIMIT} blocks are sampled, so no more are: does the program close them?"
+                    "{OPEN_LIMIT} blocks are being sampled, the limit: does the program close them?"
                 ));
             }
             return None;

@@ -292,6 +292,6 @@ mod tests {
     fn conditions_are_checked_when_the_line_is_read() {
         let line = ["diff", "--fail-if", "p98 > 1", "a", "b"];
         let error = Line::try_parse_from(line).map(|_| ()).unwrap_err().to_string();
-        assert!(error.contains("`p98` is no metric"), "{error}");
+        assert!(error.contains("`p98` is not a metric"), "{error}");
     }
 }

@@ -56,7 +56,7 @@ pub enum Command {
     // Samples are not compared.
     #[command(mut_arg("state", |state| state.hide(true)))]
     Diff(diff::DiffArgs),
-    /// Show what a log is of, whether it is complete, and its totals
+    /// Show what a log contains, whether it is complete, and its totals
     Info(info::InfoArgs),
     /// Print the records of a log, one per line
     Dump(dump::DumpArgs),
@@ -75,7 +75,7 @@ pub enum Command {
   tyrion agent-path
   java -agentpath:$(tyrion agent-path)=file=report-%p.log -jar app.jar")]
     AgentPath,
-    /// Write the Java library by which programs name what they do
+    /// Write the Java library with which programs name what they do
     ApiJar(api_jar::ApiJarArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),

@@ -117,7 +117,7 @@ fn read_answer(socket: UnixStream) -> io::Result<String> {
             Err(error) => return Err(error),
         }
         if answer.len() as u64 > LONGEST_ANSWER {
-            return Err(io::Error::other("its answer is too long for a JVM's"));
+            return Err(io::Error::other("its answer is too long to be a JVM's"));
         }
     }
 }

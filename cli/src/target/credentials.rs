@@ -27,7 +27,7 @@ impl Credentials {
     /// # Errors
     /// In words: why nobody should act with these credentials.
     pub fn parse(status: &str) -> Result<Credentials, &'static str> {
-        const UNLIKE: &str = "its status is unlike others";
+        const UNLIKE: &str = "its status is not as expected";
         let ids = |name| {
             let ids = field(status, name)?.split_whitespace().map(str::parse);
             ids.collect::<Result<Vec<u32>, _>>().ok().filter(|ids| !ids.is_empty())
@@ -37,7 +37,7 @@ impl Credentials {
         let same = |name| match ids(name) {
             None => Err(UNLIKE),
             Some(ids) if ids.iter().all(|&id| id == ids[0]) => Ok(ids[0]),
-            Some(_) => Err("its rights are of two users or groups, as a set-user-ID program's"),
+            Some(_) => Err("it has the rights of two users or groups, like a set-user-ID program"),
         };
         let groups = field(status, "Groups:").ok_or(UNLIKE)?.split_whitespace().map(str::parse);
         let permitted = field(status, "CapPrm:").ok_or(UNLIKE)?;
@@ -58,7 +58,7 @@ impl Credentials {
     pub fn take_on(&self, process: &Process) -> Result<(), String> {
         let pid = process.pid();
         let failed =
-            |error| format!("process {pid}: its user's rights cannot be taken on: {error}");
+            |error| format!("process {pid}: cannot take on the rights of its user: {error}");
         if geteuid().is_root() {
             check_alone()?;
             // Nobody of the target's user may look into this process, neither
@@ -76,14 +76,14 @@ impl Credentials {
         // Seen, not believed.
         if geteuid().as_raw() != self.uid {
             return Err(format!(
-                "process {pid} belongs to another user, of id {}; run tyrion as that user or as \
+                "process {pid} belongs to another user, with id {}; run tyrion as that user or as \
                  root",
                 self.uid
             ));
         }
         if getegid().as_raw() != self.gid {
             return Err(format!(
-                "process {pid} has another group, of id {}; run tyrion with that group \
+                "process {pid} has another group, with id {}; run tyrion with that group \
                  (sg, newgrp) or as root",
                 self.gid
             ));

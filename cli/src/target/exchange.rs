@@ -84,8 +84,8 @@ impl Exchange {
         let path = self.folder.path_of(AGENT);
         if !self.folder.allows_programs() {
             return Err(format!(
-                "{} is on a file system without programs (noexec); install Tyrion where the JVM \
-                 sees it, too, and nobody else may change it",
+                "{} is on a file system that allows no programs (noexec); install Tyrion where the \
+                 JVM sees it, too, and nobody else may change it",
                 path.display()
             ));
         }

@@ -237,7 +237,7 @@ impl Seen {
                 return Ok(seen);
             }
         }
-        Err(format!("process {} starts one program after the other; try again", process.pid()))
+        Err(format!("process {} keeps starting other programs; try again", process.pid()))
     }
 
     /// Looks once; `None` if it was another program in the end than in the
@@ -362,13 +362,13 @@ fn unreadable(pid: u32, status: &str, error: &io::Error) -> String {
             format!("process {pid} ({name}): {error}")
         }
         Some(user) if user != own && own != 0 => format!(
-            "process {pid} ({name}) belongs to another user, of id {user}; if it is a JVM, run \
+            "process {pid} ({name}) belongs to another user, with id {user}; if it is a JVM, run \
              tyrion as that user"
         ),
         // The kernel wants more than the same user: rights of its own, or a sandbox.
         _ => format!(
-            "process {pid} ({name}) may not be looked at from here, not even by its user or root; \
-             it is no JVM, or one in a sandbox: then run tyrion inside of that"
+            "process {pid} ({name}) cannot be inspected from here, not even by its user or root; \
+             it is not a JVM, or it is one in a sandbox: then run tyrion inside the sandbox"
         ),
     }
 }

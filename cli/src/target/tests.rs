@@ -80,7 +80,7 @@ fn who_may_not_look_is_told_why() {
         let status = format!("Name:\tinit\nUid:\t{user}\t{user}\t{user}\t{user}\n");
         unreadable(1, &status, &denied)
     };
-    assert!(said(own).contains("process 1 (init) may not be looked at"), "{}", said(own));
+    assert!(said(own).contains("process 1 (init) cannot be inspected"), "{}", said(own));
     if own != 0 {
         assert!(said(own + 1).contains("another user"), "{}", said(own + 1));
     }

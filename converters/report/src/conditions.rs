@@ -25,10 +25,10 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConditionError {
     /// The text is none.
-    #[error("`{0}` is no condition; write METRIC OP VALUE, such as 'p99_wait_ns > 5ms'")]
+    #[error("`{0}` is not a condition; write METRIC OP VALUE, such as 'p99_wait_ns > 5ms'")]
     Form(String),
     /// No metric has this name.
-    #[error("`{0}` is no metric; metrics are {1}")]
+    #[error("`{0}` is not a metric; metrics are {1}")]
     Metric(String, String),
     /// The value is not one of this metric's.
     #[error("`{condition}`: {metric} is {unit}")]
@@ -280,7 +280,7 @@ impl Condition {
             }
         }
         if known == 0 && unknown != 0 {
-            return Err(self.unknown("is not known of any lock in these logs"));
+            return Err(self.unknown("is not known for any lock in these logs"));
         }
         Ok(worst.map(|(lock, was, is)| self.held(&lock.label(), holding - 1, was, is)))
     }

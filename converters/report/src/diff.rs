@@ -40,12 +40,12 @@ pub struct Terms {
 pub enum DiffError {
     /// Acquisitions were not counted.
     #[error(
-        "{0}: acquisitions are not known, which --per-acquisition divides by; they need logs of \
-         tyrion record --mode trace, whole: no --since, --until or --min-wait"
+        "{0}: the acquisitions that --per-acquisition divides by are not known; they need whole \
+         logs of tyrion record --mode trace: no --since, --until or --min-wait"
     )]
     NoAcquisitions(String),
     /// Nothing was recorded, or filters leave no time.
-    #[error("{0}: no time was recorded that waits could be divided by")]
+    #[error("{0}: no time was recorded by which waits could be divided")]
     NoTime(String),
 }
 

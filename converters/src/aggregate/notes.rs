@@ -195,9 +195,7 @@ impl Notes {
         }
         if self.without_trace != 0 {
             let count = self.without_trace;
-            lines.push(format!(
-                "logs recorded without mode=trace: {count}; they tell of waits only"
-            ));
+            lines.push(format!("logs recorded without mode=trace: {count}; they have waits only"));
         }
         if self.hold_unmeasured {
             lines.push("hold times are 0: they were not measured (hold=none)".to_owned());
@@ -227,8 +225,7 @@ impl Notes {
         if self.without_samples != 0 {
             let count = self.without_samples;
             lines.push(format!(
-                "logs recorded without sampling: {count}; they do not tell what threads did \
-                 besides waiting"
+                "logs recorded without sampling: {count}; they do not say what else threads did"
             ));
         }
     }

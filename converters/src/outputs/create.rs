@@ -24,7 +24,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     if owner != 0 && owner != geteuid().as_raw() {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "a symbolic link of another user's; remove it, or name another file",
+            "a symbolic link of another user; remove it, or name another file",
         ));
     }
     open(path, rustix::fs::OFlags::empty())

@@ -172,7 +172,7 @@ impl<'p> Lines<'p> {
             match written {
                 Ok(()) => return Ok((text, smallest)),
                 Err(error) if smallest > total => {
-                    let advice = "the names are too long to be drawn; take --to pprof";
+                    let advice = "the names are too long to be drawn; use --to pprof";
                     return Err(io::Error::new(error.kind(), advice));
                 }
                 Err(_) => smallest = 4.0 * smallest.max(total / 1e5),

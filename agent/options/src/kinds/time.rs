@@ -91,7 +91,7 @@ impl Kind for Length {
     type Value = Duration;
 
     fn read_text(&self, text: &str) -> Result<Duration, String> {
-        read_ns(text).map(Duration::from_nanos).ok_or_else(|| "is no duration".to_owned())
+        read_ns(text).map(Duration::from_nanos).ok_or_else(|| "is not a duration".to_owned())
     }
 
     fn write(&self, value: &Duration) -> String {

@@ -191,9 +191,9 @@ impl SampleSums {
             write!(text, " (only those that match {})", harmless::name(regex))?;
         }
         for (key, what, why) in [
-            (LOST, "record", "lost for want of room"),
-            (UNSEEN, "stack", "not given by the JVM"),
-            (PUT_OFF, "snapshot", "put off, to cost less than a fifth of a CPU"),
+            (LOST, "record", "lost for lack of room"),
+            (UNSEEN, "stack", "not provided by the JVM"),
+            (PUT_OFF, "snapshot", "delayed, to cost less than a fifth of a CPU"),
         ] {
             match self.statistics.get(key) {
                 None | Some(0) => {}

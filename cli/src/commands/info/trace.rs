@@ -163,16 +163,16 @@ impl TraceSums {
         let mut row = |key: &str, value: &str| writeln!(out, "{key:<13} {}", harmless::text(value));
         match &self.taken {
             Some(taken) => taken.rows(self.hold, &mut row)?,
-            None => row("acquisitions", "not told: they have no times to filter")?,
+            None => row("acquisitions", "not shown: they have no times to filter by")?,
         }
         let blamed = match self.blamed {
             Some((count, sum)) => format!(
-                "{} of waiting charged to who had the lock, in {} {}",
+                "{} of waiting charged to lock holders, in {} {}",
                 units::duration(sum),
                 units::thousands(count),
                 if count == 1 { "part" } else { "parts" },
             ),
-            None => "not told: waits may be charged in parts".to_owned(),
+            None => "not shown: waits may be charged in parts".to_owned(),
         };
         row("blamed", &blamed)?;
         row("lock objects", &self.objects())?;
@@ -184,7 +184,7 @@ impl TraceSums {
         if let Some(&count) = self.statistics.get(UNTRACED).filter(|count| **count != 0) {
             let threads = if count == 1 { "thread" } else { "threads" };
             let count = units::thousands(count);
-            let text = format!("{count} {threads}, for want of room: acquisitions are missing");
+            let text = format!("{count} {threads}, for lack of room: acquisitions are missing");
             row("not traced", &text)?;
         }
         let part = |(what, ns): (&str, u64)| format!("{what} {}", units::duration(ns));

@@ -81,7 +81,7 @@ impl Metric {
         if self.needs_trace && !figures.is_trace {
             Some("needs a log of tyrion record --mode trace")
         } else if self.needs_acquisitions && figures.acquisitions.is_none() {
-            Some("is known of whole recordings only: leave out --since, --until and --min-wait")
+            Some("is known for whole recordings only: leave out --since, --until and --min-wait")
         } else {
             None
         }
@@ -137,19 +137,19 @@ pub const METRICS: &[Metric] = &[
     lock("max_wait_ns", Unit::Ns, |l, _| Some(l.max_wait_ns as f64), "a lock's longest wait"),
     lock("mean_wait_ns", Unit::Ns, |l, _| ratio(l.wait_ns, l.waits), "a lock's waits on average"),
     lock("lock_wait_ns", Unit::Ns, |l, _| Some(l.wait_ns as f64), "a lock's waits added up"),
-    lock("lock_contentions", Unit::Count, |l, _| Some(l.waits as f64), "a lock's waits, how many"),
+    lock("lock_contentions", Unit::Count, |l, _| Some(l.waits as f64), "how many waits a lock has"),
     lock("lock_wait_per_second_ns", Unit::Ns, |l, f| per_second(l.wait_ns, f), "a lock's waits in each second recorded"),
-    counted(lock("lock_miss_share", Unit::Share, |l, _| share(l.waits, l.acquisitions), "which share of a lock's acquisitions waits")),
+    counted(lock("lock_miss_share", Unit::Share, |l, _| share(l.waits, l.acquisitions), "the share of a lock's acquisitions that wait")),
     held(lock("mean_hold_ns", Unit::Ns, |l, _| ratio(l.hold_ns?, l.acquisitions?), "how long a lock is held on average")),
     held(lock("max_hold_ns", Unit::Ns, |l, _| some(l.max_hold_ns), "the longest measured hold of a lock")),
-    held(lock("hold_share", Unit::Share, |l, _| l.hold_share, "which share of the time a lock is held")),
+    held(lock("hold_share", Unit::Share, |l, _| l.hold_share, "the share of the time a lock is held")),
     whole("wait_ns", Unit::Ns, |f| Some(f.wait_ns as f64), "all waits added up"),
-    whole("contentions", Unit::Count, |f| Some(f.waits as f64), "all waits, how many"),
+    whole("contentions", Unit::Count, |f| Some(f.waits as f64), "how many waits there are"),
     whole("wait_per_second_ns", Unit::Ns, |f| per_second(f.wait_ns, f), "all waits in each second recorded"),
     whole("contentions_per_second", Unit::Count, |f| per_second(f.waits, f), "how many waits there are in each second"),
     whole("wait_share", Unit::Share, |f| f.lost_share, "the share of threads' time that is lost, as in the overview"),
     whole("pressure_share", Unit::Share, |f| f.pressure_share, "critical section pressure, as in the overview"),
-    counted(whole("miss_share", Unit::Share, |f| share(f.waits, f.acquisitions), "which share of all acquisitions waits")),
+    counted(whole("miss_share", Unit::Share, |f| share(f.waits, f.acquisitions), "the share of all acquisitions that wait")),
     traced(whole(CYCLES, Unit::Count, |f| some(f.lock_order_cycles), "orders of locks that can end in a deadlock")),
     whole(DEADLOCKS, Unit::Count, |f| some(f.deadlocks), "deadlocks at the end"),
     whole("dropped", Unit::Count, |f| Some(f.dropped as f64), "waits that were lost when recorded"),

@@ -66,17 +66,20 @@ fn conditions_hold_or_not() {
 #[test]
 fn what_is_no_condition_is_refused() {
     for (text, expected) in [
-        ("", "`` is no condition; write METRIC OP VALUE"),
-        ("p99_wait_ns", "`p99_wait_ns` is no condition"),
-        ("p99_wait_ns 5ms", "is no condition"),
-        ("p99_wait_ns = 5ms", "is no condition"),
-        ("p99_wait_ns => 5ms", "is no condition"),
-        ("p99_wait_ns > ", "is no condition"),
-        ("p99_wait_ns > 5ms 3", "is no condition"),
-        ("p99_wait_ns > five", "is no condition"),
-        ("p99_wait_ns > > 5", "is no condition"),
-        ("p99_wait_ns > +-5ms", "is no condition"),
-        ("p98_wait_ns > 5ms", "`p98_wait_ns` is no metric; metrics are p50_wait_ns, p99_wait_ns,"),
+        ("", "`` is not a condition; write METRIC OP VALUE"),
+        ("p99_wait_ns", "`p99_wait_ns` is not a condition"),
+        ("p99_wait_ns 5ms", "is not a condition"),
+        ("p99_wait_ns = 5ms", "is not a condition"),
+        ("p99_wait_ns => 5ms", "is not a condition"),
+        ("p99_wait_ns > ", "is not a condition"),
+        ("p99_wait_ns > 5ms 3", "is not a condition"),
+        ("p99_wait_ns > five", "is not a condition"),
+        ("p99_wait_ns > > 5", "is not a condition"),
+        ("p99_wait_ns > +-5ms", "is not a condition"),
+        (
+            "p98_wait_ns > 5ms",
+            "`p98_wait_ns` is not a metric; metrics are p50_wait_ns, p99_wait_ns,",
+        ),
         ("p99_wait_ns > 10%", "p99_wait_ns is a duration; write 5ms"),
         ("wait_share > 5ms", "wait_share is a share; write 10% or 0.1"),
         ("contentions > 5ms", "contentions is a number"),
@@ -111,7 +114,7 @@ fn what_is_known_of_no_lock_is_no_success() {
     let unmeasured = Figures { acquisitions: Some(1_000), ..since };
     let condition: Condition = "max_hold_ns > 0".parse().unwrap();
     let error = condition.check(&unmeasured, None).unwrap_err().to_string();
-    assert!(error.contains("is not known of any lock"), "{error}");
+    assert!(error.contains("is not known for any lock"), "{error}");
 }
 
 #[test]

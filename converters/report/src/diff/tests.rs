@@ -232,7 +232,7 @@ fn what_cannot_be_divided_is_an_error() {
     let (contention, traced) = (found(&logs, &filter), found(&traced, &filter));
     let pair = Pair { before: &traced, after: &contention };
     let error = pair.diff(&acquisition(), &ReportOptions::default()).unwrap_err().to_string();
-    assert!(error.starts_with("c.log: acquisitions are not known"), "{error}");
+    assert!(error.starts_with("c.log: the acquisitions that"), "{error}");
     let empty = [Crafted::new(0).finish("empty.log")];
     let empty = found(&empty, &filter);
     let pair = Pair { before: &empty, after: &traced };

@@ -10,14 +10,14 @@ use tyrion_converters::outputs::units;
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
 const KIND: Column = Column::new("kind", "how threads waited", 4);
 const PLACE: Column = Column::new("place", "the innermost frame of the program", 0);
-const BEFORE: Column = Column::new("before", "wait for each second, or acquisition, before", 0);
-const AFTER: Column = Column::new("after", "wait for each second, or acquisition, after", 0);
+const BEFORE: Column = Column::new("before", "wait per second, or per acquisition, before", 0);
+const AFTER: Column = Column::new("after", "wait per second, or per acquisition, after", 0);
 const CHANGE: Column = Column::new("change", "by how much that changed", 0);
-const SHARE: Column = Column::new("%", "by which share of what it was", 0);
+const SHARE: Column = Column::new("%", "the change as a share of the wait before", 0);
 const WAITS_BEFORE: Column =
-    Column::new("waits before", "waits for each second, or acquisition, before", 2);
+    Column::new("waits before", "waits per second, or per acquisition, before", 2);
 const WAITS_AFTER: Column =
-    Column::new("waits after", "waits for each second, or acquisition, after", 2);
+    Column::new("waits after", "waits per second, or per acquisition, after", 2);
 const P99_BEFORE: Column = Column::new("p99 before", "99 % of the waits before were not longer", 1);
 const P99_AFTER: Column = Column::new("p99 after", "99 % of the waits after were not longer", 1);
 

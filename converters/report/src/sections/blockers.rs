@@ -21,7 +21,7 @@ pub const SECTION: Section = Section {
     name: "blockers",
     title: "Who blocks whom",
     means: "Which threads, and which code, held what others waited for.",
-    advice: "Make the holder's side shorter; the waiter's side is where it hurts, not why.",
+    advice: "Shorten what the holder does; the waiter shows where it hurts, not why.",
     about: About::Locks,
     answer,
 };
@@ -134,11 +134,11 @@ fn lacking(findings: &Findings<'_>, source: Source) -> &'static str {
         (Source::Charged, _) => "",
         (Source::OwnerAtStart, false) => {
             "needs --mode trace for the holders of monitors, for the code of any holder, and for \
-             those who came in between"
+             holders in between"
         }
         (Source::OwnerAtStart, true) => {
-            "waits are charged in parts, of which --min-wait cannot choose: without it holders of \
-             monitors, and their code, are told, too"
+            "waits are charged in parts, among which --min-wait cannot select: without it, holders \
+             of monitors and their code are shown, too"
         }
     }
 }

@@ -22,7 +22,7 @@ pub const SECTION: Section = Section {
     name: "critical-sections",
     title: "Critical sections",
     means: "Where the program takes locks, how often, and how long it keeps them.",
-    advice: "Make the longest ones of contended locks shorter: move out what needs no lock.",
+    advice: "Shorten the longest ones of contended locks: move out what needs no lock.",
     about: About::Locks,
     answer,
 };
@@ -136,7 +136,7 @@ fn lacking(findings: &Findings<'_>) -> &'static str {
     match (findings.profile().has_acquisitions, findings.is_trace()) {
         (true, _) => "",
         (false, false) => {
-            "needs --mode trace: without it nobody counts the acquisitions of locks that are free"
+            "needs --mode trace: without it, acquisitions of free locks are not counted"
         }
         (false, true) => {
             "acquisitions are counted over the whole recording: leave out --since, --until and \

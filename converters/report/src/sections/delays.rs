@@ -15,8 +15,8 @@ pub const SECTION: Section = Section {
     name: "delays",
     title: "Delays",
     means: "Waits of at least the threshold, by function and by thread: delay count and wait time.",
-    advice: "Exclusive shows who waits itself, inclusive on whose behalf: go down from the first \
-             function of your own.",
+    advice: "Exclusive shows which function waits, inclusive on whose behalf: go down from the \
+             first function of your own.",
     about: About::Locks,
     answer,
 };

@@ -22,7 +22,7 @@ pub const SECTION: Section = Section {
     title: "Lines",
     means: "The lines of source code that threads were seen at most often: the innermost frame of \
             each sample that has a line.",
-    advice: "Lines that run are for a CPU profiler; lines that are blocked are in contended, too.",
+    advice: "Study running lines with a CPU profiler; blocked lines are in contended, too.",
     about: About::Samples,
     answer,
 };

@@ -27,8 +27,8 @@ use std::cmp::Reverse;
 pub const SECTION: Section = Section {
     name: "lock-order",
     title: "Lock order",
-    means: "Locks that threads take within each other in a ring: each of them could hold one and \
-            wait for the next, for ever. Where it has happened, still-waiting tells.",
+    means: "Locks that threads take within each other in a ring: each thread could hold one and \
+            wait for the next, for ever. still-waiting shows where it has happened.",
     advice: "Take these locks in the same order everywhere, or one lock before all of them.",
     about: About::Locks,
     answer,
@@ -148,8 +148,7 @@ fn lacking(findings: &Findings<'_>) -> String {
         "needs --mode trace: only then is it recorded which locks are taken within others"
             .to_owned()
     } else if traced().any(graph::is_by_name) {
-        "needs --identity true: without it, all locks of a class and name are taken for one"
-            .to_owned()
+        "needs --identity true: without it, all locks of a class and name count as one".to_owned()
     } else {
         String::new()
     }

@@ -20,7 +20,7 @@ use tyrion_converters::{harmless, outputs::units};
 pub const SECTION: Section = Section {
     name: "near-misses",
     title: "Near misses",
-    means: "How often a thread took a lock at once that another one had left shortly before \
+    means: "How often a thread took a lock at once, shortly after another one had left it \
             (--near). Nobody waited; with more load, or more processors, they would.",
     advice: "Watch these locks when load grows. What already costs time is in `contended`.",
     about: About::Locks,
@@ -199,7 +199,7 @@ fn view(found: &NearMisses) -> View {
     let totals = &found.totals;
     let mut text = format!(
         "{} of {} entries into locks that several threads took came within {} after another \
-         thread's exit, and did not wait; {} others did wait.",
+         thread's exit, and did not wait; {} others did.",
         units::thousands(totals.near_misses),
         units::thousands(totals.entries),
         units::duration(found.near_ns),
@@ -214,7 +214,7 @@ fn view(found: &NearMisses) -> View {
     }
     if totals.untimed != 0 {
         text += &format!(
-            " {} holds are left out, since the log does not tell when they ended.",
+            " {} holds are left out, since the log does not say when they ended.",
             units::thousands(totals.untimed)
         );
     }
@@ -234,7 +234,7 @@ fn table(found: &NearMisses) -> Table {
             Column::new("near misses", "Entries shortly after another thread's exit", 0),
             Column::new("share", "Of all entries", 0),
             Column::new("entries", "How often it was taken", 1),
-            Column::new("contended", "Entries that did wait, as far as recorded one by one", 0),
+            Column::new("contended", "Entries that waited, if recorded one by one", 0),
             Column::new("median gap", "From the exit to the entry", 0),
             Column::new("shortest", "From the exit to the entry", 2),
         ],

@@ -18,8 +18,8 @@ pub const SECTION: Section = Section {
     name: "overview",
     title: "Overview",
     means: "What was recorded, and how much of the threads' time went into waiting for locks.",
-    advice: "Where some 1 % is lost or less, and nobody still waits, locks are not what slows this \
-             program.",
+    advice: "If about 1 % or less is lost, and nobody still waits, locks are not what slows this \
+             program down.",
     about: About::All,
     answer,
 };
@@ -137,10 +137,10 @@ fn lacking(findings: &Findings<'_>) -> String {
     match threads.assumed {
         0 => String::new(),
         assumed if assumed < threads.count => format!(
-            "threads whose start and end the log does not tell: {assumed}; they count as long as \
-             it lasts"
+            "threads whose start and end the log does not have: {assumed}; they count for all of \
+             its time"
         ),
-        _ => "the log does not tell when threads lived: they count from its start to its end"
+        _ => "the log does not say when threads lived: they count from its start to its end"
             .to_owned(),
     }
 }

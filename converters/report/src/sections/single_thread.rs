@@ -23,9 +23,9 @@ pub const SECTION: Section = Section {
     name: "single-thread",
     title: "Locks used by one thread only",
     means: "Lock objects that no second thread took while the program was recorded, by class and \
-            by where the program takes them.",
-    advice: "Where no lock of a class is ever shared, use the unsynchronized twin of the class, or \
-             no lock at all.",
+            by place in the program.",
+    advice: "Where no lock of a class is ever shared, use an unsynchronized version of the class, \
+             or no lock at all.",
     about: About::Locks,
     answer,
 };
@@ -258,7 +258,7 @@ fn view(found: &SingleThread) -> View {
     facts.extend([
         fact("acquisitions", count(totals.acquisitions)),
         fact("of locks of one thread", count(totals.private_acquisitions)),
-        fact("of either, it is not known", count(totals.unknown_acquisitions)),
+        fact("unknown which of the two", count(totals.unknown_acquisitions)),
         fact("held for", ns(totals.private_hold_ns)),
     ]);
     let mut parts = vec![Part::Facts(facts)];

@@ -24,7 +24,7 @@ pub const SECTION: Section = Section {
     name: "still-waiting",
     title: "Still waiting at the end",
     means: "Threads that waited when the log ended. Those in a deadlock would have waited for ever.",
-    advice: "A deadlock: see lock-order for its like. A long wait: look at what the owner does.",
+    advice: "A deadlock: see lock-order for others. A long wait: look at what the owner does.",
     about: About::Locks,
     answer,
 };
@@ -140,8 +140,8 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
 
 fn lacking(findings: &Findings<'_>, found: &StillWaiting) -> String {
     if findings.logs.iter().any(|log| log.facts().metadata("loaded") == Some("attached")) {
-        return "of waits that began before the agent was attached, those for monitors do not tell \
-                which one, and others are not known; jstack tells"
+        return "of waits that began before the agent was attached, those for monitors do not say \
+                which one, and others are not known; jstack shows them"
             .to_owned();
     }
     let unknown = found.waiting.iter().any(|waiting| waiting.owner.is_empty());
@@ -149,7 +149,7 @@ fn lacking(findings: &Findings<'_>, found: &StillWaiting) -> String {
         (false, _) => "",
         (true, false) => {
             "owners of monitors are asked for only when a wait has lasted a second; --mode trace \
-             tells what a thread held that waits itself"
+             shows what a waiting thread held"
         }
         (true, true) => "owners of monitors are asked for only when a wait has lasted a second",
     };

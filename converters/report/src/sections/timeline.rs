@@ -14,8 +14,8 @@ pub const SECTION: Section = Section {
     name: "timeline",
     title: "Timeline",
     means: "How long threads waited, lock by lock and thread by thread, over the run.",
-    advice: "Rows that fill together are one cause; a row that fills at once is what changed then: \
-             look there with --since and --until.",
+    advice: "Rows that fill together have one cause; a row that fills suddenly shows what changed \
+             then: look there with --since and --until.",
     about: About::Locks,
     answer,
 };

@@ -18,8 +18,8 @@ pub const SECTION: Section = Section {
     title: "Tree",
     means: "What threads were doing when they were sampled, by groups of threads: total is the \
             real time of a frame and of all that it calls, own that of the frame alone.",
-    advice: "Go down from the largest total to where it splits; with --packages nothing \
-             but code of your own and what it calls is left.",
+    advice: "Go down from the largest total to where it splits; with --packages only your own code \
+             and what it calls is left.",
     about: About::Samples,
     answer,
 };

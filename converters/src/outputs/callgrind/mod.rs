@@ -173,7 +173,7 @@ fn create(
     let file = if must_be_new { File::create_new(path) } else { super::create(path) };
     let mut file = file.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            named(io::Error::new(error.kind(), "is in the way, and no part of an earlier profile"))
+            named(io::Error::new(error.kind(), "is in the way, and not part of an earlier profile"))
         }
         _ => named(error),
     })?;

@@ -65,8 +65,8 @@ pub(super) fn write(page: &mut String, flames: &[Flame]) -> fmt::Result {
     if flames.is_empty() {
         return Ok(());
     }
-    let means = "Stacks of those who waited, of those who held locks and of those who were sampled, \
-                 as wide as the time that they stand for.";
+    let means = "Stacks of threads that waited, that held locks and that were sampled; they are as \
+                 wide as the time that they stand for.";
     let advice = "A click on a frame widens it; the search above marks frames, too.";
     begin_section(page, ID, TITLE, means, advice)?;
     for flame in flames {

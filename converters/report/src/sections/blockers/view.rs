@@ -10,13 +10,13 @@ const LOCKS_OF_PAIR: usize = 3;
 
 const WAITERS: Column = Column::new("waiting", "the group of threads that waited", 0);
 const HOLDERS: Column = Column::new("for", "the group of threads that held the lock", 0);
-const WAITER: Column = Column::new("waiting at", "where it was waited", 0);
+const WAITER: Column = Column::new("waiting at", "where the thread waited", 0);
 const HOLDER: Column = Column::new("for", "where the holder left the lock, or else took it", 0);
 const OWNERS: Column = Column::new("for", "the group of threads that had the lock", 0);
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
 const WAITS: Column = Column::new("charges", "how many waits, or parts of them", 1);
 const WAIT: Column = Column::new("wait", "how long they were in all", 0);
-const SHARE: Column = Column::new("share", "the share of all wait that there is a holder for", 0);
+const SHARE: Column = Column::new("share", "the share of all wait whose holder is known", 0);
 
 /// The answer for eyes.
 pub(super) fn view(answer: &Blockers, findings: &Findings<'_>) -> View {
@@ -36,12 +36,12 @@ fn known(answer: &Blockers, findings: &Findings<'_>) -> String {
     match (answer.source, of_threads) {
         (_, false) if answer.wait_ns == 0 => nobody_waited(findings),
         (Source::Charged, true) => {
-            format!("{known} were charged to the threads that were asked for, as holders.")
+            format!("{known} were charged to the selected threads, as holders.")
         }
         (Source::Charged, false) => format!("{known} of {all} are charged to a holder."),
         (Source::OwnerAtStart, _) => format!(
-            "Of {known} of {all} the lock told who had it when the wait began: holders that came \
-             after, and those of monitors, are not known."
+            "For {known} of {all}, the lock said who had it when the wait began: later holders, \
+             and those of monitors, are not known."
         ),
     }
 }

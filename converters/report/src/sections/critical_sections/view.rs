@@ -12,10 +12,10 @@ const SECTIONS_OF_THREAD: usize = 3;
 
 const PLACE: Column = Column::new("place", "where the program takes the lock", 0);
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
-const THREAD: Column = Column::new("thread", "who took locks", 0);
+const THREAD: Column = Column::new("thread", "a thread that took locks", 0);
 const TAKEN: Column = Column::new("taken", "acquisitions, reentrant ones left out", 0);
-const REENTRANT: Column = Column::new("reentrant", "acquisitions of a lock that the thread had", 4);
-const FAILED: Column = Column::new("failed", "attempts to take the lock in vain", 5);
+const REENTRANT: Column = Column::new("reentrant", "acquisitions of a lock already held", 4);
+const FAILED: Column = Column::new("failed", "failed attempts to take the lock", 5);
 const HOLD: Column = Column::new("hold", "how long it was held in all; nested locks count each", 0);
 const MEAN: Column = Column::new("mean", "how long it was held on average", 0);
 const P50: Column =

@@ -41,9 +41,7 @@ fn summary(found: &StillWaiting) -> String {
     let idle = found.threads - found.blocked_threads;
     match (found.deadlocks.len() + found.deadlocks_left_out, found.blocked_threads) {
         (0, 0) => format!("{} waited for something to happen, and none for a lock.", threads(idle)),
-        (0, blocked) => {
-            format!("{} waited for a lock; no deadlock is known of.", threads(blocked))
-        }
+        (0, blocked) => format!("{} waited for a lock; no deadlock is known.", threads(blocked)),
         (1, blocked) => format!(
             "A deadlock of {}; {} waited for a lock in all.",
             threads(found.deadlocked_threads),
@@ -68,7 +66,7 @@ fn columns(found: &StillWaiting) -> Vec<Column> {
         waited,
         Column::new("kind", "What kind of wait", 2),
         Column::new("lock", "What it waits for", 0),
-        Column::new("owner", "Who has that, as far as it is known", 0),
+        Column::new("owner", "Who has it, as far as that is known", 0),
     ]
 }
 
@@ -107,7 +105,7 @@ fn waiting(found: &StillWaiting) -> Table {
     let mut columns = columns(found);
     columns.push(Column::new(
         "state",
-        "Whether it is in a deadlock, or waits for who is in one",
+        "Whether it is in a deadlock, or waits for a thread in one",
         1,
     ));
     let others = found.waiting.iter().filter(|waiting| waiting.state != "deadlock");
@@ -143,7 +141,7 @@ fn idle(found: &StillWaiting) -> Table {
         }
     };
     Table {
-        title: "Waiting for something to happen, which is no trouble".to_owned(),
+        title: "Waiting for something to happen, which is not a problem".to_owned(),
         columns: vec![
             Column::new("count", "How many threads", 0),
             Column::new(
