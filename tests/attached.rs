@@ -45,9 +45,8 @@ fn names(jdk: &Jdk) {
 /// the one for the condition, and nothing of it is lost.
 fn conditions(jdk: &Jdk) {
     for variant in ["condition", "condition-timeout"] {
-        let recording = attached(jdk, &format!("reacquire {variant}"))
-            .option("--parks=natives")
-            .record();
+        let recording =
+            attached(jdk, &format!("reacquire {variant}")).option("--parks=natives").record();
         let waits = recording.waits();
         let of_awaiter = waits.iter().filter(|wait| {
             wait.thread == "awaiter" && ["condition", "lock-reacquire"].contains(&&*wait.kind)

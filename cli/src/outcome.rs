@@ -30,7 +30,7 @@ pub enum Failure {
 }
 
 /// The result of a command.
-pub type Outcome = Result<Done, Failure>;
+pub type CommandResult = Result<Done, Failure>;
 
 /// The table of exit statuses, for the help.
 pub const EXIT_STATUS: &str = "Exit status:
@@ -77,7 +77,7 @@ impl From<tyrion_formats::Error> for Failure {
 }
 
 /// Tells the user what is to be told and gives the exit status.
-pub fn exit_code(outcome: Outcome) -> ExitCode {
+pub fn exit_code(outcome: CommandResult) -> ExitCode {
     let failure = match outcome {
         Ok(Done::Whole) | Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
         Ok(Done::Partly) => return ExitCode::from(3),

@@ -23,13 +23,13 @@ const FORWARDED: [i32; 6] =
 const SI_KERNEL: i32 = 0x80;
 
 /// Signals that wait until there is somebody to hand them to.
-pub struct Held(libc::sigset_t);
+pub struct HeldSignals(libc::sigset_t);
 
 /// Holds signals back from now on, but not from `command`.
 ///
 /// # Errors
 /// As `pthread_sigmask(3)`.
-pub fn hold(command: &mut Command) -> io::Result<Held> {
+pub fn hold(command: &mut Command) -> io::Result<HeldSignals> {
     // SAFETY: all-zero is a valid set; the calls get valid pointers.
     let (held, before) = unsafe {
         let mut held: libc::sigset_t = mem::zeroed();
@@ -53,13 +53,13 @@ pub fn hold(command: &mut Command) -> io::Result<Held> {
     // SAFETY: between fork and exec the closure makes one system call and
     // allocates nothing.
     unsafe { command.pre_exec(restore) };
-    Ok(Held(held))
+    Ok(HeldSignals(held))
 }
 
 /// Hands the held signals on to a child until [`Forwarding::end`], from a
 /// thread of its own. Those that the terminal sends reach the child anyway,
 /// unless it has moved to a group of its own, as `timeout` does.
-pub fn forward(held: Held, pid: u32) -> Forwarding {
+pub fn forward(held: HeldSignals, pid: u32) -> Forwarding {
     let running = Arc::new(Mutex::new(true));
     let forwarding = Forwarding { running: Arc::clone(&running), pid };
     std::thread::spawn(move || {

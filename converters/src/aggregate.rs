@@ -29,7 +29,7 @@ pub use ids::LogIds;
 pub use notes::{Lost, Notes};
 pub use result::Aggregate;
 
-use crate::{filter::Filter, states::Reader};
+use crate::{filter::Filter, states::StateReader};
 use build::Builder;
 use sampled::Samples;
 use tyrion_formats::Recording;
@@ -53,7 +53,7 @@ pub fn aggregate(
     let mut builder = Builder::new(filter);
     for log in logs {
         let window = filter.window(log);
-        let reader = Reader::new(log);
+        let reader = StateReader::new(log);
         let samples = Samples { reader: &reader, kinds: filter.kinds_of_samples() };
         builder.add(log, &window, pass::run(log, &window, samples, progress));
     }

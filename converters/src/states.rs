@@ -19,7 +19,7 @@ use tyrion_wire::{
 
 /// Tells the states of a log's samples: what the JVM said, and what it did not,
 /// as far as the stack or the agent's own events know.
-pub struct Reader<'a> {
+pub struct StateReader<'a> {
     log: &'a Recording,
     /// What is known of each method, and of each stack as far as it was asked
     /// for; nothing until the first sample.
@@ -34,10 +34,10 @@ struct Known {
     stacks: Vec<AtomicU8>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> StateReader<'a> {
     /// What reads the samples of a log, from any thread.
-    pub fn new(log: &'a Recording) -> Reader<'a> {
-        Reader { log, known: OnceLock::new() }
+    pub fn new(log: &'a Recording) -> StateReader<'a> {
+        StateReader { log, known: OnceLock::new() }
     }
 
     /// The state of a sample.

@@ -6,6 +6,7 @@ use std::{fmt, sync::Arc};
 /// A damaged place of a log, and what was left out because of it. Its
 /// `Display` is one line that names the file and the offset.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Damage {
     /// The log's name.
     pub log: Arc<str>,

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::{env, fs, io};
 
 use tyrion_bytecode::emit::{ProbeClass, VOLATILE};
-use tyrion_bytecode::{ClassFile, MethodPlan, Outcome, instrument};
+use tyrion_bytecode::{ClassFile, Instrumented, MethodPlan, instrument};
 
 #[path = "../tests/common/everywhere.rs"]
 mod everywhere;
@@ -76,7 +76,7 @@ fn trace(
     class: &ClassFile<'_>,
     next: &mut u32,
     reasons: &mut BTreeMap<&'static str, usize>,
-) -> Outcome {
+) -> Instrumented {
     let name = class.name().to_string();
     let options = PlanOptions { front: Front::Ask, ..PlanOptions::default() };
     let jdk = JdkClass::by_name(name.as_bytes());
@@ -89,20 +89,20 @@ fn trace(
         let methods = class.methods().map(|_| MethodPlan::default()).collect();
         ClassPlan { methods, ..ClassPlan::default() }
     } else {
-        return Outcome::default();
+        return Instrumented::default();
     };
     for (method, plan) in class.methods().zip(&mut plan.methods) {
         plan.append(jdk.and_then(|class| locks::plan(class, &method)).unwrap_or_default());
         plan.append(jdk.and_then(|class| waits::plan(class, &method)).unwrap_or_default());
     }
-    let outcome = plan.carry_out(class);
+    let instrumented = plan.carry_out(class);
     for left in &plan.left {
         *reasons.entry(left.why.key()).or_default() += 1;
         if !matches!(left.why, Why::Rewriting(_)) {
             println!("{name}: {}{}: {:?}", left.method, left.descriptor, left.why);
         }
     }
-    outcome
+    instrumented
 }
 
 fn list_places(input: &Path) -> Result<(), Box<dyn Error>> {
@@ -130,14 +130,14 @@ struct Totals {
     left: usize,
 }
 
-fn dense(class: &ClassFile<'_>) -> Outcome {
+fn dense(class: &ClassFile<'_>) -> Instrumented {
     instrument(class, everywhere::dense_plan)
 }
 
 fn instrument_tree(
     input: &Path,
     out: &Path,
-    mut probe: impl FnMut(&ClassFile<'_>) -> Outcome,
+    mut probe: impl FnMut(&ClassFile<'_>) -> Instrumented,
 ) -> Result<(), Box<dyn Error>> {
     let mut files = Vec::new();
     class_files(input, &mut files)?;
@@ -146,7 +146,7 @@ fn instrument_tree(
     for file in &files {
         let bytes = fs::read(file)?;
         totals.classes += 1;
-        let outcome = match ClassFile::parse(&bytes) {
+        let instrumented = match ClassFile::parse(&bytes) {
             Ok(class) => probe(&class),
             Err(error) => {
                 println!("{}: {error}", file.display());
@@ -154,12 +154,12 @@ fn instrument_tree(
                 continue;
             }
         };
-        for left in &outcome.left {
+        for left in &instrumented.left {
             println!("{}: {}{}: {}", file.display(), left.name, left.descriptor, left.reason);
         }
-        totals.left += outcome.left.len();
-        totals.changed_methods += outcome.changed;
-        if let Some(bytes) = outcome.bytes {
+        totals.left += instrumented.left.len();
+        totals.changed_methods += instrumented.changed;
+        if let Some(bytes) = instrumented.bytes {
             totals.changed_classes += 1;
             write(&out.join(file.strip_prefix(input)?), &bytes)?;
         }
@@ -173,7 +173,7 @@ fn instrument_tree(
 }
 
 /// Probes as much of each method as possible: also the parameters where they can be read.
-fn everywhere(class: &ClassFile<'_>) -> Outcome {
+fn everywhere(class: &ClassFile<'_>) -> Instrumented {
     let first = instrument(class, |method| everywhere::plan(method, true));
     let unreadable = |left: &tyrion_bytecode::Left| {
         matches!(left.reason, tyrion_bytecode::Reason::LocalNotReadable { .. })

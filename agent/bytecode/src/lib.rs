@@ -22,7 +22,7 @@ pub use class::{ClassFile, Method};
 pub use code::{Code, Handler, Variable};
 pub use error::ClassError;
 pub use instruction::Instruction;
-pub use instrument::{Left, Outcome, instrument};
+pub use instrument::{Instrumented, Left, instrument};
 pub use jstr::JStr;
 pub use plan::{Around, Exit, Member, MethodPlan, Op, Pc, Protected, Reason};
 pub use pool::{ConstantPool, MemberRef};

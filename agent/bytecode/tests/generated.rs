@@ -285,11 +285,11 @@ proptest! {
         let plan = unplaced.place(&method, plan);
         let bytes = method.assemble();
         let class = ClassFile::parse(&bytes).expect("well-formed");
-        let outcome = instrument(&class, |_| Some(plan.clone()));
-        prop_assert_eq!(&outcome.left, &[]);
-        prop_assert_eq!(outcome.bytes.is_none(), plan.is_empty());
+        let instrumented = instrument(&class, |_| Some(plan.clone()));
+        prop_assert_eq!(&instrumented.left, &[]);
+        prop_assert_eq!(instrumented.bytes.is_none(), plan.is_empty());
         let key = (method.name.to_owned(), method.descriptor.to_owned());
-        let new = outcome.bytes.unwrap_or(bytes.clone());
+        let new = instrumented.bytes.unwrap_or(bytes.clone());
         isomorphism::check(&bytes, &new, &HashMap::from([(key, plan.clone())]));
         // And once more, as an agent may find classes that another one has been at.
         let class = ClassFile::parse(&new).expect("well-formed");

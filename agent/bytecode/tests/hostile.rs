@@ -27,8 +27,8 @@ fn exercise(bytes: &[u8]) -> Result<(), ClassError> {
         let _ = (code.line_at(Pc(u16::MAX)), code.exception_table().count());
     }
     for parameters in [false, true] {
-        let outcome = instrument(&class, |method| everywhere::plan(method, parameters));
-        if let Some(bytes) = outcome.bytes {
+        let instrumented = instrument(&class, |method| everywhere::plan(method, parameters));
+        if let Some(bytes) = instrumented.bytes {
             assert!(ClassFile::parse(&bytes).is_ok(), "what we write we can read");
         }
     }

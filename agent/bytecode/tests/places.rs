@@ -37,13 +37,13 @@ fn entry(entry: Vec<Op>) -> MethodPlan {
 fn apply(method: &Method, plan: &MethodPlan) -> Result<Class, Reason> {
     let bytes = method.assemble();
     let class = ClassFile::parse(&bytes).expect("well-formed");
-    let mut outcome = instrument(&class, |_| Some(plan.clone()));
-    match outcome.left.pop() {
+    let mut instrumented = instrument(&class, |_| Some(plan.clone()));
+    match instrumented.left.pop() {
         Some(left) => {
-            assert_eq!((outcome.bytes, outcome.changed), (None, 0));
+            assert_eq!((instrumented.bytes, instrumented.changed), (None, 0));
             Err(left.reason)
         }
-        None => Ok(Class::read(&outcome.bytes.expect("changed"))),
+        None => Ok(Class::read(&instrumented.bytes.expect("changed"))),
     }
 }
 
@@ -478,13 +478,13 @@ fn leaves_alone_what_a_class_is_too_old_or_too_full_for() {
 fn a_method_left_alone_does_not_affect_the_next() {
     let bytes = include_bytes!("data/java17/Monitors.class");
     let class = ClassFile::parse(bytes).expect("well-formed");
-    let outcome = instrument(&class, |method| {
+    let instrumented = instrument(&class, |method| {
         let broken = method.is_synchronized();
         let call = Op::InvokeStatic(Member::new("p/P", if broken { "no" } else { "yes" }, "()V"));
         Some(entry(if broken { vec![call, Op::Pop] } else { vec![call] }))
     });
-    assert_eq!(outcome.left.len(), 2);
-    let new = Class::read(&outcome.bytes.expect("changed"));
+    assert_eq!(instrumented.left.len(), 2);
+    let new = Class::read(&instrumented.bytes.expect("changed"));
     let has = |text: &str| new.pool.values().any(|constant| constant == text);
     assert!(has("p/P.yes.()V") && !has("p/P.no.()V") && !has("no"));
 }

@@ -41,18 +41,18 @@ fn check_plan(
     plan: impl Fn(&Method<'_, '_>) -> Option<MethodPlan>,
 ) -> usize {
     let mut plans: HashMap<Key, MethodPlan> = HashMap::new();
-    let outcome = instrument(class, |method| {
+    let instrumented = instrument(class, |method| {
         let plan = plan(method)?;
         let key = (method.name().to_string(), method.descriptor().to_string());
         plans.insert(key, plan.clone());
         Some(plan)
     });
-    for left in outcome.left {
+    for left in instrumented.left {
         plans.remove(&(left.name, left.descriptor));
     }
-    assert_eq!(plans.len(), outcome.changed);
-    isomorphism::check(bytes, outcome.bytes.as_deref().unwrap_or(bytes), &plans);
-    outcome.changed
+    assert_eq!(plans.len(), instrumented.changed);
+    isomorphism::check(bytes, instrumented.bytes.as_deref().unwrap_or(bytes), &plans);
+    instrumented.changed
 }
 
 #[test]
@@ -62,10 +62,13 @@ fn no_plan_means_no_new_class() {
     for file in files {
         let bytes = fs::read(file).expect("readable");
         let class = ClassFile::parse(&bytes).expect("well-formed");
-        for outcome in
+        for instrumented in
             [instrument(&class, |_| None), instrument(&class, |_| Some(MethodPlan::default()))]
         {
-            assert_eq!((outcome.bytes, outcome.changed, outcome.left), (None, 0, vec![]));
+            assert_eq!(
+                (instrumented.bytes, instrumented.changed, instrumented.left),
+                (None, 0, vec![])
+            );
         }
     }
 }

@@ -63,13 +63,13 @@ fn check(file: &Path, options: &PlanOptions) -> usize {
         .map(|method| -> Key { (method.name().to_string(), method.descriptor().to_string()) });
     let mut plans: HashMap<Key, MethodPlan> = keys.zip(plan.methods.clone()).collect();
     plans.retain(|_, plan| !plan.is_empty());
-    let outcome = plan.carry_out(&class);
-    for left in outcome.left {
+    let instrumented = plan.carry_out(&class);
+    for left in instrumented.left {
         plans.remove(&(left.name, left.descriptor));
     }
-    assert_eq!(plans.len(), outcome.changed);
-    isomorphism::check(&bytes, outcome.bytes.as_deref().unwrap_or(&bytes), &plans);
-    outcome.changed
+    assert_eq!(plans.len(), instrumented.changed);
+    isomorphism::check(&bytes, instrumented.bytes.as_deref().unwrap_or(&bytes), &plans);
+    instrumented.changed
 }
 
 #[test]
@@ -158,8 +158,8 @@ proptest! {
             let options = PlanOptions { front: Front::Ask, ..PlanOptions::default() };
             let _ = program::concerns(&class, &options);
             let mut plan = program::plan(&class, &options, &mut |_| 7);
-            let outcome = plan.carry_out(&class);
-            if let Some(bytes) = outcome.bytes {
+            let instrumented = plan.carry_out(&class);
+            if let Some(bytes) = instrumented.bytes {
                 prop_assert!(ClassFile::parse(&bytes).is_ok(), "what we write we can read");
             }
         }

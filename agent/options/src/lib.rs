@@ -26,7 +26,9 @@ pub use table::{
     DEFAULT_FILE, DEFAULT_PERIOD_NS, Options, PERIODS_NS, SampleOptions, TABLE, TraceOptions,
 };
 pub use tyrion_wire::pattern::Pattern;
-pub use values::{Command, HoldSampling, Locks, Mode, NamePattern, Parks, Rotation, Threshold, Walk};
+pub use values::{
+    Command, HoldSampling, Locks, Mode, NamePattern, Parks, Rotation, Threshold, Walk,
+};
 
 /// The option of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {

@@ -14,7 +14,7 @@ use blocks::{Blocks, ExitForm};
 use calls::{Acquisition, acquisition, call_site, implements_locks};
 use tyrion_bytecode::naming::{self, Body, Half, LockName};
 use tyrion_bytecode::{
-    Around, ClassFile, Code, Exit, Instruction, Member, Method, MethodPlan, Op, Outcome, Pc,
+    Around, ClassFile, Code, Exit, Instruction, Instrumented, Member, Method, MethodPlan, Op, Pc,
     Protected, Reason, instrument, opcode,
 };
 use tyrion_wire::{WaitKind, def::place_flag};
@@ -151,16 +151,16 @@ pub struct ClassPlan {
 
 impl ClassPlan {
     /// Inserts the probes; methods that cannot be given theirs are added to `left`.
-    pub fn carry_out(&mut self, class: &ClassFile<'_>) -> Outcome {
+    pub fn carry_out(&mut self, class: &ClassFile<'_>) -> Instrumented {
         let mut plans = std::mem::take(&mut self.methods).into_iter();
-        let outcome = instrument(class, |_| plans.next());
-        self.left.extend(outcome.left.iter().map(|left| LeftMethod {
+        let instrumented = instrument(class, |_| plans.next());
+        self.left.extend(instrumented.left.iter().map(|left| LeftMethod {
             class: class.name().to_string(),
             method: left.name.clone(),
             descriptor: left.descriptor.clone(),
             why: Why::Rewriting(left.reason.clone()),
         }));
-        outcome
+        instrumented
     }
 }
 

@@ -33,9 +33,10 @@ pub struct Probed {
 /// In words, why nothing could be added.
 pub fn add_probes(to: JdkClass, bytes: &[u8]) -> Result<Probed, String> {
     let class = ClassFile::parse(bytes).map_err(|error| error.to_string())?;
-    let outcome = instrument(&class, |method| plan(to, method));
-    let left = outcome.left.iter().map(|left| format!("{}: {}", left.name, left.reason)).collect();
-    let bytes = outcome.bytes.ok_or("no method to wait in was found")?;
+    let instrumented = instrument(&class, |method| plan(to, method));
+    let left =
+        instrumented.left.iter().map(|left| format!("{}: {}", left.name, left.reason)).collect();
+    let bytes = instrumented.bytes.ok_or("no method to wait in was found")?;
     Ok(Probed { bytes, left })
 }
 

@@ -128,7 +128,9 @@ impl Contention {
         // It could not leave, and parks on its carrier now, which is seen there.
         self.recorder.with(java, thread, false, |_, waits| {
             waits.park = None;
-            let Some(inferred) = waits.inferred.as_mut().filter(|it| it.is_parked()) else { return };
+            let Some(inferred) = waits.inferred.as_mut().filter(|it| it.is_parked()) else {
+                return;
+            };
             inferred.parks -= 1;
             inferred.ended_ns = clock::now_ns();
         });
@@ -185,9 +187,8 @@ impl Contention {
         for thread in self.recorder.threads().ended_acquisitions(before_ns) {
             self.recorder.in_context_of_thread(&thread, |context| {
                 let Some(mut waits) = thread.try_waits() else { return };
-                let is_over = |inferred: &Inferred| {
-                    inferred.ended_ns != 0 && inferred.ended_ns < before_ns
-                };
+                let is_over =
+                    |inferred: &Inferred| inferred.ended_ns != 0 && inferred.ended_ns < before_ns;
                 let same = waits.generation() == context.generation.number;
                 if same && waits.inferred.as_ref().is_some_and(is_over) {
                     self.settle(context, &mut waits);

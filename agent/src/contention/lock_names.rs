@@ -92,13 +92,13 @@ type CodeSite = (Way, usize, i64);
 /// What the program calls a lock, in UTF-8.
 pub type Name = Arc<[u8]>;
 
-/// The names found so far.
+/// Finds names of locks in bytecode, and keeps those found.
 #[derive(Default)]
-pub struct LockNames {
+pub struct LockNameFinder {
     known: Mutex<HashMap<CodeSite, Option<Name>>>,
 }
 
-impl LockNames {
+impl LockNameFinder {
     /// The name of the lock that the current thread is about to wait for;
     /// `None` when the code does not tell more than the lock's class does.
     pub fn find(&self, ti: Ti, java: Java, way: Way) -> Option<Name> {

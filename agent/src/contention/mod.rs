@@ -24,7 +24,7 @@ use crate::{
 };
 pub use inferred::ParkLimit;
 use inferred::ParksAlone;
-use lock_names::{LockNames, Way};
+use lock_names::{LockNameFinder, Way};
 use std::sync::{Mutex, OnceLock, atomic::AtomicU32};
 use tyrion_wire::{Outcome, WaitKind, def::id};
 
@@ -36,7 +36,7 @@ pub struct Contention {
     /// Held while an object gets its tag, so that it gets one.
     naming: Mutex<()>,
     /// What the program calls its locks.
-    names: LockNames,
+    names: LockNameFinder,
     /// Who else wants to know of waits.
     observer: OnceLock<&'static dyn WaitObserver>,
     /// What is asked of the JDK's classes once parks are all that is seen.
@@ -50,7 +50,7 @@ impl Contention {
             recorder,
             locks: AtomicU32::new(0),
             naming: Mutex::new(()),
-            names: LockNames::default(),
+            names: LockNameFinder::default(),
             observer: OnceLock::new(),
             parks_alone: OnceLock::new(),
         }

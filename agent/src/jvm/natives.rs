@@ -113,7 +113,8 @@ pub fn replace(ti: Ti, java: Java, what: &Replacement) -> Result<(), String> {
         told.name == what.name.to_bytes() && told.descriptor == what.descriptor.to_bytes()
     };
     let name = what.name.to_string_lossy();
-    let original = told.iter().find(is_it).ok_or_else(|| format!("{}.{name} is unlike others", what.class))?;
+    let original =
+        told.iter().find(is_it).ok_or_else(|| format!("{}.{name} is unlike others", what.class))?;
     (what.keep)(original.code);
     let method = JNINativeMethod {
         name: what.name.as_ptr(),

@@ -130,7 +130,10 @@ pub(super) fn with_env<T>(
 }
 
 /// A class as a global reference that is kept for ever.
-pub(super) fn global_class(env: &mut jni::Env<'_>, name: &str) -> jni::errors::Result<Object<'static>> {
+pub(super) fn global_class(
+    env: &mut jni::Env<'_>,
+    name: &str,
+) -> jni::errors::Result<Object<'static>> {
     let class = env.find_class(JNIString::from(name))?;
     let lasting = env.new_global_ref(class)?.into_raw();
     // SAFETY: nobody gives this global reference back.

@@ -107,11 +107,7 @@ impl Ti {
         if set == 2 { Ok(()) } else { Err("this JVM does not tell of virtual threads".to_owned()) }
     }
 
-    fn set_extension_event(
-        &self,
-        index: jint,
-        callback: MountCallback,
-    ) -> Result<(), jvmtiError> {
+    fn set_extension_event(&self, index: jint, callback: MountCallback) -> Result<(), jvmtiError> {
         // SAFETY: HotSpot calls it with these arguments, after the environment; by the
         // C calling convention, a function of fixed arguments takes them as well.
         let callback =

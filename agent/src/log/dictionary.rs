@@ -554,10 +554,7 @@ impl Inner {
         };
         let outside = frames.iter().map(role).find(|&role| role != Role::Machinery);
         let known = frames.iter().map(|frame| self.methods.get(&(frame.method as usize)));
-        let path = known
-            .map_while(|method| method?.path)
-            .reduce(SlowPath::or)
-            .unwrap_or_default();
+        let path = known.map_while(|method| method?.path).reduce(SlowPath::or).unwrap_or_default();
         Some(StackRef { id: node, reacquires: outside == Some(Role::Condition), path })
     }
 

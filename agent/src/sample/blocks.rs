@@ -4,7 +4,7 @@
 use super::{
     accounting::{self, Moment, Observation},
     requests::OPEN_LIMIT,
-    sampler::{SAMPLER, Sampler, State},
+    sampler::{SAMPLER, Sampler, SamplerState},
 };
 use crate::{
     jvm::{Java, Object},
@@ -134,7 +134,7 @@ impl Sampler {
 
     /// Sees to it that references are given back that are used no more, by the
     /// thread that takes snapshots if there is one, which may be using them.
-    fn give_back(&self, java: Java, mut state: MutexGuard<'_, State>) {
+    fn give_back(&self, java: Java, mut state: MutexGuard<'_, SamplerState>) {
         if state.watched {
             if state.requests.many_ended() {
                 self.wake.notify_all();

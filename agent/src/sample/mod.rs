@@ -44,7 +44,7 @@ use crate::{
 };
 use accounting::Accounting;
 use requests::Requests;
-use sampler::{SAMPLER, Sampler, State, ThreadEnd};
+use sampler::{SAMPLER, Sampler, SamplerState, ThreadEnd};
 use settings::Settings;
 use statistics::SampleStatistics;
 use std::{
@@ -67,7 +67,7 @@ pub fn prepare(recorder: &'static Recorder, vm: Vm) {
         recorder,
         vm,
         take_snapshots: watch::run,
-        state: Mutex::new(State {
+        state: Mutex::new(SamplerState {
             settings: None,
             recording: false,
             revision: 0,

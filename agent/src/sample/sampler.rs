@@ -37,7 +37,7 @@ pub struct Sampler {
     pub(super) vm: Vm,
     /// What the thread that takes snapshots does.
     pub(super) take_snapshots: fn(&'static Sampler, Java),
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<SamplerState>,
     /// There is something else to do than before.
     pub(super) wake: Condvar,
     /// Whether it matters that threads start and end.
@@ -54,7 +54,7 @@ pub struct Sampler {
 }
 
 /// What is sampled now, and what is known of it.
-pub struct State {
+pub struct SamplerState {
     pub(super) settings: Option<Settings>,
     /// Recording is not paused.
     pub(super) recording: bool,
@@ -70,7 +70,7 @@ pub struct State {
     pub(super) accounting: Accounting,
 }
 
-impl State {
+impl SamplerState {
     /// What is sampled of all threads now.
     pub(super) fn on(&self) -> Option<&Settings> {
         self.settings.as_ref().filter(|_| self.recording && !self.ended)
@@ -84,7 +84,7 @@ impl State {
 
 impl Sampler {
     /// There is something else to do: sees to it that somebody does.
-    pub(super) fn changed(&'static self, mut state: MutexGuard<'_, State>) {
+    pub(super) fn changed(&'static self, mut state: MutexGuard<'_, SamplerState>) {
         state.revision += 1;
         self.watching.store(state.on().is_some(), Release);
         self.call_on(state, 0);
@@ -92,7 +92,7 @@ impl Sampler {
 
     /// Sees to it that there is a thread that takes snapshots, if there are any
     /// to take, and that it looks what to do by then, in monotonic ns.
-    pub(super) fn call_on(&'static self, mut state: MutexGuard<'_, State>, by_ns: u64) {
+    pub(super) fn call_on(&'static self, mut state: MutexGuard<'_, SamplerState>, by_ns: u64) {
         let mut failed = None;
         if state.has_work() && !state.watched {
             failed = spawn::thread("tyrion-sample", move || self.run_thread()).err();
@@ -132,8 +132,8 @@ impl Sampler {
     }
 
     /// What is known of threads that only the snapshots of all were for.
-    pub(super) fn close_unrequested(&self, state: &mut State) {
-        let State { accounting, requests, .. } = state;
+    pub(super) fn close_unrequested(&self, state: &mut SamplerState) {
+        let SamplerState { accounting, requests, .. } = state;
         accounting.close_others(&self.statistics, |java_id| requests.has(java_id));
     }
 

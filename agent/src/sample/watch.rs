@@ -14,7 +14,7 @@ use super::{
     accounting::Moment,
     pace::Pace,
     requests::Due,
-    sampler::{Sampler, State, ThreadEnd},
+    sampler::{Sampler, SamplerState, ThreadEnd},
     settings::Settings,
     thread_table::{ThreadRow, ThreadTable},
 };
@@ -143,7 +143,7 @@ impl<'j> Watch<'j> {
     }
 
     /// The shared state; `None` when something else is asked for meanwhile.
-    fn state(&self) -> Option<MutexGuard<'static, State>> {
+    fn state(&self) -> Option<MutexGuard<'static, SamplerState>> {
         self.sampler.state_at(self.revision)
     }
 
@@ -240,7 +240,7 @@ impl<'j> Watch<'j> {
 
 impl Sampler {
     /// The shared state; `None` when something else is asked for by now.
-    fn state_at(&'static self, revision: u64) -> Option<MutexGuard<'static, State>> {
+    fn state_at(&'static self, revision: u64) -> Option<MutexGuard<'static, SamplerState>> {
         let state = lock(&self.state);
         (!state.ended && state.recording && state.revision == revision).then_some(state)
     }
@@ -262,8 +262,8 @@ impl Sampler {
     }
 
     /// A thread is not among those that are sampled, unless by request.
-    fn leave_out(&self, state: &mut State, java_id: i64) {
-        let State { accounting, requests, .. } = state;
+    fn leave_out(&self, state: &mut SamplerState, java_id: i64) {
+        let SamplerState { accounting, requests, .. } = state;
         if accounting.is_of_all(java_id) {
             match requests.has(java_id) {
                 true => accounting.set_of_all(java_id, false),

@@ -53,13 +53,13 @@ impl Trace {
                 plan.append(more);
             }
         }
-        let outcome = all.carry_out(&class);
+        let instrumented = all.carry_out(&class);
         all.left.iter().for_each(|left| self.places.leave(left.why.key()));
-        if outcome.bytes.is_some() {
+        if instrumented.bytes.is_some() {
             self.statistics.classes.fetch_add(1, Relaxed);
-            self.statistics.methods.fetch_add(outcome.changed as u64, Relaxed);
+            self.statistics.methods.fetch_add(instrumented.changed as u64, Relaxed);
         }
-        outcome.bytes
+        instrumented.bytes
     }
 }
 

@@ -1,6 +1,6 @@
 //! `tyrion agent-path`, and where the agent is for the other commands.
 
-use crate::outcome::{Done, Failure, Outcome};
+use crate::outcome::{CommandResult, Done, Failure};
 use std::{
     io::{IsTerminal, Write},
     os::unix::ffi::OsStrExt,
@@ -40,7 +40,7 @@ pub fn agent_path() -> Result<PathBuf, Failure> {
 }
 
 /// Prints the agent's path.
-pub fn run() -> Outcome {
+pub fn run() -> CommandResult {
     let path = agent_path()?;
     let mut out = std::io::stdout();
     let written = match out.is_terminal() {

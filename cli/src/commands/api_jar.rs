@@ -2,7 +2,7 @@
 
 use crate::{
     files::Target,
-    outcome::{Done, Outcome, tell},
+    outcome::{CommandResult, Done, tell},
 };
 use clap::Args;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct ApiJarArgs {
 }
 
 /// Writes the library.
-pub fn run(args: ApiJarArgs) -> Outcome {
+pub fn run(args: ApiJarArgs) -> CommandResult {
     let target = Target::of(&args.output);
     target.spare_logs()?;
     target.write(|out| out.write_all(JAR))?;

@@ -5,7 +5,7 @@ use crate::{
     agent_options::{AgentOptions, check_sent_file},
     jvm::attach::{check_interrupts, load},
     logs::Files,
-    outcome::{Done, Failure, Outcome, tell},
+    outcome::{CommandResult, Done, Failure, tell},
     target::{
         Target,
         exchange::{Exchange, is_unnamed_log, sweep},
@@ -97,7 +97,7 @@ pub(super) fn shown<'a>(reply: &'a [(String, String)], key: &str) -> Cow<'a, str
 }
 
 /// Records in a running JVM.
-pub fn attach(args: AttachArgs) -> Outcome {
+pub fn attach(args: AttachArgs) -> CommandResult {
     args.agent.check()?;
     let agent = Agent::find(args.pid.pid)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
@@ -149,12 +149,12 @@ fn refuse_hidden_log(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
 }
 
 /// Stops recording.
-pub fn stop(args: PidArgs) -> Outcome {
+pub fn stop(args: PidArgs) -> CommandResult {
     print(&Agent::find(args.pid)?.stop()?, args.json)
 }
 
 /// Tells what the agent is doing.
-pub fn status(args: PidArgs) -> Outcome {
+pub fn status(args: PidArgs) -> CommandResult {
     print(&Agent::find(args.pid)?.status()?, args.json)
 }
 
@@ -355,7 +355,7 @@ fn line(key: &str, value: &str) -> String {
     }
 }
 
-fn print(answer: &[(String, String)], as_json: bool) -> Outcome {
+fn print(answer: &[(String, String)], as_json: bool) -> CommandResult {
     let text = if as_json {
         let object: Map<String, Value> = answer
             .iter()

@@ -1,7 +1,7 @@
 //! `tyrion completions`.
 
 use super::Cli;
-use crate::outcome::{Done, Failure, Outcome};
+use crate::outcome::{CommandResult, Done, Failure};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use std::io::Write;
@@ -15,7 +15,7 @@ pub struct CompletionsArgs {
 }
 
 /// Prints a completion script.
-pub fn run(args: CompletionsArgs) -> Outcome {
+pub fn run(args: CompletionsArgs) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "tyrion", &mut script);
     let written = std::io::stdout().write_all(&script);

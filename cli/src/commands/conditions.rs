@@ -1,6 +1,6 @@
 //! `--fail-if`, for pipelines: of `report` and `diff`.
 
-use crate::outcome::{Done, Failure, Outcome, tell};
+use crate::outcome::{CommandResult, Done, Failure, tell};
 use clap::Args;
 use std::fmt::Write;
 use tyrion_report::{
@@ -103,14 +103,17 @@ impl ConditionArgs {
         done: Done,
         findings: &Findings<'_>,
         before: Option<&Findings<'_>>,
-    ) -> Outcome {
+    ) -> CommandResult {
         after_writing(written, || self.check(done, findings, before))
     }
 }
 
 /// How a command ends that writes and then checks. Whoever reads no further
 /// wants to know what holds all the same.
-fn after_writing(written: Result<(), Failure>, check: impl FnOnce() -> Outcome) -> Outcome {
+fn after_writing(
+    written: Result<(), Failure>,
+    check: impl FnOnce() -> CommandResult,
+) -> CommandResult {
     match written {
         Ok(()) => check(),
         Err(Failure::ClosedPipe) => match check()? {

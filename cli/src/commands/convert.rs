@@ -6,7 +6,7 @@ use crate::{
     files::{Target, say_written},
     filters::{self, FilterArgs, JobsArg, ShapeArgs},
     logs,
-    outcome::{Failure, Outcome, tell},
+    outcome::{CommandResult, Failure, tell},
     progress,
 };
 use clap::{
@@ -100,7 +100,7 @@ fn about(format: &Format) -> String {
 }
 
 /// Converts logs.
-pub fn run(args: ConvertArgs) -> Outcome {
+pub fn run(args: ConvertArgs) -> CommandResult {
     args.style.check(args.to)?;
     let filter = args.filters.filter(Kinds::contention())?;
     args.style.check_filter(&filter)?;

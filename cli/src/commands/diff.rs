@@ -7,7 +7,7 @@ use crate::{
     files::Target,
     filters::{FilterArgs, JobsArg},
     logs,
-    outcome::{Done, Failure, Outcome, tell},
+    outcome::{CommandResult, Done, Failure, tell},
     progress, terminal,
 };
 use clap::{Args, ValueEnum};
@@ -102,7 +102,7 @@ Conditions of --fail-if apply to the logs after. A value with a sign is a change
 }
 
 /// Compares logs.
-pub fn run(args: DiffArgs) -> Outcome {
+pub fn run(args: DiffArgs) -> CommandResult {
     let (before, after) = args.sides()?;
     args.check()?;
     let filter = args.filters.filter(Kinds::contention())?;

@@ -14,11 +14,11 @@ use super::{
 use crate::{
     filters::{FilterArgs, wants_pending},
     logs,
-    outcome::{Done, Failure, Outcome},
+    outcome::{CommandResult, Done, Failure},
     terminal::{Escaped, Printable},
 };
 use clap::Args;
-use record::{Long, Record};
+use record::{JsonRecord, Long};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -75,7 +75,7 @@ pub struct DumpArgs {
 }
 
 /// Prints the records.
-pub fn run(args: DumpArgs) -> Outcome {
+pub fn run(args: DumpArgs) -> CommandResult {
     let log = logs::open(&args.log)?;
     let filter = args.filters.raw_filter()?;
     let out = BufWriter::new(io::stdout().lock());
@@ -336,7 +336,7 @@ impl<'a> Dump<'a> {
     fn write_site(&self, out: &mut dyn Write, record: Value, site: &Site) -> io::Result<()> {
         let record = add_group(record, self.names.group(site.stack).as_ref());
         let fields = add_name(record, &site.lock.name);
-        Record { fields, long: [("stack", Long::Stack(&self.stacks, site.stack))] }.write(out)
+        JsonRecord { fields, long: [("stack", Long::Stack(&self.stacks, site.stack))] }.write(out)
     }
 
     /// Ends a line with a stack.

@@ -10,7 +10,7 @@ mod trace;
 use crate::{
     filters::{self, FilterArgs, JobsArg, wants_pending},
     logs,
-    outcome::{Failure, Outcome},
+    outcome::{CommandResult, Failure},
     progress, shell,
     terminal::Escaped,
 };
@@ -58,7 +58,7 @@ pub struct InfoArgs {
 }
 
 /// Prints what a log is.
-pub fn run(args: InfoArgs) -> Outcome {
+pub fn run(args: InfoArgs) -> CommandResult {
     let logs = [logs::open(&args.log)?];
     let filter = args.filters.raw_filter()?;
     // Outputs charge contention alone to holders, unless other kinds are named.

@@ -18,7 +18,7 @@ use tyrion_wire::{
 
 /// A place, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockSite {
+pub struct NamedSite {
     /// What kind of lock; `None` when the place's definition is lost.
     pub kind: Option<WaitKind>,
     /// What the program calls the lock; may be empty.
@@ -27,7 +27,7 @@ pub struct LockSite {
     pub at: String,
 }
 
-impl LockSite {
+impl NamedSite {
     /// The name of the kind of lock.
     pub fn kind_name(&self) -> &'static str {
         self.kind.map_or(UNKNOWN, WaitKind::name)
@@ -38,7 +38,7 @@ impl LockSite {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedLock {
     /// Where.
-    pub site: Rc<LockSite>,
+    pub site: Rc<NamedSite>,
     /// Its class.
     pub class: Rc<String>,
     /// Its identity hash, 0 when unknown.
@@ -86,7 +86,7 @@ pub struct LockNames<'a> {
     log: &'a Recording,
     names: Names<'a>,
     filter: &'a Filter,
-    sites: RefCell<Cache<u32, LockSite>>,
+    sites: RefCell<Cache<u32, NamedSite>>,
     classes: RefCell<Cache<u32, String>>,
     /// The ids of contended locks, by class and identity hash.
     contended: HashMap<(u32, u32), u32>,
@@ -104,16 +104,16 @@ impl<'a> LockNames<'a> {
     }
 
     /// A place.
-    pub fn site(&self, id: u32) -> Rc<LockSite> {
+    pub fn site(&self, id: u32) -> Rc<NamedSite> {
         let (log, names) = (self.log, self.names);
         self.sites.borrow_mut().get(id, || {
             let place = match log.definitions().places().get(id) {
-                Some(place) => LockSite {
+                Some(place) => NamedSite {
                     kind: Some(place.kind),
                     name: log.text(place.name).into_owned(),
                     at: names.place(place),
                 },
-                None => LockSite { kind: None, name: String::new(), at: UNKNOWN.to_owned() },
+                None => NamedSite { kind: None, name: String::new(), at: UNKNOWN.to_owned() },
             };
             let len = place.name.len() + place.at.len();
             (place, len)

@@ -1,12 +1,12 @@
 //! `tyrion man`.
 
 use super::Cli;
-use crate::outcome::{Done, Failure, Outcome};
+use crate::outcome::{CommandResult, Done, Failure};
 use clap::CommandFactory;
 use std::io::Write;
 
 /// Prints the manual page, the commands' pages after the main one.
-pub fn run() -> Outcome {
+pub fn run() -> CommandResult {
     let mut page = Vec::new();
     let mut command = Cli::command();
     command.build();

@@ -22,7 +22,7 @@ mod sections;
 mod tests;
 mod top;
 
-use crate::outcome::{EXIT_STATUS, Outcome};
+use crate::outcome::{CommandResult, EXIT_STATUS};
 use clap::{Parser, Subcommand};
 
 /// A lock profiler for the JVM: who waits for which lock, how long, and where.
@@ -85,7 +85,7 @@ pub enum Command {
 }
 
 /// Runs a command.
-pub fn run(command: Command) -> Outcome {
+pub fn run(command: Command) -> CommandResult {
     match command {
         Command::Record(args) => record::run(args),
         Command::Convert(args) => convert::run(args),

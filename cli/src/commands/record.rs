@@ -7,7 +7,7 @@ use crate::{
         launch,
         shim::{self, Reach},
     },
-    outcome::{Done, Failure, Outcome, tell},
+    outcome::{CommandResult, Done, Failure, tell},
     shell, signals,
 };
 use clap::Args;
@@ -50,7 +50,7 @@ pub struct RecordArgs {
 }
 
 /// Runs a command with the agent in its JVM.
-pub fn run(args: RecordArgs) -> Outcome {
+pub fn run(args: RecordArgs) -> CommandResult {
     args.agent.check()?;
     let agent = agent_path()?;
     let log = std::path::absolute(&args.output)
@@ -242,7 +242,7 @@ fn tell_logs(new: &[String]) {
 }
 
 /// Runs the command, hands signals on, and ends as it ends.
-fn supervise(command: &mut Command, words: &[OsString]) -> Outcome {
+fn supervise(command: &mut Command, words: &[OsString]) -> CommandResult {
     let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let start = |error: io::Error| {
         let status = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };

@@ -8,7 +8,7 @@ use crate::{
     files::{Target, say_written},
     filters::{self, FilterArgs, JobsArg, ShapeArgs},
     logs,
-    outcome::{Failure, Outcome, tell},
+    outcome::{CommandResult, Failure, tell},
     progress, terminal,
 };
 use clap::Args;
@@ -72,7 +72,7 @@ pub struct ReportArgs {
 }
 
 /// Reports on logs.
-pub fn run(args: ReportArgs) -> Outcome {
+pub fn run(args: ReportArgs) -> CommandResult {
     args.conditions.of_one_recording()?;
     let filter = args.filters.filter(Kinds::contention())?;
     let target = target(&args);

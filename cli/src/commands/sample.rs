@@ -10,7 +10,7 @@ use crate::{
     agent_options::SamplingOptions,
     filters::{ShapeArgs, states},
     logs::{self, Files},
-    outcome::{Failure, Outcome, tell},
+    outcome::{CommandResult, Failure, tell},
     signals::Interrupts,
     terminal,
 };
@@ -87,7 +87,7 @@ struct ShowArgs {
 }
 
 /// Samples a JVM and prints what its threads did.
-pub fn run(args: SampleArgs) -> Outcome {
+pub fn run(args: SampleArgs) -> CommandResult {
     let period_ns = args.period_ns();
     if !args.once && args.duration < period_ns {
         return Err(Failure::Usage(
@@ -117,7 +117,7 @@ pub fn run(args: SampleArgs) -> Outcome {
 }
 
 /// Prints the tree.
-fn print(args: &SampleArgs, recorded: &Recorded, logs: Vec<Recording>) -> Outcome {
+fn print(args: &SampleArgs, recorded: &Recorded, logs: Vec<Recording>) -> CommandResult {
     let filter = filter(args, recorded, logs.last());
     let options = args.options();
     let findings = find(&logs, &filter, &options, &|_| {});

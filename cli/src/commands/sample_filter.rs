@@ -3,7 +3,7 @@
 use tyrion_converters::{
     describe::Names,
     filter::{Filter, States},
-    states::Reader,
+    states::StateReader,
 };
 use tyrion_formats::{Recording, Sampled};
 use tyrion_wire::def::id;
@@ -14,12 +14,12 @@ pub struct SampleFilter<'a> {
     filter: &'a Filter,
     names: Names<'a>,
     /// Tells the states as people read them: who waits for work is idle.
-    pub reader: Reader<'a>,
+    pub reader: StateReader<'a>,
 }
 
 impl<'a> SampleFilter<'a> {
     pub fn new(log: &'a Recording, filter: &'a Filter) -> SampleFilter<'a> {
-        SampleFilter { filter, names: Names(log), reader: Reader::new(log) }
+        SampleFilter { filter, names: Names(log), reader: StateReader::new(log) }
     }
 
     /// Whether the filter wants a sample.

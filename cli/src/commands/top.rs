@@ -15,7 +15,7 @@ mod tests;
 
 use crate::{
     logs,
-    outcome::{Done, Failure, Outcome, tell},
+    outcome::{CommandResult, Done, Failure, tell},
     terminal,
 };
 use clap::Args;
@@ -87,7 +87,7 @@ fn kinds(text: &str) -> Result<Kinds, FilterError> {
 }
 
 /// Looks at a recording.
-pub fn run(args: TopArgs) -> Outcome {
+pub fn run(args: TopArgs) -> CommandResult {
     let (files, path) = find::log(&args.target)?;
     let kinds = args.kind.unwrap_or_else(Kinds::contention);
     let options = ViewOptions { kinds, instances: false };
@@ -105,7 +105,7 @@ pub fn run(args: TopArgs) -> Outcome {
     Watching::new(look, app, interval)?.run()
 }
 
-fn once(args: &TopArgs, mut look: Look, options: &ViewOptions) -> Outcome {
+fn once(args: &TopArgs, mut look: Look, options: &ViewOptions) -> CommandResult {
     if !look.life().has_ended() {
         std::thread::sleep(Duration::from_nanos(args.interval));
         look.read()?;
@@ -150,7 +150,7 @@ impl Watching {
         Ok(Watching { look, app, interval, screen, colours, frame, detail: None, status, next })
     }
 
-    fn run(mut self) -> Outcome {
+    fn run(mut self) -> CommandResult {
         loop {
             self.draw()?;
             let ended = self.look.life().has_ended();

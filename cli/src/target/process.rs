@@ -140,9 +140,11 @@ fn check_proc() -> Result<(), String> {
     let own = rustix::fs::readlink("/proc/self", Vec::new());
     match own.is_ok_and(|own| own.to_bytes() == std::process::id().to_string().as_bytes()) {
         true => Ok(()),
-        false => Err("/proc is missing, or belongs to another PID namespace; mount the one of this \
+        false => {
+            Err("/proc is missing, or belongs to another PID namespace; mount the one of this \
                       namespace (mount -t proc proc /proc)"
-            .to_owned()),
+                .to_owned())
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     merge::merge,
     profile::SampleRow,
     state::State,
-    states::Reader,
+    states::StateReader,
     totals::SampleTotals,
 };
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ impl SampleSums {
 /// Which samples are asked for, and how they are read.
 #[derive(Clone, Copy)]
 pub(super) struct Samples<'a> {
-    pub(super) reader: &'a Reader<'a>,
+    pub(super) reader: &'a StateReader<'a>,
     /// Only of threads that waited so.
     pub(super) kinds: Option<Kinds>,
 }
@@ -82,7 +82,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// Made-up ids shall not take memory.
-    fn key(&self, sampled: &Sampled, reader: &Reader<'_>) -> Key {
+    fn key(&self, sampled: &Sampled, reader: &StateReader<'_>) -> Key {
         let definitions = self.log.definitions();
         let (stack, (thread, lock)) = (reader.stack(sampled), reader.thread_and_lock(sampled));
         let is_known = (stack as usize) < definitions.stacks().len();

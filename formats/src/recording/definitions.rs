@@ -22,6 +22,7 @@ pub struct Text {
 
 /// A Java class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClassDef {
     /// String id of its name, as in class files.
     pub name: u32,
@@ -31,6 +32,7 @@ pub struct ClassDef {
 
 /// A Java method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MethodDef {
     /// Class id of the class that declares it.
     pub class: u32,
@@ -44,6 +46,7 @@ pub struct MethodDef {
 
 /// A thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ThreadDef {
     /// `Thread.getId()`.
     pub java_id: u64,
@@ -61,6 +64,7 @@ pub struct ThreadDef {
 
 /// From when to when a thread lived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ThreadSpan {
     /// When it started, or was seen first, monotonic ns.
     pub started_ns: u64,
@@ -70,6 +74,7 @@ pub struct ThreadSpan {
 
 /// A while in which nothing was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pause {
     /// When recording was switched off, monotonic ns.
     pub from_ns: u64,
@@ -79,6 +84,7 @@ pub struct Pause {
 
 /// Who waits for what, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WaitSite {
     /// What kind of wait.
     pub kind: WaitKind,
@@ -90,6 +96,7 @@ pub struct WaitSite {
 
 /// Trace mode: where the program takes a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LockSite {
     /// Method id.
     pub method: u32,

@@ -5,6 +5,7 @@ use tyrion_wire::header::RecordingState;
 
 /// What a recording says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Facts {
     /// The name of the input that read it, as in [`INPUTS`](crate::INPUTS).
     pub format: &'static str,

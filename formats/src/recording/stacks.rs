@@ -4,6 +4,7 @@ use super::table::DenseTable;
 
 /// A stack: one frame on top of another stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StackDef {
     /// Stack id of the callers.
     pub parent: u32,

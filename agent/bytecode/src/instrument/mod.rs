@@ -21,7 +21,7 @@ use method::CodePatch;
 
 /// What [`instrument`] did.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct Instrumented {
     /// The new class; `None` when it is the old one.
     pub bytes: Option<Vec<u8>>,
     /// How many methods got probes.
@@ -44,11 +44,11 @@ pub struct Left {
 /// Inserts probes into the methods for which `plan` wants some.
 ///
 /// A method that cannot be given all of its probes safely gets none of them, and is reported in
-/// [`Outcome::left`]; the others are not affected by that.
+/// [`Instrumented::left`]; the others are not affected by that.
 pub fn instrument(
     class: &ClassFile<'_>,
     mut plan: impl FnMut(&Method<'_, '_>) -> Option<MethodPlan>,
-) -> Outcome {
+) -> Instrumented {
     let mut pool = PoolWriter::extending(class.constants());
     let mut patches = Vec::new();
     let mut left = Vec::new();
@@ -66,7 +66,7 @@ pub fn instrument(
         }
     }
     let bytes = (!patches.is_empty()).then(|| splice(class, &pool, &patches));
-    Outcome { bytes, changed: patches.len(), left }
+    Instrumented { bytes, changed: patches.len(), left }
 }
 
 /// The class with its pool extended and `patches`, which are in the order of the file, applied.

@@ -3,7 +3,7 @@
 use super::Watch;
 use crate::{
     clock,
-    sample::sampler::{Sampler, State},
+    sample::sampler::{Sampler, SamplerState},
     sync::lock,
 };
 use std::{
@@ -65,7 +65,10 @@ impl Watch<'_> {
     }
 
     /// Gives references back, without keeping others waiting for that.
-    fn drop_ended(&self, mut state: MutexGuard<'static, State>) -> MutexGuard<'static, State> {
+    fn drop_ended(
+        &self,
+        mut state: MutexGuard<'static, SamplerState>,
+    ) -> MutexGuard<'static, SamplerState> {
         let ended = state.requests.take_ended();
         drop(state);
         ended.into_iter().for_each(|reference| self.java.drop_global(reference));
@@ -73,7 +76,7 @@ impl Watch<'_> {
     }
 
     /// Something else is asked for than before.
-    fn begin_again(&mut self, state: &State) {
+    fn begin_again(&mut self, state: &SamplerState) {
         self.revision = state.revision;
         self.settings = state.on().cloned();
         self.previous_ns = None;
@@ -82,7 +85,7 @@ impl Watch<'_> {
     }
 
     /// Whether there is something to do, or may be soon.
-    fn stays(&mut self, state: &State, now_ns: u64) -> bool {
+    fn stays(&mut self, state: &SamplerState, now_ns: u64) -> bool {
         if state.has_work() {
             self.ends_ns = None;
             return true;
@@ -91,7 +94,7 @@ impl Watch<'_> {
     }
 
     /// What is due now; else notes when to look again.
-    fn due(&mut self, state: &mut State, now_ns: u64) -> Option<Task> {
+    fn due(&mut self, state: &mut SamplerState, now_ns: u64) -> Option<Task> {
         let snapshot_ns = self.settings.is_some().then_some(self.next_ns);
         let requested_ns = state.requests.next_ns().filter(|_| state.recording);
         let is_due = |due_ns: Option<u64>| due_ns.is_some_and(|due_ns| due_ns <= now_ns);
@@ -125,7 +128,7 @@ impl Watch<'_> {
 
 impl Sampler {
     /// Nothing is sampled any more.
-    pub(super) fn end_for_good(&self, state: &mut State) {
+    pub(super) fn end_for_good(&self, state: &mut SamplerState) {
         state.ended = true;
         state.requests.end_all();
         self.watching.store(false, Release);

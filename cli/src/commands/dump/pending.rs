@@ -2,7 +2,7 @@
 
 use super::{
     add_group, add_name,
-    record::{Long, Record},
+    record::{JsonRecord, Long},
     seconds,
 };
 use crate::commands::{
@@ -15,7 +15,7 @@ use tyrion_formats::Recording;
 use tyrion_wire::{def::id, slot::Pending};
 
 /// A wait as JSON.
-pub fn record<'r>(stacks: &'r Stacks<'r>, log: &Recording, pending: &Pending) -> Record<'r, 1> {
+pub fn record<'r>(stacks: &'r Stacks<'r>, log: &Recording, pending: &Pending) -> JsonRecord<'r, 1> {
     let names = Names(log);
     let owner = (pending.owner != id::UNKNOWN).then(|| names.thread(pending.owner));
     let record = json!({
@@ -28,7 +28,7 @@ pub fn record<'r>(stacks: &'r Stacks<'r>, log: &Recording, pending: &Pending) ->
     });
     let record = add_name(record, &lock_name(log, pending.lock));
     let fields = add_group(record, names.group(pending.stack).as_ref());
-    Record { fields, long: [("stack", Long::Stack(stacks, pending.stack))] }
+    JsonRecord { fields, long: [("stack", Long::Stack(stacks, pending.stack))] }
 }
 
 /// A wait as text, without its stack, which follows.

@@ -30,12 +30,12 @@ impl Serialize for Long<'_> {
 
 /// An object in JSON. Its long parts stand in place of fields of the same names,
 /// so that all are in the order of the others.
-pub struct Record<'r, const N: usize> {
+pub struct JsonRecord<'r, const N: usize> {
     pub fields: Value,
     pub long: [(&'static str, Long<'r>); N],
 }
 
-impl<const N: usize> Record<'_, N> {
+impl<const N: usize> JsonRecord<'_, N> {
     /// Writes it on a line of its own.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl<const N: usize> Record<'_, N> {
     }
 }
 
-impl<const N: usize> Serialize for Record<'_, N> {
+impl<const N: usize> Serialize for JsonRecord<'_, N> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut object = to.serialize_map(None)?;
         for (key, value) in self.fields.as_object().into_iter().flatten() {

@@ -2,7 +2,7 @@
 
 use super::{
     Dump, add_name,
-    record::{Long, Record},
+    record::{JsonRecord, Long},
     seconds,
 };
 use serde_json::json;
@@ -36,7 +36,7 @@ impl Dump<'_> {
             });
             let fields = add_name(record, lock.as_ref().map_or("", |lock| &lock.name));
             let stack = Long::Stack(&self.stacks, sample.stack);
-            return Record { fields, long: [("stack", stack)] }.write(out);
+            return JsonRecord { fields, long: [("stack", stack)] }.write(out);
         }
         write!(
             out,

@@ -2,7 +2,7 @@
 
 use super::{
     Dump,
-    record::{Long, Record},
+    record::{JsonRecord, Long},
     seconds,
 };
 use crate::commands::lock_names::{any_of, held};
@@ -55,7 +55,7 @@ impl Dump<'_> {
                 "stack": null, "stack_taken": hold.stack != 0,
             });
             let long = [("stack", self.stack_or(hold.stack, &lock.site.at))];
-            return Record { fields: lock.add_to(record), long }.write(out);
+            return JsonRecord { fields: lock.add_to(record), long }.write(out);
         }
         write!(
             out,
@@ -135,7 +135,7 @@ impl Dump<'_> {
                 ("stack", Long::Stack(&self.stacks, blame.stack)),
                 ("waiter_stack", Long::Stack(&self.stacks, site.stack)),
             ];
-            return Record { fields, long }.write(out);
+            return JsonRecord { fields, long }.write(out);
         }
         write!(
             out,
@@ -169,7 +169,7 @@ impl Dump<'_> {
                 ("stack", self.stack_or(nest.stack, &inner.site.at)),
                 ("outer", Long::Locks(&self.lock_names, nest.outer)),
             ];
-            return Record { fields: inner.add_to(record), long }.write(out);
+            return JsonRecord { fields: inner.add_to(record), long }.write(out);
         }
         write!(
             out,

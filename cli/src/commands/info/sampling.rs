@@ -14,7 +14,7 @@ use tyrion_converters::{
     filter::Filter,
     harmless,
     outputs::units,
-    states::{Reader, State},
+    states::{State, StateReader},
 };
 use tyrion_formats::{Entry, Recording, Sampled};
 use tyrion_wire::sample::ThreadState;
@@ -120,7 +120,7 @@ impl Found {
     }
 
     /// Takes a record up, as far as it is wanted.
-    fn add(&mut self, sampled: &Sampled, part: Option<SampleTotals>, reader: &Reader<'_>) {
+    fn add(&mut self, sampled: &Sampled, part: Option<SampleTotals>, reader: &StateReader<'_>) {
         self.records += 1;
         if let Some(SampleTotals { snapshots: samples, wall_ns, cpu_ns }) = part {
             let (sums, shown_as) = (Sums { samples, wall_ns, cpu_ns }, reader.state(sampled));

@@ -13,7 +13,7 @@ use tyrion_converters::{
     describe::Names,
     filter::{Filter, Spread, Window},
     profile::{NO_LOCK, SampleRow, State, Thread},
-    states::Reader,
+    states::StateReader,
 };
 use tyrion_formats::{Entry, Recording, Sampled};
 use tyrion_wire::WaitKind;
@@ -62,7 +62,7 @@ pub(super) fn find(
     let grid = grid(&whole, options.interval_ns);
     let mut found = Found::default();
     for (run, (log, ids)) in logs.iter().zip(&aggregate.ids).enumerate() {
-        let reader = Reader::new(log);
+        let reader = StateReader::new(log);
         let window = filter.window(log);
         let clock = Clock::new(log, &whole);
         let pass = Pass { log, ids, filter, window, clock, grid, reader: &reader };
@@ -130,7 +130,7 @@ struct Pass<'a> {
     window: Window,
     clock: Clock,
     grid: Grid,
-    reader: &'a Reader<'a>,
+    reader: &'a StateReader<'a>,
 }
 
 impl Pass<'_> {

@@ -50,7 +50,7 @@ pub(super) struct Stats {
 
 /// What is known of a lock object so far.
 #[derive(Default)]
-struct State {
+struct LockHistory {
     last: Option<Exit>,
     /// Who has waited for it, and got it, but not left it yet.
     waited: Vec<u32>,
@@ -186,7 +186,7 @@ struct Scanner<'a> {
     findings: &'a Findings<'a>,
     known: &'a Known,
     near_ns: u64,
-    states: HashMap<Object, State>,
+    histories: HashMap<Object, LockHistory>,
     /// By log, class and place.
     places: HashMap<(u32, u32, u32), Option<Place>>,
     threads: HashMap<u32, Thread>,
@@ -195,8 +195,8 @@ struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     fn new(findings: &'a Findings<'a>, known: &'a Known, near_ns: u64) -> Scanner<'a> {
-        let (states, places, threads, scan) = Default::default();
-        Scanner { findings, known, near_ns, states, places, threads, scan }
+        let (histories, places, threads, scan) = Default::default();
+        Scanner { findings, known, near_ns, histories, places, threads, scan }
     }
 
     fn span<'e>(&mut self, events: impl Iterator<Item = &'e Event>) {
@@ -206,17 +206,17 @@ impl<'a> Scanner<'a> {
     }
 
     fn event(&mut self, event: &Event) {
-        let state = self.states.entry(event.object).or_default();
+        let history = self.histories.entry(event.object).or_default();
         let Some(hold_ns) = event.hold_ns else {
-            if !state.waited.contains(&event.thread_key) {
-                state.waited.push(event.thread_key);
+            if !history.waited.contains(&event.thread_key) {
+                history.waited.push(event.thread_key);
             }
             return;
         };
-        let waited = state.waited.iter().position(|thread_key| *thread_key == event.thread_key);
-        waited.map(|at| state.waited.swap_remove(at));
+        let waited = history.waited.iter().position(|thread_key| *thread_key == event.thread_key);
+        waited.map(|at| history.waited.swap_remove(at));
         let Event { at_ns, thread_key, place, run, .. } = *event;
-        let last = state.last.replace(Exit { at_ns, thread_key, place, run });
+        let last = history.last.replace(Exit { at_ns, thread_key, place, run });
         let entered_ns = at_ns.saturating_sub(hold_ns);
         if self.counts(event, entered_ns, waited.is_some())
             && let Some(last) = last
@@ -283,9 +283,9 @@ impl<'a> Scanner<'a> {
         stats.shortest_ns = Some(stats.shortest_ns.map_or(gap_ns, |known| known.min(gap_ns)));
         *stats.threads.entry(threads).or_default() += 1;
         *stats.places.entry(places).or_default() += 1;
-        let state = self.states.entry(event.object).or_default();
-        stats.instances += u64::from(!state.had_near_miss);
-        state.had_near_miss = true;
+        let history = self.histories.entry(event.object).or_default();
+        stats.instances += u64::from(!history.had_near_miss);
+        history.had_near_miss = true;
     }
 
     fn place(&self, run: u32, class: u32, place: u32) -> Option<&Place> {
