@@ -14,6 +14,7 @@ mod events;
 mod facts;
 mod fast;
 mod hold_mode;
+mod modes;
 mod sampled;
 mod stacks;
 pub(crate) mod state;
@@ -23,13 +24,14 @@ pub use capabilities::{Capabilities, ShortWaits};
 pub use chunk::ChunkRef;
 pub(crate) use chunk::Chunks;
 pub use definitions::{
-    ClassDef, Defined, Definitions, LockSite, MethodDef, Pause, Text, ThreadDef, ThreadSpan,
-    WaitSite,
+    ClassDef, Defined, Definitions, LockSite, MethodDef, ModeChange, Pause, Text, ThreadDef,
+    ThreadSpan, WaitSite,
 };
 pub use entry::{Entry, Event, TraceRecord, Traced};
 pub use events::{Events, Records};
 pub use facts::Facts;
 pub use hold_mode::HoldMode;
+pub use modes::ModeSpan;
 pub use sampled::Sampled;
 pub use stacks::{StackDef, Stacks};
 pub use table::{DenseTable, SparseTable};
@@ -186,10 +188,11 @@ impl Recording {
         self.modes().any(|mode| mode == "sample")
     }
 
-    /// What was recorded, as the metadata `mode` says: `contention`, `trace`,
-    /// `sample`, or two of them. Nothing if it does not say.
+    /// What was recorded, at one time or another: `contention`, `trace`, `sample`, or
+    /// several of them; [`Recording::mode_spans`] tells when. Nothing if the log does
+    /// not say.
     pub fn modes(&self) -> impl Iterator<Item = &str> {
-        self.facts.metadata("mode").unwrap_or_default().split('+').filter(|mode| !mode.is_empty())
+        self.all_modes().into_iter()
     }
 
     /// The mean time between two snapshots, in ns; `None` if the log does not
@@ -200,7 +203,14 @@ impl Recording {
 
     /// How holds were measured; sampled when the log does not say.
     pub fn hold_mode(&self) -> HoldMode {
-        self.facts.metadata("hold").and_then(HoldMode::from_text).unwrap_or(HoldMode::Sampled(0))
+        // Trace mode that began later says so in a number.
+        let later = || match *self.statistics().get("hold.one-in")? {
+            0 => Some(HoldMode::None),
+            1 => Some(HoldMode::All),
+            one_in => Some(HoldMode::Sampled(one_in)),
+        };
+        let from_start = self.facts.metadata("hold").and_then(HoldMode::from_text);
+        from_start.or_else(later).unwrap_or(HoldMode::Sampled(0))
     }
 
     /// What the agent told of itself in numbers, by key: the latest of each.

@@ -2,7 +2,7 @@
 //! value is written with a backslash before it.
 
 use crate::{
-    find,
+    Counts, Entry, find,
     table::{
         Options, TABLE,
         entry::{Later, Reach},
@@ -152,10 +152,12 @@ impl Options {
     }
 
     /// What to tell a user who gave options that cannot change once the agent
-    /// records; `None` if there are none of those.
-    pub fn note_of_fixed(&self) -> Option<String> {
+    /// records; `None` if there are none of those. Trace mode's own can be given as
+    /// long as it `begins`: has not been on yet, and is asked for.
+    pub fn note_of_fixed(&self, begins: bool) -> Option<String> {
         let names = |later: Later, given: bool| -> Vec<&str> {
-            let entries = TABLE.iter().filter(|entry| entry.later == later);
+            let is_open = |entry: &Entry| begins && given && entry.counts == Counts::Trace;
+            let entries = TABLE.iter().filter(|entry| entry.later == later && !is_open(entry));
             let names = entries.map(|entry| entry.name);
             names.filter(|name| !given || self.is_given(name)).collect()
         };

@@ -34,7 +34,7 @@ options! {
         /// long locks are held), sample (what every thread is doing, again and again),
         /// or sample together with one of the others
         mode: Option<Mode> = Mode::default() => ModeKind, {
-            name: "mode", value_name: "MODE", later: Later::SamplingChanges, ..USUAL
+            name: "mode", value_name: "MODE", later: Later::Changes, ..USUAL
         }
         /// Waits shorter than this are folded into sums: auto (six times what an
         /// undelayed wait costs, at least 10us), 0 for none, or a duration such as 50us

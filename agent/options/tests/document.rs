@@ -70,7 +70,6 @@ fn row(entry: &Entry) -> String {
     let default = entry.default().map(|text| format!("`{text}`")).unwrap_or_default();
     let later = match entry.later {
         Later::Changes => "yes",
-        Later::SamplingChanges => "sampling",
         Later::Fixed => "no",
         Later::Moot => "",
     };

@@ -2,18 +2,19 @@
 //! the one that is there.
 
 use super::{
-    api, home,
-    running::{give_up, is_recorded, recorder, set_threshold_ns, status, switch},
+    api, home, hooks,
+    running::{change_locks, give_up, locks, recorder, set_threshold_ns, status, switch},
     start::{self, Jvmti, resolve},
     timed_session::{self, TIMED_SESSIONS, TimedSessions},
 };
 use crate::{
     jvm::Vm,
     message::{PANICKED, say},
-    options::{Command, Options, Threshold},
+    options::{Command, Locks, Mode, Options, Threshold},
     recorder::Recorder,
     spawn::thread,
     sync::lock,
+    trace,
 };
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{fs::OpenOptions, io::Write};
@@ -117,19 +118,63 @@ fn go_on(
         switch(recorder, env, true)?;
         return Ok(status(recorder) + &session);
     }
+    if let Some(reason) = cannot_change(recorder, options) {
+        return Err(reason);
+    }
+    if let Some(mode) = options.mode {
+        change_mode(vm, recorder, env, options, mode)?;
+    }
     timed_session::started(sessions, options);
     if let Some(threshold) = options.threshold {
         set_threshold(recorder, threshold);
     }
     switch(recorder, env, options.enabled)?;
-    let mut answer = status(recorder);
-    if options.mode.is_some_and(|mode| !is_recorded(mode.locks)) {
-        answer.push_str("note=what is recorded of locks changes only when the agent is loaded\n");
+    Ok(status(recorder))
+}
+
+/// Why the options cannot be followed by an agent that is loaded, if they cannot.
+fn cannot_change(recorder: &Recorder, options: &Options) -> Option<String> {
+    let asks_for_trace = options.mode.is_some_and(|mode| mode.locks == Locks::Trace);
+    let trace_is_new = asks_for_trace && !trace::is_prepared();
+    if let Some(note) = options.note_of_fixed(trace_is_new) {
+        return Some(note);
     }
-    if let Some(note) = options.note_of_fixed() {
-        answer.push_str(&format!("note={note}\n"));
+    let dead = recorder.log().is_dead();
+    dead.then(|| "the log can no longer be written; restart the JVM".to_owned())
+}
+
+/// Has something else recorded from now on.
+fn change_mode(
+    vm: Vm,
+    recorder: &'static Recorder,
+    env: *mut JNIEnv,
+    options: &Options,
+    mode: Mode,
+) -> Result<(), String> {
+    let before = locks();
+    if mode.locks != before {
+        start::allow(recorder.ti(), mode.locks)?;
+        if before == Locks::Nothing && recorder.threshold_ns() == 0 {
+            set_threshold(recorder, options.threshold.unwrap_or_default());
+        }
+        let parks = hooks::chosen(options.parks, mode.locks);
+        change_locks(recorder, env, mode.locks, parks, &options.trace)?;
+        if mode.locks != Locks::Nothing {
+            start::watch_waits(recorder, vm)?;
+        }
     }
-    Ok(answer)
+    recorder.records(mode_bits(mode));
+    Ok(())
+}
+
+/// A mode as the log says it.
+fn mode_bits(mode: Mode) -> u64 {
+    let of_locks = match mode.locks {
+        Locks::Nothing => 0,
+        Locks::Contention => tyrion_wire::def::mode::WAITS,
+        Locks::Trace => tyrion_wire::def::mode::WAITS | tyrion_wire::def::mode::ACQUISITIONS,
+    };
+    of_locks | if mode.sample { tyrion_wire::def::mode::SAMPLES } else { 0 }
 }
 
 fn set_threshold(recorder: &Recorder, threshold: Threshold) {

@@ -42,15 +42,27 @@ static OUTCOME: Mutex<Option<Result<(), String>>> = Mutex::new(None);
 
 /// How long the JVM may take to see the agent's library.
 const LINK_PATIENCE: Duration = Duration::from_secs(10);
-/// How parks are seen unless the user says it. A JVM before JDK 25 throws all compiled
-/// code away when the first class is redefined, unless an agent has announced that at
-/// its start.
-pub fn usual(ti: Ti, locks: Locks, attached: bool) -> Parks {
+/// Whether the first change of a class throws all compiled code away.
+static IS_DEAR: AtomicBool = AtomicBool::new(false);
+
+/// Notes whether this JVM throws all compiled code away when the first class is
+/// changed: those before JDK 25 do, unless an agent has announced at its start that it
+/// may change some.
+pub fn redefinition_is_dear(ti: Ti, is_unannounced: bool) {
     const CHEAP_SINCE: u32 = 25;
     let version = ti.property("java.vm.specification.version").parse::<u32>();
-    let is_dear = attached && version.is_ok_and(|version| version < CHEAP_SINCE);
-    // Trace mode has to change classes in any case.
-    if is_dear && locks == Locks::Contention { Parks::Natives } else { Parks::Probes }
+    let is_dear = is_unannounced && version.is_ok_and(|version| version < CHEAP_SINCE);
+    IS_DEAR.store(is_dear, Relaxed);
+}
+
+/// How parks are to be seen, by what the user asked for.
+pub fn chosen(asked: Parks, locks: Locks) -> Parks {
+    match asked {
+        // Trace mode has to change classes in any case.
+        Parks::Auto if locks == Locks::Contention && IS_DEAR.load(Relaxed) => Parks::Natives,
+        Parks::Auto => Parks::Probes,
+        asked => asked,
+    }
 }
 
 /// Has parks recorded by way of the JDK's native methods from now on.

@@ -1,11 +1,12 @@
 //! Which classes get whose probes.
 
-use super::hooks;
+use super::{hooks, running::Probes};
 use crate::{
     contention::Contention,
     jvm::{Java, Ti, setup},
     message::say,
     options::{Parks, TraceOptions},
+    recorder::Recorder,
     trace,
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
@@ -13,48 +14,66 @@ use std::ffi::c_uchar;
 use tyrion_bytecode::Method;
 use tyrion_plan::{JdkClass, waits};
 
-/// Gives the JDK's lock classes their probes. What cannot have them is said
-/// and left out: monitors are recorded without any.
+/// Has waits seen, and acquisitions where `trace_options` are given. What cannot be
+/// is said and left out: monitors are recorded without any probes.
 pub fn add_probes(
     contention: &'static Contention,
+    probes: &mut Probes,
     parks: Parks,
     trace_options: Option<&TraceOptions>,
     env: *mut JNIEnv,
 ) {
-    let recorder = contention.recorder();
     // SAFETY: `env` is the current thread's, and this is called in a native frame
     // that lasts longer.
     let java = unsafe { Java::new(env) };
-    if parks == Parks::Natives {
+    let wants_trace = trace_options.filter(|_| !probes.trace);
+    if wants_trace.is_none() && probes.waits {
+        return;
+    }
+    let first = !std::mem::replace(&mut probes.waits, true);
+    if wants_trace.is_none() && parks == Parks::Natives {
         if let Err(reason) = hooks::record_parks(contention, java) {
             say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
         }
         return;
     }
-    let linked = setup::probe_class(java).and_then(|class| {
-        recorder.leave_out(recorder.ti().methods_of(class.get()).unwrap_or_default());
-        setup::link(env, class.get())
-    });
-    if let Err(reason) = linked {
-        say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
-        return;
+    let recorder = contention.recorder();
+    if first || hooks::records_parks() {
+        let linked = setup::probe_class(java).and_then(|class| {
+            recorder.leave_out(recorder.ti().methods_of(class.get()).unwrap_or_default());
+            setup::link(env, class.get())
+        });
+        if let Err(reason) = linked {
+            say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
+            return;
+        }
     }
-    let ti = recorder.ti();
     let hook = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
-    let _ = ti.set_event(hook, true);
-    if let Some(options) = trace_options {
+    let _ = recorder.ti().set_event(hook, true);
+    if let Some(options) = wants_trace {
         match trace::prepare(recorder, options.clone(), env) {
             // The hook stays on, for classes that are loaded later.
             Ok(trace) => {
+                probes.trace = true;
                 contention.observe_with(trace);
+                // The probes see parks from the moment they are there.
+                hooks::leave_parks();
                 return trace.add_probes(env);
             }
             Err(reason) => say(&format!("only waits are recorded, no acquisitions: {reason}")),
         }
     }
+    if first {
+        retransform_waits(recorder, java);
+    }
+    let _ = recorder.ti().set_event(hook, false);
+}
+
+/// Gives the JDK's lock classes their probes of waits.
+fn retransform_waits(recorder: &Recorder, java: Java) {
     for target in waits::CLASSES {
         let retransformed = setup::find_class(java, target.name()).and_then(|class| {
-            let result = ti.retransform(class.get());
+            let result = recorder.ti().retransform(class.get());
             java.drop_local(class);
             result.map_err(|error| format!("JVMTI: {error:?}"))
         });
@@ -62,7 +81,6 @@ pub fn add_probes(
             say(&format!("{} gets no probes: {reason}", target.name()));
         }
     }
-    let _ = ti.set_event(hook, false);
 }
 
 /// The new bytes of a class that gets probes, in JVMTI's memory, and their

@@ -13,21 +13,44 @@ use crate::{
     trace,
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{
+    Mutex, OnceLock,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 use tyrion_wire::header::RecordingState;
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 static CONTENTION: OnceLock<Contention> = OnceLock::new();
 static VM: OnceLock<Vm> = OnceLock::new();
-/// Held while the agent is started or switched; whether the JDK's lock classes
-/// have their probes.
-static PROBED: Mutex<bool> = Mutex::new(false);
-/// What is recorded of locks, which does not change.
-static LOCKS: OnceLock<Locks> = OnceLock::new();
-/// How parks are seen.
-static PARKS: OnceLock<Parks> = OnceLock::new();
-/// What the user asked of trace mode, if anything.
-static TRACE_OPTIONS: OnceLock<TraceOptions> = OnceLock::new();
+/// Held while the agent is started, switched or given another mode.
+static MODES: Mutex<Modes> = Mutex::new(Modes {
+    locks: Locks::Nothing,
+    parks: Parks::Probes,
+    probes: Probes { waits: false, trace: false },
+    trace: None,
+});
+/// Whether waits are recorded, while recording is on.
+static RECORDS_WAITS: AtomicBool = AtomicBool::new(false);
+
+/// What is recorded, and what that took so far.
+struct Modes {
+    /// What of locks.
+    locks: Locks,
+    /// How parks are seen, unless trace mode is on.
+    parks: Parks,
+    probes: Probes,
+    /// What the user asked of trace mode, if anything.
+    trace: Option<TraceOptions>,
+}
+
+/// What sees waits and acquisitions, once it is in place: it stays.
+#[derive(Default)]
+pub struct Probes {
+    /// Of waits, in the JDK's lock classes or in place of its native methods.
+    pub waits: bool,
+    /// Of trace mode.
+    pub trace: bool,
+}
 
 /// There is a recorder from now on, one for each JVM: threads hold on to it
 /// until the process ends. `trace` is what the user asked of trace mode.
@@ -39,11 +62,10 @@ pub fn install(
 ) -> &'static Contention {
     let recorder = RECORDER.get_or_init(new);
     recorder.on_give_up(end_trace);
-    let _ = LOCKS.set(locks);
-    let _ = PARKS.set(parks);
-    if let Some(trace) = trace {
-        let _ = TRACE_OPTIONS.set(trace);
-    }
+    let mut modes = lock(&MODES);
+    (modes.locks, modes.parks, modes.trace) = (locks, parks, trace);
+    drop(modes);
+    RECORDS_WAITS.store(locks != Locks::Nothing, Relaxed);
     let _ = VM.set(vm);
     CONTENTION.get_or_init(|| Contention::new(recorder))
 }
@@ -81,13 +103,86 @@ fn end_trace() {
 
 /// Whether waits are recorded, while recording is on.
 pub fn records_waits() -> bool {
-    LOCKS.get().is_some_and(|&locks| locks != Locks::Nothing)
+    RECORDS_WAITS.load(Relaxed)
 }
 
-/// Whether so much is recorded of locks, or more.
-pub fn is_recorded(wanted: Locks) -> bool {
-    let recorded = LOCKS.get().copied().unwrap_or(Locks::Nothing);
-    wanted == Locks::Nothing || wanted == recorded || recorded == Locks::Trace
+/// What is recorded of locks, while recording is on.
+pub fn locks() -> Locks {
+    lock(&MODES).locks
+}
+
+/// Has something else recorded of locks from now on. `parks` says how parks are
+/// seen where nothing sees them yet, `trace` what trace mode is to do if it has not
+/// been on yet.
+///
+/// # Errors
+/// In words, what the JVM did not want.
+pub fn change_locks(
+    recorder: &'static Recorder,
+    env: *mut JNIEnv,
+    locks: Locks,
+    parks: Parks,
+    trace: &TraceOptions,
+) -> Result<(), String> {
+    let mut modes = lock(&MODES);
+    modes.locks = locks;
+    if !modes.probes.waits {
+        modes.parks = parks;
+    }
+    if !modes.probes.trace {
+        modes.trace = Some(trace.clone());
+    }
+    RECORDS_WAITS.store(locks != Locks::Nothing, Relaxed);
+    let is_enabled = recorder.is_enabled();
+    at_work(&mut modes, recorder, env, is_enabled)?;
+    if modes.locks != locks {
+        return Err("trace mode could not begin; waits alone are recorded".to_owned());
+    }
+    Ok(())
+}
+
+/// Has JVMTI's events, the probes and trace mode's Java half work as the mode says,
+/// or rest.
+fn at_work(
+    modes: &mut Modes,
+    recorder: &'static Recorder,
+    env: *mut JNIEnv,
+    on: bool,
+) -> Result<(), String> {
+    let Some(contention) = contention() else { return Ok(()) };
+    let waits = on && modes.locks != Locks::Nothing;
+    if waits {
+        let trace = modes.trace.as_ref().filter(|_| modes.locks == Locks::Trace);
+        instrument::add_probes(contention, &mut modes.probes, modes.parks, trace, env);
+        if modes.locks == Locks::Trace && !modes.probes.trace {
+            modes.locks = Locks::Contention;
+        }
+    }
+    contention.set_on(waits);
+    let ti = recorder.ti();
+    // Those that end waits stay on, once they are.
+    for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, jvmti::JVMTI_EVENT_MONITOR_WAITED] {
+        if waits {
+            ti.set_event(event, true).map_err(|error| format!("JVMTI: {error:?}"))?;
+        }
+    }
+    for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTER, jvmti::JVMTI_EVENT_MONITOR_WAIT] {
+        if waits || records_waits() {
+            ti.set_event(event, waits).map_err(|error| format!("JVMTI: {error:?}"))?;
+        } else {
+            // It may never have been allowed.
+            let _ = ti.set_event(event, false);
+        }
+    }
+    if let Some(trace) = trace::active() {
+        let traces = waits && modes.locks == Locks::Trace;
+        let ends = trace.is_on() && !traces;
+        trace.switch(env, traces)?;
+        if ends {
+            trace.write_statistics(&recorder.log().current());
+        }
+    }
+    Ok(())
 }
 
 /// Has waits shorter than this folded from now on.
@@ -108,7 +203,7 @@ pub fn status(recorder: &'static Recorder) -> String {
     } else {
         RecordingState::Paused
     };
-    let locks = match LOCKS.get().copied().unwrap_or(Locks::Nothing) {
+    let locks = match locks() {
         // It may have failed to start.
         Locks::Trace if trace::active().is_none() => Locks::Contention,
         locks => locks,
@@ -134,26 +229,8 @@ pub fn status(recorder: &'static Recorder) -> String {
 /// # Errors
 /// In words, what the JVM did not want.
 pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(), String> {
-    let mut probed = lock(&PROBED);
-    if records_waits() {
-        if on
-            && !std::mem::replace(&mut *probed, true)
-            && let Some(contention) = contention()
-        {
-            let parks = PARKS.get().copied().unwrap_or(Parks::Probes);
-            instrument::add_probes(contention, parks, TRACE_OPTIONS.get(), env);
-        }
-        let ti = recorder.ti();
-        for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTER, jvmti::JVMTI_EVENT_MONITOR_WAIT] {
-            ti.set_event(event, on).map_err(|error| format!("JVMTI: {error:?}"))?;
-        }
-    }
-    if let Some(trace) = trace::active() {
-        trace.switch(env, on)?;
-        if !on {
-            trace.write_statistics(&recorder.log().current());
-        }
-    }
+    let mut modes = lock(&MODES);
+    at_work(&mut modes, recorder, env, on)?;
     recorder.set_enabled(on);
     if !on {
         if let Some(contention) = contention() {

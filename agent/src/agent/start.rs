@@ -10,7 +10,7 @@ use crate::{
     jvm::{Ti, Vm, Walker, setup::Fields},
     log::{Log, names},
     message::{PANICKED, say},
-    options::{Locks, Options, Parks, Threshold, Walk},
+    options::{Locks, Options, Threshold, Walk},
     recorder::Recorder,
     sample,
     spawn::thread,
@@ -24,7 +24,10 @@ use jvmti_bindings::sys::{
 use std::{
     fs::File,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 use tyrion_wire::{
     harmless,
@@ -74,24 +77,9 @@ pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, String
         |c| c.set_can_get_thread_cpu_time(true),
         |c| c.set_can_support_virtual_threads(true),
     ])
-    .and_then(|()| match options.mode().locks {
-        Locks::Nothing => Ok(()),
-        Locks::Contention | Locks::Trace => ti.add_capabilities(&[
-            |c: &mut jvmtiCapabilities| c.set_can_generate_monitor_events(true),
-            |c| c.set_can_tag_objects(true),
-            |c| c.set_can_retransform_classes(true),
-            |c| c.set_can_get_constant_pool(true),
-            // Not those of owned monitors: they cost JDK 11 its escape analysis.
-            |c| c.set_can_get_monitor_info(true),
-            |c| c.set_can_get_current_contended_monitor(true),
-        ]),
-    })
     .and_then(|()| ti.set_callbacks(&callbacks()))
     .map_err(|error| format!("JVMTI: {error:?}"))?;
-    let blind = !ti.capabilities().can_generate_monitor_events();
-    if blind && options.mode().locks != Locks::Nothing {
-        return Err("this JVM does not report contended monitors".to_owned());
-    }
+    allow(ti, options.mode().locks)?;
     trace::ticks::anchor();
     let path = options.path(std::process::id());
     let (file, path) = names::create(&path, options.overwrite).map_err(|error| {
@@ -99,6 +87,30 @@ pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, String
         harmless::text(&reason).into_owned()
     })?;
     Ok(Start { ti, options, file, path })
+}
+
+/// Asks for what it takes to record so much of locks.
+///
+/// # Errors
+/// In words, that this JVM cannot.
+pub fn allow(ti: Ti, locks: Locks) -> Result<(), String> {
+    if locks == Locks::Nothing {
+        return Ok(());
+    }
+    ti.add_capabilities(&[
+        |c: &mut jvmtiCapabilities| c.set_can_generate_monitor_events(true),
+        |c| c.set_can_tag_objects(true),
+        |c| c.set_can_retransform_classes(true),
+        |c| c.set_can_get_constant_pool(true),
+        // Not those of owned monitors: they cost JDK 11 its escape analysis.
+        |c| c.set_can_get_monitor_info(true),
+        |c| c.set_can_get_current_contended_monitor(true),
+    ])
+    .map_err(|error| format!("JVMTI: {error:?}"))?;
+    match ti.capabilities().can_generate_monitor_events() {
+        true => Ok(()),
+        false => Err("this JVM does not report contended monitors".to_owned()),
+    }
 }
 
 /// The JVM is up.
@@ -163,10 +175,8 @@ fn open(
         Locks::Nothing => (0, "no waits are recorded".to_owned()),
         _ => resolve(ti, options.threshold.unwrap_or_default()),
     };
-    let parks = match options.parks {
-        Parks::Auto => hooks::usual(ti, mode.locks, attached),
-        asked => asked,
-    };
+    hooks::redefinition_is_dear(ti, attached || mode.locks == Locks::Nothing);
+    let parks = hooks::chosen(options.parks, mode.locks);
     let header = Header {
         version: header::VERSION,
         header_len: 0,
@@ -194,13 +204,6 @@ fn open(
     ] {
         ti.set_event(event, true).map_err(|error| format!("JVMTI: {error:?}"))?;
     }
-    if mode.locks != Locks::Nothing {
-        for event in
-            [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, jvmti::JVMTI_EVENT_MONITOR_WAITED]
-        {
-            ti.set_event(event, true).map_err(|error| format!("JVMTI: {error:?}"))?;
-        }
-    }
     // Fails before JDK 21, where there are none.
     let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
     let walker = match mode.locks {
@@ -222,11 +225,21 @@ fn open(
     }
     spawn_helper(recorder)?;
     if mode.locks != Locks::Nothing {
-        let can = ti.capabilities();
-        let knows_owners = can.can_get_monitor_info() && can.can_get_current_contended_monitor();
-        thread("tyrion-waits", move || contention.watch_waits(vm, knows_owners))?;
+        watch_waits(recorder, vm)?;
     }
     Ok(recorder)
+}
+
+/// Has a thread of the agent's own look after waits, unless one does.
+pub fn watch_waits(recorder: &'static Recorder, vm: Vm) -> Result<(), String> {
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    let Some(contention) = running::contention() else { return Ok(()) };
+    if WATCHED.swap(true, Relaxed) {
+        return Ok(());
+    }
+    let can = recorder.ti().capabilities();
+    let knows_owners = can.can_get_monitor_info() && can.can_get_current_contended_monitor();
+    thread("tyrion-waits", move || contention.watch_waits(vm, knows_owners))
 }
 
 /// The first JDK whose class unloading leaves fast walks alone.

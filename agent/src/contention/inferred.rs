@@ -57,6 +57,9 @@ impl Contention {
     /// The current thread is about to park.
     pub fn hooked_park_begins(&self, java: Java, thread: Object<'_>, limit: ParkLimit) {
         let start_ns = clock::now_ns();
+        if !self.is_on() {
+            return;
+        }
         self.recorder.with(java, thread, true, |context, waits| {
             if let Some(inferred) = waits.inferred.as_mut().filter(|it| !it.is_written)
                 && self.goes_on(java, thread, inferred)

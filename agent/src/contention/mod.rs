@@ -25,12 +25,17 @@ use crate::{
 pub use inferred::ParkLimit;
 use inferred::ParksAlone;
 use lock_names::{LockNameFinder, Way};
-use std::sync::{Mutex, OnceLock, atomic::AtomicU32};
+use std::sync::{
+    Mutex, OnceLock,
+    atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+};
 use tyrion_wire::{Outcome, WaitKind, def::id};
 
 /// Records waits.
 pub struct Contention {
     recorder: &'static Recorder,
+    /// Whether waits are recorded, as long as anything is.
+    on: AtomicBool,
     /// How many locks have an id, which is the same in all files.
     locks: AtomicU32,
     /// Held while an object gets its tag, so that it gets one.
@@ -48,6 +53,7 @@ impl Contention {
     pub fn new(recorder: &'static Recorder) -> Contention {
         Contention {
             recorder,
+            on: AtomicBool::new(false),
             locks: AtomicU32::new(0),
             naming: Mutex::new(()),
             names: LockNameFinder::default(),
@@ -59,6 +65,17 @@ impl Contention {
     /// What waits are recorded with.
     pub fn recorder(&self) -> &'static Recorder {
         self.recorder
+    }
+
+    /// Has waits that begin from now on recorded, or not, as long as anything is.
+    pub fn set_on(&self, on: bool) {
+        self.on.store(on, Relaxed);
+    }
+
+    /// Whether waits that begin now are recorded.
+    #[inline]
+    fn is_on(&self) -> bool {
+        self.on.load(Relaxed) && self.recorder.is_enabled()
     }
 
     /// Has somebody observe waits from now on. To be called once.

@@ -18,7 +18,7 @@ impl Contention {
     /// The current thread enters the slow path of a j.u.c. lock.
     pub fn acquire_begins(&self, java: Java, thread: Object<'_>, shared: bool) {
         let start_ns = clock::now_ns();
-        let enabled = self.recorder.is_enabled();
+        let enabled = self.is_on();
         self.recorder.with(java, thread, enabled, |_, waits| {
             // What has begun is finished, even when recording was switched off
             // meanwhile; and then each entry needs its exit.
@@ -58,6 +58,9 @@ impl Contention {
     /// The current thread is about to park.
     pub fn park_begins(&self, java: Java, thread: Object<'_>) {
         let start_ns = clock::now_ns();
+        if !self.is_on() {
+            return;
+        }
         self.recorder.with(java, thread, true, |context, waits| match waits.acquiring.last_mut() {
             Some(acquiring) => {
                 acquiring.parks += 1;
@@ -106,7 +109,7 @@ impl Contention {
     /// A condition is signalled to the thread that waits in `node`.
     pub fn signalled(&self, java: Java, node: Object<'_>) {
         let now_ns = clock::now_ns();
-        if !self.recorder.is_enabled() {
+        if !self.is_on() {
             return;
         }
         let of =

@@ -393,6 +393,12 @@ impl Dictionary {
         lock(&self.inner).define(log, &Definition::Pause { from_ns, to_ns })
     }
 
+    /// Says that something else is recorded from a moment on, in bits of
+    /// [`tyrion_wire::def::mode`].
+    pub fn mode(&self, log: &LogFile, from_ns: u64, recorded: u64) -> Option<()> {
+        lock(&self.inner).define(log, &Definition::Mode { from_ns, recorded })
+    }
+
     /// Says that a thread has another name from now on.
     pub fn rename(&self, log: &LogFile, thread: u32, name: &[u8], at_ns: u64) -> Option<()> {
         let mut inner = lock(&self.inner);

@@ -17,6 +17,7 @@ mod context;
 mod groups;
 mod java_threads;
 mod lifetimes;
+mod modes;
 pub mod observe;
 mod os_thread;
 mod pauses;
@@ -38,6 +39,7 @@ use crate::{
     options::Pattern,
 };
 use jvmti_bindings::sys::jni::jmethodID;
+use modes::Changed;
 use pauses::Paused;
 use std::sync::{
     Mutex, OnceLock,
@@ -69,6 +71,8 @@ pub struct Recorder {
     totals: Totals,
     /// The pause in which nothing is recorded.
     pause: Mutex<Option<Paused>>,
+    /// What is recorded, if it has changed since the log began.
+    changed: Mutex<Option<Changed>>,
     /// The methods of the classes that probes call: no frames of the program's.
     probes: [OnceLock<Vec<usize>>; PROBE_CLASSES],
     /// What else there is to do when recording stops for good.
@@ -99,6 +103,7 @@ impl Recorder {
             groups: Groups::default(),
             totals: Totals::default(),
             pause: Mutex::default(),
+            changed: Mutex::default(),
             probes: Default::default(),
             on_give_up: OnceLock::new(),
         }
@@ -117,6 +122,7 @@ impl Recorder {
         // begin a wait in the generation before.
         self.log.keep(|from, to| {
             self.repeat_pause(to);
+            self.repeat_mode(to);
             self.lanes.leave(from.number)
                 && leave(from)
                 && self.threads.go_over(from, to, self.most_listed)

@@ -42,7 +42,12 @@ pub use natives::with_trace;
 pub use observer::DELAY_PROBES;
 pub use start::prepare;
 
-use crate::{jvm::java::Global, log::Generation, options::TraceOptions, recorder::Recorder};
+use crate::{
+    jvm::java::Global,
+    log::Generation,
+    options::{HoldSampling, TraceOptions},
+    recorder::Recorder,
+};
 use jvmti_bindings::sys::jni::jmethodID;
 use std::{
     sync::{
@@ -51,6 +56,11 @@ use std::{
     },
     thread::Thread,
 };
+
+/// Whether trace mode has been on, with what was asked of it then.
+pub fn is_prepared() -> bool {
+    READY.load(Relaxed)
+}
 
 static TRACE: OnceLock<Trace> = OnceLock::new();
 /// Whether the class that probes call is there: before that, and when it could
@@ -172,6 +182,11 @@ impl Trace {
         self.forget_recent_instances();
     }
 
+    /// Whether acquisitions are counted.
+    pub fn is_on(&self) -> bool {
+        self.on.load(Relaxed)
+    }
+
     /// Whether a frame is the probes' own.
     pub fn is_probe(&self, method: jmethodID) -> bool {
         self.probe_methods.get().is_some_and(|probes| probes.contains(&(method as usize)))
@@ -191,6 +206,12 @@ impl Trace {
             ("own.transform_ns".to_owned(), statistics.transform_ns.load(Relaxed)),
             ("own.native_ns".to_owned(), native_ns),
         ];
+        let one_in = match self.options.hold {
+            HoldSampling::Never => 0,
+            HoldSampling::Every => 1,
+            HoldSampling::OneIn(n) => n.into(),
+        };
+        values.push(("hold.one-in".to_owned(), one_in));
         values.extend(self.places.left());
         for (key, value) in values {
             let _ = generation.dictionary.statistic(&generation.log, &key, value);

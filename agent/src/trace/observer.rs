@@ -11,6 +11,7 @@ use crate::{
         threads::{PendingWait, Thread},
     },
 };
+use std::sync::atomic::Ordering::Relaxed;
 use tyrion_wire::WaitKind;
 
 /// The frames of `TyrionTrace` between a program's block and the agent, when
@@ -20,6 +21,9 @@ const _: () = assert!(DELAY_PROBES <= MOST_SKIPPED);
 
 impl WaitObserver for Trace {
     fn asked_ns(&self, thread: &Thread) -> Option<u64> {
+        if !self.on.load(Relaxed) {
+            return None;
+        }
         self.take_asked_ns(thread.java_id)
     }
 
@@ -30,7 +34,7 @@ impl WaitObserver for Trace {
         wait: PendingWait,
         lock: Object<'_>,
     ) {
-        if is_blamed(wait.kind) {
+        if self.on.load(Relaxed) && is_blamed(wait.kind) {
             self.enter_waiter(context.thread, wait, lock);
             if wait.kind.is_contention() {
                 self.note_waiting(context, java, wait, lock);
@@ -47,7 +51,9 @@ impl WaitObserver for Trace {
     }
 
     fn object_wait(&self, java: Java, java_id: i64, monitor: Object<'_>, gives_up: bool) {
-        self.monitor_paused(java, java_id, monitor, gives_up);
+        if self.on.load(Relaxed) {
+            self.monitor_paused(java, java_id, monitor, gives_up);
+        }
     }
 }
 

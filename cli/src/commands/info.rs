@@ -30,7 +30,7 @@ use tyrion_converters::{
     harmless,
     outputs::units,
 };
-use tyrion_formats::Recording;
+use tyrion_formats::{ModeSpan, Recording};
 use tyrion_wire::{WaitKind, header::RecordingState};
 
 /// Which log, and how.
@@ -233,6 +233,17 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": sums.notes.lines(),
     });
+    let mode_spans = log.mode_spans();
+    if !mode_spans.is_empty() {
+        let span = |part: &ModeSpan| {
+            json!({
+                "start_ns": part.span.start - log.start_ns(),
+                "duration_ns": part.span.end - part.span.start,
+                "mode": part.mode,
+            })
+        };
+        report["mode_spans"] = mode_spans.iter().map(span).collect();
+    }
     if let Some(traced) = &found.traced {
         report["trace"] = traced.to_json();
     }
@@ -281,6 +292,18 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         if !is_told_below && !value.is_empty() {
             row(key, &told(key, value))?;
         }
+    }
+    let changes: Vec<String> = log
+        .mode_spans()
+        .iter()
+        .skip(1)
+        .map(|part| {
+            let from = units::duration(part.span.start - log.start_ns());
+            format!("{} from {from} on", part.mode)
+        })
+        .collect();
+    if !changes.is_empty() {
+        row("mode changes", &changes.join(", "))?;
     }
     row("start", &units::utc(facts.start_wall_ns))?;
     row("duration", &units::duration(log.end_ns() - log.start_ns()))?;

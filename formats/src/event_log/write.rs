@@ -308,6 +308,15 @@ impl<W: Write + Seek> LogWriter<W> {
         self.define(&Definition::Pause { from_ns, to_ns })
     }
 
+    /// Says that something else is recorded from a moment on, in bits of
+    /// [`tyrion_wire::def::mode`].
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn mode(&mut self, from_ns: u64, recorded: u64) -> io::Result<()> {
+        self.define(&Definition::Mode { from_ns, recorded })
+    }
+
     /// A new lane, whose waits are those of `thread` at first.
     pub fn lane(&mut self, thread: u32) -> LaneId {
         let lane = self.lanes.len() as u32 + 1;

@@ -82,6 +82,16 @@ pub struct Pause {
     pub to_ns: Option<NonZeroU64>,
 }
 
+/// What is recorded from a moment on, where that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModeChange {
+    /// Since when, monotonic ns.
+    pub from_ns: u64,
+    /// Bits of [`tyrion_wire::def::mode`]; unknown ones may be set.
+    pub recorded: u64,
+}
+
 /// Who waits for what, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -148,6 +158,7 @@ pub struct Definitions {
     lock_names: SparseTable<u32>,
     statistics: HashMap<u32, Statistic>,
     pauses: Vec<Pause>,
+    mode_changes: Vec<ModeChange>,
     /// The last moment that a definition tells, monotonic ns.
     pub(crate) last_at_ns: u64,
     /// How many more ids may be missing.
@@ -169,6 +180,7 @@ impl Default for Definitions {
             lock_instances: SparseTable::default(),
             lock_names: SparseTable::default(),
             statistics: HashMap::new(),
+            mode_changes: Vec::new(),
             pauses: Vec::new(),
             last_at_ns: 0,
             missing: limits::MAX_MISSING_IDS,
@@ -217,6 +229,12 @@ impl Definitions {
     /// The pauses of the recording, in the order of the log.
     pub fn pauses(&self) -> &[Pause] {
         &self.pauses
+    }
+
+    /// What was recorded after the log's beginning, where that changed, in the order of
+    /// the log.
+    pub fn mode_changes(&self) -> &[ModeChange] {
+        &self.mode_changes
     }
 
     /// Locks: the class id of each. Their ids are those of the recording, so a
@@ -316,6 +334,13 @@ impl Definitions {
                 self.pauses.pop_if(|last| last.from_ns == from_ns);
                 if self.pauses.len() < limits::MAX_PAUSES {
                     self.pauses.push(Pause { from_ns, to_ns });
+                }
+                Some(())
+            }
+            Definition::Mode { from_ns, recorded } => {
+                self.last_at_ns = self.last_at_ns.max(from_ns);
+                if self.mode_changes.len() < limits::MAX_PAUSES {
+                    self.mode_changes.push(ModeChange { from_ns, recorded });
                 }
                 Some(())
             }

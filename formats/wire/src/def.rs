@@ -182,6 +182,14 @@ pub enum Definition<'a> {
         /// When it was switched on again, monotonic ns; 0 until then.
         to_ns: u64,
     },
+    /// What is recorded from a moment on, when that has changed since the log
+    /// began. Until the first of them it is what the log's metadata says.
+    Mode {
+        /// Since when, monotonic ns.
+        from_ns: u64,
+        /// What of locks, and whether threads are sampled: see [`mode`].
+        recorded: u64,
+    },
     /// A definition of a tag that this code does not know.
     Unknown(u8),
 }
@@ -201,6 +209,18 @@ const TAG_STATISTIC: u8 = 12;
 const TAG_THREAD_SPAN: u8 = 13;
 const TAG_GROUP: u8 = 14;
 const TAG_PAUSE: u8 = 15;
+const TAG_MODE: u8 = 16;
+
+/// What [`Definition::Mode`] says is recorded: bits that are added up.
+pub mod mode {
+    /// Waits for locks, and other waits.
+    pub const WAITS: u64 = 1;
+    /// Every acquisition, with [`WAITS`].
+    pub const ACQUISITIONS: u64 = 2;
+    /// Samples of all threads.
+    pub const SAMPLES: u64 = 4;
+}
+
 /// The most fields that a definition has.
 const MAX_FIELDS: usize = 6;
 
@@ -253,6 +273,7 @@ impl Definition<'_> {
             }
             Definition::Group { stack, name } => (TAG_GROUP, &[stack.into(), name.into()], none),
             Definition::Pause { from_ns, to_ns } => (TAG_PAUSE, &[from_ns, to_ns], none),
+            Definition::Mode { from_ns, recorded } => (TAG_MODE, &[from_ns, recorded], none),
             Definition::Unknown(tag) => (tag, &[], none),
         };
         let mut payload = [0; MAX_FIELDS * varint::MAX_LEN];
@@ -321,6 +342,7 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
         }
         TAG_GROUP => Definition::Group { stack: f.u32()?, name: f.u32()? },
         TAG_PAUSE => Definition::Pause { from_ns: f.u64()?, to_ns: f.u64()? },
+        TAG_MODE => Definition::Mode { from_ns: f.u64()?, recorded: f.u64()? },
         _ => Definition::Unknown(tag),
     })
 }
@@ -365,6 +387,7 @@ mod tests {
             }
             TAG_GROUP => Definition::Group { stack: id, name: a },
             TAG_PAUSE => Definition::Pause { from_ns: long, to_ns: long ^ u64::from(a) },
+            TAG_MODE => Definition::Mode { from_ns: long, recorded: a.into() },
             _ => Definition::Unknown(77),
         }
     }

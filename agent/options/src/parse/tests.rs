@@ -202,7 +202,7 @@ fn the_log_says_what_is_in_force() {
 
 #[test]
 fn who_gives_what_cannot_change_is_told() {
-    let note = |text: &str| Options::parse(text).unwrap().note_of_fixed();
+    let note = |text: &str| Options::parse(text).unwrap().note_of_fixed(false);
     for text in ["", "threshold=0,enabled=no", "file=a,strict,overwrite=no,command=start,reply=x"] {
         assert_eq!(note(text), None, "{text}");
     }

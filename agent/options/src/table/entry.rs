@@ -58,8 +58,6 @@ impl Counts {
 pub enum Later {
     /// It takes effect.
     Changes,
-    /// Its part about sampling takes effect.
-    SamplingChanges,
     /// It does not take effect, and the user is told so.
     Fixed,
     /// It is about starting, or about the command in which it is given.

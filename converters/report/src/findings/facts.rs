@@ -3,7 +3,7 @@
 use super::found::Findings;
 use serde::Serialize;
 use tyrion_converters::outputs::units;
-use tyrion_formats::Recording;
+use tyrion_formats::{ModeSpan, Recording};
 use tyrion_wire::header::RecordingState;
 
 /// What a log says of itself.
@@ -18,8 +18,10 @@ pub struct LogFacts {
     /// The JVM's name and version; may be empty.
     pub jvm: String,
     /// What was recorded: `contention`, `trace`, `sample`, or one of the first
-    /// two with `+sample`.
+    /// two with `+sample`; all of it where that changed.
     pub mode: String,
+    /// What was recorded when, if that changed; else empty.
+    pub mode_spans: Vec<ModeRow>,
     /// Which holds were measured in trace mode: `1/64`, `all` or `none`.
     pub hold: String,
     /// The first moment of the log in words, `2026-11-21T10:49:00Z`.
@@ -33,6 +35,26 @@ pub struct LogFacts {
     /// Whether the JVM ended in an orderly way and nothing of this log is
     /// damaged.
     pub complete: bool,
+}
+
+/// A part of a log in which the same was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ModeRow {
+    /// From the log's first moment to that of the part.
+    pub start_ns: u64,
+    /// Its length.
+    pub duration_ns: u64,
+    /// What was recorded, as in `mode`.
+    pub mode: String,
+}
+
+fn mode_spans(log: &Recording) -> Vec<ModeRow> {
+    let row = |part: ModeSpan| ModeRow {
+        start_ns: part.span.start - log.start_ns(),
+        duration_ns: part.span.end - part.span.start,
+        mode: part.mode,
+    };
+    log.mode_spans().into_iter().map(row).collect()
 }
 
 impl LogFacts {
@@ -52,6 +74,7 @@ impl LogFacts {
             program: metadata("program"),
             jvm: metadata("jvm"),
             mode: mode(log),
+            mode_spans: mode_spans(log),
             hold: metadata("hold"),
             start: units::utc(facts.start_wall_ns),
             start_wall_ns: facts.start_wall_ns,

@@ -170,12 +170,18 @@ impl Findings<'_> {
         self.logs.iter().any(Recording::is_trace)
     }
 
-    /// How long was recorded, in ns: the durations of the logs added up, as far as
+    /// How long acquisitions were recorded, in ns, whatever the filter.
+    pub fn traced_ns(&self) -> u64 {
+        let parts = self.logs.iter().flat_map(Recording::recorded_acquisitions);
+        parts.map(|part| part.end - part.start).fold(0, u64::saturating_add)
+    }
+
+    /// How long waits were recorded, in ns: the durations of the logs added up, as far as
     /// the filter asks for them.
     pub fn recorded_ns(&self) -> u64 {
         let durations = self.logs.iter().flat_map(|log| {
             let window = self.filter.window(log);
-            log.recorded().into_iter().map(move |part| {
+            log.recorded_waits().into_iter().map(move |part| {
                 let since_ns = window.since_ns.clamp(part.start, part.end);
                 window.until_ns.clamp(since_ns, part.end) - since_ns
             })

@@ -24,7 +24,7 @@ pub(super) fn add(
     let log = job.log;
     let clock = Clock::new(log, job.axis);
     let grid = job.axis.phases();
-    let recorded = log.recorded();
+    let recorded = log.recorded_waits();
     let threads_of_log = log.definitions().threads().iter();
     // The one without a Java id stands for all virtual threads in trace mode.
     let living = threads_of_log
@@ -102,7 +102,7 @@ fn within(log: &Recording, at_ns: u64) -> u64 {
 pub fn all_lives_ns(logs: &[Recording]) -> u64 {
     let mut sum_ns: u64 = 0;
     for log in logs {
-        let recorded = log.recorded();
+        let recorded = log.recorded_waits();
         for (id, thread) in log.definitions().threads().iter() {
             if thread.java_id == 0 || is_jvms(log, thread) {
                 continue;

@@ -103,8 +103,7 @@ pub(super) fn lock(
     // What was waited for was taken: 0 is that nobody counted.
     let counted = profile.has_acquisitions && sums.acquisitions != 0;
     let measured = counted && sums.measured != 0;
-    let recorded_ns =
-        profile.runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.duration_ns));
+    let recorded_ns = findings.traced_ns();
     let charged = sums.holders.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
     ContendedLock {
         lock: findings.groups.lock_ref(group),

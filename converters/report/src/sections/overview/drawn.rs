@@ -81,9 +81,15 @@ fn contention(overview: &Overview) -> [(&'static str, TableCell); 4] {
 }
 
 fn mode(log: &LogFacts) -> String {
+    let mode = match &log.mode_spans[..] {
+        [] | [_] => log.mode.clone(),
+        [first, later @ ..] => later.iter().fold(first.mode.clone(), |text, part| {
+            format!("{text}, {} from {} on", part.mode, units::duration(part.start_ns))
+        }),
+    };
     match log.hold.as_str() {
-        "" => log.mode.to_owned(),
-        hold => format!("{}, holds measured: {hold}", log.mode),
+        "" => mode,
+        hold => format!("{mode}, holds measured: {hold}"),
     }
 }
 
