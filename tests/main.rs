@@ -21,6 +21,7 @@ mod disk;
 mod hostile;
 mod launching;
 mod looks;
+mod mode_changes;
 mod options;
 mod outcomes;
 mod outputs;

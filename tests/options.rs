@@ -110,9 +110,12 @@ fn attach_takes_every_option(jdk: &Jdk) {
     let answer = attach(&changing);
     assert_eq!((&answer["period_ns"], &answer["note"]), (&30_000_000.into(), &Value::Null));
     assert_eq!(answer["threshold_ns"], 2_000_000);
-    let fixed = ["--depth=7", "--walk=jvmti", "--threshold=3ms"].map(str::to_owned);
-    let answer = attach(&fixed);
-    let note = answer["note"].as_str().unwrap();
-    assert!(note.starts_with("depth and walk cannot change"), "{note}");
-    assert_eq!(answer["threshold_ns"], 3_000_000);
+    let mut refused = tyrion();
+    refused.args(["attach", "--depth=7", "--walk=jvmti", "--threshold=3ms"]);
+    let refused = crate::support::output(refused.arg(running.id().to_string()));
+    assert_eq!(refused.status.code(), Some(1));
+    let reason = err(&refused);
+    assert!(reason.starts_with("tyrion: depth and walk cannot change"), "{reason}");
+    // All of it is refused, or none.
+    assert_eq!(attach(&[])["threshold_ns"], 2_000_000);
 }

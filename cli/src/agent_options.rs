@@ -14,7 +14,7 @@ use std::{
     path::Path,
     time::Duration,
 };
-use tyrion_options::{Counts, Mode, Options, check, find, join_escaped};
+use tyrion_options::{Counts, Locks, Mode, Options, check, find, join_escaped};
 
 /// Refuses a log's path that the agent would refuse: it stands in lines of text.
 ///
@@ -69,9 +69,9 @@ impl AgentOptions {
         given.and_then(|(_, value)| Mode::parse(value)).unwrap_or_default()
     }
 
-    /// Whether `--mode` asks for samples.
-    pub fn asks_for_samples(&self) -> bool {
-        self.mode().sample
+    /// Whether `--mode` asks for acquisitions.
+    pub fn asks_for_trace(&self) -> bool {
+        self.mode().locks == Locks::Trace
     }
 
     /// Refuses options that would have no effect, and what the agent would refuse.

@@ -18,6 +18,7 @@ use crate::{
 };
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{fs::OpenOptions, io::Write};
+use tyrion_wire::{def::mode as bits, harmless};
 
 /// The agent was loaded into a running JVM: does what `options` say, on a
 /// thread of its own, and puts the answer into the file that they name.
@@ -121,7 +122,11 @@ fn go_on(
     if let Some(reason) = cannot_change(recorder, options) {
         return Err(reason);
     }
-    if let Some(mode) = options.mode {
+    // Whoever took a sample has asked for nothing that lasts.
+    let start_over = home::has(&recorder.log().path()) && locks() == Locks::Nothing;
+    name_log(recorder, options)?;
+    let mode = options.mode.or_else(|| start_over.then(|| options.mode()));
+    if let Some(mode) = mode {
         change_mode(vm, recorder, env, options, mode)?;
     }
     timed_session::started(sessions, options);
@@ -141,6 +146,21 @@ fn cannot_change(recorder: &Recorder, options: &Options) -> Option<String> {
     }
     let dead = recorder.log().is_dead();
     dead.then(|| "the log can no longer be written; restart the JVM".to_owned())
+}
+
+/// A log that nobody has named gets the name that is asked for now: somebody had
+/// only taken a sample.
+fn name_log(recorder: &Recorder, options: &Options) -> Result<(), String> {
+    let path = recorder.log().path();
+    if !options.is_given("file") || !home::has(&path) {
+        return Ok(());
+    }
+    let wanted = options.path(std::process::id());
+    recorder.log().move_to(&wanted).map_err(|error| {
+        let (from, to) = (path.display(), wanted.display());
+        let reason = format!("the log {from} of tyrion sample cannot become {to}: {error}");
+        harmless::text(&reason).into_owned()
+    })
 }
 
 /// Has something else recorded from now on.
@@ -171,10 +191,10 @@ fn change_mode(
 fn mode_bits(mode: Mode) -> u64 {
     let of_locks = match mode.locks {
         Locks::Nothing => 0,
-        Locks::Contention => tyrion_wire::def::mode::WAITS,
-        Locks::Trace => tyrion_wire::def::mode::WAITS | tyrion_wire::def::mode::ACQUISITIONS,
+        Locks::Contention => bits::WAITS,
+        Locks::Trace => bits::WAITS | bits::ACQUISITIONS,
     };
-    of_locks | if mode.sample { tyrion_wire::def::mode::SAMPLES } else { 0 }
+    of_locks | if mode.sample { bits::SAMPLES } else { 0 }
 }
 
 fn set_threshold(recorder: &Recorder, threshold: Threshold) {

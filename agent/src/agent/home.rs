@@ -31,6 +31,11 @@ pub fn take(path: &str) {
     }
 }
 
+/// Whether a file lies in one of the folders: nobody has named it.
+pub fn has(path: &Path) -> bool {
+    lock(&HOMES).iter().any(|(folder, _)| path.starts_with(folder))
+}
+
 /// The JVM ends: removes the library and, unless a log is left there, the
 /// folders.
 pub fn leave() {

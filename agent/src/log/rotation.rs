@@ -53,7 +53,7 @@ type OnSwitch = fn(&Arc<Generation>);
 
 /// The log.
 pub struct Log {
-    path: PathBuf,
+    path: Mutex<PathBuf>,
     rotation: Option<Rotation>,
     /// What the next file's header says. Held while there is a switch.
     header: Mutex<Header>,
@@ -124,7 +124,7 @@ impl Log {
         let log = LogFile::start(file, &header, rotation.map(|rotation| rotation.filesize))?;
         let first = Arc::new(Generation::new(0, log, rotation.is_some()));
         Ok(Log {
-            path,
+            path: Mutex::new(path),
             rotation,
             header: Mutex::new(header),
             current: Mutex::new(first),
@@ -147,8 +147,25 @@ impl Log {
     }
 
     /// The path, absolute, of the file that is written to.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> PathBuf {
+        lock(&self.path).clone()
+    }
+
+    /// Gives the file another name, which must be free and in the same file system.
+    ///
+    /// # Errors
+    /// As `link(2)`; and for a log that has several files.
+    pub fn move_to(&self, path: &Path) -> io::Result<()> {
+        if self.rotation.is_some() {
+            return Err(io::Error::other("a log with filesize cannot be moved"));
+        }
+        let path = std::path::absolute(path)?;
+        let mut now = lock(&self.path);
+        // Unlike a rename, it replaces nothing.
+        std::fs::hard_link(&*now, &path)?;
+        let _ = std::fs::remove_file(&*now);
+        *now = path;
+        Ok(())
     }
 
     /// The number of the current generation: when it changes, all ids, places and
@@ -346,7 +363,8 @@ impl Log {
             Err(error) => {
                 helper.retry_at = Some(Instant::now() + RETRY);
                 if !std::mem::replace(&mut helper.warned, true) {
-                    let path = self.path.display();
+                    let path = self.path();
+                    let path = path.display();
                     say(&format!("{path}: no further file: {error}; this one grows instead"));
                 }
             }
@@ -371,7 +389,7 @@ impl Log {
             }
             header.clone()
         };
-        let (file, path) = names::create_next(&self.path)?;
+        let (file, path) = names::create_next(&self.path())?;
         match LogFile::start(file, &header, Some(rotation.filesize)) {
             Ok(log) => *prepared = Some(Prepared { log, path }),
             Err(error) => {
@@ -412,16 +430,17 @@ impl Log {
 
     /// Gives the current file its number and the next one its name.
     fn rename(&self, helper: &mut Helper, number: u32, next: &Path) -> io::Result<()> {
+        let path = self.path();
         let numbers = number..=u32::MAX;
-        let free = numbers.map(|n| names::archived(&self.path, n)).find(|path| !path.exists());
-        let archived = free.unwrap_or_else(|| names::archived(&self.path, number));
-        match std::fs::rename(&self.path, &archived) {
+        let free = numbers.map(|n| names::archived(&path, n)).find(|path| !path.exists());
+        let archived = free.unwrap_or_else(|| names::archived(&path, number));
+        match std::fs::rename(&path, &archived) {
             Ok(()) => helper.archived.push_back(archived),
             // Somebody has moved it, and keeps it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        std::fs::rename(next, &self.path)
+        std::fs::rename(next, &path)
     }
 }
 

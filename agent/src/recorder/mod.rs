@@ -134,7 +134,8 @@ impl Recorder {
         self.log.give_up();
         if self.is_enabled() {
             self.set_enabled(false);
-            let path = self.log.path().display();
+            let path = self.log.path();
+            let path = path.display();
             say(&format!("{path}: {reason}; recording has stopped, the program goes on"));
             if let Some(run) = self.on_give_up.get() {
                 run();

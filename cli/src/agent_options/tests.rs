@@ -173,7 +173,7 @@ fn options_of_trace_mode_are_passed_on() {
 fn options_of_sampling_are_passed_on() {
     let line = "--mode contention+sample --period 25ms --threads ^http-[0-9]{1,3} --skip-daemon";
     let options = parse(line).unwrap();
-    assert!(options.check().is_ok() && options.asks_for_samples());
+    assert!(options.check().is_ok() && !options.asks_for_trace());
     assert_eq!(
         options.for_agent(None, &[]),
         r"mode=contention+sample,period=25ms,threads=^http-[0-9]{1\,3},skip-daemon=true"

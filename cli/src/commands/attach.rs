@@ -8,7 +8,7 @@ use crate::{
     outcome::{CommandResult, Done, Failure, tell},
     target::{
         Target,
-        exchange::{Exchange, is_unnamed_log, sweep},
+        exchange::{Exchange, sweep},
         folder::Folder,
     },
 };
@@ -48,9 +48,10 @@ const MOST_LINES: usize = 100;
   tyrion attach $(pgrep -f com.acme.Main)
 
 Records until the JVM ends or tyrion stop is run. If the JVM is recorded already,
-only the threshold and sampling can be changed: with sample in --mode, sampling
-starts, or continues with the new --period, --threads and --skip-daemon; with
-another --mode it ends. JDK 21 and later print a warning in the JVM when an agent
+--mode changes what is recorded from now on, into the same log, which tells from
+when to when; --threshold, --period, --threads and --skip-daemon can change, too,
+and the options of trace mode until that has been on. Anything else is refused.
+JDK 21 and later print a warning in the JVM when an agent
 is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
@@ -102,15 +103,11 @@ pub fn attach(args: AttachArgs) -> CommandResult {
     let agent = Agent::find(args.pid.pid)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
     let log = agent.log_path(&output);
-    refuse_hidden_log(&agent, &args)?;
+    tell_cost(&agent, &args)?;
     let (answer, _) = agent.start(&args.agent, Some(&log))?;
     let written = value(&answer, "log");
     if (value(&answer, "mode"), value(&answer, "sampling")) == ("sample", "off") {
-        tell(&format!(
-            "note: nothing is recorded: {SAMPLES_ONLY}; to sample it, use tyrion attach {} --mode \
-             sample",
-            args.pid.pid
-        ));
+        tell("note: nothing is recorded; say what is to be, such as with --mode contention");
     }
     if args.output.is_some()
         && !written.is_empty()
@@ -126,26 +123,20 @@ pub fn attach(args: AttachArgs) -> CommandResult {
     print(&answer, args.pid.json)
 }
 
-/// Why a JVM that was sampled first does not record locks.
-const SAMPLES_ONLY: &str = "the agent in this JVM was loaded for sampling only, and cannot record \
-                            locks until the JVM is restarted";
-
-/// After `tyrion sample` there is a log that nobody has named, and that is for
-/// samples alone: without asking for those, the user wants something else.
-fn refuse_hidden_log(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
-    if args.agent.asks_for_samples() || !agent.is_loaded() {
+/// Says what it costs to begin with trace mode, before it does.
+fn tell_cost(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
+    if !args.agent.asks_for_trace() {
         return Ok(());
     }
-    let status = agent.status()?;
-    if value(&status, "mode") != "sample" || !is_unnamed_log(value(&status, "log")) {
+    if agent.is_loaded() && value(&agent.status()?, "mode").contains("trace") {
         return Ok(());
     }
-    let pid = args.pid.pid;
-    Err(Failure::new(format!(
-        "{SAMPLES_ONLY}; to sample it, use tyrion sample {pid}, or tyrion attach {pid} --mode \
-         sample, which samples into {} until tyrion stop {pid}",
-        shown(&status, "log")
-    )))
+    tell(
+        "note: trace mode puts probes into the program's classes; until their code is compiled \
+         again, for up to some 20 s, the program runs slowly (--include limits that to some \
+         classes)",
+    );
+    Ok(())
 }
 
 /// Stops recording.

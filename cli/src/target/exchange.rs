@@ -164,12 +164,6 @@ fn clear(around: &Folder, folder: &Folder, name: &OsStr) {
     let _ = around.remove_folder(name);
 }
 
-/// Whether a path is that of a log in such a folder: nobody has named it.
-pub fn is_unnamed_log(path: &str) -> bool {
-    let mut names = path.rsplit('/');
-    names.next() == Some(LOG) && names.next().is_some_and(|name| is_name(OsStr::new(name)))
-}
-
 /// Whether a folder's name is one that [`Exchange::create`] gives.
 fn is_name(name: &OsStr) -> bool {
     let random = name.as_bytes().strip_prefix(PREFIX.as_bytes());
