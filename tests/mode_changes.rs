@@ -21,11 +21,14 @@ fn attach(running: &Running, options: &[&str]) -> Value {
 
 /// A total of the log, by its path in the JSON of `info`.
 fn total(log: &Path, path: &str) -> u64 {
+    if !log.exists() {
+        return 0;
+    }
     info(log).pointer(path).and_then(Value::as_u64).unwrap_or(0)
 }
 
 const WAITS: &str = "/totals/contentions";
-const ACQUISITIONS: &str = "/trace/acquisitions";
+const ACQUISITIONS: &str = "/trace/taken/acquisitions";
 
 /// Waits until a total has grown.
 fn await_more(log: &Path, path: &str, than: u64) {
@@ -92,7 +95,7 @@ fn check_spans(log: &Path, modes: &[&str]) {
 fn locks_after_a_sample(jdk: &Jdk) {
     let running = unrecorded(jdk);
     let pid = running.id().to_string();
-    let sampled = stdout_of(tyrion().args(["sample", &pid, "--for", "300ms"]));
+    let sampled = stdout_of(tyrion().args(["sample", &pid, "--duration", "300ms"]));
     assert!(sampled.contains("Storm"), "{sampled}");
     let answer = attach(&running, &["--threshold=0"]);
     assert_eq!((&answer["mode"], &answer["state"]), (&"contention".into(), &"recording".into()));
