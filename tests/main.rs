@@ -12,6 +12,7 @@ mod api;
 mod attached;
 mod attaching;
 mod attacks;
+mod beside;
 mod command_line;
 mod crafted;
 mod crash;

@@ -40,6 +40,12 @@ impl Program {
         Program::class(jdk, &format!("tyrion.truth.Truth {scenario}"))
     }
 
+    /// A scenario of `tyrion.truth`, from a jar.
+    pub fn in_jar(jdk: &Jdk, jar: &Path, scenario: &str) -> Program {
+        let class_path = jar.as_os_str().to_owned();
+        Program { class_path, ..Program::truth(jdk, scenario) }
+    }
+
     /// A class of ours and its arguments.
     pub fn class(jdk: &Jdk, main: &str) -> Program {
         Program {

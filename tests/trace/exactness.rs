@@ -1,6 +1,6 @@
 //! Acquisitions are counted, not estimated: to the last one.
 
-use crate::support::{Jdk, Program, Taken, Traced, on_jdks};
+use crate::support::{Jdk, Program, Taken, Traced, classes, err, on_jdks, output, root, text};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,9 @@ on_jdks!(whatever_else_is_recorded: one, everywhere two);
 on_jdks!(virtual_threads: since(21));
 on_jdks!(permits_that_others_give_back: two);
 on_jdks!(interpreted_and_compiled: two);
-on_jdks!(compact_headers: newest);
+on_jdks!(where_monitors_are_kept: newest);
+on_jdks!(every_collector: newest, everywhere three);
+on_jdks!(class_data_sharing: one, everywhere two);
 
 /// Three million acquisitions in all, with a heap that leaves no room for
 /// waste.
@@ -66,10 +68,53 @@ fn permits_that_others_give_back(jdk: &Jdk) {
     assert!(hold_ns > 0, "the lock's holds are measured as ever");
 }
 
-/// There a monitor's place is not in the object, but in a table.
-fn compact_headers(jdk: &Jdk) {
-    let flag = "-XX:+UseCompactObjectHeaders".to_owned();
-    check(&small(jdk, "counts 4 30000").flag(flag));
+/// In the object's header, which may be compact, or in a table: both are the defaults
+/// of JDK 27.
+fn where_monitors_are_kept(jdk: &Jdk) {
+    const DIAGNOSTIC: &str = "-XX:+UnlockDiagnosticVMOptions";
+    for flags in [
+        &["-XX:+UseCompactObjectHeaders"][..],
+        &[DIAGNOSTIC, "-XX:+UseObjectMonitorTable"],
+        &[DIAGNOSTIC, "-XX:+UseObjectMonitorTable", "-XX:+UseCompactObjectHeaders"],
+    ] {
+        check(&with_flags(small(jdk, "counts 4 30000"), flags));
+    }
+}
+
+fn every_collector(jdk: &Jdk) {
+    let mut collectors = vec!["Serial", "Parallel", "G1"];
+    if jdk.major >= 17 {
+        collectors.push("Z");
+    }
+    for collector in collectors {
+        let flag = format!("-XX:+Use{collector}GC");
+        let program = Program::truth(jdk, "counts 4 20000").traced();
+        check(&program.flag("-Xmx256m".to_owned()).flag(flag));
+    }
+}
+
+/// Classes come from the JDK's archive, from none, or from the program's own.
+fn class_data_sharing(jdk: &Jdk) {
+    check(&small(jdk, "counts 3 20000").flag("-Xshare:off".to_owned()));
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, jar) = (folder.path().join("app.jsa"), folder.path().join("app.jar"));
+    // An archive takes no classes from folders.
+    let javac = root().join("target/jdks/javac").canonicalize().unwrap();
+    let mut pack = std::process::Command::new(javac.with_file_name("jar"));
+    pack.args(["--create", "--file", text(&jar), "-C", text(&classes()), "."]);
+    assert!(output(&mut pack).status.success());
+    let program = |scenario: &str| Program::in_jar(jdk, &jar, scenario);
+    let dump = program("counts 1 10");
+    let dump = dump.flag(format!("-XX:ArchiveClassesAtExit={}", archive.display()));
+    let line = dump.command_line();
+    let dumped = output(std::process::Command::new(&line[0]).args(&line[1..]));
+    assert!(dumped.status.success() && archive.exists(), "{}", err(&dumped));
+    let flag = format!("-XX:SharedArchiveFile={}", archive.display());
+    check(&program("counts 3 20000").traced().flag(flag));
+}
+
+fn with_flags(program: Program, flags: &[&str]) -> Program {
+    flags.iter().fold(program, |program, flag| program.flag((*flag).to_owned()))
 }
 
 fn interpreted_and_compiled(jdk: &Jdk) {

@@ -3,7 +3,7 @@
 mod applications;
 mod attaching;
 mod blame;
-mod exactness;
+pub mod exactness;
 mod holds;
 mod identity;
 mod names;

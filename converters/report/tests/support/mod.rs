@@ -41,6 +41,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         program: "com.acme.bank.Main".to_owned(),
         jvm: "OpenJDK 64-Bit Server VM 17.0.9".to_owned(),
         mode: "trace".to_owned(),
+        mode_spans: Vec::new(),
         hold: "1/64".to_owned(),
         start: "2023-11-14T22:13:20Z".to_owned(),
         start_wall_ns: START_NS,
