@@ -46,6 +46,7 @@ opcodes! {
     IRETURN = 0xac,
     RETURN = 0xb1,
     GETSTATIC = 0xb2,
+    PUTSTATIC = 0xb3,
     GETFIELD = 0xb4,
     PUTFIELD = 0xb5,
     INVOKEVIRTUAL = 0xb6,

@@ -18,7 +18,7 @@ use std::{
 };
 use tyrion_bytecode::{
     Pc,
-    naming::{Body, called_method, lock_names},
+    naming::{Body, called_method, initialized_class, lock_names},
     opcode,
 };
 
@@ -151,7 +151,8 @@ fn name(ti: Ti, java: Java, taker: jvmtiFrameInfo, called: Option<jmethodID>) ->
         None => {
             // Synchronized methods need no look at the constants.
             let code = ti.bytecodes(taker.method).ok()?;
-            enters_monitor(&code, at_monitor_enter(&code, taker.location))?;
+            let at = at_monitor_enter(&code, taker.location);
+            enters_monitor(&code, at).or_else(|| may_initialize(&code, at))?;
             None
         }
     };
@@ -170,7 +171,14 @@ fn name_in(body: &Body<'_>, location: i64, called: Option<&[u8]>) -> Option<Stri
                 called_method(body, pc).is_some_and(|found| found.name.as_bytes() == called)
             })?
         }
-        None => enters_monitor(body.code, at_monitor_enter(body.code, location))?,
+        None => {
+            let at = at_monitor_enter(body.code, location);
+            if let Some(pc) = may_initialize(body.code, at) {
+                let class = initialized_class(body, pc)?.to_string().replace('/', ".");
+                return Some(format!("initialization of {class}"));
+            }
+            enters_monitor(body.code, at)?
+        }
     };
     let name = lock_names(body, &[pc]).pop()??;
     is_listing(&name.text).then_some(name.text)
@@ -181,6 +189,17 @@ fn name_in(body: &Body<'_>, location: i64, called: Option<&[u8]>) -> Option<Stri
 fn enters_monitor(code: &[u8], location: i64) -> Option<Pc> {
     let pc = u16::try_from(location).ok()?;
     (code.get(usize::from(pc)) == Some(&opcode::MONITORENTER)).then_some(Pc(pc))
+}
+
+/// The place of an instruction that has a class initialized: a monitor that is waited
+/// for there is that of the initialization, for which HotSpot has an `int[]`.
+fn may_initialize(code: &[u8], location: i64) -> Option<Pc> {
+    let pc = u16::try_from(location).ok()?;
+    let initializes = matches!(
+        *code.get(usize::from(pc))?,
+        opcode::NEW | opcode::GETSTATIC | opcode::PUTSTATIC | opcode::INVOKESTATIC
+    );
+    initializes.then_some(Pc(pc))
 }
 
 /// Whether a name says more than the class of the lock, or the stack.

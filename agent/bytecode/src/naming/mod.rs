@@ -26,7 +26,7 @@ mod render;
 mod value;
 
 use crate::reader::Reader;
-use crate::{Code, ConstantPool, Instruction, MemberRef, Method, Pc, opcode};
+use crate::{Code, ConstantPool, Instruction, JStr, MemberRef, Method, Pc, opcode};
 
 /// A method's code and what is needed to understand it: from a class file ([`Body::of`]), or as
 /// JVMTI gives it at run time. None of it has to be well-formed.
@@ -109,6 +109,23 @@ pub fn called_method<'a>(body: &Body<'a>, pc: Pc) -> Option<MemberRef<'a>> {
     match instruction.opcode() {
         opcode::INVOKEVIRTUAL..=opcode::INVOKEINTERFACE => {
             body.pool.member(instruction.member_index().ok()??, instruction.offset()).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The class that the instruction at `pc` has initialized the first time, by its internal name.
+pub fn initialized_class<'a>(body: &Body<'a>, pc: Pc) -> Option<JStr<'a>> {
+    let code = body.code.get(usize::from(pc.0)..)?;
+    let instruction = Instruction::decode(&mut Reader::new(code, 0), pc).ok()?;
+    match instruction.opcode() {
+        opcode::NEW => {
+            let index = u16::from_be_bytes([*code.get(1)?, *code.get(2)?]);
+            body.pool.class_name(index, instruction.offset()).ok()
+        }
+        opcode::GETSTATIC | opcode::PUTSTATIC | opcode::INVOKESTATIC => {
+            let index = instruction.member_index().ok()??;
+            Some(body.pool.member(index, instruction.offset()).ok()?.owner)
         }
         _ => None,
     }
