@@ -2,7 +2,7 @@
 //! agent exchange lies in it. Its name cannot be guessed, and nobody but the
 //! target's user may look into it.
 
-use super::folder::Folder;
+use super::{folder::Folder, reach::WAY_OUT};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::{
     ffi::OsStr,
@@ -84,9 +84,10 @@ impl Exchange {
         let path = self.folder.path_of(AGENT);
         if !self.folder.allows_programs() {
             return Err(format!(
-                "{} is on a file system that allows no programs (noexec); install Tyrion where the \
-                 JVM sees it, too, and nobody else may change it",
-                path.display()
+                "{} is on a file system that allows no programs (noexec), so the JVM could not \
+                 load the agent from there; mount it with exec, install the agent in the JVM's \
+                 image by the same path as here, or {WAY_OUT}",
+                self.around.path().display()
             ));
         }
         let copy = || -> io::Result<bool> {

@@ -58,7 +58,7 @@ pub struct Recorded {
 impl<'a> Session<'a> {
     /// Has the agent sample, loading it if need be.
     pub fn begin(agent: &'a Agent, args: &SampleArgs) -> Result<Session<'a>, Failure> {
-        let file = args.output.as_ref().map(|output| agent.log_path(output));
+        let file = args.output.as_ref().map(|output| agent.log_path(Some(output)).path);
         let before_ns = logs::now_ns();
         let options = AgentOptions::for_sampling(&args.sampling);
         let options = if args.once { options.once() } else { options };
