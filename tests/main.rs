@@ -13,6 +13,7 @@ mod attached;
 mod attaching;
 mod attacks;
 mod command_line;
+mod containers;
 mod crafted;
 mod crash;
 mod damaged_input;

@@ -247,7 +247,7 @@ impl Agent {
     }
 
     /// The path of the log in an answer, as it is to be written here.
-    fn seen_here(&self, answer: &[(String, String)], asked: Option<&LogPath>) -> PathBuf {
+    pub(super) fn seen_here(&self, answer: &[(String, String)], asked: Option<&LogPath>) -> PathBuf {
         let log = Path::new(value(answer, "log"));
         let same = asked.filter(|asked| asked.is_shared && asked.path.parent() == log.parent());
         same.map_or_else(|| self.jvm.here(log), |_| log.to_owned())

@@ -2,7 +2,10 @@
 //! agent exchange lies in it. Its name cannot be guessed, and nobody but the
 //! target's user may look into it.
 
-use super::{folder::Folder, reach::WAY_OUT};
+use super::{
+    folder::Folder,
+    reach::{TEMPORARY, WAY_OUT},
+};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::{
     ffi::OsStr,
@@ -169,6 +172,14 @@ fn clear(around: &Folder, folder: &Folder, name: &OsStr) {
 pub fn is_unnamed_log(path: &str) -> bool {
     let mut names = path.rsplit('/');
     names.next() == Some(LOG) && names.next().is_some_and(|name| is_name(OsStr::new(name)))
+}
+
+/// The path at which a JVM has loaded a copy of ours that is mapped by another
+/// path perhaps, where its /tmp is a link; `None` if it is no such copy.
+pub fn copy_path(mapped: &Path) -> Option<PathBuf> {
+    let folder = mapped.parent()?.file_name()?;
+    let is_copy = mapped.file_name()? == AGENT && is_name(folder);
+    is_copy.then(|| Path::new(TEMPORARY).join(folder).join(AGENT))
 }
 
 /// Whether a folder's name is one that [`Exchange::create`] gives.

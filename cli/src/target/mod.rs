@@ -187,10 +187,13 @@ impl Target {
         let Some(agent) = &self.agent else { return Ok(None) };
         let pid = self.pid();
         if agent.is_deleted {
-            return Err(format!(
-                "the agent in process {pid} was replaced on disk; restart the JVM to use the new \
-                 one"
-            ));
+            return match agent.is_mapped_from(own) {
+                true => Ok(Some(agent.loaded_as())),
+                false => Err(format!(
+                    "the agent in process {pid} was replaced or removed on disk; if it was \
+                     removed, run tyrion as root, else restart the JVM to use the new one"
+                )),
+            };
         }
         let other = |reason: String| {
             format!(
@@ -297,6 +300,19 @@ impl MappedAgent {
         let path = PathBuf::from(OsStr::from_bytes(below.unwrap_or(path)));
         let file = process.link(&format!("map_files/{addresses}")).ok();
         Some(MappedAgent { path, is_deleted, file })
+    }
+
+    /// Whether what is mapped is our library, which the kernel lets only root see.
+    fn is_mapped_from(&self, own: &File) -> bool {
+        let Some(file) = &self.file else { return false };
+        open_regular(file).and_then(|file| exchange::same_bytes(own, &file)).unwrap_or(false)
+    }
+
+    /// The path by which it was loaded. The C library looks for that among what is
+    /// loaded before it looks for a file: so a library that is gone can still be
+    /// talked to, and nobody can put another one there.
+    fn loaded_as(&self) -> PathBuf {
+        exchange::copy_path(&self.path).unwrap_or_else(|| self.path.clone())
     }
 }
 
