@@ -9,8 +9,7 @@ use crate::{
         stage::{Actor, NOBODY, STRANGER, Stage, TALKING},
     },
     support::{
-        Jdk, agent, err, info, needs, on_jdks, out, output, output_in_time, root, stdout_of, text,
-        wait_for,
+        Jdk, agent, err, info, needs, on_jdks, out, output_in_time, root, stdout_of, text, wait_for,
     },
 };
 use serde_json::Value;
@@ -234,7 +233,10 @@ fn a_log_goes_where_the_jvm_can_write(jdk: &Jdk) {
     // A relative one is in the JVM's /tmp, and a sample says so.
     let jvm = stage.play(&part);
     let sample = stage.run(&["sample", "--once", "-o", "a.log"], jvm.id());
-    let note = format!("the log is /tmp/a.log for the JVM, and here {}", text(&inside(&jvm, "/tmp/a.log")));
+    let note = format!(
+        "the log is /tmp/a.log for the JVM, and here {}",
+        text(&inside(&jvm, "/tmp/a.log"))
+    );
     assert!(err(&sample).contains(&note), "{}", err(&sample));
 }
 
@@ -293,7 +295,7 @@ fn a_sidecar_of_the_same_user_works(jdk: &Jdk) {
         format!("--bounding-set {capabilities} --inh-caps {capabilities} --no-new-privs")
     };
     // Root with what engines leave it, which is not enough to look at others.
-    let (works, said) = run(&without("-sys_ptrace"), "attach");
+    let (works, said) = run(&without("-sys_ptrace,-sys_admin,-perfmon"), "attach");
     assert!(!works && said.contains("with id 65534, or with the capability SYS_PTRACE"), "{said}");
     // With that, but it may not become the JVM's user.
     let (works, said) = run(&without("-setuid,-setgid"), "attach");

@@ -2,9 +2,7 @@
 //! it before its `main`, in a process with one thread whose rights, mounts and
 //! root folder are the attacker's.
 
-use super::place::{
-    c_text, check, contain, die_with_parent, drop_rights, map_users, mount,
-};
+use super::place::{c_text, check, contain, die_with_parent, drop_rights, map_users, mount};
 use serde::{Deserialize, Serialize};
 use std::{
     ffi::OsString,

@@ -48,7 +48,8 @@ const MOST_LINES: usize = 100;
   tyrion attach 4711 --mode contention+sample --period 20ms
   tyrion attach $(pgrep -f com.acme.Main)
 
-Records until the JVM ends or tyrion stop is run. If the JVM is recorded already,
+Records until the JVM ends or tyrion stop is run. A JVM in a container is reached
+from outside: log is its own path of the log, log here the one on this side. If the JVM is recorded already,
 only the threshold and sampling can be changed: with sample in --mode, sampling
 starts, or continues with the new --period, --threads and --skip-daemon; with
 another --mode it ends. JDK 21 and later print a warning in the JVM when an agent
@@ -57,7 +58,7 @@ pub struct AttachArgs {
     #[command(flatten)]
     pid: PidArgs,
     /// The log, if the agent is not loaded yet; %p stands for the process id
-    /// [default: tyrion-%p.log]
+    /// [default: tyrion-%p.log here, or in the JVM's /tmp if the JVM cannot write here]
     #[arg(short, long, value_name = "LOG")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -247,8 +248,15 @@ impl Agent {
     }
 
     /// The path of the log in an answer, as it is to be written here.
-    pub(super) fn seen_here(&self, answer: &[(String, String)], asked: Option<&LogPath>) -> PathBuf {
+    pub(super) fn seen_here(
+        &self,
+        answer: &[(String, String)],
+        asked: Option<&LogPath>,
+    ) -> PathBuf {
         let log = Path::new(value(answer, "log"));
+        if !log.is_absolute() {
+            return PathBuf::new();
+        }
         let same = asked.filter(|asked| asked.is_shared && asked.path.parent() == log.parent());
         same.map_or_else(|| self.jvm.here(log), |_| log.to_owned())
     }
@@ -409,14 +417,15 @@ fn print(answer: &[(String, String)], here: &Path, as_json: bool) -> CommandResu
         for (key, value) in answer {
             let number = value.parse::<u64>().map(|number| json!(number));
             object.insert(key.clone(), number.unwrap_or_else(|_| json!(value)));
-            if key == "log" {
-                object.insert("log_here".to_owned(), json!(here.to_string_lossy()));
-            }
+        }
+        // Ours at last, whatever the answer says.
+        if !here.as_os_str().is_empty() {
+            object.insert("log_here".to_owned(), json!(here.to_string_lossy()));
         }
         format!("{}\n", escape::escaped(&Value::Object(object).to_string()))
     } else {
         let lines = answer.iter().map(|(key, value)| match key.as_str() {
-            "log" if here != Path::new(value) => {
+            "log" if here != Path::new(value) && !here.as_os_str().is_empty() => {
                 line(key, value) + &line("log here", &here.to_string_lossy())
             }
             _ => line(key, value),

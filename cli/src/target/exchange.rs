@@ -234,6 +234,18 @@ pub fn same_bytes(mut one: &File, mut other: &File) -> io::Result<bool> {
 mod tests {
     use super::*;
 
+    /// `/tmp` may be a link, and then the kernel shows where it leads to.
+    #[test]
+    fn a_copy_is_known_by_the_name_of_its_folder() {
+        let folder = ".tyrion-00112233445566778899aabbccddeeff";
+        let mapped = |folder, name| format!("/var/tmp/{folder}/{name}");
+        let copy = format!("/tmp/{folder}/{AGENT}");
+        assert_eq!(copy_path(Path::new(&mapped(folder, AGENT))), Some(copy.into()));
+        for (folder, name) in [(folder, "x.so"), (".tyrion-00", AGENT), ("lib", AGENT)] {
+            assert_eq!(copy_path(Path::new(&mapped(folder, name))), None, "{folder} {name}");
+        }
+    }
+
     #[test]
     fn only_names_that_we_or_the_agent_give_are_ours() {
         for name in [

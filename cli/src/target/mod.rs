@@ -15,9 +15,9 @@ mod root;
 
 use crate::logs::Files;
 use credentials::{Credentials, field};
-use reach::unreadable;
 use folder::{Folder, allows_programs};
 use process::{Process, shares_namespace};
+use reach::unreadable;
 use root::{Root, open_regular};
 use std::{
     ffi::{OsStr, OsString},
@@ -242,9 +242,10 @@ impl Seen {
         let failed = |error: io::Error| format!("process {pid}: {error}");
         let status = process.read("status").map_err(failed)?;
         let before = Program::of(process, &status).map_err(failed)?;
-        let mapped = Mapped::of(process).map_err(|error| unreadable(pid, &status, &error))?;
+        let hidden = |error: io::Error| unreadable(pid, &status, &error);
+        let mapped = Mapped::of(process).map_err(hidden)?;
         meanwhile();
-        let root = process.link("root").map_err(failed)?;
+        let root = process.link("root").map_err(hidden)?;
         let root_here = reach::root_here(process);
         let shares_users = shares_namespace(process, "user");
         let agent = MappedAgent::of(process, &mapped);

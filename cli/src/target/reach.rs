@@ -21,7 +21,7 @@ use std::{
         fd::AsFd,
         unix::{ffi::OsStrExt, fs::MetadataExt},
     },
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     rc::Rc,
 };
 
@@ -112,10 +112,7 @@ impl Target {
 
     /// A path of the process's, as it is to be written here. Nothing is looked at.
     pub fn here(&self, path: &Path) -> PathBuf {
-        match path.strip_prefix("/") {
-            Ok(below) => self.root_here.join(below),
-            Err(_) => path.to_owned(),
-        }
+        below(&self.root_here, path)
     }
 
     /// Makes sure that the process can run our library.
@@ -132,6 +129,19 @@ impl Target {
             false => Ok(()),
         }
     }
+}
+
+/// A path below a root folder, with no step up that could lead out of it.
+pub(super) fn below(root: &Path, path: &Path) -> PathBuf {
+    let mut names = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => names.push(name),
+            Component::ParentDir => drop(names.pop()),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    root.iter().chain(names).collect()
 }
 
 fn is_open_to_others(error: &io::Error) -> bool {
