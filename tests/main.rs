@@ -14,6 +14,7 @@ mod attaching;
 mod attacks;
 mod beside;
 mod command_line;
+mod containers;
 mod crafted;
 mod crash;
 mod damaged_input;

@@ -8,22 +8,6 @@ on_jdks!(private_locks: two);
 on_jdks!(idle_threads: all);
 on_jdks!(locks_moved_by_gc: all);
 on_jdks!(locks_inside_the_jdk: all);
-on_jdks!(classes_being_initialized: all);
-
-/// HotSpot has a monitor for that until JDK 23, an `int[]`: it is called what it is.
-fn classes_being_initialized(jdk: &Jdk) {
-    let recording = Program::truth(jdk, "initialization").record();
-    let waits = recording.long_contentions();
-    let mut waiting: Vec<&str> = waits.iter().map(|wait| wait.thread.as_str()).collect();
-    waiting.sort_unstable();
-    let has_monitor = jdk.major < 24;
-    assert_eq!(waiting, if has_monitor { &["maker", "reader"][..] } else { &[] }, "{waits:?}");
-    for wait in &waits {
-        let name = "initialization of tyrion.truth.Initialization$Slow (int[]#";
-        assert!(wait.lock.starts_with(name), "{wait:?}");
-        assert!(wait.wait_ns <= ms(60_000) && wait.kind == "monitor", "{wait:?}");
-    }
-}
 
 /// A `holder-…` scenario and what is to be seen of it.
 struct Holder {

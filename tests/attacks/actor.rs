@@ -2,7 +2,7 @@
 //! it before its `main`, in a process with one thread whose rights, mounts and
 //! root folder are the attacker's.
 
-use super::place::{c_text, check, contain, die_with_parent, drop_rights, mount};
+use super::place::{c_text, check, contain, die_with_parent, drop_rights, map_users, mount};
 use serde::{Deserialize, Serialize};
 use std::{
     ffi::OsString,
@@ -33,6 +33,15 @@ pub struct Part {
     pub uid: u32,
     /// Folders that it mounts at others, for itself alone.
     pub mounts: Vec<(PathBuf, PathBuf)>,
+    /// File systems in memory that it mounts, with their options.
+    pub tmpfs: Vec<(PathBuf, String)>,
+    /// Whether those allow no programs.
+    pub no_programs: bool,
+    /// Whether it can write to no file of its root folder, but for what is mounted
+    /// there.
+    pub is_read_only: bool,
+    /// Whether it is root in a user namespace of its own.
+    pub maps_users: bool,
     /// Its root folder, if it has one of its own.
     pub root: Option<PathBuf>,
     /// Whether that is the root of its mounts (`pivot_root`), as a container's is.
@@ -150,6 +159,9 @@ fn play(part: &Part) -> io::Result<()> {
         let _ = std::fs::remove_file(format!("/tmp/{name}{}", std::process::id()));
     }
     drop_rights(part.uid)?;
+    if part.maps_users {
+        map_users(part.uid)?;
+    }
     std::env::set_current_dir(&part.folder)?;
     if let Some(program) = &part.program {
         // SAFETY: this process has one thread.

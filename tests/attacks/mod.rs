@@ -4,11 +4,12 @@
 //! Each of them is tried on every command that takes a process id. They need
 //! root's rights, as only with those there is something to be won.
 
-mod actor;
+pub mod actor;
 mod answers;
+pub mod jail;
 mod place;
 mod races;
 mod roots;
 mod sockets;
-mod stage;
+pub mod stage;
 mod triggers;

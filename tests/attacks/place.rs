@@ -35,6 +35,15 @@ pub fn mount(part: &Part) -> io::Result<()> {
     for (from, to) in &part.mounts {
         mount_at(from, to, libc::MS_BIND | libc::MS_REC)?;
     }
+    for (folder, options) in &part.tmpfs {
+        let (folder, options) = (c_text(folder), c_text(Path::new(options)));
+        let kind = c"tmpfs".as_ptr();
+        // SAFETY: the names and the options end with a zero byte.
+        check(unsafe {
+            let flags = if part.no_programs { libc::MS_NOEXEC } else { 0 };
+            libc::mount(kind, folder.as_ptr(), kind, flags, options.as_ptr().cast())
+        })?;
+    }
     if part.is_contained {
         let proc = c_text(&part.root.clone().unwrap_or("/".into()).join("proc"));
         let (kind, none) = (c"proc".as_ptr(), std::ptr::null());
@@ -44,6 +53,9 @@ pub fn mount(part: &Part) -> io::Result<()> {
     let Some(root) = &part.root else { return Ok(()) };
     if part.pivots {
         mount_at(root, root, libc::MS_BIND | libc::MS_REC)?;
+        if part.is_read_only {
+            mount_at(root, root, libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY)?;
+        }
         std::env::set_current_dir(root)?;
         let here = c".".as_ptr();
         // SAFETY: the names end with a zero byte.
@@ -74,6 +86,15 @@ pub fn drop_rights(id: u32) -> io::Result<()> {
         check(libc::prctl(libc::PR_SET_DUMPABLE, 1))?;
     }
     die_with_parent()
+}
+
+/// Becomes root in a user namespace of its own, in which it is the only user.
+pub fn map_users(id: u32) -> io::Result<()> {
+    // SAFETY: this process has one thread.
+    check(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("0 {id} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("0 {id} 1"))
 }
 
 /// A path as C takes it.

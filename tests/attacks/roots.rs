@@ -4,13 +4,13 @@
 
 use super::{
     actor::{Part, Quit, Reply},
+    jail::{contained, give, jail, storm},
     stage::{COMMANDS, NOBODY, STRANGER, Stage, TALKING},
 };
 use crate::support::{Jdk, classes, err, needs, on_jdks, output, output_in_time, sample_log};
 use std::{
-    ffi::OsString,
     fs::{File, Permissions},
-    os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink},
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::Command,
     time::{Duration, SystemTime},
@@ -26,22 +26,6 @@ const NAMES: [&str; 4] = [
     ".tyrion-libtyrion_agent.so",
     "tyrion/libtyrion_agent.so",
 ];
-
-fn give(path: &Path, uid: u32) {
-    lchown(path, Some(uid), Some(uid)).unwrap();
-}
-
-/// A root folder of nobody's with a /tmp, as a container's that has its root
-/// folder from an image.
-fn jail(stage: &Stage) -> PathBuf {
-    let jail = stage.folder("jail", 0o755);
-    stage.folder("jail/tmp", 0o1777);
-    stage.folder("jail/tmp/tyrion", 0o755);
-    for name in ["", "tmp", "tmp/tyrion"] {
-        give(&jail.join(name), NOBODY);
-    }
-    jail
-}
 
 /// What passes for a JVM in a root folder of its own; the agent may be loaded.
 fn jailed(stage: &Stage, jail: &Path, is_recorded: bool) -> Part {
@@ -213,42 +197,6 @@ fn another_agent_is_given_no_orders() {
             assert!(said.contains("is not the one of this tyrion"), "{owner} {mode:o}: {said}");
         }
         std::fs::remove_file(&theirs).unwrap();
-    }
-}
-
-/// The command line of a program that waits for locks, with `java` and the
-/// classes in these folders.
-fn storm(jdk: &Path, classes: &Path) -> Vec<OsString> {
-    let java = jdk.join("bin/java");
-    let flags = ["-Xmx64m", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-cp"];
-    let words = ["tyrion.truth.Truth", "storm", "60", "lock"];
-    let line = [java.into_os_string()].into_iter().chain(flags.map(OsString::from));
-    line.chain([classes.into()]).chain(words.map(OsString::from)).collect()
-}
-
-/// A JVM in a root folder of its own; `/proc` is still to be mounted.
-fn contained(stage: &Stage, jail: &Path, jdk: &Jdk) -> Part {
-    let home = jdk.bin().parent().unwrap().canonicalize().unwrap();
-    let mut mounts = vec![(home, jail.join("jdk")), (classes(), jail.join("classes"))];
-    for name in ["usr", "lib", "lib64", "etc", "dev"] {
-        let path = Path::new("/").join(name);
-        match path.read_link() {
-            Ok(target) => symlink(target, jail.join(name)).unwrap(),
-            Err(_) => mounts.push((path, jail.join(name))),
-        }
-    }
-    mounts.retain(|(from, _)| from.exists());
-    for (_, to) in &mounts {
-        std::fs::create_dir(to).unwrap();
-    }
-    stage.folder("jail/proc", 0o755);
-    Part {
-        uid: NOBODY,
-        mounts,
-        root: Some(jail.to_owned()),
-        folder: "/".into(),
-        program: Some(storm(Path::new("/jdk"), Path::new("/classes"))),
-        ..Part::default()
     }
 }
 

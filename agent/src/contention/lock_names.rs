@@ -266,4 +266,16 @@ mod tests {
         }
         assert_eq!(name_in(&body, 3, Some(b"lock")), None);
     }
+
+    #[test]
+    fn initialization_is_named_by_its_class() {
+        let entries = [&[7, 0, 2, 1, 0, 12][..], b"com/acme/Foo"].concat();
+        let pool = ConstantPool::from_entries(3, &entries).unwrap();
+        let code = [opcode::NEW, 0, 1, opcode::NEW, 0, 9];
+        let (descriptor, variables) = (b"()V", Vec::new());
+        let body = Body { pool: &pool, code: &code, descriptor, is_static: true, variables };
+        let name = name_in(&body, 0, None);
+        assert_eq!(name.as_deref(), Some("initialization of com.acme.Foo"));
+        assert_eq!(name_in(&body, 3, None), None);
+    }
 }

@@ -10,6 +10,7 @@ use crate::{
         Target,
         exchange::{Exchange, sweep},
         folder::Folder,
+        reach::TEMPORARY,
     },
 };
 use clap::Args;
@@ -47,17 +48,19 @@ const MOST_LINES: usize = 100;
   tyrion attach 4711 --mode contention+sample --period 20ms
   tyrion attach $(pgrep -f com.acme.Main)
 
-Records until the JVM ends or tyrion stop is run. If the JVM is recorded already,
---mode changes what is recorded from now on, into the same log, which tells from
-when to when; --threshold, --period, --threads and --skip-daemon can change, too,
-and the options of trace mode until that has been on. Anything else is refused.
-JDK 21 and later print a warning in the JVM when an agent
+Records until the JVM ends or tyrion stop is run. A JVM in a container is reached
+from outside: log is its own path of the log, log here the one on this side.
+
+If the JVM is recorded already, --mode changes what is recorded from now on, into
+the same log, which tells from when to when; --threshold, --period, --threads and
+--skip-daemon can change, too, and the options of trace mode until that has been
+on. Anything else is refused. JDK 21 and later print a warning in the JVM when an agent
 is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
     pid: PidArgs,
     /// The log, if the agent is not loaded yet; %p stands for the process id
-    /// [default: tyrion-%p.log]
+    /// [default: tyrion-%p.log here, or in the JVM's /tmp if the JVM cannot write here]
     #[arg(short, long, value_name = "LOG")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -73,6 +76,17 @@ pub struct PidArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    trust: TrustArgs,
+}
+
+/// What the user vouches for.
+#[derive(Args, Clone, Copy, Debug)]
+pub(super) struct TrustArgs {
+    /// Use the JVM's /tmp even if every user may replace files there, as in a
+    /// volume of Kubernetes: only where no other user can reach it
+    #[arg(long)]
+    trust_tmp: bool,
 }
 
 /// Reads a process id.
@@ -100,19 +114,18 @@ pub(super) fn shown<'a>(reply: &'a [(String, String)], key: &str) -> Cow<'a, str
 /// Records in a running JVM.
 pub fn attach(args: AttachArgs) -> CommandResult {
     args.agent.check()?;
-    let agent = Agent::find(args.pid.pid)?;
-    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
-    let log = agent.log_path(&output);
+    let agent = Agent::find(args.pid.pid, args.pid.trust)?;
+    let log = agent.log_path(args.output.as_deref());
     tell_cost(&agent, &args)?;
-    let (answer, _) = agent.start(&args.agent, Some(&log))?;
+    let (answer, _) = agent.start(&args.agent, Some(&log.path))?;
     let written = value(&answer, "log");
     if (value(&answer, "mode"), value(&answer, "sampling")) == ("sample", "off") {
         tell("note: nothing is recorded; say what is to be, such as with --mode contention");
     }
     if args.output.is_some()
         && !written.is_empty()
-        && Path::new(written) != log
-        && !log.to_string_lossy().contains("%p")
+        && Path::new(written) != log.path
+        && !log.path.to_string_lossy().contains("%p")
     {
         tell(&format!(
             "note: this JVM is already recorded into {}, so -o has no effect; to use another log, \
@@ -120,7 +133,8 @@ pub fn attach(args: AttachArgs) -> CommandResult {
             shown(&answer, "log")
         ));
     }
-    print(&answer, args.pid.json)
+    let here = agent.seen_here(&answer, Some(&log));
+    print(&answer, &here, args.pid.json)
 }
 
 /// Says what it costs to begin with trace mode, before it does.
@@ -141,12 +155,21 @@ fn tell_cost(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
 
 /// Stops recording.
 pub fn stop(args: PidArgs) -> CommandResult {
-    print(&Agent::find(args.pid)?.stop()?, args.json)
+    tell_answer(&args, Agent::stop)
 }
 
 /// Tells what the agent is doing.
 pub fn status(args: PidArgs) -> CommandResult {
-    print(&Agent::find(args.pid)?.status()?, args.json)
+    tell_answer(&args, Agent::status)
+}
+
+fn tell_answer(
+    args: &PidArgs,
+    ask: impl FnOnce(&Agent) -> Result<Reply, Failure>,
+) -> CommandResult {
+    let agent = Agent::find(args.pid, args.trust)?;
+    let answer = ask(&agent)?;
+    print(&answer, &agent.seen_here(&answer, None), args.json)
 }
 
 /// The agent in a JVM, loaded or not yet.
@@ -165,11 +188,14 @@ impl Agent {
     ///
     /// # Errors
     /// When there is no such JVM, or its agent is another one.
-    pub(super) fn find(pid: u32) -> Result<Agent, Failure> {
+    pub(super) fn find(pid: u32, trust: TrustArgs) -> Result<Agent, Failure> {
         // Where only root may look, perhaps.
         let own_path = agent_path();
         let own = own_path.as_ref().ok().map(File::open);
-        let jvm = Target::enter(pid).map_err(Failure::Failed)?;
+        let mut jvm = Target::enter(pid).map_err(Failure::Failed)?;
+        if trust.trust_tmp {
+            jvm.trust_temporary().map_err(Failure::Failed)?;
+        }
         let own_path = own_path?;
         let failed = |error| Failure::new(format!("{}: {error}", own_path.display()));
         let own = own.transpose().map_err(failed)?;
@@ -200,13 +226,31 @@ impl Agent {
         &self.jvm
     }
 
-    /// The JVM's path of a log that the user names here. A relative path would
-    /// be relative to the JVM's folder; where the JVM has other files, the log
-    /// goes into its /tmp.
-    pub(super) fn log_path(&self, output: &Path) -> PathBuf {
-        let here = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
-        let is_same = here.parent().is_some_and(|folder| self.jvm.shares_folder(folder));
-        if is_same { here } else { Path::new("/tmp").join(output) }
+    /// The JVM's path of a log that the user names here, or of the usual one. A
+    /// relative path would be relative to the JVM's folder; where the JVM has
+    /// other files, the log goes into its /tmp. So does one that nobody has named
+    /// where the JVM may not write to our folder.
+    pub(super) fn log_path(&self, output: Option<&Path>) -> LogPath {
+        let name = output.unwrap_or(Path::new(DEFAULT_FILE));
+        let here = std::path::absolute(name).unwrap_or_else(|_| name.to_owned());
+        let is_shared = here.parent().is_some_and(|folder| self.jvm.shares_folder(folder))
+            && (output.is_some() || self.jvm.check_can_create(&here).is_ok());
+        let path = if is_shared { here } else { Path::new(TEMPORARY).join(name) };
+        LogPath { path, is_shared }
+    }
+
+    /// The path of the log in an answer, as it is to be written here.
+    pub(super) fn seen_here(
+        &self,
+        answer: &[(String, String)],
+        asked: Option<&LogPath>,
+    ) -> PathBuf {
+        let log = Path::new(value(answer, "log"));
+        if !log.is_absolute() {
+            return PathBuf::new();
+        }
+        let same = asked.filter(|asked| asked.is_shared && asked.path.parent() == log.parent());
+        same.map_or_else(|| self.jvm.here(log), |_| log.to_owned())
     }
 
     /// Has it record, loading it if need be: its answer, and the folder in which
@@ -221,6 +265,10 @@ impl Agent {
         log: Option<&Path>,
     ) -> Result<(Reply, Exchange), Failure> {
         log.map_or(Ok(()), check_sent_file)?;
+        if !self.is_loaded() {
+            self.jvm.check_library().map_err(Failure::Failed)?;
+            log.map_or(Ok(()), |log| self.jvm.check_can_create(log)).map_err(Failure::Failed)?;
+        }
         let mut exchange = self.exchange()?;
         let unnamed = exchange.log_path();
         let file = log.unwrap_or(&unnamed);
@@ -305,6 +353,14 @@ impl Agent {
     }
 }
 
+/// Where a log is to be.
+pub(super) struct LogPath {
+    /// By the JVM's paths.
+    pub path: PathBuf,
+    /// Whether that is also its path here.
+    is_shared: bool,
+}
+
 /// The options of a command, and where its answer goes.
 fn with_reply<'a>(exchange: &'a Exchange, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     [more, &[("reply", exchange.reply_path())]].concat()
@@ -346,18 +402,27 @@ fn line(key: &str, value: &str) -> String {
     }
 }
 
-fn print(answer: &[(String, String)], as_json: bool) -> CommandResult {
+/// Prints an answer; `here` is the path of its log on this side.
+fn print(answer: &[(String, String)], here: &Path, as_json: bool) -> CommandResult {
     let text = if as_json {
-        let object: Map<String, Value> = answer
-            .iter()
-            .map(|(key, value)| {
-                let number = value.parse::<u64>().map(|number| json!(number));
-                (key.clone(), number.unwrap_or_else(|_| json!(value)))
-            })
-            .collect();
+        let mut object = Map::new();
+        for (key, value) in answer {
+            let number = value.parse::<u64>().map(|number| json!(number));
+            object.insert(key.clone(), number.unwrap_or_else(|_| json!(value)));
+        }
+        // Ours at last, whatever the answer says.
+        if !here.as_os_str().is_empty() {
+            object.insert("log_here".to_owned(), json!(here.to_string_lossy()));
+        }
         format!("{}\n", escape::escaped(&Value::Object(object).to_string()))
     } else {
-        answer.iter().map(|(key, value)| line(key, value)).collect()
+        let lines = answer.iter().map(|(key, value)| match key.as_str() {
+            "log" if here != Path::new(value) && !here.as_os_str().is_empty() => {
+                line(key, value) + &line("log here", &here.to_string_lossy())
+            }
+            _ => line(key, value),
+        });
+        lines.collect()
     };
     let written = std::io::stdout().write_all(text.as_bytes());
     written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))

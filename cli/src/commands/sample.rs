@@ -3,7 +3,7 @@
 mod session;
 
 use super::{
-    attach::{Agent, process_id},
+    attach::{Agent, TrustArgs, process_id},
     sections::interval_value,
 };
 use crate::{
@@ -61,6 +61,8 @@ pub struct SampleArgs {
     #[command(flatten)]
     sampling: SamplingOptions,
     #[command(flatten)]
+    trust: TrustArgs,
+    #[command(flatten)]
     shape: ShapeArgs,
     #[command(flatten)]
     show: ShowArgs,
@@ -94,7 +96,7 @@ pub fn run(args: SampleArgs) -> CommandResult {
             "--duration is shorter than --period, so nothing would be seen; use --once for a single snapshot".to_owned(),
         ));
     }
-    let agent = Agent::find(args.pid)?;
+    let agent = Agent::find(args.pid, args.trust)?;
     let interrupts =
         Interrupts::hold().map_err(|error| Failure::new(format!("signals: {error}")))?;
     let session = Session::begin(&agent, &args)?;

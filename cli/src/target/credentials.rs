@@ -1,6 +1,6 @@
 //! Whose rights a process has, and how to have no others.
 
-use super::process::Process;
+use super::process::{Process, shares_namespace};
 use rustix::{
     fs::{Gid, Uid},
     process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior},
@@ -57,8 +57,13 @@ impl Credentials {
     /// One line: that is for root, or for the user itself.
     pub fn take_on(&self, process: &Process) -> Result<(), String> {
         let pid = process.pid();
-        let failed =
-            |error| format!("process {pid}: cannot take on the rights of its user: {error}");
+        let failed = |error| {
+            format!(
+                "process {pid}: cannot take on the rights of its user: {error}; run tyrion as that \
+                 user, with id {} and group {}",
+                self.uid, self.gid
+            )
+        };
         if geteuid().is_root() {
             check_alone()?;
             // Nobody of the target's user may look into this process, neither
@@ -96,7 +101,7 @@ impl Credentials {
     fn limit_capabilities(&self, process: &Process) -> rustix::io::Result<()> {
         let own = capabilities(None)?;
         // In a user namespace of its own the target's count there only.
-        let permitted = match self.uid == 0 && shares_user_namespace(process) {
+        let permitted = match self.uid == 0 && shares_namespace(process, "user") {
             true => own.permitted & CapabilitySet::from_bits_retain(self.permitted),
             false => CapabilitySet::empty(),
         };
@@ -104,12 +109,6 @@ impl Credentials {
         let inheritable = CapabilitySet::empty();
         set_capabilities(None, CapabilitySets { effective, permitted, inheritable })
     }
-}
-
-fn shares_user_namespace(process: &Process) -> bool {
-    let own = std::fs::read_link("/proc/self/ns/user").ok();
-    let other = process.link_text("ns/user").ok();
-    own.is_some_and(|own| other.is_some_and(|other| own.as_os_str().as_encoded_bytes() == other))
 }
 
 /// The calls change the rights of one thread: there must be no other.

@@ -2,7 +2,10 @@
 //! agent exchange lies in it. Its name cannot be guessed, and nobody but the
 //! target's user may look into it.
 
-use super::folder::Folder;
+use super::{
+    folder::Folder,
+    reach::{TEMPORARY, WAY_OUT},
+};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::{
     ffi::OsStr,
@@ -84,9 +87,10 @@ impl Exchange {
         let path = self.folder.path_of(AGENT);
         if !self.folder.allows_programs() {
             return Err(format!(
-                "{} is on a file system that allows no programs (noexec); install Tyrion where the \
-                 JVM sees it, too, and nobody else may change it",
-                path.display()
+                "{} is on a file system that allows no programs (noexec), so the JVM could not \
+                 load the agent from there; mount it with exec, install the agent in the JVM's \
+                 image by the same path as here, or {WAY_OUT}",
+                self.around.path().display()
             ));
         }
         let copy = || -> io::Result<bool> {
@@ -164,6 +168,14 @@ fn clear(around: &Folder, folder: &Folder, name: &OsStr) {
     let _ = around.remove_folder(name);
 }
 
+/// The path at which a JVM has loaded a copy of ours that is mapped by another
+/// path perhaps, where its /tmp is a link; `None` if it is no such copy.
+pub fn copy_path(mapped: &Path) -> Option<PathBuf> {
+    let folder = mapped.parent()?.file_name()?;
+    let is_copy = mapped.file_name()? == AGENT && is_name(folder);
+    is_copy.then(|| Path::new(TEMPORARY).join(folder).join(AGENT))
+}
+
 /// Whether a folder's name is one that [`Exchange::create`] gives.
 fn is_name(name: &OsStr) -> bool {
     let random = name.as_bytes().strip_prefix(PREFIX.as_bytes());
@@ -215,6 +227,18 @@ pub fn same_bytes(mut one: &File, mut other: &File) -> io::Result<bool> {
 #[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
     use super::*;
+
+    /// `/tmp` may be a link, and then the kernel shows where it leads to.
+    #[test]
+    fn a_copy_is_known_by_the_name_of_its_folder() {
+        let folder = ".tyrion-00112233445566778899aabbccddeeff";
+        let mapped = |folder, name| format!("/var/tmp/{folder}/{name}");
+        let copy = format!("/tmp/{folder}/{AGENT}");
+        assert_eq!(copy_path(Path::new(&mapped(folder, AGENT))), Some(copy.into()));
+        for (folder, name) in [(folder, "x.so"), (".tyrion-00", AGENT), ("lib", AGENT)] {
+            assert_eq!(copy_path(Path::new(&mapped(folder, name))), None, "{folder} {name}");
+        }
+    }
 
     #[test]
     fn only_names_that_we_or_the_agent_give_are_ours() {

@@ -16,7 +16,7 @@ use std::{
     fs::File,
     io, mem,
     os::{
-        fd::{AsRawFd, FromRawFd, OwnedFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
         unix::{ffi::OsStrExt, net::UnixStream},
     },
     path::{Path, PathBuf},
@@ -206,6 +206,12 @@ impl Folder {
     }
 }
 
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+}
+
 /// Connects to a socket, unless that would take until somebody else lets it.
 fn connect(path: &str) -> io::Result<UnixStream> {
     // SAFETY: all-zero is a valid address.
@@ -241,7 +247,7 @@ fn connect(path: &str) -> io::Result<UnixStream> {
 const OPEN_TO_OTHERS: Mode = Mode::RGRP.union(Mode::WGRP).union(Mode::ROTH).union(Mode::WOTH);
 
 /// Whether the file system of a file lets its code be run.
-pub fn allows_programs(file: impl std::os::fd::AsFd) -> bool {
+pub fn allows_programs(file: impl AsFd) -> bool {
     rustix::fs::fstatvfs(file)
         .is_ok_and(|system| !system.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC))
 }

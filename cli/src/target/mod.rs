@@ -10,12 +10,14 @@ mod credentials;
 pub mod exchange;
 pub mod folder;
 mod process;
+pub mod reach;
 mod root;
 
 use crate::logs::Files;
 use credentials::{Credentials, field};
 use folder::{Folder, allows_programs};
-use process::Process;
+use process::{Process, shares_namespace};
+use reach::unreadable;
 use root::{Root, open_regular};
 use std::{
     ffi::{OsStr, OsString},
@@ -23,10 +25,9 @@ use std::{
     io,
     os::{
         fd::OwnedFd,
-        unix::{ffi::OsStrExt, ffi::OsStringExt, fs::MetadataExt},
+        unix::{ffi::OsStrExt, ffi::OsStringExt},
     },
     path::{Path, PathBuf},
-    rc::Rc,
 };
 
 /// The most files looked at of those that a process writes to and shares.
@@ -50,6 +51,10 @@ pub struct Target {
     /// Whether it was started so that nobody can attach to it.
     refuses: bool,
     root: Root,
+    /// Its root folder, by our paths.
+    root_here: PathBuf,
+    /// Whether rights of its that the kernel tells of count here, too.
+    shares_users: bool,
     mapped: Mapped,
     agent: Option<MappedAgent>,
 }
@@ -59,6 +64,8 @@ struct Seen {
     credentials: Credentials,
     inner_pid: Option<u32>,
     root: OwnedFd,
+    root_here: PathBuf,
+    shares_users: bool,
     mapped: Mapped,
     agent: Option<MappedAgent>,
 }
@@ -76,6 +83,8 @@ struct Program {
 #[derive(Default)]
 struct Mapped {
     has_jvm: bool,
+    /// Whether its C library is musl, as on Alpine Linux.
+    has_musl: bool,
     /// The agent's first mapping: its addresses as they stand in the list, and
     /// its path.
     agent: Option<(String, Vec<u8>)>,
@@ -111,6 +120,8 @@ impl Target {
             refuses: options.contains("+DisableAttachMechanism"),
             inner_pid: seen.inner_pid.unwrap_or(pid),
             uid: seen.credentials.uid,
+            root_here: seen.root_here,
+            shares_users: seen.shares_users,
             mapped: seen.mapped,
             agent: seen.agent,
             process,
@@ -148,15 +159,6 @@ impl Target {
         &self.mapped.shared
     }
 
-    /// Its folder /tmp.
-    ///
-    /// # Errors
-    /// One line: it is missing, or others could have put another one there.
-    pub fn temporary(&self) -> Result<Rc<Folder>, String> {
-        let folder = Folder::trusted(&self.root, Path::new("/tmp"));
-        folder.map(Rc::new).map_err(|error| format!("process {}: its /tmp: {error}", self.pid()))
-    }
-
     /// Asks a JVM to open its socket.
     ///
     /// # Errors
@@ -176,13 +178,6 @@ impl Target {
         self.process.send_quit().map_err(|error| format!("process {pid}: {error}"))
     }
 
-    /// Whether a folder of ours is the same one to the process.
-    pub fn shares_folder(&self, folder: &Path) -> bool {
-        let ours = std::fs::metadata(folder).map(|it| (it.dev(), it.ino()));
-        let theirs = self.root.find(folder).and_then(|found| identity(&found));
-        matches!((ours, theirs), (Ok(ours), Ok(theirs)) if ours == theirs)
-    }
-
     /// The path of the agent that the process has loaded, if it is `own` to the
     /// byte and nobody else could replace it.
     ///
@@ -192,10 +187,13 @@ impl Target {
         let Some(agent) = &self.agent else { return Ok(None) };
         let pid = self.pid();
         if agent.is_deleted {
-            return Err(format!(
-                "the agent in process {pid} was replaced on disk; restart the JVM to use the new \
-                 one"
-            ));
+            return match agent.is_mapped_from(own) {
+                true => Ok(Some(agent.loaded_as())),
+                false => Err(format!(
+                    "the agent in process {pid} was replaced or removed on disk; if it was \
+                     removed, run tyrion as root, else restart the JVM to use the new one"
+                )),
+            };
         }
         let other = |reason: String| {
             format!(
@@ -217,14 +215,11 @@ impl Target {
     }
 
     /// Whether the process can load our library from where it lies: it sees the
-    /// same file there, and nobody else could put another one in its place.
+    /// same bytes there, and nobody else could put others in their place.
     pub fn can_load_in_place(&self, path: &Path, own: &File) -> bool {
         let Ok(found) = self.root.find_trusted(path) else { return false };
-        let is_same = match (identity(&found), own.metadata()) {
-            (Ok(found), Ok(own)) => found == (own.dev(), own.ino()),
-            _ => false,
-        };
-        is_same && allows_programs(&found) && open_regular(&found).is_ok()
+        let is_same = || open_regular(&found).and_then(|file| exchange::same_bytes(own, &file));
+        allows_programs(&found) && is_same().unwrap_or(false)
     }
 }
 
@@ -247,9 +242,12 @@ impl Seen {
         let failed = |error: io::Error| format!("process {pid}: {error}");
         let status = process.read("status").map_err(failed)?;
         let before = Program::of(process, &status).map_err(failed)?;
-        let mapped = Mapped::of(process).map_err(|error| unreadable(pid, &status, &error))?;
+        let hidden = |error: io::Error| unreadable(pid, &status, &error);
+        let mapped = Mapped::of(process).map_err(hidden)?;
         meanwhile();
-        let root = process.link("root").map_err(failed)?;
+        let root = process.link("root").map_err(hidden)?;
+        let root_here = reach::root_here(process);
+        let shares_users = shares_namespace(process, "user");
         let agent = MappedAgent::of(process, &mapped);
         let status = process.read("status").map_err(failed)?;
         if before != Program::of(process, &status).map_err(failed)? {
@@ -259,7 +257,8 @@ impl Seen {
             return Err(format!("process {pid} is not a JVM (HotSpot)"));
         }
         let credentials = before.credentials.map_err(|why| format!("process {pid}: {why}"))?;
-        Ok(Some(Seen { credentials, inner_pid: before.inner_pid, root, mapped, agent }))
+        let inner_pid = before.inner_pid;
+        Ok(Some(Seen { credentials, inner_pid, root, root_here, shares_users, mapped, agent }))
     }
 }
 
@@ -303,6 +302,19 @@ impl MappedAgent {
         let file = process.link(&format!("map_files/{addresses}")).ok();
         Some(MappedAgent { path, is_deleted, file })
     }
+
+    /// Whether what is mapped is our library, which the kernel lets only root see.
+    fn is_mapped_from(&self, own: &File) -> bool {
+        let Some(file) = &self.file else { return false };
+        open_regular(file).and_then(|file| exchange::same_bytes(own, &file)).unwrap_or(false)
+    }
+
+    /// The path by which it was loaded. The C library looks for that among what is
+    /// loaded before it looks for a file: so a library that is gone can still be
+    /// talked to, and nobody can put another one there.
+    fn loaded_as(&self) -> PathBuf {
+        exchange::copy_path(&self.path).unwrap_or_else(|| self.path.clone())
+    }
 }
 
 impl Mapped {
@@ -319,6 +331,7 @@ impl Mapped {
         let path = &line[at..];
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         self.has_jvm |= name.starts_with(b"libjvm.so");
+        self.has_musl |= name.starts_with(b"ld-musl-");
         let mut words = line[..at].split(|&byte| byte == b' ');
         let addresses = String::from_utf8_lossy(words.next().unwrap_or_default());
         if name.starts_with(AGENT) && self.agent.is_none() {
@@ -350,27 +363,6 @@ fn map_file(addresses: &str) -> String {
 fn identity(stands_for: &OwnedFd) -> io::Result<(u64, u64)> {
     let stat = rustix::fs::fstat(stands_for)?;
     Ok((stat.st_dev, stat.st_ino))
-}
-
-/// Why it cannot be told whether a process is a JVM.
-fn unreadable(pid: u32, status: &str, error: &io::Error) -> String {
-    let own = rustix::process::geteuid().as_raw();
-    let name = field(status, "Name:").unwrap_or("unknown");
-    let user = field(status, "Uid:").and_then(|ids| ids.split_whitespace().nth(1));
-    match user.and_then(|id| id.parse::<u32>().ok()) {
-        _ if error.kind() != io::ErrorKind::PermissionDenied => {
-            format!("process {pid} ({name}): {error}")
-        }
-        Some(user) if user != own && own != 0 => format!(
-            "process {pid} ({name}) belongs to another user, with id {user}; if it is a JVM, run \
-             tyrion as that user"
-        ),
-        // The kernel wants more than the same user: rights of its own, or a sandbox.
-        _ => format!(
-            "process {pid} ({name}) cannot be inspected from here, not even by its user or root; \
-             it is not a JVM, or it is one in a sandbox: then run tyrion inside the sandbox"
-        ),
-    }
 }
 
 /// The set of signals in the line `SigCgt:` of `/proc/PID/status`.

@@ -134,6 +134,13 @@ impl Process {
     }
 }
 
+/// Whether a process is in our namespace of a kind, `mnt` for example.
+pub fn shares_namespace(process: &Process, kind: &str) -> bool {
+    let own = rustix::fs::readlink(format!("/proc/self/ns/{kind}"), Vec::new());
+    let other = process.link_text(&format!("ns/{kind}"));
+    own.is_ok_and(|own| other.is_ok_and(|other| own.into_bytes() == other))
+}
+
 /// In another PID namespace, `/proc` and the kernel's calls would mean different
 /// processes by a number.
 fn check_proc() -> Result<(), String> {

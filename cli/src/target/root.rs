@@ -34,6 +34,8 @@ pub struct Root {
     /// Who may change what the process relies on: root, its user, and whoever
     /// owns its root folder.
     owners: [u32; 3],
+    /// A folder in which others may replace files, which the user vouches for.
+    vouched: Option<(u64, u64)>,
 }
 
 /// Who must be able to change what a path stands for.
@@ -52,7 +54,17 @@ impl Root {
     /// As `fstat(2)`.
     pub fn new(folder: OwnedFd, uid: u32) -> io::Result<Root> {
         let owner = fstat(&folder)?.st_uid;
-        Ok(Root { folder, owners: [0, uid, owner] })
+        Ok(Root { folder, owners: [0, uid, owner], vouched: None })
+    }
+
+    /// From now on a folder is trusted although others may replace files in it.
+    ///
+    /// # Errors
+    /// As `openat2(2)` and `fstat(2)`.
+    pub fn vouch_for(&mut self, path: &Path) -> io::Result<()> {
+        let stat = fstat(self.find(path)?)?;
+        self.vouched = Some((stat.st_dev, stat.st_ino));
+        Ok(())
     }
 
     /// What is at a path, to be looked at; a link at its end is not followed.
@@ -140,8 +152,9 @@ impl Root {
     fn check_folder(&self, stat: &Stat) -> io::Result<()> {
         self.check_owner(stat)?;
         let is_sticky = Mode::from_raw_mode(stat.st_mode).contains(Mode::SVTX);
-        if is_writable_by_others(stat) && !is_sticky {
-            return Err(denied("others may write to its folder"));
+        let is_vouched = self.vouched == Some((stat.st_dev, stat.st_ino));
+        if is_writable_by_others(stat) && !is_sticky && !is_vouched {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, OpenToOthers));
         }
         Ok(())
     }
@@ -151,6 +164,18 @@ impl Root {
             return Err(denied("it, or a folder that it is in, belongs to another user"));
         }
         Ok(())
+    }
+}
+
+/// Others may replace what is in a folder.
+#[derive(Debug)]
+pub struct OpenToOthers;
+
+impl std::error::Error for OpenToOthers {}
+
+impl std::fmt::Display for OpenToOthers {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("others may write to its folder")
     }
 }
 

@@ -29,7 +29,9 @@ fn mappings_tell_the_agent_and_the_files_that_are_written() {
     ] {
         mapped.add(line.as_bytes(), b"/srv/root");
     }
-    assert!(mapped.has_jvm);
+    assert!(mapped.has_jvm && !mapped.has_musl);
+    mapped.add(b"7f0-7f1 r-xp 00000000 fe:00 12  /lib/ld-musl-x86_64.so.1", b"/");
+    assert!(mapped.has_musl);
     let (addresses, path) = mapped.agent.unwrap();
     assert_eq!(addresses, "40-50");
     assert_eq!(path, b"/srv/root/opt/my apps/libtyrion_agent.so");
@@ -73,17 +75,30 @@ fn what_is_no_jvm_is_left_alone() {
 }
 
 #[test]
+fn a_path_of_the_processs_stays_below_its_root_folder() {
+    let root = Path::new("/proc/7/root");
+    for (theirs, here) in [
+        ("/tmp/a.log", "/proc/7/root/tmp/a.log"),
+        ("/tmp/../../../etc/shadow", "/proc/7/root/etc/shadow"),
+        ("/../a", "/proc/7/root/a"),
+    ] {
+        assert_eq!(reach::below(root, Path::new(theirs)), Path::new(here));
+    }
+    assert_eq!(reach::below(Path::new("/"), Path::new("/tmp/a.log")), Path::new("/tmp/a.log"));
+}
+
+#[test]
 fn who_may_not_look_is_told_why() {
     let denied = io::Error::from(io::ErrorKind::PermissionDenied);
     let own = rustix::process::geteuid().as_raw();
     let said = |user: u32| {
         let status = format!("Name:\tinit\nUid:\t{user}\t{user}\t{user}\t{user}\n");
-        unreadable(1, &status, &denied)
+        reach::unreadable(1, &status, &denied)
     };
     assert!(said(own).contains("process 1 (init) cannot be inspected"), "{}", said(own));
     if own != 0 {
         assert!(said(own + 1).contains("another user"), "{}", said(own + 1));
     }
-    let gone = unreadable(7, "", &io::Error::from(io::ErrorKind::NotFound));
+    let gone = reach::unreadable(7, "", &io::Error::from(io::ErrorKind::NotFound));
     assert!(gone.starts_with("process 7 (unknown): "), "{gone}");
 }

@@ -10,9 +10,10 @@ use crate::{
     target::exchange::Exchange,
 };
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
+use tyrion_converters::harmless;
 use tyrion_report::{render::shown, view::TableCell};
 
 /// How often we look whether the JVM still runs.
@@ -58,11 +59,12 @@ pub struct Recorded {
 impl<'a> Session<'a> {
     /// Has the agent sample, loading it if need be.
     pub fn begin(agent: &'a Agent, args: &SampleArgs) -> Result<Session<'a>, Failure> {
-        let file = args.output.as_ref().map(|output| agent.log_path(output));
+        let file = args.output.as_ref().map(|output| agent.log_path(Some(output)));
         let before_ns = logs::now_ns();
         let options = AgentOptions::for_sampling(&args.sampling);
         let options = if args.once { options.once() } else { options };
-        let (answer, exchange) = agent.start(&options.lasting(limit(args)), file.as_deref())?;
+        let (answer, exchange) =
+            agent.start(&options.lasting(limit(args)), file.as_ref().map(|file| &*file.path))?;
         let is_new = value(&answer, "before") == "new";
         let is_unnamed = is_new && file.is_none();
         let mut recorded = Recorded {
@@ -89,6 +91,14 @@ impl<'a> Session<'a> {
         };
         if session.joined {
             session.join(args, &answer);
+        }
+        let here = agent.seen_here(&answer, file.as_ref());
+        if args.output.is_some() && is_new && here != Path::new(value(&answer, "log")) {
+            tell(&format!(
+                "note: the log is {} for the JVM, and here {}",
+                attach::shown(&answer, "log"),
+                harmless::text(&here.to_string_lossy())
+            ));
         }
         if args.output.is_some() && !is_new {
             tell(&format!(

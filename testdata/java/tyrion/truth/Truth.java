@@ -39,7 +39,6 @@ public final class Truth {
         SCENARIOS.put("together", Together.class);
         SCENARIOS.put("private", PrivateLocks.class);
         SCENARIOS.put("idle", Idle.class);
-        SCENARIOS.put("initialization", Initialization.class);
         SCENARIOS.put("reacquire", Reacquire.class);
         SCENARIOS.put("outcomes", Outcomes.class);
         SCENARIOS.put("appends", Appends.class);
