@@ -217,7 +217,7 @@ mod tests {
             assert_eq!(found, passes, "{way:?} {class} {method}");
         }
         let probes = [&b"L"[..], probe::wait::CLASS.as_bytes(), b";"].concat();
-        assert_eq!(probes, PROBES);
+        assert!(PARKING.contains(&&probes[..]));
         assert!(Way::Park.leads_through(&probes, || None));
     }
 
