@@ -152,10 +152,11 @@ fn read(
 fn completeness(log: &Recording, sums: &Aggregate) -> &'static str {
     match log.facts().state {
         _ if !sums.damage.is_empty() => "damaged: see the warnings",
-        RecordingState::Closed | RecordingState::Recording | RecordingState::Paused
-            if log.facts().continued =>
-        {
+        RecordingState::Closed if log.facts().continued => {
             "whole: the recording goes on in a later file"
+        }
+        RecordingState::Recording | RecordingState::Paused if log.facts().continued => {
+            "open: the recording goes on in a later file"
         }
         RecordingState::Closed => "whole: the JVM ended in an orderly way",
         RecordingState::Recording => "open: the JVM still runs, or was killed",
