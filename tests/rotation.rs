@@ -239,7 +239,7 @@ fn files_that_came_or_went_since_they_were_listed() {
         assert!(output.status.success(), "{names:?}: {stderr}");
         assert!(stderr.contains(note), "{names:?}: {stderr}");
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-        report.pointer("/overview/logs").and_then(Value::as_array).unwrap().len()
+        report["logs"].as_array().unwrap().len()
     };
     // Gone, as the file that is written to has that name now, or nobody keeps it.
     assert_eq!(logs(&["a.log", "a.log.3", "a.log.next"], "a.log.next is gone"), 2);
