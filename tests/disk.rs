@@ -1,7 +1,10 @@
 //! Logs that cannot be written, or are taken away: the program is unharmed,
 //! and one line says why nothing is recorded.
 
-use crate::support::{Jdk, Program, Running, Tmpfs, agent, info, on_jdks, ours, out, text, tyrion};
+use crate::support::{
+    Jdk, Program, Running, Tmpfs, agent, err, info, on_jdks, ours, out, stdout_of, text, tyrion,
+    wait_for,
+};
 use serde_json::Value;
 use std::{
     fs::File,
@@ -15,6 +18,7 @@ on_jdks!(disk_full_from_the_start: one);
 on_jdks!(read_only_folder: one);
 on_jdks!(no_folder: one);
 on_jdks!(deleted_log: one);
+on_jdks!(status_tells_why: one);
 on_jdks!(truncated_log: one, everywhere two);
 on_jdks!(probes_are_switched_off: three);
 
@@ -100,6 +104,27 @@ fn disturbed(jdk: &Jdk, disturb: impl FnOnce(&Path)) -> (Running, Output) {
 fn deleted_log(jdk: &Jdk) {
     let (running, output) = disturbed(jdk, |log| std::fs::remove_file(log).unwrap());
     check_unharmed(&output, &running.log);
+}
+
+/// Whoever comes later can read no line on its stderr.
+fn status_tells_why(jdk: &Jdk) {
+    let program = Program::truth(jdk, "storm 60 lock").option("--mode=trace+sample");
+    let running = program.start();
+    running.await_line("raging");
+    let pid = running.jvm().to_string();
+    let status = || -> Value {
+        serde_json::from_str(&stdout_of(tyrion().args(["status", "--json", &pid]))).unwrap()
+    };
+    let before = status();
+    assert_eq!((&before["mode"], &before["reason"]), (&"trace+sample".into(), &Value::Null));
+    std::fs::remove_file(&running.log).unwrap();
+    let after = wait_for("reason", || Some(status()).filter(|it| !it["reason"].is_null()));
+    assert_eq!(after["state"], "broken");
+    assert_eq!((&after["mode"], &after["sampling"]), (&"trace+sample".into(), &"off".into()));
+    assert_eq!(after["reason"], "the file was deleted");
+    let attach = tyrion().args(["attach", &pid]).output().unwrap();
+    assert_eq!(attach.status.code(), Some(1));
+    assert!(err(&attach).contains("(the file was deleted)"), "{}", err(&attach));
 }
 
 fn truncated_log(jdk: &Jdk) {

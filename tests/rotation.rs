@@ -3,7 +3,7 @@
 
 use crate::support::{
     Jdk, Program, Running, Taken, Tmpfs, Traced, Wait, assert_between, assert_close, collapsed_sum,
-    info, ms, on_jdks, ours, out, pending, tyrion, wait_for, wait_line, waits,
+    info, ms, on_jdks, ours, out, pending, root, stdout_of, tyrion, wait_for, wait_line, waits,
 };
 use serde_json::Value;
 use std::{
@@ -13,6 +13,7 @@ use std::{
 
 on_jdks!(storms_over_many_files: one, everywhere two);
 on_jdks!(waits_that_outlast_files: one, everywhere two);
+on_jdks!(a_file_says_that_others_follow: one);
 on_jdks!(held_across_files: one, everywhere two);
 on_jdks!(threads_that_come_and_go: one, everywhere two);
 on_jdks!(disk_use_is_bounded: one);
@@ -154,6 +155,7 @@ fn storms_over_many_files(jdk: &Jdk) {
         for (nth, file) in files.iter().enumerate() {
             let info = info(file);
             assert_eq!(info["state"], "closed", "{}", file.display());
+            assert_eq!(info["continued"], nth + 1 < files.len(), "{}", file.display());
             let metadata = &info["metadata"];
             assert_eq!(metadata["file-number"], nth.to_string().as_str(), "{metadata}");
         }
@@ -199,6 +201,68 @@ fn waits_that_outlast_files(jdk: &Jdk) {
             assert_eq!(wait.owner.as_deref(), owner, "{wait:?}");
         }
     }
+}
+
+/// While its JVM runs, a file that another one followed has not ended with it.
+fn a_file_says_that_others_follow(jdk: &Jdk) {
+    let mut running = rotating(jdk, "storm 60 monitor", "0", 1000).pinned().start();
+    let told = |file: &Path| stdout_of(tyrion().arg("info").arg(file));
+    let first = running.log.with_extension("log.0");
+    let says = |what: &str| told(&first).contains(what);
+    wait_for("a file that is finished", || {
+        (first.exists() && info(&first)["state"] == "closed").then_some(())
+    });
+    assert!(says("whole: the recording goes on in a later file"), "{}", told(&first));
+    assert!(!says("the JVM ended"), "{}", told(&first));
+    assert!(told(&running.log).contains("open: the JVM still runs"), "{}", told(&running.log));
+    running.kill_jvm();
+}
+
+/// As shells list them: then the recording goes on, until they are opened.
+#[test]
+fn files_that_came_or_went_since_they_were_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let put = |name: &str, log: &str| {
+        std::fs::copy(root().join("testdata/logs").join(log), at(name)).unwrap();
+    };
+    put("a.log", "v1-small.log");
+    put("a.log.3", "v1-trace.log");
+    let report = |names: &[&str]| {
+        let mut report = tyrion();
+        report.args(["report", "--json"]).args(names.iter().map(|name| at(name)));
+        report.output().unwrap()
+    };
+    let logs = |names: &[&str], note: &str| -> usize {
+        let output = report(names);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{names:?}: {stderr}");
+        assert!(stderr.contains(note), "{names:?}: {stderr}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["logs"].as_array().unwrap().len()
+    };
+    // Gone, as the file that is written to has that name now, or nobody keeps it.
+    assert_eq!(logs(&["a.log", "a.log.3", "a.log.next"], "a.log.next is gone"), 2);
+    assert_eq!(logs(&["a.log", "a.log.2", "a.log.3"], "a.log.2 is gone"), 2);
+    // What was the current one is there by another name.
+    assert_eq!(logs(&["a.log", "a.log.next"], "a.log.3 is new"), 2);
+    // Only prepared.
+    std::fs::write(at("a.log.next"), "").unwrap();
+    assert_eq!(logs(&["a.log", "a.log.3", "a.log.next"], "nothing is in it yet"), 2);
+    std::fs::write(at("a.log.next"), [0; 8192]).unwrap();
+    assert_eq!(logs(&["a.log", "a.log.3", "a.log.next"], "nothing is in it yet"), 2);
+    let mut header = std::fs::read(at("a.log")).unwrap();
+    header.truncate(4096);
+    header[40..48].copy_from_slice(&4096_u64.to_le_bytes());
+    std::fs::write(at("a.log.next"), &header).unwrap();
+    assert_eq!(logs(&["a.log", "a.log.3", "a.log.next"], "nothing is in it yet"), 2);
+    // What is not one of those is missing, and so is what is all that was named.
+    for names in [&["a.log", "b.log"][..], &["a.log.7"], &["a.log", "b.log.2"]] {
+        assert_eq!(report(names).status.code(), Some(1), "{names:?}");
+    }
+    let gone = report(&["c.log.1", "c.log.next"]);
+    assert_eq!(gone.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("No such file"), "{gone:?}");
 }
 
 /// The counts of the acquisition that is held go with their file; what the

@@ -9,8 +9,9 @@ use std::{
     io::{self, Seek},
     os::{fd::AsFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
-use tyrion_formats::{Damage, Recording, open_input, open_regular};
+use tyrion_formats::{Damage, FileKind, Recording, open_input, open_regular};
 use tyrion_wire::header::RecordingState;
 
 /// Opens a log; `-` is stdin.
@@ -18,7 +19,7 @@ use tyrion_wire::header::RecordingState;
 /// # Errors
 /// When it is no log, or cannot be read.
 pub fn open(path: &Path) -> Result<Recording, Failure> {
-    Opened::new(path)?.read()
+    Ok(Opened::named(path)?.read()?)
 }
 
 /// As [`open`], of a regular file among these.
@@ -26,7 +27,7 @@ pub fn open(path: &Path) -> Result<Recording, Failure> {
 /// # Errors
 /// When it is no log, or cannot be read.
 pub fn open_of(files: &dyn Files, path: &Path) -> Result<Recording, Failure> {
-    Opened::regular(files, path)?.read()
+    Ok(Opened::regular(files, path)?.read()?)
 }
 
 /// Opens logs by their paths: on this machine, or as another process sees them.
@@ -44,6 +45,10 @@ pub trait Files {
     fn names(&self, folder: &Path) -> io::Result<Vec<OsString>>;
 }
 
+/// What ends the name of a file that is prepared to be the next one.
+const PREPARED: &str = "next";
+/// How long a log that rotates may be without its name.
+const BETWEEN_NAMES: Duration = Duration::from_millis(100);
 /// More names of a folder are not read.
 const MOST_NAMES: usize = 100_000;
 /// The most earlier files of a recording that are read.
@@ -72,7 +77,7 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(path: &Path) -> Result<Opened, Failure> {
+    fn named(path: &Path) -> Result<Opened, tyrion_formats::Error> {
         let is_stdin = path == Path::new("-");
         if !is_stdin {
             let (name, file) = (path.display().to_string(), open_input(path)?);
@@ -81,16 +86,16 @@ impl Opened {
         let name = "stdin".to_owned();
         match std::io::stdin().as_fd().try_clone_to_owned() {
             Ok(file) => Ok(Opened { name, file: file.into(), is_stdin }),
-            Err(source) => Err(tyrion_formats::Error::Io { log: name, source }.into()),
+            Err(source) => Err(tyrion_formats::Error::Io { log: name, source }),
         }
     }
 
-    /// As [`Opened::new`], of a regular file: nothing else is waited for.
-    fn regular(files: &dyn Files, path: &Path) -> Result<Opened, Failure> {
+    /// As [`Opened::named`], of a regular file: nothing else is waited for.
+    fn regular(files: &dyn Files, path: &Path) -> Result<Opened, tyrion_formats::Error> {
         let name = path.display().to_string();
         match files.open(path) {
             Ok(file) => Ok(Opened { name, file, is_stdin: false }),
-            Err(source) => Err(tyrion_formats::Error::Io { log: name, source }.into()),
+            Err(source) => Err(tyrion_formats::Error::Io { log: name, source }),
         }
     }
 
@@ -99,14 +104,14 @@ impl Opened {
         self.file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
     }
 
-    fn read(mut self) -> Result<Recording, Failure> {
+    fn read(mut self) -> Result<Recording, tyrion_formats::Error> {
         if self.is_stdin {
             // Of a file somebody else may have read the beginning already.
             let is_at_start = self.file.stream_position().unwrap_or(0) == 0;
-            return Ok(match is_at_start {
-                true => Recording::from_file(&self.name, &self.file)?,
-                false => Recording::from_reader(&self.name, &self.file)?,
-            });
+            return match is_at_start {
+                true => Recording::from_file(&self.name, &self.file),
+                false => Recording::from_reader(&self.name, &self.file),
+            };
         }
         let log = Recording::from_file(&self.name, &self.file)?;
         // One that could not be written on any more ends with what it tells of last.
@@ -136,31 +141,133 @@ pub fn now_ns() -> u64 {
 }
 
 /// Opens several logs. One that is named twice, be it by two names, is counted
-/// once: a log that rotates may get another name between two of them.
+/// once: a log that rotates may get another name between two of them. What such
+/// a log has lost, or not begun, since somebody listed its files is told and
+/// left out, and what it has got since is read.
 ///
 /// # Errors
-/// At the first that cannot be opened.
+/// At the first that cannot be opened, or when all are gone.
 pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Recording>, Failure> {
-    let mut seen: HashMap<(u64, u64), String> = HashMap::new();
-    let mut logs = Vec::new();
+    let mut all = Together::default();
     for path in paths {
-        let opened = Opened::new(path)?;
-        // As long as its log is mapped, no other file gets its inode.
-        if let Some(identity) = opened.identity() {
-            if let Some(first) = seen.get(&identity) {
-                let again = &opened.name;
-                tell(&if first == again {
-                    format!("note: {again} is given twice; it is counted once")
-                } else {
-                    format!("note: {again} is the same file as {first}; it is counted once")
-                });
+        let belongs = belongs_to_one_of(path, paths);
+        let opened = match Opened::named(path) {
+            Err(error) if is_gone(&error) && belongs => {
+                tell(&format!(
+                    "note: {} is gone, as its recording rotates; the others are read",
+                    path.display()
+                ));
+                all.gone.get_or_insert(error);
                 continue;
             }
-            seen.insert(identity, opened.name.clone());
-        }
-        logs.push(opened.read()?);
+            // Between two names for an instant.
+            Err(error) if is_gone(&error) && paths.iter().any(|other| is_part(other, path)) => {
+                std::thread::sleep(BETWEEN_NAMES);
+                Opened::named(path)
+            }
+            opened => opened,
+        };
+        all.add(opened?, belongs && is_prepared(path))?;
     }
-    Ok(logs)
+    for path in paths.iter().filter(|path| is_prepared(path)) {
+        all.add_new(&path.with_extension(""), paths)?;
+    }
+    match (all.gone, all.logs.is_empty()) {
+        (Some(error), true) => Err(error.into()),
+        _ => Ok(all.logs),
+    }
+}
+
+/// What was opened so far.
+#[derive(Default)]
+struct Together {
+    logs: Vec<Recording>,
+    /// By device and inode. As long as a log is mapped, no other file gets its
+    /// inode.
+    seen: HashMap<(u64, u64), String>,
+    /// Why the first one that is gone could not be opened.
+    gone: Option<tyrion_formats::Error>,
+}
+
+impl Together {
+    /// Reads one. Nothing may be in it yet if it `may_be_empty`.
+    fn add(&mut self, opened: Opened, may_be_empty: bool) -> Result<(), Failure> {
+        let identity = opened.identity();
+        if let Some(first) = identity.and_then(|identity| self.seen.get(&identity)) {
+            let again = &opened.name;
+            tell(&if first == again {
+                format!("note: {again} is given twice; it is counted once")
+            } else {
+                format!("note: {again} is the same file as {first}; it is counted once")
+            });
+            return Ok(());
+        }
+        let name = opened.name.clone();
+        let read = opened.read();
+        let is_empty = may_be_empty
+            && match &read {
+                // Its header is not complete.
+                Err(error) => is_unwritten(error),
+                Ok(log) => log.is_empty(),
+            };
+        if is_empty {
+            tell(&format!("note: {name} is prepared as the next file; nothing is in it yet"));
+            return Ok(());
+        }
+        self.logs.push(read?);
+        self.seen.extend(identity.map(|identity| (identity, name)));
+        Ok(())
+    }
+
+    /// Reads the files of a recording that have become others' successors since
+    /// those in `paths` were listed.
+    fn add_new(&mut self, log: &Path, paths: &[PathBuf]) -> Result<(), Failure> {
+        let given = paths.iter().filter(|path| is_part(path, log));
+        let newest = given.filter_map(|path| name_number(path)).max();
+        let mut new = numbered(&Here, log);
+        new.retain(|path| name_number(path) > newest);
+        new.sort_by_key(|path| name_number(path));
+        for path in new {
+            // Another one may have been removed meanwhile.
+            let Ok(opened) = Opened::named(&path) else { continue };
+            if opened.identity().is_some_and(|identity| self.seen.contains_key(&identity)) {
+                continue;
+            }
+            tell(&format!("note: {} is new; it is read, too", path.display()));
+            self.add(opened, false)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether this is the name of a file that is prepared to be the next one.
+fn is_prepared(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == PREPARED)
+}
+
+/// Whether a file is one of those that a log of this name leaves, or prepares,
+/// when it rotates.
+fn is_part(path: &Path, log: &Path) -> bool {
+    (is_prepared(path) || name_number(path).is_some()) && path.with_extension("") == log
+}
+
+/// Whether a file is one of those, and others of them are here.
+fn belongs_to_one_of(path: &Path, paths: &[PathBuf]) -> bool {
+    let log = path.with_extension("");
+    let is_other = |other: &&PathBuf| *other != path;
+    is_part(path, &log)
+        && paths.iter().filter(is_other).any(|other| *other == log || is_part(other, &log))
+}
+
+fn is_gone(error: &tyrion_formats::Error) -> bool {
+    let tyrion_formats::Error::Io { source, .. } = error else { return false };
+    source.kind() == io::ErrorKind::NotFound
+}
+
+/// Whether a file is as its agent leaves it before it writes the header.
+fn is_unwritten(error: &tyrion_formats::Error) -> bool {
+    use tyrion_formats::Error;
+    matches!(error, Error::Empty { .. } | Error::NotALog { seems: FileKind::Zeros, .. })
 }
 
 /// The earlier files of a recording that rotates, the oldest first, back to

@@ -56,6 +56,7 @@ fn header(used_len: u64) -> Header {
         depth: 0,
         dropped_contention: 0,
         dropped_other: 0,
+        continued: false,
         metadata: Vec::new(),
     }
 }

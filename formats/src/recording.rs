@@ -97,6 +97,11 @@ impl Recording {
         self.bytes.len() as u64
     }
 
+    /// Whether nothing was written into it yet but what it says of itself.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty() && self.damage.is_empty()
+    }
+
     /// What the ids stand for.
     pub fn definitions(&self) -> &Definitions {
         &self.definitions

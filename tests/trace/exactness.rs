@@ -1,6 +1,9 @@
 //! Acquisitions are counted, not estimated: to the last one.
 
-use crate::support::{Jdk, Program, Taken, Traced, classes, err, on_jdks, output, root, text};
+use crate::support::{
+    Jdk, Program, Recording, Taken, Traced, classes, err, on_jdks, output, root, stdout_of, text,
+    tyrion,
+};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +17,8 @@ on_jdks!(interpreted_and_compiled: two);
 on_jdks!(where_monitors_are_kept: newest);
 on_jdks!(every_collector: newest, everywhere three);
 on_jdks!(class_data_sharing: one, everywhere two);
+on_jdks!(whatever_ids_threads_have: all);
+on_jdks!(more_threads_than_there_is_room_for: only(21));
 
 /// Three million acquisitions in all, with a heap that leaves no room for
 /// waste.
@@ -115,6 +120,36 @@ fn class_data_sharing(jdk: &Jdk) {
 
 fn with_flags(program: Program, flags: &[&str]) -> Program {
     flags.iter().fold(program, |program, flag| program.flag((*flag).to_owned()))
+}
+
+/// Those that live long stand where the ids of others say that these are.
+fn whatever_ids_threads_have(jdk: &Jdk) {
+    let open = "--add-opens=java.base/java.lang=ALL-UNNAMED".to_owned();
+    let recording = Program::truth(jdk, "thread-ids").traced().flag(open).record();
+    assert!(recording.number("last_id") > 1 << 40);
+    let class = recording.said["class"].as_str().unwrap();
+    assert_eq!(recording.traced().taken(class), Taken::from_json(&recording.said));
+    assert_eq!(untraced(&recording), 0);
+}
+
+/// More virtual threads at once than have room are counted themselves.
+fn more_threads_than_there_is_room_for(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "virtual-crowd").traced().record();
+    let class = recording.said["class"].as_str().unwrap();
+    let threads = recording.number("threads");
+    let untraced = untraced(&recording);
+    assert!((threads - 65_536..threads).contains(&untraced), "{untraced} of {threads}");
+    // The last one came too late.
+    assert_eq!(recording.traced().taken(class).acquisitions, threads - untraced);
+    let info = stdout_of(tyrion().arg("info").arg(&recording.log));
+    assert!(info.contains("for lack of room: acquisitions are missing"), "{info}");
+    let report = stdout_of(tyrion().arg("report").arg(&recording.log));
+    assert!(report.contains("acquisitions are missing"), "{report}");
+}
+
+fn untraced(recording: &Recording) -> u64 {
+    let info = recording.info();
+    info.pointer("/trace/statistics/threads.untraced").and_then(Value::as_u64).expect("untraced")
 }
 
 fn interpreted_and_compiled(jdk: &Jdk) {

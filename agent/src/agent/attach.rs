@@ -112,7 +112,8 @@ fn go_on(
     sessions: &mut TimedSessions,
 ) -> Result<String, String> {
     if recorder.log().is_dead() {
-        return Err("the log can no longer be written; restart the JVM".to_owned());
+        let reason = recorder.why_it_gave_up().map_or(String::new(), |why| format!(" ({why})"));
+        return Err(format!("the log can no longer be written{reason}; restart the JVM"));
     }
     if let Some(length) = options.sample_for {
         let session = timed_session::begin(sessions, vm, options, false, length)?;

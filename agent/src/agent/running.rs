@@ -209,13 +209,18 @@ pub fn status(recorder: &'static Recorder) -> String {
         locks => locks,
     };
     let period_ns = sample::period_ns();
-    let mode = Mode { locks, sample: period_ns.is_some() };
+    // What has stopped for good is still what was wanted.
+    let is_broken = state == RecordingState::Broken;
+    let mode = Mode { locks, sample: period_ns.is_some() || is_broken && sample::is_wanted() };
+    let reason = recorder.why_it_gave_up().filter(|_| is_broken);
+    let reason = reason
+        .map_or(String::new(), |reason| format!("reason={}\n", reason.replace(['\n', '\r'], " ")));
     let sampling = match period_ns {
         Some(period_ns) => format!("sampling=on\nperiod_ns={period_ns}\n"),
         None => "sampling=off\n".to_owned(),
     };
     format!(
-        "state={}\nlog={}\nmode={}\nthreshold_ns={}\n{sampling}",
+        "state={}\n{reason}log={}\nmode={}\nthreshold_ns={}\n{sampling}",
         state.name(),
         recorder.log().path().display(),
         mode.name(),

@@ -190,6 +190,7 @@ fn open(
         depth: options.depth,
         dropped_contention: 0,
         dropped_other: 0,
+        continued: false,
         metadata: metadata::collect(ti, options, (parks, &origin), attached),
     };
     if options.filesize.is_some() && options.overwrite {

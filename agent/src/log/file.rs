@@ -272,6 +272,11 @@ impl LogFile {
         }
     }
 
+    /// Says in the file that the recording goes on in another one.
+    pub fn note_continued(&self) {
+        self.header.u32_at(header::field::CONTINUED).store(1, Relaxed);
+    }
+
     /// Ends the file because another one goes on, and seals all its chunks:
     /// once nobody writes definitions or events into it any more.
     pub fn finish(&self, end_ns: u64) {

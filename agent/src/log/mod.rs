@@ -45,6 +45,7 @@ pub mod testing {
             depth: 1,
             dropped_contention: 0,
             dropped_other: 0,
+            continued: false,
             metadata: Vec::new(),
         }
     }

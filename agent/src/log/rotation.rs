@@ -418,6 +418,7 @@ impl Log {
             let generation = Arc::new(Generation::new(number, log, true));
             let mut previous = lock(&self.previous);
             let mut current = lock(&self.current);
+            current.log.note_continued();
             *previous = Some(std::mem::replace(&mut current, Arc::clone(&generation)));
             self.number.store(number, Release);
             generation

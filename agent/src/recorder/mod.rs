@@ -77,6 +77,8 @@ pub struct Recorder {
     probes: [OnceLock<Vec<usize>>; PROBE_CLASSES],
     /// What else there is to do when recording stops for good.
     on_give_up: OnceLock<fn()>,
+    /// Why recording has stopped for good.
+    gave_up: OnceLock<String>,
 }
 
 impl Recorder {
@@ -106,6 +108,7 @@ impl Recorder {
             changed: Mutex::default(),
             probes: Default::default(),
             on_give_up: OnceLock::new(),
+            gave_up: OnceLock::new(),
         }
     }
 
@@ -131,6 +134,7 @@ impl Recorder {
 
     /// Recording stops for good; the application goes on.
     pub fn give_up(&self, reason: &str) {
+        let _ = self.gave_up.set(reason.to_owned());
         self.log.give_up();
         if self.is_enabled() {
             self.set_enabled(false);
@@ -141,6 +145,11 @@ impl Recorder {
                 run();
             }
         }
+    }
+
+    /// Why recording has stopped for good, if it has.
+    pub fn why_it_gave_up(&self) -> Option<&str> {
+        self.gave_up.get().map(String::as_str)
     }
 
     /// Has this run, too, when recording stops for good. Whoever it runs for may

@@ -125,6 +125,11 @@ pub fn period_ns() -> Option<u64> {
     state.on().map(|settings| settings.period_ns)
 }
 
+/// Whether all threads are to be sampled, as soon as and as long as that can be.
+pub fn is_wanted() -> bool {
+    SAMPLER.get().is_some_and(|sampler| lock(&sampler.state).settings.is_some())
+}
+
 /// How many samples are in the log.
 pub fn records() -> u64 {
     SAMPLER.get().map_or(0, |sampler| sampler.statistics.records.load(Relaxed))

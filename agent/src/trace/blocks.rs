@@ -7,9 +7,7 @@
 use super::{
     Trace,
     arena::Arena,
-    memory::{
-        Block, Entry, Notes, RECENT_COUNT, RECENT_VIRTUAL, Recent, Table, ThreadSlot, allocate,
-    },
+    memory::{Block, Entry, Notes, RECENT_COUNT, RECENT_VIRTUAL, Recent, Table, allocate},
 };
 use crate::{
     jvm::{Java, Object},
@@ -29,12 +27,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Places in the table of threads: as many bits of a thread's id are looked at.
-pub const THREADS: usize = 1 << 18;
-/// How far from its place a thread may stand.
-const REACH: usize = 8;
-/// Where Java finds the block of a thread.
-pub type ThreadTable = [ThreadSlot; THREADS + REACH];
 const VIRTUAL_NUMBER: u32 = 1;
 const LAST_NUMBER: u32 = u32::MAX - 64;
 /// The number of ended threads that are remembered.
@@ -201,19 +193,20 @@ impl Trace {
             return known.block.address();
         }
         if traced.excluded {
-            self.publish(java_id, 0);
+            // Else it would ask again with each lock.
+            if !self.shared.threads.enter(java_id, 0) {
+                self.shared.threads.refuse(java_id);
+            }
             return 0;
         }
         let Some(owned) = blocks.take(traced.is_virtual, &self.blocks) else {
-            // Else it would ask again with each lock.
-            if self.publish(java_id, 0) {
-                self.statistics.untraced_threads.fetch_add(1, Relaxed);
-            }
+            self.leave_out(java_id);
             return 0;
         };
         let block = owned.block;
         if self.options.every_event && !give_ring(block) {
             blocks.give_back(owned);
+            self.leave_out(java_id);
             return 0;
         }
         let owner = if traced.is_virtual { VIRTUAL } else { java_id };
@@ -222,8 +215,9 @@ impl Trace {
         block.owner.store(owner as u64, Relaxed);
         block.me.store(u64::from(number), Relaxed);
         block.random.store(java_id as u64 ^ 0x9e37_79b9_7f4a_7c15, Relaxed);
-        if !self.publish(java_id, block.address()) {
+        if !self.shared.threads.enter(java_id, block.address()) {
             blocks.give_back(owned);
+            self.leave_out(java_id);
             return 0;
         }
         blocks.owners.insert(number, traced.owner);
@@ -231,31 +225,12 @@ impl Trace {
         block.address()
     }
 
-    /// Enters a thread into the table where Java looks; `false` without room.
-    fn publish(&self, java_id: i64, address: u64) -> bool {
-        // A thread that is just attaching has the id 0: what it finds in the
-        // first slot shall be nothing.
-        let first = &self.shared.threads[0];
-        let is_free =
-            |slot: &&ThreadSlot| slot.id.load(Relaxed) == 0 && !std::ptr::eq(*slot, first);
-        let Some(free) = self.slots_of(java_id).iter().find(is_free) else { return false };
-        free.block.store(address, Relaxed);
-        free.id.store(java_id as u64, Release);
-        true
-    }
-
-    /// Where a thread may stand.
-    fn slots_of(&self, java_id: i64) -> &'static [ThreadSlot] {
-        let first = java_id as usize & (THREADS - 1);
-        &self.shared.threads[first..first + REACH]
-    }
-
-    /// Takes a thread out of the table.
-    fn withdraw(&self, java_id: i64) {
-        for slot in self.slots_of(java_id) {
-            if slot.id.load(Relaxed) == java_id as u64 {
-                slot.id.store(0, Relaxed);
-            }
+    /// Counts a thread whose locks are not counted, and which is not to ask again
+    /// with each of them.
+    fn leave_out(&self, java_id: i64) {
+        let slots = self.shared.threads;
+        if slots.enter(java_id, 0) || slots.refuse(java_id) {
+            self.statistics.untraced_threads.fetch_add(1, Relaxed);
         }
     }
 
@@ -265,7 +240,7 @@ impl Trace {
             self.write_events(of);
         }
         let mut blocks = lock(&self.blocks.inner);
-        self.withdraw(java_id);
+        self.shared.threads.withdraw(java_id);
         if let Some(owned) = blocks.used.remove(&java_id) {
             if !owned.is_virtual {
                 let number = owned.block.me.load(Relaxed) as u32;
@@ -287,9 +262,7 @@ impl Trace {
 
     /// The block of a thread, if it has one.
     pub fn block_of(&self, java_id: i64) -> Option<&'static Block> {
-        let is_its = |slot: &&ThreadSlot| slot.id.load(Relaxed) == java_id as u64;
-        let slot = self.slots_of(java_id).iter().find(is_its)?;
-        self.blocks.at(slot.block.load(Relaxed))
+        self.blocks.at(self.shared.threads.block_of(java_id)?)
     }
 
     /// When a thread wanted the monitor that it now begins to wait for; that it
@@ -318,7 +291,7 @@ impl Trace {
         }
         let ids: Vec<i64> = blocks.used.keys().copied().collect();
         for id in ids {
-            self.withdraw(id);
+            self.shared.threads.withdraw(id);
             if let Some(owned) = blocks.used.remove(&id) {
                 // Its thread may be at it right now.
                 blocks.virtual_count -= usize::from(owned.is_virtual);
@@ -326,11 +299,7 @@ impl Trace {
             }
         }
         // Those that there was no room for, or whom filters left out, ask again.
-        for slot in self.shared.threads {
-            if slot.id.load(Relaxed) != 0 && slot.block.load(Relaxed) == 0 {
-                slot.id.store(0, Relaxed);
-            }
-        }
+        self.shared.threads.withdraw_blockless();
     }
 
     /// Writes what all threads have in their rings; recording is off.

@@ -3,7 +3,6 @@
 //! compared here, or known to be Java's own.
 
 use super::{
-    blocks::THREADS,
     holds,
     instances::{self, InstanceTable},
     memory::{
@@ -11,6 +10,7 @@ use super::{
         Notes, Recent, Ring, Sum, Waited,
     },
     resync,
+    slots::{self, Slots, THREADS},
     start::constant,
 };
 use std::{
@@ -138,6 +138,11 @@ impl Reader<'_> {
 fn expected() -> Vec<(&'static str, i64)> {
     let sizes: Vec<(&str, usize)> = vec![
         ("THREADS_MASK", THREADS - 1),
+        ("THREADS_REACH", slots::REACH),
+        ("LONGER_THREADS", offset_of!(Slots, longer)),
+        ("THREADS_FULL", offset_of!(Slots, full)),
+        ("THREADS_REFUSED", offset_of!(Slots, refused)),
+        ("REFUSED_MASK", slots::REFUSED - 1),
         ("INSTANCE_MASK", instances::MASK as usize),
         ("INSTANCE_REACH", instances::REACH),
         ("SETS", offset_of!(InstanceTable, sets)),

@@ -6,7 +6,8 @@
 //! the first time, has its hold measured, makes others wait.
 //!
 //! - [`memory`]: what both sides share, by address
-//! - [`blocks`]: a block for each thread; [`arena`]: where they lie
+//! - [`blocks`]: a block for each thread; [`arena`]: where they lie; [`slots`]:
+//!   where Java finds them
 //! - [`cells`]: counts, in the mapped log itself
 //! - [`holds`]: how long locks are held, and by whom
 //! - [`instances`]: which threads use which lock
@@ -34,6 +35,7 @@ mod nesting;
 mod observer;
 mod places;
 mod resync;
+mod slots;
 mod start;
 pub mod ticks;
 
@@ -98,7 +100,7 @@ pub struct Trace {
 /// Memory that Java reaches by address.
 struct Shared {
     /// Pairs of a thread's Java id and its block.
-    threads: &'static blocks::ThreadTable,
+    threads: &'static slots::Slots,
     /// Words of (hash, owner), and behind them sets of threads.
     instances: &'static instances::InstanceTable,
     /// Bits by hash: which instances may stand there.

@@ -193,7 +193,7 @@ impl Trace {
     /// What `TyrionTrace` asks for while it is initialized.
     pub fn constant(&self, which: i32) -> u64 {
         match which {
-            constant::THREADS => address_of(self.shared.threads),
+            constant::THREADS => self.shared.threads.address(),
             constant::INSTANCES => address_of(self.shared.instances),
             constant::INSTANCE_MASK => instances::MASK,
             constant::WAITED => address_of(self.shared.waited),

@@ -152,6 +152,12 @@ fn read(
 fn completeness(log: &Recording, sums: &Aggregate) -> &'static str {
     match log.facts().state {
         _ if !sums.damage.is_empty() => "damaged: see the warnings",
+        RecordingState::Closed if log.facts().continued => {
+            "whole: the recording goes on in a later file"
+        }
+        RecordingState::Recording | RecordingState::Paused if log.facts().continued => {
+            "open: the recording goes on in a later file"
+        }
         RecordingState::Closed => "whole: the JVM ended in an orderly way",
         RecordingState::Recording => "open: the JVM still runs, or was killed",
         RecordingState::Paused => "open: recording is paused",
@@ -210,6 +216,7 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         "version": facts.version,
         "pid": facts.pid,
         "state": facts.state.name(),
+        "continued": facts.continued,
         "complete": facts.state == RecordingState::Closed && sums.damage.is_empty(),
         "start": units::utc(facts.start_wall_ns),
         "start_wall_ns": facts.start_wall_ns,

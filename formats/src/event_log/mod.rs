@@ -75,6 +75,7 @@ fn facts(header: Header) -> Facts {
         depth: header.depth,
         dropped_contention: header.dropped_contention,
         dropped_other: header.dropped_other,
+        continued: header.continued,
         metadata: header.metadata,
     }
 }

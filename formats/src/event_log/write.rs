@@ -66,6 +66,7 @@ impl Default for LogOptions {
                 depth: 128,
                 dropped_contention: 0,
                 dropped_other: 0,
+                continued: false,
                 metadata: Vec::new(),
             },
             chunk_len: 1 << 16,

@@ -65,6 +65,20 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        [
+            &self.definitions,
+            &self.events,
+            &self.cells,
+            &self.slots,
+            &self.counters,
+            &self.acquisitions,
+        ]
+        .iter()
+        .all(|chunks| chunks.is_empty())
+    }
+
     pub(crate) fn push(&mut self, kind: u8, chunk: ChunkRef) {
         match ChunkKind::from_code(kind) {
             Some(ChunkKind::Definitions) => self.definitions.push(chunk),

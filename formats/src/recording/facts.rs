@@ -35,6 +35,8 @@ pub struct Facts {
     pub dropped_contention: u64,
     /// Other waits that were lost.
     pub dropped_other: u64,
+    /// Whether it has gone on in another file; `false` when it does not tell.
+    pub continued: bool,
     /// Keys and values about the JVM and the recording, in order.
     pub metadata: Vec<(String, String)>,
 }

@@ -28,6 +28,8 @@ pub mod field {
     pub const DROPPED_CONTENTION: usize = 80;
     /// `u64`: other waits lost because there was no room in the log.
     pub const DROPPED_OTHER: usize = 88;
+    /// `u32`: not 0 once the recording has gone on in another file.
+    pub const CONTINUED: usize = 96;
 }
 
 /// What the agent is doing with the log.
@@ -39,7 +41,8 @@ pub enum RecordingState {
     Recording = 0,
     /// Switched off by `enabled=false` or `tyrion stop`.
     Paused = 1,
-    /// The JVM ended in an orderly way.
+    /// Ended in an orderly way: the JVM has, or the recording goes on in another
+    /// file ([`Header::continued`]).
     Closed = 2,
     /// The log could not be written on: disk full, file deleted or truncated.
     Broken = 3,
@@ -95,6 +98,8 @@ pub struct Header {
     pub dropped_contention: u64,
     /// Other waits lost because there was no room in the log.
     pub dropped_other: u64,
+    /// Whether the recording has gone on in another file.
+    pub continued: bool,
     /// Keys and values about the JVM and the recording, in order.
     pub metadata: Vec<(String, String)>,
 }
@@ -140,6 +145,7 @@ impl Header {
         le::put(&mut block, 72, &checksum(&metadata).to_le_bytes());
         le::put(&mut block, field::DROPPED_CONTENTION, &self.dropped_contention.to_le_bytes());
         le::put(&mut block, field::DROPPED_OTHER, &self.dropped_other.to_le_bytes());
+        le::put(&mut block, field::CONTINUED, &u32::from(self.continued).to_le_bytes());
         le::put(&mut block, METADATA_AT, &metadata);
         block
     }
@@ -185,6 +191,7 @@ impl Header {
             depth: u32_at(64)?,
             dropped_contention: u64_at(field::DROPPED_CONTENTION)?,
             dropped_other: u64_at(field::DROPPED_OTHER)?,
+            continued: u32_at(field::CONTINUED)? != 0,
             metadata: decode_metadata(metadata)?,
         })
     }
@@ -237,6 +244,7 @@ mod tests {
             depth: 128,
             dropped_contention: 3,
             dropped_other: 4,
+            continued: true,
             metadata: vec![("jvm".into(), "HotSpot".into()), ("main".into(), String::new())],
         }
     }

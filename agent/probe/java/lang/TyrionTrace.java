@@ -22,6 +22,14 @@ public final class TyrionTrace {
     /** Blocks by thread: pairs of thread id and block. */
     private static final long THREADS = address(0);
     private static final int THREADS_MASK = 0x3ffff;
+    /** In how many more of their slots a thread may stand. */
+    private static final int THREADS_REACH = 8;
+    /** Addresses of tables with four times as many slots each as the one before; 0 for none. */
+    private static final long LONGER_THREADS = THREADS + ((THREADS_MASK + 1) << 4);
+    /** Whether there is no room for more: an int, and behind it bits of those who need not ask. */
+    private static final long THREADS_FULL = LONGER_THREADS + 24;
+    private static final long THREADS_REFUSED = THREADS_FULL + 8;
+    private static final int REFUSED_MASK = 0xfffff;
     /** Instances: words of (hash, owner), and behind them sets of threads. */
     private static final long INSTANCES = address(1);
     private static final long INSTANCE_MASK = address(2);
@@ -1120,14 +1128,30 @@ public final class TyrionTrace {
         Thread thread = Thread.currentThread();
         long id = U.getLong(thread, TID);
         long slot = THREADS + ((id & THREADS_MASK) << 4);
-        return U.getLong(slot) == id ? U.getLong(slot + 8) : blockElsewhere(thread, id, slot);
+        return U.getLong(slot) == id ? U.getLong(slot + 8) : blockElsewhere(thread, id);
     }
 
+    /** Another thread stands in its own slot, or it is new; see slots.rs. */
     @DontInline
-    private static long blockElsewhere(Thread thread, long id, long slot) {
-        for (int i = 1; i < 8; i++) {
-            if (U.getLong(slot + 16L * i) == id) {
-                return U.getLong(slot + 16L * i + 8);
+    private static long blockElsewhere(Thread thread, long id) {
+        long table = THREADS;
+        long mask = THREADS_MASK;
+        for (long longer = LONGER_THREADS; table != 0; longer += 8) {
+            long mixed = id;
+            for (int i = 0; i < THREADS_REACH; i++) {
+                mixed = (mixed ^ mixed >>> 32) * MIX;
+                long slot = table + ((mixed >>> 40 & mask) << 4);
+                if (U.getLong(slot) == id) {
+                    return U.getLong(slot + 8);
+                }
+            }
+            table = U.getLong(longer);
+            mask = mask << 2 | 3;
+        }
+        if (U.getInt(THREADS_FULL) != 0) {
+            long bit = id & REFUSED_MASK;
+            if ((U.getByte(THREADS_REFUSED + (bit >>> 3)) >>> (bit & 7) & 1) != 0) {
+                return 0;
             }
         }
         return newBlock(thread, id);

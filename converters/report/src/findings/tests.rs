@@ -372,6 +372,7 @@ fn cost_is_what_the_agent_measured() {
             );
             bank.log.statistic("own.native_ns", own_ns).unwrap();
             bank.log.statistic("events.lost", 4).unwrap();
+            bank.log.statistic("threads.untraced", 3).unwrap();
             let tally = Tally { ended: 5, ..Tally::default() };
             let counters = Counters { lane: 1, contention: tally, other: Tally::default() };
             bank.log.counters(&counters).unwrap();
@@ -389,7 +390,7 @@ fn cost_is_what_the_agent_measured() {
     let rest = Overview::of(&found(&files[1..], &filter)).cost;
     assert_eq!((rest.own_ns.get("native"), rest.share), (Some(&500), None), "since when?");
     assert_eq!(cost.own_ns.get("native"), Some(&500), "a total so far: the last file's");
-    assert_eq!(cost.lost_records, 4);
+    assert_eq!((cost.lost_records, cost.untraced_threads), (4, 3));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::{
 };
 use cost::Cost;
 use serde::Serialize;
+use tyrion_converters::outputs::units;
 use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 
@@ -127,14 +128,14 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     Answer {
         json,
         view: drawn::view(&overview, options, knows_locks),
-        lacking: if knows_locks { lacking(findings) } else { NO_LOCKS.to_owned() },
+        lacking: if knows_locks { lacking(findings, &overview) } else { NO_LOCKS.to_owned() },
         advises: knows_locks,
     }
 }
 
-fn lacking(findings: &Findings<'_>) -> String {
+fn lacking(findings: &Findings<'_>, overview: &Overview) -> String {
     let threads = &findings.threads;
-    match threads.assumed {
+    let lives = match threads.assumed {
         0 => String::new(),
         assumed if assumed < threads.count => format!(
             "threads whose start and end the log does not have: {assumed}; they count for all of \
@@ -142,7 +143,15 @@ fn lacking(findings: &Findings<'_>) -> String {
         ),
         _ => "the log does not say when threads lived: they count from its start to its end"
             .to_owned(),
-    }
+    };
+    let untraced = match overview.cost.untraced_threads {
+        0 => return lives,
+        untraced => units::thousands(untraced),
+    };
+    let untraced = format!(
+        "threads that there was no room for when recorded: {untraced}; their acquisitions are missing"
+    );
+    if lives.is_empty() { untraced } else { format!("{lives}. {untraced}") }
 }
 
 impl Overview {

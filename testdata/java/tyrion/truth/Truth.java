@@ -49,6 +49,7 @@ public final class Truth {
         SCENARIOS.put("hostile-names", HostileNames.class);
         SCENARIOS.put("virtual", Virtual.class);
         SCENARIOS.put("virtual-two", VirtualTwo.class);
+        SCENARIOS.put("virtual-crowd", VirtualCrowd.class);
         SCENARIOS.put("main-and-virtual", MainAndVirtual.class);
         SCENARIOS.put("outlast", Outlast.class);
         SCENARIOS.put("held-across", HeldAcross.class);
@@ -56,6 +57,7 @@ public final class Truth {
         SCENARIOS.put("jdk-locks", JdkLocks.class);
         SCENARIOS.put("counts", Counts.class);
         SCENARIOS.put("permits", Permits.class);
+        SCENARIOS.put("thread-ids", ThreadIds.class);
         SCENARIOS.put("probes", Probes.class);
         SCENARIOS.put("shared", Shared.class);
         SCENARIOS.put("holds", Holds.class);

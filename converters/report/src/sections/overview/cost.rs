@@ -25,6 +25,8 @@ pub struct Cost {
     /// With `events=all`: holds without a record, for want of room or as the log
     /// went on in another file.
     pub lost_records: u64,
+    /// Of trace mode: threads whose acquisitions are missing, for want of room.
+    pub untraced_threads: u64,
 }
 
 impl Cost {
@@ -43,8 +45,12 @@ impl Cost {
         let last = last_files(findings.logs);
         for &(log, _) in &last {
             for (key, value) in log.statistics() {
-                if key == "events.lost" {
-                    cost.lost_records = cost.lost_records.saturating_add(value);
+                match key.as_str() {
+                    "events.lost" => cost.lost_records = cost.lost_records.saturating_add(value),
+                    "threads.untraced" => {
+                        cost.untraced_threads = cost.untraced_threads.saturating_add(value);
+                    }
+                    _ => {}
                 }
                 if let Some(what) = key.strip_prefix("own.").and_then(|key| key.strip_suffix("_ns"))
                 {
