@@ -48,12 +48,12 @@ const MOST_LINES: usize = 100;
   tyrion attach 4711 --mode contention+sample --period 20ms
   tyrion attach $(pgrep -f com.acme.Main)
 
-Records until the JVM ends or tyrion stop is run. A JVM in a container is reached
-from outside: log is its own path of the log, log here the one on this side. If the JVM is recorded already,
-only the threshold and sampling can be changed: with sample in --mode, sampling
-starts, or continues with the new --period, --threads and --skip-daemon; with
-another --mode it ends. JDK 21 and later print a warning in the JVM when an agent
-is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
+Records until the JVM ends or tyrion stop is run. Of a JVM in a container, log is
+its own path of the log, and log here the path on this side. If the JVM is recorded
+already, only the threshold and sampling can be changed: with sample in --mode,
+sampling starts, or continues with the new --period, --threads and --skip-daemon;
+with another --mode it ends. JDK 21 and later print a warning in the JVM when an
+agent is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
     pid: PidArgs,
