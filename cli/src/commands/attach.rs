@@ -48,14 +48,14 @@ const MOST_LINES: usize = 100;
   tyrion attach 4711 --mode contention+sample --period 20ms
   tyrion attach $(pgrep -f com.acme.Main)
 
-Records until the JVM ends or tyrion stop is run. A JVM in a container is reached
-from outside: log is its own path of the log, log here the one on this side.
+Records until the JVM ends or tyrion stop is run. Of a JVM in a container, log is
+its own path of the log, and log here the path on this side.
 
 If the JVM is recorded already, --mode changes what is recorded from now on, into
 the same log, which tells from when to when; --threshold, --period, --threads and
 --skip-daemon can change, too, and the options of trace mode until that has been
-on. Anything else is refused. JDK 21 and later print a warning in the JVM when an agent
-is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
+on. Anything else is refused. JDK 21 and later print a warning in the JVM when an
+agent is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
     pid: PidArgs,
