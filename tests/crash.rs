@@ -1,15 +1,20 @@
 //! What is in the log of a JVM that was killed.
 
-use crate::support::{Jdk, Program, Wait, info, on_jdks, pending, wait_for};
-use std::{path::Path, time::Duration};
+use crate::support::{Jdk, Program, Wait, assert_between, info, on_jdks, pending, wait_for, waits};
+use std::path::Path;
 
 on_jdks!(killed_in_a_storm: one, everywhere two);
 on_jdks!(killed_in_a_deadlock: two, everywhere all);
 
-/// Of the program's map of counters, one for each thread.
-fn acquisitions(counters: &Path) -> u64 {
+/// The threads of a storm.
+const THREADS: u64 = 4;
+
+/// How often the threads had to wait for the lock, as the JVM told them, from
+/// the second half of the program's map of counters.
+fn contended(counters: &Path) -> u64 {
     let bytes = std::fs::read(counters).unwrap_or_default();
-    bytes.chunks_exact(8).map(|count| u64::from_le_bytes(count.try_into().unwrap())).sum()
+    let counts = bytes.chunks_exact(8).skip(THREADS as usize);
+    counts.map(|count| u64::from_le_bytes(count.try_into().unwrap())).sum()
 }
 
 fn killed_in_a_storm(jdk: &Jdk) {
@@ -19,8 +24,7 @@ fn killed_in_a_storm(jdk: &Jdk) {
         let flag = format!("-Dtruth.counters={}", counters.display());
         let program = Program::truth(jdk, &format!("storm 60 {kind}")).flag(flag).pinned().alone();
         let mut running = program.option("--threshold=0").start();
-        wait_for("storm", || (acquisitions(&counters) > 10_000).then_some(()));
-        std::thread::sleep(Duration::from_secs(2));
+        wait_for("storm", || (contended(&counters) > 10_000).then_some(()));
         let status = running.kill_jvm();
         assert_eq!(status.code(), Some(128 + 9), "{kind}");
 
@@ -34,13 +38,13 @@ fn killed_in_a_storm(jdk: &Jdk) {
         assert!(callbacks("ended").abs_diff(kept) <= threads, "{kind}: {}", info["callbacks"]);
         let contentions = info["totals"]["contentions"].as_u64().unwrap();
         assert!(contentions.abs_diff(kept) <= threads, "{kind}: {contentions}, {kept}");
-        // Nearly every acquisition was contended: all but those of the first
-        // thread before the others came, and, with a j.u.c. lock, those where
-        // it was free again before the thread parked.
-        let acquired = acquisitions(&counters);
-        assert!(contentions <= acquired + threads, "{kind}: {contentions} of {acquired}");
-        let at_least = if kind == "monitor" { acquired / 20 * 19 } else { acquired / 10 * 9 };
-        assert!(contentions >= at_least, "{kind}: {contentions} of {acquired}");
+        // Each wait that the program knows of, and one of each thread that was
+        // killed before it knew.
+        let waits = waits(&running.log).into_iter();
+        let of_storm = waits.filter(|it| it.kind == kind && it.thread.starts_with("storm-"));
+        let contended = contended(&counters);
+        let got = of_storm.map(|wait| wait.count).sum();
+        assert_between(kind, got, contended, contended + THREADS);
     }
 }
 

@@ -2,8 +2,8 @@
 //! and one line says why nothing is recorded.
 
 use crate::support::{
-    Jdk, Program, Running, Tmpfs, agent, err, info, on_jdks, ours, out, stdout_of, text, tyrion,
-    wait_for,
+    Jdk, Program, Running, Tmpfs, agent, err, info, number, on_jdks, ours, out, stdout_of, text,
+    tyrion, wait_for,
 };
 use serde_json::Value;
 use std::{
@@ -91,12 +91,21 @@ fn no_folder(jdk: &Jdk) {
     assert!(line.contains("No such file"), "{line}");
 }
 
-/// Starts a storm and does something to its log on the way.
+/// Starts a storm and does something to its log on the way. It goes on until
+/// that was told, and a little longer.
 fn disturbed(jdk: &Jdk, disturb: impl FnOnce(&Path)) -> (Running, Output) {
-    let mut running = storm(jdk, 3).start();
-    running.jvm();
-    std::thread::sleep(Duration::from_millis(1500));
+    let folder = tempfile::tempdir().unwrap();
+    let until = folder.path().join("until");
+    let log = folder.path().join("test.log");
+    let program = storm(jdk, 200).flag(format!("-Dtruth.until={}", until.display()));
+    let mut running = program.start_at(log, folder);
+    running.await_line("raging");
+    let contentions = || number(&info(&running.log)["totals"], "contentions");
+    wait_for("contention", || (contentions() > 1000).then_some(()));
     disturb(&running.log);
+    wait_for("line", || (!ours(&running.stderr()).is_empty()).then_some(()));
+    std::thread::sleep(Duration::from_millis(500));
+    std::fs::write(until, "").unwrap();
     let output = running.finish();
     (running, output)
 }

@@ -7,9 +7,12 @@ use crate::support::{
 };
 use serde_json::Value;
 use std::{
+    fs::File,
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     process::Output,
 };
+use tyrion_wire::header::field::USED_LEN;
 
 on_jdks!(storms_over_many_files: one, everywhere two);
 on_jdks!(waits_that_outlast_files: one, everywhere two);
@@ -23,10 +26,15 @@ on_jdks!(replaces_an_earlier_recording: one);
 
 /// The shortest files that the agent makes.
 const FILESIZE: u64 = 64 << 10;
-/// How much more disk space may be in use: files are allocated 1.5 MiB
-/// long, some of them may wait for being cut, and what is surplus is removed a
-/// little later.
-const SLACK: u64 = 7 * (3 << 19);
+/// How much longer than what is used of it a file may be: it is allocated ahead.
+const AHEAD: u64 = 3 << 19;
+/// So many files may wait for being cut: the current one, the one after it, and
+/// those before that are not finished, of which the agent bears with four.
+const UNCUT: usize = 6;
+/// So many files may wait for being removed: each switch leaves one, and while
+/// the agent removes some and finishes a file before and after, it bears with
+/// four unfinished ones and the two.
+const SURPLUS: usize = 6;
 
 /// The files of a log, the oldest first.
 fn files(log: &Path) -> Vec<PathBuf> {
@@ -296,28 +304,52 @@ fn threads_that_come_and_go(jdk: &Jdk) {
     }
 }
 
+/// How long a file is, and how much of that is used, in bytes.
+#[derive(Debug)]
+struct Size {
+    len: u64,
+    used: u64,
+}
+
+impl Size {
+    /// `None` if the file is gone. One that was just created has no header yet.
+    fn of(path: &Path) -> Option<Size> {
+        let file = File::open(path).ok()?;
+        // In this order: more may be used meanwhile, but not less.
+        let len = file.metadata().unwrap().len();
+        let mut used = [0; 8];
+        let _ = file.read_exact_at(&mut used, USED_LEN as u64);
+        Some(Size { len, used: u64::from_le_bytes(used) })
+    }
+}
+
 fn disk_use_is_bounded(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("test.log");
-    let program = rotating(jdk, "storm 60 monitor", "0", 3).pinned();
-    let (mut most, mut looks) = (0, 0);
+    let program = rotating(jdk, "storm 200 monitor", "0", 3).pinned();
+    let mut looks = 0;
     let mut names = std::collections::BTreeSet::new();
     let output = storm_until(program, &log, "files", |_| {
         let entries = std::fs::read_dir(&folder).unwrap().flatten();
         let logs = entries.filter(|entry| entry.file_name().to_string_lossy().contains(".log"));
-        let mut used = 0;
-        for entry in logs {
-            names.insert(entry.file_name());
-            used += entry.metadata().map_or(0, |metadata| metadata.len());
-        }
-        most = most.max(used);
+        let logs: Vec<PathBuf> = logs.map(|entry| entry.path()).collect();
+        assert!(logs.len() <= 3 + 1 + SURPLUS, "{logs:?}");
+        let sizes: Vec<Size> = logs.iter().filter_map(|log| Size::of(log)).collect();
+        assert!(sizes.iter().all(|size| size.len <= size.used + AHEAD), "{sizes:?}");
+        let uncut = sizes.iter().filter(|size| size.len > size.used).count();
+        assert!(uncut <= UNCUT, "{sizes:?}");
+        names.extend(logs);
         looks += 1;
-        names.len() > 6 && looks > 100
+        // Files are longer, and more, while the agent's helpers run late; but that
+        // is over when they have run.
+        let total: u64 = sizes.iter().map(|size| size.len).sum();
+        names.len() > 6 && looks > 100 && total <= 3 * FILESIZE + UNCUT as u64 * AHEAD
     });
     check_unharmed(&output);
-    assert!(most > 0 && most <= 3 * FILESIZE + SLACK, "{most} bytes");
     let left = files(&log);
     assert_eq!(left.len(), 3, "{left:?}");
+    let sizes: Vec<Size> = left.iter().filter_map(|log| Size::of(log)).collect();
+    assert!(sizes.iter().all(|size| size.len == size.used), "{sizes:?}");
     let totals = read_all(&left);
     assert!(totals.contentions > 0);
     assert!(!log.with_extension("log.next").exists());

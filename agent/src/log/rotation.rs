@@ -330,7 +330,15 @@ impl Log {
             ending.generation.log.finish(ending.end_ns);
             drop(ending);
             self.unfinished.fetch_sub(1, Relaxed);
+            // There may be another file for each that is finished: what is surplus
+            // must not pile up meanwhile.
+            self.remove_surplus();
         }
+    }
+
+    fn remove_surplus(&self) {
+        let surplus = std::mem::take(&mut lock(&self.leftovers).surplus);
+        Leftovers { surplus, ..Leftovers::default() }.remove_surplus();
     }
 
     /// What the other helper does for ever: it ends and removes files.
@@ -339,8 +347,7 @@ impl Log {
             let leftovers = lock(&self.leftovers);
             drop(self.tidy.wait_timeout(leftovers, PATIENCE));
             let _tidying = lock(&self.tidying);
-            let surplus = std::mem::take(&mut lock(&self.leftovers).surplus);
-            Leftovers { surplus, ..Leftovers::default() }.remove_surplus();
+            self.remove_surplus();
             self.finish_ended();
         }
     }

@@ -33,6 +33,11 @@ public final class Jvm {
         return info == null ? -1 : info.getBlockedCount();
     }
 
+    /** How often the current thread has parked, or waited in {@code Object.wait}, so far. */
+    public static long waitedCount() {
+        return THREADS.getThreadInfo(Thread.currentThread().getId()).getWaitedCount();
+    }
+
     /**
      * Ids of the threads that are deadlocked on monitors or owned locks, or null if there are none.
      */

@@ -19,7 +19,8 @@ import tyrion.support.Jvm;
  * 0}) nearly every acquisition is contended.
  *
  * <p>With {@code -Dtruth.counters=FILE} the file holds, per thread, its number of acquisitions
- * since it began, as 8 bytes, little endian: mapped memory, so it survives {@code kill -9}. With
+ * since it began, as 8 bytes, little endian, and then, per thread, how many of these it had to wait
+ * for, which it asks the JVM after each: mapped memory, so it survives {@code kill -9}. With
  * {@code -Dtruth.warmup=SECONDS} (a fraction will do) the storm runs that long before it is
  * measured. With {@code -Dtruth.until=FILE} it ends once that file is there, if SECONDS are not over
  * before.
@@ -39,12 +40,14 @@ final class Storm implements Scenario {
         String kind = arguments.text(1, "monitor");
         double warmupSeconds = Double.parseDouble(System.getProperty("truth.warmup", "0"));
 
-        ByteBuffer counters = counters(System.getProperty("truth.counters"));
+        String countersFile = System.getProperty("truth.counters");
+        ByteBuffer counters = counters(countersFile);
+        boolean asks = countersFile != null;
         Target target = new Target();
         for (int slot = 0; slot < THREADS; slot++) {
             Hammer hammer = kind.equals("lock")
-                    ? new LockHammer(target, counters, slot)
-                    : new MonitorHammer(target, counters, slot);
+                    ? new LockHammer(target, counters, slot, asks)
+                    : new MonitorHammer(target, counters, slot, asks);
             hammers.add(hammer);
             threads.add(Threads.start("storm-" + (slot + 1), hammer));
         }
@@ -85,7 +88,7 @@ final class Storm implements Scenario {
     }
 
     private static ByteBuffer counters(String file) throws IOException {
-        int size = THREADS * Long.BYTES;
+        int size = 2 * THREADS * Long.BYTES;
         if (file == null) {
             return ByteBuffer.allocateDirect(size).order(ByteOrder.LITTLE_ENDIAN);
         }
@@ -137,17 +140,22 @@ final class Storm implements Scenario {
         final Target target;
         private final ByteBuffer counters;
         private final int index;
+        private final boolean asks;
         private long acquisitions;
+        private long contended;
+        private long waits;
         private long blockedCount;
 
-        Hammer(Target target, ByteBuffer counters, int slot) {
+        Hammer(Target target, ByteBuffer counters, int slot, boolean asks) {
             this.target = target;
             this.counters = counters;
             this.index = slot * Long.BYTES;
+            this.asks = asks;
         }
 
         @Override
         public final void run() {
+            waits = waits();
             while (!stopping) {
                 a1();
             }
@@ -173,16 +181,31 @@ final class Storm implements Scenario {
         /** Takes the lock, and hits while it is held. */
         abstract void a5();
 
+        /** How often the JVM has had the current thread wait so far. */
+        abstract long waits();
+
         final void hit() {
             counters.putLong(index, ++acquisitions);
+            if (asks) {
+                long before = waits;
+                waits = waits();
+                if (waits != before) {
+                    counters.putLong(THREADS * Long.BYTES + index, ++contended);
+                }
+            }
             Thread.yield();
         }
     }
 
     /** Takes the monitor. */
     private final class MonitorHammer extends Hammer {
-        MonitorHammer(Target target, ByteBuffer counters, int slot) {
-            super(target, counters, slot);
+        MonitorHammer(Target target, ByteBuffer counters, int slot, boolean asks) {
+            super(target, counters, slot, asks);
+        }
+
+        @Override
+        long waits() {
+            return Jvm.blockedCount();
         }
 
         @Override
@@ -195,8 +218,13 @@ final class Storm implements Scenario {
 
     /** Takes the lock. */
     private final class LockHammer extends Hammer {
-        LockHammer(Target target, ByteBuffer counters, int slot) {
-            super(target, counters, slot);
+        LockHammer(Target target, ByteBuffer counters, int slot, boolean asks) {
+            super(target, counters, slot, asks);
+        }
+
+        @Override
+        long waits() {
+            return Jvm.waitedCount();
         }
 
         @Override
