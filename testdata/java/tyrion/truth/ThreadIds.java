@@ -1,6 +1,7 @@
 package tyrion.truth;
 
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -82,12 +83,16 @@ final class ThreadIds implements Scenario {
             Class<?> ids = Class.forName("java.lang.Thread$ThreadIdentifiers");
             Field offset = ids.getDeclaredField("NEXT_TID_OFFSET");
             offset.setAccessible(true);
-            Class<?> unsafeClass = Class.forName("sun.misc.Unsafe");
-            Field unsafe = unsafeClass.getDeclaredField("theUnsafe");
-            unsafe.setAccessible(true);
-            unsafeClass
-                    .getMethod("putLong", long.class, long.class)
-                    .invoke(unsafe.get(null), offset.getLong(null), next);
+            // Not that of sun.misc: newer JDKs print warnings of its use.
+            Method export = Module.class.getDeclaredMethod("implAddExports", String.class);
+            export.setAccessible(true);
+            export.invoke(Object.class.getModule(), "jdk.internal.misc");
+            Class<?> unsafe = Class.forName("jdk.internal.misc.Unsafe");
+            unsafe.getMethod("putLong", long.class, long.class)
+                    .invoke(
+                            unsafe.getMethod("getUnsafe").invoke(null),
+                            offset.getLong(null),
+                            next);
         }
     }
 }
