@@ -235,7 +235,7 @@ impl Contention {
         let told = told.and_then(|known| known.queues.is_interrupted(java, thread));
         told.unwrap_or_else(|| {
             let bits = self.recorder.ti().state_bits(thread).unwrap_or(0);
-            bits & jvmti::JVMTI_THREAD_STATE_INTERRUPTED as i32 != 0
+            bits & jvmti::JVMTI_THREAD_STATE_INTERRUPTED != 0
         })
     }
 }

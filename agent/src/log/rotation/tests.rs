@@ -56,7 +56,7 @@ impl World {
     fn await_finished(&self) {
         let begin = Instant::now();
         let is_closed = |number| {
-            let bytes = std::fs::read(names::archived(self.log.path(), number)).ok();
+            let bytes = std::fs::read(names::archived(&self.log.path(), number)).ok();
             let header = bytes.and_then(|bytes| Header::decode(&bytes).ok());
             header.is_some_and(|header| header.state == RecordingState::Closed)
         };
