@@ -4,24 +4,20 @@
 //! first one switches recording off and says so.
 
 use super::{
-    instrument,
-    running::{contention, give_up, recorder, records_waits},
+    hooked, hooks, instrument,
+    running::{contention, guarded, recorder, records_waits},
     start,
 };
 use crate::{
     contention::Contention,
     jvm::{Java, Object},
-    message::PANICKED,
     sample, trace,
 };
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread},
     jvmti::{jvmtiEnv, jvmtiEventCallbacks},
 };
-use std::{
-    ffi::{c_char, c_uchar},
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::ffi::{c_char, c_uchar};
 use tyrion_wire::Outcome;
 
 /// Runs `body` with what records waits, if there is something.
@@ -35,15 +31,9 @@ fn with_contention(env: *mut JNIEnv, body: impl FnOnce(&'static Contention, Java
     });
 }
 
-/// Runs `body`; a panic in it ends recording, not the JVM.
-pub(super) fn guarded(body: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(body)).is_err() {
-        give_up(PANICKED);
-    }
-}
-
 /// The table of the events.
 pub fn table() -> jvmtiEventCallbacks {
+    hooks::provide(hooked::stand_ins());
     let mut table = jvmtiEventCallbacks::default();
     table.VMInit = Some(vm_init);
     table.VMDeath = Some(vm_death);

@@ -1,24 +1,19 @@
 //! The JDK's native methods that the agent stands in for, so that no class has to be
-//! changed in a JVM that would throw compiled code away for that.
+//! changed in a JVM that would throw compiled code away for that. What runs in their
+//! place is given: it knows who records.
 
-use super::{
-    callbacks::guarded,
-    running::{contention, recorder},
-};
 use crate::{
-    contention::{Contention, ParkLimit},
+    contention::Contention,
     jvm::{
-        Java, Object, Ti,
+        Java, Ti,
         natives::{Replacement, replace},
         setup,
+        virtual_threads::MountCallback,
     },
     options::{Locks, Parks},
     sync::lock,
 };
-use jvmti_bindings::sys::{
-    jni::{JNIEnv, jboolean, jclass, jlong, jobject, jstring, jthread},
-    jvmti::jvmtiEnv,
-};
+use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jlong, jobject, jstring};
 use std::{
     ffi::c_void,
     sync::{
@@ -29,10 +24,23 @@ use std::{
 };
 
 /// `Unsafe.park(isAbsolute, time)`.
-type Park = unsafe extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
+pub type Park = unsafe extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
 /// `Thread.setNativeName(name)`.
-type SetNativeName = unsafe extern "system" fn(*mut JNIEnv, jobject, jstring);
+pub type SetNativeName = unsafe extern "system" fn(*mut JNIEnv, jobject, jstring);
 
+/// What runs in place of the JDK's methods, and when virtual threads move.
+pub struct StandIns {
+    /// For `Unsafe.park`; it calls [`park_now`].
+    pub park: Park,
+    /// For `Thread.setNativeName`; it calls [`set_native_name_now`].
+    pub set_native_name: SetNativeName,
+    /// A virtual thread is on a carrier.
+    pub mounted: MountCallback,
+    /// A virtual thread leaves its carrier.
+    pub unmounted: MountCallback,
+}
+
+static STAND_INS: OnceLock<StandIns> = OnceLock::new();
 static PARK: OnceLock<Park> = OnceLock::new();
 static SET_NATIVE_NAME: OnceLock<SetNativeName> = OnceLock::new();
 /// Whether parks are recorded here, and not by probes.
@@ -65,11 +73,17 @@ pub fn chosen(asked: Parks, locks: Locks) -> Parks {
     }
 }
 
+/// Notes what is to run in place of the JDK's methods.
+pub fn provide(stand_ins: StandIns) {
+    let _ = STAND_INS.set(stand_ins);
+}
+
 /// Has parks recorded by way of the JDK's native methods from now on.
 ///
 /// # Errors
 /// Why that cannot be, in words.
 pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), String> {
+    let stand_ins = STAND_INS.get().ok_or("nothing stands in for native methods")?;
     let class = setup::probe_class(java)?;
     contention.infer(java);
     let deadline = Instant::now() + LINK_PATIENCE;
@@ -86,7 +100,7 @@ pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), S
     java.drop_local(class);
     let ti = contention.recorder().ti();
     if ti.capabilities().can_support_virtual_threads() {
-        ti.on_mounts(mounted, unmounted)?;
+        ti.on_mounts(stand_ins.mounted, stand_ins.unmounted)?;
     }
     RECORDS_PARKS.store(true, Relaxed);
     Ok(())
@@ -102,23 +116,19 @@ pub fn records_parks() -> bool {
     RECORDS_PARKS.load(Relaxed)
 }
 
-#[unsafe(export_name = "Java_java_lang_TyrionProbe_replaceNativesNow")]
-extern "system" fn replace_natives_now(env: *mut JNIEnv, _: jclass) {
-    let Some(recorder) = recorder() else { return };
-    guarded(|| {
-        // SAFETY: the JVM passes the current thread's environment, whose native
-        // frame lasts as long as the call.
-        let java = unsafe { Java::new(env) };
-        let outcome = replace(recorder.ti(), java, &park_replacement());
-        if outcome.is_ok() {
-            // Without it, threads keep the names that they had first.
-            let _ = replace(recorder.ti(), java, &name_replacement());
-        }
-        *lock(&OUTCOME) = Some(outcome);
-    });
+/// Puts the stand-ins in place: called by the native method that [`record_parks`] has
+/// called.
+pub fn replace_now(ti: Ti, java: Java) {
+    let Some(stand_ins) = STAND_INS.get() else { return };
+    let outcome = replace(ti, java, &park_replacement(stand_ins.park));
+    if outcome.is_ok() {
+        // Without it, threads keep the names that they had first.
+        let _ = replace(ti, java, &name_replacement(stand_ins.set_native_name));
+    }
+    *lock(&OUTCOME) = Some(outcome);
 }
 
-fn park_replacement() -> Replacement {
+fn park_replacement(park: Park) -> Replacement {
     Replacement {
         class: "jdk/internal/misc/Unsafe",
         name: c"park",
@@ -131,7 +141,7 @@ fn park_replacement() -> Replacement {
     }
 }
 
-fn name_replacement() -> Replacement {
+fn name_replacement(set_native_name: SetNativeName) -> Replacement {
     Replacement {
         class: "java/lang/Thread",
         name: c"setNativeName",
@@ -145,67 +155,18 @@ fn name_replacement() -> Replacement {
     }
 }
 
-unsafe extern "system" fn park(env: *mut JNIEnv, of: jobject, is_absolute: jboolean, time: jlong) {
-    let recorded = RECORDS_PARKS.load(Relaxed).then(contention).flatten();
-    let Some(contention) = recorded.filter(|contention| contention.recorder().is_enabled()) else {
-        return park_now(env, of, is_absolute, time);
-    };
-    // SAFETY: the JVM passes the current thread's environment, whose native frame
-    // lasts as long as the call.
-    let java = unsafe { Java::new(env) };
-    let thread = contention.recorder().ti().current_thread(java);
-    guarded(|| {
-        let limit = match (is_absolute, time) {
-            (0, 1..) => ParkLimit::Ns(time as u64),
-            _ => ParkLimit::None,
-        };
-        contention.hooked_park_begins(java, thread.get(), limit);
-    });
-    park_now(env, of, is_absolute, time);
-    guarded(|| contention.hooked_park_ends(java, thread.get()));
-    java.drop_local(thread);
-}
-
-/// A virtual thread is on a carrier.
-unsafe extern "C" fn mounted(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
-    with_virtual(env, thread, Contention::has_carrier);
-}
-
-/// A virtual thread leaves its carrier.
-unsafe extern "C" fn unmounted(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
-    with_virtual(env, thread, Contention::leaves_carrier);
-}
-
-fn with_virtual(
-    env: *mut JNIEnv,
-    thread: jthread,
-    body: fn(&'static Contention, Java<'_>, Object<'_>),
-) {
-    let Some(contention) = contention().filter(|_| RECORDS_PARKS.load(Relaxed)) else { return };
-    guarded(|| {
-        // SAFETY: HotSpot passes the current thread's environment, whose native frame
-        // lasts as long as the call, and a reference that is valid during it.
-        let (java, thread) = unsafe { (Java::new(env), Object::new(thread)) };
-        body(contention, java, thread);
-    });
-}
-
-fn park_now(env: *mut JNIEnv, of: jobject, is_absolute: jboolean, time: jlong) {
+/// What `Unsafe.park` does, with the arguments that the JVM has passed.
+pub fn park_now(env: *mut JNIEnv, of: jobject, is_absolute: jboolean, time: jlong) {
     if let Some(park) = PARK.get() {
         // SAFETY: the JVM's own code, called as the JVM has called us.
         unsafe { park(env, of, is_absolute, time) };
     }
 }
 
-unsafe extern "system" fn set_native_name(env: *mut JNIEnv, thread: jobject, name: jstring) {
+/// What `Thread.setNativeName` does, with the arguments that the JVM has passed.
+pub fn set_native_name_now(env: *mut JNIEnv, thread: jobject, name: jstring) {
     if let Some(set) = SET_NATIVE_NAME.get() {
         // SAFETY: the JVM's own code, called as the JVM has called us.
         unsafe { set(env, thread, name) };
     }
-    let Some(contention) = contention() else { return };
-    guarded(|| {
-        // SAFETY: the JVM passes the current thread's environment and a valid reference.
-        let (java, thread) = unsafe { (Java::new(env), Object::new(thread)) };
-        contention.recorder().renamed(java, thread);
-    });
 }

@@ -1,6 +1,6 @@
 //! Which classes get whose probes.
 
-use super::{hooks, running::Probes};
+use super::hooks;
 use crate::{
     contention::Contention,
     jvm::{Java, Ti, setup},
@@ -13,6 +13,15 @@ use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
 use std::ffi::c_uchar;
 use tyrion_bytecode::Method;
 use tyrion_plan::{JdkClass, waits};
+
+/// What sees waits and acquisitions, once it is in place: it stays.
+#[derive(Default)]
+pub struct Probes {
+    /// Of waits, in the JDK's lock classes or in place of its native methods.
+    pub waits: bool,
+    /// Of trace mode.
+    pub trace: bool,
+}
 
 /// Has waits seen, and acquisitions where `trace_options` are given. What cannot be
 /// is said and left out: monitors are recorded without any probes.

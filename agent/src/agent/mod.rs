@@ -7,7 +7,8 @@
 //! - [`callbacks`]: JVMTI's events and the probes' native methods
 //! - [`api`]: what the program says by `tyrion-api.jar`
 //! - [`running`]: the modes that are at work, switched on and off
-//! - [`instrument`]: which classes get whose probes; [`hooks`]: native methods in their place
+//! - [`instrument`]: which classes get whose probes; [`hooks`]: native methods in their
+//!   place, and [`hooked`] what runs then
 //! - [`children`]: the JVMs that this one starts are recorded, too
 //! - [`metadata`], [`calibrate`], [`home`]: what a start needs
 
@@ -18,6 +19,7 @@ mod callbacks;
 mod children;
 mod entry;
 mod home;
+mod hooked;
 mod hooks;
 mod instrument;
 mod metadata;

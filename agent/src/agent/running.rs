@@ -1,10 +1,10 @@
 //! What is at work: the recording and its modes, switched on and off together.
 
-use super::instrument;
+use super::instrument::{self, Probes};
 use crate::{
     contention::Contention,
     jvm::{Java, Vm},
-    message::say,
+    message::{PANICKED, say},
     options::{Locks, Mode, Parks, TraceOptions},
     recorder::Recorder,
     sample,
@@ -13,6 +13,7 @@ use crate::{
     trace,
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{
     Mutex, OnceLock,
     atomic::{AtomicBool, Ordering::Relaxed},
@@ -41,15 +42,6 @@ struct Modes {
     probes: Probes,
     /// What the user asked of trace mode, if anything.
     trace: Option<TraceOptions>,
-}
-
-/// What sees waits and acquisitions, once it is in place: it stays.
-#[derive(Default)]
-pub struct Probes {
-    /// Of waits, in the JDK's lock classes or in place of its native methods.
-    pub waits: bool,
-    /// Of trace mode.
-    pub trace: bool,
 }
 
 /// There is a recorder from now on, one for each JVM: threads hold on to it
@@ -87,6 +79,13 @@ pub fn give_up(reason: &str) {
     match recorder() {
         Some(recorder) => recorder.give_up(reason),
         None => say(&format!("{reason}; the program runs unprofiled")),
+    }
+}
+
+/// Runs `body`; a panic in it ends recording, not the JVM.
+pub fn guarded(body: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(body)).is_err() {
+        give_up(PANICKED);
     }
 }
 
