@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_is_no_log_is_refused_by_its_first_bytes() {
-        for (byte, said) in [(0, "only zeros"), (b'y', "text"), (0xff, "no format")] {
+        for (byte, said) in [(0, "only zeros"), (b'y', "text"), (0xff, "not those of a format")] {
             let mut endless = Counted(io::repeat(byte), 0);
             let error = read_stream("it", &mut endless, u64::MAX).unwrap_err();
             assert!(matches!(error, Error::NotALog { .. }), "{error}");

@@ -140,7 +140,7 @@ fn the_caps_are_those_of_the_code() {
         ("ids left out by definitions 1 048 576 in all", limits::MAX_MISSING_IDS == 1 << 20),
         ("keys of statistics 4 096", limits::MAX_STATISTICS == 4096),
         ("bytes of a pipe 4 GiB", limits::MAX_STREAM == 4 << 30),
-        ("damaged places told one by one 1 000", limits::MAX_DAMAGE == 1000),
+        ("damaged places reported one by one 1 000", limits::MAX_DAMAGE == 1000),
         ("frames in a stack 16 384", limits::MAX_DEPTH == 16384),
     ] {
         assert!(value && text.contains(what), "{what}");

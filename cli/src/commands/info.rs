@@ -240,17 +240,14 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": sums.notes.lines(),
     });
-    let mode_spans = log.mode_spans();
-    if !mode_spans.is_empty() {
-        let span = |part: &ModeSpan| {
-            json!({
-                "start_ns": part.span.start - log.start_ns(),
-                "duration_ns": part.span.end - part.span.start,
-                "mode": part.mode,
-            })
-        };
-        report["mode_spans"] = mode_spans.iter().map(span).collect();
-    }
+    let span = |part: &ModeSpan| {
+        json!({
+            "start_ns": part.span.start - log.start_ns(),
+            "duration_ns": part.span.end - part.span.start,
+            "mode": part.mode,
+        })
+    };
+    report["mode_spans"] = log.mode_spans().iter().map(span).collect();
     if let Some(traced) = &found.traced {
         report["trace"] = traced.to_json();
     }
