@@ -214,7 +214,7 @@ fn blocks_that_are_never_closed(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
     let output = output(&mut program.record_command(&folder.path().join("test.log")));
     assert!(output.status.success(), "{}", err(&output));
-    let (said, expected) = (err(&output), "4096 blocks are sampled");
+    let (said, expected) = (err(&output), "4096 blocks are being sampled");
     let told = ours(&said);
     assert!(told.len() == 1 && told[0].contains(expected), "{said}");
 }

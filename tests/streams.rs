@@ -164,7 +164,9 @@ fn what_has_no_end_is_refused_at_once() {
         assert_eq!(output.status.code(), Some(1), "{command:?}: {}", err(&output));
         assert_eq!(err(&output).lines().count(), 1, "{}", err(&output));
     }
-    for (command, said) in READING.iter().zip(["only zeros", "text", "no format"].iter().cycle()) {
+    for (command, said) in
+        READING.iter().zip(["only zeros", "text", "not those of a format"].iter().cycle())
+    {
         let bytes: &'static [u8] = match *said {
             "only zeros" => &[0; 4096],
             "text" => b"y\n",

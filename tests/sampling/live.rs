@@ -278,8 +278,8 @@ fn stopped_meanwhile(jdk: &Jdk) {
     assert_eq!((&after["state"], &after["sampling"]), (&"recording".into(), &"off".into()));
 }
 
-/// A sample ends even if nobody is left to end it; what it was for is not
-/// mistaken for a recording.
+/// A sample ends even if nobody is left to end it; and whoever records then gets
+/// the log under a name.
 fn left_alone(jdk: &Jdk) {
     let running = unrecorded(jdk);
     let (pid, folder) = (running.id(), tempfile::tempdir().unwrap());
@@ -290,10 +290,11 @@ fn left_alone(jdk: &Jdk) {
     wait_for("end", || (status(pid)["sampling"] == "off").then_some(()));
     assert_eq!(status(pid)["state"], "paused");
 
-    let refused = output(tyrion().args(["attach", &pid.to_string()]));
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(err(&refused).contains("until the JVM is restarted"), "{}", err(&refused));
-    assert_eq!(status(pid)["state"], "paused");
+    let log = folder.path().join("named.log");
+    stdout_of(tyrion().args(["attach", &pid.to_string(), "-o", text(&log)]));
+    let after = status(pid);
+    assert_eq!((&after["state"], &after["mode"]), (&"recording".into(), &"contention".into()));
+    assert_eq!((&after["log"], log.exists()), (&text(&log).into(), true));
     check_tree(&output(&mut sample(folder.path(), pid, &["--duration=1s"])), 0.5..=60.0);
 }
 

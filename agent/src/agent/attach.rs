@@ -120,7 +120,7 @@ fn go_on(
         switch(recorder, env, true)?;
         return Ok(status(recorder) + &session);
     }
-    if let Some(reason) = cannot_change(recorder, options) {
+    if let Some(reason) = cannot_change(options) {
         return Err(reason);
     }
     // Whoever took a sample has asked for nothing that lasts.
@@ -139,14 +139,10 @@ fn go_on(
 }
 
 /// Why the options cannot be followed by an agent that is loaded, if they cannot.
-fn cannot_change(recorder: &Recorder, options: &Options) -> Option<String> {
+fn cannot_change(options: &Options) -> Option<String> {
     let asks_for_trace = options.mode.is_some_and(|mode| mode.locks == Locks::Trace);
     let trace_is_new = asks_for_trace && !trace::is_prepared();
-    if let Some(note) = options.note_of_fixed(trace_is_new) {
-        return Some(note);
-    }
-    let dead = recorder.log().is_dead();
-    dead.then(|| "the log can no longer be written; restart the JVM".to_owned())
+    options.note_of_fixed(trace_is_new)
 }
 
 /// A log that nobody has named gets the name that is asked for now: somebody had
