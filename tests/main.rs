@@ -8,6 +8,7 @@
 
 mod support;
 
+mod another_log;
 mod api;
 mod attached;
 mod attaching;

@@ -13,7 +13,7 @@ on_jdks!(there_and_back: all);
 on_jdks!(locks_after_a_sample: one);
 on_jdks!(what_cannot_change: one);
 
-fn attach(running: &Running, options: &[&str]) -> Value {
+pub fn attach(running: &Running, options: &[&str]) -> Value {
     let mut attach = tyrion();
     attach.args(["attach", "--json", "-o", text(&running.log)]).args(options);
     serde_json::from_str(&stdout_of(attach.arg(running.id().to_string()))).unwrap()
@@ -27,11 +27,11 @@ fn total(log: &Path, path: &str) -> u64 {
     info(log).pointer(path).and_then(Value::as_u64).unwrap_or(0)
 }
 
-const WAITS: &str = "/totals/contentions";
+pub const WAITS: &str = "/totals/contentions";
 const ACQUISITIONS: &str = "/trace/taken/acquisitions";
 
 /// Waits until a total has grown.
-fn await_more(log: &Path, path: &str, than: u64) {
+pub fn await_more(log: &Path, path: &str, than: u64) {
     wait_for(path, || (total(log, path) > than).then_some(()));
 }
 

@@ -37,7 +37,7 @@ const UNCUT: usize = 6;
 const SURPLUS: usize = 6;
 
 /// The files of a log, the oldest first.
-fn files(log: &Path) -> Vec<PathBuf> {
+pub fn files(log: &Path) -> Vec<PathBuf> {
     let name = log.file_name().unwrap().to_str().unwrap();
     let mut numbered: Vec<(u64, PathBuf)> = std::fs::read_dir(log.parent().unwrap())
         .unwrap()
@@ -58,12 +58,12 @@ fn number(info: &Value, path: &str) -> u64 {
 
 /// What one or more files hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Totals {
-    contentions: u64,
+pub struct Totals {
+    pub contentions: u64,
     wait_ns: u64,
-    ended: u64,
+    pub ended: u64,
     kept: u64,
-    dropped: u64,
+    pub dropped: u64,
 }
 
 impl Totals {
@@ -91,7 +91,7 @@ impl Totals {
 
 /// Reads each file alone, which must be without fault, and all together: the
 /// sums of both ways.
-fn read_all(files: &[PathBuf]) -> Totals {
+pub fn read_all(files: &[PathBuf]) -> Totals {
     let mut alone = Totals::default();
     for file in files {
         let info = info(file);

@@ -95,10 +95,13 @@ options! {
             logged: Logged::No, ..USUAL
         }
         /// Begin a new log file when one has reached this size; each can be read alone
-        filesize: Option<u64> => Size, { name: "filesize", value_name: "SIZE", ..USUAL }
+        filesize: Option<u64> => Size, {
+            name: "filesize", value_name: "SIZE", later: Later::Changes, ..USUAL
+        }
         /// Keep at most this many log files, the latest ones
         filecount: u32 = 5 => Number { from: 1, to: 10_000 }, {
-            name: "filecount", value_name: "COUNT", needs: Some("filesize"), ..USUAL
+            name: "filecount", value_name: "COUNT", needs: Some("filesize"),
+            later: Later::Changes, ..USUAL
         }
         /// What to do when the agent is loaded into a running JVM
         command: Command = Command::Start => Choice(&[
@@ -121,6 +124,8 @@ options! {
         /// The folder in which the command has put what the agent needs as long as
         /// the JVM runs; empty for none
         home: String = String::new() => Text, { name: "home", value_name: "FOLDER", ..INTERNAL }
+        /// Whether the user has named the log, and it is to be that one from now on
+        named: bool = false => Flag, { name: "named", value_name: "BOOL", ..INTERNAL }
     }
 
     /// What trace mode records.

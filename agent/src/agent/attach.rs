@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     jvm::Vm,
+    log::names,
     message::{PANICKED, say},
     options::{Command, Locks, Mode, Options, Threshold},
     recorder::Recorder,
@@ -17,7 +18,11 @@ use crate::{
     trace,
 };
 use jvmti_bindings::sys::jni::JNIEnv;
-use std::{fs::OpenOptions, io::Write};
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    path::Path,
+};
 use tyrion_wire::{def::mode as bits, harmless};
 
 /// The agent was loaded into a running JVM: does what `options` say, on a
@@ -125,7 +130,7 @@ fn go_on(
     }
     // Whoever took a sample has asked for nothing that lasts.
     let start_over = home::has(&recorder.log().path()) && locks() == Locks::Nothing;
-    name_log(recorder, options)?;
+    choose_log(recorder, options)?;
     let mode = options.mode.or_else(|| start_over.then(|| options.mode()));
     if let Some(mode) = mode {
         change_mode(vm, recorder, env, options, mode)?;
@@ -145,19 +150,46 @@ fn cannot_change(options: &Options) -> Option<String> {
     options.note_of_fixed(trace_is_new)
 }
 
-/// A log that nobody has named gets the name that is asked for now: somebody had
-/// only taken a sample.
-fn name_log(recorder: &Recorder, options: &Options) -> Result<(), String> {
-    let path = recorder.log().path();
-    if !options.is_given("file") || !home::has(&path) {
+/// Has the log go on in another file, if the user wants another one, or files of
+/// another length.
+fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), String> {
+    let log = recorder.log();
+    let now = log.path();
+    let wanted = options.path(std::process::id());
+    // A log that nobody has named gets the name that is asked for now: somebody had
+    // only taken a sample.
+    let is_unnamed = options.is_given("file") && home::has(&now);
+    let rotation = options.rotation().or_else(|| log.rotation());
+    let file = if is_unnamed || options.named && wanted != now {
+        // A new file is needed where that one cannot have the name.
+        if is_unnamed && rotation == log.rotation() && log.move_to(&wanted).is_ok() {
+            return Ok(());
+        }
+        let created = names::create(&wanted, options.overwrite);
+        Some(created.map_err(|error| no_log(&wanted, &error))?)
+    } else {
+        None
+    };
+    if file.is_none() && rotation == log.rotation() {
         return Ok(());
     }
-    let wanted = options.path(std::process::id());
-    recorder.log().move_to(&wanted).map_err(|error| {
-        let (from, to) = (path.display(), wanted.display());
-        let reason = format!("the log {from} of tyrion sample cannot become {to}: {error}");
-        harmless::text(&reason).into_owned()
-    })
+    if options.overwrite
+        && rotation.is_some()
+        && let Some((_, path)) = &file
+    {
+        names::remove_earlier(path);
+    }
+    log.go_on_in(file, rotation).map_err(|error| no_log(&wanted, &error))?;
+    if is_unnamed {
+        // What it had, whoever took the sample has read.
+        let _ = std::fs::remove_file(now);
+    }
+    Ok(())
+}
+
+fn no_log(path: &Path, error: &io::Error) -> String {
+    let reason = format!("{}: {error}", path.display());
+    harmless::text(&reason).into_owned()
 }
 
 /// Has something else recorded from now on.

@@ -170,6 +170,8 @@ struct Inner {
     last: LastIds,
     /// Kept only where waits may outlast the file.
     content: Option<Content>,
+    /// Whether that must be kept, however much it becomes.
+    is_outlasted: bool,
 }
 
 /// The highest id of each type so far.
@@ -191,11 +193,12 @@ struct LockRow {
 }
 
 impl Dictionary {
-    /// An empty one. `outlasted` says that waits may go on in another file:
-    /// then it remembers what its ids stand for.
-    pub fn new(outlasted: bool) -> Dictionary {
-        let content = outlasted.then(Content::default);
-        Dictionary { inner: Mutex::new(Inner { content, ..Inner::default() }) }
+    /// An empty one, that remembers what its ids stand for: waits may go on in
+    /// another file. Unless one is sure to follow, as `is_outlasted` says, it forgets
+    /// that once it is too much.
+    pub fn new(is_outlasted: bool) -> Dictionary {
+        let content = Some(Content::default());
+        Dictionary { inner: Mutex::new(Inner { content, is_outlasted, ..Inner::default() }) }
     }
 
     /// The id of a stack, innermost frame first; `None` when it could not be
@@ -470,6 +473,9 @@ impl Inner {
             self.named_methods.clear();
             self.classes.clear();
             self.strings.clear();
+            if !self.is_outlasted {
+                self.content = None;
+            }
         }
     }
 

@@ -35,6 +35,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tyrion_wire::header::{self, Header, RecordingState};
+use wanted::Wanted;
 
 /// How the helper looks after the log when nobody wakes it.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -54,7 +55,10 @@ type OnSwitch = fn(&Arc<Generation>);
 /// The log.
 pub struct Log {
     path: Mutex<PathBuf>,
-    rotation: Option<Rotation>,
+    /// Changed while there is a switch.
+    rotation: Mutex<Option<Rotation>>,
+    /// Another file that the user wants.
+    wanted: Mutex<Option<Wanted>>,
     /// What the next file's header says. Held while there is a switch.
     header: Mutex<Header>,
     current: Mutex<Arc<Generation>>,
@@ -117,15 +121,15 @@ impl Log {
         mut header: Header,
         rotation: Option<Rotation>,
     ) -> io::Result<Log> {
-        if rotation.is_some() {
-            header.metadata.push(("recording".to_owned(), recording_id(&header)));
-            header.metadata.push((FILE_NUMBER.to_owned(), "0".to_owned()));
-        }
+        // Also where no other file is to follow: the user may want one later.
+        header.metadata.push(("recording".to_owned(), recording_id(&header)));
+        header.metadata.push((FILE_NUMBER.to_owned(), "0".to_owned()));
         let log = LogFile::start(file, &header, rotation.map(|rotation| rotation.filesize))?;
         let first = Arc::new(Generation::new(0, log, rotation.is_some()));
         Ok(Log {
             path: Mutex::new(path),
-            rotation,
+            rotation: Mutex::new(rotation),
+            wanted: Mutex::default(),
             header: Mutex::new(header),
             current: Mutex::new(first),
             previous: Mutex::default(),
@@ -143,7 +147,12 @@ impl Log {
 
     /// How long a file becomes, in bytes, if another one follows.
     pub fn filesize(&self) -> Option<u64> {
-        self.rotation.as_ref().map(|rotation| rotation.filesize)
+        self.rotation().map(|rotation| rotation.filesize)
+    }
+
+    /// How long files become and how many are kept; `None` for one file without end.
+    pub fn rotation(&self) -> Option<Rotation> {
+        *lock(&self.rotation)
     }
 
     /// The path, absolute, of the file that is written to.
@@ -156,7 +165,7 @@ impl Log {
     /// # Errors
     /// As `link(2)`; and for a log that has several files.
     pub fn move_to(&self, path: &Path) -> io::Result<()> {
-        if self.rotation.is_some() {
+        if self.rotation().is_some() {
             return Err(io::Error::other("a log with filesize cannot be moved"));
         }
         let path = std::path::absolute(path)?;
@@ -253,18 +262,21 @@ impl Log {
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
     ) -> Option<String> {
-        if self.rotation.is_none() {
-            return self.keep_ahead(go_over);
-        }
         std::thread::scope(|scope| {
-            // Cutting and removing files takes up to half a second on a busy
-            // disk: not while threads need room.
-            let name = "tyrion-tidy".to_owned();
-            let tidy = std::thread::Builder::new().name(name);
-            if let Err(error) = tidy.spawn_scoped(scope, || self.keep_tidy()) {
-                return Some(format!("no thread for rotation: {error}"));
-            }
-            let reason = self.keep_ahead(go_over);
+            let mut is_tidied = false;
+            let tidied = || {
+                if is_tidied {
+                    return Ok(());
+                }
+                // Cutting and removing files takes up to half a second on a busy
+                // disk: not while threads need room.
+                let tidy = std::thread::Builder::new().name("tyrion-tidy".to_owned());
+                tidy.spawn_scoped(scope, || self.keep_tidy())
+                    .map_err(|error| format!("no thread for rotation: {error}"))?;
+                is_tidied = true;
+                Ok(())
+            };
+            let reason = self.keep_ahead(go_over, tidied);
             self.tidy.notify_one();
             reason
         })
@@ -273,8 +285,14 @@ impl Log {
     fn keep_ahead(
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
+        mut tidied: impl FnMut() -> Result<(), String>,
     ) -> Option<String> {
         let mut helper = Helper::default();
+        if self.rotation().is_some()
+            && let Err(reason) = tidied()
+        {
+            return Some(reason);
+        }
         loop {
             let current = self.current();
             let may_switch = self.may_switch();
@@ -289,8 +307,11 @@ impl Log {
                 drop_prepared(lock(&self.prepared).take());
                 return Some(reason);
             }
-            if let Some(rotation) = self.rotation {
-                self.leave_previous(&current, &go_over);
+            self.leave_previous(&current, &go_over);
+            if self.answer_wanted(&mut helper, &current, &mut tidied) {
+                continue;
+            }
+            if let Some(rotation) = self.rotation() {
                 self.rotate(&mut helper, &current, rotation);
             }
         }
@@ -388,14 +409,7 @@ impl Log {
         if prepared.is_some() || self.is_closed() {
             return Ok(());
         }
-        let header = {
-            let mut header = lock(&self.header);
-            let number_of = |(key, _): &&mut (String, String)| key == FILE_NUMBER;
-            if let Some((_, value)) = header.metadata.iter_mut().find(number_of) {
-                *value = number.to_string();
-            }
-            header.clone()
-        };
+        let header = self.header_of(number);
         let (file, path) = names::create_next(&self.path())?;
         match LogFile::start(file, &header, Some(rotation.filesize)) {
             Ok(log) => *prepared = Some(Prepared { log, path }),
@@ -405,6 +419,13 @@ impl Log {
             }
         }
         Ok(())
+    }
+
+    /// What the header of the file of this number says.
+    fn header_of(&self, number: u32) -> Header {
+        let mut header = lock(&self.header);
+        set_metadata(&mut header, FILE_NUMBER, &number.to_string());
+        header.clone()
     }
 
     fn switch(&self, helper: &mut Helper, current: &Arc<Generation>) -> io::Result<()> {
@@ -418,11 +439,17 @@ impl Log {
             *prepared = Some(Prepared { log, path });
             return Err(error);
         }
+        self.begin_generation(number, log);
+        Ok(())
+    }
+
+    /// From now on events begin in this file.
+    fn begin_generation(&self, number: u32, log: LogFile) {
         let generation = {
             let mut header = lock(&self.header);
             (header.wall_ns, header.mono_ns) = (clock::wall_ns(), clock::now_ns());
             log.begin(&header);
-            let generation = Arc::new(Generation::new(number, log, true));
+            let generation = Arc::new(Generation::new(number, log, self.rotation().is_some()));
             let mut previous = lock(&self.previous);
             let mut current = lock(&self.current);
             current.log.note_continued();
@@ -433,7 +460,6 @@ impl Log {
         if let Some(run) = self.on_switch.get() {
             run(&generation);
         }
-        Ok(())
     }
 
     /// Gives the current file its number and the next one its name.
@@ -470,6 +496,14 @@ impl Helper {
 /// The key in the metadata of a file's number.
 const FILE_NUMBER: &str = "file-number";
 
+/// Has the header say this of a key, whether it did before or not.
+fn set_metadata(header: &mut Header, key: &str, value: &str) {
+    match header.metadata.iter_mut().find(|(known, _)| known == key) {
+        Some((_, old)) => value.clone_into(old),
+        None => header.metadata.push((key.to_owned(), value.to_owned())),
+    }
+}
+
 /// What the files of one recording have in common, and no others.
 fn recording_id(header: &Header) -> String {
     format!("{:x}-{:x}", header.wall_ns, header.pid)
@@ -481,6 +515,8 @@ fn drop_prepared(prepared: Option<Prepared>) {
         let _ = std::fs::remove_file(path);
     }
 }
+
+mod wanted;
 
 #[cfg(test)]
 mod tests;

@@ -90,7 +90,7 @@ impl Recorder {
             return true;
         }
         let generation = self.log.current();
-        if generation.dictionary.threads() >= self.most_listed {
+        if generation.dictionary.threads() >= most_listed(self.log.filesize()) {
             return false;
         }
         let known = match self.threads.get(java_id) {

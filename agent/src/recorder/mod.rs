@@ -60,8 +60,6 @@ pub struct Recorder {
     lanes: Lanes,
     threads: Threads,
     depth: usize,
-    /// How many threads a file tells of that do not wait.
-    most_listed: u32,
     excluded: Vec<Pattern>,
     enabled: AtomicBool,
     threshold_ns: AtomicU64,
@@ -94,7 +92,6 @@ impl Recorder {
             ti,
             walker,
             fields,
-            most_listed: lifetimes::most_listed(log.filesize()),
             log,
             lanes: Lanes::default(),
             threads: Threads::new(),
@@ -128,7 +125,7 @@ impl Recorder {
             self.repeat_mode(to);
             self.lanes.leave(from.number)
                 && leave(from)
-                && self.threads.go_over(from, to, self.most_listed)
+                && self.threads.go_over(from, to, lifetimes::most_listed(self.log.filesize()))
         })
     }
 

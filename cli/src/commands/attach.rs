@@ -46,20 +46,22 @@ const MOST_LINES: usize = 100;
   tyrion attach 4711 -o /tmp/report.log --threshold 0
   tyrion attach 4711 --mode trace --hold 1/256
   tyrion attach 4711 --mode contention+sample --period 20ms
+  tyrion attach 4711 -o /tmp/second.log --filesize 64m
   tyrion attach $(pgrep -f com.acme.Main)
 
 Records until the JVM ends or tyrion stop is run. Of a JVM in a container, log is
 its own path of the log, and log here the path on this side.
 
-If the JVM is recorded already, --mode changes what is recorded from now on, into
-the same log, which tells from when to when; --threshold, --period, --threads and
---skip-daemon can change, too, and the options of trace mode until that has been
-on. Anything else is refused. JDK 21 and later print a warning in the JVM when an
+If the JVM is recorded already, --mode changes what is recorded from now on, and the
+log tells from when to when; -o has it go on in another log, --filesize in another
+file of the same. --threshold, --period, --threads and --skip-daemon can change, too,
+and the options of trace mode until that has been on. Anything else is refused. JDK 21 and later print a warning in the JVM when an
 agent is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
     pid: PidArgs,
-    /// The log, if the agent is not loaded yet; %p stands for the process id
+    /// The log; %p stands for the process id. A JVM that is recorded already goes on
+    /// in this one from now on, and without -o in the one that it has
     /// [default: tyrion-%p.log here, or in the JVM's /tmp if the JVM cannot write here]
     #[arg(short, long, value_name = "LOG")]
     output: Option<PathBuf>,
@@ -117,7 +119,7 @@ pub fn attach(args: AttachArgs) -> CommandResult {
     let agent = Agent::find(args.pid.pid, args.pid.trust)?;
     let log = agent.log_path(args.output.as_deref());
     tell_cost(&agent, &args)?;
-    let (answer, _) = agent.start(&args.agent, Some(&log.path))?;
+    let (answer, _) = agent.start(&args.agent, Some(&log.path), args.output.is_some())?;
     let written = value(&answer, "log");
     if (value(&answer, "mode"), value(&answer, "sampling")) == ("sample", "off") {
         tell("note: nothing is recorded; say what is to be, such as with --mode contention");
@@ -128,8 +130,7 @@ pub fn attach(args: AttachArgs) -> CommandResult {
         && !log.path.to_string_lossy().contains("%p")
     {
         tell(&format!(
-            "note: this JVM is already recorded into {}, so -o has no effect; to use another log, \
-             restart the JVM",
+            "note: the log is {}: another JVM writes to the one of that name",
             shown(&answer, "log")
         ));
     }
@@ -253,7 +254,8 @@ impl Agent {
         same.map_or_else(|| self.jvm.here(log), |_| log.to_owned())
     }
 
-    /// Has it record, loading it if need be: its answer, and the folder in which
+    /// Has it record, loading it if need be, and into this log even if it has another
+    /// one that the user has named (`is_named`): its answer, and the folder in which
     /// the log lies that nobody has named, if `log` is `None` and it was not
     /// recording yet. With that folder the log is removed, unless it is kept.
     ///
@@ -263,10 +265,13 @@ impl Agent {
         &self,
         options: &AgentOptions,
         log: Option<&Path>,
+        is_named: bool,
     ) -> Result<(Reply, Exchange), Failure> {
         log.map_or(Ok(()), check_sent_file)?;
         if !self.is_loaded() {
             self.jvm.check_library().map_err(Failure::Failed)?;
+        }
+        if !self.is_loaded() || is_named {
             log.map_or(Ok(()), |log| self.jvm.check_can_create(log)).map_err(Failure::Failed)?;
         }
         let mut exchange = self.exchange()?;
@@ -284,6 +289,9 @@ impl Agent {
         let mut more = vec![("command", "start")];
         if is_copy || is_new && log.is_none() {
             more.push(("home", &*home));
+        }
+        if is_named {
+            more.push(("named", "true"));
         }
         let text = options.for_agent(Some(file), &with_reply(&exchange, &more));
         load(&self.jvm, &self.temporary, &library, text.as_bytes()).map_err(Failure::Failed)?;

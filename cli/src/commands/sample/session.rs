@@ -63,8 +63,11 @@ impl<'a> Session<'a> {
         let before_ns = logs::now_ns();
         let options = AgentOptions::for_sampling(&args.sampling);
         let options = if args.once { options.once() } else { options };
-        let (answer, exchange) =
-            agent.start(&options.lasting(limit(args)), file.as_ref().map(|file| &*file.path))?;
+        let (answer, exchange) = agent.start(
+            &options.lasting(limit(args)),
+            file.as_ref().map(|file| &*file.path),
+            false,
+        )?;
         let is_new = value(&answer, "before") == "new";
         let is_unnamed = is_new && file.is_none();
         let mut recorded = Recorded {

@@ -1,0 +1,122 @@
+//! The log goes on in another file because the user wants that.
+
+use super::{Helper, Log, names, set_metadata};
+use crate::{
+    log::{Generation, LogFile},
+    options::Rotation,
+    sync::lock,
+};
+use std::{
+    fs::File,
+    io,
+    path::PathBuf,
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError, SyncSender},
+    },
+    time::Duration,
+};
+
+/// How long the switch may take: threads in the middle of an event go over first.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the user wants of the log.
+pub(super) struct Wanted {
+    /// Another path, and the file there; `None` for the same path, whose file gets a
+    /// number.
+    file: Option<(File, PathBuf)>,
+    rotation: Option<Rotation>,
+    answer: SyncSender<io::Result<()>>,
+}
+
+impl Log {
+    /// Has the log go on in another file: in this one, which is empty, or under the
+    /// same path, whose file gets a number as in rotation. `rotation` holds from then
+    /// on. Returns when it has.
+    ///
+    /// # Errors
+    /// When the file cannot be allocated, or threads are still at a switch before.
+    pub fn go_on_in(
+        &self,
+        file: Option<(File, PathBuf)>,
+        rotation: Option<Rotation>,
+    ) -> io::Result<()> {
+        let path = file.as_ref().map(|(_, path)| path.clone());
+        let (answer, answered) = mpsc::sync_channel(1);
+        *lock(&self.wanted) = Some(Wanted { file, rotation, answer });
+        let mut result = answered.recv_timeout(PATIENCE);
+        let is_late = matches!(result, Err(RecvTimeoutError::Timeout));
+        if is_late && lock(&self.wanted).take().is_none() {
+            // It is being done.
+            result = answered.recv_timeout(PATIENCE);
+        }
+        let result = result.unwrap_or_else(|_| {
+            Err(io::Error::other("the file before is still being left; try again"))
+        });
+        if let (Err(_), Some(path)) = (&result, path) {
+            // Nobody needs an empty file.
+            let _ = std::fs::remove_file(path);
+        }
+        result
+    }
+
+    /// Does what the user wants, if anything: whether there was a switch.
+    pub(super) fn answer_wanted(
+        &self,
+        helper: &mut Helper,
+        current: &Arc<Generation>,
+        tidied: &mut impl FnMut() -> Result<(), String>,
+    ) -> bool {
+        if !self.may_switch() {
+            return false;
+        }
+        let Some(wanted) = lock(&self.wanted).take() else { return false };
+        let Wanted { file, rotation, answer } = wanted;
+        let result = tidied()
+            .map_err(io::Error::other)
+            .and_then(|()| self.go_over(helper, current, file, rotation));
+        let is_done = result.is_ok();
+        // Whoever asked may have given up.
+        let _ = answer.send(result);
+        is_done
+    }
+
+    fn go_over(
+        &self,
+        helper: &mut Helper,
+        current: &Arc<Generation>,
+        file: Option<(File, PathBuf)>,
+        rotation: Option<Rotation>,
+    ) -> io::Result<()> {
+        // It has another length.
+        super::drop_prepared(lock(&self.prepared).take());
+        let number = current.number + 1;
+        if let Some(Rotation { filesize, filecount }) = rotation {
+            let mut header = lock(&self.header);
+            set_metadata(&mut header, "filesize", &filesize.to_string());
+            set_metadata(&mut header, "filecount", &filecount.to_string());
+        }
+        let header = self.header_of(number);
+        let limit = rotation.map(|rotation| rotation.filesize);
+        let log = match file {
+            Some((file, path)) => {
+                let log = LogFile::start(file, &header, limit)?;
+                *lock(&self.path) = path;
+                // Those of the log before are kept.
+                helper.archived.clear();
+                log
+            }
+            None => {
+                let (file, next) = names::create_next(&self.path())?;
+                let renamed = LogFile::start(file, &header, limit).and_then(|log| {
+                    self.rename(helper, current.number, &next)?;
+                    Ok(log)
+                });
+                renamed.inspect_err(|_| drop(std::fs::remove_file(next)))?
+            }
+        };
+        *lock(&self.rotation) = rotation;
+        self.begin_generation(number, log);
+        Ok(())
+    }
+}
