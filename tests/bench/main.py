@@ -7,8 +7,8 @@ from pathlib import Path
 import project
 from choice import add_options, choice
 from processes import Failed
-from sections import (applications, attach, contended, conversion, sampling, startup, trace,
-                      trace_applications, trace_stop, uncontended)
+from sections import (applications, attach, contended, conversion, sampling, soak, startup,
+                      trace, trace_applications, trace_stop, uncontended)
 
 SECTIONS = {
     "uncontended": uncontended,
@@ -21,6 +21,7 @@ SECTIONS = {
     "sampling": sampling,
     "conversion": conversion,
     "startup": startup,
+    "soak": soak,
 }
 # What can be narrowed down by options.
 NARROWED = ("trace", "trace-applications", "trace-stop", "attach", "sampling")

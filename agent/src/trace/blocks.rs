@@ -282,6 +282,9 @@ impl Trace {
         for owned in std::mem::take(&mut blocks.retired) {
             // The log may have gone on in another file since.
             owned.forget();
+            if !owned.is_virtual {
+                blocks.owners.remove(&(owned.block.me.load(Relaxed) as u32));
+            }
             blocks.virtual_count += usize::from(owned.is_virtual);
             blocks.give_back(owned);
         }

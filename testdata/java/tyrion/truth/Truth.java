@@ -52,6 +52,7 @@ public final class Truth {
         SCENARIOS.put("virtual-crowd", VirtualCrowd.class);
         SCENARIOS.put("main-and-virtual", MainAndVirtual.class);
         SCENARIOS.put("outlast", Outlast.class);
+        SCENARIOS.put("soak", Soak.class);
         SCENARIOS.put("held-across", HeldAcross.class);
         SCENARIOS.put("gc-identity", GcIdentity.class);
         SCENARIOS.put("jdk-locks", JdkLocks.class);

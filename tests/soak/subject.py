@@ -1,0 +1,61 @@
+"""The Java program that is soaked, with the agent or without."""
+
+import json
+import subprocess
+
+import project
+from processes import Failed, environment
+
+# Memory that the JVM takes from the beginning: what grows later is not its heap.
+JVM_OPTIONS = ("-Xms192m", "-Xmx192m", "-XX:+AlwaysPreTouch", "-XX:ReservedCodeCacheSize=64m")
+FILE_SIZE, FILE_COUNT = "4m", 4
+
+
+class Subject:
+    """A JVM that runs `soak`; ends when its stdin is closed."""
+
+    def __init__(self, major, folder, log_folder):
+        folder.mkdir()
+        self.stderr = folder / "stderr"
+        self.log = log_folder and log_folder / "soak.log"
+        options = list(JVM_OPTIONS)
+        if self.log:
+            options.append(f"-agentpath:{project.agent()}=file={self.log},threshold=0,"
+                           f"filesize={FILE_SIZE},filecount={FILE_COUNT}")
+        with open(self.stderr, "wb") as stderr:
+            self.process = subprocess.Popen(
+                [project.java(major), *options, "-cp", project.CLASSES, "tyrion.truth.Truth",
+                 "soak"],
+                cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
+                text=True, env=environment())
+        if self.process.stdout.readline() != "soaking\n":
+            raise Failed(f"the program did not begin:\n{self.stderr.read_text()}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def check(self, name, waits):
+        """Has a thread of this name wait; returns what it measured."""
+        self.process.stdin.write(f"check {name} {waits}\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failed(f"the program has ended:\n{self.stderr.read_text()}")
+        return json.loads(line)
+
+    def end(self):
+        """Lets the program end; returns what was wrong about that."""
+        self.process.stdin.close()
+        try:
+            status = self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            return ["the program does not end"]
+        return [] if status == 0 else [f"the program ended with {status}"]
