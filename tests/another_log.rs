@@ -6,10 +6,12 @@ use crate::{
     mode_changes::{WAITS, attach, await_more},
     rotation::{files, read_all},
     support::{
-        Jdk, Program, assert_between, err, info, ms, on_jdks, output, stdout_of, text, tyrion,
-        wait_for, waits,
+        Jdk, Program, Wait, assert_between, err, info, on_jdks, output, stdout_of, text, tyrion,
+        waits,
     },
 };
+use serde_json::Value;
+use std::time::Instant;
 
 on_jdks!(waits_under_way_go_on: one, everywhere two);
 on_jdks!(what_cannot_be_written: one);
@@ -22,55 +24,62 @@ fn elsewhere(name: &str) -> tempfile::TempDir {
 
 /// Waits that began in the first log are recorded once, in the one in which they end.
 fn waits_under_way_go_on(jdk: &Jdk) {
-    let program = Program::truth(jdk, "outlast 8").option("--threshold=0");
-    let mut running = program.pinned().start();
-    let first = running.log.clone();
+    let folder = tempfile::tempdir().unwrap();
+    let until = folder.path().join("until");
+    let first = folder.path().join("first.log");
+    let program = Program::truth(jdk, "under-way").option("--threshold=0");
+    let program = program.flag(format!("-Dtruth.until={}", until.display()));
+    let begin = Instant::now();
+    let mut running = program.start_at(first.clone(), folder);
+    running.await_line("waiting");
+    let waiting = Instant::now();
     let second = first.with_file_name("second.log");
-    wait_for("waits under way", || {
-        let mut info = tyrion();
-        info.args(["info", "--json", "--thread", "^waiter-"]).arg(&first);
-        let output = output(&mut info);
-        let info: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
-        (info["waiting"]["contention"] == 4).then_some(())
-    });
     let pid = running.jvm().to_string();
     let go_on = |options: &[&str]| {
         let mut attach = tyrion();
         attach.args(["attach", "--json", &pid]).args(options);
-        let answer: serde_json::Value = serde_json::from_str(&stdout_of(&mut attach)).unwrap();
+        let answer: Value = serde_json::from_str(&stdout_of(&mut attach)).unwrap();
         answer["log"].as_str().unwrap().to_owned()
     };
     assert_eq!(go_on(&["-o", text(&second)]), text(&second));
     assert_eq!(go_on(&["-o", text(&second)]), text(&second), "it is that one already");
     assert_eq!(files(&second).len(), 1);
     assert_eq!(go_on(&["--filesize=64k", "--filecount=1000"]), text(&second));
+    assert_eq!(go_on(&["--filesize=64k", "--filecount=1000"]), text(&second), "nothing is new");
+    assert_eq!(files(&second).len(), 2);
+    let least_ns = waiting.elapsed().as_nanos() as u64;
+    std::fs::write(until, "").unwrap();
     let finished = running.finish();
     assert!(finished.status.success(), "{}", err(&finished));
-    let said = finished.stdout.split(|&byte| byte == b'\n').rev().find(|line| !line.is_empty());
-    let said: serde_json::Value = serde_json::from_slice(said.unwrap()).unwrap();
+    let most_ns = begin.elapsed().as_nanos() as u64;
 
-    let later = files(&second);
-    assert!(later.len() > 1, "{later:?}");
     assert_eq!(files(&first), [first.as_path()], "it has no others");
     let of_first = info(&first);
     assert_eq!((&of_first["state"], &of_first["continued"]), (&"closed".into(), &true.into()));
-    let all: Vec<_> = [first.clone()].into_iter().chain(later.iter().cloned()).collect();
+    let all: Vec<_> = [first].into_iter().chain(files(&second)).collect();
     let totals = read_all(&all);
     assert_eq!((totals.contentions, totals.dropped), (totals.ended, 0));
-    let long = |file| {
-        let of_waiters = |wait: &crate::support::Wait| {
-            wait.thread.starts_with("waiter-") && wait.wait_ns > ms(1000)
-        };
-        waits(file).into_iter().filter(of_waiters).collect::<Vec<_>>()
+    let of_waiters = |file| -> Vec<Wait> {
+        waits(file).into_iter().filter(|wait| wait.thread.starts_with("waiter-")).collect()
     };
-    assert!(long(&first).is_empty());
-    let found: Vec<_> = later.iter().flat_map(|file| long(file)).collect();
-    assert_eq!(found.len(), 4, "{found:?}");
-    for wait in &found {
-        let kind = wait.thread.strip_prefix("waiter-").unwrap();
-        let told = |bound: &str| said[format!("{kind}_{bound}_ns")].as_u64().unwrap();
-        assert_between(kind, wait.wait_ns, told("least"), told("wait"));
-        assert!(!wait.stack.is_empty() && wait.lock_class != "[unknown]", "{wait:?}");
+    assert!(of_waiters(&all[0]).is_empty() && of_waiters(&all[1]).is_empty());
+    let ended = of_waiters(&second);
+    for (thread, kind) in [
+        ("waiter-lock", "lock"),
+        ("waiter-read", "lock-read"),
+        ("waiter-semaphore", "semaphore"),
+        ("waiter-condition", "condition"),
+        ("waiter-latch", "park"),
+        ("waiter-park", "park"),
+    ] {
+        let found: Vec<_> =
+            ended.iter().filter(|wait| wait.thread == thread && wait.kind == kind).collect();
+        let [wait] = found[..] else { panic!("{thread}: {ended:?}") };
+        assert_between(thread, wait.wait_ns, least_ns, most_ns);
+        // It parks for no object.
+        let has_lock = thread != "waiter-park";
+        assert_eq!(wait.lock_class != "[unknown]", has_lock, "{wait:?}");
+        assert!(wait.stack.len() > 2, "{wait:?}");
     }
 }
 

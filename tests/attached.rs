@@ -2,11 +2,16 @@
 //! came later; and by native methods alone, which is how it sees parks before JDK 25.
 
 use crate::{
+    attaching::start_unrecorded,
     outcomes::{check_names, check_outcomes},
-    support::{Jdk, Program, assert_between, info, ms, on_jdks},
+    support::{
+        Jdk, Program, Report, assert_between, err, info, ms, on_jdks, stdout_of, text, tyrion,
+        waits,
+    },
     truth::{check_holders, check_threads_together},
     virtual_threads::{MANY, check_many, check_two},
 };
+use std::time::Instant;
 
 on_jdks!(holders: all);
 on_jdks!(threads_together: three);
@@ -16,6 +21,7 @@ on_jdks!(conditions: all);
 on_jdks!(two_virtual_threads: since(21));
 on_jdks!(many_virtual_threads: since(21));
 on_jdks!(natives_where_probes_are_usual: ends);
+on_jdks!(waits_under_way: all);
 
 fn attached(jdk: &Jdk, scenario: &str) -> Program {
     Program::truth(jdk, scenario).attached()
@@ -75,4 +81,52 @@ fn natives_where_probes_are_usual(jdk: &Jdk) {
     check_holders(program);
     check_outcomes(&program("outcomes").record());
     check_names(&program("names").record());
+}
+
+/// What threads waited for before: each of these waits is there while it lasts, and
+/// once when it is over, from the attach on.
+fn waits_under_way(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let until = folder.path().join("until");
+    let program = Program::truth(jdk, "under-way");
+    let program = program.flag(format!("-Dtruth.until={}", until.display()));
+    let mut running = start_unrecorded(&program, folder);
+    running.await_line("waiting");
+    let begin = Instant::now();
+    let pid = running.id().to_string();
+    stdout_of(tyrion().args(["attach", "--threshold=0", "-o", text(&running.log), &pid]));
+    let report = Report::with(&[&running.log], &["--section=still-waiting", "--top=0"]);
+    let waiting = report.section("still-waiting")["waiting"].as_array().unwrap().clone();
+    for (thread, kind, class, owner) in [
+        ("waiter-lock", "lock", "ReentrantLock", "holder"),
+        ("waiter-read", "lock-read", "ReentrantReadWriteLock", "holder"),
+        ("waiter-semaphore", "semaphore", "Semaphore", ""),
+    ] {
+        let found = waiting.iter().find(|it| it["thread"] == thread);
+        let found = found.unwrap_or_else(|| panic!("no {thread}: {waiting:#?}"));
+        assert_eq!((&found["kind"], &found["owner"]), (&kind.into(), &owner.into()), "{found}");
+        assert!(found["lock"]["class"].as_str().unwrap().ends_with(class), "{found}");
+        let innermost = found["stack"][0].as_str().unwrap();
+        assert!(innermost.starts_with("java.util.concurrent.locks.LockSupport.park"), "{found}");
+    }
+    let idle = &info(&running.log)["waiting"]["idle"];
+    assert!(idle.as_u64().unwrap() >= 3, "{idle}");
+    std::fs::write(&until, "").unwrap();
+    let output = running.finish();
+    assert!(output.status.success(), "{}", err(&output));
+    let most_ns = begin.elapsed().as_nanos() as u64;
+    let all = waits(&running.log);
+    for (thread, kind) in [
+        ("waiter-lock", "lock"),
+        ("waiter-read", "lock-read"),
+        ("waiter-semaphore", "semaphore"),
+        ("waiter-condition", "condition"),
+        ("waiter-latch", "park"),
+        ("waiter-park", "park"),
+    ] {
+        let of_thread: Vec<_> = all.iter().filter(|wait| wait.thread == thread).collect();
+        let found = of_thread.iter().filter(|wait| wait.kind == kind);
+        assert_eq!(found.clone().map(|wait| wait.count).sum::<u64>(), 1, "{thread}: {all:?}");
+        assert!(found.clone().all(|wait| wait.wait_ns <= most_ns), "{of_thread:?}");
+    }
 }

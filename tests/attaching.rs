@@ -5,6 +5,7 @@ use crate::support::{
 };
 use serde_json::Value;
 use std::{path::Path, process::Command, time::Duration};
+use tempfile::TempDir;
 
 on_jdks!(attached_to_a_running_jvm: all);
 on_jdks!(switched_on_after_a_start: one);
@@ -37,6 +38,13 @@ pub fn unrecorded(jdk: &Jdk) -> Running {
         java.args(&line[1..]);
         java
     })
+}
+
+/// A program that nobody records, in the background.
+pub fn start_unrecorded(program: &Program, folder: TempDir) -> Running {
+    let log = folder.path().join("attached.log");
+    let line = program.command_line();
+    Running::of(Command::new(&line[0]).args(&line[1..]), folder, log)
 }
 
 /// Something to record, in the background.

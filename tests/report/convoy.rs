@@ -23,6 +23,16 @@ struct Convoy {
     storers: &'static str,
 }
 
+impl Convoy {
+    /// The class of its lock in the log; reports name the lock that the program knows.
+    fn recorded_class(&self) -> &'static str {
+        match self.kind {
+            "lock" => "java.util.concurrent.locks.ReentrantLock$NonfairSync",
+            _ => self.lock.0,
+        }
+    }
+}
+
 const CONVOYS: [Convoy; 2] = [
     Convoy {
         lock: ("tyrion.truth.Convoy$Ledger", "Convoy$MonitorLane.ledger"),
@@ -290,10 +300,20 @@ fn check_delays(report: &Report, convoy: &Convoy, measured: &Measured<'_>) {
             let name = format!("{group}{index}");
             let mut all = list(delays, "threads").iter();
             let thread = all.find(|it| it["thread"] == name).expect(&name);
-            assert_eq!(number(thread, "delays"), rounds, "{thread}");
+            // On a busy machine it may have waited long in the JDK, too, as when two
+            // threads load one class.
+            let is_other = |wait: &&Wait| {
+                let is_delay = wait.is_contention() && wait.wait_ns >= THRESHOLD_NS;
+                is_delay && wait.thread == name && wait.lock_class != convoy.recorded_class()
+            };
+            let waits = measured.0.waits();
+            let others = || waits.iter().filter(is_other);
+            let count: u64 = others().map(|wait| wait.count).sum();
+            let others_ns: u64 = others().map(|wait| wait.wait_ns).sum();
+            assert_eq!(number(thread, "delays"), rounds + count, "{thread}");
             let bounds = ["least_wait_ns", "wait_ns"];
             let [least, most] = bounds.map(|key| number(measured.thread(&name), key));
-            assert_between(&name, number(thread, "wait_ns"), least, most);
+            assert_between(&name, number(thread, "wait_ns"), least + others_ns, most + others_ns);
         }
     }
 }

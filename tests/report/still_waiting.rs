@@ -1,14 +1,18 @@
 //! Real deadlocks, killed, with threads behind them and beside them.
 
-use crate::support::{
-    Jdk, Program, Report, Running, err, list, number, on_jdks, run, stdout_of, text, text_of,
-    tyrion, wait_for,
+use crate::{
+    attaching::start_unrecorded,
+    support::{
+        Jdk, Program, Report, err, list, number, on_jdks, run, stdout_of, text, text_of, tyrion,
+        wait_for,
+    },
 };
 use serde_json::Value;
-use std::{collections::BTreeSet, process::Command, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 on_jdks!(deadlocks: two);
 on_jdks!(attached_to_a_deadlock: three);
+on_jdks!(attached_to_a_deadlock_of_locks: ends);
 on_jdks!(deadlocks_traced: one, everywhere two);
 
 const FORK: &str = "tyrion.truth.Deadlock$Fork";
@@ -44,10 +48,8 @@ fn deadlocks(jdk: &Jdk) {
 /// HotSpot tells an agent that comes later who waits for a monitor, not for which.
 fn attached_to_a_deadlock(jdk: &Jdk) {
     let program = Program::truth(jdk, "deadlock monitor");
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("attached.log");
-    let line = program.command_line();
-    let running = Running::of(Command::new(&line[0]).args(&line[1..]), folder, log.clone());
+    let running = start_unrecorded(&program, tempfile::tempdir().unwrap());
+    let log = running.log.clone();
     running.await_line("deadlocked");
     stdout_of(tyrion().args(["attach", "-o", text(&log)]).arg(running.id().to_string()));
     std::thread::sleep(Duration::from_millis(200));
@@ -62,6 +64,23 @@ fn attached_to_a_deadlock(jdk: &Jdk) {
         assert!(number(wait, "waited_ns") >= 200_000_000, "{wait}");
     }
     assert_eq!(number(report.section("overview"), "pending"), 2);
+}
+
+/// Locks of java.util.concurrent tell who has them.
+fn attached_to_a_deadlock_of_locks(jdk: &Jdk) {
+    let program = Program::truth(jdk, "deadlock lock");
+    let running = start_unrecorded(&program, tempfile::tempdir().unwrap());
+    running.await_line("deadlocked");
+    let pid = running.id().to_string();
+    stdout_of(tyrion().args(["attach", "-o", text(&running.log), &pid]));
+    let report = Report::of(&running.log);
+    let found = report.section("still-waiting");
+    assert_eq!(list(found, "deadlocks").len(), 1, "{found:#}");
+    for (thread, owner) in [("left", "right"), ("right", "left")] {
+        let waiting = waiting(found, thread);
+        check_waiting(waiting, "lock", LOCK);
+        assert_eq!((text_of(waiting, "owner"), text_of(waiting, "state")), (owner, "deadlock"));
+    }
 }
 
 /// A thread that waits tells in trace mode what it holds, so a deadlock needs

@@ -100,6 +100,7 @@ impl Contention {
     pub fn hooked_park_ends(&self, java: Java, thread: Object<'_>) {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
+            self.end_found(context, waits, Some(end_ns));
             if let Some(pending) = waits.park.take() {
                 self.end(context, pending, end_ns, Outcome::Granted, 0);
             } else if let Some(inferred) = waits.inferred.as_mut().filter(|it| it.is_parked()) {
@@ -162,6 +163,7 @@ impl Contention {
     /// Writes the acquisition of a thread that is over, if there is one; the
     /// thread's next event has begun.
     pub(super) fn settle(&self, context: &mut EventContext<'_>, waits: &mut Waits) {
+        self.end_found(context, waits, None);
         if let Some(inferred) = &mut waits.inferred
             && let Some(wait) = inferred.take_ended()
         {

@@ -1,10 +1,12 @@
 //! Waits: from "a thread begins to wait" and "it goes on" to a wait in the log.
 //!
 //! - [`parks`]: locks of java.util.concurrent, conditions, and all else that parks
+//! - [`found`]: those that were under way when recording began
 //! - [`inferred`]: the same, where the parks are all that is seen
 //! - [`locks`], [`lock_flavor`], [`lock_names`]: what is waited for
 //! - [`owners`]: who has it
 
+mod found;
 mod inferred;
 mod lock_flavor;
 mod lock_names;
@@ -14,7 +16,7 @@ mod parks;
 
 use crate::{
     clock,
-    jvm::{Java, Object, threads::is_blocked},
+    jvm::{Java, Object},
     log::lane::EndedWait,
     recorder::{
         EventContext, Recorder,
@@ -29,7 +31,7 @@ use std::sync::{
     Mutex, OnceLock,
     atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
-use tyrion_wire::{Outcome, WaitKind, def::id};
+use tyrion_wire::{Outcome, WaitKind};
 
 /// Records waits.
 pub struct Contention {
@@ -240,34 +242,6 @@ impl Contention {
         self.recorder.totals().ended(context.thread, &ended, written);
         if let (Some(observer), Some(blame)) = (observer, blame) {
             observer.wait_written(context, site, blame);
-        }
-    }
-
-    /// A thread that was there before waits for a monitor already: without this a
-    /// program that hangs when it is attached to would seem to be idle. Waits
-    /// count from now on. Those in `java.util.concurrent` do not: no probe would
-    /// tell when they end.
-    pub fn find_wait(&self, java: Java, thread: Object<'_>) {
-        let is_blocked = || self.recorder.ti().state_bits(thread).is_ok_and(is_blocked);
-        let known = self.recorder.threads().get(self.recorder.java_id(java, thread));
-        let Some(known) = known.filter(|known| !known.excluded && is_blocked()) else { return };
-        let start_ns = clock::now_ns();
-        let generation = self.recorder.log().current();
-        let stack = self.recorder.stack_at_monitor(&generation, java, thread);
-        // HotSpot tells no agent that was attached later.
-        let monitor = self.recorder.ti().contended_monitor(java, thread);
-        let lock = match monitor.is_null() {
-            true => id::UNKNOWN,
-            false => self.lock_of(&generation, java, monitor.get(), Way::Unseen).id,
-        };
-        java.drop_local(monitor);
-        // From here on the thread's own events wait.
-        let mut waits = known.waits();
-        let waits_already = waits.monitor.is_some() || waits.object_wait.is_some();
-        if waits.generation() == generation.number && !waits_already && is_blocked() {
-            let (kind, owner) = (WaitKind::Monitor, Owner::default());
-            waits.monitor = Some(PendingWait { kind, start_ns, stack, lock, owner });
-            known.publish(&mut waits, &generation);
         }
     }
 }

@@ -26,7 +26,7 @@ const MANY: usize = 8;
 
 impl Contention {
     /// What a thread of the agent's own does for ever: writes acquisitions that are
-    /// over, and finds the owners, where the JVM tells them. The JVM knows it only
+    /// over, looks after waits that were found, and finds the owners, where the JVM tells them. The JVM knows it only
     /// while there is something to ask.
     pub fn watch_waits(&'static self, vm: Vm, knows_owners: bool) {
         while !self.recorder.log().is_closed() {
@@ -35,6 +35,11 @@ impl Contention {
                 continue;
             }
             self.settle_older(clock::now_ns().saturating_sub(OVER_NS));
+            let found = self.found_to_look_at();
+            if !found.is_empty() {
+                // SAFETY: the environment is this thread's, as long as it is attached.
+                vm.with_thread(|env| self.look_at_found(unsafe { Java::new(env) }, &found));
+            }
             if !knows_owners {
                 continue;
             }

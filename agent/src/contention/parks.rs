@@ -5,7 +5,7 @@ use super::{Contention, lock_names::Way};
 use crate::{
     clock,
     jvm::{Java, Object},
-    log::dictionary::StackRef,
+    log::{Generation, dictionary::StackRef},
     recorder::{
         EventContext,
         threads::{Acquiring, Owner, PendingWait},
@@ -19,7 +19,8 @@ impl Contention {
     pub fn acquire_begins(&self, java: Java, thread: Object<'_>, shared: bool) {
         let start_ns = clock::now_ns();
         let enabled = self.is_on();
-        self.recorder.with(java, thread, enabled, |_, waits| {
+        self.recorder.with(java, thread, enabled, |context, waits| {
+            self.end_found(context, waits, None);
             // What has begun is finished, even when recording was switched off
             // meanwhile; and then each entry needs its exit.
             if !enabled && waits.reacquiring.is_none() && waits.acquiring.is_empty() {
@@ -61,15 +62,9 @@ impl Contention {
         if !self.is_on() {
             return;
         }
-        self.recorder.with(java, thread, true, |context, waits| match waits.acquiring.last_mut() {
-            Some(acquiring) => {
-                acquiring.parks += 1;
-                if acquiring.wait.is_none() {
-                    let (start_ns, shared) = (acquiring.start_ns, acquiring.shared);
-                    acquiring.wait = Some(self.begin_park(context, java, thread, shared, start_ns));
-                }
-            }
-            None => {
+        self.recorder.with(java, thread, true, |context, waits| {
+            self.end_found(context, waits, None);
+            let Some(acquiring) = waits.acquiring.last_mut() else {
                 let pending = self.begin_park(context, java, thread, false, start_ns);
                 waits.reacquiring = None;
                 waits.awaited_lock = match pending.kind {
@@ -77,6 +72,12 @@ impl Contention {
                     _ => id::UNKNOWN,
                 };
                 waits.park = Some(pending);
+                return;
+            };
+            acquiring.parks += 1;
+            if acquiring.wait.is_none() {
+                let (start_ns, shared) = (acquiring.start_ns, acquiring.shared);
+                acquiring.wait = Some(self.begin_park(context, java, thread, shared, start_ns));
             }
         });
     }
@@ -85,6 +86,7 @@ impl Contention {
     pub fn park_ends(&self, java: Java, thread: Object<'_>) {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
+            self.end_found(context, waits, Some(end_ns));
             let Some(pending) = waits.park.take() else { return };
             let signalled_ns = match pending.kind {
                 WaitKind::Condition => context.thread.signalled_ns.load(Relaxed),
@@ -150,20 +152,36 @@ impl Contention {
         start_ns: u64,
     ) -> PendingWait {
         let blocker = java.object_field(thread, self.recorder.fields().park_blocker);
+        let way = if stack.reacquires { Way::Condition } else { Way::Park };
+        let how = (shared, way);
+        let pending = self.park_at(context.generation, java, blocker.get(), stack, how, start_ns);
+        if !blocker.is_null() {
+            self.observe_begin(context, java, pending, blocker.get());
+        }
+        java.drop_local(blocker);
+        pending
+    }
+
+    /// The wait of a thread that parks at an object, or at none.
+    pub(super) fn park_at(
+        &self,
+        generation: &Generation,
+        java: Java,
+        blocker: Object<'_>,
+        stack: StackRef,
+        (shared, way): (Option<bool>, Way),
+        start_ns: u64,
+    ) -> PendingWait {
         if blocker.is_null() {
             let (kind, lock, owner) = (WaitKind::Park, id::UNKNOWN, Owner::default());
             return PendingWait { kind, start_ns, stack: stack.id, lock, owner };
         }
-        let way = if stack.reacquires { Way::Condition } else { Way::Park };
-        let lock = self.lock_of(context.generation, java, blocker.get(), way);
+        let lock = self.lock_of(generation, java, blocker, way);
         let owner = match lock.flavor.has_owner() {
-            true => self.owner_of(context.generation, java, blocker.get()),
+            true => self.owner_of(generation, java, blocker),
             false => Owner::default(),
         };
         let kind = lock.flavor.kind(shared.unwrap_or(stack.path.shared), stack.reacquires);
-        let pending = PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, owner };
-        self.observe_begin(context, java, pending, blocker.get());
-        java.drop_local(blocker);
-        pending
+        PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, owner }
     }
 }

@@ -284,6 +284,11 @@ pub fn is_blocked(bits: jint) -> bool {
     bits & jvmti::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER != 0
 }
 
+/// Whether the bits of a thread's state say that it is parked.
+pub fn is_parked(bits: jint) -> bool {
+    bits & jvmti::JVMTI_THREAD_STATE_PARKED != 0
+}
+
 /// Whether a thread is one of the agent's own.
 pub fn is_own(java: Java, thread: Object<'_>) -> bool {
     OWN.find(java, thread).is_some()

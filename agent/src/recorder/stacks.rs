@@ -11,7 +11,6 @@ use crate::{
 };
 use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::{ops::Range, sync::Arc};
-use tyrion_wire::def::id;
 
 impl Recorder {
     /// The current stack's id; the empty stack's when it cannot be defined.
@@ -111,19 +110,45 @@ impl Recorder {
             generation.dictionary.stack(&generation.log, jvm, print, kept, marks, group.as_ref());
     }
 
-    /// The id of the stack of a thread that waits for a monitor, not the current
-    /// one, in no group.
-    pub fn stack_at_monitor(&self, generation: &Generation, java: Java, thread: Object<'_>) -> u32 {
+    /// The stack of a thread that waits for a monitor, not the current one, in no
+    /// group.
+    pub fn stack_at_monitor(
+        &self,
+        generation: &Generation,
+        java: Java,
+        thread: Object<'_>,
+    ) -> StackRef {
+        self.stack_of_other(generation, java, thread, (0, true))
+    }
+
+    /// The stack of a thread that is parked, not the current one, in no group:
+    /// without the native method that parks it.
+    pub fn stack_of_parked(
+        &self,
+        generation: &Generation,
+        java: Java,
+        thread: Object<'_>,
+    ) -> StackRef {
+        self.stack_of_other(generation, java, thread, (1, false))
+    }
+
+    fn stack_of_other(
+        &self,
+        generation: &Generation,
+        java: Java,
+        thread: Object<'_>,
+        (skip, at_monitor): (usize, bool),
+    ) -> StackRef {
         // One more than is kept tells whether the stack was cut.
         let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
         let mut frames = vec![none; self.depth + 1];
-        let count = self.ti.stack_of(thread, 0, &mut frames).unwrap_or(0);
-        let marks = (count > self.depth, true);
+        let count = self.ti.stack_of(thread, skip, &mut frames).unwrap_or(0);
+        let marks = (count > self.depth, at_monitor);
         let frames = &mut frames[..count.min(self.depth)];
         let print = within(0, marked(fingerprint(frames), marks));
         let jvm = (self.ti, java);
         let stack = generation.dictionary.stack(&generation.log, jvm, print, frames, marks, None);
-        stack.map_or(id::EMPTY_STACK, |stack| stack.id)
+        stack.unwrap_or(StackRef::UNKNOWN)
     }
 
     /// Which of the frames that were asked for are kept, and whether others are

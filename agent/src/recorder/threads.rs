@@ -105,6 +105,14 @@ pub struct Inferred {
     pub is_written: bool,
 }
 
+/// A park that was under way when recording began: nobody tells when it ends.
+pub struct Found {
+    /// From the moment on at which it was found.
+    pub wait: PendingWait,
+    /// When it was last seen to last, monotonic ns.
+    pub seen_ns: u64,
+}
+
 /// The end of an [`Inferred`] acquisition.
 pub struct EndOfInferred {
     /// The wait.
@@ -155,6 +163,8 @@ pub struct Waits {
     pub reacquiring: Option<PendingWait>,
     /// A j.u.c. lock, where the parks are all that is seen.
     pub inferred: Option<Inferred>,
+    /// A park that was there before.
+    pub found: Option<Found>,
     /// The number of the generation that all ids here are of.
     generation: u32,
     /// Where the log shows what is waited for.
@@ -202,7 +212,8 @@ impl Waits {
         let single =
             [&mut self.monitor, &mut self.object_wait, &mut self.park, &mut self.reacquiring];
         let inferred = self.inferred.as_mut().map(|inferred| &mut inferred.wait);
-        for pending in single.into_iter().chain(acquiring).flatten().chain(inferred) {
+        let found = self.found.as_mut().map(|found| &mut found.wait);
+        for pending in single.into_iter().chain(acquiring).flatten().chain(inferred).chain(found) {
             let stack = from.and_then(|from| {
                 to.dictionary.copy_stack(&to.log, &from.dictionary, pending.stack)
             });
@@ -221,7 +232,8 @@ impl Waits {
         let acquiring = self.acquiring.iter().rev().find_map(|acquiring| acquiring.wait);
         let inferred = self.inferred.as_ref().filter(|inferred| inferred.is_parked());
         let inferred = inferred.map(|inferred| inferred.wait);
-        let parked = self.park.or(self.reacquiring).or(acquiring).or(inferred);
+        let found = self.found.as_ref().map(|found| found.wait);
+        let parked = self.park.or(self.reacquiring).or(acquiring).or(inferred).or(found);
         self.monitor.or(parked).or(self.object_wait)
     }
 }
@@ -560,6 +572,18 @@ impl Threads {
             }
         }
         long
+    }
+
+    /// The threads that were found to wait, where that `is_due`.
+    pub fn found_waits(&self, is_due: impl Fn(&Found) -> bool) -> Vec<Arc<Thread>> {
+        let mut due = Vec::new();
+        for shard in &self.shards {
+            let threads: Vec<_> = lock(shard).values().cloned().collect();
+            due.extend(threads.into_iter().filter(|thread| {
+                thread.try_waits().is_some_and(|waits| waits.found.as_ref().is_some_and(&is_due))
+            }));
+        }
+        due
     }
 
     /// The threads whose inferred acquisitions were over before a moment, in monotonic
