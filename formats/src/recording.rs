@@ -274,11 +274,7 @@ impl Recording {
     /// its pauses, in the order of time; empty parts are left out.
     pub fn recorded(&self) -> Vec<Range<u64>> {
         let (start_ns, end_ns) = (self.start_ns(), self.end_ns());
-        let pauses = self.definitions.pauses().iter();
-        let mut pauses: Vec<Range<u64>> = pauses
-            .map(|pause| pause.from_ns..pause.to_ns.map_or(end_ns, NonZeroU64::get))
-            .collect();
-        pauses.sort_unstable_by_key(|pause| pause.start);
+        let pauses = self.pauses();
         let mut recorded = Vec::with_capacity(pauses.len() + 1);
         let mut from_ns = start_ns;
         for pause in pauses {
@@ -288,6 +284,21 @@ impl Recording {
         recorded.push(from_ns..end_ns);
         recorded.retain(|part| part.start < part.end);
         recorded
+    }
+
+    /// When recording paused, monotonic ns, in the order of time.
+    pub fn pauses(&self) -> Vec<Range<u64>> {
+        let (start_ns, end_ns) = (self.start_ns(), self.end_ns());
+        let pauses = self.definitions.pauses().iter();
+        let mut pauses: Vec<Range<u64>> = pauses
+            .map(|pause| {
+                let to_ns = pause.to_ns.map_or(end_ns, NonZeroU64::get);
+                pause.from_ns.clamp(start_ns, end_ns)..to_ns.clamp(start_ns, end_ns)
+            })
+            .filter(|pause| pause.start < pause.end)
+            .collect();
+        pauses.sort_unstable_by_key(|pause| pause.start);
+        pauses
     }
 
     /// How long recording was on, ns.

@@ -3,7 +3,9 @@
 
 use super::{
     api, home, hooks,
-    running::{change_locks, give_up, locks, recorder, set_threshold_ns, status, switch},
+    running::{
+        change_locks, give_up, is_to_record, locks, recorder, set_threshold_ns, status, switch,
+    },
     start::{self, Jvmti, resolve},
     timed_session::{self, TIMED_SESSIONS, TimedSessions},
 };
@@ -114,6 +116,13 @@ fn go_on(
     if recorder.log().is_dead() {
         let reason = recorder.why_it_gave_up().map_or(String::new(), |why| format!(" ({why})"));
         return Err(format!("the log can no longer be written{reason}; restart the JVM"));
+    }
+    if let Err(reason) = recorder.log().try_for_room() {
+        let then = match is_to_record() {
+            true => "recording goes on when there is",
+            false => "attach again when there is",
+        };
+        return Err(format!("there is no room for the log ({reason}); {then}"));
     }
     if let Some(length) = options.sample_for {
         let session = timed_session::begin(sessions, vm, options, false, length)?;

@@ -265,7 +265,8 @@ fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
 /// it, so it appears nowhere.
 fn spawn_helper(recorder: &'static Recorder) -> Result<(), String> {
     let body = move || {
-        let kept = std::panic::catch_unwind(|| recorder.keep_log(sample::leave));
+        let keep = || recorder.keep_log(sample::leave, running::follow_room);
+        let kept = std::panic::catch_unwind(keep);
         let reason = kept.unwrap_or_else(|_| Some(PANICKED.to_owned()));
         if let Some(reason) = reason {
             give_up(&reason);

@@ -356,9 +356,15 @@ impl Dictionary {
     }
 
     /// Says that nothing is recorded from a moment on, or was until another one,
-    /// monotonic ns; 0 ns: it has not ended.
+    /// monotonic ns; 0 ns: it has not ended. There is room kept for it, since there
+    /// may be a pause for lack of room.
     pub fn pause(&self, log: &LogFile, from_ns: u64, to_ns: u64) -> Option<()> {
-        lock(&self.inner).define(log, &Definition::Pause { from_ns, to_ns })
+        let mut inner = lock(&self.inner);
+        let pause = Definition::Pause { from_ns, to_ns };
+        inner.define(log, &pause).or_else(|| {
+            let reserve = log.carve_reserve(inner.writer())?;
+            inner.go_on_in(log, reserve).then_some(())
+        })
     }
 
     /// Says that something else is recorded from a moment on, in bits of
@@ -384,14 +390,22 @@ impl Inner {
             return Some(());
         }
         let len = log.chunk_len(self.carved, self.scratch.len());
-        let of = Writer { sequence: self.carved, ..Writer::default() };
-        let mut chunk = log.carve(ChunkKind::Definitions, len, of)?;
+        let chunk = log.carve(ChunkKind::Definitions, len, self.writer())?;
+        self.go_on_in(log, chunk).then_some(())
+    }
+
+    fn writer(&self) -> Writer {
+        Writer { sequence: self.carved, ..Writer::default() }
+    }
+
+    /// Goes on in a new chunk with the definition that is encoded: whether it fits.
+    fn go_on_in(&mut self, log: &LogFile, mut chunk: Chunk) -> bool {
         self.carved += 1;
         let written = chunk.append(&self.scratch);
         if let Some(full) = self.chunk.replace(chunk) {
             log.retire(full);
         }
-        written.then_some(())
+        written
     }
 
     /// Forgets what programs that load and unload classes for ever would fill

@@ -78,6 +78,7 @@ public final class Truth {
         SCENARIOS.put("exit", Exit.class);
         SCENARIOS.put("signal", Signal.class);
         SCENARIOS.put("spawn", Spawn.class);
+        SCENARIOS.put("room", Room.class);
     }
 
     private Truth() {}
