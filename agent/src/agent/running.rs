@@ -22,7 +22,7 @@ use std::sync::{
     Mutex, OnceLock,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
-use tyrion_wire::header::RecordingState;
+use tyrion_wire::{def::mode as bits, header::RecordingState};
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 static CONTENTION: OnceLock<Contention> = OnceLock::new();
@@ -31,7 +31,7 @@ static VM: OnceLock<Vm> = OnceLock::new();
 static MODES: Mutex<Modes> = Mutex::new(Modes {
     locks: Locks::Nothing,
     parks: Parks::Probes,
-    probes: Probes { waits: false, trace: false },
+    probes: Probes { waits: false, trace: false, loading: false },
     trace: None,
     lack: None,
 });
@@ -185,12 +185,29 @@ fn at_work(
     if let Some(trace) = trace::active() {
         let traces = waits && modes.locks == Locks::Trace;
         let ends = trace.is_on() && !traces;
+        if traces {
+            instrument::follow_loading(&mut modes.probes, trace, env, true);
+        }
         trace.switch(env, traces)?;
+        if !traces {
+            instrument::follow_loading(&mut modes.probes, trace, env, false);
+        }
         if ends {
             trace.write_statistics(&recorder.log().current());
         }
     }
     Ok(())
+}
+
+/// Says in the log what is recorded from now on: waits alone where trace mode could
+/// not begin.
+pub fn note_mode(recorder: &Recorder, mode: Mode) {
+    let of_locks = match locks() {
+        Locks::Nothing => 0,
+        Locks::Contention => bits::WAITS,
+        Locks::Trace => bits::WAITS | bits::ACQUISITIONS,
+    };
+    recorder.records(of_locks | if mode.sample { bits::SAMPLES } else { 0 });
 }
 
 /// Has waits shorter than this folded from now on.

@@ -154,7 +154,11 @@ pub fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), Strin
     let recorder = result?;
     timed_session::set_wanted(options.enabled && options.sample_for.is_none());
     if options.enabled {
-        return switch(recorder, env, true);
+        switch(recorder, env, true)?;
+        if options.mode().locks != running::locks() {
+            running::note_mode(recorder, options.mode());
+        }
+        return Ok(());
     }
     recorder.pauses();
     Ok(())

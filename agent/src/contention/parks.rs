@@ -8,7 +8,7 @@ use crate::{
     log::dictionary::StackRef,
     recorder::{
         EventContext,
-        threads::{Acquiring, Owner, PendingWait},
+        threads::{Acquiring, Owner, Park, ParkSeenBy, PendingWait},
     },
 };
 use std::sync::atomic::Ordering::Relaxed;
@@ -76,7 +76,7 @@ impl Contention {
                     WaitKind::Condition => self.lock_of_condition(context.generation, java, thread),
                     _ => id::UNKNOWN,
                 };
-                waits.park = Some(pending);
+                waits.park = Some(Park { wait: pending, by: ParkSeenBy::Probes });
             }
         });
     }
@@ -85,7 +85,7 @@ impl Contention {
     pub fn park_ends(&self, java: Java, thread: Object<'_>) {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
-            let Some(pending) = waits.park.take() else { return };
+            let Some(Park { wait: pending, .. }) = waits.park.take() else { return };
             let signalled_ns = match pending.kind {
                 WaitKind::Condition => context.thread.signalled_ns.load(Relaxed),
                 _ => 0,

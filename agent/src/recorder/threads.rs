@@ -6,7 +6,7 @@
 
 mod waits;
 
-pub use waits::{Acquiring, Inferred, Owner, PendingWait, Waits};
+pub use waits::{Acquiring, Inferred, Owner, Park, ParkSeenBy, PendingWait, Waits};
 
 use crate::{
     groups::OpenGroups,

@@ -111,6 +111,25 @@ impl Inferred {
     }
 }
 
+/// Who sees a park begin, and is to see its end: the other one may see that, too, when
+/// what is recorded has changed meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParkSeenBy {
+    /// Probes around it.
+    Probes,
+    /// What stands in for the JDK's native methods.
+    Natives,
+}
+
+/// A park outside of any acquisition.
+#[derive(Clone, Copy, Debug)]
+pub struct Park {
+    /// What is waited for.
+    pub wait: PendingWait,
+    /// Who ends it.
+    pub by: ParkSeenBy,
+}
+
 /// What a thread waits for. Waits groups: the class of a lock may itself wait
 /// for a monitor, and `Object.wait` may end in a contended re-entry.
 #[derive(Default)]
@@ -123,7 +142,7 @@ pub struct Waits {
     /// itself have to wait for a lock.
     pub acquiring: Vec<Acquiring>,
     /// A park outside of any acquisition.
-    pub park: Option<PendingWait>,
+    pub park: Option<Park>,
     /// The lock that `Condition.await` takes again after `park`.
     pub awaited_lock: u32,
     /// The lock is wanted again: the signal came, and the acquisition begins.
@@ -174,10 +193,10 @@ impl Waits {
             }
         };
         let acquiring = self.acquiring.iter_mut().map(|acquiring| &mut acquiring.wait);
-        let single =
-            [&mut self.monitor, &mut self.object_wait, &mut self.park, &mut self.reacquiring];
+        let single = [&mut self.monitor, &mut self.object_wait, &mut self.reacquiring];
+        let park = self.park.as_mut().map(|park| &mut park.wait);
         let inferred = self.inferred.as_mut().map(|inferred| &mut inferred.wait);
-        for pending in single.into_iter().chain(acquiring).flatten().chain(inferred) {
+        for pending in single.into_iter().chain(acquiring).flatten().chain(park).chain(inferred) {
             let stack = from.and_then(|from| {
                 to.dictionary.copy_stack(&to.log, &from.dictionary, pending.stack)
             });
@@ -196,7 +215,8 @@ impl Waits {
         let acquiring = self.acquiring.iter().rev().find_map(|acquiring| acquiring.wait);
         let inferred = self.inferred.as_ref().filter(|inferred| inferred.is_parked());
         let inferred = inferred.map(|inferred| inferred.wait);
-        let parked = self.park.or(self.reacquiring).or(acquiring).or(inferred);
+        let park = self.park.map(|park| park.wait);
+        let parked = park.or(self.reacquiring).or(acquiring).or(inferred);
         self.monitor.or(parked).or(self.object_wait)
     }
 }
