@@ -2,7 +2,7 @@
 
 mod room;
 
-pub use room::Trouble;
+pub use room::{RETRY, Trouble};
 
 use super::{
     chunk::{Chunk, FIRST_CHUNK, LONGEST_CHUNK, MappedCell},
@@ -10,7 +10,7 @@ use super::{
     seal,
 };
 use crate::sync::{lock, try_lock_for};
-use room::allocate;
+use room::{Growth, allocate};
 use std::{
     fs::File,
     io,
@@ -81,7 +81,7 @@ pub struct LogFile {
     first: u64,
     carve: Mutex<Carve>,
     /// Held while the file changes its length.
-    growth: Mutex<()>,
+    growth: Mutex<Growth>,
     sealed: Mutex<Vec<Chunk>>,
     wake: Condvar,
     closed: AtomicBool,
@@ -126,7 +126,7 @@ impl LogFile {
             sizes,
             first,
             carve: Mutex::new(Carve { at: first, mapped, full_at, closed: false, live }),
-            growth: Mutex::new(()),
+            growth: Mutex::default(),
             sealed: Mutex::new(Vec::new()),
             wake: Condvar::new(),
             closed: AtomicBool::new(false),
@@ -317,20 +317,15 @@ impl LogFile {
     }
 
     /// What the helper does time and again: looks whether the file is still
-    /// there, allocates and maps ahead if that `may_help`, seals what is full.
+    /// there, allocates and maps ahead, seals what is full.
     ///
     /// # Errors
     /// The reason why the file cannot be written on.
-    pub fn tend(&self, may_help: bool) -> Result<(), Trouble> {
+    pub fn tend(&self) -> Result<(), Trouble> {
         self.check_file().map_err(Trouble::Broken)?;
-        let grown = if may_help { self.grow() } else { Ok(()) };
+        let grown = self.grow();
         self.seal_retired();
         grown
-    }
-
-    /// Whether it is worth trying to make the file longer, where that has failed.
-    pub fn may_have_room(&self) -> bool {
-        room::may_hold(&self.file, self.sizes.segment)
     }
 
     fn check_file(&self) -> Result<(), String> {
@@ -347,12 +342,30 @@ impl LogFile {
         Ok(())
     }
 
-    /// Allocates and maps ahead.
+    /// Allocates and maps ahead. Where there was no room a moment ago, it does not
+    /// look again.
     ///
     /// # Errors
     /// The reason why the file cannot become longer.
     pub fn grow(&self) -> Result<(), Trouble> {
-        let _growth = lock(&self.growth);
+        let mut growth = lock(&self.growth);
+        match growth.rests(|| room::may_hold(&self.file, self.sizes.segment)) {
+            Some(reason) => Err(Trouble::NoRoom(reason)),
+            None => growth.note(self.make_longer()),
+        }
+    }
+
+    /// The same, and looks in any case.
+    ///
+    /// # Errors
+    /// The reason why the file cannot become longer.
+    pub fn grow_now(&self) -> Result<(), Trouble> {
+        let mut growth = lock(&self.growth);
+        growth.note(self.make_longer())
+    }
+
+    /// The length is not changed by two at a time.
+    fn make_longer(&self) -> Result<(), Trouble> {
         let Sizes { segment, ahead, longest, .. } = self.sizes;
         loop {
             let (at, mapped, closed) = {

@@ -17,7 +17,11 @@ mod room;
 
 use crate::{
     clock,
-    log::{Generation, LogFile, file::Trouble, names},
+    log::{
+        Generation, LogFile,
+        file::{RETRY as RETRY_ROOM, Trouble},
+        names,
+    },
     message::say,
     options::Rotation,
     sync::{lock, try_lock_for},
@@ -110,8 +114,6 @@ struct Helper {
     retry_at: Option<Instant>,
     /// Whether the user knows that there is no next file.
     warned: bool,
-    /// Not before this it is tried again to make the file longer.
-    grow_at: Option<Instant>,
 }
 
 impl Log {
@@ -294,7 +296,7 @@ impl Log {
             let current = self.current();
             let may_switch = self.may_switch();
             if self.lacks_room() {
-                self.await_room(if may_switch { room::PERIOD } else { HURRY });
+                self.await_room(if may_switch { RETRY_ROOM } else { HURRY });
             } else {
                 let patience = if may_switch { PATIENCE } else { HURRY };
                 current.log.wait(patience, may_switch && helper.may_try());
@@ -303,7 +305,7 @@ impl Log {
                 drop_prepared(lock(&self.prepared).take());
                 return None;
             }
-            if let Err(reason) = self.tend(&mut helper, &current) {
+            if let Err(reason) = self.tend(&current) {
                 self.give_up();
                 drop_prepared(lock(&self.prepared).take());
                 return Some(reason);

@@ -50,7 +50,10 @@ fn follow_now(env: *mut JNIEnv) {
         let on = is_to_record() && modes.lack.is_none();
         if recorder.is_enabled() == on { Ok(()) } else { apply(modes, recorder, env) }
     });
-    if let Err(reason) = followed {
+    // At the JVM's end there is nobody to switch anything.
+    if let Err(reason) = followed
+        && !recorder.log().is_closed()
+    {
         say(&reason);
     }
 }

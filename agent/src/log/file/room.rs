@@ -1,6 +1,14 @@
 //! Room on the disk.
 
-use std::{fs::File, io, os::fd::AsRawFd};
+use std::{
+    fs::File,
+    io,
+    os::fd::AsRawFd,
+    time::{Duration, Instant},
+};
+
+/// How often it is tried again to make a file longer.
+pub const RETRY: Duration = Duration::from_secs(1);
 
 /// Why a file cannot become longer.
 #[derive(Debug)]
@@ -19,6 +27,37 @@ impl Trouble {
             Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => Trouble::NoRoom(text),
             _ => Trouble::Broken(text),
         }
+    }
+}
+
+/// Held while a file changes its length.
+#[derive(Default)]
+pub(super) struct Growth {
+    /// When it was found that there is no room, and how the system said it.
+    lack: Option<(Instant, String)>,
+}
+
+impl Growth {
+    /// Why it is not tried yet to make the file longer: it has just failed, or the
+    /// disk has no room, which is asked from time to time.
+    pub(super) fn rests(&mut self, may_have_room: impl FnOnce() -> bool) -> Option<String> {
+        let (since, reason) = self.lack.as_mut()?;
+        if since.elapsed() >= RETRY {
+            *since = Instant::now();
+            if may_have_room() {
+                return None;
+            }
+        }
+        Some(reason.clone())
+    }
+
+    /// Notes how the attempt ended.
+    pub(super) fn note(&mut self, result: Result<(), Trouble>) -> Result<(), Trouble> {
+        self.lack = match &result {
+            Err(Trouble::NoRoom(reason)) => Some((Instant::now(), reason.clone())),
+            _ => None,
+        };
+        result
     }
 }
 
@@ -54,6 +93,26 @@ mod tests {
         for code in [libc::EIO, libc::EROFS, libc::EBADF] {
             assert!(matches!(of(code), Trouble::Broken(_)), "{code}");
         }
+    }
+
+    #[test]
+    fn what_has_just_failed_is_not_tried_again() {
+        let mut growth = Growth::default();
+        let asked = || -> bool { panic!("the disk is asked") };
+        assert_eq!(growth.rests(asked), None);
+        assert!(growth.note(Err(Trouble::NoRoom("full".to_owned()))).is_err());
+        assert_eq!(growth.rests(asked).as_deref(), Some("full"));
+        let long_ago = Instant::now().checked_sub(RETRY);
+        let age = |growth: &mut Growth| {
+            growth.lack = Some((long_ago.unwrap(), "full".to_owned()));
+        };
+        age(&mut growth);
+        assert_eq!(growth.rests(|| false).as_deref(), Some("full"));
+        assert_eq!(growth.rests(asked).as_deref(), Some("full"), "for a while");
+        age(&mut growth);
+        assert_eq!(growth.rests(|| true), None);
+        assert!(growth.note(Ok(())).is_ok());
+        assert_eq!(growth.rests(asked), None);
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn a_truncated_file_ends_the_log_but_not_the_process() {
     let mut chunk = log.carve(ChunkKind::Events, 4096, Writer::default()).unwrap();
     std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
     assert!(chunk.append(b"abc"), "survives the SIGBUS");
-    let trouble = log.tend(true).unwrap_err();
+    let trouble = log.tend().unwrap_err();
     assert!(matches!(trouble, Trouble::Broken(reason) if reason.contains("truncated")));
     log.give_up();
     assert!(log.carve(ChunkKind::Events, 4096, Writer::default()).is_none());

@@ -1,15 +1,12 @@
 //! No room on the disk: what was allocated before can still be written to, and
 //! recording rests until there is more.
 
-use super::{Helper, Log};
+use super::Log;
 use crate::{
     log::{Generation, file::Trouble},
     sync::lock,
 };
-use std::time::{Duration, Instant};
-
-/// How often it is tried again to make the file longer.
-pub(super) const PERIOD: Duration = Duration::from_secs(1);
+use std::time::Duration;
 
 impl Log {
     /// Why there is no room for more, if there is none.
@@ -29,7 +26,7 @@ impl Log {
         if !self.lacks_room() {
             return Ok(());
         }
-        match self.current().log.grow() {
+        match self.current().log.grow_now() {
             Ok(()) => {
                 self.has_room();
                 Ok(())
@@ -57,16 +54,9 @@ impl Log {
     ///
     /// # Errors
     /// The reason why the file cannot be written on.
-    pub(super) fn tend(&self, helper: &mut Helper, current: &Generation) -> Result<(), String> {
-        let is_retry = self.lacks_room();
-        let is_time = !is_retry || helper.grow_at.is_none_or(|at| Instant::now() >= at);
-        if is_time {
-            helper.grow_at = Some(Instant::now() + PERIOD);
-        }
-        let may_help = is_time && (!is_retry || current.log.may_have_room());
-        match current.log.tend(may_help) {
-            Ok(()) if may_help => self.has_room(),
-            Ok(()) => {}
+    pub(super) fn tend(&self, current: &Generation) -> Result<(), String> {
+        match current.log.tend() {
+            Ok(()) => self.has_room(),
             Err(Trouble::NoRoom(reason)) => *lock(&self.lack) = Some(reason),
             Err(Trouble::Broken(reason)) => return Err(reason),
         }
