@@ -2,18 +2,21 @@
 //! and one line says why nothing is recorded.
 
 use crate::support::{
-    Jdk, Program, Running, Tmpfs, agent, err, info, number, on_jdks, ours, out, stdout_of, text,
-    tyrion, wait_for,
+    Ballast, Jdk, Program, Running, Tmpfs, Traced, Wait, agent, err, info, list, number, on_jdks,
+    ours, out, stdout_of, text, tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{
     fs::File,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 on_jdks!(disk_full_on_the_way: one, everywhere two);
+on_jdks!(room_again: one, everywhere two);
+on_jdks!(room_again_in_another_file: one);
+on_jdks!(room_is_not_awaited_after_a_stop: one);
 on_jdks!(disk_full_from_the_start: one);
 on_jdks!(read_only_folder: one);
 on_jdks!(no_folder: one);
@@ -58,15 +61,191 @@ fn disk_full_on_the_way(jdk: &Jdk) {
     // full. To end twice as many, the JVM alone may take a minute.
     let threads = Program::truth(jdk, "appends 1800 100").option("--threshold=0");
     let line = check_unharmed(&record_at(&threads, &log), &log);
-    assert!(line.contains("No space left"), "{line}");
+    assert!(line.contains("No space left") && line.contains("recording pauses"), "{line}");
     // What was written until then can be read, and what was not is counted.
     let info = info(&log);
-    assert_eq!((&info["state"], &info["complete"]), (&"broken".into(), &false.into()));
+    assert_eq!((&info["state"], &info["complete"]), (&"closed".into(), &true.into()));
     assert!(info["events"].as_u64() > Some(0));
+    check_counts(&info);
+    // The rest of the log is a pause.
+    let [pause] = list(&info, "pauses") else { panic!("{info}") };
+    let ends_ns = number(pause, "start_ns") + number(pause, "duration_ns");
+    assert_eq!(ends_ns, number(&info, "duration_ns"));
+}
+
+/// What ended is there, or was counted as dropped.
+fn check_counts(info: &Value) {
     for layer in ["contention", "other"] {
         let count = |key: &str| info["callbacks"][layer][key].as_u64().unwrap();
         assert_eq!(count("ended"), count("recorded") + count("folded") + count("dropped"));
     }
+}
+
+/// A `room` scenario under way, on a disk that has just been filled up.
+struct Cramped {
+    disk: Tmpfs,
+    running: Running,
+    steps: PathBuf,
+}
+
+impl Cramped {
+    /// Recorded in trace mode, with these options, until it pauses.
+    fn start(jdk: &Jdk, disk: Tmpfs, options: &[&str]) -> (Cramped, Ballast) {
+        let folder = tempfile::tempdir().unwrap();
+        let steps = folder.path().to_owned();
+        let program = Program::truth(jdk, &format!("room {}", text(&steps))).traced();
+        let program = options.iter().fold(program.option("--threshold=0"), |it, o| it.option(o));
+        let running = program.start_at(disk.path().join("full.log"), folder);
+        running.await_line("ready");
+        let cramped = Cramped { disk, running, steps };
+        let ballast = cramped.disk.fill();
+        cramped.take_step("crowd");
+        cramped.await_message("recording pauses until there is room");
+        (cramped, ballast)
+    }
+
+    fn take_step(&self, step: &str) {
+        File::create(self.steps.join(step)).unwrap();
+        self.running.await_line(step);
+    }
+
+    fn await_message(&self, message: &str) {
+        wait_for(message, || self.running.stderr().contains(message).then_some(()));
+    }
+
+    fn pid(&self) -> String {
+        self.running.jvm().to_string()
+    }
+
+    fn status(&self) -> Value {
+        serde_json::from_str(&stdout_of(tyrion().args(["status", "--json", &self.pid()]))).unwrap()
+    }
+
+    fn attach(&self) -> Output {
+        tyrion().args(["attach", &self.pid()]).output().unwrap()
+    }
+
+    /// Lets the program end, unharmed: what was said on the way.
+    fn finish(&mut self) -> Vec<String> {
+        let output = self.running.finish();
+        let stderr = err(&output);
+        assert!(output.status.success(), "{}\n{stderr}", output.status);
+        assert!(out(&output).lines().last().unwrap().starts_with('{'), "{}", out(&output));
+        ours(&stderr).into_iter().map(str::to_owned).collect()
+    }
+
+    /// The files of the log.
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.disk.path()).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let mut files: Vec<PathBuf> = paths.filter(|path| !path.ends_with("ballast")).collect();
+        files.sort();
+        files
+    }
+
+    /// How often a thread of this name took its own monitor, and how many waited beside
+    /// it, by all files.
+    fn counted(&self, step: &str) -> (u64, usize) {
+        let waiter = format!("{step}-waiter");
+        let (mut taken, mut waited) = (0, 0);
+        for file in self.files() {
+            let info = info(&file);
+            assert_eq!((&info["complete"], &info["damage"]), (&true.into(), &Value::Array(vec![])));
+            check_counts(&info);
+            let threads = Traced::of(&file).taken_by_thread("tyrion.truth.Room$Late");
+            taken += threads.get(step).map_or(0, |taken| taken.acquisitions);
+            let waits = waits(&file);
+            let of_step = |wait: &&Wait| wait.thread == waiter && wait.is_contention();
+            waited += waits.iter().filter(of_step).count();
+        }
+        (taken, waited)
+    }
+
+    /// The pauses by all files.
+    fn pauses(&self) -> Vec<Value> {
+        self.files().iter().flat_map(|file| list(&info(file), "pauses").to_vec()).collect()
+    }
+}
+
+/// The program's own figures.
+const STEP: (u64, usize) = (100_000, 8);
+
+fn room_again(jdk: &Jdk) {
+    let Some(disk) = Tmpfs::mount("24m") else { return };
+    let (mut cramped, ballast) = Cramped::start(jdk, disk, &[]);
+    let began = Instant::now();
+    let status = cramped.status();
+    assert_eq!((&status["state"], &status["mode"]), (&"paused".into(), &"trace".into()));
+    assert!(status["reason"].as_str().unwrap().contains("No space left"), "{status}");
+    let refused = cramped.attach();
+    assert_eq!(refused.status.code(), Some(1), "{}", out(&refused));
+    let reason = err(&refused);
+    assert!(reason.contains("there is no room for the log (No space left"), "{reason}");
+    cramped.take_step("meanwhile");
+    let at_least_ns = began.elapsed().as_nanos() as u64;
+    drop(ballast);
+    cramped.await_message("there is room again, recording goes on");
+    let status = cramped.status();
+    assert_eq!((&status["state"], &status["reason"]), (&"recording".into(), &Value::Null));
+    cramped.take_step("after");
+    let lines = cramped.finish();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!(cramped.counted("meanwhile"), (0, 0));
+    assert_eq!(cramped.counted("after"), STEP);
+    let pauses = cramped.pauses();
+    let [pause] = &pauses[..] else { panic!("{pauses:?}") };
+    assert!(number(pause, "duration_ns") >= at_least_ns, "{pause}");
+    let log = cramped.running.log.clone();
+    let told = stdout_of(tyrion().arg("info").arg(&log));
+    let row = told.lines().find(|line| line.starts_with("pauses ")).unwrap();
+    assert!(row.contains(" from "), "{row}");
+    let report = stdout_of(tyrion().args(["report", "--section", "overview"]).arg(&log));
+    assert!(report.contains("were recorded"), "{report}");
+}
+
+/// The next file cannot be made, nor can this one grow; then somebody attaches.
+fn room_again_in_another_file(jdk: &Jdk) {
+    let Some(disk) = Tmpfs::mount("24m") else { return };
+    let options = ["--filesize=1m", "--filecount=100"];
+    let (mut cramped, ballast) = Cramped::start(jdk, disk, &options);
+    assert_eq!(cramped.attach().status.code(), Some(1));
+    cramped.take_step("meanwhile");
+    drop(ballast);
+    let attached = cramped.attach();
+    assert!(attached.status.success(), "{}", err(&attached));
+    assert_eq!(cramped.status()["state"], "recording");
+    cramped.take_step("after");
+    let lines = cramped.finish();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!(cramped.counted("meanwhile"), (0, 0));
+    assert_eq!(cramped.counted("after"), STEP);
+    assert!(!cramped.pauses().is_empty());
+}
+
+/// Room does not switch on what the user has switched off meanwhile.
+fn room_is_not_awaited_after_a_stop(jdk: &Jdk) {
+    let Some(disk) = Tmpfs::mount("24m") else { return };
+    let (mut cramped, ballast) = Cramped::start(jdk, disk, &[]);
+    let stopped = tyrion().args(["stop", &cramped.pid()]).output().unwrap();
+    assert!(stopped.status.success(), "{}", err(&stopped));
+    assert_eq!(cramped.status()["reason"], Value::Null);
+    let refused = cramped.attach();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("attach again when there is"), "{}", err(&refused));
+    let allocated = || std::fs::metadata(&cramped.running.log).unwrap().len();
+    let before = allocated();
+    drop(ballast);
+    // The file grows, and that is all.
+    wait_for("room", || (allocated() > before).then_some(()));
+    cramped.take_step("meanwhile");
+    assert_eq!(cramped.status()["state"], "paused");
+    let attached = cramped.attach();
+    assert!(attached.status.success(), "{}", err(&attached));
+    cramped.take_step("after");
+    assert_eq!(cramped.finish().len(), 1);
+    assert_eq!(cramped.counted("meanwhile"), (0, 0));
+    assert_eq!(cramped.counted("after"), STEP);
+    assert_eq!(cramped.pauses().len(), 1);
 }
 
 fn disk_full_from_the_start(jdk: &Jdk) {

@@ -3,15 +3,19 @@
 use crate::{
     attaching::unrecorded,
     support::{
-        Jdk, Report, Running, err, info, on_jdks, output, stdout_of, text, tyrion, wait_for,
+        Jdk, Program, Report, Running, Traced, Wait, assert_between, err, info, list, number,
+        on_jdks, out, output, root, stdout_of, text, tyrion, wait_for, waits,
     },
 };
 use serde_json::Value;
-use std::path::Path;
+use std::{fs::File, path::Path, process::Command};
 
 on_jdks!(there_and_back: all);
 on_jdks!(locks_after_a_sample: one);
 on_jdks!(what_cannot_change: one);
+on_jdks!(parked_over_the_change: since(21));
+on_jdks!(classes_loaded_in_another_mode: two);
+on_jdks!(trace_mode_that_cannot_begin: two);
 
 pub fn attach(running: &Running, options: &[&str]) -> Value {
     let mut attach = tyrion();
@@ -116,4 +120,100 @@ fn what_cannot_change(jdk: &Jdk) {
     assert!(reason.contains("hold cannot change once the agent is loaded"), "{reason}");
     let status = stdout_of(tyrion().args(["status", "--json", &pid]));
     assert!(status.contains("\"mode\":\"contention\""), "{status}");
+}
+
+/// A program without an agent, whose steps files in its folder begin.
+fn in_steps(program: impl FnOnce(&Path) -> Program, said: &str) -> Running {
+    let folder = tempfile::tempdir().unwrap();
+    let line = program(folder.path()).command_line();
+    let log = folder.path().join("test.log");
+    let mut java = Command::new(&line[0]);
+    let running = Running::of(java.args(&line[1..]), folder, log);
+    running.await_line(said);
+    running
+}
+
+fn take_step(running: &Running, step: &str) {
+    File::create(running.log.with_file_name(step)).unwrap();
+}
+
+/// The end of a wait is not lost because what saw it begin is no longer at work.
+fn parked_over_the_change(jdk: &Jdk) {
+    let program = |folder: &Path| Program::truth(jdk, &format!("parked-over {}", text(folder)));
+    let mut running = in_steps(program, "ready");
+    attach(&running, &["--threshold=0", "--mode=contention", "--parks=natives"]);
+    take_step(&running, "begin");
+    running.await_line("parked");
+    attach(&running, &["--mode=trace"]);
+    take_step(&running, "end");
+    let ended = running.finish();
+    assert!(ended.status.success(), "{}", err(&ended));
+    let said: Value = serde_json::from_str(out(&ended).lines().last().unwrap()).unwrap();
+    let recorded = waits(&running.log);
+    for thread in ["vlock", "vpark"] {
+        let is_its = |wait: &&Value| wait["thread"] == thread;
+        let mut expected: Vec<&Value> = list(&said, "waits").iter().filter(is_its).collect();
+        let is_its = |wait: &&Wait| wait.thread == thread;
+        let mut found: Vec<&Wait> = recorded.iter().filter(is_its).collect();
+        assert_eq!(found.len(), expected.len(), "{thread}: {found:?}");
+        expected.sort_by_key(|wait| number(wait, "least_ns"));
+        found.sort_by_key(|wait| wait.wait_ns);
+        for (found, expected) in found.into_iter().zip(expected) {
+            assert_eq!(found.kind, expected["kind"], "{found:?}");
+            assert_eq!(found.outcome.as_deref(), Some("granted"), "{found:?}");
+            let (least_ns, most_ns) = (number(expected, "least_ns"), number(expected, "wait_ns"));
+            assert_between(thread, found.wait_ns, least_ns, most_ns);
+        }
+    }
+}
+
+/// They are left alone then, and get their probes when trace mode comes back.
+fn classes_loaded_in_another_mode(jdk: &Jdk) {
+    let redefined = "redefined.txt";
+    let program = |folder: &Path| {
+        let told = text(&folder.join(redefined)).to_owned();
+        Program::truth(jdk, &format!("room {} 4", text(folder)))
+            .flag(format!("-Xlog:redefine+class+load=info:file={told}"))
+    };
+    let mut running = in_steps(program, "ready");
+    attach(&running, &["--threshold=0", "--mode=trace"]);
+    take_step(&running, "crowd");
+    running.await_line("crowd");
+    attach(&running, &["--mode=contention"]);
+    take_step(&running, "meanwhile");
+    running.await_line("meanwhile");
+    attach(&running, &["--mode=trace"]);
+    // Probes that a class got when it was loaded do not stand there.
+    let redefined = std::fs::read_to_string(running.log.with_file_name(redefined)).unwrap();
+    assert!(redefined.contains("tyrion.truth.Room$Late"), "{redefined}");
+    take_step(&running, "after");
+    let ended = running.finish();
+    assert!(ended.status.success(), "{}", err(&ended));
+    let said: Value = serde_json::from_str(out(&ended).lines().last().unwrap()).unwrap();
+    let taken = Traced::of(&running.log).taken_by_thread("tyrion.truth.Room$Late");
+    assert!(!taken.contains_key("meanwhile"), "{taken:?}");
+    assert_eq!(taken["after"].acquisitions, number(&said, "times"), "{taken:?}");
+}
+
+/// Somebody else has the name of the class that probes would call.
+fn trace_mode_that_cannot_begin(jdk: &Jdk) {
+    let class = root().join("agent/probe/java/lang/TyrionTrace.class");
+    let program = |_: &Path| {
+        let opens = "--add-opens=java.base/java.lang=ALL-UNNAMED".to_owned();
+        Program::truth(jdk, &format!("occupied {} 60 lock", text(&class))).flag(opens)
+    };
+    let running = in_steps(program, "raging");
+    attach(&running, &["--mode=sample"]);
+    let pid = running.id().to_string();
+    let refused = output(tyrion().args(["attach", &pid, "--threshold=0", "--mode=trace"]));
+    assert_eq!(refused.status.code(), Some(1), "{}", out(&refused));
+    let reason = err(&refused);
+    assert!(reason.contains("trace mode could not begin; waits alone are recorded"), "{reason}");
+    await_more(&running.log, WAITS, 0);
+    let info = info(&running.log);
+    let modes: Vec<&Value> = list(&info, "mode_spans").iter().map(|span| &span["mode"]).collect();
+    assert_eq!(modes, ["sample", "contention+sample"], "{info}");
+    let status: Value =
+        serde_json::from_str(&stdout_of(tyrion().args(["status", "--json", &pid]))).unwrap();
+    assert_eq!(status["mode"], "contention+sample", "{status}");
 }

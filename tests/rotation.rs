@@ -399,8 +399,10 @@ fn disk_full_before_the_next_file(jdk: &Jdk) {
     check_unharmed(&output);
     let stderr = String::from_utf8_lossy(&output.stderr);
     let lines = ours(&stderr);
-    assert!((1..=2).contains(&lines.len()), "{stderr}");
-    assert!(lines.iter().all(|line| line.contains("No space left")), "{stderr}");
+    // Files that are cut and removed make room.
+    let is_told =
+        |line: &&str| line.contains("No space left") || line.contains("there is room again");
+    assert!(lines.iter().all(is_told), "{stderr}");
     let files = files(&log);
     assert!(files.len() > 1, "{files:?}");
     let totals = read_all(&files);

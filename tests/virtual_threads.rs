@@ -10,6 +10,7 @@ on_jdks!(two_virtual_threads: since(21));
 on_jdks!(many_on_a_monitor: since(21));
 on_jdks!(many_on_a_lock: since(21));
 on_jdks!(many_are_blamed: since(21));
+on_jdks!(more_at_once_than_a_table_has: only(21));
 
 fn two_virtual_threads(jdk: &Jdk) {
     check_two(|scenario| Program::truth(jdk, scenario));
@@ -62,6 +63,22 @@ pub fn check_many(program: &Program) {
     assert!(wait_ns <= measured_ns, "{wait_ns} of {measured_ns}");
     assert!(wait_ns >= measured_ns / 10 * 9, "{wait_ns} of {measured_ns}");
     check_size(&recording);
+}
+
+/// Contention mode has no table of a fixed size: the waits of all are in the log, or
+/// counted as dropped where the log did not grow in time.
+fn more_at_once_than_a_table_has(jdk: &Jdk) {
+    const AT_ONCE: u64 = (1 << 18) + 10_000;
+    let program = Program::truth(jdk, &format!("virtual-crowd {AT_ONCE} 1"));
+    let recording = program.option("--threshold=0").record();
+    let info = recording.info();
+    let number = |path: &str| info.pointer(path).and_then(Value::as_u64).expect(path);
+    let other = |key: &str| number(&format!("/callbacks/other/{key}"));
+    let dropped = other("dropped");
+    assert_eq!(other("ended"), other("recorded") + other("folded") + dropped);
+    // Those that come last find that they need not wait.
+    let parked = number("/kinds/park/count");
+    assert!(parked + dropped >= AT_ONCE - 1000, "{parked} and {dropped}");
 }
 
 /// Each charge looks at all who wait, so they become rare where many do; what

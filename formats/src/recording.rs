@@ -274,11 +274,7 @@ impl Recording {
     /// its pauses, in the order of time; empty parts are left out.
     pub fn recorded(&self) -> Vec<Range<u64>> {
         let (start_ns, end_ns) = (self.start_ns(), self.end_ns());
-        let pauses = self.definitions.pauses().iter();
-        let mut pauses: Vec<Range<u64>> = pauses
-            .map(|pause| pause.from_ns..pause.to_ns.map_or(end_ns, NonZeroU64::get))
-            .collect();
-        pauses.sort_unstable_by_key(|pause| pause.start);
+        let pauses = self.all_pauses();
         let mut recorded = Vec::with_capacity(pauses.len() + 1);
         let mut from_ns = start_ns;
         for pause in pauses {
@@ -288,6 +284,27 @@ impl Recording {
         recorded.push(from_ns..end_ns);
         recorded.retain(|part| part.start < part.end);
         recorded
+    }
+
+    /// When recording paused, monotonic ns, as far as that was during the log, in the
+    /// order of time.
+    pub fn pauses(&self) -> Vec<Range<u64>> {
+        let (start_ns, end_ns) = (self.start_ns(), self.end_ns());
+        let clipped = |ns: u64| ns.max(start_ns).min(end_ns);
+        let pauses = self.all_pauses().into_iter();
+        let pauses = pauses.map(|pause| clipped(pause.start)..clipped(pause.end));
+        pauses.filter(|pause| pause.start < pause.end).collect()
+    }
+
+    /// As the log has them, in the order of time.
+    fn all_pauses(&self) -> Vec<Range<u64>> {
+        let end_ns = self.end_ns();
+        let pauses = self.definitions.pauses().iter();
+        let mut pauses: Vec<Range<u64>> = pauses
+            .map(|pause| pause.from_ns..pause.to_ns.map_or(end_ns, NonZeroU64::get))
+            .collect();
+        pauses.sort_unstable_by_key(|pause| pause.start);
+        pauses
     }
 
     /// How long recording was on, ns.

@@ -151,6 +151,10 @@ fn what_was_recorded_is_the_log_without_its_pauses() {
     assert_eq!(recorded(&[pause(40, 20), pause(60, 0)]), (vec![(0, 40), (40, 60)], 60));
     let strange = [pause(40, 20), pause(5, 50), pause(20, 30), pause(60, 0)];
     assert_eq!(recorded(&strange), (vec![(0, 5), (50, 60)], 60));
+    let log = log_of(&strange);
+    let of_start = |part: std::ops::Range<u64>| (part.start - start_ns, part.end - start_ns);
+    let pauses: Vec<_> = log.pauses().into_iter().map(of_start).collect();
+    assert_eq!(pauses, [(5, 50), (20, 30)], "what is none is left out");
 }
 
 /// They stand in tables that do not take a row for each id left out.

@@ -1,7 +1,7 @@
 //! Programs and rights that tests need and a machine may lack.
 
 use super::{output, root};
-use std::{path::PathBuf, process::Command};
+use std::{io::Write, path::PathBuf, process::Command};
 
 /// Says that a test is skipped for lack of something. In CI that is a failure.
 pub fn skip(what: &str) {
@@ -64,11 +64,36 @@ impl Tmpfs {
         self.folder.path().to_owned()
     }
 
+    /// Fills it to the last byte, until the answer is dropped.
+    pub fn fill(&self) -> Ballast {
+        let path = self.path().join("ballast");
+        let mut file = std::fs::File::create(&path).unwrap();
+        let some = [1; 4096];
+        let full = loop {
+            if let Err(error) = file.write_all(&some) {
+                break error;
+            }
+        };
+        assert_eq!(full.kind(), std::io::ErrorKind::StorageFull, "{full}");
+        Ballast { path }
+    }
+
     /// Makes it read-only.
     pub fn set_read_only(&self) {
         let mut mount = Command::new("mount");
         let remounted = output(mount.args(["-o", "remount,ro"]).arg(self.folder.path()));
         assert!(remounted.status.success());
+    }
+}
+
+/// What takes all the room of a file system. Removed when dropped.
+pub struct Ballast {
+    path: PathBuf,
+}
+
+impl Drop for Ballast {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 

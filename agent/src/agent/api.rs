@@ -4,7 +4,7 @@
 //! Nothing here throws into the program, and a panic only ends recording.
 
 use super::{
-    running::{give_up, recorder, set_threshold_ns, status, switch},
+    running::{give_up, is_to_record, recorder, set_threshold_ns, status, switch},
     timed_session,
 };
 use crate::{
@@ -124,7 +124,8 @@ extern "system" fn enable(env: *mut JNIEnv, _: jclass, on: jboolean) {
         // It may be on for a sample alone, after which this counts.
         timed_session::set_wanted(on);
         let log = recorder.log();
-        if recorder.is_enabled() != on
+        // Not whether it is on: it may pause for lack of room.
+        if is_to_record() != on
             && !log.is_dead()
             && !log.is_closed()
             && let Err(reason) = switch(recorder, env, on)

@@ -3,7 +3,10 @@
 
 use super::{
     api, home, hooks,
-    running::{change_locks, give_up, locks, recorder, set_threshold_ns, status, switch},
+    running::{
+        change_locks, give_up, is_to_record, locks, note_mode, recorder, set_threshold_ns, status,
+        switch,
+    },
     start::{self, Jvmti, resolve},
     timed_session::{self, TIMED_SESSIONS, TimedSessions},
 };
@@ -23,7 +26,7 @@ use std::{
     io::{self, Write},
     path::Path,
 };
-use tyrion_wire::{def::mode as bits, harmless};
+use tyrion_wire::harmless;
 
 /// The agent was loaded into a running JVM: does what `options` say, on a
 /// thread of its own, and puts the answer into the file that they name.
@@ -120,6 +123,13 @@ fn go_on(
         let reason = recorder.why_it_gave_up().map_or(String::new(), |why| format!(" ({why})"));
         return Err(format!("the log can no longer be written{reason}; restart the JVM"));
     }
+    if let Err(reason) = recorder.log().try_for_room() {
+        let then = match is_to_record() {
+            true => "recording goes on when there is",
+            false => "attach again when there is",
+        };
+        return Err(format!("there is no room for the log ({reason}); {then}"));
+    }
     if let Some(length) = options.sample_for {
         let session = timed_session::begin(sessions, vm, options, false, length)?;
         switch(recorder, env, true)?;
@@ -192,7 +202,8 @@ fn no_log(path: &Path, error: &io::Error) -> String {
     harmless::text(&reason).into_owned()
 }
 
-/// Has something else recorded from now on.
+/// Has something else recorded from now on. Where that fails, the log says what is
+/// recorded then.
 fn change_mode(
     vm: Vm,
     recorder: &'static Recorder,
@@ -200,30 +211,25 @@ fn change_mode(
     options: &Options,
     mode: Mode,
 ) -> Result<(), String> {
-    let before = locks();
-    if mode.locks != before {
+    let changed = if mode.locks == locks() {
+        Ok(())
+    } else {
         start::allow(recorder.ti(), mode.locks)?;
-        if before == Locks::Nothing && recorder.threshold_ns() == 0 {
+        if locks() == Locks::Nothing && recorder.threshold_ns() == 0 {
             set_threshold(recorder, options.threshold.unwrap_or_default());
         }
         let parks = hooks::chosen(options.parks, mode.locks);
-        change_locks(recorder, env, mode.locks, parks, &options.trace)?;
-        if mode.locks != Locks::Nothing {
-            start::watch_waits(recorder, vm)?;
-        }
-    }
-    recorder.records(mode_bits(mode));
-    Ok(())
-}
-
-/// A mode as the log says it.
-fn mode_bits(mode: Mode) -> u64 {
-    let of_locks = match mode.locks {
-        Locks::Nothing => 0,
-        Locks::Contention => bits::WAITS,
-        Locks::Trace => bits::WAITS | bits::ACQUISITIONS,
+        let changed = change_locks(recorder, env, mode.locks, parks, &options.trace);
+        let watched = match mode.locks {
+            Locks::Nothing => Ok(()),
+            _ => start::watch_waits(recorder, vm),
+        };
+        changed.and(watched)
     };
-    of_locks | if mode.sample { bits::SAMPLES } else { 0 }
+    // After a failure, samples are left as they are.
+    let sample = if changed.is_ok() { mode.sample } else { timed_session::samples_lasting() };
+    note_mode(recorder, Mode { sample, ..mode });
+    changed
 }
 
 fn set_threshold(recorder: &Recorder, threshold: Threshold) {

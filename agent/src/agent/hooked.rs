@@ -48,14 +48,17 @@ unsafe extern "system" fn park(env: *mut JNIEnv, of: jobject, is_absolute: jbool
     java.drop_local(thread);
 }
 
-/// A virtual thread is on a carrier.
+/// A virtual thread is on a carrier. It may have left one before parks were left to
+/// probes, none of which will tell when it goes on.
 unsafe extern "C" fn mounted(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     with_virtual(env, thread, Contention::has_carrier);
 }
 
 /// A virtual thread leaves its carrier.
 unsafe extern "C" fn unmounted(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
-    with_virtual(env, thread, Contention::leaves_carrier);
+    if records_parks() {
+        with_virtual(env, thread, Contention::leaves_carrier);
+    }
 }
 
 fn with_virtual(
@@ -63,7 +66,7 @@ fn with_virtual(
     thread: jthread,
     body: fn(&'static Contention, Java<'_>, Object<'_>),
 ) {
-    let Some(contention) = contention().filter(|_| records_parks()) else { return };
+    let Some(contention) = contention() else { return };
     guarded(|| {
         // SAFETY: HotSpot passes the current thread's environment, whose native frame
         // lasts as long as the call, and a reference that is valid during it.

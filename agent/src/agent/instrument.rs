@@ -7,7 +7,7 @@ use crate::{
     message::say,
     options::{Parks, TraceOptions},
     recorder::Recorder,
-    trace,
+    trace::{self, Trace},
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
 use std::ffi::c_uchar;
@@ -21,6 +21,8 @@ pub struct Probes {
     pub waits: bool,
     /// Of trace mode.
     pub trace: bool,
+    /// Trace mode looks at classes that are loaded.
+    pub loading: bool,
 }
 
 /// Has waits seen, and acquisitions where `trace_options` are given. What cannot be
@@ -63,7 +65,7 @@ pub fn add_probes(
         match trace::prepare(recorder, options.clone(), env) {
             // The hook stays on, for classes that are loaded later.
             Ok(trace) => {
-                probes.trace = true;
+                (probes.trace, probes.loading) = (true, true);
                 contention.observe_with(trace);
                 // The probes see parks from the moment they are there.
                 hooks::leave_parks();
@@ -76,6 +78,20 @@ pub fn add_probes(
         retransform_waits(recorder, java);
     }
     let _ = recorder.ti().set_event(hook, false);
+}
+
+/// Has trace mode look at the classes that are loaded from now on, or not. What it
+/// has missed meanwhile, it looks at then.
+pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: bool) {
+    if std::mem::replace(&mut probes.loading, on) == on {
+        return;
+    }
+    let hook = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
+    // First, so that no class gets by.
+    let switched = trace.recorder().ti().set_event(hook, on);
+    if on && switched.is_ok() {
+        trace.add_missing_probes(env);
+    }
 }
 
 /// Gives the JDK's lock classes their probes of waits.

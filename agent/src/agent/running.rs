@@ -1,5 +1,9 @@
 //! What is at work: the recording and its modes, switched on and off together.
 
+mod room;
+
+pub use room::follow as follow_room;
+
 use super::instrument::{self, Probes};
 use crate::{
     contention::Contention,
@@ -18,7 +22,7 @@ use std::sync::{
     Mutex, OnceLock,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
-use tyrion_wire::header::RecordingState;
+use tyrion_wire::{def::mode as bits, header::RecordingState};
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 static CONTENTION: OnceLock<Contention> = OnceLock::new();
@@ -27,9 +31,12 @@ static VM: OnceLock<Vm> = OnceLock::new();
 static MODES: Mutex<Modes> = Mutex::new(Modes {
     locks: Locks::Nothing,
     parks: Parks::Probes,
-    probes: Probes { waits: false, trace: false },
+    probes: Probes { waits: false, trace: false, loading: false },
     trace: None,
+    lack: None,
 });
+/// Whether recording is to be on.
+static WANTED: AtomicBool = AtomicBool::new(false);
 /// Whether waits are recorded, while recording is on.
 static RECORDS_WAITS: AtomicBool = AtomicBool::new(false);
 
@@ -42,6 +49,8 @@ struct Modes {
     probes: Probes,
     /// What the user asked of trace mode, if anything.
     trace: Option<TraceOptions>,
+    /// Why nothing is recorded whatever is wanted: the log has no room.
+    lack: Option<String>,
 }
 
 /// There is a recorder from now on, one for each JVM: threads hold on to it
@@ -176,12 +185,29 @@ fn at_work(
     if let Some(trace) = trace::active() {
         let traces = waits && modes.locks == Locks::Trace;
         let ends = trace.is_on() && !traces;
+        if traces {
+            instrument::follow_loading(&mut modes.probes, trace, env, true);
+        }
         trace.switch(env, traces)?;
+        if !traces {
+            instrument::follow_loading(&mut modes.probes, trace, env, false);
+        }
         if ends {
             trace.write_statistics(&recorder.log().current());
         }
     }
     Ok(())
+}
+
+/// Says in the log what is recorded from now on: waits alone where trace mode could
+/// not begin.
+pub fn note_mode(recorder: &Recorder, mode: Mode) {
+    let of_locks = match locks() {
+        Locks::Nothing => 0,
+        Locks::Contention => bits::WAITS,
+        Locks::Trace => bits::WAITS | bits::ACQUISITIONS,
+    };
+    recorder.records(of_locks | if mode.sample { bits::SAMPLES } else { 0 });
 }
 
 /// Has waits shorter than this folded from now on.
@@ -208,10 +234,14 @@ pub fn status(recorder: &'static Recorder) -> String {
         locks => locks,
     };
     let period_ns = sample::period_ns();
-    // What has stopped for good is still what was wanted.
-    let is_broken = state == RecordingState::Broken;
-    let mode = Mode { locks, sample: period_ns.is_some() || is_broken && sample::is_wanted() };
-    let reason = recorder.why_it_gave_up().filter(|_| is_broken);
+    let lack = lock(&MODES).lack.clone().filter(|_| is_to_record());
+    let reason = match state {
+        RecordingState::Broken => recorder.why_it_gave_up().map(str::to_owned),
+        _ => lack,
+    };
+    // What has stopped, or pauses for a reason, is still what was wanted.
+    let stands_still = state == RecordingState::Broken || reason.is_some();
+    let mode = Mode { locks, sample: period_ns.is_some() || stands_still && sample::is_wanted() };
     let reason = reason
         .map_or(String::new(), |reason| format!("reason={}\n", reason.replace(['\n', '\r'], " ")));
     let sampling = match period_ns {
@@ -227,14 +257,26 @@ pub fn status(recorder: &'static Recorder) -> String {
     )
 }
 
+/// Whether recording is to be on; it may pause all the same, for lack of room.
+pub fn is_to_record() -> bool {
+    WANTED.load(Relaxed)
+}
+
 /// Switches recording on or off. The first time on, the JDK's lock classes get
-/// their probes.
+/// their probes. While there is no room for the log, it is only noted.
 ///
 /// # Errors
 /// In words, what the JVM did not want.
 pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(), String> {
     let mut modes = lock(&MODES);
-    at_work(&mut modes, recorder, env, on)?;
+    WANTED.store(on, Relaxed);
+    room::follow_with(&mut modes, recorder, |modes| apply(modes, recorder, env))
+}
+
+/// Has recording be on or off, as it is wanted and there is room.
+fn apply(modes: &mut Modes, recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), String> {
+    let on = is_to_record() && modes.lack.is_none();
+    at_work(modes, recorder, env, on)?;
     recorder.set_enabled(on);
     if !on {
         if let Some(contention) = contention() {

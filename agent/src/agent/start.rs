@@ -154,7 +154,11 @@ pub fn begin(start: Start, env: *mut JNIEnv, attached: bool) -> Result<(), Strin
     let recorder = result?;
     timed_session::set_wanted(options.enabled && options.sample_for.is_none());
     if options.enabled {
-        return switch(recorder, env, true);
+        switch(recorder, env, true)?;
+        if options.mode().locks != running::locks() {
+            running::note_mode(recorder, options.mode());
+        }
+        return Ok(());
     }
     recorder.pauses();
     Ok(())
@@ -265,7 +269,8 @@ fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
 /// it, so it appears nowhere.
 fn spawn_helper(recorder: &'static Recorder) -> Result<(), String> {
     let body = move || {
-        let kept = std::panic::catch_unwind(|| recorder.keep_log(sample::leave));
+        let keep = || recorder.keep_log(sample::leave, running::follow_room);
+        let kept = std::panic::catch_unwind(keep);
         let reason = kept.unwrap_or_else(|_| Some(PANICKED.to_owned()));
         if let Some(reason) = reason {
             give_up(&reason);

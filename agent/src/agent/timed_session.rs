@@ -229,6 +229,11 @@ pub fn set_lasting(options: Option<&SampleOptions>) {
     });
 }
 
+/// Whether there are samples as long as nobody says otherwise.
+pub fn samples_lasting() -> bool {
+    lock(&LASTING).is_some()
+}
+
 /// Ends samples that nobody has ended in time.
 fn watch(vm: Vm) {
     let watched = std::panic::catch_unwind(|| {

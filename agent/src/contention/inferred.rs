@@ -17,7 +17,7 @@ use crate::{
     log::dictionary::StackRef,
     recorder::{
         EventContext,
-        threads::{Inferred, Waits},
+        threads::{Inferred, Park, ParkSeenBy, Waits},
     },
 };
 use jvmti_bindings::sys::jvmti;
@@ -75,7 +75,7 @@ impl Contention {
             let pending = self.begin_park_of(context, java, thread, stack, None, start_ns);
             if !pending.kind.is_contention() {
                 waits.awaited_lock = id::UNKNOWN;
-                waits.park = Some(pending);
+                waits.park = Some(Park { wait: pending, by: ParkSeenBy::Natives });
                 return;
             }
             let node = self.node_of(java, thread);
@@ -96,13 +96,13 @@ impl Contention {
         });
     }
 
-    /// The current thread has returned from a park.
+    /// The current thread has returned from a park that was seen to begin here.
     pub fn hooked_park_ends(&self, java: Java, thread: Object<'_>) {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
             self.end_found(context, waits, Some(end_ns));
-            if let Some(pending) = waits.park.take() {
-                self.end(context, pending, end_ns, Outcome::Granted, 0);
+            if let Some(park) = waits.park.take_if(|park| park.by == ParkSeenBy::Natives) {
+                self.end(context, park.wait, end_ns, Outcome::Granted, 0);
             } else if let Some(inferred) = waits.inferred.as_mut().filter(|it| it.is_parked()) {
                 inferred.ended_ns = end_ns;
                 inferred.outcome = if inferred.interruptible && self.is_interrupted(java, thread) {
@@ -131,7 +131,7 @@ impl Contention {
         }
         // It could not leave, and parks on its carrier now, which is seen there.
         self.recorder.with(java, thread, false, |_, waits| {
-            waits.park = None;
+            waits.park.take_if(|park| park.by == ParkSeenBy::Natives);
             let Some(inferred) = waits.inferred.as_mut().filter(|it| it.is_parked()) else {
                 return;
             };

@@ -5,9 +5,8 @@ use crate::{
     jvm::{Java, Object},
     log::Generation,
     recorder::lock_id_of_tag,
-    sync::lock,
 };
-use std::sync::atomic::Ordering::Relaxed;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 use tyrion_wire::def::id;
 
 /// A lock's id in the log, and what it is.
@@ -39,6 +38,9 @@ impl LockRef {
     }
 }
 
+/// Longer a thread does not wait for another one to give an object its tag: its wait is
+/// recorded without the lock then.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Beside the flavor in a tag: the lock is named in the generation.
 const NAMED: u8 = 1 << 7;
 /// The bits of a tag that say which generation has defined the lock.
@@ -112,7 +114,9 @@ impl Contention {
         let named = way.tells(flavor);
         let name = if named { self.names.find(self.recorder.ti(), java, way) } else { None };
         let hash = self.hash_of(object, flavor, way);
-        let _naming = lock(&self.naming);
+        let Some(_naming) = self.naming.take(PATIENCE) else {
+            return LockRef { flavor, ..LockRef::UNKNOWN };
+        };
         let tag = self.recorder.ti().tag(object);
         let known = LockRef::from_tag(tag);
         let defined = known.filter(|_| is_defined_in(generation, tag));

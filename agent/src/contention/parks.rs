@@ -8,7 +8,7 @@ use crate::{
     log::{Generation, dictionary::StackRef},
     recorder::{
         EventContext,
-        threads::{Acquiring, Owner, PendingWait},
+        threads::{Acquiring, Owner, Park, ParkSeenBy, PendingWait},
     },
 };
 use std::sync::atomic::Ordering::Relaxed;
@@ -71,7 +71,7 @@ impl Contention {
                     WaitKind::Condition => self.lock_of_condition(context.generation, java, thread),
                     _ => id::UNKNOWN,
                 };
-                waits.park = Some(pending);
+                waits.park = Some(Park { wait: pending, by: ParkSeenBy::Probes });
                 return;
             };
             acquiring.parks += 1;
@@ -87,7 +87,7 @@ impl Contention {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
             self.end_found(context, waits, Some(end_ns));
-            let Some(pending) = waits.park.take() else { return };
+            let Some(Park { wait: pending, .. }) = waits.park.take() else { return };
             let signalled_ns = match pending.kind {
                 WaitKind::Condition => context.thread.signalled_ns.load(Relaxed),
                 _ => 0,

@@ -88,14 +88,20 @@ impl Ti {
     }
 
     fn mentions_lock_classes(&self, class: Object<'_>) -> bool {
+        const LOCKS: [&[u8]; 2] =
+            [b"java/util/concurrent/locks/", b"java/util/concurrent/Semaphore"];
+        self.constants_mention(class, &LOCKS).unwrap_or(true)
+    }
+
+    /// Whether one of these texts stands in a class's constants, as they are now;
+    /// `None` when the JVM does not tell.
+    pub fn constants_mention(&self, class: Object<'_>, texts: &[&[u8]]) -> Option<bool> {
         let (mut count, mut len): (jint, jint) = (0, 0);
         let mut pool: *mut c_uchar = ptr::null_mut();
-        if call!(self, GetConstantPool, class.raw(), &mut count, &mut len, &mut pool).is_err() {
-            return true;
-        }
+        call!(self, GetConstantPool, class.raw(), &mut count, &mut len, &mut pool).ok()?;
         let pool = self.take_array(pool, len);
         let mentions = |text: &[u8]| pool.windows(text.len()).any(|window| window == text);
-        mentions(b"java/util/concurrent/locks/") || mentions(b"java/util/concurrent/Semaphore")
+        Some(texts.iter().any(|text| mentions(text)))
     }
 
     /// Copies an array that the JVM allocated for us, and frees it.

@@ -10,7 +10,9 @@
 //! the caller gives these two, and they are merely defined here.
 
 mod copies;
+mod fingerprint;
 mod groups;
+mod names;
 
 use crate::{
     groups::Group,
@@ -23,6 +25,7 @@ use crate::{
     sync::lock,
 };
 use copies::Content;
+pub use fingerprint::{Fingerprint, fingerprint, marked};
 pub use groups::within;
 use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
 use std::{
@@ -32,7 +35,7 @@ use std::{
 use tyrion_wire::{
     WaitKind,
     chunk::ChunkKind,
-    def::{Definition, MAX_TEXT, id, thread_flag},
+    def::{Definition, id, thread_flag},
 };
 
 /// Sites are forgotten beyond this many; a site seen again then gets a second
@@ -61,41 +64,6 @@ impl StackRef {
         reacquires: false,
         path: SlowPath { shared: false, interruptible: false },
     };
-}
-
-/// Two independent 64-bit hashes of a stack. With a million stacks the odds
-/// that any two have the same are 1 in 10^26.
-pub type Fingerprint = (u64, u64);
-
-/// The fingerprint of a stack of methods and bytecode offsets.
-#[inline]
-pub fn fingerprint(frames: &[jvmtiFrameInfo]) -> Fingerprint {
-    let (mut a, mut b) = (0x243f_6a88_85a3_08d3u64, 0x1319_8a2e_0370_7344u64);
-    for frame in frames {
-        let (method, location) = (frame.method as u64, frame.location as u64);
-        a = fold(a ^ method, 0x9e37_79b9_7f4a_7c15 ^ location);
-        b = fold(b ^ location ^ 0xa409_3822_299f_31d0, 0xd1b5_4a32_d192_ed03 ^ method);
-    }
-    (a, b)
-}
-
-/// The fingerprint of a stack of which more follows than is kept (`cut`), or
-/// whose innermost frame waits for a monitor: the same frames mean another
-/// stack then.
-pub fn marked(print: Fingerprint, (cut, at_monitor): (bool, bool)) -> Fingerprint {
-    match u64::from(cut) | u64::from(at_monitor) << 1 {
-        0 => print,
-        mark => (
-            fold(print.0 ^ mark, 0xd6e8_feb8_6659_fd93),
-            fold(print.1 ^ mark, 0xa076_1d64_78bd_642f),
-        ),
-    }
-}
-
-/// Both halves of the product, folded into one.
-fn fold(x: u64, y: u64) -> u64 {
-    let wide = u128::from(x) * u128::from(y | 1);
-    (wide as u64 ^ (wide >> 64) as u64).rotate_left(23) ^ x
 }
 
 /// A method that stands in stacks.
@@ -391,9 +359,15 @@ impl Dictionary {
     }
 
     /// Says that nothing is recorded from a moment on, or was until another one,
-    /// monotonic ns; 0 ns: it has not ended.
+    /// monotonic ns; 0 ns: it has not ended. There is room kept for it, since there
+    /// may be a pause for lack of room.
     pub fn pause(&self, log: &LogFile, from_ns: u64, to_ns: u64) -> Option<()> {
-        lock(&self.inner).define(log, &Definition::Pause { from_ns, to_ns })
+        let mut inner = lock(&self.inner);
+        let pause = Definition::Pause { from_ns, to_ns };
+        inner.define(log, &pause).or_else(|| {
+            let reserve = log.carve_reserve(inner.writer())?;
+            inner.go_on_in(log, reserve).then_some(())
+        })
     }
 
     /// Says that something else is recorded from a moment on, in bits of
@@ -419,48 +393,22 @@ impl Inner {
             return Some(());
         }
         let len = log.chunk_len(self.carved, self.scratch.len());
-        let of = Writer { sequence: self.carved, ..Writer::default() };
-        let mut chunk = log.carve(ChunkKind::Definitions, len, of)?;
+        let chunk = log.carve(ChunkKind::Definitions, len, self.writer())?;
+        self.go_on_in(log, chunk).then_some(())
+    }
+
+    fn writer(&self) -> Writer {
+        Writer { sequence: self.carved, ..Writer::default() }
+    }
+
+    /// Goes on in a new chunk with the definition that is encoded: whether it fits.
+    fn go_on_in(&mut self, log: &LogFile, mut chunk: Chunk) -> bool {
         self.carved += 1;
         let written = chunk.append(&self.scratch);
         if let Some(full) = self.chunk.replace(chunk) {
             log.retire(full);
         }
-        written.then_some(())
-    }
-
-    fn string(&mut self, log: &LogFile, text: &[u8]) -> Option<u32> {
-        if text.is_empty() {
-            return Some(id::NO_STRING);
-        }
-        let text = &text[..text.len().min(MAX_TEXT)];
-        if let Some(&known) = self.strings.get(text) {
-            return Some(known);
-        }
-        let id = self.last.string + 1;
-        self.define(log, &Definition::String { id, text })?;
-        self.last.string = id;
-        let text: Arc<[u8]> = text.into();
-        if let Some(content) = &mut self.content {
-            content.strings.push(Arc::clone(&text));
-        }
-        self.strings.insert(text, id);
-        Some(id)
-    }
-
-    /// A thread's name: not remembered, since threads with names of their own
-    /// come and go.
-    fn name(&mut self, log: &LogFile, text: &[u8]) -> Option<u32> {
-        if text.is_empty() {
-            return Some(id::NO_STRING);
-        }
-        let id = self.last.string + 1;
-        self.define(log, &Definition::String { id, text: &text[..text.len().min(MAX_TEXT)] })?;
-        self.last.string = id;
-        if let Some(content) = &mut self.content {
-            content.strings.push(Arc::default());
-        }
-        Some(id)
+        written
     }
 
     /// Forgets what programs that load and unload classes for ever would fill
@@ -477,54 +425,6 @@ impl Inner {
                 self.content = None;
             }
         }
-    }
-
-    fn class(&mut self, log: &LogFile, signature: &[u8], source: &[u8]) -> Option<u32> {
-        let inner_name = signature.strip_prefix(b"L").and_then(|s| s.strip_suffix(b";"));
-        self.class_named(log, inner_name.unwrap_or(signature), source)
-    }
-
-    fn class_named(&mut self, log: &LogFile, name: &[u8], source: &[u8]) -> Option<u32> {
-        let name = self.string(log, name)?;
-        let source = self.string(log, source)?;
-        if let Some(&known) = self.classes.get(&(name, source)) {
-            return Some(known);
-        }
-        let id = self.last.class + 1;
-        self.define(log, &Definition::Class { id, name, source })?;
-        self.last.class = id;
-        self.classes.insert((name, source), id);
-        if let Some(content) = &mut self.content {
-            content.classes.push((name, source));
-        }
-        Some(id)
-    }
-
-    fn method_by_name(&mut self, log: &LogFile, method: &MethodText<'_>) -> Option<u32> {
-        let class = self.class(log, method.class, method.source)?;
-        let name = self.string(log, method.name)?;
-        let descriptor = self.string(log, method.descriptor)?;
-        self.named_method(log, (class, name, descriptor), method.first_line)
-    }
-
-    fn named_method(
-        &mut self,
-        log: &LogFile,
-        key: (u32, u32, u32),
-        first_line: u32,
-    ) -> Option<u32> {
-        if let Some(&known) = self.named_methods.get(&key) {
-            return Some(known);
-        }
-        let (class, name, descriptor) = key;
-        let id = self.last.method + 1;
-        self.define(log, &Definition::Method { id, class, name, descriptor, first_line })?;
-        self.last.method = id;
-        self.named_methods.insert(key, id);
-        if let Some(content) = &mut self.content {
-            content.methods.push([class, name, descriptor, first_line]);
-        }
-        Some(id)
     }
 
     fn method(&mut self, log: &LogFile, method: usize, info: Option<MethodInfo>) -> Option<()> {

@@ -1,15 +1,20 @@
 //! One file of the log: allocated ahead, mapped, and carved into chunks.
 
+mod room;
+
+pub use room::{RETRY, Trouble};
+
 use super::{
     chunk::{Chunk, FIRST_CHUNK, LONGEST_CHUNK, MappedCell},
     region::{MAX_LEN, Region},
     seal,
 };
 use crate::sync::{lock, try_lock_for};
+use room::{Growth, allocate};
 use std::{
     fs::File,
     io,
-    os::{fd::AsRawFd, unix::fs::MetadataExt},
+    os::unix::fs::MetadataExt,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{
@@ -30,6 +35,9 @@ const SEGMENT: u64 = 4 << 20;
 const LEAST_SEGMENT: u64 = 512 << 10;
 /// How far a file may exceed its intended length if no other can be created.
 const SPARE: usize = 64 << 20;
+/// The end of what is mapped is for definitions of pauses alone: they are needed
+/// when there is no room for anything else.
+const RESERVE: usize = BLOCK;
 
 /// How long a file becomes, and what follows from that.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +81,7 @@ pub struct LogFile {
     first: u64,
     carve: Mutex<Carve>,
     /// Held while the file changes its length.
-    growth: Mutex<()>,
+    growth: Mutex<Growth>,
     sealed: Mutex<Vec<Chunk>>,
     wake: Condvar,
     closed: AtomicBool,
@@ -118,7 +126,7 @@ impl LogFile {
             sizes,
             first,
             carve: Mutex::new(Carve { at: first, mapped, full_at, closed: false, live }),
-            growth: Mutex::new(()),
+            growth: Mutex::default(),
             sealed: Mutex::new(Vec::new()),
             wake: Condvar::new(),
             closed: AtomicBool::new(false),
@@ -169,8 +177,18 @@ impl LogFile {
     /// Carves a chunk of about `len` bytes; `None` when the file is full,
     /// closed or broken, or the helper has not kept up.
     pub fn carve(&self, kind: ChunkKind, len: usize, of: Writer) -> Option<Chunk> {
+        self.carve_before(RESERVE, kind, len, of)
+    }
+
+    /// Carves a chunk of definitions from what is kept for them: once, until the
+    /// file has become longer.
+    pub fn carve_reserve(&self, of: Writer) -> Option<Chunk> {
+        self.carve_before(0, ChunkKind::Definitions, RESERVE, of)
+    }
+
+    fn carve_before(&self, kept: usize, kind: ChunkKind, len: usize, of: Writer) -> Option<Chunk> {
         let mut carve = lock(&self.carve);
-        if carve.closed || carve.at + len as u64 > carve.mapped {
+        if carve.closed || carve.at + (len + kept) as u64 > carve.mapped {
             self.wake.notify_one();
             return None;
         }
@@ -303,11 +321,11 @@ impl LogFile {
     ///
     /// # Errors
     /// The reason why the file cannot be written on.
-    pub fn tend(&self) -> Result<(), String> {
-        self.check_file()?;
-        self.grow()?;
+    pub fn tend(&self) -> Result<(), Trouble> {
+        self.check_file().map_err(Trouble::Broken)?;
+        let grown = self.grow();
         self.seal_retired();
-        Ok(())
+        grown
     }
 
     fn check_file(&self) -> Result<(), String> {
@@ -324,12 +342,30 @@ impl LogFile {
         Ok(())
     }
 
-    /// Allocates and maps ahead.
+    /// Allocates and maps ahead. Where there was no room a moment ago, it does not
+    /// look again.
     ///
     /// # Errors
     /// The reason why the file cannot become longer.
-    pub fn grow(&self) -> Result<(), String> {
-        let _growth = lock(&self.growth);
+    pub fn grow(&self) -> Result<(), Trouble> {
+        let mut growth = lock(&self.growth);
+        match growth.rests(|| room::may_hold(&self.file, self.sizes.segment)) {
+            Some(reason) => Err(Trouble::NoRoom(reason)),
+            None => growth.note(self.make_longer()),
+        }
+    }
+
+    /// The same, and looks in any case.
+    ///
+    /// # Errors
+    /// The reason why the file cannot become longer.
+    pub fn grow_now(&self) -> Result<(), Trouble> {
+        let mut growth = lock(&self.growth);
+        growth.note(self.make_longer())
+    }
+
+    /// The length is not changed by two at a time.
+    fn make_longer(&self) -> Result<(), Trouble> {
         let Sizes { segment, ahead, longest, .. } = self.sizes;
         loop {
             let (at, mapped, closed) = {
@@ -341,11 +377,13 @@ impl LogFile {
             }
             if mapped + segment > longest as u64 {
                 let mib = longest >> 20;
-                return Err(format!("the file has reached its greatest length, {mib} MiB"));
+                let reason = format!("the file has reached its greatest length, {mib} MiB");
+                return Err(Trouble::Broken(reason));
             }
-            allocate(&self.file, mapped, segment)
-                .and_then(|()| self.region.map_file(&self.file, mapped, segment))
-                .map_err(|error| error.to_string())?;
+            allocate(&self.file, mapped, segment).map_err(|error| Trouble::of(&error))?;
+            self.region
+                .map_file(&self.file, mapped, segment)
+                .map_err(|error| Trouble::Broken(error.to_string()))?;
             let mut carve = lock(&self.carve);
             carve.mapped = mapped + segment;
             carve.live.push(Some(0));
@@ -427,134 +465,5 @@ impl Carve {
     }
 }
 
-/// Makes the file longer, with its blocks on the disk: a store into a hole
-/// could find the disk full, and that is a SIGBUS.
-fn allocate(file: &File, offset: u64, len: u64) -> io::Result<()> {
-    // SAFETY: the descriptor is open; the kernel checks the rest.
-    let failed = unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as i64, len as i64) };
-    if failed == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failed)) }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::log::testing::header;
-    use std::{path::Path, sync::atomic::AtomicU64};
-
-    fn create(path: &Path) -> File {
-        File::options().read(true).write(true).create_new(true).open(path).unwrap()
-    }
-
-    #[test]
-    fn chunks_stand_back_to_back_and_close_cuts_the_rest() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.log");
-        let log = LogFile::start(create(&path), &header(), None).unwrap();
-        let mut first = log.carve(ChunkKind::Events, 4096, Writer::default()).unwrap();
-        let second = log.carve(ChunkKind::Cells, 8192, Writer::default()).unwrap();
-        assert!(first.append(b"abc"));
-        assert_eq!(second.extent(), (8192, 8192));
-        log.retire(first);
-        log.seal_retired();
-        log.close(9);
-        assert!(log.carve(ChunkKind::Events, 4096, Writer::default()).is_none());
-        let bytes = std::fs::read(path).unwrap();
-        assert_eq!(bytes.len(), 16384);
-        let read = ChunkHeader::decode(&bytes[4096..]).unwrap();
-        assert_eq!((read.committed, read.checksum), (3, crc32fast::hash(b"abc")));
-        let header = Header::decode(&bytes).unwrap();
-        assert_eq!((header.state, header.end_ns), (RecordingState::Closed, 9));
-    }
-
-    #[test]
-    fn the_file_grows_and_full_segments_are_unmapped() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.log");
-        let log = LogFile::start(create(&path), &header(), None).unwrap();
-        for round in 0..600 {
-            let chunk = log.carve(ChunkKind::Events, 65536, Writer::default());
-            log.retire(chunk.unwrap_or_else(|| panic!("round {round}")));
-            log.grow().unwrap();
-            log.seal_retired();
-        }
-        let carve = lock(&log.carve);
-        assert!(carve.live[0].is_some(), "the header block stays");
-        assert!(carve.live[1..9].iter().all(Option::is_none));
-    }
-
-    #[test]
-    fn a_truncated_file_ends_the_log_but_not_the_process() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.log");
-        let log = LogFile::start(create(&path), &header(), None).unwrap();
-        let mut chunk = log.carve(ChunkKind::Events, 4096, Writer::default()).unwrap();
-        std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
-        assert!(chunk.append(b"abc"), "survives the SIGBUS");
-        assert!(log.tend().unwrap_err().contains("truncated"));
-        log.give_up();
-        assert!(log.carve(ChunkKind::Events, 4096, Writer::default()).is_none());
-    }
-
-    #[test]
-    fn a_finished_file_is_sealed_to_the_last_chunk() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.log");
-        let log = LogFile::start(create(&path), &header(), Some(65536)).unwrap();
-        let kinds = [ChunkKind::Events, ChunkKind::Cells, ChunkKind::Definitions];
-        let mut chunks = kinds.map(|kind| log.carve(kind, 4096, Writer::default()).unwrap());
-        assert!(chunks.iter_mut().all(|chunk| chunk.append(b"abc")));
-        assert!(!log.is_nearly_full());
-        for _ in 0..12 {
-            log.carve(ChunkKind::Events, 4096, Writer::default()).unwrap();
-        }
-        assert!(log.is_full());
-        log.finish(9);
-        let bytes = std::fs::read(path).unwrap();
-        assert_eq!(bytes.len(), 65536);
-        let sealed = |nth: usize| {
-            let chunk = ChunkHeader::decode(&bytes[4096 * (nth + 1)..]).unwrap();
-            (chunk.flags, chunk.checksum)
-        };
-        let checksum = crc32fast::hash(b"abc");
-        assert_eq!([sealed(0), sealed(1), sealed(2)], [(1, checksum), (0, 0), (1, checksum)]);
-    }
-
-    #[test]
-    fn cells_keep_their_file_mapped() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.log");
-        let log = LogFile::start(create(&path), &header(), Some(65536)).unwrap();
-        let mut chunk = log.carve(ChunkKind::Cells, 4096, Writer::default()).unwrap();
-        let cell = chunk.append_cell(&[0; 16]).unwrap();
-        assert!(chunk.append_kept::<AtomicU64>(&[0; 8]).is_none(), "Java gets none of these");
-        // It has cells, so its segment must stay.
-        log.retire(chunk);
-        while let Some(chunk) = log.carve(ChunkKind::Events, 4096, Writer::default()) {
-            log.retire(chunk);
-        }
-        log.seal_retired();
-        log.finish(9);
-        drop(log);
-        cell.u64_at(8).store(7, Relaxed);
-        assert_eq!(std::fs::read(path).unwrap()[4096 + 64 + 8], 7);
-        let outside = std::panic::AssertUnwindSafe(|| cell.u64_at(16).load(Relaxed));
-        assert!(std::panic::catch_unwind(outside).is_err());
-    }
-
-    #[test]
-    fn cells_that_java_knows_outlive_their_file() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.log");
-        let log = LogFile::start(create(&path), &header(), Some(65536)).unwrap();
-        let mut chunk = log.carve(ChunkKind::Acquisitions, 8192, Writer::default()).unwrap();
-        let cell = chunk.append_kept::<[AtomicU64; 32]>(&[0; 256]).unwrap();
-        cell[2].store(7, Relaxed);
-        log.finish(9);
-        drop((chunk, log));
-        // Java code may come late.
-        cell[2].store(8, Relaxed);
-        assert_eq!(cell[2].load(Relaxed), 8);
-        let bytes = std::fs::read(path).unwrap();
-        assert_eq!(bytes[4096 + 64 + 16], 7, "the file has the value of before");
-    }
-}
+mod tests;

@@ -13,9 +13,15 @@
 //! long as any still has ids of the generation before, the dictionary of that one
 //! says what they stand for, and until then there is no further switch.
 
+mod room;
+
 use crate::{
     clock,
-    log::{Generation, LogFile, names},
+    log::{
+        Generation, LogFile,
+        file::{RETRY as RETRY_ROOM, Trouble},
+        names,
+    },
     message::say,
     options::Rotation,
     sync::{lock, try_lock_for},
@@ -67,6 +73,10 @@ pub struct Log {
     number: AtomicU32,
     dead: AtomicBool,
     closed: AtomicBool,
+    /// Why there is no room for more, as long as there is none.
+    lack: Mutex<Option<String>>,
+    /// There is room again, or the log has ended.
+    lack_ends: Condvar,
     prepared: Mutex<Option<Prepared>>,
     leftovers: Mutex<Leftovers>,
     /// How many generations are not finished, besides the current one.
@@ -136,6 +146,8 @@ impl Log {
             number: AtomicU32::new(0),
             dead: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            lack: Mutex::default(),
+            lack_ends: Condvar::new(),
             prepared: Mutex::default(),
             leftovers: Mutex::default(),
             unfinished: AtomicUsize::new(0),
@@ -235,6 +247,7 @@ impl Log {
             drop_prepared(prepared.take());
         }
         self.tidy.notify_one();
+        self.lack_ends.notify_one();
         let _tidied = try_lock_for(&self.tidying, Duration::from_secs(1));
         let mut leftovers = lock(&self.leftovers);
         leftovers.remove_surplus();
@@ -256,11 +269,14 @@ impl Log {
 
     /// What the helper thread does for ever: keeps the file ahead of its
     /// writers, and switches to the next one. `go_over` has lanes and waits go
-    /// over from one generation to another, and says whether all have. Returns
-    /// when the log is closed, or with the reason why it cannot be written on.
+    /// over from one generation to another, and says whether all have. `follow` is
+    /// told time and again whether there is no room for more: recording is to pause
+    /// then. Returns when the log is closed, or with the reason why it cannot be
+    /// written on.
     pub fn keep(
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
+        follow: impl Fn(bool),
     ) -> Option<String> {
         std::thread::scope(|scope| {
             let mut is_tidied = false;
@@ -276,7 +292,7 @@ impl Log {
                 is_tidied = true;
                 Ok(())
             };
-            let reason = self.keep_ahead(go_over, tidied);
+            let reason = self.keep_ahead(go_over, follow, tidied);
             self.tidy.notify_one();
             reason
         })
@@ -285,6 +301,7 @@ impl Log {
     fn keep_ahead(
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
+        follow: impl Fn(bool),
         mut tidied: impl FnMut() -> Result<(), String>,
     ) -> Option<String> {
         let mut helper = Helper::default();
@@ -296,17 +313,22 @@ impl Log {
         loop {
             let current = self.current();
             let may_switch = self.may_switch();
-            let patience = if may_switch { PATIENCE } else { HURRY };
-            current.log.wait(patience, may_switch && helper.may_try());
+            if self.lacks_room() {
+                self.await_room(if may_switch { RETRY_ROOM } else { HURRY });
+            } else {
+                let patience = if may_switch { PATIENCE } else { HURRY };
+                current.log.wait(patience, may_switch && helper.may_try());
+            }
             if self.is_closed() || self.is_dead() {
                 drop_prepared(lock(&self.prepared).take());
                 return None;
             }
-            if let Err(reason) = current.log.tend() {
+            if let Err(reason) = self.tend(&current) {
                 self.give_up();
                 drop_prepared(lock(&self.prepared).take());
                 return Some(reason);
             }
+            follow(self.lacks_room());
             self.leave_previous(&current, &go_over);
             if self.answer_wanted(&mut helper, &current, &mut tidied) {
                 continue;
@@ -390,7 +412,9 @@ impl Log {
             Ok(()) => helper.retry_at = None,
             Err(error) => {
                 helper.retry_at = Some(Instant::now() + RETRY);
-                if !std::mem::replace(&mut helper.warned, true) {
+                // That is said when this file cannot grow either.
+                let is_told = matches!(Trouble::of(&error), Trouble::NoRoom(_));
+                if !is_told && !std::mem::replace(&mut helper.warned, true) {
                     let path = self.path();
                     let path = path.display();
                     say(&format!("{path}: no further file: {error}; this one grows instead"));

@@ -42,7 +42,7 @@ use jvmti_bindings::sys::jni::jmethodID;
 use modes::Changed;
 use pauses::Paused;
 use std::sync::{
-    Mutex, OnceLock,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 use threads::Threads;
@@ -116,24 +116,31 @@ impl Recorder {
 
     /// What the log's helper thread does for ever; see [`Log::keep`]. `leave`
     /// has everybody else who writes leave a generation, and says whether they
-    /// have.
-    pub fn keep_log(&self, leave: impl Fn(&Generation) -> bool) -> Option<String> {
+    /// have; `follow` is told whether there is no room for more.
+    pub fn keep_log(
+        &self,
+        leave: impl Fn(&Generation) -> bool,
+        follow: impl Fn(bool),
+    ) -> Option<String> {
         // Lanes first: once they have left, no event is under way that could
         // begin a wait in the generation before.
-        self.log.keep(|from, to| {
+        let go_over = |from: &Arc<Generation>, to: &Arc<Generation>| {
             self.repeat_pause(to);
             self.repeat_mode(to);
             self.lanes.leave(from.number)
                 && leave(from)
                 && self.threads.go_over(from, to, lifetimes::most_listed(self.log.filesize()))
-        })
+        };
+        self.log.keep(go_over, follow)
     }
 
     /// Recording stops for good; the application goes on.
     pub fn give_up(&self, reason: &str) {
-        let _ = self.gave_up.set(reason.to_owned());
+        let is_first = self.gave_up.set(reason.to_owned()).is_ok();
         self.log.give_up();
-        if self.is_enabled() {
+        // Whoever was told that it goes on by itself shall know that it will not.
+        let is_awaited = is_first && self.log.lack_of_room().is_some();
+        if self.is_enabled() || is_awaited {
             self.set_enabled(false);
             let path = self.log.path();
             let path = path.display();

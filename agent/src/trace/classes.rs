@@ -6,7 +6,7 @@ use crate::jvm::{Java, Local};
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 use tyrion_bytecode::{ClassFile, Method, MethodPlan};
-use tyrion_plan::{JdkClass, locks, program};
+use tyrion_plan::{JdkClass, locks, probe, program};
 
 /// Classes that are retransformed at once: many enough for few safepoints, few
 /// enough for short ones.
@@ -63,16 +63,19 @@ impl Trace {
     }
 }
 
-/// Has all loaded classes pass through [`transform`] that may take locks.
-pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv) {
+/// Has all loaded classes pass through [`transform`] that may take locks; those that
+/// have probes already, only if that is not `missing`.
+pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, missing: bool) {
     let ti = trace.recorder.ti();
     // SAFETY: `env` is the current thread's, and this is called in a native frame
     // that lasts longer.
     let java = unsafe { Java::new(env) };
     let Ok(classes) = ti.loaded_classes(java) else { return };
     let (mut wanted, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
+    let probes = [probe::trace::CLASS.as_bytes()];
     for class in classes {
-        match ti.may_take_locks(class.get()) {
+        let is_done = missing && ti.constants_mention(class.get(), &probes) == Some(true);
+        match !is_done && ti.may_take_locks(class.get()) {
             true => wanted.push(class),
             false => java.drop_local(class),
         }

@@ -184,6 +184,11 @@ impl Trace {
         self.forget_recent_instances();
     }
 
+    /// What is recorded with.
+    pub fn recorder(&self) -> &'static Recorder {
+        self.recorder
+    }
+
     /// Whether acquisitions are counted.
     pub fn is_on(&self) -> bool {
         self.on.load(Relaxed)

@@ -187,7 +187,12 @@ impl Trace {
 
     /// Gives all classes their probes that are loaded and want some.
     pub fn add_probes(&self, env: *mut JNIEnv) {
-        classes::retransform_loaded(self, env);
+        classes::retransform_loaded(self, env, false);
+    }
+
+    /// Gives their probes to those that were loaded while nobody looked.
+    pub fn add_missing_probes(&self, env: *mut JNIEnv) {
+        classes::retransform_loaded(self, env, true);
     }
 
     /// What `TyrionTrace` asks for while it is initialized.

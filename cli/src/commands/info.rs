@@ -21,6 +21,7 @@ use std::{
     borrow::Cow,
     fmt::Write as _,
     io::{self, BufWriter, Write},
+    ops::Range,
     path::PathBuf,
 };
 use trace::TraceSums;
@@ -32,6 +33,9 @@ use tyrion_converters::{
 };
 use tyrion_formats::{ModeSpan, Recording};
 use tyrion_wire::{WaitKind, header::RecordingState};
+
+/// So many pauses are listed.
+const PAUSES_TOLD: usize = 3;
 
 /// Which log, and how.
 #[derive(Args, Debug)]
@@ -247,6 +251,13 @@ fn json_of(log: &Recording, found: &Found) -> Value {
             "mode": part.mode,
         })
     };
+    let pause = |pause: &Range<u64>| {
+        json!({
+            "start_ns": pause.start - log.start_ns(),
+            "duration_ns": pause.end - pause.start,
+        })
+    };
+    report["pauses"] = log.pauses().iter().map(pause).collect();
     report["mode_spans"] = log.mode_spans().iter().map(span).collect();
     if let Some(traced) = &found.traced {
         report["trace"] = traced.to_json();
@@ -311,6 +322,10 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     }
     row("start", &units::utc(facts.start_wall_ns))?;
     row("duration", &units::duration(log.end_ns() - log.start_ns()))?;
+    let pauses = log.pauses();
+    if !pauses.is_empty() {
+        row("pauses", &told_pauses(&pauses, log.start_ns()))?;
+    }
     let origin = facts.metadata("threshold").unwrap_or_default();
     row("threshold", &format!("{} ({origin})", units::duration(facts.threshold_ns)))?;
     row("completeness", completeness(log, sums))?;
@@ -334,6 +349,19 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         units::duration(wait_ns)
     );
     row("contention", &contention)
+}
+
+/// When nothing was recorded: the first few times.
+fn told_pauses(pauses: &[Range<u64>], start_ns: u64) -> String {
+    let told = pauses.iter().take(PAUSES_TOLD).map(|pause| {
+        let duration = units::duration(pause.end - pause.start);
+        format!("{duration} from {} on", units::duration(pause.start - start_ns))
+    });
+    let told: Vec<String> = told.collect();
+    match pauses.len() - told.len() {
+        0 => told.join(", "),
+        more => format!("{}, and {} more", told.join(", "), units::thousands(more as u64)),
+    }
 }
 
 /// The value of a key of the log's, shortened if it is a name. Arguments are many

@@ -1,6 +1,9 @@
 //! What a thread was doing, as the root of its stacks.
 
-use super::{Fingerprint, Inner, fold};
+use super::{
+    Inner,
+    fingerprint::{Fingerprint, fold},
+};
 use crate::{
     groups::{self, Group},
     log::LogFile,

@@ -80,6 +80,9 @@ public final class Truth {
         SCENARIOS.put("exit", Exit.class);
         SCENARIOS.put("signal", Signal.class);
         SCENARIOS.put("spawn", Spawn.class);
+        SCENARIOS.put("room", Room.class);
+        SCENARIOS.put("parked-over", ParkedOver.class);
+        SCENARIOS.put("occupied", Occupied.class);
     }
 
     private Truth() {}

@@ -1,0 +1,82 @@
+//! The log has no room: recording pauses, as when it is switched off, and goes on when
+//! there is room again.
+
+use super::{MODES, Modes, VM, apply, is_to_record, recorder};
+use crate::{message::say, recorder::Recorder, spawn::thread, sync::lock};
+use jvmti_bindings::sys::jni::JNIEnv;
+use std::{
+    sync::atomic::{
+        AtomicBool,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    time::Duration,
+};
+
+/// Whether the modes know that there is no room.
+static KNOWN: AtomicBool = AtomicBool::new(false);
+/// Whether a thread is about to tell them.
+static FOLLOWS: AtomicBool = AtomicBool::new(false);
+/// If the JVM takes no thread, there is another attempt after this time.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Called by the log's helper time and again: whether there is no room for more. What
+/// that takes is done by a thread that the JVM knows, or by this function's next call.
+pub fn follow(lacks_room: bool) {
+    if KNOWN.load(Relaxed) == lacks_room {
+        return;
+    }
+    let Some(&vm) = VM.get() else { return };
+    if FOLLOWS.swap(true, Acquire) {
+        return;
+    }
+    let body = move || {
+        if vm.with_thread(follow_now).is_none() {
+            std::thread::sleep(RETRY);
+        }
+        FOLLOWS.store(false, Release);
+    };
+    if thread("tyrion-room", body).is_err() {
+        FOLLOWS.store(false, Release);
+    }
+}
+
+fn follow_now(env: *mut JNIEnv) {
+    let Some(recorder) = recorder() else { return };
+    let mut modes = lock(&MODES);
+    if recorder.log().is_closed() || recorder.log().is_dead() {
+        return;
+    }
+    let followed = follow_with(&mut modes, recorder, |modes| {
+        let on = is_to_record() && modes.lack.is_none();
+        if recorder.is_enabled() == on { Ok(()) } else { apply(modes, recorder, env) }
+    });
+    // At the JVM's end there is nobody to switch anything.
+    if let Err(reason) = followed
+        && !recorder.log().is_closed()
+    {
+        say(&reason);
+    }
+}
+
+/// Notes whether there is room, has `apply` switch recording by that, and then says
+/// what has become of it.
+pub(super) fn follow_with(
+    modes: &mut Modes,
+    recorder: &Recorder,
+    apply: impl FnOnce(&mut Modes) -> Result<(), String>,
+) -> Result<(), String> {
+    let before = std::mem::replace(&mut modes.lack, recorder.log().lack_of_room());
+    KNOWN.store(modes.lack.is_some(), Relaxed);
+    apply(modes)?;
+    let path = recorder.log().path();
+    let path = path.display();
+    match (before, &modes.lack) {
+        _ if !is_to_record() => {}
+        (None, Some(reason)) => say(&format!(
+            "{path}: {reason}; recording pauses until there is room, the program goes on"
+        )),
+        (Some(_), None) => say(&format!("{path}: there is room again, recording goes on")),
+        _ => {}
+    }
+    Ok(())
+}

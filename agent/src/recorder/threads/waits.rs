@@ -1,0 +1,235 @@
+//! What a thread waits for.
+
+use crate::{
+    jvm::java::Weak,
+    log::{Generation, MappedCell},
+};
+use std::sync::{
+    Arc,
+    atomic::Ordering::{Relaxed, Release},
+};
+use tyrion_wire::{Outcome, WaitKind, def::id, slot::field};
+
+/// A wait that has begun. Its ids are of the generation that its [`Waits`] are of.
+#[derive(Clone, Copy, Debug)]
+pub struct PendingWait {
+    /// What is waited for. May still change until the wait ends.
+    pub kind: WaitKind,
+    /// Start, monotonic ns.
+    pub start_ns: u64,
+    /// The waiter's stack.
+    pub stack: u32,
+    /// The lock's id.
+    pub lock: u32,
+    /// The owner, if known.
+    pub owner: Owner,
+}
+
+/// Who holds a lock that is waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Owner {
+    /// The thread's id in the log, 0 when unknown.
+    pub id: u32,
+    /// `Thread.getId()`.
+    pub java_id: i64,
+}
+
+impl Owner {
+    /// Nobody can tell.
+    pub const NOBODY: Owner = Owner { id: id::UNKNOWN, java_id: -1 };
+
+    /// Whether it has been asked for.
+    pub fn is_asked(&self) -> bool {
+        self.java_id != 0
+    }
+}
+
+/// An acquisition of a j.u.c. lock that is on its slow path.
+#[derive(Clone, Copy, Debug)]
+pub struct Acquiring {
+    /// When the slow path was entered, monotonic ns.
+    pub start_ns: u64,
+    /// Whether it is taken in shared mode.
+    pub shared: bool,
+    /// How often it parked.
+    pub parks: u64,
+    /// Filled in at the first park: an acquisition that never parks is none.
+    pub wait: Option<PendingWait>,
+}
+
+/// An acquisition of a j.u.c. lock of which only the parks are seen.
+pub struct Inferred {
+    /// From the first park on.
+    pub wait: PendingWait,
+    /// The thread's place in the lock's queue, the same as long as it is the same
+    /// acquisition.
+    pub node: Option<Weak>,
+    /// How often it parked.
+    pub parks: u64,
+    /// Whether an interrupt ends it.
+    pub interruptible: bool,
+    /// When its last park ends by itself, monotonic ns.
+    pub limit_ns: u64,
+    /// When its last park ended, monotonic ns; 0 while it is parked, and when it has
+    /// been written.
+    pub ended_ns: u64,
+    /// How it has ended, if it has.
+    pub outcome: Outcome,
+    /// It is over, and in the log. A park that goes on with it all the same begins
+    /// another wait.
+    pub is_written: bool,
+}
+
+/// A park that was under way when recording began: nobody tells when it ends.
+pub struct Found {
+    /// From the moment on at which it was found.
+    pub wait: PendingWait,
+    /// When it was last seen to last, monotonic ns.
+    pub seen_ns: u64,
+}
+
+/// The end of an [`Inferred`] acquisition.
+pub struct EndOfInferred {
+    /// The wait.
+    pub pending: PendingWait,
+    /// When it ended, monotonic ns.
+    pub ended_ns: u64,
+    /// How.
+    pub outcome: Outcome,
+    /// How often it parked.
+    pub parks: u64,
+}
+
+impl Inferred {
+    /// Whether the thread is parked for it.
+    pub fn is_parked(&self) -> bool {
+        self.ended_ns == 0 && !self.is_written
+    }
+
+    /// Its end, once, unless the thread is parked.
+    pub fn take_ended(&mut self) -> Option<EndOfInferred> {
+        let ended_ns = std::mem::take(&mut self.ended_ns);
+        if ended_ns == 0 {
+            return None;
+        }
+        // No park goes on with it: what follows is another acquisition.
+        self.is_written = true;
+        let Inferred { wait: pending, outcome, parks, .. } = *self;
+        Some(EndOfInferred { pending, ended_ns, outcome, parks })
+    }
+}
+
+/// Who sees a park begin, and is to see its end: the other one may see that, too, when
+/// what is recorded has changed meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParkSeenBy {
+    /// Probes around it.
+    Probes,
+    /// What stands in for the JDK's native methods.
+    Natives,
+}
+
+/// A park outside of any acquisition.
+#[derive(Clone, Copy, Debug)]
+pub struct Park {
+    /// What is waited for.
+    pub wait: PendingWait,
+    /// Who ends it.
+    pub by: ParkSeenBy,
+}
+
+/// What a thread waits for. Waits groups: the class of a lock may itself wait
+/// for a monitor, and `Object.wait` may end in a contended re-entry.
+#[derive(Default)]
+pub struct Waits {
+    /// A contended monitor.
+    pub monitor: Option<PendingWait>,
+    /// `Object.wait`.
+    pub object_wait: Option<PendingWait>,
+    /// j.u.c. locks, outermost first: the application's own `tryAcquire` may
+    /// itself have to wait for a lock.
+    pub acquiring: Vec<Acquiring>,
+    /// A park outside of any acquisition.
+    pub park: Option<Park>,
+    /// The lock that `Condition.await` takes again after `park`.
+    pub awaited_lock: u32,
+    /// The lock is wanted again: the signal came, and the acquisition begins.
+    pub reacquiring: Option<PendingWait>,
+    /// A j.u.c. lock, where the parks are all that is seen.
+    pub inferred: Option<Inferred>,
+    /// A park that was there before.
+    pub found: Option<Found>,
+    /// The number of the generation that all ids here are of.
+    pub(super) generation: u32,
+    /// Where the log shows what is waited for.
+    pub(super) slot: Option<Slot>,
+}
+
+/// A slot of a generation.
+pub(super) struct Slot {
+    pub(super) generation: Arc<Generation>,
+    pub(super) cell: MappedCell,
+}
+
+impl Slot {
+    /// Says that nobody waits.
+    pub(super) fn clear(&self) {
+        self.cell.u32_at(field::KIND).store(0, Relaxed);
+        self.cell.u32_at(field::THREAD).store(0, Release);
+    }
+}
+
+impl Waits {
+    /// The number of the generation that the ids are of.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// Has all ids be of another generation. `from` is the one that they are of,
+    /// and `thread` finds the id in the new one of a thread by its Java id.
+    #[cold]
+    pub(super) fn move_to(
+        &mut self,
+        from: Option<&Generation>,
+        to: &Generation,
+        thread: impl Fn(i64) -> Option<u32>,
+    ) {
+        let from = from.filter(|from| from.number == self.generation);
+        // Where there is no room for that, the lock keeps its id, which is the same in
+        // all generations: readers do not know it there, but the wait's end finds it.
+        let copy_lock = |lock: u32| {
+            if let Some(from) = from.filter(|_| lock != id::UNKNOWN) {
+                let _ = to.dictionary.copy_lock(&to.log, &from.dictionary, lock);
+            }
+        };
+        let acquiring = self.acquiring.iter_mut().map(|acquiring| &mut acquiring.wait);
+        let single = [&mut self.monitor, &mut self.object_wait, &mut self.reacquiring];
+        let park = self.park.as_mut().map(|park| &mut park.wait);
+        let inferred = self.inferred.as_mut().map(|inferred| &mut inferred.wait);
+        let found = self.found.as_mut().map(|found| &mut found.wait);
+        let single = single.into_iter().chain(acquiring).flatten();
+        for pending in single.chain(park).chain(inferred).chain(found) {
+            let stack = from.and_then(|from| {
+                to.dictionary.copy_stack(&to.log, &from.dictionary, pending.stack)
+            });
+            pending.stack = stack.unwrap_or(id::EMPTY_STACK);
+            copy_lock(pending.lock);
+            if pending.owner.id != id::UNKNOWN {
+                pending.owner.id = thread(pending.owner.java_id).unwrap_or(id::UNKNOWN);
+            }
+        }
+        copy_lock(self.awaited_lock);
+        self.generation = to.number;
+    }
+
+    /// The innermost wait.
+    pub fn innermost(&self) -> Option<PendingWait> {
+        let acquiring = self.acquiring.iter().rev().find_map(|acquiring| acquiring.wait);
+        let inferred = self.inferred.as_ref().filter(|inferred| inferred.is_parked());
+        let inferred = inferred.map(|inferred| inferred.wait);
+        let park = self.park.map(|park| park.wait);
+        let found = self.found.as_ref().map(|found| found.wait);
+        let parked = park.or(self.reacquiring).or(acquiring).or(inferred).or(found);
+        self.monitor.or(parked).or(self.object_wait)
+    }
+}
