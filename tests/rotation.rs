@@ -23,6 +23,7 @@ on_jdks!(disk_use_is_bounded: one);
 on_jdks!(killed_between_files: one, everywhere two);
 on_jdks!(disk_full_before_the_next_file: one, everywhere two);
 on_jdks!(replaces_an_earlier_recording: one);
+on_jdks!(the_current_file_is_deleted: one);
 
 /// The shortest files that the agent makes.
 const FILESIZE: u64 = 64 << 10;
@@ -421,4 +422,40 @@ fn replaces_an_earlier_recording(jdk: &Jdk) {
     check_unharmed(&program.start_at(log.clone(), own).finish());
     assert_eq!(files(&log).len(), 1);
     assert!(folder.path().join("test.log.bak").is_file());
+}
+
+/// What was in it is gone, and nothing else.
+fn the_current_file_is_deleted(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("test.log");
+    let mut deleted = None;
+    let program = rotating(jdk, "storm 60 monitor", "0", 1000).pinned();
+    let output = storm_until(program, &log, "files after the one that was deleted", |_| {
+        let count = files(&log).len();
+        match deleted {
+            None if count > 2 => {
+                let number = info(&log)["metadata"]["file-number"].as_str().map(str::to_owned);
+                // It may just have got its number.
+                deleted = std::fs::remove_file(&log).ok().and(number).map(|it| (it, count));
+                false
+            }
+            None => false,
+            Some((_, before)) => count > before + 2,
+        }
+    });
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    // Nothing is said where it was just about to be left.
+    let lines = ours(&stderr);
+    let is_it = |line: &&str| line.contains("the file was deleted; a new one is written");
+    assert!(lines.len() <= 1 && lines.iter().all(is_it), "{stderr}");
+    let files = files(&log);
+    let totals = read_all(&files);
+    assert_eq!((totals.contentions, totals.dropped), (totals.ended, 0));
+    let numbers: Vec<u64> = files
+        .iter()
+        .map(|file| info(file)["metadata"]["file-number"].as_str().unwrap().parse().unwrap())
+        .collect();
+    let missing = numbers.windows(2).filter(|two| two[1] != two[0] + 1).count();
+    assert_eq!(missing, 1, "{numbers:?}");
 }

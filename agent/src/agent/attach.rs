@@ -123,6 +123,15 @@ fn go_on(
         let reason = recorder.why_it_gave_up().map_or(String::new(), |why| format!(" ({why})"));
         return Err(format!("the log can no longer be written{reason}; restart the JVM"));
     }
+    // Whoever took a sample has asked for nothing that lasts.
+    let start_over = home::has(&recorder.log().path()) && locks() == Locks::Nothing;
+    if options.sample_for.is_none() {
+        if let Some(reason) = cannot_change(options) {
+            return Err(reason);
+        }
+        // First: the disk of another log may have room.
+        choose_log(recorder, options)?;
+    }
     if let Err(reason) = recorder.log().try_for_room() {
         let then = match is_to_record() {
             true => "recording goes on when there is",
@@ -135,12 +144,6 @@ fn go_on(
         switch(recorder, env, true)?;
         return Ok(status(recorder) + &session);
     }
-    if let Some(reason) = cannot_change(options) {
-        return Err(reason);
-    }
-    // Whoever took a sample has asked for nothing that lasts.
-    let start_over = home::has(&recorder.log().path()) && locks() == Locks::Nothing;
-    choose_log(recorder, options)?;
     let mode = options.mode.or_else(|| start_over.then(|| options.mode()));
     if let Some(mode) = mode {
         change_mode(vm, recorder, env, options, mode)?;

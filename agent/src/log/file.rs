@@ -328,6 +328,11 @@ impl LogFile {
         grown
     }
 
+    /// Whether no folder has it any more.
+    pub fn is_deleted(&self) -> bool {
+        !self.region.faulted() && self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+    }
+
     fn check_file(&self) -> Result<(), String> {
         if self.region.faulted() {
             return Err("the file was truncated or its disk failed".to_owned());

@@ -324,9 +324,15 @@ impl Log {
                 return None;
             }
             if let Err(reason) = self.tend(&current) {
-                self.give_up();
-                drop_prepared(lock(&self.prepared).take());
-                return Some(reason);
+                let is_replaced = self.replace_deleted(&mut helper, &current);
+                if is_replaced == Some(true) {
+                    continue;
+                }
+                if is_replaced.is_none() {
+                    self.give_up();
+                    drop_prepared(lock(&self.prepared).take());
+                    return Some(reason);
+                }
             }
             follow(self.lacks_room());
             self.leave_previous(&current, &go_over);

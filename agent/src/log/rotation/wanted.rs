@@ -1,8 +1,10 @@
-//! The log goes on in another file because the user wants that.
+//! The log goes on in another file because the user wants that, or has deleted the
+//! one that was written to.
 
 use super::{Helper, Log, names, set_metadata};
 use crate::{
     log::{Generation, LogFile},
+    message::say,
     options::Rotation,
     sync::lock,
 };
@@ -79,6 +81,23 @@ impl Log {
         // Whoever asked may have given up.
         let _ = answer.send(result);
         is_done
+    }
+
+    /// Goes on in a new file where the one that is written to was deleted, if the log
+    /// has several: whether it has; `None` if it cannot.
+    pub(super) fn replace_deleted(
+        &self,
+        helper: &mut Helper,
+        current: &Arc<Generation>,
+    ) -> Option<bool> {
+        let rotation = self.rotation().filter(|_| current.log.is_deleted())?;
+        if !self.may_switch() {
+            return Some(false);
+        }
+        self.go_over(helper, current, None, Some(rotation)).ok()?;
+        let path = self.path();
+        say(&format!("{}: the file was deleted; a new one is written", path.display()));
+        Some(true)
     }
 
     fn go_over(
