@@ -219,12 +219,17 @@ pub fn status(recorder: &'static Recorder) -> String {
         None => "sampling=off\n".to_owned(),
     };
     format!(
-        "state={}\n{reason}log={}\nmode={}\nthreshold_ns={}\n{sampling}",
+        "state={}\n{reason}log={}\nmode={}\nthreshold_ns={}\n{sampling}{}",
         state.name(),
         recorder.log().path().display(),
         mode.name(),
         recorder.threshold_ns(),
+        cost_lines(recorder),
     )
+}
+
+fn cost_lines(recorder: &Recorder) -> String {
+    recorder.cost().values().map(|(key, ns)| format!("{key}={ns}\n")).collect()
 }
 
 /// Switches recording on or off. The first time on, the JDK's lock classes get

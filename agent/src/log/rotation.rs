@@ -18,6 +18,7 @@ use crate::{
     log::{Generation, LogFile, names},
     message::say,
     options::Rotation,
+    spawn,
     sync::{lock, try_lock_for},
 };
 use std::{
@@ -247,24 +248,26 @@ impl Log {
 
     /// What the helper thread does for ever: keeps the file ahead of its
     /// writers, and switches to the next one. `go_over` has lanes and waits go
-    /// over from one generation to another, and says whether all have. Returns
-    /// when the log is closed, or with the reason why it cannot be written on.
+    /// over from one generation to another, and says whether all have; `note` has
+    /// something noted now and then, in the current one. Returns when the log is
+    /// closed, or with the reason why it cannot be written on.
     pub fn keep(
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
+        note: impl Fn(&Generation),
     ) -> Option<String> {
         if self.rotation.is_none() {
-            return self.keep_ahead(go_over);
+            return self.keep_ahead(go_over, note);
         }
         std::thread::scope(|scope| {
             // Cutting and removing files takes up to half a second on a busy
             // disk: not while threads need room.
             let name = "tyrion-tidy".to_owned();
             let tidy = std::thread::Builder::new().name(name);
-            if let Err(error) = tidy.spawn_scoped(scope, || self.keep_tidy()) {
+            if let Err(error) = tidy.spawn_scoped(scope, || spawn::counted(|| self.keep_tidy())) {
                 return Some(format!("no thread for rotation: {error}"));
             }
-            let reason = self.keep_ahead(go_over);
+            let reason = self.keep_ahead(go_over, note);
             self.tidy.notify_one();
             reason
         })
@@ -273,6 +276,7 @@ impl Log {
     fn keep_ahead(
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
+        note: impl Fn(&Generation),
     ) -> Option<String> {
         let mut helper = Helper::default();
         loop {
@@ -289,6 +293,7 @@ impl Log {
                 drop_prepared(lock(&self.prepared).take());
                 return Some(reason);
             }
+            note(&current);
             if let Some(rotation) = self.rotation {
                 self.leave_previous(&current, &go_over);
                 self.rotate(&mut helper, &current, rotation);

@@ -8,12 +8,14 @@
 //! - [`java_threads`], [`lifetimes`], [`os_thread`]: what is known of threads
 //! - [`classes`]: what is known of locks by their objects alone
 //! - [`records`]: records of another thread than the current one
+//! - [`cost`]: what all of it costs the program
 //! - [`observe`]: what one mode wants to know of the waits that another records
 //!
 //! It knows no mode: contention, trace and sampling are built on it, side by side.
 
 mod classes;
 mod context;
+mod cost;
 mod groups;
 mod java_threads;
 mod lifetimes;
@@ -38,11 +40,12 @@ use crate::{
     message::say,
     options::Pattern,
 };
+use cost::CostMeter;
 use jvmti_bindings::sys::jni::jmethodID;
 use modes::Changed;
 use pauses::Paused;
 use std::sync::{
-    Mutex, OnceLock,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 use threads::Threads;
@@ -73,6 +76,8 @@ pub struct Recorder {
     pause: Mutex<Option<Paused>>,
     /// What is recorded, if it has changed since the log began.
     changed: Mutex<Option<Changed>>,
+    /// What recording costs.
+    cost: CostMeter,
     /// The methods of the classes that probes call: no frames of the program's.
     probes: [OnceLock<Vec<usize>>; PROBE_CLASSES],
     /// What else there is to do when recording stops for good.
@@ -106,6 +111,7 @@ impl Recorder {
             totals: Totals::default(),
             pause: Mutex::default(),
             changed: Mutex::default(),
+            cost: CostMeter::default(),
             probes: Default::default(),
             on_give_up: OnceLock::new(),
             gave_up: OnceLock::new(),
@@ -123,13 +129,15 @@ impl Recorder {
     pub fn keep_log(&self, leave: impl Fn(&Generation) -> bool) -> Option<String> {
         // Lanes first: once they have left, no event is under way that could
         // begin a wait in the generation before.
-        self.log.keep(|from, to| {
+        let go_over = |from: &Arc<Generation>, to: &Arc<Generation>| {
             self.repeat_pause(to);
             self.repeat_mode(to);
+            self.repeat_cost(from, to);
             self.lanes.leave(from.number)
                 && leave(from)
                 && self.threads.go_over(from, to, self.most_listed)
-        })
+        };
+        self.log.keep(go_over, |current| self.note_cost(current))
     }
 
     /// Recording stops for good; the application goes on.

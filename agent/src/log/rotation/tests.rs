@@ -48,7 +48,10 @@ impl World {
     }
 
     fn keep(&self) -> Option<String> {
-        self.log.keep(|from, to| self.lanes.leave(from.number) && self.threads.go_over(from, to, 0))
+        self.log.keep(
+            |from, to| self.lanes.leave(from.number) && self.threads.go_over(from, to, 0),
+            |_| (),
+        )
     }
 
     /// Waits until all files but the last are finished, when nobody writes any
