@@ -31,6 +31,7 @@ use tyrion_converters::{
     outputs::units,
 };
 use tyrion_formats::{ModeSpan, Recording};
+use tyrion_report::OwnCpu;
 use tyrion_wire::{WaitKind, header::RecordingState};
 
 /// Which log, and how.
@@ -247,6 +248,7 @@ fn json_of(log: &Recording, found: &Found) -> Value {
             "mode": part.mode,
         })
     };
+    report["own_cpu"] = json!(own_cpu(log));
     report["mode_spans"] = log.mode_spans().iter().map(span).collect();
     if let Some(traced) = &found.traced {
         report["trace"] = traced.to_json();
@@ -324,6 +326,9 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         units::thousands(log.file_len()),
     );
     row("size", &sizes)?;
+    if let Some(own) = own_cpu(log) {
+        row("tyrion itself", &own.text())?;
+    }
     if found.lacks_waits() {
         return row("contention", "not recorded (mode=sample)");
     }
@@ -334,6 +339,12 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         units::duration(wait_ns)
     );
     row("contention", &contention)
+}
+
+/// What the agent took of the program's CPU time, if it says so.
+fn own_cpu(log: &Recording) -> Option<OwnCpu> {
+    let statistics = log.statistics();
+    OwnCpu::read(|key| statistics.get(key).copied())
 }
 
 /// The value of a key of the log's, shortened if it is a name. Arguments are many
