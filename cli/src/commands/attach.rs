@@ -99,7 +99,7 @@ pub(super) fn process_id(text: &str) -> Result<u32, String> {
 }
 
 /// What the agent's keys of its own CPU time begin with.
-const OWN_CPU: &str = "cpu.";
+const OWN_CPU: &str = "cpu_";
 
 /// What the agent answers: keys and values.
 pub(super) type Reply = Vec<(String, String)>;
@@ -409,7 +409,7 @@ fn line(key: &str, value: &str) -> String {
 
 /// Prints an answer; `here` is the path of its log on this side.
 fn print(answer: &[(String, String)], here: &Path, as_json: bool) -> CommandResult {
-    let own = OwnCpu::read(|key| value(answer, key).parse().ok());
+    let own = OwnCpu::read(|key| value(answer, &key.replace('.', "_")).parse().ok());
     let is_of_own = |key: &str| own.is_some() && key.starts_with(OWN_CPU);
     let answer = answer.iter().filter(|(key, _)| !is_of_own(key));
     let text = if as_json {
