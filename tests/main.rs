@@ -28,6 +28,7 @@ mod mode_changes;
 mod options;
 mod outcomes;
 mod outputs;
+mod own_cpu;
 mod report;
 mod reporting;
 mod rotation;

@@ -18,6 +18,7 @@ mod jvm;
 mod log;
 mod message;
 mod options;
+mod own_cpu;
 mod recorder;
 mod sample;
 mod spawn;

@@ -30,8 +30,10 @@ const CRATES: [&str; 9] = [
 
 /// The agent's modules from the bottom up. Those on one line do not know each
 /// other, nor anything above.
-const AGENT: [&[&str]; 7] = [
-    &["clock", "message", "spawn", "sync", "table"],
+const AGENT: [&[&str]; 9] = [
+    &["clock", "message", "sync", "table"],
+    &["spawn"],
+    &["own_cpu"],
     &["groups", "jvm"],
     &["log"],
     &["options"],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Callable, NamedTuple, Optional
 
 import project
+from figures import median
 from processes import Failed
 
 # On Maven Central, both with this version.
@@ -112,6 +113,24 @@ def async_profiler_library():
     with zipfile.ZipFile(jar) as archive:
         library.write_bytes(archive.read(f"{folder}/libasyncProfiler.so"))
     return library
+
+
+def told_share(log):
+    """What Tyrion says that it took of the program's CPU time; None of what is no such log."""
+    if not log.exists():
+        return None
+    info = subprocess.run([project.tyrion(), "info", "--json", str(log)],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    if info.returncode != 0:
+        return None
+    own = json.loads(info.stdout)["own_cpu"]
+    return own and own["share"]
+
+
+def told_text(shares):
+    """The median of what it said, beside the ratio: that of a tool that says all is 1 less this."""
+    known = [share for share in shares if share is not None]
+    return f"{median(known):.3f}" if known else ""
 
 
 def jfr_converter():

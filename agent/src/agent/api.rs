@@ -13,6 +13,7 @@ use crate::{
         setup::{call_static_int, set_static_boolean},
     },
     message::{PANICKED, say},
+    own_cpu,
     recorder::Recorder,
     sample,
 };
@@ -93,11 +94,12 @@ fn with_recorder<T: Default>(
     body: impl FnOnce(&'static Recorder, Java) -> T,
 ) -> T {
     let Some(recorder) = recorder() else { return T::default() };
-    guarded(|| {
+    let body = || {
         // SAFETY: the JVM passes the current thread's environment, whose native
         // frame lasts as long as the call.
         body(recorder, unsafe { Java::new(env) })
-    })
+    };
+    own_cpu::callback(|| guarded(body))
 }
 
 /// Has the program not see an exception of ours.

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     contention::Contention,
     jvm::{Java, Object},
-    sample, trace,
+    own_cpu, sample, trace,
 };
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject, jthread},
@@ -24,11 +24,12 @@ use tyrion_wire::Outcome;
 #[inline]
 fn with_contention(env: *mut JNIEnv, body: impl FnOnce(&'static Contention, Java)) {
     let Some(contention) = contention() else { return };
-    guarded(|| {
+    let body = || {
         // SAFETY: the JVM passes the current thread's environment, whose native
         // frame lasts as long as the call.
         body(contention, unsafe { Java::new(env) });
-    });
+    };
+    own_cpu::callback(|| guarded(body));
 }
 
 /// The table of the events.
@@ -169,7 +170,7 @@ unsafe extern "system" fn class_file_load_hook(
     if !wanted || name.is_null() || data.is_null() {
         return;
     }
-    guarded(|| {
+    let transform = || {
         // SAFETY: JVMTI passes a name that ends with a zero byte, and `len`
         // bytes of class file.
         let (name, bytes) = unsafe {
@@ -185,7 +186,8 @@ unsafe extern "system" fn class_file_load_hook(
                 *new_data = memory;
             }
         }
-    });
+    };
+    own_cpu::rare_callback(|| guarded(transform));
 }
 
 // The native methods of the probe class, see `tyrion_plan::probe::wait`. HotSpot finds

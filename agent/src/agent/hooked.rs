@@ -8,6 +8,7 @@ use super::{
 use crate::{
     contention::{Contention, ParkLimit},
     jvm::{Java, Object},
+    own_cpu::callback,
 };
 use jvmti_bindings::sys::{
     jni::{JNIEnv, jboolean, jclass, jlong, jobject, jstring, jthread},
@@ -36,15 +37,13 @@ unsafe extern "system" fn park(env: *mut JNIEnv, of: jobject, is_absolute: jbool
     // lasts as long as the call.
     let java = unsafe { Java::new(env) };
     let thread = contention.recorder().ti().current_thread(java);
-    guarded(|| {
-        let limit = match (is_absolute, time) {
-            (0, 1..) => ParkLimit::Ns(time as u64),
-            _ => ParkLimit::None,
-        };
-        contention.hooked_park_begins(java, thread.get(), limit);
-    });
+    let limit = match (is_absolute, time) {
+        (0, 1..) => ParkLimit::Ns(time as u64),
+        _ => ParkLimit::None,
+    };
+    callback(|| guarded(|| contention.hooked_park_begins(java, thread.get(), limit)));
     park_now(env, of, is_absolute, time);
-    guarded(|| contention.hooked_park_ends(java, thread.get()));
+    callback(|| guarded(|| contention.hooked_park_ends(java, thread.get())));
     java.drop_local(thread);
 }
 
@@ -67,12 +66,13 @@ fn with_virtual(
     body: fn(&'static Contention, Java<'_>, Object<'_>),
 ) {
     let Some(contention) = contention() else { return };
-    guarded(|| {
+    let body = || {
         // SAFETY: HotSpot passes the current thread's environment, whose native frame
         // lasts as long as the call, and a reference that is valid during it.
         let (java, thread) = unsafe { (Java::new(env), Object::new(thread)) };
         body(contention, java, thread);
-    });
+    };
+    callback(|| guarded(body));
 }
 
 unsafe extern "system" fn set_native_name(env: *mut JNIEnv, thread: jobject, name: jstring) {

@@ -249,12 +249,19 @@ pub fn status(recorder: &'static Recorder) -> String {
         None => "sampling=off\n".to_owned(),
     };
     format!(
-        "state={}\n{reason}log={}\nmode={}\nthreshold_ns={}\n{sampling}",
+        "state={}\n{reason}log={}\nmode={}\nthreshold_ns={}\n{sampling}{}",
         state.name(),
         recorder.log().path().display(),
         mode.name(),
         recorder.threshold_ns(),
+        cost_lines(recorder),
     )
+}
+
+fn cost_lines(recorder: &Recorder) -> String {
+    // Answers have no points in their keys.
+    let line = |(key, ns): (&str, u64)| format!("{}={ns}\n", key.replace('.', "_"));
+    recorder.cost().values().map(line).collect()
 }
 
 /// Whether recording is to be on; it may pause all the same, for lack of room.

@@ -135,6 +135,7 @@ pub fn vm_death(env: *mut JNIEnv) {
             let _ = trace.switch(env, false);
             trace.write_statistics(&recorder.log().current());
         }
+        recorder.cost_ends();
         recorder.log().close();
         if let Some(account) = recorder.account_of_walks() {
             say(&account);

@@ -24,6 +24,7 @@ use crate::{
     },
     message::say,
     options::Rotation,
+    spawn,
     sync::{lock, try_lock_for},
 };
 use std::{
@@ -269,14 +270,14 @@ impl Log {
 
     /// What the helper thread does for ever: keeps the file ahead of its
     /// writers, and switches to the next one. `go_over` has lanes and waits go
-    /// over from one generation to another, and says whether all have. `follow` is
-    /// told time and again whether there is no room for more: recording is to pause
-    /// then. Returns when the log is closed, or with the reason why it cannot be
-    /// written on.
+    /// over from one generation to another, and says whether all have. `each` gets
+    /// the current one time and again, and whether there is no room for more: recording
+    /// is to pause then. Returns when the log is closed, or with the reason why it
+    /// cannot be written on.
     pub fn keep(
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
-        follow: impl Fn(bool),
+        each: impl Fn(&Generation, bool),
     ) -> Option<String> {
         std::thread::scope(|scope| {
             let mut is_tidied = false;
@@ -287,12 +288,12 @@ impl Log {
                 // Cutting and removing files takes up to half a second on a busy
                 // disk: not while threads need room.
                 let tidy = std::thread::Builder::new().name("tyrion-tidy".to_owned());
-                tidy.spawn_scoped(scope, || self.keep_tidy())
+                tidy.spawn_scoped(scope, || spawn::counted(|| self.keep_tidy()))
                     .map_err(|error| format!("no thread for rotation: {error}"))?;
                 is_tidied = true;
                 Ok(())
             };
-            let reason = self.keep_ahead(go_over, follow, tidied);
+            let reason = self.keep_ahead(go_over, each, tidied);
             self.tidy.notify_one();
             reason
         })
@@ -301,7 +302,7 @@ impl Log {
     fn keep_ahead(
         &self,
         go_over: impl Fn(&Arc<Generation>, &Arc<Generation>) -> bool,
-        follow: impl Fn(bool),
+        each: impl Fn(&Generation, bool),
         mut tidied: impl FnMut() -> Result<(), String>,
     ) -> Option<String> {
         let mut helper = Helper::default();
@@ -334,7 +335,7 @@ impl Log {
                     return Some(reason);
                 }
             }
-            follow(self.lacks_room());
+            each(&current, self.lacks_room());
             self.leave_previous(&current, &go_over);
             if self.answer_wanted(&mut helper, &current, &mut tidied) {
                 continue;

@@ -8,12 +8,14 @@
 //! - [`java_threads`], [`lifetimes`], [`os_thread`]: what is known of threads
 //! - [`classes`]: what is known of locks by their objects alone
 //! - [`records`]: records of another thread than the current one
+//! - [`cost`]: what all of it costs the program
 //! - [`observe`]: what one mode wants to know of the waits that another records
 //!
 //! It knows no mode: contention, trace and sampling are built on it, side by side.
 
 mod classes;
 mod context;
+mod cost;
 mod groups;
 mod java_threads;
 mod lifetimes;
@@ -38,6 +40,7 @@ use crate::{
     message::say,
     options::Pattern,
 };
+use cost::CostMeter;
 use jvmti_bindings::sys::jni::jmethodID;
 use modes::Changed;
 use pauses::Paused;
@@ -71,6 +74,8 @@ pub struct Recorder {
     pause: Mutex<Option<Paused>>,
     /// What is recorded, if it has changed since the log began.
     changed: Mutex<Option<Changed>>,
+    /// What recording costs.
+    cost: CostMeter,
     /// The methods of the classes that probes call: no frames of the program's.
     probes: [OnceLock<Vec<usize>>; PROBE_CLASSES],
     /// What else there is to do when recording stops for good.
@@ -103,6 +108,7 @@ impl Recorder {
             totals: Totals::default(),
             pause: Mutex::default(),
             changed: Mutex::default(),
+            cost: CostMeter::default(),
             probes: Default::default(),
             on_give_up: OnceLock::new(),
             gave_up: OnceLock::new(),
@@ -127,11 +133,16 @@ impl Recorder {
         let go_over = |from: &Arc<Generation>, to: &Arc<Generation>| {
             self.repeat_pause(to);
             self.repeat_mode(to);
+            self.repeat_cost(from, to);
             self.lanes.leave(from.number)
                 && leave(from)
                 && self.threads.go_over(from, to, lifetimes::most_listed(self.log.filesize()))
         };
-        self.log.keep(go_over, follow)
+        let each = |current: &Generation, lacks_room| {
+            follow(lacks_room);
+            self.note_cost(current);
+        };
+        self.log.keep(go_over, each)
     }
 
     /// Recording stops for good; the application goes on.

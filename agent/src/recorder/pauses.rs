@@ -20,6 +20,7 @@ impl Recorder {
             let (from_ns, generation) = (clock::now_ns(), self.log.current());
             let _ = generation.dictionary.pause(&generation.log, from_ns, 0);
             *pause = Some(Paused { from_ns, defined_in: generation.number });
+            self.cost_ends();
         }
     }
 
@@ -29,6 +30,7 @@ impl Recorder {
             let generation = self.log.current();
             let _ = generation.dictionary.pause(&generation.log, paused.from_ns, clock::now_ns());
         }
+        self.cost_begins();
     }
 
     /// Has a file that begins during a pause tell of it, too.

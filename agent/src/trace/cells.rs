@@ -29,6 +29,28 @@ struct Inner {
     carved: u32,
     /// The number of the generation that the chunk is in.
     generation: u32,
+    /// All cells of that generation.
+    all: Vec<&'static Cell>,
+    /// What was counted in the generations before.
+    before: u64,
+}
+
+impl Inner {
+    /// All that was counted, whether a lock was got or not.
+    fn counted(&self) -> u64 {
+        let of = |cell: &&Cell| {
+            [&cell.acquisitions, &cell.reentrant, &cell.failed].map(|n| n.load(Relaxed))
+        };
+        self.all.iter().flat_map(of).fold(self.before, u64::saturating_add)
+    }
+
+    /// The cells of generations before this one are gone from now on.
+    fn leave(&mut self, generation: u32) {
+        if self.generation < generation {
+            let before = self.counted();
+            *self = Inner { generation, before, ..Inner::default() };
+        }
+    }
 }
 
 impl Cells {
@@ -58,10 +80,9 @@ impl Cells {
         if inner.generation > generation.number {
             return None;
         }
-        if inner.generation < generation.number {
-            *inner = Inner { generation: generation.number, ..Inner::default() };
-        }
+        inner.leave(generation.number);
         if let Some(cell) = inner.chunk.as_mut().and_then(|chunk| chunk.append_kept(&bytes)) {
+            inner.all.push(cell);
             return Some(cell);
         }
         let of = Writer { sequence: inner.carved, ..Writer::default() };
@@ -70,7 +91,20 @@ impl Cells {
         inner.carved += 1;
         let cell = chunk.append_kept(&bytes);
         inner.chunk = Some(chunk);
+        inner.all.extend(cell);
         cell
+    }
+
+    /// How often a probe has told of an acquisition, in all files of the log. What
+    /// threads count while the log goes on in another file may be missing.
+    pub fn counted(&self) -> u64 {
+        lock(&self.inner).counted()
+    }
+
+    /// The log goes on in this generation: what was counted is added up before the
+    /// memory of the cells is somebody else's.
+    pub fn leave(&self, generation: u32) {
+        lock(&self.inner).leave(generation);
     }
 }
 

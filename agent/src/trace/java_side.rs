@@ -7,7 +7,7 @@ use super::{
     instances::{self, InstanceTable},
     memory::{
         Block, Bucket, CLOSED_PLACES, Cell, Entry, HELD_LIMIT, LOCKS_LIMIT, Later, NO_INSTANCES,
-        Notes, Recent, Ring, Sum, Waited,
+        Notes, Recent, Ring, Sum, Timed, Waited,
     },
     resync,
     slots::{self, Slots, THREADS},
@@ -42,6 +42,9 @@ const JAVA_OWN: &[&str] = &[
     "CROWDED",
     "MIX",
     "TIMES",
+    "TIMED",
+    "TIMED_CHANCE",
+    "TIMED_LIMIT",
     "CLASS_SHIFT",
     "LATER_MASK",
     "LATER_SPARE",
@@ -207,6 +210,7 @@ fn expected() -> Vec<(&'static str, i64)> {
         ("LATER_DONE", offset_of!(Later, done)),
         ("LATER_LOOKS", offset_of!(Later, looks)),
         ("LATER_AGAIN", offset_of!(Later, again)),
+        ("TIMED_LEAVING", offset_of!(Timed, leaving)),
         ("ONE_LOCK", 1 << 32),
         ("HASH", 0x7fff_ffff),
         ("DISPLACED", super::start::DISPLACED as usize),
@@ -235,6 +239,7 @@ const TOLD: &[(&str, i32)] = &[
     ("EVERY", constant::EVERY),
     ("STACKS", constant::STACKS),
     ("ENTERED", constant::ENTERED),
+    ("TIMED_TAKING", constant::TIMED),
 ];
 
 /// The same, where it only matters whether the answer is 0.

@@ -460,6 +460,15 @@ pub struct Later {
     pub again: AtomicU32,
 }
 
+/// What the Java half of some probes took.
+#[repr(C)]
+pub struct Timed {
+    /// Of those where a lock is taken.
+    pub taking: Sum,
+    /// Of those where it is released.
+    pub leaving: Sum,
+}
+
 /// How many places are told apart by what is looked at no more: a byte of bits
 /// each, by the low bits of their numbers.
 pub const CLOSED_PLACES: usize = 1 << 16;
@@ -475,7 +484,9 @@ macro_rules! shared {
         $(unsafe impl Shared for $type {})*
     };
 }
-shared!(Entry, Recent, Notes, Bucket, Waited, Pair, Ring, Event, Cell, Sum, Later, ThreadSlot);
+shared!(
+    Entry, Recent, Notes, Bucket, Waited, Pair, Ring, Event, Cell, Sum, Later, ThreadSlot, Timed
+);
 
 /// What Java and readers of the log rely on; the offsets in Java's source are
 /// compared in a test.

@@ -15,6 +15,7 @@
 //! - [`observer`]: what contention tells of waits
 //! - [`nesting`]: what is taken within what
 //! - [`resync`]: what is really held, as after a full stack
+//! - [`cost`]: what the Java half of the probes takes
 //! - [`places`]: the numbers of the places where locks are taken
 //! - [`classes`]: which classes get probes
 //! - [`natives`]: what Java calls
@@ -24,6 +25,7 @@ mod blame;
 mod blocks;
 mod cells;
 mod classes;
+mod cost;
 mod definitions;
 mod holds;
 mod instances;
@@ -82,6 +84,7 @@ pub struct Trace {
     places: places::Places,
     methods: resync::Methods,
     statistics: TraceStatistics,
+    cost: cost::ProbesCost,
     /// Whether the Java side is on.
     on: AtomicBool,
     /// Held while locks get their hashes.
@@ -109,6 +112,8 @@ struct Shared {
     waited: &'static memory::Waited,
     /// Locks that are hashed later.
     later: &'static memory::Later,
+    /// What probes took that were timed.
+    timed: &'static memory::Timed,
     /// A byte for each place: whether new instances are told apart no more.
     closed: &'static memory::Closed,
     /// From how many ns on an acquisition was a wait.
@@ -141,6 +146,7 @@ impl Trace {
             entered: memory::allocate()?,
             waited: memory::allocate()?,
             later: memory::allocate()?,
+            timed: memory::allocate()?,
             closed: memory::allocate()?,
             delay: memory::allocate()?,
         };
@@ -156,6 +162,7 @@ impl Trace {
             places: places::Places::new(),
             methods: resync::Methods::default(),
             statistics: TraceStatistics::default(),
+            cost: cost::ProbesCost::default(),
             on: AtomicBool::new(false),
             hashing: Mutex::new(()),
             hasher: OnceLock::new(),
@@ -174,6 +181,7 @@ impl Trace {
         if let Some(previous) = self.recorder.log().previous() {
             self.write_statistics(&previous);
         }
+        self.cells.leave(self.recorder.log().generation_number());
         // First what Java asks for when it has forgotten: an answer of before
         // would hold for the whole file.
         self.forget_nestings();
@@ -220,6 +228,7 @@ impl Trace {
         };
         values.push(("hold.one-in".to_owned(), one_in));
         values.extend(self.places.left());
+        values.extend(self.timed_probes());
         for (key, value) in values {
             let _ = generation.dictionary.statistic(&generation.log, &key, value);
         }

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     jvm::{Java, Object},
     message::PANICKED,
+    own_cpu,
 };
 use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jobject};
 use std::{
@@ -19,6 +20,14 @@ use std::{
 /// recording, not the JVM.
 pub fn with_trace<T: Default>(env: *mut JNIEnv, body: impl FnOnce(&'static Trace, Java) -> T) -> T {
     let Some(trace) = active() else { return T::default() };
+    own_cpu::callback(|| timed(trace, env, body))
+}
+
+fn timed<T: Default>(
+    trace: &'static Trace,
+    env: *mut JNIEnv,
+    body: impl FnOnce(&'static Trace, Java) -> T,
+) -> T {
     let began = ticks::now();
     let result = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the JVM passes the current thread's environment, whose native

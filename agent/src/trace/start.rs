@@ -71,6 +71,7 @@ pub fn prepare(
         hash_later(env, trace)?;
     }
     READY.store(true, Relaxed);
+    recorder.cost_of_probes(|| super::active().map_or(0, Trace::probes_ns));
     log::ask_before_reuse(|| super::active().map_or_else(Vec::new, Trace::cells_in_use));
     recorder.log().on_switch(|_| {
         if let Some(trace) = super::active() {
@@ -146,6 +147,8 @@ pub mod constant {
     pub const STACKS: i32 = 14;
     /// Address of the bits that tell which instances may be in the table.
     pub const ENTERED: i32 = 15;
+    /// Address of what timed probes took.
+    pub const TIMED: i32 = 16;
 }
 
 impl Trace {
@@ -216,6 +219,7 @@ impl Trace {
                 self.options.hold.one_in().map_or(1, |every| holds::stacks_every(every.into()))
             }
             constant::ENTERED => address_of(self.shared.entered),
+            constant::TIMED => address_of(self.shared.timed),
             _ => 0,
         }
     }

@@ -26,7 +26,7 @@ use std::{
 };
 use tyrion_converters::{harmless, outputs::units};
 use tyrion_options::DEFAULT_FILE;
-use tyrion_report::render::json as escape;
+use tyrion_report::{OwnCpu, render::json as escape};
 
 /// How long the agent may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -100,6 +100,9 @@ pub(super) fn process_id(text: &str) -> Result<u32, String> {
     id.ok_or_else(|| "not a process id; jps -l lists those of JVMs".to_owned())
 }
 
+/// What the agent's keys of its own CPU time begin with.
+const OWN_CPU: &str = "cpu_";
+
 /// What the agent answers: keys and values.
 pub(super) type Reply = Vec<(String, String)>;
 
@@ -119,7 +122,9 @@ pub fn attach(args: AttachArgs) -> CommandResult {
     let agent = Agent::find(args.pid.pid, args.pid.trust)?;
     let log = agent.log_path(args.output.as_deref());
     tell_cost(&agent, &args)?;
-    let (answer, _) = agent.start(&args.agent, Some(&log.path), args.output.is_some())?;
+    let (mut answer, _) = agent.start(&args.agent, Some(&log.path), args.output.is_some())?;
+    // It has only just begun.
+    answer.retain(|(key, _)| !key.starts_with(OWN_CPU));
     let written = value(&answer, "log");
     if (value(&answer, "mode"), value(&answer, "sampling")) == ("sample", "off") {
         tell("note: nothing is recorded; say what is to be, such as with --mode contention");
@@ -412,6 +417,9 @@ fn line(key: &str, value: &str) -> String {
 
 /// Prints an answer; `here` is the path of its log on this side.
 fn print(answer: &[(String, String)], here: &Path, as_json: bool) -> CommandResult {
+    let own = OwnCpu::read(|key| value(answer, &key.replace('.', "_")).parse().ok());
+    let is_of_own = |key: &str| own.is_some() && key.starts_with(OWN_CPU);
+    let answer = answer.iter().filter(|(key, _)| !is_of_own(key));
     let text = if as_json {
         let mut object = Map::new();
         for (key, value) in answer {
@@ -419,18 +427,22 @@ fn print(answer: &[(String, String)], here: &Path, as_json: bool) -> CommandResu
             object.insert(key.clone(), number.unwrap_or_else(|_| json!(value)));
         }
         // Ours at last, whatever the answer says.
+        if let Some(own) = own {
+            object.insert("own_cpu".to_owned(), json!(own));
+        }
         if !here.as_os_str().is_empty() {
             object.insert("log_here".to_owned(), json!(here.to_string_lossy()));
         }
         format!("{}\n", escape::escaped(&Value::Object(object).to_string()))
     } else {
-        let lines = answer.iter().map(|(key, value)| match key.as_str() {
+        let own = own.map(|own| format!("{:<13} {}\n", "tyrion itself", own.text()));
+        let lines = answer.map(|(key, value)| match key.as_str() {
             "log" if here != Path::new(value) && !here.as_os_str().is_empty() => {
                 line(key, value) + &line("log here", &here.to_string_lossy())
             }
             _ => line(key, value),
         });
-        lines.collect()
+        lines.chain(own).collect()
     };
     let written = std::io::stdout().write_all(text.as_bytes());
     written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))

@@ -32,6 +32,7 @@ use tyrion_converters::{
     outputs::units,
 };
 use tyrion_formats::{ModeSpan, Recording};
+use tyrion_report::OwnCpu;
 use tyrion_wire::{WaitKind, header::RecordingState};
 
 /// So many pauses are listed.
@@ -258,6 +259,7 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         })
     };
     report["pauses"] = log.pauses().iter().map(pause).collect();
+    report["own_cpu"] = json!(own_cpu(log));
     report["mode_spans"] = log.mode_spans().iter().map(span).collect();
     if let Some(traced) = &found.traced {
         report["trace"] = traced.to_json();
@@ -339,6 +341,9 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         units::thousands(log.file_len()),
     );
     row("size", &sizes)?;
+    if let Some(own) = own_cpu(log) {
+        row("tyrion itself", &own.text())?;
+    }
     if found.lacks_waits() {
         return row("contention", "not recorded (mode=sample)");
     }
@@ -362,6 +367,12 @@ fn told_pauses(pauses: &[Range<u64>], start_ns: u64) -> String {
         0 => told.join(", "),
         more => format!("{}, and {} more", told.join(", "), units::thousands(more as u64)),
     }
+}
+
+/// What the agent took of the program's CPU time, if it says so.
+fn own_cpu(log: &Recording) -> Option<OwnCpu> {
+    let statistics = log.statistics();
+    OwnCpu::read(|key| statistics.get(key).copied())
 }
 
 /// The value of a key of the log's, shortened if it is a name. Arguments are many

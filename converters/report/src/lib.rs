@@ -14,6 +14,7 @@ pub mod conditions;
 pub mod diff;
 pub mod findings;
 mod options;
+mod own_cpu;
 pub mod render;
 mod section;
 pub mod sections;
@@ -23,6 +24,7 @@ pub mod view;
 
 pub use findings::{Findings, find, work_bytes};
 pub use options::ReportOptions;
+pub use own_cpu::OwnCpu;
 pub use section::{About, Answer, Section};
 pub use sections::SECTIONS;
 pub use view::View;

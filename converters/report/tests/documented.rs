@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Recording;
 use tyrion_report::{
-    ReportOptions, SECTIONS, find,
+    OwnCpu, ReportOptions, SECTIONS, find,
     findings::{LockRef, LogFacts},
     render::{Report, json},
     sections::{
@@ -56,6 +56,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
     let types = match section {
         "overview" => vec![
             of::<overview::Overview>(),
+            of::<OwnCpu>(),
             of::<LogFacts>(),
             of::<overview::ThreadTotals>(),
             of::<overview::PhaseRow>(),

@@ -9,6 +9,7 @@
 
 pub mod cell;
 pub mod chunk;
+pub mod cost;
 pub mod def;
 pub mod event;
 pub mod exchange;

@@ -1,5 +1,7 @@
 """What the tools cost databases in memory, with eight threads of bank transfers."""
 
+from typing import NamedTuple, Optional
+
 import peers
 import project
 from figures import Table, interleaved, interval_text, median, ratios
@@ -23,29 +25,38 @@ def tables(quick):
 
 def table(database, tools, rounds, warmup_s, seconds):
     samples = interleaved(
-        tools, rounds, lambda tool: transactions(tool, database, warmup_s, seconds),
+        tools, rounds, lambda tool: measured(tool, database, warmup_s, seconds),
         lambda text: project.say(f"{database}: {text}"))
     result = Table(
         f"{database}, JDK {MAJOR}: transactions per CPU second, over those of no tool, "
         f"median of {rounds}",
-        ("tool", "transactions/CPU s", "ratio", "95 % interval"))
-    base = samples[peers.NONE.name]
-    for name, values in samples.items():
+        ("tool", "transactions/CPU s", "ratio", "95 % interval", "loss", "self-told"))
+    base = [run.transactions for run in samples[peers.NONE.name]]
+    for name, runs in samples.items():
+        values = [run.transactions for run in runs]
+        if name == peers.NONE.name:
+            result.add(name, f"{median(values):.0f}", "", "", "", "")
+            continue
         paired = ratios(values, base)
-        own = values is base
-        result.add(name, f"{median(values):.0f}", "" if own else f"{median(paired):.3f}",
-                   "" if own else interval_text(paired, ".3f"))
+        result.add(name, f"{median(values):.0f}", f"{median(paired):.3f}",
+                   interval_text(paired, ".3f"), f"{1 - median(paired):.3f}",
+                   peers.told_text([run.told for run in runs]))
     return result
 
 
-def transactions(tool, database, warmup_s, seconds):
-    """Transactions per CPU second of one run."""
+class Run(NamedTuple):
+    transactions: float  # per CPU second
+    told: Optional[float]  # what the tool says that it took of the CPU time
+
+
+def measured(tool, database, warmup_s, seconds):
     folder = project.workdir()
+    log = folder / "recording.jfr"
     classpath = f"{project.CLASSES}:{project.DATABASE_JARS[database]}"
     result = run_program(
-        [project.java(MAJOR), *tool.options(folder / "recording.jfr"), "-cp", classpath,
+        [project.java(MAJOR), *tool.options(log), "-cp", classpath,
          "tyrion.subjects.JdbcBank", URLS[database], "8", str(seconds), str(warmup_s)],
         folder)
     if not result["balanced"]:
         raise Failed(f"{database} with {tool.name} computed wrong sums")
-    return result["tx_per_cpu_second"]
+    return Run(result["tx_per_cpu_second"], peers.told_share(log))

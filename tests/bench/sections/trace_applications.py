@@ -1,6 +1,6 @@
 """What trace mode costs databases in memory, with eight threads of bank transfers."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import peers
 import project
@@ -20,6 +20,7 @@ class Bank(NamedTuple):
 
     transactions: float  # per CPU second
     mb_per_s: float  # by which the log grows
+    told: Optional[float]  # what the agent says that it took of the CPU time
 
 
 def tables(choice):
@@ -50,7 +51,8 @@ def bank(tool, major, database, warmup_s, seconds):
     if not result["balanced"]:
         raise Failed(f"{database} with {tool.name} computed wrong sums")
     recorded = log.stat().st_size if log.exists() else 0
-    return Bank(result["tx_per_cpu_second"], recorded / 1e6 / (warmup_s + seconds))
+    return Bank(result["tx_per_cpu_second"], recorded / 1e6 / (warmup_s + seconds),
+                peers.told_share(log))
 
 
 def table(title, tools, rounds, measure):
@@ -58,15 +60,16 @@ def table(title, tools, rounds, measure):
                           lambda text: project.say(f"{title}: {text}"))
     result = Table(
         f"{title}: transactions per CPU second, over those of no agent, median of {rounds}",
-        ("agent", "transactions/CPU s", "ratio", "95 % interval", "log MB/s"))
+        ("agent", "transactions/CPU s", "ratio", "95 % interval", "loss", "self-told", "log MB/s"))
     base = [run.transactions for run in samples[peers.NONE.name]]
     for name, runs in samples.items():
         transactions = [run.transactions for run in runs]
         if name == peers.NONE.name:
-            result.add(name, f"{median(transactions):.0f}", "", "", "")
+            result.add(name, f"{median(transactions):.0f}", "", "", "", "", "")
             continue
         paired = ratios(transactions, base)
         result.add(name, f"{median(transactions):.0f}", f"{median(paired):.3f}",
-                   interval_text(paired, ".3f"),
+                   interval_text(paired, ".3f"), f"{1 - median(paired):.3f}",
+                   peers.told_text([run.told for run in runs]),
                    f"{median([run.mb_per_s for run in runs]):.2f}")
     return result

@@ -70,6 +70,13 @@ public final class TyrionTrace {
     private static final boolean PRECISE = address(11) != 0;
     /** What an acquisition must have taken to be a wait, in ns. */
     private static final long DELAY = address(12);
+    /** What probes took that were timed, by what they do: for each how many, and ns. */
+    private static final long TIMED_TAKING = address(16);
+    private static final long TIMED_LEAVING = TIMED_TAKING + 16;
+    /** Ticks by chance: of measured holds, about one in four has the probes behind it timed. */
+    private static final long TIMED_CHANCE = EVERY_HOLD ? 0xff0L : 0x30L;
+    /** What takes longer has called the agent, which counts that itself, or was preempted; in ns. */
+    private static final long TIMED_LIMIT = 2000;
     /** The cell for what the log has no room for; not to be remembered. */
     private static final long NOWHERE = address(9);
 
@@ -113,6 +120,11 @@ public final class TyrionTrace {
     private static final long HOLDS = 24;
     private static final long ONE_LOCK = 1L << 32;
     private static final long ONE_MEASURED = 1L << 48;
+    /**
+     * Beside these: the probe that comes next is timed. Where it is set, no quick path is taken, so
+     * those need not look for it.
+     */
+    private static final long TIMED = 1L << 62;
     private static final long PLACE = 32;
     private static final long RANDOM = 40;
     private static final long SAMPLES = 48;
@@ -307,6 +319,10 @@ public final class TyrionTrace {
 
     @DontInline
     private static void enter(long block, long held, Object lock, int place) {
+        if ((held & TIMED) != 0) {
+            enterTimed(block, held ^ TIMED, lock, place);
+            return;
+        }
         long key = key(lock);
         long recent = recent(block, lock, place);
         if (held != 0 && !isUsual(block, held, recent, key, lock, place)) {
@@ -328,6 +344,40 @@ public final class TyrionTrace {
             count(block, entry, recent, cell, key, lock, place);
         } catch (StackOverflowError | OutOfMemoryError error) {
             // Perhaps not counted, but entered.
+        }
+    }
+
+    /** What {@link #entered} does without TIMED, which is there again for the next probe. */
+    @DontInline
+    private static void enterTimed(long block, long held, Object lock, int place) {
+        U.putLong(block + HOLDS, held + 1);
+        long before = System.nanoTime();
+        long begun = System.nanoTime();
+        if (held != 0 || !isEnteredAgain(block, lock, place)) {
+            enter(block, held, lock, place);
+        }
+        timed(TIMED_TAKING, before, begun);
+        U.putLong(block + HOLDS, U.getLong(block + HOLDS) | TIMED);
+    }
+
+    /**
+     * Adds up what a probe took, without what the clock takes, which is what it took just before. This
+     * tells what probes take in this program, where they wait for memory that others have changed;
+     * in a loop of nothing else they take a tenth of it.
+     */
+    private static void timed(long sums, long before, long begun) {
+        long took = System.nanoTime() - begun;
+        long clock = begun - before;
+        if (took < TIMED_LIMIT && clock < TIMED_LIMIT) {
+            U.getAndAddLong(null, sums, 1);
+            U.getAndAddLong(null, sums + 8, took - clock);
+        }
+    }
+
+    /** After a measured hold: by chance, the probes that come next are timed, up to a release. */
+    private static void timeNext(long block, long now) {
+        if ((now & TIMED_CHANCE) == 0) {
+            U.putLong(block + HOLDS, U.getLong(block + HOLDS) | TIMED);
         }
     }
 
@@ -377,6 +427,10 @@ public final class TyrionTrace {
     /** A hold may be measured, or somebody may wait. */
     @DontInline
     private static void releasing(long block, long held, Object lock, int place) {
+        if ((held & TIMED) != 0) {
+            releasingTimed(block, held ^ TIMED, lock, place);
+            return;
+        }
         // First: few holds are measured, so the JVM may interpret this for long.
         long now = held >>> 48 != 0 ? ticks() : 0;
         int depth = (int) held;
@@ -399,6 +453,21 @@ public final class TyrionTrace {
         if (held << 16 == 0 && U.getLong(block + HOLDS) != 0) {
             nothingHeld(block);
         }
+        if (now != 0) {
+            timeNext(block, now);
+        }
+    }
+
+    /** What {@link #exiting} does, without TIMED. */
+    @DontInline
+    private static void releasingTimed(long block, long held, Object lock, int place) {
+        U.putLong(block + HOLDS, held);
+        long before = System.nanoTime();
+        long begun = System.nanoTime();
+        if (held >>> 48 != 0 || U.getLong(WAITING) != 0) {
+            releasing(block, held, lock, place);
+        }
+        timed(TIMED_LEAVING, before, begun);
     }
 
     /** So nothing is being measured either, whatever an overflow has left. */
@@ -732,6 +801,10 @@ public final class TyrionTrace {
 
     @DontInline
     private static void taken(long block, Object lock, int kind) {
+        if ((U.getLong(block + HOLDS) & TIMED) != 0) {
+            takenTimed(block, lock, kind);
+            return;
+        }
         int place = takePlace(block, kind);
         long key = lockKey(lock) | (long) kind << 32;
         long held = U.getLong(block + HOLDS);
@@ -768,6 +841,19 @@ public final class TyrionTrace {
             nesting(block, held, recent, key, lock, place);
         }
         count(block, entry, recent, cell, key & HASH, lock, place);
+    }
+
+    /** As {@link #enterTimed}. */
+    @DontInline
+    private static void takenTimed(long block, Object lock, int kind) {
+        U.putLong(block + HOLDS, U.getLong(block + HOLDS) ^ TIMED);
+        long before = System.nanoTime();
+        long begun = System.nanoTime();
+        if (!isTakenAgain(block, lock, kind)) {
+            taken(block, lock, kind);
+        }
+        timed(TIMED_TAKING, before, begun);
+        U.putLong(block + HOLDS, U.getLong(block + HOLDS) | TIMED);
     }
 
     /**
@@ -880,8 +966,24 @@ public final class TyrionTrace {
         return true;
     }
 
+    /** As {@link #releasingTimed}. */
+    @DontInline
+    private static void givenUpTimed(long block, long held, Object lock, int kind) {
+        U.putLong(block + HOLDS, held);
+        long before = System.nanoTime();
+        long begun = System.nanoTime();
+        if (!isReleasedAlone(block, held, lock, kind)) {
+            givenUp(block, held, lock, kind);
+        }
+        timed(TIMED_LEAVING, before, begun);
+    }
+
     @DontInline
     private static void givenUp(long block, long held, Object lock, int kind) {
+        if ((held & TIMED) != 0) {
+            givenUpTimed(block, held ^ TIMED, lock, kind);
+            return;
+        }
         // First, as in releasing.
         long now = held >>> 48 != 0 ? ticks() : 0;
         long hash = lockKey(lock);
@@ -907,6 +1009,9 @@ public final class TyrionTrace {
         }
         if (entry != 0) {
             forget(block, held, entry);
+        }
+        if (now != 0) {
+            timeNext(block, now);
         }
     }
 

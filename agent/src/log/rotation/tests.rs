@@ -51,7 +51,7 @@ impl World {
         let go_over = |from: &Arc<Generation>, to: &Arc<Generation>| {
             self.lanes.leave(from.number) && self.threads.go_over(from, to, 0)
         };
-        self.log.keep(go_over, |_| {})
+        self.log.keep(go_over, |_, _| {})
     }
 
     /// Waits until all files but the last are finished, when nobody writes any

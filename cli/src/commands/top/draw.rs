@@ -15,6 +15,7 @@ use ratatui::{
     widgets::{Clear, Paragraph},
 };
 use tyrion_converters::{harmless, outputs::units};
+use tyrion_report::OwnCpu;
 
 /// What is known of the recording.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct Status {
     pub trace: bool,
     /// The mode, as the log has it.
     pub mode: String,
+    /// What the agent takes of the program's CPU time, if it says so.
+    pub own_cpu: Option<OwnCpu>,
     /// Something that the user should know.
     pub note: Option<String>,
 }
@@ -193,6 +196,10 @@ fn sums_line(screen: &Screen<'_>) -> Line<'static> {
         Span::raw(format!("{} threads waiting on average  ", number(total.waiting))),
         Span::raw(format!("{} now", units::thousands(total.pending))),
     ];
+    if let Some(share) = screen.status.own_cpu.and_then(|own| own.share) {
+        // Of the whole recording.
+        spans.push(Span::styled(format!("  tyrion {:.2} % of CPU", 100.0 * share), look.faint()));
+    }
     if screen.app.shows_all_kinds() {
         spans.push(Span::styled("  all kinds", look.faint()));
     }

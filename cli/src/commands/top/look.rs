@@ -13,6 +13,7 @@ use crate::{
 };
 use std::{path::Path, rc::Rc};
 use tyrion_formats::{Begin, Damage, Recording};
+use tyrion_report::OwnCpu;
 use tyrion_wire::slot::Pending;
 
 /// A recording that is looked at.
@@ -137,6 +138,10 @@ impl Look {
             span: self.shown(),
             trace: self.trace,
             mode: self.mode(),
+            own_cpu: self.feed.log().and_then(|log| {
+                let statistics = log.statistics();
+                OwnCpu::read(|key| statistics.get(key).copied())
+            }),
             note: self.note(),
         }
     }

@@ -8,7 +8,7 @@ use super::{
 use serde::Serialize;
 use std::fmt::Write;
 use tyrion_converters::{harmless, outputs::units};
-use tyrion_report::render::json::escaped;
+use tyrion_report::{OwnCpu, render::json::escaped};
 
 /// A frame, as `--json` prints it. The fields are described in docs/top.md.
 #[derive(Serialize)]
@@ -20,6 +20,7 @@ struct Printed<'a> {
     state: &'static str,
     whole: bool,
     window_ns: u64,
+    own_cpu: Option<OwnCpu>,
     total: &'a Waits,
     locks: &'a [LockRow],
     threads: &'a [ThreadRow],
@@ -38,6 +39,7 @@ pub fn json(frame: &Frame, status: &Status, top: usize) -> Result<String, serde_
         state: status.life.name(),
         whole: status.span == Shown::Recording,
         window_ns: frame.window_ns,
+        own_cpu: status.own_cpu,
         total: &frame.total,
         locks: first(&frame.locks, top),
         threads: first(&frame.threads, top),
@@ -67,7 +69,8 @@ pub fn text(frame: &Frame, status: &Status, top: usize) -> String {
         ),
     };
     let lines = [format!("{}  {}", status.what(), status.life.name()), figures];
-    for line in lines {
+    let own = status.own_cpu.map(|own| format!("tyrion itself: {}", own.text()));
+    for line in lines.into_iter().chain(own) {
         let _ = writeln!(out, "{}", line.trim_start());
     }
     table(&mut out, &LOCKS, first(&frame.locks, top), status.trace);

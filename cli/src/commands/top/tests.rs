@@ -201,6 +201,7 @@ fn status(trace: bool, life: Life) -> Status {
         span: Shown::Window,
         trace,
         mode: if trace { "trace" } else { "contention" }.to_owned(),
+        own_cpu: None,
         note,
     }
 }

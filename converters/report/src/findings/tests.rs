@@ -394,6 +394,30 @@ fn cost_is_what_the_agent_measured() {
 }
 
 #[test]
+fn cpu_times_are_those_of_the_last_file_of_each_recording() {
+    let log = |recording: &str, number: &str, times: &[(&str, u64)]| {
+        let known = [("mode", "trace"), ("recording", recording), ("file-number", number)];
+        let mut bank = Bank::from(&known, WALL_NS);
+        for &(key, value) in times {
+            bank.log.statistic(key, value).unwrap();
+        }
+        bank.finish()
+    };
+    let times =
+        |n: u64| [("cpu.process_ns", 100 * n), ("cpu.callbacks_ns", 2 * n), ("cpu.threads_ns", n)];
+    let own = |logs: &[Recording]| Overview::of(&found(logs, &Filter::default())).cost.own_cpu;
+    let one = own(&[log("a", "0", &times(5)), log("a", "1", &times(10))]).unwrap();
+    assert_eq!((one.process_ns, one.own_ns, one.probes_ns), (1000, 30, None));
+    assert_eq!(own(&[log("a", "1", &times(10))]), Some(one), "earlier files are not needed");
+    let traced = [times(30).as_slice(), &[("cpu.probes_ns", 70)]].concat();
+    let logs = [log("a", "1", &times(10)), log("b", "0", &traced)];
+    let both = own(&logs).unwrap();
+    assert_eq!((both.process_ns, both.own_ns, both.probes_ns), (4000, 190, Some(70)));
+    assert_eq!(both.share, Some(0.0475));
+    assert_eq!(own(&[log("a", "1", &times(10)), log("b", "0", &[])]), None, "part of it only");
+}
+
+#[test]
 fn one_damaged_log_is_not_all() {
     let logs = ["damaged.log", "whole.log"].map(|name| {
         let mut bytes = usual(&[]).log.finish().unwrap().into_inner();

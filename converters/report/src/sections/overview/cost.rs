@@ -1,7 +1,7 @@
 //! What recording cost.
 
 use super::super::shared::share;
-use crate::{Findings, findings::all_lives_ns};
+use crate::{Findings, OwnCpu, findings::all_lives_ns};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tyrion_formats::Recording;
@@ -9,6 +9,9 @@ use tyrion_formats::Recording;
 /// What the agent's own work took, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
+    /// What the agent took of the program's CPU time, that of all recordings, each
+    /// since its start. `null` where an agent did not tell.
+    pub own_cpu: Option<OwnCpu>,
     /// Waits that ended, of all kinds, whatever the filter.
     pub waits: u64,
     /// What recording them took, estimated: their number times what the agent
@@ -43,6 +46,7 @@ impl Cost {
             }
         }
         let last = last_files(findings.logs);
+        cost.own_cpu = own_cpu(&last);
         for &(log, _) in &last {
             for (key, value) in log.statistics() {
                 match key.as_str() {
@@ -69,6 +73,15 @@ impl Cost {
     pub(super) fn all_ns(&self) -> u64 {
         self.own_ns.values().fold(self.waits_ns.unwrap_or(0), |sum, ns| sum.saturating_add(*ns))
     }
+}
+
+/// That of all recordings, where all tell.
+fn own_cpu(last: &[(&Recording, bool)]) -> Option<OwnCpu> {
+    let known = last.iter().map(|(log, _)| {
+        let statistics = log.statistics();
+        OwnCpu::read(|key| statistics.get(key).copied())
+    });
+    known.reduce(|sum, own| Some(sum?.plus(own?))).flatten()
 }
 
 /// What the agent measured that an undelayed wait costs: it says so where it

@@ -95,6 +95,10 @@ fn mode(log: &LogFacts) -> String {
 
 fn cost(overview: &Overview) -> String {
     let cost = &overview.cost;
+    if let Some(own) = &cost.own_cpu {
+        return own.text();
+    }
+    // Agents that did not know better.
     let mut known = Vec::new();
     if let Some(ns) = cost.waits_ns {
         known.push(format!("about {} for waits", units::duration(ns)));
