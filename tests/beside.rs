@@ -1,5 +1,7 @@
 //! Beside others in one JVM: Flight Recorder, JNI's checks, another agent.
 
+mod retransformed;
+
 use crate::{
     outcomes::check_outcomes,
     support::{Jdk, Program, agent, on_jdks, text},

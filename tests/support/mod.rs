@@ -3,6 +3,7 @@
 
 mod jdk;
 mod limited;
+mod other_agents;
 mod outputs;
 mod program;
 mod records;
@@ -15,6 +16,7 @@ mod turn;
 pub use jdk::Jdk;
 pub(crate) use jdk::on_jdks;
 pub use limited::{finish, output_in_time, tyrion_within};
+pub use other_agents::{load_java_agent, retransformer};
 pub use outputs::{
     Sum, callgrind_parts, callgrind_sums, collapsed_sum, flamegraph_root, pprof_sum, pprof_sums,
 };

@@ -3,7 +3,11 @@
 use super::hooks;
 use crate::{
     contention::Contention,
-    jvm::{Java, Ti, setup},
+    jvm::{
+        Java, Object, Ti,
+        agents::{Others, others},
+        setup,
+    },
     message::say,
     options::{Parks, TraceOptions},
     recorder::Recorder,
@@ -12,7 +16,9 @@ use crate::{
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
 use std::ffi::c_uchar;
 use tyrion_bytecode::Method;
-use tyrion_plan::{JdkClass, waits};
+use tyrion_plan::{JdkClass, probe, waits};
+
+const HOOK: jvmti::jvmtiEvent = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
 
 /// What sees waits and acquisitions, once it is in place: it stays.
 #[derive(Default)]
@@ -21,6 +27,9 @@ pub struct Probes {
     pub waits: bool,
     /// Of trace mode.
     pub trace: bool,
+    /// Probes of waits are in the JDK's lock classes, but the class file load hook is
+    /// off: another agent that has these classes retransformed takes the probes away.
+    pub can_be_lost: bool,
 }
 
 /// Has waits seen, and acquisitions where `trace_options` are given. What cannot be
@@ -57,13 +66,12 @@ pub fn add_probes(
             return;
         }
     }
-    let hook = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
-    let _ = recorder.ti().set_event(hook, true);
+    let _ = recorder.ti().set_event(HOOK, true);
     if let Some(options) = wants_trace {
         match trace::prepare(recorder, options.clone(), env) {
             // The hook stays on, for classes that are loaded later.
             Ok(trace) => {
-                probes.trace = true;
+                (probes.trace, probes.can_be_lost) = (true, false);
                 contention.observe_with(trace);
                 // The probes see parks from the moment they are there.
                 hooks::leave_parks();
@@ -73,23 +81,84 @@ pub fn add_probes(
         }
     }
     if first {
-        retransform_waits(recorder, java);
+        waits::CLASSES.into_iter().for_each(|target| retransform(recorder, java, target));
     }
-    let _ = recorder.ti().set_event(hook, false);
+    leave_hook(recorder.ti(), probes);
 }
 
-/// Gives the JDK's lock classes their probes of waits.
-fn retransform_waits(recorder: &Recorder, java: Java) {
+/// Leaves the class file load hook on only where it is of use and costs nothing: agents
+/// written in Java have the JVM read every class from its file in any case.
+fn leave_hook(ti: Ti, probes: &mut Probes) {
+    let has_probes = !hooks::records_parks();
+    let stays_on = has_probes && others().java;
+    probes.can_be_lost = has_probes && !stays_on;
+    if !stays_on {
+        let _ = ti.set_event(HOOK, false);
+    }
+}
+
+/// Gives one of the JDK's lock classes its probes of waits.
+fn retransform(recorder: &Recorder, java: Java, target: JdkClass) {
+    let retransformed = setup::find_class(java, target.name()).and_then(|class| {
+        let result = recorder.ti().retransform(class.get());
+        java.drop_local(class);
+        result.map_err(|error| format!("JVMTI: {error:?}"))
+    });
+    if let Err(reason) = retransformed {
+        say(&format!("{} gets no probes: {reason}", target.name()));
+    }
+}
+
+/// Puts probes of waits where another agent has taken them away: its own changes of
+/// these classes stay. Says so, since what was waited for meanwhile is not recorded.
+pub fn restore_probes(recorder: &Recorder, probes: &mut Probes, env: *mut JNIEnv) {
+    // SAFETY: `env` is the current thread's, and this is called in a native frame
+    // that lasts longer.
+    let java = unsafe { Java::new(env) };
+    // Before the look: whoever changes a class from now on leaves its probes there.
+    let _ = recorder.ti().set_event(HOOK, true);
+    let mut lost = Vec::new();
     for target in waits::CLASSES {
-        let retransformed = setup::find_class(java, target.name()).and_then(|class| {
-            let result = recorder.ti().retransform(class.get());
-            java.drop_local(class);
-            result.map_err(|error| format!("JVMTI: {error:?}"))
-        });
-        if let Err(reason) = retransformed {
-            say(&format!("{} gets no probes: {reason}", target.name()));
+        match setup::find_class(java, target.name()) {
+            Ok(class) if has_lost_probes(recorder.ti(), class.get()) => lost.push((target, class)),
+            Ok(class) => java.drop_local(class),
+            Err(_) => {}
         }
     }
+    if !lost.is_empty() {
+        let classes: Vec<Object<'_>> = lost.iter().map(|(_, class)| class.get()).collect();
+        let names: Vec<String> =
+            lost.iter().map(|(target, _)| target.name().replace('/', ".")).collect();
+        let names = names.join(", ");
+        // All at the same moment: a slow path without its parks would be no wait.
+        say(&match recorder.ti().retransform_all(&classes) {
+            Ok(()) => format!(
+                "another agent had removed the probes from {names}; they are there again, but \
+                 waits before that may be missing"
+            ),
+            Err(error) => format!(
+                "another agent has removed the probes from {names}, and they cannot be added \
+                 again (JVMTI: {error:?}): waits are missing from now on"
+            ),
+        });
+    }
+    let has_failed = lost.iter().any(|(_, class)| has_lost_probes(recorder.ti(), class.get()));
+    lost.into_iter().for_each(|(_, class)| java.drop_local(class));
+    leave_hook(recorder.ti(), probes);
+    // It would fail again.
+    probes.can_be_lost &= !has_failed;
+}
+
+/// Whether one of the JDK's lock classes calls no probe of waits any more.
+fn has_lost_probes(ti: Ti, class: Object<'_>) -> bool {
+    ti.calls_static(class, probe::wait::CLASS).is_ok_and(|calls| !calls)
+}
+
+/// Which of the other agents may have taken probes away, if these can be lost at all:
+/// those written in Java do so when they come; of others nobody knows when.
+pub fn suspects(probes: &Probes) -> Option<Others> {
+    let others = others();
+    (probes.can_be_lost && (others.java || others.native)).then_some(others)
 }
 
 /// The new bytes of a class that gets probes, in JVMTI's memory, and their

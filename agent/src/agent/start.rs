@@ -240,7 +240,8 @@ pub fn watch_waits(recorder: &'static Recorder, vm: Vm) -> Result<(), String> {
     }
     let can = recorder.ti().capabilities();
     let knows_owners = can.can_get_monitor_info() && can.can_get_current_contended_monitor();
-    thread("tyrion-waits", move || contention.watch_waits(vm, knows_owners))
+    let keep_probes = move |nth| running::keep_probes(vm, nth);
+    thread("tyrion-waits", move || contention.watch_waits(vm, knows_owners, keep_probes))
 }
 
 /// The first JDK whose class unloading leaves fast walks alone.
