@@ -1,6 +1,7 @@
 //! Beside others in one JVM: Flight Recorder, JNI's checks, another agent.
 
 mod retransformed;
+mod suspended;
 
 use crate::{
     outcomes::check_outcomes,

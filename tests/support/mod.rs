@@ -1,6 +1,7 @@
 //! What the tests share: where things are, how programs are run and recorded,
 //! and how logs and outputs are read back.
 
+mod debugger;
 mod jdk;
 mod limited;
 mod other_agents;
@@ -13,6 +14,7 @@ mod tools;
 mod trace;
 mod turn;
 
+pub use debugger::{DEBUGGING, Debugger};
 pub use jdk::Jdk;
 pub(crate) use jdk::on_jdks;
 pub use limited::{finish, output_in_time, tyrion_within};

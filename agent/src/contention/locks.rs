@@ -5,10 +5,13 @@ use crate::{
     jvm::{Java, Object},
     log::Generation,
     recorder::lock_id_of_tag,
-    sync::lock,
 };
-use std::sync::atomic::Ordering::Relaxed;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 use tyrion_wire::def::id;
+
+/// How long a thread waits to give a lock its id: longer than the JVM stops all threads
+/// for, as a rule.
+const NAMING_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A lock's id in the log, and what it is.
 #[derive(Clone, Copy)]
@@ -112,7 +115,10 @@ impl Contention {
         let named = way.tells(flavor);
         let name = if named { self.names.find(self.recorder.ti(), java, way) } else { None };
         let hash = self.hash_of(object, flavor, way);
-        let _naming = lock(&self.naming);
+        // Who is in there has not been heard of for long: a debugger has stopped it.
+        let Some(_naming) = self.naming.take(NAMING_PATIENCE) else {
+            return LockRef { flavor, ..LockRef::UNKNOWN };
+        };
         let tag = self.recorder.ti().tag(object);
         let known = LockRef::from_tag(tag);
         let defined = known.filter(|_| is_defined_in(generation, tag));

@@ -21,12 +21,13 @@ use crate::{
         observe::WaitObserver,
         threads::{Owner, PendingWait},
     },
+    sync::Turn,
 };
 pub use inferred::ParkLimit;
 use inferred::ParksAlone;
 use lock_names::{LockNameFinder, Way};
 use std::sync::{
-    Mutex, OnceLock,
+    OnceLock,
     atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
 use tyrion_wire::{Outcome, WaitKind, def::id};
@@ -38,8 +39,8 @@ pub struct Contention {
     on: AtomicBool,
     /// How many locks have an id, which is the same in all files.
     locks: AtomicU32,
-    /// Held while an object gets its tag, so that it gets one.
-    naming: Mutex<()>,
+    /// Taken while an object gets its tag, so that it gets one.
+    naming: Turn,
     /// What the program calls its locks.
     names: LockNameFinder,
     /// Who else wants to know of waits.
@@ -55,7 +56,7 @@ impl Contention {
             recorder,
             on: AtomicBool::new(false),
             locks: AtomicU32::new(0),
-            naming: Mutex::new(()),
+            naming: Turn::default(),
             names: LockNameFinder::default(),
             observer: OnceLock::new(),
             parks_alone: OnceLock::new(),
