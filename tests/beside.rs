@@ -1,5 +1,6 @@
 //! Beside others in one JVM: Flight Recorder, JNI's checks, another agent.
 
+mod agents;
 mod retransformed;
 mod suspended;
 

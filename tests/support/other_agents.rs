@@ -1,6 +1,6 @@
 //! Other agents for the JVMs of the tests.
 
-use super::{classes, output, root, text, wait_for};
+use super::{classes, output, root, skip, text, wait_for};
 use std::{
     fs::{self, File},
     io::{Read, Write},
@@ -23,6 +23,16 @@ pub fn retransformer(folder: &Path) -> PathBuf {
     pack.args(["-C", text(&classes()), "tyrion/agents"]);
     assert!(output(&mut pack).status.success());
     jar
+}
+
+/// An agent that `tests/setup/agents.sh` gets, or `None` after a message.
+pub fn other_agent(name: &str) -> Option<PathBuf> {
+    let file = root().join("target/agents").join(name);
+    if file.is_file() {
+        return Some(file);
+    }
+    skip(&format!("{}: run tests/setup/agents.sh", file.display()));
+    None
 }
 
 /// Loads a Java agent into a JVM that runs, as `jcmd PID JVMTI.agent_load` does, which
