@@ -3,7 +3,7 @@
 
 use crate::{
     outcomes::check_outcomes,
-    support::{Jdk, Program, on_jdks, other_agent, text},
+    support::{Jdk, Program, on_jdks, other_agent, text, wait_for},
     trace::exactness::check_counts,
 };
 use std::path::Path;
@@ -14,9 +14,22 @@ on_jdks!(block_hound: everywhere two);
 on_jdks!(async_profiler: everywhere two);
 on_jdks!(async_profiler_in_lock_classes: everywhere two);
 
-/// What the recordings say is true, whichever agent comes first. `said` is called with
-/// the folder of each program that has ended, for a look at what the other has written.
+/// What the recordings say is true, whichever agent comes first. `has_worked` is called
+/// with the folder of each program that has ended, to look at what the other has written.
 fn check_both(jdk: &Jdk, flags: impl Fn(&Path) -> Vec<String>, has_worked: impl Fn(&Path)) {
+    check_with(jdk, ALL_KINDS, flags, has_worked);
+}
+
+/// Every kind of lock that the scenario `counts` knows.
+const ALL_KINDS: &str = "counts 4 20000";
+
+/// The same, with the scenario for trace mode.
+fn check_with(
+    jdk: &Jdk,
+    counts: &str,
+    flags: impl Fn(&Path) -> Vec<String>,
+    has_worked: impl Fn(&Path),
+) {
     for others_first in [false, true] {
         let in_folder = |program: Program, check: &dyn Fn(Program)| {
             let folder = tempfile::tempdir().unwrap();
@@ -26,16 +39,18 @@ fn check_both(jdk: &Jdk, flags: impl Fn(&Path) -> Vec<String>, has_worked: impl 
             has_worked(folder.path());
         };
         in_folder(Program::truth(jdk, "outcomes"), &|program| check_outcomes(&program.record()));
-        in_folder(Program::truth(jdk, "counts 4 20000").traced(), &|program| {
+        in_folder(Program::truth(jdk, counts).traced(), &|program| {
             let recording = program.record();
             check_counts(&recording.said, &recording.traced());
         });
     }
 }
 
-fn assert_written(file: &Path, least_len: u64) {
-    let len = file.metadata().unwrap().len();
-    assert!(len >= least_len, "{}: {len} bytes", file.display());
+/// What the other agent has written tells of something.
+fn assert_tells_of(file: &Path, text: &str) {
+    let written = std::fs::read(file).unwrap();
+    let tells = written.windows(text.len()).any(|bytes| bytes == text.as_bytes());
+    assert!(tells, "{}: nothing of {text} in {} bytes", file.display(), written.len());
 }
 
 /// It changes the program's classes.
@@ -45,7 +60,7 @@ fn jacoco(jdk: &Jdk) {
     check_both(
         jdk,
         |folder| vec![format!("-javaagent:{}=destfile={}", text(&jar), text(&file(folder)))],
-        |folder| assert_written(&file(folder), 500),
+        |folder| assert_tells_of(&file(folder), "tyrion/truth/Truth"),
     );
 }
 
@@ -56,7 +71,11 @@ fn open_telemetry(jdk: &Jdk) {
         .map(|signal| format!("-Dotel.{signal}.exporter=none"))
         .to_vec();
     flags.push(format!("-javaagent:{}", text(&jar)));
-    check_both(jdk, |_| flags.clone(), |_| {});
+    // Within the first acquisition of each kind of lock of java.util.concurrent a class is
+    // loaded, for which this agent takes such a lock itself: so that acquisition is
+    // counted with the JDK's class as its place, and that of a program's is one short.
+    let monitors = "counts 4 20000 block method static thrown waits";
+    check_with(jdk, monitors, |_| flags.clone(), |_| {});
 }
 
 /// It puts a Java method in place of each native one that blocks, parks among them.
@@ -83,18 +102,33 @@ fn async_profiler(jdk: &Jdk) {
 
 /// It has a class retransformed in which Tyrion has probes, at the JVM's start.
 fn async_profiler_in_lock_classes(jdk: &Jdk) {
-    check_async_profiler(jdk, "java.util.concurrent.locks.LockSupport.parkNanos");
+    let event = "java.util.concurrent.locks.LockSupport.parkNanos";
+    let Some(flag) = async_profiler_flag(event) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let go = folder.path().join("go");
+    let program = Program::truth(jdk, "outcomes").flag(flag(folder.path()));
+    check_outcomes(&program.clone().others_first().record());
+    // When it comes later it takes the probes away.
+    let running = program.flag(format!("-Dtruth.go={}", text(&go))).start();
+    wait_for("word of the probes", || {
+        running.stderr().contains("LockSupport; they are there again").then_some(())
+    });
+    std::fs::write(go, "").unwrap();
+    check_outcomes(&running.into_recording());
+    assert_tells_of(&folder.path().join("other.jfr"), "tyrion/truth/");
 }
 
 fn check_async_profiler(jdk: &Jdk, event: &str) {
-    let Some(library) = other_agent("libasyncProfiler.so") else { return };
-    let file = |folder: &Path| folder.join("other.jfr");
-    let flag = |folder: &Path| {
-        format!(
-            "-agentpath:{}=start,event={event},jfr,file={}",
-            text(&library),
-            text(&file(folder))
-        )
-    };
-    check_both(jdk, |folder| vec![flag(folder)], |folder| assert_written(&file(folder), 1000));
+    let Some(flag) = async_profiler_flag(event) else { return };
+    let has_worked = |folder: &Path| assert_tells_of(&folder.join("other.jfr"), "tyrion/truth/");
+    check_both(jdk, |folder| vec![flag(folder)], has_worked);
+}
+
+/// The JVM's option with which it writes "other.jfr" into a folder.
+fn async_profiler_flag(event: &str) -> Option<impl Fn(&Path) -> String> {
+    let library = other_agent("libasyncProfiler.so")?;
+    Some(move |folder: &Path| {
+        let file = folder.join("other.jfr");
+        format!("-agentpath:{}=start,event={event},jfr,file={}", text(&library), text(&file))
+    })
 }

@@ -20,16 +20,27 @@ use tyrion_plan::{JdkClass, probe, waits};
 
 const HOOK: jvmti::jvmtiEvent = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
 
+/// How many looks at the probes must find nothing once the hook is on for good: a
+/// retransformation may have begun before.
+const LOOKS: u32 = 10;
+
 /// What sees waits and acquisitions, once it is in place: it stays.
-#[derive(Default)]
 pub struct Probes {
     /// Of waits, in the JDK's lock classes or in place of its native methods.
     pub waits: bool,
     /// Of trace mode.
     pub trace: bool,
-    /// Probes of waits are in the JDK's lock classes, but the class file load hook is
-    /// off: another agent that has these classes retransformed takes the probes away.
+    /// Probes of waits are in the JDK's lock classes, but the class file load hook is, or
+    /// was until just now, off: another agent that has these classes retransformed takes
+    /// the probes away.
     pub can_be_lost: bool,
+    /// How often they were looked at since the hook is on for good.
+    looks: u32,
+}
+
+impl Probes {
+    /// None is in place.
+    pub const NONE: Probes = Probes { waits: false, trace: false, can_be_lost: false, looks: 0 };
 }
 
 /// Has waits seen, and acquisitions where `trace_options` are given. What cannot be
@@ -91,10 +102,12 @@ pub fn add_probes(
 fn leave_hook(ti: Ti, probes: &mut Probes) {
     let has_probes = !hooks::records_parks();
     let stays_on = has_probes && others().java;
-    probes.can_be_lost = has_probes && !stays_on;
-    if !stays_on {
+    if stays_on {
+        probes.looks += 1;
+    } else {
         let _ = ti.set_event(HOOK, false);
     }
+    probes.can_be_lost = has_probes && probes.looks <= LOOKS;
 }
 
 /// Gives one of the JDK's lock classes its probes of waits.
@@ -126,6 +139,7 @@ pub fn restore_probes(recorder: &Recorder, probes: &mut Probes, env: *mut JNIEnv
         }
     }
     if !lost.is_empty() {
+        probes.looks = 0;
         let classes: Vec<Object<'_>> = lost.iter().map(|(_, class)| class.get()).collect();
         let names: Vec<String> =
             lost.iter().map(|(target, _)| target.name().replace('/', ".")).collect();

@@ -27,7 +27,7 @@ static VM: OnceLock<Vm> = OnceLock::new();
 static MODES: Mutex<Modes> = Mutex::new(Modes {
     locks: Locks::Nothing,
     parks: Parks::Probes,
-    probes: Probes { waits: false, trace: false, can_be_lost: false },
+    probes: Probes::NONE,
     trace: None,
 });
 /// Whether waits are recorded, while recording is on.
