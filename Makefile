@@ -52,6 +52,9 @@ setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/jdks.sh
 	tests/setup/java-classes.sh
 	tests/setup/tools.sh
+ifdef TYRION_TEST_EVERYWHERE
+	tests/setup/agents.sh
+endif
 
 check: ## Checks format, lints, documentation, scripts, and dependencies' licences
 	$(CARGO) fmt --all --check

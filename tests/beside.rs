@@ -1,5 +1,9 @@
 //! Beside others in one JVM: Flight Recorder, JNI's checks, another agent.
 
+mod agents;
+mod retransformed;
+mod suspended;
+
 use crate::{
     outcomes::check_outcomes,
     support::{Jdk, Program, agent, on_jdks, text},

@@ -1,10 +1,7 @@
 //! Locks that do not panic.
 
 use std::{
-    sync::{
-        Condvar, Mutex, MutexGuard, PoisonError, TryLockError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError},
     time::{Duration, Instant},
 };
 
@@ -29,39 +26,51 @@ pub fn try_lock_for<T>(mutex: &Mutex<T>, patience: Duration) -> Option<MutexGuar
     }
 }
 
-/// A lock that its holder may keep while it calls the JVM. That may take for ever: a
-/// debugger can suspend the thread just then. So nobody else waits for long.
+/// What one thread does at a time, and for which none waits long. Whoever calls the JVM
+/// may be stopped there by a debugger, alone and for minutes: a mutex that it held would
+/// stop the program's other threads, too.
 #[derive(Default)]
 pub struct Turn {
-    taken: Mutex<bool>,
-    is_free: Condvar,
-    /// Somebody has waited in vain: until it is free, nobody waits any more.
-    is_stuck: AtomicBool,
+    state: Mutex<TurnState>,
+    is_over: Condvar,
 }
 
-/// Whoever has this has the turn.
+#[derive(Default)]
+struct TurnState {
+    is_taken: bool,
+    /// Somebody has waited in vain for the turn to end: nobody does so again.
+    is_stuck: bool,
+}
+
+/// A turn, which ends when this is dropped.
 pub struct TurnGuard<'a>(&'a Turn);
 
 impl Turn {
-    /// Takes it, unless that takes longer than `patience`.
+    /// Waits for its turn, but no longer than `patience`, and not at all where another
+    /// thread has waited in vain.
     pub fn take(&self, patience: Duration) -> Option<TurnGuard<'_>> {
-        let patience = if self.is_stuck.load(Relaxed) { Duration::ZERO } else { patience };
-        let taken = lock(&self.taken);
-        let waited = self.is_free.wait_timeout_while(taken, patience, |taken| *taken);
-        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if std::mem::replace(&mut *taken, true) {
-            self.is_stuck.store(true, Relaxed);
+        let state = lock(&self.state);
+        let is_busy = |state: &mut TurnState| state.is_taken && !state.is_stuck;
+        let (mut state, _) = self
+            .is_over
+            .wait_timeout_while(state, patience, is_busy)
+            .unwrap_or_else(PoisonError::into_inner);
+        if state.is_taken {
+            state.is_stuck = true;
+            drop(state);
+            // The others need not wait either.
+            self.is_over.notify_all();
             return None;
         }
+        state.is_taken = true;
         Some(TurnGuard(self))
     }
 }
 
 impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.taken) = false;
-        self.0.is_stuck.store(false, Relaxed);
-        self.0.is_free.notify_one();
+        *lock(&self.0.state) = TurnState::default();
+        self.0.is_over.notify_one();
     }
 }
 
@@ -69,39 +78,35 @@ impl Drop for TurnGuard<'_> {
 mod tests {
     use super::*;
 
-    const FOR_EVER: Duration = Duration::from_secs(3600);
+    const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn one_has_the_turn_at_a_time() {
-        let (turn, count) = (Turn::default(), Mutex::new(0));
+    fn turns_exclude_each_other() {
+        let (turn, counter) = (Turn::default(), Mutex::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..1000 {
-                        let _turn = turn.take(FOR_EVER).unwrap();
-                        *count.try_lock().unwrap() += 1;
+                        let _turn = turn.take(LONG);
+                        // Nobody else comes between.
+                        let before = *lock(&counter);
+                        std::thread::yield_now();
+                        *lock(&counter) = before + 1;
                     }
                 });
             }
         });
-        assert_eq!(*lock(&count), 4000);
+        assert_eq!(*lock(&counter), 4000);
     }
 
     #[test]
-    fn nobody_waits_for_one_who_does_not_go_on() {
+    fn nobody_waits_long_for_one_that_is_stuck() {
         let turn = Turn::default();
-        let held = turn.take(Duration::ZERO).unwrap();
-        assert!(turn.take(Duration::from_millis(1)).is_none());
-        // It would not return.
-        assert!(turn.take(FOR_EVER).is_none());
-        drop(held);
-        drop(turn.take(Duration::ZERO).unwrap());
-        // Now they wait again.
-        std::thread::scope(|scope| {
-            let held = turn.take(Duration::ZERO).unwrap();
-            let waits = scope.spawn(|| turn.take(FOR_EVER).is_some());
-            drop(held);
-            assert!(waits.join().unwrap());
-        });
+        let stuck = turn.take(LONG);
+        assert!(turn.take(Duration::ZERO).is_none());
+        // The first has waited in vain already.
+        assert!(turn.take(LONG).is_none());
+        drop(stuck);
+        assert!(turn.take(LONG).is_some());
     }
 }

@@ -49,7 +49,8 @@ impl Jdk {
 /// - `all`: for what depends on the inside of the JVM.
 ///
 /// `one, everywhere two` runs on the one, and with `make test-everywhere` on the
-/// other one, too: for what takes long, and was never seen to differ.
+/// other one, too: for what takes long, and was never seen to differ. `everywhere two`
+/// runs there alone: for what needs more than the other tests do.
 macro_rules! on_jdks {
     ($test:ident: all) => { on_jdks!(@on jdk11 jdk17 jdk21 jdk25: $test); };
     ($test:ident: one) => { on_jdks!(@on jdk17: $test); };
@@ -75,6 +76,7 @@ macro_rules! on_jdks {
     ($test:ident: ends, everywhere three) => {
         on_jdks!(@on jdk11 jdk25: $test; everywhere jdk17);
     };
+    ($test:ident: everywhere two) => { on_jdks!(@on : $test; everywhere jdk17 jdk25); };
     (@on $($jdk:ident)*: $test:ident $(; everywhere $($other:ident)*)?) => {
         mod $test {
             $(

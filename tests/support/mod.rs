@@ -1,8 +1,10 @@
 //! What the tests share: where things are, how programs are run and recorded,
 //! and how logs and outputs are read back.
 
+mod debugger;
 mod jdk;
 mod limited;
+mod other_agents;
 mod outputs;
 mod program;
 mod records;
@@ -12,9 +14,11 @@ mod tools;
 mod trace;
 mod turn;
 
+pub use debugger::{DEBUGGING, Debugger};
 pub use jdk::Jdk;
 pub(crate) use jdk::on_jdks;
 pub use limited::{finish, output_in_time, tyrion_within};
+pub use other_agents::{load_java_agent, other_agent, retransformer};
 pub use outputs::{
     Sum, callgrind_parts, callgrind_sums, collapsed_sum, flamegraph_root, pprof_sum, pprof_sums,
 };

@@ -2,7 +2,7 @@
 
 use super::{
     Jdk, Traced, Turn, Wait, alone, beside_others, classes, err, info, ms, on_first_cpu, ours, out,
-    tyrion, wait_for, waits,
+    text, tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{
@@ -32,6 +32,8 @@ pub struct Program {
     main: Vec<String>,
     turn: fn() -> Turn,
     attached: bool,
+    /// Whether Tyrion's agent comes after the other options of the JVM.
+    last: bool,
 }
 
 impl Program {
@@ -57,6 +59,7 @@ impl Program {
             main: main.split(' ').map(str::to_owned).collect(),
             turn: beside_others,
             attached: false,
+            last: false,
         }
     }
 
@@ -81,6 +84,13 @@ impl Program {
     /// alone does that.
     pub fn attached(mut self) -> Program {
         self.attached = true;
+        self
+    }
+
+    /// With Tyrion's agent after the agents that are given with [`Program::flag`], which
+    /// else come after it.
+    pub fn others_first(mut self) -> Program {
+        self.last = true;
         self
     }
 
@@ -115,9 +125,15 @@ impl Program {
 
     /// The command line without Tyrion.
     pub fn command_line(&self) -> Vec<OsString> {
+        self.line_with(None)
+    }
+
+    /// The command line with one more option of the JVM, after the others.
+    fn line_with(&self, last: Option<OsString>) -> Vec<OsString> {
         let mut line: Vec<OsString> = self.wrapper.iter().map(OsString::from).collect();
         line.push(self.java.clone().into());
         line.extend(self.flags.iter().map(OsString::from));
+        line.extend(last);
         line.extend(["-cp".into(), self.class_path.clone()]);
         line.extend(self.main.iter().map(OsString::from));
         line
@@ -125,6 +141,9 @@ impl Program {
 
     /// `tyrion record` with this program and log.
     pub fn record_command(&self, log: &Path) -> Command {
+        if self.last {
+            return self.java_command(log);
+        }
         let mut command = tyrion();
         command.arg("record").arg("-o").arg(log).args(&self.options).arg("--");
         // Where a JVM that crashes leaves its report.
@@ -132,6 +151,23 @@ impl Program {
             command.current_dir(folder);
         }
         command.args(self.command_line());
+        command
+    }
+
+    /// The program itself, with the agent after its other options.
+    fn java_command(&self, log: &Path) -> Command {
+        let mut agent = OsString::from("-agentpath:");
+        agent.push(super::agent());
+        agent.push(format!("=file={}", text(log)));
+        for option in &self.options {
+            agent.push(format!(",{}", option.trim_start_matches('-')));
+        }
+        let line = self.line_with(Some(agent));
+        let mut command = Command::new(&line[0]);
+        command.args(&line[1..]);
+        if let Some(folder) = log.parent().filter(|folder| folder.is_dir()) {
+            command.current_dir(folder);
+        }
         command
     }
 
@@ -345,6 +381,14 @@ impl Running {
     pub fn kill_jvm(&mut self) -> ExitStatus {
         self.signal(self.jvm(), "KILL");
         self.child.wait().unwrap()
+    }
+
+    /// Waits for its end, which must be a good one.
+    pub fn into_recording(mut self) -> Recording {
+        let output = self.finish();
+        assert!(output.status.success(), "{}: {}", output.status, err(&output));
+        let (folder, log) = self.into_parts();
+        Recording { _folder: folder, log, said: last_json(&out(&output)) }
     }
 
     /// The folder of its files, and its log.

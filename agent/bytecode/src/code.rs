@@ -2,7 +2,7 @@ use crate::attribute::Attributes;
 use crate::instruction::Instruction;
 use crate::pool::ConstantPool;
 use crate::reader::Reader;
-use crate::{ClassError, JStr, MemberRef, Pc};
+use crate::{ClassError, JStr, MemberRef, Pc, opcode};
 
 type Result<T> = core::result::Result<T, ClassError>;
 
@@ -88,18 +88,7 @@ impl<'c, 'a> Code<'c, 'a> {
 
     /// The instructions in the order of their places. Ends after the first error.
     pub fn instructions(&self) -> impl Iterator<Item = Result<Instruction<'a>>> + use<'a> {
-        let (mut code, mut pc) = (self.code, Pc(0));
-        core::iter::from_fn(move || {
-            if code.is_empty() {
-                return None;
-            }
-            let decoded = Instruction::decode(&mut code, pc);
-            match &decoded {
-                Ok(instruction) => pc = instruction.next_pc(),
-                Err(_) => code = Reader::new(&[], code.offset()),
-            }
-            Some(decoded)
-        })
+        decode(self.code)
     }
 
     /// The exception table, in the order in which the JVM searches it.
@@ -197,4 +186,32 @@ impl<'c, 'a> Code<'c, 'a> {
     pub(crate) fn class_name(&self, index: u16, at: usize) -> Result<JStr<'a>> {
         self.pool.class_name(index, at)
     }
+}
+
+/// The instructions of some code in the order of their places. Ends after the first error.
+fn decode<'a>(mut code: Reader<'a>) -> impl Iterator<Item = Result<Instruction<'a>>> + use<'a> {
+    let mut pc = Pc(0);
+    core::iter::from_fn(move || {
+        if code.is_empty() {
+            return None;
+        }
+        let decoded = Instruction::decode(&mut code, pc);
+        match &decoded {
+            Ok(instruction) => pc = instruction.next_pc(),
+            Err(_) => code = Reader::new(&[], code.offset()),
+        }
+        Some(decoded)
+    })
+}
+
+/// Whether code calls a static method of a class, given by its internal name. Code and constants
+/// are as JVMTI gives them.
+pub fn calls_static(pool: &ConstantPool<'_>, code: &[u8], class: &str) -> bool {
+    decode(Reader::new(code, 0)).map_while(Result::ok).any(|instruction| {
+        instruction.opcode() == opcode::INVOKESTATIC
+            && instruction.member_index().ok().flatten().is_some_and(|index| {
+                let member = pool.member(index, instruction.offset());
+                member.is_ok_and(|member| member.owner == class)
+            })
+    })
 }

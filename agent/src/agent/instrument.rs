@@ -3,19 +3,36 @@
 use super::hooks;
 use crate::{
     contention::Contention,
-    jvm::{Java, Ti, setup},
+    jvm::{
+        Java, Object, Ti,
+        agents::{Others, others},
+        setup,
+    },
     message::say,
     options::{Parks, TraceOptions},
     recorder::Recorder,
     trace::{self, Trace},
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
-use std::ffi::c_uchar;
+use std::{
+    ffi::c_uchar,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 use tyrion_bytecode::Method;
-use tyrion_plan::{JdkClass, waits};
+use tyrion_plan::{JdkClass, probe, waits};
+
+const HOOK: jvmti::jvmtiEvent = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
+
+/// How many looks at the probes must find nothing once the hook is on for good: a
+/// retransformation may have begun before.
+const LOOKS: u32 = 10;
+
+/// Whether trace mode looks at classes that are loaded, for the hook, which may run
+/// while the modes are changed. There is a hook without that, too: it keeps the probes
+/// of waits where other agents change the same classes.
+static LOADING: AtomicBool = AtomicBool::new(false);
 
 /// What sees waits and acquisitions, once it is in place: it stays.
-#[derive(Default)]
 pub struct Probes {
     /// Of waits, in the JDK's lock classes or in place of its native methods.
     pub waits: bool,
@@ -23,6 +40,18 @@ pub struct Probes {
     pub trace: bool,
     /// Trace mode looks at classes that are loaded.
     pub loading: bool,
+    /// Probes of waits are in the JDK's lock classes, but the class file load hook is, or
+    /// was until just now, off: another agent that has these classes retransformed takes
+    /// the probes away.
+    pub can_be_lost: bool,
+    /// How often they were looked at since the hook is on for good.
+    looks: u32,
+}
+
+impl Probes {
+    /// None is in place.
+    pub const NONE: Probes =
+        Probes { waits: false, trace: false, loading: false, can_be_lost: false, looks: 0 };
 }
 
 /// Has waits seen, and acquisitions where `trace_options` are given. What cannot be
@@ -59,13 +88,13 @@ pub fn add_probes(
             return;
         }
     }
-    let hook = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
-    let _ = recorder.ti().set_event(hook, true);
+    let _ = recorder.ti().set_event(HOOK, true);
     if let Some(options) = wants_trace {
         match trace::prepare(recorder, options.clone(), env) {
             // The hook stays on, for classes that are loaded later.
             Ok(trace) => {
-                (probes.trace, probes.loading) = (true, true);
+                (probes.trace, probes.loading, probes.can_be_lost) = (true, true, false);
+                LOADING.store(true, Relaxed);
                 contention.observe_with(trace);
                 // The probes see parks from the moment they are there.
                 hooks::leave_parks();
@@ -75,9 +104,9 @@ pub fn add_probes(
         }
     }
     if first {
-        retransform_waits(recorder, java);
+        waits::CLASSES.into_iter().for_each(|target| retransform(recorder, java, target));
     }
-    let _ = recorder.ti().set_event(hook, false);
+    leave_hook(recorder.ti(), probes);
 }
 
 /// Has trace mode look at the classes that are loaded from now on, or not. What it
@@ -86,32 +115,103 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
     if std::mem::replace(&mut probes.loading, on) == on {
         return;
     }
-    let hook = jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
+    LOADING.store(on, Relaxed);
+    let ti = trace.recorder().ti();
+    if !on {
+        return leave_hook(ti, probes);
+    }
+    probes.can_be_lost = false;
     // First, so that no class gets by.
-    let switched = trace.recorder().ti().set_event(hook, on);
-    if on && switched.is_ok() {
+    if ti.set_event(HOOK, true).is_ok() {
         trace.add_missing_probes(env);
     }
 }
 
-/// Gives the JDK's lock classes their probes of waits.
-fn retransform_waits(recorder: &Recorder, java: Java) {
+/// Leaves the class file load hook on only where it is of use and costs nothing: agents
+/// written in Java have the JVM read every class from its file in any case.
+fn leave_hook(ti: Ti, probes: &mut Probes) {
+    let has_probes = !hooks::records_parks();
+    let stays_on = has_probes && others().java;
+    if stays_on {
+        probes.looks += 1;
+    } else {
+        let _ = ti.set_event(HOOK, false);
+    }
+    probes.can_be_lost = has_probes && probes.looks <= LOOKS;
+}
+
+/// Gives one of the JDK's lock classes its probes of waits.
+fn retransform(recorder: &Recorder, java: Java, target: JdkClass) {
+    let retransformed = setup::find_class(java, target.name()).and_then(|class| {
+        let result = recorder.ti().retransform(class.get());
+        java.drop_local(class);
+        result.map_err(|error| format!("JVMTI: {error:?}"))
+    });
+    if let Err(reason) = retransformed {
+        say(&format!("{} gets no probes: {reason}", target.name()));
+    }
+}
+
+/// Puts probes of waits where another agent has taken them away: its own changes of
+/// these classes stay. Says so, since what was waited for meanwhile is not recorded.
+pub fn restore_probes(recorder: &Recorder, probes: &mut Probes, env: *mut JNIEnv) {
+    // SAFETY: `env` is the current thread's, and this is called in a native frame
+    // that lasts longer.
+    let java = unsafe { Java::new(env) };
+    // Before the look: whoever changes a class from now on leaves its probes there.
+    let _ = recorder.ti().set_event(HOOK, true);
+    let mut lost = Vec::new();
     for target in waits::CLASSES {
-        let retransformed = setup::find_class(java, target.name()).and_then(|class| {
-            let result = recorder.ti().retransform(class.get());
-            java.drop_local(class);
-            result.map_err(|error| format!("JVMTI: {error:?}"))
-        });
-        if let Err(reason) = retransformed {
-            say(&format!("{} gets no probes: {reason}", target.name()));
+        match setup::find_class(java, target.name()) {
+            Ok(class) if has_lost_probes(recorder.ti(), class.get()) => lost.push((target, class)),
+            Ok(class) => java.drop_local(class),
+            Err(_) => {}
         }
     }
+    if !lost.is_empty() {
+        probes.looks = 0;
+        let classes: Vec<Object<'_>> = lost.iter().map(|(_, class)| class.get()).collect();
+        let names: Vec<String> =
+            lost.iter().map(|(target, _)| target.name().replace('/', ".")).collect();
+        let names = names.join(", ");
+        // All at the same moment: a slow path without its parks would be no wait.
+        say(&match recorder.ti().retransform_all(&classes) {
+            Ok(()) => format!(
+                "another agent had removed the probes from {names}; they are there again, but \
+                 waits before that may be missing"
+            ),
+            Err(error) => format!(
+                "another agent has removed the probes from {names}, and they cannot be added \
+                 again (JVMTI: {error:?}): waits are missing from now on"
+            ),
+        });
+    }
+    let has_failed = lost.iter().any(|(_, class)| has_lost_probes(recorder.ti(), class.get()));
+    lost.into_iter().for_each(|(_, class)| java.drop_local(class));
+    leave_hook(recorder.ti(), probes);
+    // It would fail again.
+    probes.can_be_lost &= !has_failed;
+}
+
+/// Whether one of the JDK's lock classes calls no probe of waits any more.
+fn has_lost_probes(ti: Ti, class: Object<'_>) -> bool {
+    ti.calls_static(class, probe::wait::CLASS).is_ok_and(|calls| !calls)
+}
+
+/// Which of the other agents may have taken probes away, if these can be lost at all:
+/// those written in Java do so when they come; of others nobody knows when.
+pub fn suspects(probes: &Probes) -> Option<Others> {
+    let others = others();
+    (probes.can_be_lost && (others.java || others.native)).then_some(others)
 }
 
 /// The new bytes of a class that gets probes, in JVMTI's memory, and their
 /// number; `None` for all others.
 pub fn transform(ti: Ti, name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usize)> {
     let target = waits::CLASSES.into_iter().find(|class| class.name() == name);
+    if target.is_none() && !LOADING.load(Relaxed) {
+        return None;
+    }
     let bytes = if trace::active().is_some() {
         let of_waits =
             target.map(|target| move |method: &Method<'_, '_>| waits::plan(target, method));

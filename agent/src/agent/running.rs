@@ -31,7 +31,7 @@ static VM: OnceLock<Vm> = OnceLock::new();
 static MODES: Mutex<Modes> = Mutex::new(Modes {
     locks: Locks::Nothing,
     parks: Parks::Probes,
-    probes: Probes { waits: false, trace: false, loading: false },
+    probes: Probes::NONE,
     trace: None,
     lack: None,
 });
@@ -208,6 +208,21 @@ pub fn note_mode(recorder: &Recorder, mode: Mode) {
         Locks::Trace => bits::WAITS | bits::ACQUISITIONS,
     };
     recorder.records(of_locks | if mode.sample { bits::SAMPLES } else { 0 });
+}
+
+/// How many looks for agents there are between two at the probes themselves.
+const LOOKS: u32 = 10;
+
+/// Puts the probes of waits where they were if another agent has taken them away. For
+/// a thread that the JVM does not know, which calls this every half second with the
+/// number of times that it did before.
+pub fn keep_probes(vm: Vm, nth: u32) {
+    let mut modes = lock(&MODES);
+    let Some(suspects) = instrument::suspects(&modes.probes) else { return };
+    // Those that are not written in Java may come with their changes at any time.
+    if let Some(recorder) = recorder().filter(|_| suspects.java || nth.is_multiple_of(LOOKS)) {
+        vm.with_thread(|env| instrument::restore_probes(recorder, &mut modes.probes, env));
+    }
 }
 
 /// Has waits shorter than this folded from now on.

@@ -245,11 +245,15 @@ pub fn watch_waits(recorder: &'static Recorder, vm: Vm) -> Result<(), String> {
     }
     let can = recorder.ti().capabilities();
     let knows_owners = can.can_get_monitor_info() && can.can_get_current_contended_monitor();
-    thread("tyrion-waits", move || contention.watch_waits(vm, knows_owners))
+    let keep_probes = move |nth| running::keep_probes(vm, nth);
+    thread("tyrion-waits", move || contention.watch_waits(vm, knows_owners, keep_probes))
 }
 
 /// The first JDK whose class unloading leaves fast walks alone.
 const SAFE_WALKS: u32 = 21;
+
+/// The JDKs that interrupt blocking NIO of a virtual thread with its lock held.
+const LOCKED_INTERRUPTS: std::ops::RangeInclusive<u32> = 21..=22;
 
 /// What walks stacks fast, where that is wanted and this JVM can do it.
 fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
@@ -263,6 +267,11 @@ fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
     let given_up =
         || say("AsyncGetCallTrace gives other stacks than GetStackTrace, which is used now");
     let walker = Walker::find(ti, fields.continuation_run, compares, given_up)?;
+    let avoids_interrupts = ti
+        .property("java.vm.specification.version")
+        .parse::<u32>()
+        .is_ok_and(|version| LOCKED_INTERRUPTS.contains(&version));
+    let walker = walker.with(avoids_interrupts);
     ti.set_event(jvmti::JVMTI_EVENT_CLASS_LOAD, true).is_ok().then_some(walker)
 }
 

@@ -9,6 +9,10 @@ use crate::{
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 use tyrion_wire::def::id;
 
+/// How long a thread waits to give a lock its id: longer than the JVM stops all threads
+/// for, as a rule.
+const NAMING_PATIENCE: Duration = Duration::from_secs(1);
+
 /// A lock's id in the log, and what it is.
 #[derive(Clone, Copy)]
 pub(super) struct LockRef {
@@ -38,9 +42,6 @@ impl LockRef {
     }
 }
 
-/// Longer a thread does not wait for another one to give an object its tag: its wait is
-/// recorded without the lock then.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// Beside the flavor in a tag: the lock is named in the generation.
 const NAMED: u8 = 1 << 7;
 /// The bits of a tag that say which generation has defined the lock.
@@ -111,10 +112,11 @@ impl Contention {
             self.recorder.fields().synchronizers.iter().any(|s| java.is_instance(object, s.class));
         let flavor = LockFlavor::of(&signature, is_synchronizer);
         let signature = self.recorder.lock_signature(signature, object);
-        let named = way.tells(flavor);
+        let named = way.tells(flavor) && !self.recorder.must_not_walk(java);
         let name = if named { self.names.find(self.recorder.ti(), java, way) } else { None };
         let hash = self.hash_of(object, flavor, way);
-        let Some(_naming) = self.naming.take(PATIENCE) else {
+        // Who is in there has not been heard of for long: a debugger has stopped it.
+        let Some(_naming) = self.naming.take(NAMING_PATIENCE) else {
             return LockRef { flavor, ..LockRef::UNKNOWN };
         };
         let tag = self.recorder.ti().tag(object);

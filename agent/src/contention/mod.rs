@@ -41,7 +41,7 @@ pub struct Contention {
     on: AtomicBool,
     /// How many locks have an id, which is the same in all files.
     locks: AtomicU32,
-    /// Held while an object gets its tag, so that it gets one.
+    /// Taken while an object gets its tag, so that it gets one.
     naming: Turn,
     /// What the program calls its locks.
     names: LockNameFinder,

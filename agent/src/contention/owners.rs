@@ -26,14 +26,19 @@ const MANY: usize = 8;
 
 impl Contention {
     /// What a thread of the agent's own does for ever: writes acquisitions that are
-    /// over, looks after waits that were found, and finds the owners, where the JVM tells them. The JVM knows it only
-    /// while there is something to ask.
-    pub fn watch_waits(&'static self, vm: Vm, knows_owners: bool) {
+    /// over, looks after waits that were found, and finds the owners, where the JVM
+    /// tells them. The JVM knows it only while there is something to ask. While waits
+    /// are recorded, `also` is run every half second, too, and told how often it was run
+    /// before.
+    pub fn watch_waits(&'static self, vm: Vm, knows_owners: bool, also: impl Fn(u32)) {
+        let mut nth = 0_u32;
         while !self.recorder.log().is_closed() {
             std::thread::sleep(PERIOD);
             if !self.recorder.is_enabled() {
                 continue;
             }
+            also(nth);
+            nth = nth.wrapping_add(1);
             self.settle_older(clock::now_ns().saturating_sub(OVER_NS));
             let found = self.found_to_look_at();
             if !found.is_empty() {

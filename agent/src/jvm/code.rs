@@ -12,7 +12,7 @@ use std::{
     ffi::{c_char, c_uchar},
     ptr,
 };
-use tyrion_bytecode::{ConstantPool, naming::Body, opcode};
+use tyrion_bytecode::{ConstantPool, calls_static, naming::Body, opcode};
 
 const ACC_STATIC: jint = 0x0008;
 
@@ -66,6 +66,17 @@ impl Ti {
         let (pool_count, pool) = pool?;
         let is_static = modifiers & ACC_STATIC != 0;
         Ok(MethodCode { code, descriptor, is_static, pool, pool_count })
+    }
+
+    /// Whether any method of a class calls a static one of another, given by its
+    /// internal name. This class must be one that is never unloaded.
+    pub fn calls_static(&self, class: Object<'_>, callee: &str) -> Result<bool> {
+        let (count, pool) = self.constant_pool(class)?;
+        let pool = ConstantPool::from_entries(count, &pool).map_err(|_| jvmtiError::INTERNAL)?;
+        let methods = self.methods_of(class)?;
+        // Native and abstract methods have no code.
+        let codes = methods.into_iter().filter_map(|method| self.bytecodes(method).ok());
+        Ok(codes.into_iter().any(|code| calls_static(&pool, &code, callee)))
     }
 
     /// The instructions of a method.

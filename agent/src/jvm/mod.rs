@@ -1,5 +1,6 @@
 //! The JVM's side: JVMTI and JNI behind functions that return plain values.
 
+pub mod agents;
 pub mod code;
 pub mod java;
 mod loaded;

@@ -142,7 +142,11 @@ impl Recorder {
             return;
         }
         if let Ok(info) = self.ti.thread(java, thread) {
-            known.describe(info, java.is_instance(thread, self.fields.virtual_thread));
+            let is_virtual = self.is_virtual(java, thread);
+            if let Some(walker) = self.walker.as_ref().filter(|_| is_virtual) {
+                walker.note_virtual_threads(self.ti, java);
+            }
+            known.describe(info, is_virtual);
         }
     }
 

@@ -12,6 +12,9 @@ use crate::{
 use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::{ops::Range, sync::Arc};
 
+/// As deep in `VirtualThread.interrupt` the JDK takes locks at most.
+const DEEPEST_INTERRUPT: usize = 64;
+
 impl Recorder {
     /// The current stack's id; the empty stack's when it cannot be defined.
     pub fn stack(
@@ -52,6 +55,11 @@ impl Recorder {
         skip: usize,
         at_monitor: bool,
     ) -> usize {
+        if let Some(walker) = &self.walker
+            && walker.is_interrupting(java, context.frames)
+        {
+            return walker.walk_without_jvm(java, skip, context.frames);
+        }
         let can_walk = |_: &&Walker| !at_monitor && !context.thread.is_virtual();
         let walker = self.walker.as_ref().filter(can_walk);
         let (jvm, outermost) = ((self.ti, java), *context.outermost);
@@ -65,6 +73,13 @@ impl Recorder {
             *context.outermost = last.method;
         }
         count
+    }
+
+    /// Whether the JVM must not be asked for the current thread's stack.
+    pub fn must_not_walk(&self, java: Java) -> bool {
+        let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
+        let mut frames = [none; DEEPEST_INTERRUPT];
+        self.walker.as_ref().is_some_and(|walker| walker.is_interrupting(java, &mut frames))
     }
 
     /// The id of the stack of some of the context's frames, in a group. It may be

@@ -73,6 +73,7 @@ public final class Truth {
         SCENARIOS.put("lonely", Lonely.class);
         SCENARIOS.put("striped", Striped.class);
         SCENARIOS.put("spins", Spins.class);
+        SCENARIOS.put("fresh-locks", FreshLocks.class);
         SCENARIOS.put("groups", Groups.class);
         SCENARIOS.put("groups-later", GroupsLater.class);
         SCENARIOS.put("managed", Managed.class);

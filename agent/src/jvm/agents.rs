@@ -1,0 +1,148 @@
+//! Other agents in the same JVM, told by the libraries that are loaded.
+//!
+//! JVMTI does not tell one agent of another. What needs no thread of the JVM's can be
+//! asked for as often as one likes.
+
+use std::{
+    ffi::{CStr, CString, c_int, c_void},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// What runs agents that are written in Java.
+const JAVA_AGENTS: &[u8] = b"libinstrument.so";
+/// The debugger's agent: it gives no classes other bytes unless its user does.
+const DEBUGGER: &[u8] = b"libjdwp.so";
+/// What the JVM calls in an agent's library: it has one of these, or both.
+const ENTRIES: [&CStr; 2] = [c"Agent_OnLoad", c"Agent_OnAttach"];
+
+/// Which others there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// There are agents written in Java. Each has the JVM read every class that it
+    /// loads from its file, for as long as the JVM lives.
+    pub java: bool,
+    /// There are others that may give classes other bytes.
+    pub native: bool,
+}
+
+/// A library that is loaded: where it is, and its path.
+struct Library {
+    address: u64,
+    path: CString,
+}
+
+/// The libraries of the process, and the number of those that were ever loaded.
+#[derive(Default)]
+struct Libraries {
+    all: Vec<Library>,
+    loads: u64,
+    /// Those of a process that has loaded as many are known.
+    known_loads: u64,
+}
+
+/// What [`others`] last found, and how many libraries had been loaded by then.
+static LOADS: AtomicU64 = AtomicU64::new(0);
+static FOUND: AtomicU64 = AtomicU64::new(0);
+
+const JAVA: u64 = 1;
+const NATIVE: u64 = 2;
+
+/// Looks for other agents. Takes a microsecond unless there is a new library.
+pub fn others() -> Others {
+    let known_loads = LOADS.load(Relaxed);
+    let mut libraries = Libraries { known_loads, ..Libraries::default() };
+    // SAFETY: the callback takes what it is given here as what it is, and nothing of
+    // it outlasts the call.
+    unsafe { libc::dl_iterate_phdr(Some(note_library), (&raw mut libraries).cast()) };
+    if libraries.loads != known_loads {
+        let own = own_address();
+        let found = libraries.all.iter().filter(|library| library.address != own);
+        let bits = found.fold(0, |bits, library| bits | kind_of(library));
+        FOUND.store(bits, Relaxed);
+        LOADS.store(libraries.loads, Relaxed);
+    }
+    let bits = FOUND.load(Relaxed);
+    Others { java: bits & JAVA != 0, native: bits & NATIVE != 0 }
+}
+
+/// Notes a library. The dynamic linker is locked meanwhile, so it is asked nothing.
+unsafe extern "C" fn note_library(
+    info: *mut libc::dl_phdr_info,
+    _: libc::size_t,
+    libraries: *mut c_void,
+) -> c_int {
+    // SAFETY: the linker passes its description of a library, and what it was given.
+    let (info, libraries) = unsafe { (&*info, &mut *libraries.cast::<Libraries>()) };
+    libraries.loads = info.dlpi_adds;
+    if libraries.loads == libraries.known_loads {
+        return 1;
+    }
+    if !info.dlpi_name.is_null() {
+        // SAFETY: the name ends with a zero byte.
+        let path = unsafe { CStr::from_ptr(info.dlpi_name) }.to_owned();
+        libraries.all.push(Library { address: info.dlpi_addr, path });
+    }
+    0
+}
+
+fn kind_of(library: &Library) -> u64 {
+    let path = library.path.to_bytes();
+    match path.rsplit(|&byte| byte == b'/').next() {
+        Some(JAVA_AGENTS) => JAVA,
+        // The program itself has no name.
+        Some(DEBUGGER | b"") | None => 0,
+        Some(_) if is_agent(&library.path) => NATIVE,
+        Some(_) => 0,
+    }
+}
+
+/// Whether a library that is loaded has what the JVM calls in an agent.
+fn is_agent(path: &CStr) -> bool {
+    let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
+    // SAFETY: the name ends with a zero byte; with this flag nothing is loaded, so no
+    // code runs.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), flags) };
+    if handle.is_null() {
+        return false;
+    }
+    // SAFETY: the handle is one of a loaded library, and the names end with a zero byte.
+    let has = |name: &CStr| !unsafe { libc::dlsym(handle, name.as_ptr()) }.is_null();
+    let is_agent = ENTRIES.into_iter().any(has);
+    // SAFETY: the handle was opened above, and is not used again.
+    unsafe { libc::dlclose(handle) };
+    is_agent
+}
+
+/// Where the linker has put this library; 0 where it does not tell.
+fn own_address() -> u64 {
+    // SAFETY: all-zero is a valid value of this plain struct.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    let own: *const c_void = (others as fn() -> Others) as *const c_void;
+    // SAFETY: `info` is a valid place for the answer.
+    match unsafe { libc::dladdr(own, &mut info) } {
+        0 => 0,
+        _ => info.dli_fbase as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_loaded_here_is_no_agent_but_for_the_tests_themselves() {
+        // The tests' own program has no name, and the C library is none.
+        assert_eq!(others(), Others::default());
+        assert_eq!(others(), Others::default());
+    }
+
+    #[test]
+    fn java_agents_are_told_by_the_library_that_runs_them() {
+        let of = |path: &CStr| kind_of(&Library { address: 0, path: path.to_owned() });
+        assert_eq!(of(c"/opt/jdk/lib/libinstrument.so"), JAVA);
+        assert_eq!(of(c"libinstrument.so"), JAVA);
+        assert_eq!(of(c"/opt/jdk/lib/libjdwp.so"), 0);
+        assert_eq!(of(c"/nowhere/libother.so"), 0);
+        assert_eq!(of(c""), 0);
+    }
+}
