@@ -155,7 +155,9 @@ impl Cramped {
             let threads = Traced::of(&file).taken_by_thread("tyrion.truth.Room$Late");
             taken += threads.get(step).map_or(0, |taken| taken.acquisitions);
             let waits = waits(&file);
-            let of_step = |wait: &&Wait| wait.thread == waiter && wait.is_contention();
+            let of_step = |wait: &&Wait| {
+                wait.thread == waiter && wait.is_contention() && !wait.is_of_the_jvm()
+            };
             waited += waits.iter().filter(of_step).count();
         }
         (taken, waited)
