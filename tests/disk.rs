@@ -155,7 +155,9 @@ impl Cramped {
             let threads = Traced::of(&file).taken_by_thread("tyrion.truth.Room$Late");
             taken += threads.get(step).map_or(0, |taken| taken.acquisitions);
             let waits = waits(&file);
-            let of_step = |wait: &&Wait| wait.thread == waiter && wait.is_contention();
+            let of_step = |wait: &&Wait| {
+                wait.thread == waiter && wait.is_contention() && !wait.is_of_the_jvm()
+            };
             waited += waits.iter().filter(of_step).count();
         }
         (taken, waited)
@@ -203,12 +205,12 @@ fn room_again(jdk: &Jdk) {
     assert!(report.contains("were recorded"), "{report}");
 }
 
-/// The next file cannot be made, nor can this one grow; then somebody attaches.
+/// The next file cannot be made, nor can this one grow; then somebody attaches. Files
+/// that are cut on the way may make room for a while.
 fn room_again_in_another_file(jdk: &Jdk) {
     let Some(disk) = Tmpfs::mount("24m") else { return };
     let options = ["--filesize=1m", "--filecount=100"];
     let (mut cramped, ballast) = Cramped::start(jdk, disk, &options);
-    assert_eq!(cramped.attach().status.code(), Some(1));
     cramped.take_step("meanwhile");
     drop(ballast);
     let attached = cramped.attach();
@@ -216,8 +218,10 @@ fn room_again_in_another_file(jdk: &Jdk) {
     assert_eq!(cramped.status()["state"], "recording");
     cramped.take_step("after");
     let lines = cramped.finish();
-    assert_eq!(lines.len(), 2, "{lines:?}");
-    assert_eq!(cramped.counted("meanwhile"), (0, 0));
+    let told = ["recording pauses until there is room", "there is room again, recording goes on"];
+    assert!(lines.len().is_multiple_of(2), "{lines:?}");
+    let is_next = |(line, told): (&String, &&str)| line.contains(told);
+    assert!(lines.iter().zip(told.iter().cycle()).all(is_next), "{lines:?}");
     assert_eq!(cramped.counted("after"), STEP);
     assert!(!cramped.pauses().is_empty());
 }
