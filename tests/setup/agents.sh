@@ -4,7 +4,7 @@
 #   tests/setup/agents.sh
 #
 # Leaves under target/agents/ what other people give to `-javaagent` and `-agentpath`:
-# jacoco.jar, opentelemetry.jar, blockhound.jar, byte-buddy.jar, libasyncProfiler.so.
+# jacoco.jar, opentelemetry.jar, blockhound.jar, libasyncProfiler.so.
 # Needs Maven; where Debian's can be installed, it is.
 set -eu
 
@@ -44,7 +44,6 @@ fi
 get jacoco.jar org.jacoco:org.jacoco.agent:0.8.15:jar:runtime
 get opentelemetry.jar io.opentelemetry.javaagent:opentelemetry-javaagent:2.20.1
 get blockhound.jar io.projectreactor.tools:blockhound:1.0.13.RELEASE
-get byte-buddy.jar net.bytebuddy:byte-buddy:1.18.17
 get async-profiler.jar tools.profiler:async-profiler:4.1
 
 if [ ! -f "$agents/libasyncProfiler.so" ]; then
