@@ -47,6 +47,11 @@ fn waits_under_way_go_on(jdk: &Jdk) {
     assert_eq!(go_on(&["--filesize=64k", "--filecount=1000"]), text(&second));
     assert_eq!(go_on(&["--filesize=64k", "--filecount=1000"]), text(&second), "nothing is new");
     assert_eq!(files(&second).len(), 2);
+    // Of what is not said, nothing changes.
+    assert_eq!(go_on(&["--filesize=128k"]), text(&second));
+    let metadata = &info(&second)["metadata"];
+    let sizes = (&metadata["filesize"], &metadata["filecount"]);
+    assert_eq!(sizes, (&"131072".into(), &"1000".into()), "{metadata}");
     let least_ns = waiting.elapsed().as_nanos() as u64;
     std::fs::write(until, "").unwrap();
     let finished = running.finish();
@@ -62,7 +67,7 @@ fn waits_under_way_go_on(jdk: &Jdk) {
     let of_waiters = |file| -> Vec<Wait> {
         waits(file).into_iter().filter(|wait| wait.thread.starts_with("waiter-")).collect()
     };
-    assert!(of_waiters(&all[0]).is_empty() && of_waiters(&all[1]).is_empty());
+    assert!(all[..all.len() - 1].iter().all(|file| of_waiters(file).is_empty()));
     let ended = of_waiters(&second);
     for (thread, kind) in [
         ("waiter-lock", "lock"),

@@ -41,6 +41,8 @@ fn outcomes(jdk: &Jdk) {
     // Where changing a class throws all compiled code away, none is changed.
     let expected = if jdk.major < 25 { "natives" } else { "probes" };
     assert_eq!(info(&recording.log)["metadata"]["parks"], expected);
+    let report = Report::of(&recording.log);
+    assert_eq!(report.section("overview")["logs"][0]["parks"], expected);
 }
 
 fn names(jdk: &Jdk) {

@@ -424,38 +424,30 @@ fn replaces_an_earlier_recording(jdk: &Jdk) {
     assert!(folder.path().join("test.log.bak").is_file());
 }
 
-/// What was in it is gone, and nothing else.
+/// What was in it is gone, and nothing else: waits under way end in the next one.
 fn the_current_file_is_deleted(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("test.log");
-    let mut deleted = None;
-    let program = rotating(jdk, "storm 60 monitor", "0", 1000).pinned();
-    let output = storm_until(program, &log, "files after the one that was deleted", |_| {
-        let count = files(&log).len();
-        match deleted {
-            None if count > 2 => {
-                let number = info(&log)["metadata"]["file-number"].as_str().map(str::to_owned);
-                // It may just have got its number.
-                deleted = std::fs::remove_file(&log).ok().and(number).map(|it| (it, count));
-                false
-            }
-            None => false,
-            Some((_, before)) => count > before + 2,
-        }
-    });
+    let until = folder.path().join("until");
+    let program = rotating(jdk, "under-way", "0", 1000);
+    let program = program.flag(format!("-Dtruth.until={}", until.display()));
+    let mut running = program.start_at(folder.path().join("test.log"), folder);
+    running.await_line("waiting");
+    std::fs::remove_file(&running.log).unwrap();
+    wait_for("another file", || running.log.exists().then_some(()));
+    std::fs::write(until, "").unwrap();
+    let output = running.finish();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
-    // Nothing is said where it was just about to be left.
-    let lines = ours(&stderr);
-    let is_it = |line: &&str| line.contains("the file was deleted; a new one is written");
-    assert!(lines.len() <= 1 && lines.iter().all(is_it), "{stderr}");
-    let files = files(&log);
-    let totals = read_all(&files);
-    assert_eq!((totals.contentions, totals.dropped), (totals.ended, 0));
-    let numbers: Vec<u64> = files
+    let [line] = ours(&stderr)[..] else { panic!("{stderr}") };
+    assert!(line.contains("the file was deleted; a new one is written"), "{line}");
+    let files = files(&running.log);
+    assert_eq!(files, [running.log.as_path()], "the first is gone");
+    read_all(&files);
+    let waits = waits(&running.log);
+    // The one that awaits a condition may have to wait for its lock, too.
+    let of_waiters = waits
         .iter()
-        .map(|file| info(file)["metadata"]["file-number"].as_str().unwrap().parse().unwrap())
-        .collect();
-    let missing = numbers.windows(2).filter(|two| two[1] != two[0] + 1).count();
-    assert_eq!(missing, 1, "{numbers:?}");
+        .filter(|wait| wait.thread.starts_with("waiter-") && wait.kind != "lock-reacquire");
+    assert_eq!(of_waiters.count(), 6, "{waits:?}");
+    assert!(waits.iter().all(|wait| !wait.stack.is_empty()), "{waits:?}");
 }

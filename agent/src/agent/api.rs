@@ -93,13 +93,31 @@ fn with_recorder<T: Default>(
     env: *mut JNIEnv,
     body: impl FnOnce(&'static Recorder, Java) -> T,
 ) -> T {
+    with_recorder_at_times(env, false, body)
+}
+
+/// The same for what a program asks for seldom and what may take long: it stands for
+/// itself in the account of what recording costs.
+fn with_recorder_rarely<T: Default>(
+    env: *mut JNIEnv,
+    body: impl FnOnce(&'static Recorder, Java) -> T,
+) -> T {
+    with_recorder_at_times(env, true, body)
+}
+
+fn with_recorder_at_times<T: Default>(
+    env: *mut JNIEnv,
+    is_rare: bool,
+    body: impl FnOnce(&'static Recorder, Java) -> T,
+) -> T {
     let Some(recorder) = recorder() else { return T::default() };
     let body = || {
         // SAFETY: the JVM passes the current thread's environment, whose native
         // frame lasts as long as the call.
         body(recorder, unsafe { Java::new(env) })
     };
-    own_cpu::callback(|| guarded(body))
+    let body = || guarded(body);
+    if is_rare { own_cpu::rare_callback(body) } else { own_cpu::callback(body) }
 }
 
 /// Has the program not see an exception of ours.
@@ -121,7 +139,7 @@ extern "system" fn state(_: *mut JNIEnv, _: jclass) -> jint {
 
 #[unsafe(export_name = "Java_tyrion_api_Tyrion_enable0")]
 extern "system" fn enable(env: *mut JNIEnv, _: jclass, on: jboolean) {
-    with_recorder(env, |recorder, _| {
+    with_recorder_rarely(env, |recorder, _| {
         let on = on != 0;
         // It may be on for a sample alone, after which this counts.
         timed_session::set_wanted(on);
@@ -188,7 +206,7 @@ extern "system" fn text(env: *mut JNIEnv, _: jclass, what: jint) -> jstring {
         _ => return ptr::null_mut(),
     };
     // A pointer has no default.
-    let text = with_recorder(env, |recorder, _| value_of(&status(recorder), key));
+    let text = with_recorder_rarely(env, |recorder, _| value_of(&status(recorder), key));
     let result = text.map_or(ptr::null_mut(), |text| new_string(env, &text));
     clear_exception(env);
     result

@@ -14,7 +14,7 @@ use crate::{
     jvm::Vm,
     log::names,
     message::{PANICKED, say},
-    options::{Command, Locks, Mode, Options, Threshold},
+    options::{Command, Locks, Mode, Options, Rotation, Threshold},
     recorder::Recorder,
     spawn::thread,
     sync::lock,
@@ -135,7 +135,7 @@ fn go_on(
     if let Err(reason) = recorder.log().try_for_room() {
         let then = match is_to_record() {
             true => "recording goes on when there is",
-            false => "attach again when there is",
+            false => "try again when there is",
         };
         return Err(format!("there is no room for the log ({reason}); {then}"));
     }
@@ -172,8 +172,9 @@ fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), String> {
     // A log that nobody has named gets the name that is asked for now: somebody had
     // only taken a sample.
     let is_unnamed = options.is_given("file") && home::has(&now);
-    let rotation = options.rotation().or_else(|| log.rotation());
-    let file = if is_unnamed || options.named && wanted != now {
+    let rotation = rotation(options, log.rotation());
+    let is_other = options.named && wanted != now && names::own(&wanted) != now;
+    let file = if is_unnamed || is_other {
         // A new file is needed where that one cannot have the name.
         if is_unnamed && rotation == log.rotation() && log.move_to(&wanted).is_ok() {
             return Ok(());
@@ -198,6 +199,19 @@ fn choose_log(recorder: &Recorder, options: &Options) -> Result<(), String> {
         let _ = std::fs::remove_file(now);
     }
     Ok(())
+}
+
+/// What is not said stays as it is.
+fn rotation(options: &Options, now: Option<Rotation>) -> Option<Rotation> {
+    let asked = options.rotation();
+    match (asked, now) {
+        (Some(Rotation { filesize, .. }), Some(Rotation { filecount, .. }))
+            if !options.is_given("filecount") =>
+        {
+            Some(Rotation { filesize, filecount })
+        }
+        _ => asked.or(now),
+    }
 }
 
 fn no_log(path: &Path, error: &io::Error) -> String {

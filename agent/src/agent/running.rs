@@ -13,7 +13,7 @@ use crate::{
     recorder::Recorder,
     sample,
     spawn::thread,
-    sync::lock,
+    sync::{lock, try_lock_for},
     trace,
 };
 use jvmti_bindings::sys::{jni::JNIEnv, jvmti};
@@ -22,6 +22,7 @@ use std::sync::{
     Mutex, OnceLock,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
+use std::time::Duration;
 use tyrion_wire::{def::mode as bits, header::RecordingState};
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
@@ -37,6 +38,8 @@ static MODES: Mutex<Modes> = Mutex::new(Modes {
 });
 /// Whether recording is to be on.
 static WANTED: AtomicBool = AtomicBool::new(false);
+/// Whether the JVM ends.
+static ENDS: AtomicBool = AtomicBool::new(false);
 /// Whether waits are recorded, while recording is on.
 static RECORDS_WAITS: AtomicBool = AtomicBool::new(false);
 
@@ -167,6 +170,9 @@ fn at_work(
         }
     }
     contention.set_on(waits);
+    if !waits {
+        contention.end_all_found();
+    }
     let ti = recorder.ti();
     // Those that end waits stay on, once they are.
     for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, jvmti::JVMTI_EVENT_MONITOR_WAITED] {
@@ -217,12 +223,19 @@ const LOOKS: u32 = 10;
 /// a thread that the JVM does not know, which calls this every half second with the
 /// number of times that it did before.
 pub fn keep_probes(vm: Vm, nth: u32) {
-    let mut modes = lock(&MODES);
-    let Some(suspects) = instrument::suspects(&modes.probes) else { return };
+    let Some(suspects) = instrument::suspects(&lock(&MODES).probes) else { return };
     // Those that are not written in Java may come with their changes at any time.
-    if let Some(recorder) = recorder().filter(|_| suspects.java || nth.is_multiple_of(LOOKS)) {
-        vm.with_thread(|env| instrument::restore_probes(recorder, &mut modes.probes, env));
-    }
+    let Some(recorder) = recorder().filter(|_| suspects.java || nth.is_multiple_of(LOOKS)) else {
+        return;
+    };
+    vm.with_thread(|env| {
+        // The next look will do, too, where somebody changes the modes.
+        if let Some(mut modes) = try_lock_for(&MODES, Duration::ZERO)
+            && modes.probes.can_be_lost
+        {
+            instrument::restore_probes(recorder, &mut modes.probes, env);
+        }
+    });
 }
 
 /// Has waits shorter than this folded from now on.
@@ -295,8 +308,16 @@ pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result
     room::follow_with(&mut modes, recorder, |modes| apply(modes, recorder, env))
 }
 
+/// Nothing is switched on any more: the JVM ends.
+pub fn end() {
+    ENDS.store(true, Relaxed);
+}
+
 /// Has recording be on or off, as it is wanted and there is room.
 fn apply(modes: &mut Modes, recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), String> {
+    if ENDS.load(Relaxed) {
+        return Ok(());
+    }
     let on = is_to_record() && modes.lack.is_none();
     at_work(modes, recorder, env, on)?;
     recorder.set_enabled(on);

@@ -124,6 +124,7 @@ pub fn vm_init(env: *mut JNIEnv) {
 
 /// The JVM ends in an orderly way.
 pub fn vm_death(env: *mut JNIEnv) {
+    running::end();
     if let Some(recorder) = recorder() {
         recorder.set_enabled(false);
         if let Some(contention) = running::contention() {

@@ -18,6 +18,7 @@ use crate::{
         threads::{Found, Owner, PendingWait, Thread, Waits},
     },
 };
+use jvmti_bindings::sys::jni::jint;
 use std::sync::Arc;
 use tyrion_wire::{Outcome, WaitKind, def::id};
 
@@ -32,11 +33,26 @@ impl Contention {
     pub fn find_wait(&self, java: Java, thread: Object<'_>) {
         let known = self.recorder.threads().get(self.recorder.java_id(java, thread));
         let Some(known) = known.filter(|known| !known.excluded) else { return };
-        match self.recorder.ti().state_bits(thread) {
-            Ok(bits) if is_blocked(bits) => self.find_monitor(java, thread, &known),
-            Ok(bits) if is_parked(bits) => self.find_park(java, thread, &known),
-            _ => {}
+        let bits = self.status(java, thread);
+        // Its stack is not walked for nothing.
+        if is_blocked(bits) && self.can_be_found(&known, waits_for_monitor) {
+            self.find_monitor(java, thread, &known);
+        } else if is_parked(bits) && self.can_be_found(&known, is_parked_already) {
+            self.find_park(java, thread, &known);
         }
+    }
+
+    /// The bits of a thread's state, without a word to the JVM where that is possible:
+    /// on some JDKs it keeps virtual threads from being unmounted for its answer.
+    fn status(&self, java: Java, thread: Object<'_>) -> jint {
+        let known = self.recorder.thread_status(java, thread);
+        known.unwrap_or_else(|| self.recorder.ti().state_bits(thread).unwrap_or(0))
+    }
+
+    /// Whether nothing is known of what a thread waits for. One in the middle of an event
+    /// says itself what it waits for, and is not waited for: it may be stopped there.
+    fn can_be_found(&self, known: &Thread, waits_already: fn(&Waits) -> bool) -> bool {
+        known.try_waits().is_some_and(|waits| !waits_already(&waits))
     }
 
     fn find_monitor(&self, java: Java, thread: Object<'_>, known: &Arc<Thread>) {
@@ -50,11 +66,11 @@ impl Contention {
             false => self.lock_of(&generation, java, monitor.get(), Way::Unseen).id,
         };
         java.drop_local(monitor);
-        let is_still = || self.recorder.ti().state_bits(thread).is_ok_and(is_blocked);
         // From here on the thread's own events wait.
-        let mut waits = known.waits();
-        let waits_already = waits.monitor.is_some() || waits.object_wait.is_some();
-        if waits.generation() == generation.number && !waits_already && is_still() {
+        let Some(mut waits) = known.try_waits() else { return };
+        self.recorder.bring_waits(known, &mut waits, &generation);
+        let is_still = !waits_for_monitor(&waits) && is_blocked(self.status(java, thread));
+        if waits.generation() == generation.number && is_still {
             let (kind, owner) = (WaitKind::Monitor, Owner::default());
             waits.monitor = Some(PendingWait { kind, start_ns, stack: stack.id, lock, owner });
             known.publish(&mut waits, &generation);
@@ -73,10 +89,10 @@ impl Contention {
         let is_same = java.is_same(blocker.get(), now.get());
         java.drop_local(now);
         java.drop_local(blocker);
-        let is_still = || self.recorder.ti().state_bits(thread).is_ok_and(is_parked);
-        let mut waits = known.waits();
-        let waits_already = waits.innermost().is_some_and(|it| it.kind != WaitKind::ObjectWait);
-        if waits.generation() == generation.number && !waits_already && is_same && is_still() {
+        let Some(mut waits) = known.try_waits() else { return };
+        self.recorder.bring_waits(known, &mut waits, &generation);
+        let is_still = !is_parked_already(&waits) && is_parked(self.status(java, thread));
+        if waits.generation() == generation.number && is_same && is_still {
             waits.found = Some(Found { wait, seen_ns: start_ns });
             known.publish(&mut waits, &generation);
         }
@@ -105,7 +121,7 @@ impl Contention {
             let java_id = self.recorder.java_id(java, thread.get());
             let of_thread = unseen.iter().position(|known| known.java_id == java_id);
             if let Some(nth) = of_thread
-                && self.recorder.ti().state_bits(thread.get()).is_ok_and(is_parked)
+                && is_parked(self.status(java, thread.get()))
             {
                 let known = unseen.swap_remove(nth);
                 if let Some(found) = known.try_waits().as_mut().and_then(|it| it.found.as_mut()) {
@@ -114,7 +130,24 @@ impl Contention {
             }
             java.drop_local(thread);
         }
-        for thread in unseen {
+        self.end_all(unseen.into_iter());
+    }
+
+    /// Waits are not recorded any more: what threads were found to wait for is over as
+    /// far as the log goes.
+    pub fn end_all_found(&'static self) {
+        self.end_all(self.recorder.threads().found_waits(|_| true).iter());
+    }
+
+    /// Writes waits as long as they were seen, the earliest first.
+    fn end_all<'t>(&'static self, threads: impl Iterator<Item = &'t Arc<Thread>>) {
+        let seen_ns = |thread: &&Arc<Thread>| {
+            let waits = thread.try_waits()?;
+            waits.found.as_ref().map(|found| found.seen_ns)
+        };
+        let mut threads: Vec<&Arc<Thread>> = threads.collect();
+        threads.sort_by_cached_key(seen_ns);
+        for thread in threads {
             self.recorder.in_context_of_thread(thread, |context| {
                 let Some(mut waits) = thread.try_waits() else { return };
                 if waits.generation() == context.generation.number {
@@ -131,4 +164,14 @@ impl Contention {
         let is_due = |found: &Found| found.wait.kind.is_contention() || found.seen_ns < idle_ns;
         self.recorder.threads().found_waits(is_due)
     }
+}
+
+fn waits_for_monitor(waits: &Waits) -> bool {
+    waits.monitor.is_some() || waits.object_wait.is_some()
+}
+
+/// A thread that has just begun to take a lock tells at its next park.
+fn is_parked_already(waits: &Waits) -> bool {
+    let innermost = waits.innermost().map(|pending| pending.kind);
+    innermost.is_some_and(|kind| kind != WaitKind::ObjectWait) || !waits.acquiring.is_empty()
 }

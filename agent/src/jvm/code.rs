@@ -69,7 +69,8 @@ impl Ti {
     }
 
     /// Whether any method of a class calls a static one of another, given by its
-    /// internal name. This class must be one that is never unloaded.
+    /// internal name. A reference to this class keeps it from being
+    /// unloaded meanwhile.
     pub fn calls_static(&self, class: Object<'_>, callee: &str) -> Result<bool> {
         let (count, pool) = self.constant_pool(class)?;
         let pool = ConstantPool::from_entries(count, &pool).map_err(|_| jvmtiError::INTERNAL)?;

@@ -140,6 +140,12 @@ impl Walker {
         }
     }
 
+    /// Whether a thread may be found to be interrupting a virtual one.
+    #[inline]
+    pub fn knows_interrupt(&self) -> bool {
+        self.interrupt.get().is_some()
+    }
+
     /// Whether the current thread may be interrupting a virtual one, so that
     /// `GetStackTrace` must not be called. What is in `frames` has no meaning then.
     pub fn is_interrupting(&self, java: Java, frames: &mut [jvmtiFrameInfo]) -> bool {

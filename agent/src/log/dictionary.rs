@@ -45,6 +45,9 @@ const SITE_LIMIT: usize = 1 << 20;
 const STACK_LIMIT: usize = 1 << 20;
 const NODE_LIMIT: usize = 1 << 21;
 const METHOD_LIMIT: usize = 1 << 18;
+/// In a log of one file, what ids stand for is remembered of so many locks, names and
+/// groups.
+const CONTENT_LIMIT: usize = 1 << 18;
 
 /// A stack's id, and what its frames say about the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -492,8 +495,23 @@ impl Inner {
     }
 
     fn keep_lock(&mut self, lock_id: u32, change: impl FnOnce(&mut LockRow)) {
+        self.bound_content();
         if let Some(content) = &mut self.content {
             change(content.locks.entry(lock_id).or_default());
+        }
+    }
+}
+
+impl Inner {
+    /// Locks, names and groups may be without number, and in a log of one file it is
+    /// not likely that anybody asks what their ids stand for.
+    fn bound_content(&mut self) {
+        let is_too_much = |content: &Content| {
+            let most = content.locks.len().max(content.strings.len()).max(content.groups.len());
+            most >= CONTENT_LIMIT
+        };
+        if !self.is_outlasted && self.content.as_ref().is_some_and(is_too_much) {
+            self.content = None;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A generation of the log: one file, and the ids that are valid in that file only.
 //!
-//! A log that does not rotate has one generation. Whoever keeps something that
+//! A log that does not rotate has one generation, unless the user wants another log. Whoever keeps something that
 //! points into a generation's file keeps the generation, too: the file is
 //! unmapped when the last one lets go.
 
@@ -62,7 +62,7 @@ impl InPlace {
 
 impl Generation {
     /// A generation that nothing was written to. `outlasted` says that another one
-    /// may follow, so that waits go on in that.
+    /// will follow, so that waits go on in that.
     pub fn new(number: u32, log: LogFile, outlasted: bool) -> Generation {
         Generation {
             number,

@@ -34,14 +34,19 @@ pub fn create(path: &Path, overwrite: bool) -> io::Result<(File, PathBuf)> {
         std::fs::remove_file(existing)?;
         return locked(open_new(existing)?, existing);
     }
-    let mut name = existing.file_stem().unwrap_or_default().to_os_string();
+    let own = own(existing);
+    locked(open_new(&own)?, &own)
+}
+
+/// The name that a log gets where another process writes to the one of its name.
+pub fn own(path: &Path) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
     name.push(format!(".{}", std::process::id()));
-    if let Some(extension) = existing.extension() {
+    if let Some(extension) = path.extension() {
         name.push(".");
         name.push(extension);
     }
-    let own = existing.with_file_name(name);
-    locked(open_new(&own)?, &own)
+    path.with_file_name(name)
 }
 
 /// The name of an earlier file of a log.

@@ -80,7 +80,7 @@ impl Recorder {
             Some(known) => known,
             None => self.add_thread(java, thread, java_id),
         };
-        known.describe(info, self.is_virtual(java, thread));
+        self.describe_as(java, thread, &known, info);
         if known.is_virtual() {
             // Nobody tells when those started.
             known.started_at(&self.log.current(), clock::now_ns());
@@ -142,12 +142,16 @@ impl Recorder {
             return;
         }
         if let Ok(info) = self.ti.thread(java, thread) {
-            let is_virtual = self.is_virtual(java, thread);
-            if let Some(walker) = self.walker.as_ref().filter(|_| is_virtual) {
-                walker.note_virtual_threads(self.ti, java);
-            }
-            known.describe(info, is_virtual);
+            self.describe_as(java, thread, known, info);
         }
+    }
+
+    fn describe_as(&self, java: Java, thread: Object<'_>, known: &Thread, info: ThreadInfo) {
+        let is_virtual = self.is_virtual(java, thread);
+        if let Some(walker) = self.walker.as_ref().filter(|_| is_virtual) {
+            walker.note_virtual_threads(self.ti, java);
+        }
+        known.describe(info, is_virtual);
     }
 
     /// A thread of which the log tells begins its first event, or is named as an

@@ -34,6 +34,13 @@ impl Recorder {
         waits.innermost().filter(|_| waits.generation() == generation.number)
     }
 
+    /// Has pending waits have ids of this generation, if those are older.
+    pub fn bring_waits(&self, thread: &Thread, waits: &mut Waits, to: &Arc<Generation>) {
+        if waits.generation() < to.number {
+            self.move_waits(thread, waits, to);
+        }
+    }
+
     /// Has pending waits have ids of a newer generation.
     #[cold]
     pub(super) fn move_waits(&self, thread: &Thread, waits: &mut Waits, to: &Arc<Generation>) {

@@ -56,7 +56,7 @@ impl Recorder {
         at_monitor: bool,
     ) -> usize {
         if let Some(walker) = &self.walker
-            && walker.is_interrupting(java, context.frames)
+            && self.must_not_walk(java)
         {
             return walker.walk_without_jvm(java, skip, context.frames);
         }
@@ -77,9 +77,12 @@ impl Recorder {
 
     /// Whether the JVM must not be asked for the current thread's stack.
     pub fn must_not_walk(&self, java: Java) -> bool {
+        let Some(walker) = self.walker.as_ref().filter(|walker| walker.knows_interrupt()) else {
+            return false;
+        };
         let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
         let mut frames = [none; DEEPEST_INTERRUPT];
-        self.walker.as_ref().is_some_and(|walker| walker.is_interrupting(java, &mut frames))
+        walker.is_interrupting(java, &mut frames)
     }
 
     /// The id of the stack of some of the context's frames, in a group. It may be

@@ -64,7 +64,8 @@ impl Trace {
 }
 
 /// Has all loaded classes pass through [`transform`] that may take locks; those that
-/// have probes already, only if that is not `missing`.
+/// have probes already, only if that is not `missing`. Another agent may have taken
+/// probes away: then the constants are there all the same.
 pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, missing: bool) {
     let ti = trace.recorder.ti();
     // SAFETY: `env` is the current thread's, and this is called in a native frame
@@ -74,7 +75,9 @@ pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, missing: bool) {
     let (mut wanted, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
     let probes = [probe::trace::CLASS.as_bytes()];
     for class in classes {
-        let is_done = missing && ti.constants_mention(class.get(), &probes) == Some(true);
+        let is_done = missing
+            && ti.constants_mention(class.get(), &probes) == Some(true)
+            && ti.calls_static(class.get(), probe::trace::CLASS).unwrap_or(false);
         match !is_done && ti.may_take_locks(class.get()) {
             true => wanted.push(class),
             false => java.drop_local(class),

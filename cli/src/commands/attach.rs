@@ -53,10 +53,11 @@ Records until the JVM ends or tyrion stop is run. Of a JVM in a container, log i
 its own path of the log, and log here the path on this side.
 
 If the JVM is recorded already, --mode changes what is recorded from now on, and the
-log tells from when to when; -o has it go on in another log, --filesize in another
-file of the same. --threshold, --period, --threads and --skip-daemon can change, too,
-and the options of trace mode until that has been on. Anything else is refused. JDK 21 and later print a warning in the JVM when an
-agent is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
+log tells from when to when. With -o it goes on in another log; with --filesize a new
+file begins, and each is so long from then on. --threshold, --period, --threads and
+--skip-daemon can change, too, and the options of trace mode until that has been on.
+Anything else is refused. JDK 21 and later print a warning in the JVM when an agent is
+attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
     pid: PidArgs,
@@ -135,7 +136,7 @@ pub fn attach(args: AttachArgs) -> CommandResult {
         && !log.path.to_string_lossy().contains("%p")
     {
         tell(&format!(
-            "note: the log is {}: another JVM writes to the one of that name",
+            "note: the log is {}: the one of that name is still written to",
             shown(&answer, "log")
         ));
     }

@@ -33,6 +33,7 @@ impl Inner {
         self.define(log, &Definition::Group { stack, name })?;
         self.last.node = stack;
         self.groups.insert(group.number, stack);
+        self.bound_content();
         if let Some(content) = &mut self.content {
             content.nodes.push([id::EMPTY_STACK, id::UNKNOWN, 0]);
             content.groups.insert(stack, group.clone());

@@ -18,6 +18,7 @@ impl Inner {
         self.define(log, &Definition::String { id, text })?;
         self.last.string = id;
         let text: Arc<[u8]> = text.into();
+        self.bound_content();
         if let Some(content) = &mut self.content {
             content.strings.push(Arc::clone(&text));
         }
@@ -34,6 +35,7 @@ impl Inner {
         let id = self.last.string + 1;
         self.define(log, &Definition::String { id, text: &text[..text.len().min(MAX_TEXT)] })?;
         self.last.string = id;
+        self.bound_content();
         if let Some(content) = &mut self.content {
             content.strings.push(Arc::default());
         }

@@ -57,3 +57,16 @@ fn roles_follow_the_class() {
     assert!(role_of(b"Ljava/util/concurrent/locks/ReentrantLock;") == Role::Caller);
     assert!(role_of(b"Lcom/acme/LockSupport;") == Role::Caller);
 }
+
+/// Each call that blocks may bring a lock of its own.
+#[test]
+fn a_log_of_one_file_does_not_remember_without_end() {
+    for is_outlasted in [false, true] {
+        let content = Some(Content::default());
+        let mut inner = Inner { content, is_outlasted, ..Inner::default() };
+        for id in 1..=CONTENT_LIMIT as u32 + 1 {
+            inner.keep_lock(id, |_| {});
+        }
+        assert_eq!(inner.content.is_some(), is_outlasted);
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::{Helper, Log, names, set_metadata};
 use crate::{
-    log::{Generation, LogFile},
+    log::{Generation, LogFile, file::Trouble},
     message::say,
     options::Rotation,
     sync::lock,
@@ -48,18 +48,19 @@ impl Log {
         *lock(&self.wanted) = Some(Wanted { file, rotation, answer });
         let mut result = answered.recv_timeout(PATIENCE);
         let is_late = matches!(result, Err(RecvTimeoutError::Timeout));
-        if is_late && lock(&self.wanted).take().is_none() {
+        let is_taken_back = is_late && lock(&self.wanted).take().is_some();
+        if is_late && !is_taken_back {
             // It is being done.
             result = answered.recv_timeout(PATIENCE);
         }
-        let result = result.unwrap_or_else(|_| {
-            Err(io::Error::other("the file before is still being left; try again"))
-        });
-        if let (Err(_), Some(path)) = (&result, path) {
-            // Nobody needs an empty file.
+        // Nobody needs an empty file; but it may still be switched to.
+        let is_unused = is_taken_back || matches!(result, Ok(Err(_)));
+        if let Some(path) = path.filter(|_| is_unused) {
             let _ = std::fs::remove_file(path);
         }
-        result
+        result.unwrap_or_else(|_| {
+            Err(io::Error::other("the file before is still being left; try again"))
+        })
     }
 
     /// Does what the user wants, if anything: whether there was a switch.
@@ -84,7 +85,7 @@ impl Log {
     }
 
     /// Goes on in a new file where the one that is written to was deleted, if the log
-    /// has several: whether it has; `None` if it cannot.
+    /// has several: whether it has, or will as soon as it can; `None` if it cannot.
     pub(super) fn replace_deleted(
         &self,
         helper: &mut Helper,
@@ -94,7 +95,12 @@ impl Log {
         if !self.may_switch() {
             return Some(false);
         }
-        self.go_over(helper, current, None, Some(rotation)).ok()?;
+        if let Err(error) = self.go_over(helper, current, None, Some(rotation)) {
+            // What was deleted takes its room until it is left.
+            let Trouble::NoRoom(reason) = Trouble::of(&error) else { return None };
+            *lock(&self.lack) = Some(reason);
+            return Some(false);
+        }
         let path = self.path();
         say(&format!("{}: the file was deleted; a new one is written", path.display()));
         Some(true)
@@ -107,15 +113,19 @@ impl Log {
         file: Option<(File, PathBuf)>,
         rotation: Option<Rotation>,
     ) -> io::Result<()> {
+        // Held to the end: whoever closes the log waits for it, and closes the new file.
+        let mut prepared = lock(&self.prepared);
+        if self.is_closed() {
+            return Err(io::Error::other("the JVM ends"));
+        }
         // It has another length.
-        super::drop_prepared(lock(&self.prepared).take());
+        super::drop_prepared(prepared.take());
         let number = current.number + 1;
+        let mut header = self.header_of(number);
         if let Some(Rotation { filesize, filecount }) = rotation {
-            let mut header = lock(&self.header);
             set_metadata(&mut header, "filesize", &filesize.to_string());
             set_metadata(&mut header, "filecount", &filecount.to_string());
         }
-        let header = self.header_of(number);
         let limit = rotation.map(|rotation| rotation.filesize);
         let log = match file {
             Some((file, path)) => {
@@ -135,6 +145,7 @@ impl Log {
             }
         };
         *lock(&self.rotation) = rotation;
+        lock(&self.header).metadata = header.metadata;
         self.begin_generation(number, log);
         Ok(())
     }

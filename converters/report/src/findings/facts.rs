@@ -24,6 +24,9 @@ pub struct LogFacts {
     pub mode_spans: Vec<ModeRow>,
     /// Which holds were measured in trace mode: `1/64`, `all` or `none`.
     pub hold: String,
+    /// How waits in java.util.concurrent were seen when the log began: by `probes` or
+    /// `natives`; may be empty.
+    pub parks: String,
     /// The first moment of the log in words, `2026-11-21T10:49:00Z`.
     pub start: String,
     /// The same, in ns of Unix time.
@@ -76,6 +79,7 @@ impl LogFacts {
             mode: mode(log),
             mode_spans: mode_spans(log),
             hold: metadata("hold"),
+            parks: metadata("parks"),
             start: units::utc(facts.start_wall_ns),
             start_wall_ns: facts.start_wall_ns,
             duration_ns: log.end_ns().saturating_sub(log.start_ns()),

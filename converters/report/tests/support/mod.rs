@@ -43,6 +43,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         mode: "trace".to_owned(),
         mode_spans: Vec::new(),
         hold: "1/64".to_owned(),
+        parks: String::new(),
         start: "2023-11-14T22:13:20Z".to_owned(),
         start_wall_ns: START_NS,
         duration_ns: 12_345_678_901,

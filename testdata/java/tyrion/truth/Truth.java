@@ -54,6 +54,7 @@ public final class Truth {
         SCENARIOS.put("outlast", Outlast.class);
         SCENARIOS.put("soak", Soak.class);
         SCENARIOS.put("under-way", UnderWay.class);
+        SCENARIOS.put("nio-interrupts", NioInterrupts.class);
         SCENARIOS.put("held-across", HeldAcross.class);
         SCENARIOS.put("gc-identity", GcIdentity.class);
         SCENARIOS.put("jdk-locks", JdkLocks.class);

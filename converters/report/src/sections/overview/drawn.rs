@@ -87,9 +87,16 @@ fn mode(log: &LogFacts) -> String {
             format!("{text}, {} from {} on", part.mode, units::duration(part.start_ns))
         }),
     };
-    match log.hold.as_str() {
+    let mode = match log.hold.as_str() {
         "" => mode,
         hold => format!("{mode}, holds measured: {hold}"),
+    };
+    match log.parks.as_str() {
+        "natives" => format!(
+            "{mode}; no probes in java.util.concurrent, so waits for a lock after a signal count \
+             as condition"
+        ),
+        _ => mode,
     }
 }
 
