@@ -10,10 +10,10 @@ use crate::{
 };
 use std::path::Path;
 
-on_jdks!(at_the_start: two, everywhere all);
-on_jdks!(later: two, everywhere all);
-on_jdks!(in_trace_mode: two, everywhere all);
-on_jdks!(in_the_middle_of_locks: two, everywhere all);
+on_jdks!(at_the_start: one, everywhere three);
+on_jdks!(later: one, everywhere three);
+on_jdks!(in_trace_mode: one, everywhere three);
+on_jdks!(in_the_middle_of_locks: one, everywhere three);
 
 /// Classes of the scenario `counts`.
 const COUNTED: &str = "tyrion.truth.CountedBlock,tyrion.truth.CountedMethod";
