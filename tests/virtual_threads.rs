@@ -11,7 +11,6 @@ on_jdks!(many_on_a_monitor: since(21));
 on_jdks!(many_on_a_lock: since(21));
 on_jdks!(many_are_blamed: since(21));
 on_jdks!(more_at_once_than_a_table_has: only(21));
-on_jdks!(interrupted_in_blocking_nio: everywhere only(21));
 
 fn two_virtual_threads(jdk: &Jdk) {
     check_two(|scenario| Program::truth(jdk, scenario));
@@ -29,16 +28,6 @@ pub fn check_two(program: impl Fn(&str) -> Program) {
         let threads = threads(&recording.log);
         let thread = threads.iter().find(|thread| thread["name"] == "vwaiter");
         assert_eq!(thread.unwrap()["virtual"], true, "{kind}");
-    }
-}
-
-/// Where the JDK holds a lock of the thread meanwhile, walking its stack in the wrong
-/// way stops both: in trace mode at once, in four of four runs.
-fn interrupted_in_blocking_nio(jdk: &Jdk) {
-    for traced in [false, true] {
-        let program = Program::truth(jdk, "nio-interrupts 8").option("--threshold=0");
-        let program = if traced { program.traced() } else { program };
-        assert!(program.record().number("rounds") > 100, "traced: {traced}");
     }
 }
 

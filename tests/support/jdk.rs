@@ -76,7 +76,6 @@ macro_rules! on_jdks {
     ($test:ident: ends, everywhere three) => {
         on_jdks!(@on jdk11 jdk25: $test; everywhere jdk17);
     };
-    ($test:ident: everywhere only(21)) => { on_jdks!(@on : $test; everywhere jdk21); };
     ($test:ident: everywhere two) => { on_jdks!(@on : $test; everywhere jdk17 jdk25); };
     (@on $($jdk:ident)*: $test:ident $(; everywhere $($other:ident)*)?) => {
         mod $test {
