@@ -8,7 +8,7 @@ use crate::support::{
 use std::{path::Path, time::Duration};
 use tempfile::TempDir;
 
-on_jdks!(all_threads: one, everywhere two);
+on_jdks!(all_threads: everywhere two);
 on_jdks!(single_threads: one, everywhere two);
 on_jdks!(commands_meanwhile: one, everywhere two);
 
