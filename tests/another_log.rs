@@ -2,6 +2,7 @@
 //! wants that.
 
 use crate::{
+    attached::UNDER_WAY,
     attaching::unrecorded,
     mode_changes::{WAITS, attach, await_more},
     rotation::{files, read_all},
@@ -69,14 +70,7 @@ fn waits_under_way_go_on(jdk: &Jdk) {
     };
     assert!(all[..all.len() - 1].iter().all(|file| of_waiters(file).is_empty()));
     let ended = of_waiters(&second);
-    for (thread, kind) in [
-        ("waiter-lock", "lock"),
-        ("waiter-read", "lock-read"),
-        ("waiter-semaphore", "semaphore"),
-        ("waiter-condition", "condition"),
-        ("waiter-latch", "park"),
-        ("waiter-park", "park"),
-    ] {
+    for (thread, kind) in UNDER_WAY {
         let found: Vec<_> =
             ended.iter().filter(|wait| wait.thread == thread && wait.kind == kind).collect();
         let [wait] = found[..] else { panic!("{thread}: {ended:?}") };

@@ -85,6 +85,16 @@ fn natives_where_probes_are_usual(jdk: &Jdk) {
     check_names(&program("names").record());
 }
 
+/// The threads of the scenario "under-way", and how each waits.
+pub const UNDER_WAY: [(&str, &str); 6] = [
+    ("waiter-lock", "lock"),
+    ("waiter-read", "lock-read"),
+    ("waiter-semaphore", "semaphore"),
+    ("waiter-condition", "condition"),
+    ("waiter-latch", "park"),
+    ("waiter-park", "park"),
+];
+
 /// What threads waited for before: each of these waits is there while it lasts, and
 /// once when it is over, from the attach on.
 fn waits_under_way(jdk: &Jdk) {
@@ -118,14 +128,7 @@ fn waits_under_way(jdk: &Jdk) {
     assert!(output.status.success(), "{}", err(&output));
     let most_ns = begin.elapsed().as_nanos() as u64;
     let all = waits(&running.log);
-    for (thread, kind) in [
-        ("waiter-lock", "lock"),
-        ("waiter-read", "lock-read"),
-        ("waiter-semaphore", "semaphore"),
-        ("waiter-condition", "condition"),
-        ("waiter-latch", "park"),
-        ("waiter-park", "park"),
-    ] {
+    for (thread, kind) in UNDER_WAY {
         let of_thread: Vec<_> = all.iter().filter(|wait| wait.thread == thread).collect();
         let found = of_thread.iter().filter(|wait| wait.kind == kind);
         assert_eq!(found.clone().map(|wait| wait.count).sum::<u64>(), 1, "{thread}: {all:?}");
