@@ -11,6 +11,7 @@ on_jdks!(many_on_a_monitor: since(21));
 on_jdks!(many_on_a_lock: since(21));
 on_jdks!(many_are_blamed: since(21));
 on_jdks!(more_at_once_than_a_table_has: only(21));
+on_jdks!(interrupted_in_blocking_nio: only(21));
 
 fn two_virtual_threads(jdk: &Jdk) {
     check_two(|scenario| Program::truth(jdk, scenario));
@@ -28,6 +29,15 @@ pub fn check_two(program: impl Fn(&str) -> Program) {
         let threads = threads(&recording.log);
         let thread = threads.iter().find(|thread| thread["name"] == "vwaiter");
         assert_eq!(thread.unwrap()["virtual"], true, "{kind}");
+    }
+}
+
+/// JDK 21 interrupts with a lock of the thread held. Where the agent has the JVM wait
+/// for the thread meanwhile, both stop: in trace mode within seconds.
+fn interrupted_in_blocking_nio(jdk: &Jdk) {
+    let program = || Program::truth(jdk, "nio-interrupts 2").option("--threshold=0");
+    for program in [program(), program().traced(), program().traced().option("--walk=jvmti")] {
+        assert!(program.record().number("rounds") > 100);
     }
 }
 

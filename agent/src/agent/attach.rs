@@ -11,7 +11,7 @@ use super::{
     timed_session::{self, TIMED_SESSIONS, TimedSessions},
 };
 use crate::{
-    jvm::Vm,
+    jvm::{Java, Vm},
     log::names,
     message::{PANICKED, say},
     options::{Command, Locks, Mode, Options, Rotation, Threshold},
@@ -150,7 +150,7 @@ fn go_on(
     }
     timed_session::started(sessions, options);
     if let Some(threshold) = options.threshold {
-        set_threshold(recorder, threshold);
+        set_threshold(recorder, env, threshold);
     }
     switch(recorder, env, options.enabled)?;
     Ok(status(recorder))
@@ -233,7 +233,7 @@ fn change_mode(
     } else {
         start::allow(recorder.ti(), mode.locks)?;
         if locks() == Locks::Nothing && recorder.threshold_ns() == 0 {
-            set_threshold(recorder, options.threshold.unwrap_or_default());
+            set_threshold(recorder, env, options.threshold.unwrap_or_default());
         }
         let parks = hooks::chosen(options.parks, mode.locks);
         let changed = change_locks(recorder, env, mode.locks, parks, &options.trace);
@@ -249,6 +249,8 @@ fn change_mode(
     changed
 }
 
-fn set_threshold(recorder: &Recorder, threshold: Threshold) {
-    set_threshold_ns(recorder, resolve(recorder.ti(), threshold).0);
+fn set_threshold(recorder: &Recorder, env: *mut JNIEnv, threshold: Threshold) {
+    // SAFETY: the environment is the current thread's.
+    let java = unsafe { Java::new(env) };
+    set_threshold_ns(recorder, resolve(recorder.ti(), java, threshold).0);
 }

@@ -1,6 +1,10 @@
 //! What an undelayed wait costs: the least duration that a record can show.
 
-use crate::{clock, jvm::Ti, log::dictionary::fingerprint};
+use crate::{
+    clock,
+    jvm::{Java, Ti},
+    log::dictionary::fingerprint,
+};
 use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
 use std::hint::black_box;
 use tyrion_wire::{
@@ -21,10 +25,11 @@ const LEAST_NS: u64 = 10_000;
 /// of its two ways to walk stacks: the clock, the stack of the current thread,
 /// its fingerprint, the record, the clock. The mean leaves out the slowest
 /// twentieth, where the thread was preempted.
-pub fn threshold(ti: Ti) -> (u64, String) {
+pub fn threshold(ti: Ti, java: Java) -> (u64, String) {
     let frame = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
     let mut frames = vec![frame; 129];
-    let mut costs: Vec<u64> = (0..WARM_UP + ROUNDS).map(|_| undelayed(ti, &mut frames)).collect();
+    let mut costs: Vec<u64> =
+        (0..WARM_UP + ROUNDS).map(|_| undelayed(ti, java, &mut frames)).collect();
     let measured = &mut costs[WARM_UP..];
     measured.sort_unstable();
     let kept = &measured[..ROUNDS - ROUNDS / 20];
@@ -34,9 +39,9 @@ pub fn threshold(ti: Ti) -> (u64, String) {
     (threshold_ns, origin)
 }
 
-fn undelayed(ti: Ti, frames: &mut [jvmtiFrameInfo]) -> u64 {
+fn undelayed(ti: Ti, java: Java, frames: &mut [jvmtiFrameInfo]) -> u64 {
     let start_ns = clock::now_ns();
-    let count = ti.stack(0, frames);
+    let count = ti.stack(java, 0, frames);
     let print = black_box(fingerprint(&frames[..count]));
     let record = WaitRecord {
         delta_ns: start_ns & 0xffff,

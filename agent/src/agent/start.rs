@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     clock,
-    jvm::{Ti, Vm, Walker, setup::Fields},
+    jvm::{Java, Ti, Vm, Walker, setup::Fields},
     log::{Log, names},
     message::{PANICKED, say},
     options::{Locks, Options, Threshold, Walk},
@@ -179,7 +179,8 @@ fn open(
     let mode = options.mode();
     let (threshold_ns, origin) = match mode.locks {
         Locks::Nothing => (0, "no waits are recorded".to_owned()),
-        _ => resolve(ti, options.threshold.unwrap_or_default()),
+        // SAFETY: the environment is the current thread's.
+        _ => resolve(ti, unsafe { Java::new(env) }, options.threshold.unwrap_or_default()),
     };
     hooks::redefinition_is_dear(ti, attached || mode.locks == Locks::Nothing);
     let parks = hooks::chosen(options.parks, mode.locks);
@@ -253,9 +254,6 @@ pub fn watch_waits(recorder: &'static Recorder, vm: Vm) -> Result<(), String> {
 /// The first JDK whose class unloading leaves fast walks alone.
 const SAFE_WALKS: u32 = 21;
 
-/// The JDKs that interrupt blocking NIO of a virtual thread with its lock held.
-const LOCKED_INTERRUPTS: std::ops::RangeInclusive<u32> = 21..=22;
-
 /// What walks stacks fast, where that is wanted and this JVM can do it.
 fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
     let version = ti.property("java.vm.specification.version").parse::<u32>();
@@ -268,11 +266,6 @@ fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
     let given_up =
         || say("AsyncGetCallTrace gives other stacks than GetStackTrace, which is used now");
     let walker = Walker::find(ti, fields.continuation_run, compares, given_up)?;
-    let avoids_interrupts = ti
-        .property("java.vm.specification.version")
-        .parse::<u32>()
-        .is_ok_and(|version| LOCKED_INTERRUPTS.contains(&version));
-    let walker = walker.with(avoids_interrupts);
     ti.set_event(jvmti::JVMTI_EVENT_CLASS_LOAD, true).is_ok().then_some(walker)
 }
 
@@ -291,9 +284,9 @@ fn spawn_helper(recorder: &'static Recorder) -> Result<(), String> {
 }
 
 /// The threshold in ns, and where it comes from.
-pub fn resolve(ti: Ti, threshold: Threshold) -> (u64, String) {
+pub fn resolve(ti: Ti, java: Java, threshold: Threshold) -> (u64, String) {
     match threshold {
         Threshold::Ns(ns) => (ns, "as asked for".to_owned()),
-        Threshold::Auto => calibrate::threshold(ti),
+        Threshold::Auto => calibrate::threshold(ti, java),
     }
 }

@@ -112,7 +112,7 @@ impl Contention {
             self.recorder.fields().synchronizers.iter().any(|s| java.is_instance(object, s.class));
         let flavor = LockFlavor::of(&signature, is_synchronizer);
         let signature = self.recorder.lock_signature(signature, object);
-        let named = way.tells(flavor) && !self.recorder.must_not_walk(java);
+        let named = way.tells(flavor);
         let name = if named { self.names.find(self.recorder.ti(), java, way) } else { None };
         let hash = self.hash_of(object, flavor, way);
         // Who is in there has not been heard of for long: a debugger has stopped it.

@@ -38,13 +38,13 @@ impl Ti {
     }
 
     /// The methods on the current thread's stack, innermost first, however deep.
-    pub fn methods_on_stack(&self) -> Vec<jmethodID> {
+    pub fn methods_on_stack(&self, java: Java) -> Vec<jmethodID> {
         let frame = jvmti::jvmtiFrameInfo { method: ptr::null_mut(), location: 0 };
         let mut frames = vec![frame; 1024];
-        let mut count = self.stack(0, &mut frames);
+        let mut count = self.stack(java, 0, &mut frames);
         while count == frames.len() {
             frames.resize(2 * count, frame);
-            count = self.stack(0, &mut frames);
+            count = self.stack(java, 0, &mut frames);
         }
         frames[..count].iter().map(|frame| frame.method).collect()
     }

@@ -114,15 +114,18 @@ impl Ti {
     /// The current thread's stack below its `skip` innermost frames, innermost
     /// first, into `frames`: how many there are.
     #[inline]
-    pub fn stack(&self, skip: usize, frames: &mut [jvmtiFrameInfo]) -> usize {
+    pub fn stack(&self, java: Java, skip: usize, frames: &mut [jvmtiFrameInfo]) -> usize {
+        // Named, not null: for null, JDK 21 waits until no virtual thread is just being
+        // mounted or unmounted (`JvmtiVTMSTransitionDisabler`). One that is may wait for
+        // a lock that the current thread holds, as the JDK's own where it interrupts
+        // blocking NIO.
+        let current = self.current_thread(java);
+        let thread = current.get().raw();
         let mut count: jint = 0;
-        let room = frames.len() as jint;
-        let null = ptr::null_mut();
-        match call!(self, GetStackTrace, null, skip as jint, room, frames.as_mut_ptr(), &mut count)
-        {
-            Ok(()) => (count.max(0) as usize).min(frames.len()),
-            Err(_) => 0,
-        }
+        let (skip, room) = (skip as jint, frames.len() as jint);
+        let told = call!(self, GetStackTrace, thread, skip, room, frames.as_mut_ptr(), &mut count);
+        java.drop_local(current);
+        told.map_or(0, |()| (count.max(0) as usize).min(frames.len()))
     }
 
     /// The address of one of the JVM's functions.

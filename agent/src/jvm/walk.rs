@@ -13,7 +13,7 @@
 //! the metaspace's regions while class unloading may delete one of them, which
 //! could crash the JVM: there it is used only where the user says so.
 
-use super::{Java, Ti, setup::find_class};
+use super::{Java, Ti};
 use jvmti_bindings::sys::{
     jni::{jint, jmethodID},
     jvmti::jvmtiFrameInfo,
@@ -22,10 +22,7 @@ use std::{
     ffi::{CStr, c_void},
     mem::transmute,
     ptr,
-    sync::{
-        OnceLock,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
 /// How many innermost frames can be skipped at most: buffers need room for them, too.
@@ -82,10 +79,6 @@ pub struct Walker {
     differences: AtomicU32,
     /// What to do when it is not asked any more, since its answers differed.
     given_up: fn(),
-    /// Whether `GetStackTrace` may deadlock in `VirtualThread.interrupt`.
-    avoids_interrupts: bool,
-    /// That method, once there is a virtual thread.
-    interrupt: OnceLock<usize>,
 }
 
 // SAFETY: method ids are valid on every thread.
@@ -103,72 +96,7 @@ impl Walker {
         // versions (`forte.cpp`).
         let call = unsafe { transmute::<*mut c_void, AsyncGetCallTrace>(symbol) };
         let (walks, differences) = (AtomicU32::new(0), AtomicU32::new(0));
-        let (avoids_interrupts, interrupt) = (false, OnceLock::new());
-        Some(Walker {
-            call,
-            boundary,
-            compares,
-            walks,
-            differences,
-            given_up,
-            avoids_interrupts,
-            interrupt,
-        })
-    }
-
-    /// The same; `avoids_interrupts` where the JDK interrupts blocking NIO with the
-    /// `interruptLock` of a virtual thread held. There `GetStackTrace` waits for those
-    /// virtual threads that are just being unmounted, which may want that lock.
-    pub fn with(self, avoids_interrupts: bool) -> Walker {
-        Walker { avoids_interrupts, ..self }
-    }
-
-    /// There is a virtual thread. Before, its class could not be asked for: that would
-    /// start the threads that serve them.
-    pub fn note_virtual_threads(&self, ti: Ti, java: Java) {
-        if !self.avoids_interrupts || self.interrupt.get().is_some() {
-            return;
-        }
-        let Ok(class) = find_class(java, "java/lang/VirtualThread") else { return };
-        let is_named = |method: &jmethodID| {
-            ti.method_name(*method).is_ok_and(|(name, _)| name == b"interrupt")
-        };
-        let methods = ti.methods_of(class.get()).unwrap_or_default();
-        java.drop_local(class);
-        if let Some(method) = methods.into_iter().find(is_named) {
-            let _ = self.interrupt.set(method as usize);
-        }
-    }
-
-    /// Whether a thread may be found to be interrupting a virtual one.
-    #[inline]
-    pub fn knows_interrupt(&self) -> bool {
-        self.interrupt.get().is_some()
-    }
-
-    /// Whether the current thread may be interrupting a virtual one, so that
-    /// `GetStackTrace` must not be called. What is in `frames` has no meaning then.
-    pub fn is_interrupting(&self, java: Java, frames: &mut [jvmtiFrameInfo]) -> bool {
-        self.interrupt.get().is_some_and(|&interrupt| {
-            // SAFETY: the frame was written as this type just now; both are plain
-            // words.
-            let method = |frame: &jvmtiFrameInfo| unsafe { *ptr::from_ref(frame).cast::<CallFrame>() }.method;
-            let frames = self.call_raw(java, frames);
-            frames.iter().any(|frame| method(frame) as usize == interrupt)
-        })
-    }
-
-    /// The stack of a thread for which that is so, as far as it can be told: like
-    /// [`Walker::walk`].
-    pub fn walk_without_jvm(
-        &self,
-        java: Java,
-        skip: usize,
-        frames: &mut [jvmtiFrameInfo],
-    ) -> usize {
-        let Some(count) = self.call(java, frames) else { return 0 };
-        frames.copy_within(skip.min(count)..count, 0);
-        count.saturating_sub(skip)
+        Some(Walker { call, boundary, compares, walks, differences, given_up })
     }
 
     /// What became of the walks, if all were compared.
@@ -202,12 +130,20 @@ impl Walker {
         let count = count.saturating_sub(skip);
         let nth = self.walks.fetch_add(1, Relaxed);
         let compared = self.compares || nth < FIRST_COMPARED || nth.is_multiple_of(COMPARED_ONE_IN);
-        (!compared || self.agrees(ti, skip, &frames[..count], frames.len() - skip)).then_some(count)
+        (!compared || self.agrees((ti, java), skip, &frames[..count], frames.len() - skip))
+            .then_some(count)
     }
 
     fn call(&self, java: Java, frames: &mut [jvmtiFrameInfo]) -> Option<usize> {
-        let frames = self.call_raw(java, frames);
-        for (nth, frame) in frames.iter_mut().enumerate() {
+        let room = frames.len() as jint;
+        let mut trace =
+            CallTrace { env: java.raw().cast(), count: 0, frames: frames.as_mut_ptr().cast() };
+        // SAFETY: the environment is the current thread's; there is room for so
+        // many frames, which are of the same size. Without a signal there is no
+        // context: the JVM begins at the frame that left Java last.
+        unsafe { (self.call)(&mut trace, room, ptr::null_mut()) };
+        let count = usize::try_from(trace.count).ok()?.min(frames.len());
+        for (nth, frame) in frames[..count].iter_mut().enumerate() {
             // SAFETY: the frame was written as the other type just now; both
             // are plain words.
             let CallFrame { place, method } = unsafe { *ptr::from_mut(frame).cast() };
@@ -216,32 +152,21 @@ impl Walker {
             }
             *frame = jvmtiFrameInfo { method, location: location(place) };
         }
-        (!frames.is_empty()).then_some(frames.len())
-    }
-
-    /// The frames, each of them written as a [`CallFrame`].
-    fn call_raw<'f>(
-        &self,
-        java: Java,
-        frames: &'f mut [jvmtiFrameInfo],
-    ) -> &'f mut [jvmtiFrameInfo] {
-        let room = frames.len() as jint;
-        let mut trace =
-            CallTrace { env: java.raw().cast(), count: 0, frames: frames.as_mut_ptr().cast() };
-        // SAFETY: the environment is the current thread's; there is room for so
-        // many frames, which are of the same size. Without a signal there is no
-        // context: the JVM begins at the frame that left Java last.
-        unsafe { (self.call)(&mut trace, room, ptr::null_mut()) };
-        let count = usize::try_from(trace.count).unwrap_or(0).min(frames.len());
-        &mut frames[..count]
+        (count > 0).then_some(count)
     }
 
     /// Whether `GetStackTrace` tells the same; when it does not, it is right.
     #[cold]
-    fn agrees(&self, ti: Ti, skip: usize, frames: &[jvmtiFrameInfo], room: usize) -> bool {
+    fn agrees(
+        &self,
+        (ti, java): (Ti, Java),
+        skip: usize,
+        frames: &[jvmtiFrameInfo],
+        room: usize,
+    ) -> bool {
         let nothing = jvmtiFrameInfo { method: ptr::null_mut(), location: 0 };
         let mut other = vec![nothing; room];
-        let count = ti.stack(skip, &mut other);
+        let count = ti.stack(java, skip, &mut other);
         let is_same = |(a, b): (&jvmtiFrameInfo, &jvmtiFrameInfo)| {
             a.method == b.method && a.location == b.location
         };

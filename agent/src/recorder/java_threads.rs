@@ -80,7 +80,7 @@ impl Recorder {
             Some(known) => known,
             None => self.add_thread(java, thread, java_id),
         };
-        self.describe_as(java, thread, &known, info);
+        known.describe(info, self.is_virtual(java, thread));
         if known.is_virtual() {
             // Nobody tells when those started.
             known.started_at(&self.log.current(), clock::now_ns());
@@ -142,16 +142,8 @@ impl Recorder {
             return;
         }
         if let Ok(info) = self.ti.thread(java, thread) {
-            self.describe_as(java, thread, known, info);
+            known.describe(info, self.is_virtual(java, thread));
         }
-    }
-
-    fn describe_as(&self, java: Java, thread: Object<'_>, known: &Thread, info: ThreadInfo) {
-        let is_virtual = self.is_virtual(java, thread);
-        if let Some(walker) = self.walker.as_ref().filter(|_| is_virtual) {
-            walker.note_virtual_threads(self.ti, java);
-        }
-        known.describe(info, is_virtual);
     }
 
     /// A thread of which the log tells begins its first event, or is named as an

@@ -12,9 +12,6 @@ use crate::{
 use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::{ops::Range, sync::Arc};
 
-/// As deep in `VirtualThread.interrupt` the JDK takes locks at most.
-const DEEPEST_INTERRUPT: usize = 64;
-
 impl Recorder {
     /// The current stack's id; the empty stack's when it cannot be defined.
     pub fn stack(
@@ -55,11 +52,6 @@ impl Recorder {
         skip: usize,
         at_monitor: bool,
     ) -> usize {
-        if let Some(walker) = &self.walker
-            && self.must_not_walk(java)
-        {
-            return walker.walk_without_jvm(java, skip, context.frames);
-        }
         let can_walk = |_: &&Walker| !at_monitor && !context.thread.is_virtual();
         let walker = self.walker.as_ref().filter(can_walk);
         let (jvm, outermost) = ((self.ti, java), *context.outermost);
@@ -68,21 +60,11 @@ impl Recorder {
             return count;
         }
         let room = context.frames.len() - MOST_SKIPPED;
-        let count = self.ti.stack(skip, &mut context.frames[..room]);
+        let count = self.ti.stack(java, skip, &mut context.frames[..room]);
         if let Some(last) = context.frames[..count].last().filter(|_| count < room) {
             *context.outermost = last.method;
         }
         count
-    }
-
-    /// Whether the JVM must not be asked for the current thread's stack.
-    pub fn must_not_walk(&self, java: Java) -> bool {
-        let Some(walker) = self.walker.as_ref().filter(|walker| walker.knows_interrupt()) else {
-            return false;
-        };
-        let none = jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 };
-        let mut frames = [none; DEEPEST_INTERRUPT];
-        walker.is_interrupting(java, &mut frames)
     }
 
     /// The id of the stack of some of the context's frames, in a group. It may be

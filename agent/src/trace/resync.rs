@@ -173,10 +173,7 @@ impl Trace {
     /// The methods on the current thread's stack, outermost first, without
     /// the probes; `None` when they are not all known.
     fn frames(&self, java: Java) -> Option<Vec<u64>> {
-        if self.recorder.must_not_walk(java) {
-            return None;
-        }
-        let mut methods = self.recorder.ti().methods_on_stack();
+        let mut methods = self.recorder.ti().methods_on_stack(java);
         methods.retain(|&method| !self.is_probe(method));
         if methods.is_empty() {
             return None;
