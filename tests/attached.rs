@@ -11,7 +11,7 @@ use crate::{
     truth::{check_holders, check_threads_together},
     virtual_threads::{MANY, check_many, check_two},
 };
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 on_jdks!(holders: all);
 on_jdks!(threads_together: three);
@@ -20,8 +20,9 @@ on_jdks!(names: all);
 on_jdks!(conditions: all);
 on_jdks!(two_virtual_threads: since(21));
 on_jdks!(many_virtual_threads: since(21));
-on_jdks!(natives_where_probes_are_usual: ends);
+on_jdks!(natives_where_probes_are_usual: newest, everywhere three);
 on_jdks!(waits_under_way: all);
+on_jdks!(waits_under_way_over_a_pause: one);
 
 fn attached(jdk: &Jdk, scenario: &str) -> Program {
     Program::truth(jdk, scenario).attached()
@@ -133,5 +134,46 @@ fn waits_under_way(jdk: &Jdk) {
         let found = of_thread.iter().filter(|wait| wait.kind == kind);
         assert_eq!(found.clone().map(|wait| wait.count).sum::<u64>(), 1, "{thread}: {all:?}");
         assert!(found.clone().all(|wait| wait.wait_ns <= most_ns), "{of_thread:?}");
+    }
+}
+
+/// The same with a pause: what ends in it, and what goes on after it.
+fn waits_under_way_over_a_pause(jdk: &Jdk) {
+    for goes_on in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let until = folder.path().join("until");
+        let program = Program::truth(jdk, "under-way");
+        let program = program.flag(format!("-Dtruth.until={}", until.display()));
+        let mut running = start_unrecorded(&program, folder);
+        running.await_line("waiting");
+        let pid = running.id().to_string();
+        let log = running.log.clone();
+        let attach = || {
+            stdout_of(tyrion().args(["attach", "--threshold=0", "-o", text(&log), &pid]));
+        };
+        let mut begin = Instant::now();
+        attach();
+        stdout_of(tyrion().args(["stop", &pid]));
+        let mut most_ns = begin.elapsed().as_nanos() as u64;
+        std::thread::sleep(Duration::from_millis(700));
+        if goes_on {
+            begin = Instant::now();
+            attach();
+        }
+        std::fs::write(&until, "").unwrap();
+        assert!(running.finish().status.success());
+        if goes_on {
+            most_ns += begin.elapsed().as_nanos() as u64;
+        }
+        let all = waits(&log);
+        for (thread, kind) in UNDER_WAY {
+            let found = all.iter().filter(|wait| wait.thread == thread && wait.kind == kind);
+            let (count, wait_ns) =
+                found.fold((0, 0), |(count, ns), wait| (count + wait.count, ns + wait.wait_ns));
+            assert!(count <= 1 || goes_on && count <= 2, "{thread}: {all:?}");
+            assert!(count >= u64::from(goes_on), "{thread}: {all:?}");
+            // The pause is no time that was recorded.
+            assert!(wait_ns <= most_ns, "{thread}: {wait_ns} of {most_ns}: {all:?}");
+        }
     }
 }

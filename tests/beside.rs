@@ -10,7 +10,7 @@ use crate::{
     trace::exactness::check_counts,
 };
 
-on_jdks!(flight_recorder: two);
+on_jdks!(flight_recorder: newest, everywhere three);
 on_jdks!(jni_checks: ends);
 on_jdks!(debugger: one, everywhere two);
 

@@ -20,12 +20,12 @@ use tyrion_formats::{
 };
 
 /// Far more than is needed, far less than what such a log asks for in words: that
-/// is 2 GiB with deep stacks, 400 MiB with long names.
+/// is 1 GiB with deep stacks, 400 MiB with long names.
 const MEMORY: [u64; 2] = [512 << 20, 256 << 20];
 /// How deep the stacks are.
 const FRAMES: u32 = 2400;
 /// Every so many frames of the inner half there are a wait and a sample.
-const STEP: u32 = 24;
+const STEP: u32 = 48;
 
 /// A name as long as names can be.
 fn long(start: &str) -> String {

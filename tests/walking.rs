@@ -7,7 +7,7 @@ use crate::support::{
 use serde_json::Value;
 use std::{collections::HashSet, path::Path, process::Command, time::Duration};
 
-on_jdks!(derby: three);
+on_jdks!(derby: newest, everywhere three);
 on_jdks!(hsqldb: only(21));
 on_jdks!(cut_stacks: newest);
 on_jdks!(attached: two);

@@ -4,7 +4,8 @@
 use crate::{
     outcomes::check_outcomes,
     support::{
-        Jdk, Program, Running, Wait, load_java_agent, on_jdks, retransformer, text, wait_for, waits,
+        Jdk, Program, Running, Traced, Wait, load_java_agent, on_jdks, retransformer, stdout_of,
+        text, tyrion, wait_for, waits,
     },
     trace::exactness::check_counts,
 };
@@ -14,6 +15,7 @@ on_jdks!(at_the_start: one, everywhere three);
 on_jdks!(later: one, everywhere three);
 on_jdks!(in_trace_mode: one, everywhere three);
 on_jdks!(in_the_middle_of_locks: one, everywhere three);
+on_jdks!(while_trace_mode_is_off: one, everywhere three);
 
 /// Classes of the scenario `counts`.
 const COUNTED: &str = "tyrion.truth.CountedBlock,tyrion.truth.CountedMethod";
@@ -87,4 +89,27 @@ fn in_the_middle_of_locks(jdk: &Jdk) {
         let taken = recording.traced().taken(&class);
         assert_eq!(taken.acquisitions, recording.number("total_acquisitions"), "{kind}");
     }
+}
+
+/// Trace mode's probes lie still, and come back to life where they still are.
+fn while_trace_mode_is_off(jdk: &Jdk) {
+    let class = "tyrion.truth.Storm$MonitorHammer";
+    let folder = tempfile::tempdir().unwrap();
+    let until = folder.path().join("until");
+    let program = Program::truth(jdk, "storm 600 monitor").traced();
+    let running = program.flag(format!("-Dtruth.until={}", text(&until))).start();
+    running.await_line("raging");
+    let pid = running.jvm().to_string();
+    let change = |mode: &str| stdout_of(tyrion().args(["attach", "--mode", mode, &pid]));
+    change("contention");
+    load_java_agent(running.jvm(), &retransformer(folder.path()), class);
+    running.await_line("retransformed");
+    let taken = || Traced::of(&running.log).taken(class).acquisitions;
+    change("trace");
+    let before = taken();
+    wait_for("acquisitions", || (taken() > before).then_some(()));
+    std::fs::write(until, "").unwrap();
+    let recording = running.into_recording();
+    let taken = recording.traced().taken(class);
+    assert!(taken.acquisitions <= recording.number("total_acquisitions"), "{taken:?}");
 }

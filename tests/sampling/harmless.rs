@@ -14,7 +14,7 @@ on_jdks!(killed: one);
 on_jdks!(crowd: ends);
 on_jdks!(no_class_is_changed: one);
 on_jdks!(threads_left_out: one);
-on_jdks!(many_threads: ends, everywhere three);
+on_jdks!(many_threads: newest, everywhere three);
 
 /// What may be lost of a JVM that is killed.
 const LOST_NS: u64 = ms(1000);

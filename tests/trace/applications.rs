@@ -8,7 +8,7 @@ use crate::support::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-on_jdks!(hsqldb: two);
+on_jdks!(hsqldb: newest, everywhere three);
 on_jdks!(derby: one, everywhere two);
 
 /// At the default, at full load.

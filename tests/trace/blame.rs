@@ -3,7 +3,7 @@
 use crate::support::{Jdk, Program, Recording, Traced, assert_between, on_jdks};
 use serde_json::Value;
 
-on_jdks!(one_holder: two, everywhere all);
+on_jdks!(one_holder: newest, everywhere three);
 on_jdks!(two_holders: two);
 
 const KINDS: [&str; 7] = ["block", "method", "static", "lock", "write", "stamped", "semaphore"];

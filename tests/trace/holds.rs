@@ -3,8 +3,8 @@
 use crate::support::{Jdk, Program, Recording, Traced, ms, on_jdks};
 use serde_json::Value;
 
-on_jdks!(every_hold_measured: two, everywhere all);
-on_jdks!(a_sample_measured: two);
+on_jdks!(every_hold_measured: newest, everywhere three);
+on_jdks!(a_sample_measured: one, everywhere two);
 on_jdks!(every_hold_a_record: one);
 
 /// A busy machine may disturb what a scenario stages.

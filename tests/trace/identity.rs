@@ -3,7 +3,7 @@
 use crate::support::{Jdk, Program, Recording, on_jdks};
 use std::collections::BTreeSet;
 
-on_jdks!(exactly_the_shared_ones: two, everywhere all);
+on_jdks!(exactly_the_shared_ones: newest, everywhere three);
 on_jdks!(many_threads: one, everywhere two);
 on_jdks!(threads_of_one_lock: two);
 on_jdks!(shared_with_virtual_threads: since(21));

@@ -2,7 +2,7 @@
 
 use crate::support::{Jdk, Program, Recording, assert_between, on_jdks};
 
-on_jdks!(spinning: two);
+on_jdks!(spinning: newest, everywhere three);
 on_jdks!(a_wait_is_counted_once: since(17));
 
 /// A busy machine may keep a thread from running between the program's look at
