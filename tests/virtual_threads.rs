@@ -2,7 +2,8 @@
 //! many files.
 
 use crate::support::{
-    Jdk, Program, Recording, assert_between, callgrind_parts, on_jdks, stdout_of, threads, tyrion,
+    Jdk, Program, Recording, assert_between, callgrind_parts, ms, on_jdks, stdout_of, threads,
+    tyrion,
 };
 use serde_json::Value;
 
@@ -110,9 +111,9 @@ fn many_are_blamed(jdk: &Jdk) {
         let taken = recording.traced().taken(class);
         assert_eq!(taken.acquisitions, MANY, "{kind}");
         assert_eq!(number("/trace/statistics/threads.untraced"), 0, "{kind}");
-        // One for each waiter every millisecond would be hundreds.
+        // Not one for each waiter every millisecond.
         let parts = number("/trace/blame/count");
-        assert!(parts <= 40 * MANY, "{kind}: {parts} parts");
+        assert!(parts <= 40 * MANY + wait_ns / ms(5), "{kind}: {parts} parts of {wait_ns} ns");
     }
 }
 

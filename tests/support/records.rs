@@ -25,6 +25,8 @@ pub struct Wait {
     pub owner: Option<String>,
     /// `granted`, `timed-out`, ... of a wait that ended.
     pub outcome: Option<String>,
+    /// When it began, since the log's start; 0 of a `fold`.
+    pub start_ns: u64,
     /// How long, of a wait that has not ended until now.
     pub wait_ns: u64,
     /// The number of waits in this record.
@@ -45,6 +47,7 @@ impl Wait {
             lock_class: text("lock_class").unwrap(),
             owner: text("owner"),
             outcome: text("outcome"),
+            start_ns: record["start_ns"].as_u64().unwrap_or(0),
             wait_ns: record["wait_ns"].as_u64().or(record["waited_ns"].as_u64()).unwrap(),
             count: record["count"].as_u64().unwrap_or(1),
             stack: stack.map(|frame| frame.as_str().unwrap().to_owned()).collect(),

@@ -11,10 +11,10 @@ import tyrion.support.Json;
 /**
  * {@code parked-over FOLDER}: two virtual threads wait while something else happens. "vlock" waits
  * for a lock that the main thread holds, "vpark" parks. It prints "ready", and begins once the file
- * "begin" is in the folder; it prints "parked" once both were seen to wait, and lets them go on when
- * the file "end" is there. "vpark" then parks once more. In {@code waits} stand, for each of the
- * three waits, the thread, the kind, and between which times it took, {@code least_ns} and {@code
- * wait_ns}.
+ * "begin" is in the folder; it prints "parked" once both were seen to wait, "noted" when the file
+ * "seen" is there, and lets them go on when the file "end" is. "vpark" then parks once more. In {@code waits} stand, for each of the
+ * three waits, the thread, the kind, and between which times it took, {@code least_ns}, of
+ * the first two since "noted", and {@code wait_ns}.
  */
 final class ParkedOver implements Scenario {
     private final ReentrantLock lock = new ReentrantLock();
@@ -35,13 +35,15 @@ final class ParkedOver implements Scenario {
         lock.lock();
         locks.start();
         parks.start();
-        long locksSince = Threads.awaitWaiting(locks);
-        long parksSince = Threads.awaitWaiting(parks);
-        await(folder, "parked", "end");
+        Threads.awaitWaiting(locks);
+        Threads.awaitWaiting(parks);
+        await(folder, "parked", "seen");
+        long since = System.nanoTime();
+        await(folder, "noted", "end");
         long released = System.nanoTime();
         lock.unlock();
         locks.join();
-        add("vlock", "lock", released - locksSince, lockNanos);
+        add("vlock", "lock", released - since, lockNanos);
 
         this.released = true;
         released = System.nanoTime();
@@ -49,13 +51,13 @@ final class ParkedOver implements Scenario {
         while (parkNanos == 0) {
             Threads.sleepMillis(1);
         }
-        add("vpark", "park", released - parksSince, parkNanos);
-        parksSince = Threads.awaitWaiting(parks);
+        add("vpark", "park", released - since, parkNanos);
+        since = Threads.awaitWaiting(parks);
         releasedAgain = true;
         released = System.nanoTime();
         LockSupport.unpark(parks);
         parks.join();
-        add("vpark", "park", released - parksSince, parkAgainNanos);
+        add("vpark", "park", released - since, parkAgainNanos);
         report.put("waits", waits);
     }
 
