@@ -8,13 +8,15 @@ use crate::{
     },
 };
 use serde_json::Value;
-use std::{fs::File, path::Path, process::Command, time::Duration};
+use std::{collections::BTreeMap, fs::File, path::Path, process::Command, time::Duration};
 
 on_jdks!(there_and_back: all);
 on_jdks!(locks_after_a_sample: one);
 on_jdks!(what_cannot_change: one);
 on_jdks!(parked_over_the_change: since(21));
 on_jdks!(classes_loaded_in_another_mode: two);
+on_jdks!(classes_without_probes_stay_as_they_are: all);
+on_jdks!(only_what_is_included_is_redefined: one);
 on_jdks!(trace_mode_that_cannot_begin: two);
 
 pub fn attach(running: &Running, options: &[&str]) -> Value {
@@ -175,15 +177,61 @@ fn parked_over_the_change(jdk: &Jdk) {
     }
 }
 
-/// They are left alone then, and get their probes when trace mode comes back.
-fn classes_loaded_in_another_mode(jdk: &Jdk) {
-    let redefined = "redefined.txt";
+/// The program `room`, whose JVM tells which classes are redefined.
+fn room(jdk: &Jdk) -> Running {
     let program = |folder: &Path| {
-        let told = text(&folder.join(redefined)).to_owned();
+        let told = text(&folder.join(REDEFINED)).to_owned();
         Program::truth(jdk, &format!("room {} 4", text(folder)))
             .flag(format!("-Xlog:redefine+class+load=info:file={told}"))
     };
-    let mut running = in_steps(program, "ready");
+    in_steps(program, "ready")
+}
+
+const REDEFINED: &str = "redefined.txt";
+
+/// How often each class of `room` was redefined.
+fn redefined(running: &Running) -> BTreeMap<String, u32> {
+    let told = std::fs::read_to_string(running.log.with_file_name(REDEFINED)).unwrap();
+    let names = told.lines().filter_map(|line| {
+        line.split_once("redefined name=").and_then(|(_, name)| name.split_once(',')?.0.into())
+    });
+    let mut counts = BTreeMap::new();
+    names.for_each(|name: &str| *counts.entry(name.to_owned()).or_default() += 1);
+    counts
+}
+
+/// Trace mode that comes back has nothing to do but for what was loaded meanwhile.
+fn classes_without_probes_stay_as_they_are(jdk: &Jdk) {
+    let running = room(jdk);
+    attach(&running, &["--threshold=0", "--mode=trace"]);
+    let first = redefined(&running);
+    assert_eq!(first["tyrion.truth.Room$NotANumber"], 1, "{first:?}");
+    for mode in ["contention", "trace", "sample", "trace"] {
+        attach(&running, &[&format!("--mode={mode}")]);
+    }
+    let mut later = redefined(&running);
+    later.retain(|name, count| first.get(name).is_some_and(|first| first != count));
+    assert!(later.is_empty(), "once more: {later:?}");
+}
+
+/// All other classes stay as they are, but for the JDK's locks.
+fn only_what_is_included_is_redefined(jdk: &Jdk) {
+    let running = room(jdk);
+    attach(&running, &["--threshold=0", "--mode=trace", "--include=tyrion.truth.Room*"]);
+    let mut redefined = redefined(&running);
+    assert_eq!(redefined.remove("tyrion.truth.Room"), Some(1), "{redefined:?}");
+    let is_included = |name: &str| name.starts_with("tyrion.truth.Room");
+    let is_a_lock = |name: &str| {
+        name.starts_with("java.util.concurrent.locks.")
+            || ["java.util.concurrent.Semaphore", "java.lang.Thread"].contains(&name)
+    };
+    redefined.retain(|name, _| !is_included(name) && !is_a_lock(name));
+    assert!(redefined.is_empty(), "{redefined:?}");
+}
+
+/// They are left alone then, and get their probes when trace mode comes back.
+fn classes_loaded_in_another_mode(jdk: &Jdk) {
+    let mut running = room(jdk);
     attach(&running, &["--threshold=0", "--mode=trace"]);
     take_step(&running, "crowd");
     running.await_line("crowd");
@@ -192,8 +240,8 @@ fn classes_loaded_in_another_mode(jdk: &Jdk) {
     running.await_line("meanwhile");
     attach(&running, &["--mode=trace"]);
     // Probes that a class got when it was loaded do not stand there.
-    let redefined = std::fs::read_to_string(running.log.with_file_name(redefined)).unwrap();
-    assert!(redefined.contains("tyrion.truth.Room$Late"), "{redefined}");
+    let redefined = redefined(&running);
+    assert!(redefined.contains_key("tyrion.truth.Room$Late"), "{redefined:?}");
     take_step(&running, "after");
     let ended = running.finish();
     assert!(ended.status.success(), "{}", err(&ended));

@@ -20,7 +20,7 @@ use tyrion_bytecode::{
 use tyrion_wire::{WaitKind, def::place_flag};
 
 /// Where the program takes a lock.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Internal name of the class.
     pub class: String,

@@ -115,6 +115,10 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
     if std::mem::replace(&mut probes.loading, on) == on {
         return;
     }
+    if !on {
+        // First: what is loaded from then on may get by.
+        trace.remember_classes(env);
+    }
     LOADING.store(on, Relaxed);
     let ti = trace.recorder().ti();
     if !on {

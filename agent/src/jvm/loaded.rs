@@ -96,12 +96,18 @@ impl Ti {
     /// Whether one of these texts stands in a class's constants, as they are now;
     /// `None` when the JVM does not tell.
     pub fn constants_mention(&self, class: Object<'_>, texts: &[&[u8]]) -> Option<bool> {
+        let pool = self.constants(class)?;
+        let mentions = |text: &[u8]| pool.windows(text.len()).any(|window| window == text);
+        Some(texts.iter().any(|text| mentions(text)))
+    }
+
+    /// A class's constants, as a class file has them; `None` when the JVM does not
+    /// tell, as before the class is linked.
+    pub fn constants(&self, class: Object<'_>) -> Option<Vec<u8>> {
         let (mut count, mut len): (jint, jint) = (0, 0);
         let mut pool: *mut c_uchar = ptr::null_mut();
         call!(self, GetConstantPool, class.raw(), &mut count, &mut len, &mut pool).ok()?;
-        let pool = self.take_array(pool, len);
-        let mentions = |text: &[u8]| pool.windows(text.len()).any(|window| window == text);
-        Some(texts.iter().any(|text| mentions(text)))
+        Some(self.take_array(pool, len))
     }
 
     /// Copies an array that the JVM allocated for us, and frees it.

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod code;
 pub mod java;
 mod loaded;
+pub mod loaders;
 pub mod natives;
 pub mod queues;
 pub mod setup;

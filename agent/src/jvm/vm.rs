@@ -63,10 +63,15 @@ impl Vm {
         if let Some(&ti) = TI.get() {
             return Some(ti);
         }
+        let ti = self.another_jvmti()?;
+        Some(*TI.get_or_init(|| ti))
+    }
+
+    /// One more JVMTI environment, whose tags are its own; it is never disposed of.
+    pub(super) fn another_jvmti(self) -> Option<Ti> {
         let env = self.environment(JVMTI_VERSION_11)?;
         // SAFETY: GetEnv gave this JVMTI environment, and nobody disposes of it.
-        let ti = unsafe { Ti::new(env.cast::<jvmtiEnv>()) };
-        Some(*TI.get_or_init(|| ti))
+        Some(unsafe { Ti::new(env.cast::<jvmtiEnv>()) })
     }
 
     /// Makes the current thread one of the JVM's, a daemon, while `body` runs;

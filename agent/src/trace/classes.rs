@@ -2,7 +2,7 @@
 //! those that were loaded before.
 
 use super::{Trace, active};
-use crate::jvm::{Java, Local};
+use crate::jvm::{Java, Local, Object};
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 use tyrion_bytecode::{ClassFile, Method, MethodPlan};
@@ -44,7 +44,8 @@ impl Trace {
         if others.is_none() && jdk.is_none() && !program::concerns(&class, options) {
             return None;
         }
-        let mut all = program::plan(&class, options, &mut |place| self.places.register(place));
+        let mut numbering = self.places.numbering();
+        let mut all = program::plan(&class, options, &mut |place| numbering.number(place));
         for (method, plan) in class.methods().zip(&mut all.methods) {
             if let Some(more) = jdk.and_then(|jdk| locks::plan(jdk, &method)) {
                 plan.append(more);
@@ -63,9 +64,31 @@ impl Trace {
     }
 }
 
-/// Has all loaded classes pass through [`transform`] that may take locks; those that
-/// have probes already, only if that is not `missing`. Another agent may have taken
-/// probes away: then the constants are there all the same.
+impl Trace {
+    /// Whether a class may get probes, whatever it contains: the user wants it, or it is
+    /// one of the JDK's whose probes do not depend on that.
+    fn wants(&self, class: Object<'_>) -> bool {
+        let Ok(signature) = self.recorder.ti().class_signature(class) else { return true };
+        let name = signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+        // Arrays and primitive types have no code.
+        name.is_some_and(|name| {
+            JdkClass::by_name(name).is_some() || self.plan_options().filters.wants(name)
+        })
+    }
+
+    /// Whether a class has its probes, or is known to get none.
+    fn is_done(&self, java: Java, class: Object<'_>) -> bool {
+        let ti = self.recorder.ti();
+        match ti.constants_mention(class, &[probe::trace::CLASS.as_bytes()]) {
+            Some(true) => ti.calls_static(class, probe::trace::CLASS).unwrap_or(false),
+            Some(false) | None => self.passed.has(ti, java, class),
+        }
+    }
+}
+
+/// Has all loaded classes pass through [`transform`] that may take locks and that the
+/// user wants; those that have done so already, only if that is not `missing`. Another
+/// agent may have taken probes away: then the constants are there all the same.
 pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, missing: bool) {
     let ti = trace.recorder.ti();
     // SAFETY: `env` is the current thread's, and this is called in a native frame
@@ -73,12 +96,11 @@ pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, missing: bool) {
     let java = unsafe { Java::new(env) };
     let Ok(classes) = ti.loaded_classes(java) else { return };
     let (mut wanted, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
-    let probes = [probe::trace::CLASS.as_bytes()];
     for class in classes {
-        let is_done = missing
-            && ti.constants_mention(class.get(), &probes) == Some(true)
-            && ti.calls_static(class.get(), probe::trace::CLASS).unwrap_or(false);
-        match !is_done && ti.may_take_locks(class.get()) {
+        let is_wanted = trace.wants(class.get())
+            && !(missing && trace.is_done(java, class.get()))
+            && ti.may_take_locks(class.get());
+        match is_wanted {
             true => wanted.push(class),
             false => java.drop_local(class),
         }

@@ -18,6 +18,7 @@
 //! - [`cost`]: what the Java half of the probes takes
 //! - [`places`]: the numbers of the places where locks are taken
 //! - [`classes`]: which classes get probes
+//! - [`passed`]: which classes need not be looked at again
 //! - [`natives`]: what Java calls
 
 mod arena;
@@ -35,6 +36,7 @@ mod memory;
 mod natives;
 mod nesting;
 mod observer;
+mod passed;
 mod places;
 mod resync;
 mod slots;
@@ -47,7 +49,7 @@ pub use observer::DELAY_PROBES;
 pub use start::prepare;
 
 use crate::{
-    jvm::java::Global,
+    jvm::{Vm, java::Global},
     log::Generation,
     options::{HoldSampling, TraceOptions},
     recorder::Recorder,
@@ -82,6 +84,7 @@ pub struct Trace {
     waiting: blame::Waiting,
     nestings: nesting::Nestings,
     places: places::Places,
+    passed: passed::Passed,
     methods: resync::Methods,
     statistics: TraceStatistics,
     cost: cost::ProbesCost,
@@ -139,7 +142,7 @@ pub struct TraceStatistics {
 }
 
 impl Trace {
-    fn new(recorder: &'static Recorder, options: TraceOptions) -> Option<Trace> {
+    fn new(recorder: &'static Recorder, options: TraceOptions, vm: Option<Vm>) -> Option<Trace> {
         let shared = Shared {
             threads: memory::allocate()?,
             instances: memory::allocate()?,
@@ -160,6 +163,7 @@ impl Trace {
             waiting: blame::Waiting::default(),
             nestings: nesting::Nestings::default(),
             places: places::Places::new(),
+            passed: passed::Passed::new(vm),
             methods: resync::Methods::default(),
             statistics: TraceStatistics::default(),
             cost: cost::ProbesCost::default(),

@@ -7,7 +7,7 @@ use super::{Trace, definitions};
 use crate::{log::Generation, sync::lock};
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::Mutex,
+    sync::{Arc, Mutex},
 };
 use tyrion_plan::Place;
 use tyrion_wire::{WaitKind, def::place_flag};
@@ -28,7 +28,10 @@ pub struct Places {
 
 struct Inner {
     /// By number, less one.
-    places: Vec<Place>,
+    places: Vec<Arc<Place>>,
+    /// The numbers of places in classes, by what describes the place and how many of
+    /// the same description stand before it in the class.
+    numbers: HashMap<(Arc<Place>, u32), u32>,
     /// Places that stand for another one, by its number and their kind.
     variants: HashMap<(u32, WaitKind), u32>,
     /// Methods that were left alone, by reason.
@@ -50,16 +53,19 @@ impl Places {
             flags: if kind == WaitKind::Monitor { 0 } else { place_flag::JUC },
             name: String::new(),
         };
-        let places = UNKNOWN_PLACES.map(unknown).to_vec();
-        let inner = Inner { places, variants: HashMap::new(), left: BTreeMap::new() };
+        let places = UNKNOWN_PLACES.map(|kind| Arc::new(unknown(kind))).to_vec();
+        let inner = Inner {
+            places,
+            numbers: HashMap::new(),
+            variants: HashMap::new(),
+            left: BTreeMap::new(),
+        };
         Places { inner: Mutex::new(inner) }
     }
 
-    /// Numbers a place.
-    pub fn register(&self, place: Place) -> u32 {
-        let mut inner = lock(&self.inner);
-        inner.places.push(place);
-        inner.places.len() as u32
+    /// Numbers the places of one class.
+    pub fn numbering(&self) -> Numbering<'_> {
+        Numbering { places: self, before: HashMap::new() }
     }
 
     /// The number of a place whose code does not tell what is taken there
@@ -72,7 +78,7 @@ impl Places {
         if let Some(&known) = inner.variants.get(&(number, kind)) {
             return known;
         }
-        inner.places.push(Place { kind, ..place });
+        inner.places.push(Arc::new(Place { kind, ..(*place).clone() }));
         let variant = inner.places.len() as u32;
         inner.variants.insert((number, kind), variant);
         variant
@@ -87,7 +93,7 @@ impl Places {
     pub fn with<T: Default>(&self, number: u32, about: impl FnOnce(&Place) -> T) -> T {
         let inner = lock(&self.inner);
         let place = number.checked_sub(1).and_then(|at| inner.places.get(at as usize));
-        place.map(about).unwrap_or_default()
+        place.map(|place| about(place)).unwrap_or_default()
     }
 
     /// How many there are.
@@ -102,8 +108,35 @@ impl Places {
     }
 }
 
+/// Numbers the places of one class, in the order of its code: those that were numbered
+/// before, when the class was changed or loaded for the first time, keep their numbers.
+/// Programs load classes again and again that are the same but for their loader.
+pub struct Numbering<'a> {
+    places: &'a Places,
+    /// How many places of a description were numbered.
+    before: HashMap<Arc<Place>, u32>,
+}
+
+impl Numbering<'_> {
+    /// The number of the class's next place.
+    pub fn number(&mut self, place: Place) -> u32 {
+        let place = Arc::new(place);
+        let before = self.before.entry(Arc::clone(&place)).or_default();
+        let key = (place, *before);
+        *before += 1;
+        let mut inner = lock(&self.places.inner);
+        if let Some(&number) = inner.numbers.get(&key) {
+            return number;
+        }
+        inner.places.push(Arc::clone(&key.0));
+        let number = inner.places.len() as u32;
+        inner.numbers.insert(key, number);
+        number
+    }
+}
+
 impl Inner {
-    fn get(&self, number: u32) -> Option<Place> {
+    fn get(&self, number: u32) -> Option<Arc<Place>> {
         self.places.get(number.checked_sub(1)? as usize).cloned()
     }
 }
@@ -115,5 +148,39 @@ impl Trace {
         if let Some(place) = place {
             definitions::define_place(generation, number, &place);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(line: u32) -> Place {
+        Place {
+            class: "com/acme/Bank".to_owned(),
+            source_file: None,
+            method: "transfer".to_owned(),
+            descriptor: "()V".to_owned(),
+            first_line: 1,
+            line,
+            kind: WaitKind::Monitor,
+            flags: 0,
+            name: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_class_that_comes_again_has_the_numbers_that_it_had() {
+        let places = Places::new();
+        let all = || {
+            let mut numbering = places.numbering();
+            // Two blocks of one line stay apart.
+            [3, 4, 4].map(|line| numbering.number(place(line)))
+        };
+        let first = all();
+        let count = places.count();
+        assert_eq!(all(), first);
+        assert_eq!(places.count(), count);
+        assert!(first[0] < first[1] && first[1] < first[2], "{first:?}");
     }
 }

@@ -42,7 +42,7 @@ pub fn prepare(
     env: *mut JNIEnv,
 ) -> Result<&'static Trace, String> {
     ticks::calibrate();
-    let trace = Trace::new(recorder, options).ok_or("no memory for trace mode")?;
+    let trace = Trace::new(recorder, options, Vm::of(env)).ok_or("no memory for trace mode")?;
     let trace = TRACE.get_or_init(|| trace);
     trace.set_threshold_ns(recorder.threshold_ns());
     // SAFETY: the environment is the current thread's, and this is called in a
@@ -196,6 +196,14 @@ impl Trace {
     /// Gives their probes to those that were loaded while nobody looked.
     pub fn add_missing_probes(&self, env: *mut JNIEnv) {
         classes::retransform_loaded(self, env, true);
+    }
+
+    /// Notes which classes have passed, before nobody looks at them for a while.
+    pub fn remember_classes(&self, env: *mut JNIEnv) {
+        // SAFETY: `env` is the current thread's, and this is called in a native frame
+        // that lasts longer.
+        let java = unsafe { Java::new(env) };
+        self.passed.remember(self.recorder.ti(), java);
     }
 
     /// What `TyrionTrace` asks for while it is initialized.

@@ -4,6 +4,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
 import tyrion.support.Json;
 
 /**
@@ -24,6 +25,7 @@ final class Room implements Scenario {
     public void run(Arguments arguments, Json report) throws Exception {
         Path folder = Path.of(arguments.text(0, "."));
         int crowd = arguments.number(1, 1800);
+        report.put("is_nan", Double.isNaN(NotANumber.of(ReentrantLock.class)));
         System.out.println("ready");
         begin(folder, "crowd");
         meet("crowd", crowd);
@@ -41,6 +43,15 @@ final class Room implements Scenario {
         System.out.flush();
         while (!Files.exists(folder.resolve(step))) {
             Threads.sleepMillis(5);
+        }
+    }
+
+    /** Mentions locks and takes none. NaN is its own constant, once more whenever it is redefined. */
+    private static final class NotANumber {
+        private static final Class<?> LOCK = ReentrantLock.class;
+
+        private static double of(Class<?> type) {
+            return type == LOCK ? Double.NaN : 0;
         }
     }
 

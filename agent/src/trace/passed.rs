@@ -1,0 +1,67 @@
+//! Which classes trace mode has seen before it was off for a while.
+
+use crate::jvm::{Java, Object, Ti, Vm, loaders::Loaders};
+use std::{
+    collections::{HashMap, hash_map::DefaultHasher},
+    hash::{Hash, Hasher},
+    sync::Mutex,
+};
+
+/// The classes that had passed through the class file load hook when trace mode was
+/// last switched off. Those that got no probes there are not retransformed when it is
+/// on again. That would be worse than needless: whenever a class is redefined, HotSpot
+/// adds its constants that are not a number (NaN), none of which equals another, to
+/// those that it has, and so doubles them.
+pub struct Passed {
+    /// `None` where the JVM gives loaders no numbers: then nothing is remembered.
+    loaders: Option<Loaders>,
+    /// By loader and name, what stood in the constants; `None` before it was linked.
+    classes: Mutex<HashMap<u64, Option<u64>>>,
+}
+
+impl Passed {
+    /// None has.
+    pub fn new(vm: Option<Vm>) -> Passed {
+        Passed { loaders: vm.and_then(Loaders::new), classes: Mutex::new(HashMap::new()) }
+    }
+
+    /// Remembers all classes that are loaded, and forgets those that were.
+    pub fn remember(&self, ti: Ti, java: Java) {
+        let Ok(loaded) = ti.loaded_classes(java) else { return };
+        let mut classes = HashMap::with_capacity(loaded.len());
+        for class in loaded {
+            if let Some(key) = self.key(ti, java, class.get()) {
+                classes.insert(key, fingerprint(ti, class.get()));
+            }
+            java.drop_local(class);
+        }
+        *crate::sync::lock(&self.classes) = classes;
+    }
+
+    /// Whether this class had passed, and nobody has given it other constants since.
+    pub fn has(&self, ti: Ti, java: Java, class: Object<'_>) -> bool {
+        let Some(key) = self.key(ti, java, class) else { return false };
+        match crate::sync::lock(&self.classes).get(&key) {
+            Some(Some(then)) => fingerprint(ti, class) == Some(*then),
+            Some(None) => true,
+            None => false,
+        }
+    }
+
+    /// Among the classes that are loaded, loader and name are one class's alone.
+    fn key(&self, ti: Ti, java: Java, class: Object<'_>) -> Option<u64> {
+        let signature = ti.class_signature(class).ok()?;
+        let loader = self.loaders.as_ref()?.number(java, class).ok()?;
+        Some(hash(&(loader, signature)))
+    }
+}
+
+fn fingerprint(ti: Ti, class: Object<'_>) -> Option<u64> {
+    ti.constants(class).map(|constants| hash(&constants))
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
