@@ -1,7 +1,8 @@
 //! `tyrion attach`, `stop` and `status` on a running JVM.
 
 use crate::support::{
-    Jdk, Program, Report, Running, err, info, on_jdks, out, run, stdout_of, text, tyrion, waits,
+    Jdk, Program, Report, Running, Wait, err, info, on_jdks, out, pending, run, stdout_of, text,
+    tyrion, wait_for, waits,
 };
 use serde_json::Value;
 use std::{path::Path, process::Command, time::Duration};
@@ -51,7 +52,8 @@ pub fn start_unrecorded(program: &Program, folder: TempDir) -> Running {
 fn busy(jdk: &Jdk, command: impl FnOnce(&Program, &Path) -> Command) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("attached.log");
-    let program = Program::truth(jdk, "storm 60 lock");
+    // Longer than any test takes: it is killed at the end.
+    let program = Program::truth(jdk, "storm 600 lock");
     let mut running = Running::of(&mut command(&program, &log), folder, log);
     // A JVM that is still starting cannot be attached to.
     running.await_line("raging");
@@ -65,12 +67,15 @@ fn attached_to_a_running_jvm(jdk: &Jdk) {
     assert_eq!(ask("status", pid, &[])["state"], "not loaded");
     let answer = ask("attach", pid, &["-o", text(&log), "--threshold=0"]);
     assert_eq!((&answer["state"], &answer["log"]), (&"recording".into(), &text(&log).into()));
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(Duration::from_millis(1000));
+    await_more_than(0, &log);
     assert_eq!(ask("status", pid, &[])["state"], "recording");
     assert_eq!(ask("stop", pid, &[])["state"], "paused");
-    std::thread::sleep(Duration::from_millis(200));
+    // What was under way ends whenever the thread runs again.
+    wait_for("end of waits", || {
+        pending(&log).iter().all(|wait| !is_of_the_storm(wait)).then_some(())
+    });
     let stopped = contentions(&log);
-    assert!(stopped > 0, "nothing recorded");
     check_waits(&log);
     let (length_ns, recorded_ns, lost) = overview(&log);
     std::thread::sleep(Duration::from_millis(700));
@@ -85,15 +90,23 @@ fn attached_to_a_running_jvm(jdk: &Jdk) {
         (&answer["state"], &answer["threshold_ns"]),
         (&"recording".into(), &1_000_000.into())
     );
-    std::thread::sleep(Duration::from_millis(1000));
-    assert!(contentions(&log) > stopped, "not recorded after the second attach");
+    await_more_than(stopped, &log);
     check_stderr(&running, jdk);
+}
+
+fn is_of_the_storm(wait: &Wait) -> bool {
+    wait.thread.starts_with("storm-") && wait.kind == "lock"
+}
+
+/// Waits until so many waits, and more, are recorded.
+fn await_more_than(count: u64, log: &Path) {
+    wait_for("waits", || (contentions(log) > count).then_some(()));
 }
 
 /// Waits of both layers: the probes in j.u.c. are there when attached.
 fn check_waits(log: &Path) {
     let waits = waits(log);
-    let storm = waits.iter().find(|wait| wait.thread.starts_with("storm-") && wait.kind == "lock");
+    let storm = waits.iter().find(|wait| is_of_the_storm(wait));
     let storm = storm.unwrap_or_else(|| panic!("{:?}", waits.first()));
     assert!(storm.stack.iter().any(|frame| frame.contains("(Storm.java:")), "{storm:?}");
 }
@@ -122,8 +135,7 @@ fn switched_on_after_a_start(jdk: &Jdk) {
     assert_eq!(contentions(&log), 0);
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(ask("attach", pid, &[])["state"], "recording");
-    std::thread::sleep(Duration::from_millis(1000));
-    assert!(contentions(&log) > 0, "{}", info(&log)["callbacks"]);
+    await_more_than(0, &log);
     let (length_ns, recorded_ns, _) = overview(&log);
     // So long at least, it was not recorded.
     assert!(recorded_ns + 300_000_000 <= length_ns, "{recorded_ns} of {length_ns}");

@@ -163,10 +163,7 @@ fn parked_over_the_change(jdk: &Jdk) {
     for thread in ["vlock", "vpark"] {
         let is_its = |wait: &&Value| wait["thread"] == thread;
         let expected: Vec<&Value> = list(&said, "waits").iter().filter(is_its).collect();
-        // The JDK's own that mount a virtual thread may have to wait, too.
-        let is_the_programs =
-            |wait: &Wait| wait.stack.iter().any(|frame| frame.starts_with("tyrion.truth."));
-        let is_its = |wait: &&Wait| wait.thread == thread && is_the_programs(wait);
+        let is_its = |wait: &&Wait| wait.thread == thread && !wait.is_of_the_jvm();
         let mut found: Vec<&Wait> = recorded.iter().filter(is_its).collect();
         assert_eq!(found.len(), expected.len(), "{thread}: {found:?}");
         // As the program lists them.

@@ -4,12 +4,12 @@
 use crate::{
     attaching::unrecorded,
     support::{
-        Jdk, Program, Report, Running, info, number, on_jdks, out, run, share, stdout_of, text,
-        text_of, tyrion, wait_for,
+        Jdk, Program, Report, Running, err, info, number, on_jdks, out, run, share, stdout_of,
+        text, text_of, tyrion, wait_for,
     },
 };
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 on_jdks!(attached_and_paused: one, everywhere two);
 on_jdks!(over_many_files: one);
@@ -18,8 +18,8 @@ on_jdks!(probes_count_in_trace_mode_alone: one, everywhere two);
 /// The kernel counts in steps of 10 ms, and two of its sums may be a step apart.
 const STEPS_NS: u64 = 30_000_000;
 /// So many waits, each with two callbacks or more, that some of them were measured: of
-/// one in 64, none of 40 000 would be chosen once in 10²⁷³.
-const MANY: u64 = 20_000;
+/// one in 64, none of 4 000 would be chosen once in 10²⁷.
+const MANY: u64 = 2_000;
 
 /// The CPU time of a process so far, as the kernel has it.
 fn cpu_ns(pid: u32) -> u64 {
@@ -129,22 +129,32 @@ fn attached_and_paused(jdk: &Jdk) {
     assert!(number(&again, "own_ns") >= number(&own, "own_ns"), "{own} {again}");
 }
 
+/// The files of a rotating log.
+fn files_of(log: &Path) -> Vec<PathBuf> {
+    let name = log.file_name().unwrap().to_str().unwrap();
+    let files = std::fs::read_dir(log.parent().unwrap()).unwrap();
+    let files = files.map(|entry| entry.unwrap().path());
+    files.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(name)).collect()
+}
+
 fn over_many_files(jdk: &Jdk) {
-    let program = Program::truth(jdk, "storm 4 lock");
-    let recording = program.option("--threshold=0").option("--filesize=64k").record();
-    let storm_ns = recording.number("process_cpu_ns");
-    let folder = recording.log.parent().unwrap();
-    let name = recording.log.file_name().unwrap().to_str().unwrap().to_owned();
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files
-        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(&name))
-        .collect();
+    let told = tempfile::tempdir().unwrap();
+    let until = told.path().join("until");
+    let program =
+        Program::truth(jdk, "storm 600 lock").flag(format!("-Dtruth.until={}", text(&until)));
+    let mut running = program.option("--threshold=0").option("--filesize=64k").start();
+    wait_for("three files", || (files_of(&running.log).len() > 2).then_some(()));
+    std::fs::write(&until, "").unwrap();
+    let output = running.finish();
+    assert!(output.status.success(), "{}", err(&output));
+    let said: Value = serde_json::from_str(out(&output).lines().last().unwrap()).unwrap();
+    let storm_ns = number(&said, "process_cpu_ns");
+    let mut files = files_of(&running.log);
     let number_of = |path: &Path| {
         let number = info(path)["metadata"].clone();
         text_of(&number, "file-number").parse::<u64>().unwrap()
     };
     files.sort_by_key(|path| number_of(path));
-    assert!(files.len() > 2, "{files:?}");
     let told: Vec<Value> = files.iter().map(|path| info(path)["own_cpu"].clone()).collect();
     for pair in told.windows(2) {
         for key in ["process_ns", "threads_ns"] {

@@ -65,7 +65,8 @@ impl Wait {
     /// for the first time at its loader's, and at that of an `int[]` under
     /// which HotSpot initializes it; threads that run a `VarHandle` or a lambda
     /// for the first time in the tables of method types, to which the JVM calls
-    /// up to link it (seen inside a latch of JDK 11).
+    /// up to link it (seen inside a latch of JDK 11, and, at that of an `int[]`, where a virtual
+    /// thread is first run on JDK 25).
     pub fn is_of_the_jvm(&self) -> bool {
         let loads_or_links = |frame: &String| {
             frame.starts_with("java.lang.ClassLoader.loadClass")
