@@ -114,7 +114,7 @@ impl Ti {
     }
 
     /// As a class file has it: `constant_pool_count` and the entries.
-    fn constant_pool(&self, class: Object<'_>) -> Result<(u16, Vec<u8>)> {
+    pub(super) fn constant_pool(&self, class: Object<'_>) -> Result<(u16, Vec<u8>)> {
         let (mut count, mut len): (jint, jint) = (0, 0);
         let mut pool: *mut c_uchar = ptr::null_mut();
         call!(self, GetConstantPool, class.raw(), &mut count, &mut len, &mut pool)?;

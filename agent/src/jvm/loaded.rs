@@ -104,10 +104,7 @@ impl Ti {
     /// A class's constants, as a class file has them; `None` when the JVM does not
     /// tell, as before the class is linked.
     pub fn constants(&self, class: Object<'_>) -> Option<Vec<u8>> {
-        let (mut count, mut len): (jint, jint) = (0, 0);
-        let mut pool: *mut c_uchar = ptr::null_mut();
-        call!(self, GetConstantPool, class.raw(), &mut count, &mut len, &mut pool).ok()?;
-        Some(self.take_array(pool, len))
+        self.constant_pool(class).ok().map(|(_, pool)| pool)
     }
 
     /// Copies an array that the JVM allocated for us, and frees it.

@@ -1,6 +1,9 @@
 //! Which classes trace mode has seen before it was off for a while.
 
-use crate::jvm::{Java, Object, Ti, Vm, loaders::Loaders};
+use crate::{
+    jvm::{Java, Object, Ti, Vm, loaders::Loaders},
+    sync::lock,
+};
 use std::{
     collections::{HashMap, hash_map::DefaultHasher},
     hash::{Hash, Hasher},
@@ -35,13 +38,13 @@ impl Passed {
             }
             java.drop_local(class);
         }
-        *crate::sync::lock(&self.classes) = classes;
+        *lock(&self.classes) = classes;
     }
 
     /// Whether this class had passed, and nobody has given it other constants since.
     pub fn has(&self, ti: Ti, java: Java, class: Object<'_>) -> bool {
         let Some(key) = self.key(ti, java, class) else { return false };
-        match crate::sync::lock(&self.classes).get(&key) {
+        match lock(&self.classes).get(&key) {
             Some(Some(then)) => fingerprint(ti, class) == Some(*then),
             Some(None) => true,
             None => false,
