@@ -6,22 +6,34 @@
 //! is the right one although it is dear: where threads wait for a processor, as
 //! they do in a busy program, the monotonic one would charge the agent with that.
 //! What the thread waits for, as a lock of the agent's, is no CPU time either.
+//!
+//! Now and then a call takes a thousand times as long as the others: the first of its
+//! kind, or one on a virtual machine whose host has taken the processor away, which
+//! the guest's CPU clock counts. Such a one stands for many only as far as others
+//! like it were seen, see [`Chosen::add`]; with 64 of 10 ms, a short program would be
+//! told that recording took more than all of its time.
 
 use crate::{clock, spawn};
 use std::{
     cell::Cell,
     sync::{
         OnceLock,
-        atomic::{AtomicI64, Ordering::Relaxed},
+        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
     },
 };
 
 /// One call in so many is measured; a power of two.
 const EVERY: u64 = 64;
 
-/// What was measured so far, each with what it stands for, in ns. A single one
-/// may be less than reading the clock takes.
-static TAKEN_NS: AtomicI64 = AtomicI64::new(0);
+/// A call stands for others for so many times the mean of those before it.
+const USUAL: i64 = 32;
+/// The mean is taken for no less than this, in ns: before there are some, too.
+const LEAST_MEAN_NS: i64 = 2_000;
+
+/// What was measured of calls of which each stands only for itself, in ns. A single
+/// one may be less than reading the clock takes.
+static RARE_NS: AtomicI64 = AtomicI64::new(0);
+static CHOSEN: Chosen = Chosen::new();
 
 thread_local! {
     /// The state of the random numbers; 0 before the first.
@@ -30,18 +42,49 @@ thread_local! {
 
 /// What the agent's code has taken on threads of the program, in ns; estimated.
 pub fn taken_ns() -> u64 {
-    TAKEN_NS.load(Relaxed).max(0).cast_unsigned()
+    RARE_NS.load(Relaxed).saturating_add(CHOSEN.taken_ns()).max(0).cast_unsigned()
 }
 
 /// Runs what the JVM has called on whichever thread it is.
 #[inline]
 pub fn callback<T>(body: impl FnOnce() -> T) -> T {
-    if is_chosen() { measured(EVERY, body) } else { body() }
+    if is_chosen() { measured(body, |ns| CHOSEN.add(ns)) } else { body() }
 }
 
 /// The same for what is rare, and may take long: it is always measured.
 pub fn rare_callback<T>(body: impl FnOnce() -> T) -> T {
-    measured(1, body)
+    measured(body, |ns| _ = RARE_NS.fetch_add(ns, Relaxed))
+}
+
+/// What was measured of calls of which each stands for [`EVERY`].
+struct Chosen {
+    count: AtomicU64,
+    /// As far as it is usual, in ns.
+    usual_ns: AtomicI64,
+    /// What was beyond, which stands for itself.
+    beyond_ns: AtomicI64,
+}
+
+impl Chosen {
+    const fn new() -> Chosen {
+        let [usual_ns, beyond_ns] = [const { AtomicI64::new(0) }; 2];
+        Chosen { count: AtomicU64::new(0), usual_ns, beyond_ns }
+    }
+
+    /// Adds a call. Where calls become longer, the mean follows within a few of them.
+    fn add(&self, ns: i64) {
+        let count = self.count.fetch_add(1, Relaxed).cast_signed();
+        let mean_ns = self.usual_ns.load(Relaxed).checked_div(count).unwrap_or(0);
+        let usual_ns = ns.min(USUAL * mean_ns.max(LEAST_MEAN_NS));
+        self.usual_ns.fetch_add(usual_ns, Relaxed);
+        self.beyond_ns.fetch_add(ns - usual_ns, Relaxed);
+    }
+
+    /// What all calls have taken, in ns.
+    fn taken_ns(&self) -> i64 {
+        let usual_ns = self.usual_ns.load(Relaxed).saturating_mul(EVERY.cast_signed());
+        usual_ns.saturating_add(self.beyond_ns.load(Relaxed))
+    }
 }
 
 #[inline]
@@ -75,9 +118,9 @@ fn seed(random: &Cell<u64>) -> u64 {
     (mixed ^ mixed >> 33) | 1
 }
 
-/// Measures a call, which stands for so many.
+/// Measures a call, in ns, and adds it.
 #[inline(never)]
-fn measured<T>(stands_for: u64, body: impl FnOnce() -> T) -> T {
+fn measured<T>(body: impl FnOnce() -> T, add: impl FnOnce(i64)) -> T {
     // The agent's own threads count as a whole.
     if spawn::is_agents() {
         return body();
@@ -85,8 +128,7 @@ fn measured<T>(stands_for: u64, body: impl FnOnce() -> T) -> T {
     let begun_ns = clock::thread_cpu_ns();
     let result = body();
     let spent_ns = clock::thread_cpu_ns().saturating_sub(begun_ns);
-    let net_ns = spent_ns.cast_signed().saturating_sub(reading_ns().cast_signed());
-    TAKEN_NS.fetch_add(net_ns.saturating_mul(stands_for.cast_signed()), Relaxed);
+    add(spent_ns.cast_signed().saturating_sub(reading_ns().cast_signed()));
     result
 }
 
@@ -117,6 +159,24 @@ mod tests {
         while clock::thread_cpu_ns() - begun_ns < ns {
             std::hint::spin_loop();
         }
+    }
+
+    #[test]
+    fn one_that_takes_much_longer_stands_for_itself() {
+        let chosen = Chosen::new();
+        chosen.add(10_000_000);
+        let first_ns = 10_000_000 + 63 * USUAL * LEAST_MEAN_NS;
+        assert_eq!(chosen.taken_ns(), first_ns);
+        let chosen = Chosen::new();
+        (0..1000).for_each(|_| chosen.add(5_000));
+        assert_eq!(chosen.taken_ns(), 1000 * 5_000 * 64);
+        chosen.add(10_000_000);
+        assert_eq!(chosen.taken_ns(), 1000 * 5_000 * 64 + 10_000_000 + 63 * USUAL * 5_000);
+        // Those of a program with deep stacks all count.
+        let chosen = Chosen::new();
+        (0..100).for_each(|_| chosen.add(1_000_000));
+        let all_ns = 100 * 1_000_000 * 64;
+        assert!(chosen.taken_ns() > all_ns / 100 * 99, "{} of {all_ns}", chosen.taken_ns());
     }
 
     /// One after the other: they share the sum.
