@@ -259,8 +259,8 @@ fn excluded_and_paused(jdk: &Jdk) {
     let paused = Program::truth(jdk, "holder-monitor").option("--enabled=false").record();
     assert_eq!(paused.waits().len(), 0);
     let shallow = Program::truth(jdk, "holder-lock").option("--depth=2").record();
-    let waits = shallow.long_contentions();
-    let deep = &waits[0].stack;
+    let waits = shallow.contentions();
+    let deep = &waits.iter().find(|wait| wait.thread == "waiter").unwrap().stack;
     assert!(deep.len() <= 3, "two frames and a mark: {deep:?}");
     let arguments_told =
         |program: Program| program.record().info()["metadata"].to_string().contains("secret");

@@ -70,7 +70,7 @@ fn entry<'v>(found: &'v Value, lock: &Value) -> Option<&'v Value> {
 
 fn check_near(near: &Value, lock: &Value, untimed: u64) {
     let expected = number(near, "near_misses");
-    assert!(within(lock, NEAR_NS).contains(&expected), "{near}: {lock}");
+    assert!(within(lock, NEAR_NS).contains(&expected), "{untimed} untimed, {near}: {lock}");
     // On JDK 17 a monitor that only methods take is not told apart at first.
     // Holds that are told late have no time of their own: as many may be left out.
     let possible =

@@ -304,10 +304,12 @@ impl Recording {
     }
 
     /// Contention of the program's own making of 10 ms or more: what its
-    /// scenario staged, without what the JDK's classes add by chance.
+    /// scenario staged, without what the JDK's classes add by chance. On a loaded
+    /// machine the JDK's own threads wait for each other that long, too: with no
+    /// method of the program on their stack.
     pub fn long_contentions(&self) -> Vec<Wait> {
         let mut waits = self.contentions();
-        waits.retain(|wait| wait.wait_ns >= ms(10));
+        waits.retain(|wait| wait.wait_ns >= ms(10) && wait.is_in_the_program());
         waits
     }
 }

@@ -75,6 +75,11 @@ impl Wait {
         ["java.lang.Thread", "java.lang.ThreadGroup", "int[]"].contains(&self.lock_class.as_str())
             || self.stack.iter().any(loads_or_links)
     }
+
+    /// Whether a method of the test's program is on the stack.
+    pub fn is_in_the_program(&self) -> bool {
+        self.stack.iter().any(|frame| frame.starts_with("tyrion."))
+    }
 }
 
 /// All ended waits of a log.

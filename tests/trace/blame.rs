@@ -43,7 +43,7 @@ fn one_holder(jdk: &Jdk) {
     for kind in KINDS {
         let recording = Program::truth(jdk, &format!("blame {kind} 3 40")).traced().record();
         let charged = Charged::of(&recording);
-        let (guilty_ns, waited_ns) = (charged.to(".guilty"), recording.number("wait_ns"));
+        let (guilty_ns, waited_ns) = (charged.to(".guilty"), recording.number("all_wait_ns"));
         let least_ns = recording.number("guilty_ns");
         let all_ns = charged.all;
         eprintln!(
@@ -73,7 +73,7 @@ fn two_holders(jdk: &Jdk) {
         let recording = Program::truth(jdk, &format!("blame {kind} 3 30 10")).traced().record();
         let charged = Charged::of(&recording);
         let least_ns = ["guilty", "accomplice"].map(|who| recording.number(&format!("{who}_ns")));
-        let waited_ns = recording.number("wait_ns");
+        let waited_ns = recording.number("all_wait_ns");
         assert!(charged.all <= waited_ns, "{kind}: {} charged of {waited_ns}", charged.all);
         // What the one is to blame for is not the fault of the other.
         let own = [charged.to(".guilty"), charged.to(".accomplice")];

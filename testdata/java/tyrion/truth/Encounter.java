@@ -27,7 +27,8 @@ final class Encounter {
         holding.start();
         holder.awaitHeld();
         waiting.start();
-        long waitingSince = Threads.awaitWaiting(waiting);
+        Threads.awaitWaiting(waiting);
+        long waitingSince = Asleep.await(waiting);
         Threads.sleepMillis(waitMillis);
         holder.leave();
         holding.join();

@@ -10,18 +10,21 @@ import java.util.concurrent.atomic.AtomicLong;
 import tyrion.support.Json;
 
 /**
- * {@code nio-interrupts SECONDS}: virtual threads that block in a read from a pipe are interrupted,
- * by virtual threads and by others, and the pipe is closed at the same time. Before JDK 23 the JDK
- * then calls the channel's code with a lock of the virtual thread held.
+ * {@code nio-interrupts SECONDS [ROUNDS]}: virtual threads that block in a read from a pipe are
+ * interrupted, by virtual threads and by others, and the pipe is closed at the same time, for some
+ * time and for ROUNDS rounds at the least. Before JDK 23 the JDK then calls the channel's code with
+ * a lock of the virtual thread held.
  */
 final class NioInterrupts implements Scenario {
     private static final int DRIVERS = 4;
 
     private final AtomicLong rounds = new AtomicLong();
+    private int leastRounds;
 
     @Override
     public void run(Arguments arguments, Json report) throws Exception {
         VirtualThreads.require();
+        leastRounds = arguments.number(1, 0);
         long endNanos = System.nanoTime() + arguments.number(0, 5) * 1_000_000_000L;
         List<Thread> drivers = new ArrayList<>();
         ThreadFactory factory = VirtualThreads.numbered("driver-");
@@ -36,7 +39,7 @@ final class NioInterrupts implements Scenario {
 
     private void drive(long endNanos) {
         ThreadFactory virtual = VirtualThreads.named("nio");
-        while (System.nanoTime() < endNanos) {
+        while (System.nanoTime() < endNanos || rounds.get() < leastRounds) {
             try {
                 round(virtual);
             } catch (IOException e) {
