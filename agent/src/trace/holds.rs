@@ -174,7 +174,7 @@ impl Trace {
         let Some(ring) = of.ring.get() else { return };
         let events = ring.filled();
         let owner = of.owner();
-        let (now_ns, now_ticks) = (clock::now_ns(), ticks::now());
+        let (now_ticks, now_ns) = ticks::now_of_both();
         ring.empty();
         let end_of = |nth_ticks: u64| now_ns - ticks::to_ns(now_ticks.saturating_sub(nth_ticks));
         let lost = self.recorder.in_late_context_of(owner, |context| {
