@@ -89,7 +89,7 @@ impl Trace {
         }
         if self.options.hold == HoldSampling::Never {
             if at.stack.load(Relaxed) != 0 {
-                self.write_hold(of, at, 0);
+                self.write_hold(of, at, 0, clock::now_ns());
             }
         } else {
             add(&of.holds, ONE_MEASURED);
@@ -113,14 +113,14 @@ impl Trace {
         self.recorder.stack_below(context, java, is_probe, usize::from(in_jdk))
     }
 
-    /// A measured hold has taken so many ticks.
-    pub fn ended_after(&self, of: &Block, at: &Entry, ticks: u64) {
-        if ticks > ticks::since_anchor() {
+    /// A measured hold has taken so many ticks, until a moment in ticks.
+    pub fn ended_after(&self, of: &Block, at: &Entry, took: u64, end: u64) {
+        if took > ticks::since_anchor() {
             // A pause of the hold whose end or beginning was not seen.
             at.clear_stack();
             return;
         }
-        let held_ns = ticks::to_ns(ticks);
+        let held_ns = ticks::to_ns(took);
         let Some(cell) = self.cell_of(at) else { return };
         let first = at.first.load(Relaxed) != 0;
         let sum = if first { &cell.first } else { &cell.sampled };
@@ -135,13 +135,16 @@ impl Trace {
             self.write_events(of);
         }
         let is_wanted = self.options.every_event || at.stack.load(Relaxed) != 0;
-        if is_wanted && !self.write_hold(of, at, held_ns) && self.options.every_event {
+        if is_wanted
+            && !self.write_hold(of, at, held_ns, ticks::moment_ns(end))
+            && self.options.every_event
+        {
             self.statistics.lost_events.fetch_add(1, Relaxed);
         }
         at.first.store(0, Relaxed);
     }
 
-    fn write_hold(&self, of: &Block, at: &Entry, hold_ns: u64) -> bool {
+    fn write_hold(&self, of: &Block, at: &Entry, hold_ns: u64, end_ns: u64) -> bool {
         let Some(cell) = self.cell_of(at) else { return false };
         let stack = at.stack.swap(0, Relaxed);
         let key = at.key.load(Relaxed);
@@ -161,7 +164,10 @@ impl Trace {
                 hash: hash_of(key),
                 flags: if first { hold_flag::FIRST } else { 0 },
             };
-            self.recorder.append(context, Some(clock::now_ns()), |delta_ns, out| {
+            // It may have ended just before this file was begun.
+            let began_ns = context.generation.log.header().u64_at(header::field::MONO_NS);
+            let end_ns = end_ns.max(began_ns.load(Relaxed));
+            self.recorder.append(context, Some(end_ns), |delta_ns, out| {
                 trace::Hold { delta_ns, ..record }.encode(out);
             })
         });

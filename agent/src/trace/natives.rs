@@ -117,10 +117,13 @@ extern "system" fn ended_after(
     _: jclass,
     block: jlong,
     entry: jlong,
-    ticks: jlong,
+    took: jlong,
+    now: jlong,
 ) {
-    let ticks = ticks.max(0) as u64;
-    with_entry(env, block, entry, |trace, _, block, entry| trace.ended_after(block, entry, ticks));
+    let (took, now) = (took.max(0) as u64, now as u64);
+    with_entry(env, block, entry, |trace, _, block, entry| {
+        trace.ended_after(block, entry, took, now);
+    });
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionTrace_stillHeld")]

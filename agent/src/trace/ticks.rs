@@ -92,6 +92,12 @@ pub fn now_of_both() -> (u64, u64) {
     closest.1
 }
 
+/// What the monotonic clock said at a moment in ticks that has passed.
+pub fn moment_ns(moment: u64) -> u64 {
+    let (ticks, ns) = now_of_both();
+    ns.saturating_sub(to_ns(ticks.saturating_sub(moment)))
+}
+
 /// How often both clocks are read at the most, for one moment.
 const READINGS: usize = 8;
 

@@ -1336,7 +1336,7 @@ public final class TyrionTrace {
         // With a stack, or one of the cell's first; or too long to be multiplied here, where a tick
         // may be 42 ns.
         if (took >>> 24 != 0 || U.getLong(entry + STACK) != 0) {
-            endedAfter(block, entry, took);
+            endedAfter(block, entry, took, now);
             return;
         }
         long ns = took * TICK >>> 32;
@@ -1616,7 +1616,7 @@ public final class TyrionTrace {
 
     private static native void sampled(long block, long entry, Object lock, int place);
 
-    private static native void endedAfter(long block, long entry, long ticks);
+    private static native void endedAfter(long block, long entry, long took, long now);
 
     private static native void writeEvents(long block);
 
