@@ -2,7 +2,7 @@
 //! those that were loaded before.
 
 use super::{Trace, active};
-use crate::jvm::{Java, Local, Object};
+use crate::jvm::{Java, Local, Object, agents};
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 use tyrion_bytecode::{ClassFile, Method, MethodPlan};
@@ -76,13 +76,24 @@ impl Trace {
         })
     }
 
-    /// Whether a class has its probes, or is known to get none.
+    /// Whether a class has its probes, or is known to get none. Its code is read only
+    /// where somebody may have taken the probes away: another agent, or the JVM itself,
+    /// which changes classes of its own loader for Flight Recorder. To find the code, the
+    /// JVM makes an id for each method, and keeps it when the class is unloaded.
     fn is_done(&self, java: Java, class: Object<'_>) -> bool {
         let ti = self.recorder.ti();
         match ti.constants_mention(class, &[probe::trace::CLASS.as_bytes()]) {
-            Some(true) => ti.calls_static(class, probe::trace::CLASS).unwrap_or(false),
+            Some(true) if self.passed.is_loaded_by_program(java, class) => {
+                let others = agents::others();
+                !(others.java || others.native) || self.calls_probes(class)
+            }
+            Some(true) => self.calls_probes(class),
             Some(false) | None => self.passed.has(ti, java, class),
         }
+    }
+
+    fn calls_probes(&self, class: Object<'_>) -> bool {
+        self.recorder.ti().calls_static(class, probe::trace::CLASS).unwrap_or(false)
     }
 }
 

@@ -51,6 +51,12 @@ impl Passed {
         }
     }
 
+    /// Whether a class's loader is known, and is not the JVM's own.
+    pub fn is_loaded_by_program(&self, java: Java, class: Object<'_>) -> bool {
+        let loader = self.loaders.as_ref().and_then(|loaders| loaders.number(java, class).ok());
+        loader.is_some_and(|number| number != 0)
+    }
+
     /// Among the classes that are loaded, loader and name are one class's alone.
     fn key(&self, ti: Ti, java: Java, class: Object<'_>) -> Option<u64> {
         let signature = ti.class_signature(class).ok()?;
