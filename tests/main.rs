@@ -30,6 +30,7 @@ mod options;
 mod outcomes;
 mod outputs;
 mod own_cpu;
+mod page;
 mod profile;
 mod report;
 mod reporting;
