@@ -12,7 +12,7 @@ fn commands() -> Vec<String> {
     let lines = lines.filter(|line| !line.starts_with(' '));
     let names = lines.filter_map(|line| line.split(' ').next()).filter(|name| *name != "help");
     let names: Vec<String> = names.map(str::to_owned).collect();
-    for known in ["record", "top", "diff", "man"] {
+    for known in ["profile", "record", "top", "diff", "man"] {
         assert!(names.iter().any(|name| name == known), "{known}: {help}");
     }
     names
@@ -114,12 +114,26 @@ fn help_is_laid_out() {
 }
 
 #[test]
-fn processes_are_named_by_their_ids() {
-    for command in ["attach", "sample", "stop", "status"] {
-        for wrong in ["abc", "0", "4711x"] {
+fn jvms_are_named_by_what_they_run() {
+    for command in ["profile", "attach", "sample", "stop", "status"] {
+        for (wrong, said) in [
+            ("0", "neither a process id nor a name"),
+            ("no-jvm-is-called-so", "no JVM matches 'no-jvm-is-called-so'"),
+            ("4711x\u{1b}[31m", "no JVM matches '4711x_[31m'"),
+        ] {
             let output = run([command, wrong]);
             assert_eq!(output.status.code(), Some(2));
-            assert!(err(&output).contains("not a process id"), "{}", err(&output));
+            assert!(err(&output).contains(said), "{}", err(&output));
+        }
+    }
+}
+
+#[test]
+fn every_command_has_the_options_of_messages() {
+    for command in commands() {
+        let help = stdout_of(tyrion().args([&command, "--help"]));
+        for option in ["-q, --quiet", "-v, --verbose", "--color <WHEN>"] {
+            assert!(help.contains(option), "{command}: {option}");
         }
     }
 }

@@ -69,6 +69,11 @@ impl AgentOptions {
         given.and_then(|(_, value)| Mode::parse(value)).unwrap_or_default()
     }
 
+    /// Whether the user has given none.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
     /// Whether `--mode` asks for acquisitions.
     pub fn asks_for_trace(&self) -> bool {
         self.mode().locks == Locks::Trace

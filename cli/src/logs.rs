@@ -1,6 +1,6 @@
 //! Opening logs, and telling what is wrong with them.
 
-use crate::outcome::{Done, Failure, tell};
+use crate::outcome::{Done, Failure, tell, tell_error, tell_step};
 use std::{
     cmp::Reverse,
     collections::HashMap,
@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use tyrion_converters::outputs::units;
 use tyrion_formats::{Damage, FileKind, Recording, open_input, open_regular};
 use tyrion_wire::header::RecordingState;
 
@@ -114,6 +115,10 @@ impl Opened {
             };
         }
         let log = Recording::from_file(&self.name, &self.file)?;
+        tell_step(|| {
+            let bytes = self.file.metadata().map_or(0, |metadata| metadata.len());
+            format!("reading {}, {} bytes", self.name, units::thousands(bytes))
+        });
         // One that could not be written on any more ends with what it tells of last.
         if is_being_written(&self.file) && log.facts().state != RecordingState::Broken {
             log.assume_end_ns(now_ns());
@@ -299,6 +304,43 @@ pub fn earlier(files: &dyn Files, path: &Path, last: &Recording, from_ns: u64) -
     logs
 }
 
+/// The files of a recording that hold what was recorded since a monotonic time,
+/// the oldest first: `path`, and earlier ones if it has rotated since. What is
+/// missing is told.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn open_since(
+    files: &dyn Files,
+    path: &Path,
+    from_ns: Option<u64>,
+) -> Result<Vec<Recording>, Failure> {
+    let last = open_of(files, path)?;
+    let Some(from_ns) = from_ns.filter(|&from_ns| from_ns < last.start_ns()) else {
+        return Ok(vec![last]);
+    };
+    let mut logs = earlier(files, path, &last, from_ns);
+    logs.push(last);
+    // Before the very first file there is nothing to miss.
+    if let Some(first) = logs.first().filter(|first| file_number(first) > 0)
+        && first.start_ns() > from_ns
+    {
+        let missing = units::duration(first.start_ns() - from_ns);
+        tell(&format!(
+            "note: the first {missing} are missing: the log has been rotated since, and the files \
+             that had them were removed; see --filesize and --filecount"
+        ));
+    }
+    Ok(logs)
+}
+
+/// The Unix time of a monotonic one, in ns.
+pub fn wall_ns(log: &Recording, mono_ns: u64) -> u64 {
+    let facts = log.facts();
+    let ns = i128::from(facts.start_wall_ns) + i128::from(mono_ns) - i128::from(facts.start_ns);
+    u64::try_from(ns.max(0)).unwrap_or(u64::MAX)
+}
+
 /// The number of a file of a recording that rotates, 0 for others.
 pub fn file_number(log: &Recording) -> u32 {
     let number = log.facts().metadata("file-number");
@@ -329,7 +371,7 @@ pub fn numbered(files: &dyn Files, path: &Path) -> Vec<PathBuf> {
 /// Tells the damage, one line each: whether there was any.
 pub fn tell_damage(damage: &[Damage]) -> Done {
     for place in damage {
-        tell(&format!("warning: {place}"));
+        tell_error(&format!("warning: {place}"));
     }
     if damage.is_empty() { Done::Whole } else { Done::Partly }
 }

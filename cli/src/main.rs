@@ -2,6 +2,7 @@
 
 mod agent_options;
 mod commands;
+mod console;
 mod files;
 mod filters;
 mod jvm;
@@ -14,15 +15,20 @@ mod target;
 mod terminal;
 mod usage;
 
-use clap::Parser;
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, process::ExitCode, time::Instant};
 
 fn main() -> ExitCode {
     signals::bus::tell_cut_logs();
     tell_panics();
     let words: Vec<OsString> = std::env::args_os().collect();
-    match commands::Cli::try_parse_from(&words) {
-        Ok(cli) => outcome::exit_code(commands::run(cli.command)),
+    match commands::parse(&words) {
+        Ok(cli) => {
+            console::set(cli.console);
+            let begin = Instant::now();
+            let outcome = commands::run(cli.command);
+            outcome::tell_step(|| format!("took {:.3} s", begin.elapsed().as_secs_f64()));
+            outcome::exit_code(outcome)
+        }
         Err(error) => usage::tell(&error, &words),
     }
 }
@@ -32,7 +38,7 @@ fn main() -> ExitCode {
 fn tell_panics() {
     if std::env::var_os("RUST_BACKTRACE").is_none() {
         std::panic::set_hook(Box::new(|panic| {
-            outcome::tell(&format!("a bug in tyrion, please report it: {panic}"));
+            outcome::tell_error(&format!("a bug in tyrion, please report it: {panic}"));
         }));
     }
 }

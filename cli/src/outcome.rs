@@ -1,5 +1,6 @@
 //! How commands end, and the exit status that tells it.
 
+use crate::console;
 use std::{borrow::Cow, fmt, io, process::ExitCode};
 use tyrion_converters::harmless;
 
@@ -23,6 +24,8 @@ pub enum Failure {
     Failed(String),
     /// The command was used wrongly: 2, as clap does.
     Usage(String),
+    /// The command was used wrongly, and these are what may be meant, one a line: 2.
+    Which(String, Vec<String>),
     /// A program could not be started: 126 or 127, as shells do.
     Start(String, u8),
     /// Whoever read our output has gone: no error.
@@ -40,16 +43,18 @@ pub const EXIT_STATUS: &str = "Exit status:
   2    wrong usage
   3    success, but the input is cut off or damaged; the intact part was used
   4    a condition of --fail-if holds
-  record exits as the program does: with its status, or with 128 + n when signal
-  n ended it. When the program cannot be started the status is 127 (not found)
+  record, and profile of a program that it starts, exit as the program does: with
+  its status, or with 128 + n when signal n ended it; profile with 1 or 3 if the
+  program succeeds and there is no whole report. When the program cannot be started the status is 127 (not found)
   or 126, and 1 or 2 when it was not started because recording would fail.";
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Failed(text) | Failure::Usage(text) | Failure::Start(text, _) => {
-                f.write_str(text)
-            }
+            Failure::Failed(text)
+            | Failure::Usage(text)
+            | Failure::Which(text, _)
+            | Failure::Start(text, _) => f.write_str(text),
             Failure::ClosedPipe => f.write_str("the reader of the output has gone"),
         }
     }
@@ -85,21 +90,41 @@ pub fn exit_code(outcome: CommandResult) -> ExitCode {
         Ok(Done::Program(status)) => return ExitCode::from(status),
         Err(failure) => failure,
     };
-    tell(&failure.to_string());
+    tell_error(&failure.to_string());
+    if let Failure::Which(_, lines) = &failure {
+        lines.iter().for_each(|line| say(line));
+    }
     ExitCode::from(match failure {
-        Failure::Usage(_) => 2,
+        Failure::Usage(_) | Failure::Which(..) => 2,
         Failure::Start(_, status) => status,
         _ => 1,
     })
 }
 
 /// Says something on stderr, in one line, whatever the files are called that it
-/// names.
+/// names; nothing with `--quiet`.
 pub fn tell(message: &str) {
+    if !console::is_quiet() {
+        tell_error(message);
+    }
+}
+
+/// The same, also with `--quiet`: what went wrong.
+pub fn tell_error(message: &str) {
+    say(&format!("tyrion: {}", without_error_numbers(message)));
+}
+
+/// What Tyrion does, only with `--verbose`.
+pub fn tell_step(message: impl FnOnce() -> String) {
+    if console::is_verbose() {
+        tell_error(&message());
+    }
+}
+
+fn say(line: &str) {
     use io::Write;
-    let message = without_error_numbers(message);
     // Nothing to do about a closed stderr.
-    let _ = writeln!(io::stderr(), "tyrion: {}", harmless::text(&message));
+    let _ = writeln!(io::stderr(), "{}", harmless::text(line));
 }
 
 /// A message without ` (os error 2)`, which the standard library adds to what the

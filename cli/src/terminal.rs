@@ -1,5 +1,6 @@
 //! What stdout can show.
 
+use crate::console;
 use std::{
     fmt,
     io::{self, IsTerminal, Write},
@@ -11,17 +12,16 @@ use tyrion_report::render::{
     text::{Style, WIDTH},
 };
 
-/// How to draw on stdout: in colour on a terminal, unless its user does not
-/// want it (no-color.org); no wider than the terminal.
+/// How to draw on stdout: in colour where the user wants it; no wider than the
+/// terminal.
 pub fn style() -> Style {
     let stdout = std::io::stdout();
+    let coloured = console::is_coloured(stdout.is_terminal());
     if !stdout.is_terminal() {
-        return Style::default();
+        return Style { coloured, ..Style::default() };
     }
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     let width = terminal_size_of(stdout).map_or(WIDTH, |(Width(width), _)| width.into());
-    Style { width, coloured: !unwanted && !dumb }
+    Style { width, coloured }
 }
 
 /// Writes lines of text as a terminal may have them: names of the program's

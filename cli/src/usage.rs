@@ -1,8 +1,8 @@
 //! What is said of a command line that cannot be understood.
 
-use crate::{commands::Cli, outcome};
+use crate::{commands, outcome};
 use clap::{
-    Error, Parser,
+    Error,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use std::{
@@ -20,7 +20,7 @@ use tyrion_converters::harmless;
 pub fn tell(error: &Error, words: &[OsString]) -> ExitCode {
     let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
     if let Some(advice) = missing_dashes(error, words) {
-        outcome::tell(&advice);
+        outcome::tell_error(&advice);
         return status;
     }
     // Nothing to do about a closed stdout or stderr.
@@ -28,7 +28,8 @@ pub fn tell(error: &Error, words: &[OsString]) -> ExitCode {
         let _ = error.print();
         return status;
     }
-    match Cli::try_parse_from(words.iter().map(|word| shown(word))) {
+    let shown: Vec<OsString> = words.iter().map(|word| shown(word).into()).collect();
+    match commands::parse(&shown) {
         Err(same) if same.kind() == error.kind() => {
             let _ = same.print();
         }

@@ -28,7 +28,7 @@ on_jdks!(rotated_meanwhile: one);
 on_jdks!(intervals: one);
 
 /// A program without an agent.
-fn unrecorded(jdk: &Jdk) -> Running {
+pub(super) fn unrecorded(jdk: &Jdk) -> Running {
     unrecorded_in(beside_others(), jdk)
 }
 

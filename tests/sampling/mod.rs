@@ -4,6 +4,7 @@
 mod applications;
 mod forebears;
 mod harmless;
+mod json;
 mod live;
 mod lives;
 mod outputs;

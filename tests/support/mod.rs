@@ -1,6 +1,7 @@
 //! What the tests share: where things are, how programs are run and recorded,
 //! and how logs and outputs are read back.
 
+mod browser;
 mod debugger;
 mod jdk;
 mod limited;
@@ -14,6 +15,7 @@ mod tools;
 mod trace;
 mod turn;
 
+pub use browser::Browser;
 pub use debugger::{DEBUGGING, Debugger};
 pub use jdk::Jdk;
 pub(crate) use jdk::on_jdks;

@@ -3,9 +3,12 @@
 use super::agent_path::agent_path;
 use crate::{
     agent_options::{AgentOptions, check_sent_file},
-    jvm::attach::{check_interrupts, load},
+    jvm::{
+        attach::{check_interrupts, load},
+        names::{JvmName, jvm_name, program_of},
+    },
     logs::Files,
-    outcome::{CommandResult, Done, Failure, tell},
+    outcome::{CommandResult, Done, Failure, tell, tell_step},
     target::{
         Target,
         exchange::{Exchange, sweep},
@@ -47,7 +50,7 @@ const MOST_LINES: usize = 100;
   tyrion attach 4711 --mode trace --hold 1/256
   tyrion attach 4711 --mode contention+sample --period 20ms
   tyrion attach 4711 -o /tmp/second.log --filesize 64m
-  tyrion attach $(pgrep -f com.acme.Main)
+  tyrion attach com.acme.Main
 
 Records until the JVM ends or tyrion stop is run. Of a JVM in a container, log is
 its own path of the log, and log here the path on this side.
@@ -60,7 +63,7 @@ Anything else is refused. JDK 21 and later print a warning in the JVM when an ag
 attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
-    pid: PidArgs,
+    jvm: JvmArgs,
     /// The log; %p stands for the process id. A JVM that is recorded already goes on
     /// in this one from now on, and without -o in the one that it has
     /// [default: tyrion-%p.log here, or in the JVM's /tmp if the JVM cannot write here]
@@ -72,10 +75,11 @@ pub struct AttachArgs {
 
 /// Which JVM.
 #[derive(Args, Debug)]
-pub struct PidArgs {
-    /// The JVM's process id
-    #[arg(value_name = "PID", value_parser = process_id)]
-    pid: u32,
+pub struct JvmArgs {
+    /// The JVM: its process id, or its main class or jar, or a part of these or of
+    /// its arguments
+    #[arg(value_name = "PID|NAME", value_parser = jvm_name)]
+    jvm: JvmName,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -90,15 +94,6 @@ pub(super) struct TrustArgs {
     /// volume of Kubernetes: only where no other user can reach it
     #[arg(long)]
     trust_tmp: bool,
-}
-
-/// Reads a process id.
-///
-/// # Errors
-/// When it is none.
-pub(super) fn process_id(text: &str) -> Result<u32, String> {
-    let id = text.parse().ok().filter(|&id| id != 0);
-    id.ok_or_else(|| "not a process id; jps -l lists those of JVMs".to_owned())
 }
 
 /// What the agent's keys of its own CPU time begin with.
@@ -120,9 +115,9 @@ pub(super) fn shown<'a>(reply: &'a [(String, String)], key: &str) -> Cow<'a, str
 /// Records in a running JVM.
 pub fn attach(args: AttachArgs) -> CommandResult {
     args.agent.check()?;
-    let agent = Agent::find(args.pid.pid, args.pid.trust)?;
+    let agent = Agent::find(&args.jvm.jvm, args.jvm.trust)?;
     let log = agent.log_path(args.output.as_deref());
-    tell_cost(&agent, &args)?;
+    tell_cost(&agent, &args.agent)?;
     let (mut answer, _) = agent.start(&args.agent, Some(&log.path), args.output.is_some())?;
     // It has only just begun.
     answer.retain(|(key, _)| !key.starts_with(OWN_CPU));
@@ -141,12 +136,12 @@ pub fn attach(args: AttachArgs) -> CommandResult {
         ));
     }
     let here = agent.seen_here(&answer, Some(&log));
-    print(&answer, &here, args.pid.json)
+    print(&answer, &here, args.jvm.json)
 }
 
 /// Says what it costs to begin with trace mode, before it does.
-fn tell_cost(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
-    if !args.agent.asks_for_trace() {
+pub(super) fn tell_cost(agent: &Agent, options: &AgentOptions) -> Result<(), Failure> {
+    if !options.asks_for_trace() {
         return Ok(());
     }
     if agent.is_loaded() && value(&agent.status()?, "mode").contains("trace") {
@@ -161,20 +156,20 @@ fn tell_cost(agent: &Agent, args: &AttachArgs) -> Result<(), Failure> {
 }
 
 /// Stops recording.
-pub fn stop(args: PidArgs) -> CommandResult {
+pub fn stop(args: JvmArgs) -> CommandResult {
     tell_answer(&args, Agent::stop)
 }
 
 /// Tells what the agent is doing.
-pub fn status(args: PidArgs) -> CommandResult {
+pub fn status(args: JvmArgs) -> CommandResult {
     tell_answer(&args, Agent::status)
 }
 
 fn tell_answer(
-    args: &PidArgs,
+    args: &JvmArgs,
     ask: impl FnOnce(&Agent) -> Result<Reply, Failure>,
 ) -> CommandResult {
-    let agent = Agent::find(args.pid, args.trust)?;
+    let agent = Agent::find(&args.jvm, args.trust)?;
     let answer = ask(&agent)?;
     print(&answer, &agent.seen_here(&answer, None), args.json)
 }
@@ -190,12 +185,14 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    /// That of the JVM with this process id. From now on this process has no
-    /// rights but those of the JVM's user.
+    /// That of this JVM. From now on this process has no rights but those of the
+    /// JVM's user.
     ///
     /// # Errors
     /// When there is no such JVM, or its agent is another one.
-    pub(super) fn find(pid: u32, trust: TrustArgs) -> Result<Agent, Failure> {
+    pub(super) fn find(name: &JvmName, trust: TrustArgs) -> Result<Agent, Failure> {
+        let pid = name.pid()?;
+        tell_step(|| format!("process {pid} runs {}", program_of(pid)));
         // Where only root may look, perhaps.
         let own_path = agent_path();
         let own = own_path.as_ref().ok().map(File::open);
@@ -238,10 +235,18 @@ impl Agent {
     /// other files, the log goes into its /tmp. So does one that nobody has named
     /// where the JVM may not write to our folder.
     pub(super) fn log_path(&self, output: Option<&Path>) -> LogPath {
-        let name = output.unwrap_or(Path::new(DEFAULT_FILE));
+        self.path_of(output.unwrap_or(Path::new(DEFAULT_FILE)), output.is_some())
+    }
+
+    /// The same of a log that has this name because nobody has named it.
+    pub(super) fn log_path_unnamed(&self, name: &Path) -> LogPath {
+        self.path_of(name, false)
+    }
+
+    fn path_of(&self, name: &Path, is_named: bool) -> LogPath {
         let here = std::path::absolute(name).unwrap_or_else(|_| name.to_owned());
         let is_shared = here.parent().is_some_and(|folder| self.jvm.shares_folder(folder))
-            && (output.is_some() || self.jvm.check_can_create(&here).is_ok());
+            && (is_named || self.jvm.check_can_create(&here).is_ok());
         let path = if is_shared { here } else { Path::new(TEMPORARY).join(name) };
         LogPath { path, is_shared }
     }
@@ -300,6 +305,10 @@ impl Agent {
             more.push(("named", "true"));
         }
         let text = options.for_agent(Some(file), &with_reply(&exchange, &more));
+        tell_step(|| match is_new {
+            true => format!("loading {} into the JVM: {text}", library.display()),
+            false => format!("to the agent in the JVM: {text}"),
+        });
         load(&self.jvm, &self.temporary, &library, text.as_bytes()).map_err(Failure::Failed)?;
         if is_copy {
             // The JVM goes on using it.

@@ -1,6 +1,6 @@
 //! `--fail-if`, for pipelines: of `report` and `diff`.
 
-use crate::outcome::{CommandResult, Done, Failure, tell};
+use crate::outcome::{CommandResult, Done, Failure, tell_error};
 use clap::Args;
 use std::fmt::Write;
 use tyrion_report::{
@@ -86,7 +86,7 @@ impl ConditionArgs {
             let held = condition.check(&after, before.as_ref());
             let held = held.map_err(|error| Failure::new(error.to_string()))?;
             if let Some(held) = held {
-                tell(&format!("condition holds: {held}"));
+                tell_error(&format!("condition holds: {held}"));
                 holds = true;
             }
         }

@@ -65,7 +65,7 @@ pub struct ConvertArgs {
 
 /// The names in the registry of formats, as values of an option.
 #[derive(Clone)]
-struct Formats;
+pub(super) struct Formats;
 
 impl TypedValueParser for Formats {
     type Value = &'static str;
@@ -305,6 +305,20 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
         Some(_) if style.merged => format!("{stem}.merged.{extension}").into(),
         _ => format!("{stem}.{extension}").into(),
     }
+}
+
+/// Writes a profile in a format, or in all, under the usual names and in the usual
+/// style.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(super) fn write_usual(to: &str, profile: &Profile) -> Result<(), Failure> {
+    for format in FORMATS.iter().filter(|format| to == ALL || format.name == to) {
+        let target = Target::File(format.default_file.into());
+        target.spare_logs()?;
+        write(format, &target, profile, &OutputOptions::default())?;
+    }
+    Ok(())
 }
 
 fn write(

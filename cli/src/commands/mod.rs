@@ -12,6 +12,7 @@ mod dump;
 mod info;
 mod lock_names;
 mod man;
+mod profile;
 mod record;
 mod rendered;
 mod report;
@@ -22,8 +23,12 @@ mod sections;
 mod tests;
 mod top;
 
-use crate::outcome::{CommandResult, EXIT_STATUS};
-use clap::{Parser, Subcommand};
+use crate::{
+    console::{self, ConsoleArgs},
+    outcome::{CommandResult, EXIT_STATUS},
+};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 
 /// A lock profiler for the JVM: who waits for which lock, how long, and where.
 #[derive(Parser, Debug)]
@@ -31,9 +36,21 @@ use clap::{Parser, Subcommand};
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub console: ConsoleArgs,
+}
+
+/// Reads a command line.
+///
+/// # Errors
+/// What is wrong with it, or the help that it asks for.
+pub fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
+    let command = Cli::command().color(console::color_choice(words));
+    Cli::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
 const EXAMPLES: &str = "Examples:
+  tyrion profile 4711 --duration 30s          # a JVM that runs: report.html
   tyrion record -o report.log -- java -cp app.jar com.acme.Main
   tyrion report report.log
   tyrion convert --to flamegraph report.log   # then open waits.svg in a browser
@@ -44,6 +61,8 @@ const EXAMPLES: &str = "Examples:
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Record a JVM for a while and report on its locks, all in one
+    Profile(profile::ProfileArgs),
     /// Run a Java program and record its locks
     Record(record::RecordArgs),
     /// Convert logs to the formats of visualizers
@@ -65,11 +84,11 @@ pub enum Command {
     /// Sample what the threads of a JVM are doing, and print a tree
     Sample(sample::SampleArgs),
     /// Stop recording in a JVM; attach resumes it
-    #[command(after_help = "Examples:\n  tyrion stop 4711")]
-    Stop(attach::PidArgs),
+    #[command(after_help = "Examples:\n  tyrion stop 4711\n  tyrion stop com.acme.Main")]
+    Stop(attach::JvmArgs),
     /// Show what the agent in a JVM is doing
     #[command(after_help = "Examples:\n  tyrion status --json 4711")]
-    Status(attach::PidArgs),
+    Status(attach::JvmArgs),
     /// Print the path of the agent, for -agentpath
     #[command(after_help = "Examples:
   tyrion agent-path
@@ -87,6 +106,7 @@ pub enum Command {
 /// Runs a command.
 pub fn run(command: Command) -> CommandResult {
     match command {
+        Command::Profile(args) => profile::run(args),
         Command::Record(args) => record::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Report(args) => report::run(args),

@@ -3,11 +3,13 @@
 use super::agent_path::agent_path;
 use crate::{
     agent_options::{AgentOptions, check_file},
+    console,
     jvm::{
         launch,
         shim::{self, Reach},
     },
-    outcome::{CommandResult, Done, Failure, tell},
+    logs,
+    outcome::{CommandResult, Done, Failure, tell, tell_error},
     shell, signals,
 };
 use clap::Args;
@@ -15,10 +17,11 @@ use rustix::fs::{Access, access};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    io::{self, IsTerminal, Read},
-    os::unix::process::ExitStatusExt,
+    io::{self, Read},
+    os::unix::{fs::MetadataExt, process::ExitStatusExt},
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
+    time::SystemTime,
 };
 
 use tyrion_formats::{limits, open_regular};
@@ -51,10 +54,25 @@ pub struct RecordArgs {
 
 /// Runs a command with the agent in its JVM.
 pub fn run(args: RecordArgs) -> CommandResult {
-    args.agent.check()?;
+    let (status, logs) = record(&args.command, &args.output, &args.agent)?;
+    tell_logs(&logs);
+    Ok(status)
+}
+
+/// Runs a command with the agent in its JVM: how it ended, and the logs of the
+/// JVMs that it started, one of each.
+///
+/// # Errors
+/// When it was not started.
+pub(super) fn record(
+    command: &[OsString],
+    output: &Path,
+    options: &AgentOptions,
+) -> Result<(Done, Vec<PathBuf>), Failure> {
+    options.check()?;
     let agent = agent_path()?;
-    let log = std::path::absolute(&args.output)
-        .map_err(|error| Failure::new(format!("{}: {error}", args.output.display())))?;
+    let log = std::path::absolute(output)
+        .map_err(|error| Failure::new(format!("{}: {error}", output.display())))?;
     check_kind(&log)?;
     check_file(&log)?;
     check_folder(&log)?;
@@ -62,42 +80,35 @@ pub fn run(args: RecordArgs) -> CommandResult {
         let mut option = OsString::from("-agentpath:");
         option.push(&agent);
         option.push("=");
-        option.push(args.agent.for_java(&log, more));
+        option.push(options.for_java(&log, more));
         option
     };
     let no_folder = |error| Failure::new(format!("cannot make a temporary folder: {error}"));
     // Whichever JVM comes later never takes the first one's log.
     let of_others = option(&[("overwrite", "false")]);
-    if let Some(command) = launch::with_agent(&args.command, &option(&[]), launch::find_on_path) {
-        let mut command = as_command(&command);
-        let folder = shim::install(&mut command, &of_others, Reach::Path).map_err(no_folder)?;
-        let before = logs_beside(&log);
-        let outcome = supervise(&mut command, &args.command);
-        drop(folder);
-        if outcome.is_ok() {
-            tell_logs(&new_logs(&log, &before));
-        }
-        return outcome;
+    let with_agent = launch::with_agent(command, &option(&[]), launch::find_on_path);
+    let (line, reach) = match &with_agent {
+        Some(line) => (&line[..], Reach::Path),
+        None => (command, Reach::All),
+    };
+    if reach == Reach::All {
+        // Several JVMs may come: the first gets the name, the others their process
+        // id in it, and none overwrites another's.
+        remove_earlier(&log)?;
     }
-    // Several JVMs may come: the first gets the name, the others their process
-    // id in it, and none overwrites another's.
-    remove_earlier(&log)?;
-    let mut command = as_command(&args.command);
-    let folder = shim::install(&mut command, &of_others, Reach::All).map_err(no_folder)?;
-    let before = logs_beside(&log);
-    let outcome = supervise(&mut command, &args.command);
+    let mut child = as_command(line);
+    let folder = shim::install(&mut child, &of_others, reach).map_err(no_folder)?;
+    let before = Before::of(&log);
+    let status = supervise(&mut child, command)?;
     drop(folder);
-    if outcome.is_ok() {
-        let new = new_logs(&log, &before);
-        if new.is_empty() {
-            tell(
-                "no JVM was recorded: the command started none, or cleared its environment. Run \
-                 java itself with tyrion record, or use tyrion attach",
-            );
-        }
-        tell_logs(&new);
+    let logs = before.new_logs(&log);
+    if logs.is_empty() && reach == Reach::All {
+        tell_error(
+            "no JVM was recorded: the command started none, or cleared its environment. Run java \
+             itself with this command, or use tyrion attach",
+        );
     }
-    outcome
+    Ok((status, logs))
 }
 
 fn as_command(words: &[OsString]) -> Command {
@@ -222,17 +233,41 @@ fn header(path: &Path) -> Result<Header, HeaderError> {
     Header::decode(&block)
 }
 
-/// The logs that were not there before.
-fn new_logs(log: &Path, before: &[PathBuf]) -> Vec<String> {
-    let new = logs_beside(log).into_iter().filter(|path| !before.contains(path)).collect();
-    recordings(new).iter().map(|path| path.display().to_string()).collect()
+/// What was there before a program ran.
+struct Before {
+    logs: Vec<PathBuf>,
+    /// Of a log of the wanted name that may be overwritten.
+    stamp: Option<(u64, SystemTime)>,
+}
+
+impl Before {
+    fn of(log: &Path) -> Before {
+        // A JVM that writes to it keeps it, and ours takes another name.
+        let is_free = open_regular(log).is_ok_and(|file| !logs::is_being_written(&file));
+        Before { logs: logs_beside(log), stamp: is_free.then(|| stamp(log)).flatten() }
+    }
+
+    /// The logs that were not there then, one of each recording.
+    fn new_logs(&self, log: &Path) -> Vec<PathBuf> {
+        let is_overwritten = self.stamp.is_some() && stamp(log) != self.stamp;
+        let is_new =
+            |path: &PathBuf| !self.logs.contains(path) || is_overwritten && path.as_path() == log;
+        recordings(logs_beside(log).into_iter().filter(is_new).collect())
+    }
+}
+
+/// What changes when a file is written anew.
+fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
+    let metadata = path.metadata().ok()?;
+    Some((metadata.ino(), metadata.modified().ok()?))
 }
 
 /// Says where the logs are. Quiet unless somebody watches: stderr is the
 /// program's, too.
-fn tell_logs(new: &[String]) {
-    match new {
-        _ if !io::stderr().is_terminal() => {}
+fn tell_logs(new: &[PathBuf]) {
+    let new: Vec<String> = new.iter().map(|log| log.display().to_string()).collect();
+    match &new[..] {
+        _ if !console::shows_progress() => {}
         [] => {}
         [log] => {
             tell(&format!("recorded into {log}; see: tyrion report {}", shell::suggested(log)));
@@ -242,7 +277,7 @@ fn tell_logs(new: &[String]) {
 }
 
 /// Runs the command, hands signals on, and ends as it ends.
-fn supervise(command: &mut Command, words: &[OsString]) -> CommandResult {
+fn supervise(command: &mut Command, words: &[OsString]) -> Result<Done, Failure> {
     let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let start = |error: io::Error| {
         let status = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };

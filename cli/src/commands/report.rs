@@ -13,12 +13,12 @@ use crate::{
 };
 use clap::Args;
 use std::path::PathBuf;
-use tyrion_converters::{aggregate::SampleTotals, filter::Kinds};
+use tyrion_converters::{aggregate::SampleTotals, filter::Kinds, profile::Profile};
 use tyrion_report::{
     Findings, find,
     render::{
         Report,
-        html::{self, flames},
+        html::{self, Flame, flames},
         json, text,
     },
     work_bytes,
@@ -39,7 +39,7 @@ fn after_help() -> String {
 }
 
 /// What `--html` writes when nobody says otherwise.
-const PAGE: &str = "report.html";
+pub(super) const PAGE: &str = "report.html";
 
 /// What to answer, and how.
 #[derive(Args, Debug)]
@@ -111,22 +111,38 @@ fn target(args: &ReportArgs) -> Target {
     }
 }
 
+/// Writes a whole report for browsers, with flame graphs of the profile.
+///
+/// # Errors
+/// When they cannot be drawn, or the target cannot be written to.
+pub(super) fn write_page(
+    report: &Report,
+    profile: &Profile,
+    target: &Target,
+) -> Result<(), Failure> {
+    let drawn = flames(profile);
+    let drawn = drawn.map_err(|error| Failure::new(format!("flame graphs: {error}")))?;
+    write_html(report, &drawn, target)
+}
+
+fn write_html(report: &Report, drawn: &[Flame], target: &Target) -> Result<(), Failure> {
+    target.write(|out| html::write(report, drawn, out))?;
+    if let Target::File(path) = target {
+        let name = path.display().to_string();
+        say_written(std::slice::from_ref(path), &name, "xdg-open {}, or any browser");
+    }
+    Ok(())
+}
+
 fn write(args: &ReportArgs, target: &Target, findings: &Findings<'_>) -> Result<(), Failure> {
     let picked = args.sections.picked();
     let version = env!("CARGO_PKG_VERSION");
     let report = Report::new(version, findings, &args.sections.options(&args.shape), &picked);
     if args.html {
-        let drawn = match picked.is_empty() {
-            true => flames(&args.shape.apply(findings.profile().clone())),
-            false => Ok(Vec::new()),
+        return match picked.is_empty() {
+            true => write_page(&report, &args.shape.apply(findings.profile().clone()), target),
+            false => write_html(&report, &[], target),
         };
-        let drawn = drawn.map_err(|error| Failure::new(format!("flame graphs: {error}")))?;
-        target.write(|out| html::write(&report, &drawn, out))?;
-        if let Target::File(path) = target {
-            let name = path.display().to_string();
-            say_written(std::slice::from_ref(path), &name, "xdg-open {}, or any browser");
-        }
-        return Ok(());
     }
     if args.json {
         return target.write(|out| out.write_all(json::write(&report).as_bytes()));

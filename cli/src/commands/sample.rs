@@ -3,30 +3,28 @@
 mod session;
 
 use super::{
-    attach::{Agent, TrustArgs, process_id},
+    attach::{Agent, TrustArgs},
     sections::interval_value,
 };
 use crate::{
     agent_options::SamplingOptions,
+    console,
     filters::{ShapeArgs, states},
-    logs::{self, Files},
+    jvm::names::{JvmName, jvm_name},
+    logs,
     outcome::{CommandResult, Failure, tell},
     signals::Interrupts,
     terminal,
 };
 use clap::Args;
 use session::{Recorded, Session};
-use std::{
-    io::{IsTerminal, Write},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{io::Write, path::PathBuf, time::Duration};
 use tyrion_converters::filter::{Filter, Moment, States};
 use tyrion_formats::Recording;
 use tyrion_options::DEFAULT_PERIOD_NS;
 use tyrion_report::{
     ReportOptions, find,
-    render::{longer_intervals, shown, text},
+    render::{Report, json, longer_intervals, shown, text},
     sections::tree,
     view::TableCell,
 };
@@ -37,16 +35,21 @@ use tyrion_report::{
   tyrion sample 4711
   tyrion sample 4711 --duration 50s --period 25ms --threads '^http-'
   tyrion sample 4711 --packages com.acme,org.foo --skip-daemon
-  tyrion sample 4711 --once --state all
+  tyrion sample com.acme.Main --once --state all
+  tyrion sample --json 4711 | jq '.sections.tree.intervals[0]'
   tyrion sample 4711 --duration 5m -o samples.log && tyrion report --html samples.log
 
 Ctrl-C ends sampling early and shows the samples so far. A JVM that is being
 recorded continues to be recorded; the samples are in its log, too. Idle threads
 are left out, as in reports; --state all shows them.")]
 pub struct SampleArgs {
-    /// The JVM's process id
-    #[arg(value_name = "PID", value_parser = process_id)]
-    pid: u32,
+    /// The JVM: its process id, or its main class or jar, or a part of these or of
+    /// its arguments
+    #[arg(value_name = "PID|NAME", value_parser = jvm_name)]
+    jvm: JvmName,
+    /// Print one JSON object, as tyrion report --json --section tree does
+    #[arg(long)]
+    json: bool,
     /// How long to sample
     #[arg(short, long, value_name = "DURATION", default_value = "10s",
           value_parser = interval_value, conflicts_with = "once")]
@@ -96,13 +99,13 @@ pub fn run(args: SampleArgs) -> CommandResult {
             "--duration is shorter than --period, so nothing would be seen; use --once for a single snapshot".to_owned(),
         ));
     }
-    let agent = Agent::find(args.pid, args.trust)?;
+    let agent = Agent::find(&args.jvm, args.trust)?;
     let interrupts =
         Interrupts::hold().map_err(|error| Failure::new(format!("signals: {error}")))?;
     let session = Session::begin(&agent, &args)?;
-    if !args.once && std::io::stderr().is_terminal() {
+    if !args.once && console::shows_progress() {
         let time = shown(&TableCell::Ns(args.duration)).into_owned();
-        tell(&format!("sampling {} for {time}; press Ctrl-C to end it early", args.pid));
+        tell(&format!("sampling {} for {time}; press Ctrl-C to end it early", agent.pid()));
     }
     if args.once {
         session.wait_for_look(&interrupts)?;
@@ -112,7 +115,7 @@ pub fn run(args: SampleArgs) -> CommandResult {
     let mut recorded = session.end()?;
     // From now on Ctrl-C ends this command, as ever.
     drop(interrupts);
-    let logs = open(&recorded, agent.files());
+    let logs = logs::open_since(agent.files(), &recorded.log, recorded.from_ns);
     // What is open can be read all the same.
     recorded.folder = None;
     print(&args, &recorded, logs?)
@@ -129,43 +132,28 @@ fn print(args: &SampleArgs, recorded: &Recorded, logs: Vec<Recording>) -> Comman
             "note: no thread was seen; change --threads, omit --skip-daemon, or use a longer \
              --duration",
         );
-        return Ok(done);
+        if !args.json {
+            return Ok(done);
+        }
     }
     if let Some(note) = longer_intervals(&findings, &options) {
         tell(&format!("note: {note}"));
     }
-    let answer = (tree::SECTION.answer)(&findings, &options);
-    let text = text::view(&answer.view, &terminal::style());
+    let text = if args.json {
+        let report = Report::new(env!("CARGO_PKG_VERSION"), &findings, &options, &[&tree::SECTION]);
+        json::write(&report)
+    } else {
+        let answer = (tree::SECTION.answer)(&findings, &options);
+        text::view(&answer.view, &terminal::style())
+    };
     let written = std::io::stdout().write_all(text.as_bytes());
     written.map_err(|error| Failure::writing("stdout", &error))?;
     Ok(done)
 }
 
-/// The files that the sample is in, the oldest first: it may have begun in an
-/// earlier one than that which is written to now.
-fn open(recorded: &Recorded, files: &dyn Files) -> Result<Vec<Recording>, Failure> {
-    let last = logs::open_of(files, &recorded.log)?;
-    let Some(from_ns) = recorded.from_ns.filter(|&from_ns| from_ns < last.start_ns()) else {
-        return Ok(vec![last]);
-    };
-    let mut logs = logs::earlier(files, &recorded.log, &last, from_ns);
-    logs.push(last);
-    // Before the very first file there is nothing to miss.
-    if let Some(first) = logs.first().filter(|first| logs::file_number(first) > 0)
-        && first.start_ns() > from_ns
-    {
-        let missing = shown(&TableCell::Ns(first.start_ns() - from_ns)).into_owned();
-        tell(&format!(
-            "note: the first {missing} are missing: the log has been rotated since, and the files \
-             that had them were removed; see --filesize and --filecount"
-        ));
-    }
-    Ok(logs)
-}
-
 fn filter(args: &SampleArgs, recorded: &Recorded, log: Option<&Recording>) -> Filter {
     // The same moment in all files.
-    let moment = |ns: u64| log.map(|log| Moment::Wall(wall_ns(log, ns)));
+    let moment = |ns: u64| log.map(|log| Moment::Wall(logs::wall_ns(log, ns)));
     Filter {
         states: args.show.state.unwrap_or_default(),
         since: recorded.from_ns.and_then(moment),
@@ -173,13 +161,6 @@ fn filter(args: &SampleArgs, recorded: &Recorded, log: Option<&Recording>) -> Fi
         thread: recorded.threads.clone(),
         ..Filter::default()
     }
-}
-
-/// The Unix time of a monotonic one, in ns.
-fn wall_ns(log: &Recording, mono_ns: u64) -> u64 {
-    let facts = log.facts();
-    let ns = i128::from(facts.start_wall_ns) + i128::from(mono_ns) - i128::from(facts.start_ns);
-    u64::try_from(ns.max(0)).unwrap_or(u64::MAX)
 }
 
 impl SampleArgs {
@@ -227,7 +208,7 @@ mod tests {
              --group-by pool --interval 5s --zero --top 3",
         )
         .unwrap();
-        assert_eq!((args.pid, args.duration), (4711, 50_000_000_000));
+        assert_eq!((args.jvm.pid().ok(), args.duration), (Some(4711), 50_000_000_000));
         let options = args.options();
         assert_eq!(options.packages, ["com.acme", "org.foo"]);
         assert_eq!((options.group_by.as_str(), options.groups), ("pool", 3));
@@ -253,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        for bad in ["", "x", "1 --duration 0", "1 --period 1us", "1 --threads (", "1 --state awake"]
+        for bad in ["", "0", "1 --duration 0", "1 --period 1us", "1 --threads (", "1 --state awake"]
         {
             assert!(parse(bad).is_err(), "{bad}");
         }

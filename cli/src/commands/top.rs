@@ -46,9 +46,10 @@ const LONG: Duration = Duration::from_secs(3600);
 Reads the log while it is being written, which does not slow the program down, and
 follows it when it rotates. Shows all of a log that has ended. Press ? for the keys.")]
 pub struct TopArgs {
-    /// A log, or the process id of a JVM that is being recorded (a log whose
-    /// name is a number: ./4711)
-    #[arg(value_name = "LOG|PID")]
+    /// A log, or a JVM that is being recorded: its process id, or its main class
+    /// or jar, or a part of these or of its arguments (a log whose name is a
+    /// number: ./4711)
+    #[arg(value_name = "LOG|PID|NAME")]
     target: String,
     /// How much of the past to show
     #[arg(

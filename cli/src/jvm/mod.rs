@@ -2,4 +2,5 @@
 
 pub mod attach;
 pub mod launch;
+pub mod names;
 pub mod shim;

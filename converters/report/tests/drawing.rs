@@ -112,7 +112,7 @@ fn tags(page: &str) -> Vec<String> {
 }
 
 /// What the renderer itself puts into pages.
-const TAGS: [&str; 42] = [
+const TAGS: [&str; 45] = [
     "body",
     "header",
     "p",
@@ -146,7 +146,10 @@ const TAGS: [&str; 42] = [
     "rect",
     "title",
     "wbr",
-    "iframe",
+    "label",
+    "select",
+    "option",
+    "caption",
     "head",
     "html",
     "meta",

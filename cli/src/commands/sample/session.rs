@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
             tell(&format!(
                 "note: this JVM is already being sampled every {period}, which stays so; to change \
                  it, use tyrion attach {} --mode sample --period",
-                args.pid
+                self.agent.pid()
             ));
         }
     }

@@ -1,20 +1,26 @@
 //! Which log is meant: by its path, or by the JVM that writes it.
 
 use crate::{
+    jvm::names::{JvmName, jvm_name},
     logs::{Files, Here},
     outcome::Failure,
     target::Target,
 };
-use std::{path::PathBuf, rc::Rc};
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 use tyrion_formats::{Begin, Follower};
 
 /// What ends the name of a file that is prepared to be the next one.
 const PREPARED: &str = ".next";
+/// The usual ending of a log's name.
+const LOG: &str = "log";
 
 /// A log's path, and the files that it is one of.
 type Found = (Rc<dyn Files>, PathBuf);
 
-/// The path of a log, or of the one that the JVM with this process id writes.
+/// The path of a log, or of the one that this JVM writes.
 ///
 /// # Errors
 /// When there is no such process, or nothing records in it; or for `-`, which
@@ -23,11 +29,19 @@ pub fn log(target: &str) -> Result<Found, Failure> {
     if target == "-" {
         return Err(Failure::Usage("stdin cannot be followed; name the log's file".to_owned()));
     }
-    match target.parse::<u32>() {
+    let path = Path::new(target);
+    match jvm_name(target) {
         // Even if there is a file of that name: somebody may have put it there.
-        Ok(pid) => of_process(pid),
-        Err(_) => Ok((Rc::new(Here), PathBuf::from(target))),
+        Ok(JvmName::Pid(pid)) => of_process(pid),
+        Ok(name) if !is_path(path) => of_process(name.pid()?),
+        _ => Ok((Rc::new(Here), path.to_owned())),
     }
+}
+
+/// Whether this is a file, or looks like the name of a log.
+fn is_path(target: &Path) -> bool {
+    let is_log = target.extension().is_some_and(|extension| extension == LOG);
+    is_log || target.components().count() != 1 || target.symlink_metadata().is_ok()
 }
 
 /// The JVM has its log mapped, so nobody needs to ask it.
@@ -67,6 +81,10 @@ mod tests {
     fn a_file_may_be_called_like_a_process() {
         assert_eq!(log("a.log").ok().map(|found| found.1), Some(PathBuf::from("a.log")));
         assert!(log(&std::process::id().to_string()).is_err(), "no JVM");
+        assert!(is_path(Path::new("src/x")) && is_path(Path::new("src")));
+        assert!(!is_path(Path::new("com.acme.Main")));
+        let nobody = log("com.acme.NoSuchMain").err().map(|error| error.to_string());
+        assert!(nobody.is_some_and(|error| error.contains("no JVM matches")));
         assert!(matches!(log("-"), Err(Failure::Usage(_))), "it does not grow");
     }
 }

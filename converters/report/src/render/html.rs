@@ -1,7 +1,8 @@
 //! For browsers: one file that needs no other and no network.
 //!
-//! Nothing that a log says reaches the script: it works on the page alone, and
-//! everything that is put into the page goes through [`mod@escape`].
+//! Nothing that a log says is part of the script, which makes no elements of text: it
+//! works on the page alone, and everything that is put into the page goes through
+//! [`mod@escape`].
 
 mod escape;
 mod flames;
@@ -22,10 +23,23 @@ use std::{
 use tyrion_converters::{harmless, outputs::units};
 
 const STYLE: &str = include_str!("html/page.css");
-const SCRIPT: &str = include_str!("html/page.js");
+/// The script: one function, in the order in which its parts need each other.
+const SCRIPT: [&str; 5] = [
+    "(function () {\n  'use strict';\n  document.documentElement.classList.add('js');\n  \
+     const id = name => document.getElementById(name);\n  \
+     const all = selector => [...document.querySelectorAll(selector)];\n",
+    include_str!("html/page.js"),
+    include_str!("html/graph.js"),
+    include_str!("html/filter.js"),
+    "})();\n",
+];
 
 /// Nothing is loaded, wherever a name should want to lead.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+
+/// A page that is so long gets no further trees, of which there may be thousands. The
+/// flame graphs behind them take at most half a megabyte each.
+const MOST_BYTES: usize = 2 << 20;
 
 /// The page.
 ///
@@ -44,7 +58,7 @@ fn head(page: &mut String, report: &Report) -> fmt::Result {
     let title = escape(&programs(&report.logs));
     write!(
         page,
-        r#"<!doctype html>
+        r##"<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -57,11 +71,13 @@ fn head(page: &mut String, report: &Report) -> fmt::Result {
 {STYLE}</style>
 </head>
 <body>
+<a class="skip" href="#main">Skip to the report</a>
 <header>
 <p class="tool">Tyrion {version} · lock report</p>
-<h1>{title}</h1>
-"#,
+<h1>{heading}</h1>
+"##,
         version = escape(report.version),
+        heading = breakable(&programs(&report.logs)),
     )?;
     for log in &report.logs {
         write!(page, "<ul class=\"log\">")?;
@@ -118,19 +134,26 @@ fn navigation(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Resu
     write!(
         page,
         r#"</ul>
-<div class="tools" role="search"><input type="search" id="search" placeholder="Filter rows" aria-label="Filter the rows of all tables" autocomplete="off" spellcheck="false"><output id="found" for="search"></output><button type="button" id="unfold" aria-pressed="false">Open all</button></div>
+<div class="tools" role="search" aria-label="Filters">
+<label hidden>Thread <select id="by-thread"><option value="">all</option></select></label>
+<label hidden>Lock <select id="by-lock"><option value="">all</option></select></label>
+<label>Text <input type="search" id="search" autocomplete="off" spellcheck="false"></label>
+<button type="button" id="reset">Show all</button>
+<output id="found" for="by-thread by-lock search"></output>
+<button type="button" id="unfold" aria-pressed="false">Open all</button>
+</div>
 </nav>
 "#
     )
 }
 
 fn main(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Result {
-    writeln!(page, "<main>")?;
+    writeln!(page, "<main id=\"main\" tabindex=\"-1\">")?;
     for shown in &report.sections {
         section(page, shown)?;
     }
     flames::write(page, flames)?;
-    write!(page, "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n")
+    write!(page, "</main>\n<script>\n{}</script>\n</body>\n</html>\n", SCRIPT.concat())
 }
 
 fn section(page: &mut String, Shown { section, answer }: &Shown) -> fmt::Result {
@@ -139,6 +162,7 @@ fn section(page: &mut String, Shown { section, answer }: &Shown) -> fmt::Result 
     if !answer.lacking.is_empty() {
         writeln!(page, "<p class=\"lacking\">{}</p>", escape(&answer.lacking))?;
     }
+    let mut trees_left_out = 0;
     for part in &answer.view.parts {
         match part {
             Part::Text(text) => writeln!(page, "<p>{}</p>", breakable(text))?,
@@ -150,11 +174,17 @@ fn section(page: &mut String, Shown { section, answer }: &Shown) -> fmt::Result 
                 }
                 writeln!(page, "</dl>")?;
             }
-            Part::Table(table) | Part::Listing(table) => table::write(page, table)?,
+            Part::Table(table) | Part::Listing(table) => {
+                table::write(page, table, section.title)?;
+            }
             Part::Timeline(timeline) => timeline::write(page, timeline)?,
             Part::Heading(heading) => writeln!(page, "<h3>{}</h3>", escape(heading))?,
-            Part::Tree(tree) => tree::write(page, tree)?,
+            Part::Tree(tree) if page.len() < MOST_BYTES => tree::write(page, tree)?,
+            Part::Tree(_) => trees_left_out += 1,
         }
+    }
+    if trees_left_out > 0 {
+        writeln!(page, "<p class=\"none\">… and {trees_left_out} more, left out of the page.</p>")?;
     }
     writeln!(page, "</section>")
 }
@@ -171,7 +201,7 @@ fn begin_section(
     advice: &str,
 ) -> fmt::Result {
     let (id, title) = (escape(id), escape(title));
-    writeln!(page, "<section id=\"{id}\" aria-labelledby=\"{id}-title\">")?;
+    writeln!(page, "<section id=\"{id}\" aria-labelledby=\"{id}-title\" tabindex=\"-1\">")?;
     writeln!(page, "<h2 id=\"{id}-title\">{title}</h2>")?;
     for (class, text) in [("means", means), ("advice", advice)] {
         if !text.is_empty() {

@@ -1,6 +1,7 @@
 //! Reports made by hand, for the tests of what draws them.
 #![allow(dead_code, reason = "no test needs all of it")]
 
+use std::io::Write;
 use tyrion_report::{
     About, Answer, ReportOptions, Section, View,
     render::{LogFacts, Report, Shown, html::Flame},
@@ -296,7 +297,9 @@ pub fn hostile() -> Report {
 
 /// A flame graph of no size to speak of.
 pub fn flame() -> Flame {
-    let svg = "<?xml version=\"1.0\"?><svg width=\"1200\" height=\"206\" onload=\"init(evt)\">\
-               <title>&lt;a &amp; b&gt;</title><script>var a = 1 && 2 < 3;\n// it's</script></svg>";
-    Flame { title: "Waits, by who waited", svg: svg.to_owned() }
+    let mut flame = Flame::new("Waits, by who waited", 0);
+    let lines = "[main];com.acme.Cache.get;[monitor] Cache.map (java.lang.Object) 102000\n\
+                 [<b>\"&'];com.acme.<init>;[lock] </script><script>alert(1) 30000\n";
+    flame.write_all(lines.as_bytes()).expect("a flame graph takes all lines");
+    flame
 }

@@ -1,63 +1,158 @@
-//! Flame graphs inside the page.
+//! Flame graphs inside the page: the script draws them, so that they follow the
+//! filters of the page and its width.
+//!
+//! The page has sums by stack, thread and lock, as text that the script reads; the
+//! stacks are those that `convert --to collapsed` writes.
+
+mod pruned;
 
 use super::{begin_section, escape::escape};
+use pruned::Pruned;
+use serde_json::json;
 use std::{
-    fmt::{self, Write},
+    collections::HashMap,
+    fmt::{self, Write as _},
     io,
 };
 use tyrion_converters::{
-    outputs::{By, Metric, OutputOptions, flamegraph},
+    outputs::{By, Metric, OutputOptions, collapsed},
     profile::Profile,
 };
 
 pub(super) const ID: &str = "flame-graphs";
 pub(super) const TITLE: &str = "Flame graphs";
 
-/// What surrounds an SVG: it is alone in a document of its own, since its
-/// script looks for elements by names that are the same in every flame graph.
-/// That document has no address, so its state cannot be kept there.
-const BEFORE: &str = "<!doctype html><meta charset=utf-8>\
-    <meta name=color-scheme content=\"light dark\"><style>\
-    body{margin:0;overflow:hidden}body>svg{display:block;width:100%}body>svg>rect{fill:#fff}\
-    @media screen and (prefers-color-scheme:dark){\
-    html{background:#16191d}body>svg>rect{fill:#16191d}body>svg>text{fill:#d9dee5}}</style>\
-    <script>history.replaceState=function(){}</script>";
-const AFTER: &str = "<script>addEventListener('load',function(){if(self.init)init()})</script>";
-
-/// A flame graph.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A flame graph: sums by stack, thread and lock. It is written to, as lines of
+/// collapsed stacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flame {
-    /// What it shows.
-    pub title: &'static str,
-    /// The picture, as [`flamegraph`] writes it.
-    pub svg: String,
+    title: &'static str,
+    /// The number of frames in front of that which names the thread.
+    thread_at: usize,
+    /// The beginning of a line.
+    pending: Vec<u8>,
+    frames: Names,
+    threads: Names,
+    locks: Names,
+    /// Parent and frame of each node but the root, which is number 0; parents come
+    /// first.
+    nodes: Vec<(u32, u32)>,
+    numbers: HashMap<(u32, u32), u32>,
+    /// By node, thread and lock.
+    sums: HashMap<(u32, u32, u32), u64>,
+}
+
+/// Names by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Names {
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
+impl Flame {
+    /// An empty one; stacks that will be written into it have so many frames in front
+    /// of the one that names their thread.
+    pub fn new(title: &'static str, thread_at: usize) -> Flame {
+        // The first lock is none.
+        let locks = Names { names: vec![String::new()], ..Names::default() };
+        Flame { title, thread_at, locks, ..Flame::default() }
+    }
+
+    /// Adds a line, `[thread];frame;frame;[kind] lock 123`; what is none is left out.
+    fn add(&mut self, line: &str) {
+        let Some((stack, value)) = line.rsplit_once(' ') else { return };
+        let Ok(value) = value.parse::<u64>() else { return };
+        let (mut node, mut thread, mut lock) = (0, "", "");
+        for (at, frame) in stack.split(';').enumerate() {
+            if at == self.thread_at {
+                thread =
+                    frame.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(frame);
+                continue;
+            }
+            node = self.node(node, frame);
+            lock = if is_lock(frame) { frame } else { "" };
+        }
+        let thread = self.threads.number(thread);
+        let lock = if lock.is_empty() { 0 } else { self.locks.number(lock) };
+        let sum = self.sums.entry((node, thread, lock)).or_default();
+        *sum = sum.saturating_add(value);
+    }
+
+    fn node(&mut self, parent: u32, frame: &str) -> u32 {
+        let frame = self.frames.number(frame);
+        let nodes = &mut self.nodes;
+        *self.numbers.entry((parent, frame)).or_insert_with(|| {
+            nodes.push((parent, frame));
+            nodes.len() as u32
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.sums.values().all(|sum| *sum == 0)
+    }
+}
+
+/// Whether a frame stands for a lock: `[monitor] com.acme.Cache`.
+fn is_lock(frame: &str) -> bool {
+    frame.starts_with('[') && frame.contains("] ")
+}
+
+impl io::Write for Flame {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.pending.extend_from_slice(piece);
+            if let Some(line) = self.pending.strip_suffix(b"\n") {
+                let line = String::from_utf8_lossy(line).into_owned();
+                self.add(&line);
+                self.pending.clear();
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The flame graphs that a profile has something for.
 ///
 /// # Errors
-/// When one cannot be drawn.
+/// When one cannot be made.
 pub fn flames(profile: &Profile) -> io::Result<Vec<Flame>> {
     let holds = profile.acquisitions.iter().any(|row| row.hold_ns > 0);
-    let wait = OutputOptions::default();
-    let by_holder = OutputOptions { by: Some(By::Holder), ..OutputOptions::default() };
-    let hold = OutputOptions { metric: Some(Metric::Hold), ..OutputOptions::default() };
-    let by_state = OutputOptions { by: Some(By::State), ..OutputOptions::default() };
-    let cpu = OutputOptions { metric: Some(Metric::Cpu), ..OutputOptions::default() };
+    let wait = OutputOptions { by_thread: true, ..OutputOptions::default() };
+    let by_holder = OutputOptions { by: Some(By::Holder), ..wait.clone() };
+    let hold = OutputOptions { metric: Some(Metric::Hold), ..wait.clone() };
+    let by_state = OutputOptions { by: Some(By::State), ..wait.clone() };
+    let cpu = OutputOptions { metric: Some(Metric::Cpu), ..wait.clone() };
     let computes = profile.samples.iter().any(|sample| sample.cpu_ns > 0);
     let known = [
-        ("Real time, by state", !profile.samples.is_empty(), by_state),
-        ("CPU time", computes, cpu),
-        ("Waits, by who waited", !profile.waits.is_empty(), wait),
-        ("Waits, by who held the lock", !profile.blames.is_empty(), by_holder),
-        ("Holds", holds, hold),
+        ("Real time, by state", 1, !profile.samples.is_empty(), by_state),
+        ("CPU time", 0, computes, cpu),
+        ("Waits, by who waited", 0, !profile.waits.is_empty(), wait),
+        ("Waits, by who held the lock", 0, !profile.blames.is_empty(), by_holder),
+        ("Holds", 0, holds, hold),
     ];
     let mut flames = Vec::new();
-    for (title, _, options) in known.into_iter().filter(|(_, known, _)| *known) {
-        let mut svg = Vec::new();
-        (flamegraph::FORMAT.stream)(profile, &options, &mut svg)?;
-        flames.push(Flame { title, svg: String::from_utf8_lossy(&svg).into_owned() });
+    for (title, thread_at, _, options) in known.into_iter().filter(|(_, _, known, _)| *known) {
+        let mut flame = Flame::new(title, thread_at);
+        (collapsed::FORMAT.stream)(profile, &options, &mut flame)?;
+        flames.push(flame);
     }
+    flames.retain(|flame| !flame.is_empty());
     Ok(flames)
 }
 
@@ -66,28 +161,60 @@ pub(super) fn write(page: &mut String, flames: &[Flame]) -> fmt::Result {
         return Ok(());
     }
     let means = "Stacks of threads that waited, that held locks and that were sampled; they are as \
-                 wide as the time that they stand for.";
-    let advice = "A click on a frame widens it; the search above marks frames, too.";
+                 wide as the time that they stand for, and begin at the top.";
+    let advice = "A click on a frame widens it; so does Enter on one that the arrow keys have \
+                  reached, and Escape shows all again.";
     begin_section(page, ID, TITLE, means, advice)?;
-    for flame in flames {
+    writeln!(
+        page,
+        "<p class=\"without\">They need JavaScript, which is off or was not allowed here.</p>"
+    )?;
+    for (at, flame) in flames.iter().enumerate() {
         let title = escape(flame.title);
-        let Some(svg) = flame.svg.find("<svg").map(|at| &flame.svg[at..]) else { continue };
-        let height = attribute(svg, "height").unwrap_or("400");
-        let document = [BEFORE, &svg.replacen(" onload=\"init(evt)\"", "", 1), AFTER].concat();
-        // Line breaks must stay in the script, so this is less than `escape`.
-        let document = document.replace('&', "&amp;").replace('"', "&quot;");
-        let document = document.replace('<', "&lt;").replace('>', "&gt;");
         writeln!(
             page,
-            "<iframe title=\"{title}\" height=\"{height}\" srcdoc=\"{document}\"></iframe>"
+            "<div class=\"graph\" data-graph={at}>\n<h3 id=\"graph-{at}\">{title}</h3>\n\
+             <div class=\"flame\" role=\"group\" aria-labelledby=\"graph-{at}\"></div>\n\
+             <p class=\"reading\" aria-live=\"polite\"></p>\n</div>"
         )?;
     }
-    writeln!(page, "</section>")
+    let data: Vec<_> = flames.iter().map(|flame| json!(Pruned::of(flame))).collect();
+    let data = escape(&json!(data).to_string());
+    writeln!(page, "<div id=\"graph-data\" hidden>{data}</div>\n</section>")
 }
 
-/// The first attribute of this name, if it is a number.
-fn attribute<'a>(svg: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = svg.split_once(&format!(" {name}=\""))?;
-    let (value, _) = rest.split_once('"')?;
-    value.bytes().all(|byte| byte.is_ascii_digit()).then_some(value)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use io::Write;
+
+    pub(super) fn flame(lines: &str) -> Flame {
+        let mut flame = Flame::new("Waits", 0);
+        // In pieces, as writers come.
+        for piece in lines.as_bytes().chunks(7) {
+            let _ = flame.write_all(piece);
+        }
+        flame
+    }
+
+    #[test]
+    fn lines_are_taken_apart() {
+        let flame = flame(
+            "[a b];x;y;[monitor] C (D) 5\n[a b];x;y;[monitor] C (D) 2\n[c];x 1\nbroken\nx y\n",
+        );
+        assert_eq!(flame.threads.names, ["a b", "c"]);
+        assert_eq!(flame.frames.names, ["x", "y", "[monitor] C (D)"]);
+        assert_eq!(flame.locks.names, ["", "[monitor] C (D)"]);
+        assert_eq!(flame.nodes, [(0, 0), (1, 1), (2, 2)]);
+        assert_eq!(flame.sums, HashMap::from([((3, 0, 1), 7), ((1, 1, 0), 1)]));
+    }
+
+    #[test]
+    fn states_come_before_threads() {
+        let mut flame = Flame::new("Real time", 1);
+        let _ = flame.write_all(b"[blocked];[main];x;[monitor] C 5\n[running];[main];x 2\n");
+        assert_eq!(flame.threads.names, ["main"]);
+        assert_eq!(flame.frames.names, ["[blocked]", "x", "[monitor] C", "[running]"]);
+        assert!(!flame.is_empty() && Flame::new("", 0).is_empty());
+    }
 }

@@ -10,7 +10,8 @@ use std::fmt::{self, Write};
 /// What is not longer stays in one line.
 const WORD: usize = 16;
 
-pub(super) fn write(page: &mut String, table: &Table) -> fmt::Result {
+/// The table; `section` is what it is called where it has no title of its own.
+pub(super) fn write(page: &mut String, table: &Table, section: &str) -> fmt::Result {
     if !table.title.is_empty() {
         writeln!(page, "<h3>{}</h3>", escape(&table.title))?;
     }
@@ -22,7 +23,8 @@ pub(super) fn write(page: &mut String, table: &Table) -> fmt::Result {
         return Ok(());
     }
     let columns = columns(table);
-    write!(page, "<div class=\"scroll\"><table class=\"sortable\">\n<thead><tr>")?;
+    let caption = if table.title.is_empty() { section } else { &table.title };
+    begin(page, "sortable", caption)?;
     for column in &columns {
         let Column { name, help, is_number, .. } = column;
         let class = if *is_number { " class=n" } else { "" };
@@ -30,8 +32,9 @@ pub(super) fn write(page: &mut String, table: &Table) -> fmt::Result {
             "" => String::new(),
             help => format!(" title=\"{}\"", escape(help)),
         };
+        let of = about(table, name).map_or(String::new(), |of| format!(" data-of={of}"));
         let name = escape(name);
-        write!(page, "<th scope=col{class}{help}><button type=button>{name}</button></th>")?;
+        write!(page, "<th scope=col{class}{of}{help}><button type=button>{name}</button></th>")?;
     }
     writeln!(page, "</tr></thead>")?;
     for row in &table.rows {
@@ -43,7 +46,29 @@ pub(super) fn write(page: &mut String, table: &Table) -> fmt::Result {
 
 fn left_out(page: &mut String, table: &Table) -> fmt::Result {
     let left_out = shown(&TableCell::Count(table.left_out as u64)).into_owned();
-    writeln!(page, "<p class=\"none\">… and {left_out} more; --top 0 shows all.</p>")
+    writeln!(page, "<p class=\"none\">… and {left_out} more.</p>")
+}
+
+/// Begins a table, up to its head. It can be scrolled by keys where it is wider than
+/// the page.
+pub(super) fn begin(page: &mut String, class: &str, caption: &str) -> fmt::Result {
+    let caption = escape(caption);
+    write!(
+        page,
+        "<div class=\"scroll\" role=group tabindex=0 aria-label=\"{caption}\"><table class=\"{class}\">\n\
+         <caption>{caption}</caption>\n<thead><tr>"
+    )
+}
+
+/// What a column is about, which the filters of the page go by.
+fn about(table: &Table, column: &str) -> Option<&'static str> {
+    let waits_for_threads = || table.columns.iter().any(|other| other.name == "waiting");
+    match column {
+        "thread" | "waiting" | "owner" => Some("thread"),
+        "for" if waits_for_threads() => Some("thread"),
+        "lock" | "ring" => Some("lock"),
+        _ => None,
+    }
 }
 
 struct Column {
@@ -84,7 +109,9 @@ fn row(page: &mut String, columns: &[Column], row: &Row) -> fmt::Result {
             false => "",
         };
         let rank = rank(cell).map_or(String::new(), |rank| format!(" data-v=\"{rank}\""));
-        write!(page, "<td{class}{rank}>")?;
+        // The first cell is the row's name.
+        let (tag, scope) = if at == 0 { ("th", " scope=row") } else { ("td", "") };
+        write!(page, "<{tag}{scope}{class}{rank}>")?;
         if at == 0 && opens {
             write!(
                 page,
@@ -92,7 +119,7 @@ fn row(page: &mut String, columns: &[Column], row: &Row) -> fmt::Result {
             )?;
         }
         let text = if column.is_number { escape(&text) } else { names(&text) };
-        write!(page, "{text}</td>")?;
+        write!(page, "{text}</{tag}>")?;
     }
     writeln!(page, "</tr>")?;
     if opens {

@@ -1,7 +1,10 @@
 //! Amounts over time: a table whose rows hold a strip of boxes, the darker the
 //! more.
 
-use super::escape::{escape, names};
+use super::{
+    escape::{escape, names},
+    table::begin,
+};
 use crate::{
     render::{clock, heat},
     view::Timeline,
@@ -9,8 +12,8 @@ use crate::{
 use std::fmt::{self, Write};
 use tyrion_converters::outputs::units;
 
-/// Marks on the axis: labels of ten characters have room.
-const MARKS: u64 = 8;
+/// Marks on the axis: labels of twelve characters have room.
+const MARKS: u64 = 7;
 
 pub(super) fn write(page: &mut String, timeline: &Timeline) -> fmt::Result {
     writeln!(page, "<h3>{}</h3>", escape(&timeline.title))?;
@@ -19,10 +22,12 @@ pub(super) fn write(page: &mut String, timeline: &Timeline) -> fmt::Result {
         return writeln!(page, "<p class=\"none\">None.</p>");
     }
     let most = timeline.rows.iter().flat_map(|(_, boxes)| boxes).copied().max().unwrap_or(0);
+    let of = if timeline.title.ends_with("thread") { "thread" } else { "lock" };
+    begin(page, "sortable timeline", &timeline.title)?;
     write!(
         page,
-        "<div class=\"scroll\"><table class=\"sortable timeline\">\n<thead><tr>\
-         <th scope=col><button type=button>name</button></th><th scope=col class=time>"
+        "<th scope=col data-of={of}><button type=button>{of}</button></th>\
+         <th scope=col class=time>"
     )?;
     axis(page, timeline, boxes)?;
     writeln!(
@@ -30,8 +35,9 @@ pub(super) fn write(page: &mut String, timeline: &Timeline) -> fmt::Result {
         "</th><th scope=col class=n><button type=button>sum</button></th></tr></thead>"
     )?;
     for (name, values) in &timeline.rows {
-        write!(page, "<tbody><tr><td>{}</td><td class=time>", names(name))?;
+        write!(page, "<tbody><tr><th scope=row>{}</th><td class=time>", names(name))?;
         strip(page, timeline, values, boxes, most)?;
+        // What the boxes add up to stands beside them, in words.
         let sum = values.iter().fold(0u64, |sum, value| sum.saturating_add(*value));
         let words = units::duration(sum);
         writeln!(page, "</td><td class=n data-v=\"{sum}\">{words}</td></tr></tbody>")?;
@@ -46,10 +52,13 @@ fn axis(page: &mut String, timeline: &Timeline, boxes: usize) -> fmt::Result {
     write!(page, "<div class=axis>")?;
     for mark in clock::marks(timeline.start_wall_ns, length_ns, MARKS) {
         let at = (mark - timeline.start_wall_ns) as f64 / length_ns.max(1) as f64 * 100.0;
-        // A label at the very end would stand outside.
-        if at < 97.0 {
-            write!(page, "<span style=\"left:{at:.2}%\">{}</span>", clock::time(mark))?;
-        }
+        // A label at the end would stand outside; on a narrow screen, so would others.
+        let class = match at {
+            at if at > 88.0 => continue,
+            at if at > 60.0 => " class=late",
+            _ => "",
+        };
+        write!(page, "<span{class} style=\"left:{at:.2}%\">{}</span>", clock::time(mark))?;
     }
     write!(page, "</div>")
 }
@@ -61,7 +70,7 @@ fn strip(
     boxes: usize,
     most: u64,
 ) -> fmt::Result {
-    write!(page, "<svg viewBox=\"0 0 {boxes} 1\" preserveAspectRatio=none role=img>")?;
+    write!(page, "<svg viewBox=\"0 0 {boxes} 1\" preserveAspectRatio=none aria-hidden=true>")?;
     for (at, &ns) in values.iter().enumerate() {
         let Some(level) = heat::level(ns, most) else { continue };
         let offset = timeline.box_ns.saturating_mul(at as u64);

@@ -1,0 +1,267 @@
+//! `tyrion profile`: from a JVM to a report in one command.
+
+mod desktop;
+mod recorded;
+
+use super::{
+    attach::{Agent, TrustArgs},
+    convert::{self, Formats},
+    record::record,
+    report::{PAGE, write_page},
+    sections::interval_value,
+};
+use crate::{
+    agent_options::AgentOptions,
+    files::Target,
+    jvm::names::{JvmName, jvm_name},
+    logs,
+    outcome::{CommandResult, Done, Failure, tell_error},
+    progress, shell,
+    signals::Interrupts,
+    terminal,
+};
+use clap::Args;
+use recorded::Recorder;
+use std::{
+    ffi::OsString,
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tyrion_converters::filter::{Filter, Kinds};
+use tyrion_formats::Recording;
+use tyrion_options::DEFAULT_FILE;
+use tyrion_report::{
+    About, Findings, ReportOptions, SECTIONS, Section, find,
+    render::{Report, text},
+    sections::{contended, lines},
+    work_bytes,
+};
+
+/// How many rows tables have in the terminal.
+const TOP: usize = 5;
+
+/// Which JVM, for how long, and what to write.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  tyrion profile 4711
+  tyrion profile com.acme.Main --duration 2m -o acme.html
+  tyrion profile 4711 --mode contention+sample --to flamegraph
+  tyrion profile -- java -jar app.jar
+  tyrion profile --mode trace --include 'com.acme.*' -- java -jar app.jar
+
+Prints the beginning of the report, writes all of it for a browser, and opens that
+where there is a desktop. Ctrl-C ends recording early, and the report is of what was
+recorded until then. A program that profile starts is recorded until it ends.
+
+The log is kept, for the other commands. A JVM that is recorded already goes on being
+recorded, into its own log, and the report is of the time that profile took. Of a
+program that it starts, the exit status is the program's.")]
+pub struct ProfileArgs {
+    /// The JVM: its process id, or its main class or jar, or a part of these or of
+    /// its arguments
+    #[arg(value_name = "PID|NAME", value_parser = jvm_name,
+          required_unless_present = "command", conflicts_with = "command")]
+    jvm: Option<JvmName>,
+    /// How long to record
+    #[arg(short, long, value_name = "DURATION", default_value = "30s",
+          value_parser = interval_value, conflicts_with = "command")]
+    duration: u64,
+    /// The page to write, for a browser
+    #[arg(short, long, value_name = "FILE", default_value = PAGE)]
+    output: PathBuf,
+    /// Also convert the log to this format, or to all, under the usual names
+    #[arg(long, value_name = "FORMAT", value_parser = Formats)]
+    to: Option<&'static str>,
+    /// Do not open the page
+    #[arg(long)]
+    no_open: bool,
+    /// The log; %p stands for the process id [default: tyrion-%p.log here, or in the
+    /// JVM's /tmp if the JVM cannot write here]
+    #[arg(long, value_name = "LOG")]
+    log: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// A command that starts a JVM, after --
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    #[command(flatten)]
+    agent: AgentOptions,
+}
+
+/// Records, and reports.
+pub fn run(args: ProfileArgs) -> CommandResult {
+    args.agent.check()?;
+    let page = Target::of(&args.output);
+    if page.is_stream() {
+        return Err(Failure::Usage(
+            "-o must name a file; to write the page elsewhere, use tyrion report --html".to_owned(),
+        ));
+    }
+    page.spare_logs()?;
+    let user = rustix::process::geteuid();
+    let status = match &args.jvm {
+        Some(jvm) => of_running(&args, jvm),
+        None => of_command(&args),
+    }?;
+    // As another user, who has no part in our desktop, nothing is opened.
+    if !args.no_open && user == rustix::process::geteuid() && args.output.is_file() {
+        desktop::open(&args.output);
+    }
+    Ok(status)
+}
+
+/// Attaches to a JVM for a while.
+fn of_running(args: &ProfileArgs, jvm: &JvmName) -> CommandResult {
+    let agent = Agent::find(jvm, args.trust)?;
+    // As the user that this process is from now on, and before time is spent.
+    check_writable(&args.output)?;
+    let interrupts =
+        Interrupts::hold().map_err(|error| Failure::new(format!("signals: {error}")))?;
+    let recorder = Recorder::begin(&agent, args)?;
+    recorder.wait(&interrupts, Duration::from_nanos(args.duration));
+    let recorded = recorder.end()?;
+    // From now on Ctrl-C ends this command, as ever.
+    drop(interrupts);
+    let logs = logs::open_since(agent.files(), &recorded.log, recorded.from_ns)?;
+    let filter = recorded.filter(logs.last());
+    let done = report(args, &logs, &filter)?;
+    tell_log(&recorded.here);
+    Ok(done)
+}
+
+/// Runs a program to its end.
+fn of_command(args: &ProfileArgs) -> CommandResult {
+    check_writable(&args.output)?;
+    let log = args.log.as_deref().unwrap_or(Path::new(DEFAULT_FILE));
+    let (status, newest) = record(&args.command, log, &args.agent)?;
+    let reported = match newest.is_empty() {
+        // Why has been told.
+        true => Ok(Done::Program(1)),
+        false => report_all(args, &newest),
+    };
+    match (status, reported) {
+        (Done::Program(0), reported) => reported,
+        // How the program ended is told by the status, so this is told in words.
+        (status, Err(failure)) => {
+            tell_error(&failure.to_string());
+            Ok(status)
+        }
+        (status, Ok(_)) => Ok(status),
+    }
+}
+
+/// Reports on all recordings of a program, each with its earlier files.
+fn report_all(args: &ProfileArgs, newest: &[PathBuf]) -> CommandResult {
+    let mut logs = Vec::new();
+    for log in newest {
+        logs.extend(logs::open_since(&logs::Here, log, Some(0))?);
+    }
+    let filter = Filter { kinds: Kinds::contention(), ..Filter::default() };
+    let done = report(args, &logs, &filter)?;
+    newest.iter().for_each(|log| tell_log(log));
+    Ok(done)
+}
+
+/// Refuses a page that could not be written later.
+fn check_writable(page: &Path) -> Result<(), Failure> {
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(page);
+    let is_new = opened.as_ref().is_ok_and(|file| file.metadata().is_ok_and(|it| it.len() == 0));
+    if is_new {
+        // There is nothing in it yet, and may be nothing ever.
+        let _ = std::fs::remove_file(page);
+    }
+    opened.map(drop).map_err(|error| {
+        Failure::new(format!("{}: {error}; name another file with -o", page.display()))
+    })
+}
+
+/// Prints the beginning of the report, and writes the rest.
+fn report(args: &ProfileArgs, logs: &[Recording], filter: &Filter) -> CommandResult {
+    let options = ReportOptions::default();
+    let bar = progress::bar(work_bytes(logs), "reading");
+    let findings = find(logs, filter, &options, &|bytes| bar.inc(bytes));
+    bar.finish_and_clear();
+    let done = logs::tell_damage(&findings.aggregate.damage);
+    let few = ReportOptions { top: TOP, lines: TOP, ..options.clone() };
+    let beginning = Report::new(VERSION, &findings, &few, &beginning(&findings));
+    let text = text::write(&beginning, &terminal::style());
+    let printed = std::io::stdout().write_all(text.as_bytes());
+    printed.map_err(|error| Failure::writing("stdout", &error))?;
+    let whole = Report::new(VERSION, &findings, &options, &[]);
+    write_page(&whole, findings.profile(), &Target::of(&args.output))?;
+    if let Some(to) = args.to {
+        convert::write_usual(to, findings.profile())?;
+    }
+    Ok(done)
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The sections that are printed: up to that of the hottest locks, or of the
+/// hottest lines where no locks were recorded.
+fn beginning(findings: &Findings<'_>) -> Vec<&'static Section> {
+    let last = SECTIONS.iter().position(|section| section.name == contended::SECTION.name);
+    let first = SECTIONS.iter().take(last.map_or(SECTIONS.len(), |last| last + 1));
+    match findings.profile().lacks_waits {
+        false => first.collect(),
+        true => {
+            first.filter(|section| section.about == About::All).chain([&lines::SECTION]).collect()
+        }
+    }
+}
+
+fn tell_log(log: &Path) {
+    let log = log.to_string_lossy();
+    crate::outcome::tell(&format!(
+        "the log is {log}; for more: tyrion report {}",
+        shell::suggested(&log)
+    ));
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        profile: ProfileArgs,
+    }
+
+    fn parse(line: &str) -> Result<ProfileArgs, String> {
+        let words = std::iter::once("profile").chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.profile).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_jvm_or_a_command() {
+        let args = parse("4711 --duration 2m --mode trace").unwrap();
+        assert_eq!((args.jvm, args.duration), (Some(JvmName::Pid(4711)), 120_000_000_000));
+        let args = parse("com.acme.Main").unwrap();
+        assert_eq!(args.duration, 30_000_000_000);
+        let args = parse("--log a.log -- java -jar a.jar --duration 7").unwrap();
+        assert_eq!((args.jvm, args.command.len()), (None, 5));
+        for wrong in ["", "0", "1 2", "1 -- java", "--duration 5s -- java", "1 --to pictures"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_a_file() {
+        for (page, said) in [("-", "must name a file"), ("/dev/null", "must name a file")] {
+            let args = parse(&format!("1 -o {page}")).unwrap();
+            let refused = run(args).unwrap_err();
+            assert!(matches!(&refused, Failure::Usage(text) if text.contains(said)), "{refused}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("report.html");
+        assert!(check_writable(&page).is_ok() && !page.exists(), "nothing is left behind");
+        std::fs::write(&page, "kept").unwrap();
+        assert!(check_writable(&page).is_ok() && page.exists());
+        let nowhere = check_writable(&folder.path().join("no/report.html")).unwrap_err();
+        assert!(nowhere.to_string().contains("name another file with -o"), "{nowhere}");
+    }
+}

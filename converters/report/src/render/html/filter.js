@@ -1,0 +1,204 @@
+  // Filters: one thread, one lock, and a text. They act on all parts at once, and
+  // the address has them, so that a filtered page can be sent to somebody and the
+  // browser's button brings the one before back.
+  const search = id('search');
+  const found = id('found');
+  const choices = { thread: id('by-thread'), lock: id('by-lock') };
+  const state = { thread: '', lock: '', text: '' };
+
+  // A lock without its kind and its number: `[lock] a.B#7` is `a.B`.
+  const plainLock = name => name.replace(/^\[[^\]]*\] /, '').replace(/#\d+/g, '');
+  const inName = /[\p{L}\p{N}_$.]/u;
+  function mentions(text, name) {
+    for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+      const [before, after] = [text[at - 1] || ' ', text[at + name.length] || ' '];
+      if (!inName.test(before) && !inName.test(after)) return true;
+    }
+    return false;
+  }
+  // Groups of threads are named with a star or nothing where these have numbers.
+  const digits = /\d+/g;
+  const pattern = name => name.replace(digits, '').replace(/\*/g, '');
+  const isOf = (cell, thread) => cell === thread || pattern(cell) === pattern(thread)
+    && (!/\d/.test(cell) || cell.includes('*'));
+
+  // Which locks each thread has to do with, and the other way round.
+  const pairs = new Map();
+  for (const graph of graphs) {
+    for (const { thread, lock, sum } of graph.rows) {
+      if (!lock || !sum) continue;
+      if (!pairs.has(thread)) pairs.set(thread, new Set());
+      pairs.get(thread).add(plainLock(lock));
+    }
+  }
+  function options(key, plain) {
+    const sums = new Map();
+    for (const graph of graphs) {
+      for (const row of graph.rows) {
+        const name = plain(row[key]);
+        if (name) sums.set(name, (sums.get(name) || 0) + row.sum);
+      }
+    }
+    const names = [...sums.keys()].sort(collator.compare);
+    choices[key].append(...names.map(name => new Option(name, name)));
+    choices[key].parentElement.hidden = names.length === 0;
+    return names;
+  }
+  const known = { thread: options('thread', name => name), lock: options('lock', plainLock) };
+
+  // What a row says of threads and locks, by the headings of its columns.
+  const texts = bodies.map(body => body.textContent.toLowerCase());
+  const about = bodies.map(body => {
+    const heads = body.parentElement.tHead.rows[0].cells;
+    const of = what => [...body.rows[0].cells]
+      .filter((_, at) => heads[at] && heads[at].dataset.of === what)
+      .map(cell => cell.textContent.trim());
+    return { threads: of('thread'), locks: of('lock').map(plainLock) };
+  });
+  const concernsThread = ({ threads, locks }, thread) => {
+    if (threads.length) return threads.some(cell => isOf(cell, thread));
+    const own = [...(pairs.get(thread) || [])];
+    return locks.some(cell => own.some(lock => mentions(cell, lock)));
+  };
+  const concernsLock = ({ threads, locks }, lock) => {
+    if (locks.length) return locks.some(cell => mentions(cell, lock));
+    const users = [...pairs].filter(([, own]) => own.has(lock)).map(([thread]) => thread);
+    return threads.some(cell => users.some(thread => isOf(cell, thread)));
+  };
+  function passes(row) {
+    if (!row.threads.length && !row.locks.length) return true;
+    return (!state.thread || concernsThread(row, state.thread))
+      && (!state.lock || concernsLock(row, state.lock));
+  }
+
+  // Frames of trees stay with what they stand in and what they call.
+  const names = frames.map(frame => {
+    const line = frame.tagName === 'DETAILS' ? frame.firstElementChild : frame;
+    return line.querySelector('.name').textContent;
+  });
+  const trees = all('.tree');
+  const members = trees.map(tree => tree.querySelector('h3').textContent);
+  let before = null;
+  function prune(text) {
+    const narrows = text || state.lock || state.thread;
+    if (narrows && !before) before = folders.map(frame => frame.open);
+    const [hits, leading, below] = [new Set(), new Set(), new Set()];
+    frames.forEach((frame, at) => {
+      const parent = frame.parentElement;
+      if (below.has(parent) || hits.has(parent)) below.add(frame);
+      const isHit = names[at].toLowerCase().includes(text)
+        && (!state.lock || mentions(plainLock(names[at]), state.lock));
+      if (!isHit) return;
+      hits.add(frame);
+      for (let up = parent; up.classList.contains('frame') && !leading.has(up); up = up.parentElement) {
+        leading.add(up);
+      }
+    });
+    for (const frame of frames) {
+      frame.hidden = !(hits.has(frame) || leading.has(frame) || below.has(frame));
+    }
+    trees.forEach((tree, at) => {
+      const isOther = state.thread && !mentions(members[at], state.thread);
+      tree.hidden = isOther || narrows && ![...tree.querySelectorAll('.frame')].some(it => !it.hidden);
+    });
+    if (narrows) folders.forEach(frame => { if (leading.has(frame)) frame.open = true; });
+    else if (before) {
+      folders.forEach((frame, at) => { frame.open = before[at]; });
+      before = null;
+    }
+    return [...hits].filter(frame => !frame.closest('.tree').hidden).length;
+  }
+
+  function apply() {
+    const text = state.text.trim().toLowerCase();
+    let count = frames.length ? prune(text) : 0;
+    bodies.forEach((body, at) => {
+      const hit = texts[at].includes(text) && passes(about[at]);
+      body.hidden = !hit;
+      count += hit;
+    });
+    const chosen = state.thread || state.lock;
+    for (const table of tables) {
+      const rows = [...table.tBodies];
+      table.parentElement.classList.toggle('empty', rows.every(body => body.hidden));
+      const isOfAll = rows.every(body => !about[bodies.indexOf(body)].threads.length
+        && !about[bodies.indexOf(body)].locks.length);
+      table.parentElement.classList.toggle('of-all', Boolean(chosen) && isOfAll);
+    }
+    for (const list of all('dl')) list.classList.toggle('of-all', Boolean(chosen));
+    const total = bodies.length + frames.length;
+    found.textContent = text || chosen ? count + ' of ' + total + ' rows' : '';
+    document.documentElement.classList.toggle('filtered', Boolean(text || chosen));
+    for (const graph of graphs) graph.show(state.thread, state.lock, text);
+  }
+
+  // The address: #contended, or #thread=main&lock=Cache.map&text=get&at=contended.
+  function written(at) {
+    const parts = Object.entries(state).filter(([, value]) => value);
+    if (!parts.length) return at ? '#' + at : location.pathname + location.search;
+    if (at) parts.push(['at', at]);
+    return '#' + parts.map(pair => pair.map(encodeURIComponent).join('=')).join('&');
+  }
+  function decoded(text) {
+    try { return decodeURIComponent(text); } catch { return text; }
+  }
+  // Whoever writes an address by hand may give a part of a name.
+  const named = (key, value) => value && (known[key].find(name => name === value)
+    || known[key].find(name => name.includes(value)) || '');
+  function read() {
+    const hash = location.hash.slice(1);
+    const parts = new Map(hash.split('&').filter(part => part.includes('='))
+      .map(part => part.split('=').map(decoded)));
+    state.thread = named('thread', parts.get('thread') || '');
+    state.lock = named('lock', plainLock(parts.get('lock') || ''));
+    state.text = parts.get('text') || '';
+    choices.thread.value = state.thread;
+    choices.lock.value = state.lock;
+    search.value = state.text;
+    apply();
+    const target = parts.get('at') || (hash.includes('=') ? '' : decoded(hash));
+    const section = target && id(target);
+    if (section) section.scrollIntoView();
+  }
+  function changed(at, replaces) {
+    const to = written(at);
+    if (replaces) history.replaceState(null, '', to);
+    else history.pushState(null, '', to);
+    apply();
+  }
+  for (const key of ['thread', 'lock']) {
+    choices[key].addEventListener('change', () => {
+      state[key] = choices[key].value;
+      changed('', false);
+    });
+  }
+  search.addEventListener('input', () => {
+    // One step back takes all of a text away, not a letter of it.
+    const replaces = Boolean(state.text && search.value.trim());
+    state.text = search.value;
+    changed('', replaces);
+  });
+  search.addEventListener('keydown', event => {
+    if (event.key !== 'Escape' || !search.value) return;
+    search.value = '';
+    search.dispatchEvent(new Event('input'));
+  });
+  id('reset').addEventListener('click', () => {
+    Object.assign(state, { thread: '', lock: '', text: '' });
+    choices.thread.value = choices.lock.value = search.value = '';
+    changed('', false);
+    search.focus();
+  });
+  for (const link of all('nav a, .skip')) {
+    link.addEventListener('click', event => {
+      const at = link.getAttribute('href').slice(1);
+      if (!Object.values(state).some(Boolean)) return;
+      event.preventDefault();
+      history.pushState(null, '', written(at));
+      id(at).scrollIntoView();
+      id(at).focus({ preventScroll: true });
+    });
+  }
+  addEventListener('popstate', read);
+  addEventListener('hashchange', read);
+  read();
