@@ -19,6 +19,10 @@ use tempfile::TempDir;
 /// A machine that is busy with other things may disturb what a scenario
 /// stages; what it then measures is true all the same.
 const ATTEMPTS: usize = 3;
+/// What runs a command before others that want the CPU.
+const LARGER_SHARE: [&str; 3] = ["nice", "-n", "-19"];
+/// What runs a command in real time.
+const REAL_TIME: [&str; 3] = ["chrt", "--rr", "1"];
 /// How long a program may run on the slowest machine before it counts as hung.
 const PATIENCE: Duration = Duration::from_secs(240);
 
@@ -105,21 +109,21 @@ impl Program {
     /// On one CPU, where nearly every acquisition of a busy lock is contended, and
     /// before others that want it: a storm whose threads yield to them is none.
     pub fn pinned(mut self) -> Program {
-        self = self.preferred();
+        self.wrapper = LARGER_SHARE.map(str::to_owned).to_vec();
         self.wrapper.extend(["taskset", "-c", "0"].map(str::to_owned));
         self.turn = on_first_cpu;
         self
     }
 
     /// Before others that want the CPU, where that is allowed: in real time, else
-    /// with a larger share.
+    /// with a larger share. Not for threads that yield to each other: in real time
+    /// they run one after the other.
     pub fn preferred(mut self) -> Program {
-        const REAL_TIME: [&str; 3] = ["chrt", "--rr", "1"];
         static IS_ALLOWED: LazyLock<bool> = LazyLock::new(|| {
             let tried = Command::new(REAL_TIME[0]).args(&REAL_TIME[1..]).arg("true").output();
             tried.is_ok_and(|tried| tried.status.success())
         });
-        let wrapper = if *IS_ALLOWED { REAL_TIME } else { ["nice", "-n", "-19"] };
+        let wrapper = if *IS_ALLOWED { REAL_TIME } else { LARGER_SHARE };
         self.wrapper = wrapper.map(str::to_owned).to_vec();
         self
     }
