@@ -59,6 +59,10 @@ def soak(major, minutes):
         watch = Watch(recorded, control, disk)
         course = Course(recorded, disk if is_small else None, watch.sample)
         for minute in range(1, minutes + 1):
+            # Left alone, the JVMs unload classes at different times, and keep more or
+            # less of what was loaded since: no trend could be told from that.
+            for subject in (control, recorded):
+                subject.collect()
             done = course.minute(minute, minutes)
             print(watch.row(minute, done), flush=True)
         wrong = course.end()

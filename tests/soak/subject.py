@@ -44,12 +44,19 @@ class Subject:
 
     def check(self, name, waits):
         """Has a thread of this name wait; returns what it measured."""
-        self.process.stdin.write(f"check {name} {waits}\n")
+        return json.loads(self.ask(f"check {name} {waits}"))
+
+    def collect(self):
+        """Has the JVM unload the classes that are gone."""
+        self.ask("collect")
+
+    def ask(self, question):
+        self.process.stdin.write(f"{question}\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
             raise Failed(f"the program has ended:\n{self.stderr.read_text()}")
-        return json.loads(line)
+        return line
 
     def end(self):
         """Lets the program end; returns what was wrong about that."""

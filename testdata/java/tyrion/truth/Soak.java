@@ -9,7 +9,8 @@ import tyrion.support.Json;
  * {@code soak}: goes on until its stdin ends. Threads contend for a monitor and a lock, hand work
  * over, and wait for each other; threads and class loaders come and go. The line {@code check NAME
  * N} on stdin makes thread NAME wait N times for the monitor of a {@link Vault} and take one many
- * times without waiting; the truth of it comes as a line of JSON on stdout.
+ * times without waiting; the truth of it comes as a line of JSON on stdout. The line {@code collect}
+ * has the JVM unload the classes that are gone, and is answered by an empty line.
  */
 final class Soak implements Scenario {
     /** The class of the locks that a check takes, for a filter to name. */
@@ -34,6 +35,11 @@ final class Soak implements Scenario {
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
         int checks = 0;
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+            if (line.equals("collect")) {
+                System.gc();
+                System.out.println();
+                continue;
+            }
             String[] words = line.split(" ");
             System.out.println(check(words[1], Integer.parseInt(words[2])));
             checks++;
