@@ -30,8 +30,9 @@ fn storm(jdk: &Jdk, word: &str) -> Running {
     running
 }
 
-fn word(name: &str) -> String {
-    format!("{name}-of-test-{}", std::process::id())
+/// Tests of several JDKs run at once, and none must see another's JVM.
+fn word(jdk: &Jdk, name: &str) -> String {
+    format!("{name}-on-{}-of-test-{}", jdk.major, std::process::id())
 }
 
 /// A folder to profile in, with a desktop that writes down what is opened.
@@ -111,7 +112,7 @@ fn check_printed(printed: &str) {
 }
 
 fn until_interrupted(jdk: &Jdk) {
-    let word = word("interrupted");
+    let word = word(jdk, "interrupted");
     let running = storm(jdk, &word);
     let place = Place::new();
     let profile = place.start(&[&word, "--duration=10m", "--threshold=0", "--to=collapsed"]);
@@ -133,7 +134,7 @@ fn until_interrupted(jdk: &Jdk) {
 }
 
 fn until_the_jvm_ends(jdk: &Jdk) {
-    let word = word("ends");
+    let word = word(jdk, "ends");
     let mut running = storm(jdk, &word);
     let place = Place::new();
     let arguments = [&*word, "--duration=10m", "--threshold=0", "--no-open", "-o", "page.html"];
@@ -202,7 +203,7 @@ fn of_a_command(jdk: &Jdk) {
 }
 
 fn several_of_a_name(jdk: &Jdk) {
-    let common = word("common");
+    let common = word(jdk, "common");
     let (first, second) = (format!("{common}-first"), format!("{common}-second"));
     let running = [storm(jdk, &first), storm(jdk, &second)];
     for command in ["profile", "attach", "sample", "status", "stop", "top"] {
