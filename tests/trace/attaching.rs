@@ -2,7 +2,7 @@
 
 use super::exactness::check_counts;
 use crate::support::{
-    Jdk, Program, Running, Taken, Traced, err, info, on_jdks, stdout_of, text, tyrion,
+    Jdk, Program, Running, Taken, Traced, err, info, on_jdks, stdout_of, text, tyrion, wait_for,
 };
 use serde_json::Value;
 use std::{path::PathBuf, process::Command, time::Duration};
@@ -10,6 +10,7 @@ use std::{path::PathBuf, process::Command, time::Duration};
 on_jdks!(exact_once_attached: all);
 on_jdks!(nothing_once_stopped: two, everywhere all);
 on_jdks!(exact_once_attached_again: two, everywhere all);
+on_jdks!(while_a_class_is_read: two, everywhere all);
 on_jdks!(in_the_middle_of_locks: two, everywhere all);
 
 /// A JVM without an agent.
@@ -19,10 +20,11 @@ struct Subject {
 }
 
 impl Subject {
+    /// The program is given the file that lets it go on.
     fn start(program: impl Fn(&str) -> Program) -> Subject {
         let folder = tempfile::tempdir().unwrap();
         let (go, log) = (folder.path().join("go"), folder.path().join("attached.log"));
-        let line = program(&format!("-Dtruth.go={}", text(&go))).command_line();
+        let line = program(text(&go)).command_line();
         let mut java = Command::new(&line[0]);
         java.args(&line[1..]);
         Subject { running: Running::of(&mut java, folder, log), go }
@@ -55,7 +57,8 @@ impl Subject {
 
 /// The scenario `counts`, waiting to be told to go.
 fn counts(jdk: &Jdk) -> Subject {
-    let subject = Subject::start(|go| Program::truth(jdk, "counts 4 50000").flag(go.to_owned()));
+    let subject =
+        Subject::start(|go| Program::truth(jdk, "counts 4 50000").flag(format!("-Dtruth.go={go}")));
     subject.running.await_line("ready");
     subject
 }
@@ -66,6 +69,17 @@ fn exact_once_attached(jdk: &Jdk) {
     let said = subject.go();
     check_counts(&said, &Traced::of(&subject.running.log));
     assert_eq!(info(&subject.running.log)["complete"], true);
+}
+
+fn while_a_class_is_read(jdk: &Jdk) {
+    let subject = Subject::start(|go| Program::truth(jdk, &format!("half-loaded {go}")));
+    subject.running.await_line("half loaded");
+    subject.attach();
+    std::fs::write(&subject.go, "").unwrap();
+    wait_for("an acquisition", || {
+        let traced = Traced::of(&subject.running.log);
+        (!traced.taken_by_thread("tyrion.truth.HalfLoaded$Late").is_empty()).then_some(())
+    });
 }
 
 fn nothing_once_stopped(jdk: &Jdk) {

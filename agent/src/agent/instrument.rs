@@ -46,12 +46,21 @@ pub struct Probes {
     pub can_be_lost: bool,
     /// How often they were looked at since the hook is on for good.
     looks: u32,
+    /// How often it was asked since trace mode began whether classes have come that the
+    /// class file load hook missed; `None` when that is not asked any more.
+    newcomers: Option<u32>,
 }
 
 impl Probes {
     /// None is in place.
-    pub const NONE: Probes =
-        Probes { waits: false, trace: false, loading: false, can_be_lost: false, looks: 0 };
+    pub const NONE: Probes = Probes {
+        waits: false,
+        trace: false,
+        loading: false,
+        can_be_lost: false,
+        looks: 0,
+        newcomers: None,
+    };
 }
 
 /// Has waits seen, and acquisitions where `trace_options` are given. What cannot be
@@ -98,6 +107,7 @@ pub fn add_probes(
                 contention.observe_with(trace);
                 // The probes see parks from the moment they are there.
                 hooks::leave_parks();
+                probes.newcomers = Some(0);
                 return trace.add_probes(env);
             }
             Err(reason) => say(&format!("only waits are recorded, no acquisitions: {reason}")),
@@ -118,6 +128,7 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
     if !on {
         // First: what is loaded from then on may get by.
         trace.remember_classes(env);
+        probes.newcomers = None;
     }
     LOADING.store(on, Relaxed);
     let ti = trace.recorder().ti();
@@ -128,7 +139,31 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
     // First, so that no class gets by.
     if ti.set_event(HOOK, true).is_ok() {
         trace.add_missing_probes(env);
+        probes.newcomers = Some(0);
     }
+}
+
+/// When to look for newcomers, in half seconds since trace mode began. A class takes
+/// long to be read where its superclass is fetched from elsewhere first.
+const NEWCOMERS: [u32; 4] = [1, 2, 10, 120];
+
+/// Whether it is time to look for newcomers. To be asked every half second.
+pub fn newcomers_are_due(probes: &mut Probes) -> bool {
+    let Some(asked) = &mut probes.newcomers else { return false };
+    *asked += 1;
+    NEWCOMERS.contains(asked) || is_last(*asked)
+}
+
+/// Adds probes to the classes that the JVM was reading when trace mode began, after the
+/// hook and before they were among those that are loaded.
+pub fn look_for_newcomers(probes: &mut Probes, env: *mut JNIEnv) {
+    let (Some(asked), Some(trace)) = (probes.newcomers, trace::active()) else { return };
+    trace.add_probes_to_newcomers(env, is_last(asked));
+    probes.newcomers = Some(asked).filter(|asked| !is_last(*asked));
+}
+
+fn is_last(asked: u32) -> bool {
+    NEWCOMERS.last().is_none_or(|last| asked >= *last)
 }
 
 /// Leaves the class file load hook on only where it is of use and costs nothing: agents

@@ -219,21 +219,26 @@ pub fn note_mode(recorder: &Recorder, mode: Mode) {
 /// How many looks for agents there are between two at the probes themselves.
 const LOOKS: u32 = 10;
 
-/// Puts the probes of waits where they were if another agent has taken them away. For
-/// a thread that the JVM does not know, which calls this every half second with the
-/// number of times that it did before.
+/// Puts the probes of waits where they were if another agent has taken them away, and
+/// adds those of trace mode to classes that it missed when it began. For a thread that
+/// the JVM does not know, which calls this every half second with the number of times
+/// that it did before.
 pub fn keep_probes(vm: Vm, nth: u32) {
-    let Some(suspects) = instrument::suspects(&lock(&MODES).probes) else { return };
-    // Those that are not written in Java may come with their changes at any time.
-    let Some(recorder) = recorder().filter(|_| suspects.java || nth.is_multiple_of(LOOKS)) else {
-        return;
+    let (suspects, newcomers) = {
+        let probes = &mut lock(&MODES).probes;
+        (instrument::suspects(probes), instrument::newcomers_are_due(probes))
     };
+    // Those that are not written in Java may come with their changes at any time.
+    let looks = suspects.is_some_and(|others| others.java || nth.is_multiple_of(LOOKS));
+    let Some(recorder) = recorder().filter(|_| looks || newcomers) else { return };
     vm.with_thread(|env| {
         // The next look will do, too, where somebody changes the modes.
-        if let Some(mut modes) = try_lock_for(&MODES, Duration::ZERO)
-            && modes.probes.can_be_lost
-        {
+        let Some(mut modes) = try_lock_for(&MODES, Duration::ZERO) else { return };
+        if looks && modes.probes.can_be_lost {
             instrument::restore_probes(recorder, &mut modes.probes, env);
+        }
+        if newcomers {
+            instrument::look_for_newcomers(&mut modes.probes, env);
         }
     });
 }

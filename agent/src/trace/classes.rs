@@ -97,19 +97,48 @@ impl Trace {
     }
 }
 
-/// Has all loaded classes pass through [`transform`] that may take locks and that the
-/// user wants; those that have done so already, only if that is not `missing`. Another
-/// agent may have taken probes away: then the constants are there all the same.
-pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, missing: bool) {
+/// Which of the classes that are loaded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// Every one.
+    All,
+    /// Those that have not passed through [`transform`] already. Another agent may have
+    /// taken probes away: then the constants are there all the same.
+    Missing,
+    /// Those that were not there yet when trace mode began, and have no probes. The JVM
+    /// was already reading them, so the class file load hook missed them.
+    Newcomers,
+}
+
+impl Which {
+    fn includes(self, trace: &Trace, java: Java, class: Object<'_>) -> bool {
+        let ti = trace.recorder.ti();
+        match self {
+            Which::All => true,
+            Which::Missing => !trace.is_done(java, class),
+            Which::Newcomers => {
+                trace.passed.is_newcomer(ti, java, class)
+                    && ti.constants_mention(class, &[probe::trace::CLASS.as_bytes()]) == Some(false)
+            }
+        }
+    }
+}
+
+/// Has these of the loaded classes pass through [`transform`], if they may take locks
+/// and the user wants them.
+pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, which: Which) {
     let ti = trace.recorder.ti();
     // SAFETY: `env` is the current thread's, and this is called in a native frame
     // that lasts longer.
     let java = unsafe { Java::new(env) };
     let Ok(classes) = ti.loaded_classes(java) else { return };
+    if which != Which::Newcomers {
+        trace.passed.list(ti, java, &classes);
+    }
     let (mut wanted, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
     for class in classes {
         let is_wanted = trace.wants(class.get())
-            && !(missing && trace.is_done(java, class.get()))
+            && which.includes(trace, java, class.get())
             && ti.may_take_locks(class.get());
         match is_wanted {
             true => wanted.push(class),

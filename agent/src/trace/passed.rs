@@ -1,11 +1,11 @@
 //! Which classes trace mode has seen before it was off for a while.
 
 use crate::{
-    jvm::{Java, Object, Ti, Vm, loaders::Loaders},
+    jvm::{Java, Local, Object, Ti, Vm, loaders::Loaders},
     sync::lock,
 };
 use std::{
-    collections::{HashMap, hash_map::DefaultHasher},
+    collections::{HashMap, HashSet, hash_map::DefaultHasher},
     hash::{Hash, Hasher},
     sync::Mutex,
 };
@@ -20,12 +20,19 @@ pub struct Passed {
     loaders: Option<Loaders>,
     /// By loader and name, what stood in the constants; `None` before it was linked.
     classes: Mutex<HashMap<u64, Option<u64>>>,
+    /// By loader and name, the classes that were loaded when trace mode last began, as
+    /// long as newcomers are looked for.
+    listed: Mutex<HashSet<u64>>,
 }
 
 impl Passed {
     /// None has.
     pub fn new(vm: Option<Vm>) -> Passed {
-        Passed { loaders: vm.and_then(Loaders::new), classes: Mutex::new(HashMap::new()) }
+        Passed {
+            loaders: vm.and_then(Loaders::new),
+            classes: Mutex::default(),
+            listed: Mutex::default(),
+        }
     }
 
     /// Remembers all classes that are loaded, and forgets those that were.
@@ -49,6 +56,23 @@ impl Passed {
             Some(None) => true,
             None => false,
         }
+    }
+
+    /// Notes which classes trace mode found when it began.
+    pub fn list(&self, ti: Ti, java: Java, loaded: &[Local<'_>]) {
+        let keys = loaded.iter().filter_map(|class| self.key(ti, java, class.get()));
+        *lock(&self.listed) = keys.collect();
+    }
+
+    /// Whether a class was not there yet when trace mode began; never where the JVM
+    /// gives loaders no numbers.
+    pub fn is_newcomer(&self, ti: Ti, java: Java, class: Object<'_>) -> bool {
+        self.key(ti, java, class).is_some_and(|key| !lock(&self.listed).contains(&key))
+    }
+
+    /// Newcomers are not looked for any more.
+    pub fn forget_list(&self) {
+        *lock(&self.listed) = HashSet::new();
     }
 
     /// Whether a class's loader is known, and is not the JVM's own.

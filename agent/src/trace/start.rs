@@ -1,7 +1,9 @@
 //! Trace mode begins: the class that probes call, and what it must know.
 
 use super::{
-    READY, TRACE, Trace, classes, holds, instances,
+    READY, TRACE, Trace,
+    classes::{self, Which},
+    holds, instances,
     memory::{Later, address_of},
     ticks,
 };
@@ -190,12 +192,21 @@ impl Trace {
 
     /// Gives all classes their probes that are loaded and want some.
     pub fn add_probes(&self, env: *mut JNIEnv) {
-        classes::retransform_loaded(self, env, false);
+        classes::retransform_loaded(self, env, Which::All);
     }
 
     /// Gives their probes to those that were loaded while nobody looked.
     pub fn add_missing_probes(&self, env: *mut JNIEnv) {
-        classes::retransform_loaded(self, env, true);
+        classes::retransform_loaded(self, env, Which::Missing);
+    }
+
+    /// Gives their probes to those that the JVM was reading when trace mode began. With
+    /// `last`, this is the last look for them.
+    pub fn add_probes_to_newcomers(&self, env: *mut JNIEnv, last: bool) {
+        classes::retransform_loaded(self, env, Which::Newcomers);
+        if last {
+            self.passed.forget_list();
+        }
     }
 
     /// Notes which classes have passed, before nobody looks at them for a while.

@@ -59,6 +59,7 @@ public final class Truth {
         SCENARIOS.put("gc-identity", GcIdentity.class);
         SCENARIOS.put("jdk-locks", JdkLocks.class);
         SCENARIOS.put("counts", Counts.class);
+        SCENARIOS.put("half-loaded", HalfLoaded.class);
         SCENARIOS.put("permits", Permits.class);
         SCENARIOS.put("thread-ids", ThreadIds.class);
         SCENARIOS.put("probes", Probes.class);
