@@ -1,6 +1,7 @@
 """The Java program that is soaked, with the agent or without."""
 
 import json
+import shutil
 import subprocess
 
 import project
@@ -16,6 +17,8 @@ class Subject:
 
     def __init__(self, major, folder, log_folder):
         folder.mkdir()
+        # Of its own: it reads them all the time, and a build may replace them.
+        classes = shutil.copytree(project.CLASSES, folder / "classes")
         self.stderr = folder / "stderr"
         self.log = log_folder and log_folder / "soak.log"
         options = list(JVM_OPTIONS)
@@ -24,7 +27,7 @@ class Subject:
                            f"filesize={FILE_SIZE},filecount={FILE_COUNT}")
         with open(self.stderr, "wb") as stderr:
             self.process = subprocess.Popen(
-                [project.java(major), *options, "-cp", project.CLASSES, "tyrion.truth.Truth",
+                [project.java(major), *options, "-cp", classes, "tyrion.truth.Truth",
                  "soak"],
                 cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
                 text=True, env=environment())
