@@ -14,6 +14,7 @@ mod attached;
 mod attaching;
 mod attacks;
 mod beside;
+mod collections;
 mod command_line;
 mod console;
 mod containers;

@@ -7,13 +7,17 @@
 //! cargo run -p tyrion-formats --example sample -- trace trace.log
 //! cargo run -p tyrion-formats --example sample -- holds holds.log
 //! cargo run -p tyrion-formats --example sample -- sample sample.log
+//! cargo run -p tyrion-formats --example sample -- collections collections.log
 //! ```
 //!
 //! `tiny` is the worked example of `docs/event-log.md`; `small` has every kind
 //! of record of contention mode; `killed` is the same as the agent leaves it
 //! after `kill -9`; `trace` has what trace mode adds, `holds` what `events=all`
-//! adds to that, `sample` what sampling adds.
+//! adds to that, `sample` what sampling adds; `collections` tells when the JVM's
+//! garbage collector was at work.
 
+#[path = "sample/collections.rs"]
+mod collections;
 #[path = "sample/sampled.rs"]
 mod sampled;
 #[path = "sample/trace.rs"]
@@ -36,7 +40,7 @@ type Writer = LogWriter<Cursor<Vec<u8>>>;
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [which, path] = args.as_slice() else {
-        return Err("usage: sample tiny|small|killed|trace|holds|sample FILE".into());
+        return Err("usage: sample tiny|small|killed|trace|holds|sample|collections FILE".into());
     };
     let bytes = match which.as_str() {
         "tiny" => tiny()?,
@@ -45,6 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "trace" => trace::trace(options(RecordingState::Closed))?,
         "holds" => trace::holds(options(RecordingState::Closed))?,
         "sample" => sampled::sampled(options(RecordingState::Closed))?,
+        "collections" => collections::collections(options(RecordingState::Closed))?,
         _ => return Err(format!("no sample {which}").into()),
     };
     std::fs::write(path, bytes)?;

@@ -84,7 +84,7 @@ fn read_all(log: &Recording) -> usize {
     found += definitions.locks().iter().count() + definitions.places().iter().count();
     found += definitions.stacks().groups().map(|(_, name)| log.text(name).len()).sum::<usize>();
     let _ = (log.end_ns(), log.tallies(), log.is_trace(), log.has_sampling(), log.period_ns());
-    found += log.statistics().len();
+    found += log.statistics().len() + log.collections().len();
     found + messages.iter().map(String::len).sum::<usize>()
 }
 

@@ -39,10 +39,10 @@ pub use file::{open_input, open_regular};
 pub use input::Input;
 pub use inputs::{INPUTS, read_with};
 pub use recording::{
-    Capabilities, ChunkRef, ClassDef, Defined, Definitions, DenseTable, Entry, Event, Events,
-    Facts, HoldMode, LockSite, MethodDef, ModeChange, ModeSpan, Pause, Recording, Records, Sampled,
-    ShortWaits, SparseTable, StackDef, Stacks, Text, ThreadDef, ThreadSpan, TraceRecord, Traced,
-    UNKNOWN, WaitSite,
+    Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
+    Events, Facts, HoldMode, LockSite, MethodDef, ModeChange, ModeSpan, Pause, Recording, Records,
+    Sampled, ShortWaits, SparseTable, StackDef, Stacks, Text, ThreadDef, ThreadSpan, TraceRecord,
+    Traced, UNKNOWN, WaitSite,
 };
 pub use sniff::FileKind;
 pub use tyrion_wire as wire;

@@ -6,7 +6,8 @@
 //! ([`MAX_MISSING_IDS`]); three times that while a table grows; for a lock, its
 //! name or its instance 21 bytes (defined in 4 at least) and for a place 48
 //! (defined in 8), whatever their ids, and half as much again while their table
-//! grows; for slots and counters as much as they take in the file; and less
+//! grows; for a collection 16 (defined in 4 at least), three times that while the
+//! list grows, and twice while it is put in order; for slots and counters as much as they take in the file; and less
 //! than 2 MiB besides.
 
 /// How many bytes are read of what is no regular file and cannot be mapped, such

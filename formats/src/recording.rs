@@ -8,6 +8,7 @@
 
 mod capabilities;
 mod chunk;
+mod collections;
 mod definitions;
 mod entry;
 mod events;
@@ -24,8 +25,8 @@ pub use capabilities::{Capabilities, ShortWaits};
 pub use chunk::ChunkRef;
 pub(crate) use chunk::Chunks;
 pub use definitions::{
-    ClassDef, Defined, Definitions, LockSite, MethodDef, ModeChange, Pause, Text, ThreadDef,
-    ThreadSpan, WaitSite,
+    ClassDef, Collection, Defined, Definitions, LockSite, MethodDef, ModeChange, Pause, Text,
+    ThreadDef, ThreadSpan, WaitSite,
 };
 pub use entry::{Entry, Event, TraceRecord, Traced};
 pub use events::{Events, Records};

@@ -64,7 +64,11 @@ fn the_example_is_read_as_the_document_says() {
 
 #[test]
 fn the_other_logs_are_read_as_the_document_says() {
-    for (name, language) in [("v1-trace.log", "trace-dump"), ("v1-sample.log", "sample-dump")] {
+    for (name, language) in [
+        ("v1-trace.log", "trace-dump"),
+        ("v1-sample.log", "sample-dump"),
+        ("v1-collections.log", "collections-dump"),
+    ] {
         let log = Recording::from_bytes(name, common::frozen(name)).unwrap();
         let dump = common::dump(&log);
         let start = dump.find("\n0x").map_or(0, |at| at + 1);
@@ -101,6 +105,7 @@ fn the_other_logs_are_explained() {
     explained("trace-bytes", &[2, 3, 4, 5], &[9, 10, 11, 12]);
     explained("holds-bytes", &[7], &[]);
     explained("sample-bytes", &[6], &[14]);
+    explained("collections-bytes", &[], &[17]);
 }
 
 /// The states in the document are those of the code, with their numbers.
@@ -118,6 +123,7 @@ fn the_bytes_that_are_explained_stand_there() {
     check_bytes(&common::frozen("v1-trace.log"), "trace-bytes");
     check_bytes(&common::frozen("v1-holds.log"), "holds-bytes");
     check_bytes(&common::frozen("v1-sample.log"), "sample-bytes");
+    check_bytes(&common::frozen("v1-collections.log"), "collections-bytes");
 }
 
 fn check_bytes(bytes: &[u8], language: &str) {

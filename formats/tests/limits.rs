@@ -157,6 +157,23 @@ fn what_was_recorded_is_the_log_without_its_pauses() {
     assert_eq!(pauses, [(5, 50), (20, 30)], "what is none is left out");
 }
 
+#[test]
+fn collections_are_told_in_the_order_of_time() {
+    let collection = |start_ns, end_ns| Definition::Collection { start_ns, end_ns };
+    let log = log_of(&[
+        collection(500, 900),
+        collection(100, 100),
+        collection(70, 69),
+        collection(200, 300),
+        collection(u64::MAX, 0),
+    ]);
+    assert_eq!(log.damage(), []);
+    let found: Vec<_> = log.collections().iter().map(|it| (it.start_ns, it.end_ns)).collect();
+    assert_eq!(found, [(100, 100), (200, 300), (500, 900)], "without what ends before it begins");
+    assert_eq!(log.end_ns(), log.start_ns().max(900));
+    assert_eq!((log.has_collections(), log.lost_collections()), (None, 0));
+}
+
 /// They stand in tables that do not take a row for each id left out.
 #[test]
 fn names_and_instances_of_far_locks_take_no_room() {
@@ -199,9 +216,11 @@ fn long_texts_are_cut() {
 #[test]
 fn rows_are_as_small_as_stated() {
     use tyrion_formats::{
-        ChunkRef, ClassDef, LockSite, MethodDef, StackDef, Text, ThreadDef, ThreadSpan, WaitSite,
+        ChunkRef, ClassDef, Collection, LockSite, MethodDef, StackDef, Text, ThreadDef, ThreadSpan,
+        WaitSite,
     };
     assert!(size_of::<ChunkRef>() <= 48);
+    assert!(size_of::<Collection>() <= 16, "of four bytes in the log");
     for size in [
         size_of::<Option<Text>>(),
         size_of::<Option<ClassDef>>(),

@@ -47,6 +47,8 @@ pub fn table() -> jvmtiEventCallbacks {
     table.MonitorWaited = Some(monitor_waited);
     table.ClassLoad = Some(class_load);
     table.ClassFileLoadHook = Some(class_file_load_hook);
+    table.GarbageCollectionStart = Some(garbage_collection_start);
+    table.GarbageCollectionFinish = Some(garbage_collection_finish);
     table
 }
 
@@ -150,6 +152,21 @@ unsafe extern "system" fn monitor_waited(
         let (thread, object) = unsafe { (Object::new(thread), Object::new(object)) };
         contention.object_wait_ends(java, thread, object, timed_out != 0)
     });
+}
+
+// The next two come while all threads are stopped, on one of the JVM's own that must
+// call neither JNI nor JVMTI.
+
+unsafe extern "system" fn garbage_collection_start(_: *mut jvmtiEnv) {
+    if let Some(recorder) = recorder() {
+        guarded(|| recorder.collection_starts());
+    }
+}
+
+unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
+    if let Some(recorder) = recorder() {
+        guarded(|| recorder.collection_ends());
+    }
 }
 
 #[allow(clippy::too_many_arguments, reason = "the signature is JVMTI's")]

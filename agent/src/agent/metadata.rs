@@ -18,6 +18,7 @@ pub fn collect(
     let jvm = format!("{} {}", ti.property("java.vm.name"), ti.property("java.vm.version"));
     let flags = jvm_flags().join(" ");
     let host = host();
+    let has_collections = ti.capabilities().can_generate_garbage_collection_events();
     let mut pairs = vec![
         ("tyrion", env!("CARGO_PKG_VERSION")),
         ("program", program),
@@ -26,6 +27,7 @@ pub fn collect(
         ("host", &host),
         ("clock", clock::NAME),
         ("loaded", if attached { "attached" } else { "at start" }),
+        ("collections", if has_collections { "true" } else { "false" }),
     ];
     let in_force = options.in_force();
     pairs.extend(in_force.iter().map(|(key, value)| match *key {

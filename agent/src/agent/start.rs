@@ -76,6 +76,7 @@ pub fn prepare((ti, callbacks): Jvmti, options: Options) -> Result<Start, String
         |c| c.set_can_get_bytecodes(true),
         |c| c.set_can_get_thread_cpu_time(true),
         |c| c.set_can_support_virtual_threads(true),
+        |c| c.set_can_generate_garbage_collection_events(true),
     ])
     .and_then(|()| ti.set_callbacks(&callbacks()))
     .map_err(|error| format!("JVMTI: {error:?}"))?;
@@ -137,6 +138,7 @@ pub fn vm_death(env: *mut JNIEnv) {
             trace.write_statistics(&recorder.log().current());
         }
         recorder.cost_ends();
+        recorder.note_collections();
         recorder.log().close();
         if let Some(account) = recorder.account_of_walks() {
             say(&account);
@@ -214,6 +216,12 @@ fn open(
     }
     // Fails before JDK 21, where there are none.
     let _ = ti.set_event(jvmti::JVMTI_EVENT_VIRTUAL_THREAD_END, true);
+    // Not all JVMs tell, and the metadata say so. The end first: a beginning has one then.
+    for event in
+        [jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_START]
+    {
+        let _ = ti.set_event(event, true);
+    }
     let walker = match mode.locks {
         Locks::Nothing => None,
         _ => walker(ti, &fields, options),

@@ -379,6 +379,12 @@ impl Dictionary {
         lock(&self.inner).define(log, &Definition::Mode { from_ns, recorded })
     }
 
+    /// Says from when to when the garbage collector had all threads stopped, monotonic
+    /// ns.
+    pub fn collection(&self, log: &LogFile, start_ns: u64, end_ns: u64) -> Option<()> {
+        lock(&self.inner).define(log, &Definition::Collection { start_ns, end_ns })
+    }
+
     /// Says that a thread has another name from now on.
     pub fn rename(&self, log: &LogFile, thread: u32, name: &[u8], at_ns: u64) -> Option<()> {
         let mut inner = lock(&self.inner);

@@ -6,6 +6,7 @@
 //! - [`pending`]: what others are waiting for right now
 //! - [`stacks`]: ids of stacks
 //! - [`java_threads`], [`lifetimes`], [`os_thread`]: what is known of threads
+//! - [`collections`]: pauses of the garbage collector
 //! - [`classes`]: what is known of locks by their objects alone
 //! - [`records`]: records of another thread than the current one
 //! - [`cost`]: what all of it costs the program
@@ -14,6 +15,7 @@
 //! It knows no mode: contention, trace and sampling are built on it, side by side.
 
 mod classes;
+mod collections;
 mod context;
 mod cost;
 mod groups;
@@ -40,6 +42,7 @@ use crate::{
     message::say,
     options::Pattern,
 };
+use collections::Collections;
 use cost::CostMeter;
 use jvmti_bindings::sys::jni::jmethodID;
 use modes::Changed;
@@ -74,6 +77,8 @@ pub struct Recorder {
     pause: Mutex<Option<Paused>>,
     /// What is recorded, if it has changed since the log began.
     changed: Mutex<Option<Changed>>,
+    /// When the garbage collector had all threads stopped.
+    collections: Collections,
     /// What recording costs.
     cost: CostMeter,
     /// The methods of the classes that probes call: no frames of the program's.
@@ -108,6 +113,7 @@ impl Recorder {
             totals: Totals::default(),
             pause: Mutex::default(),
             changed: Mutex::default(),
+            collections: Collections::default(),
             cost: CostMeter::default(),
             probes: Default::default(),
             on_give_up: OnceLock::new(),
@@ -141,6 +147,7 @@ impl Recorder {
         let each = |current: &Generation, lacks_room| {
             follow(lacks_room);
             self.note_cost(current);
+            self.note_collections_in(current);
         };
         self.log.keep(go_over, each)
     }

@@ -18,6 +18,7 @@ impl Recorder {
         let mut pause = lock(&self.pause);
         if pause.is_none() {
             let (from_ns, generation) = (clock::now_ns(), self.log.current());
+            self.note_collections_in(&generation);
             let _ = generation.dictionary.pause(&generation.log, from_ns, 0);
             *pause = Some(Paused { from_ns, defined_in: generation.number });
             self.cost_ends();

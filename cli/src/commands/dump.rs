@@ -1,5 +1,6 @@
 //! `tyrion dump`: a log's records, one a line.
 
+mod collections;
 pub mod pending;
 pub mod record;
 mod sample;
@@ -49,6 +50,7 @@ use tyrion_wire::{
 
 Records:
   thread   a thread; renamed when it gets another name
+  gc       a pause of the garbage collector
   wait     one wait
   fold     waits below the threshold, summed
   pending  a wait that had not ended
@@ -59,10 +61,10 @@ Records:
   nest     a lock acquired while holding others (trace mode)
   sample   what a thread was doing, in one snapshot or several alike (sampling)
   number   a counter of the agent
-In JSON they are called thread, thread-name, wait, fold, pending, acquisitions,
-hold, instance, blame, nest, sample and statistic. The state of a sample is the
-JVM's; if other outputs show another one, it follows. Times count from the start
-of the log; in JSON, durations are in ns.")]
+In JSON they are called thread, thread-name, collection, wait, fold, pending,
+acquisitions, hold, instance, blame, nest, sample and statistic. The state of a
+sample is the JVM's; if other outputs show another one, it follows. Times count
+from the start of the log; in JSON, durations are in ns.")]
 pub struct DumpArgs {
     /// The log to read, - for stdin
     #[arg(value_name = "LOG")]
@@ -175,6 +177,7 @@ impl<'a> Dump<'a> {
 
     fn all(&mut self, out: &mut dyn Write) -> io::Result<()> {
         self.threads(out)?;
+        self.collections(out)?;
         for chunk in self.log.event_chunks() {
             match self.log.events(chunk) {
                 Ok(mut events) => {

@@ -32,7 +32,7 @@ use tyrion_converters::{
     outputs::units,
 };
 use tyrion_formats::{ModeSpan, Recording};
-use tyrion_report::OwnCpu;
+use tyrion_report::{Collections, OwnCpu};
 use tyrion_wire::{WaitKind, header::RecordingState};
 
 /// So many pauses are listed.
@@ -259,6 +259,7 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         })
     };
     report["pauses"] = log.pauses().iter().map(pause).collect();
+    report["collections"] = json!(collections(log));
     report["own_cpu"] = json!(own_cpu(log));
     report["mode_spans"] = log.mode_spans().iter().map(span).collect();
     if let Some(traced) = &found.traced {
@@ -305,7 +306,8 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     row("log", log.name())?;
     row("pid", &facts.pid.to_string())?;
     for (key, value) in &facts.metadata {
-        let is_told_below = ["threshold", "period", "sample-threads"].contains(&key.as_str());
+        let told_below = ["threshold", "period", "sample-threads", "collections"];
+        let is_told_below = told_below.contains(&key.as_str());
         if !is_told_below && !value.is_empty() {
             row(key, &told(key, value))?;
         }
@@ -344,6 +346,11 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     if let Some(own) = own_cpu(log) {
         row("tyrion itself", &own.text())?;
     }
+    match (log.has_collections(), collections(log)) {
+        (_, Some(collections)) => row("collections", &collections.text())?,
+        (Some(false), _) => row("collections", "not known: this JVM does not report them")?,
+        _ => {}
+    }
     if found.lacks_waits() {
         return row("contention", "not recorded (mode=sample)");
     }
@@ -367,6 +374,11 @@ fn told_pauses(pauses: &[Range<u64>], start_ns: u64) -> String {
         0 => told.join(", "),
         more => format!("{}, and {} more", told.join(", "), units::thousands(more as u64)),
     }
+}
+
+/// The pauses of the garbage collector, if the log has them.
+fn collections(log: &Recording) -> Option<Collections> {
+    Collections::of(log, Filter::default().window(log))
 }
 
 /// What the agent took of the program's CPU time, if it says so.

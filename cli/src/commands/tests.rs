@@ -34,11 +34,19 @@ fn dumped(log: &Recording, filter: &Filter, json: bool) -> String {
 fn logs_are_shown_as_ever() {
     let mut files = golden_files::Files::new();
     for (sort, json) in [("txt", false), ("json", true)] {
-        for name in ["v1-tiny", "v1-small", "v1-killed", "v1-trace", "v1-holds", "v1-sample"] {
+        for name in [
+            "v1-tiny",
+            "v1-small",
+            "v1-killed",
+            "v1-trace",
+            "v1-holds",
+            "v1-sample",
+            "v1-collections",
+        ] {
             let info = info::printed(&[frozen(name)], &all(), json);
             files.insert(format!("{name}.info.{sort}"), info);
         }
-        for name in ["v1-tiny", "v1-trace", "v1-holds", "v1-sample"] {
+        for name in ["v1-tiny", "v1-trace", "v1-holds", "v1-sample", "v1-collections"] {
             let dump = dumped(&frozen(name), &all(), json);
             files.insert(format!("{name}.dump.{sort}"), dump);
         }

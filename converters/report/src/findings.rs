@@ -1,6 +1,7 @@
 //! What the sections answer from.
 
 pub mod axis;
+mod collections;
 mod delay;
 mod facts;
 mod found;
@@ -10,6 +11,7 @@ mod lives;
 pub mod names;
 mod owners;
 mod pass;
+mod pauses;
 mod ranks;
 mod sampled;
 mod second;
@@ -19,6 +21,7 @@ pub(crate) mod tests;
 pub mod trace;
 
 pub use axis::Axis;
+pub use collections::Collected;
 pub use delay::{Delay, Delays};
 pub use facts::LogFacts;
 pub use found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines};

@@ -10,6 +10,7 @@
 //! line in [`SECTIONS`].
 #![forbid(unsafe_code)]
 
+mod collections;
 pub mod conditions;
 pub mod diff;
 pub mod findings;
@@ -22,6 +23,7 @@ pub mod sections;
 mod testing;
 pub mod view;
 
+pub use collections::Collections;
 pub use findings::{Findings, find, work_bytes};
 pub use options::ReportOptions;
 pub use own_cpu::OwnCpu;

@@ -49,6 +49,17 @@ impl Crafted {
         Crafted { log, threads, locks, now_ns: START_NS }
     }
 
+    /// Of contention mode, with pauses of the garbage collector.
+    pub(crate) fn collected(duration_ns: u64) -> Crafted {
+        Crafted::with(duration_ns, &[("mode", "contention"), ("collections", "true")])
+    }
+
+    /// A pause that began so long before the start: before the waits.
+    pub(crate) fn collection(&mut self, before_start_ns: u64, pause_ns: u64) {
+        let start_ns = START_NS - before_start_ns;
+        self.log.collection(start_ns, start_ns + pause_ns).unwrap();
+    }
+
     fn thread(&mut self, name: &str) -> (u32, LaneId) {
         if let Some(&known) = self.threads.get(name) {
             return known;

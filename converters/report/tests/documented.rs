@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Recording;
 use tyrion_report::{
-    OwnCpu, ReportOptions, SECTIONS, find,
+    Collections, OwnCpu, ReportOptions, SECTIONS, find,
     findings::{LockRef, LogFacts},
     render::{Report, json},
     sections::{
@@ -57,6 +57,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
         "overview" => vec![
             of::<overview::Overview>(),
             of::<OwnCpu>(),
+            of::<Collections>(),
             of::<LogFacts>(),
             of::<overview::ThreadTotals>(),
             of::<overview::PhaseRow>(),
@@ -140,7 +141,7 @@ fn every_field_is_documented() {
     names(&to_value(LockRef::default()).unwrap(), &mut in_lock);
     assert!(in_lock.iter().all(|name| is_in(&common, name)), "{in_lock:?}");
 
-    let logs = ["v1-small.log", "v1-killed.log", "v1-trace.log"];
+    let logs = ["v1-small.log", "v1-killed.log", "v1-trace.log", "v1-collections.log"];
     let kinds = [Kinds::contention(), Kinds::all()];
     let reports = logs.iter().flat_map(|log| kinds.map(|kinds| report(log, kinds)));
     let reports: Vec<Value> = reports.collect();

@@ -318,6 +318,14 @@ impl<W: Write + Seek> LogWriter<W> {
         self.define(&Definition::Mode { from_ns, recorded })
     }
 
+    /// Says from when to when the garbage collector had all threads stopped.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn collection(&mut self, start_ns: u64, end_ns: u64) -> io::Result<()> {
+        self.define(&Definition::Collection { start_ns, end_ns })
+    }
+
     /// A new lane, whose waits are those of `thread` at first.
     pub fn lane(&mut self, thread: u32) -> LaneId {
         let lane = self.lanes.len() as u32 + 1;

@@ -92,6 +92,16 @@ pub struct ModeChange {
     pub recorded: u64,
 }
 
+/// A pause of the garbage collector: it had all threads of the program stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Collection {
+    /// Since when, monotonic ns.
+    pub start_ns: u64,
+    /// Until when, monotonic ns; not before the start.
+    pub end_ns: u64,
+}
+
 /// Who waits for what, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -159,6 +169,7 @@ pub struct Definitions {
     statistics: HashMap<u32, Statistic>,
     pauses: Vec<Pause>,
     mode_changes: Vec<ModeChange>,
+    collections: Vec<Collection>,
     /// The last moment that a definition tells, monotonic ns.
     pub(crate) last_at_ns: u64,
     /// How many more ids may be missing.
@@ -181,6 +192,7 @@ impl Default for Definitions {
             lock_names: SparseTable::default(),
             statistics: HashMap::new(),
             mode_changes: Vec::new(),
+            collections: Vec::new(),
             pauses: Vec::new(),
             last_at_ns: 0,
             missing: limits::MAX_MISSING_IDS,
@@ -235,6 +247,13 @@ impl Definitions {
     /// the log.
     pub fn mode_changes(&self) -> &[ModeChange] {
         &self.mode_changes
+    }
+
+    /// The pauses of the garbage collector, in the order of the log;
+    /// [`Recording::collections`](crate::Recording::collections) has them in that of
+    /// time.
+    pub fn collections(&self) -> &[Collection] {
+        &self.collections
     }
 
     /// Locks: the class id of each. Their ids are those of the recording, so a
@@ -341,6 +360,14 @@ impl Definitions {
                 self.last_at_ns = self.last_at_ns.max(from_ns);
                 if self.mode_changes.len() < limits::MAX_PAUSES {
                     self.mode_changes.push(ModeChange { from_ns, recorded });
+                }
+                Some(())
+            }
+            Definition::Collection { start_ns, end_ns } => {
+                // What ends before it begins has never been.
+                if start_ns <= end_ns {
+                    self.last_at_ns = self.last_at_ns.max(end_ns);
+                    self.collections.push(Collection { start_ns, end_ns });
                 }
                 Some(())
             }

@@ -190,6 +190,13 @@ pub enum Definition<'a> {
         /// What of locks, and whether threads are sampled: see [`mode`].
         recorded: u64,
     },
+    /// The JVM's garbage collector had all threads stopped.
+    Collection {
+        /// Since when, monotonic ns.
+        start_ns: u64,
+        /// Until when, monotonic ns.
+        end_ns: u64,
+    },
     /// A definition of a tag that this code does not know.
     Unknown(u8),
 }
@@ -210,6 +217,7 @@ const TAG_THREAD_SPAN: u8 = 13;
 const TAG_GROUP: u8 = 14;
 const TAG_PAUSE: u8 = 15;
 const TAG_MODE: u8 = 16;
+const TAG_COLLECTION: u8 = 17;
 
 /// What [`Definition::Mode`] says is recorded: bits that are added up.
 pub mod mode {
@@ -274,6 +282,9 @@ impl Definition<'_> {
             Definition::Group { stack, name } => (TAG_GROUP, &[stack.into(), name.into()], none),
             Definition::Pause { from_ns, to_ns } => (TAG_PAUSE, &[from_ns, to_ns], none),
             Definition::Mode { from_ns, recorded } => (TAG_MODE, &[from_ns, recorded], none),
+            Definition::Collection { start_ns, end_ns } => {
+                (TAG_COLLECTION, &[start_ns, end_ns], none)
+            }
             Definition::Unknown(tag) => (tag, &[], none),
         };
         let mut payload = [0; MAX_FIELDS * varint::MAX_LEN];
@@ -343,6 +354,7 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
         TAG_GROUP => Definition::Group { stack: f.u32()?, name: f.u32()? },
         TAG_PAUSE => Definition::Pause { from_ns: f.u64()?, to_ns: f.u64()? },
         TAG_MODE => Definition::Mode { from_ns: f.u64()?, recorded: f.u64()? },
+        TAG_COLLECTION => Definition::Collection { start_ns: f.u64()?, end_ns: f.u64()? },
         _ => Definition::Unknown(tag),
     })
 }
@@ -353,7 +365,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn definitions() -> impl Strategy<Value = (u8, [u32; 5], u64, Vec<u8>)> {
-        (0u8..17, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
+        (0u8..18, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
     }
 
     fn build(tag: u8, n: [u32; 5], long: u64, text: &[u8]) -> Definition<'_> {
@@ -388,6 +400,9 @@ mod tests {
             TAG_GROUP => Definition::Group { stack: id, name: a },
             TAG_PAUSE => Definition::Pause { from_ns: long, to_ns: long ^ u64::from(a) },
             TAG_MODE => Definition::Mode { from_ns: long, recorded: a.into() },
+            TAG_COLLECTION => {
+                Definition::Collection { start_ns: long, end_ns: long ^ u64::from(a) }
+            }
             _ => Definition::Unknown(77),
         }
     }

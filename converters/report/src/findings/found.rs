@@ -1,8 +1,8 @@
 //! What was found.
 
 use super::{
-    axis::Axis, delay::Delays, groups::LockGroups, histogram::Histogram, owners::OwnedWait,
-    ranks::shows, sampled::SampledInterval, trace::Recorded,
+    axis::Axis, collections::Collected, delay::Delays, groups::LockGroups, histogram::Histogram,
+    owners::OwnedWait, ranks::shows, sampled::SampledInterval, trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
@@ -33,6 +33,8 @@ pub struct Findings<'a> {
     /// The threads of the logs that the filter lets through, but for those that the
     /// JVM runs for itself.
     pub threads: Threads,
+    /// The garbage collector's part in the waits; `None` where no log tells of it.
+    pub collected: Option<Collected>,
     /// Trace mode: waits charged, by the groups of both threads, in ascending
     /// order of both and of lock group and kind. Empty where
     /// [`Profile::has_blame`] is not set.

@@ -9,6 +9,7 @@ use super::{
     delay::Delay,
     groups::{LockGroups, ThreadGroups, thread_group},
     owners::Owners,
+    pauses::PauseTimes,
     ranks::{NONE, Ranks, shows},
     trace::Collector,
 };
@@ -51,6 +52,8 @@ pub(super) struct Job<'a> {
     pub(super) ranks: &'a Ranks,
     /// Whether the first pass has found no damage.
     pub(super) is_whole: bool,
+    /// When the garbage collector had all threads stopped, if it did.
+    pub(super) pauses: Option<&'a PauseTimes>,
 }
 
 /// What is known of a log afterwards, by its own ids.
@@ -58,6 +61,8 @@ pub(super) struct Read<'a> {
     /// Waits over the threshold, by site.
     pub(super) delays: Vec<Delay>,
     pub(super) threads: Vec<Tally>,
+    /// How much of the shown waits fell into [`Job::pauses`], by site, in ns.
+    pub(super) collected_ns: Vec<u64>,
     /// Waits whose lock's owner is known.
     pub(super) owners: Owners,
     pub(super) collectors: Vec<Collector<'a>>,
@@ -178,7 +183,8 @@ impl<'a> Job<'a> {
         let cells = log.cell_chunks();
         let next = AtomicUsize::new(0);
         let delays = vec![Delay::default(); sites.len()];
-        let shared = Mutex::new((sums, delays, Owners::default(), Vec::new()));
+        let collected_ns = vec![0u64; sites.len()];
+        let shared = Mutex::new((sums, delays, collected_ns, Owners::default(), Vec::new()));
         rayon::broadcast(|_| {
             let mut worker = Worker::new(self, &sites, &wanted, &threads);
             loop {
@@ -195,15 +201,17 @@ impl<'a> Job<'a> {
                     break;
                 }
             }
-            let (sums, delays, owners, collectors) = &mut *lock(&shared);
+            let (sums, delays, collected_ns, owners, collectors) = &mut *lock(&shared);
             sums.add(&worker.sums);
             delays.iter_mut().zip(&worker.delays).for_each(|(sum, more)| *sum += *more);
+            let more = collected_ns.iter_mut().zip(&worker.collected_ns);
+            more.for_each(|(sum, ns)| *sum = sum.saturating_add(*ns));
             owners.add(&worker.owners);
             collectors.push(worker.collector);
         });
-        let (_, delays, owners, collectors) =
+        let (_, delays, collected_ns, owners, collectors) =
             shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Read { delays, threads, owners, collectors }
+        Read { delays, threads, collected_ns, owners, collectors }
     }
 
     /// What nobody asks for is counted where nobody looks.

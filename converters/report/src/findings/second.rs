@@ -3,6 +3,7 @@
 
 use super::{
     axis::{Axis, Series},
+    collections::CollectedSums,
     delay::{Delay, Delays},
     found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines},
     groups::{LockGroups, ThreadGroups},
@@ -10,6 +11,7 @@ use super::{
     lives,
     owners::AllOwners,
     pass::{self, Blames},
+    pauses,
     ranks::Ranks,
     sampled, trace,
 };
@@ -41,16 +43,20 @@ pub(super) fn find<'a>(
     let mut names = ThreadGroups::default();
     let mut recorded = trace::Recorded::default();
     let mut owners = AllOwners::default();
+    let all_pauses = pauses::of(logs, &recordings);
+    let mut collected = CollectedSums::new(logs, &recordings, filter);
     for (run, log) in logs.iter().enumerate() {
         let Some(ids) = aggregate.ids.get(run) else { continue };
         let (groups, axis, ranks) = (&groups, &axis, &ranks);
         let is_whole = aggregate.damage.is_empty();
-        let job = pass::Job { log, ids, filter, groups, axis, ranks, is_whole };
+        let recording = recordings.get(run).copied().unwrap_or_default();
+        let pauses = all_pauses.get(&recording);
+        let job = pass::Job { log, ids, filter, groups, axis, ranks, is_whole, pauses };
         let read = job.run(&mut names, &mut sums, progress);
         delays.add(ids, &read);
         owners.add(ids, groups, &read.owners);
-        let recording = recordings.get(run).copied().unwrap_or_default();
         lives::add(&job, &read.threads, &mut sums, (&mut threads, recording, &mut known));
+        collected.add(ids, groups, &read);
         recorded.add(run as u32, read.collectors);
     }
     Findings {
@@ -62,6 +68,7 @@ pub(super) fn find<'a>(
         thread_blames: thread_blames(&names, &sums.blames),
         owned_waits: owners.finish(&names),
         delays: delays.finish(),
+        collected: collected.finish(),
         trace: recorded,
         logs,
         filter,

@@ -6,10 +6,13 @@ use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_
 use crate::{
     About, Answer, Findings, ReportOptions, Section,
     findings::LockRef,
-    view::{Column, Part, Row, Table, TableCell, View},
+    view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use serde::Serialize;
 use tyrion_converters::outputs::units;
+
+/// Less of a wait in pauses of the garbage collector is not worth a line.
+const COLLECTED_SHARE: f64 = 0.1;
 
 /// The section.
 pub const SECTION: Section = Section {
@@ -88,6 +91,9 @@ pub struct ContendedLock {
     /// `hold_ns` as a share of the recording's duration: above 1 where several
     /// were held at the same time.
     pub utilisation_share: Option<f64>,
+    /// How much of `wait_ns` fell into pauses of the garbage collector, without folded
+    /// waits. `null` when they are not known.
+    pub in_collections_ns: Option<u64>,
     /// How many threads waited.
     pub waiting_threads: u64,
     /// How many threads took them. `null` when it is not known.
@@ -239,5 +245,14 @@ fn row(lock: &ContendedLock) -> Row {
     let waiter = lock.hottest_waiter.iter().map(|hot| hot.detail("hottest waiter", "the wait"));
     let charged = "the wait that is charged";
     let holder = lock.hottest_holder.iter().map(|hot| hot.detail("hottest holder", charged));
-    Row { cells, details: waiter.chain(holder).collect() }
+    let collected = collected(lock).map(|title| Detail { title, lines: Vec::new() });
+    Row { cells, details: waiter.chain(holder).chain(collected).collect() }
+}
+
+/// What to say of the garbage collector: it has a part in the wait that matters.
+fn collected(lock: &ContendedLock) -> Option<String> {
+    let share = share(lock.in_collections_ns?, lock.wait_ns);
+    (share >= COLLECTED_SHARE).then(|| {
+        format!("{:.0} % of the wait fell into pauses of the garbage collector", 100.0 * share)
+    })
 }

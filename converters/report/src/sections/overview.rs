@@ -5,7 +5,7 @@ mod drawn;
 
 use super::{sampled::NO_LOCKS, shared::share};
 use crate::{
-    About, Answer, Findings, ReportOptions, Section,
+    About, Answer, Collections, Findings, ReportOptions, Section,
     findings::{LogFacts, Phase},
 };
 use cost::Cost;
@@ -62,6 +62,11 @@ pub struct Overview {
     pub phases: Vec<PhaseRow>,
     /// What was waited for, by kind, those that the filter asks for.
     pub kinds: Vec<KindRow>,
+    /// The pauses of the garbage collector, of all logs that tell of them. `null` if
+    /// none does.
+    pub collections: Option<Collections>,
+    /// How much of `wait_ns` fell into them. Folded waits are not in it.
+    pub in_collections_ns: Option<u64>,
     /// Waits that were lost when recorded, for want of room.
     pub dropped: u64,
     /// What recording cost.
@@ -196,6 +201,11 @@ impl Overview {
             phase_ns: findings.axis.phase_ns,
             phases,
             kinds: kinds.map(|kind| KindRow::of(kind, findings)).collect(),
+            collections: findings.collected.as_ref().map(|collected| collected.pauses),
+            in_collections_ns: findings
+                .collected
+                .as_ref()
+                .map(|collected| collected.wait_ns(WaitKind::is_contention)),
             dropped: findings.logs.iter().map(dropped).fold(0, u64::saturating_add),
             cost: Cost::of(findings),
         }

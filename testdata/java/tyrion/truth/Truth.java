@@ -57,6 +57,7 @@ public final class Truth {
         SCENARIOS.put("nio-interrupts", NioInterrupts.class);
         SCENARIOS.put("held-across", HeldAcross.class);
         SCENARIOS.put("gc-identity", GcIdentity.class);
+        SCENARIOS.put("collections", Collected.class);
         SCENARIOS.put("jdk-locks", JdkLocks.class);
         SCENARIOS.put("counts", Counts.class);
         SCENARIOS.put("half-loaded", HalfLoaded.class);

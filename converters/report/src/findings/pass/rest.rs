@@ -1,7 +1,7 @@
 //! What a worker does besides summing waits one by one: folded ones, and blame.
 
 use super::{super::delay::Delay, Count, worker::Worker};
-use tyrion_formats::{TraceRecord, Traced};
+use tyrion_formats::{Event, TraceRecord, Traced};
 use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
 
 impl Worker<'_, '_> {
@@ -41,6 +41,29 @@ impl Worker<'_, '_> {
             ];
             rows.into_iter().flatten().for_each(|row| row.add_spread(&boxes, span, cell.sum_ns));
         }
+    }
+
+    /// Adds how much of a wait fell into pauses of the garbage collector, if it is shown.
+    #[inline]
+    pub(super) fn in_pauses(&mut self, event: &Event) {
+        let Some(pauses) = self.job.pauses else { return };
+        let span = (event.start_ns, event.end_ns);
+        let ns = pauses.within_ns(span, &mut self.next_pause);
+        if ns == 0 || !self.is_shown(event) {
+            return;
+        }
+        if let Some(sum) = self.collected_ns.get_mut(event.site as usize) {
+            *sum = sum.saturating_add(ns);
+        }
+    }
+
+    fn is_shown(&self, event: &Event) -> bool {
+        let thread = self.wanted.get(event.thread as usize).or(self.wanted.first());
+        let site = self.sites.get(event.site as usize);
+        site.is_some_and(|site| site.count.is_shown())
+            && thread.is_some_and(|thread| thread.wanted)
+            && event.wait_ns() >= self.window.min_wait_ns
+            && self.window.holds(event.end_ns)
     }
 
     /// What the profile takes of blame, by the groups of both threads.

@@ -55,6 +55,11 @@ pub(super) struct Worker<'j, 'a> {
     nothing: SitePlan,
     /// Waits over the threshold, by site.
     pub(super) delays: Vec<Delay>,
+    /// How much of the shown waits fell into pauses of the garbage collector, by site, in
+    /// ns; empty where there were none.
+    pub(super) collected_ns: Vec<u64>,
+    /// Where to look for them next.
+    pub(super) next_pause: usize,
     boxes: usize,
     pub(super) wanted: &'j [Wanted],
     pub(super) threads: &'j [Tally],
@@ -95,6 +100,8 @@ impl<'j, 'a> Worker<'j, 'a> {
             sites,
             nothing: job.nothing(),
             delays: vec![Delay::default(); sites.len()],
+            collected_ns: job.pauses.map_or_else(Vec::new, |_| vec![0; sites.len()]),
+            next_pause: 0,
             boxes: job.axis.boxes().len(),
             wanted,
             threads,
@@ -126,16 +133,18 @@ impl<'j, 'a> Worker<'j, 'a> {
             if self.job.is_whole { Ok(log.events_again(chunk)) } else { log.events(chunk) };
         let Ok(mut events) = events else { return };
         let is_open = self.window.is_open();
+        self.next_pause = self.job.pauses.map_or(0, |pauses| pauses.first_from(chunk.first_ns));
         if self.job.log.is_trace() {
             events.visit_all(|entry| match entry {
-                Entry::Wait(event) if is_open => self.put(&event),
-                Entry::Wait(event) => self.wait(&Short::of(&event), event.thread),
+                Entry::Wait(event) => self.take(&event, is_open),
                 Entry::Traced(traced) => {
                     self.blame(&traced);
                     self.collector.record(&traced);
                 }
                 _ => {}
             });
+        } else if self.job.pauses.is_some() {
+            events.visit(|event| self.take(event, is_open));
         } else if is_open {
             events.visit(|event| self.put(event));
         } else {
@@ -143,6 +152,12 @@ impl<'j, 'a> Worker<'j, 'a> {
         }
         self.sum_batch();
         self.flush();
+    }
+
+    #[inline(always)]
+    fn take(&mut self, event: &Event, is_open: bool) {
+        self.in_pauses(event);
+        if is_open { self.put(event) } else { self.wait(&Short::of(event), event.thread) }
     }
 
     /// Puts a wait into the batch. Summing many together is twice as fast as

@@ -104,6 +104,9 @@ pub(super) fn lock(
     let counted = profile.has_acquisitions && sums.acquisitions != 0;
     let measured = counted && sums.measured != 0;
     let recorded_ns = findings.traced_ns();
+    let in_collections_ns = findings.collected.as_ref();
+    let in_collections_ns =
+        in_collections_ns.map(|it| it.waits_ns.get(&(group, kind)).copied().unwrap_or(0));
     let charged = sums.holders.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
     ContendedLock {
         lock: findings.groups.lock_ref(group),
@@ -120,6 +123,7 @@ pub(super) fn lock(
         mean_hold_ns: measured.then(|| mean(sums.hold_ns, sums.acquisitions)),
         max_hold_ns: measured.then_some(sums.max_hold_ns),
         utilisation_share: (measured && recorded_ns != 0).then(|| share(sums.hold_ns, recorded_ns)),
+        in_collections_ns,
         waiting_threads: sums.waiting.0,
         holding_threads: (counted || !sums.holding.is_empty()).then_some(sums.holding.len() as u64),
         hottest_waiter: hottest(sums.waiters)

@@ -4,7 +4,7 @@ use super::{Overview, PhaseRow};
 use crate::{
     ReportOptions,
     findings::LogFacts,
-    sections::shared::{cut, share_of},
+    sections::shared::{cut, share, share_of},
     view::{Column, Part, Row, Table, TableCell, View},
 };
 use tyrion_converters::outputs::units;
@@ -54,6 +54,17 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
     facts.push(("threads", TableCell::Text(count)));
     if knows_locks {
         facts.extend(contention(overview));
+    }
+    if let Some(collections) = &overview.collections {
+        let waits = match overview.in_collections_ns {
+            Some(ns) if ns != 0 => {
+                let share = 100.0 * share(ns, overview.wait_ns);
+                format!("; {} of the lock waits, {share:.1} %, fell into them", units::duration(ns))
+            }
+            _ => String::new(),
+        };
+        let text = format!("{}{waits}", collections.text());
+        facts.push(("garbage collections", TableCell::Text(text)));
     }
     facts.push(("recording cost", TableCell::Text(cost(overview))));
     facts.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
