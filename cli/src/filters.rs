@@ -10,6 +10,7 @@ use tyrion_converters::{
     outputs::units::counted,
     packages,
     profile::Profile,
+    withheld::Withheld,
 };
 use tyrion_formats::Recording;
 use tyrion_wire::slot::Pending;
@@ -20,7 +21,8 @@ use tyrion_wire::slot::Pending;
 pub struct FilterArgs {
     /// Only these kinds, separated by commas: monitor, lock, lock-read,
     /// lock-write, semaphore, lock-reacquire, object-wait, condition, park, or
-    /// the groups contention, idle and all
+    /// the groups contention, idle, withheld (of those in idle, waits that keep
+    /// threads from work) and all
     #[arg(long, value_name = "KINDS", value_parser = kinds)]
     kind: Option<Kinds>,
     /// Only threads whose name matches this regular expression
@@ -160,12 +162,26 @@ pub fn tell_if_empty(profile: &Profile, waits_in_log: u64) {
     }
 }
 
+/// Which waits of a log withhold work, if a filter asks for them; else nothing is
+/// known of any.
+pub fn withheld(filter: &Filter, log: &Recording) -> Withheld {
+    match filter.kinds.asks_withheld() {
+        true => Withheld::find(std::slice::from_ref(log), filter),
+        false => Withheld::default(),
+    }
+}
+
 /// Whether a filter wants a wait that had not ended; time does not matter.
-pub fn wants_pending(filter: &Filter, log: &Recording, pending: &Pending) -> bool {
+pub fn wants_pending(
+    filter: &Filter,
+    (log, withheld): (&Recording, &Withheld),
+    pending: &Pending,
+) -> bool {
     let names = Names(log);
     let wants_thread = |regex: &Regex| regex.is_match(&names.thread(pending.thread));
     let wants_lock = |regex: &Regex| names.lock_matches(regex, pending.lock);
-    filter.kinds.contains(pending.kind)
+    let is_withheld = || withheld.is_withheld((0, log), pending.kind, pending.stack);
+    filter.kinds.takes(pending.kind, is_withheld)
         && filter.thread.as_ref().is_none_or(wants_thread)
         && filter.lock.as_ref().is_none_or(wants_lock)
 }

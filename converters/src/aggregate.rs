@@ -29,7 +29,7 @@ pub use ids::LogIds;
 pub use notes::{Lost, Notes};
 pub use result::Aggregate;
 
-use crate::{filter::Filter, states::StateReader};
+use crate::{filter::Filter, states::StateReader, withheld::Withheld};
 use build::Builder;
 use sampled::Samples;
 use tyrion_formats::Recording;
@@ -50,11 +50,26 @@ pub fn aggregate(
     filter: &Filter,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Aggregate {
-    let mut builder = Builder::new(filter);
-    for log in logs {
+    let asks = filter.kinds.asks_withheld();
+    let withheld = if asks { Withheld::find(logs, filter) } else { Withheld::default() };
+    aggregate_knowing(logs, filter, &withheld, progress)
+}
+
+/// As [`aggregate`], for who knows already which waits of these logs withhold
+/// work.
+pub fn aggregate_knowing(
+    logs: &[Recording],
+    filter: &Filter,
+    withheld: &Withheld,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Aggregate {
+    let mut builder = Builder::new(filter, withheld);
+    for (run, log) in logs.iter().enumerate() {
         let window = filter.window(log);
         let reader = StateReader::new(log);
-        let samples = Samples { reader: &reader, kinds: filter.kinds_of_samples() };
+        let is_withheld = |kind, stack| withheld.is_withheld((run, log), kind, stack);
+        let kinds = filter.kinds_of_samples();
+        let samples = Samples { reader: &reader, kinds, is_withheld: &is_withheld };
         builder.add(log, &window, pass::run(log, &window, samples, progress));
     }
     builder.finish()

@@ -1,11 +1,13 @@
 //! Which waits of a log go into a profile.
 
+mod cell;
 mod error;
 mod kinds;
 mod part;
 mod states;
 mod time;
 
+pub use cell::CellPart;
 pub use error::FilterError;
 pub use kinds::Kinds;
 pub use part::Spread;

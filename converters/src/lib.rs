@@ -7,6 +7,7 @@ pub mod describe;
 pub mod filter;
 pub mod grouping;
 mod java;
+pub mod lives;
 mod merge;
 pub mod names;
 pub mod outputs;
@@ -15,5 +16,6 @@ pub mod profile;
 mod state;
 pub mod states;
 pub mod totals;
+pub mod withheld;
 
 pub use tyrion_wire::harmless;

@@ -89,9 +89,23 @@ impl<'a> StateReader<'a> {
         (thread, if is_lock { sampled.sample.lock } else { UNKNOWN })
     }
 
-    /// Whether a sample is asked for by these kinds of waits.
-    pub fn is_of(&self, sampled: &Sampled, kinds: Option<Kinds>) -> bool {
-        kinds.is_none_or(|kinds| self.kind(sampled).is_some_and(|kind| kinds.contains(kind)))
+    /// Whether a sample is asked for by these kinds of waits. `is_withheld` says
+    /// whether a wait of a kind with a stack of the log withholds work.
+    pub fn is_of(
+        &self,
+        sampled: &Sampled,
+        kinds: Option<Kinds>,
+        is_withheld: impl FnOnce(WaitKind, u32) -> bool,
+    ) -> bool {
+        let Some(kinds) = kinds else { return true };
+        let takes = |kind| kinds.takes(kind, || is_withheld(kind, self.stack(sampled)));
+        self.kind(sampled).is_some_and(takes)
+    }
+
+    /// Whether a thread with this stack waits for work, by what queues and pools
+    /// are called.
+    pub(crate) fn waits_for_work(&self, stack: u32) -> bool {
+        self.says(stack) == Says::WaitsForWork
     }
 
     /// The stack of a sample, by its id in the log, without the agent's own

@@ -8,3 +8,4 @@ mod near_misses;
 mod phases;
 mod single_thread;
 mod still_waiting;
+mod withheld;

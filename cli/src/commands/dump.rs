@@ -13,7 +13,7 @@ use super::{
     sample_filter::SampleFilter,
 };
 use crate::{
-    filters::{FilterArgs, wants_pending},
+    filters::{FilterArgs, wants_pending, withheld},
     logs,
     outcome::{CommandResult, Done, Failure},
     terminal::{Escaped, Printable},
@@ -32,6 +32,7 @@ use tyrion_converters::{
     filter::{Filter, Window},
     harmless,
     outputs::units,
+    withheld::Withheld,
 };
 use tyrion_formats::{Damage, Entry, Event, Recording};
 use tyrion_wire::{
@@ -146,6 +147,7 @@ struct Dump<'a> {
     names: Names<'a>,
     filter: &'a Filter,
     window: Window,
+    withheld: Withheld,
     json: bool,
     threads: Cache<u32, (String, bool)>,
     locks: Cache<u32, Lock>,
@@ -164,6 +166,7 @@ impl<'a> Dump<'a> {
             names: Names(log),
             filter,
             window: filter.window(log),
+            withheld: withheld(filter, log),
             json,
             threads: Cache::new(),
             locks: Cache::new(),
@@ -349,7 +352,7 @@ impl<'a> Dump<'a> {
     }
 
     fn pending(&mut self, out: &mut dyn Write, pending: &Pending) -> io::Result<()> {
-        if !wants_pending(self.filter, self.log, pending) {
+        if !wants_pending(self.filter, (self.log, &self.withheld), pending) {
             return Ok(());
         }
         if self.json {
@@ -379,7 +382,7 @@ impl<'a> Dump<'a> {
         let (names, filter) = (self.names, self.filter);
         let site = self.log.definitions().sites().get(id)?;
         let is_wanted = |regex| names.lock_matches(regex, site.lock);
-        let wanted = filter.kinds.contains(site.kind)
+        let wanted = filter.kinds.takes(site.kind, || self.withheld.is_withheld_site(0, id))
             && filter
                 .lock
                 .as_ref()

@@ -106,7 +106,8 @@ struct Waiting {
 
 impl Waiting {
     fn count(log: &Recording, filter: &Filter) -> Waiting {
-        let wanted = log.pending().iter().filter(|pending| wants_pending(filter, log, pending));
+        let of = (log, &filters::withheld(filter, log));
+        let wanted = log.pending().iter().filter(|pending| wants_pending(filter, of, pending));
         let mut waiting = Waiting::default();
         for pending in wanted {
             match pending.kind.is_contention() {

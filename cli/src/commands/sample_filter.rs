@@ -1,9 +1,11 @@
 //! Which samples a filter lets through.
 
+use crate::filters::withheld;
 use tyrion_converters::{
     describe::Names,
     filter::{Filter, States},
     states::StateReader,
+    withheld::Withheld,
 };
 use tyrion_formats::{Recording, Sampled};
 use tyrion_wire::def::id;
@@ -12,6 +14,7 @@ use tyrion_wire::def::id;
 /// when is for the caller to ask.
 pub struct SampleFilter<'a> {
     filter: &'a Filter,
+    withheld: Withheld,
     names: Names<'a>,
     /// Tells the states as people read them: who waits for work is idle.
     pub reader: StateReader<'a>,
@@ -19,7 +22,8 @@ pub struct SampleFilter<'a> {
 
 impl<'a> SampleFilter<'a> {
     pub fn new(log: &'a Recording, filter: &'a Filter) -> SampleFilter<'a> {
-        SampleFilter { filter, names: Names(log), reader: StateReader::new(log) }
+        let (withheld, reader) = (withheld(filter, log), StateReader::new(log));
+        SampleFilter { filter, withheld, names: Names(log), reader }
     }
 
     /// Whether the filter wants a sample.
@@ -27,7 +31,9 @@ impl<'a> SampleFilter<'a> {
     /// Samples do not say how long a wait took, so `--min-wait` does not apply.
     pub fn is_wanted(&self, sampled: &Sampled) -> bool {
         let states = &self.filter.states;
-        let kind = self.reader.is_of(sampled, self.filter.kinds_of_samples());
+        let log = self.names.0;
+        let is_withheld = |kind, stack| self.withheld.is_withheld((0, log), kind, stack);
+        let kind = self.reader.is_of(sampled, self.filter.kinds_of_samples(), is_withheld);
         let lock = sampled.sample.lock;
         let wants_lock = |regex| lock != id::UNKNOWN && self.names.lock_matches(regex, lock);
         kind && self.filter.lock.as_ref().is_none_or(wants_lock)

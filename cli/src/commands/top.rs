@@ -83,8 +83,12 @@ fn duration(text: &str) -> Result<u64, FilterError> {
     Ok(duration_ns(text)?.max(LEAST_INTERVAL_NS))
 }
 
-fn kinds(text: &str) -> Result<Kinds, FilterError> {
-    Kinds::parse(text)
+fn kinds(text: &str) -> Result<Kinds, String> {
+    let kinds = Kinds::parse(text).map_err(|error| error.to_string())?;
+    match kinds.asks_withheld() {
+        true => Err("which waits withhold work is known of whole logs only: see report".to_owned()),
+        false => Ok(kinds),
+    }
 }
 
 /// Looks at a recording.

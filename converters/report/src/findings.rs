@@ -9,6 +9,7 @@ pub mod groups;
 pub mod histogram;
 mod lives;
 pub mod names;
+mod other_waits;
 mod owners;
 mod pass;
 mod pauses;
@@ -28,12 +29,13 @@ pub use found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines}
 pub use groups::{LockGroups, LockRef, thread_group};
 pub use histogram::Histogram;
 pub use lives::{all_lives_ns, life};
+pub use other_waits::{OtherWaits, PlaceWaits};
 pub use owners::OwnedWait;
 pub use sampled::SampledInterval;
 
 use crate::options::ReportOptions;
 use tyrion_converters::{
-    aggregate::{aggregate, work_bytes as profile_bytes},
+    aggregate::{aggregate_knowing, work_bytes as profile_bytes},
     filter::Filter,
 };
 use tyrion_formats::Recording;
@@ -44,8 +46,8 @@ pub fn work_bytes(logs: &[Recording]) -> u64 {
     profile_bytes(logs) + chunks.map(|chunk| u64::from(chunk.committed)).sum::<u64>()
 }
 
-/// Reads logs, on all workers of the current rayon pool: once for the profile,
-/// and then, knowing what is hot, once more for what a profile does not keep.
+/// Reads logs, on all workers of the current rayon pool: once for what the waits
+/// are that are for no lock, if there are any, once for the profile, and then, knowing what is hot, once more for what a profile does not keep.
 /// Of `options` it needs to know how many rows there will be and how long a
 /// phase is. `progress` is told how many more bytes are done, from any of them.
 pub fn find<'a>(
@@ -54,6 +56,7 @@ pub fn find<'a>(
     options: &ReportOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Findings<'a> {
-    let aggregate = aggregate(logs, filter, progress);
-    second::find(logs, filter, options, aggregate, progress)
+    let others = OtherWaits::find(logs, filter);
+    let aggregate = aggregate_knowing(logs, filter, &others.judged, progress);
+    second::find(logs, filter, options, (aggregate, others), progress)
 }

@@ -11,7 +11,7 @@ use tyrion_report::{
     render::{Report, json},
     sections::{
         blockers, contended, critical_sections, delays, lines, lock_order, near_misses, overview,
-        sampled, single_thread, still_waiting, timeline, tree,
+        sampled, single_thread, still_waiting, timeline, tree, withheld,
     },
 };
 
@@ -62,6 +62,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<overview::ThreadTotals>(),
             of::<overview::PhaseRow>(),
             of::<overview::KindRow>(),
+            of::<overview::WithheldTotals>(),
         ],
         "contended" => {
             vec![
@@ -75,6 +76,13 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<blockers::ThreadPair>(),
             of::<blockers::LockShare>(),
             of::<blockers::CodePair>(),
+        ],
+        "withheld" => vec![
+            of::<withheld::WithheldWaits>(),
+            of::<withheld::WithheldPlace>(),
+            of::<withheld::WaitingGroup>(),
+            of::<withheld::AwaitedObjects>(),
+            of::<withheld::PlaceEvidence>(),
         ],
         "single-thread" => {
             vec![of::<single_thread::SingleThread>(), of::<single_thread::SingleThreadPlace>()]

@@ -16,6 +16,7 @@ use crate::{
     profile::{Run, Thread, WaitRow},
     state::State,
     totals::KindTotals,
+    withheld::Withheld,
 };
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ const UNKNOWN: u32 = u32::MAX - 1;
 /// Builds the profile from the sums of one log after another.
 pub(super) struct Builder<'a> {
     filter: &'a Filter,
+    withheld: &'a Withheld,
     out: Aggregate,
     interner: Interner,
     /// How many logs were recorded without trace mode.
@@ -66,11 +68,11 @@ struct ThreadWaits {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(filter: &'a Filter) -> Self {
+    pub(super) fn new(filter: &'a Filter, withheld: &'a Withheld) -> Self {
         let mut out = Aggregate::default();
         let interner = Interner::new(&mut out.profile);
         let (without_trace, without_samples, has_waits) = Default::default();
-        Builder { filter, out, interner, without_trace, without_samples, has_waits }
+        Builder { filter, withheld, out, interner, without_trace, without_samples, has_waits }
     }
 
     pub(super) fn finish(mut self) -> Aggregate {
@@ -92,7 +94,7 @@ impl<'a> Builder<'a> {
     /// come after those of the logs before it, and so do its rows.
     pub(super) fn add(&mut self, log: &Recording, window: &Window, mut sums: LogSums) {
         let run = self.add_run(log);
-        self.note(log, &sums);
+        self.note(log, run, &sums);
         self.note_trace(log, Scope::of(log, window), &sums.trace);
         self.note_samples(log, &sums);
         self.out.damage.append(&mut sums.damage);
@@ -101,7 +103,11 @@ impl<'a> Builder<'a> {
         let ids: Vec<u32> = threads.iter().map(|(thread, _)| *thread).collect();
         let used = used_sites(log, &threads, &trace);
         let mut resolver = Resolver::new(log, run, &mut self.out, &mut self.interner);
-        let (wait_keys, key_of_site) = wait_keys(log, self.filter, &used, &mut resolver);
+        let takes = |site: u32, kind| {
+            let is_withheld = || self.withheld.is_withheld_site(run as usize, site);
+            used[site as usize] && self.filter.kinds.takes(kind, is_withheld)
+        };
+        let (wait_keys, key_of_site) = wait_keys(log, self.filter, takes, &mut resolver);
         let mut rows = Rows {
             log,
             filter: self.filter,
@@ -155,7 +161,7 @@ impl<'a> Builder<'a> {
         self.out.profile.runs.len() as u32 - 1
     }
 
-    fn note(&mut self, log: &Recording, sums: &LogSums) {
+    fn note(&mut self, log: &Recording, run: u32, sums: &LogSums) {
         self.out.events = self.out.events.saturating_add(sums.events);
         let bytes = log.event_chunks().iter().map(|chunk| u64::from(chunk.committed));
         self.out.event_bytes += bytes.sum::<u64>();
@@ -169,8 +175,11 @@ impl<'a> Builder<'a> {
         if log.capabilities().short_waits == ShortWaits::Unknown {
             notes.unknown_below_ns = notes.unknown_below_ns.max(log.facts().threshold_ns);
         }
-        let kinds = self.filter.kinds;
-        let pending = log.pending().iter().filter(|pending| kinds.contains(pending.kind));
+        let (kinds, withheld) = (self.filter.kinds, self.withheld);
+        let pending = log.pending().iter().filter(|pending| {
+            let (kind, stack) = (pending.kind, pending.stack);
+            kinds.takes(kind, || withheld.is_withheld((run as usize, log), kind, stack))
+        });
         notes.pending += pending.count() as u64;
     }
 
@@ -269,17 +278,16 @@ impl<'a> Builder<'a> {
 }
 
 /// The wait keys of the used sites, in ascending order, and the number of its
-/// key for each site.
+/// key for each site. `takes` says whether a site was used and is asked for, by
+/// its kind.
 fn wait_keys(
     log: &Recording,
     filter: &Filter,
-    used: &[bool],
+    takes: impl Fn(u32, WaitKind) -> bool,
     resolver: &mut Resolver<'_>,
 ) -> (Vec<WaitKey>, Vec<u32>) {
     let sites = log.definitions().sites();
-    let chosen = |(id, site): &(u32, &tyrion_formats::WaitSite)| {
-        used[*id as usize] && filter.kinds.contains(site.kind)
-    };
+    let chosen = |(id, site): &(u32, &tyrion_formats::WaitSite)| takes(*id, site.kind);
     let mut locks: Vec<u32> = sites.iter().filter(chosen).map(|(_, site)| site.lock).collect();
     locks.sort_unstable();
     locks.dedup();

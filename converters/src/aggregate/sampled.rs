@@ -53,6 +53,8 @@ pub(super) struct Samples<'a> {
     pub(super) reader: &'a StateReader<'a>,
     /// Only of threads that waited so.
     pub(super) kinds: Option<Kinds>,
+    /// Whether a wait of a kind with a stack of the log withholds work.
+    pub(super) is_withheld: &'a (dyn Fn(WaitKind, u32) -> bool + Sync),
 }
 
 /// Sums samples.
@@ -73,9 +75,9 @@ impl<'a> Sampler<'a> {
     #[inline(never)]
     pub(super) fn record(&mut self, sampled: &Sampled) {
         self.sums.records += 1;
-        let Samples { reader, kinds } = self.samples;
+        let Samples { reader, kinds, is_withheld } = self.samples;
         let Some(part) = self.window.part(sampled) else { return };
-        if reader.is_of(sampled, kinds) {
+        if reader.is_of(sampled, kinds, is_withheld) {
             let key = self.key(sampled, reader);
             self.sums.sums.entry(key).or_default().add(&part);
         }

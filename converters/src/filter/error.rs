@@ -6,7 +6,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FilterError {
     /// No kind or group of kinds has this name.
-    #[error("`{0}` is not a kind of wait; kinds are {1}; groups are contention, idle, all")]
+    #[error(
+        "`{0}` is not a kind of wait; kinds are {1}; groups are contention, idle, withheld, all"
+    )]
     Kind(String, String),
     /// No state or group of states has this name.
     #[error("`{0}` is not a thread state; states are {1}; groups are busy (all but idle), all")]

@@ -26,6 +26,8 @@ pub struct Figures {
     pub wait_ns: u64,
     /// The share of the threads' time that is lost to waits.
     pub lost_share: Option<f64>,
+    /// The share of it that is lost to waits for no lock.
+    pub withheld_share: Option<f64>,
     /// Number of acquisitions.
     pub acquisitions: Option<u64>,
     /// Critical section pressure.
@@ -103,6 +105,7 @@ impl Figures {
             waits: totals.contended,
             wait_ns: totals.wait_ns,
             lost_share: (overview.threads.lived_ns != 0).then_some(overview.lost_share),
+            withheld_share: (overview.threads.lived_ns != 0).then_some(overview.withheld_share),
             acquisitions: totals.acquisitions,
             pressure_share: overview.pressure_share,
             dropped: overview.dropped,

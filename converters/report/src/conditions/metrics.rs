@@ -148,6 +148,7 @@ pub const METRICS: &[Metric] = &[
     whole("wait_per_second_ns", Unit::Ns, |f| per_second(f.wait_ns, f), "all waits in each second recorded"),
     whole("contentions_per_second", Unit::Count, |f| per_second(f.waits, f), "how many waits there are in each second"),
     whole("wait_share", Unit::Share, |f| f.lost_share, "the share of threads' time that is lost, as in the overview"),
+    whole("withheld_share", Unit::Share, |f| f.withheld_share, "as wait_share, of waits for no lock that keep from work"),
     whole("pressure_share", Unit::Share, |f| f.pressure_share, "critical section pressure, as in the overview"),
     counted(whole("miss_share", Unit::Share, |f| share(f.waits, f.acquisitions), "the share of all acquisitions that wait")),
     traced(whole(CYCLES, Unit::Count, |f| some(f.lock_order_cycles), "orders of locks that can end in a deadlock")),

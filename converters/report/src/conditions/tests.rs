@@ -18,6 +18,7 @@ fn lock(name: &str, waits: u64, wait_ns: u64, p99_wait_ns: u64) -> LockFigures {
 fn figures() -> Figures {
     Figures {
         lost_share: Some(0.15),
+        withheld_share: Some(0.25),
         recorded_ns: 2_000_000_000,
         waits: 110,
         wait_ns: 1_200_000_000,
@@ -54,6 +55,7 @@ fn conditions_hold_or_not() {
         ("wait_share > 10%", "wait_share > 10%: 15.0 %"),
         ("wait_share >= 0.15", "wait_share >= 0.15: 15.0 %"),
         ("wait_share > 15 %", "does not hold"),
+        ("withheld_share > 20%", "withheld_share > 20%: 25.0 %"),
         ("contentions > 100", "contentions > 100: 110"),
         ("contentions_per_second > 54.5", "contentions_per_second > 54.5: 55"),
         ("deadlocks > 0", "does not hold"),

@@ -2,7 +2,8 @@
 
 use super::{
     axis::Axis, collections::Collected, delay::Delays, groups::LockGroups, histogram::Histogram,
-    owners::OwnedWait, ranks::shows, sampled::SampledInterval, trace::Recorded,
+    other_waits::OtherWaits, owners::OwnedWait, ranks::shows, sampled::SampledInterval,
+    trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
@@ -30,6 +31,8 @@ pub struct Findings<'a> {
     pub timelines: Timelines,
     /// Waits of at least the threshold of their log.
     pub delays: Delays,
+    /// Waits that are for no lock.
+    pub other_waits: OtherWaits,
     /// The threads of the logs that the filter lets through, but for those that the
     /// JVM runs for itself.
     pub threads: Threads,
@@ -92,6 +95,9 @@ pub struct Phase {
     pub idle_ns: u64,
     /// How long they waited for locks that others had, in ns.
     pub contended_ns: u64,
+    /// How long of `idle_ns` they waited for no lock and were kept from work, in
+    /// ns, of the threads and locks that the filter asks for.
+    pub withheld_ns: u64,
 }
 
 impl Phase {

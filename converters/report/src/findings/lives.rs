@@ -8,7 +8,8 @@ use super::{
 };
 use std::collections::HashSet;
 use tyrion_converters::describe::Names;
-use tyrion_formats::{Recording, ThreadDef};
+pub use tyrion_converters::lives::life;
+use tyrion_formats::Recording;
 
 /// Threads by recording and Java id: a recording's files have the same ones.
 pub(super) type KnownThreads = HashSet<(u32, u64)>;
@@ -60,7 +61,13 @@ pub(super) fn add(
             continue;
         }
         if is_idle(pending.kind) {
-            spans.for_each(|(from_ns, to_ns)| sums.idle.add_span(&grid, from_ns, to_ns));
+            let is_withheld = job.is_withheld(pending.kind, pending.stack, pending.lock);
+            for (from_ns, to_ns) in spans {
+                sums.idle.add_span(&grid, from_ns, to_ns);
+                if is_withheld {
+                    sums.withheld.add_span(&grid, from_ns, to_ns);
+                }
+            }
         } else if pending.kind.is_contention()
             && job.filter.kinds.contains(pending.kind)
             && lock.is_none_or(|regex| Names(log).lock_matches(regex, pending.lock))
@@ -76,20 +83,6 @@ pub(super) fn add(
             threads.pending_ns = threads.pending_ns.saturating_add(all_ns);
         }
     }
-}
-
-/// From when to when a thread lived, as far as it is in its log: another file of
-/// the recording tells of the time before and behind. That is the whole log where
-/// it does not tell, and `None` for virtual threads of which it does not.
-pub fn life(log: &Recording, id: u32, thread: &ThreadDef) -> Option<(u64, u64)> {
-    let (from_ns, to_ns) = match log.definitions().thread_span(id) {
-        Some(span) => {
-            (span.started_ns, span.ended_ns.map_or(log.end_ns(), std::num::NonZeroU64::get))
-        }
-        None if thread.is_virtual => return None,
-        None => (log.start_ns(), log.end_ns()),
-    };
-    Some((within(log, from_ns), within(log, to_ns)))
 }
 
 fn within(log: &Recording, at_ns: u64) -> u64 {

@@ -21,7 +21,7 @@ use std::{
     },
 };
 pub(super) use sums::{Blames, Sums};
-use tyrion_converters::{aggregate::LogIds, describe::Names, filter::Filter};
+use tyrion_converters::{aggregate::LogIds, describe::Names, filter::Filter, withheld::Withheld};
 use tyrion_formats::{ChunkRef, Recording, ThreadDef};
 use tyrion_wire::WaitKind;
 use worker::Worker;
@@ -54,6 +54,8 @@ pub(super) struct Job<'a> {
     pub(super) is_whole: bool,
     /// When the garbage collector had all threads stopped, if it did.
     pub(super) pauses: Option<&'a PauseTimes>,
+    /// What waits for no lock are, and which of its logs this is.
+    pub(super) withheld: (&'a Withheld, usize),
 }
 
 /// What is known of a log afterwards, by its own ids.
@@ -129,21 +131,38 @@ enum Count {
     Idle,
     /// Idle waiting that is shown.
     IdleShown,
-    /// Neither, and shown.
+    /// Waits of idle kinds that withhold work; not shown.
+    Withheld,
+    /// The same, and shown.
+    WithheldShown,
+    /// None of these, and shown.
     Other,
 }
 
 impl Count {
-    const ALL: [Count; 5] =
-        [Count::Nothing, Count::Contention, Count::Idle, Count::IdleShown, Count::Other];
+    /// In the order of their numbers.
+    const ALL: [Count; 7] = [
+        Count::Nothing,
+        Count::Contention,
+        Count::Idle,
+        Count::IdleShown,
+        Count::Withheld,
+        Count::WithheldShown,
+        Count::Other,
+    ];
     const LEN: usize = Count::ALL.len();
 
     fn is_shown(self) -> bool {
-        matches!(self, Count::Contention | Count::IdleShown | Count::Other)
+        matches!(self, Count::Contention | Count::IdleShown | Count::WithheldShown | Count::Other)
     }
 
+    /// Whether it is of a kind that waits for something to happen.
     fn is_idle(self) -> bool {
-        matches!(self, Count::Idle | Count::IdleShown)
+        matches!(self, Count::Idle | Count::IdleShown) || self.is_withheld()
+    }
+
+    fn is_withheld(self) -> bool {
+        matches!(self, Count::Withheld | Count::WithheldShown)
     }
 }
 
@@ -164,6 +183,19 @@ impl<'a> Job<'a> {
     pub(super) fn wants(&self, thread: u32) -> bool {
         let regex = self.filter.thread.as_ref();
         regex.is_none_or(|regex| regex.is_match(&Names(self.log).thread(thread)))
+    }
+
+    /// Whether the filter wants a lock.
+    fn wants_lock(&self, lock: u32) -> bool {
+        let regex = self.filter.lock.as_ref();
+        regex.is_none_or(|regex| Names(self.log).lock_matches(regex, lock))
+    }
+
+    /// Whether a wait that has not ended withholds work, for a lock that the
+    /// filter wants.
+    pub(super) fn is_withheld(&self, kind: WaitKind, stack: u32, lock: u32) -> bool {
+        let (withheld, run) = self.withheld;
+        withheld.is_withheld((run, self.log), kind, stack) && self.wants_lock(lock)
     }
 
     /// Reads the log.
@@ -232,9 +264,13 @@ impl<'a> Job<'a> {
         for (id, site) in definitions.sites().iter() {
             let plan = &mut sites[id as usize];
             let known = self.ids.site(id).filter(|_| shows(self.filter, site.kind));
+            let (withheld, run) = self.withheld;
+            let is_withheld = withheld.is_withheld_site(run, id) && self.wants_lock(site.lock);
             plan.count = match (known, is_idle(site.kind)) {
                 (None, false) => Count::Nothing,
+                (None, true) if is_withheld => Count::Withheld,
                 (None, true) => Count::Idle,
+                (Some(_), true) if is_withheld => Count::WithheldShown,
                 (Some(_), true) => Count::IdleShown,
                 (Some(_), false) if site.kind.is_contention() => Count::Contention,
                 (Some(_), false) => Count::Other,

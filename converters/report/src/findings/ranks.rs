@@ -17,7 +17,10 @@ pub(super) fn shows(filter: &Filter, kind: WaitKind) -> bool {
     let about_locks = |kind: WaitKind| kind.is_contention() || kind == WaitKind::LockReacquire;
     let asked = |kind: &WaitKind| filter.kinds.contains(*kind);
     let any_about_locks = WaitKind::ALL.into_iter().filter(asked).any(about_locks);
-    filter.kinds.contains(kind) && (about_locks(kind) || !any_about_locks)
+    // Of a kind that is not asked for as such, the profile has those waits alone
+    // that withhold work.
+    let withheld_alone = !asked(&kind) && filter.kinds.may_take(kind);
+    withheld_alone || asked(&kind) && (about_locks(kind) || !any_about_locks)
 }
 
 /// What is counted apart.

@@ -14,6 +14,7 @@ use tyrion_converters::{
     filter::{Filter, Spread, Window},
     profile::{NO_LOCK, SampleRow, State, Thread},
     states::StateReader,
+    withheld::Withheld,
 };
 use tyrion_formats::{Entry, Recording, Sampled};
 use tyrion_wire::WaitKind;
@@ -42,7 +43,7 @@ pub(super) fn find(
     logs: &[Recording],
     filter: &Filter,
     options: &ReportOptions,
-    aggregate: &Aggregate,
+    (aggregate, withheld): (&Aggregate, &Withheld),
     axis: &Axis,
 ) -> Vec<SampledInterval> {
     if !aggregate.profile.has_samples {
@@ -65,7 +66,8 @@ pub(super) fn find(
         let reader = StateReader::new(log);
         let window = filter.window(log);
         let clock = Clock::new(log, &whole);
-        let pass = Pass { log, ids, filter, window, clock, grid, reader: &reader };
+        let withheld = (withheld, run);
+        let pass = Pass { log, ids, filter, window, clock, grid, reader: &reader, withheld };
         let of_log = pass.run();
         if options.zero {
             found.hidden.extend(pass.hidden(run as u32, &of_log));
@@ -131,6 +133,8 @@ struct Pass<'a> {
     clock: Clock,
     grid: Grid,
     reader: &'a StateReader<'a>,
+    /// What waits for no lock are, and which of its logs this is.
+    withheld: (&'a Withheld, usize),
 }
 
 impl Pass<'_> {
@@ -157,8 +161,10 @@ impl Pass<'_> {
     }
 
     fn sample(&self, sampled: &Sampled, found: &mut OfLog) {
+        let (withheld, run) = self.withheld;
+        let is_withheld = |kind, stack| withheld.is_withheld((run, self.log), kind, stack);
         let is_asked_for = self.window.part(sampled).is_some()
-            && self.reader.is_of(sampled, self.filter.kinds_of_samples());
+            && self.reader.is_of(sampled, self.filter.kinds_of_samples(), is_withheld);
         let (thread, lock) = self.reader.thread_and_lock(sampled);
         let Some(lock) = self.lock(lock).filter(|_| is_asked_for) else { return };
         found.threads.insert(sampled.thread);

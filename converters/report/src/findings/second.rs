@@ -9,6 +9,7 @@ use super::{
     groups::{LockGroups, ThreadGroups},
     histogram::{self, Histogram},
     lives,
+    other_waits::OtherWaits,
     owners::AllOwners,
     pass::{self, Blames},
     pauses,
@@ -30,7 +31,7 @@ pub(super) fn find<'a>(
     logs: &'a [Recording],
     filter: &'a Filter,
     options: &ReportOptions,
-    aggregate: Aggregate,
+    (aggregate, other_waits): (Aggregate, OtherWaits),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Findings<'a> {
     let groups = LockGroups::new(&aggregate.profile);
@@ -51,7 +52,8 @@ pub(super) fn find<'a>(
         let is_whole = aggregate.damage.is_empty();
         let recording = recordings.get(run).copied().unwrap_or_default();
         let pauses = all_pauses.get(&recording);
-        let job = pass::Job { log, ids, filter, groups, axis, ranks, is_whole, pauses };
+        let withheld = (&other_waits.judged, run);
+        let job = pass::Job { log, ids, filter, groups, axis, ranks, is_whole, pauses, withheld };
         let read = job.run(&mut names, &mut sums, progress);
         delays.add(ids, &read);
         owners.add(ids, groups, &read.owners);
@@ -60,7 +62,7 @@ pub(super) fn find<'a>(
         recorded.add(run as u32, read.collectors);
     }
     Findings {
-        sampled: sampled::find(logs, filter, options, &aggregate, &axis),
+        sampled: sampled::find(logs, filter, options, (&aggregate, &other_waits.judged), &axis),
         interval_ns: sampled::interval_ns(logs, filter, options),
         distributions: distributions(&ranks, &sums),
         phases: phases(&axis, &sums),
@@ -69,6 +71,7 @@ pub(super) fn find<'a>(
         owned_waits: owners.finish(&names),
         delays: delays.finish(),
         collected: collected.finish(),
+        other_waits,
         trace: recorded,
         logs,
         filter,
@@ -132,16 +135,16 @@ fn distributions(ranks: &Ranks, sums: &pass::Sums) -> Distributions {
 
 fn phases(axis: &Axis, sums: &pass::Sums) -> Vec<Phase> {
     let grid = axis.phases();
-    let [thread_ns, idle_ns, contended_ns] =
-        [&sums.lived, &sums.idle, &sums.contended].map(|series| series.sums(&grid));
-    let amounts = thread_ns.into_iter().zip(idle_ns).zip(contended_ns).enumerate();
-    amounts
-        .map(|(step, ((thread_ns, idle_ns), contended_ns))| {
-            let (start_ns, end_ns) = grid.bounds(step);
-            let duration_ns = end_ns.saturating_sub(start_ns);
-            Phase { start_ns, duration_ns, thread_ns, idle_ns, contended_ns }
-        })
-        .collect()
+    let series = [&sums.lived, &sums.idle, &sums.contended, &sums.withheld];
+    let series = series.map(|series| series.sums(&grid));
+    let phase = |step: usize| {
+        let (start_ns, end_ns) = grid.bounds(step);
+        let duration_ns = end_ns.saturating_sub(start_ns);
+        let [thread_ns, idle_ns, contended_ns, withheld_ns] =
+            series.each_ref().map(|sums| sums.get(step).copied().unwrap_or(0));
+        Phase { start_ns, duration_ns, thread_ns, idle_ns, contended_ns, withheld_ns }
+    };
+    (0..grid.len()).map(phase).collect()
 }
 
 fn timelines(axis: &Axis, ranks: &Ranks, sums: &pass::Sums) -> Timelines {

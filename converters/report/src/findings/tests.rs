@@ -10,7 +10,10 @@ use crate::{
 };
 use bank::*;
 use regex::Regex;
-use tyrion_converters::filter::{Kinds, duration_ns, moment};
+use tyrion_converters::{
+    aggregate::aggregate,
+    filter::{Kinds, duration_ns, moment},
+};
 use tyrion_wire::{
     WaitKind,
     def::thread_flag,

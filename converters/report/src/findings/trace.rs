@@ -6,6 +6,7 @@
 //! time, see [`near_misses`](crate::sections::near_misses).
 
 use std::collections::HashMap;
+pub use tyrion_converters::lives::recordings;
 use tyrion_formats::{Recording, TraceRecord, Traced};
 use tyrion_wire::trace::Held;
 
@@ -121,19 +122,6 @@ impl Recorded {
         self.nestings[nestings..].sort_by_cached_key(Nesting::key);
         self.takings[takings..].sort_unstable();
     }
-}
-
-/// Which logs are of one recording: for each log the number of the first one
-/// of its recording. Identity hashes and `Thread.getId()` mean the same in all
-/// files of a recording.
-pub fn recordings(logs: &[Recording]) -> Vec<u32> {
-    let mut first: HashMap<&str, u32> = HashMap::new();
-    let numbers =
-        logs.iter().zip(0u32..).map(|(log, run)| match log.facts().metadata("recording") {
-            Some(recording) => *first.entry(recording).or_insert(run),
-            None => run,
-        });
-    numbers.collect()
 }
 
 /// The ids of the locks of a log whose identity hash is known, by that.

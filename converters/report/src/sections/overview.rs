@@ -6,11 +6,11 @@ mod drawn;
 use super::{sampled::NO_LOCKS, shared::share};
 use crate::{
     About, Answer, Collections, Findings, ReportOptions, Section,
-    findings::{LogFacts, Phase},
+    findings::{Delay, LogFacts, OtherWaits, Phase},
 };
 use cost::Cost;
 use serde::Serialize;
-use tyrion_converters::outputs::units;
+use tyrion_converters::{outputs::units, withheld::Verdict};
 use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 
@@ -19,8 +19,8 @@ pub const SECTION: Section = Section {
     name: "overview",
     title: "Overview",
     means: "What was recorded, and how much of the threads' time went into waiting for locks.",
-    advice: "If about 1 % or less is lost, and nobody still waits, locks are not what slows this \
-             program down.",
+    advice: "If about 1 % or less is lost, to locks and other waits, and nobody still waits, that is \
+             not what slows this program down.",
     about: About::All,
     answer,
 };
@@ -50,6 +50,11 @@ pub struct Overview {
     /// Both waits together, as far as they took place while recording was on, as a
     /// share of the time that threads lived.
     pub lost_share: f64,
+    /// Waits for no lock that kept threads from work; `kinds` has them only where
+    /// the filter asks for them.
+    pub withheld: WithheldTotals,
+    /// As `lost_share`, of these waits.
+    pub withheld_share: f64,
     /// Critical section pressure: the share of the time in which threads were
     /// not idle that they waited for locks. `null` if they always were.
     pub pressure_share: Option<f64>,
@@ -93,6 +98,18 @@ pub struct ThreadTotals {
     pub assumed: u64,
 }
 
+/// Waits for no lock that kept threads from work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WithheldTotals {
+    /// How many.
+    pub waits: u64,
+    /// Their durations added up.
+    pub wait_ns: u64,
+    /// Where threads waited longest, `com.acme.Pool.borrow(Pool.java:42)`; empty if
+    /// there are none.
+    pub most_in: String,
+}
+
 /// A phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PhaseRow {
@@ -106,6 +123,8 @@ pub struct PhaseRow {
     pub idle_ns: u64,
     /// How long of that they waited for locks.
     pub contended_ns: u64,
+    /// How long of `idle_ns` they were kept from work by waits for no lock.
+    pub withheld_ns: u64,
     /// `contended_ns` as a share of `thread_ns` without `idle_ns`. `null` if
     /// that is 0.
     pub pressure_share: Option<f64>,
@@ -169,6 +188,7 @@ impl Overview {
             whole.thread_ns = whole.thread_ns.saturating_add(phase.thread_ns);
             whole.idle_ns = whole.idle_ns.saturating_add(phase.idle_ns);
             whole.contended_ns = whole.contended_ns.saturating_add(phase.contended_ns);
+            whole.withheld_ns = whole.withheld_ns.saturating_add(phase.withheld_ns);
         }
         let pressure = |row: &PhaseRow| row.pressure_share.unwrap_or(-1.0);
         // The first of those with the highest pressure.
@@ -178,7 +198,7 @@ impl Overview {
             .rev()
             .max_by(|(_, a), (_, b)| pressure(a).total_cmp(&pressure(b)));
         let threads = &findings.threads;
-        let kinds = WaitKind::ALL.into_iter().filter(|kind| findings.filter.kinds.contains(*kind));
+        let kinds = WaitKind::ALL.into_iter().filter(|kind| findings.filter.kinds.may_take(*kind));
         Overview {
             logs: LogFacts::of_all(findings),
             start_wall_ns: findings.axis.start_wall_ns,
@@ -196,6 +216,8 @@ impl Overview {
             pending: threads.pending,
             pending_ns: threads.pending_ns,
             lost_share: share(whole.contended_ns, threads.lived_ns),
+            withheld: WithheldTotals::of(&findings.other_waits),
+            withheld_share: share(whole.withheld_ns, threads.lived_ns),
             pressure_share: whole.pressure(),
             worst_phase: worst.filter(|(_, row)| row.contended_ns != 0).map(|(at, _)| at),
             phase_ns: findings.axis.phase_ns,
@@ -225,8 +247,18 @@ impl PhaseRow {
             thread_ns: phase.thread_ns,
             idle_ns: phase.idle_ns,
             contended_ns: phase.contended_ns,
+            withheld_ns: phase.withheld_ns,
             pressure_share: phase.pressure(),
         }
+    }
+}
+
+impl WithheldTotals {
+    fn of(waits: &OtherWaits) -> WithheldTotals {
+        let Delay { count, wait_ns } = waits.total(Verdict::Withheld);
+        let most = waits.of(Verdict::Withheld).next();
+        let most_in = most.map_or_else(String::new, |(judged, _)| judged.place.at.clone());
+        WithheldTotals { waits: count, wait_ns, most_in }
     }
 }
 

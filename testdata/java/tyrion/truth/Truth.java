@@ -87,6 +87,7 @@ public final class Truth {
         SCENARIOS.put("room", Room.class);
         SCENARIOS.put("parked-over", ParkedOver.class);
         SCENARIOS.put("occupied", Occupied.class);
+        SCENARIOS.put("withheld", Withheld.class);
     }
 
     private Truth() {}

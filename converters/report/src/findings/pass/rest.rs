@@ -30,6 +30,9 @@ impl Worker<'_, '_> {
         if site.count.is_idle() && wanted.lives {
             sums.idle.add_spread(&phases, span, cell.sum_ns);
         }
+        if site.count.is_withheld() && taken && wanted.lives {
+            sums.withheld.add_spread(&phases, span, cell.sum_ns);
+        }
         if shown {
             if site.count == Count::Contention && wanted.lives {
                 sums.contended.add_spread(&phases, span, cell.sum_ns);

@@ -25,6 +25,7 @@ pub(in super::super) struct Sums {
     pub(in super::super) lived: Series,
     pub(in super::super) idle: Series,
     pub(in super::super) contended: Series,
+    pub(in super::super) withheld: Series,
     /// By box.
     pub(in super::super) all: Series,
     /// By row of the locks' timeline, and one more row of no meaning.
@@ -47,6 +48,7 @@ impl Sums {
             lived: of_phases(),
             idle: of_phases(),
             contended: of_phases(),
+            withheld: of_phases(),
             all: Series::new(&boxes),
             rows: vec![0; (ranks.groups.len() + 1) * boxes.len()],
             locks: of_boxes(ranks.groups.len()),
@@ -74,6 +76,7 @@ impl Sums {
         self.lived.add(&other.lived);
         self.idle.add(&other.idle);
         self.contended.add(&other.contended);
+        self.withheld.add(&other.withheld);
         self.all.add(&other.all);
         let rows = other.rows.chunks(self.boxes.len());
         for (sum, row) in self.locks.iter_mut().zip(rows) {

@@ -251,6 +251,9 @@ impl<'j, 'a> Worker<'j, 'a> {
             if site.count.is_idle() {
                 sums.idle.add_span(&phases, from_ns, to_ns);
             }
+            if site.count.is_withheld() && taken {
+                sums.withheld.add_span(&phases, from_ns, to_ns);
+            }
         };
         match &self.parts {
             _ if !now.wanted.lives => {}
@@ -315,6 +318,9 @@ impl<'j, 'a> Worker<'j, 'a> {
             }
             if count.is_idle() && now.wanted.lives {
                 sums.idle.add_to(now.phase, sum_ns);
+            }
+            if count.is_withheld() && now.wanted.lives {
+                sums.withheld.add_to(now.phase, sum_ns);
             }
             if count.is_shown() {
                 sums.all.add_to(now.in_box, sum_ns);

@@ -4,10 +4,11 @@ use super::{Overview, PhaseRow};
 use crate::{
     ReportOptions,
     findings::LogFacts,
+    render::cells::percent,
     sections::shared::{cut, share, share_of},
     view::{Column, Part, Row, Table, TableCell, View},
 };
-use tyrion_converters::outputs::units;
+use tyrion_converters::{harmless, outputs::units};
 
 /// Without what is about locks where nothing is known of them.
 pub(super) fn view(overview: &Overview, options: &ReportOptions, knows_locks: bool) -> View {
@@ -70,7 +71,7 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
     facts.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
 }
 
-fn contention(overview: &Overview) -> [(&'static str, TableCell); 4] {
+fn contention(overview: &Overview) -> Vec<(&'static str, TableCell)> {
     let mut contention = format!(
         "{} waited {}",
         units::counted(overview.contended, "contended acquisition"),
@@ -83,12 +84,25 @@ fn contention(overview: &Overview) -> [(&'static str, TableCell); 4] {
             units::duration(overview.pending_ns),
         );
     }
-    [
+    let mut facts = vec![
         ("contention", TableCell::Text(contention)),
         ("lost to lock waits", TableCell::Share(overview.lost_share)),
-        ("critical section pressure", share_of(overview.pressure_share)),
-        ("dropped waits", TableCell::Count(overview.dropped)),
-    ]
+    ];
+    if overview.withheld.waits != 0 {
+        facts.push(("lost to other waits", TableCell::Text(withheld(overview))));
+    }
+    facts.push(("critical section pressure", share_of(overview.pressure_share)));
+    facts.push(("dropped waits", TableCell::Count(overview.dropped)));
+    facts
+}
+
+fn withheld(overview: &Overview) -> String {
+    let withheld = &overview.withheld;
+    let share = percent(overview.withheld_share);
+    let waits = units::counted(withheld.waits, "wait");
+    let wait = units::duration(withheld.wait_ns);
+    let most_in = harmless::name(&withheld.most_in);
+    format!("{share}: {waits} for no lock took {wait}, most in {most_in}")
 }
 
 fn mode(log: &LogFacts) -> String {

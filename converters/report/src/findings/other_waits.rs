@@ -1,0 +1,163 @@
+//! Waits that are for no lock, place by place: what they are, and how long they
+//! took.
+
+use super::{
+    delay::Delay,
+    groups::{LockRef, thread_group},
+};
+use regex::Regex;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use tyrion_converters::{
+    describe::Names,
+    filter::Filter,
+    lives::recordings,
+    withheld::{JudgedPlace, Verdict, Withheld},
+};
+use tyrion_formats::Recording;
+use tyrion_wire::WaitKind;
+
+/// Waits that are for no lock and have the program on their stack, as far as the
+/// filter asks for their thread, lock, time and duration; whatever kinds it asks
+/// for.
+#[derive(Debug, Default)]
+pub struct OtherWaits {
+    /// What the waits at each place are.
+    pub judged: Withheld,
+    /// The places of which the filter leaves any waits, most wait first.
+    pub places: Vec<PlaceWaits>,
+}
+
+/// The waits at a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaceWaits {
+    /// The place, an index into [`Withheld::places`].
+    pub place: usize,
+    /// The waits.
+    pub waits: Delay,
+    /// The longest of them, in ns.
+    pub longest_ns: u64,
+    /// How threads waited.
+    pub kinds: BTreeSet<WaitKind>,
+    /// How many threads did.
+    pub threads: u64,
+    /// The same by group of threads, in the order of names.
+    pub groups: BTreeMap<String, Delay>,
+    /// By what they waited for, all of a class and name together.
+    pub locks: BTreeMap<LockRef, Delay>,
+    /// The stack in which they waited longest, innermost frame first, and how
+    /// long, in ns.
+    pub hottest: (Vec<String>, u64),
+}
+
+/// What is gathered of a place.
+#[derive(Debug, Default)]
+struct Gathered {
+    sums: PlaceWaits,
+    /// By recording and Java id.
+    threads: BTreeSet<(u32, u64)>,
+    /// By log and stack.
+    stacks: BTreeMap<(usize, u32), u64>,
+}
+
+impl OtherWaits {
+    /// Those of logs.
+    pub(super) fn find(logs: &[Recording], filter: &Filter) -> OtherWaits {
+        let judged = Withheld::find(logs, filter);
+        let mut places: BTreeMap<usize, Gathered> = BTreeMap::new();
+        for ((run, log), recording) in logs.iter().enumerate().zip(recordings(logs)) {
+            let mut names = Wanted::new(log, filter);
+            for waits in judged.waits(run) {
+                let Some(place) = judged.place_of_site(run, waits.site) else { continue };
+                let Some(site) = log.definitions().sites().get(waits.site) else { continue };
+                let named = names.thread(waits.thread).zip(names.lock(site.lock));
+                let Some((group, lock)) = named else { continue };
+                let delay = Delay { count: waits.count, wait_ns: waits.wait_ns };
+                let gathered = places.entry(place).or_default();
+                let sums = &mut gathered.sums;
+                sums.waits += delay;
+                sums.longest_ns = sums.longest_ns.max(waits.longest_ns);
+                sums.kinds.insert(site.kind);
+                *sums.groups.entry(group).or_default() += delay;
+                *sums.locks.entry(lock).or_default() += delay;
+                let thread = log.definitions().threads().get(waits.thread);
+                gathered.threads.insert((recording, thread.map_or(0, |thread| thread.java_id)));
+                let of_stack = gathered.stacks.entry((run, site.stack)).or_default();
+                *of_stack = of_stack.saturating_add(delay.wait_ns);
+            }
+        }
+        let mut places: Vec<PlaceWaits> =
+            places.into_iter().map(|(place, gathered)| gathered.finish(place, logs)).collect();
+        places.sort_by_cached_key(|waits| {
+            let place = judged.places().get(waits.place).map(|judged| judged.place.clone());
+            (std::cmp::Reverse(waits.waits.wait_ns), place)
+        });
+        OtherWaits { judged, places }
+    }
+
+    /// What is known of a place.
+    pub fn judged(&self, waits: &PlaceWaits) -> Option<&JudgedPlace> {
+        self.judged.places().get(waits.place)
+    }
+
+    /// The places whose waits are this, most wait first.
+    pub fn of(&self, verdict: Verdict) -> impl Iterator<Item = (&JudgedPlace, &PlaceWaits)> {
+        let known = self.places.iter().filter_map(|waits| Some((self.judged(waits)?, waits)));
+        known.filter(move |(judged, _)| judged.verdict() == verdict)
+    }
+
+    /// All waits that are this.
+    pub fn total(&self, verdict: Verdict) -> Delay {
+        let mut sum = Delay::default();
+        self.of(verdict).for_each(|(_, waits)| sum += waits.waits);
+        sum
+    }
+}
+
+impl Gathered {
+    fn finish(self, place: usize, logs: &[Recording]) -> PlaceWaits {
+        let hottest = self.stacks.into_iter().max_by_key(|&(key, ns)| (ns, std::cmp::Reverse(key)));
+        let frames = |(run, stack): (usize, u32)| {
+            logs.get(run).map_or_else(Vec::new, |log| Names(log).stack(stack))
+        };
+        let hottest = hottest.map(|(key, ns)| (frames(key), ns)).unwrap_or_default();
+        PlaceWaits { place, threads: self.threads.len() as u64, hottest, ..self.sums }
+    }
+}
+
+/// Names of the threads and locks that the filter asks for.
+struct Wanted<'a> {
+    log: &'a Recording,
+    thread: Option<&'a Regex>,
+    lock: Option<&'a Regex>,
+    threads: HashMap<u32, Option<String>>,
+    locks: HashMap<u32, Option<LockRef>>,
+}
+
+impl<'a> Wanted<'a> {
+    fn new(log: &'a Recording, filter: &'a Filter) -> Wanted<'a> {
+        let (threads, locks) = Default::default();
+        let (thread, lock) = (filter.thread.as_ref(), filter.lock.as_ref());
+        Wanted { log, thread, lock, threads, locks }
+    }
+
+    /// The group of a thread.
+    fn thread(&mut self, id: u32) -> Option<String> {
+        let known = self.threads.entry(id).or_insert_with(|| {
+            let name = Names(self.log).thread(id);
+            let is_wanted = self.thread.is_none_or(|regex| regex.is_match(&name));
+            is_wanted.then(|| thread_group(&name))
+        });
+        known.clone()
+    }
+
+    /// A lock without its identity: places are about many.
+    fn lock(&mut self, id: u32) -> Option<LockRef> {
+        let known = self.locks.entry(id).or_insert_with(|| {
+            let names = Names(self.log);
+            let is_wanted = self.lock.is_none_or(|regex| names.lock_matches(regex, id));
+            let (class, name) = names.lock_parts(id);
+            is_wanted.then_some(LockRef { name, class, id: 0 })
+        });
+        known.clone()
+    }
+}

@@ -1,0 +1,263 @@
+//! Waits that are for no lock and keep threads from work, and those that do not.
+
+#[cfg(test)]
+mod tests;
+mod view;
+
+use super::shared::{HotStack, cut, share};
+use crate::{
+    About, Answer, Findings, ReportOptions, Section,
+    findings::{Delay, LockRef, PlaceWaits},
+};
+use serde::Serialize;
+use std::{cmp::Reverse, collections::BTreeMap};
+use tyrion_converters::withheld::{Evidence, JudgedPlace, Overlap, Verdict};
+use tyrion_wire::WaitKind;
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "withheld",
+    title: "Withheld waits",
+    means: "Waits in Object.wait, for conditions and parked that are for no lock, but kept threads \
+            from work: for a row, a connection, room in a queue. Each place is judged by what its \
+            waits have in common.",
+    advice: "Treat the first ones as contended locks: have fewer threads want the same thing, more \
+             of it, or keep it for less time.",
+    about: About::Locks,
+    answer,
+};
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WithheldWaits {
+    /// How often threads were kept from work.
+    pub waits: u64,
+    /// How long in all.
+    pub wait_ns: u64,
+    /// As a share of the time that threads lived, as far as the waits took place
+    /// while recording was on.
+    pub lost_share: f64,
+    /// Waits that are not counted, since the logs do not tell what they are.
+    pub unclear_waits: u64,
+    /// How long they took.
+    pub unclear_wait_ns: u64,
+    /// Waits of threads without work. The JDK's own loops are left out, as those
+    /// of its pools.
+    pub idle_waits: u64,
+    /// How long they took.
+    pub idle_wait_ns: u64,
+    /// Where threads were kept from work, most wait first.
+    pub places: Vec<WithheldPlace>,
+    /// How many more there are.
+    pub left_out: usize,
+    /// The other places: those that are not clear, and those at which threads
+    /// were idle, most wait first in each.
+    pub others: Vec<WithheldPlace>,
+    /// How many more there are.
+    pub others_left_out: usize,
+}
+
+/// A place where threads wait for no lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WithheldPlace {
+    /// The innermost frame of the program, `com.acme.Pool.borrow(Pool.java:42)`.
+    pub place: String,
+    /// The method of the JDK that it calls, `java.lang.Object.wait`.
+    pub calls: String,
+    /// The outermost method of the program, `com.acme.Worker.run`; empty where
+    /// the stack was cut.
+    pub root: String,
+    /// What the waits are: `withheld`, `unclear` or `idle`.
+    pub verdict: &'static str,
+    /// Why, in a word.
+    pub why: &'static str,
+    /// Why, in words.
+    pub reason: String,
+    /// How many waits the filter asks for.
+    pub waits: u64,
+    /// Their durations added up.
+    pub wait_ns: u64,
+    /// The longest of them.
+    pub max_wait_ns: u64,
+    /// The kinds of waits.
+    pub kinds: Vec<&'static str>,
+    /// How many threads waited.
+    pub threads: u64,
+    /// The same by group of threads, most wait first.
+    pub groups: Vec<WaitingGroup>,
+    /// What they waited for, by class and name, most wait first.
+    pub objects: Vec<AwaitedObjects>,
+    /// The stack with the most wait.
+    pub hottest: Option<HotStack>,
+    /// What was found in all of the logs, whatever the filter.
+    pub evidence: PlaceEvidence,
+}
+
+/// A group of threads that waited at a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WaitingGroup {
+    /// The group.
+    pub threads: String,
+    /// How many waits.
+    pub waits: u64,
+    /// Their durations added up.
+    pub wait_ns: u64,
+}
+
+/// Objects that were waited for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AwaitedObjects {
+    /// Their class and name.
+    pub lock: LockRef,
+    /// How many waits.
+    pub waits: u64,
+    /// Their durations added up.
+    pub wait_ns: u64,
+}
+
+/// What the logs know of the waits at a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PlaceEvidence {
+    /// How many waits ended.
+    pub ended: u64,
+    /// Of how many it is known whether what they were for came.
+    pub told: u64,
+    /// How many of those ended because their time was over.
+    pub timed_out: u64,
+    /// The most waits that took about the same time.
+    pub alike: u64,
+    /// How many threads waited.
+    pub waiters: u64,
+    /// How many objects they waited for.
+    pub objects_awaited: u64,
+    /// How many pairs of a thread and an object that it waited for.
+    pub pairs: u64,
+    /// How many waits were for an object that is not known.
+    pub nameless: u64,
+    /// The fewest frames of the program in a stack that leads here.
+    pub frames: u32,
+    /// How many stacks lead here that differ in the program's methods.
+    pub stacks: u64,
+    /// Waits of the same threads elsewhere.
+    pub elsewhere: u64,
+    /// The share of their lives that the threads spent here; `null` when it is
+    /// not known how long they lived.
+    pub life_share: Option<f64>,
+    /// The most threads that waited at once for one object, or in the method if
+    /// each waits for objects of its own; and of how many.
+    pub most_at_once: u64,
+    /// Of how many threads that is.
+    pub of_threads: u64,
+    /// The share of the time in which any of them waited that all did.
+    pub all_share: f64,
+    /// Threads that had to do with the lock and never waited here.
+    pub outsiders: u64,
+}
+
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
+    let withheld = WithheldWaits::of(findings, options);
+    let json = serde_json::to_value(&withheld).unwrap_or_default();
+    let advises = withheld.waits != 0;
+    Answer { json, view: view::view(&withheld), lacking: String::new(), advises }
+}
+
+impl WithheldWaits {
+    /// From what was found.
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> WithheldWaits {
+        let found = &findings.other_waits;
+        let places =
+            |verdict| found.of(verdict).map(|(judged, waits)| place(judged, waits, options));
+        let mut withheld: Vec<WithheldPlace> = places(Verdict::Withheld).collect();
+        let mut others: Vec<WithheldPlace> =
+            places(Verdict::Unclear).chain(places(Verdict::Idle)).collect();
+        let phases = findings.phases.iter().map(|phase| phase.withheld_ns);
+        let lost_ns = phases.fold(0, u64::saturating_add);
+        let [all, unclear, idle] =
+            [Verdict::Withheld, Verdict::Unclear, Verdict::Idle].map(|it| found.total(it));
+        WithheldWaits {
+            waits: all.count,
+            wait_ns: all.wait_ns,
+            lost_share: share(lost_ns, findings.threads.lived_ns),
+            unclear_waits: unclear.count,
+            unclear_wait_ns: unclear.wait_ns,
+            idle_waits: idle.count,
+            idle_wait_ns: idle.wait_ns,
+            left_out: cut(&mut withheld, options),
+            places: withheld,
+            others_left_out: cut(&mut others, options),
+            others,
+        }
+    }
+}
+
+fn place(judged: &JudgedPlace, waits: &PlaceWaits, options: &ReportOptions) -> WithheldPlace {
+    let (stack, wait_ns) = &waits.hottest;
+    let hottest = HotStack {
+        wait_ns: *wait_ns,
+        wait_share: share(*wait_ns, waits.waits.wait_ns),
+        stack: stack.clone(),
+    };
+    let group = |(threads, waits): (&String, &Delay)| WaitingGroup {
+        threads: threads.clone(),
+        waits: waits.count,
+        wait_ns: waits.wait_ns,
+    };
+    let awaited = |(lock, waits): (&LockRef, &Delay)| AwaitedObjects {
+        lock: lock.clone(),
+        waits: waits.count,
+        wait_ns: waits.wait_ns,
+    };
+    WithheldPlace {
+        place: judged.place.at.clone(),
+        calls: judged.place.calls.clone(),
+        root: judged.place.root.clone(),
+        verdict: judged.verdict().name(),
+        why: judged.why.name(),
+        reason: judged.reason(),
+        waits: waits.waits.count,
+        wait_ns: waits.waits.wait_ns,
+        max_wait_ns: waits.longest_ns,
+        kinds: waits.kinds.iter().copied().map(WaitKind::name).collect(),
+        threads: waits.threads,
+        groups: ranked(&waits.groups, options).into_iter().map(group).collect(),
+        objects: ranked(&waits.locks, options).into_iter().map(awaited).collect(),
+        hottest: Some(hottest),
+        evidence: PlaceEvidence::of(&judged.evidence),
+    }
+}
+
+/// The entries, most wait first, then in their order, as many as are shown.
+fn ranked<'a, K>(sums: &'a BTreeMap<K, Delay>, options: &ReportOptions) -> Vec<(&'a K, &'a Delay)> {
+    let mut list: Vec<(&K, &Delay)> = sums.iter().collect();
+    // Stable.
+    list.sort_by_key(|(_, waits)| Reverse(waits.wait_ns));
+    cut(&mut list, options);
+    list
+}
+
+impl PlaceEvidence {
+    fn of(evidence: &Evidence) -> PlaceEvidence {
+        let Overlap { threads, most, any_ns, all_ns } = match evidence.object.threads {
+            0 => evidence.method,
+            _ => evidence.object,
+        };
+        PlaceEvidence {
+            ended: evidence.waits,
+            told: evidence.told,
+            timed_out: evidence.timed_out,
+            alike: evidence.alike,
+            waiters: evidence.threads,
+            objects_awaited: evidence.objects,
+            pairs: evidence.pairs,
+            nameless: evidence.nameless,
+            frames: evidence.frames,
+            stacks: evidence.stacks,
+            elsewhere: evidence.elsewhere,
+            life_share: evidence.life_share(),
+            most_at_once: most,
+            of_threads: threads,
+            all_share: share(all_ns, any_ns),
+            outsiders: evidence.outsiders,
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Which waits that are for no lock withhold work, and which are idleness.
+//!
+//! A thread that waits in `Object.wait`, for a condition or parked may have
+//! nothing to do, or may want a connection of a pool, a row of a table, room in
+//! a queue: then it is as stopped as at a lock. Neither the kind of wait nor a
+//! name tells. So all waits at one place are looked at together, in all logs
+//! ([`Evidence`]), and [`decide()`] says what they are, and why.
+//!
+//! What a place is, is a matter of code, see [`WaitPlace`]. What is decided
+//! depends on all waits of the logs, whatever a filter asks for: so a part of a
+//! recording is not judged in another way than the whole.
+
+mod assemble;
+mod decide;
+mod evidence;
+mod gathered;
+mod overlap;
+mod pass;
+mod places;
+#[cfg(test)]
+mod tests;
+
+pub use decide::{Verdict, Why, decide};
+pub use evidence::{Evidence, Overlap, Queue};
+pub use places::WaitPlace;
+
+use crate::{
+    filter::{Filter, Kinds},
+    lives::recordings,
+    states::StateReader,
+};
+use assemble::{Assembly, SeenLog};
+use gathered::{KnownSite, KnownStack};
+use pass::{Role, Seen};
+use places::{Places, Shapes};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
+use tyrion_formats::Recording;
+use tyrion_wire::WaitKind;
+
+/// A place and what its waits are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgedPlace {
+    /// The place.
+    pub place: WaitPlace,
+    /// What the logs know of its waits.
+    pub evidence: Evidence,
+    /// What they are taken for.
+    pub why: Why,
+}
+
+impl JudgedPlace {
+    fn new((place, evidence): (&WaitPlace, Evidence)) -> JudgedPlace {
+        let why = match evidence.waits {
+            _ if place.at.is_empty() => Why::NoProgramFrame,
+            0 => Why::Nothing,
+            _ => decide(&evidence),
+        };
+        JudgedPlace { place: place.clone(), evidence, why }
+    }
+
+    /// What its waits are.
+    pub fn verdict(&self) -> Verdict {
+        self.why.verdict()
+    }
+
+    /// Why they are, in words.
+    pub fn reason(&self) -> String {
+        self.why.text(&self.evidence)
+    }
+}
+
+/// The places of some logs at which threads wait for no lock, and what their
+/// waits are.
+#[derive(Debug, Default)]
+pub struct Withheld {
+    judged: Vec<JudgedPlace>,
+    places: Places,
+    logs: Vec<OfLog>,
+}
+
+/// Waits of a thread at a site that are for no lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OtherWaits {
+    /// The thread, by its id in the log.
+    pub thread: u32,
+    /// The site, by its id in the log.
+    pub site: u32,
+    /// How many.
+    pub count: u64,
+    /// Their durations added up, in ns.
+    pub wait_ns: u64,
+    /// The longest of them, in ns.
+    pub longest_ns: u64,
+}
+
+#[derive(Debug)]
+struct OfLog {
+    shapes: Shapes,
+    /// The place of each site, [`NO_PLACE`] for those for locks.
+    sites: Vec<u32>,
+    /// The waits that the filter asks for, in ascending order of thread and site.
+    waits: Vec<OtherWaits>,
+}
+
+const NO_PLACE: u32 = u32::MAX;
+
+/// Whether waits of this kind may be either.
+fn is_judged(kind: WaitKind) -> bool {
+    Kinds::idle().contains(kind)
+}
+
+impl Withheld {
+    /// Goes over the waits of logs, on all workers of the current rayon pool.
+    /// Logs in which the program waits for nothing but locks are not read. Of the
+    /// filter, its span of time and least duration matter for
+    /// [`Withheld::waits`], and nothing for all else.
+    pub fn find(logs: &[Recording], filter: &Filter) -> Withheld {
+        let mut found = Withheld::default();
+        let mut assembly = Assembly::default();
+        for (log, recording) in logs.iter().zip(recordings(logs)) {
+            let (of_log, sites) = OfLog::new(log, &mut found.places);
+            found.logs.push(of_log);
+            // Where the program is on no stack, that tells all.
+            if sites.values().all(|known| known.stack.shape.frames == 0) {
+                continue;
+            }
+            let of = SeenLog { log, recording, sites, sees_signals: sees_signals(log) };
+            let seen = pass::run(log, filter.window(log), &roles(log, &of.sites));
+            if let Some(of_log) = found.logs.last_mut() {
+                of_log.keep(&seen);
+            }
+            assembly.add(&of, seen);
+            found.add_pending(&mut assembly, &of);
+        }
+        let mut evidence = assembly.finish();
+        evidence.resize(found.places.list.len(), Evidence::default());
+        found.judged = found.places.list.iter().zip(evidence).map(JudgedPlace::new).collect();
+        found
+    }
+
+    /// Who waits when a log ends is among those who wait at once.
+    fn add_pending(&self, assembly: &mut Assembly, of: &SeenLog<'_>) {
+        let Some(of_log) = self.logs.last() else { return };
+        for pending in of.log.pending().iter().filter(|pending| is_judged(pending.kind)) {
+            let stack = of_log.known_stack(of.log, pending.stack, false, |place| {
+                // A place at which no wait has ended is none.
+                self.places.find(&place)
+            });
+            if let Some(stack) = stack.filter(|stack| stack.shape.frames != 0) {
+                let (kind, lock) = (pending.kind, pending.lock);
+                let known = KnownSite { kind, lock, stack: Rc::new(stack) };
+                assembly.add_pending(of, pending.thread, &known, pending.start_ns);
+            }
+        }
+    }
+
+    /// The places, in no order that means anything, but always in the same.
+    pub fn places(&self) -> &[JudgedPlace] {
+        &self.judged
+    }
+
+    /// The waits of the `run`-th log that are for no lock and have the program on
+    /// their stack, as far as the filter asks for their time and duration, in
+    /// ascending order of thread and site.
+    pub fn waits(&self, run: usize) -> &[OtherWaits] {
+        self.logs.get(run).map_or(&[], |of_log| &of_log.waits)
+    }
+
+    /// The place of a site of the `run`-th log, an index into
+    /// [`Withheld::places`]; `None` for sites at which locks are waited for.
+    pub fn place_of_site(&self, run: usize, site: u32) -> Option<usize> {
+        let place = *self.logs.get(run)?.sites.get(site as usize)?;
+        (place != NO_PLACE).then_some(place as usize)
+    }
+
+    /// Whether the waits at a site of the `run`-th log withhold work.
+    pub fn is_withheld_site(&self, run: usize, site: u32) -> bool {
+        self.place_of_site(run, site).is_some_and(|place| self.is_withheld_at(place))
+    }
+
+    /// Whether a wait of this kind with this stack withholds work, in `log`, the
+    /// `run`-th: one that has not ended, or that was sampled.
+    pub fn is_withheld(&self, (run, log): (usize, &Recording), kind: WaitKind, stack: u32) -> bool {
+        let of_log = self.logs.get(run).filter(|_| is_judged(kind));
+        let place = of_log.and_then(|of_log| self.find_place(of_log, log, stack));
+        place.is_some_and(|place| self.is_withheld_at(place as usize))
+    }
+
+    fn is_withheld_at(&self, place: usize) -> bool {
+        self.judged.get(place).is_some_and(|it| it.verdict() == Verdict::Withheld)
+    }
+
+    /// The place of a stack, if waits have ended there.
+    fn find_place(&self, of_log: &OfLog, log: &Recording, stack: u32) -> Option<u32> {
+        let shape = of_log.shapes.shape(log, stack);
+        self.places.find(&of_log.shapes.place(log, &shape))
+    }
+}
+
+impl OfLog {
+    /// Those of a log, and what is to be known of sites that are judged, and of
+    /// those that tell of signals at the same places.
+    fn new(log: &Recording, places: &mut Places) -> (OfLog, HashMap<u32, KnownSite>) {
+        let definitions = log.definitions();
+        let mut of_log = OfLog {
+            shapes: Shapes::of(log),
+            sites: vec![NO_PLACE; definitions.sites().len()],
+            waits: Vec::new(),
+        };
+        let reader = StateReader::new(log);
+        let (mut sites, mut stacks) = (HashMap::new(), HashMap::new());
+        for (id, site) in definitions.sites().iter().filter(|(_, site)| is_judged(site.kind)) {
+            let known: &Option<Rc<KnownStack>> = stacks.entry(site.stack).or_insert_with(|| {
+                let takes = reader.waits_for_work(site.stack);
+                let number = |place| Some(places.number(place));
+                of_log.known_stack(log, site.stack, takes, number).map(Rc::new)
+            });
+            if let Some(stack) = known.clone() {
+                of_log.sites[id as usize] = stack.place;
+                sites.insert(id, KnownSite { kind: site.kind, lock: site.lock, stack });
+            }
+        }
+        for (id, site) in definitions.sites().iter() {
+            let of_condition = site.kind == WaitKind::LockReacquire;
+            let stack = stacks.get(&site.stack).filter(|_| of_condition).cloned().flatten();
+            if let Some(stack) = stack {
+                sites.insert(id, KnownSite { kind: site.kind, lock: site.lock, stack });
+            }
+        }
+        (of_log, sites)
+    }
+
+    /// Keeps the waits that the filter asks for.
+    fn keep(&mut self, seen: &Seen) {
+        // Where conditions were signalled, it asks for none.
+        let asked = seen.sites.iter().filter(|(_, waits)| waits.asked != 0);
+        let waits = asked.map(|(&(thread, site), waits)| OtherWaits {
+            thread,
+            site,
+            count: waits.asked,
+            wait_ns: waits.asked_ns,
+            longest_ns: waits.longest_ns,
+        });
+        self.waits = waits.collect();
+        self.waits.sort_unstable();
+    }
+
+    /// What there is to know of a stack, if its place has a number.
+    fn known_stack(
+        &self,
+        log: &Recording,
+        stack: u32,
+        takes: bool,
+        number: impl FnOnce(WaitPlace) -> Option<u32>,
+    ) -> Option<KnownStack> {
+        let shape = self.shapes.shape(log, stack);
+        let place = number(self.shapes.place(log, &shape))?;
+        let method = self.shapes.method(log, &shape);
+        Some(KnownStack { place, shape, method, takes })
+    }
+}
+
+/// What to look for at each site of a log.
+fn roles(log: &Recording, known: &HashMap<u32, KnownSite>) -> Vec<Role> {
+    let sites = log.definitions().sites();
+    // Also those that are taken again, and so are the lock of a condition.
+    let locks: HashSet<u32> = known.values().map(|known| known.lock).collect();
+    let mut roles = vec![Role::Elsewhere; sites.len()];
+    for (id, site) in sites.iter() {
+        roles[id as usize] = match known.get(&id) {
+            Some(_) if site.kind == WaitKind::LockReacquire => Role::Signalled,
+            Some(known) if known.stack.shape.frames != 0 => Role::Judged(known.stack.place),
+            _ if locks.contains(&site.lock) => Role::Touches,
+            _ => Role::Elsewhere,
+        };
+    }
+    roles
+}
+
+/// Whether a log tells of conditions whether they were signalled: then a lock is
+/// waited for after each signal.
+fn sees_signals(log: &Recording) -> bool {
+    let mut sites = log.definitions().sites().iter();
+    match log.facts().metadata("parks") {
+        Some(seen_by) => seen_by == "probes",
+        None => sites.any(|(_, site)| site.kind == WaitKind::LockReacquire),
+    }
+}

@@ -1,0 +1,153 @@
+//! What a log knows of the waits at one place.
+
+/// What a log knows of the waits at one place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// How many waits ended.
+    pub waits: u64,
+    /// Their durations added up, in ns.
+    pub wait_ns: u64,
+    /// Of how many the log tells whether what they were for came: `Object.wait`
+    /// always, conditions where the agent saw signals, parks never.
+    pub told: u64,
+    /// How many of those ended because their time was over.
+    pub timed_out: u64,
+    /// How many waits have a record of their own, and so a known length.
+    pub measured: u64,
+    /// The most of those that took about the same time, off by 70 % at most.
+    pub alike: u64,
+    /// How many threads waited here.
+    pub threads: u64,
+    /// How many objects were waited for, as far as they are known.
+    pub objects: u64,
+    /// How many pairs of a thread and an object that it waited for.
+    pub pairs: u64,
+    /// How many waits were for an object that is not known, as where threads park
+    /// without one. These count as for one object.
+    pub nameless: u64,
+    /// The fewest frames of the program in a stack that leads here; 0 if the
+    /// program has none there.
+    pub frames: u32,
+    /// How many stacks lead here that differ in the program's methods.
+    pub stacks: u64,
+    /// Whether the place is in the outermost method of the program.
+    pub is_outermost: bool,
+    /// What the place does with a queue.
+    pub queue: Queue,
+    /// Waits of the same threads elsewhere, those for locks included.
+    pub elsewhere: u64,
+    /// How long the threads lived, in ns; 0 if that is not known.
+    pub life_ns: u64,
+    /// How long of `wait_ns` they waited for an object that no other thread ever
+    /// waited for here.
+    pub alone_ns: u64,
+    /// When several threads waited for one object.
+    pub object: Overlap,
+    /// When several threads waited in this method, whatever for.
+    pub method: Overlap,
+    /// Threads that never wait here, but waited for a lock that threads wait
+    /// for here, too: they may be those who end the waits.
+    pub outsiders: u64,
+}
+
+/// What a place does with a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queue {
+    /// Nothing that is known.
+    #[default]
+    None,
+    /// It takes from one, or waits for tasks in a pool.
+    Takes,
+    /// It puts into one.
+    Puts,
+}
+
+/// How much threads waited at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overlap {
+    /// How many threads waited, at one time or another.
+    pub threads: u64,
+    /// The most that did at once.
+    pub most: u64,
+    /// How long any of them waited, in ns.
+    pub any_ns: u64,
+    /// How long all of them waited, in ns.
+    pub all_ns: u64,
+}
+
+impl Overlap {
+    /// Whether so little of the time all of them waited that somebody had to be
+    /// left for the others to wait for.
+    pub fn is_never_all(&self) -> bool {
+        self.threads > 1 && self.any_ns != 0 && is_part(self.all_ns, 1, 10, self.any_ns)
+    }
+
+    /// Whether all of them waited for at least half of the time that any did.
+    pub fn is_often_all(&self) -> bool {
+        self.any_ns != 0 && !is_less(self.all_ns, 1, 2, self.any_ns)
+    }
+}
+
+/// Whether a stack of so many frames of the program is one that a thread's loop
+/// has.
+const LOOP_FRAMES: u32 = 5;
+
+impl Evidence {
+    /// Whether the stack is one that a thread's own loop has: few frames, always
+    /// the same.
+    pub fn is_shallow(&self) -> bool {
+        self.frames <= LOOP_FRAMES && self.stacks <= 1
+    }
+
+    /// Whether the threads spent at least half of their lives here.
+    pub fn is_most_of_life(&self) -> bool {
+        self.life_ns != 0 && !is_less(self.wait_ns, 1, 2, self.life_ns)
+    }
+
+    /// Whether the threads hardly wait anywhere else.
+    pub fn is_only_here(&self) -> bool {
+        is_part(self.elsewhere, 1, 10, self.waits)
+    }
+
+    /// Whether each thread waited for objects of its own, mostly.
+    pub fn is_alone(&self) -> bool {
+        self.wait_ns != 0 && !is_less(self.alone_ns, 1, 2, self.wait_ns)
+    }
+
+    /// How often a thread waited here again, and how often of that for an object
+    /// that it had not waited for before.
+    pub fn again(&self) -> (u64, u64) {
+        (self.waits.saturating_sub(self.threads), self.pairs.saturating_sub(self.threads))
+    }
+
+    /// Whether most waits do not tell what they were for.
+    pub fn is_nameless(&self) -> bool {
+        self.nameless != 0 && !is_less(self.nameless, 1, 2, self.waits)
+    }
+
+    /// Whether nearly all waits ended because their time was over.
+    pub fn is_timed_out(&self) -> bool {
+        self.timed_out != 0 && !is_less(self.timed_out, 9, 10, self.waits)
+    }
+
+    /// Whether nearly all waits took about the same time.
+    pub fn is_alike(&self) -> bool {
+        self.measured >= 5 && !is_less(self.alike, 9, 10, self.measured)
+    }
+
+    /// The share of their lives that the threads spent here; `None` if it is not
+    /// known how long they lived.
+    pub fn life_share(&self) -> Option<f64> {
+        (self.life_ns != 0).then(|| self.wait_ns as f64 / self.life_ns as f64)
+    }
+}
+
+/// Whether `part` is at most `of`/`in_all` of the whole.
+fn is_part(part: u64, of: u64, in_all: u64, whole: u64) -> bool {
+    u128::from(part) * u128::from(in_all) <= u128::from(whole) * u128::from(of)
+}
+
+/// Whether `part` is less than `of`/`in_all` of the whole.
+fn is_less(part: u64, of: u64, in_all: u64, whole: u64) -> bool {
+    u128::from(part) * u128::from(in_all) < u128::from(whole) * u128::from(of)
+}

@@ -1,0 +1,254 @@
+//! One pass over the waits of a log, for what tells idleness from withheld work.
+
+use super::overlap::Spans;
+use crate::filter::Window;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+use tyrion_formats::{ChunkRef, Event, Recording};
+use tyrion_wire::{Outcome, WaitKind, cell::Cell, def::id::UNKNOWN};
+
+/// A worker takes so many chunks at a time.
+const PIECE: usize = 16;
+
+/// What to look for in the waits of a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// How many there are.
+    Elsewhere,
+    /// Also who waits: it is for a lock that threads wait for at a place.
+    Touches,
+    /// That a condition had been signalled: not counted as a wait of its own.
+    Signalled,
+    /// All there is: these are to be judged, at the place of this number.
+    Judged(u32),
+}
+
+/// The waits of a thread at a site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SiteWaits {
+    pub(super) count: u64,
+    pub(super) wait_ns: u64,
+    /// Of how many it is told whether what they were for came, and of how many
+    /// of those it did not.
+    pub(super) told: u64,
+    pub(super) timed_out: u64,
+    /// Those that the filter asks for, and the longest of them.
+    pub(super) asked: u64,
+    pub(super) asked_ns: u64,
+    pub(super) longest_ns: u64,
+}
+
+impl SiteWaits {
+    fn add(&mut self, more: &SiteWaits) {
+        self.count = self.count.saturating_add(more.count);
+        self.wait_ns = self.wait_ns.saturating_add(more.wait_ns);
+        self.told = self.told.saturating_add(more.told);
+        self.timed_out = self.timed_out.saturating_add(more.timed_out);
+        self.asked = self.asked.saturating_add(more.asked);
+        self.asked_ns = self.asked_ns.saturating_add(more.asked_ns);
+        self.longest_ns = self.longest_ns.max(more.longest_ns);
+    }
+}
+
+/// What was seen in a log, by its own ids.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// By thread and site.
+    pub(super) sites: HashMap<(u32, u32), SiteWaits>,
+    /// Threads that waited at sites which touch a lock, and these sites.
+    pub(super) touched: HashSet<(u32, u32)>,
+    /// How many waits each thread had, wherever.
+    pub(super) waits: Vec<u64>,
+    /// How many waits at a place took about how long.
+    pub(super) lengths: HashMap<(u32, u8), u64>,
+    /// When threads waited, by thread and site.
+    pub(super) spans: Spans<(u32, u32)>,
+}
+
+/// About how long a wait took: a number for each quarter of a power of two.
+pub(super) fn length(wait_ns: u64) -> u8 {
+    match wait_ns {
+        0..4 => wait_ns as u8,
+        _ => {
+            let power = wait_ns.ilog2();
+            (4 * power + (wait_ns >> (power - 2) & 3) as u32) as u8
+        }
+    }
+}
+
+/// Goes over the waits of a log, on all workers of the current rayon pool. What
+/// is damaged is left out; whoever sums the waits tells of it.
+pub(super) fn run(log: &Recording, window: Window, roles: &[Role]) -> Seen {
+    let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();
+    // By thread: each has its own sites, which then stay in the cache.
+    chunks.sort_by_key(|chunk| (chunk.thread, chunk.offset));
+    let pieces: Vec<&[&ChunkRef]> = chunks.chunks(PIECE).collect();
+    let cells = log.cell_chunks();
+    let next = AtomicUsize::new(0);
+    let all = Mutex::new(Seen::default());
+    rayon::broadcast(|_| {
+        let mut worker = Worker::new(log, window, roles);
+        loop {
+            let at = next.fetch_add(1, Relaxed);
+            if let Some(piece) = pieces.get(at) {
+                piece.iter().for_each(|chunk| worker.events(chunk));
+            } else if let Some(chunk) = cells.get(at - pieces.len()) {
+                log.cells(chunk).for_each(|cell| worker.cell(&cell));
+            } else {
+                break;
+            }
+        }
+        all.lock().unwrap_or_else(PoisonError::into_inner).add(worker.seen);
+    });
+    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Seen {
+    fn add(&mut self, other: Seen) {
+        for (key, more) in other.sites {
+            self.sites.entry(key).or_default().add(&more);
+        }
+        self.touched.extend(other.touched);
+        if self.waits.len() < other.waits.len() {
+            self.waits.resize(other.waits.len(), 0);
+        }
+        for (sum, more) in self.waits.iter_mut().zip(other.waits) {
+            *sum = sum.saturating_add(more);
+        }
+        for (key, more) in other.lengths {
+            let sum = self.lengths.entry(key).or_default();
+            *sum = sum.saturating_add(more);
+        }
+        self.spans.add(other.spans, Some);
+    }
+}
+
+struct Worker<'a> {
+    log: &'a Recording,
+    window: Window,
+    roles: &'a [Role],
+    seen: Seen,
+    /// Who touched a site last, so that most need not be looked up.
+    last_touch: Vec<u32>,
+}
+
+impl<'a> Worker<'a> {
+    fn new(log: &'a Recording, window: Window, roles: &'a [Role]) -> Worker<'a> {
+        let threads = log.definitions().threads().len().max(1);
+        let seen = Seen { waits: vec![0; threads], ..Seen::default() };
+        Worker { log, window, roles, seen, last_touch: vec![u32::MAX; roles.len()] }
+    }
+
+    fn events(&mut self, chunk: &ChunkRef) {
+        if let Ok(mut events) = self.log.events(chunk) {
+            events.visit(|event| self.wait(event));
+        }
+    }
+
+    /// The thread, or the unknown one if it is not defined: made-up ids shall
+    /// not take memory.
+    fn known(&self, thread: u32) -> u32 {
+        let is_known = self.log.definitions().threads().get(thread).is_some();
+        if is_known { thread } else { UNKNOWN }
+    }
+
+    fn count(&mut self, thread: u32, waits: u64) {
+        let known = self.known(thread);
+        if let Some(sum) = self.seen.waits.get_mut(known as usize) {
+            *sum = sum.saturating_add(waits);
+        }
+    }
+
+    #[inline]
+    fn wait(&mut self, event: &Event) {
+        match self.roles.get(event.site as usize) {
+            Some(Role::Elsewhere) => self.count(event.thread, 1),
+            Some(Role::Touches) => {
+                self.touch(event.thread, event.site);
+                self.count(event.thread, 1);
+            }
+            Some(Role::Signalled) => self.signalled(event.thread, event.site, 1),
+            Some(&Role::Judged(place)) => self.judged(event, place),
+            None => {}
+        }
+    }
+
+    fn touch(&mut self, thread: u32, site: u32) {
+        if let Some(last) = self.last_touch.get_mut(site as usize)
+            && *last != thread
+        {
+            *last = thread;
+            let known = self.known(thread);
+            self.seen.touched.insert((known, site));
+        }
+    }
+
+    fn signalled(&mut self, thread: u32, site: u32, count: u64) {
+        let waits = SiteWaits { count, ..SiteWaits::default() };
+        self.seen.sites.entry((self.known(thread), site)).or_default().add(&waits);
+    }
+
+    fn judged(&mut self, event: &Event, place: u32) {
+        self.count(event.thread, 1);
+        let key = (self.known(event.thread), event.site);
+        let kind = self.log.definitions().sites().get(event.site).map(|site| site.kind);
+        let is_told = kind == Some(WaitKind::ObjectWait) || event.outcome != Outcome::Granted;
+        let is_asked = self.window.is_open() || self.window.takes(event);
+        let asked_ns = if is_asked { event.wait_ns() } else { 0 };
+        self.seen.sites.entry(key).or_default().add(&SiteWaits {
+            count: 1,
+            wait_ns: event.wait_ns(),
+            told: u64::from(is_told),
+            timed_out: u64::from(event.outcome == Outcome::TimedOut),
+            asked: u64::from(is_asked),
+            asked_ns,
+            longest_ns: asked_ns,
+        });
+        *self.seen.lengths.entry((place, length(event.wait_ns()))).or_default() += 1;
+        self.seen.spans.push(key, (event.start_ns, event.end_ns));
+    }
+
+    fn cell(&mut self, cell: &Cell) {
+        let (thread, site) = (cell.thread, cell.site);
+        match self.roles.get(site as usize) {
+            Some(Role::Elsewhere) => self.count(thread, cell.count),
+            Some(Role::Touches) => {
+                self.touch(thread, site);
+                self.count(thread, cell.count);
+            }
+            Some(Role::Signalled) => self.signalled(thread, site, cell.count),
+            Some(Role::Judged(_)) => {
+                self.count(thread, cell.count);
+                let part = self.window.part_of_cell(cell);
+                self.seen.sites.entry((self.known(thread), site)).or_default().add(&SiteWaits {
+                    count: cell.count,
+                    wait_ns: cell.sum_ns,
+                    asked: part.count,
+                    asked_ns: part.wait_ns,
+                    longest_ns: part.max_ns,
+                    ..SiteWaits::default()
+                });
+            }
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_grow_with_the_waits() {
+        let numbers: Vec<u8> = [0, 1, 3, 4, 5, 7, 8, 9, 10, 1 << 20, u64::MAX].map(length).into();
+        assert!(numbers.is_sorted(), "{numbers:?}");
+        assert_eq!(length(1 << 20) + 1, length((1 << 20) + (1 << 18)));
+        assert_eq!(length(1 << 20) + 4, length(1 << 21));
+        assert_eq!(length(u64::MAX), 255);
+    }
+}

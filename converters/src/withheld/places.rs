@@ -1,0 +1,196 @@
+//! Places where threads wait: what of a stack tells one from another.
+
+use crate::{describe::Names, java, names::is_jdk};
+use std::collections::HashMap;
+use tyrion_formats::Recording;
+use tyrion_wire::def::id::{CUT_STACK, EMPTY_STACK};
+
+/// A place where threads wait. It is a matter of code alone: the same in all
+/// logs of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WaitPlace {
+    /// The innermost frame of the program, `com.acme.Pool.borrow(Pool.java:42)`;
+    /// empty if it has none on the stack.
+    pub at: String,
+    /// The method of the JDK that is called there, `java.lang.Object.wait`.
+    pub calls: String,
+    /// The outermost method of the program, `com.acme.Worker.run`: what the
+    /// thread runs. Empty where the stack was cut below it.
+    pub root: String,
+}
+
+/// Places by number.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    pub(super) list: Vec<WaitPlace>,
+    numbers: HashMap<WaitPlace, u32>,
+}
+
+impl Places {
+    pub(super) fn number(&mut self, place: WaitPlace) -> u32 {
+        let list = &mut self.list;
+        *self.numbers.entry(place).or_insert_with_key(|place| {
+            list.push(place.clone());
+            list.len() as u32 - 1
+        })
+    }
+
+    pub(super) fn find(&self, place: &WaitPlace) -> Option<u32> {
+        self.numbers.get(place).copied()
+    }
+}
+
+/// What the frames of a stack tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Shape {
+    /// The innermost frame of the program: method and line.
+    at: Option<(u32, u32)>,
+    /// The method that it called.
+    calls: Option<u32>,
+    /// The outermost method of the program.
+    root: Option<u32>,
+    /// Whether outer frames were cut off.
+    is_cut: bool,
+    /// How many frames of the program there are.
+    pub(super) frames: u32,
+    /// What tells the program's methods, in their order, from others.
+    pub(super) methods: u64,
+}
+
+impl Shape {
+    /// Whether the program's innermost method is its outermost one, too.
+    pub(super) fn is_outermost(&self) -> bool {
+        self.frames == 1 && !self.is_cut
+    }
+}
+
+/// Stacks are read so far, which is farther than most are recorded; a log that is
+/// made up may have any.
+const MAX_FRAMES: usize = 512;
+
+/// Reads the stacks of a log.
+#[derive(Debug)]
+pub(super) struct Shapes {
+    /// For each method the hash of its name if it is the program's.
+    methods: Vec<Option<u64>>,
+}
+
+impl Shapes {
+    pub(super) fn of(log: &Recording) -> Shapes {
+        let definitions = log.definitions();
+        let mut methods = vec![None; definitions.methods().len()];
+        for (id, method) in definitions.methods().iter() {
+            let Some(class) = definitions.classes().get(method.class) else { continue };
+            let class = java::class_name(&log.text(class.name));
+            if let Some(known) = methods.get_mut(id as usize).filter(|_| !is_jdk(&class)) {
+                let name = log.text(method.name);
+                *known = Some(hash(hash(HASH_OF_NOTHING, class.as_bytes()), name.as_bytes()));
+            }
+        }
+        Shapes { methods }
+    }
+
+    /// What a stack tells.
+    pub(super) fn shape(&self, log: &Recording, stack: u32) -> Shape {
+        let stacks = log.definitions().stacks();
+        let mut shape = Shape { methods: HASH_OF_NOTHING, ..Shape::default() };
+        let (mut at, mut inner) = (stack, None);
+        let mut left = MAX_FRAMES;
+        while let Some(frame) = stacks.get(at).filter(|_| left != 0) {
+            left -= 1;
+            match self.methods.get(frame.method as usize).copied().flatten() {
+                Some(name) => {
+                    if shape.at.is_none() {
+                        shape.at = Some((frame.method, frame.line));
+                        shape.calls = inner;
+                    }
+                    shape.root = Some(frame.method);
+                    shape.frames += 1;
+                    shape.methods = hash(shape.methods, &name.to_le_bytes());
+                }
+                None => inner = Some(frame.method),
+            }
+            // Parents come before their children; anything else would not end.
+            at = if frame.parent < at { frame.parent } else { EMPTY_STACK };
+        }
+        shape.is_cut = at == CUT_STACK || left == 0;
+        shape
+    }
+
+    /// The place in words.
+    pub(super) fn place(&self, log: &Recording, shape: &Shape) -> WaitPlace {
+        let (names, Some((method, line))) = (Names(log), shape.at) else {
+            return WaitPlace::default();
+        };
+        let root = shape.root.filter(|_| !shape.is_cut);
+        WaitPlace {
+            at: names.frame(method, line),
+            calls: shape.calls.map_or_else(String::new, |method| method_name(log, method)),
+            root: root.map_or_else(String::new, |method| method_name(log, method)),
+        }
+    }
+
+    /// The method of the place, without the line, and what it calls.
+    pub(super) fn method(&self, log: &Recording, shape: &Shape) -> (String, String) {
+        let name = |method| method_name(log, method);
+        let at = shape.at.map_or_else(String::new, |(method, _)| name(method));
+        (at, shape.calls.map_or_else(String::new, name))
+    }
+}
+
+/// `com.acme.Pool.borrow`.
+fn method_name(log: &Recording, method: u32) -> String {
+    let Some(method) = log.definitions().methods().get(method) else {
+        return tyrion_formats::UNKNOWN.to_owned();
+    };
+    format!("{}.{}", Names(log).class(method.class), log.text(method.name))
+}
+
+const HASH_OF_NOTHING: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a: the same in every run.
+fn hash(of: u64, bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(of, mix)
+}
+
+/// Whether a method of the JDK, `java.util.concurrent.ArrayBlockingQueue.put`,
+/// puts something into a queue.
+pub(super) fn puts(calls: &str) -> bool {
+    let method = calls.strip_prefix("java.util.concurrent.").and_then(|it| it.rsplit_once('.'));
+    method.is_some_and(|(_, method)| PUTS.contains(&method))
+}
+
+/// What queues call it to put something in, and wait for room or for who takes it.
+const PUTS: [&str; 9] = [
+    "put",
+    "offer",
+    "transfer",
+    "tryTransfer",
+    "putFirst",
+    "putLast",
+    "offerFirst",
+    "offerLast",
+    "submit",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_are_put_into() {
+        for (calls, expected) in [
+            ("java.util.concurrent.ArrayBlockingQueue.put", true),
+            ("java.util.concurrent.LinkedBlockingDeque.offerFirst", true),
+            ("java.util.concurrent.LinkedTransferQueue.transfer", true),
+            ("java.util.concurrent.ArrayBlockingQueue.take", false),
+            ("java.util.concurrent.locks.LockSupport.park", false),
+            ("com.acme.Queue.put", false),
+            ("java.lang.Object.wait", false),
+            ("", false),
+        ] {
+            assert_eq!(puts(calls), expected, "{calls}");
+        }
+    }
+}
