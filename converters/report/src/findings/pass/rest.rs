@@ -1,6 +1,10 @@
 //! What a worker does besides summing waits one by one: folded ones, and blame.
 
-use super::{super::delay::Delay, Count, worker::Worker};
+use super::{
+    super::{busy::Spent, delay::Delay},
+    Count,
+    worker::Worker,
+};
 use tyrion_formats::{Event, TraceRecord, Traced};
 use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
 
@@ -29,6 +33,14 @@ impl Worker<'_, '_> {
         let span = (from_ns, from_ns + i128::from(last_ns - cell.first_ns));
         if site.count.is_idle() && wanted.lives {
             sums.idle.add_spread(&phases, span, cell.sum_ns);
+        }
+        if let Some(tally) = self.threads.get(cell.thread as usize).filter(|_| wanted.lives) {
+            let idle = site.count.is_idle() && self.window.holds(middle_ns);
+            let contended = shown && site.count == Count::Contention;
+            tally.spend(Spent {
+                idle_ns: if idle { cell.sum_ns } else { 0 },
+                contended_ns: if contended { cell.sum_ns } else { 0 },
+            });
         }
         if shown {
             if site.count == Count::Contention && wanted.lives {
