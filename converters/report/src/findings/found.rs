@@ -2,8 +2,8 @@
 
 use super::{
     axis::Axis, busy::GroupTime, collections::Collected, delay::Delays, groups::LockGroups,
-    histogram::Histogram,
-    owners::OwnedWait, ranks::shows, sampled::SampledInterval, trace::Recorded,
+    histogram::Histogram, owners::OwnedWait, ranks::shows, sampled::SampledInterval,
+    trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};

@@ -44,6 +44,8 @@ pub enum Cause {
     /// Holds do not explain the waits: to wake up the next thread takes longer than
     /// to hold the lock, or the JVM stopped its threads meanwhile.
     HandOver,
+    /// The waits fell into pauses of the garbage collector, most of them.
+    Collections,
     /// A semaphore has too few permits, or they are kept for too long.
     FewPermits,
     /// A class was being initialized.
@@ -121,6 +123,9 @@ pub struct GuiltyLock {
     pub max_hold_ns: Option<u64>,
     /// How long it was held, as a share of the recording's duration.
     pub utilisation_share: Option<f64>,
+    /// How much of the waits fell into pauses of the garbage collector. `null` where
+    /// these were not recorded.
+    pub in_collections_ns: Option<u64>,
     /// How certain all of this is.
     pub certainty: Certainty,
     /// Why it is waited for.
@@ -170,6 +175,10 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
     let is_at_one_place = share(waiter_ns, waits.wait_ns) >= MOST;
     let is_monitor = kinds.iter().all(|(kind, _)| *kind == WaitKind::Monitor);
     guilty.find_holder(findings, group, is_at_one_place && is_monitor);
+    guilty.in_collections_ns = findings.collected.as_ref().map(|collected| {
+        let of_group = collected.waits_ns.iter().filter(|((of, _), _)| *of == group);
+        of_group.fold(0, |sum: u64, (_, ns)| sum.saturating_add(*ns))
+    });
     if let Some(holds) = &holds {
         guilty.add_holds(holds, findings.traced_ns());
     }
@@ -300,6 +309,9 @@ impl GuiltyLock {
 fn cause(lock: &GuiltyLock, kind: WaitKind, holds: Option<&Holds>, machine: &Machine) -> Cause {
     if lock.lock.name.starts_with("initialization of ") {
         return Cause::Initialization;
+    }
+    if lock.in_collections_ns.is_some_and(|ns| share(ns, lock.wait_ns) >= MOST) {
+        return Cause::Collections;
     }
     if kind == WaitKind::Semaphore {
         return Cause::FewPermits;

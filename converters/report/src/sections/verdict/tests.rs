@@ -163,6 +163,28 @@ fn advice_depends_on_holds_waits_and_processors() {
 }
 
 #[test]
+fn the_garbage_collector_is_told_from_holds() {
+    let mut log = Crafted::with(LENGTH_NS, &[("collections", "true")]);
+    for _ in 0..10 {
+        log.wait("teller-1", APPEND, JOURNAL, 200 * MS, "");
+        log.pass(S / 2);
+    }
+    // All of the first wait, which is cut off at the start, fell into it.
+    log.collection(300 * MS, 299 * MS);
+    let told = verdict(log);
+    assert_eq!(told.lock.as_ref().unwrap().cause, Cause::Unknown, "one of ten waits");
+
+    let mut log = Crafted::with(LENGTH_NS, &[("collections", "true")]);
+    log.wait("teller-1", APPEND, JOURNAL, 900 * MS, "");
+    log.pass(5 * S);
+    log.wait("teller-1", APPEND, JOURNAL, 700 * MS, "");
+    log.collection(950 * MS, 940 * MS);
+    let told = verdict(log);
+    assert_eq!(told.lock.as_ref().unwrap().cause, Cause::Collections, "{told:#?}");
+    assert!(told.lines[3].starts_with("→ Look at garbage collection: 55"), "{:#?}", told.lines);
+}
+
+#[test]
 fn a_deadlock_comes_first() {
     let mut log = Crafted::new(LENGTH_NS);
     tellers(&mut log, APPEND, JOURNAL, 1_000, 4 * MS);

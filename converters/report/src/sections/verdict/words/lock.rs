@@ -4,7 +4,7 @@ use super::{
     super::{Cause, GuiltyLock, KnownBy, machine::Machine},
     Line, method,
 };
-use crate::Findings;
+use crate::{Findings, render::percent, sections::shared::share};
 use tyrion_converters::outputs::units::{duration, thousands};
 
 /// How certain it is.
@@ -64,10 +64,17 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine) -> String {
             "→ Run fewer threads, or add processors: held {hold}, waited {wait}: its owner was not \
              running."
         ),
-        Cause::HandOver => format!(
-            "→ Take it less often or split it: held {hold}, waited {wait} (slow hand-over, or JVM \
-             pauses)."
-        ),
+        Cause::HandOver => {
+            Line(format!("→ Take it less often or split it: held {hold}, waited {wait}"))
+                .and(if lock.in_collections_ns.is_some() { ": slow hand-over" } else { "" })
+                .and(".")
+                .0
+        }
+        Cause::Collections => {
+            let collected = share(lock.in_collections_ns.unwrap_or(0), lock.wait_ns);
+            let part = percent(collected);
+            format!("→ Look at garbage collection: {part} of the wait fell into its pauses.")
+        }
         Cause::FewPermits => {
             format!("→ Give it more permits, or give them back sooner in {place}.")
         }
