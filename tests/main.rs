@@ -44,5 +44,6 @@ mod top;
 mod totals;
 mod trace;
 mod truth;
+mod verdicts;
 mod virtual_threads;
 mod walking;

@@ -35,6 +35,35 @@ pub fn process_cpu_ns() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
+/// How long the machine's processors have been in use, by any process, and that with
+/// how long they were idle, in ns; `None` where the system does not tell.
+pub fn machine_cpu_ns() -> Option<(u64, u64)> {
+    use std::io::Read;
+    // The first line is of all processors; those of each are not needed.
+    let mut text = [0; 256];
+    let read = std::fs::File::open("/proc/stat").ok()?.read(&mut text).ok()?;
+    busy_and_all(std::str::from_utf8(text.get(..read)?).ok()?, ticks_per_second()?)
+}
+
+fn ticks_per_second() -> Option<u64> {
+    // SAFETY: the call reads a number of the system's.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).ok().filter(|&ticks| ticks != 0)
+}
+
+/// Of the beginning of `/proc/stat`: user, nice, system, idle, waiting for I/O, and
+/// more that is not idle; times of guests are part of the first two.
+fn busy_and_all(text: &str, ticks_per_second: u64) -> Option<(u64, u64)> {
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Option<Vec<u64>> =
+        line.split_whitespace().take(8).map(|number| number.parse().ok()).collect();
+    let ticks = ticks.filter(|ticks| ticks.len() >= 5)?;
+    let all = ticks.iter().fold(0, |sum: u64, number| sum.saturating_add(*number));
+    let idle = ticks[3].saturating_add(ticks[4]);
+    let ns = |ticks: u64| ticks.saturating_mul(1_000_000_000 / ticks_per_second);
+    Some((ns(all.saturating_sub(idle)), ns(all)))
+}
+
 /// The CPU clock of a thread, for others to read while it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadClock(libc::clockid_t);
@@ -72,6 +101,17 @@ mod tests {
         let before = super::now_ns();
         assert!(super::now_ns() >= before);
         assert!(super::wall_ns() > 1_600_000_000_000_000_000);
+    }
+
+    #[test]
+    fn the_machines_processors_are_in_use_or_idle() {
+        let text = "cpu  100 20 30 1000 50 0 7 3 40 0\ncpu0 1 2 3";
+        assert_eq!(super::busy_and_all(text, 100), Some((1_600_000_000, 12_100_000_000)));
+        for text in ["", "cpu0 1 2 3 4 5", "cpu  1 2 3", "cpu  1 2 x 4 5"] {
+            assert_eq!(super::busy_and_all(text, 100), None, "{text}");
+        }
+        let (busy_ns, all_ns) = super::machine_cpu_ns().expect("/proc/stat");
+        assert!(0 < busy_ns && busy_ns <= all_ns);
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub fn collect(
         ("loaded", if attached { "attached" } else { "at start" }),
         ("collections", if has_collections { "true" } else { "false" }),
     ];
+    let processors = ti.processors().map(|count| count.to_string());
+    pairs.extend(processors.iter().map(|count| ("processors", count.as_str())));
     let in_force = options.in_force();
     pairs.extend(in_force.iter().map(|(key, value)| match *key {
         // The header has the threshold; this is how it came about.

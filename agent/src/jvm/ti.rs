@@ -280,6 +280,14 @@ impl Ti {
         }
     }
 
+    /// How many processors the JVM counts on, in a container too; `None` when it does
+    /// not tell.
+    pub fn processors(&self) -> Option<u32> {
+        let mut count: jint = 0;
+        call!(self, GetAvailableProcessors, &mut count).ok()?;
+        u32::try_from(count).ok().filter(|&count| count != 0)
+    }
+
     /// Has a class's bytes pass through the class file load hook again.
     pub fn retransform(&self, class: Object<'_>) -> Result<()> {
         self.retransform_all(&[class])

@@ -23,6 +23,9 @@ pub struct Cost {
     /// Of the Java half of trace mode's probes; estimated. `None` where there are
     /// none.
     pub probes_ns: Option<u64>,
+    /// How long the machine's processors were in use, and that with how long they
+    /// were idle. `None` where the system does not tell.
+    pub machine_ns: Option<(u64, u64)>,
 }
 
 impl Cost {
@@ -34,7 +37,10 @@ impl Cost {
             (cost::CALLBACKS, self.callbacks_ns),
             (cost::THREADS, self.threads_ns),
         ];
-        known.into_iter().chain(probes)
+        let machine = self
+            .machine_ns
+            .map(|(busy_ns, all_ns)| [(cost::MACHINE_BUSY, busy_ns), (cost::MACHINE_ALL, all_ns)]);
+        known.into_iter().chain(probes).chain(machine.into_iter().flatten())
     }
 
     /// This and what was added between two readings.
@@ -43,11 +49,16 @@ impl Cost {
         let probes_ns = to
             .probes_ns
             .map(|to_ns| add(self.probes_ns.unwrap_or(0), from.probes_ns.unwrap_or(0), to_ns));
+        let machine_ns = to.machine_ns.map(|to| {
+            let (sum, from) = (self.machine_ns.unwrap_or((0, 0)), from.machine_ns.unwrap_or(to));
+            (add(sum.0, from.0, to.0), add(sum.1, from.1, to.1))
+        });
         Cost {
             process_ns: add(self.process_ns, from.process_ns, to.process_ns),
             callbacks_ns: add(self.callbacks_ns, from.callbacks_ns, to.callbacks_ns),
             threads_ns: add(self.threads_ns, from.threads_ns, to.threads_ns),
             probes_ns: probes_ns.or(self.probes_ns),
+            machine_ns: machine_ns.or(self.machine_ns),
         }
     }
 }
@@ -88,6 +99,7 @@ impl CostMeter {
             callbacks_ns: own_cpu::taken_ns(),
             threads_ns: spawn::cpu_ns(),
             probes_ns: self.probes_ns.get().map(|read| read()),
+            machine_ns: clock::machine_cpu_ns(),
             // Last: of all of this it has to be the larger part.
             process_ns: clock::process_cpu_ns(),
         }
@@ -169,7 +181,8 @@ mod tests {
     use super::*;
 
     fn clocks(n: u64, probes_ns: Option<u64>) -> Cost {
-        Cost { process_ns: 1000 * n, callbacks_ns: 10 * n, threads_ns: n, probes_ns }
+        let machine_ns = Some((2000 * n, 4000 * n));
+        Cost { process_ns: 1000 * n, callbacks_ns: 10 * n, threads_ns: n, probes_ns, machine_ns }
     }
 
     #[test]
@@ -191,9 +204,20 @@ mod tests {
     #[test]
     fn what_is_told_has_the_names_of_the_log() {
         let told: Vec<_> = clocks(1, Some(3)).values().collect();
-        let names = ["cpu.process_ns", "cpu.callbacks_ns", "cpu.threads_ns", "cpu.probes_ns"];
+        let names = [
+            "cpu.process_ns",
+            "cpu.callbacks_ns",
+            "cpu.threads_ns",
+            "cpu.probes_ns",
+            "machine.busy_ns",
+            "machine.all_ns",
+        ];
         assert_eq!(told.iter().map(|told| told.0).collect::<Vec<_>>(), names);
-        assert_eq!(told.iter().map(|told| told.1).collect::<Vec<_>>(), [1000, 10, 1, 3]);
-        assert_eq!(clocks(1, None).values().count(), 3, "no zero that nobody has measured");
+        assert_eq!(
+            told.iter().map(|told| told.1).collect::<Vec<_>>(),
+            [1000, 10, 1, 3, 2000, 4000]
+        );
+        let cost = Cost { machine_ns: None, ..clocks(1, None) };
+        assert_eq!(cost.values().count(), 3, "no zero that nobody has measured");
     }
 }

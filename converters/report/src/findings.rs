@@ -1,6 +1,7 @@
 //! What the sections answer from.
 
 pub mod axis;
+mod busy;
 mod collections;
 mod delay;
 mod facts;
@@ -22,9 +23,10 @@ pub(crate) mod tests;
 pub mod trace;
 
 pub use axis::Axis;
+pub use busy::GroupTime;
 pub use collections::Collected;
 pub use delay::{Delay, Delays};
-pub use facts::LogFacts;
+pub use facts::{LogFacts, processors};
 pub use found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines};
 pub use groups::{LockGroups, LockRef, thread_group};
 pub use histogram::Histogram;

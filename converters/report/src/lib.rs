@@ -19,6 +19,7 @@ mod own_cpu;
 pub mod render;
 mod section;
 pub mod sections;
+pub mod shell;
 #[cfg(test)]
 mod testing;
 pub mod view;

@@ -13,5 +13,6 @@ mod report;
 pub mod text;
 
 pub use crate::findings::LogFacts;
+pub(crate) use cells::percent;
 pub use cells::{change, ns_change, ns_rate, plain, shown};
 pub use report::{Report, Shown, longer_intervals};

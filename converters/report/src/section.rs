@@ -8,7 +8,8 @@ pub struct Section {
     pub name: &'static str,
     /// Its heading.
     pub title: &'static str,
-    /// What it shows, in one line.
+    /// What it shows, in one line; empty for one that says so itself, which text
+    /// shows without its heading.
     pub means: &'static str,
     /// What to do about it, in one line.
     pub advice: &'static str,

@@ -4,6 +4,7 @@ pub mod blockers;
 pub mod contended;
 pub mod critical_sections;
 pub mod delays;
+pub(crate) mod estimate;
 pub mod lines;
 pub mod lock_order;
 pub mod near_misses;
@@ -16,12 +17,14 @@ pub mod single_thread;
 pub mod still_waiting;
 pub mod timeline;
 pub mod tree;
+pub mod verdict;
 pub mod withheld;
 
 use crate::Section;
 
 /// Every section, in the order of the report.
 pub const SECTIONS: &[Section] = &[
+    verdict::SECTION,
     overview::SECTION,
     contended::SECTION,
     blockers::SECTION,

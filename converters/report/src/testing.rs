@@ -11,7 +11,9 @@ use tyrion_formats::{
 use tyrion_wire::{
     WaitKind,
     cell::bucket,
+    cost,
     sample::{Sample, ThreadState},
+    slot::Pending,
     trace::{AcquisitionCell, Blame},
 };
 
@@ -38,7 +40,8 @@ impl Crafted {
         Crafted::with(duration_ns, &[("mode", "trace"), ("hold", "all")])
     }
 
-    fn with(duration_ns: u64, metadata: &[(&str, &str)]) -> Crafted {
+    /// With this metadata.
+    pub(crate) fn with(duration_ns: u64, metadata: &[(&str, &str)]) -> Crafted {
         let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
         options.header.mono_ns = START_NS;
         options.header.end_ns = START_NS + duration_ns;
@@ -58,6 +61,33 @@ impl Crafted {
     pub(crate) fn collection(&mut self, before_start_ns: u64, pause_ns: u64) {
         let start_ns = START_NS - before_start_ns;
         self.log.collection(start_ns, start_ns + pause_ns).unwrap();
+    }
+
+    /// So much time passes until the next wait ends.
+    pub(crate) fn pass(&mut self, ns: u64) {
+        self.now_ns += ns;
+    }
+
+    /// The process took so much CPU time.
+    pub(crate) fn used(&mut self, cpu_ns: u64) {
+        for (key, ns) in [(cost::PROCESS, cpu_ns), (cost::CALLBACKS, 0), (cost::THREADS, 0)] {
+            self.log.statistic(key, ns).unwrap();
+        }
+    }
+
+    /// A thread still waits for a lock, since so long after the start of the log.
+    pub(crate) fn still_waits(
+        &mut self,
+        (thread, frames): (&str, &[&str]),
+        (kind, lock): (WaitKind, (&str, &str)),
+        owner: &str,
+        start_ns: u64,
+    ) {
+        let owner = if owner.is_empty() { 0 } else { self.thread(owner).0 };
+        let (stack, lock) = (self.stack(frames), self.lock(lock));
+        let (thread, _) = self.thread(thread);
+        let start_ns = START_NS + start_ns;
+        self.log.pending(&Pending { thread, kind, stack, lock, owner, start_ns }).unwrap();
     }
 
     fn thread(&mut self, name: &str) -> (u32, LaneId) {

@@ -17,6 +17,8 @@ pub struct View {
 pub enum Part {
     /// A sentence.
     Text(String),
+    /// Sentences that belong together, one a line; the first says most.
+    Lines(Vec<String>),
     /// Names and what they are, one a line.
     Facts(Vec<(String, TableCell)>),
     /// A table.

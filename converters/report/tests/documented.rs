@@ -11,7 +11,7 @@ use tyrion_report::{
     render::{Report, json},
     sections::{
         blockers, contended, critical_sections, delays, lines, lock_order, near_misses, overview,
-        sampled, single_thread, still_waiting, timeline, tree, withheld,
+        sampled, single_thread, still_waiting, timeline, tree, verdict, withheld,
     },
 };
 
@@ -54,6 +54,12 @@ fn of_types(section: &str) -> BTreeSet<String> {
         to_value(T::default()).unwrap()
     }
     let types = match section {
+        "verdict" => vec![
+            of::<verdict::Verdict>(),
+            of::<verdict::GroupLoss>(),
+            of::<verdict::GuiltyLock>(),
+            of::<verdict::Instead>(),
+        ],
         "overview" => vec![
             of::<overview::Overview>(),
             of::<OwnCpu>(),

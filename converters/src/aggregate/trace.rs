@@ -57,12 +57,12 @@ impl Default for CellSums {
 }
 
 impl CellSums {
-    fn of(cell: &AcquisitionCell, mode: HoldMode) -> CellSums {
+    fn of(log: &Recording, cell: &AcquisitionCell, mode: HoldMode) -> CellSums {
         CellSums {
             acquisitions: cell.acquisitions,
             reentrant: cell.reentrant,
             failed: cell.failed,
-            hold_ns: mode.estimate_ns(cell),
+            hold_ns: log.hold_ns(mode, cell),
             measured: cell.first_count.saturating_add(cell.sampled_count),
             longest_ns: cell.max_ns,
             histogram: cell.histogram.map(u64::from),
@@ -167,7 +167,7 @@ impl<'a> Tracer<'a> {
         }
         let thread = known_thread(self.log, cell.thread);
         let key = (thread, cell.place, known_class(self.log, cell.class));
-        sums.cells.entry(key).or_default().add(&CellSums::of(cell, self.mode));
+        sums.cells.entry(key).or_default().add(&CellSums::of(self.log, cell, self.mode));
     }
 
     /// Adds a record.

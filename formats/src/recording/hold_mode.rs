@@ -1,5 +1,6 @@
 //! What the numbers of trace mode mean.
 
+use super::Recording;
 use tyrion_wire::trace::AcquisitionCell;
 
 /// How the agent measured holds: the log's metadata `hold`.
@@ -49,6 +50,44 @@ impl HoldMode {
             0
         };
         u64::try_from(estimate).unwrap_or(u64::MAX)
+    }
+}
+
+impl Recording {
+    /// The time that the acquisitions of a cell held the lock, as
+    /// [`HoldMode::estimate_ns`] has it, but no longer than is possible: no thread
+    /// holds a lock for longer than it lives, as far as the recording tells of it. What
+    /// was measured stands, and so do the estimates of virtual threads, which are told
+    /// as one.
+    pub fn hold_ns(&self, mode: HoldMode, cell: &AcquisitionCell) -> u64 {
+        let estimate_ns = mode.estimate_ns(cell);
+        let measured = cell.first_count.saturating_add(cell.sampled_count);
+        if mode == HoldMode::All || measured >= cell.acquisitions {
+            return estimate_ns;
+        }
+        let measured_ns = cell.first_ns.saturating_add(cell.sampled_ns);
+        match self.life_ns(cell.thread) {
+            Some(life_ns) => estimate_ns.min(life_ns.max(measured_ns)),
+            None => estimate_ns,
+        }
+    }
+
+    /// How long a thread lived within this recording, in ns: all of it where that does
+    /// not tell. `None` for virtual threads.
+    fn life_ns(&self, thread: u32) -> Option<u64> {
+        let is_virtual = |id| {
+            let thread = self.definitions().threads().get(id);
+            thread.is_some_and(|thread| thread.is_virtual || thread.java_id == 0)
+        };
+        if is_virtual(thread) {
+            return None;
+        }
+        let (start_ns, end_ns) = (self.start_ns(), self.end_ns());
+        let span = self.definitions().thread_span(thread);
+        let from_ns = span.map_or(start_ns, |span| span.started_ns.clamp(start_ns, end_ns));
+        let ended_ns = span.and_then(|span| span.ended_ns);
+        let to_ns = ended_ns.map_or(end_ns, |ended| ended.get().clamp(from_ns, end_ns));
+        Some(to_ns.saturating_sub(from_ns))
     }
 }
 

@@ -8,6 +8,10 @@ pub const PROCESS: &str = "cpu.process_ns";
 pub const CALLBACKS: &str = "cpu.callbacks_ns";
 /// What the agent's own threads took.
 pub const THREADS: &str = "cpu.threads_ns";
+/// How long the processors of the machine were in use, by any process.
+pub const MACHINE_BUSY: &str = "machine.busy_ns";
+/// The same, and how long they were idle: the time of all processors.
+pub const MACHINE_ALL: &str = "machine.all_ns";
 /// What the Java half of trace mode's probes took; estimated. Only where there were
 /// such probes.
 pub const PROBES: &str = "cpu.probes_ns";

@@ -199,7 +199,7 @@ impl Dump<'_> {
             return Ok(());
         }
         let thread = self.thread(cell.thread);
-        let hold_ns = self.log.hold_mode().estimate_ns(cell);
+        let hold_ns = self.log.hold_ns(self.log.hold_mode(), cell);
         let measured = cell.first_count.saturating_add(cell.sampled_count);
         if self.json {
             let record = json!({

@@ -35,6 +35,8 @@ pub struct LogFacts {
     pub duration_ns: u64,
     /// Waits shorter than this were folded when recorded.
     pub threshold_ns: u64,
+    /// How many processors the JVM counted on. `null` where the log does not tell.
+    pub processors: Option<u64>,
     /// Whether the JVM ended in an orderly way and nothing of this log is
     /// damaged.
     pub complete: bool,
@@ -84,9 +86,15 @@ impl LogFacts {
             start_wall_ns: facts.start_wall_ns,
             duration_ns: log.end_ns().saturating_sub(log.start_ns()),
             threshold_ns: facts.threshold_ns,
+            processors: processors(log),
             complete: facts.state == RecordingState::Closed && !is_damaged,
         }
     }
+}
+
+/// How many processors the JVM counted on, if the log tells.
+pub fn processors(log: &Recording) -> Option<u64> {
+    log.facts().metadata("processors")?.parse().ok().filter(|&count| count != 0)
 }
 
 /// A log that does not say was recorded in contention mode.

@@ -1,8 +1,9 @@
 //! What was found.
 
 use super::{
-    axis::Axis, collections::Collected, delay::Delays, groups::LockGroups, histogram::Histogram,
-    other_waits::OtherWaits, owners::OwnedWait, ranks::shows, sampled::SampledInterval,
+    axis::Axis, busy::GroupTime, collections::Collected, delay::Delays, groups::LockGroups,
+    histogram::Histogram, other_waits::OtherWaits, owners::OwnedWait, ranks::shows,
+    sampled::SampledInterval,
     trace::Recorded,
 };
 use std::collections::BTreeMap;
@@ -38,6 +39,8 @@ pub struct Findings<'a> {
     pub threads: Threads,
     /// The garbage collector's part in the waits; `None` where no log tells of it.
     pub collected: Option<Collected>,
+    /// What these had time for, by group, in the order of names.
+    pub group_times: Vec<GroupTime>,
     /// Trace mode: waits charged, by the groups of both threads, in ascending
     /// order of both and of lock group and kind. Empty where
     /// [`Profile::has_blame`] is not set.

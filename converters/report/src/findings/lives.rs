@@ -2,11 +2,12 @@
 
 use super::{
     axis::Clock,
+    busy::{GroupTimes, Spent},
     found::Threads,
     pass::{Job, Sums, Tally, is_idle, is_jvms},
     spans::within_parts,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use tyrion_converters::describe::Names;
 pub use tyrion_converters::lives::life;
 use tyrion_formats::Recording;
@@ -14,14 +15,24 @@ use tyrion_formats::Recording;
 /// Threads by recording and Java id: a recording's files have the same ones.
 pub(super) type KnownThreads = HashSet<(u32, u64)>;
 
+/// What is known of threads.
+pub(super) struct Living<'l> {
+    pub(super) threads: &'l mut Threads,
+    pub(super) times: &'l mut GroupTimes,
+    /// Those that files before have told of.
+    pub(super) known: &'l mut KnownThreads,
+}
+
 /// Adds the lives of a log's threads, and the waits that had not ended. The log
-/// is of a recording, of which files before may have told of these `known` threads.
+/// is of this recording.
 pub(super) fn add(
     job: &Job<'_>,
     tallies: &[Tally],
     sums: &mut Sums,
-    (threads, recording, known): (&mut Threads, u32, &mut KnownThreads),
+    recording: u32,
+    Living { threads, times, known }: Living<'_>,
 ) {
+    let pending = add_pending(job, sums, threads);
     let log = job.log;
     let clock = Clock::new(log, job.axis);
     let grid = job.axis.phases();
@@ -41,12 +52,26 @@ pub(super) fn add(
             let (from_ns, to_ns) = tallies.get(id as usize).map_or((0, 0), Tally::span);
             (within(log, from_ns), within(log, to_ns))
         });
+        let mut lived_ns = 0u64;
         for (from_ns, to_ns) in within_parts(&recorded, (from_ns, to_ns)) {
             let (from_ns, to_ns) = (clock.at(from_ns), clock.at(to_ns));
-            threads.lived_ns = threads.lived_ns.saturating_add(to_ns.saturating_sub(from_ns));
+            lived_ns = lived_ns.saturating_add(to_ns.saturating_sub(from_ns));
             sums.lived.add_span(&grid, from_ns, to_ns);
         }
+        threads.lived_ns = threads.lived_ns.saturating_add(lived_ns);
+        let mut spent = tallies.get(id as usize).map_or(Spent::default(), Tally::spent);
+        spent += pending.get(&id).copied().unwrap_or_default();
+        times.add(&Names(log).thread(id), lived_ns, spent);
     }
+}
+
+/// Adds the waits that had not ended: what they took of each thread's time.
+fn add_pending(job: &Job<'_>, sums: &mut Sums, threads: &mut Threads) -> HashMap<u32, Spent> {
+    let log = job.log;
+    let clock = Clock::new(log, job.axis);
+    let grid = job.axis.phases();
+    let recorded = log.recorded_waits();
+    let mut of_threads: HashMap<u32, Spent> = HashMap::new();
     for pending in log.pending().iter().filter(|pending| job.wants(pending.thread)) {
         // It may have begun in an earlier file.
         let before =
@@ -60,6 +85,7 @@ pub(super) fn add(
         if thread.is_some_and(|thread| is_jvms(log, thread)) {
             continue;
         }
+        let spent = of_threads.entry(pending.thread).or_default();
         if is_idle(pending.kind) {
             let is_withheld = job.is_withheld(pending.kind, pending.stack, pending.lock);
             for (from_ns, to_ns) in spans {
@@ -67,6 +93,7 @@ pub(super) fn add(
                 if is_withheld {
                     sums.withheld.add_span(&grid, from_ns, to_ns);
                 }
+                *spent += Spent { idle_ns: to_ns.saturating_sub(from_ns), contended_ns: 0 };
             }
         } else if pending.kind.is_contention()
             && job.filter.kinds.contains(pending.kind)
@@ -81,8 +108,10 @@ pub(super) fn add(
             // Not one that began after what is looked at.
             threads.pending += u64::from(all_ns != 0);
             threads.pending_ns = threads.pending_ns.saturating_add(all_ns);
+            *spent += Spent { idle_ns: 0, contended_ns: all_ns };
         }
     }
+    of_threads
 }
 
 fn within(log: &Recording, at_ns: u64) -> u64 {

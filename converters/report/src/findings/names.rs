@@ -22,6 +22,15 @@ pub fn frame(profile: &Profile, frame: Frame) -> String {
     }
 }
 
+/// A function of the profile: `com.acme.Foo.bar`.
+pub fn function(profile: &Profile, function: u32) -> String {
+    match profile.functions.get(function as usize) {
+        Some(function) if function.class.is_empty() => function.method.clone(),
+        Some(function) => format!("{}.{}", function.class, function.method),
+        None => tyrion_formats::UNKNOWN.to_owned(),
+    }
+}
+
 /// A stack of the profile, innermost first, [`in_bounds`].
 pub fn stack(profile: &Profile, stack: u32) -> Vec<String> {
     in_bounds(profile.frames_of(stack).map(|at| frame(profile, at)))

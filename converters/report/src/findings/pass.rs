@@ -6,6 +6,7 @@ mod worker;
 
 use super::{
     axis::Axis,
+    busy::Spent,
     delay::Delay,
     groups::{LockGroups, ThreadGroups, thread_group},
     owners::Owners,
@@ -76,12 +77,15 @@ pub(super) struct Tally {
     delay_ns: AtomicU64,
     first_ns: AtomicU64,
     last_ns: AtomicU64,
+    idle_ns: AtomicU64,
+    contended_ns: AtomicU64,
 }
 
 impl Tally {
     fn new() -> Tally {
-        let [delays, delay_ns, last_ns] = [0; 3].map(AtomicU64::new);
-        Tally { delays, delay_ns, first_ns: AtomicU64::new(u64::MAX), last_ns }
+        let [delays, delay_ns, last_ns, idle_ns, contended_ns] = [0; 5].map(AtomicU64::new);
+        let first_ns = AtomicU64::new(u64::MAX);
+        Tally { delays, delay_ns, first_ns, last_ns, idle_ns, contended_ns }
     }
 
     /// Its waits over the threshold.
@@ -95,16 +99,34 @@ impl Tally {
         (self.first_ns.load(Relaxed).min(last_ns), last_ns)
     }
 
+    /// What its waits took of its time.
+    pub(super) fn spent(&self) -> Spent {
+        Spent { idle_ns: self.idle_ns.load(Relaxed), contended_ns: self.contended_ns.load(Relaxed) }
+    }
+
+    fn spend(&self, spent: Spent) {
+        for (sum, ns) in [(&self.idle_ns, spent.idle_ns), (&self.contended_ns, spent.contended_ns)]
+        {
+            if ns != 0 {
+                add(sum, ns);
+            }
+        }
+    }
+
     fn add(&self, delay: Delay, first_ns: u64, last_ns: u64) {
         if delay.count != 0 {
             self.delays.fetch_add(delay.count, Relaxed);
-            let add = |sum: u64| Some(sum.saturating_add(delay.wait_ns));
-            // Never refused.
-            let _ = self.delay_ns.fetch_update(Relaxed, Relaxed, add);
+            add(&self.delay_ns, delay.wait_ns);
         }
         self.first_ns.fetch_min(first_ns, Relaxed);
         self.last_ns.fetch_max(last_ns, Relaxed);
     }
+}
+
+/// Adds to a sum that all workers add to.
+fn add(sum: &AtomicU64, more: u64) {
+    // Never refused.
+    let _ = sum.fetch_update(Relaxed, Relaxed, |sum| Some(sum.saturating_add(more)));
 }
 
 /// What to do with the waits of a site: few bytes, since all sites should stay

@@ -3,6 +3,7 @@
 
 use super::{
     axis::{Axis, Series},
+    busy::GroupTimes,
     collections::CollectedSums,
     delay::{Delay, Delays},
     found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines},
@@ -39,7 +40,7 @@ pub(super) fn find<'a>(
     let ranks = Ranks::new(&aggregate.profile, &groups, filter, options.top);
     let mut sums = pass::Sums::new(&axis, &ranks);
     let mut delays = DelaySums::new(&aggregate.profile);
-    let mut threads = Threads::default();
+    let (mut threads, mut times) = (Threads::default(), GroupTimes::default());
     let (recordings, mut known) = (trace::recordings(logs), lives::KnownThreads::new());
     let mut names = ThreadGroups::default();
     let mut recorded = trace::Recorded::default();
@@ -57,7 +58,8 @@ pub(super) fn find<'a>(
         let read = job.run(&mut names, &mut sums, progress);
         delays.add(ids, &read);
         owners.add(ids, groups, &read.owners);
-        lives::add(&job, &read.threads, &mut sums, (&mut threads, recording, &mut known));
+        let living = lives::Living { threads: &mut threads, times: &mut times, known: &mut known };
+        lives::add(&job, &read.threads, &mut sums, recording, living);
         collected.add(ids, groups, &read);
         recorded.add(run as u32, read.collectors);
     }
@@ -79,6 +81,7 @@ pub(super) fn find<'a>(
         groups,
         axis,
         threads,
+        group_times: times.finish(),
     }
 }
 

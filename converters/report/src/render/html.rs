@@ -166,6 +166,12 @@ fn section(page: &mut String, Shown { section, answer }: &Shown) -> fmt::Result 
     for part in &answer.view.parts {
         match part {
             Part::Text(text) => writeln!(page, "<p>{}</p>", breakable(text))?,
+            Part::Lines(lines) => {
+                for (nth, line) in lines.iter().enumerate() {
+                    let class = if nth == 0 { "verdict first" } else { "verdict" };
+                    writeln!(page, "<p class=\"{class}\">{}</p>", breakable(line))?;
+                }
+            }
             Part::Facts(facts) => {
                 write!(page, "<dl>")?;
                 for (name, value) in facts {

@@ -42,8 +42,11 @@ pub fn write(report: &Report, style: &Style) -> String {
             page.out.push('\n');
         }
         let section = shown.section;
-        page.heading(section.title);
-        page.paragraph(Ink::Faint, "", section.means);
+        // What needs no explanation needs no heading.
+        if !section.means.is_empty() {
+            page.heading(section.title);
+            page.paragraph(Ink::Faint, "", section.means);
+        }
         if shown.answer.advises {
             page.paragraph(Ink::Faint, "→ ", section.advice);
         }
@@ -124,6 +127,7 @@ impl Page {
             }
             match part {
                 Part::Text(text) => self.paragraph(Ink::Plain, "", text),
+                Part::Lines(lines) => self.sentences(lines),
                 Part::Facts(facts) => self.facts(facts),
                 Part::Table(table) => self.table(table),
                 Part::Timeline(timeline) => self.timeline(timeline),
@@ -131,6 +135,13 @@ impl Page {
                 Part::Tree(tree) => self.tree(tree),
                 Part::Listing(table) => self.listing(table),
             }
+        }
+    }
+
+    fn sentences(&mut self, lines: &[String]) {
+        for (nth, line) in lines.iter().enumerate() {
+            let ink = if nth == 0 { Ink::Strong } else { Ink::Plain };
+            self.paragraph(ink, "", line);
         }
     }
 

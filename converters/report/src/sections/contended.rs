@@ -19,8 +19,9 @@ pub const SECTION: Section = Section {
     name: "contended",
     title: "Contended locks",
     means: "Locks that threads waited for, most wait first.",
-    advice: "Hold the first ones for less time (long holds), take them less often (many \
-             acquisitions), or split them (many threads).",
+    advice: "Where holds are long, do less under the lock; where they are short and many, take it \
+             less often, or split it. Where waits are much longer than holds, the owner was not \
+             running: neither would help.",
     about: About::Locks,
     answer,
 };
@@ -84,6 +85,9 @@ pub struct ContendedLock {
     /// How long they were held in all, measured or estimated. `null` when it
     /// was not measured.
     pub hold_ns: Option<u64>,
+    /// How far that may be off, for 95 % of such estimates; 0 where all holds were
+    /// measured.
+    pub hold_error_ns: Option<u64>,
     /// How long on the average.
     pub mean_hold_ns: Option<u64>,
     /// The longest hold that was measured.

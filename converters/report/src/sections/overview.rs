@@ -19,8 +19,7 @@ pub const SECTION: Section = Section {
     name: "overview",
     title: "Overview",
     means: "What was recorded, and how much of the threads' time went into waiting for locks.",
-    advice: "If about 1 % or less is lost, to locks and other waits, and nobody still waits, that is \
-             not what slows this program down.",
+    advice: "",
     about: About::All,
     answer,
 };
@@ -153,7 +152,8 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
         json,
         view: drawn::view(&overview, options, knows_locks),
         lacking: if knows_locks { lacking(findings, &overview) } else { NO_LOCKS.to_owned() },
-        advises: knows_locks,
+        // What the figures amount to, the verdict says.
+        advises: false,
     }
 }
 

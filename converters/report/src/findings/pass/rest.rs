@@ -1,6 +1,10 @@
 //! What a worker does besides summing waits one by one: folded ones, and blame.
 
-use super::{super::delay::Delay, Count, worker::Worker};
+use super::{
+    super::{busy::Spent, delay::Delay},
+    Count,
+    worker::Worker,
+};
 use tyrion_formats::{Event, TraceRecord, Traced};
 use tyrion_wire::cell::{BUCKETS, Cell, bucket_floor_ns};
 
@@ -32,6 +36,14 @@ impl Worker<'_, '_> {
         }
         if site.count.is_withheld() && taken && wanted.lives {
             sums.withheld.add_spread(&phases, span, cell.sum_ns);
+        }
+        if let Some(tally) = self.threads.get(cell.thread as usize).filter(|_| wanted.lives) {
+            let idle = site.count.is_idle() && self.window.holds(middle_ns);
+            let contended = shown && site.count == Count::Contention;
+            tally.spend(Spent {
+                idle_ns: if idle { cell.sum_ns } else { 0 },
+                contended_ns: if contended { cell.sum_ns } else { 0 },
+            });
         }
         if shown {
             if site.count == Count::Contention && wanted.lives {

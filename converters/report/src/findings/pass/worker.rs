@@ -2,8 +2,8 @@
 
 use super::{
     super::{
-        axis::Clock, delay::Delay, histogram, owners::Owners, ranks::NONE, spans::within_parts,
-        trace::Collector,
+        axis::Clock, busy::Spent, delay::Delay, histogram, owners::Owners, ranks::NONE,
+        spans::within_parts, trace::Collector,
     },
     Count, Job, SitePlan, Sums, Tally, Wanted,
 };
@@ -38,6 +38,8 @@ struct Stretch {
     sums_ns: [u64; Count::LEN],
     /// Waits over the threshold since it was put down last.
     delay: Delay,
+    /// What waits took since then that were not within the stretch.
+    spent: Spent,
     /// When the first wait since then began, and when the last one ended.
     first_ns: u64,
     last_ns: u64,
@@ -115,6 +117,7 @@ impl<'j, 'a> Worker<'j, 'a> {
                 wanted: Wanted { wanted: false, lives: false, row: NONE, group: NONE },
                 sums_ns: [0; Count::LEN],
                 delay: Delay::default(),
+                spent: Spent::default(),
                 first_ns: u64::MAX,
                 last_ns: 0,
             },
@@ -244,12 +247,16 @@ impl<'j, 'a> Worker<'j, 'a> {
         let (from_ns, to_ns) = (self.clock.at(start_ns), self.clock.at(wait.end_ns));
         let sums = &mut self.sums;
         let (phases, boxes) = (sums.phases, sums.boxes);
-        let mut add = |from_ns, to_ns| {
+        let mut spent = Spent::default();
+        let mut add = |from_ns: u64, to_ns: u64| {
+            let ns = to_ns.saturating_sub(from_ns);
             if shown && site.count == Count::Contention {
                 sums.contended.add_span(&phases, from_ns, to_ns);
+                spent += Spent { idle_ns: 0, contended_ns: ns };
             }
             if site.count.is_idle() {
                 sums.idle.add_span(&phases, from_ns, to_ns);
+                spent += Spent { idle_ns: ns, contended_ns: 0 };
             }
             if site.count.is_withheld() && taken {
                 sums.withheld.add_span(&phases, from_ns, to_ns);
@@ -261,6 +268,7 @@ impl<'j, 'a> Worker<'j, 'a> {
             Some(parts) => within_parts(parts, (start_ns, wait.end_ns))
                 .for_each(|(from_ns, to_ns)| add(self.clock.at(from_ns), self.clock.at(to_ns))),
         }
+        now.spent += spent;
         if shown {
             let rows = [
                 Some(&mut sums.all),
@@ -311,13 +319,16 @@ impl<'j, 'a> Worker<'j, 'a> {
     /// Puts down what the thread did since this was done last.
     pub(super) fn flush(&mut self) {
         let (sums, now) = (&mut self.sums, &mut self.now);
+        let mut spent = std::mem::take(&mut now.spent);
         for (&count, sum_ns) in Count::ALL.iter().zip(&mut now.sums_ns) {
             let sum_ns = std::mem::take(sum_ns);
             if count == Count::Contention && now.wanted.lives {
                 sums.contended.add_to(now.phase, sum_ns);
+                spent += Spent { idle_ns: 0, contended_ns: sum_ns };
             }
             if count.is_idle() && now.wanted.lives {
                 sums.idle.add_to(now.phase, sum_ns);
+                spent += Spent { idle_ns: sum_ns, contended_ns: 0 };
             }
             if count.is_withheld() && now.wanted.lives {
                 sums.withheld.add_to(now.phase, sum_ns);
@@ -331,6 +342,7 @@ impl<'j, 'a> Worker<'j, 'a> {
         }
         if let Some(tally) = self.threads.get(now.thread as usize) {
             tally.add(std::mem::take(&mut now.delay), now.first_ns, now.last_ns);
+            tally.spend(spent);
         }
         (now.delay, now.first_ns, now.last_ns) = (Delay::default(), u64::MAX, 0);
     }

@@ -1,6 +1,6 @@
 //! Sums by lock and kind of wait.
 
-use super::{ContendedInstance, ContendedLock, HotStack, mean, share};
+use super::{super::estimate, ContendedInstance, ContendedLock, HotStack, mean, share};
 use crate::{Findings, ReportOptions};
 use std::{
     cmp::Reverse,
@@ -19,6 +19,7 @@ pub(super) struct Sums {
     pub(super) max_wait_ns: u64,
     acquisitions: u64,
     hold_ns: u64,
+    error: estimate::Error,
     measured: u64,
     max_hold_ns: u64,
     /// How many threads waited, and the last of them.
@@ -73,6 +74,7 @@ fn sums(findings: &Findings<'_>) -> HashMap<Key, Sums> {
         add(&mut sums.acquisitions, section.acquisitions);
         add(&mut sums.hold_ns, section.hold_ns);
         add(&mut sums.measured, section.measured);
+        sums.error.add(estimate::error_ns(section));
         sums.max_hold_ns = sums.max_hold_ns.max(section.longest_ns);
         if section.acquisitions != 0 {
             sums.holding.insert(section.thread);
@@ -120,6 +122,7 @@ pub(super) fn lock(
         p99_wait_ns: quantile(0.99),
         max_wait_ns: sums.max_wait_ns,
         hold_ns: measured.then_some(sums.hold_ns),
+        hold_error_ns: measured.then(|| sums.error.ns().min(sums.hold_ns)),
         mean_hold_ns: measured.then(|| mean(sums.hold_ns, sums.acquisitions)),
         max_hold_ns: measured.then_some(sums.max_hold_ns),
         utilisation_share: (measured && recorded_ns != 0).then(|| share(sums.hold_ns, recorded_ns)),

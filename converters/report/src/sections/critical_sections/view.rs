@@ -17,6 +17,8 @@ const TAKEN: Column = Column::new("taken", "acquisitions, reentrant ones left ou
 const REENTRANT: Column = Column::new("reentrant", "acquisitions of a lock already held", 4);
 const FAILED: Column = Column::new("failed", "failed attempts to take the lock", 5);
 const HOLD: Column = Column::new("hold", "how long it was held in all; nested locks count each", 0);
+const ERROR: Column =
+    Column::new("±", "how far the estimated hold may be off, for 95 % of such estimates", 4);
 const MEAN: Column = Column::new("mean", "how long it was held on average", 0);
 const P50: Column =
     Column::new("p50", "half of the measured holds were not longer, to a power of two", 3);
@@ -51,7 +53,9 @@ pub(super) fn view(answer: &CriticalSections) -> View {
 fn sites(answer: &CriticalSections) -> Table {
     Table {
         title: "By place".to_owned(),
-        columns: vec![PLACE, LOCK, TAKEN, REENTRANT, FAILED, HOLD, MEAN, P50, P99, LONGEST, SHARE],
+        columns: vec![
+            PLACE, LOCK, TAKEN, REENTRANT, FAILED, HOLD, ERROR, MEAN, P50, P99, LONGEST, SHARE,
+        ],
         rows: answer.sites.iter().map(site).collect(),
         left_out: (answer.site_count as usize).saturating_sub(answer.sites.len()),
     }
@@ -66,6 +70,7 @@ fn site(site: &SectionPlace) -> Row {
         TableCell::Count(counts.reentrant),
         TableCell::Count(counts.failed),
         hold(counts),
+        error(counts),
         ns(counts.mean_hold_ns),
         ns(site.p50_hold_ns),
         ns(site.p99_hold_ns),
@@ -78,7 +83,7 @@ fn site(site: &SectionPlace) -> Row {
 fn threads(answer: &CriticalSections) -> Table {
     Table {
         title: "By thread".to_owned(),
-        columns: vec![THREAD, TAKEN, REENTRANT, FAILED, HOLD, MEAN, LONGEST, SHARE],
+        columns: vec![THREAD, TAKEN, REENTRANT, FAILED, HOLD, ERROR, MEAN, LONGEST, SHARE],
         rows: answer.threads.iter().map(thread).collect(),
         left_out: (answer.thread_count as usize).saturating_sub(answer.threads.len()),
     }
@@ -92,6 +97,7 @@ fn thread(holder: &Holder) -> Row {
         TableCell::Count(counts.reentrant),
         TableCell::Count(counts.failed),
         hold(counts),
+        error(counts),
         ns(counts.mean_hold_ns),
         ns(counts.longest_hold_ns),
         share_of(holder.thread_share),
@@ -117,4 +123,9 @@ fn own(own: &Own) -> String {
 
 fn hold(counts: &Counts) -> TableCell {
     if counts.measured == 0 { TableCell::Unknown } else { TableCell::Ns(counts.hold_ns) }
+}
+
+/// Nothing where nothing was estimated.
+fn error(counts: &Counts) -> TableCell {
+    if counts.hold_error_ns == 0 { TableCell::Unknown } else { TableCell::Ns(counts.hold_error_ns) }
 }

@@ -1,0 +1,187 @@
+//! What slows the program, in at most five lines.
+//!
+//! A deadlock comes first, and threads that have waited for long; then how much
+//! is lost to waiting for locks, for which one, and what to do; or, where that is
+//! little, what takes the time instead. Each line is a sentence that stands for
+//! itself. [`guilty`] finds the lock, [`instead`] what else there is, and
+//! [`words`] says it.
+
+mod guilty;
+mod instead;
+mod machine;
+mod next;
+mod stuck;
+mod words;
+
+use super::overview::Overview;
+use crate::{
+    About, Answer, Findings, ReportOptions, Section, View, findings::GroupTime, view::Part,
+};
+pub use guilty::{Cause, Certainty, GuiltyLock, KnownBy};
+pub use instead::{Activity, Instead};
+use machine::Machine;
+use serde::Serialize;
+use tyrion_wire::WaitKind;
+
+/// The section. It says for itself what it shows.
+pub const SECTION: Section =
+    Section { name: "verdict", title: "Verdict", means: "", advice: "", about: About::All, answer };
+
+/// Less than this share of the threads' busy time is nothing to care for.
+const NOTHING: f64 = 0.01;
+/// The same of a group of threads by itself.
+const NOTHING_OF_A_GROUP: f64 = 0.03;
+/// Less than this share is little.
+const LITTLE: f64 = 0.05;
+/// The same of a group of threads by itself.
+const LITTLE_OF_A_GROUP: f64 = 0.1;
+/// Groups that waited for less than this part of the recording are not looked at by
+/// themselves: a thread may live for a moment, and wait for all of it.
+const PART_OF_RECORDING: u64 = 100;
+
+/// What slows the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// Threads wait for each other for ever.
+    Deadlock,
+    /// Threads had waited for long when the recording ended.
+    StillWaiting,
+    /// Locks.
+    Locks,
+    /// Locks, but little.
+    LocksALittle,
+    /// Something else than locks.
+    NotLocks,
+    /// Of the waits, a filter chose some, so there is no saying.
+    Selected,
+    /// Locks were not recorded.
+    #[default]
+    NotRecorded,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Verdict {
+    /// What slows the program.
+    pub finding: Finding,
+    /// The verdict in words: at most five lines.
+    pub lines: Vec<String>,
+    /// The share of the time in which threads were not idle that they waited for
+    /// locks. `null` if they always were, or if locks were not recorded.
+    pub lost_share: Option<f64>,
+    /// How often a thread waited for a lock that another one had.
+    pub contended: u64,
+    /// How long they waited in all.
+    pub wait_ns: u64,
+    /// The group of threads that lost the largest share of its time, if any lost
+    /// much.
+    pub most_lost: Option<GroupLoss>,
+    /// The threads of the deadlock that lasted longest, or those that had waited
+    /// for long.
+    pub waiting: Vec<String>,
+    /// The lock with the most wait. `null` if no wait has ended.
+    pub lock: Option<GuiltyLock>,
+    /// What takes the time. `null` where that was not looked for: locks do.
+    pub instead: Option<Instead>,
+    /// How many processors the JVM counted on. `null` where logs do not tell.
+    pub processors: Option<u64>,
+    /// The CPU time of the process. `null` where that is not known, or not of the
+    /// time that is looked at.
+    pub cpu_ns: Option<u64>,
+    /// The command that shows more.
+    pub next: String,
+}
+
+/// What a group of threads lost to waiting for locks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GroupLoss {
+    /// The group.
+    pub threads: String,
+    /// How many threads.
+    pub count: u64,
+    /// The share of the time in which they were not idle that they waited for
+    /// locks.
+    pub lost_share: f64,
+}
+
+fn answer(findings: &Findings<'_>, _: &ReportOptions) -> Answer {
+    let verdict = Verdict::of(findings);
+    Answer {
+        json: serde_json::to_value(&verdict).unwrap_or_default(),
+        view: View { parts: vec![Part::Lines(verdict.lines)] },
+        lacking: String::new(),
+        advises: false,
+    }
+}
+
+impl Verdict {
+    /// From what was found.
+    pub fn of(findings: &Findings<'_>) -> Verdict {
+        let overview = Overview::of(findings);
+        let machine = Machine::of(findings, &overview);
+        let mut verdict = Verdict {
+            processors: machine.processors,
+            cpu_ns: machine.cpu_ns,
+            ..Verdict::default()
+        };
+        if findings.profile().lacks_waits {
+            verdict.instead = Some(Instead::of(findings, &overview, &machine));
+            words::not_recorded(&mut verdict, findings, &machine);
+            return verdict;
+        }
+        verdict.lost_share = overview.pressure_share;
+        (verdict.contended, verdict.wait_ns) = (overview.contended, overview.wait_ns);
+        verdict.most_lost = most_lost(findings);
+        verdict.lock = guilty::find(findings, &machine);
+        let stuck = stuck::find(findings);
+        verdict.finding = verdict.judge(findings, &stuck);
+        if matches!(verdict.finding, Finding::NotLocks | Finding::LocksALittle) {
+            verdict.instead = Some(Instead::of(findings, &overview, &machine));
+        }
+        verdict.waiting = stuck.threads();
+        words::say(&mut verdict, findings, &machine, &stuck);
+        verdict
+    }
+
+    fn judge(&self, findings: &Findings<'_>, stuck: &stuck::Stuck) -> Finding {
+        let share = self.lost_share.unwrap_or(0.0);
+        let of_group = self.most_lost.as_ref().map_or(0.0, |group| group.lost_share);
+        let is_below = |all, of_a_group| share < all && of_group < of_a_group;
+        if stuck.deadlock.is_some() {
+            Finding::Deadlock
+        } else if !stuck.waiting.is_empty() {
+            Finding::StillWaiting
+        } else if is_partial(findings) {
+            Finding::Selected
+        } else if is_below(NOTHING, NOTHING_OF_A_GROUP) {
+            Finding::NotLocks
+        } else if is_below(LITTLE, LITTLE_OF_A_GROUP) {
+            Finding::LocksALittle
+        } else {
+            Finding::Locks
+        }
+    }
+}
+
+/// Whether the filter leaves out waits for locks by what they are.
+fn is_partial(findings: &Findings<'_>) -> bool {
+    let filter = findings.filter;
+    let mut contention = WaitKind::ALL.into_iter().filter(|kind| kind.is_contention());
+    let lacks_kinds = contention.any(|kind| !filter.kinds.contains(kind));
+    lacks_kinds || filter.lock.is_some() || filter.min_wait_ns != 0
+}
+
+/// The group that lost the largest share, of those that waited for long enough.
+fn most_lost(findings: &Findings<'_>) -> Option<GroupLoss> {
+    let least_ns = findings.recorded_ns() / PART_OF_RECORDING;
+    let waited = findings.group_times.iter().filter(|group| group.contended_ns > least_ns);
+    let share = |group: &GroupTime| group.lost_share().unwrap_or(1.0);
+    // Of equal ones the first by name.
+    let most = waited.rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let (threads, count) = (most.threads.clone(), most.count);
+    Some(GroupLoss { threads, count, lost_share: share(most) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! The lock that most is waited for: who holds it, and why that takes long.
+
+use super::{
+    super::{
+        estimate::{self, Moments},
+        shared::{mean, share},
+    },
+    machine::Machine,
+};
+use crate::{
+    Findings,
+    findings::{LockRef, names},
+};
+use serde::Serialize;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+};
+use tyrion_wire::{WaitKind, cell::BUCKETS};
+
+/// Holds of less than this are short.
+const SHORT_HOLD_NS: f64 = 50_000.0;
+/// Waits are explained by holds if they are not more than so many times as long as
+/// those of all other threads that wait, one after the other.
+const TIMES: f64 = 3.0;
+/// Rare holds are long that are so many times as long as the others.
+const MUCH_LONGER: f64 = 10.0;
+/// Of waits at one place and others, those at one are most from this share on.
+const MOST: f64 = 0.5;
+
+/// Why a lock is waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// It is held for long each time.
+    LongHolds,
+    /// It is held for long now and then.
+    RareLongHolds,
+    /// It is held shortly, but very often.
+    ManyAcquisitions,
+    /// Holds do not explain the waits, and all processors are in use: the owner had
+    /// to wait for one, or the waiter did.
+    OwnerNotRunning,
+    /// Holds do not explain the waits: to wake up the next thread takes longer than
+    /// to hold the lock, or the JVM stopped its threads meanwhile.
+    HandOver,
+    /// The waits fell into pauses of the garbage collector, most of them.
+    Collections,
+    /// A semaphore has too few permits, or they are kept for too long.
+    FewPermits,
+    /// A class was being initialized.
+    Initialization,
+    /// How long it was held was not recorded.
+    #[default]
+    Unknown,
+}
+
+/// How it is known who held the lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KnownBy {
+    /// Trace mode: waits were charged to those who held it.
+    Charged,
+    /// The lock said who had it when waits began.
+    OwnerAtStart,
+    /// It is not, but most waits are at one place, so whoever holds it came through
+    /// there, most likely.
+    Inferred,
+    /// It is not.
+    #[default]
+    Unknown,
+}
+
+/// How certain the verdict is: what is least certain in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// Everything was measured.
+    Exact,
+    /// Holds were estimated from some that were measured.
+    Estimated,
+    /// Who holds the lock was inferred.
+    #[default]
+    Inferred,
+}
+
+/// The lock with the most wait.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GuiltyLock {
+    /// The lock.
+    pub lock: LockRef,
+    /// In which ways it was waited for, most wait first.
+    pub kinds: Vec<&'static str>,
+    /// How many lock objects these are, as far as they are told apart.
+    pub objects: u64,
+    /// How often a thread waited.
+    pub contended: u64,
+    /// How long threads waited in all.
+    pub wait_ns: u64,
+    /// The share of the waits for all locks.
+    pub wait_share: f64,
+    /// How long a wait was on average.
+    pub mean_wait_ns: u64,
+    /// How many threads waited.
+    pub waiting_threads: u64,
+    /// Where most was waited: the innermost frame outside of
+    /// `java.util.concurrent`.
+    pub waiter: String,
+    /// Where the threads that most wait is charged to left the lock; else where it
+    /// is most likely held. Empty when that is not known.
+    pub holder: String,
+    /// The group of threads that had it, where their code is not known; else empty.
+    pub holders: String,
+    /// How that is known.
+    pub holder_known_by: KnownBy,
+    /// How often it was taken. `null` when that was not counted.
+    pub acquisitions: Option<u64>,
+    /// How long it was held on average. `null` when that was not measured.
+    pub mean_hold_ns: Option<u64>,
+    /// How far `mean_hold_ns` may be off; 0 if all holds were measured.
+    pub mean_hold_error_ns: Option<u64>,
+    /// The longest measured hold.
+    pub max_hold_ns: Option<u64>,
+    /// How long it was held, as a share of the recording's duration.
+    pub utilisation_share: Option<f64>,
+    /// How much of the waits fell into pauses of the garbage collector. `null` where
+    /// these were not recorded.
+    pub in_collections_ns: Option<u64>,
+    /// How certain all of this is.
+    pub certainty: Certainty,
+    /// Why it is waited for.
+    pub cause: Cause,
+}
+
+/// What is summed of a lock group.
+#[derive(Default)]
+struct Waits {
+    contended: u64,
+    wait_ns: u64,
+    kinds: BTreeMap<WaitKind, u64>,
+    threads: BTreeSet<u32>,
+    stacks: HashMap<u32, u64>,
+}
+
+/// Its holds.
+struct Holds {
+    acquisitions: u64,
+    hold_ns: u64,
+    measured: u64,
+    longest_ns: u64,
+    error: estimate::Error,
+    histogram: [u64; BUCKETS],
+}
+
+/// Finds it, if any wait has ended.
+pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyLock> {
+    let (group, all_ns) = worst(findings)?;
+    let waits = waits(findings, group);
+    let holds = holds(findings, group);
+    let mut kinds: Vec<(WaitKind, u64)> = waits.kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, wait_ns)| Reverse(*wait_ns));
+    let (waiter, waiter_ns) = hottest_place(findings, waits.stacks)?;
+    let mut guilty = GuiltyLock {
+        lock: findings.groups.lock_ref(group),
+        kinds: kinds.iter().map(|(kind, _)| kind.name()).collect(),
+        objects: findings.groups.get(group).map_or(0, |group| group.instances.len() as u64),
+        contended: waits.contended,
+        wait_ns: waits.wait_ns,
+        wait_share: share(waits.wait_ns, all_ns),
+        mean_wait_ns: mean(waits.wait_ns, waits.contended),
+        waiting_threads: waits.threads.len() as u64,
+        waiter,
+        ..GuiltyLock::default()
+    };
+    let is_at_one_place = share(waiter_ns, waits.wait_ns) >= MOST;
+    let is_monitor = kinds.iter().all(|(kind, _)| *kind == WaitKind::Monitor);
+    guilty.find_holder(findings, group, is_at_one_place && is_monitor);
+    guilty.in_collections_ns = findings.collected.as_ref().map(|collected| {
+        let of_group = collected.waits_ns.iter().filter(|((of, _), _)| *of == group);
+        of_group.fold(0, |sum: u64, (_, ns)| sum.saturating_add(*ns))
+    });
+    if let Some(holds) = &holds {
+        guilty.add_holds(holds, findings.traced_ns());
+    }
+    guilty.certainty = match (guilty.holder_known_by, guilty.mean_hold_error_ns) {
+        (KnownBy::Charged, Some(0)) => Certainty::Exact,
+        (KnownBy::Charged, _) => Certainty::Estimated,
+        _ => Certainty::Inferred,
+    };
+    guilty.cause = cause(&guilty, kinds.first()?.0, holds.as_ref(), machine);
+    Some(guilty)
+}
+
+/// The lock group with the most wait, and the waits of all.
+fn worst(findings: &Findings<'_>) -> Option<(u32, u64)> {
+    let mut sums = vec![0u64; findings.groups.len()];
+    for wait in findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind)) {
+        if let Some(sum) = sums.get_mut(findings.groups.of(wait.lock) as usize) {
+            *sum = sum.saturating_add(wait.wait_ns);
+        }
+    }
+    let all_ns = sums.iter().fold(0, |all: u64, sum| all.saturating_add(*sum));
+    let (group, sum) = sums.iter().enumerate().max_by_key(|(at, sum)| (**sum, Reverse(*at)))?;
+    (*sum != 0).then_some((group as u32, all_ns))
+}
+
+fn waits(findings: &Findings<'_>, group: u32) -> Waits {
+    let mut waits = Waits::default();
+    let of_group = |lock| findings.groups.of(lock) == group;
+    let profile = findings.profile();
+    for wait in profile.waits.iter().filter(|it| findings.shows(it.kind) && of_group(it.lock)) {
+        waits.contended = waits.contended.saturating_add(wait.count);
+        for sum in [
+            &mut waits.wait_ns,
+            waits.kinds.entry(wait.kind).or_default(),
+            waits.stacks.entry(wait.stack).or_default(),
+        ] {
+            *sum = sum.saturating_add(wait.wait_ns);
+        }
+        waits.threads.insert(wait.thread);
+    }
+    waits
+}
+
+/// Those that were measured, if any were.
+fn holds(findings: &Findings<'_>, group: u32) -> Option<Holds> {
+    let mut holds = Holds {
+        acquisitions: 0,
+        hold_ns: 0,
+        measured: 0,
+        longest_ns: 0,
+        error: estimate::Error::default(),
+        histogram: [0; BUCKETS],
+    };
+    let sections = &findings.profile().sections;
+    for row in sections.iter().filter(|row| findings.groups.of(row.lock) == group) {
+        for (sum, more) in [
+            (&mut holds.acquisitions, row.acquisitions),
+            (&mut holds.hold_ns, row.hold_ns),
+            (&mut holds.measured, row.measured),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        holds.longest_ns = holds.longest_ns.max(row.longest_ns);
+        holds.error.add(estimate::error_ns(row));
+        for (sum, more) in holds.histogram.iter_mut().zip(row.histogram) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+    (holds.acquisitions != 0 && holds.measured != 0).then_some(holds)
+}
+
+/// The place with the most, and how much it is.
+fn hottest_place(
+    findings: &Findings<'_>,
+    stacks: impl IntoIterator<Item = (u32, u64)>,
+) -> Option<(String, u64)> {
+    let mut places: BTreeMap<String, u64> = BTreeMap::new();
+    for (stack, ns) in stacks {
+        let sum = places.entry(names::place(findings.profile(), stack)).or_default();
+        *sum = sum.saturating_add(ns);
+    }
+    // Of equal ones the first by name.
+    places.into_iter().rev().max_by_key(|(_, ns)| *ns)
+}
+
+impl GuiltyLock {
+    /// Who holds it, as far as that can be told.
+    ///
+    /// A lock of `java.util.concurrent` that does not say who has it may be one that
+    /// nobody has, as a latch; but whoever has a monitor came by where threads wait for
+    /// it, and if that is `one_place`, there.
+    fn find_holder(&mut self, findings: &Findings<'_>, group: u32, one_place: bool) {
+        let blames = findings.profile().blames.iter();
+        let blames = blames.filter(|it| findings.groups.of(it.lock) == group);
+        let charged = hottest_place(findings, blames.map(|it| (it.stack, it.blamed_ns)));
+        if let Some((holder, _)) = charged.filter(|(holder, ns)| *ns != 0 && !holder.is_empty()) {
+            (self.holder, self.holder_known_by) = (holder, KnownBy::Charged);
+            return;
+        }
+        let mut owners: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut owned_ns = 0u64;
+        for wait in findings.owned_waits.iter().filter(|wait| wait.group == group) {
+            let sum = owners.entry(&wait.owners).or_default();
+            *sum = sum.saturating_add(wait.wait_ns);
+            owned_ns = owned_ns.saturating_add(wait.wait_ns);
+        }
+        let owner = owners.into_iter().rev().max_by_key(|(_, ns)| *ns);
+        // Of a monitor only long waits tell.
+        if let Some((threads, _)) = owner.filter(|_| share(owned_ns, self.wait_ns) >= MOST) {
+            (self.holders, self.holder_known_by) = (threads.to_owned(), KnownBy::OwnerAtStart);
+        } else if one_place {
+            (self.holder, self.holder_known_by) = (self.waiter.clone(), KnownBy::Inferred);
+        }
+    }
+
+    fn add_holds(&mut self, holds: &Holds, traced_ns: u64) {
+        self.acquisitions = Some(holds.acquisitions);
+        self.mean_hold_ns = Some(mean(holds.hold_ns, holds.acquisitions));
+        self.mean_hold_error_ns = Some(mean(holds.error.ns(), holds.acquisitions));
+        self.max_hold_ns = Some(holds.longest_ns);
+        self.utilisation_share = (traced_ns != 0).then(|| share(holds.hold_ns, traced_ns));
+    }
+}
+
+/// Why it is waited for. A wait lasts as long as the holds of those who come first,
+/// and these are as many at most as threads wait; where it lasts much longer,
+/// nobody would gain from shorter holds.
+fn cause(lock: &GuiltyLock, kind: WaitKind, holds: Option<&Holds>, machine: &Machine) -> Cause {
+    if lock.lock.name.starts_with("initialization of ") {
+        return Cause::Initialization;
+    }
+    if lock.in_collections_ns.is_some_and(|ns| share(ns, lock.wait_ns) >= MOST) {
+        return Cause::Collections;
+    }
+    if kind == WaitKind::Semaphore {
+        return Cause::FewPermits;
+    }
+    let Some(holds) = holds else { return Cause::Unknown };
+    let hold_ns = holds.hold_ns as f64 / holds.acquisitions as f64;
+    let (wait_ns, queue) = (lock.mean_wait_ns as f64, lock.waiting_threads.max(1) as f64);
+    let met_ns = Moments::of(&holds.histogram).met_ns();
+    // More threads would have waited at a time than there are.
+    let is_impossible = lock.wait_ns as f64 > TIMES * queue * holds.hold_ns as f64;
+    if wait_ns <= TIMES * queue * hold_ns && !is_impossible {
+        return if hold_ns < SHORT_HOLD_NS { Cause::ManyAcquisitions } else { Cause::LongHolds };
+    }
+    if machine.is_saturated() {
+        Cause::OwnerNotRunning
+    } else if wait_ns <= TIMES * met_ns && met_ns >= MUCH_LONGER * hold_ns {
+        Cause::RareLongHolds
+    } else {
+        Cause::HandOver
+    }
+}

@@ -1,0 +1,185 @@
+//! What takes a program's time where locks do not.
+
+use super::{super::overview::Overview, machine::Machine};
+use crate::{Findings, findings::names};
+use serde::Serialize;
+use std::collections::HashMap;
+use tyrion_converters::{
+    names::is_jdk,
+    profile::{Function, State},
+};
+
+/// From this share on, a program does one thing.
+const MOST: f64 = 0.5;
+/// From this share on, it does hardly anything else.
+const NEARLY_ALL: f64 = 0.9;
+/// A program that uses no more processors than that does not compute.
+const IDLE_CORES: f64 = 0.2;
+/// From this number of processors on, it computes all the time.
+const ONE_CORE: f64 = 0.8;
+/// From this share of the processors on, it computes on all of them.
+const ALL_CORES: f64 = 0.85;
+/// Processors are too few where so many times as many threads want to run as do.
+const TOO_MANY: f64 = 1.25;
+
+/// What takes the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Activity {
+    /// More threads want to run than there are processors.
+    FewProcessors,
+    /// It computes, on all processors.
+    Computing,
+    /// It computes, but not on all processors.
+    ComputingOnSome,
+    /// It is in native code without computing there: in I/O, most likely.
+    Native,
+    /// It sleeps.
+    Sleeping,
+    /// Its threads wait for each other, or for something else than work.
+    Waiting,
+    /// It waits for work.
+    Idle,
+    /// That was not recorded.
+    #[default]
+    Unknown,
+}
+
+/// What takes a program's time instead of locks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Instead {
+    /// What its threads do.
+    pub activity: Activity,
+    /// How many processors it kept busy on the average. `null` when that is not
+    /// known.
+    pub cores: Option<f64>,
+    /// How many threads wanted to run on the average, from samples. `null` without
+    /// those.
+    pub runnable_threads: Option<f64>,
+    /// Where most of that time goes, from samples: `com.acme.Foo.bar`. Empty without
+    /// those.
+    pub place: String,
+    /// The share of that time that goes there.
+    pub place_share: Option<f64>,
+}
+
+impl Instead {
+    /// From what was found.
+    pub(super) fn of(findings: &Findings<'_>, overview: &Overview, machine: &Machine) -> Instead {
+        let has_samples = findings.profile().has_samples;
+        let runnable_threads = machine.runnable;
+        let activity = match has_samples {
+            true => sampled(&States::of(findings), machine),
+            false => unsampled(overview, machine),
+        };
+        let (place, place_share) = match activity_state(activity) {
+            Some(state) if has_samples => hottest(findings, state),
+            _ => (String::new(), None),
+        };
+        Instead { activity, cores: machine.cores(), runnable_threads, place, place_share }
+    }
+}
+
+/// Real time by state, idle threads included.
+struct States([u64; State::ALL.len()]);
+
+impl States {
+    fn of(findings: &Findings<'_>) -> States {
+        States(State::ALL.map(|state| findings.aggregate.state(state).wall_ns))
+    }
+
+    fn of_state(&self, state: State) -> u64 {
+        State::ALL.iter().zip(self.0).find(|(it, _)| **it == state).map_or(0, |(_, ns)| ns)
+    }
+
+    fn share(&self, state: State) -> f64 {
+        let all_ns = self.0.iter().fold(0u64, |sum, ns| sum.saturating_add(*ns));
+        if all_ns == 0 { 0.0 } else { self.of_state(state) as f64 / all_ns as f64 }
+    }
+}
+
+/// What samples and CPU time say.
+fn sampled(states: &States, machine: &Machine) -> Activity {
+    let want = machine.runnable.unwrap_or(0.0);
+    if machine.is_saturated() && want >= ONE_CORE {
+        let gets = machine.cores().unwrap_or(f64::MAX);
+        return if want >= TOO_MANY * gets { Activity::FewProcessors } else { Activity::Computing };
+    }
+    let computes = machine.cores().or(machine.runnable).is_some_and(|cores| cores >= ONE_CORE);
+    if computes {
+        return Activity::ComputingOnSome;
+    }
+    if states.share(State::Idle) >= NEARLY_ALL {
+        return Activity::Idle;
+    }
+    let waiting = states.of_state(State::Waiting).saturating_add(states.of_state(State::Parked));
+    let all = [
+        (states.of_state(State::Running), Activity::ComputingOnSome),
+        (states.of_state(State::Native), Activity::Native),
+        (states.of_state(State::Sleeping), Activity::Sleeping),
+        (waiting, Activity::Waiting),
+    ];
+    let sum_ns = all.iter().fold(0u64, |sum, (ns, _)| sum.saturating_add(*ns));
+    let most = all.into_iter().rev().max_by_key(|(ns, _)| *ns);
+    match most {
+        Some((ns, activity)) if ns as f64 >= MOST * sum_ns as f64 && ns != 0 => activity,
+        _ if states.share(State::Idle) >= MOST => Activity::Idle,
+        _ => Activity::Unknown,
+    }
+}
+
+/// What CPU time and waits say.
+fn unsampled(overview: &Overview, machine: &Machine) -> Activity {
+    let threads = &overview.threads;
+    let Some(cores) = machine.cores() else { return Activity::Unknown };
+    let is_idle = threads.idle_ns as f64 >= NEARLY_ALL * threads.lived_ns as f64;
+    if machine.share().is_some_and(|share| share >= ALL_CORES) {
+        Activity::Computing
+    } else if cores >= ONE_CORE {
+        Activity::ComputingOnSome
+    } else if cores <= IDLE_CORES && is_idle {
+        // Without their stacks, waiting for work and for each other are one.
+        Activity::Waiting
+    } else {
+        Activity::Unknown
+    }
+}
+
+/// In which state threads are that do this.
+fn activity_state(activity: Activity) -> Option<State> {
+    match activity {
+        Activity::FewProcessors | Activity::Computing | Activity::ComputingOnSome => {
+            Some(State::Running)
+        }
+        Activity::Native => Some(State::Native),
+        Activity::Sleeping => Some(State::Sleeping),
+        Activity::Waiting => Some(State::Waiting),
+        Activity::Idle | Activity::Unknown => None,
+    }
+}
+
+/// The method of the program with most time in a state, and its share.
+fn hottest(findings: &Findings<'_>, state: State) -> (String, Option<f64>) {
+    let profile = findings.profile();
+    let mut sums: HashMap<u32, u64> = HashMap::new();
+    let mut all_ns = 0u64;
+    for sample in profile.samples.iter().filter(|sample| sample.state == state) {
+        let function = |frame: u32| profile.functions.get(frame as usize);
+        let is_own = |function: &Function| !function.class.is_empty() && !is_jdk(&function.class);
+        let mut frames = profile.frames_of(sample.stack);
+        let own = frames.find(|frame| function(frame.function).is_some_and(is_own));
+        let place = own.or_else(|| profile.frames_of(sample.stack).next());
+        all_ns = all_ns.saturating_add(sample.wall_ns);
+        if let Some(frame) = place {
+            let sum = sums.entry(frame.function).or_default();
+            *sum = sum.saturating_add(sample.wall_ns);
+        }
+    }
+    let named = sums.into_iter().map(|(function, ns)| (ns, names::function(profile, function)));
+    // Of equal ones the first by name.
+    let most = named.max_by(|(a, x), (b, y)| a.cmp(b).then_with(|| y.cmp(x)));
+    match most.filter(|(ns, _)| *ns != 0) {
+        Some((ns, name)) => (name, Some(ns as f64 / all_ns as f64)),
+        None => (String::new(), None),
+    }
+}

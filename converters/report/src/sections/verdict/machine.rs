@@ -1,0 +1,115 @@
+//! The processors, and how much of them the program used.
+
+use super::super::overview::Overview;
+use crate::{Findings, findings::processors};
+use std::collections::BTreeMap;
+use tyrion_converters::profile::State;
+use tyrion_formats::Recording;
+use tyrion_wire::cost;
+
+/// From this share on, all processors are in use.
+const SATURATED: f64 = 0.85;
+/// Threads have to wait for processors where so many times as many want to run as do,
+const STARVED: f64 = 1.5;
+/// and so many more.
+const STARVED_THREADS: f64 = 0.5;
+
+/// The processors, and how much of them the program used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Machine {
+    /// How many processors the JVM counted on.
+    pub(super) processors: Option<u64>,
+    /// The CPU time of the process, the agent's and the JVM's own included, in ns;
+    /// `None` where it is not of the time that is looked at.
+    pub(super) cpu_ns: Option<u64>,
+    /// How long it took that, in ns.
+    recorded_ns: u64,
+    /// How many threads wanted to run on the average, from samples.
+    pub(super) runnable: Option<f64>,
+    /// How much of the machine's processors was in use, by whatever process.
+    pub(super) machine_share: Option<f64>,
+}
+
+impl Machine {
+    pub(super) fn of(findings: &Findings<'_>, overview: &Overview) -> Machine {
+        let logs = findings.logs;
+        let is_whole =
+            are_whole(logs) && logs.iter().all(|log| !findings.filter.window(log).limits_time());
+        let own_cpu = overview.cost.own_cpu.filter(|_| is_whole);
+        // Several programs may have run on machines of different sizes.
+        let known: Option<Vec<u64>> = logs.iter().map(processors).collect();
+        Machine {
+            processors: known.and_then(|all| all.into_iter().min()),
+            cpu_ns: own_cpu.map(|own| own.process_ns),
+            recorded_ns: logs.iter().map(Recording::recorded_ns).fold(0, u64::saturating_add),
+            runnable: runnable(findings),
+            machine_share: machine_share(logs).filter(|_| is_whole),
+        }
+    }
+
+    /// How many processors it kept busy on the average.
+    pub(super) fn cores(&self) -> Option<f64> {
+        let cpu_ns = self.cpu_ns.filter(|_| self.recorded_ns != 0)?;
+        Some(cpu_ns as f64 / self.recorded_ns as f64)
+    }
+
+    /// The share of the processors' time that it used.
+    pub(super) fn share(&self) -> Option<f64> {
+        Some(self.cores()? / self.processors? as f64)
+    }
+
+    /// Whether all processors were in use, by this or by other programs, as far as is
+    /// known.
+    pub(super) fn is_saturated(&self) -> bool {
+        let is_high = |share: Option<f64>| share.is_some_and(|share| share >= SATURATED);
+        is_high(self.share()) || is_high(self.machine_share) || self.is_starved()
+    }
+
+    /// Whether threads had to wait for processors, as samples show.
+    fn is_starved(&self) -> bool {
+        let Some((runnable, cores)) = self.runnable.zip(self.cores()) else { return false };
+        runnable >= STARVED * cores && runnable >= cores + STARVED_THREADS
+    }
+
+    /// "1.95 of 2 processors", as far as that is known.
+    pub(super) fn used(&self) -> Option<String> {
+        let cores = self.cores()?;
+        Some(match self.processors {
+            Some(1) => format!("{cores:.2} of 1 processor"),
+            Some(count) => format!("{cores:.2} of {count} processors"),
+            None => format!("{cores:.2} processors"),
+        })
+    }
+}
+
+/// How many threads wanted to run on the average, if samples tell.
+fn runnable(findings: &Findings<'_>) -> Option<f64> {
+    let duration_ns = findings.axis.duration_ns.max(1) as f64;
+    let running_ns = findings.aggregate.state(State::Running).wall_ns as f64;
+    findings.profile().has_samples.then_some(running_ns / duration_ns)
+}
+
+/// How much of the machine's processors was in use, if all logs tell.
+fn machine_share(logs: &[Recording]) -> Option<f64> {
+    let (mut busy_ns, mut all_ns) = (0u64, 0u64);
+    for log in logs {
+        let statistics = log.statistics();
+        busy_ns = busy_ns.saturating_add(*statistics.get(cost::MACHINE_BUSY)?);
+        all_ns = all_ns.saturating_add(*statistics.get(cost::MACHINE_ALL)?);
+    }
+    (all_ns != 0).then(|| busy_ns as f64 / all_ns as f64)
+}
+
+/// Whether all files of each recording are there: CPU time counts from its start.
+fn are_whole(logs: &[Recording]) -> bool {
+    let mut files: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for log in logs {
+        let facts = log.facts();
+        let Some(recording) = facts.metadata("recording") else { continue };
+        let number = facts.metadata("file-number").and_then(|number| number.parse().ok());
+        let (count, last) = files.entry(recording).or_default();
+        *count += 1;
+        *last = (*last).max(number.unwrap_or(0));
+    }
+    files.values().all(|&(count, last)| count == last.saturating_add(1))
+}

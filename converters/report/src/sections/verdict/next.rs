@@ -1,0 +1,59 @@
+//! The command that shows more.
+
+use super::{Activity, Finding, Instead, Verdict};
+use crate::{Findings, findings::LogFacts, shell::suggested};
+use tyrion_converters::harmless;
+
+/// So many logs are named one by one.
+const LOGS: usize = 3;
+/// A longer command is no help.
+const LONGEST: usize = 300;
+
+/// What to type.
+pub(super) fn command(verdict: &Verdict, findings: &Findings<'_>) -> String {
+    let facts = LogFacts::of_all(findings);
+    let logs = logs(&facts);
+    let is_trace = findings.is_trace();
+    let command = match verdict.finding {
+        Finding::Deadlock | Finding::StillWaiting => {
+            format!("tyrion report --section still-waiting {logs}")
+        }
+        Finding::NotRecorded => record(&facts, "contention+sample"),
+        Finding::NotLocks | Finding::LocksALittle => match &verdict.instead {
+            Some(instead) if findings.profile().has_samples => shows(instead, &logs),
+            _ => record(&facts, "contention+sample"),
+        },
+        Finding::Locks | Finding::Selected if is_trace => {
+            format!("tyrion report --section blockers,critical-sections {logs}")
+        }
+        Finding::Locks | Finding::Selected => record(&facts, "trace"),
+    };
+    harmless::within(&command, LONGEST).into_owned()
+}
+
+/// What samples show of it.
+fn shows(instead: &Instead, logs: &str) -> String {
+    match instead.activity {
+        Activity::FewProcessors | Activity::Computing | Activity::ComputingOnSome => {
+            format!("tyrion convert --to flamegraph --metric cpu {logs}")
+        }
+        _ => format!("tyrion report --section tree --state all {logs}"),
+    }
+}
+
+/// How to record it again in another mode.
+fn record(facts: &[LogFacts], mode: &str) -> String {
+    let Some(first) = facts.first() else { return "tyrion profile PID".to_owned() };
+    let jar = if first.program.ends_with(".jar") { "-jar " } else { "" };
+    let program = match first.program.as_str() {
+        "" => "…".to_owned(),
+        program => suggested(program),
+    };
+    format!("tyrion record --mode {mode} -- java … {jar}{program}")
+}
+
+fn logs(facts: &[LogFacts]) -> String {
+    let names: Vec<String> = facts.iter().take(LOGS).map(|log| suggested(&log.log)).collect();
+    let more = if facts.len() > LOGS { " …" } else { "" };
+    names.join(" ") + more
+}

@@ -1,0 +1,321 @@
+//! The verdict in words.
+//!
+//! Names are as short as they can be searched for: a class without its package, a
+//! method with that. What is said only where there is room is a clause of its own.
+
+mod instead;
+mod lock;
+
+use super::{Finding, GuiltyLock, Instead, Verdict, machine::Machine, next, stuck::Stuck};
+use crate::{
+    Findings,
+    findings::{LockRef, names::is_machinery},
+    render::percent,
+    sections::still_waiting::{Deadlock, Waiting},
+};
+use instead::{sources, todo, what};
+use lock::{advice, certainty};
+use tyrion_converters::{
+    harmless,
+    names::lock_called,
+    outputs::units::{counted, duration, thousands},
+};
+
+/// Lines get further clauses up to this many characters.
+const WIDTH: usize = 100;
+/// A verdict has no more lines.
+const LINES: usize = 5;
+/// Names are not longer.
+const NAME: usize = 60;
+/// The loss of a group of threads is told where it is so many times that of all.
+const NOTABLE: f64 = 1.5;
+/// The threads of a deadlock of which each has a line.
+const OF_DEADLOCK: usize = 2;
+
+/// A line under way.
+struct Line(String);
+
+impl Line {
+    /// With a clause more if there is room for it.
+    fn and(mut self, clause: &str) -> Line {
+        if self.0.chars().count() + clause.chars().count() <= WIDTH {
+            self.0 += clause;
+        }
+        self
+    }
+}
+
+/// Says it, where locks were recorded.
+pub(super) fn say(
+    verdict: &mut Verdict,
+    findings: &Findings<'_>,
+    machine: &Machine,
+    stuck: &Stuck,
+) {
+    let instead = verdict.instead.clone().unwrap_or_default();
+    let lines = match (&stuck.deadlock, stuck.waiting.first()) {
+        (Some(deadlock), _) => of_deadlock(deadlock, stuck),
+        (None, Some(first)) => of_waiting(verdict, findings, first, stuck.waiting.len()),
+        (None, None) => match (&verdict.lock, verdict.finding) {
+            (Some(lock), Finding::Locks | Finding::LocksALittle | Finding::Selected) => {
+                of_lock(verdict, findings, machine, lock, &instead)
+            }
+            // None of the waits had ended.
+            (None, Finding::Locks | Finding::LocksALittle | Finding::Selected) => vec![
+                loss(verdict, findings),
+                "→ Look at who waited when the recording ended: section still-waiting.".to_owned(),
+            ],
+            _ => vec![
+                loss(verdict, findings),
+                what(&instead, machine),
+                sources(findings, machine),
+                todo(&instead),
+            ],
+        },
+    };
+    finish(verdict, findings, lines);
+}
+
+/// Says it where locks were not recorded.
+pub(super) fn not_recorded(verdict: &mut Verdict, findings: &Findings<'_>, machine: &Machine) {
+    let instead = verdict.instead.clone().unwrap_or_default();
+    let lines = vec![
+        "Whether locks slow this program is not known: only what threads did was recorded."
+            .to_owned(),
+        what(&instead, machine).replace("Instead, it", "It").replace("Instead, ", "On the whole, "),
+        todo(&instead),
+    ];
+    finish(verdict, findings, lines);
+}
+
+fn finish(verdict: &mut Verdict, findings: &Findings<'_>, mut lines: Vec<String>) {
+    lines.retain(|line| !line.is_empty());
+    lines.truncate(LINES - 1);
+    verdict.next = next::command(verdict, findings);
+    lines.push(format!("Next: {}", verdict.next));
+    verdict.lines = lines;
+}
+
+fn of_deadlock(deadlock: &Deadlock, stuck: &Stuck) -> Vec<String> {
+    let names: Vec<String> = deadlock.threads.iter().map(|it| name(&it.thread)).collect();
+    // The log of a program that was killed ends with its last record.
+    let lasted = match deadlock.lasted_ns {
+        0 => String::new(),
+        ns if stuck.is_unfinished => format!(", for at least {}", duration(ns)),
+        ns => format!(", for {} when the recording ended", duration(ns)),
+    };
+    let head = match &names[..] {
+        [own] => format!("Deadlock: {own} waits for itself"),
+        [one, other] => format!("Deadlock: {one} and {other} wait for each other"),
+        [one, other, rest @ ..] => {
+            let more = counted(rest.len() as u64, "more thread");
+            format!("Deadlock: {one}, {other} and {more} wait for each other")
+        }
+        [] => "Deadlock".to_owned(),
+    };
+    let head = Line(format!("{head}{lasted}."));
+    let head = match stuck.deadlocks {
+        0 | 1 => head,
+        2 => head.and(" There is another one."),
+        count => head.and(&format!(" There are {} more.", thousands(count as u64 - 1))),
+    };
+    let mut lines = vec![head.0];
+    lines.extend(deadlock.threads.iter().take(OF_DEADLOCK).map(waits));
+    let is_inferred = deadlock.threads.iter().any(|it| it.owner_known_by == "earlier-nesting");
+    let certain = match is_inferred {
+        true => " The owners are inferred.",
+        false => " The owners are exact.",
+    };
+    let todo = Line("→ Take these locks in the same order everywhere.".to_owned()).and(certain);
+    lines.push(match stuck.behind {
+        0 => todo.0,
+        1 => todo.and(" 1 more waits behind them.").0,
+        behind => todo.and(&format!(" {} more wait behind them.", thousands(behind as u64))).0,
+    });
+    lines
+}
+
+/// What a thread waits for, where, and who has that.
+fn waits(waiting: &Waiting) -> String {
+    let place = waiting.stack.iter().find(|frame| !is_machinery(frame));
+    let place = place.or(waiting.stack.first()).map(|frame| method(frame)).unwrap_or_default();
+    let line = format!("{} waits for {}", name(&waiting.thread), label(&waiting.lock, 1));
+    let line = if place.is_empty() { line } else { format!("{line} in {place}") };
+    match waiting.owner.as_str() {
+        "" => format!("{line}; who has it is not known."),
+        owner => format!("{line}; {} has it.", name(owner)),
+    }
+}
+
+fn of_waiting(
+    verdict: &Verdict,
+    findings: &Findings<'_>,
+    first: &Waiting,
+    count: usize,
+) -> Vec<String> {
+    let (thread, lock) = (name(&first.thread), label(&first.lock, 1));
+    let waited = duration(first.waited_ns);
+    let head = match count {
+        1 => format!("{thread} still waited for {lock} when the recording ended, after {waited}."),
+        count => format!(
+            "{} threads still waited for locks when the recording ended, {thread} after {waited}.",
+            thousands(count as u64)
+        ),
+    };
+    let todo = match first.owner.as_str() {
+        "" => "→ Find out who has it: jstack shows that, and trace mode records it.".to_owned(),
+        owner => format!("→ Look at what {} does while it holds the lock.", name(owner)),
+    };
+    let known = match first.owner_known_by {
+        "" => "",
+        "earlier-nesting" => " Inferred: the owner is known from an earlier time.",
+        _ => " Exact: the owner is known.",
+    };
+    let lost = if verdict.contended == 0 { String::new() } else { loss(verdict, findings) };
+    vec![head, Line(waits(first)).and(known).0, lost, todo]
+}
+
+fn of_lock(
+    verdict: &Verdict,
+    findings: &Findings<'_>,
+    machine: &Machine,
+    lock: &GuiltyLock,
+    instead: &Instead,
+) -> Vec<String> {
+    let todo = match verdict.finding {
+        Finding::LocksALittle => {
+            let what = what(instead, machine);
+            Line("→ There is little to gain.".to_owned()).and(&format!(" {what}")).0
+        }
+        _ => advice(lock, machine),
+    };
+    vec![loss(verdict, findings), who(lock), certainty(lock, findings), todo]
+}
+
+/// How much was lost.
+fn loss(verdict: &Verdict, findings: &Findings<'_>) -> String {
+    let share = verdict.lost_share.unwrap_or(0.0);
+    let whose = if findings.filter.thread.is_some() { "selected threads'" } else { "threads'" };
+    let part = format!("{} of the {whose} busy time", percent(share));
+    let waits = format!("{} in {}", duration(verdict.wait_ns), counted(verdict.contended, "wait"));
+    let line = match (verdict.finding, verdict.contended) {
+        (Finding::NotLocks, 0) => {
+            return "Locks are not what slows this program: no thread waited for one.".to_owned();
+        }
+        (Finding::NotLocks, _) => {
+            return format!("Locks are not what slows this program: {part}, {waits}.");
+        }
+        (Finding::LocksALittle, _) => format!("Waiting for locks took only {part}"),
+        (Finding::Selected, _) => format!("The selected lock waits took {part}"),
+        _ => format!("Waiting for locks took {part}"),
+    };
+    let line = match verdict.contended {
+        0 => Line(format!("{line}; no wait had ended.")),
+        _ => Line(format!("{line}: {waits}.")),
+    };
+    match &verdict.most_lost {
+        Some(group) if group.lost_share >= NOTABLE * share => {
+            let lost = percent(group.lost_share);
+            line.and(&format!(" {} lost {lost}.", name(&group.threads))).0
+        }
+        _ => line.0,
+    }
+}
+
+/// Which lock, who holds it and who waits: with as much as there is room for.
+fn who(lock: &GuiltyLock) -> String {
+    let whole = LockRef { id: 0, class: String::new(), ..lock.lock.clone() };
+    let short = if whole.name.is_empty() { lock.lock.clone() } else { whole };
+    let lines = [(&lock.lock, lock.objects), (&short, lock.objects), (&short, 1)]
+        .map(|(of, objects)| held_and_waited_for(lock, of, objects, &method));
+    let own = simple_class(&lock.lock.class);
+    let its = |frame: &str| match method(frame).strip_prefix(&format!("{own}.")) {
+        Some(method) => format!("its {method}"),
+        None => method(frame),
+    };
+    let last = held_and_waited_for(lock, &short, 1, &its);
+    lines.into_iter().find(|line| line.chars().count() <= WIDTH).unwrap_or(last)
+}
+
+fn held_and_waited_for(
+    lock: &GuiltyLock,
+    called: &LockRef,
+    objects: u64,
+    method: &dyn Fn(&str) -> String,
+) -> String {
+    let (holder, waiter) = (method(&lock.holder), method(&lock.waiter));
+    let who = match (holder.as_str(), lock.holders.as_str()) {
+        ("", "") => format!("waited for in {waiter}"),
+        ("", threads) => format!("held by {}, waited for in {waiter}", name(threads)),
+        (holder, _) if holder == waiter => format!("held and waited for in {waiter}"),
+        (holder, _) => format!("held in {holder}, waited for in {waiter}"),
+    };
+    format!("{} has {} of it: {who}.", label(called, objects), percent(lock.wait_share))
+}
+
+/// `AuditLog.append` of `com.acme.bank.AuditLog.append(AuditLog.java:12)`.
+fn method(frame: &str) -> String {
+    let whole = frame.split('(').next().unwrap_or_default();
+    let mut parts = whole.rsplitn(3, '.');
+    let short = match (parts.next(), parts.next()) {
+        (Some(method), Some(class)) => format!("{class}.{method}"),
+        _ => whole.to_owned(),
+    };
+    name(&short)
+}
+
+/// `Cache.lock (ReentrantLock#7)`, `AuditLog#1`, `Account (200 objects)`.
+fn label(lock: &LockRef, objects: u64) -> String {
+    let class = simple_class(&lock.class);
+    let identity = if lock.id == 0 { String::new() } else { format!("#{}", lock.id) };
+    let label = name(&lock_called(&lock.name, class, &identity));
+    match objects {
+        0 | 1 => label,
+        objects => format!("{label}, {} objects,", thousands(objects)),
+    }
+}
+
+fn simple_class(class: &str) -> &str {
+    class.rsplit('.').next().unwrap_or_default()
+}
+
+fn name(name: &str) -> String {
+    harmless::within(name, NAME).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_as_short_as_they_can_be_searched_for() {
+        for (frame, short) in [
+            ("com.acme.bank.AuditLog.append(AuditLog.java:12)", "AuditLog.append"),
+            ("a.Outer$Inner.<init>(Outer.java)", "Outer$Inner.<init>"),
+            ("Main.main", "Main.main"),
+            ("[no probe]", "[no probe]"),
+            ("", ""),
+        ] {
+            assert_eq!(method(frame), short);
+            assert!(frame.contains(short), "a piece of it");
+        }
+    }
+
+    #[test]
+    fn clauses_are_left_out_where_they_do_not_fit() {
+        let line = Line("x".repeat(95));
+        assert_eq!(line.and(" yyyyyy").and(" z").0, "x".repeat(95) + " z");
+    }
+
+    #[test]
+    fn locks_have_short_labels() {
+        let lock = |name: &str, class: &str, id| LockRef {
+            name: name.to_owned(),
+            class: class.to_owned(),
+            id,
+        };
+        assert_eq!(label(&lock("Cache.lock", "a.b.Sync", 7), 1), "Cache.lock (Sync#7)");
+        assert_eq!(label(&lock("", "a.Account", 0), 12), "Account, 12 objects,");
+        assert_eq!(label(&lock("", "int[]", 3), 1), "int[]#3");
+    }
+}

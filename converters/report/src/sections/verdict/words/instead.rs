@@ -1,0 +1,88 @@
+//! What takes the time instead of locks, in words.
+
+use super::{
+    super::{Activity, Instead, machine::Machine},
+    Line, method,
+};
+use crate::{Findings, render::percent};
+use tyrion_converters::outputs::units::{counted, duration, thousands};
+
+/// What takes the time instead.
+pub(super) fn what(instead: &Instead, machine: &Machine) -> String {
+    let used = machine.used();
+    let of_samples = match instead.place_share {
+        Some(share) => format!("{} ({})", method(&instead.place), percent(share)),
+        None => String::new(),
+    };
+    let used = used.map(|used| format!(": it used {used}")).unwrap_or_default();
+    let line = match instead.activity {
+        Activity::FewProcessors => {
+            let want = instead.runnable_threads.unwrap_or(0.0);
+            let get = machine.used().unwrap_or_default();
+            Line(format!("Instead, {want:.1} threads want to run, and get {get}"))
+        }
+        Activity::Computing => Line(format!("Instead, it computes{used}")),
+        Activity::ComputingOnSome => {
+            Line(format!("Instead, it computes, but not on all processors{used}"))
+        }
+        Activity::Native => Line("Instead, it is in native code, in I/O most likely".to_owned()),
+        Activity::Sleeping => Line("Instead, it sleeps".to_owned()),
+        Activity::Waiting => {
+            Line(format!("Instead, it waits, for work or for its own threads{used}"))
+        }
+        Activity::Idle => Line(format!("Instead, it waits for work{used}")),
+        Activity::Unknown if instead.runnable_threads.is_some() => {
+            Line("Instead, its threads do several things, none of them most of the time".to_owned())
+        }
+        Activity::Unknown => Line("What takes its time instead was not recorded".to_owned()),
+    };
+    let line =
+        if of_samples.is_empty() { line } else { line.and(&format!("; most in {of_samples}")) };
+    line.0 + "."
+}
+
+/// Where that is known from.
+pub(super) fn sources(findings: &Findings<'_>, machine: &Machine) -> String {
+    let notes = &findings.aggregate.notes;
+    let waits = if notes.unknown_below_ns != 0 {
+        format!("Waits below {} are not known.", duration(notes.unknown_below_ns))
+    } else if notes.dropped_contention != 0 {
+        format!("{} had no room in the log.", counted(notes.dropped_contention, "lock wait"))
+    } else {
+        "Exact: every wait for a lock is counted.".to_owned()
+    };
+    let line = Line(waits);
+    let line = match machine.cpu_ns {
+        Some(cpu_ns) => line.and(&format!(" CPU time: {}, by the system.", duration(cpu_ns))),
+        None => line,
+    };
+    let (samples, _, _) = findings.profile().sample_totals();
+    if samples == 0 {
+        line.0
+    } else {
+        line.and(&format!(" Places: {} samples.", thousands(samples))).0
+    }
+}
+
+/// What to do about it.
+pub(super) fn todo(instead: &Instead) -> String {
+    let has_samples = instead.runnable_threads.is_some();
+    match instead.activity {
+        Activity::FewProcessors => {
+            "→ Less work or more processors help, more threads do not; a CPU profile shows where."
+        }
+        Activity::Computing if has_samples => {
+            "→ Profile its CPU time: less work, or more processors."
+        }
+        Activity::ComputingOnSome if has_samples => {
+            "→ Profile its CPU time, and look for work that other threads could do."
+        }
+        Activity::Native => "→ Look at what it reads, writes or calls there.",
+        Activity::Sleeping => "→ Look at why it sleeps there.",
+        Activity::Waiting if has_samples => "→ Look at what they wait for there.",
+        Activity::Idle => "→ There is nothing to do.",
+        Activity::Unknown if has_samples => "→ Look at the tree, group by group of threads.",
+        _ => "→ Record samples, too: they show where.",
+    }
+    .to_owned()
+}

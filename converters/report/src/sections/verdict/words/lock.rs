@@ -1,0 +1,104 @@
+//! The lock in words: how certain it is, and what to do.
+
+use super::{
+    super::{Cause, GuiltyLock, KnownBy, machine::Machine},
+    Line, method,
+};
+use crate::{Findings, render::percent, sections::shared::share};
+use tyrion_converters::outputs::units::{duration, thousands};
+
+/// How certain it is.
+pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
+    let notes = &findings.aggregate.notes;
+    let exact = if notes.dropped_contention != 0 || notes.unknown_below_ns != 0 {
+        "at least"
+    } else if notes.estimated.count != 0 {
+        "estimated:"
+    } else {
+        "exact:"
+    };
+    let (waits, mean) = (thousands(lock.contended), duration(lock.mean_wait_ns));
+    let line = Line(format!("Waits are {exact} {waits}, mean {mean}"));
+    let line = match lock.holder_known_by {
+        KnownBy::Charged => line.and(", charged to holders."),
+        KnownBy::OwnerAtStart => line.and(". Who had it is what the lock said when waits began."),
+        KnownBy::Inferred => line.and(". Who holds it is inferred from where most waits are."),
+        KnownBy::Unknown => line.and(". Who holds it is not known."),
+    };
+    let Some(hold_ns) = lock.mean_hold_ns else { return line.0 };
+    let held = duration(hold_ns);
+    match lock.mean_hold_error_ns {
+        None | Some(0) => line.and(&format!(" Holds are exact: {held}.")).0,
+        Some(error_ns) => {
+            let error = duration(error_ns);
+            line.and(&format!(" Holds are estimated: {held} ± {error}.")).0
+        }
+    }
+}
+
+/// What to do about a lock.
+pub(super) fn advice(lock: &GuiltyLock, machine: &Machine) -> String {
+    let hold = lock.mean_hold_ns.map(duration).unwrap_or_default();
+    let wait = duration(lock.mean_wait_ns);
+    let holder = method(&lock.holder);
+    let place = if holder.is_empty() { "the code that holds it".to_owned() } else { holder };
+    match lock.cause {
+        Cause::LongHolds => {
+            format!("→ Hold it for less time: move out of {place} what needs no lock.")
+        }
+        Cause::RareLongHolds => {
+            let most = lock.max_hold_ns.map(duration).unwrap_or_default();
+            Line(format!(
+                "→ Find the rare long holds in {place}: {most}, where {hold} is the mean."
+            ))
+            .and(" Perhaps it was not run.")
+            .0
+        }
+        Cause::ManyAcquisitions => {
+            let taken = lock.acquisitions.map(thousands).unwrap_or_default();
+            Line("→ Take it less often, or split it.".to_owned())
+                .and(&format!(" It is held shortly, but {taken} times."))
+                .0
+        }
+        Cause::OwnerNotRunning => format!(
+            "→ Run fewer threads, or add processors: held {hold}, waited {wait}: its owner was not \
+             running."
+        ),
+        Cause::HandOver => {
+            Line(format!("→ Take it less often or split it: held {hold}, waited {wait}"))
+                .and(if lock.in_collections_ns.is_some() { ": slow hand-over" } else { "" })
+                .and(".")
+                .0
+        }
+        Cause::Collections => {
+            let collected = share(lock.in_collections_ns.unwrap_or(0), lock.wait_ns);
+            let part = percent(collected);
+            format!("→ Look at garbage collection: {part} of the wait fell into its pauses.")
+        }
+        Cause::FewPermits => {
+            format!("→ Give it more permits, or give them back sooner in {place}.")
+        }
+        Cause::Initialization => {
+            "→ Do less while the class is initialized; it is waited for only once.".to_owned()
+        }
+        Cause::Unknown if machine.is_saturated() => {
+            let used = machine.used().map(|used| format!(" It used {used}.")).unwrap_or_default();
+            Line(
+                "→ See first whether it is held for long (trace mode): few processors are free."
+                    .to_owned(),
+            )
+            .and(&used)
+            .0
+        }
+        Cause::Unknown if lock.holder_known_by == KnownBy::Unknown => {
+            let waiter = method(&lock.waiter);
+            format!("→ Find out whom its threads wait for in {waiter}, and why that takes long.")
+        }
+        Cause::Unknown => {
+            Line(format!("→ Do less under it in {place}, or take it less often"))
+                .and("; trace mode tells which")
+                .and(".")
+                .0
+        }
+    }
+}
