@@ -59,6 +59,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<verdict::GroupLoss>(),
             of::<verdict::GuiltyLock>(),
             of::<verdict::Instead>(),
+            of::<verdict::WithheldLoss>(),
         ],
         "overview" => vec![
             of::<overview::Overview>(),

@@ -3,8 +3,7 @@
 use super::{
     axis::Axis, busy::GroupTime, collections::Collected, delay::Delays, groups::LockGroups,
     histogram::Histogram, other_waits::OtherWaits, owners::OwnedWait, ranks::shows,
-    sampled::SampledInterval,
-    trace::Recorded,
+    sampled::SampledInterval, trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};

@@ -2,7 +2,7 @@
 //!
 //! A deadlock comes first, and threads that have waited for long; then how much
 //! is lost to waiting for locks, for which one, and what to do; or, where that is
-//! little, what takes the time instead. Each line is a sentence that stands for
+//! little, what takes the time instead: other waits, or work. Each line is a sentence that stands for
 //! itself. [`guilty`] finds the lock, [`instead`] what else there is, and
 //! [`words`] says it.
 
@@ -11,6 +11,7 @@ mod instead;
 mod machine;
 mod next;
 mod stuck;
+mod withheld;
 mod words;
 
 use super::overview::Overview;
@@ -22,6 +23,7 @@ pub use instead::{Activity, Instead};
 use machine::Machine;
 use serde::Serialize;
 use tyrion_wire::WaitKind;
+pub use withheld::WithheldLoss;
 
 /// The section. It says for itself what it shows.
 pub const SECTION: Section =
@@ -51,6 +53,8 @@ pub enum Finding {
     Locks,
     /// Locks, but little.
     LocksALittle,
+    /// Waits that are for no lock, more than locks.
+    OtherWaits,
     /// Something else than locks.
     NotLocks,
     /// Of the waits, a filter chose some, so there is no saying.
@@ -82,6 +86,8 @@ pub struct Verdict {
     pub waiting: Vec<String>,
     /// The lock with the most wait. `null` if no wait has ended.
     pub lock: Option<GuiltyLock>,
+    /// What was lost to waits that are for no lock, if anything.
+    pub withheld: Option<WithheldLoss>,
     /// What takes the time. `null` where that was not looked for: locks do.
     pub instead: Option<Instead>,
     /// How many processors the JVM counted on. `null` where logs do not tell.
@@ -134,6 +140,7 @@ impl Verdict {
         (verdict.contended, verdict.wait_ns) = (overview.contended, overview.wait_ns);
         verdict.most_lost = most_lost(findings);
         verdict.lock = guilty::find(findings, &machine);
+        verdict.withheld = withheld::find(findings, &overview);
         let stuck = stuck::find(findings);
         verdict.finding = verdict.judge(findings, &stuck);
         if matches!(verdict.finding, Finding::NotLocks | Finding::LocksALittle) {
@@ -154,6 +161,8 @@ impl Verdict {
             Finding::StillWaiting
         } else if is_partial(findings) {
             Finding::Selected
+        } else if self.loses_more_to_other_waits() {
+            Finding::OtherWaits
         } else if is_below(NOTHING, NOTHING_OF_A_GROUP) {
             Finding::NotLocks
         } else if is_below(LITTLE, LITTLE_OF_A_GROUP) {
@@ -161,6 +170,12 @@ impl Verdict {
         } else {
             Finding::Locks
         }
+    }
+
+    fn loses_more_to_other_waits(&self) -> bool {
+        let is_much =
+            |loss: &WithheldLoss| loss.lost_share >= LITTLE && loss.wait_ns > self.wait_ns;
+        self.withheld.as_ref().is_some_and(is_much)
     }
 }
 

@@ -4,6 +4,7 @@
 use super::*;
 use crate::{
     render::text,
+    sections::scenario::{Scenario, with},
     testing::{Crafted, found},
 };
 use tyrion_converters::filter::Filter;
@@ -348,4 +349,32 @@ fn commands_are_harmless() {
     tellers(&mut log, APPEND, JOURNAL, 1_000, 4 * MS);
     let told = verdict_of(&[log.finish("-o x.log")], &Filter::default());
     assert_eq!(told.next, "tyrion report --section blockers,critical-sections './-o x.log'");
+}
+
+#[test]
+fn waits_for_no_lock_come_first_where_they_are_more() {
+    // Three workers take turns with what a pool has one of.
+    let mut it = Scenario::ended(&[], 1_070 * MS);
+    let borrow =
+        it.stack(&[("java/lang/Object.wait", 300), ("a/Pool.borrow", 42), ("a/Worker.run", 20)]);
+    let enter = it.stack(&[("a/Worker.run", 25)]);
+    let (pool, monitor) = (it.lock("a/Pool", "", 0), it.lock("a/Count", "", 0));
+    let workers = ["worker-1", "worker-2", "worker-3"].map(|name| it.thread(name));
+    for turn in 0..20 {
+        for (nth, &worker) in (0..).zip(&workers) {
+            let from = (3 * turn + nth) * MS;
+            it.waits(worker, (WaitKind::ObjectWait, borrow, pool), (from, from + 2 * MS));
+        }
+    }
+    it.waits(workers[0], (WaitKind::Monitor, enter, monitor), (65 * MS, 67 * MS));
+    let logs = [it.log("a.log")];
+    let told = with(&logs, &Filter::default(), Verdict::of);
+    assert_eq!(told.finding, Finding::OtherWaits);
+    let withheld = told.withheld.unwrap();
+    assert_eq!((withheld.waits, withheld.wait_ns), (60, 120 * MS));
+    // Of 210 ms that they lived.
+    assert!((withheld.lost_share - 120.0 / 210.0).abs() < 1e-3, "{}", withheld.lost_share);
+    assert_eq!(withheld.place_share, 1.0);
+    println!("{:#?}", told.lines);
+    assert_eq!(told.lines.len(), 5);
 }

@@ -65,6 +65,7 @@ pub(super) fn say(
                 loss(verdict, findings),
                 "→ Look at who waited when the recording ended: section still-waiting.".to_owned(),
             ],
+            (_, Finding::OtherWaits) => of_other_waits(verdict, findings),
             _ => vec![
                 loss(verdict, findings),
                 what(&instead, machine),
@@ -190,6 +191,26 @@ fn of_lock(
         _ => advice(lock, machine),
     };
     vec![loss(verdict, findings), who(lock), certainty(lock, findings), todo]
+}
+
+/// Waits for no lock, and then what locks took.
+fn of_other_waits(verdict: &Verdict, findings: &Findings<'_>) -> Vec<String> {
+    let withheld = verdict.withheld.clone().unwrap_or_default();
+    let waits = counted(withheld.waits, "wait");
+    let took = format!("{} in {waits}", duration(withheld.wait_ns));
+    let lost = percent(withheld.lost_share);
+    let place = method(&withheld.place);
+    vec![
+        format!(
+            "Waits that are for no lock kept threads from work for {lost} of their time: {took}."
+        ),
+        Line(format!("{place} has {} of it", percent(withheld.place_share)))
+            .and(&format!("; counted: {}", withheld.reason))
+            .0
+            + ".",
+        loss(verdict, findings),
+        "→ Look at what these threads wait for there, and at who lets them go on.".to_owned(),
+    ]
 }
 
 /// How much was lost.
