@@ -92,7 +92,7 @@ mod tests {
         let mut histogram = [0; BUCKETS];
         holds.iter().for_each(|&ns| histogram[bucket(ns)] += 1);
         let (measured, sum) = (holds.len() as u64, holds.iter().sum::<u64>());
-        let hold_ns = if measured == 0 { 0 } else { acquisitions * sum / measured };
+        let hold_ns = (acquisitions * sum).checked_div(measured).unwrap_or(0);
         let (thread, frame, lock, kind) = (0, 0, 0, WaitKind::Monitor);
         let (reentrant, failed, longest_ns) = (0, 0, holds.iter().copied().max().unwrap_or(0));
         SectionRow {

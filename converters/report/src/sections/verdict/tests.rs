@@ -276,7 +276,7 @@ fn nobody_waits_and_what_there_is_instead() {
             10 * S,
             "2",
             Activity::ComputingOnSome,
-            "Instead, it computes, but not on all processors: it used 1.00 of 2 processors.",
+            "Instead, it computes: it used 1.00 of 2 processors.",
         ),
         (S, "2", Activity::Unknown, "What takes its time instead was not recorded."),
         (10 * S, "1", Activity::Computing, "Instead, it computes: it used 1.00 of 1 processor."),

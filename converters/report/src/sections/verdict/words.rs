@@ -26,9 +26,11 @@ const WIDTH: usize = 100;
 /// A verdict has no more lines.
 const LINES: usize = 5;
 /// Names are not longer.
-const NAME: usize = 60;
+const NAME: usize = 80;
 /// The loss of a group of threads is told where it is so many times that of all.
 const NOTABLE: f64 = 1.5;
+/// How the agent names the lock of a class that is being initialized.
+const INITIALIZATION: &str = "initialization of ";
 /// The threads of a deadlock of which each has a line.
 const OF_DEADLOCK: usize = 2;
 
@@ -247,21 +249,31 @@ fn loss(verdict: &Verdict, findings: &Findings<'_>) -> String {
 fn who(lock: &GuiltyLock) -> String {
     let whole = LockRef { id: 0, class: String::new(), ..lock.lock.clone() };
     let short = if whole.name.is_empty() { lock.lock.clone() } else { whole };
-    let lines = [(&lock.lock, lock.objects), (&short, lock.objects), (&short, 1)]
-        .map(|(of, objects)| held_and_waited_for(lock, of, objects, &method));
-    let own = simple_class(&lock.lock.class);
+    // The class that the lock is in, or is of.
+    let own = match lock.lock.name.rsplit_once('.') {
+        Some((class, _)) => class,
+        None => simple_class(&lock.lock.class),
+    };
     let its = |frame: &str| match method(frame).strip_prefix(&format!("{own}.")) {
         Some(method) => format!("its {method}"),
         None => method(frame),
     };
-    let last = held_and_waited_for(lock, &short, 1, &its);
-    lines.into_iter().find(|line| line.chars().count() <= WIDTH).unwrap_or(last)
+    let unheld = GuiltyLock { holder: String::new(), holders: String::new(), ..lock.clone() };
+    let lines = [
+        held_and_waited_for(lock, (&lock.lock, lock.objects), &method),
+        held_and_waited_for(lock, (&short, lock.objects), &method),
+        held_and_waited_for(lock, (&short, 1), &method),
+        held_and_waited_for(lock, (&short, 1), &its),
+        held_and_waited_for(&unheld, (&short, 1), &its),
+    ];
+    let fits = lines.iter().find(|line| line.chars().count() <= WIDTH);
+    fits.or(lines.last()).cloned().unwrap_or_default()
 }
 
+/// The lock by this name, and so many objects.
 fn held_and_waited_for(
     lock: &GuiltyLock,
-    called: &LockRef,
-    objects: u64,
+    (called, objects): (&LockRef, u64),
     method: &dyn Fn(&str) -> String,
 ) -> String {
     let (holder, waiter) = (method(&lock.holder), method(&lock.waiter));
@@ -287,6 +299,9 @@ fn method(frame: &str) -> String {
 
 /// `Cache.lock (ReentrantLock#7)`, `AuditLog#1`, `Account (200 objects)`.
 fn label(lock: &LockRef, objects: u64) -> String {
+    if let Some(class) = lock.name.strip_prefix(INITIALIZATION) {
+        return name(&format!("{INITIALIZATION}{}", simple_class(class)));
+    }
     let class = simple_class(&lock.class);
     let identity = if lock.id == 0 { String::new() } else { format!("#{}", lock.id) };
     let label = name(&lock_called(&lock.name, class, &identity));
@@ -337,6 +352,7 @@ mod tests {
         };
         assert_eq!(label(&lock("Cache.lock", "a.b.Sync", 7), 1), "Cache.lock (Sync#7)");
         assert_eq!(label(&lock("", "a.Account", 0), 12), "Account, 12 objects,");
-        assert_eq!(label(&lock("", "int[]", 3), 1), "int[]#3");
+        let initialization = lock("initialization of a.b.Foo", "int[]", 3);
+        assert_eq!(label(&initialization, 1), "initialization of Foo");
     }
 }

@@ -5,7 +5,7 @@ use super::{
     Line, method,
 };
 use crate::{Findings, render::percent};
-use tyrion_converters::outputs::units::{counted, duration, thousands};
+use tyrion_converters::outputs::units::{counted, duration};
 
 /// What takes the time instead.
 pub(super) fn what(instead: &Instead, machine: &Machine) -> String {
@@ -21,9 +21,8 @@ pub(super) fn what(instead: &Instead, machine: &Machine) -> String {
             let get = machine.used().unwrap_or_default();
             Line(format!("Instead, {want:.1} threads want to run, and get {get}"))
         }
-        Activity::Computing => Line(format!("Instead, it computes{used}")),
-        Activity::ComputingOnSome => {
-            Line(format!("Instead, it computes, but not on all processors{used}"))
+        Activity::Computing | Activity::ComputingOnSome => {
+            Line(format!("Instead, it computes{used}"))
         }
         Activity::Native => Line("Instead, it is in native code, in I/O most likely".to_owned()),
         Activity::Sleeping => Line("Instead, it sleeps".to_owned()),
@@ -34,7 +33,13 @@ pub(super) fn what(instead: &Instead, machine: &Machine) -> String {
         Activity::Unknown if instead.runnable_threads.is_some() => {
             Line("Instead, its threads do several things, none of them most of the time".to_owned())
         }
-        Activity::Unknown => Line("What takes its time instead was not recorded".to_owned()),
+        Activity::Unknown => {
+            let line = Line("What takes its time instead was not recorded".to_owned());
+            match machine.used().filter(|_| machine.is_saturated()) {
+                Some(used) => line.and(&format!("; no processor was free, and it used {used}")),
+                None => line,
+            }
+        }
     };
     let line =
         if of_samples.is_empty() { line } else { line.and(&format!("; most in {of_samples}")) };
@@ -60,7 +65,7 @@ pub(super) fn sources(findings: &Findings<'_>, machine: &Machine) -> String {
     if samples == 0 {
         line.0
     } else {
-        line.and(&format!(" Places: {} samples.", thousands(samples))).0
+        line.and(&format!(" Places: {}.", counted(samples, "sample"))).0
     }
 }
 

@@ -81,6 +81,10 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine) -> String {
         Cause::Initialization => {
             "→ Do less while the class is initialized; it is waited for only once.".to_owned()
         }
+        Cause::Unknown if lock.holder_known_by == KnownBy::Unknown => {
+            let waiter = method(&lock.waiter);
+            format!("→ Find out whom its threads wait for in {waiter}, and why that takes long.")
+        }
         Cause::Unknown if machine.is_saturated() => {
             let used = machine.used().map(|used| format!(" It used {used}.")).unwrap_or_default();
             Line(
@@ -89,10 +93,6 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine) -> String {
             )
             .and(&used)
             .0
-        }
-        Cause::Unknown if lock.holder_known_by == KnownBy::Unknown => {
-            let waiter = method(&lock.waiter);
-            format!("→ Find out whom its threads wait for in {waiter}, and why that takes long.")
         }
         Cause::Unknown => {
             Line(format!("→ Do less under it in {place}, or take it less often"))
