@@ -362,3 +362,11 @@ fn options_without_effect_are_refused() {
         assert_eq!(refused(line), Err(clap::error::ErrorKind::ArgumentConflict), "{line}");
     }
 }
+
+/// While a program runs, too little is known of its waits to judge them.
+#[test]
+fn withheld_waits_are_for_reports() {
+    let error = super::kinds("contention,withheld").unwrap_err();
+    assert!(error.contains("report"), "{error}");
+    assert_eq!(super::kinds("idle"), Ok(Kinds::idle()));
+}

@@ -228,6 +228,30 @@ fn locks_and_kinds_choose_among_samples() {
     assert!(out.notes.lines()[0].contains("--min-wait does not apply"));
 }
 
+/// Samples at places whose waits withhold work.
+#[test]
+fn withheld_waits_choose_among_samples() {
+    let mut sampled = Sampled::new("contention+sample");
+    let queue = |method: &str| format!("java.util.concurrent.ArrayBlockingQueue.{method}");
+    let condition = u32::from(WaitKind::Condition.code());
+    for method in ["put", "take"] {
+        let stack = sampled.stack(0, &["com.acme.Work.run", &queue(method)]);
+        let site = sampled.sample.log.site(WaitKind::Condition, stack, 1).unwrap();
+        sampled.sample.sites.push(site);
+        let nth = sampled.sample.sites.len() - 1;
+        sampled.sample.wait(0, nth, 30 * MS);
+        sampled.add_wait(0, ThreadState::Parked, stack, 0, (condition, 1));
+    }
+    let logs = [sampled.finish()];
+    let shown = |kinds: &str| {
+        let kinds = Kinds::parse(kinds).unwrap();
+        let out = run(&logs, &Filter { kinds, states: States::all(), ..Filter::default() });
+        (out.profile.totals(), states(&out))
+    };
+    assert_eq!(shown("withheld"), ((1, 30 * MS), vec![("parked", 50)]));
+    assert_eq!(shown("idle"), ((2, 60 * MS), vec![("parked", 50), ("idle", 50)]));
+}
+
 #[test]
 fn probes_are_not_where_threads_are() {
     let mut sampled = Sampled::new("trace+sample");
