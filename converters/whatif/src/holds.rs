@@ -3,8 +3,8 @@
 //! `Condition.await` meanwhile.
 
 use crate::{
-    locks::{Locks, is_for_lock},
-    records::{Hold, Wait},
+    locks::Locks,
+    records::{Hold, Wait, is_for_lock},
 };
 use tyrion_wire::WaitKind;
 

@@ -2,7 +2,7 @@
 
 use crate::{
     numbers::Numbers,
-    records::{Hold, Object, Records, Wait},
+    records::{Hold, Object, Records, is_for_lock},
 };
 use std::collections::{HashMap, HashSet};
 use tyrion_converters::describe::Names;
@@ -60,7 +60,7 @@ impl Locks {
         group_of: GroupOf<'_>,
     ) -> Locks {
         let mut locks = Locks { kinds: kinds(logs), ..Locks::default() };
-        let waited = waited_for(&records.waits);
+        let waited = waited_for(records);
         let ids = ids(logs, numbers, &waited);
         let group = Grouping { logs, numbers, group_of };
         for (object, first) in shared(&records.holds, &ids) {
@@ -156,14 +156,11 @@ fn kinds(logs: &[Recording]) -> HashMap<u32, WaitKind> {
     places.map(|(id, place)| (id, place.kind)).collect()
 }
 
-/// Whether a wait of this kind is for a lock.
-pub(crate) fn is_for_lock(kind: WaitKind) -> bool {
-    kind.is_contention() || kind == WaitKind::LockReacquire
-}
-
 /// The ids of the locks that threads waited for.
-fn waited_for(waits: &[Wait]) -> HashSet<u32> {
-    waits.iter().filter(|wait| is_for_lock(wait.kind)).map(|wait| wait.lock).collect()
+fn waited_for(records: &Records) -> HashSet<u32> {
+    let waits = records.waits.iter().filter(|wait| is_for_lock(wait.kind));
+    let folded = records.folded.iter().map(|folded| folded.1);
+    waits.map(|wait| wait.lock).chain(folded).collect()
 }
 
 /// The ids of those of which the object is known.

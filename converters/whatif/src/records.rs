@@ -10,6 +10,11 @@ use tyrion_wire::{Outcome, WaitKind};
 /// A lock object as trace mode knows it: the number of its class, and its hash.
 pub(crate) type Object = (u32, u32);
 
+/// Whether a wait of this kind is for a lock.
+pub(crate) fn is_for_lock(kind: WaitKind) -> bool {
+    kind.is_contention() || kind == WaitKind::LockReacquire
+}
+
 /// A hold that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Hold {
@@ -50,6 +55,9 @@ pub(crate) struct Records {
     pub(crate) holds: Vec<Hold>,
     pub(crate) waits: Vec<Wait>,
     pub(crate) seen: Vec<Seen>,
+    /// Waits too short for a record of their own: thread, lock, and how long they were
+    /// in all, in ns.
+    pub(crate) folded: Vec<(u32, u32, u64)>,
     /// Holds whose object is not known.
     pub(crate) unidentified: u64,
 }
@@ -72,6 +80,7 @@ impl Records {
             all.unidentified += part.unidentified;
         }
         all.add_pending(logs, numbers, time);
+        all.add_folded(logs, numbers, time);
         all.holds.par_sort_unstable();
         all.waits.par_sort_unstable();
         all.seen.par_sort_unstable();
@@ -91,6 +100,26 @@ impl Records {
                 granted: false,
             }));
         }
+    }
+}
+
+impl Records {
+    /// What cells have of the time, if their waits lie evenly in theirs.
+    fn add_folded(&mut self, logs: &[Recording], numbers: &Numbers, time: &Range<u64>) {
+        for (run, log) in logs.iter().enumerate() {
+            for cell in log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk)) {
+                let Some(site) = log.definitions().sites().get(cell.site) else { continue };
+                if !is_for_lock(site.kind) {
+                    continue;
+                }
+                let (from_ns, to_ns) = (cell.first_ns, cell.last_ns.max(cell.first_ns.saturating_add(1)));
+                let inside = to_ns.min(time.end).saturating_sub(from_ns.max(time.start));
+                let part = inside as f64 / (to_ns - from_ns) as f64;
+                let ns = (cell.sum_ns as f64 * part) as u64;
+                self.folded.push((numbers.thread(run, cell.thread), site.lock, ns));
+            }
+        }
+        self.folded.sort_unstable();
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Recorded {
     pub(crate) time: Range<u64>,
     /// By lock: how often it was taken in that time.
     pub(crate) taken: Vec<u64>,
+    /// By lock: how often virtual threads took it, which cannot be replayed.
+    pub(crate) taken_virtually: Vec<u64>,
     /// How much the program computed in that time, in ns, if that is known.
     pub(crate) cpu_ns: Option<f64>,
     /// On how many processors, if that is known.

@@ -2,11 +2,15 @@
 
 use crate::{
     holds::{self, Held},
-    locks::{Locks, NONE, is_for_lock},
-    records::{Hold, Seen, Wait},
+    locks::{Locks, NONE},
+    records::{Hold, Seen, Wait, is_for_lock},
     script::{Part, Step, What},
 };
-use std::{cmp::Reverse, collections::HashSet, ops::Range};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 /// What was recorded of one thread.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +20,8 @@ pub(crate) struct OfThread<'a> {
     pub(crate) holds: &'a [Hold],
     pub(crate) waits: &'a [Wait],
     pub(crate) seen: &'a [Seen],
+    /// Waits without a record of their own: lock, and how long in all, in ns.
+    pub(crate) folded: &'a [(u32, u32, u64)],
 }
 
 /// A part of a thread's time of which only the length is known.
@@ -52,7 +58,7 @@ const RECORDING_NS: u64 = 20_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Release,
-    Acquire { place: u64, is_shared: bool },
+    Acquire { place: u64, is_shared: bool, waited: bool },
     /// Time that the replay finds out anew.
     Skip { until_ns: u64 },
     Wait { until_ns: u64 },
@@ -80,11 +86,12 @@ pub(crate) fn line(of: &OfThread<'_>, locks: &Locks, time: &Range<u64>) -> Line 
             items.push((wait.start_ns, Event::Skip { until_ns }, Reverse(0), span.lock));
         }
     }
-    add_holds(&held, &begins, &mut items);
+    add_holds(&held, &begins, &acquired, &mut items);
     add_waits(of.waits, &acquired, &held, locks, &mut items);
     items.sort_unstable();
     let life = of.life.start.clamp(time.start, time.end)..of.life.end.clamp(time.start, time.end);
     let mut sweep = Sweep::new(life.clone(), &held.private_ns);
+    sweep.short_waits = short_waits(of, locks, &held, &acquired);
     items.iter().filter(|item| item.0 < time.end).for_each(|item| sweep.item(item));
     sweep.gap_until(life.end);
     let mut releases: Vec<(u32, u64)> =
@@ -102,16 +109,19 @@ pub(crate) fn line(of: &OfThread<'_>, locks: &Locks, time: &Range<u64>) -> Line 
     }
 }
 
-fn add_holds(held: &Held, begins: &[u64], items: &mut Vec<Item>) {
-    for (span, &start_ns) in held.spans.iter().zip(begins) {
+fn add_holds(held: &Held, begins: &[u64], acquired: &[Option<usize>], items: &mut Vec<Item>) {
+    let waited: HashSet<usize> = acquired.iter().flatten().copied().collect();
+    for (nth, (span, &start_ns)) in held.spans.iter().zip(begins).enumerate() {
         let start_ns = start_ns.min(span.end_ns);
-        let taken = Event::Acquire { place: span.place.into(), is_shared: span.is_shared };
+        let (place, is_shared) = (span.place.into(), span.is_shared);
+        let taken = Event::Acquire { place, is_shared, waited: waited.contains(&nth) };
         items.push((start_ns, taken, Reverse(span.end_ns), span.lock));
         let left = if start_ns == span.end_ns { Event::ReleaseAtOnce } else { Event::Release };
         items.push((span.end_ns, left, Reverse(start_ns), span.lock));
     }
     for one in held.breaks.iter().filter(|one| one.start_ns < one.end_ns) {
-        let again = Event::Acquire { place: one.place.into(), is_shared: false };
+        let place = one.place.into();
+        let again = Event::Acquire { place, is_shared: false, waited: true };
         items.push((one.start_ns, Event::Release, Reverse(one.start_ns), one.lock));
         items.push((one.end_ns, again, Reverse(one.end_ns), one.lock));
     }
@@ -144,6 +154,38 @@ fn add_waits(
     }
 }
 
+/// How long a thread waited, in the mean, in front of an acquisition of which no wait
+/// has a record, in ns, by lock.
+fn short_waits(
+    of: &OfThread<'_>,
+    locks: &Locks,
+    held: &Held,
+    acquired: &[Option<usize>],
+) -> HashMap<u32, u64> {
+    let mut sums: HashMap<u32, u64> = HashMap::new();
+    for &(_, lock, ns) in of.folded {
+        if let Some(lock) = locks.of_id(lock) {
+            let sum = sums.entry(lock).or_default();
+            *sum = sum.saturating_add(ns);
+        }
+    }
+    if sums.is_empty() {
+        return sums;
+    }
+    let mut free: HashMap<u32, u64> = HashMap::new();
+    held.spans.iter().for_each(|span| *free.entry(span.lock).or_default() += 1);
+    for at in acquired.iter().flatten() {
+        if let Some(count) = free.get_mut(&held.spans[*at].lock) {
+            *count -= 1;
+        }
+    }
+    sums.retain(|lock, ns| {
+        *ns = ns.checked_div(free.get(lock).copied().unwrap_or(0)).unwrap_or(0);
+        *ns != 0
+    });
+    sums
+}
+
 /// Goes through the events of a thread.
 struct Sweep<'a> {
     at_ns: u64,
@@ -154,21 +196,35 @@ struct Sweep<'a> {
     private_ns: &'a [u64],
     /// Probes since the last gap.
     probes: u64,
+    /// By lock: how much of the gap before its acquisition is a wait, in ns.
+    short_waits: HashMap<u32, u64>,
 }
 
 impl<'a> Sweep<'a> {
     fn new(life: Range<u64>, private_ns: &'a [u64]) -> Sweep<'a> {
         let before = private_ns.partition_point(|&ns| ns <= life.start);
         let private_ns = &private_ns[before..];
-        let (steps, gaps, held) = Default::default();
-        Sweep { at_ns: life.start, life, steps, gaps, held, private_ns, probes: 0 }
+        let (steps, gaps, held, short_waits) = Default::default();
+        Sweep {
+            at_ns: life.start,
+            life,
+            steps,
+            gaps,
+            held,
+            private_ns,
+            probes: 0,
+            short_waits,
+        }
     }
 
     fn item(&mut self, &(at_ns, event, _, lock): &Item) {
         self.gap_until(at_ns);
         match event {
-            Event::Acquire { place, is_shared } => {
+            Event::Acquire { place, is_shared, waited } => {
                 self.probes += 1;
+                if !waited {
+                    self.take_short_wait(lock);
+                }
                 self.held.push(lock);
                 let what = What::Acquire;
                 self.steps.push(Step { what, is_shared, probes: 0, lock, amount: place });
@@ -189,6 +245,15 @@ impl<'a> Sweep<'a> {
                     self.at_ns = until_ns;
                 }
             }
+        }
+    }
+
+    /// Part of the gap that has just ended was a wait for a lock, too short for a record
+    /// of its own.
+    fn take_short_wait(&mut self, lock: u32) {
+        let Some(&ns) = self.short_waits.get(&lock) else { return };
+        if let Some(gap) = self.steps.last_mut().filter(|step| step.what == What::Gap) {
+            gap.amount -= ns.min(gap.amount);
         }
     }
 
