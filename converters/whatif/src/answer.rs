@@ -31,6 +31,9 @@ pub struct Prediction {
     pub gain_share: f64,
     /// By which share the time for the same work changes: -0.5 for half of it.
     pub time_share: f64,
+    /// What becomes of the threads, by name, those that did most first; empty if they were
+    /// not replayed.
+    pub threads: Vec<ThreadGain>,
     /// By which share threads that never take the lock get on faster; `null` if there are
     /// none, or if they were not replayed.
     pub others_share: Option<f64>,
@@ -46,6 +49,17 @@ pub struct Prediction {
     pub not_replayed: String,
     /// What had to be assumed.
     pub assumptions: Vec<String>,
+}
+
+/// What a change is predicted to do for threads of a name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ThreadGain {
+    /// Their name, `http-*` for those that differ in the number at the end.
+    pub threads: String,
+    /// How many of them there were at a time, at most.
+    pub count: u64,
+    /// How fast they get on, as a multiple of how fast they did.
+    pub throughput_ratio: f64,
 }
 
 impl Prediction {

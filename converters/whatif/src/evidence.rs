@@ -1,7 +1,7 @@
 //! What logs tell about a change, by the best way there is.
 
 use crate::{
-    answer::{Method, Prediction, rounded},
+    answer::{Method, Prediction, ThreadGain, rounded},
     assumptions::{self, Basis},
     change::Change,
     coarse::{self, Asked, NO_READERS},
@@ -15,7 +15,8 @@ use crate::{
     sums::Sums,
 };
 use std::{
-    collections::{BTreeSet, HashSet},
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashSet},
     ops::Range,
 };
 use tyrion_formats::Recording;
@@ -35,6 +36,8 @@ pub struct Evidence<'a> {
 const LEAST_TAKEN: u64 = 10;
 /// A replay of what was recorded that is so many times off is of no use.
 const MOST_OFF: f64 = 2.0;
+/// So many names of threads are told.
+const MOST_THREADS: usize = 10;
 /// One in so many acquisitions may be one that cannot be replayed.
 const MOST_VIRTUAL: u64 = 50;
 
@@ -145,6 +148,7 @@ impl<'a> Evidence<'a> {
         let mut prediction = Prediction {
             change: question.change.to_string(),
             method: Method::Replay,
+            threads: self.threads(recorded, &estimate.threads),
             others_share: estimate.others.map(|ratio| rounded(ratio - 1.0)),
             recorded_per_second: Some(rounded(estimate.recorded_rate)),
             replayed_per_second: Some(rounded(estimate.replayed_rate)),
@@ -155,6 +159,30 @@ impl<'a> Evidence<'a> {
         };
         prediction.set_ratio(estimate.ratio, estimate.low, estimate.high);
         prediction
+    }
+}
+
+impl Evidence<'_> {
+    /// What becomes of threads, by name.
+    fn threads(&self, recorded: &Recorded, ratios: &[Option<f64>]) -> Vec<ThreadGain> {
+        let mut groups: BTreeMap<&str, (u64, u64, f64)> = BTreeMap::new();
+        for (script, ratio) in recorded.scripts.iter().zip(ratios) {
+            let thread = script.threads.first().and_then(|&at| self.numbers.threads.get(at as usize));
+            let (Some(thread), Some(ratio)) = (thread, *ratio) else { continue };
+            let gaps = script.steps.iter().filter(|step| step.what == What::Gap);
+            let done_ns: u64 = gaps.map(|step| step.amount).fold(0, u64::saturating_add);
+            let sums = groups.entry(&thread.group).or_default();
+            *sums = (sums.0 + 1, sums.1.saturating_add(done_ns), sums.2 + ratio);
+        }
+        let mut groups: Vec<_> = groups.into_iter().collect();
+        groups.sort_by_key(|(name, (_, done_ns, _))| (Reverse(*done_ns), *name));
+        groups.truncate(MOST_THREADS);
+        let gain = |(name, (count, _, sum)): (&str, (u64, u64, f64))| ThreadGain {
+            threads: name.to_owned(),
+            count,
+            throughput_ratio: rounded(sum / count as f64),
+        };
+        groups.into_iter().map(gain).collect()
     }
 }
 

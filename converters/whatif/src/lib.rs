@@ -32,12 +32,10 @@ mod records;
 mod replay;
 mod script;
 mod sums;
-#[cfg(test)]
-mod testing;
 mod timeline;
 mod window;
 
-pub use answer::{Method, Prediction, percent};
+pub use answer::{Method, Prediction, ThreadGain, percent};
 pub use change::{Change, MOST_DIVISOR, MOST_STRIPES};
 pub use evidence::Evidence;
 pub use locks::GroupOf;

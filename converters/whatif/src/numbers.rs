@@ -13,6 +13,8 @@ pub(crate) const UNKNOWN: u32 = 0;
 pub(crate) struct Thread {
     /// Stands for all virtual threads: trace mode does not tell them apart.
     pub(crate) is_all_virtual: bool,
+    /// Its name; where a pool has numbered it, with a star for the number.
+    pub(crate) group: String,
     /// From when to when it lived, monotonic ns; empty where that is not known.
     pub(crate) life: Range<u64>,
 }
@@ -64,7 +66,8 @@ impl Numbers {
             let number = *known.entry(thread.java_id).or_insert(next);
             if number == next {
                 let is_all_virtual = thread.java_id == 0;
-                self.threads.push(Thread { is_all_virtual, life: 0..0 });
+                let group = group(&Names(log).thread(id));
+                self.threads.push(Thread { is_all_virtual, group, life: 0..0 });
             }
             ids[id as usize] = number;
             let Some(known) = self.threads.get_mut(number as usize) else { continue };
@@ -98,6 +101,12 @@ impl Numbers {
         let (run, id) = self.classes.get(number as usize).copied().unwrap_or((0, 0));
         (run as usize, id)
     }
+}
+
+/// `pool-1-thread-7` is of `pool-1-thread-*`.
+fn group(name: &str) -> String {
+    let stem = name.trim_end_matches(|char: char| char.is_ascii_digit());
+    if stem.len() == name.len() { name.to_owned() } else { format!("{stem}*") }
 }
 
 fn number(numbers: Option<&Vec<u32>>, id: u32) -> u32 {

@@ -52,6 +52,9 @@ pub(crate) struct Estimate {
     /// The same of the progress of threads that never take one of them; `None` if there
     /// are none.
     pub(crate) others: Option<f64>,
+    /// By script: its progress afterwards as a multiple of that before; `None` if it made
+    /// none.
+    pub(crate) threads: Vec<Option<f64>>,
     /// How often a second the locks were taken, as recorded, and in the replay of what
     /// was recorded.
     pub(crate) recorded_rate: f64,
@@ -236,9 +239,12 @@ impl Recorded {
         let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let high = ratios.iter().copied().fold(0.0, f64::max);
         Some(Estimate {
-            ratio,
+            // Less waiting makes nothing slower: what a replay says of that is how its
+            // threads happen to meet.
+            ratio: ratio.max(1.0),
             low: low.min(ratio * (1.0 - LEAST_DOUBT)),
-            high: high.max(ratio * (1.0 + LEAST_DOUBT)),
+            high: high.max(ratio.max(1.0) * (1.0 + LEAST_DOUBT)),
+            threads: self.threads(first, first_after),
             others: self.others(locks, first, first_after),
             recorded_rate,
             replayed_rate,
@@ -290,6 +296,16 @@ impl Recorded {
             }
         }
         if all_ns == 0 { 0.0 } else { waits_ns as f64 / all_ns as f64 }
+    }
+
+    /// What becomes of each script.
+    fn threads(&self, before: &Replayed, after: &Replayed) -> Vec<Option<f64>> {
+        let of = before.done_ns.iter().zip(&after.done_ns).map(|(&done_before, &done_after)| {
+            let (before_ns, after_ns) = (before.ns as f64, after.ns as f64);
+            (done_before > 0.0 && after_ns > 0.0)
+                .then(|| done_after / after_ns / (done_before / before_ns))
+        });
+        of.collect()
     }
 
     /// What becomes of threads that never take one of the locks.
