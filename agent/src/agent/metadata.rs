@@ -18,6 +18,7 @@ pub fn collect(
     let jvm = format!("{} {}", ti.property("java.vm.name"), ti.property("java.vm.version"));
     let flags = jvm_flags().join(" ");
     let host = host();
+    let processors = processors();
     let mut pairs = vec![
         ("tyrion", env!("CARGO_PKG_VERSION")),
         ("program", program),
@@ -27,6 +28,7 @@ pub fn collect(
         ("clock", clock::NAME),
         ("loaded", if attached { "attached" } else { "at start" }),
     ];
+    pairs.extend(processors.as_deref().map(|count| ("processors", count)));
     let in_force = options.in_force();
     pairs.extend(in_force.iter().map(|(key, value)| match *key {
         // The header has the threshold; this is how it came about.
@@ -53,6 +55,11 @@ fn split_command(command: &str) -> (&str, &str) {
 
 fn host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
+}
+
+/// How many processors the process may use at a time.
+fn processors() -> Option<String> {
+    std::thread::available_parallelism().ok().map(|count| count.to_string())
 }
 
 fn jvm_flags() -> Vec<String> {

@@ -16,6 +16,7 @@ pub mod single_thread;
 pub mod still_waiting;
 pub mod timeline;
 pub mod tree;
+pub mod whatif;
 
 use crate::Section;
 
@@ -24,6 +25,7 @@ pub const SECTIONS: &[Section] = &[
     overview::SECTION,
     contended::SECTION,
     blockers::SECTION,
+    whatif::SECTION,
     single_thread::SECTION,
     critical_sections::SECTION,
     near_misses::SECTION,
