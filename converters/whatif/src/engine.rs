@@ -246,7 +246,7 @@ impl<'a> Engine<'a> {
     fn spends(&mut self, actor: u32, step: &Step) -> bool {
         self.replayed.done_ns[actor as usize] += step.amount as f64;
         let (run_ns, rest_ns) = match step.what {
-            What::Wait => (0.0, self.wait_of(step)),
+            What::Wait => (0.0, self.wait_of(actor, step)),
             _ => self.gap_of(actor, step),
         };
         if run_ns >= 1.0 {
@@ -262,9 +262,9 @@ impl<'a> Engine<'a> {
     }
 
     /// How long a wait takes, in ns.
-    fn wait_of(&mut self, step: &Step) -> f64 {
+    fn wait_of(&mut self, actor: u32, step: &Step) -> f64 {
         if step.lock == NONE {
-            return step.amount as f64 * self.world.waits;
+            return step.amount as f64 * self.world.waits / self.divisor(actor);
         }
         let is_free = self.changed.is_some_and(|of| of.change == Change::Free);
         let is_changed = self.is_changed(step.lock);
@@ -275,11 +275,15 @@ impl<'a> Engine<'a> {
     /// How long a gap takes on a processor and off it, in ns.
     fn gap_of(&self, actor: u32, step: &Step) -> (f64, f64) {
         let (run_ns, rest_ns) = self.material.costs.split(actor as usize, step);
+        let divisor = self.divisor(actor);
+        (run_ns / divisor, rest_ns / divisor)
+    }
+
+    /// What the time is divided by that a script spends now.
+    fn divisor(&self, actor: u32) -> f64 {
         match self.changed.map(|of| of.change) {
-            Some(Change::Hold { divisor }) if self.actors[actor as usize].inside != 0 => {
-                (run_ns / divisor, rest_ns / divisor)
-            }
-            _ => (run_ns, rest_ns),
+            Some(Change::Hold { divisor }) if self.actors[actor as usize].inside != 0 => divisor,
+            _ => 1.0,
         }
     }
 
