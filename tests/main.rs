@@ -45,3 +45,4 @@ mod trace;
 mod truth;
 mod virtual_threads;
 mod walking;
+mod whatif;

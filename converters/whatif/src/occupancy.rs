@@ -7,6 +7,9 @@ use rayon::prelude::*;
 /// asleep as well as computing.
 pub(crate) const LONG_NS: u64 = 100_000_000;
 
+/// The part of their time for which busy processors are seen to be busy.
+const BUSY: f64 = 0.9;
+
 /// How many threads were in gaps at a time: on a processor, or waiting for one, or for
 /// something of which no record tells.
 #[derive(Debug, Default)]
@@ -67,9 +70,10 @@ impl Occupancy {
     }
 
     /// The share of their gaps for which threads wanted a processor, if so much was
-    /// computed in all: 1 where it was more than there can have been.
+    /// computed in all. That is 1 where it was nearly as much as there can have been: then
+    /// all processors were busy, whoever else wanted one.
     pub(crate) fn share(&self, cpu_ns: f64, processors: Option<u32>) -> f64 {
-        if self.capacity_ns(1.0, processors) <= cpu_ns {
+        if self.capacity_ns(1.0, processors) * BUSY <= cpu_ns {
             return 1.0;
         }
         let (mut low, mut high) = (0.0, 1.0);

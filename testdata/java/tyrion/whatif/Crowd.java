@@ -21,8 +21,16 @@ final class Crowd implements Program {
     @Override
     public void step(Work work) {
         work.micros(80);
-        synchronized (isFree ? work : lock) {
-            work.micros(20);
+        if (isFree) {
+            enter(work);
+        } else {
+            synchronized (lock) {
+                enter(work);
+            }
         }
+    }
+
+    private static void enter(Work work) {
+        work.micros(20);
     }
 }

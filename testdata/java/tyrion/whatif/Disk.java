@@ -20,9 +20,17 @@ final class Disk implements Program {
     @Override
     public void step(Work work) throws InterruptedException {
         work.micros(150);
-        synchronized (isFree ? work : lock) {
-            work.micros(20);
-            Thread.sleep(1);
+        if (isFree) {
+            write(work);
+        } else {
+            synchronized (lock) {
+                write(work);
+            }
         }
+    }
+
+    private static void write(Work work) throws InterruptedException {
+        work.micros(20);
+        Thread.sleep(1);
     }
 }

@@ -20,8 +20,16 @@ final class Pair implements Program {
     @Override
     public void step(Work work) {
         work.micros(120 + work.below(60));
-        synchronized (isFree ? work : lock) {
-            work.micros(50);
+        if (isFree) {
+            meet(work);
+        } else {
+            synchronized (lock) {
+                meet(work);
+            }
         }
+    }
+
+    private static void meet(Work work) {
+        work.micros(50);
     }
 }

@@ -20,8 +20,16 @@ final class Sessions implements Program {
     @Override
     public void step(Work work) throws InterruptedException {
         Thread.sleep(1);
-        synchronized (isFree ? work : lock) {
-            work.micros(200);
+        if (isFree) {
+            serve(work);
+        } else {
+            synchronized (lock) {
+                serve(work);
+            }
         }
+    }
+
+    private static void serve(Work work) {
+        work.micros(200);
     }
 }

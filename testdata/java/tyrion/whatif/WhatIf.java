@@ -13,7 +13,8 @@ import tyrion.support.Json;
  * tyrion whatif} predicts from the first can be measured with the second.
  *
  * <p>Usage: {@code java tyrion.whatif.WhatIf PROGRAM before|after [SECONDS [WARMUP]]}, defaults 3
- * and 1. Prints one JSON object.
+ * and 1. Prints one JSON object. With {@code -Dwhatif.operations=N} each thread does N operations,
+ * however long that takes.
  */
 public final class WhatIf {
     private static final Map<String, Function<Boolean, Program>> PROGRAMS = new TreeMap<>();
@@ -37,20 +38,23 @@ public final class WhatIf {
         private final Program program;
         private final Work work;
         private final AtomicBoolean stopping;
+        private final long most;
         private volatile long operations;
 
-        Worker(Program program, int seed, AtomicBoolean stopping) {
+        Worker(Program program, int seed, long most, AtomicBoolean stopping) {
             this.program = program;
             this.work = new Work(seed * 7919L);
+            this.most = most;
             this.stopping = stopping;
         }
 
         @Override
         public void run() {
             try {
-                while (!stopping.get()) {
+                long done = 0;
+                while (!stopping.get() && done < most) {
                     program.step(work);
-                    operations++;
+                    operations = ++done;
                 }
             } catch (InterruptedException e) {
                 throw new AssertionError(e);
@@ -81,12 +85,17 @@ public final class WhatIf {
         AtomicBoolean stopping = new AtomicBoolean();
         List<Worker> workers = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
+        long counted = Long.getLong("whatif.operations", 0);
+        long most = counted == 0 ? Long.MAX_VALUE : counted;
         for (int i = 1; i <= program.threads(); i++) {
-            Worker worker = new Worker(program, i, stopping);
+            Worker worker = new Worker(program, i, most, stopping);
             workers.add(worker);
             threads.add(new Thread(worker, "worker-" + i));
         }
         threads.forEach(Thread::start);
+        if (counted != 0) {
+            join(threads);
+        }
         Thread.sleep((long) (warmupSeconds * 1000));
         long before = operations(workers);
         long begin = System.nanoTime();
@@ -94,10 +103,8 @@ public final class WhatIf {
         long operations = operations(workers) - before;
         long nanos = System.nanoTime() - begin;
         stopping.set(true);
+        join(threads);
         long result = 0;
-        for (Thread thread : threads) {
-            thread.join();
-        }
         for (Worker worker : workers) {
             result ^= worker.work.result();
         }
@@ -106,6 +113,12 @@ public final class WhatIf {
                 .put("operations", operations)
                 .put("per_second", operations * 1e9 / nanos)
                 .put("result", result);
+    }
+
+    private static void join(List<Thread> threads) throws InterruptedException {
+        for (Thread thread : threads) {
+            thread.join();
+        }
     }
 
     private static long operations(List<Worker> workers) {
