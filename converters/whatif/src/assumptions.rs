@@ -90,10 +90,12 @@ fn rest(recorded: &Recorded) -> String {
             .to_owned();
     }
     match recorded.cpu_ns {
-        Some(_) => "The CPU time of all the program is known, not who used it: each thread computed \
+        Some(_) => {
+            "The CPU time of all the program is known, not who used it: each thread computed \
                     for the same share of the time in which it did not wait; for the interval, \
                     inside of locks first or outside. --mode trace+sample tells."
-            .to_owned(),
+                .to_owned()
+        }
         None => "Whoever did not wait computed: CPU times are not in the log.".to_owned(),
     }
 }

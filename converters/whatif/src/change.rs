@@ -48,7 +48,9 @@ impl Change {
             Some(divisor) if divisor > 1.0 && divisor <= MOST_DIVISOR => {
                 Ok(Change::Hold { divisor })
             }
-            Some(_) => Err(format!("`{text}`: holds can be divided by more than 1, up to {MOST_DIVISOR}")),
+            Some(_) => {
+                Err(format!("`{text}`: holds can be divided by more than 1, up to {MOST_DIVISOR}"))
+            }
             None => Err(format!("`{text}` is not a fraction of the hold; write /2 for half of it")),
         }
     }
@@ -95,7 +97,8 @@ mod tests {
 
     #[test]
     fn changes_are_read_and_shown() {
-        for (text, shown) in [("/2", "hold /2"), ("/1.5", "hold /1.5"), ("/1000000", "hold /1000000")]
+        for (text, shown) in
+            [("/2", "hold /2"), ("/1.5", "hold /1.5"), ("/1000000", "hold /1000000")]
         {
             assert_eq!(Change::parse_hold(text).unwrap().to_string(), shown);
         }

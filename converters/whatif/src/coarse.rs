@@ -89,8 +89,7 @@ pub(crate) fn estimate(
     Ok(Coarse { ratio, low: 1.0, high, threads, holds_known: shape.holds_known, is_bound })
 }
 
-const NOTHING: &str =
-    "nobody waited for this lock, and how often it was taken was not recorded";
+const NOTHING: &str = "nobody waited for this lock, and how often it was taken was not recorded";
 const IDLE: &str = "threads wait there for something to happen, not for who holds a lock";
 
 fn shape(
@@ -146,9 +145,8 @@ pub(crate) const NO_READERS: &str = "no place that takes it looks as if it only 
 
 /// As how many locks of equal weight these are.
 fn as_many(weights: impl Iterator<Item = f64>) -> f64 {
-    let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), weight| {
-        (sum + weight, squares + weight * weight)
-    });
+    let (sum, squares) = weights
+        .fold((0.0, 0.0), |(sum, squares), weight| (sum + weight, squares + weight * weight));
     if squares > 0.0 { sum * sum / squares } else { 1.0 }
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Costs {
     short: f64,
     long: f64,
     /// What one of the agent's probes took, in ns.
-    pub(crate) probe_ns: f64,
+    probe_ns: f64,
 }
 
 impl Shares {
@@ -114,8 +114,14 @@ impl Costs {
         let got = if unlimited_ns > 0.0 { limited_ns / unlimited_ns } else { 1.0 };
         let got_ns = wanted_ns * got;
         let short = if short_ns > got_ns { got_ns / short_ns } else { 1.0 };
-        let long = if long_ns > 0.0 { ((got_ns - short_ns * short) / long_ns).max(0.0) } else { 1.0 };
+        let long =
+            if long_ns > 0.0 { ((got_ns - short_ns * short) / long_ns).max(0.0) } else { 1.0 };
         Costs { shares, short, long, probe_ns }
+    }
+
+    /// The same with the agent's probes.
+    pub(crate) fn with_probes(&self) -> Costs {
+        Costs { probe_ns: 0.0, ..self.clone() }
     }
 
     /// How long a gap takes on a processor, and how long the thread rests, in ns.

@@ -50,9 +50,10 @@ impl<'a> Evidence<'a> {
     pub fn read(logs: &'a [Recording], group_of: GroupOf<'_>) -> Result<Evidence<'a>, String> {
         let recording = |log: &'a Recording| log.facts().metadata("recording");
         let first = logs.first().ok_or("there is no log")?;
-        let others = logs.iter().skip(1).any(|log| {
-            recording(log).is_none() || recording(log) != recording(first)
-        });
+        let others = logs
+            .iter()
+            .skip(1)
+            .any(|log| recording(log).is_none() || recording(log) != recording(first));
         if others {
             return Err("the logs are of several recordings: a prediction is of one".to_owned());
         }
@@ -167,7 +168,8 @@ impl Evidence<'_> {
     fn threads(&self, recorded: &Recorded, ratios: &[Option<f64>]) -> Vec<ThreadGain> {
         let mut groups: BTreeMap<&str, (u64, u64, f64)> = BTreeMap::new();
         for (script, ratio) in recorded.scripts.iter().zip(ratios) {
-            let thread = script.threads.first().and_then(|&at| self.numbers.threads.get(at as usize));
+            let thread =
+                script.threads.first().and_then(|&at| self.numbers.threads.get(at as usize));
             let (Some(thread), Some(ratio)) = (thread, *ratio) else { continue };
             let gaps = script.steps.iter().filter(|step| step.what == What::Gap);
             let done_ns: u64 = gaps.map(|step| step.amount).fold(0, u64::saturating_add);
@@ -214,14 +216,18 @@ fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(
         ));
     }
     if taken < LEAST_TAKEN {
-        return Err(Unable::Replay("it was taken too seldom in the time that is replayed".to_owned()));
+        return Err(Unable::Replay(
+            "it was taken too seldom in the time that is replayed".to_owned(),
+        ));
     }
     let sharings = recorded.locks.list.iter().zip(locks).filter(|it| *it.1).map(|it| it.0.sharing);
     for sharing in sharings {
         match (change, sharing) {
             (Change::Free, _) => {}
             (_, Sharing::Untraced) => {
-                return Err(Unable::Replay("only waits for it are known, not who had it".to_owned()));
+                return Err(Unable::Replay(
+                    "only waits for it are known, not who had it".to_owned(),
+                ));
             }
             (Change::ReadWrite, Sharing::ReadWrite) => {
                 return Err(Unable::Never("it is a read-write lock already".to_owned()));
@@ -238,8 +244,7 @@ fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(
 /// Where these locks are taken.
 fn places(recorded: &Recorded, locks: &[bool]) -> BTreeSet<u32> {
     let steps = recorded.scripts.iter().flat_map(|script| &script.steps);
-    let taken = steps.filter(|step| {
-        step.what == What::Acquire && locks.get(step.lock as usize) == Some(&true)
-    });
+    let taken = steps
+        .filter(|step| step.what == What::Acquire && locks.get(step.lock as usize) == Some(&true));
     taken.filter_map(|step| u32::try_from(step.amount).ok()).collect()
 }

@@ -127,7 +127,8 @@ pub(crate) fn acquired(spans: &[Span], waits: &[Wait], locks: &Locks) -> Vec<Opt
             at
         })
     };
-    let is_acquisition =
-        |wait: &Wait| wait.granted && wait.kind != WaitKind::LockReacquire && is_for_lock(wait.kind);
+    let is_acquisition = |wait: &Wait| {
+        wait.granted && wait.kind != WaitKind::LockReacquire && is_for_lock(wait.kind)
+    };
     waits.iter().map(|wait| if is_acquisition(wait) { find(wait) } else { None }).collect()
 }

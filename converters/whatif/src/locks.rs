@@ -217,9 +217,9 @@ impl Grouping<'_> {
     fn of_hold(&self, hold: &Hold) -> Option<u32> {
         let (run, class) = self.numbers.class_id(hold.object.0);
         let (class, _) = Names(self.logs.get(run)?).called(class, 0);
-        let name = self.place(hold.place).map_or_else(String::new, |(log, place)| {
-            Names(log).called(0, place.name).1
-        });
+        let name = self
+            .place(hold.place)
+            .map_or_else(String::new, |(log, place)| Names(log).called(0, place.name).1);
         (self.group_of)(&class, &name)
     }
 

@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn rounds_are_those_of_the_machine_repairman() {
-        for (threads, outside, held) in [(1, 3.0, 1.0), (2, 1.0, 1.0), (8, 10.0, 2.0), (20, 5.0, 0.1)]
+        for (threads, outside, held) in
+            [(1, 3.0, 1.0), (2, 1.0, 1.0), (8, 10.0, 2.0), (20, 5.0, 0.1)]
         {
             let flow = network(f64::from(threads), outside, held).flow();
             let expected = utilisation(threads, outside, held) / held;

@@ -51,10 +51,12 @@ mod tests {
 
     #[test]
     fn names_tell_readers() {
-        for method in ["get", "getPrice", "isEmpty", "size", "contains", "containsKey", "toString"] {
+        for method in ["get", "getPrice", "isEmpty", "size", "contains", "containsKey", "toString"]
+        {
             assert!(sounds_like_reading(method), "{method}");
         }
-        for method in ["put", "getter", "isolate", "issue", "run", "counter", "", "readjust", "set"] {
+        for method in ["put", "getter", "isolate", "issue", "run", "counter", "", "readjust", "set"]
+        {
             assert!(!sounds_like_reading(method), "{method}");
         }
     }

@@ -112,7 +112,8 @@ impl Records {
                 if !is_for_lock(site.kind) {
                     continue;
                 }
-                let (from_ns, to_ns) = (cell.first_ns, cell.last_ns.max(cell.first_ns.saturating_add(1)));
+                let (from_ns, to_ns) =
+                    (cell.first_ns, cell.last_ns.max(cell.first_ns.saturating_add(1)));
                 let inside = to_ns.min(time.end).saturating_sub(from_ns.max(time.start));
                 let part = inside as f64 / (to_ns - from_ns) as f64;
                 let ns = (cell.sum_ns as f64 * part) as u64;

@@ -86,11 +86,6 @@ impl Recorded {
         Shares::seen(&self.tallies, self.locks.list.len()).is_some()
     }
 
-    /// How many steps there are.
-    pub(crate) fn steps(&self) -> u64 {
-        self.scripts.iter().map(|script| script.steps.len() as u64).sum()
-    }
-
     /// The worlds to replay in, the likeliest first. `processors`: others than the
     /// recorded ones.
     fn scenarios(&self, processors: Option<u32>) -> Vec<Scenario> {
@@ -172,9 +167,8 @@ impl Recorded {
     /// How long short gaps were together, inside of locks and outside, in ns.
     fn short_gaps(&self) -> (f64, f64) {
         let steps = self.scripts.iter().flat_map(|script| &script.steps);
-        let short = steps.filter(|step| {
-            step.what == What::Gap && step.amount < crate::occupancy::LONG_NS
-        });
+        let short =
+            steps.filter(|step| step.what == What::Gap && step.amount < crate::occupancy::LONG_NS);
         short.fold((0.0, 0.0), |(inside, outside), step| match step.lock {
             NONE => (inside, outside + step.amount as f64),
             _ => (inside + step.amount as f64, outside),
@@ -187,9 +181,8 @@ impl Recorded {
 
     fn replay_unchanged(&self, scenarios: &[Scenario]) -> Vec<Replayed> {
         let until = Until::Time(self.duration_ns());
-        let replay = |of: &Scenario| {
-            Engine::new(self.material(&of.costs), of.world, None, until).run()
-        };
+        let replay =
+            |of: &Scenario| Engine::new(self.material(&of.costs), of.world, None, until).run();
         scenarios.par_iter().map(replay).collect()
     }
 
@@ -221,9 +214,10 @@ impl Recorded {
         let pairs: Vec<(&Scenario, &Replayed)> = scenarios.iter().zip(before).collect();
         let replayed: Vec<Replayed> =
             pairs.par_iter().map(|(scenario, before)| after(scenario, before, 1.0)).collect();
-        let ratios = pairs.iter().zip(&replayed).filter_map(|((_, before), after)| {
-            Some(rate(after, locks)? / rate(before, locks)?)
-        });
+        let ratios = pairs
+            .iter()
+            .zip(&replayed)
+            .filter_map(|((_, before), after)| Some(rate(after, locks)? / rate(before, locks)?));
         let mut ratios: Vec<f64> = ratios.collect();
         let ratio = *ratios.first()?;
         let (first, first_after) = (before.first()?, replayed.first()?);
@@ -273,7 +267,7 @@ impl Recorded {
             return rate(first, locks);
         }
         let recorded = self.processors.or(processors);
-        let costs = Costs { probe_ns: 0.0, ..usual.costs.clone() };
+        let costs = usual.costs.with_probes();
         let world = World { processors: recorded, ..usual.world };
         let until = Until::Time(self.duration_ns());
         rate(&Engine::new(self.material(&costs), world, None, until).run(), locks)
@@ -314,9 +308,8 @@ impl Recorded {
             let mut of = script.steps.iter().filter(|step| step.what != What::Gap);
             of.any(|step| locks.get(step.lock as usize) == Some(&true))
         };
-        let takes_any = |script: &Script| {
-            script.steps.iter().any(|step| step.what == What::Acquire)
-        };
+        let takes_any =
+            |script: &Script| script.steps.iter().any(|step| step.what == What::Acquire);
         let (mut done_before, mut done_after) = (0.0, 0.0);
         for (nth, script) in self.scripts.iter().enumerate() {
             if !takes(script) && takes_any(script) {

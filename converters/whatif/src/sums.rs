@@ -1,11 +1,6 @@
 //! What threads waited and held in all, by group of locks: what there is in every log.
 
-use crate::{
-    locks::GroupOf,
-    numbers::Numbers,
-    records::is_for_lock,
-    window,
-};
+use crate::{locks::GroupOf, numbers::Numbers, records::is_for_lock, window};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use tyrion_converters::describe::Names;

@@ -58,10 +58,18 @@ const RECORDING_NS: u64 = 20_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Release,
-    Acquire { place: u64, is_shared: bool, waited: bool },
+    Acquire {
+        place: u64,
+        is_shared: bool,
+        waited: bool,
+    },
     /// Time that the replay finds out anew.
-    Skip { until_ns: u64 },
-    Wait { until_ns: u64 },
+    Skip {
+        until_ns: u64,
+    },
+    Wait {
+        until_ns: u64,
+    },
     /// Of a hold that ended when it had begun.
     ReleaseAtOnce,
 }
@@ -205,16 +213,7 @@ impl<'a> Sweep<'a> {
         let before = private_ns.partition_point(|&ns| ns <= life.start);
         let private_ns = &private_ns[before..];
         let (steps, gaps, held, short_waits) = Default::default();
-        Sweep {
-            at_ns: life.start,
-            life,
-            steps,
-            gaps,
-            held,
-            private_ns,
-            probes: 0,
-            short_waits,
-        }
+        Sweep { at_ns: life.start, life, steps, gaps, held, private_ns, probes: 0, short_waits }
     }
 
     fn item(&mut self, &(at_ns, event, _, lock): &Item) {

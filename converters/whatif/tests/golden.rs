@@ -50,6 +50,9 @@ fn predictions_are_as_in_the_golden_files() {
 fn the_number_of_workers_makes_no_difference() {
     for (name, program) in programs() {
         let one = predictions(&program, 1);
-        assert!([2, 3, 7].into_iter().all(|workers| predictions(&program, workers) == one), "{name}");
+        assert!(
+            [2, 3, 7].into_iter().all(|workers| predictions(&program, workers) == one),
+            "{name}"
+        );
     }
 }

@@ -11,8 +11,7 @@ fn ask_all(bytes: Vec<u8>) {
     let logs = [log];
     for change in Change::USUAL {
         for (lock, processors) in [(None, None), (Some(1), Some(3))] {
-            let question =
-                Question { change, lock, processors, reads: reads("."), ..question() };
+            let question = Question { change, lock, processors, reads: reads("."), ..question() };
             if let Ok(prediction) = predicts(&logs, &question) {
                 let ratio = prediction.throughput_ratio;
                 assert!(ratio.is_finite() && ratio >= 1.0, "{prediction:?}");
@@ -34,8 +33,7 @@ fn cut_logs_are_answered_as_far_as_they_go() {
 fn durations_beyond_all_bounds() {
     for (outside_ns, held_ns) in [(0, 0), (1, 1 << 50), (1 << 50, 1), (0, 1)] {
         for kind in [WaitKind::Monitor, WaitKind::LockRead, WaitKind::Semaphore] {
-            let program =
-                Program { rounds: 12, outside_ns, held_ns, kind, ..Program::default() };
+            let program = Program { rounds: 12, outside_ns, held_ns, kind, ..Program::default() };
             ask_all(program.bytes());
         }
     }

@@ -124,7 +124,9 @@ fn sums_give_a_coarse_estimate() {
 fn virtual_threads_are_not_replayed() {
     let program = Program { is_virtual: true, ..Program::default() };
     let prediction = program.predicts(Change::Free);
-    assert!(prediction.is_ok_and(|it| it.method == Method::Queueing && !it.not_replayed.is_empty()));
+    assert!(
+        prediction.is_ok_and(|it| it.method == Method::Queueing && !it.not_replayed.is_empty())
+    );
 }
 
 #[test]

@@ -89,10 +89,7 @@ fn how(prediction: &Prediction) -> String {
              times a second; recorded were {recorded:.0} ({}).",
             percent(replayed / recorded)
         ),
-        _ => format!(
-            "By queueing theory from sums, which is coarse: {}.",
-            prediction.not_replayed
-        ),
+        _ => format!("By queueing theory from sums, which is coarse: {}.", prediction.not_replayed),
     }
 }
 
@@ -147,11 +144,8 @@ mod tests {
     }
 
     fn shown(changes: &[(Change, f64)]) -> String {
-        let lock = LockRef {
-            name: "Cache.lock".to_owned(),
-            class: "java.lang.Object".to_owned(),
-            id: 0,
-        };
+        let lock =
+            LockRef { name: "Cache.lock".to_owned(), class: "java.lang.Object".to_owned(), id: 0 };
         let predictions = changes.iter().map(|&(change, ratio)| prediction(change, ratio));
         let document = Document { lock, predictions: predictions.collect(), ..Document::default() };
         let changes: Vec<Change> = changes.iter().map(|it| it.0).collect();

@@ -25,7 +25,8 @@ impl Engine<'_> {
         let locks = self.material.locks;
         match changed.change {
             Change::ReadWrite => {
-                for (at, queue) in self.queues.iter_mut().enumerate().filter(|it| is_changed(it.0)) {
+                for (at, queue) in self.queues.iter_mut().enumerate().filter(|it| is_changed(it.0))
+                {
                     *queue = Queue::new(Sharing::ReadWrite, locks[at].is_fair);
                 }
             }
@@ -61,8 +62,7 @@ impl Engine<'_> {
             let place = u32::try_from(place).ok();
             self.changed.is_some_and(|of| place.is_some_and(|place| of.reads.contains(&place)))
         };
-        let is_shared =
-            step.is_shared || (change == Some(Change::ReadWrite) && reads(step.amount));
+        let is_shared = step.is_shared || (change == Some(Change::ReadWrite) && reads(step.amount));
         let known = &self.actors[actor as usize];
         if known.held.iter().any(|held| held.1 == real) {
             // It has it already: a reader that writes, a stripe that serves two locks, or

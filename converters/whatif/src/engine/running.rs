@@ -215,7 +215,8 @@ impl Processors {
             return;
         }
         // Of those that have had one for equally long the one with the smallest number.
-        let longest = self.on.iter().copied().min_by_key(|&on| (self.jobs[on as usize].on_since_ns, on));
+        let longest =
+            self.on.iter().copied().min_by_key(|&on| (self.jobs[on as usize].on_since_ns, on));
         let Some(on) = longest else { return };
         if self.now_ns - self.jobs[on as usize].on_since_ns < after_ns {
             return;

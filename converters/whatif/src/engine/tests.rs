@@ -2,10 +2,7 @@
 
 use super::*;
 use crate::{
-    costs::Shares,
-    occupancy::Occupancy,
-    queueing::Network,
-    timeline::Gap,
+    costs::Shares, locks::Sharing, occupancy::Occupancy, queueing::Network, timeline::Gap,
 };
 use proptest::prelude::*;
 
