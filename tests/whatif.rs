@@ -88,7 +88,7 @@ fn wrong_questions_are_refused() {
     let log = sample_log();
     for (arguments, status, said) in [
         (&["--lock", "no.such.Lock"][..], 2, "no lock matches"),
-        (&["--lock", "("], 2, "not a regular expression"),
+        (&["--lock", "int[]"], 2, "no lock matches 'int[]'"),
         (&["--free"], 2, "--lock"),
         (&["--lock", "x", "--free", "--hold", "/2"], 2, "cannot be used with"),
         (&["--lock", "x", "--hold", "2"], 2, "write /2"),

@@ -118,8 +118,9 @@ impl WhatifArgs {
 
 /// Predicts what a change of a lock would do.
 pub fn run(args: WhatifArgs) -> CommandResult {
-    let pattern = lock_value(&args.lock)
-        .map_err(|error| Failure::Usage(format!("--lock: not a regular expression: {error}")))?;
+    // What is no pattern is plain text, such as int[].
+    let pattern = lock_value(&args.lock).or_else(|_| lock_value(&regex::escape(&args.lock)));
+    let pattern = pattern.map_err(|error| Failure::Usage(format!("--lock: {error}")))?;
     let target = args.output.as_deref().map_or(Target::Stdout, Target::of);
     let logs = logs::open_all(&args.logs)?;
     target.spare_logs()?;

@@ -125,7 +125,7 @@ fn shape(
     }
     let read = if held_ns > 0.0 { read_ns / held_ns } else { 0.0 };
     if asked.change == Change::ReadWrite && read == 0.0 {
-        return Err(NO_READERS.to_owned());
+        return Err(if held_ns > 0.0 { NO_READERS } else { NO_PLACES }.to_owned());
     }
     let recorded_ns = sums.recorded_ns.max(1) as f64;
     let threads = (lived_ns / recorded_ns).clamp(1.0, threads.len().max(1) as f64);
@@ -142,6 +142,8 @@ fn shape(
 /// Why there is nothing to say of a read-write lock.
 pub(crate) const NO_READERS: &str = "no place that takes it looks as if it only read; name those \
                                      that do with --reads";
+
+const NO_PLACES: &str = "where it is taken was not recorded: --mode trace does";
 
 /// As how many locks of equal weight these are.
 fn as_many(weights: impl Iterator<Item = f64>) -> f64 {

@@ -74,7 +74,8 @@ pub(crate) struct Replayed {
     pub(crate) taken: Vec<u64>,
     /// When it was taken last, in ns.
     pub(crate) last_ns: Vec<u64>,
-    /// How much recorded time each script went through, in ns.
+    /// How much recorded time each script went through, without the step that it is at,
+    /// in ns.
     pub(crate) done_ns: Vec<f64>,
     /// How often a thread went on without a lock, since nobody could have gone on
     /// otherwise.
@@ -100,6 +101,8 @@ struct Actor {
     waits_for: Option<u32>,
     /// How long it rests after what it computes, in ns.
     rest_ns: f64,
+    /// How long the step was that it is at, when it was recorded, in ns.
+    doing_ns: f64,
     /// How many changed locks it has taken.
     striped: u64,
 }
@@ -205,6 +208,8 @@ impl<'a> Engine<'a> {
     fn go_on(&mut self, actor: u32) {
         let scripts = self.material.scripts;
         let steps = &scripts[actor as usize].steps;
+        let done_ns = std::mem::take(&mut self.actors[actor as usize].doing_ns);
+        self.replayed.done_ns[actor as usize] += done_ns;
         while !self.is_over {
             if self.steps_left == 0 {
                 self.is_over = true;
@@ -244,13 +249,14 @@ impl<'a> Engine<'a> {
 
     /// Begins a step that takes time: false if it takes none.
     fn spends(&mut self, actor: u32, step: &Step) -> bool {
-        self.replayed.done_ns[actor as usize] += step.amount as f64;
         let (run_ns, rest_ns) = match step.what {
             What::Wait => (0.0, self.wait_of(actor, step)),
             _ => self.gap_of(actor, step),
         };
+        let known = &mut self.actors[actor as usize];
+        known.doing_ns = step.amount as f64;
         if run_ns >= 1.0 {
-            self.actors[actor as usize].rest_ns = rest_ns;
+            known.rest_ns = rest_ns;
             self.processors.runs(actor, run_ns);
             return true;
         }

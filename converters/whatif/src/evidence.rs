@@ -164,13 +164,16 @@ impl<'a> Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// What becomes of threads, by name.
+    /// What becomes of threads that take locks, by name.
     fn threads(&self, recorded: &Recorded, ratios: &[Option<f64>]) -> Vec<ThreadGain> {
         let mut groups: BTreeMap<&str, (u64, u64, f64)> = BTreeMap::new();
         for (script, ratio) in recorded.scripts.iter().zip(ratios) {
             let thread =
                 script.threads.first().and_then(|&at| self.numbers.threads.get(at as usize));
             let (Some(thread), Some(ratio)) = (thread, *ratio) else { continue };
+            if !script.steps.iter().any(|step| step.what == What::Acquire) {
+                continue;
+            }
             let gaps = script.steps.iter().filter(|step| step.what == What::Gap);
             let done_ns: u64 = gaps.map(|step| step.amount).fold(0, u64::saturating_add);
             let sums = groups.entry(&thread.group).or_default();

@@ -150,7 +150,7 @@ mod tests {
     fn chosen(name: &str) -> Result<(String, Option<u32>), String> {
         let profile = profile();
         let groups = LockGroups::new(&profile);
-        let pattern = lock_value(name).unwrap();
+        let pattern = lock_value(name).or_else(|_| lock_value(&regex::escape(name))).unwrap();
         match choose(&profile, &groups, name, &pattern) {
             Ok(chosen) => Ok((chosen.name.label(), chosen.lock)),
             Err(Failure::Which(text, lines)) => Err(format!("{text}{}", lines.concat())),

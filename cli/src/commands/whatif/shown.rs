@@ -1,7 +1,7 @@
 //! Predictions for people.
 
 use super::Document;
-use tyrion_converters::harmless;
+use tyrion_converters::{harmless, outputs::units};
 use tyrion_report::view::{Column, Part, Row, Table, TableCell, View};
 use tyrion_whatif::{Change, Method, Prediction, percent};
 
@@ -46,8 +46,8 @@ fn sentence(lock: &str, change: Change, prediction: &Prediction) -> String {
     let clause = change.clause();
     let worth = match prediction.is_gain() {
         true => {
-            let time = 100.0 / prediction.throughput_ratio.max(f64::MIN_POSITIVE);
-            format!("the same work in {time:.0} % of the time")
+            let time = (100.0 / prediction.throughput_ratio.max(f64::MIN_POSITIVE)).round();
+            format!("the same work in {time} % of the time")
         }
         false => "nothing is gained".to_owned(),
     };
@@ -85,8 +85,10 @@ fn by(method: Method) -> &'static str {
 fn how(prediction: &Prediction) -> String {
     match (prediction.recorded_per_second, prediction.replayed_per_second) {
         (Some(recorded), Some(replayed)) if recorded > 0.0 => format!(
-            "By a replay of what was recorded. Without a change it takes the lock {replayed:.0} \
-             times a second; recorded were {recorded:.0} ({}).",
+            "By a replay of what was recorded. Without a change it takes the lock {} times a second; \
+             recorded were {} ({}).",
+            units::thousands(replayed.round() as u64),
+            units::thousands(recorded.round() as u64),
             percent(replayed / recorded)
         ),
         _ => format!("By queueing theory from sums, which is coarse: {}.", prediction.not_replayed),
@@ -159,7 +161,7 @@ mod tests {
                      the same work in 63 % of the time.";
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(&text).starts_with(&words(begin)), "{text}");
-        assert!(words(&text).contains("recorded were 1000 (−2 %)"), "{text}");
+        assert!(words(&text).contains("recorded were 1,000 (−2 %)"), "{text}");
         assert!(text.contains("On 2 processors"), "{text}");
         assert!(shown(&[(Change::Free, 1.0)]).contains("nothing is gained"));
     }
