@@ -125,7 +125,7 @@ impl Engine<'_> {
     /// Wakes the first of those who wait, if it can have the lock.
     fn wakes(&mut self, real: u32, lock: u32) {
         let queue = &mut self.queues[real as usize];
-        let Some(first) = queue.to_wake() else { return };
+        let Some(first) = queue.next_to_wake() else { return };
         let recorded = &self.material.locks[lock as usize].handovers_ns;
         let nth = queue.handover;
         queue.handover += 1;

@@ -100,7 +100,7 @@ impl Queue {
     }
 
     /// The waiter that is to be woken now, if any.
-    pub(super) fn to_wake(&mut self) -> Option<u32> {
+    pub(super) fn next_to_wake(&mut self) -> Option<u32> {
         let &(first, is_shared) = self.waiters.front()?;
         if self.is_waking || !self.has_room(is_shared) {
             return None;

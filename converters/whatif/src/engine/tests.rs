@@ -136,7 +136,7 @@ fn readers_and_permits_share() {
     let two = Case::new(alike(4, &round(0, 0, 100_000))).with(Sharing::Permits(2));
     assert_rate(two.rate(None), 20_000.0);
     // One of the threads writes: readers come in together, in between.
-    let mut scripts = alike(4, &round(0, 0, 100_000));
+    let mut scripts = alike(4, &round(0, 1_000, 100_000));
     scripts.iter_mut().skip(1).for_each(|script| script.steps[1].is_shared = true);
     let mixed = Case::new(scripts).with(Sharing::ReadWrite);
     let rate = mixed.rate(None);
@@ -228,13 +228,14 @@ fn times_by_chance_give_what_queueing_theory_says() {
     }
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let one = (0u32..2, 0u64..50_000, 100u64..50_000, proptest::bool::ANY);
+/// Rounds with one of so many locks.
+fn steps(locks: u32) -> impl Strategy<Value = Vec<Step>> {
+    let one = (0..locks, 0u64..50_000, 100u64..50_000, proptest::bool::ANY);
     let rounds = proptest::collection::vec(one, 1..8);
-    rounds.prop_map(|rounds| {
+    rounds.prop_map(move |rounds| {
         let nested = |(lock, outside_ns, held_ns, nests): (u32, u64, u64, bool)| {
             let mut steps = round(lock, outside_ns, held_ns);
-            if nests && lock == 0 {
+            if nests && lock == 0 && locks > 1 {
                 // In one order, so that nothing deadlocks.
                 let inner = round(1, held_ns / 2, held_ns / 3);
                 steps.splice(3..3, inner);
@@ -253,9 +254,13 @@ proptest! {
     /// Nor do shorter holds, stripes and readers that share.
     #[test]
     fn a_free_lock_makes_nothing_slower(
-        steps in steps(), threads in 1u32..6, processors in 1u32..5,
+        (locks, steps) in (1u32..3).prop_flat_map(|locks| (Just(locks), steps(locks))),
+        threads in 1u32..6,
+        processors in 1u32..5,
     ) {
         let case = Case::new(alike(threads, &steps)).on(processors);
+        // With another lock, it matters how threads happen to meet there.
+        let least = if locks == 1 { 0.98 } else { 0.85 };
         let before = case.rate(None);
         for change in [
             Change::Free,
@@ -264,7 +269,7 @@ proptest! {
             Change::ReadWrite,
         ] {
             let after = case.rate(Some(change));
-            prop_assert!(after >= 0.97 * before, "{change}: {before} to {after}");
+            prop_assert!(after >= least * before, "{change}: {before} to {after}");
             let bound = f64::from(threads) * before.max(1.0) * 2.0;
             prop_assert!(after <= bound * 1.01, "{change}: {before} to {after}");
         }
@@ -275,7 +280,7 @@ proptest! {
     }
 
     #[test]
-    fn a_replay_is_the_same_each_time(steps in steps(), threads in 1u32..6, stripes in 2u32..9) {
+    fn a_replay_is_the_same_each_time(steps in steps(2), threads in 1u32..6, stripes in 2u32..9) {
         let case = Case::new(alike(threads, &steps)).on(2);
         let replay = || {
             case.replay(Some(Change::Stripes { count: stripes }), Until::Taken(1_000, 1 << 40))
