@@ -7,9 +7,9 @@ use crate::{
     occupancy::Occupancy,
     records::{Hold, Records, is_for_lock},
     replay::Recorded,
-    script,
+    script::{self, Script},
     sums::Sums,
-    timeline::{self, Line, OfThread, Tally},
+    timeline::{self, Line, OfThread, Sampled},
     window,
 };
 use rayon::prelude::*;
@@ -48,17 +48,17 @@ pub(crate) fn recorded(
     let occupancy = Occupancy::new(lines.iter().flat_map(|line| &line.gaps));
     handovers::find(&lines, &mut locks, &occupancy, sums.processors);
     let (taken, taken_virtually) = taken(&records, &lines, numbers, &locks, &time);
-    let of_thread: BTreeMap<u32, Vec<Tally>> =
-        lines.iter().map(|line| (line.part.thread, line.tallies.clone())).collect();
+    let of_thread: BTreeMap<u32, Sampled> =
+        lines.iter().map(|line| (line.part.thread, line.sampled.clone())).collect();
     let parts = lines.into_iter().map(|line| line.part).collect();
     let scripts = script::scripts(parts, &time);
-    let tallies = scripts.iter().map(|script| merged(&script.threads, &of_thread)).collect();
+    let sampled = sampled(&scripts, numbers, &of_thread);
     let part = (time.end - time.start) as f64 / sums.recorded_ns.max(1) as f64;
     Ok(Recorded {
         scripts,
         locks,
         occupancy,
-        tallies,
+        sampled,
         taken,
         taken_virtually,
         cpu_ns: sums.cpu_ns.map(|ns| ns as f64 * part.min(1.0)),
@@ -94,7 +94,7 @@ fn lines(records: &Records, numbers: &Numbers, locks: &Locks, time: &Range<u64>)
         let seen = of_thread(&records.seen, thread, |seen| seen.thread);
         let folded = of_thread(&records.folded, thread, |folded| folded.0);
         if holds.is_empty() && !waits.iter().any(|wait| is_for_lock(wait.kind)) {
-            seen.iter().find(|seen| seen.computes)?;
+            seen.iter().find(|seen| seen.computes == Some(true))?;
         }
         let of = OfThread { thread, life: &known.life, holds, waits, seen, folded };
         Some(timeline::line(&of, locks, time))
@@ -139,13 +139,35 @@ fn taken(
     (taken, virtually)
 }
 
-/// The tallies of several threads together.
-fn merged(threads: &[u32], of_thread: &BTreeMap<u32, Vec<Tally>>) -> Vec<Tally> {
+/// What samples tell of each script.
+fn sampled(
+    scripts: &[Script],
+    numbers: &Numbers,
+    of_thread: &BTreeMap<u32, Sampled>,
+) -> Vec<Sampled> {
+    let mut groups: BTreeMap<&str, u32> = BTreeMap::new();
+    let of_script = |script: &Script| {
+        let first = script.threads.first().and_then(|&at| numbers.threads.get(at as usize));
+        let next = groups.len() as u32;
+        let group = *groups.entry(first.map_or("", |thread| &thread.group)).or_insert(next);
+        Sampled { group, ..merged(&script.threads, of_thread) }
+    };
+    scripts.iter().map(of_script).collect()
+}
+
+/// What samples tell of several threads together.
+fn merged(threads: &[u32], of_thread: &BTreeMap<u32, Sampled>) -> Sampled {
     let mut sums: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-    let all = threads.iter().filter_map(|thread| of_thread.get(thread)).flatten();
-    for &(lock, computes, rests) in all {
-        let sum = sums.entry(lock).or_default();
-        *sum = (sum.0.saturating_add(computes), sum.1.saturating_add(rests));
+    let mut all = Sampled::default();
+    for sampled in threads.iter().filter_map(|thread| of_thread.get(thread)) {
+        all.wall_ns = all.wall_ns.saturating_add(sampled.wall_ns);
+        all.cpu_ns = all.cpu_ns.saturating_add(sampled.cpu_ns);
+        for &(lock, computes, rests) in &sampled.tallies {
+            let sum = sums.entry(lock).or_default();
+            *sum = (sum.0.saturating_add(computes), sum.1.saturating_add(rests));
+        }
     }
-    sums.into_iter().map(|(lock, (computes, rests))| (lock, computes, rests)).collect()
+    all.tallies =
+        sums.into_iter().map(|(lock, (computes, rests))| (lock, computes, rests)).collect();
+    all
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use tyrion_converters::{profile::State, states::StateReader};
 use tyrion_formats::{ChunkRef, Entry, Recording, Sampled, TraceRecord};
-use tyrion_wire::{Outcome, WaitKind};
+use tyrion_wire::{Outcome, WaitKind, sample::Sample};
 
 /// A lock object as trace mode knows it: the number of its class, and its hash.
 pub(crate) type Object = (u32, u32);
@@ -45,8 +45,12 @@ pub(crate) struct Seen {
     pub(crate) at_ns: u64,
     /// In how many snapshots.
     pub(crate) count: u64,
-    /// Whether it was on a processor, or wanted to be.
-    pub(crate) computes: bool,
+    /// Whether it was on a processor, or wanted to be; `None` where it was at a lock, of
+    /// which the records of waits know more.
+    pub(crate) computes: Option<bool>,
+    /// The real time that this stands for, and the CPU time that it used meanwhile.
+    pub(crate) wall_ns: u64,
+    pub(crate) cpu_ns: u64,
 }
 
 /// All that was recorded in the time, in the order of threads and times.
@@ -169,23 +173,23 @@ impl Reading<'_> {
                         place: hold.place,
                     });
                 }
-                Entry::Sample(sampled) => records.seen.extend(self.seen(&sampled)),
+                Entry::Sample(sampled) => records.seen.push(self.seen(&sampled)),
                 _ => {}
             }
         });
         records
     }
 
-    fn seen(&self, sampled: &Sampled) -> Option<Seen> {
+    fn seen(&self, sampled: &Sampled) -> Seen {
+        let Sample { count, wall_ns, cpu_ns, .. } = sampled.sample;
         let computes = match self.states.state(sampled) {
-            State::Running => true,
+            State::Running => Some(true),
             // Where nothing but its CPU time tells whether it computes there.
-            State::Native => sampled.sample.cpu_ns.saturating_mul(2) >= sampled.sample.wall_ns,
-            State::Sleeping | State::Idle | State::Waiting | State::Parked => false,
-            // At a lock, of which the records of waits know more.
-            State::Blocked | State::Other => return None,
+            State::Native => Some(cpu_ns.saturating_mul(2) >= wall_ns),
+            State::Sleeping | State::Idle | State::Waiting | State::Parked => Some(false),
+            State::Blocked | State::Other => None,
         };
         let thread = self.numbers.thread(self.run, sampled.thread);
-        Some(Seen { thread, at_ns: sampled.at_ns, count: sampled.sample.count, computes })
+        Seen { thread, at_ns: sampled.at_ns, count, computes, wall_ns, cpu_ns }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     locks::{Locks, NONE},
     occupancy::Occupancy,
     script::{Script, What},
-    timeline::Tally,
+    timeline::Sampled,
 };
 use rayon::prelude::*;
 use std::{collections::HashSet, ops::Range, sync::OnceLock};
@@ -19,7 +19,7 @@ pub(crate) struct Recorded {
     pub(crate) locks: Locks,
     pub(crate) occupancy: Occupancy,
     /// By script: what its threads were seen doing.
-    pub(crate) tallies: Vec<Vec<Tally>>,
+    pub(crate) sampled: Vec<Sampled>,
     /// The time that is replayed, monotonic ns.
     pub(crate) time: Range<u64>,
     /// By lock: how often it was taken in that time.
@@ -83,7 +83,7 @@ impl Recorded {
 
     /// Whether the threads were sampled often enough to tell where they rest.
     pub(crate) fn is_sampled(&self) -> bool {
-        Shares::seen(&self.tallies, self.locks.list.len()).is_some()
+        Shares::seen(&self.sampled, self.locks.list.len()).is_some()
     }
 
     /// The worlds to replay in, the likeliest first. `processors`: others than the
@@ -97,8 +97,10 @@ impl Recorded {
             waits: 1.0,
         };
         let (likeliest, others) = self.shares(recorded);
+        let is_sampled = self.is_sampled();
         let costs = |shares: Shares, recorded: Option<u32>| {
-            Costs::new(shares, &self.scripts, &self.occupancy, recorded, self.probe_ns)
+            let sampled = is_sampled.then_some(&self.sampled[..]);
+            Costs::new(shares, &self.scripts, sampled, (&self.occupancy, recorded), self.probe_ns)
         };
         let usual = costs(likeliest.clone(), recorded);
         let mut all = Vec::new();
@@ -128,7 +130,7 @@ impl Recorded {
     /// possible, too.
     fn shares(&self, processors: Option<u32>) -> (Shares, Vec<Shares>) {
         let (scripts, locks) = (self.scripts.len(), self.locks.list.len());
-        if let Some(seen) = Shares::seen(&self.tallies, locks) {
+        if let Some(seen) = Shares::seen(&self.sampled, locks) {
             return (seen, Vec::new());
         }
         let Some(cpu_ns) = self.cpu_ns else {
@@ -153,7 +155,7 @@ impl Recorded {
         let shared = |inside: f64, outside: f64| Shares {
             outside: vec![outside; scripts],
             inside: vec![inside; locks],
-            long: 0.0,
+            long: vec![0.0; scripts],
         };
         let inside = part(wanted_ns, inside_ns);
         let outside = part(wanted_ns, outside_ns);
@@ -333,4 +335,94 @@ fn count(replayed: &Replayed, locks: &[bool]) -> (u64, u64) {
 fn rate(replayed: &Replayed, locks: &[bool]) -> Option<f64> {
     let (taken, last_ns) = count(replayed, locks);
     (taken != 0).then(|| taken as f64 * 1e9 / last_ns.max(1) as f64)
+}
+
+impl Recorded {
+    pub(crate) fn debug(&self) {
+        println!(
+            "T {:.3}s scripts {} locks {} cpu {:?} P {:?} probe {}",
+            self.duration_ns() as f64 / 1e9,
+            self.scripts.len(),
+            self.locks.list.len(),
+            self.cpu_ns.map(|c| c / self.duration_ns() as f64),
+            self.processors,
+            self.probe_ns
+        );
+        println!(
+            "occupancy cap(1) {:.2} P: {:.2} short {:.2} long {:.2}",
+            self.occupancy.capacity_ns(1.0, None) / self.duration_ns() as f64,
+            self.occupancy.capacity_ns(1.0, self.processors) / self.duration_ns() as f64,
+            self.occupancy.short_ns as f64 / self.duration_ns() as f64,
+            self.occupancy.long_ns as f64 / self.duration_ns() as f64
+        );
+        let (sh, _) = self.shares(self.processors);
+        for (i, s) in self.scripts.iter().enumerate() {
+            let g: u64 = s.steps.iter().filter(|s| s.what == What::Gap).map(|s| s.amount).sum();
+            let gi: u64 = s
+                .steps
+                .iter()
+                .filter(|s| s.what == What::Gap && s.lock != NONE)
+                .map(|s| s.amount)
+                .sum();
+            let w: u64 = s.steps.iter().filter(|s| s.what == What::Wait).map(|s| s.amount).sum();
+            let a = s.steps.iter().filter(|s| s.what == What::Acquire).count();
+            println!(
+                "script {i} threads {:?} steps {} gaps {:.3} inside {:.3} waits {:.3} acquires {a} outside share {:.2}",
+                &s.threads[..s.threads.len().min(3)],
+                s.steps.len(),
+                g as f64 / 1e9,
+                gi as f64 / 1e9,
+                w as f64 / 1e9,
+                sh.outside[i]
+            );
+        }
+        for (i, l) in self.locks.list.iter().enumerate() {
+            let mut h = l.handovers_ns.clone();
+            h.sort();
+            let q = |f: f64| h.get((f * h.len() as f64) as usize).copied().unwrap_or(0);
+            println!(
+                "lock {i} {:?} fair {} group {:?} id {} taken {} handovers {} p25 {} p50 {} p75 {} p95 {} inside share {:.2}",
+                l.sharing,
+                l.is_fair,
+                l.group,
+                l.id,
+                self.taken[i],
+                h.len(),
+                q(0.25),
+                q(0.5),
+                q(0.75),
+                q(0.95),
+                sh.inside[i]
+            );
+        }
+        for (n, s) in self.scenarios(None).iter().enumerate() {
+            let r = Engine::new(
+                self.material(&s.costs),
+                s.world,
+                None,
+                Until::Time(self.duration_ns()),
+            )
+            .run();
+            let mut run = 0.0;
+            let mut rest = 0.0;
+            for (i, sc) in self.scripts.iter().enumerate() {
+                for st in &sc.steps {
+                    if st.what == What::Gap {
+                        let (a, b) = s.costs.split(i, st);
+                        run += a;
+                        rest += b;
+                    }
+                }
+            }
+            println!(
+                "scenario {n} {:?} taken {:?} of {:?} run {:.2} rest {:.2} forced {}",
+                s.world,
+                r.taken,
+                self.taken,
+                run / self.duration_ns() as f64,
+                rest / self.duration_ns() as f64,
+                r.forced
+            );
+        }
+    }
 }

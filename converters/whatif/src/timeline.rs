@@ -37,12 +37,24 @@ pub(crate) struct Gap {
 /// held: lock, computing, not computing.
 pub(crate) type Tally = (u32, u64, u64);
 
+/// What samples tell of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sampled {
+    /// Threads of the same name but for its number have the same: they do the same.
+    pub(crate) group: u32,
+    /// By lock.
+    pub(crate) tallies: Vec<Tally>,
+    /// The real time that they stand for, and the CPU time used in it.
+    pub(crate) wall_ns: u64,
+    pub(crate) cpu_ns: u64,
+}
+
 /// A thread's share of a replay.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) part: Part,
     pub(crate) gaps: Vec<Gap>,
-    pub(crate) tallies: Vec<Tally>,
+    pub(crate) sampled: Sampled,
     /// By lock: when it was released, and when a wait for it ended.
     pub(crate) releases: Vec<(u32, u64)>,
     pub(crate) grants: Vec<(u32, u64)>,
@@ -106,12 +118,12 @@ pub(crate) fn line(of: &OfThread<'_>, locks: &Locks, time: &Range<u64>) -> Line 
         held.spans.iter().map(|span| (span.lock, span.end_ns)).collect();
     releases.extend(held.breaks.iter().map(|one| (one.lock, one.start_ns)));
     let inside = held.spans.iter().filter(|span| time.contains(&span.end_ns));
-    let tallies = tallies(of.seen, &sweep.gaps);
+    let sampled = sampled(of.seen, &sweep.gaps);
     Line {
         taken: inside.map(|span| span.lock).collect(),
         part: Part { thread: of.thread, life, steps: sweep.steps },
         gaps: sweep.gaps,
-        tallies,
+        sampled,
         releases,
         grants,
     }
@@ -280,12 +292,16 @@ impl<'a> Sweep<'a> {
 }
 
 /// What a thread was seen doing when nothing else tells.
-fn tallies(seen: &[Seen], gaps: &[Gap]) -> Vec<Tally> {
-    let mut tallies: Vec<Tally> = Vec::new();
+fn sampled(seen: &[Seen], gaps: &[Gap]) -> Sampled {
+    let mut sampled = Sampled::default();
     for one in seen {
+        sampled.wall_ns = sampled.wall_ns.saturating_add(one.wall_ns);
+        sampled.cpu_ns = sampled.cpu_ns.saturating_add(one.cpu_ns);
+        let Some(computes) = one.computes else { continue };
         let next = gaps.partition_point(|gap| gap.end_ns < one.at_ns);
         let Some(gap) = gaps.get(next).filter(|gap| gap.start_ns <= one.at_ns) else { continue };
-        let (computes, rests) = if one.computes { (one.count, 0) } else { (0, one.count) };
+        let (computes, rests) = if computes { (one.count, 0) } else { (0, one.count) };
+        let tallies = &mut sampled.tallies;
         match tallies.iter_mut().find(|tally| tally.0 == gap.lock) {
             Some(tally) => {
                 tally.1 = tally.1.saturating_add(computes);
@@ -294,5 +310,5 @@ fn tallies(seen: &[Seen], gaps: &[Gap]) -> Vec<Tally> {
             None => tallies.push((gap.lock, computes, rests)),
         }
     }
-    tallies
+    sampled
 }

@@ -65,7 +65,7 @@ impl Case {
         let shares = Shares::uniform(self.scripts.len(), self.locks.len(), self.computes, 1.0);
         let none: [Gap; 0] = [];
         let occupancy = Occupancy::new(none.iter());
-        let costs = Costs::new(shares, &self.scripts, &occupancy, None, 0.0);
+        let costs = Costs::new(shares, &self.scripts, None, (&occupancy, None), 0.0);
         let material = Material { scripts: &self.scripts, locks: &self.locks, costs: &costs };
         let locks = [true, false];
         let reads = HashSet::from([7]);
