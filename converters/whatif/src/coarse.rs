@@ -129,7 +129,8 @@ fn shape(
     }
     let recorded_ns = sums.recorded_ns.max(1) as f64;
     let threads = (lived_ns / recorded_ns).clamp(1.0, threads.len().max(1) as f64);
-    let waited = (waited_ns / lived_ns).min(0.999);
+    // Somebody holds what they wait for: one of them, or one who never had to wait.
+    let waited = (waited_ns / lived_ns).min(threads / (threads + 1.0));
     let holds_known = held_ns > 0.0;
     let held = match holds_known {
         // No lock is held for more than all of the time.

@@ -251,13 +251,3 @@ fn places(recorded: &Recorded, locks: &[bool]) -> BTreeSet<u32> {
         .filter(|step| step.what == What::Acquire && locks.get(step.lock as usize) == Some(&true));
     taken.filter_map(|step| u32::try_from(step.amount).ok()).collect()
 }
-
-#[allow(missing_docs)]
-impl Evidence<'_> {
-    pub fn debug(&self) {
-        match &self.recorded {
-            Ok(r) => r.debug(),
-            Err(e) => println!("{e}"),
-        }
-    }
-}
