@@ -47,3 +47,4 @@ mod truth;
 mod verdicts;
 mod virtual_threads;
 mod walking;
+mod whatif;

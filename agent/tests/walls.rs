@@ -16,7 +16,7 @@ use source::Crate;
 use std::{collections::BTreeSet, path::Path};
 
 /// The crates, by the folder of their sources.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "agent/src",
     "agent/bytecode/src",
     "agent/options/src",
@@ -24,6 +24,7 @@ const CRATES: [&str; 9] = [
     "cli/src",
     "converters/src",
     "converters/report/src",
+    "converters/whatif/src",
     "formats/src",
     "formats/wire/src",
 ];

@@ -56,7 +56,10 @@ pub struct FilterArgs {
 
 /// Names of locks hold `$`, which is an anchor in a regular expression: so the
 /// text itself counts, too.
-fn lock_value(text: &str) -> Result<Regex, regex::Error> {
+///
+/// # Errors
+/// When it is no regular expression.
+pub fn lock_value(text: &str) -> Result<Regex, regex::Error> {
     let pattern = Regex::new(text)?;
     Regex::new(&format!("(?:{pattern})|(?:{})", regex::escape(text)))
 }

@@ -22,6 +22,7 @@ mod sections;
 #[cfg(test)]
 mod tests;
 mod top;
+mod whatif;
 
 use crate::{
     console::{self, ConsoleArgs},
@@ -69,6 +70,8 @@ pub enum Command {
     Convert(convert::ConvertArgs),
     /// Report which locks are contended, who holds them and what may deadlock
     Report(report::ReportArgs),
+    /// Predict what is gained if a lock were free, split, or held for less time
+    Whatif(whatif::WhatifArgs),
     /// Watch what threads wait for while the program runs
     Top(top::TopArgs),
     /// Compare logs: what waits more or less than before
@@ -110,6 +113,7 @@ pub fn run(command: Command) -> CommandResult {
         Command::Record(args) => record::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Report(args) => report::run(args),
+        Command::Whatif(args) => whatif::run(args),
         Command::Top(args) => top::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Info(args) => info::run(args),

@@ -18,6 +18,7 @@ pub mod still_waiting;
 pub mod timeline;
 pub mod tree;
 pub mod verdict;
+pub mod whatif;
 pub mod withheld;
 
 use crate::Section;
@@ -28,6 +29,7 @@ pub const SECTIONS: &[Section] = &[
     overview::SECTION,
     contended::SECTION,
     blockers::SECTION,
+    whatif::SECTION,
     withheld::SECTION,
     single_thread::SECTION,
     critical_sections::SECTION,

@@ -11,7 +11,7 @@ use tyrion_report::{
     render::{Report, json},
     sections::{
         blockers, contended, critical_sections, delays, lines, lock_order, near_misses, overview,
-        sampled, single_thread, still_waiting, timeline, tree, verdict, withheld,
+        sampled, single_thread, still_waiting, timeline, tree, verdict, whatif, withheld,
     },
 };
 
@@ -84,6 +84,9 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<blockers::LockShare>(),
             of::<blockers::CodePair>(),
         ],
+        "whatif" => {
+            vec![of::<whatif::WhatIf>(), of::<whatif::WhatIfLock>(), of::<whatif::Gain>()]
+        }
         "withheld" => vec![
             of::<withheld::WithheldWaits>(),
             of::<withheld::WithheldPlace>(),

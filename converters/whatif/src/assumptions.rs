@@ -1,0 +1,128 @@
+//! What logs do not tell, and is assumed: in sentences.
+
+use crate::{
+    coarse::Coarse,
+    question::Question,
+    replay::{Estimate, Recorded},
+    sums::Sums,
+};
+use std::ops::Range;
+use tyrion_converters::outputs::units;
+use tyrion_formats::Recording;
+
+/// What a replay is made from.
+#[derive(Clone, Copy)]
+pub(crate) struct Basis<'a> {
+    pub(crate) logs: &'a [Recording],
+    pub(crate) recorded: &'a Recorded,
+    /// The time of all logs, monotonic ns.
+    pub(crate) whole: &'a Range<u64>,
+    pub(crate) estimate: &'a Estimate,
+}
+
+/// Less than this part of a recording is worth a word.
+const NEARLY_ALL: f64 = 0.9;
+
+/// What a replay assumes.
+pub(crate) fn of_replay(basis: &Basis<'_>, question: &Question) -> Vec<String> {
+    let recorded = basis.recorded;
+    let mut all = vec![processors(recorded.processors, recorded.cpu_ns, question)];
+    all.push(rest(recorded));
+    let (part_ns, whole_ns) =
+        (recorded.time.end - recorded.time.start, basis.whole.end - basis.whole.start);
+    if (part_ns as f64) < whole_ns as f64 * NEARLY_ALL {
+        all.push(format!(
+            "{} of the {} that were recorded are replayed; the rest is assumed to be alike.",
+            units::duration(part_ns),
+            units::duration(whole_ns)
+        ));
+    }
+    let threshold_ns = basis.logs.iter().map(|log| log.facts().threshold_ns).max().unwrap_or(0);
+    let is_precise = basis.logs.iter().all(|log| log.facts().metadata("precise") == Some("true"));
+    if threshold_ns != 0 || !is_precise {
+        all.push(
+            "Short waits, and those in which the JVM spins, are known as sums at best: --precise \
+             --threshold 0 records each."
+                .to_owned(),
+        );
+    }
+    if basis.estimate.forced != 0 {
+        all.push(format!(
+            "In the replay threads went on without a lock {}, as they would have blocked each \
+             other for ever.",
+            units::counted(basis.estimate.forced, "time")
+        ));
+    }
+    all.push(
+        "Threads do as they did, one step after another, and what they share besides locks \
+         (memory, caches, disks) is as fast for many of them as for few."
+            .to_owned(),
+    );
+    all
+}
+
+fn processors(recorded: Option<u32>, cpu_ns: Option<f64>, question: &Question) -> String {
+    let counted = |count: u32| units::counted(count.into(), "processor");
+    match (recorded, question.processors) {
+        (Some(recorded), Some(asked)) if recorded != asked => format!(
+            "On {} instead of the {recorded} of the recording, before and after.",
+            counted(asked)
+        ),
+        (Some(count), _) => format!("On {}, as the log says.", counted(count)),
+        (None, Some(asked)) => format!("It ran on {}, as was said.", counted(asked)),
+        (None, None) if cpu_ns.is_some() => {
+            "The log does not say on how many processors it ran: on as many as there are threads, \
+             or for the other end of the interval on as few as can have been; say it with \
+             --processors."
+                .to_owned()
+        }
+        (None, None) => "The log does not say on how many processors it ran: on as many as there \
+                         are threads; say it with --processors."
+            .to_owned(),
+    }
+}
+
+/// Where threads rest.
+fn rest(recorded: &Recorded) -> String {
+    if recorded.is_sampled() {
+        return "For how much of their time threads computed, inside of locks and outside, is \
+                known from samples."
+            .to_owned();
+    }
+    match recorded.cpu_ns {
+        Some(_) => {
+            "The CPU time of all the program is known, not who used it: each thread computed \
+                    for the same share of the time in which it did not wait; for the interval, \
+                    inside of locks first or outside. --mode trace+sample tells."
+                .to_owned()
+        }
+        None => "Whoever did not wait computed: CPU times are not in the log.".to_owned(),
+    }
+}
+
+/// What a coarse estimate assumes.
+pub(crate) fn of_coarse(coarse: &Coarse, sums: &Sums, question: &Question) -> Vec<String> {
+    let mut all = vec![format!(
+        "{:.1} threads go round, each of them the same, at random: compute, take the lock, hold \
+         it.",
+        coarse.threads
+    )];
+    if !coarse.holds_known {
+        all.push(
+            "How long it is held is not known, but told from how long threads wait for it."
+                .to_owned(),
+        );
+    }
+    let processors = question.processors.or(sums.processors);
+    all.push(match (processors, sums.cpu_ns) {
+        (Some(count), Some(_)) if coarse.is_bound => {
+            format!("The {} cannot do more.", units::counted(count.into(), "processor"))
+        }
+        (Some(count), Some(_)) => {
+            format!("On {}, which are not the limit.", units::counted(count.into(), "processor"))
+        }
+        _ => "There are always processors enough, of which the log does not tell.".to_owned(),
+    });
+    all.push("Nothing else becomes the limit: other locks, disks, networks.".to_owned());
+    all
+}

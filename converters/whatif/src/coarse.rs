@@ -1,0 +1,162 @@
+//! An estimate from sums alone, where the interleaving of threads is not known: a closed
+//! network of queues, within the bounds that nothing can exceed.
+
+use crate::{
+    change::Change,
+    numbers::Numbers,
+    queueing::Network,
+    sums::{GroupSums, Sums},
+};
+use std::{collections::BTreeSet, ops::Range};
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) group: u32,
+    /// One of its locks, by id.
+    pub(crate) lock: Option<u32>,
+    pub(crate) change: Change,
+    pub(crate) processors: Option<u32>,
+    /// Whether a place only reads.
+    pub(crate) reads: &'a dyn Fn(u32) -> bool,
+}
+
+/// An estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Coarse {
+    pub(crate) ratio: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// How many threads there were, on average, that want the lock.
+    pub(crate) threads: f64,
+    /// Whether it is known how long locks were held; else it is told from how long
+    /// threads waited.
+    pub(crate) holds_known: bool,
+    /// Whether the processors are what limits the gain.
+    pub(crate) is_bound: bool,
+}
+
+/// As shares of the time of the threads that want the locks.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    threads: f64,
+    locks: f64,
+    waited: f64,
+    held: f64,
+    /// Of holds, those at places that only read.
+    read: f64,
+    holds_known: bool,
+}
+
+/// Makes the estimate.
+///
+/// # Errors
+/// Why there is none, in a clause for people.
+pub(crate) fn estimate(
+    sums: &Sums,
+    numbers: &Numbers,
+    time: &Range<u64>,
+    asked: &Asked<'_>,
+) -> Result<Coarse, String> {
+    let group = sums.groups.get(&asked.group).ok_or(NOTHING)?;
+    if group.waited.is_empty() && group.taken.is_empty() {
+        return Err(if group.is_idle { IDLE } else { NOTHING }.to_owned());
+    }
+    let shape = shape(sums, group, numbers, time, asked)?;
+    let Shape { threads, locks, waited, held, .. } = shape;
+    let network = Network { threads, outside: (1.0 - waited - held).max(0.0), held, locks };
+    let (changed, saved) = match asked.change {
+        Change::Free => (Network { outside: 1.0 - waited, held: 0.0, ..network }, 0.0),
+        Change::Hold { divisor } => {
+            (Network { held: held / divisor, ..network }, held * (1.0 - 1.0 / divisor))
+        }
+        Change::Stripes { count } => (Network { locks: locks * f64::from(count), ..network }, 0.0),
+        Change::ReadWrite => {
+            let read = held * shape.read;
+            (Network { outside: network.outside + read, held: held - read, ..network }, 0.0)
+        }
+    };
+    // Nobody waits any more, and what was saved is gone.
+    let most = 1.0 / (1.0 - waited - saved).max(1e-6);
+    let bound = processors_bound(sums, asked, saved / (1.0 - waited).max(1e-6));
+    let high = most.min(bound).max(1.0);
+    let ratio = match asked.change {
+        Change::Free => most,
+        _ => changed.flow().rounds / network.flow().rounds.max(f64::MIN_POSITIVE),
+    };
+    let ratio = if ratio.is_finite() { ratio.clamp(1.0, high) } else { 1.0 };
+    let is_bound = bound < most;
+    Ok(Coarse { ratio, low: 1.0, high, threads, holds_known: shape.holds_known, is_bound })
+}
+
+const NOTHING: &str = "nobody waited for this lock, and how often it was taken was not recorded";
+const IDLE: &str = "threads wait there for something to happen, not for who holds a lock";
+
+fn shape(
+    sums: &Sums,
+    group: &GroupSums,
+    numbers: &Numbers,
+    time: &Range<u64>,
+    asked: &Asked<'_>,
+) -> Result<Shape, String> {
+    let threads: BTreeSet<u32> =
+        group.waited.keys().copied().chain(group.taken.keys().map(|key| key.0)).collect();
+    let lived = |thread: &u32| {
+        let life = numbers.threads.get(*thread as usize).map_or(0..0, |of| of.life.clone());
+        let (from_ns, to_ns) = (life.start.max(time.start), life.end.min(time.end));
+        to_ns.saturating_sub(from_ns) as f64
+    };
+    let lived_ns: f64 = threads.iter().map(lived).sum();
+    if lived_ns <= 0.0 {
+        return Err("it is not known how long its threads lived".to_owned());
+    }
+    let all_ns: f64 = group.waited.values().map(|waited| waited.wait_ns as f64).sum();
+    let (waited_ns, locks) = match asked.lock {
+        Some(id) => (group.locks.get(&id).copied().unwrap_or(0) as f64, 1.0),
+        None => (all_ns, as_many(group.locks.values().map(|&ns| ns as f64))),
+    };
+    let part = if all_ns > 0.0 { waited_ns / all_ns } else { 1.0 };
+    let (mut held_ns, mut read_ns) = (0.0, 0.0);
+    for (&(_, place), taken) in &group.taken {
+        held_ns += taken.hold_ns as f64;
+        if (asked.reads)(place) {
+            read_ns += taken.hold_ns as f64;
+        }
+    }
+    let read = if held_ns > 0.0 { read_ns / held_ns } else { 0.0 };
+    if asked.change == Change::ReadWrite && read == 0.0 {
+        return Err(if held_ns > 0.0 { NO_READERS } else { NO_PLACES }.to_owned());
+    }
+    let recorded_ns = sums.recorded_ns.max(1) as f64;
+    let threads = (lived_ns / recorded_ns).clamp(1.0, threads.len().max(1) as f64);
+    // Somebody holds what they wait for: one of them, or one who never had to wait.
+    let waited = (waited_ns / lived_ns).min(threads / (threads + 1.0));
+    let holds_known = held_ns > 0.0;
+    let held = match holds_known {
+        // No lock is held for more than all of the time.
+        true => (held_ns * part / lived_ns).min(locks / threads).min(1.0 - waited),
+        false => Network::of_wait_share(threads, locks, waited).held * (1.0 - waited),
+    };
+    Ok(Shape { threads, locks, waited, held, read, holds_known })
+}
+
+/// Why there is nothing to say of a read-write lock.
+pub(crate) const NO_READERS: &str = "no place that takes it looks as if it only read; name those \
+                                     that do with --reads";
+
+const NO_PLACES: &str = "where it is taken was not recorded: --mode trace does";
+
+/// As how many locks of equal weight these are.
+fn as_many(weights: impl Iterator<Item = f64>) -> f64 {
+    let (sum, squares) = weights
+        .fold((0.0, 0.0), |(sum, squares), weight| (sum + weight, squares + weight * weight));
+    if squares > 0.0 { sum * sum / squares } else { 1.0 }
+}
+
+/// How many times as much the processors can do, where a share of the work is saved.
+fn processors_bound(sums: &Sums, asked: &Asked<'_>, saved: f64) -> f64 {
+    let processors = asked.processors.or(sums.processors);
+    let (Some(processors), Some(cpu_ns)) = (processors, sums.cpu_ns) else { return f64::INFINITY };
+    let busy = cpu_ns as f64 / (sums.recorded_ns.max(1) as f64 * f64::from(processors));
+    1.0 / (busy * (1.0 - saved)).max(1e-9)
+}

@@ -1,0 +1,312 @@
+//! How much of its gaps a thread spent on a processor, and how much it rested: in
+//! `Thread.sleep`, in a read from a socket, in a page fault, of which no record tells.
+//! The rest of a gap, in which it waited for a processor, is for the replay to find
+//! out.
+
+use crate::{
+    locks::NONE,
+    occupancy::{LONG_NS, Occupancy},
+    script::{Script, Step, What},
+    timeline::{Sampled, Tally},
+};
+
+/// Fewer snapshots than this say nothing by themselves.
+const ENOUGH: u64 = 10;
+/// The scheduler lets a thread run for some ms, so whatever is shorter than this was
+/// hardly ever interrupted by other threads.
+const SLICE_NS: f64 = 1_000_000.0;
+
+/// The shares of gaps in which threads computed, or wanted to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shares {
+    /// Of gaps outside of locks, by script.
+    pub(crate) outside: Vec<f64>,
+    /// Of gaps inside, by the innermost lock.
+    pub(crate) inside: Vec<f64>,
+    /// What the shares of long gaps are multiplied by, by script.
+    pub(crate) long: Vec<f64>,
+}
+
+/// How gaps are made up.
+#[derive(Clone, Debug)]
+pub(crate) struct Costs {
+    shares: Shares,
+    /// By script: what was computed, as a part of the time in which it was wanted, of short
+    /// and of long gaps.
+    got: Vec<(f64, f64)>,
+    /// What one of the agent's probes took, in ns.
+    probe_ns: f64,
+}
+
+impl Shares {
+    /// The same for all: so much in short gaps, and so much of that in long ones.
+    pub(crate) fn uniform(scripts: usize, locks: usize, share: f64, long: f64) -> Shares {
+        Shares {
+            outside: vec![share; scripts],
+            inside: vec![share; locks],
+            long: vec![long; scripts],
+        }
+    }
+
+    /// As threads were seen: by script outside of locks, by lock inside. `None` if they
+    /// were not seen often enough.
+    pub(crate) fn seen(sampled: &[Sampled], locks: usize) -> Option<Shares> {
+        let all = || sampled.iter().flat_map(|of| &of.tallies);
+        let any = share(all())?;
+        let outside_all = share(all().filter(|tally| tally.0 == NONE)).unwrap_or(any);
+        let inside_all = share(all().filter(|tally| tally.0 != NONE)).unwrap_or(any);
+        let of_group = |group: u32| {
+            let alike = sampled.iter().filter(move |of| of.group == group);
+            share(alike.flat_map(|of| &of.tallies).filter(|tally| tally.0 == NONE))
+        };
+        let outside = sampled.iter().map(|of| {
+            let own = share(of.tallies.iter().filter(|tally| tally.0 == NONE));
+            own.or_else(|| of_group(of.group)).unwrap_or(outside_all)
+        });
+        let outside = outside.collect();
+        let mut by_lock: Vec<Tally> = vec![(NONE, 0, 0); locks];
+        for tally in all() {
+            if let Some(sum) = by_lock.get_mut(tally.0 as usize) {
+                sum.1 = sum.1.saturating_add(tally.1);
+                sum.2 = sum.2.saturating_add(tally.2);
+            }
+        }
+        let inside = by_lock.iter().map(|sum| share([sum]).unwrap_or(inside_all)).collect();
+        // Who was never seen did nothing for long.
+        let long = sampled.iter().map(|of| if of.wall_ns == 0 { 0.0 } else { 1.0 }).collect();
+        Some(Shares { outside, inside, long })
+    }
+
+    fn of(&self, script: usize, step: &Step) -> f64 {
+        let share = match step.lock {
+            NONE => self.outside.get(script),
+            lock => self.inside.get(lock as usize),
+        };
+        let long = match step.amount >= LONG_NS {
+            true => self.long.get(script).copied().unwrap_or(1.0),
+            false => 1.0,
+        };
+        (share.copied().unwrap_or(1.0) * long).clamp(0.0, 1.0)
+    }
+}
+
+/// In which share of snapshots threads computed; `None` of too few.
+fn share<'t>(tallies: impl IntoIterator<Item = &'t Tally>) -> Option<f64> {
+    let (computes, rests) = tallies.into_iter().fold((0u64, 0u64), |sum, tally| {
+        (sum.0.saturating_add(tally.1), sum.1.saturating_add(tally.2))
+    });
+    let count = computes.saturating_add(rests);
+    (count >= ENOUGH).then(|| computes as f64 / count as f64)
+}
+
+/// How long a script wanted a processor, in ns.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted {
+    /// In gaps in which this was short.
+    short_ns: f64,
+    long_ns: f64,
+    /// How long all its gaps and waits were.
+    all_ns: f64,
+    /// How long the gaps were that occupancy tells of, and how long a processor was wanted
+    /// in them.
+    counted_ns: f64,
+    of_counted_ns: f64,
+}
+
+impl Wanted {
+    fn of(nth: usize, script: &Script, shares: &Shares) -> Wanted {
+        let mut wanted = Wanted::default();
+        for step in &script.steps {
+            match step.what {
+                What::Gap => {}
+                What::Wait => {
+                    wanted.all_ns += step.amount as f64;
+                    continue;
+                }
+                What::Acquire | What::Release => continue,
+            }
+            let ns = step.amount as f64 * shares.of(nth, step);
+            wanted.all_ns += step.amount as f64;
+            if step.amount < LONG_NS {
+                wanted.counted_ns += step.amount as f64;
+                wanted.of_counted_ns += ns;
+            }
+            match ns < SLICE_NS {
+                true => wanted.short_ns += ns,
+                false => wanted.long_ns += ns,
+            }
+        }
+        wanted
+    }
+
+    fn ns(&self) -> f64 {
+        self.short_ns + self.long_ns
+    }
+
+    /// Which parts of short and long gaps were computed, if it was so much in all: short
+    /// ones were not interrupted.
+    fn got(&self, ns: f64) -> (f64, f64) {
+        let short = if self.short_ns > ns { ns / self.short_ns } else { 1.0 };
+        let left_ns = (ns - self.short_ns * short).max(0.0);
+        let long = if self.long_ns > 0.0 { (left_ns / self.long_ns).min(1.0) } else { 1.0 };
+        (short, long)
+    }
+}
+
+impl Costs {
+    /// From the shares, and how many threads wanted how many processors at a time. If
+    /// threads were `sampled`, each one's CPU time is known; else all of them got the same
+    /// part of what they wanted.
+    pub(crate) fn new(
+        shares: Shares,
+        scripts: &[Script],
+        sampled: Option<&[Sampled]>,
+        (occupancy, processors): (&Occupancy, Option<u32>),
+        probe_ns: f64,
+    ) -> Costs {
+        let of_script = scripts.iter().enumerate();
+        let wanted: Vec<Wanted> =
+            of_script.map(|(nth, script)| Wanted::of(nth, script, &shares)).collect();
+        let wanted_ns: f64 = wanted.iter().map(|of| of.of_counted_ns).sum();
+        let gaps_ns: f64 = wanted.iter().map(|of| of.counted_ns).sum();
+        let mean = if gaps_ns > 0.0 { wanted_ns / gaps_ns } else { 1.0 };
+        let (unlimited_ns, limited_ns) =
+            (occupancy.capacity_ns(mean, None), occupancy.capacity_ns(mean, processors));
+        let part = if unlimited_ns > 0.0 { limited_ns / unlimited_ns } else { 1.0 };
+        let computed = |nth: usize, of: &Wanted| {
+            let sampled = sampled?.get(nth).filter(|of| of.wall_ns != 0)?;
+            let share = sampled.cpu_ns as f64 / sampled.wall_ns as f64;
+            Some((share * of.all_ns).min(of.ns()))
+        };
+        let known_ns: Vec<Option<f64>> =
+            wanted.iter().enumerate().map(|(nth, of)| computed(nth, of)).collect();
+        // Where the processors could have done more, others had them: so they are slower
+        // in the replay, too.
+        let of_known = wanted.iter().zip(&known_ns).filter(|(_, ns)| ns.is_some());
+        let could_ns: f64 = of_known.map(|(of, _)| of.ns() * part).sum();
+        let did_ns: f64 = known_ns.iter().flatten().sum();
+        let slower = if did_ns > 0.0 { (could_ns / did_ns).max(1.0) } else { 1.0 };
+        let got = wanted.iter().zip(&known_ns).map(|(of, known_ns)| {
+            of.got(known_ns.map_or(of.ns() * part, |ns| (ns * slower).min(of.ns())))
+        });
+        let got = got.collect();
+        Costs { shares, got, probe_ns }
+    }
+
+    /// The same with the agent's probes.
+    pub(crate) fn with_probes(&self) -> Costs {
+        Costs { probe_ns: 0.0, ..self.clone() }
+    }
+
+    /// How long a gap takes on a processor, and how long the thread rests, in ns.
+    #[inline]
+    pub(crate) fn split(&self, script: usize, step: &Step) -> (f64, f64) {
+        let whole_ns = step.amount as f64;
+        let wanted_ns = whole_ns * self.shares.of(script, step);
+        let (short, long) = self.got.get(script).copied().unwrap_or((1.0, 1.0));
+        let got = if wanted_ns < SLICE_NS { short } else { long };
+        let probes_ns = self.probe_ns * f64::from(step.probes);
+        ((wanted_ns * got - probes_ns).max(0.0), whole_ns - wanted_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::Gap;
+
+    fn gap(lock: u32, amount: u64) -> Step {
+        Step { what: What::Gap, is_shared: false, probes: 0, lock, amount }
+    }
+
+    fn scripts(lengths: &[&[u64]]) -> (Vec<Script>, Occupancy) {
+        let mut gaps = Vec::new();
+        let scripts = lengths.iter().map(|lengths| {
+            let mut at_ns = 0;
+            for &ns in *lengths {
+                gaps.push(Gap { start_ns: at_ns, end_ns: at_ns + ns, lock: NONE });
+                at_ns += ns;
+            }
+            let steps = lengths.iter().map(|&ns| gap(NONE, ns)).collect();
+            Script { steps, threads: vec![1] }
+        });
+        let scripts = scripts.collect();
+        (scripts, Occupancy::new(gaps.iter()))
+    }
+
+    #[test]
+    fn who_waits_for_a_processor_does_not_compute() {
+        // Four threads on two processors: half of what they wanted.
+        let line: &[u64] = &[10_000_000; 4];
+        let (scripts, occupancy) = scripts(&[line, line, line, line]);
+        let costs = |processors| {
+            let shares = Shares::uniform(4, 0, 1.0, 1.0);
+            Costs::new(shares, &scripts, None, (&occupancy, processors), 0.0)
+        };
+        let step = scripts[0].steps[0];
+        assert_eq!(costs(Some(2)).split(0, &step), (5_000_000.0, 0.0));
+        assert_eq!(costs(Some(4)).split(0, &step), (10_000_000.0, 0.0));
+        assert_eq!(costs(None).split(0, &step), (10_000_000.0, 0.0));
+    }
+
+    #[test]
+    fn short_gaps_are_hardly_ever_interrupted() {
+        // Four threads on two processors: each computes for 100 µs and is interrupted
+        // for as long now and then.
+        let mut line = vec![100_000; 40];
+        line.push(4_000_000);
+        let (scripts, occupancy) = scripts(&[&line, &line, &line, &line]);
+        let shares = Shares::uniform(4, 0, 1.0, 1.0);
+        let costs = Costs::new(shares, &scripts, None, (&occupancy, Some(2)), 0.0);
+        assert_eq!(costs.split(0, &scripts[0].steps[0]), (100_000.0, 0.0));
+        assert_eq!(costs.split(0, &scripts[0].steps[40]), (0.0, 0.0));
+    }
+
+    #[test]
+    fn probes_and_rest_are_no_work() {
+        let (scripts, occupancy) = scripts(&[&[1_000, 2 * LONG_NS]]);
+        let shares = Shares::uniform(1, 0, 0.5, 0.25);
+        let costs = Costs::new(shares, &scripts, None, (&occupancy, None), 10.0);
+        let step = Step { probes: 4, ..scripts[0].steps[0] };
+        assert_eq!(costs.split(0, &step), (460.0, 500.0));
+        let long = costs.split(0, &scripts[0].steps[1]);
+        assert_eq!(long, (LONG_NS as f64 / 4.0, LONG_NS as f64 * 1.75));
+    }
+
+    fn sampled(tallies: &[Tally]) -> Sampled {
+        Sampled { tallies: tallies.to_vec(), wall_ns: 1_000, cpu_ns: 250, group: 0 }
+    }
+
+    #[test]
+    fn shares_are_what_was_seen() {
+        let seen = [
+            sampled(&[(NONE, 5, 15), (0, 20, 0)]),
+            sampled(&[(NONE, 1, 2), (1, 2, 2)]),
+            Sampled { group: 1, ..Sampled::default() },
+        ];
+        let shares = Shares::seen(&seen, 3).unwrap();
+        let all = 6.0 / 23.0;
+        assert_eq!(shares.outside, [0.25, all, all], "too few snapshots: as all of them");
+        assert_eq!(shares.inside, [1.0, 22.0 / 24.0, 22.0 / 24.0]);
+        assert_eq!(shares.long, [1.0, 1.0, 0.0]);
+        assert_eq!(Shares::seen(&[sampled(&[(NONE, 4, 5)])], 1), None);
+    }
+
+    #[test]
+    fn each_thread_has_its_own_cpu_time() {
+        // Of two that want two processors, one got a quarter of what it wanted.
+        let line: &[u64] = &[10_000_000; 4];
+        let (scripts, occupancy) = scripts(&[line, line]);
+        let shares = Shares::uniform(2, 0, 1.0, 1.0);
+        let whole = Sampled { wall_ns: 1_000, cpu_ns: 1_000, ..Sampled::default() };
+        let seen = [whole, sampled(&[])];
+        let of = |processors| {
+            let world = (&occupancy, Some(processors));
+            let costs = Costs::new(shares.clone(), &scripts, Some(&seen), world, 0.0);
+            [0, 1].map(|nth| costs.split(nth, &scripts[nth].steps[0]).0)
+        };
+        // Others had the processors meanwhile: these are slower, by 2 / 1.25.
+        assert_eq!(of(2), [10_000_000.0, 4_000_000.0]);
+        assert_eq!(of(1), [10_000_000.0, 2_500_000.0]);
+    }
+}

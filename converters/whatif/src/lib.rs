@@ -1,0 +1,42 @@
+//! How much faster a program would be if a lock were free, split, or held for less time.
+//!
+//! [`Evidence::read`] reads the logs of a recording, and [`Evidence::predict`] answers a
+//! [`Question`]. Where all holds were recorded one by one (`--mode trace --events all`)
+//! each thread becomes a script of steps: compute, take a lock, release it, wait for
+//! something else. A simulation of processors and queues replays the scripts, as they
+//! were recorded and with the change. Otherwise sums have to do, and the theory of
+//! queues: coarse. Where nothing can be said the answer is a reason.
+//!
+//! What is predicted is *throughput*: how often the program takes the lock in the same
+//! time, if all threads go on as they did. `docs/whatif.md` tells the method, what it
+//! assumes, and how near it came.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod assumptions;
+mod change;
+mod coarse;
+mod costs;
+mod engine;
+mod evidence;
+mod handovers;
+mod holds;
+mod locks;
+mod numbers;
+mod occupancy;
+mod prepare;
+mod question;
+mod queueing;
+mod reads;
+mod records;
+mod replay;
+mod script;
+mod sums;
+mod timeline;
+mod window;
+
+pub use answer::{Method, Prediction, ThreadGain, percent};
+pub use change::{Change, MOST_DIVISOR, MOST_STRIPES};
+pub use evidence::Evidence;
+pub use locks::GroupOf;
+pub use question::Question;

@@ -1,0 +1,173 @@
+//! From logs to what can be replayed.
+
+use crate::{
+    handovers,
+    locks::{GroupOf, Locks},
+    numbers::{Numbers, UNKNOWN},
+    occupancy::Occupancy,
+    records::{Hold, Records, is_for_lock},
+    replay::Recorded,
+    script::{self, Script},
+    sums::Sums,
+    timeline::{self, Line, OfThread, Sampled},
+    window,
+};
+use rayon::prelude::*;
+use std::{collections::BTreeMap, ops::Range, sync::OnceLock};
+use tyrion_formats::{HoldMode, Recording};
+
+/// What two probes take where that was not measured, in ns.
+const PAIR_NS: u64 = 30;
+/// One in so many acquisitions may lie before and behind the time that is replayed, as
+/// those of a program's beginning and end.
+const OUTSIDE: usize = 200;
+
+/// Finds out all that a replay needs.
+///
+/// # Errors
+/// Why these logs cannot be replayed, in a clause for people.
+pub(crate) fn recorded(
+    logs: &[Recording],
+    numbers: &Numbers,
+    sums: &Sums,
+    group_of: GroupOf<'_>,
+) -> Result<Recorded, String> {
+    let has_all = |log: &Recording| {
+        log.is_trace()
+            && log.facts().metadata("events") == Some("all")
+            && log.hold_mode() == HoldMode::All
+    };
+    if !logs.iter().all(has_all) {
+        return Err("it was not recorded with --mode trace --events all".to_owned());
+    }
+    let whole = window::choose(logs).ok_or("nothing was recorded in trace mode")?;
+    let records = Records::read(logs, numbers, &whole);
+    let mut locks = Locks::new(logs, numbers, &records, group_of);
+    let time = busy(&records.holds, &locks, &whole).ok_or("no lock was used by several threads")?;
+    let lines = lines(&records, numbers, &locks, &time);
+    let occupancy = Occupancy::new(lines.iter().flat_map(|line| &line.gaps));
+    handovers::find(&lines, &mut locks, &occupancy, sums.processors);
+    let (taken, taken_virtually) = taken(&records, &lines, numbers, &locks, &time);
+    let of_thread: BTreeMap<u32, Sampled> =
+        lines.iter().map(|line| (line.part.thread, line.sampled.clone())).collect();
+    let parts = lines.into_iter().map(|line| line.part).collect();
+    let scripts = script::scripts(parts, &time);
+    let sampled = sampled(&scripts, numbers, &of_thread);
+    let part = (time.end - time.start) as f64 / sums.recorded_ns.max(1) as f64;
+    Ok(Recorded {
+        scripts,
+        locks,
+        occupancy,
+        sampled,
+        taken,
+        taken_virtually,
+        cpu_ns: sums.cpu_ns.map(|ns| ns as f64 * part.min(1.0)),
+        processors: sums.processors,
+        probe_ns: sums.pair_ns.unwrap_or(PAIR_NS) as f64 / 2.0,
+        time,
+        unchanged: OnceLock::new(),
+    })
+}
+
+/// The time in which nearly all holds of locks ended that several threads used.
+fn busy(holds: &[Hold], locks: &Locks, whole: &Range<u64>) -> Option<Range<u64>> {
+    let of_several = holds.iter().filter(|hold| locks.of_hold(hold).is_some());
+    let mut ends: Vec<u64> = of_several.map(|hold| hold.end_ns).collect();
+    ends.par_sort_unstable();
+    let outside = ends.len() / OUTSIDE;
+    let (first, last) = (*ends.get(outside)?, *ends.get(ends.len().checked_sub(outside + 1)?)?);
+    let time = first.max(whole.start)..last.min(whole.end).saturating_add(1);
+    (time.start < time.end).then_some(time)
+}
+
+/// What the threads did that take locks, or were seen to compute, in the order of their
+/// numbers.
+fn lines(records: &Records, numbers: &Numbers, locks: &Locks, time: &Range<u64>) -> Vec<Line> {
+    let threads: Vec<u32> = (UNKNOWN + 1..numbers.threads.len() as u32).collect();
+    let lines = threads.par_iter().filter_map(|&thread| {
+        let known = &numbers.threads[thread as usize];
+        if known.is_all_virtual {
+            return None;
+        }
+        let holds = of_thread(&records.holds, thread, |hold| hold.thread);
+        let waits = of_thread(&records.waits, thread, |wait| wait.thread);
+        let seen = of_thread(&records.seen, thread, |seen| seen.thread);
+        let folded = of_thread(&records.folded, thread, |folded| folded.0);
+        if holds.is_empty() && !waits.iter().any(|wait| is_for_lock(wait.kind)) {
+            seen.iter().find(|seen| seen.computes == Some(true))?;
+        }
+        let of = OfThread { thread, life: &known.life, holds, waits, seen, folded };
+        Some(timeline::line(&of, locks, time))
+    });
+    lines.collect()
+}
+
+/// The part of a sorted list that is of one thread.
+fn of_thread<T>(list: &[T], thread: u32, number: impl Fn(&T) -> u32) -> &[T] {
+    let from = list.partition_point(|one| number(one) < thread);
+    let to = from + list[from..].partition_point(|one| number(one) == thread);
+    &list[from..to]
+}
+
+/// How often each lock was taken, by threads that can be replayed and by others. Of one
+/// of which only waits are known, how often it was waited for.
+fn taken(
+    records: &Records,
+    lines: &[Line],
+    numbers: &Numbers,
+    locks: &Locks,
+    time: &Range<u64>,
+) -> (Vec<u64>, Vec<u64>) {
+    let mut taken = vec![0; locks.list.len()];
+    let mut virtually = vec![0; locks.list.len()];
+    for &lock in lines.iter().flat_map(|line| &line.taken) {
+        taken[lock as usize] += 1;
+    }
+    let waits = records.waits.iter().filter(|wait| wait.granted && time.contains(&wait.end_ns));
+    for wait in waits.filter(|wait| is_for_lock(wait.kind)) {
+        if let Some(lock) = locks.of_id(wait.lock).filter(|&lock| locks.is_untraced(lock)) {
+            taken[lock as usize] += 1;
+        }
+    }
+    for hold in &records.holds {
+        let is_virtual =
+            numbers.threads.get(hold.thread as usize).is_some_and(|of| of.is_all_virtual);
+        if let Some(lock) = locks.of_hold(hold).filter(|_| is_virtual) {
+            virtually[lock as usize] += 1;
+        }
+    }
+    (taken, virtually)
+}
+
+/// What samples tell of each script.
+fn sampled(
+    scripts: &[Script],
+    numbers: &Numbers,
+    of_thread: &BTreeMap<u32, Sampled>,
+) -> Vec<Sampled> {
+    let mut groups: BTreeMap<&str, u32> = BTreeMap::new();
+    let of_script = |script: &Script| {
+        let first = script.threads.first().and_then(|&at| numbers.threads.get(at as usize));
+        let next = groups.len() as u32;
+        let group = *groups.entry(first.map_or("", |thread| &thread.group)).or_insert(next);
+        Sampled { group, ..merged(&script.threads, of_thread) }
+    };
+    scripts.iter().map(of_script).collect()
+}
+
+/// What samples tell of several threads together.
+fn merged(threads: &[u32], of_thread: &BTreeMap<u32, Sampled>) -> Sampled {
+    let mut sums: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    let mut all = Sampled::default();
+    for sampled in threads.iter().filter_map(|thread| of_thread.get(thread)) {
+        all.wall_ns = all.wall_ns.saturating_add(sampled.wall_ns);
+        all.cpu_ns = all.cpu_ns.saturating_add(sampled.cpu_ns);
+        for &(lock, computes, rests) in &sampled.tallies {
+            let sum = sums.entry(lock).or_default();
+            *sum = (sum.0.saturating_add(computes), sum.1.saturating_add(rests));
+        }
+    }
+    all.tallies =
+        sums.into_iter().map(|(lock, (computes, rests))| (lock, computes, rests)).collect();
+    all
+}

@@ -1,0 +1,195 @@
+//! What was recorded in the time that is replayed.
+
+use crate::{numbers::Numbers, window};
+use rayon::prelude::*;
+use std::ops::Range;
+use tyrion_converters::{profile::State, states::StateReader};
+use tyrion_formats::{ChunkRef, Entry, Recording, Sampled, TraceRecord};
+use tyrion_wire::{Outcome, WaitKind, sample::Sample};
+
+/// A lock object as trace mode knows it: the number of its class, and its hash.
+pub(crate) type Object = (u32, u32);
+
+/// Whether a wait of this kind is for a lock.
+pub(crate) fn is_for_lock(kind: WaitKind) -> bool {
+    kind.is_contention() || kind == WaitKind::LockReacquire
+}
+
+/// A hold that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Hold {
+    pub(crate) thread: u32,
+    pub(crate) end_ns: u64,
+    pub(crate) hold_ns: u64,
+    pub(crate) object: Object,
+    pub(crate) place: u32,
+}
+
+/// A wait that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Wait {
+    pub(crate) thread: u32,
+    pub(crate) end_ns: u64,
+    pub(crate) start_ns: u64,
+    pub(crate) kind: WaitKind,
+    /// The lock's id.
+    pub(crate) lock: u32,
+    /// Whether what was waited for came.
+    pub(crate) granted: bool,
+}
+
+/// What a thread was seen doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Seen {
+    pub(crate) thread: u32,
+    pub(crate) at_ns: u64,
+    /// In how many snapshots.
+    pub(crate) count: u64,
+    /// Whether it was on a processor, or wanted to be; `None` where it was at a lock, of
+    /// which the records of waits know more.
+    pub(crate) computes: Option<bool>,
+    /// The real time that this stands for, and the CPU time that it used meanwhile.
+    pub(crate) wall_ns: u64,
+    pub(crate) cpu_ns: u64,
+}
+
+/// All that was recorded in the time, in the order of threads and times.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    pub(crate) holds: Vec<Hold>,
+    pub(crate) waits: Vec<Wait>,
+    pub(crate) seen: Vec<Seen>,
+    /// Waits too short for a record of their own: thread, lock, and how long they were
+    /// in all, in ns.
+    pub(crate) folded: Vec<(u32, u32, u64)>,
+    /// Holds whose object is not known.
+    pub(crate) unidentified: u64,
+}
+
+impl Records {
+    pub(crate) fn read(logs: &[Recording], numbers: &Numbers, time: &Range<u64>) -> Records {
+        let readers: Vec<StateReader<'_>> = logs.iter().map(StateReader::new).collect();
+        let chunks = window::chunks(logs);
+        let parts = chunks.par_iter().map(|&(run, chunk)| {
+            let of = Reading { run, log: &logs[run], numbers, states: &readers[run], time };
+            of.chunk(chunk)
+        });
+        // In the order of the chunks, whoever read them.
+        let parts: Vec<Records> = parts.collect();
+        let mut all = Records::default();
+        for part in parts {
+            all.holds.extend(part.holds);
+            all.waits.extend(part.waits);
+            all.seen.extend(part.seen);
+            all.unidentified += part.unidentified;
+        }
+        all.add_pending(logs, numbers, time);
+        all.add_folded(logs, numbers, time);
+        all.holds.par_sort_unstable();
+        all.waits.par_sort_unstable();
+        all.seen.par_sort_unstable();
+        all
+    }
+
+    /// Waits that had not ended: they last to the end of the time.
+    fn add_pending(&mut self, logs: &[Recording], numbers: &Numbers, time: &Range<u64>) {
+        for (run, log) in logs.iter().enumerate() {
+            let pending = log.pending().iter().filter(|pending| pending.start_ns < time.end);
+            self.waits.extend(pending.map(|pending| Wait {
+                thread: numbers.thread(run, pending.thread),
+                end_ns: time.end,
+                start_ns: pending.start_ns.max(time.start),
+                kind: pending.kind,
+                lock: pending.lock,
+                granted: false,
+            }));
+        }
+    }
+}
+
+impl Records {
+    /// What cells have of the time, if their waits lie evenly in theirs.
+    fn add_folded(&mut self, logs: &[Recording], numbers: &Numbers, time: &Range<u64>) {
+        for (run, log) in logs.iter().enumerate() {
+            for cell in log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk)) {
+                let Some(site) = log.definitions().sites().get(cell.site) else { continue };
+                if !is_for_lock(site.kind) {
+                    continue;
+                }
+                let (from_ns, to_ns) =
+                    (cell.first_ns, cell.last_ns.max(cell.first_ns.saturating_add(1)));
+                let inside = to_ns.min(time.end).saturating_sub(from_ns.max(time.start));
+                let part = inside as f64 / (to_ns - from_ns) as f64;
+                let ns = (cell.sum_ns as f64 * part) as u64;
+                self.folded.push((numbers.thread(run, cell.thread), site.lock, ns));
+            }
+        }
+        self.folded.sort_unstable();
+    }
+}
+
+/// The reading of a log.
+struct Reading<'a> {
+    run: usize,
+    log: &'a Recording,
+    numbers: &'a Numbers,
+    states: &'a StateReader<'a>,
+    time: &'a Range<u64>,
+}
+
+impl Reading<'_> {
+    fn chunk(&self, chunk: &ChunkRef) -> Records {
+        let mut records = Records::default();
+        // Its damage is told by who reads the log first.
+        let Ok(mut events) = self.log.events(chunk) else { return records };
+        let sites = self.log.definitions().sites();
+        events.visit_all(|entry| {
+            if !self.time.contains(&entry.at_ns()) {
+                return;
+            }
+            match entry {
+                Entry::Wait(wait) => {
+                    let Some(site) = sites.get(wait.site) else { return };
+                    records.waits.push(Wait {
+                        thread: self.numbers.thread(self.run, wait.thread),
+                        end_ns: wait.end_ns,
+                        start_ns: wait.start_ns.max(self.time.start),
+                        kind: site.kind,
+                        lock: site.lock,
+                        granted: wait.outcome == Outcome::Granted,
+                    });
+                }
+                Entry::Traced(traced) => {
+                    let TraceRecord::Hold(hold) = traced.record else { return };
+                    if hold.hash == 0 {
+                        records.unidentified += 1;
+                        return;
+                    }
+                    records.holds.push(Hold {
+                        thread: self.numbers.thread(self.run, traced.thread),
+                        end_ns: traced.at_ns,
+                        hold_ns: hold.hold_ns,
+                        object: (self.numbers.class(self.run, hold.class), hold.hash),
+                        place: hold.place,
+                    });
+                }
+                Entry::Sample(sampled) => records.seen.push(self.seen(&sampled)),
+                _ => {}
+            }
+        });
+        records
+    }
+
+    fn seen(&self, sampled: &Sampled) -> Seen {
+        let Sample { count, wall_ns, cpu_ns, .. } = sampled.sample;
+        let computes = match self.states.state(sampled) {
+            State::Running => Some(true),
+            // Where nothing but its CPU time tells whether it computes there.
+            State::Native => Some(cpu_ns.saturating_mul(2) >= wall_ns),
+            State::Sleeping | State::Idle | State::Waiting | State::Parked => Some(false),
+            State::Blocked | State::Other => None,
+        };
+        let thread = self.numbers.thread(self.run, sampled.thread);
+        Seen { thread, at_ns: sampled.at_ns, count, computes, wall_ns, cpu_ns }
+    }
+}

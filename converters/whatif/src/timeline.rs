@@ -1,0 +1,314 @@
+//! From the records of a thread to the steps of its script.
+
+use crate::{
+    holds::{self, Held},
+    locks::{Locks, NONE},
+    records::{Hold, Seen, Wait, is_for_lock},
+    script::{Part, Step, What},
+};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+/// What was recorded of one thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfThread<'a> {
+    pub(crate) thread: u32,
+    pub(crate) life: &'a Range<u64>,
+    pub(crate) holds: &'a [Hold],
+    pub(crate) waits: &'a [Wait],
+    pub(crate) seen: &'a [Seen],
+    /// Waits without a record of their own: lock, and how long in all, in ns.
+    pub(crate) folded: &'a [(u32, u32, u64)],
+}
+
+/// A part of a thread's time of which only the length is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    /// The innermost lock that was held, or [`NONE`].
+    pub(crate) lock: u32,
+}
+
+/// In how many snapshots threads were seen to compute, or not to, by the lock that they
+/// held: lock, computing, not computing.
+pub(crate) type Tally = (u32, u64, u64);
+
+/// What samples tell of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sampled {
+    /// Threads of the same name but for its number have the same: they do the same.
+    pub(crate) group: u32,
+    /// By lock.
+    pub(crate) tallies: Vec<Tally>,
+    /// The real time that they stand for, and the CPU time used in it.
+    pub(crate) wall_ns: u64,
+    pub(crate) cpu_ns: u64,
+}
+
+/// A thread's share of a replay.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) part: Part,
+    pub(crate) gaps: Vec<Gap>,
+    pub(crate) sampled: Sampled,
+    /// By lock: when it was released, and when a wait for it ended.
+    pub(crate) releases: Vec<(u32, u64)>,
+    pub(crate) grants: Vec<(u32, u64)>,
+    /// How often each lock was taken.
+    pub(crate) taken: Vec<u32>,
+}
+
+/// Between the end of a wait and the beginning of its hold the agent writes a record: up
+/// to this it is no time of the program's.
+const RECORDING_NS: u64 = 20_000;
+
+/// What happens at a moment. The order is that in which things happen of one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Release,
+    Acquire {
+        place: u64,
+        is_shared: bool,
+        waited: bool,
+    },
+    /// Time that the replay finds out anew.
+    Skip {
+        until_ns: u64,
+    },
+    Wait {
+        until_ns: u64,
+    },
+    /// Of a hold that ended when it had begun.
+    ReleaseAtOnce,
+}
+
+/// A moment, an event, what orders equal ones, and the lock.
+type Item = (u64, Event, Reverse<u64>, u32);
+
+/// Makes the steps of one thread.
+pub(crate) fn line(of: &OfThread<'_>, locks: &Locks, time: &Range<u64>) -> Line {
+    let held = holds::held(of.holds, of.waits, locks);
+    let acquired = holds::acquired(&held.spans, of.waits, locks);
+    let mut items = Vec::with_capacity(2 * held.spans.len() + of.waits.len());
+    let mut grants = Vec::new();
+    let mut begins: Vec<u64> = held.spans.iter().map(|span| span.start_ns).collect();
+    for (wait, span) in of.waits.iter().zip(&acquired) {
+        if let Some(at) = *span {
+            let span = &held.spans[at];
+            begins[at] = wait.start_ns;
+            grants.push((span.lock, wait.end_ns));
+            let late_ns = span.start_ns.saturating_sub(wait.end_ns);
+            let until_ns = wait.end_ns + if late_ns <= RECORDING_NS { late_ns } else { 0 };
+            items.push((wait.start_ns, Event::Skip { until_ns }, Reverse(0), span.lock));
+        }
+    }
+    add_holds(&held, &begins, &acquired, &mut items);
+    add_waits(of.waits, &acquired, &held, locks, &mut items);
+    items.sort_unstable();
+    let life = of.life.start.clamp(time.start, time.end)..of.life.end.clamp(time.start, time.end);
+    let mut sweep = Sweep::new(life.clone(), &held.private_ns);
+    sweep.short_waits = short_waits(of, locks, &held, &acquired);
+    items.iter().filter(|item| item.0 < time.end).for_each(|item| sweep.item(item));
+    sweep.gap_until(life.end);
+    let mut releases: Vec<(u32, u64)> =
+        held.spans.iter().map(|span| (span.lock, span.end_ns)).collect();
+    releases.extend(held.breaks.iter().map(|one| (one.lock, one.start_ns)));
+    let inside = held.spans.iter().filter(|span| time.contains(&span.end_ns));
+    let sampled = sampled(of.seen, &sweep.gaps);
+    Line {
+        taken: inside.map(|span| span.lock).collect(),
+        part: Part { thread: of.thread, life, steps: sweep.steps },
+        gaps: sweep.gaps,
+        sampled,
+        releases,
+        grants,
+    }
+}
+
+fn add_holds(held: &Held, begins: &[u64], acquired: &[Option<usize>], items: &mut Vec<Item>) {
+    let waited: HashSet<usize> = acquired.iter().flatten().copied().collect();
+    for (nth, (span, &start_ns)) in held.spans.iter().zip(begins).enumerate() {
+        let start_ns = start_ns.min(span.end_ns);
+        let (place, is_shared) = (span.place.into(), span.is_shared);
+        let taken = Event::Acquire { place, is_shared, waited: waited.contains(&nth) };
+        items.push((start_ns, taken, Reverse(span.end_ns), span.lock));
+        let left = if start_ns == span.end_ns { Event::ReleaseAtOnce } else { Event::Release };
+        items.push((span.end_ns, left, Reverse(start_ns), span.lock));
+    }
+    for one in held.breaks.iter().filter(|one| one.start_ns < one.end_ns) {
+        let place = one.place.into();
+        let again = Event::Acquire { place, is_shared: false, waited: true };
+        items.push((one.start_ns, Event::Release, Reverse(one.start_ns), one.lock));
+        items.push((one.end_ns, again, Reverse(one.end_ns), one.lock));
+    }
+}
+
+fn add_waits(
+    waits: &[Wait],
+    acquired: &[Option<usize>],
+    held: &Held,
+    locks: &Locks,
+    items: &mut Vec<Item>,
+) {
+    let resumed: HashSet<u64> = held.breaks.iter().map(|one| one.end_ns).collect();
+    for (nth, wait) in waits.iter().enumerate() {
+        if acquired[nth].is_some() {
+            continue;
+        }
+        let again = resumed.contains(&wait.start_ns);
+        let until_ns = wait.end_ns;
+        let is_for_lock = is_for_lock(wait.kind);
+        let event = match again && is_for_lock {
+            // The lock is taken again after a condition: that is replayed.
+            true => Event::Skip { until_ns },
+            false => Event::Wait { until_ns },
+        };
+        // Who has such a lock is not known, so the wait is what it was.
+        let lock = if is_for_lock && wait.granted { locks.of_id(wait.lock) } else { None };
+        let lock = lock.filter(|&lock| locks.is_untraced(lock)).unwrap_or(NONE);
+        items.push((wait.start_ns, event, Reverse(0), lock));
+    }
+}
+
+/// How long a thread waited, in the mean, in front of an acquisition of which no wait
+/// has a record, in ns, by lock.
+fn short_waits(
+    of: &OfThread<'_>,
+    locks: &Locks,
+    held: &Held,
+    acquired: &[Option<usize>],
+) -> HashMap<u32, u64> {
+    let mut sums: HashMap<u32, u64> = HashMap::new();
+    for &(_, lock, ns) in of.folded {
+        if let Some(lock) = locks.of_id(lock) {
+            let sum = sums.entry(lock).or_default();
+            *sum = sum.saturating_add(ns);
+        }
+    }
+    if sums.is_empty() {
+        return sums;
+    }
+    let mut free: HashMap<u32, u64> = HashMap::new();
+    held.spans.iter().for_each(|span| *free.entry(span.lock).or_default() += 1);
+    for at in acquired.iter().flatten() {
+        if let Some(count) = free.get_mut(&held.spans[*at].lock) {
+            *count -= 1;
+        }
+    }
+    sums.retain(|lock, ns| {
+        *ns = ns.checked_div(free.get(lock).copied().unwrap_or(0)).unwrap_or(0);
+        *ns != 0
+    });
+    sums
+}
+
+/// Goes through the events of a thread.
+struct Sweep<'a> {
+    at_ns: u64,
+    life: Range<u64>,
+    steps: Vec<Step>,
+    gaps: Vec<Gap>,
+    held: Vec<u32>,
+    private_ns: &'a [u64],
+    /// Probes since the last gap.
+    probes: u64,
+    /// By lock: how much of the gap before its acquisition is a wait, in ns.
+    short_waits: HashMap<u32, u64>,
+}
+
+impl<'a> Sweep<'a> {
+    fn new(life: Range<u64>, private_ns: &'a [u64]) -> Sweep<'a> {
+        let before = private_ns.partition_point(|&ns| ns <= life.start);
+        let private_ns = &private_ns[before..];
+        let (steps, gaps, held, short_waits) = Default::default();
+        Sweep { at_ns: life.start, life, steps, gaps, held, private_ns, probes: 0, short_waits }
+    }
+
+    fn item(&mut self, &(at_ns, event, _, lock): &Item) {
+        self.gap_until(at_ns);
+        match event {
+            Event::Acquire { place, is_shared, waited } => {
+                self.probes += 1;
+                if !waited {
+                    self.take_short_wait(lock);
+                }
+                self.held.push(lock);
+                let what = What::Acquire;
+                self.steps.push(Step { what, is_shared, probes: 0, lock, amount: place });
+            }
+            Event::Release | Event::ReleaseAtOnce => {
+                self.probes += 1;
+                if let Some(at) = self.held.iter().rposition(|&held| held == lock) {
+                    self.held.remove(at);
+                    let what = What::Release;
+                    self.steps.push(Step { what, is_shared: false, probes: 0, lock, amount: 0 });
+                }
+            }
+            Event::Skip { until_ns } => self.at_ns = self.at_ns.max(until_ns),
+            Event::Wait { until_ns } => {
+                let until_ns = until_ns.min(self.life.end);
+                if until_ns > self.at_ns {
+                    self.steps.push(Step::wait(until_ns - self.at_ns, lock));
+                    self.at_ns = until_ns;
+                }
+            }
+        }
+    }
+
+    /// Part of the gap that has just ended was a wait for a lock, too short for a record
+    /// of its own.
+    fn take_short_wait(&mut self, lock: u32) {
+        let Some(&ns) = self.short_waits.get(&lock) else { return };
+        if let Some(gap) = self.steps.last_mut().filter(|step| step.what == What::Gap) {
+            gap.amount -= ns.min(gap.amount);
+        }
+    }
+
+    /// What the thread did up to a moment is not known.
+    fn gap_until(&mut self, end_ns: u64) {
+        let end_ns = end_ns.min(self.life.end);
+        if end_ns <= self.at_ns {
+            return;
+        }
+        let private = self.private_ns.partition_point(|&ns| ns <= end_ns);
+        self.private_ns = &self.private_ns[private..];
+        let probes = (2 * private as u64).saturating_add(self.probes);
+        self.probes = 0;
+        let lock = self.held.last().copied().unwrap_or(NONE);
+        self.gaps.push(Gap { start_ns: self.at_ns, end_ns, lock });
+        self.steps.push(Step {
+            what: What::Gap,
+            is_shared: false,
+            probes: u16::try_from(probes).unwrap_or(u16::MAX),
+            lock,
+            amount: end_ns - self.at_ns,
+        });
+        self.at_ns = end_ns;
+    }
+}
+
+/// What a thread was seen doing when nothing else tells.
+fn sampled(seen: &[Seen], gaps: &[Gap]) -> Sampled {
+    let mut sampled = Sampled::default();
+    for one in seen {
+        sampled.wall_ns = sampled.wall_ns.saturating_add(one.wall_ns);
+        sampled.cpu_ns = sampled.cpu_ns.saturating_add(one.cpu_ns);
+        let Some(computes) = one.computes else { continue };
+        let next = gaps.partition_point(|gap| gap.end_ns < one.at_ns);
+        let Some(gap) = gaps.get(next).filter(|gap| gap.start_ns <= one.at_ns) else { continue };
+        let (computes, rests) = if computes { (one.count, 0) } else { (0, one.count) };
+        let tallies = &mut sampled.tallies;
+        match tallies.iter_mut().find(|tally| tally.0 == gap.lock) {
+            Some(tally) => {
+                tally.1 = tally.1.saturating_add(computes);
+                tally.2 = tally.2.saturating_add(rests);
+            }
+            None => tallies.push((gap.lock, computes, rests)),
+        }
+    }
+    sampled
+}

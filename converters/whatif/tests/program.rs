@@ -1,0 +1,224 @@
+//! Programs whose threads do all the same, and the logs that they would leave.
+
+use regex::Regex;
+use std::io::Cursor;
+use tyrion_formats::{
+    Recording,
+    write::{LaneId, LogOptions, LogWriter, Wait},
+};
+use tyrion_whatif::{Change, Evidence, Prediction, Question};
+use tyrion_wire::{
+    WaitKind,
+    cell::bucket,
+    def::thread_flag,
+    sample::{Sample, ThreadState},
+    trace::{AcquisitionCell, Hold},
+};
+
+/// Threads that go round, and take one lock in turn, in the order in which they come.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub threads: u32,
+    pub rounds: u32,
+    pub outside_ns: u64,
+    pub held_ns: u64,
+    /// The method that takes the lock.
+    pub method: &'static str,
+    pub kind: WaitKind,
+    /// On how many processors the log says that it ran.
+    pub processors: Option<u32>,
+    /// The CPU time that the log tells, as a share of the time that threads did not wait.
+    pub cpu: Option<f64>,
+    /// Whether each hold has a record.
+    pub events: bool,
+    /// Whether acquisitions were recorded.
+    pub traced: bool,
+    /// Seen in samples: with the lock, and without.
+    pub seen: Option<(ThreadState, ThreadState)>,
+    pub is_virtual: bool,
+}
+
+pub const START_NS: u64 = 5_000_000_000;
+const HASH: u32 = 4711;
+
+impl Default for Program {
+    fn default() -> Program {
+        Program {
+            threads: 4,
+            rounds: 50,
+            outside_ns: 100_000,
+            held_ns: 1_000_000,
+            method: "put",
+            kind: WaitKind::Monitor,
+            processors: Some(2),
+            cpu: Some(0.0),
+            events: true,
+            traced: true,
+            seen: None,
+            is_virtual: false,
+        }
+    }
+}
+
+/// A log under construction.
+struct Writing {
+    log: LogWriter<Cursor<Vec<u8>>>,
+    lanes: Vec<LaneId>,
+    ids: Vec<u32>,
+    class: u32,
+    place: u32,
+    site: u32,
+}
+
+impl Program {
+    /// When the last of the threads is done, and how long threads did not wait.
+    fn times(&self) -> (u64, u64) {
+        let mut end_ns = START_NS;
+        self.run(|_, _, _, released_ns| end_ns = end_ns.max(released_ns));
+        let round_ns = self.outside_ns + self.held_ns;
+        (end_ns, round_ns * u64::from(self.rounds) * u64::from(self.threads))
+    }
+
+    /// Has the threads take the lock: who, from when on it was wanted, and when it was
+    /// got and released, in the order of time.
+    fn run(&self, mut each: impl FnMut(usize, u64, u64, u64)) {
+        let mut next: Vec<(u64, u32)> = (0..self.threads)
+            .map(|nth| (START_NS + self.outside_ns + 10 * u64::from(nth), self.rounds))
+            .collect();
+        let mut free_ns = 0;
+        while let Some((thread, (wanted_ns, rounds))) = next
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, (_, rounds))| *rounds != 0)
+            .min_by_key(|(thread, (wanted_ns, _))| (*wanted_ns, *thread))
+        {
+            let got_ns = wanted_ns.max(free_ns);
+            free_ns = got_ns + self.held_ns;
+            each(thread, wanted_ns, got_ns, free_ns);
+            next[thread] = (free_ns + self.outside_ns, rounds - 1);
+        }
+    }
+
+    fn metadata(&self) -> Vec<(String, String)> {
+        let mut pairs = vec![("threshold", "0".to_owned())];
+        let sampled = if self.seen.is_some() { "+sample" } else { "" };
+        if self.traced {
+            pairs.push(("mode", format!("trace{sampled}")));
+            pairs.extend([("hold", "all".to_owned()), ("precise", "true".to_owned())]);
+            pairs.push(("events", if self.events { "all" } else { "folded" }.to_owned()));
+        } else {
+            pairs.push(("mode", "contention".to_owned()));
+        }
+        pairs.extend(self.processors.map(|count| ("processors", count.to_string())));
+        pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    fn begin(&self, end_ns: u64) -> Writing {
+        let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
+        options.header.mono_ns = START_NS;
+        options.header.end_ns = end_ns;
+        options.header.metadata = self.metadata();
+        let mut log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
+        let class = log.class("com/acme/Store", "Store.java").unwrap();
+        let method = log.method(class, self.method, "()V", 10).unwrap();
+        let stack = log.stack(0, method, 12).unwrap();
+        let lock = log.lock(class).unwrap();
+        log.lock_name(lock, "Store.lock").unwrap();
+        log.lock_instance(lock, HASH).unwrap();
+        let site = log.site(self.kind, stack, lock).unwrap();
+        let place = log.place(method, 12, self.kind, 0, "Store.lock").unwrap();
+        let flags = if self.is_virtual { thread_flag::VIRTUAL } else { 0 };
+        let ids: Vec<u32> = (1..=self.threads)
+            .map(|nth| {
+                let java_id = if self.is_virtual { 0 } else { u64::from(nth) + 20 };
+                let id = log.thread(java_id, &format!("worker-{nth}"), "main", flags).unwrap();
+                log.span(id, START_NS, end_ns).unwrap();
+                id
+            })
+            .collect();
+        let lanes = ids.iter().map(|&id| log.lane(id)).collect();
+        Writing { log, lanes, ids, class, place, site }
+    }
+
+    /// The log's bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        let (end_ns, busy_ns) = self.times();
+        let mut of = self.begin(end_ns);
+        let Writing { log, lanes, ids, class, place, site } = &mut of;
+        self.run(|thread, wanted_ns, got_ns, released_ns| {
+            let lane = lanes[thread];
+            if let Some((_, outside)) = self.seen {
+                let at_ns = wanted_ns - self.outside_ns / 2;
+                log.sample(lane, at_ns, sample(outside, self.outside_ns)).unwrap();
+            }
+            if got_ns > wanted_ns {
+                let wait_ns = got_ns - wanted_ns;
+                let wait = Wait { end_ns: got_ns, wait_ns, site: *site, ..Wait::default() };
+                log.wait(lane, wait).unwrap();
+            }
+            if let Some((inside, _)) = self.seen {
+                let at_ns = got_ns + self.held_ns / 2;
+                log.sample(lane, at_ns, sample(inside, self.held_ns)).unwrap();
+            }
+            if self.traced && self.events {
+                let (hold_ns, place, class) = (self.held_ns, *place, *class);
+                let hold = Hold { hold_ns, place, class, hash: HASH, ..Hold::default() };
+                log.hold(lane, released_ns, hold).unwrap();
+            }
+        });
+        if self.traced {
+            for (&thread, &lane) in ids.iter().zip(lanes.iter()) {
+                log.acquisitions(lane, &self.cell(thread, *place, *class)).unwrap();
+            }
+        }
+        if let Some(cpu) = self.cpu {
+            log.statistic("cpu.process_ns", (busy_ns as f64 * cpu) as u64).unwrap();
+        }
+        log.statistic("probes.pair_ns", 0).unwrap();
+        of.log.finish().unwrap().into_inner()
+    }
+
+    fn cell(&self, thread: u32, place: u32, class: u32) -> AcquisitionCell {
+        let count = u64::from(self.rounds);
+        let mut cell = AcquisitionCell { thread, place, class, ..AcquisitionCell::default() };
+        (cell.acquisitions, cell.first_count) = (count, count);
+        cell.first_ns = count * self.held_ns;
+        cell.max_ns = self.held_ns;
+        cell.histogram[bucket(self.held_ns)] = self.rounds;
+        cell
+    }
+
+    pub fn log(&self) -> Recording {
+        Recording::from_bytes("made-up.log", self.bytes()).unwrap()
+    }
+
+    /// What is predicted of its lock.
+    pub fn predicts(&self, change: Change) -> Result<Prediction, String> {
+        predicts(&[self.log()], &Question { change, ..question() })
+    }
+}
+
+fn sample(state: ThreadState, wall_ns: u64) -> Sample {
+    let cpu_ns = if state == ThreadState::Running { wall_ns } else { 0 };
+    Sample { wall_ns, cpu_ns, count: 1, state: state.code(), ..Sample::default() }
+}
+
+/// About the lock of a program, whatever is asked.
+pub fn question() -> Question {
+    Question { group: 3, lock: None, change: Change::Free, processors: None, reads: None }
+}
+
+/// The group of the lock of a program.
+pub fn group_of(class: &str, name: &str) -> Option<u32> {
+    (class == "com.acme.Store" && name == "Store.lock").then_some(3)
+}
+
+pub fn predicts(logs: &[Recording], question: &Question) -> Result<Prediction, String> {
+    Evidence::read(logs, &group_of)?.predict(question)
+}
+
+/// A pattern for places that read.
+pub fn reads(pattern: &str) -> Option<Regex> {
+    Some(Regex::new(pattern).unwrap())
+}
