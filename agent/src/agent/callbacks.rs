@@ -195,6 +195,9 @@ unsafe extern "system" fn class_file_load_hook(
             (name, std::slice::from_raw_parts(data, len.max(0) as usize))
         };
         let Some(recorder) = recorder() else { return };
+        if let Some(trace) = trace::active().filter(|_| redefined.is_null()) {
+            trace.note_loading(&name);
+        }
         if let Some((memory, len)) = instrument::transform(recorder.ti(), &name, bytes) {
             // SAFETY: JVMTI passes places for the answer; the memory comes
             // from JVMTI's allocator, as it must.

@@ -129,6 +129,9 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
         // First: what is loaded from then on may get by.
         trace.remember_classes(env);
         probes.newcomers = None;
+        trace.forget_newcomers();
+    } else {
+        trace.expect_newcomers();
     }
     LOADING.store(on, Relaxed);
     let ti = trace.recorder().ti();

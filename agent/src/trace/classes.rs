@@ -28,6 +28,11 @@ pub fn transform(
 }
 
 impl Trace {
+    /// Notes that a class that is loaded passes through the hook.
+    pub fn note_loading(&self, name: &str) {
+        self.passed.see(name);
+    }
+
     fn add_probes_to(
         &self,
         name: &str,
@@ -105,8 +110,8 @@ pub enum Which {
     /// Those that have not passed through [`transform`] already. Another agent may have
     /// taken probes away: then the constants are there all the same.
     Missing,
-    /// Those that were not there yet when trace mode began, and have no probes. The JVM
-    /// was already reading them, so the class file load hook missed them.
+    /// Those that were not there yet when trace mode began, and that the class file load
+    /// hook missed, since the JVM was already reading them.
     Newcomers,
 }
 
@@ -116,10 +121,7 @@ impl Which {
         match self {
             Which::All => true,
             Which::Missing => !trace.is_done(java, class),
-            Which::Newcomers => {
-                trace.passed.is_newcomer(ti, java, class)
-                    && ti.constants_mention(class, &[probe::trace::CLASS.as_bytes()]) == Some(false)
-            }
+            Which::Newcomers => trace.passed.is_newcomer(ti, java, class),
         }
     }
 }

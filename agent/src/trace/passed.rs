@@ -23,6 +23,8 @@ pub struct Passed {
     /// By loader and name, the classes that were loaded when trace mode last began, as
     /// long as newcomers are looked for.
     listed: Mutex<HashSet<u64>>,
+    /// By name, those that have passed through the class file load hook since then.
+    seen: Mutex<Option<HashSet<u64>>>,
 }
 
 impl Passed {
@@ -32,6 +34,7 @@ impl Passed {
             loaders: vm.and_then(Loaders::new),
             classes: Mutex::default(),
             listed: Mutex::default(),
+            seen: Mutex::default(),
         }
     }
 
@@ -58,21 +61,44 @@ impl Passed {
         }
     }
 
+    /// Trace mode begins: from now on, whatever passes through the hook is noted.
+    pub fn begin(&self) {
+        *lock(&self.seen) = Some(HashSet::new());
+    }
+
+    /// Notes that a class of this name passes through the hook.
+    pub fn see(&self, name: &str) {
+        if let Some(seen) = &mut *lock(&self.seen) {
+            seen.insert(hash(&name.as_bytes()));
+        }
+    }
+
     /// Notes which classes trace mode found when it began.
     pub fn list(&self, ti: Ti, java: Java, loaded: &[Local<'_>]) {
         let keys = loaded.iter().filter_map(|class| self.key(ti, java, class.get()));
         *lock(&self.listed) = keys.collect();
     }
 
-    /// Whether a class was not there yet when trace mode began; never where the JVM
-    /// gives loaders no numbers.
+    /// Whether a class was not there yet when trace mode began, and has not passed
+    /// through the hook either; never where the JVM gives loaders no numbers. Of two
+    /// classes of one name that come at that moment, one is taken for the other.
     pub fn is_newcomer(&self, ti: Ti, java: Java, class: Object<'_>) -> bool {
-        self.key(ti, java, class).is_some_and(|key| !lock(&self.listed).contains(&key))
+        let is_new =
+            self.key(ti, java, class).is_some_and(|key| !lock(&self.listed).contains(&key));
+        is_new && !self.has_seen(ti, class)
+    }
+
+    fn has_seen(&self, ti: Ti, class: Object<'_>) -> bool {
+        let signature = ti.class_signature(class).unwrap_or_default();
+        let name = signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+        let seen = lock(&self.seen);
+        seen.as_ref().zip(name).is_some_and(|(seen, name)| seen.contains(&hash(&name)))
     }
 
     /// Newcomers are not looked for any more.
     pub fn forget_list(&self) {
         *lock(&self.listed) = HashSet::new();
+        *lock(&self.seen) = None;
     }
 
     /// Whether a class's loader is known, and is not the JVM's own.

@@ -72,6 +72,7 @@ pub fn prepare(
     if hash_before {
         hash_later(env, trace)?;
     }
+    trace.expect_newcomers();
     READY.store(true, Relaxed);
     recorder.cost_of_probes(|| super::active().map_or(0, Trace::probes_ns));
     log::ask_before_reuse(|| super::active().map_or_else(Vec::new, Trace::cells_in_use));
@@ -200,12 +201,22 @@ impl Trace {
         classes::retransform_loaded(self, env, Which::Missing);
     }
 
+    /// Notes from now on which classes pass through the hook.
+    pub fn expect_newcomers(&self) {
+        self.passed.begin();
+    }
+
+    /// Notes that no more.
+    pub fn forget_newcomers(&self) {
+        self.passed.forget_list();
+    }
+
     /// Gives their probes to those that the JVM was reading when trace mode began. With
     /// `last`, this is the last look for them.
     pub fn add_probes_to_newcomers(&self, env: *mut JNIEnv, last: bool) {
         classes::retransform_loaded(self, env, Which::Newcomers);
         if last {
-            self.passed.forget_list();
+            self.forget_newcomers();
         }
     }
 

@@ -27,14 +27,17 @@ public final class IdleServer {
     private volatile long ticks;
     private int connections;
 
-    private IdleServer(int threads) throws IOException {
+    private IdleServer(int threads) throws Exception {
         socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         pool = new ThreadPoolExecutor(
                 threads, threads, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
-        pool.prestartAllCoreThreads();
+        // One after the other: none waits for another one.
+        for (int i = 0; i < threads; i++) {
+            pool.submit(() -> {}).get();
+        }
     }
 
-    public static void main(String[] args) throws IOException {
+    public static void main(String[] args) throws Exception {
         double seconds = args.length > 0 ? Double.parseDouble(args[0]) : 10;
         int threads = args.length > 1 ? Integer.parseInt(args[1]) : 8;
         System.out.println(new IdleServer(threads).serve(Math.round(seconds * 1000)));
