@@ -39,7 +39,7 @@ def bank(url):
 
 SUBJECTS = [
     program("ledger", "Ledger.lock", "--free", what="4 threads, monitor, held 75 µs of 100"),
-    program("stock", "Stock.lock", "--stripes", "8",
+    program("stock", "ReentrantLock", "--stripes", "8",
             what="8 threads, ReentrantLock, held 50 µs of 65"),
     program("journal", "Journal.lock", "--hold", "/2",
             what="4 threads, monitor, held 120 µs of 150"),
