@@ -16,6 +16,7 @@ fn recorded(jdk: &Jdk, program: &str, operations: u32) -> crate::support::Record
         .option("--events=all")
         .option("--precise")
         .option("--threshold=0")
+        .preferred()
         .record()
 }
 
@@ -48,11 +49,32 @@ fn a_lock_in_which_threads_sleep(jdk: &Jdk) {
 
 /// Eight threads compute on fewer processors, and the lock is held for a fifth of that.
 fn a_lock_that_is_not_the_limit(jdk: &Jdk) {
-    let recording = recorded(jdk, "crowd", 3000);
-    // On one processor nobody gains, however many there are.
-    let one = predicted(&recording.log, "Crowd.lock", &["--free", "--processors=1"]);
-    assert!(share(&one, "throughput_ratio") < 1.15, "{one}");
+    // Where other programs had the processors, the replay is not to be believed: it is
+    // then far from what was recorded.
+    let is_alike = |prediction: &Value| {
+        let [replayed, recorded] = ["replayed_per_second", "recorded_per_second"]
+            .map(|name| prediction[name].as_f64().unwrap());
+        (0.85..1.15).contains(&(replayed / recorded))
+    };
+    let one = (0..TRIES).map(|_| {
+        let recording = recorded(jdk, "crowd", 3000);
+        let two = predicted(&recording.log, "Crowd.lock", &["--free"]);
+        // On one processor nobody gains, however many there are.
+        (two, predicted(&recording.log, "Crowd.lock", &["--free", "--processors=1"]))
+    });
+    let mut unlike = Vec::new();
+    for (two, one) in one {
+        if is_alike(&two) {
+            assert!(share(&one, "throughput_ratio") < 1.15, "{one} {two}");
+            return;
+        }
+        unlike.push(two);
+    }
+    panic!("no replay was like its recording: {unlike:?}");
 }
+
+/// How often a program is recorded until nobody disturbs it.
+const TRIES: usize = 12;
 
 on_jdks!(a_lock_in_which_threads_sleep: two);
 on_jdks!(a_lock_that_is_not_the_limit: one);
