@@ -30,7 +30,12 @@ public final class IdleServer {
     private IdleServer(int threads) throws Exception {
         socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         pool = new ThreadPoolExecutor(
-                threads, threads, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
+                threads,
+                threads,
+                0,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
+                IdleServer::daemon);
         // One after the other: none waits for another one.
         for (int i = 0; i < threads; i++) {
             pool.submit(() -> {}).get();
@@ -61,8 +66,15 @@ public final class IdleServer {
             // It is time to go.
         }
         timer.cancel();
-        pool.shutdown();
+        // The pool goes with the JVM: were it shut down, all its threads would be woken at once
+        // and wait for each other.
         return connections;
+    }
+
+    private static Thread daemon(Runnable work) {
+        Thread thread = new Thread(work);
+        thread.setDaemon(true);
+        return thread;
     }
 
     private void tick(long last) {
