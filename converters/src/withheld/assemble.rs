@@ -122,7 +122,10 @@ impl Assembly {
         for ((place, length), count) in seen.lengths {
             self.place(place).took(length, count);
         }
-        for (thread, site) in seen.touched {
+        // Sorted, so that locks get the same numbers each time.
+        let mut touched: Vec<(u32, u32)> = seen.touched.into_iter().collect();
+        touched.sort_unstable();
+        for (thread, site) in touched {
             if let Some(site) = of.log.definitions().sites().get(site) {
                 let lock = self.objects.of((of.recording, Ok(site.lock)));
                 let thread = self.thread(of, thread);

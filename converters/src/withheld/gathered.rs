@@ -154,28 +154,31 @@ impl Gathered {
         }
         let mut at: Vec<((u32, u32), u64)> = at.into_iter().collect();
         at.sort_unstable();
+        let mut of_objects = Vec::new();
         for &((method, object), waited_ns) in &at {
             if others.threads_at(method, object) == 1 {
                 known.alone_ns = known.alone_ns.saturating_add(waited_ns);
             } else {
-                known.object = merged(known.object, others.overlap(method, Some(object)));
+                of_objects.push(others.overlap(method, Some(object)));
             }
         }
+        known.object = together(&of_objects);
         at.dedup_by_key(|((method, _), _)| *method);
-        for ((method, _), _) in at {
-            known.method = merged(known.method, others.overlap(method, None));
-        }
+        let of_methods: Vec<Overlap> =
+            at.into_iter().map(|((method, _), _)| others.overlap(method, None)).collect();
+        known.method = together(&of_methods);
     }
 }
 
-/// Two of them together; the threads are those of the one in which more was
-/// waited.
-fn merged(a: Overlap, b: Overlap) -> Overlap {
-    let greater = if b.any_ns > a.any_ns { b } else { a };
+/// All of them together; the threads are those of the one in which most was waited.
+/// Their order means nothing.
+fn together(overlaps: &[Overlap]) -> Overlap {
+    let most = overlaps.iter().max_by_key(|it| (it.any_ns, it.threads, it.most));
+    let sum = |of: fn(&Overlap) -> u64| overlaps.iter().map(of).fold(0, u64::saturating_add);
     Overlap {
-        any_ns: a.any_ns.saturating_add(b.any_ns),
-        all_ns: a.all_ns.saturating_add(b.all_ns),
-        ..greater
+        any_ns: sum(|it| it.any_ns),
+        all_ns: sum(|it| it.all_ns),
+        ..most.copied().unwrap_or_default()
     }
 }
 
@@ -201,13 +204,16 @@ mod tests {
     }
 
     #[test]
-    fn overlaps_are_added_up() {
-        let (a, b) = (
+    fn overlaps_are_added_up_in_any_order() {
+        let (a, b, c) = (
             Overlap { threads: 2, most: 1, any_ns: 5, all_ns: 1 },
             Overlap { threads: 8, most: 6, any_ns: 9, all_ns: 0 },
+            Overlap { threads: 3, most: 2, any_ns: 9, all_ns: 2 },
         );
-        let both = Overlap { threads: 8, most: 6, any_ns: 14, all_ns: 1 };
-        assert_eq!((merged(a, b), merged(b, a)), (both, both));
-        assert_eq!(merged(Overlap::default(), a), a);
+        let all = Overlap { threads: 8, most: 6, any_ns: 23, all_ns: 3 };
+        for order in [[a, b, c], [a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]] {
+            assert_eq!(together(&order), all);
+        }
+        assert_eq!((together(&[]), together(&[a])), (Overlap::default(), a));
     }
 }
