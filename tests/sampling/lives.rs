@@ -86,13 +86,13 @@ fn check_handed_on(recording: &Recording) -> f64 {
 /// Most threads come and go between two snapshots; those that are seen stand for
 /// the others.
 fn short_lived(jdk: &Jdk) {
-    let program = Program::class(jdk, "tyrion.sampling.ShortLived 30 8").alone();
+    let program = Program::class(jdk, "tyrion.sampling.ShortLived 30 500").alone();
     let recording = program.option("--mode=sample").option("--period=50ms").record();
     let samples = samples(&recording.log);
     let is_short = |it: &Value| it["thread"] == "short";
     let (wall_ns, cpu_ns) =
         (sum_of(&samples, "wall_ns", is_short), sum_of(&samples, "cpu_ns", is_short));
-    assert!(recording.number("threads") > 400, "{}", recording.said);
+    assert_eq!(recording.number("threads"), 500, "{}", recording.said);
     assert_near("wall", wall_ns, recording.number("lived_ns") as f64, CHANCE);
     assert_near("cpu", cpu_ns, recording.number("cpu_ns") as f64, CHANCE);
 }

@@ -10,7 +10,8 @@ import tyrion.support.Json;
  * they sleep and compute in turns. The last line on stdout is one JSON object: how many there were,
  * for how long they lived together, and the CPU time that they used.
  *
- * <p>Usage: {@code java tyrion.sampling.ShortLived [MILLIS [SECONDS]]}, defaults 30 and 8.
+ * <p>Usage: {@code java tyrion.sampling.ShortLived [MILLIS [THREADS]]}, defaults 30 and 500: how
+ * long a thread sleeps and computes, and how many there are, a multiple of four.
  */
 public final class ShortLived {
     /** So many live at a time. */
@@ -26,11 +27,10 @@ public final class ShortLived {
 
     public static void main(String[] args) throws InterruptedException {
         int millis = args.length > 0 ? Integer.parseInt(args[0]) : 30;
-        int seconds = args.length > 1 ? Integer.parseInt(args[1]) : 8;
-        long end = System.nanoTime() + seconds * 1_000_000_000L;
+        int threads = args.length > 1 ? Integer.parseInt(args[1]) : 500;
         List<Thread> lines = new ArrayList<>();
         for (int i = 0; i < LINES; i++) {
-            Thread line = new Line(millis, end);
+            Thread line = new Line(millis, threads / LINES);
             line.start();
             lines.add(line);
         }
@@ -46,18 +46,18 @@ public final class ShortLived {
     /** Starts one after the other. */
     private static final class Line extends Thread {
         private final int millis;
-        private final long end;
+        private final int threads;
 
-        Line(int millis, long end) {
+        Line(int millis, int threads) {
             super("line");
             this.millis = millis;
-            this.end = end;
+            this.threads = threads;
         }
 
         @Override
         public void run() {
             try {
-                while (System.nanoTime() < end) {
+                for (int i = 0; i < threads; i++) {
                     Thread next = new Short(millis);
                     next.start();
                     next.join();
