@@ -4,6 +4,7 @@
 use super::{
     axis::{Axis, Series},
     busy::GroupTimes,
+    chains,
     collections::CollectedSums,
     delay::{Delay, Delays},
     found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines},
@@ -73,6 +74,7 @@ pub(super) fn find<'a>(
         owned_waits: owners.finish(&names),
         delays: delays.finish(),
         collected: collected.finish(),
+        chains: chains::find(logs, filter, &axis),
         other_waits,
         trace: recorded,
         logs,

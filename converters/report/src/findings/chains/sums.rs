@@ -1,0 +1,167 @@
+//! Charges added up by chain.
+
+use super::{
+    super::{
+        axis::{Grid, Series},
+        groups::LockRef,
+    },
+    charge::End,
+};
+use std::{cmp::Reverse, collections::HashMap};
+use tyrion_wire::WaitKind;
+
+/// More different chains are not told apart.
+const MOST_CHAINS: usize = 4096;
+
+/// A step of a chain: threads of a group wait for locks of a class and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChainStep {
+    /// The group of those who wait.
+    pub waiting: String,
+    /// What they wait for, without its identity.
+    pub lock: LockRef,
+    /// How they wait.
+    pub kind: WaitKind,
+}
+
+/// Waits charged to the same chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitChain {
+    /// From the waits that are charged to the last one of the chain. None stands
+    /// for all chains that are not told apart.
+    pub steps: Vec<ChainStep>,
+    /// The group of the threads with which the chain ends; empty if that is not
+    /// known.
+    pub root: String,
+    /// How it ends.
+    pub end: End,
+    /// How many waits are charged to it, or parts of them.
+    pub waits: u64,
+    /// How long these are, in ns.
+    pub wait_ns: u64,
+    /// As far as that is on the axis, by phase, in ns.
+    pub phases: Vec<u64>,
+}
+
+/// Numbers for names.
+#[derive(Debug)]
+pub(super) struct Names<T> {
+    list: Vec<T>,
+    numbers: HashMap<T, u32>,
+}
+
+impl<T> Default for Names<T> {
+    fn default() -> Self {
+        Names { list: Vec::new(), numbers: HashMap::new() }
+    }
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Names<T> {
+    pub(super) fn number(&mut self, name: T) -> u32 {
+        let list = &mut self.list;
+        *self.numbers.entry(name).or_insert_with_key(|name| {
+            list.push(name.clone());
+            list.len() as u32 - 1
+        })
+    }
+
+    fn get(&self, number: u32) -> Option<&T> {
+        self.list.get(number as usize)
+    }
+}
+
+/// What waits are about: the locks of a class and name, and the kind of wait.
+pub(super) type What = (LockRef, WaitKind);
+
+/// Group and what it waits for, for each step, by number; the group at the end;
+/// and how it ends.
+type Key = (Vec<(u32, u32)>, u32, End);
+
+/// The charges of a chain.
+struct Charges {
+    waits: u64,
+    wait_ns: u64,
+    phases: Series,
+    /// The wait that was charged last, so that it counts once.
+    last: u64,
+}
+
+/// Charges under way.
+pub(super) struct ChainSums {
+    grid: Grid,
+    pub(super) groups: Names<String>,
+    pub(super) whats: Names<What>,
+    chains: HashMap<Key, Charges>,
+    /// How many waits there are, and how long, in ns.
+    pub(super) waits: u64,
+    pub(super) wait_ns: u64,
+    /// How many of them had not ended.
+    pub(super) pending: u64,
+}
+
+/// A part of a wait, and what it is charged to.
+pub(super) struct Charge<'s> {
+    /// Group and what it waits for.
+    pub(super) steps: &'s [(u32, u32)],
+    /// The group at the end, if it is known.
+    pub(super) root: Option<u32>,
+    pub(super) end: End,
+    /// Its length, in ns, and from when to when that is on the axis.
+    pub(super) ns: u64,
+    pub(super) span: (u64, u64),
+}
+
+const NO_GROUP: u32 = u32::MAX;
+
+impl ChainSums {
+    pub(super) fn new(grid: Grid) -> ChainSums {
+        let (groups, whats, chains) = (Names::default(), Names::default(), HashMap::new());
+        ChainSums { grid, groups, whats, chains, waits: 0, wait_ns: 0, pending: 0 }
+    }
+
+    /// Begins the next wait.
+    pub(super) fn begin(&mut self, wait_ns: u64, is_pending: bool) {
+        self.waits += 1;
+        self.wait_ns = self.wait_ns.saturating_add(wait_ns);
+        self.pending += u64::from(is_pending);
+    }
+
+    /// Charges a part of the wait that was begun last.
+    pub(super) fn add(&mut self, charge: Charge<'_>) {
+        let root = charge.root.unwrap_or(NO_GROUP);
+        let mut key: Key = (charge.steps.to_vec(), root, charge.end);
+        if self.chains.len() >= MOST_CHAINS && !self.chains.contains_key(&key) {
+            key = (Vec::new(), NO_GROUP, End::NotFollowed);
+        }
+        let grid = &self.grid;
+        let new = || Charges { waits: 0, wait_ns: 0, phases: Series::new(grid), last: 0 };
+        let charges = self.chains.entry(key).or_insert_with(new);
+        charges.waits += u64::from(charges.last != self.waits);
+        charges.last = self.waits;
+        charges.wait_ns = charges.wait_ns.saturating_add(charge.ns);
+        charges.phases.add_span(&self.grid, charge.span.0, charge.span.1);
+    }
+
+    /// The chains, those with the most wait first.
+    pub(super) fn finish(self) -> Vec<WaitChain> {
+        let ChainSums { grid, groups, whats, chains, .. } = self;
+        let step = |&(group, what): &(u32, u32)| {
+            let (lock, kind) = whats.get(what)?.clone();
+            Some(ChainStep { waiting: groups.get(group)?.clone(), lock, kind })
+        };
+        let chain = |((steps, root, end), charges): (Key, Charges)| WaitChain {
+            steps: steps.iter().filter_map(step).collect(),
+            root: groups.get(root).cloned().unwrap_or_default(),
+            end,
+            waits: charges.waits,
+            wait_ns: charges.wait_ns,
+            phases: charges.phases.sums(&grid),
+        };
+        let mut chains: Vec<WaitChain> = chains.into_iter().map(chain).collect();
+        chains.sort_by(|a, b| {
+            let names = |chain: &WaitChain| (chain.steps.clone(), chain.root.clone(), chain.end);
+            Reverse(a.wait_ns).cmp(&Reverse(b.wait_ns)).then_with(|| names(a).cmp(&names(b)))
+        });
+        chains
+    }
+}
