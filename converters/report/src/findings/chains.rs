@@ -59,10 +59,18 @@ fn grid(axis: &Axis) -> Grid {
     Grid { step_ns: phases.step_ns.saturating_mul(times), ..phases }
 }
 
-/// Those of logs.
-pub(super) fn find(logs: &[Recording], filter: &Filter, axis: &Axis) -> WaitChains {
+/// Those of logs. `is_known` says whether the owner of any wait is that ended and
+/// that the filter asks for.
+pub(super) fn find(
+    logs: &[Recording],
+    filter: &Filter,
+    axis: &Axis,
+    is_known: bool,
+) -> WaitChains {
     let grid = grid(axis);
     let mut sums = ChainSums::new(grid);
+    let is_known_of = |log: &Recording| log.pending().iter().any(|it| it.owner != UNKNOWN);
+    let logs = if is_known || logs.iter().any(is_known_of) { logs } else { &[] };
     let mut of_recordings: BTreeMap<u32, Vec<&Recording>> = BTreeMap::new();
     for (log, recording) in logs.iter().zip(recordings(logs)) {
         of_recordings.entry(recording).or_default().push(log);
@@ -117,7 +125,7 @@ impl<'a> OfRecording<'a> {
     /// Takes up the waits of one of its files.
     fn gather(&mut self, log: &Recording, sums: &mut ChainSums) {
         let window = self.filter.window(log);
-        let Some(gathered) = Gathered::of(log, &window) else { return };
+        let gathered = Gathered::of(log, &window);
         let mut ids =
             Ids { log, filter: self.filter, threads: HashMap::new(), whats: HashMap::new() };
         gathered.for_each_short(log, &window, |wait| self.charge_short(wait, &mut ids, sums));

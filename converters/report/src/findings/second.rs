@@ -64,6 +64,8 @@ pub(super) fn find<'a>(
         collected.add(ids, groups, &read);
         recorded.add(run as u32, read.collectors);
     }
+    let owned_waits = owners.finish(&names);
+    let chains = chains::find(logs, filter, &axis, !owned_waits.is_empty());
     Findings {
         sampled: sampled::find(logs, filter, options, (&aggregate, &other_waits.judged), &axis),
         interval_ns: sampled::interval_ns(logs, filter, options),
@@ -71,10 +73,10 @@ pub(super) fn find<'a>(
         phases: phases(&axis, &sums),
         timelines: timelines(&axis, &ranks, &sums),
         thread_blames: thread_blames(&names, &sums.blames),
-        owned_waits: owners.finish(&names),
+        owned_waits,
         delays: delays.finish(),
         collected: collected.finish(),
-        chains: chains::find(logs, filter, &axis),
+        chains,
         other_waits,
         trace: recorded,
         logs,

@@ -1,14 +1,16 @@
 //! The waits that chains are made of.
 
 use super::longest::Longest;
-use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
 use tyrion_converters::filter::Window;
 use tyrion_formats::{Event, Recording};
 use tyrion_wire::{WaitKind, slot::Pending};
 
-/// So many waits whose owner is known are followed, and so many of owners that
-/// wait for nobody known: the longest.
+/// So many waits whose owner is known are followed, and so many others are seen on
+/// the way: the longest.
 const MOST: usize = 1 << 18;
 
 /// A wait, by the ids of its log.
@@ -74,7 +76,7 @@ fn known(log: &Recording, owner: u32) -> u32 {
 pub(super) struct Gathered {
     /// Whose owner is known.
     pub(super) owned: Longest<LogWait>,
-    /// Those of owners, whose own owner is not known.
+    /// Whose owner is not known.
     pub(super) others: Longest<LogWait>,
 }
 
@@ -85,53 +87,36 @@ impl Default for Gathered {
 }
 
 impl Gathered {
-    /// Those of a log: `None` if nobody is known to have had a lock.
-    pub(super) fn of(log: &Recording, window: &Window) -> Option<Gathered> {
-        let threads = log.definitions().threads().len();
-        let owners: Vec<AtomicBool> = (0..threads).map(|_| AtomicBool::new(false)).collect();
-        // Most are marked already.
-        let mark = |owner: u32| match owners.get(owner as usize) {
-            Some(marked) if !marked.load(Relaxed) => marked.store(true, Relaxed),
-            _ => {}
-        };
-        let see = |(): &mut (), event: &Event| {
-            if event.owner != 0 {
-                mark(known(log, event.owner));
+    /// Those of a log, gathered on all workers of the current rayon pool.
+    pub(super) fn of(log: &Recording, window: &Window) -> Gathered {
+        let (next, all) = (AtomicUsize::new(0), Mutex::new(Gathered::default()));
+        rayon::broadcast(|_| {
+            let mut gathered = Gathered::default();
+            while let Some(chunk) = log.event_chunks().get(next.fetch_add(1, Relaxed)) {
+                // What is damaged was told in the first pass.
+                if let Ok(mut events) = log.events(chunk) {
+                    events.visit(|event| gathered.put(LogWait::of(log, window, event)));
+                }
             }
-        };
-        fold(log, || (), see, |(), ()| ());
-        log.pending().iter().for_each(|pending| mark(known(log, pending.owner)));
-        let owns = |thread: u32| {
-            owners.get(thread as usize).is_some_and(|it| thread != 0 && it.load(Relaxed))
-        };
-        if !(0..threads as u32).any(owns) {
-            return None;
-        }
-        let take = |gathered: &mut Gathered, event: &Event| {
-            if event.owner != 0 || owns(event.thread) {
-                let wait = LogWait::of(log, window, event);
-                wait.into_iter().for_each(|wait| gathered.put(wait, owns));
-            }
-        };
-        let mut gathered = fold(log, Gathered::default, take, Gathered::add);
+            all.lock().unwrap_or_else(PoisonError::into_inner).add(gathered);
+        });
+        let mut gathered = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         for pending in log.pending() {
-            gathered.put(LogWait::pending(log, pending), owns);
+            gathered.put(Some(LogWait::pending(log, pending)));
         }
-        Some(gathered)
+        gathered
     }
 
-    fn put(&mut self, wait: LogWait, owns: impl Fn(u32) -> bool) {
-        if wait.owner != 0 {
-            self.owned.push(wait.length_ns(), wait);
-        } else if owns(wait.thread) {
-            self.others.push(wait.length_ns(), wait);
+    fn put(&mut self, wait: Option<LogWait>) {
+        if let Some(wait) = wait {
+            let to = if wait.owner == 0 { &mut self.others } else { &mut self.owned };
+            to.push(wait.length_ns(), wait);
         }
     }
 
-    fn add(mut self, other: Gathered) -> Gathered {
+    fn add(&mut self, other: Gathered) {
         self.owned.add(other.owned);
         self.others.add(other.others);
-        self
     }
 
     /// Hands over the waits that are not kept, since they are too short, whose
@@ -156,22 +141,4 @@ impl Gathered {
         let pending = log.pending().iter().map(|pending| LogWait::pending(log, pending));
         pending.filter(is_short).for_each(take);
     }
-}
-
-/// Hands the waits of a log to workers, each with a state of its own.
-fn fold<T: Send>(
-    log: &Recording,
-    new: impl Fn() -> T + Send + Sync,
-    take: impl Fn(&mut T, &Event) + Send + Sync,
-    add: impl Fn(T, T) -> T + Send + Sync,
-) -> T {
-    let chunks = log.event_chunks().par_iter();
-    let of_chunks = chunks.fold(&new, |mut state, chunk| {
-        // What is damaged was told in the first pass.
-        if let Ok(mut events) = log.events(chunk) {
-            events.visit(|event| take(&mut state, event));
-        }
-        state
-    });
-    of_chunks.reduce(&new, add)
 }

@@ -1,6 +1,6 @@
 //! Wait chains for eyes.
 
-use super::{ChainRow, WaitChains};
+use super::{ChainPhase, ChainRow, WaitChains};
 use crate::{
     Findings, ReportOptions,
     findings::{ChainEnd, WaitChain},
@@ -19,7 +19,7 @@ pub(super) fn view(chains: &WaitChains, findings: &Findings<'_>, options: &Repor
     let mut parts = vec![Part::Text(sum(chains)), Part::Chains(tree(findings, options))];
     if chains.phases.len() > 1 {
         parts.push(Part::Timeline(timeline(chains, findings)));
-        parts.push(Part::Listing(phases(chains)));
+        parts.push(Part::Listing(phases(chains, options)));
     }
     View { parts }
 }
@@ -133,8 +133,14 @@ fn timeline(chains: &WaitChains, findings: &Findings<'_>) -> Timeline {
     }
 }
 
-fn phases(chains: &WaitChains) -> Table {
-    let row = |phase: &super::ChainPhase| {
+/// The phases with the most wait.
+fn phases(chains: &WaitChains, options: &ReportOptions) -> Table {
+    let mut shown: Vec<&ChainPhase> =
+        chains.phases.iter().filter(|phase| phase.wait_ns != 0).collect();
+    // Stable.
+    shown.sort_by_key(|phase| Reverse(phase.wait_ns));
+    let left_out = cut(&mut shown, options);
+    let row = |phase: &&ChainPhase| {
         let first = phase.first.and_then(|at| chains.chains.get(at));
         Row {
             cells: vec![
@@ -147,9 +153,8 @@ fn phases(chains: &WaitChains) -> Table {
             details: Vec::new(),
         }
     };
-    let rows = chains.phases.iter().filter(|phase| phase.wait_ns != 0);
     Table {
-        title: format!("By phase of {}", units::duration(chains.phase_ns)),
+        title: format!("By phase of {}, most wait first", units::duration(chains.phase_ns)),
         columns: vec![
             Column::new("after", "from the start to the phase", 0),
             Column::new("wait", "how long threads waited for locks whose owner is known", 0),
@@ -157,7 +162,7 @@ fn phases(chains: &WaitChains) -> Table {
             Column::new("most in", "the chain with the most wait", 0),
             Column::new("wait there", "how long that was", 1),
         ],
-        rows: rows.map(row).collect(),
-        left_out: 0,
+        rows: shown.iter().map(row).collect(),
+        left_out,
     }
 }
