@@ -4,6 +4,8 @@
 mod charge;
 mod gather;
 mod longest;
+mod numbers;
+mod short;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -11,21 +13,16 @@ mod tests;
 pub use charge::End;
 pub use sums::{ChainStep, WaitChain};
 
-use super::{
-    axis::{Axis, Clock, Grid},
-    groups::{LockRef, thread_group},
-};
-use charge::{Chains, NOBODY, Piece, Wait};
-use gather::{Gathered, LogWait};
-use longest::Longest;
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashMap},
-};
+use super::axis::{Axis, Clock, Grid};
+use charge::{Chains, Piece, Wait};
+use gather::{Asked, Gathered};
+use numbers::{Plan, Threads};
+use short::{Place, Shorts};
+use std::{cmp::Reverse, collections::BTreeMap};
 use sums::{ChainSums, Charge};
-use tyrion_converters::{describe::Names, filter::Filter, lives::recordings};
+use tyrion_converters::{filter::Filter, lives::recordings};
 use tyrion_formats::Recording;
-use tyrion_wire::{WaitKind, def::id::UNKNOWN};
+use tyrion_wire::def::id::UNKNOWN;
 
 /// At most so many phases.
 const MOST_PHASES: usize = 120;
@@ -42,11 +39,13 @@ pub struct WaitChains {
     pub wait_ns: u64,
     /// How many of them had not ended.
     pub pending: u64,
+    /// The durations of these added up, in ns.
+    pub pending_ns: u64,
     /// The chains, those with the most wait first. Together they have all of it.
     pub chains: Vec<WaitChain>,
     /// The length of a phase, in ns: that of the axis, or a multiple of it.
     pub phase_ns: u64,
-    /// How many phases there are, and where the last one ends.
+    /// How many phases there are.
     pub phases: usize,
     /// From the axis' start to its end, in ns.
     pub duration_ns: u64,
@@ -59,13 +58,23 @@ fn grid(axis: &Axis) -> Grid {
     Grid { step_ns: phases.step_ns.saturating_mul(times), ..phases }
 }
 
-/// Those of logs. `is_known` says whether the owner of any wait is that ended and
-/// that the filter asks for.
+/// Those of logs, which are read once more for it, unless nobody is known to have
+/// had a lock: `is_known` says whether anybody is of the waits that have ended and
+/// that the filter asks for. `is_whole` says that all checksums held.
 pub(super) fn find(
     logs: &[Recording],
     filter: &Filter,
     axis: &Axis,
-    is_known: bool,
+    (is_known, is_whole): (bool, bool),
+) -> WaitChains {
+    find_in((logs, Gathered::default), filter, axis, (is_known, is_whole))
+}
+
+fn find_in(
+    (logs, new): (&[Recording], impl Fn() -> Gathered),
+    filter: &Filter,
+    axis: &Axis,
+    (is_known, is_whole): (bool, bool),
 ) -> WaitChains {
     let grid = grid(axis);
     let mut sums = ChainSums::new(grid);
@@ -78,15 +87,22 @@ pub(super) fn find(
     for logs in of_recordings.into_values() {
         // All files of a recording have one clock.
         let Some(first) = logs.first() else { continue };
-        let mut recording = OfRecording::new(filter, Clock::new(first, axis));
-        logs.iter().for_each(|log| recording.gather(log, &mut sums));
-        recording.charge(&mut sums);
+        let (mut threads, mut gathered) = (Threads::default(), new());
+        let clock = Clock::new(first, axis);
+        for log in logs {
+            let plan = Plan::new(log, filter, &mut threads, &mut sums);
+            let place = Place { groups: &threads.groups, clock, grid };
+            gathered.gather(log, (&filter.window(log), is_whole), &plan, place);
+        }
+        charge(gathered, &threads.groups, clock, &mut sums);
     }
-    let (waits, wait_ns, pending) = (sums.waits, sums.wait_ns, sums.pending);
+    let (waits, wait_ns) = (sums.waits, sums.wait_ns);
+    let (pending, pending_ns) = (sums.pending, sums.pending_ns);
     WaitChains {
         waits,
         wait_ns,
         pending,
+        pending_ns,
         chains: sums.finish(),
         phase_ns: grid.step_ns,
         phases: grid.len(),
@@ -94,164 +110,39 @@ pub(super) fn find(
     }
 }
 
-/// The waits of a recording.
-struct OfRecording<'a> {
-    filter: &'a Filter,
-    clock: Clock,
-    /// Numbers of threads by `Thread.getId()`, and the group of each.
-    threads: HashMap<u64, u32>,
-    groups: Vec<u32>,
-    /// With what is asked of each.
-    waits: Vec<(Wait, Asked)>,
-}
-
-/// What the filter asks of a wait.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Asked {
-    /// That it is charged.
-    Charge,
-    /// The same, and it had not ended.
-    ChargePending,
-    /// Nothing: it may stand in the chains of others.
-    Nothing,
-}
-
-impl<'a> OfRecording<'a> {
-    fn new(filter: &'a Filter, clock: Clock) -> OfRecording<'a> {
-        let (threads, groups, waits) = Default::default();
-        OfRecording { filter, clock, threads, groups, waits }
-    }
-
-    /// Takes up the waits of one of its files.
-    fn gather(&mut self, log: &Recording, sums: &mut ChainSums) {
-        let window = self.filter.window(log);
-        let gathered = Gathered::of(log, &window);
-        let mut ids =
-            Ids { log, filter: self.filter, threads: HashMap::new(), whats: HashMap::new() };
-        gathered.for_each_short(log, &window, |wait| self.charge_short(wait, &mut ids, sums));
-        let both = [gathered.owned, gathered.others];
-        let mut all: Vec<LogWait> = both.into_iter().flat_map(Longest::into_entries).collect();
-        // Workers give them in no order.
-        all.sort_unstable();
-        for wait in all {
-            let found = self.wait(&wait, &mut ids, sums);
-            self.waits.push(found);
+/// Charges all waits of a recording that are asked for.
+fn charge(gathered: Gathered, groups: &[u32], clock: Clock, sums: &mut ChainSums) {
+    let (mut all, shorts) = gathered.into_parts();
+    // The longest first: where there are too many pieces, these are followed. Beyond
+    // that any order would do, but always the same one.
+    all.sort_unstable_by_key(|&(wait, asked)| (Reverse(wait.length_ns()), wait, asked));
+    let (waits, asked): (Vec<Wait>, Vec<Asked>) = all.into_iter().unzip();
+    let group = |thread: u32| groups.get(thread as usize).copied();
+    let mut chains = Chains::new(&waits, groups.len(), MOST_PIECES);
+    let mut steps = Vec::new();
+    for ((wait, asked), at) in waits.iter().zip(asked).zip(0..) {
+        if asked == Asked::Nothing {
+            continue;
         }
-    }
-
-    /// A wait by numbers of the recording.
-    fn wait(&mut self, wait: &LogWait, ids: &mut Ids<'_>, sums: &mut ChainSums) -> (Wait, Asked) {
-        let (thread, wants_thread) = ids.thread(wait.thread, self, sums);
-        let (what, wants_lock) = ids.what(wait.lock, wait.kind, sums);
-        let owner = match wait.owner {
-            UNKNOWN => NOBODY,
-            owner => ids.thread(owner, self, sums).0,
-        };
-        let kind = self.filter.kinds.contains(wait.kind);
-        let asked = match owner != NOBODY && kind && wants_thread && wants_lock && wait.is_asked {
-            true if wait.is_pending => Asked::ChargePending,
-            true => Asked::Charge,
-            false => Asked::Nothing,
-        };
-        let LogWait { start_ns, end_ns, .. } = *wait;
-        // Locks that are not known are all different.
-        let lock =
-            if wait.lock == UNKNOWN { u32::MAX - self.waits.len() as u32 } else { wait.lock };
-        (Wait { thread, start_ns, end_ns, owner, lock, what }, asked)
-    }
-
-    /// Charges a wait that is too short to be followed to the owner itself.
-    fn charge_short(&mut self, wait: LogWait, ids: &mut Ids<'_>, sums: &mut ChainSums) {
-        let (wait, asked) = self.wait(&wait, ids, sums);
-        if asked != Asked::Nothing {
-            self.begin(&wait, asked, sums);
-            let span = (wait.start_ns, wait.end_ns);
-            let step = (self.group(wait.thread), wait.what);
-            self.add(&[step], (wait.owner, End::NotFollowed), span, sums);
-        }
-    }
-
-    fn group(&self, thread: u32) -> u32 {
-        self.groups.get(thread as usize).copied().unwrap_or(NOBODY)
-    }
-
-    fn begin(&self, wait: &Wait, asked: Asked, sums: &mut ChainSums) {
-        let wait_ns = wait.end_ns.saturating_sub(wait.start_ns);
-        sums.begin(wait_ns, asked == Asked::ChargePending);
-    }
-
-    fn add(
-        &self,
-        steps: &[(u32, u32)],
-        (root, end): (u32, End),
-        (from_ns, to_ns): (u64, u64),
-        sums: &mut ChainSums,
-    ) {
-        sums.add(Charge {
-            steps,
-            root: (root != NOBODY).then(|| self.group(root)),
-            end,
-            ns: to_ns.saturating_sub(from_ns),
-            span: (self.clock.at(from_ns), self.clock.at(to_ns)),
-        });
-    }
-
-    /// Charges all that is asked for.
-    fn charge(mut self, sums: &mut ChainSums) {
-        // The longest first: where there are too many, these are followed.
-        let mut all = std::mem::take(&mut self.waits);
-        all.sort_by_key(|(wait, asked)| {
-            (Reverse(wait.end_ns.saturating_sub(wait.start_ns)), *wait, *asked)
-        });
-        let (waits, asked): (Vec<Wait>, Vec<Asked>) = all.into_iter().unzip();
-        let mut chains = Chains::new(&waits, self.groups.len(), MOST_PIECES);
-        let mut steps = Vec::new();
-        for ((wait, asked), at) in waits.iter().zip(asked).zip(0..) {
-            if asked == Asked::Nothing {
-                continue;
-            }
-            self.begin(wait, asked, sums);
-            chains.charge(at, &mut |piece: Piece<'_>| {
-                let waits = piece.steps.iter().filter_map(|&step| waits.get(step as usize));
-                steps.clear();
-                steps.extend(waits.map(|wait| (self.group(wait.thread), wait.what)));
-                self.add(&steps, (piece.root, piece.end), (piece.from_ns, piece.to_ns), sums);
+        sums.begin(wait.length_ns(), asked == Asked::ChargePending);
+        chains.charge(at, &mut |piece: Piece<'_>| {
+            let waits = piece.steps.iter().filter_map(|&step| waits.get(step as usize));
+            steps.clear();
+            steps.extend(waits.filter_map(|wait| Some((group(wait.thread)?, wait.what))));
+            sums.add(Charge {
+                steps: &steps,
+                root: group(piece.root),
+                end: piece.end,
+                ns: piece.to_ns.saturating_sub(piece.from_ns),
+                span: (clock.at(piece.from_ns), clock.at(piece.to_ns)),
             });
-        }
+        });
     }
+    add_shorts(shorts, sums);
 }
 
-/// Numbers for the ids of a log, and whether the filter wants them.
-struct Ids<'a> {
-    log: &'a Recording,
-    filter: &'a Filter,
-    threads: HashMap<u32, (u32, bool)>,
-    whats: HashMap<(u32, WaitKind), (u32, bool)>,
-}
-
-impl Ids<'_> {
-    fn thread(&mut self, id: u32, of: &mut OfRecording<'_>, sums: &mut ChainSums) -> (u32, bool) {
-        let (log, filter) = (self.log, self.filter);
-        *self.threads.entry(id).or_insert_with(|| {
-            let name = Names(log).thread(id);
-            let java_id = log.definitions().threads().get(id).map_or(0, |thread| thread.java_id);
-            let next = of.groups.len() as u32;
-            let number = *of.threads.entry(java_id).or_insert(next);
-            if number == next {
-                of.groups.push(sums.groups.number(thread_group(&name)));
-            }
-            (number, filter.thread.as_ref().is_none_or(|regex| regex.is_match(&name)))
-        })
-    }
-
-    fn what(&mut self, lock: u32, kind: WaitKind, sums: &mut ChainSums) -> (u32, bool) {
-        let (log, filter) = (self.log, self.filter);
-        *self.whats.entry((lock, kind)).or_insert_with(|| {
-            let names = Names(log);
-            let (class, name) = names.lock_parts(lock);
-            let wanted = filter.lock.as_ref();
-            let is_wanted = wanted.is_none_or(|regex| names.lock_matches(regex, lock));
-            (sums.whats.number((LockRef { name, class, id: 0 }, kind)), is_wanted)
-        })
+fn add_shorts(shorts: Shorts, sums: &mut ChainSums) {
+    for (key, charged) in shorts.finish() {
+        sums.add_short(key, &charged);
     }
 }

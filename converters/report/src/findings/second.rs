@@ -65,7 +65,8 @@ pub(super) fn find<'a>(
         recorded.add(run as u32, read.collectors);
     }
     let owned_waits = owners.finish(&names);
-    let chains = chains::find(logs, filter, &axis, !owned_waits.is_empty());
+    let is_whole = aggregate.damage.is_empty();
+    let chains = chains::find(logs, filter, &axis, (!owned_waits.is_empty(), is_whole));
     Findings {
         sampled: sampled::find(logs, filter, options, (&aggregate, &other_waits.judged), &axis),
         interval_ns: sampled::interval_ns(logs, filter, options),

@@ -8,6 +8,8 @@
 
 /// No thread.
 pub(super) const NOBODY: u32 = u32::MAX;
+/// A lock that is not known; two of them are never the same.
+pub(super) const NO_LOCK: u32 = u32::MAX;
 /// Longer chains are not followed.
 const MAX_STEPS: usize = 32;
 
@@ -19,9 +21,17 @@ pub(super) struct Wait {
     pub(super) end_ns: u64,
     /// Who had the lock when the wait began, or [`NOBODY`] that is known.
     pub(super) owner: u32,
+    /// Or [`NO_LOCK`] that is known.
     pub(super) lock: u32,
     /// What the caller calls it.
     pub(super) what: u32,
+}
+
+impl Wait {
+    /// How long it took, in ns.
+    pub(super) fn length_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
 }
 
 /// How a chain ends.
@@ -147,7 +157,8 @@ impl<'a> Chains<'a> {
         chain.seen.push(thread);
         // Who waits for a lock does not have it: who is before it in the chain waits
         // for the same one.
-        let has_lost_it = chain.steps.last().and_then(|&last| lock_of(last)) == Some(lock);
+        let before = chain.steps.last().and_then(|&last| lock_of(last));
+        let has_lost_it = before == Some(lock) && lock != NO_LOCK;
         if has_lost_it {
             self.follow(owner, span, chain, take);
         } else {

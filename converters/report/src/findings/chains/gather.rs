@@ -1,144 +1,150 @@
 //! The waits that chains are made of.
 
-use super::longest::Longest;
+use super::{
+    charge::{NO_LOCK, NOBODY, Wait},
+    longest::Longest,
+    numbers::Plan,
+    short::{Place, Shorts},
+};
 use std::sync::{
     Mutex, PoisonError,
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 use tyrion_converters::filter::Window;
 use tyrion_formats::{Event, Recording};
-use tyrion_wire::{WaitKind, slot::Pending};
+use tyrion_wire::{def::id::UNKNOWN, slot::Pending};
 
 /// So many waits whose owner is known are followed, and so many others are seen on
 /// the way: the longest.
 const MOST: usize = 1 << 18;
 
-/// A wait, by the ids of its log.
+/// What the filter asks of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LogWait {
-    pub(super) thread: u32,
-    pub(super) start_ns: u64,
-    pub(super) end_ns: u64,
-    pub(super) kind: WaitKind,
-    pub(super) lock: u32,
-    /// 0 if it is not known.
-    pub(super) owner: u32,
-    /// Whether the filter asks for its time and duration.
-    pub(super) is_asked: bool,
-    /// Whether it had not ended when the log did.
-    pub(super) is_pending: bool,
+pub(super) enum Asked {
+    /// That it is charged.
+    Charge,
+    /// The same, and it had not ended.
+    ChargePending,
+    /// Nothing: it may stand in the chains of others.
+    Nothing,
 }
 
-impl LogWait {
-    /// A wait that has ended; `None` if its site's definition is lost.
-    fn of(log: &Recording, window: &Window, event: &Event) -> Option<LogWait> {
-        let site = log.definitions().sites().get(event.site)?;
-        Some(LogWait {
-            thread: event.thread,
-            start_ns: event.start_ns,
-            end_ns: event.end_ns,
-            kind: site.kind,
-            lock: site.lock,
-            owner: known(log, event.owner),
-            is_asked: window.is_open() || window.takes(event),
-            is_pending: false,
-        })
-    }
+/// A wait, and what is asked of it.
+pub(super) type AskedWait = (Wait, Asked);
 
-    /// One that had not ended: it is asked for whenever it began, as long as it
-    /// took until then.
-    fn pending(log: &Recording, pending: &Pending) -> LogWait {
-        LogWait {
-            thread: pending.thread,
-            start_ns: pending.start_ns,
-            end_ns: log.end_ns().max(pending.start_ns),
-            kind: pending.kind,
-            lock: pending.lock,
-            owner: known(log, pending.owner),
-            is_asked: true,
-            is_pending: true,
-        }
-    }
-
-    pub(super) fn length_ns(&self) -> u64 {
-        self.end_ns.saturating_sub(self.start_ns)
-    }
-}
-
-/// An owner, 0 if it is not defined. The thread that stands for all virtual ones
-/// is none.
-fn known(log: &Recording, owner: u32) -> u32 {
-    let thread = log.definitions().threads().get(owner).filter(|_| owner != 0);
-    if thread.is_some_and(|thread| thread.java_id != 0) { owner } else { 0 }
-}
-
-/// The waits of a log.
+/// The waits of a recording. However many there are, so many are kept, and which
+/// these are does not depend on who finds which of them first.
 pub(super) struct Gathered {
     /// Whose owner is known.
-    pub(super) owned: Longest<LogWait>,
+    owned: Longest<AskedWait>,
     /// Whose owner is not known.
-    pub(super) others: Longest<LogWait>,
+    others: Longest<AskedWait>,
+    /// Those of known owners for which there is no room, added up.
+    pub(super) shorts: Shorts,
 }
 
 impl Default for Gathered {
     fn default() -> Self {
-        Gathered { owned: Longest::new(MOST), others: Longest::new(MOST) }
+        Gathered::with_room(MOST)
     }
 }
 
 impl Gathered {
-    /// Those of a log, gathered on all workers of the current rayon pool.
-    pub(super) fn of(log: &Recording, window: &Window) -> Gathered {
-        let (next, all) = (AtomicUsize::new(0), Mutex::new(Gathered::default()));
+    /// With room for so many of known owners, and for so many others.
+    pub(super) fn with_room(most: usize) -> Gathered {
+        let (owned, others) = (Longest::new(most), Longest::new(most));
+        Gathered { owned, others, shorts: Shorts::default() }
+    }
+
+    /// Takes up those of a log, on all workers of the current rayon pool. `is_whole`
+    /// says that its checksums are known to hold.
+    pub(super) fn gather(
+        &mut self,
+        log: &Recording,
+        (window, is_whole): (&Window, bool),
+        plan: &Plan,
+        place: Place<'_>,
+    ) {
+        let most = self.owned.most();
+        let (next, all) = (AtomicUsize::new(0), Mutex::new(self));
         rayon::broadcast(|_| {
-            let mut gathered = Gathered::default();
+            let mut gathered = Gathered::with_room(most);
             while let Some(chunk) = log.event_chunks().get(next.fetch_add(1, Relaxed)) {
                 // What is damaged was told in the first pass.
-                if let Ok(mut events) = log.events(chunk) {
-                    events.visit(|event| gathered.put(LogWait::of(log, window, event)));
+                let events =
+                    if is_whole { Ok(log.events_again(chunk)) } else { log.events(chunk) };
+                if let Ok(mut events) = events {
+                    events.visit(|event| gathered.put_ended(window, plan, event, place));
                 }
             }
-            all.lock().unwrap_or_else(PoisonError::into_inner).add(gathered);
+            all.lock().unwrap_or_else(PoisonError::into_inner).add(gathered, place);
         });
-        let mut gathered = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let gathered = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         for pending in log.pending() {
-            gathered.put(Some(LogWait::pending(log, pending)));
-        }
-        gathered
-    }
-
-    fn put(&mut self, wait: Option<LogWait>) {
-        if let Some(wait) = wait {
-            let to = if wait.owner == 0 { &mut self.others } else { &mut self.owned };
-            to.push(wait.length_ns(), wait);
+            gathered.put_pending(log, plan, pending, place);
         }
     }
 
-    fn add(&mut self, other: Gathered) {
-        self.owned.add(other.owned);
-        self.others.add(other.others);
+    /// A wait that has ended. It is left out if its site's definition is lost.
+    #[inline]
+    fn put_ended(&mut self, window: &Window, plan: &Plan, event: &Event, place: Place<'_>) {
+        let Some(site) = plan.site(event.site) else { return };
+        let thread = plan.thread(event.thread);
+        let wait = Wait {
+            thread: thread.number,
+            start_ns: event.start_ns,
+            end_ns: event.end_ns,
+            owner: plan.owner(event.owner),
+            lock: lock(site.lock),
+            what: site.what,
+        };
+        let is_asked = thread.is_wanted
+            && site.is_wanted
+            && (window.is_open() || window.takes(event));
+        self.put(wait, if is_asked { Asked::Charge } else { Asked::Nothing }, place);
     }
 
-    /// Hands over the waits that are not kept, since they are too short, whose
-    /// owner is known, in the order of the log.
-    pub(super) fn for_each_short(
-        &self,
-        log: &Recording,
-        window: &Window,
-        mut take: impl FnMut(LogWait),
-    ) {
-        if self.owned.keeps(0) {
-            return;
-        }
-        let is_short = |wait: &LogWait| wait.owner != 0 && !self.owned.keeps(wait.length_ns());
-        for chunk in log.event_chunks() {
-            let Ok(mut events) = log.events(chunk) else { continue };
-            events.visit(|event| {
-                let wait = LogWait::of(log, window, event).filter(is_short);
-                wait.into_iter().for_each(&mut take);
-            });
-        }
-        let pending = log.pending().iter().map(|pending| LogWait::pending(log, pending));
-        pending.filter(is_short).for_each(take);
+    /// One that had not ended: it is asked for whenever it began, as long as it took
+    /// until then.
+    fn put_pending(&mut self, log: &Recording, plan: &Plan, pending: &Pending, place: Place<'_>) {
+        let thread = plan.thread(pending.thread);
+        let Some(site) = plan.pending(pending.lock, pending.kind) else { return };
+        let wait = Wait {
+            thread: thread.number,
+            start_ns: pending.start_ns,
+            end_ns: log.end_ns().max(pending.start_ns),
+            owner: plan.owner(pending.owner),
+            lock: lock(pending.lock),
+            what: site.what,
+        };
+        let is_asked = thread.is_wanted && site.is_wanted;
+        self.put(wait, if is_asked { Asked::ChargePending } else { Asked::Nothing }, place);
     }
+
+    #[inline]
+    fn put(&mut self, wait: Wait, asked: Asked, place: Place<'_>) {
+        let length_ns = wait.length_ns();
+        if wait.owner == NOBODY {
+            self.others.push(length_ns, (wait, Asked::Nothing), |_| ());
+        } else {
+            let Gathered { owned, shorts, .. } = self;
+            owned.push(length_ns, (wait, asked), |short| shorts.put(short, place));
+        }
+    }
+
+    fn add(&mut self, other: Gathered, place: Place<'_>) {
+        let Gathered { owned, others, shorts } = self;
+        owned.add(other.owned, |short| shorts.put(short, place));
+        others.add(other.others, |_| ());
+        shorts.add(other.shorts);
+    }
+
+    /// The waits that are kept, in no order, and the sums of those that are not.
+    pub(super) fn into_parts(self) -> (Vec<AskedWait>, Shorts) {
+        (self.owned.into_entries().chain(self.others.into_entries()).collect(), self.shorts)
+    }
+}
+
+fn lock(id: u32) -> u32 {
+    if id == UNKNOWN { NO_LOCK } else { id }
 }

@@ -6,6 +6,7 @@ use super::{
         groups::LockRef,
     },
     charge::End,
+    short::{Charged, ShortKey},
 };
 use std::{cmp::Reverse, collections::HashMap};
 use tyrion_wire::WaitKind;
@@ -73,12 +74,15 @@ impl<T: Clone + Eq + std::hash::Hash> Names<T> {
 /// What waits are about: the locks of a class and name, and the kind of wait.
 pub(super) type What = (LockRef, WaitKind);
 
-/// Group and what it waits for, for each step, by number; the group at the end;
-/// and how it ends.
-type Key = (Vec<(u32, u32)>, u32, End);
+/// A chain by numbers: group and what it waits for, for each step; the group at
+/// the end; and how it ends.
+type Key = Vec<u32>;
 
 /// The charges of a chain.
 struct Charges {
+    steps: Vec<(u32, u32)>,
+    root: u32,
+    end: End,
     waits: u64,
     wait_ns: u64,
     phases: Series,
@@ -91,12 +95,17 @@ pub(super) struct ChainSums {
     grid: Grid,
     pub(super) groups: Names<String>,
     pub(super) whats: Names<What>,
-    chains: HashMap<Key, Charges>,
+    /// By chain, indices of `charges`.
+    chains: HashMap<Key, usize>,
+    charges: Vec<Charges>,
+    /// The key that is looked for.
+    key: Key,
     /// How many waits there are, and how long, in ns.
     pub(super) waits: u64,
     pub(super) wait_ns: u64,
-    /// How many of them had not ended.
+    /// How many of them had not ended, and how long.
     pub(super) pending: u64,
+    pub(super) pending_ns: u64,
 }
 
 /// A part of a wait, and what it is charged to.
@@ -115,49 +124,88 @@ const NO_GROUP: u32 = u32::MAX;
 
 impl ChainSums {
     pub(super) fn new(grid: Grid) -> ChainSums {
-        let (groups, whats, chains) = (Names::default(), Names::default(), HashMap::new());
-        ChainSums { grid, groups, whats, chains, waits: 0, wait_ns: 0, pending: 0 }
+        let (groups, whats) = (Names::default(), Names::default());
+        let (chains, charges, key) = Default::default();
+        let [waits, wait_ns, pending, pending_ns] = [0; 4];
+        ChainSums { grid, groups, whats, chains, charges, key, waits, wait_ns, pending, pending_ns }
     }
 
     /// Begins the next wait.
     pub(super) fn begin(&mut self, wait_ns: u64, is_pending: bool) {
         self.waits += 1;
         self.wait_ns = self.wait_ns.saturating_add(wait_ns);
-        self.pending += u64::from(is_pending);
+        if is_pending {
+            self.pending += 1;
+            self.pending_ns = self.pending_ns.saturating_add(wait_ns);
+        }
     }
 
     /// Charges a part of the wait that was begun last.
     pub(super) fn add(&mut self, charge: Charge<'_>) {
+        let (waits, grid) = (self.waits, self.grid);
         let root = charge.root.unwrap_or(NO_GROUP);
-        let mut key: Key = (charge.steps.to_vec(), root, charge.end);
-        if self.chains.len() >= MOST_CHAINS && !self.chains.contains_key(&key) {
-            key = (Vec::new(), NO_GROUP, End::NotFollowed);
-        }
-        let grid = &self.grid;
-        let new = || Charges { waits: 0, wait_ns: 0, phases: Series::new(grid), last: 0 };
-        let charges = self.chains.entry(key).or_insert_with(new);
-        charges.waits += u64::from(charges.last != self.waits);
-        charges.last = self.waits;
+        let Some(charges) = self.charges(charge.steps, root, charge.end) else { return };
+        charges.waits += u64::from(charges.last != waits);
+        charges.last = waits;
         charges.wait_ns = charges.wait_ns.saturating_add(charge.ns);
-        charges.phases.add_span(&self.grid, charge.span.0, charge.span.1);
+        charges.phases.add_span(&grid, charge.span.0, charge.span.1);
+    }
+
+    /// Charges waits that were added up already.
+    pub(super) fn add_short(&mut self, (waiting, what, owner): ShortKey, charged: &Charged) {
+        let sum = charged.sum;
+        self.waits += sum.waits;
+        self.wait_ns = self.wait_ns.saturating_add(sum.wait_ns);
+        self.pending += sum.pending;
+        self.pending_ns = self.pending_ns.saturating_add(sum.pending_ns);
+        let Some(charges) = self.charges(&[(waiting, what)], owner, End::NotFollowed) else {
+            return;
+        };
+        charges.waits += sum.waits;
+        charges.wait_ns = charges.wait_ns.saturating_add(sum.wait_ns);
+        for &(step, ns) in &charged.phases {
+            charges.phases.add_to(step, ns);
+        }
+    }
+
+    /// The charges of a chain; those of all others where there are too many.
+    fn charges(&mut self, steps: &[(u32, u32)], root: u32, end: End) -> Option<&mut Charges> {
+        self.key.clear();
+        self.key.extend(steps.iter().flat_map(|&(group, what)| [group, what]));
+        self.key.extend([root, end as u32]);
+        let (mut steps, mut root, mut end) = (steps, root, end);
+        let mut known = self.chains.get(&self.key).copied();
+        if known.is_none() && self.charges.len() >= MOST_CHAINS {
+            (steps, root, end) = (&[], NO_GROUP, End::NotFollowed);
+            self.key.clear();
+            known = self.chains.get(&self.key).copied();
+        }
+        let at = known.unwrap_or_else(|| {
+            let (steps, phases) = (steps.to_vec(), Series::new(&self.grid));
+            let new = Charges { steps, root, end, waits: 0, wait_ns: 0, phases, last: 0 };
+            self.charges.push(new);
+            self.chains.insert(self.key.clone(), self.charges.len() - 1);
+            self.charges.len() - 1
+        });
+        self.charges.get_mut(at)
     }
 
     /// The chains, those with the most wait first.
     pub(super) fn finish(self) -> Vec<WaitChain> {
-        let ChainSums { grid, groups, whats, chains, .. } = self;
+        let ChainSums { grid, groups, whats, charges, .. } = self;
         let step = |&(group, what): &(u32, u32)| {
             let (lock, kind) = whats.get(what)?.clone();
             Some(ChainStep { waiting: groups.get(group)?.clone(), lock, kind })
         };
-        let chain = |((steps, root, end), charges): (Key, Charges)| WaitChain {
-            steps: steps.iter().filter_map(step).collect(),
-            root: groups.get(root).cloned().unwrap_or_default(),
-            end,
+        let chain = |charges: Charges| WaitChain {
+            steps: charges.steps.iter().filter_map(step).collect(),
+            root: groups.get(charges.root).cloned().unwrap_or_default(),
+            end: charges.end,
             waits: charges.waits,
             wait_ns: charges.wait_ns,
             phases: charges.phases.sums(&grid),
         };
-        let mut chains: Vec<WaitChain> = chains.into_iter().map(chain).collect();
+        let mut chains: Vec<WaitChain> = charges.into_iter().map(chain).collect();
         chains.sort_by(|a, b| {
             let names = |chain: &WaitChain| (chain.steps.clone(), chain.root.clone(), chain.end);
             Reverse(a.wait_ns).cmp(&Reverse(b.wait_ns)).then_with(|| names(a).cmp(&names(b)))
