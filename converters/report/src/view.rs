@@ -137,7 +137,7 @@ pub fn harmless_names(names: &[String]) -> impl Iterator<Item = String> {
 pub struct ChainTree {
     /// Its heading.
     pub title: String,
-    /// All of the time that is shown, in ns.
+    /// All of the time, in ns: of the chains that were cut off, too.
     pub all_ns: u64,
     /// The nodes, each in front of those that wait for it; of those beside each
     /// other, the one with the most time first.

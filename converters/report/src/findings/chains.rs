@@ -41,6 +41,8 @@ pub struct WaitChains {
     pub pending: u64,
     /// The durations of these added up, in ns.
     pub pending_ns: u64,
+    /// How long those took that had ended and were for locks, in ns.
+    pub contention_ns: u64,
     /// The chains, those with the most wait first. Together they have all of it.
     pub chains: Vec<WaitChain>,
     /// The length of a phase, in ns: that of the axis, or a multiple of it.
@@ -97,12 +99,13 @@ fn find_in(
         charge(gathered, &threads.groups, clock, &mut sums);
     }
     let (waits, wait_ns) = (sums.waits, sums.wait_ns);
-    let (pending, pending_ns) = (sums.pending, sums.pending_ns);
+    let (pending, pending_ns, contention_ns) = (sums.pending, sums.pending_ns, sums.contention_ns);
     WaitChains {
         waits,
         wait_ns,
         pending,
         pending_ns,
+        contention_ns,
         chains: sums.finish(),
         phase_ns: grid.step_ns,
         phases: grid.len(),
@@ -124,7 +127,7 @@ fn charge(gathered: Gathered, groups: &[u32], clock: Clock, sums: &mut ChainSums
         if asked == Asked::Nothing {
             continue;
         }
-        sums.begin(wait.length_ns(), asked == Asked::ChargePending);
+        sums.begin(wait.what, wait.length_ns(), asked == Asked::ChargePending);
         chains.charge(at, &mut |piece: Piece<'_>| {
             let waits = piece.steps.iter().filter_map(|&step| waits.get(step as usize));
             steps.clear();

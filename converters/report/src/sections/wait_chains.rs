@@ -11,6 +11,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
+use tyrion_converters::outputs::units;
 
 /// The section.
 pub const SECTION: Section = Section {
@@ -33,6 +34,11 @@ pub struct WaitChains {
     pub wait_ns: u64,
     /// How many of them had not ended.
     pub pending: u64,
+    /// How long these were.
+    pub pending_ns: u64,
+    /// How long the waits for locks were that have ended and of which it is not known
+    /// who had the lock. With `wait_ns` less `pending_ns` that is all contention.
+    pub unowned_ns: u64,
     /// How long threads waited for one that ran.
     pub direct_ns: u64,
     /// How long they waited for one that waited itself, for whom is known.
@@ -140,26 +146,28 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     Answer {
         json,
         view: view::view(&chains, findings, options),
-        lacking: lacking(findings, &chains),
+        lacking: lacking(&chains),
         advises: chains.chained_ns != 0,
     }
 }
 
 /// What is not known.
-fn lacking(findings: &Findings<'_>, chains: &WaitChains) -> String {
-    let (_, all_ns) = findings.aggregate.contention().total();
-    match all_ns.saturating_sub(chains.wait_ns) {
-        0 => String::new(),
-        _ => "of monitors, the JVM does not say who has them until somebody has waited for a second: \
-              those waits are not here"
-            .to_owned(),
+fn lacking(chains: &WaitChains) -> String {
+    if chains.unowned_ns == 0 {
+        return String::new();
     }
+    format!(
+        "{} of waiting for locks is not here: the JVM does not say who has a monitor until somebody \
+         has waited for a second, and waits below the threshold are recorded without it.",
+        units::duration(chains.unowned_ns)
+    )
 }
 
 impl WaitChains {
     /// From what was found.
     pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> WaitChains {
         let found = &findings.chains;
+        let (_, contention_ns) = findings.aggregate.contention().total();
         let sum = |wanted: &dyn Fn(&WaitChain) -> bool| {
             let chains = found.chains.iter().filter(|chain| wanted(chain));
             chains.fold(0u64, |sum, chain| sum.saturating_add(chain.wait_ns))
@@ -173,6 +181,8 @@ impl WaitChains {
             waits: found.waits,
             wait_ns: found.wait_ns,
             pending: found.pending,
+            pending_ns: found.pending_ns,
+            unowned_ns: contention_ns.saturating_sub(found.contention_ns),
             direct_ns: sum(&|chain| chain.end == ChainEnd::Runs && !is_chained(chain)),
             chained_ns: sum(&is_chained),
             ring_ns: ends(ChainEnd::Ring),

@@ -71,8 +71,7 @@ impl Gathered {
             let mut gathered = Gathered::with_room(most);
             while let Some(chunk) = log.event_chunks().get(next.fetch_add(1, Relaxed)) {
                 // What is damaged was told in the first pass.
-                let events =
-                    if is_whole { Ok(log.events_again(chunk)) } else { log.events(chunk) };
+                let events = if is_whole { Ok(log.events_again(chunk)) } else { log.events(chunk) };
                 if let Ok(mut events) = events {
                     events.visit(|event| gathered.put_ended(window, plan, event, place));
                 }
@@ -98,9 +97,8 @@ impl Gathered {
             lock: lock(site.lock),
             what: site.what,
         };
-        let is_asked = thread.is_wanted
-            && site.is_wanted
-            && (window.is_open() || window.takes(event));
+        let is_asked =
+            thread.is_wanted && site.is_wanted && (window.is_open() || window.takes(event));
         self.put(wait, if is_asked { Asked::Charge } else { Asked::Nothing }, place);
     }
 

@@ -61,9 +61,7 @@ impl Plan {
         let threads = ids.map(|id| thread((log, id), filter, threads, sums)).collect();
         let mut known = HashMap::new();
         let mut site = |lock: u32, kind: WaitKind| {
-            *known
-                .entry((lock, kind))
-                .or_insert_with(|| site((log, lock, kind), filter, sums))
+            *known.entry((lock, kind)).or_insert_with(|| site((log, lock, kind), filter, sums))
         };
         let mut sites = vec![None; definitions.sites().len()];
         for (id, defined) in definitions.sites().iter() {

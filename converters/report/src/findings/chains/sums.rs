@@ -6,7 +6,7 @@ use super::{
         groups::LockRef,
     },
     charge::End,
-    short::{Charged, ShortKey},
+    short::{Charged, ShortKey, ShortSum},
 };
 use std::{cmp::Reverse, collections::HashMap};
 use tyrion_wire::WaitKind;
@@ -106,6 +106,8 @@ pub(super) struct ChainSums {
     /// How many of them had not ended, and how long.
     pub(super) pending: u64,
     pub(super) pending_ns: u64,
+    /// How long those took that had ended and were for locks, in ns.
+    pub(super) contention_ns: u64,
 }
 
 /// A part of a wait, and what it is charged to.
@@ -126,17 +128,36 @@ impl ChainSums {
     pub(super) fn new(grid: Grid) -> ChainSums {
         let (groups, whats) = (Names::default(), Names::default());
         let (chains, charges, key) = Default::default();
-        let [waits, wait_ns, pending, pending_ns] = [0; 4];
-        ChainSums { grid, groups, whats, chains, charges, key, waits, wait_ns, pending, pending_ns }
+        ChainSums {
+            grid,
+            groups,
+            whats,
+            chains,
+            charges,
+            key,
+            waits: 0,
+            wait_ns: 0,
+            pending: 0,
+            pending_ns: 0,
+            contention_ns: 0,
+        }
     }
 
-    /// Begins the next wait.
-    pub(super) fn begin(&mut self, wait_ns: u64, is_pending: bool) {
-        self.waits += 1;
-        self.wait_ns = self.wait_ns.saturating_add(wait_ns);
-        if is_pending {
-            self.pending += 1;
-            self.pending_ns = self.pending_ns.saturating_add(wait_ns);
+    /// Begins the next wait, for what has this number.
+    pub(super) fn begin(&mut self, what: u32, wait_ns: u64, is_pending: bool) {
+        let pending = u64::from(is_pending);
+        let pending_ns = if is_pending { wait_ns } else { 0 };
+        self.count(what, ShortSum { waits: 1, wait_ns, pending, pending_ns });
+    }
+
+    fn count(&mut self, what: u32, more: ShortSum) {
+        self.waits += more.waits;
+        self.wait_ns = self.wait_ns.saturating_add(more.wait_ns);
+        self.pending += more.pending;
+        self.pending_ns = self.pending_ns.saturating_add(more.pending_ns);
+        if self.whats.get(what).is_some_and(|(_, kind)| kind.is_contention()) {
+            let ended_ns = more.wait_ns.saturating_sub(more.pending_ns);
+            self.contention_ns = self.contention_ns.saturating_add(ended_ns);
         }
     }
 
@@ -154,10 +175,7 @@ impl ChainSums {
     /// Charges waits that were added up already.
     pub(super) fn add_short(&mut self, (waiting, what, owner): ShortKey, charged: &Charged) {
         let sum = charged.sum;
-        self.waits += sum.waits;
-        self.wait_ns = self.wait_ns.saturating_add(sum.wait_ns);
-        self.pending += sum.pending;
-        self.pending_ns = self.pending_ns.saturating_add(sum.pending_ns);
+        self.count(what, sum);
         let Some(charges) = self.charges(&[(waiting, what)], owner, End::NotFollowed) else {
             return;
         };

@@ -7,7 +7,7 @@ use proptest::{collection::vec, prelude::*};
 use regex::Regex;
 use std::{collections::HashMap, io::Cursor};
 use tyrion_formats::write::{LaneId, LogOptions, LogWriter};
-use tyrion_wire::slot::Pending;
+use tyrion_wire::{WaitKind, slot::Pending};
 
 const START_NS: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -209,6 +209,8 @@ fn chains_go_on_in_other_files() {
     first.waits("http-1", "Cache.lock", (10, 50), "db-1");
     let mut second = Story::new(100);
     second.thread("flusher");
+    // What has this number is the same lock there, too.
+    second.lock("Cache.lock");
     second.waits("db-1", "Db.lock", (30, 70), "flusher");
     let (logs, filter) = ([first.finish(), second.finish()], Filter::default());
     let chains = found(&logs, &filter, 1_000).chains;
@@ -243,6 +245,40 @@ fn many_phases_are_put_together() {
     assert_eq!(grid(0, 10), (10, 1));
 }
 
+/// All of the waits is charged, in all and by phase: what was told is within the log.
+fn check_sums(chains: &WaitChains) {
+    assert_eq!(chains.chains.iter().map(|chain| chain.wait_ns).sum::<u64>(), chains.wait_ns);
+    assert_eq!(chains.contention_ns, chains.wait_ns - chains.pending_ns);
+    for chain in &chains.chains {
+        assert_eq!(chain.phases.len(), chains.phases);
+        assert_eq!(chain.phases.iter().sum::<u64>(), chain.wait_ns, "{chain:?}");
+    }
+}
+
+/// Of a wait for which there is no room, only the time counts, in the phases in which
+/// it was.
+#[test]
+fn waits_without_room_are_charged_to_who_had_the_lock() {
+    let (logs, filter) = ([pool()], Filter::default());
+    let axis = Axis::of(&logs, &filter, 20 * MS);
+    let with_room =
+        |room| find_in((&logs, || Gathered::with_room(room)), &filter, &axis, (true, true));
+    let chains = with_room(0);
+    check_sums(&chains);
+    assert_eq!((chains.waits, chains.wait_ns), (3, 100 * MS));
+    assert_eq!(
+        told(&chains),
+        ["http-* Cache.lock > db-* notfollowed 2 70", "db-* Db.lock > flusher notfollowed 1 30"]
+    );
+    // The longest one of three that have an owner is followed.
+    let chains = with_room(1);
+    check_sums(&chains);
+    let (short, followed): (Vec<_>, Vec<_>) =
+        chains.chains.iter().partition(|chain| chain.end == End::NotFollowed);
+    assert_eq!(short.iter().map(|chain| chain.waits).sum::<u64>(), 2);
+    assert_eq!(followed.iter().map(|chain| chain.wait_ns).sum::<u64>(), 40 * MS);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -252,6 +288,7 @@ proptest! {
     fn charges_add_up_in_all_ways(
         waits in vec((0..5u64, 0..4usize, (0..90u64, 1..40u64), 0..6u64), 0..60),
         phase_ms in 1..60u64,
+        room in 1..40usize,
     ) {
         let mut waits = waits;
         waits.sort_by_key(|(.., (from, long), _)| from + long);
@@ -272,11 +309,21 @@ proptest! {
             [1, 4].map(|jobs| pool(jobs).install(|| found(&logs, &filter, phase_ms).chains));
         prop_assert_eq!(&one, &four);
         prop_assert_eq!(one.wait_ns, expected_ns);
-        let charged: u64 = one.chains.iter().map(|chain| chain.wait_ns).sum();
-        prop_assert_eq!(charged, expected_ns);
-        for chain in &one.chains {
-            prop_assert_eq!(chain.phases.len(), one.phases);
-            prop_assert_eq!(chain.phases.iter().sum::<u64>(), chain.wait_ns);
-        }
+        check_sums(&one);
+        // The same where there is little room, whoever finds what first.
+        let axis = Axis::of(&logs, &filter, phase_ms * MS);
+        let of_few = || {
+            find_in((&logs, || Gathered::with_room(room)), &filter, &axis, (true, true))
+        };
+        let [one_of_few, four_of_few] = [1, 4].map(|jobs| pool(jobs).install(of_few));
+        prop_assert_eq!(&one_of_few, &four_of_few);
+        check_sums(&one_of_few);
+        let sums = |it: &WaitChains| (it.waits, it.wait_ns, it.pending_ns, it.contention_ns);
+        prop_assert_eq!(sums(&one_of_few), sums(&one));
+        let by_phase = |it: &WaitChains| -> Vec<u64> {
+            let sum = |nth: usize| it.chains.iter().map(|chain| chain.phases[nth]).sum();
+            (0..it.phases).map(sum).collect()
+        };
+        prop_assert_eq!(by_phase(&one_of_few), by_phase(&one));
     }
 }

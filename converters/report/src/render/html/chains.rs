@@ -41,16 +41,23 @@ pub(super) fn write(page: &mut String, tree: &ChainTree) -> fmt::Result {
         }
         bar(page, tree, node, from_ns)?;
     }
-    writeln!(page, "</svg>")?;
+    let shown_ns = next.first().copied().unwrap_or(0);
     if tree.left_out != 0 {
-        let more = units::counted(tree.left_out as u64, "chain");
-        writeln!(page, "<p class=none>… and {more} more.</p>")?;
+        rest(page, tree, shown_ns)?;
     }
+    writeln!(page, "</svg>")?;
     writeln!(
         page,
         "<p class=legend>A bar is as wide as the time that threads waited. Those above it had \
-         what they waited for; those at the top ran.</p>"
+         what they waited for; those at the top ran, if nothing else is said.</p>"
     )
+}
+
+/// The chains that are cut off.
+fn rest(page: &mut String, tree: &ChainTree, shown_ns: u64) -> fmt::Result {
+    let who = format!("{} more", units::counted(tree.left_out as u64, "chain"));
+    let ns = tree.all_ns.saturating_sub(shown_ns);
+    bar(page, tree, &ChainNode { depth: 0, who, what: String::new(), ns }, shown_ns)
 }
 
 fn bar(page: &mut String, tree: &ChainTree, node: &ChainNode, from_ns: u64) -> fmt::Result {
@@ -59,7 +66,8 @@ fn bar(page: &mut String, tree: &ChainTree, node: &ChainNode, from_ns: u64) -> f
         return Ok(());
     }
     let waits = if node.depth == 0 { "" } else { "waits for " };
-    let words = escape(&format!("{} {waits}{}", node.who, node.what));
+    let words = format!("{} {waits}{}", node.who, node.what);
+    let words = escape(words.trim_end());
     let (x, width) = (100.0 * share(from_ns), 100.0 * share(node.ns));
     let class = if node.depth == 0 { "end" } else { "step" };
     // A picture of its own cuts off what of the words has no room.

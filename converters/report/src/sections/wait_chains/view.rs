@@ -86,16 +86,15 @@ fn tree(findings: &Findings<'_>, options: &ReportOptions) -> ChainTree {
     let left_out = cut(&mut shown, options);
     let mut root = Branch::default();
     for chain in shown {
-        let mut at = root.add(chain.wait_ns).of(end(chain)).add(chain.wait_ns);
+        let mut at = root.of(end(chain)).add(chain.wait_ns);
         for step in chain.steps.iter().rev() {
             let who = harmless::name(&step.waiting).into_owned();
             at = at.of((who, step.lock.label())).add(chain.wait_ns);
         }
     }
     let mut nodes = Vec::new();
-    let all_ns = root.ns;
     root.put(0, &mut nodes);
-    ChainTree { title: "Who waits for whom".to_owned(), all_ns, nodes, left_out }
+    ChainTree { title: "Who waits for whom".to_owned(), all_ns: found.wait_ns, nodes, left_out }
 }
 
 /// Who stands at the end of a chain, and what it did.
