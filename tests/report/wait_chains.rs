@@ -16,6 +16,10 @@ fn three_in_a_row(jdk: &Jdk) {
     let report = Report::with(&[log], &["--top=0", "--thread=^(first|second|third)$"]);
     let section = report.section("wait-chains");
     check_sums(section);
+    let overview = report.section("overview");
+    let ended_ns = number(section, "wait_ns") - number(section, "pending_ns");
+    let all_ns = ended_ns + number(section, "unowned_ns");
+    assert_eq!(all_ns, number(overview, "wait_ns"), "the overview's");
     let chained = chain(section, &["first", "second"], "third");
     let alone = chain(section, &["first"], "second");
     let behind = chain(section, &["second"], "third");
@@ -65,12 +69,12 @@ fn chain<'v>(section: &'v Value, steps: &[&str], end: &str) -> &'v Value {
 /// What is charged is what was waited for somebody known.
 fn check_sums(section: &Value) {
     let wait_ns = number(section, "wait_ns");
+    let by = |key: &str| list(section, key).iter().map(|it| number(it, "wait_ns")).sum::<u64>();
+    assert_eq!([by("chains"), by("phases")], [wait_ns; 2], "{section:#}");
+    assert_eq!(by("ends") + number(section, "ring_ns"), wait_ns, "{section:#}");
     let chains = list(section, "chains").iter();
-    assert_eq!(chains.clone().map(|it| number(it, "wait_ns")).sum::<u64>(), wait_ns);
     let shares: f64 = chains.map(|it| share(it, "wait_share")).sum();
     assert!((shares - 1.0).abs() < 1e-6, "{shares}");
-    let phases = list(section, "phases").iter();
-    assert_eq!(phases.map(|it| number(it, "wait_ns")).sum::<u64>(), wait_ns, "by phase");
 }
 
 /// Threads in a deadlock are told as such, and nobody is charged.

@@ -221,7 +221,8 @@ fn chains() -> ChainTree {
     };
     ChainTree {
         title: "Who waits for whom".to_owned(),
-        all_ns: 10_000_000_000,
+        // The chains that were cut off have the rest.
+        all_ns: 12_000_000_000,
         nodes: vec![
             node(0, "flusher", "runs", 7_000),
             node(1, "ledger-*", "Ledger.lock (java.util.concurrent.locks.ReentrantLock)", 6_000),

@@ -24,7 +24,7 @@ pub(super) fn write(page: &mut String, tree: &ChainTree) -> fmt::Result {
     };
     writeln!(
         page,
-        "<svg class=chains role=img aria-label=\"{}\" height={}>",
+        "<div class=picture><svg class=chains role=img aria-label=\"{}\" height={}>",
         escape(&label),
         rows * (BAR + GAP)
     )?;
@@ -45,7 +45,7 @@ pub(super) fn write(page: &mut String, tree: &ChainTree) -> fmt::Result {
     if tree.left_out != 0 {
         rest(page, tree, shown_ns)?;
     }
-    writeln!(page, "</svg>")?;
+    writeln!(page, "</svg></div>")?;
     writeln!(
         page,
         "<p class=legend>A bar is as wide as the time that threads waited. Those above it had \
