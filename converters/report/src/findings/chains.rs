@@ -17,6 +17,7 @@ use super::axis::{Axis, Clock, Grid};
 use charge::{Chains, Piece, Wait};
 use gather::{Asked, Gathered};
 use numbers::{Plan, Threads};
+use rayon::prelude::*;
 use short::{Place, Shorts};
 use std::{cmp::Reverse, collections::BTreeMap};
 use sums::{ChainSums, Charge};
@@ -115,10 +116,10 @@ fn find_in(
 
 /// Charges all waits of a recording that are asked for.
 fn charge(gathered: Gathered, groups: &[u32], clock: Clock, sums: &mut ChainSums) {
-    let (mut all, shorts) = gathered.into_parts();
+    let (mut all, shorts) = gathered.into_parts(groups.len());
     // The longest first: where there are too many pieces, these are followed. Beyond
     // that any order would do, but always the same one.
-    all.sort_unstable_by_key(|&(wait, asked)| (Reverse(wait.length_ns()), wait, asked));
+    all.par_sort_unstable_by_key(|&(wait, asked)| (Reverse(wait.length_ns()), wait, asked));
     let (waits, asked): (Vec<Wait>, Vec<Asked>) = all.into_iter().unzip();
     let group = |thread: u32| groups.get(thread as usize).copied();
     let mut chains = Chains::new(&waits, groups.len(), MOST_PIECES);

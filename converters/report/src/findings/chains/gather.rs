@@ -137,9 +137,21 @@ impl Gathered {
         shorts.add(other.shorts);
     }
 
-    /// The waits that are kept, in no order, and the sums of those that are not.
-    pub(super) fn into_parts(self) -> (Vec<AskedWait>, Shorts) {
-        (self.owned.into_entries().chain(self.others.into_entries()).collect(), self.shorts)
+    /// The waits that are kept and can stand in a chain, in no order, and the sums of
+    /// those that are not kept. Of threads below `threads`, by number.
+    pub(super) fn into_parts(self, threads: usize) -> (Vec<AskedWait>, Shorts) {
+        let mut all: Vec<AskedWait> = self.owned.into_entries().collect();
+        let mut is_owner = vec![false; threads];
+        for (wait, _) in &all {
+            if let Some(is_owner) = is_owner.get_mut(wait.owner as usize) {
+                *is_owner = true;
+            }
+        }
+        // Whom nobody waits for is in no chain but its own.
+        let owns = |thread: u32| is_owner.get(thread as usize).copied().unwrap_or(false);
+        all.extend(self.others.into_entries().filter(|(wait, _)| owns(wait.thread)));
+        all.retain(|(wait, asked)| *asked != Asked::Nothing || owns(wait.thread));
+        (all, self.shorts)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Wait chains for eyes.
 
-use super::{ChainPhase, ChainRow, WaitChains};
+use super::{ChainPhase, ChainRow, StepRow, WaitChains};
 use crate::{
     Findings, ReportOptions,
     findings::{ChainEnd, WaitChain},
@@ -36,7 +36,7 @@ fn sum(chains: &WaitChains) -> String {
         (chains.ring_ns, "in rings of threads that waited for each other"),
         (chains.waiting_ns, "for threads that waited for nobody known"),
         (chains.unknown_ns, "with an owner that had changed"),
-        (chains.not_followed_ns, "too short to be followed"),
+        (chains.not_followed_ns, "too many and too short to be followed"),
     ] {
         if ns != 0 {
             text += &format!(", {} {what}", units::duration(ns));
@@ -111,9 +111,12 @@ fn end(chain: &WaitChain) -> (String, String) {
     (who, what.to_owned())
 }
 
-/// `http-* → worker-* → flusher`.
+/// `http-* → Cache.lock → worker-* → Table.lock → flusher`.
 fn words(chain: &ChainRow) -> String {
-    let waiting = chain.steps.iter().map(|step| harmless::name(&step.waiting).into_owned());
+    let waiting = chain.steps.iter().flat_map(|StepRow { waiting, lock, .. }| {
+        let lock = if lock.name.is_empty() { &lock.class } else { &lock.name };
+        [waiting, lock].map(|name| harmless::name(name).into_owned())
+    });
     let end = match (chain.end_state, chain.steps.is_empty()) {
         (_, true) => "other chains".to_owned(),
         ("unknown", _) => "?".to_owned(),
