@@ -23,7 +23,7 @@ fn text_fits_and_has_all_sections() {
     }
     let json: Value = serde_json::from_str(&report(&["--json"])).unwrap();
     let sections = json["sections"].as_object().unwrap();
-    assert_eq!(sections.len(), 13);
+    assert_eq!(sections.len(), 14);
     assert!(sections.values().all(|section| section["lacking"].is_string()));
     assert_eq!((&json["schema"], &json["logs"][0]["mode"]), (&1.into(), &"trace".into()));
 }

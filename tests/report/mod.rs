@@ -8,4 +8,5 @@ mod near_misses;
 mod phases;
 mod single_thread;
 mod still_waiting;
+mod wait_chains;
 mod withheld;

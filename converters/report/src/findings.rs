@@ -2,6 +2,7 @@
 
 pub mod axis;
 mod busy;
+mod chains;
 mod collections;
 mod delay;
 mod facts;
@@ -24,6 +25,7 @@ pub mod trace;
 
 pub use axis::Axis;
 pub use busy::GroupTime;
+pub use chains::{ChainStep, End as ChainEnd, WaitChain, WaitChains};
 pub use collections::Collected;
 pub use delay::{Delay, Delays};
 pub use facts::{LogFacts, processors};

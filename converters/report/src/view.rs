@@ -31,6 +31,8 @@ pub enum Part {
     Tree(Tree),
     /// A table of so many rows that text leaves out what stands below them.
     Listing(Table),
+    /// Who waits for whom.
+    Chains(ChainTree),
 }
 
 /// A table with sortable columns.
@@ -128,6 +130,33 @@ impl Detail {
 /// Each of the names as it may be shown.
 pub fn harmless_names(names: &[String]) -> impl Iterator<Item = String> {
     names.iter().map(|name| harmless::name(name).into_owned())
+}
+
+/// Chains of waits from their ends on: who waits for these, who waits for those.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChainTree {
+    /// Its heading.
+    pub title: String,
+    /// All of the time, in ns: of the chains that were cut off, too.
+    pub all_ns: u64,
+    /// The nodes, each in front of those that wait for it; of those beside each
+    /// other, the one with the most time first.
+    pub nodes: Vec<ChainNode>,
+    /// How many chains were cut off.
+    pub left_out: usize,
+}
+
+/// A node of a tree of chains.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChainNode {
+    /// How many it waits for; 0 for the end of a chain.
+    pub depth: usize,
+    /// The threads.
+    pub who: String,
+    /// The lock that they wait for; of the end of a chain what it does.
+    pub what: String,
+    /// How long they waited, with those who waited for them, in ns.
+    pub ns: u64,
 }
 
 /// Amounts over time.

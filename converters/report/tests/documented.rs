@@ -11,7 +11,8 @@ use tyrion_report::{
     render::{Report, json},
     sections::{
         blockers, contended, critical_sections, delays, lines, lock_order, near_misses, overview,
-        sampled, single_thread, still_waiting, timeline, tree, verdict, whatif, withheld,
+        sampled, single_thread, still_waiting, timeline, tree, verdict, wait_chains, whatif,
+        withheld,
     },
 };
 
@@ -87,6 +88,13 @@ fn of_types(section: &str) -> BTreeSet<String> {
         "whatif" => {
             vec![of::<whatif::WhatIf>(), of::<whatif::WhatIfLock>(), of::<whatif::Gain>()]
         }
+        "wait-chains" => vec![
+            of::<wait_chains::WaitChains>(),
+            of::<wait_chains::ChainEndRow>(),
+            of::<wait_chains::ChainRow>(),
+            of::<wait_chains::StepRow>(),
+            of::<wait_chains::ChainPhase>(),
+        ],
         "withheld" => vec![
             of::<withheld::WithheldWaits>(),
             of::<withheld::WithheldPlace>(),

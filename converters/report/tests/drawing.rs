@@ -8,7 +8,9 @@ use tyrion_report::{
         Report, html,
         text::{self, Style, WIDTH},
     },
-    view::{Column, Detail, Node, Part, Row, Table, TableCell, Timeline, Tree},
+    view::{
+        ChainNode, ChainTree, Column, Detail, Node, Part, Row, Table, TableCell, Timeline, Tree,
+    },
 };
 use unicode_width::UnicodeWidthChar;
 
@@ -61,6 +63,13 @@ fn timeline() -> impl Strategy<Value = Timeline> {
     )
 }
 
+fn chains() -> impl Strategy<Value = ChainTree> {
+    let node = (0..40usize, name(), name(), any::<u64>())
+        .prop_map(|(depth, who, what, ns)| ChainNode { depth, who, what, ns });
+    (name(), any::<u64>(), vec(node, 0..9), any::<usize>())
+        .prop_map(|(title, all_ns, nodes, left_out)| ChainTree { title, all_ns, nodes, left_out })
+}
+
 /// What sections about samples have.
 fn sampled() -> impl Strategy<Value = Part> {
     let node = (any::<usize>(), name(), any::<u64>(), any::<u64>(), name()).prop_map(
@@ -83,6 +92,7 @@ fn view() -> impl Strategy<Value = View> {
         vec((name(), cell()), 0..5).prop_map(Part::Facts),
         table().prop_map(Part::Table),
         timeline().prop_map(Part::Timeline),
+        chains().prop_map(Part::Chains),
         sampled(),
     ];
     vec(part, 0..4).prop_map(|parts| View { parts })
@@ -112,7 +122,7 @@ fn tags(page: &str) -> Vec<String> {
 }
 
 /// What the renderer itself puts into pages.
-const TAGS: [&str; 45] = [
+const TAGS: [&str; 46] = [
     "body",
     "header",
     "p",
@@ -144,6 +154,7 @@ const TAGS: [&str; 45] = [
     "span",
     "svg",
     "rect",
+    "text",
     "title",
     "wbr",
     "label",

@@ -1,9 +1,9 @@
 //! What was found.
 
 use super::{
-    axis::Axis, busy::GroupTime, collections::Collected, delay::Delays, groups::LockGroups,
-    histogram::Histogram, other_waits::OtherWaits, owners::OwnedWait, ranks::shows,
-    sampled::SampledInterval, trace::Recorded,
+    axis::Axis, busy::GroupTime, chains::WaitChains, collections::Collected, delay::Delays,
+    groups::LockGroups, histogram::Histogram, other_waits::OtherWaits, owners::OwnedWait,
+    ranks::shows, sampled::SampledInterval, trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
@@ -33,6 +33,8 @@ pub struct Findings<'a> {
     pub delays: Delays,
     /// Waits that are for no lock.
     pub other_waits: OtherWaits,
+    /// Waits whose lock's owner is known, charged to whom the owner waited for.
+    pub chains: WaitChains,
     /// The threads of the logs that the filter lets through, but for those that the
     /// JVM runs for itself.
     pub threads: Threads,

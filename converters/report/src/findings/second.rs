@@ -4,6 +4,7 @@
 use super::{
     axis::{Axis, Series},
     busy::GroupTimes,
+    chains,
     collections::CollectedSums,
     delay::{Delay, Delays},
     found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines},
@@ -63,6 +64,9 @@ pub(super) fn find<'a>(
         collected.add(ids, groups, &read);
         recorded.add(run as u32, read.collectors);
     }
+    let owned_waits = owners.finish(&names);
+    let is_whole = aggregate.damage.is_empty();
+    let chains = chains::find(logs, filter, &axis, (!owned_waits.is_empty(), is_whole));
     Findings {
         sampled: sampled::find(logs, filter, options, (&aggregate, &other_waits.judged), &axis),
         interval_ns: sampled::interval_ns(logs, filter, options),
@@ -70,9 +74,10 @@ pub(super) fn find<'a>(
         phases: phases(&axis, &sums),
         timelines: timelines(&axis, &ranks, &sums),
         thread_blames: thread_blames(&names, &sums.blames),
-        owned_waits: owners.finish(&names),
+        owned_waits,
         delays: delays.finish(),
         collected: collected.finish(),
+        chains,
         other_waits,
         trace: recorded,
         logs,

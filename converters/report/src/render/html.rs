@@ -4,6 +4,7 @@
 //! works on the page alone, and everything that is put into the page goes through
 //! [`mod@escape`].
 
+mod chains;
 mod escape;
 mod flames;
 mod table;
@@ -184,6 +185,7 @@ fn section(page: &mut String, Shown { section, answer }: &Shown) -> fmt::Result 
                 table::write(page, table, section.title)?;
             }
             Part::Timeline(timeline) => timeline::write(page, timeline)?,
+            Part::Chains(tree) => chains::write(page, tree)?,
             Part::Heading(heading) => writeln!(page, "<h3>{}</h3>", escape(heading))?,
             Part::Tree(tree) if page.len() < MOST_BYTES => tree::write(page, tree)?,
             Part::Tree(_) => trees_left_out += 1,

@@ -1,6 +1,7 @@
 //! For terminals and text files: no line is longer than it may be, and nothing
 //! hangs on colours.
 
+mod chains;
 mod lines;
 mod table;
 mod timeline;
@@ -134,6 +135,7 @@ impl Page {
                 Part::Heading(heading) => self.paragraph(Ink::Strong, "", heading),
                 Part::Tree(tree) => self.tree(tree),
                 Part::Listing(table) => self.listing(table),
+                Part::Chains(tree) => self.chains(tree),
             }
         }
     }

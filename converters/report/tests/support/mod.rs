@@ -5,7 +5,9 @@ use std::io::Write;
 use tyrion_report::{
     About, Answer, ReportOptions, Section, View,
     render::{LogFacts, Report, Shown, html::Flame},
-    view::{Column, Detail, Node, Part, Row, Table, TableCell, Timeline, Tree},
+    view::{
+        ChainNode, ChainTree, Column, Detail, Node, Part, Row, Table, TableCell, Timeline, Tree,
+    },
 };
 
 /// A section that says what it is told.
@@ -23,6 +25,7 @@ pub const fn section(name: &'static str, title: &'static str) -> Section {
 static CONTENDED: Section = section("contended", "Contended locks");
 static TIMELINE: Section = section("timeline", "Timeline");
 static TREE: Section = section("tree", "Tree");
+static CHAINS: Section = section("wait-chains", "Wait chains");
 static OVERVIEW: Section = section("overview", "Overview");
 
 /// A section with a view.
@@ -208,6 +211,36 @@ fn lines() -> Table {
     }
 }
 
+/// Two ends of chains, one of which others wait for through others.
+fn chains() -> ChainTree {
+    let node = |depth, who: &str, what: &str, ms: u64| ChainNode {
+        depth,
+        who: who.to_owned(),
+        what: what.to_owned(),
+        ns: ms * 1_000_000,
+    };
+    ChainTree {
+        title: "Who waits for whom".to_owned(),
+        // The chains that were cut off have the rest.
+        all_ns: 12_000_000_000,
+        nodes: vec![
+            node(0, "flusher", "runs", 7_000),
+            node(1, "ledger-*", "Ledger.lock (java.util.concurrent.locks.ReentrantLock)", 6_000),
+            node(
+                2,
+                "http-*",
+                "com.acme.bank.Accounts.byNumberOfTheCustomer (java.util.concurrent.locks.ReentrantReadWriteLock)",
+                4_500,
+            ),
+            node(2, "reports", "com.acme.bank.Accounts", 500),
+            node(1, "audit", "AuditLog.lock (java.lang.Object#7)", 1_000),
+            node(0, "http-*", "waits in a ring", 3_000),
+            node(1, "ledger-*", "Cache.lock (a.Lock)", 4),
+        ],
+        left_out: 12,
+    }
+}
+
 /// All that a view can have.
 pub fn sample() -> Report {
     let facts = vec![
@@ -233,6 +266,7 @@ pub fn sample() -> Report {
             "needs --mode trace: acquisitions, holds and who held the locks.",
         ),
         shown(&TIMELINE, vec![Part::Timeline(timeline()), Part::Timeline(Timeline::default())], ""),
+        shown(&CHAINS, vec![Part::Chains(chains()), Part::Chains(ChainTree::default())], ""),
         shown(
             &TREE,
             vec![
@@ -277,6 +311,13 @@ pub fn hostile() -> Report {
         box_ns: u64::MAX,
         rows: all().map(|text| (text, vec![0, 1, u64::MAX])).collect(),
     };
+    let step = |(depth, who): (usize, String)| ChainNode { depth, what: who.clone(), who, ns: 1 };
+    let chains = ChainTree {
+        title: HOSTILE.concat(),
+        all_ns: 6,
+        nodes: all().enumerate().map(step).collect(),
+        left_out: 0,
+    };
     let node = |(depth, name)| Node { depth, name, states: HOSTILE.concat(), ..Node::default() };
     let tree = Tree { title: HOSTILE.concat(), nodes: all().enumerate().map(node).collect() };
     let parts = vec![
@@ -287,6 +328,7 @@ pub fn hostile() -> Report {
         Part::Facts(all().map(|text| (text.clone(), words(text))).collect()),
         Part::Table(table),
         Part::Timeline(timeline),
+        Part::Chains(chains),
     ];
     let mut report = report(vec![shown(&CONTENDED, parts, &HOSTILE.concat())]);
     report.notes = all().collect();

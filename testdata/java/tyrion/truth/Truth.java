@@ -88,6 +88,7 @@ public final class Truth {
         SCENARIOS.put("parked-over", ParkedOver.class);
         SCENARIOS.put("occupied", Occupied.class);
         SCENARIOS.put("withheld", Withheld.class);
+        SCENARIOS.put("wait-chain", WaitChain.class);
     }
 
     private Truth() {}

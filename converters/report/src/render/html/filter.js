@@ -125,7 +125,7 @@
         && !about[bodies.indexOf(body)].locks.length);
       table.parentElement.classList.toggle('of-all', Boolean(chosen) && isOfAll);
     }
-    for (const list of all('dl')) list.classList.toggle('of-all', Boolean(chosen));
+    for (const list of all('dl, .picture')) list.classList.toggle('of-all', Boolean(chosen));
     const total = bodies.length + frames.length;
     found.textContent = text || chosen ? count + ' of ' + total + ' rows' : '';
     document.documentElement.classList.toggle('filtered', Boolean(text || chosen));

@@ -22,11 +22,16 @@ pub(super) fn write(page: &mut String, timeline: &Timeline) -> fmt::Result {
         return writeln!(page, "<p class=\"none\">None.</p>");
     }
     let most = timeline.rows.iter().flat_map(|(_, boxes)| boxes).copied().max().unwrap_or(0);
-    let of = if timeline.title.ends_with("thread") { "thread" } else { "lock" };
+    // The filters of the page go by threads and locks.
+    let (of, is_filtered) = match timeline.title.rsplit(' ').next() {
+        Some("thread") => ("thread", " data-of=thread"),
+        Some("chain") => ("chain", ""),
+        _ => ("lock", " data-of=lock"),
+    };
     begin(page, "sortable timeline", &timeline.title)?;
     write!(
         page,
-        "<th scope=col data-of={of}><button type=button>{of}</button></th>\
+        "<th scope=col{is_filtered}><button type=button>{of}</button></th>\
          <th scope=col class=time>"
     )?;
     axis(page, timeline, boxes)?;

@@ -1,0 +1,243 @@
+//! Whom a wait is charged to in the end: an owner may wait itself, for what a
+//! third one has.
+//!
+//! At each moment of a wait the chain is followed from the waiting thread to the
+//! owner of the lock, to the owner of what that one waits for at this moment, and
+//! so on, up to a thread that does not wait. So a wait is cut into pieces of time
+//! with one chain each, and nothing of it is lost or counted twice.
+
+/// No thread.
+pub(super) const NOBODY: u32 = u32::MAX;
+/// A lock that is not known; two of them are never the same.
+pub(super) const NO_LOCK: u32 = u32::MAX;
+/// Longer chains are not followed.
+const MAX_STEPS: usize = 32;
+
+/// A wait; threads and locks are numbers of the caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Wait {
+    pub(super) thread: u32,
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    /// Who had the lock when the wait began, or [`NOBODY`] that is known.
+    pub(super) owner: u32,
+    /// Or [`NO_LOCK`] that is known.
+    pub(super) lock: u32,
+    /// What the caller calls it.
+    pub(super) what: u32,
+}
+
+impl Wait {
+    /// How long it took, in ns.
+    pub(super) fn length_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+/// How a chain ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// With a thread that did not wait.
+    Runs,
+    /// With a thread that waited, for what nobody is known to have had.
+    Waits,
+    /// Nowhere: the threads waited for each other.
+    Ring,
+    /// It is not known who had the lock then: whoever had had it waited for it
+    /// again.
+    Unknown,
+    /// It was not followed so far.
+    NotFollowed,
+}
+
+/// A piece of a wait and its chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece<'a> {
+    /// The waits of the chain, from the one that is charged on: indices.
+    pub(super) steps: &'a [u32],
+    /// The thread with which it ends; of a ring the one that is in it twice, and
+    /// [`NOBODY`] where it is not known.
+    pub(super) root: u32,
+    pub(super) end: End,
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+}
+
+/// The waits of many threads.
+pub(super) struct Chains<'a> {
+    waits: &'a [Wait],
+    /// By thread: when it waited, in parts that do not overlap, in the order of
+    /// time, each with the wait that it was in.
+    parts: Vec<Vec<Part>>,
+    /// How many more pieces there may be.
+    left: u64,
+}
+
+/// A part of the time of a thread that waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    from_ns: u64,
+    to_ns: u64,
+    wait: u32,
+}
+
+impl<'a> Chains<'a> {
+    /// Of waits of threads with numbers below `threads`. At most so many pieces
+    /// are made of all waits together before others are not followed.
+    pub(super) fn new(waits: &'a [Wait], threads: usize, most_pieces: u64) -> Chains<'a> {
+        let mut of_threads: Vec<Vec<u32>> = vec![Vec::new(); threads];
+        for (wait, at) in waits.iter().zip(0..) {
+            if let Some(own) = of_threads.get_mut(wait.thread as usize) {
+                own.push(at);
+            }
+        }
+        let parts = of_threads.into_iter().map(|own| parts(waits, own)).collect();
+        Chains { waits, parts, left: most_pieces }
+    }
+
+    /// Cuts a wait into pieces with one chain each, in the order of time.
+    pub(super) fn charge(&mut self, wait: u32, take: &mut impl FnMut(Piece<'_>)) {
+        let Some(&Wait { thread, start_ns, end_ns, owner, .. }) = self.waits.get(wait as usize)
+        else {
+            return;
+        };
+        if owner != NOBODY && start_ns < end_ns {
+            let mut chain = Chain { steps: vec![wait], seen: vec![thread], waiting: vec![thread] };
+            self.follow(owner, (start_ns, end_ns), &mut chain, take);
+        }
+    }
+
+    /// Follows a chain to a thread that is said to have had a lock in that time.
+    fn follow(
+        &mut self,
+        thread: u32,
+        (from_ns, to_ns): (u64, u64),
+        chain: &mut Chain,
+        take: &mut impl FnMut(Piece<'_>),
+    ) {
+        let end = match chain.seen.contains(&thread) {
+            true if chain.waiting.contains(&thread) => Some((End::Ring, thread)),
+            true => Some((End::Unknown, NOBODY)),
+            false if chain.seen.len() > MAX_STEPS || self.left == 0 => {
+                Some((End::NotFollowed, thread))
+            }
+            false => None,
+        };
+        if let Some((end, root)) = end {
+            return self.give(chain, (end, root), (from_ns, to_ns), take);
+        }
+        let mut at_ns = from_ns;
+        let first = self.of(thread).partition_point(|part| part.to_ns <= from_ns);
+        for nth in first.. {
+            let Some(&part) = self.of(thread).get(nth).filter(|part| part.from_ns < to_ns) else {
+                break;
+            };
+            let (begin_ns, end_ns) = (part.from_ns.max(from_ns), part.to_ns.min(to_ns));
+            self.give(chain, (End::Runs, thread), (at_ns, begin_ns), take);
+            self.follow_wait(thread, part.wait, (begin_ns, end_ns), chain, take);
+            at_ns = end_ns;
+        }
+        self.give(chain, (End::Runs, thread), (at_ns, to_ns), take);
+    }
+
+    /// Follows a chain on through a wait of the thread at its end.
+    fn follow_wait(
+        &mut self,
+        thread: u32,
+        wait: u32,
+        span: (u64, u64),
+        chain: &mut Chain,
+        take: &mut impl FnMut(Piece<'_>),
+    ) {
+        let lock_of = |wait: u32| self.waits.get(wait as usize).map(|wait| wait.lock);
+        let Some(&Wait { owner, lock, .. }) = self.waits.get(wait as usize) else { return };
+        if owner == NOBODY {
+            return self.give(chain, (End::Waits, thread), span, take);
+        }
+        chain.seen.push(thread);
+        // Who waits for a lock does not have it: who is before it in the chain waits
+        // for the same one.
+        let before = chain.steps.last().and_then(|&last| lock_of(last));
+        let has_lost_it = before == Some(lock) && lock != NO_LOCK;
+        if has_lost_it {
+            self.follow(owner, span, chain, take);
+        } else {
+            chain.steps.push(wait);
+            chain.waiting.push(thread);
+            self.follow(owner, span, chain, take);
+            chain.waiting.pop();
+            chain.steps.pop();
+        }
+        chain.seen.pop();
+    }
+
+    fn of(&self, thread: u32) -> &[Part] {
+        self.parts.get(thread as usize).map_or(&[], Vec::as_slice)
+    }
+
+    fn give(
+        &mut self,
+        chain: &Chain,
+        (end, root): (End, u32),
+        (from_ns, to_ns): (u64, u64),
+        take: &mut impl FnMut(Piece<'_>),
+    ) {
+        if from_ns < to_ns {
+            self.left = self.left.saturating_sub(1);
+            take(Piece { steps: &chain.steps, root, end, from_ns, to_ns });
+        }
+    }
+}
+
+/// A chain under way.
+struct Chain {
+    steps: Vec<u32>,
+    /// All threads that were met.
+    seen: Vec<u32>,
+    /// Those whose waits are steps.
+    waiting: Vec<u32>,
+}
+
+/// The parts of time in which a thread waited. Where waits overlap, as one may
+/// begin within another, the one that began last counts.
+fn parts(waits: &[Wait], mut own: Vec<u32>) -> Vec<Part> {
+    let of = |wait: u32| waits.get(wait as usize).map_or((0, 0), |it| (it.start_ns, it.end_ns));
+    own.sort_by_key(|&wait| (of(wait).0, std::cmp::Reverse(of(wait).1), wait));
+    let mut parts: Vec<Part> = Vec::with_capacity(own.len());
+    // Those that had not ended when the next one began, the last one on top.
+    let mut open: Vec<u32> = Vec::new();
+    let mut at_ns = 0;
+    for wait in own {
+        let (start_ns, _) = of(wait);
+        close(&mut open, &mut parts, &mut at_ns, start_ns, of);
+        at_ns = at_ns.max(start_ns);
+        open.push(wait);
+    }
+    close(&mut open, &mut parts, &mut at_ns, u64::MAX, of);
+    parts
+}
+
+/// Puts down what open waits took from `at_ns` until a moment.
+fn close(
+    open: &mut Vec<u32>,
+    parts: &mut Vec<Part>,
+    at_ns: &mut u64,
+    until_ns: u64,
+    of: impl Fn(u32) -> (u64, u64),
+) {
+    while let Some(&wait) = open.last() {
+        let (_, end_ns) = of(wait);
+        let to_ns = end_ns.min(until_ns);
+        if *at_ns < to_ns {
+            parts.push(Part { from_ns: *at_ns, to_ns, wait });
+            *at_ns = to_ns;
+        }
+        if end_ns > until_ns {
+            return;
+        }
+        open.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests;

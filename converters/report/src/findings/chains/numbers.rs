@@ -1,0 +1,132 @@
+//! Numbers for the ids of a log's files, and whether the filter wants what they
+//! stand for: found once, before the waits are gone over.
+
+use super::{
+    charge::NOBODY,
+    sums::{ChainSums, What},
+};
+use crate::findings::groups::{LockRef, thread_group};
+use std::collections::HashMap;
+use tyrion_converters::{describe::Names, filter::Filter};
+use tyrion_formats::Recording;
+use tyrion_wire::{WaitKind, def::id::UNKNOWN};
+
+/// Threads of a recording.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    /// By `Thread.getId()`.
+    numbers: HashMap<u64, u32>,
+    /// The group of each, a number of [`ChainSums::groups`].
+    pub(super) groups: Vec<u32>,
+}
+
+/// A thread of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ThreadPlan {
+    pub(super) number: u32,
+    pub(super) is_wanted: bool,
+    /// Whether it is one thread that can have a lock: the one that stands for all
+    /// virtual ones, and those whose definition is lost, are none.
+    is_one: bool,
+}
+
+/// A site of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SitePlan {
+    /// The lock's id.
+    pub(super) lock: u32,
+    /// A number of [`ChainSums::whats`].
+    pub(super) what: u32,
+    pub(super) is_wanted: bool,
+}
+
+/// What is known of a file's threads and sites.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// By id; the first one is for those whose definition is lost, too.
+    threads: Vec<ThreadPlan>,
+    sites: Vec<Option<SitePlan>>,
+    pending: HashMap<(u32, WaitKind), SitePlan>,
+}
+
+impl Plan {
+    pub(super) fn new(
+        log: &Recording,
+        filter: &Filter,
+        threads: &mut Threads,
+        sums: &mut ChainSums,
+    ) -> Plan {
+        let definitions = log.definitions();
+        let ids = 0..definitions.threads().len().max(1) as u32;
+        let threads = ids.map(|id| thread((log, id), filter, threads, sums)).collect();
+        let mut known = HashMap::new();
+        let mut site = |lock: u32, kind: WaitKind| {
+            *known.entry((lock, kind)).or_insert_with(|| site((log, lock, kind), filter, sums))
+        };
+        let mut sites = vec![None; definitions.sites().len()];
+        for (id, defined) in definitions.sites().iter() {
+            if let Some(plan) = sites.get_mut(id as usize) {
+                *plan = Some(site(defined.lock, defined.kind));
+            }
+        }
+        for pending in log.pending() {
+            site(pending.lock, pending.kind);
+        }
+        let wanted = log.pending().iter().map(|pending| (pending.lock, pending.kind));
+        let pending = wanted.filter_map(|key| Some((key, *known.get(&key)?))).collect();
+        Plan { threads, sites, pending }
+    }
+
+    #[inline]
+    pub(super) fn thread(&self, id: u32) -> ThreadPlan {
+        let lost = || self.threads.first().copied();
+        let none = ThreadPlan { number: NOBODY, is_wanted: false, is_one: false };
+        self.threads.get(id as usize).copied().or_else(lost).unwrap_or(none)
+    }
+
+    /// The number of an owner, if that is known.
+    #[inline]
+    pub(super) fn owner(&self, id: u32) -> u32 {
+        let owner = self.threads.get(id as usize).filter(|owner| id != UNKNOWN && owner.is_one);
+        owner.map_or(NOBODY, |owner| owner.number)
+    }
+
+    #[inline]
+    pub(super) fn site(&self, id: u32) -> Option<SitePlan> {
+        self.sites.get(id as usize).copied().flatten()
+    }
+
+    pub(super) fn pending(&self, lock: u32, kind: WaitKind) -> Option<SitePlan> {
+        self.pending.get(&(lock, kind)).copied()
+    }
+}
+
+fn thread(
+    (log, id): (&Recording, u32),
+    filter: &Filter,
+    threads: &mut Threads,
+    sums: &mut ChainSums,
+) -> ThreadPlan {
+    let name = Names(log).thread(id);
+    let java_id = log.definitions().threads().get(id).map_or(0, |thread| thread.java_id);
+    let next = threads.groups.len() as u32;
+    let number = *threads.numbers.entry(java_id).or_insert(next);
+    if number == next {
+        threads.groups.push(sums.groups.number(thread_group(&name)));
+    }
+    let is_wanted = filter.thread.as_ref().is_none_or(|regex| regex.is_match(&name));
+    ThreadPlan { number, is_wanted, is_one: java_id != 0 }
+}
+
+fn site(
+    (log, lock, kind): (&Recording, u32, WaitKind),
+    filter: &Filter,
+    sums: &mut ChainSums,
+) -> SitePlan {
+    let names = Names(log);
+    let (class, name) = names.lock_parts(lock);
+    let what: What = (LockRef { name, class, id: 0 }, kind);
+    let is_wanted = filter.kinds.contains(kind)
+        && filter.lock.as_ref().is_none_or(|regex| names.lock_matches(regex, lock));
+    SitePlan { lock, what: sums.whats.number(what), is_wanted }
+}

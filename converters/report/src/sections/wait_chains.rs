@@ -1,0 +1,267 @@
+//! Who waits for whom, who waits for whom, up to the thread that runs.
+
+#[cfg(test)]
+mod tests;
+mod view;
+
+use super::shared::{cut, share};
+use crate::{
+    About, Answer, Findings, ReportOptions, Section,
+    findings::{ChainEnd, ChainStep, LockRef, WaitChain},
+};
+use serde::Serialize;
+use std::{cmp::Reverse, collections::BTreeMap};
+use tyrion_converters::outputs::units;
+
+/// The section.
+pub const SECTION: Section = Section {
+    name: "wait-chains",
+    title: "Wait chains",
+    means: "Who waits for whom, who waits for whom: each wait is charged to the thread at the end of \
+            its chain, which ran meanwhile.",
+    advice: "Look at what the threads at the ends do: the others only pass it on.",
+    about: About::Locks,
+    answer,
+};
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WaitChains {
+    /// Waits of which it is known who had the lock when they began, those included
+    /// that had not ended when the log did.
+    pub waits: u64,
+    /// Their durations added up. All of it is charged.
+    pub wait_ns: u64,
+    /// How many of them had not ended.
+    pub pending: u64,
+    /// How long these were.
+    pub pending_ns: u64,
+    /// How long the waits for locks were that have ended and of which it is not known
+    /// who had the lock. With `wait_ns` less `pending_ns` that is all contention.
+    pub unowned_ns: u64,
+    /// How long threads waited for one that ran.
+    pub direct_ns: u64,
+    /// How long they waited for one that waited itself, for whom is known.
+    pub chained_ns: u64,
+    /// How long they waited for each other, in a ring, or for those who did.
+    pub ring_ns: u64,
+    /// How long they waited for one that waited, for nobody known, such as for
+    /// something to happen.
+    pub waiting_ns: u64,
+    /// How long it is not known who had the lock.
+    pub unknown_ns: u64,
+    /// How long is charged to who had the lock without a look at what that one did:
+    /// the shortest waits, where there are too many.
+    pub not_followed_ns: u64,
+    /// The most locks in a chain.
+    pub longest: usize,
+    /// The ends of the chains, most wait first.
+    pub ends: Vec<ChainEndRow>,
+    /// How many more there are.
+    pub ends_left_out: usize,
+    /// The chains, most wait first.
+    pub chains: Vec<ChainRow>,
+    /// How many more there are.
+    pub left_out: usize,
+    /// The length of a phase: that of the overview, or a multiple of it.
+    pub phase_ns: u64,
+    /// The phases, in the order of time.
+    pub phases: Vec<ChainPhase>,
+}
+
+/// Threads at the end of chains.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ChainEndRow {
+    /// Their group; empty where it is not known.
+    pub threads: String,
+    /// How long others waited for them in the end.
+    pub wait_ns: u64,
+    /// How much of that through others that waited, too.
+    pub through_ns: u64,
+}
+
+/// A chain.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ChainRow {
+    /// From those whose waits are charged on. Empty for all chains that are not
+    /// told apart.
+    pub steps: Vec<StepRow>,
+    /// The group of the threads at its end; empty if that is not known.
+    pub end: String,
+    /// What these did: `runs`, `waits`, `ring`, `unknown` or `not-followed`.
+    pub end_state: &'static str,
+    /// How many waits, or parts of them.
+    pub waits: u64,
+    /// How long these are.
+    pub wait_ns: u64,
+    /// As a share of all that is charged.
+    pub wait_share: f64,
+    /// By phase, as far as that is in the time that is reported.
+    pub phases_ns: Vec<u64>,
+}
+
+/// A step of a chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StepRow {
+    /// The group of threads that waits.
+    pub waiting: String,
+    /// For which lock.
+    pub lock: LockRef,
+    /// The kind of wait.
+    pub kind: &'static str,
+}
+
+/// A phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ChainPhase {
+    /// From the start of the reported time to that of the phase.
+    pub start_ns: u64,
+    /// Its length.
+    pub duration_ns: u64,
+    /// How long threads waited in it for locks whose owner is known.
+    pub wait_ns: u64,
+    /// How much of that for one that waited itself.
+    pub chained_ns: u64,
+    /// The chain with the most wait in it, an index into `chains`; `null` if there
+    /// is none, or it is left out.
+    pub first: Option<usize>,
+    /// How long that was.
+    pub first_ns: u64,
+}
+
+/// The name of how a chain ends.
+fn state(end: ChainEnd) -> &'static str {
+    match end {
+        ChainEnd::Runs => "runs",
+        ChainEnd::Waits => "waits",
+        ChainEnd::Ring => "ring",
+        ChainEnd::Unknown => "unknown",
+        ChainEnd::NotFollowed => "not-followed",
+    }
+}
+
+fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
+    let chains = WaitChains::of(findings, options);
+    let json = serde_json::to_value(&chains).unwrap_or_default();
+    Answer {
+        json,
+        view: view::view(&chains, findings, options),
+        lacking: lacking(&chains),
+        advises: chains.chained_ns != 0,
+    }
+}
+
+/// What is not known.
+fn lacking(chains: &WaitChains) -> String {
+    if chains.unowned_ns == 0 {
+        return String::new();
+    }
+    format!(
+        "{} of waiting for locks is not here: the JVM does not say who has a monitor until somebody \
+         has waited for a second, and waits below the threshold are recorded without it.",
+        units::duration(chains.unowned_ns)
+    )
+}
+
+impl WaitChains {
+    /// From what was found.
+    pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> WaitChains {
+        let found = &findings.chains;
+        let (_, contention_ns) = findings.aggregate.contention().total();
+        let sum = |wanted: &dyn Fn(&WaitChain) -> bool| {
+            let chains = found.chains.iter().filter(|chain| wanted(chain));
+            chains.fold(0u64, |sum, chain| sum.saturating_add(chain.wait_ns))
+        };
+        let ends = |end: ChainEnd| sum(&|chain: &WaitChain| chain.end == end);
+        let mut chains: Vec<ChainRow> =
+            found.chains.iter().map(|chain| ChainRow::of(chain, found.wait_ns)).collect();
+        let mut rows = end_rows(&found.chains);
+        let left_out = cut(&mut chains, options);
+        WaitChains {
+            waits: found.waits,
+            wait_ns: found.wait_ns,
+            pending: found.pending,
+            pending_ns: found.pending_ns,
+            unowned_ns: contention_ns.saturating_sub(found.contention_ns),
+            direct_ns: sum(&|chain| chain.end == ChainEnd::Runs && !is_chained(chain)),
+            chained_ns: sum(&is_chained),
+            ring_ns: ends(ChainEnd::Ring),
+            waiting_ns: ends(ChainEnd::Waits),
+            unknown_ns: ends(ChainEnd::Unknown),
+            not_followed_ns: ends(ChainEnd::NotFollowed),
+            longest: found.chains.iter().map(|chain| chain.steps.len()).max().unwrap_or(0),
+            ends_left_out: cut(&mut rows, options),
+            ends: rows,
+            phase_ns: found.phase_ns,
+            phases: phases(findings, chains.len()),
+            chains,
+            left_out,
+        }
+    }
+}
+
+/// Whether an owner in a chain waits itself, for whom is known.
+fn is_chained(chain: &WaitChain) -> bool {
+    chain.steps.len() > 1
+}
+
+impl ChainRow {
+    fn of(chain: &WaitChain, all_ns: u64) -> ChainRow {
+        let step = |step: &ChainStep| StepRow {
+            waiting: step.waiting.clone(),
+            lock: step.lock.clone(),
+            kind: step.kind.name(),
+        };
+        ChainRow {
+            steps: chain.steps.iter().map(step).collect(),
+            end: chain.root.clone(),
+            end_state: state(chain.end),
+            waits: chain.waits,
+            wait_ns: chain.wait_ns,
+            wait_share: share(chain.wait_ns, all_ns),
+            phases_ns: chain.phases.clone(),
+        }
+    }
+}
+
+fn end_rows(chains: &[WaitChain]) -> Vec<ChainEndRow> {
+    let mut ends: BTreeMap<&str, ChainEndRow> = BTreeMap::new();
+    // What is in a ring has no end.
+    for chain in chains.iter().filter(|chain| chain.end != ChainEnd::Ring) {
+        let row = ends.entry(&chain.root).or_default();
+        row.threads.clone_from(&chain.root);
+        row.wait_ns = row.wait_ns.saturating_add(chain.wait_ns);
+        let through_ns = if is_chained(chain) { chain.wait_ns } else { 0 };
+        row.through_ns = row.through_ns.saturating_add(through_ns);
+    }
+    let mut rows: Vec<ChainEndRow> = ends.into_values().collect();
+    // Stable.
+    rows.sort_by_key(|row| Reverse(row.wait_ns));
+    rows
+}
+
+fn phases(findings: &Findings<'_>, shown: usize) -> Vec<ChainPhase> {
+    let found = &findings.chains;
+    let phase = |nth: usize| {
+        let start_ns = (nth as u64).saturating_mul(found.phase_ns);
+        let end_ns = start_ns.saturating_add(found.phase_ns).min(found.duration_ns);
+        let in_phase = |chain: &WaitChain| chain.phases.get(nth).copied().unwrap_or(0);
+        let mut phase = ChainPhase {
+            start_ns,
+            duration_ns: end_ns.saturating_sub(start_ns),
+            ..ChainPhase::default()
+        };
+        for (at, chain) in found.chains.iter().enumerate() {
+            let ns = in_phase(chain);
+            phase.wait_ns = phase.wait_ns.saturating_add(ns);
+            if is_chained(chain) {
+                phase.chained_ns = phase.chained_ns.saturating_add(ns);
+            }
+            if ns > phase.first_ns {
+                (phase.first, phase.first_ns) = (Some(at).filter(|&at| at < shown), ns);
+            }
+        }
+        phase
+    };
+    (0..found.phases).map(phase).collect()
+}
