@@ -69,6 +69,10 @@ options! {
         ]), {
             name: "parks", value_name: "HOW", ..USUAL
         }
+        /// Whether to record who ends waits of 100us and more in java.util.concurrent: who
+        /// unparks a thread or signals its condition, with the stack if the wait has lasted
+        /// a millisecond; in trace mode also who notifies an object
+        wakers: bool = true => Flag, { name: "wakers", value_name: "BOOL", ..USUAL }
         /// Do not record threads whose name matches one of these patterns, with * and
         /// ?, separated by semicolons
         exclude_threads: Vec<Pattern> = Vec::new() => Patterns, {

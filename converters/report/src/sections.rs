@@ -18,6 +18,7 @@ pub mod still_waiting;
 pub mod timeline;
 pub mod tree;
 pub mod verdict;
+pub mod wakers;
 pub mod whatif;
 pub mod withheld;
 
@@ -29,6 +30,7 @@ pub const SECTIONS: &[Section] = &[
     overview::SECTION,
     contended::SECTION,
     blockers::SECTION,
+    wakers::SECTION,
     withheld::SECTION,
     whatif::SECTION,
     single_thread::SECTION,
