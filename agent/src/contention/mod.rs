@@ -149,6 +149,7 @@ impl Contention {
         self.recorder.with(java, thread, true, |context, waits| {
             waits.reacquiring = None;
             self.settle(context, waits);
+            self.forget_object_wait(context, waits);
             let pending = self.begin(context, java, object, WaitKind::ObjectWait, start_ns);
             self.enter_object_wait(context, &pending);
             waits.object_wait = Some(pending);

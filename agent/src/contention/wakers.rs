@@ -14,7 +14,7 @@ use crate::{
     log::{Generation, lane::EndedWait},
     recorder::{
         EventContext,
-        threads::{Owner, PendingWait, Thread, Wake, WakeBy},
+        threads::{Owner, PendingWait, Thread, Waits, Wake, WakeBy},
     },
 };
 use std::sync::{Arc, atomic::Ordering::Relaxed};
@@ -142,6 +142,17 @@ impl Contention {
         }
     }
 
+    /// The context's thread does not wait in `Object.wait`, though its end was not seen:
+    /// HotSpot tells of the beginning before it finds that the thread has not got the
+    /// monitor.
+    pub(super) fn forget_object_wait(&self, context: &EventContext<'_>, waits: &mut Waits) {
+        if self.notes_wakers()
+            && let Some(wait) = waits.object_wait.take()
+        {
+            self.object_waiters.leave(wait.lock, context.thread.java_id, true);
+        }
+    }
+
     /// The current thread is about to notify an object, whose monitor it has. As many of
     /// its innermost frames as `probes` are none of the program's.
     pub fn notifies(
@@ -157,6 +168,12 @@ impl Contention {
 
     /// A thread has come to its end: the JVM notifies those who join it.
     pub fn joined(&self, java: Java, thread: Object<'_>) {
+        if !self.notes_wakers() || self.object_waiters.is_empty() {
+            return;
+        }
+        self.recorder.with(java, thread, false, |context, waits| {
+            self.forget_object_wait(context, waits);
+        });
         self.notify(java, thread, true, thread, None);
     }
 

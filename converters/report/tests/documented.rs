@@ -160,7 +160,8 @@ fn every_field_is_documented() {
     names(&to_value(LockRef::default()).unwrap(), &mut in_lock);
     assert!(in_lock.iter().all(|name| is_in(&common, name)), "{in_lock:?}");
 
-    let logs = ["v1-small.log", "v1-killed.log", "v1-trace.log", "v1-collections.log", "v1-wakers.log"];
+    let logs =
+        ["v1-small.log", "v1-killed.log", "v1-trace.log", "v1-collections.log", "v1-wakers.log"];
     let kinds = [Kinds::contention(), Kinds::all()];
     let reports = logs.iter().flat_map(|log| kinds.map(|kinds| report(log, kinds)));
     let reports: Vec<Value> = reports.collect();

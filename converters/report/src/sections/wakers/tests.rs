@@ -13,16 +13,10 @@ use tyrion_formats::Recording;
 const TURN: (WaitKind, (&str, &str)) =
     (WaitKind::Lock, ("java.util.concurrent.locks.ReentrantLock", "Cache.turn"));
 const ORDERS: (WaitKind, (&str, &str)) = (WaitKind::Condition, ("a.Orders$Condition", ""));
-const GET: [&str; 3] = [
-    "a.Main.run:5",
-    "a.Cache.get:12",
-    "java.util.concurrent.locks.ReentrantLock.lock:300",
-];
-const PUT: [&str; 3] = [
-    "a.Main.run:6",
-    "a.Cache.put:30",
-    "java.util.concurrent.locks.ReentrantLock.unlock:400",
-];
+const GET: [&str; 3] =
+    ["a.Main.run:5", "a.Cache.get:12", "java.util.concurrent.locks.ReentrantLock.lock:300"];
+const PUT: [&str; 3] =
+    ["a.Main.run:6", "a.Cache.put:30", "java.util.concurrent.locks.ReentrantLock.unlock:400"];
 const TAKE: [&str; 1] = ["a.Orders.take:7"];
 
 fn logs() -> [Recording; 1] {
@@ -41,12 +35,13 @@ fn logs() -> [Recording; 1] {
     [log.finish("a.log")]
 }
 
+/// Waiter's place, wakers, their place, how often and how long.
+fn pair(pair: &WakerPair) -> (&str, &str, Option<&str>, u64, u64) {
+    let WakerPair { waiter, wakers, waker, waits, wait_ns, .. } = pair;
+    (waiter, wakers, waker.as_deref(), *waits, *wait_ns)
+}
+
 fn pairs(found: &Wakers) -> Vec<(&str, &str, Option<&str>, u64, u64)> {
-    let pair = |pair: &WakerPair| {
-        let WakerPair { waiter, wakers, waker, waits, wait_ns, .. } = pair;
-        (waiter.as_str(), wakers.as_str(), waker.as_deref(), *waits, *wait_ns)
-    };
-    // Borrows from `found`, not from the row.
     found.code.iter().map(pair).collect()
 }
 
