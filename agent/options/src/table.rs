@@ -58,8 +58,8 @@ options! {
             name: "walk", value_name: "HOW", ..USUAL
         }
         /// How waits in java.util.concurrent are seen: probes (in five classes of the
-        /// JDK), natives (in place of two native methods: no class is changed, but it is
-        /// not known when a condition was signalled), or auto (natives when contention
+        /// JDK), natives (in place of native methods: no class is changed, but it is not
+        /// known when a condition was signalled), or auto (natives when contention
         /// mode is attached to a JVM before JDK 25, which would throw away all compiled
         /// code for the first class that changes)
         parks: Parks = Parks::Auto => Choice(&[

@@ -15,8 +15,10 @@ impl Sample {
     }
 }
 
-/// Waker, its innermost frame, lock's class, kind, how often and how long.
-fn wakes(out: &Aggregate) -> Vec<(String, Option<u32>, String, &'static str, u64, u64)> {
+/// Waker, the line of its innermost frame, lock's class, kind, how often and how long.
+type Row = (String, Option<u32>, String, &'static str, u64, u64);
+
+fn wakes(out: &Aggregate) -> Vec<Row> {
     let profile = &out.profile;
     let row = |wake: &BlameRow| {
         let line = profile.frames_of(wake.stack).next().map(|frame| frame.line);
