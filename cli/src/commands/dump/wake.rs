@@ -49,7 +49,10 @@ impl Dump<'_> {
             site.lock.text(),
             units::duration(wake.late_ns),
         )?;
-        self.stacks.write(out, wake.stack)?;
+        match wake.stack {
+            id::EMPTY_STACK => out.write_all(b"(stack not taken)")?,
+            stack => self.stacks.write(out, stack)?,
+        }
         out.write_all(b" | ")?;
         self.end_with_stack(out, site.stack)
     }
