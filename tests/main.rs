@@ -46,5 +46,6 @@ mod trace;
 mod truth;
 mod verdicts;
 mod virtual_threads;
+mod wakers;
 mod walking;
 mod whatif;

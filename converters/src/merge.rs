@@ -31,7 +31,7 @@ pub(crate) fn remap(
     for row in &mut profile.sections {
         row.thread = thread(row.thread);
     }
-    for row in &mut profile.blames {
+    for row in profile.blames.iter_mut().chain(&mut profile.wakes) {
         (row.thread, row.stack) = (thread(row.thread), stack(row.stack));
         row.waiter_stack = stack(row.waiter_stack);
     }
@@ -42,5 +42,6 @@ pub(crate) fn remap(
     merge(&mut profile.acquisitions);
     merge(&mut profile.sections);
     merge(&mut profile.blames);
+    merge(&mut profile.wakes);
     merge(&mut profile.samples);
 }

@@ -48,6 +48,12 @@ pub struct Profile {
     /// order of (thread, stack, lock, kind, waiter's stack), each of those at
     /// most once.
     pub blames: Vec<BlameRow>,
+    /// Whether it was recorded in any run who ends waits, and is here.
+    pub has_wakers: bool,
+    /// Waits by who ended them, in ascending order of (thread, stack, lock, kind,
+    /// waiter's stack), each of those at most once: the thread is the one that ended
+    /// the wait, and the stack where it did, empty where it was not taken.
+    pub wakes: Vec<BlameRow>,
     /// Whether threads were sampled in any run. If not, no sample means that
     /// nothing is known of what they were doing.
     pub has_samples: bool,
@@ -218,7 +224,7 @@ pub struct SectionRow {
 }
 
 /// Waits charged to one thread, which in one stack left a lock that others
-/// waited for.
+/// waited for; or ended by one thread in one stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlameRow {
     /// Who held it, an index into [`Profile::threads`].
@@ -409,7 +415,7 @@ impl Profile {
         for acquisition in &self.acquisitions {
             row(acquisition.thread, acquisition.stack, acquisition.lock)?;
         }
-        for blame in &self.blames {
+        for blame in self.blames.iter().chain(&self.wakes) {
             row(blame.thread, blame.stack, blame.lock)?;
             within(blame.waiter_stack, self.stacks.len(), "stack")?;
         }
@@ -435,6 +441,7 @@ impl Profile {
             ("acquisitions", is_sorted(&self.acquisitions)),
             ("sections", is_sorted(&self.sections)),
             ("blames", is_sorted(&self.blames)),
+            ("wakes", is_sorted(&self.wakes)),
             ("samples", is_sorted(&self.samples)),
         ];
         match sorted.into_iter().find(|(_, sorted)| !sorted) {

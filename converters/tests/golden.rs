@@ -54,6 +54,16 @@ fn variants_of_trace() -> Vec<(&'static str, OutputOptions)> {
     ]
 }
 
+/// The options that mean something where it is known who ended waits.
+fn variants_of_wakers() -> Vec<(&'static str, OutputOptions)> {
+    let by_waker = OutputOptions { by: Some(By::Waker), ..OutputOptions::default() };
+    let metric = Some(Metric::Contentions);
+    vec![
+        ("by-waker", by_waker.clone()),
+        ("contentions-by-waker", OutputOptions { metric, ..by_waker }),
+    ]
+}
+
 /// The options that mean something where threads were sampled.
 fn variants_of_samples() -> Vec<(&'static str, OutputOptions)> {
     let plain = OutputOptions::default;
@@ -141,12 +151,15 @@ fn pprof_text(profile: &proto::Profile) -> String {
 /// The golden files as they should be. OutputOptions that change nothing have none.
 fn expected() -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
-    for (name, profile) in profiles::all().into_iter().chain(profiles::with_samples()) {
+    let profiles = profiles::all().into_iter().chain(profiles::with_samples());
+    for (name, profile) in profiles.chain([("wakers", profiles::with_wakers())]) {
         for format in FORMATS {
             let plain = readable(format, &profile, &OutputOptions::default());
             let of_trace = if profile.has_blame { variants_of_trace() } else { Vec::new() };
             let of_samples = if profile.has_samples { variants_of_samples() } else { Vec::new() };
-            let variants = variants().into_iter().chain(of_trace).chain(of_samples);
+            let of_wakers = if profile.has_wakers { variants_of_wakers() } else { Vec::new() };
+            let variants = variants().into_iter().chain(of_trace);
+            let variants = variants.chain(of_samples).chain(of_wakers);
             for (variant, options) in variants {
                 let text = readable(format, &profile, &options);
                 if variant.is_empty() {

@@ -11,11 +11,14 @@ use tyrion_converters::{
 use tyrion_wire::WaitKind;
 
 /// Everything that has to stay.
-fn sums(profile: &Profile) -> [u64; 12] {
+fn sums(profile: &Profile) -> [u64; 14] {
     let (count, wait_ns) = profile.totals();
     let (snapshots, wall_ns, cpu_ns) = profile.sample_totals();
     let longest = profile.waits.iter().map(|wait| wait.max_ns).max().unwrap_or(0);
-    let mut sums = [count, wait_ns, longest, snapshots, wall_ns, cpu_ns, 0, 0, 0, 0, 0, 0];
+    let of_samples = [snapshots, wall_ns, cpu_ns];
+    let mut sums = [0; 14];
+    sums[..3].copy_from_slice(&[count, wait_ns, longest]);
+    sums[3..6].copy_from_slice(&of_samples);
     for row in &profile.acquisitions {
         sums[6] += row.acquisitions;
         sums[7] += row.reentrant;
@@ -24,6 +27,10 @@ fn sums(profile: &Profile) -> [u64; 12] {
     for row in &profile.blames {
         sums[9] += row.count;
         sums[10] += row.blamed_ns;
+    }
+    for row in &profile.wakes {
+        sums[12] += row.count;
+        sums[13] += row.blamed_ns;
     }
     let blocked = profile.samples.iter().filter(|sample| sample.state == State::Blocked);
     sums[11] = blocked.map(|sample| sample.wall_ns).sum();

@@ -8,13 +8,14 @@
 //! cargo run -p tyrion-formats --example sample -- holds holds.log
 //! cargo run -p tyrion-formats --example sample -- sample sample.log
 //! cargo run -p tyrion-formats --example sample -- collections collections.log
+//! cargo run -p tyrion-formats --example sample -- wakers wakers.log
 //! ```
 //!
 //! `tiny` is the worked example of `docs/event-log.md`; `small` has every kind
 //! of record of contention mode; `killed` is the same as the agent leaves it
 //! after `kill -9`; `trace` has what trace mode adds, `holds` what `events=all`
 //! adds to that, `sample` what sampling adds; `collections` tells when the JVM's
-//! garbage collector was at work.
+//! garbage collector was at work, `wakers` who ended waits.
 
 #[path = "sample/collections.rs"]
 mod collections;
@@ -22,6 +23,8 @@ mod collections;
 mod sampled;
 #[path = "sample/trace.rs"]
 mod trace;
+#[path = "sample/wakers.rs"]
+mod wakers;
 
 use std::{error::Error, io::Cursor};
 use tyrion_formats::{
@@ -40,7 +43,9 @@ type Writer = LogWriter<Cursor<Vec<u8>>>;
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [which, path] = args.as_slice() else {
-        return Err("usage: sample tiny|small|killed|trace|holds|sample|collections FILE".into());
+        return Err(
+            "usage: sample tiny|small|killed|trace|holds|sample|collections|wakers FILE".into()
+        );
     };
     let bytes = match which.as_str() {
         "tiny" => tiny()?,
@@ -50,6 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "holds" => trace::holds(options(RecordingState::Closed))?,
         "sample" => sampled::sampled(options(RecordingState::Closed))?,
         "collections" => collections::collections(options(RecordingState::Closed))?,
+        "wakers" => wakers::wakers(options(RecordingState::Closed))?,
         _ => return Err(format!("no sample {which}").into()),
     };
     std::fs::write(path, bytes)?;

@@ -42,7 +42,7 @@ pub use recording::{
     Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
     Events, Facts, HoldMode, LockSite, MethodDef, ModeChange, ModeSpan, Pause, Recording, Records,
     Sampled, ShortWaits, SparseTable, StackDef, Stacks, Text, ThreadDef, ThreadSpan, TraceRecord,
-    Traced, UNKNOWN, WaitSite,
+    Traced, UNKNOWN, WaitSite, Woken,
 };
 pub use sniff::FileKind;
 pub use tyrion_wire as wire;

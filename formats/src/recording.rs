@@ -20,6 +20,7 @@ mod sampled;
 mod stacks;
 pub(crate) mod state;
 mod table;
+mod woken;
 
 pub use capabilities::{Capabilities, ShortWaits};
 pub use chunk::ChunkRef;
@@ -36,6 +37,7 @@ pub use modes::ModeSpan;
 pub use sampled::Sampled;
 pub use stacks::{StackDef, Stacks};
 pub use table::{DenseTable, SparseTable};
+pub use woken::Woken;
 
 use crate::{
     bytes::Bytes,

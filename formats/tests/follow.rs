@@ -170,7 +170,14 @@ fn compare_definitions(follower: &Follower, log: &Recording) {
 
 #[test]
 fn at_once_it_reads_what_a_whole_read_does() {
-    let frozen = ["v1-tiny.log", "v1-small.log", "v1-killed.log", "v1-trace.log", "v1-holds.log"];
+    let frozen = [
+        "v1-tiny.log",
+        "v1-small.log",
+        "v1-killed.log",
+        "v1-trace.log",
+        "v1-holds.log",
+        "v1-wakers.log",
+    ];
     let logs = frozen.iter().map(|name| common::frozen(name)).chain([sample(3000)]);
     for bytes in logs {
         let file = file_of(&bytes);

@@ -28,7 +28,7 @@ proptest! {
     #[test]
     fn a_log_with_patches(
         name in prop::sample::select(
-            vec!["v1-small.log", "v1-trace.log", "v1-holds.log", "v1-sample.log"]
+            vec!["v1-small.log", "v1-trace.log", "v1-holds.log", "v1-sample.log", "v1-wakers.log"]
         ),
         patches in vec((any::<prop::sample::Index>(), any::<u64>(), 1usize..9), 1..8)
     ) {
@@ -58,6 +58,7 @@ fn the_targets_read_what_is_whole() {
     assert!(fuzz::log(&common::frozen("v1-small.log")) > 1_000);
     assert!(fuzz::log(&common::frozen("v1-trace.log")) > 30);
     assert!(fuzz::log(&common::frozen("v1-sample.log")) > 30);
+    assert!(fuzz::log(&common::frozen("v1-wakers.log")) > 30);
     assert!(fuzz::payload(&[1, 3, 1, b'a', b'b']) > 2, "a string definition");
     // Bytes that are an instance record in a chunk of events.
     let instance = [14, 4, 1, 2, 3, 1];

@@ -8,11 +8,12 @@ import project
 from choice import add_options, choice
 from processes import Failed
 from sections import (applications, attach, contended, conversion, sampling, soak, startup,
-                      trace, trace_applications, trace_stop, uncontended)
+                      trace, trace_applications, trace_stop, uncontended, wakers)
 
 SECTIONS = {
     "uncontended": uncontended,
     "contended": contended,
+    "wakers": wakers,
     "applications": applications,
     "trace": trace,
     "trace-applications": trace_applications,

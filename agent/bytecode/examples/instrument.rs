@@ -78,7 +78,7 @@ fn trace(
     reasons: &mut BTreeMap<&'static str, usize>,
 ) -> Instrumented {
     let name = class.name().to_string();
-    let options = PlanOptions { front: Front::Ask, ..PlanOptions::default() };
+    let options = PlanOptions { front: Front::Ask, wakers: true, ..PlanOptions::default() };
     let jdk = JdkClass::by_name(name.as_bytes());
     let mut plan = if program::concerns(class, &options) {
         program::plan(class, &options, &mut |_| {
@@ -93,7 +93,9 @@ fn trace(
     };
     for (method, plan) in class.methods().zip(&mut plan.methods) {
         plan.append(jdk.and_then(|class| locks::plan(class, &method)).unwrap_or_default());
-        plan.append(jdk.and_then(|class| waits::plan(class, &method)).unwrap_or_default());
+        plan.append(
+            jdk.and_then(|class| waits::plan_with_wakers(class, &method)).unwrap_or_default(),
+        );
     }
     let instrumented = plan.carry_out(class);
     for left in &plan.left {

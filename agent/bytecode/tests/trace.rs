@@ -42,7 +42,7 @@ fn the_rewritten_code_is_the_old_code_with_probes() {
     let more = env::var_os("TYRION_CLASSES").unwrap_or_default();
     let directories = env::split_paths(&more).filter(|directory| !directory.as_os_str().is_empty());
     directories.for_each(|directory| class_files(&directory, &mut files));
-    let options = PlanOptions { front: Front::Ask, ..PlanOptions::default() };
+    let options = PlanOptions { front: Front::Ask, wakers: true, ..PlanOptions::default() };
     let changed: usize = files.iter().map(|file| check(file, &options)).sum();
     println!("{} classes, {changed} methods changed", files.len());
     assert!(changed > 0);
@@ -56,7 +56,9 @@ fn check(file: &Path, options: &PlanOptions) -> usize {
     for (method, plan) in class.methods().zip(&mut plan.methods) {
         let jdk = JdkClass::by_name(name.as_bytes());
         plan.append(jdk.and_then(|class| locks::plan(class, &method)).unwrap_or_default());
-        plan.append(jdk.and_then(|class| waits::plan(class, &method)).unwrap_or_default());
+        plan.append(
+            jdk.and_then(|class| waits::plan_with_wakers(class, &method)).unwrap_or_default(),
+        );
     }
     let keys = class
         .methods()
@@ -155,7 +157,7 @@ proptest! {
         let length = bytes.len();
         flips.iter().for_each(|(place, value)| bytes[place.index(length)] = *value);
         if let Ok(class) = ClassFile::parse(&bytes) {
-            let options = PlanOptions { front: Front::Ask, ..PlanOptions::default() };
+            let options = PlanOptions { front: Front::Ask, wakers: true, ..PlanOptions::default() };
             let _ = program::concerns(&class, &options);
             let mut plan = program::plan(&class, &options, &mut |_| 7);
             let instrumented = plan.carry_out(&class);

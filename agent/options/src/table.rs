@@ -58,8 +58,8 @@ options! {
             name: "walk", value_name: "HOW", ..USUAL
         }
         /// How waits in java.util.concurrent are seen: probes (in five classes of the
-        /// JDK), natives (in place of two native methods: no class is changed, but it is
-        /// not known when a condition was signalled), or auto (natives when contention
+        /// JDK), natives (in place of native methods: no class is changed, but it is not
+        /// known when a condition was signalled), or auto (natives when contention
         /// mode is attached to a JVM before JDK 25, which would throw away all compiled
         /// code for the first class that changes)
         parks: Parks = Parks::Auto => Choice(&[
@@ -69,6 +69,10 @@ options! {
         ]), {
             name: "parks", value_name: "HOW", ..USUAL
         }
+        /// Whether to record who ends waits of 100us and more in java.util.concurrent: who
+        /// unparks a thread or signals its condition, with the stack if the wait has lasted
+        /// a millisecond; in trace mode also who notifies an object
+        wakers: bool = true => Flag, { name: "wakers", value_name: "BOOL", ..USUAL }
         /// Do not record threads whose name matches one of these patterns, with * and
         /// ?, separated by semicolons
         exclude_threads: Vec<Pattern> = Vec::new() => Patterns, {

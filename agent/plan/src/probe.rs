@@ -40,8 +40,11 @@ pub mod wait {
         ACQUIRE_RETURNED_STAMP = "acquireReturnedStamp" "(JLjava/lang/Thread;)V";
         /// Left a slow path by an exception.
         ACQUIRE_THREW = "acquireThrew" "(Ljava/lang/Throwable;Ljava/lang/Thread;)V";
-        /// `Condition.signal` moves a waiter, given by its node, to the lock's queue.
-        SIGNALLED = "signalled" "(Ljava/lang/Object;)V";
+        /// `Condition.signal`, called by this thread, moves a waiter, given by its node, to
+        /// the lock's queue.
+        SIGNALLED = "signalled" "(Ljava/lang/Object;Ljava/lang/Thread;)V";
+        /// About to unpark the first thread; the second one is the current one.
+        UNPARKS = "unparks" "(Ljava/lang/Thread;Ljava/lang/Thread;)V";
         /// A thread has another name.
         RENAMED = "renamed" "(Ljava/lang/Thread;)V";
     }
@@ -72,6 +75,8 @@ pub mod trace {
         ENTERED = "entered" "(Ljava/lang/Object;I)V";
         /// About to leave a monitor: the object, the place where it was entered.
         EXITING = "exiting" "(Ljava/lang/Object;I)V";
+        /// About to notify an object: the object, and whether all of its waiters.
+        NOTIFIES = "notifies" "(Ljava/lang/Object;Z)V";
         /// An exception leaves a monitor: the exception.
         THREW = "threw" "(Ljava/lang/Throwable;)V";
         /// About to call what takes a j.u.c. lock: the place.

@@ -11,7 +11,7 @@ mod calls;
 
 use crate::{Filters, probe::trace as probe};
 use blocks::{Blocks, ExitForm};
-use calls::{Acquisition, acquisition, call_site, implements_locks};
+use calls::{Acquisition, acquisition, call_site, implements_locks, notification, notifies};
 use tyrion_bytecode::naming::{self, Body, Half, LockName};
 use tyrion_bytecode::{
     Around, ClassFile, Code, Exit, Instruction, Instrumented, Member, Method, MethodPlan, Op, Pc,
@@ -49,6 +49,8 @@ pub struct PlanOptions {
     pub filters: Filters,
     /// The probe in front of blocks, before the monitor is taken.
     pub front: Front,
+    /// Whether there are probes in front of calls that notify objects.
+    pub wakers: bool,
 }
 
 /// What a probe in front of a block is for.
@@ -79,7 +81,12 @@ pub fn concerns(class: &ClassFile<'_>, options: &PlanOptions) -> bool {
     options.filters.wants(name.as_bytes())
         && (class.methods().any(|method| method.is_synchronized() || may_have_blocks(&method))
             || (!implements_locks(name.as_bytes())
-                && class.called_methods().any(|called| acquisition(&called).is_some())))
+                && class.called_methods().any(|called| acquisition(&called).is_some()))
+            || options.wakers && calls_notify(class))
+}
+
+fn calls_notify(class: &ClassFile<'_>) -> bool {
+    class.called_methods().any(|called| notification(&called).is_some())
 }
 
 /// Whether the byte of a `monitorenter` is in the code, be it as an operand.
@@ -178,11 +185,13 @@ pub fn plan(
     }
     let call_sites = !implements_locks(name.as_bytes())
         && class.called_methods().any(|called| acquisition(&called).is_some());
+    let notifies = options.wakers && calls_notify(class);
     for method in class.methods() {
         let mut planner = MethodPlanner {
             method,
             options,
             call_sites,
+            notifies,
             register,
             first_place: None,
             plan: MethodPlan::default(),
@@ -209,6 +218,8 @@ struct MethodPlanner<'p, 'r, 'c> {
     options: &'p PlanOptions,
     /// Whether the class calls anything that takes a j.u.c. lock.
     call_sites: bool,
+    /// Whether the class notifies any object, and that is of interest.
+    notifies: bool,
     register: &'r mut dyn FnMut(Place) -> u32,
     first_place: Option<u32>,
     plan: MethodPlan,
@@ -226,13 +237,14 @@ impl MethodPlanner<'_, '_, '_> {
             Err(_) => return Ok(()),
         };
         let may_have_blocks = code.bytes().contains(&opcode::MONITORENTER);
-        if !(method.is_synchronized() || may_have_blocks || self.call_sites) {
+        let has_calls = self.call_sites || self.notifies;
+        if !(method.is_synchronized() || may_have_blocks || has_calls) {
             return Ok(());
         }
         if method.is_synchronized() {
             self.synchronized_method(&code);
         }
-        if !(may_have_blocks || self.call_sites) {
+        if !(may_have_blocks || has_calls) {
             return Ok(());
         }
         let instructions: Vec<Instruction<'_>> = code
@@ -240,6 +252,9 @@ impl MethodPlanner<'_, '_, '_> {
             .collect::<Result<_, _>>()
             .map_err(|error| Why::Rewriting(error.into()))?;
         self.acquisitions(&code, &instructions);
+        if self.notifies {
+            self.notifications(&code, &instructions);
+        }
         Ok(())
     }
 
@@ -333,6 +348,16 @@ impl MethodPlanner<'_, '_, '_> {
                     let ops = [exiting, tell_thrown()].concat();
                     self.plan.in_handler.push((handler, ops));
                 }
+            }
+        }
+    }
+
+    /// Calls that notify an object, which stands on the stack.
+    fn notifications(&mut self, code: &Code<'_, '_>, instructions: &[Instruction<'_>]) {
+        for instruction in instructions {
+            if let Some(all) = notifies(code, instruction) {
+                let ops = vec![Op::Dup, Op::Iconst(all.into()), call(probe::NOTIFIES)];
+                self.plan.before.push((instruction.pc(), ops));
             }
         }
     }

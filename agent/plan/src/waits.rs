@@ -27,13 +27,17 @@ pub struct Probed {
     pub left: Vec<String>,
 }
 
-/// Adds the probes to one of [`CLASSES`].
+/// Adds the probes to one of [`CLASSES`], with `wakers` those, too, that tell who ends
+/// waits.
 ///
 /// # Errors
 /// In words, why nothing could be added.
-pub fn add_probes(to: JdkClass, bytes: &[u8]) -> Result<Probed, String> {
+pub fn add_probes(to: JdkClass, bytes: &[u8], wakers: bool) -> Result<Probed, String> {
     let class = ClassFile::parse(bytes).map_err(|error| error.to_string())?;
-    let instrumented = instrument(&class, |method| plan(to, method));
+    let instrumented = instrument(&class, |method| match wakers {
+        true => plan_with_wakers(to, method),
+        false => plan(to, method),
+    });
     let left =
         instrumented.left.iter().map(|left| format!("{}: {}", left.name, left.reason)).collect();
     let bytes = instrumented.bytes.ok_or("no method to wait in was found")?;
@@ -57,6 +61,15 @@ pub fn plan(class: JdkClass, method: &Method<'_, '_>) -> Option<MethodPlan> {
         _ => return None,
     };
     (!plan.is_empty()).then_some(plan)
+}
+
+/// The same with the probes that tell who ends waits.
+pub fn plan_with_wakers(class: JdkClass, method: &Method<'_, '_>) -> Option<MethodPlan> {
+    let of_waits = plan(class, method);
+    match class {
+        JdkClass::LockSupport => unpark(method).or(of_waits),
+        _ => of_waits,
+    }
 }
 
 fn call(probe: Member) -> Op {
@@ -140,7 +153,16 @@ fn transfer(method: &Method<'_, '_>) -> Option<MethodPlan> {
     if method.name() != "enqueue" && method.name() != "transferForSignal" {
         return None;
     }
-    let entry = vec![Op::Aload(1), call(probe::SIGNALLED)];
+    let entry = [vec![Op::Aload(1)], call_with_thread(probe::SIGNALLED).to_vec()].concat();
+    Some(MethodPlan { entry, ..MethodPlan::default() })
+}
+
+/// The plan for `LockSupport.unpark(thread)`, in which nothing parks.
+fn unpark(method: &Method<'_, '_>) -> Option<MethodPlan> {
+    if method.name() != "unpark" || method.descriptor() != "(Ljava/lang/Thread;)V" {
+        return None;
+    }
+    let entry = [vec![Op::Aload(0)], call_with_thread(probe::UNPARKS).to_vec()].concat();
     Some(MethodPlan { entry, ..MethodPlan::default() })
 }
 

@@ -94,6 +94,7 @@ unsafe extern "system" fn virtual_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv,
 fn ends(contention: &Contention, java: Java, thread: Object<'_>, is_virtual: bool) {
     let recorder = contention.recorder();
     contention.settle_last(java, thread);
+    contention.joined(java, thread);
     recorder.thread_ends(java, thread, is_virtual);
     if let Some(trace) = trace::active() {
         trace.thread_ends(recorder.java_id(java, thread));
@@ -307,8 +308,29 @@ extern "system" fn renamed(env: *mut JNIEnv, _: jclass, thread: Object<'_>) {
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_signalled")]
-extern "system" fn signalled(env: *mut JNIEnv, _: jclass, node: Object<'_>) {
-    from_probe(env, node, |contention, java| contention.signalled(java, node));
+extern "system" fn signalled(env: *mut JNIEnv, _: jclass, node: Object<'_>, signaller: Object<'_>) {
+    from_probe(env, node, |contention, java| contention.signalled(java, node, signaller));
+}
+
+#[unsafe(export_name = "Java_java_lang_TyrionProbe_unparks")]
+extern "system" fn unparks(env: *mut JNIEnv, _: jclass, target: Object<'_>, waker: Object<'_>) {
+    from_probe(env, target, |contention, java| contention.unparks(java, target, waker));
+}
+
+/// The program is about to notify an object.
+#[unsafe(export_name = "Java_java_lang_TyrionTrace_notifying")]
+extern "system" fn notifying(
+    env: *mut JNIEnv,
+    _: jclass,
+    object: Object<'_>,
+    all: jboolean,
+    waker: Object<'_>,
+) {
+    trace::with_trace(env, |_, java| {
+        if let Some(contention) = contention() {
+            contention.notifies(java, object, all != 0, waker, trace::NOTIFY_PROBES);
+        }
+    });
 }
 
 /// A block of the program says that its monitor took long.

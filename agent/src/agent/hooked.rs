@@ -2,7 +2,7 @@
 //! when virtual threads move: see [`super::hooks`].
 
 use super::{
-    hooks::{StandIns, park_now, records_parks, replace_now, set_native_name_now},
+    hooks::{StandIns, park_now, records_parks, replace_now, set_native_name_now, unpark_now},
     running::{contention, guarded, recorder},
 };
 use crate::{
@@ -17,7 +17,7 @@ use jvmti_bindings::sys::{
 
 /// All of it.
 pub fn stand_ins() -> StandIns {
-    StandIns { park, set_native_name, mounted, unmounted }
+    StandIns { park, unpark, set_native_name, mounted, unmounted }
 }
 
 #[unsafe(export_name = "Java_java_lang_TyrionProbe_replaceNativesNow")]
@@ -45,6 +45,20 @@ unsafe extern "system" fn park(env: *mut JNIEnv, of: jobject, is_absolute: jbool
     park_now(env, of, is_absolute, time);
     callback(|| guarded(|| contention.hooked_park_ends(java, thread.get())));
     java.drop_local(thread);
+}
+
+/// Before the thread goes on, which may be over with its wait then.
+unsafe extern "system" fn unpark(env: *mut JNIEnv, of: jobject, thread: jobject) {
+    if let Some(contention) = records_parks().then(contention).flatten() {
+        let body = || {
+            // SAFETY: the JVM passes the current thread's environment, whose native frame
+            // lasts as long as the call, and a reference that is valid during it.
+            let (java, target) = unsafe { (Java::new(env), Object::new(thread)) };
+            contention.hooked_unpark(java, target);
+        };
+        callback(|| guarded(body));
+    }
+    unpark_now(env, of, thread);
 }
 
 /// A virtual thread is on a carrier. It may have left one before parks were left to

@@ -25,6 +25,8 @@ use std::{
 
 /// `Unsafe.park(isAbsolute, time)`.
 pub type Park = unsafe extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
+/// `Unsafe.unpark(thread)`.
+pub type Unpark = unsafe extern "system" fn(*mut JNIEnv, jobject, jobject);
 /// `Thread.setNativeName(name)`.
 pub type SetNativeName = unsafe extern "system" fn(*mut JNIEnv, jobject, jstring);
 
@@ -32,6 +34,8 @@ pub type SetNativeName = unsafe extern "system" fn(*mut JNIEnv, jobject, jstring
 pub struct StandIns {
     /// For `Unsafe.park`; it calls [`park_now`].
     pub park: Park,
+    /// For `Unsafe.unpark`; it calls [`unpark_now`].
+    pub unpark: Unpark,
     /// For `Thread.setNativeName`; it calls [`set_native_name_now`].
     pub set_native_name: SetNativeName,
     /// A virtual thread is on a carrier.
@@ -42,9 +46,12 @@ pub struct StandIns {
 
 static STAND_INS: OnceLock<StandIns> = OnceLock::new();
 static PARK: OnceLock<Park> = OnceLock::new();
+static UNPARK: OnceLock<Unpark> = OnceLock::new();
 static SET_NATIVE_NAME: OnceLock<SetNativeName> = OnceLock::new();
 /// Whether parks are recorded here, and not by probes.
 static RECORDS_PARKS: AtomicBool = AtomicBool::new(false);
+/// Whether it is to be seen who unparks threads.
+static WAKERS: AtomicBool = AtomicBool::new(false);
 /// What went wrong with the replacement, if it has been tried.
 static OUTCOME: Mutex<Option<Result<(), String>>> = Mutex::new(None);
 
@@ -86,6 +93,7 @@ pub fn record_parks(contention: &'static Contention, java: Java) -> Result<(), S
     let stand_ins = STAND_INS.get().ok_or("nothing stands in for native methods")?;
     let class = setup::probe_class(java)?;
     contention.infer(java);
+    WAKERS.store(contention.notes_wakers(), Relaxed);
     let deadline = Instant::now() + LINK_PATIENCE;
     loop {
         let called = setup::call_static(java.raw(), class.get(), "replaceNatives");
@@ -122,6 +130,10 @@ pub fn replace_now(ti: Ti, java: Java) {
     let Some(stand_ins) = STAND_INS.get() else { return };
     let outcome = replace(ti, java, &park_replacement(stand_ins.park));
     if outcome.is_ok() {
+        if WAKERS.load(Relaxed) {
+            // Without it, it is not known who ends waits.
+            let _ = replace(ti, java, &unpark_replacement(stand_ins.unpark));
+        }
         // Without it, threads keep the names that they had first.
         let _ = replace(ti, java, &name_replacement(stand_ins.set_native_name));
     }
@@ -137,6 +149,19 @@ fn park_replacement(park: Park) -> Replacement {
         keep: |code| {
             // SAFETY: this is the JVM's own code of a method with this signature.
             let _ = PARK.set(unsafe { std::mem::transmute::<*mut c_void, Park>(code) });
+        },
+    }
+}
+
+fn unpark_replacement(unpark: Unpark) -> Replacement {
+    Replacement {
+        class: "jdk/internal/misc/Unsafe",
+        name: c"unpark",
+        descriptor: c"(Ljava/lang/Object;)V",
+        code: unpark as *mut c_void,
+        keep: |code| {
+            // SAFETY: this is the JVM's own code of a method with this signature.
+            let _ = UNPARK.set(unsafe { std::mem::transmute::<*mut c_void, Unpark>(code) });
         },
     }
 }
@@ -160,6 +185,14 @@ pub fn park_now(env: *mut JNIEnv, of: jobject, is_absolute: jboolean, time: jlon
     if let Some(park) = PARK.get() {
         // SAFETY: the JVM's own code, called as the JVM has called us.
         unsafe { park(env, of, is_absolute, time) };
+    }
+}
+
+/// What `Unsafe.unpark` does, with the arguments that the JVM has passed.
+pub fn unpark_now(env: *mut JNIEnv, of: jobject, thread: jobject) {
+    if let Some(unpark) = UNPARK.get() {
+        // SAFETY: the JVM's own code, called as the JVM has called us.
+        unsafe { unpark(env, of, thread) };
     }
 }
 

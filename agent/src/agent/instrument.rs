@@ -31,6 +31,8 @@ const LOOKS: u32 = 10;
 /// while the modes are changed. There is a hook without that, too: it keeps the probes
 /// of waits where other agents change the same classes.
 static LOADING: AtomicBool = AtomicBool::new(false);
+/// Whether the probes that tell who ends waits are among those of waits.
+static WAKERS: AtomicBool = AtomicBool::new(false);
 
 /// What sees waits and acquisitions, once it is in place: it stays.
 pub struct Probes {
@@ -80,6 +82,7 @@ pub fn add_probes(
         return;
     }
     let first = !std::mem::replace(&mut probes.waits, true);
+    WAKERS.store(contention.notes_wakers(), Relaxed);
     if wants_trace.is_none() && parks == Parks::Natives {
         if let Err(reason) = hooks::record_parks(contention, java) {
             say(&format!("no waits of java.util.concurrent are recorded: {reason}"));
@@ -99,7 +102,7 @@ pub fn add_probes(
     }
     let _ = recorder.ti().set_event(HOOK, true);
     if let Some(options) = wants_trace {
-        match trace::prepare(recorder, options.clone(), env) {
+        match trace::prepare(recorder, options.clone(), contention.notes_wakers(), env) {
             // The hook stays on, for classes that are loaded later.
             Ok(trace) => {
                 (probes.trace, probes.loading, probes.can_be_lost) = (true, true, false);
@@ -254,19 +257,29 @@ pub fn transform(ti: Ti, name: &str, bytes: &[u8]) -> Option<(*mut c_uchar, usiz
     if target.is_none() && !LOADING.load(Relaxed) {
         return None;
     }
+    let wakers = WAKERS.load(Relaxed);
     let bytes = if trace::active().is_some() {
-        let of_waits =
-            target.map(|target| move |method: &Method<'_, '_>| waits::plan(target, method));
+        let of_waits = target.map(|target| {
+            move |method: &Method<'_, '_>| match wakers {
+                true => waits::plan_with_wakers(target, method),
+                false => waits::plan(target, method),
+            }
+        });
         trace::transform(name, bytes, of_waits)?
     } else {
-        add_contention_probes(target?, name, bytes)?
+        add_contention_probes(target?, name, bytes, wakers)?
     };
     let memory = ti.allocate_copy(&bytes).ok()?;
     Some((memory, bytes.len()))
 }
 
-fn add_contention_probes(target: JdkClass, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
-    match waits::add_probes(target, bytes) {
+fn add_contention_probes(
+    target: JdkClass,
+    name: &str,
+    bytes: &[u8],
+    wakers: bool,
+) -> Option<Vec<u8>> {
+    match waits::add_probes(target, bytes, wakers) {
         Ok(probed) => {
             for left in &probed.left {
                 say(&format!("{name} lacks a probe: {left}"));

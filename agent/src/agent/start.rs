@@ -231,6 +231,9 @@ fn open(
     let trace = (mode.locks == Locks::Trace).then(|| options.trace.clone());
     let new = || Recorder::new((ti, walker), fields, log, &header, excluded);
     let contention = running::install(new, vm, (mode.locks, parks), trace);
+    if options.wakers {
+        contention.note_wakers();
+    }
     let recorder = contention.recorder();
     sample::prepare(recorder, vm);
     if mode.sample {

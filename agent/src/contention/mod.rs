@@ -5,14 +5,17 @@
 //! - [`inferred`]: the same, where the parks are all that is seen
 //! - [`locks`], [`lock_flavor`], [`lock_names`]: what is waited for
 //! - [`owners`]: who has it
+//! - [`wakers`], [`object_waiters`]: who ends the wait
 
 mod found;
 mod inferred;
 mod lock_flavor;
 mod lock_names;
 mod locks;
+mod object_waiters;
 mod owners;
 mod parks;
+mod wakers;
 
 use crate::{
     clock,
@@ -28,6 +31,7 @@ use crate::{
 pub use inferred::ParkLimit;
 use inferred::ParksAlone;
 use lock_names::{LockNameFinder, Way};
+use object_waiters::ObjectWaiters;
 use std::sync::{
     OnceLock,
     atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
@@ -39,6 +43,10 @@ pub struct Contention {
     recorder: &'static Recorder,
     /// Whether waits are recorded, as long as anything is.
     on: AtomicBool,
+    /// Whether it is noted who ends waits.
+    wakers: AtomicBool,
+    /// Those in `Object.wait`, while that is noted.
+    object_waiters: ObjectWaiters,
     /// How many locks have an id, which is the same in all files.
     locks: AtomicU32,
     /// Taken while an object gets its tag, so that it gets one.
@@ -57,6 +65,8 @@ impl Contention {
         Contention {
             recorder,
             on: AtomicBool::new(false),
+            wakers: AtomicBool::new(false),
+            object_waiters: ObjectWaiters::default(),
             locks: AtomicU32::new(0),
             naming: Turn::default(),
             names: LockNameFinder::default(),
@@ -139,8 +149,10 @@ impl Contention {
         self.recorder.with(java, thread, true, |context, waits| {
             waits.reacquiring = None;
             self.settle(context, waits);
-            waits.object_wait =
-                Some(self.begin(context, java, object, WaitKind::ObjectWait, start_ns));
+            self.forget_object_wait(context, waits);
+            let pending = self.begin(context, java, object, WaitKind::ObjectWait, start_ns);
+            self.enter_object_wait(context, &pending);
+            waits.object_wait = Some(pending);
         });
         self.observe_object_wait(java, thread, object, true);
     }
@@ -221,6 +233,7 @@ impl Contention {
         parks: u64,
     ) {
         let contention = pending.kind.is_contention();
+        let wake = self.wake_of(context, &pending, end_ns, outcome);
         let observer = self.observer();
         let blame = observer.map(|observer| observer.wait_ends(context.thread, &pending));
         let Some(site) = self.recorder.site(context, &pending) else {
@@ -241,6 +254,9 @@ impl Contention {
         let written =
             context.lane.write(&context.generation.log, &ended, self.recorder.threshold_ns());
         self.recorder.totals().ended(context.thread, &ended, written);
+        if let Some(wake) = wake.filter(|_| written) {
+            self.write_wake(context, &ended, &wake);
+        }
         if let (Some(observer), Some(blame)) = (observer, blame) {
             observer.wait_written(context, site, blame);
         }

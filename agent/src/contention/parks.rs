@@ -108,8 +108,8 @@ impl Contention {
         });
     }
 
-    /// A condition is signalled to the thread that waits in `node`.
-    pub fn signalled(&self, java: Java, node: Object<'_>) {
+    /// The current thread signals a condition to the one that waits in `node`.
+    pub fn signalled(&self, java: Java, node: Object<'_>, signaller: Object<'_>) {
         let now_ns = clock::now_ns();
         if !self.is_on() {
             return;
@@ -122,6 +122,7 @@ impl Contention {
             let java_id = self.recorder.java_id(java, waiter.get());
             if let Some(thread) = self.recorder.threads().get(java_id) {
                 thread.signalled_ns.store(now_ns, Relaxed);
+                self.signals(java, thread, now_ns, signaller);
             }
             java.drop_local(waiter);
         }

@@ -75,36 +75,57 @@ impl Recorder {
         if begins && !self.is_enabled() {
             return;
         }
+        let is_free = self.try_with(java, thread, begins, body);
+        if begins && !is_free {
+            let lost = self.log.current();
+            lost.log.header().u64_at(DROPPED_CONTENTION).fetch_add(1, Relaxed);
+            self.totals.lost();
+        }
+    }
+
+    /// The same for the current thread as one that ends the waits of others. In the
+    /// middle of another event nothing is done: what is recorded does not lack anything.
+    pub fn with_waker(
+        &'static self,
+        java: Java,
+        thread: Object<'_>,
+        body: impl FnOnce(&mut EventContext<'_>),
+    ) {
+        self.try_with(java, thread, true, |context, _| body(context));
+    }
+
+    /// Runs `body` as [`Recorder::with`] does; `false` in the middle of another event: an
+    /// event within an event has not been seen, but would be lost.
+    #[inline]
+    fn try_with(
+        &'static self,
+        java: Java,
+        thread: Object<'_>,
+        begins: bool,
+        body: impl FnOnce(&mut EventContext<'_>, &mut Waits),
+    ) -> bool {
         let java_id = java.long_field(thread, self.fields.thread_id);
         // A thread that is just attaching has no id yet; one that has ended
         // has given its place in the log back.
         if java_id <= 0 || os_thread::has_ended(java_id) {
-            return;
+            return true;
         }
         // An OS thread that is about to end has no locals any more.
-        let _ = LOCAL.try_with(|cell| {
-            let Ok(mut slot) = cell.try_borrow_mut() else {
-                // An event within an event has not been seen, but would be lost.
-                if begins {
-                    let lost = self.log.current();
-                    lost.log.header().u64_at(DROPPED_CONTENTION).fetch_add(1, Relaxed);
-                    self.totals.lost();
-                }
-                return;
-            };
+        let run = |cell: &RefCell<Option<Local>>| {
+            let Ok(mut slot) = cell.try_borrow_mut() else { return false };
             let local = slot.get_or_insert_with(|| self.local());
             let known = local.thread.as_ref().filter(|known| known.java_id == java_id).cloned();
             let known = match known.or_else(|| self.threads.get(java_id)) {
                 Some(known) => known,
                 None if begins => self.add_thread(java, thread, java_id),
-                None => return,
+                None => return true,
             };
             if !known.excluded {
                 let mut lane_slot = local.lane.lock_slot();
                 // Before the generation: that is then no older than the one that
                 // the waits are of.
                 let mut waits = known.waits();
-                let Some((generation, lane)) = lane_slot.enter(&self.log) else { return };
+                let Some((generation, lane)) = lane_slot.enter(&self.log) else { return true };
                 if waits.generation() != generation.number {
                     self.move_waits(&known, &mut waits, generation);
                 }
@@ -122,7 +143,9 @@ impl Recorder {
                 known.publish(&mut waits, generation);
             }
             local.thread = Some(known);
-        });
+            true
+        };
+        LOCAL.try_with(run).unwrap_or(true)
     }
 
     pub(super) fn local(&'static self) -> Local {

@@ -5,8 +5,10 @@
 //! OS thread.
 
 mod waits;
+mod wakes;
 
 pub use waits::{Acquiring, Found, Inferred, Owner, Park, ParkSeenBy, PendingWait, Waits};
+pub use wakes::{Wake, WakeBy};
 
 use crate::{
     groups::OpenGroups,
@@ -26,8 +28,9 @@ use std::{
         },
     },
 };
-use tyrion_wire::slot::field;
+use tyrion_wire::{WaitKind, slot::field};
 use waits::Slot;
+use wakes::Wakes;
 
 /// The Java id of the thread that stands for all virtual ones: no thread has it.
 pub const VIRTUAL: i64 = 0;
@@ -58,6 +61,10 @@ pub struct Thread {
     /// When a condition was last signalled to it, monotonic ns. Written by the
     /// signalling thread.
     pub signalled_ns: AtomicU64,
+    /// Since when it is parked, monotonic ns; 0 while it is not.
+    parked_since_ns: AtomicU64,
+    /// Who has ended its waits last.
+    wakes: Mutex<Wakes>,
     /// Whether the log lists it though it has had no event.
     only_listed: AtomicBool,
     /// What the program says that it is doing.
@@ -84,6 +91,8 @@ impl Thread {
             started_ns: AtomicU64::new(0),
             ended_ns: AtomicU64::new(0),
             signalled_ns: AtomicU64::new(0),
+            parked_since_ns: AtomicU64::new(0),
+            wakes: Mutex::default(),
             only_listed: AtomicBool::new(false),
             groups: OpenGroups::default(),
             waits: Mutex::new(Waits { generation, ..Waits::default() }),
@@ -254,6 +263,10 @@ impl Thread {
     #[inline]
     pub fn publish(&self, waits: &mut Waits, generation: &Arc<Generation>) {
         let innermost = waits.innermost();
+        let is_park =
+            |wait: &PendingWait| !matches!(wait.kind, WaitKind::Monitor | WaitKind::ObjectWait);
+        let since_ns = innermost.filter(is_park).map_or(0, |wait| wait.start_ns);
+        self.parked_since_ns.store(since_ns, Relaxed);
         let old = waits.slot.take_if(|slot| slot.generation.number != generation.number);
         if waits.slot.is_none() && innermost.is_some() {
             let new = |cell| Slot { generation: Arc::clone(generation), cell };
@@ -316,6 +329,12 @@ impl Threads {
     /// The thread of this Java id, if it ever waited.
     pub fn get(&self, java_id: i64) -> Option<Arc<Thread>> {
         lock(self.shard(java_id)).get(&java_id).cloned()
+    }
+
+    /// Since when a thread is parked, monotonic ns; 0 if it is not.
+    #[inline]
+    pub fn parked_since_ns(&self, java_id: i64) -> u64 {
+        lock(self.shard(java_id)).get(&java_id).map_or(0, |thread| thread.parked_since_ns())
     }
 
     /// The id in a generation of a thread that ever waited, or held what others wait

@@ -45,7 +45,7 @@ pub mod ticks;
 
 pub use classes::transform;
 pub use natives::with_trace;
-pub use observer::DELAY_PROBES;
+pub use observer::{DELAY_PROBES, NOTIFY_PROBES};
 pub use start::prepare;
 
 use crate::{

@@ -18,6 +18,9 @@ use tyrion_wire::WaitKind;
 /// the block says that its monitor took long.
 pub const DELAY_PROBES: usize = 3;
 const _: () = assert!(DELAY_PROBES <= MOST_SKIPPED);
+/// The same when an object is about to be notified.
+pub const NOTIFY_PROBES: usize = 2;
+const _: () = assert!(NOTIFY_PROBES <= MOST_SKIPPED);
 
 impl WaitObserver for Trace {
     fn asked_ns(&self, thread: &Thread) -> Option<u64> {

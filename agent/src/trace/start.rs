@@ -34,13 +34,14 @@ const REST: Duration = Duration::from_secs(1);
 
 /// Defines the class that probes call, so that probes can be added; recording
 /// is still off. The native methods of the other probe class have been linked,
-/// so the JVM finds ours, too.
+/// so the JVM finds ours, too. With `wakers` it is of interest who notifies objects.
 ///
 /// # Errors
 /// In words, what the JVM did not want.
 pub fn prepare(
     recorder: &'static Recorder,
     options: TraceOptions,
+    wakers: bool,
     env: *mut JNIEnv,
 ) -> Result<&'static Trace, String> {
     ticks::calibrate();
@@ -68,7 +69,7 @@ pub fn prepare(
         false if hash_before => Front::Hash,
         false => Front::Nothing,
     };
-    let _ = trace.plan_options.set(tyrion_plan::PlanOptions { filters, front });
+    let _ = trace.plan_options.set(tyrion_plan::PlanOptions { filters, front, wakers });
     if hash_before {
         hash_later(env, trace)?;
     }

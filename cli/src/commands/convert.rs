@@ -38,6 +38,7 @@ const MANY_SAMPLES: usize = 200_000;
   tyrion convert --to pprof --kind all --thread '^http-' monday.log tuesday.log
   tyrion convert --to flamegraph --metric hold trace.log     # holds.svg
   tyrion convert --to pprof --by holder trace.log           # as Go's mutex profile
+  tyrion convert --to flamegraph --by waker --kind all report.log   # wakers.svg
   tyrion convert --to flamegraph --by state samples.log     # wall.svg
   tyrion convert --to flamegraph --metric cpu --packages com.acme samples.log
   tyrion convert --to callgrind --group-by pool --state all samples.log
@@ -175,7 +176,8 @@ fn targets_of_samples(
 /// The number of samples that pprof has of a profile, at most.
 fn samples(profile: &Profile) -> usize {
     let sampled = profile.samples.len();
-    profile.waits.len() + profile.acquisitions.len() + profile.blames.len() + sampled
+    let charged = profile.blames.len() + profile.wakes.len();
+    profile.waits.len() + profile.acquisitions.len() + charged + sampled
 }
 
 /// What of a profile outputs show.
@@ -183,6 +185,7 @@ struct Shown {
     waits: bool,
     acquisitions: bool,
     blame: bool,
+    wakes: bool,
     samples: bool,
 }
 
@@ -193,16 +196,24 @@ impl Shown {
         profile: &Profile,
     ) -> Shown {
         let shows_one = |(format, _): &(&Format, Target)| format.shows_one_metric();
-        let by_waiter = options.by != Some(By::Holder);
+        let by_waiter = !matches!(options.by, Some(By::Holder | By::Waker));
+        let by_waker = options.by == Some(By::Waker);
         if !targets.iter().all(shows_one) {
-            return Shown { waits: by_waiter, acquisitions: true, blame: true, samples: true };
+            return Shown {
+                waits: by_waiter,
+                acquisitions: true,
+                blame: true,
+                wakes: by_waker,
+                samples: true,
+            };
         }
         let metric = options.metric_of(profile);
         let is_wait = matches!(metric, Metric::Wait | Metric::Contentions);
         Shown {
             waits: is_wait && by_waiter,
             acquisitions: matches!(metric, Metric::Hold | Metric::Acquisitions),
-            blame: metric == Metric::Blame || is_wait && !by_waiter,
+            blame: metric == Metric::Blame || is_wait && options.by == Some(By::Holder),
+            wakes: is_wait && by_waker,
             samples: metric.is_sampled(),
         }
     }
@@ -212,6 +223,7 @@ impl Shown {
         self.waits && !profile.waits.is_empty()
             || self.acquisitions && !profile.sections.is_empty()
             || self.blame && !profile.blames.is_empty()
+            || self.wakes && !profile.wakes.is_empty()
             || self.samples && !profile.samples.is_empty()
     }
 
@@ -220,6 +232,11 @@ impl Shown {
         let mut missing = Vec::new();
         if self.waits && !profile.lacks_waits {
             missing.extend(filters::no_waits(profile, in_log.waits));
+        }
+        if self.wakes && profile.has_wakers && profile.wakes.is_empty() {
+            missing.push(
+                "no wait that another thread is known to have ended passed the filters".to_owned(),
+            );
         }
         if self.samples && profile.has_samples && profile.samples.is_empty() {
             let more = match filter.states == States::all() {
@@ -295,6 +312,8 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
         _ if !format.shows_one_metric() => stem,
         Metric::Contentions if style.is_by_holder() => "blame-counts",
         Metric::Wait if style.is_by_holder() => "blame",
+        Metric::Contentions if style.is_by_waker() => "waker-counts",
+        Metric::Wait if style.is_by_waker() => "wakers",
         Metric::Wait => stem,
         Metric::Hold => "holds",
         metric => metric.name(),
@@ -370,6 +389,7 @@ mod tests {
         assert_eq!(file("--to flamegraph --metric cpu"), "cpu.svg");
         assert_eq!(file("--to flamegraph --by state"), "wall.svg");
         assert_eq!(file("--to flamegraph --by holder"), "blame.svg");
+        assert_eq!(file("--to flamegraph --by waker"), "wakers.svg");
         assert_eq!(file("--to collapsed --by waiter"), "waits.collapsed");
         assert_eq!(file("--to collapsed --metric contentions"), "contentions.collapsed");
         assert_eq!(file("--to flamegraph --metric contentions --by holder"), "blame-counts.svg");

@@ -5,6 +5,7 @@ pub mod pending;
 pub mod record;
 mod sample;
 mod trace;
+mod wake;
 
 use super::{
     cache::Cache,
@@ -53,6 +54,7 @@ Records:
   thread   a thread; renamed when it gets another name
   gc       a pause of the garbage collector
   wait     one wait
+  wake     who ended the wait before it
   fold     waits below the threshold, summed
   pending  a wait that had not ended
   taken    acquisitions, summed (trace mode)
@@ -62,10 +64,10 @@ Records:
   nest     a lock acquired while holding others (trace mode)
   sample   what a thread was doing, in one snapshot or several alike (sampling)
   number   a counter of the agent
-In JSON they are called thread, thread-name, collection, wait, fold, pending,
-acquisitions, hold, instance, blame, nest, sample and statistic. The state of a
-sample is the JVM's; if other outputs show another one, it follows. Times count
-from the start of the log; in JSON, durations are in ns.")]
+In JSON they are called thread, thread-name, collection, wait, wake, fold,
+pending, acquisitions, hold, instance, blame, nest, sample and statistic. The
+state of a sample is the JVM's; if other outputs show another one, it follows.
+Times count from the start of the log; in JSON, durations are in ns.")]
 pub struct DumpArgs {
     /// The log to read, - for stdin
     #[arg(value_name = "LOG")]
@@ -189,6 +191,7 @@ impl<'a> Dump<'a> {
                             Entry::Wait(event) => self.wait(out, &event)?,
                             Entry::Traced(traced) => self.traced(out, &traced)?,
                             Entry::Sample(sampled) => self.sample(out, &sampled)?,
+                            Entry::Wake(woken) => self.wake(out, &woken)?,
                             _ => {}
                         }
                     }

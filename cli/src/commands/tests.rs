@@ -42,11 +42,13 @@ fn logs_are_shown_as_ever() {
             "v1-holds",
             "v1-sample",
             "v1-collections",
+            "v1-wakers",
         ] {
             let info = info::printed(&[frozen(name)], &all(), json);
             files.insert(format!("{name}.info.{sort}"), info);
         }
-        for name in ["v1-tiny", "v1-trace", "v1-holds", "v1-sample", "v1-collections"] {
+        for name in ["v1-tiny", "v1-trace", "v1-holds", "v1-sample", "v1-collections", "v1-wakers"]
+        {
             let dump = dumped(&frozen(name), &all(), json);
             files.insert(format!("{name}.dump.{sort}"), dump);
         }

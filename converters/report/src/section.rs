@@ -26,6 +26,8 @@ pub enum About {
     All,
     /// Locks and those who wait for them.
     Locks,
+    /// Those who end waits.
+    Wakers,
     /// Samples of what threads were doing.
     Samples,
 }

@@ -19,6 +19,7 @@ pub mod timeline;
 pub mod tree;
 pub mod verdict;
 pub mod wait_chains;
+pub mod wakers;
 pub mod whatif;
 pub mod withheld;
 
@@ -31,6 +32,7 @@ pub const SECTIONS: &[Section] = &[
     contended::SECTION,
     blockers::SECTION,
     wait_chains::SECTION,
+    wakers::SECTION,
     withheld::SECTION,
     whatif::SECTION,
     single_thread::SECTION,

@@ -15,6 +15,7 @@ use tyrion_wire::{
     sample::{Sample, ThreadState},
     slot::Pending,
     trace::{AcquisitionCell, Blame},
+    wake::Wake,
 };
 
 /// A log under construction. Frames are `com.acme.Foo.bar:12`, stacks begin
@@ -244,6 +245,22 @@ impl Crafted {
         self.now_ns += 1_000;
         let blame = Blame { charged_ns, site, waiter, stack, ..Blame::default() };
         self.log.blame(lane, self.now_ns, blame).unwrap();
+    }
+
+    /// A thread ended the wait that was told just before.
+    pub(crate) fn wake(
+        &mut self,
+        (waiter, waiting): (&str, &[&str]),
+        (kind, lock): (WaitKind, (&str, &str)),
+        wait_ns: u64,
+        (waker, waking): (&str, &[&str]),
+    ) {
+        let stack = if waking.is_empty() { 0 } else { self.stack(waking) };
+        let (waiter_stack, lock) = (self.stack(waiting), self.lock(lock));
+        let site = self.log.site(kind, waiter_stack, lock).unwrap();
+        let (waker, _) = self.thread(waker);
+        let (_, lane) = self.thread(waiter);
+        self.log.wake(lane, Wake { waker, stack, site, wait_ns, late_ns: 1 }).unwrap();
     }
 
     pub(crate) fn finish(self, name: &str) -> Recording {

@@ -11,8 +11,8 @@ use tyrion_report::{
     render::{Report, json},
     sections::{
         blockers, contended, critical_sections, delays, lines, lock_order, near_misses, overview,
-        sampled, single_thread, still_waiting, timeline, tree, verdict, wait_chains, whatif,
-        withheld,
+        sampled, single_thread, still_waiting, timeline, tree, verdict, wait_chains, wakers,
+        whatif, withheld,
     },
 };
 
@@ -85,6 +85,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<blockers::LockShare>(),
             of::<blockers::CodePair>(),
         ],
+        "wakers" => vec![of::<wakers::Wakers>(), of::<wakers::WakerPair>()],
         "whatif" => {
             vec![of::<whatif::WhatIf>(), of::<whatif::WhatIfLock>(), of::<whatif::Gain>()]
         }
@@ -167,7 +168,8 @@ fn every_field_is_documented() {
     names(&to_value(LockRef::default()).unwrap(), &mut in_lock);
     assert!(in_lock.iter().all(|name| is_in(&common, name)), "{in_lock:?}");
 
-    let logs = ["v1-small.log", "v1-killed.log", "v1-trace.log", "v1-collections.log"];
+    let logs =
+        ["v1-small.log", "v1-killed.log", "v1-trace.log", "v1-collections.log", "v1-wakers.log"];
     let kinds = [Kinds::contention(), Kinds::all()];
     let reports = logs.iter().flat_map(|log| kinds.map(|kinds| report(log, kinds)));
     let reports: Vec<Value> = reports.collect();

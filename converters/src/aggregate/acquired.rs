@@ -22,15 +22,16 @@ pub(super) struct ThreadRows {
     pub(super) acquisitions: Vec<AcquisitionRow>,
     pub(super) sections: Vec<SectionRow>,
     pub(super) blames: Vec<BlameRow>,
+    pub(super) wakes: Vec<BlameRow>,
     pub(super) samples: Vec<SampleRow>,
 }
 
 impl ThreadRows {
     pub(super) fn is_empty(&self) -> bool {
-        self.is_blame_only() && self.blames.is_empty()
+        self.is_blame_only() && self.blames.is_empty() && self.wakes.is_empty()
     }
 
-    /// Whether there is at most blame.
+    /// Whether there is at most blame, and waits that it ended.
     pub(super) fn is_blame_only(&self) -> bool {
         self.sections.is_empty() && self.acquisitions.is_empty() && self.samples.is_empty()
     }
@@ -40,6 +41,7 @@ impl ThreadRows {
         self.acquisitions.iter_mut().for_each(|row| row.thread = thread);
         self.sections.iter_mut().for_each(|row| row.thread = thread);
         self.blames.iter_mut().for_each(|row| row.thread = thread);
+        self.wakes.iter_mut().for_each(|row| row.thread = thread);
         self.samples.iter_mut().for_each(|row| row.thread = thread);
     }
 }
@@ -78,6 +80,7 @@ impl Rows<'_, '_> {
         sums.cells.retain(|key, _| wanted(key.0));
         sums.samples.retain(|key, _| wanted(key.0));
         sums.blames.retain(|key, _| wanted(key.0));
+        sums.wakes.retain(|key, _| wanted(key.0));
         let mut rows: BTreeMap<u32, ThreadRows> = BTreeMap::new();
         for ((thread, spot), group) in self.groups(&sums) {
             self.add_group(rows.entry(thread).or_default(), spot, &group);
@@ -89,6 +92,9 @@ impl Rows<'_, '_> {
         }
         for (thread, blames) in self.blames(&sums) {
             rows.entry(thread).or_default().blames = blames;
+        }
+        for (thread, wakes) in self.wakes(&sums) {
+            rows.entry(thread).or_default().wakes = wakes;
         }
         rows
     }
@@ -179,6 +185,29 @@ impl Rows<'_, '_> {
                 });
             }
         }
+    }
+
+    /// Waits by the thread that ended them.
+    fn wakes(&mut self, sums: &TraceSums) -> BTreeMap<u32, Vec<BlameRow>> {
+        let mut wakes: Vec<_> = sums.wakes.iter().collect();
+        wakes.sort_unstable_by_key(|(key, _)| **key);
+        let mut rows: BTreeMap<u32, Vec<BlameRow>> = BTreeMap::new();
+        for (&(thread, stack, site), ended) in wakes {
+            let at = self.key_of_site.get(site as usize).map_or(usize::MAX, |&at| at as usize);
+            let Some(&(waiter_stack, lock, kind)) = self.wait_keys.get(at) else { continue };
+            let stack = self.resolver.stack(stack);
+            rows.entry(thread).or_default().push(BlameRow {
+                thread: 0,
+                stack,
+                lock,
+                kind,
+                waiter_stack,
+                count: ended.count,
+                blamed_ns: ended.wait_ns,
+            });
+        }
+        rows.values_mut().for_each(merge);
+        rows
     }
 
     /// Blame by the holder's thread.

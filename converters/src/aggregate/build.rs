@@ -188,6 +188,7 @@ impl<'a> Builder<'a> {
         let (profile, notes) = (&mut self.out.profile, &mut self.out.notes);
         profile.has_acquisitions |= scope.acquisitions;
         profile.has_blame |= scope.blame;
+        profile.has_wakers |= log.has_wakers() || !sums.wakes.is_empty();
         if log.is_trace() {
             notes.hold_unmeasured |= log.hold_mode() == HoldMode::None && scope.acquisitions;
             if !scope.acquisitions {
@@ -230,7 +231,8 @@ impl<'a> Builder<'a> {
         }
         let traced =
             trace.cells.keys().map(|key| key.0).chain(trace.blames.keys().map(|key| key.0));
-        for thread in traced.chain(samples.threads()) {
+        let wakers = trace.wakes.keys().map(|key| key.0);
+        for thread in traced.chain(wakers).chain(samples.threads()) {
             threads.entry(thread).or_default();
         }
         let wanted = |thread: &u32| {
@@ -273,6 +275,7 @@ impl<'a> Builder<'a> {
         profile.acquisitions.append(&mut rows.acquisitions);
         profile.sections.append(&mut rows.sections);
         profile.blames.append(&mut rows.blames);
+        profile.wakes.append(&mut rows.wakes);
         profile.samples.append(&mut rows.samples);
     }
 }
@@ -337,7 +340,9 @@ fn used_sites(log: &Recording, threads: &[(u32, Both)], trace: &TraceSums) -> Ve
     for (_, both) in threads {
         both.recorded.iter().chain(&both.folded).for_each(|entry| mark(entry.site));
     }
-    for &(thread, _, _, site) in trace.blames.keys() {
+    let blames = trace.blames.keys().map(|&(thread, _, _, site)| (thread, site));
+    let wakes = trace.wakes.keys().map(|&(thread, _, site)| (thread, site));
+    for (thread, site) in blames.chain(wakes) {
         if threads.binary_search_by_key(&thread, |(thread, _)| *thread).is_ok() {
             mark(site);
         }

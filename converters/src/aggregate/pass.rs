@@ -224,12 +224,14 @@ impl<'a> Worker<'a> {
                 Entry::Wait(_) => *count += 1,
                 Entry::Traced(traced) => tracer.record(&traced),
                 Entry::Sample(sampled) => sampler.record(&sampled),
+                Entry::Wake(woken) => tracer.wake(&woken),
                 _ => {}
             });
         } else if window.is_open() {
             events.visit_all(|entry| match entry {
                 Entry::Wait(event) => add(&event),
                 Entry::Sample(sampled) => sampler.record(&sampled),
+                Entry::Wake(woken) => tracer.wake(&woken),
                 _ => {}
             });
         } else {
@@ -237,6 +239,7 @@ impl<'a> Worker<'a> {
                 Entry::Wait(event) if window.takes(&event) => add(&event),
                 Entry::Wait(_) => *count += 1,
                 Entry::Sample(sampled) => sampler.record(&sampled),
+                Entry::Wake(woken) => tracer.wake(&woken),
                 _ => {}
             });
         }

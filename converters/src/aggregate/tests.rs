@@ -4,6 +4,7 @@ mod filters;
 mod hostile;
 mod sampled;
 mod trace;
+mod wakers;
 
 use super::*;
 use crate::{

@@ -1,5 +1,5 @@
-//! The pass over what trace mode records: acquisition cells, sampled stacks of
-//! holds, and blame.
+//! The pass over what is recorded besides waits: acquisition cells, sampled stacks of
+//! holds, and blame, all of trace mode, and who ended waits.
 
 use super::{
     hash::Table,
@@ -7,7 +7,7 @@ use super::{
     sums::Sums,
 };
 use crate::filter::Window;
-use tyrion_formats::{HoldMode, Recording, TraceRecord, Traced};
+use tyrion_formats::{HoldMode, Recording, TraceRecord, Traced, Woken};
 use tyrion_wire::{
     cell::BUCKETS,
     def::id::{EMPTY_STACK, UNKNOWN},
@@ -94,13 +94,17 @@ pub(super) type SampleKey = (u32, u32, u32, u32);
 /// the wait.
 pub(super) type BlameKey = (u32, u32, u32, u32);
 
-/// What the pass over a log finds of trace mode. Sums in no order.
+/// Who ended a wait: thread and stack; the site of the wait.
+pub(super) type WakeKey = (u32, u32, u32);
+
+/// What the pass over a log finds besides waits. Sums in no order.
 #[derive(Default)]
 pub(super) struct TraceSums {
     pub(super) cells: Table<CellKey, CellSums>,
     /// How many holds had each stack, and how long they were.
     pub(super) samples: Table<SampleKey, Sums>,
     pub(super) blames: Table<BlameKey, Sums>,
+    pub(super) wakes: Table<WakeKey, Sums>,
     /// Acquisitions in all, whatever the filter.
     pub(super) acquisitions: u64,
     /// Acquisitions at places whose definition is lost.
@@ -114,7 +118,7 @@ pub(super) struct TraceSums {
 impl TraceSums {
     /// How many sums there are.
     pub(super) fn len(&self) -> usize {
-        self.cells.len() + self.samples.len() + self.blames.len()
+        self.cells.len() + self.samples.len() + self.blames.len() + self.wakes.len()
     }
 
     /// Adds sums and leaves `other` empty.
@@ -127,6 +131,9 @@ impl TraceSums {
         }
         for (key, sums) in other.blames.drain() {
             self.blames.entry(key).or_default().add(&sums);
+        }
+        for (key, sums) in other.wakes.drain() {
+            self.wakes.entry(key).or_default().add(&sums);
         }
         for (sum, value) in [
             (&mut self.acquisitions, &mut other.acquisitions),
@@ -179,6 +186,26 @@ impl<'a> Tracer<'a> {
             // Outputs show neither instances nor nesting.
             _ => {}
         }
+    }
+
+    /// Adds who ended a wait. There are few beside waits: their code shall not take the
+    /// place of that of waits.
+    #[inline(never)]
+    pub(super) fn wake(&mut self, woken: &Woken) {
+        let wake = &woken.wake;
+        let definitions = self.log.definitions();
+        let is_wanted = self.window.holds(woken.end_ns)
+            && wake.wait_ns >= self.window.min_wait_ns
+            && definitions.sites().get(wake.site).is_some();
+        if !is_wanted {
+            return;
+        }
+        let stack = match definitions.stacks().get(wake.stack) {
+            Some(_) => wake.stack,
+            None => EMPTY_STACK,
+        };
+        let key = (known_thread(self.log, wake.waker), stack, wake.site);
+        self.sums.wakes.entry(key).or_default().add_wait(wake.wait_ns);
     }
 
     fn hold(&mut self, thread: u32, hold: &Hold) {

@@ -29,6 +29,8 @@ pub enum Metric {
 pub enum Needs {
     /// Waits, which every mode but sampling alone records.
     Waits,
+    /// Waits, and who ended them.
+    Wakers,
     /// Trace mode.
     Trace,
     /// Samples.
@@ -93,7 +95,7 @@ impl Metric {
     /// Whose stacks may carry it.
     pub fn carriers(self) -> &'static [By] {
         match self {
-            Metric::Wait | Metric::Contentions => &[By::Waiter, By::Holder],
+            Metric::Wait | Metric::Contentions => &[By::Waiter, By::Holder, By::Waker],
             Metric::Hold | Metric::Acquisitions | Metric::Blame => &[By::Holder],
             Metric::Wall | Metric::Cpu | Metric::Blocked => &[By::State],
         }
@@ -108,19 +110,22 @@ pub enum By {
     /// That of the thread that held what others waited for, as in Go's mutex
     /// profile: blame stands for the waits.
     Holder,
+    /// That of the thread that ended the wait, when it did.
+    Waker,
     /// That of the sampled thread, below the state that it was in.
     State,
 }
 
 impl By {
     /// All, in the order of the help.
-    pub const ALL: [By; 3] = [By::Waiter, By::Holder, By::State];
+    pub const ALL: [By; 4] = [By::Waiter, By::Holder, By::Waker, By::State];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             By::Waiter => "waiter",
             By::Holder => "holder",
+            By::Waker => "waker",
             By::State => "state",
         }
     }
@@ -130,6 +135,7 @@ impl By {
         match self {
             By::Waiter => "The thread that waited, as in Go's block profile",
             By::Holder => "The thread that held the lock, as in Go's mutex profile",
+            By::Waker => "The thread that ended the wait: by unpark, signal or notify",
             By::State => "The sampled thread, below a frame for its state",
         }
     }
@@ -139,6 +145,7 @@ impl By {
         match self {
             By::Waiter => Needs::Waits,
             By::Holder => Needs::Trace,
+            By::Waker => Needs::Wakers,
             By::State => Needs::Samples,
         }
     }
@@ -146,7 +153,7 @@ impl By {
     /// The metric that is shown by it if none is named.
     pub fn metric(self) -> Metric {
         match self {
-            By::Waiter | By::Holder => Metric::Wait,
+            By::Waiter | By::Holder | By::Waker => Metric::Wait,
             By::State => Metric::Wall,
         }
     }
@@ -180,9 +187,10 @@ mod tests {
         for metric in Metric::ALL {
             assert!(go_together(Some(metric), None));
             // Whatever carries a metric is recorded where the metric is, but that
-            // only trace mode knows who held a lock.
+            // only trace mode knows who held a lock, and who ended a wait is an option.
             for by in metric.carriers() {
-                assert!(by.needs() == metric.needs() || *by == By::Holder, "{metric:?} {by:?}");
+                let needs_more = matches!(by, By::Holder | By::Waker);
+                assert!(by.needs() == metric.needs() || needs_more, "{metric:?} {by:?}");
             }
         }
     }

@@ -78,6 +78,11 @@ impl OutputOptions {
         self.by == Some(By::Holder)
     }
 
+    /// Whether the stacks of those who ended waits carry them.
+    pub(crate) fn is_by_waker(&self) -> bool {
+        self.by == Some(By::Waker)
+    }
+
     /// Whether stacks begin with a frame named after the state: that of a wait or
     /// of a hold is not told.
     pub(crate) fn is_by_state(&self, profile: &Profile) -> bool {

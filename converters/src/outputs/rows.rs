@@ -1,5 +1,5 @@
-//! The rows of a profile as outputs show them: waits, acquisitions, blame and
-//! samples, each with a stack and a thread, and most with a lock.
+//! The rows of a profile as outputs show them: waits, by who waited or who ended
+//! them, acquisitions, blame and samples, each with a stack and a thread, and most with a lock.
 
 use super::{Metric, OutputOptions};
 use crate::profile::{AcquisitionRow, BlameRow, Profile, SampleRow, State, WaitRow};
@@ -91,6 +91,12 @@ impl Row {
         }
     }
 
+    /// The waits that a thread has ended.
+    fn of_wake(wake: &BlameRow) -> Row {
+        Row::new(wake.thread, wake.stack, wake.lock, Some(wake.kind))
+            .with([(Column::Count, wake.count), (Column::WaitNs, wake.blamed_ns)])
+    }
+
     fn of_sample(sample: &SampleRow) -> Row {
         let blocked_ns = if sample.state == State::Blocked { sample.wall_ns } else { 0 };
         let row = Row::new(sample.thread, sample.stack, sample.lock, sample.kind);
@@ -108,11 +114,12 @@ impl Row {
     }
 }
 
-/// The rows that an output shows, one after another: waits, acquisitions, blame
-/// and samples, each sort by thread in ascending order.
+/// The rows that an output shows, one after another: waits, or else who ended them,
+/// acquisitions, blame and samples, each sort by thread in ascending order.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'p> {
     waits: &'p [WaitRow],
+    wakes: &'p [BlameRow],
     acquisitions: &'p [AcquisitionRow],
     blames: &'p [BlameRow],
     samples: &'p [SampleRow],
@@ -126,9 +133,10 @@ pub(super) struct Rows<'p> {
 impl<'p> Rows<'p> {
     /// All rows, for outputs with all columns.
     pub(super) fn all(profile: &'p Profile, options: &OutputOptions) -> Rows<'p> {
-        let by_holder = options.is_by_holder();
+        let (by_holder, by_waker) = (options.is_by_holder(), options.is_by_waker());
         Rows {
-            waits: if by_holder { &[] } else { &profile.waits },
+            waits: if by_holder || by_waker { &[] } else { &profile.waits },
+            wakes: if by_waker { &profile.wakes } else { &[] },
             acquisitions: &profile.acquisitions,
             blames: &profile.blames,
             samples: &profile.samples,
@@ -144,11 +152,12 @@ impl<'p> Rows<'p> {
     /// outputs that show one.
     pub(super) fn with_metric(profile: &'p Profile, options: &OutputOptions) -> (Rows<'p>, Column) {
         let all = Rows::all(profile, options);
-        let none = Rows { waits: &[], acquisitions: &[], blames: &[], samples: &[], ..all };
+        let none =
+            Rows { waits: &[], wakes: &[], acquisitions: &[], blames: &[], samples: &[], ..all };
         let blames = Rows { blames: all.blames, ..none };
         let waits = match options.is_by_holder() {
             true => blames,
-            false => Rows { waits: all.waits, ..none },
+            false => Rows { waits: all.waits, wakes: all.wakes, ..none },
         };
         let holds = Rows { acquisitions: all.acquisitions, ..none };
         let samples = Rows { samples: all.samples, ..none };
@@ -198,7 +207,8 @@ impl<'p> Rows<'p> {
 
     /// How many rows there are.
     pub(super) fn len(&self) -> usize {
-        self.waits.len() + self.acquisitions.len() + self.blames.len() + self.samples.len()
+        let waits = self.waits.len() + self.wakes.len();
+        waits + self.acquisitions.len() + self.blames.len() + self.samples.len()
     }
 
     /// A row by its number.
@@ -208,6 +218,10 @@ impl<'p> Rows<'p> {
             return Row::of_wait(wait);
         }
         let at = at - self.waits.len();
+        if let Some(wake) = self.wakes.get(at) {
+            return Row::of_wake(wake);
+        }
+        let at = at - self.wakes.len();
         if let Some(acquisition) = self.acquisitions.get(at) {
             return Row::of_acquisition(acquisition);
         }
@@ -224,7 +238,8 @@ impl<'p> Rows<'p> {
         let blames = self.blames.iter().map(move |blame| Row::of_blame(blame, is_wait));
         let acquisitions = self.acquisitions.iter().map(Row::of_acquisition);
         let samples = self.samples.iter().map(Row::of_sample);
-        self.waits.iter().map(Row::of_wait).chain(acquisitions).chain(blames).chain(samples)
+        let waits = self.waits.iter().map(Row::of_wait).chain(self.wakes.iter().map(Row::of_wake));
+        waits.chain(acquisitions).chain(blames).chain(samples)
     }
 
     /// Where the rows of each of so many threads stand.
@@ -238,28 +253,31 @@ impl<'p> Rows<'p> {
         for rows in self.waits.chunk_by(|a, b| a.thread == b.thread) {
             chunk(rows[0].thread, 0, rows.len());
         }
-        for rows in self.acquisitions.chunk_by(|a, b| a.thread == b.thread) {
+        for rows in self.wakes.chunk_by(|a, b| a.thread == b.thread) {
             chunk(rows[0].thread, 1, rows.len());
         }
-        for rows in self.blames.chunk_by(|a, b| a.thread == b.thread) {
+        for rows in self.acquisitions.chunk_by(|a, b| a.thread == b.thread) {
             chunk(rows[0].thread, 2, rows.len());
         }
-        for rows in self.samples.chunk_by(|a, b| a.thread == b.thread) {
+        for rows in self.blames.chunk_by(|a, b| a.thread == b.thread) {
             chunk(rows[0].thread, 3, rows.len());
+        }
+        for rows in self.samples.chunk_by(|a, b| a.thread == b.thread) {
+            chunk(rows[0].thread, 4, rows.len());
         }
         spans
     }
 }
 
-/// Numbers of a thread's rows: waits, acquisitions, blame and samples stand
-/// apart.
+/// Numbers of a thread's rows: waits, those that it ended, acquisitions, blame and
+/// samples stand apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spans([Range<usize>; 4]);
+pub(super) struct Spans([Range<usize>; 5]);
 
 impl Spans {
     /// The numbers from 0 to below `len`.
     pub(super) fn all(len: usize) -> Spans {
-        Spans([0..len, 0..0, 0..0, 0..0])
+        Spans([0..len, 0..0, 0..0, 0..0, 0..0])
     }
 
     /// Whether there are none.

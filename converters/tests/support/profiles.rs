@@ -5,7 +5,7 @@ pub use super::traced;
 use super::build::Build;
 use tyrion_converters::{
     aggregate::aggregate,
-    filter::Filter,
+    filter::{Filter, Kinds},
     profile::{CUT, Function, GROUP, NO_LOCK, Profile, Run, State},
 };
 use tyrion_formats::Recording;
@@ -23,9 +23,18 @@ pub fn with_samples() -> [(&'static str, Profile); 2] {
 
 /// The frozen log with waits and samples.
 pub fn frozen() -> Profile {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/logs/v1-sample.log");
-    let log = Recording::from_bytes("v1-sample.log", std::fs::read(path).unwrap()).unwrap();
-    aggregate(&[log], &Filter::default(), &|_| {}).profile
+    of_log("v1-sample.log", &Filter::default())
+}
+
+/// The frozen log that tells who ended waits.
+pub fn with_wakers() -> Profile {
+    of_log("v1-wakers.log", &Filter { kinds: Kinds::all(), ..Filter::default() })
+}
+
+fn of_log(name: &str, filter: &Filter) -> Profile {
+    let path = format!("{}/../testdata/logs/{name}", env!("CARGO_MANIFEST_DIR"));
+    let log = Recording::from_bytes(name, std::fs::read(path).unwrap()).unwrap();
+    aggregate(&[log], filter, &|_| {}).profile
 }
 
 /// A shop that was sampled, and nothing else: every state, a pool of two threads,

@@ -65,17 +65,19 @@ fn lock(run: u32, id: u32, class: u32) -> Lock {
     Lock { run, id, class: format!("l.Lock{class}"), name }
 }
 
-/// The same with acquisitions and blame, of which some rows stand alone.
+/// The same with acquisitions, blame and wakers, of which some rows stand alone.
 pub fn traced() -> impl Strategy<Value = Profile> {
     let number = || any::<prop::sample::Index>();
     let row = || (number(), number(), number(), number());
     let ns = || prop_oneof![Just(0), 1..1_000u64, 1..1_000_000_000_000u64];
     let acquisitions = prop::collection::vec((row(), (0..9u64, 0..3u64, ns())), 0..60);
     let blames = prop::collection::vec((row(), (number(), 1..5u64, ns())), 0..40);
-    let has = (any::<bool>(), any::<bool>());
-    (profile(), acquisitions, blames, has).prop_map(|(mut profile, acquisitions, blames, has)| {
+    let wakes = blames.clone();
+    let has = (any::<bool>(), any::<bool>(), any::<bool>());
+    let rows = (acquisitions, blames, wakes);
+    (profile(), rows, has).prop_map(|(mut profile, (acquisitions, blames, wakes), has)| {
         let kinds = &WaitKind::ALL[..5];
-        (profile.has_acquisitions, profile.has_blame) = has;
+        (profile.has_acquisitions, profile.has_blame, profile.has_wakers) = has;
         let key = |(thread, stack, lock, kind): (
             prop::sample::Index,
             prop::sample::Index,
@@ -91,13 +93,20 @@ pub fn traced() -> impl Strategy<Value = Profile> {
         };
         let acquisitions: BTreeMap<_, _> =
             acquisitions.into_iter().map(|(row, sums)| (key(row), sums)).collect();
-        let blames: BTreeMap<_, _> = blames
-            .into_iter()
-            .map(|(row, (waiter, count, ns))| {
-                let waiter = waiter.index(profile.stacks.len()) as u32;
-                ((key(row), waiter), (count, ns))
-            })
-            .collect();
+        let of = |rows: Vec<_>| -> Vec<BlameRow> {
+            let keyed: BTreeMap<_, _> = rows
+                .into_iter()
+                .map(|(row, (waiter, count, ns)): (_, (prop::sample::Index, u64, u64))| {
+                    let waiter = waiter.index(profile.stacks.len()) as u32;
+                    ((key(row), waiter), (count, ns))
+                })
+                .collect();
+            let row = |(((thread, stack, lock, kind), waiter_stack), (count, blamed_ns))| {
+                BlameRow { thread, stack, lock, kind, waiter_stack, count, blamed_ns }
+            };
+            keyed.into_iter().map(row).collect()
+        };
+        let (blames, wakes) = (of(blames), of(wakes));
         if profile.has_acquisitions {
             let rows = acquisitions.into_iter();
             profile.acquisitions = rows
@@ -107,12 +116,10 @@ pub fn traced() -> impl Strategy<Value = Profile> {
                 .collect();
         }
         if profile.has_blame {
-            let rows = blames.into_iter();
-            profile.blames =
-                rows.map(|(((thread, stack, lock, kind), waiter_stack), (count, blamed_ns))| {
-                    BlameRow { thread, stack, lock, kind, waiter_stack, count, blamed_ns }
-                })
-                .collect();
+            profile.blames = blames;
+        }
+        if profile.has_wakers {
+            profile.wakes = wakes;
         }
         profile.check().unwrap();
         profile
@@ -133,7 +140,9 @@ pub fn sampled() -> impl Strategy<Value = Profile> {
             if lacks {
                 profile.lacks_waits = true;
                 (profile.has_acquisitions, profile.has_blame) = (false, false);
-                (profile.waits, profile.acquisitions, profile.blames) = Default::default();
+                profile.has_wakers = false;
+                (profile.waits, profile.acquisitions) = Default::default();
+                (profile.blames, profile.wakes) = Default::default();
             }
             let mut sums = BTreeMap::new();
             for ((thread, stack, state, lock, kind), sum) in samples {

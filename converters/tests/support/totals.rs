@@ -76,6 +76,9 @@ pub fn of_profile(profile: &Profile, by: Option<By>) -> Totals {
     }
     (*count, *wait_ns) = match by {
         Some(By::Holder) => (blames, *blamed_ns),
+        Some(By::Waker) => {
+            profile.wakes.iter().fold((0, 0), |(n, ns), it| (n + it.count, ns + it.blamed_ns))
+        }
         _ => profile.totals(),
     };
     totals

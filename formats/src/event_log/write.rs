@@ -23,6 +23,7 @@
 mod chunk;
 mod sample;
 mod trace;
+mod wake;
 
 use chunk::Pieces;
 use std::{

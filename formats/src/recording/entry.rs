@@ -1,6 +1,6 @@
 //! What a recording tells one by one.
 
-use super::sampled::Sampled;
+use super::{sampled::Sampled, woken::Woken};
 use tyrion_wire::{
     Outcome,
     trace::{Blame, Hold, Instance, Nest},
@@ -74,16 +74,20 @@ pub enum Entry<'a> {
     Traced(Traced<'a>),
     /// What a thread was seen doing.
     Sample(Sampled),
+    /// Who ended the wait before it.
+    Wake(Woken),
 }
 
 impl Entry<'_> {
     /// The moment that it tells of: the end of a wait, the last snapshot of a
-    /// sample; of trace mode see [`Traced::at_ns`]. Monotonic ns.
+    /// sample; of trace mode see [`Traced::at_ns`]. Who ended a wait counts with it.
+    /// Monotonic ns.
     pub fn at_ns(&self) -> u64 {
         match self {
             Entry::Wait(event) => event.end_ns,
             Entry::Traced(traced) => traced.at_ns,
             Entry::Sample(sampled) => sampled.at_ns,
+            Entry::Wake(woken) => woken.end_ns,
         }
     }
 }

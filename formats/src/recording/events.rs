@@ -5,6 +5,7 @@ use super::{
     entry::{Entry, Event, TraceRecord, Traced},
     fast,
     sampled::Sampled,
+    woken::Woken,
 };
 use crate::damage::{Damage, Fault};
 use std::sync::Arc;
@@ -144,7 +145,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// The next record that is a wait, of trace mode or a sample.
+    /// The next record that is known.
     fn next_entry(&mut self) -> Option<Entry<'a>> {
         let bytes = self.bytes;
         if let Some(entry) = self.next_hold() {
@@ -180,6 +181,10 @@ impl<'a> Events<'a> {
                     self.now_ns = self.now_ns.saturating_add(sample.delta_ns);
                     let (thread, at_ns) = (self.thread, self.now_ns);
                     return Some(Entry::Sample(Sampled { thread, at_ns, sample }));
+                }
+                Record::Wake(wake) => {
+                    let (thread, end_ns) = (self.thread, self.now_ns);
+                    return Some(Entry::Wake(Woken { thread, end_ns, wake }));
                 }
                 Record::Unknown(_) => continue,
             };

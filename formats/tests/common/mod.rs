@@ -113,6 +113,11 @@ fn dump_events(log: &Recording, chunk: &ChunkRef, text: &mut String) {
                 writeln!(text, "thread={thread} at_ns={at_ns} {sample:?}").unwrap();
                 continue;
             }
+            Entry::Wake(woken) => {
+                writeln!(text, "thread={} at_ns={} {:?}", woken.thread, woken.at_ns(), woken.wake)
+                    .unwrap();
+                continue;
+            }
             other => panic!("{other:?}"),
         };
         writeln!(

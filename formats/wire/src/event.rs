@@ -17,7 +17,7 @@
 //!
 //! A record of type 2 is one byte `code << 2 | 2`, a varint length and so many
 //! bytes; readers skip codes they do not know. Those of trace mode are in
-//! [`trace`], that of sampling in [`sample`].
+//! [`trace`], that of sampling in [`sample`], and who ended a wait in [`wake`].
 
 use crate::{
     fields::TYPE_MISC,
@@ -26,6 +26,7 @@ use crate::{
     sample::{self, Sample},
     trace::{self, Blame, Hold, Holds, Instance, Nest},
     varint,
+    wake::{self, Wake},
 };
 
 /// The longest encoding of a [`WaitRecord`], in bytes.
@@ -75,6 +76,8 @@ pub enum Record<'a> {
     Nest(Nest<'a>),
     /// Sampling: what a thread was doing.
     Sample(Sample),
+    /// Another thread has ended the wait before it.
+    Wake(Wake),
     /// A record of a kind that this code does not know.
     Unknown(u8),
 }
@@ -197,6 +200,7 @@ fn decode_misc(first: u8, bytes: &[u8]) -> Option<(Record<'_>, usize)> {
         trace::CODE_BLAME => Record::Blame(Blame::decode(payload)?),
         trace::CODE_NEST => Record::Nest(Nest::decode(payload)?),
         sample::CODE_SAMPLE => Record::Sample(Sample::decode(payload)?),
+        wake::CODE_WAKE => Record::Wake(Wake::decode(payload)?),
         code => Record::Unknown(code),
     };
     Some((record, end))

@@ -23,5 +23,6 @@ pub mod sample;
 pub mod slot;
 pub mod trace;
 pub mod varint;
+pub mod wake;
 
 pub use kind::{Outcome, WaitKind};

@@ -56,6 +56,26 @@ pub(super) fn acquisition(called: &MemberRef<'_>) -> Option<WaitKind> {
     }
 }
 
+/// Whether an instruction notifies all who wait for an object, or one; `None` if it is
+/// something else.
+pub(super) fn notifies(code: &Code<'_, '_>, instruction: &Instruction<'_>) -> Option<bool> {
+    match instruction.opcode() {
+        opcode::INVOKEVIRTUAL => notification(&code.member(instruction).ok()??),
+        _ => None,
+    }
+}
+
+/// The same of a call of this method. Compilers name `Object` as its class, whatever the
+/// object is of.
+pub(super) fn notification(called: &MemberRef<'_>) -> Option<bool> {
+    let is_it = called.owner == "java/lang/Object" && called.descriptor == "()V";
+    match called.name.as_bytes() {
+        b"notify" if is_it => Some(false),
+        b"notifyAll" if is_it => Some(true),
+        _ => None,
+    }
+}
+
 fn lock_kind(owner: &[u8]) -> WaitKind {
     match JdkClass::by_name(owner) {
         Some(JdkClass::ReadLock) => WaitKind::LockRead,

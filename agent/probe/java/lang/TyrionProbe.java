@@ -25,7 +25,9 @@ public final class TyrionProbe {
 
     public static native void acquireThrew(Throwable exception, Thread thread);
 
-    public static native void signalled(Object node);
+    public static native void signalled(Object node, Thread signaller);
+
+    public static native void unparks(Thread target, Thread waker);
 
     public static native void renamed(Thread thread);
 

@@ -416,6 +416,13 @@ public final class TyrionTrace {
         }
     }
 
+    /** An object is about to be notified, or null, at which that fails. */
+    public static void notifies(Object object, boolean all) {
+        if (on && object != null) {
+            notifying(object, all, Thread.currentThread());
+        }
+    }
+
     /** An exception leaves a synchronized method; exiting has been called. */
     public static void threw(Throwable exception) {
         long block;
@@ -1621,6 +1628,8 @@ public final class TyrionTrace {
     private static native void writeEvents(long block);
 
     private static native void delayed(Thread thread, Object lock, long asked, long now);
+
+    private static native void notifying(Object object, boolean all, Thread waker);
 
     private static native long stillHeld(long block, int place);
 

@@ -85,6 +85,7 @@ fn max_parts_help() -> String {
 fn needed(needs: Needs) -> &'static str {
     match needs {
         Needs::Waits => "",
+        Needs::Wakers => " (unless wakers=false)",
         Needs::Trace => " (trace mode)",
         Needs::Samples => " (sampling)",
     }
@@ -127,6 +128,11 @@ impl Style {
     /// Whether the holder's stack carries the wait.
     pub(super) fn is_by_holder(&self) -> bool {
         self.by == Some(By::Holder)
+    }
+
+    /// Whether the stack of who ended it carries the wait.
+    pub(super) fn is_by_waker(&self) -> bool {
+        self.by == Some(By::Waker)
     }
 
     pub(super) fn options(&self) -> OutputOptions {
@@ -238,6 +244,15 @@ impl Style {
                 names()
             )));
         }
+        if let Some(option) = self.option_that_needs(Needs::Wakers)
+            && !profile.has_wakers
+        {
+            return Err(Failure::new(format!(
+                "{}: recorded without who ended waits; {option} needs a log of tyrion record \
+                 --wakers true, or one of this version",
+                names()
+            )));
+        }
         match self.option_that_needs(Needs::Samples) {
             Some(option) if !profile.has_samples => Err(Failure::new(format!(
                 "{}: no thread was sampled; {option} needs a log of tyrion sample -o, or of tyrion \
@@ -317,7 +332,7 @@ mod tests {
             ("--to all --metric cpu --by holder", "cpu can be shown by state only"),
             (
                 "--to collapsed --metric wait --by state",
-                "wait can be shown by waiter or holder only",
+                "wait can be shown by waiter, holder or waker only",
             ),
             ("--to collapsed --metric blame --by waiter", "blame can be shown by holder only"),
             ("--to collapsed --metric hold --since 5s", "--since"),
@@ -341,6 +356,7 @@ mod tests {
             "--to collapsed --metric contentions --by holder",
             "--to flamegraph --metric blame --by holder --since 5s",
             "--to pprof --by holder --no-thread-label --lock-identity",
+            "--to pprof --by waker --min-wait 5us",
             "--to callgrind --by waiter --merged --max-parts 3 --no-lock-frame",
             "--to callgrind --since 5s --min-wait 5us",
             "--to flamegraph --by state",

@@ -61,9 +61,11 @@ fn waits_of(findings: &Findings<'_>) -> Profile {
         same
     });
     (profile.has_acquisitions, profile.has_blame) = (false, false);
+    profile.has_wakers = false;
     profile.acquisitions.clear();
     profile.sections.clear();
     profile.blames.clear();
+    profile.wakes.clear();
     profile
 }
 

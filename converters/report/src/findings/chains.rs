@@ -14,8 +14,9 @@ pub use charge::End;
 pub use sums::{ChainStep, WaitChain};
 
 use super::axis::{Axis, Clock, Grid};
+use charge::Asked;
 use charge::{Chains, Piece, Wait};
-use gather::{Asked, Gathered};
+use gather::Gathered;
 use numbers::{Plan, Threads};
 use rayon::prelude::*;
 use short::{Place, Shorts};

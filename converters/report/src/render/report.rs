@@ -47,7 +47,8 @@ impl Report {
         let chosen = if sections.is_empty() { &all } else { sections };
         let answers = chosen.iter().map(|&section| {
             let mut answer = (section.answer)(findings, options);
-            if section.about == About::Locks && !is_recorded(findings, section.about) {
+            let of_waits = matches!(section.about, About::Locks | About::Wakers);
+            if of_waits && findings.profile().lacks_waits {
                 (answer.lacking, answer.advises) = (NO_LOCKS.to_owned(), false);
             }
             Shown { section, answer }
@@ -114,6 +115,7 @@ fn is_recorded(findings: &Findings<'_>, about: About) -> bool {
     match about {
         About::All => true,
         About::Locks => !profile.lacks_waits,
+        About::Wakers => !profile.wakes.is_empty(),
         About::Samples => profile.has_samples,
     }
 }

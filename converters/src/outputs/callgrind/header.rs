@@ -3,6 +3,7 @@
 use super::{Shared, parts::Part, stale::MAGIC};
 use crate::{
     outputs::{
+        By,
         facts::{self, Kinds},
         rows::Column,
     },
@@ -98,7 +99,7 @@ fn field(header: &mut String, name: &str, value: &str) {
 
 fn end(mut header: String, shared: &Shared<'_>) -> String {
     header.push_str("positions: line\n");
-    let event = |&column| event(column, shared.by_holder, &shared.kinds);
+    let event = |&column| event(column, shared.by, &shared.kinds);
     let events: Vec<(&str, &str)> = shared.columns.iter().map(event).collect();
     for (name, long_name) in &events {
         let _ = writeln!(header, "event: {name} : {long_name}");
@@ -110,15 +111,17 @@ fn end(mut header: String, shared: &Shared<'_>) -> String {
 }
 
 /// What a column is called, in short and for people.
-fn event(column: Column, by_holder: bool, kinds: &Kinds) -> (&'static str, &'static str) {
-    match (column, by_holder) {
-        (Column::WaitNs, false) => ("Wait_ns", "Wait time (ns)"),
-        (Column::WaitNs, true) => ("Wait_ns", "Wait time by holder (ns)"),
-        (Column::Count, true) => ("Contentions", "Contended acquisitions by holder"),
-        (Column::Count, false) if kinds.is_contention_only() => {
+fn event(column: Column, by: By, kinds: &Kinds) -> (&'static str, &'static str) {
+    match (column, by) {
+        (Column::WaitNs, By::Holder) => ("Wait_ns", "Wait time by holder (ns)"),
+        (Column::WaitNs, By::Waker) => ("Wait_ns", "Wait time by who ended it (ns)"),
+        (Column::WaitNs, _) => ("Wait_ns", "Wait time (ns)"),
+        (Column::Count, By::Holder) => ("Contentions", "Contended acquisitions by holder"),
+        (Column::Count, By::Waker) => ("Waits", "Waits by who ended them"),
+        (Column::Count, _) if kinds.is_contention_only() => {
             ("Contentions", "Contended acquisitions")
         }
-        (Column::Count, false) => ("Waits", "Waits"),
+        (Column::Count, _) => ("Waits", "Waits"),
         (Column::Acquisitions, _) => ("Acquisitions", "Acquisitions"),
         (Column::Reentrant, _) => ("Reentrant", "Reentrant acquisitions"),
         (Column::HoldNs, _) => ("Hold_ns", "Hold time (ns)"),
@@ -132,10 +135,7 @@ fn event(column: Column, by_holder: bool, kinds: &Kinds) -> (&'static str, &'sta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        outputs::{By, OutputOptions},
-        profile::Stack,
-    };
+    use crate::{outputs::OutputOptions, profile::Stack};
 
     #[test]
     fn long_names_leave_room_for_the_events() {

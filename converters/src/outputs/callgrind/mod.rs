@@ -34,7 +34,7 @@ pub const FORMAT: Format = Format {
     default_file: "out.callgrind",
     about: "Callgrind profile for KCacheGrind, one part (file) for each thread",
     metrics: Metrics::All,
-    by: &[By::Waiter, By::Holder],
+    by: &[By::Waiter, By::Holder, By::Waker],
     features: &[],
     open_with: "kcachegrind {}",
     stream,
@@ -64,7 +64,7 @@ struct Shared<'p> {
     /// What the costs are, in their order.
     columns: Vec<Column>,
     kinds: Kinds,
-    by_holder: bool,
+    by: By,
 }
 
 impl<'p> Shared<'p> {
@@ -79,8 +79,8 @@ impl<'p> Shared<'p> {
             // What comes first is what KCacheGrind shows first.
             columns.swap(0, 1);
         }
-        let (kinds, by_holder) = (Kinds::of(&rows), options.is_by_holder());
-        Ok(Shared { profile, rows, tree, graph, columns, kinds, by_holder })
+        let (kinds, by) = (Kinds::of(&rows), options.by.unwrap_or(By::Waiter));
+        Ok(Shared { profile, rows, tree, graph, columns, kinds, by })
     }
 }
 

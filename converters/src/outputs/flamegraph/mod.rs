@@ -78,6 +78,8 @@ fn write_graph(
 
 fn title(lines: &Lines<'_>, options: &OutputOptions) -> String {
     let what = match (lines.column(), options.is_by_holder()) {
+        (Column::WaitNs, _) if options.is_by_waker() => "Wait time, by who ended it",
+        (Column::Count, _) if options.is_by_waker() => "Waits, by who ended them",
         (Column::HoldNs, _) => "Lock hold time",
         (Column::Acquisitions | Column::Reentrant, _) => "Lock acquisitions",
         (Column::BlamedNs, _) | (Column::WaitNs, true) => "Lock wait time, by who held the lock",

@@ -30,7 +30,7 @@ pub const FORMAT: Format = Format {
     default_file: "locks.pb.gz",
     about: "pprof protobuf, labelled by thread, lock, lock_class, kind, state and group",
     metrics: Metrics::All,
-    by: &[By::Waiter, By::Holder],
+    by: &[By::Waiter, By::Holder, By::Waker],
     features: &[Feature::ThreadLabel],
     open_with: "go tool pprof {}",
     stream,

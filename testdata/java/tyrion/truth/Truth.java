@@ -58,6 +58,8 @@ public final class Truth {
         SCENARIOS.put("held-across", HeldAcross.class);
         SCENARIOS.put("gc-identity", GcIdentity.class);
         SCENARIOS.put("collections", Collected.class);
+        SCENARIOS.put("wakers", Wakers.class);
+        SCENARIOS.put("ring", Ring.class);
         SCENARIOS.put("jdk-locks", JdkLocks.class);
         SCENARIOS.put("counts", Counts.class);
         SCENARIOS.put("half-loaded", HalfLoaded.class);

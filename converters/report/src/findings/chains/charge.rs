@@ -34,6 +34,20 @@ impl Wait {
     }
 }
 
+/// What the filter asks of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Asked {
+    /// That it is charged.
+    Charge,
+    /// The same, and it had not ended.
+    ChargePending,
+    /// Nothing: it may stand in the chains of others.
+    Nothing,
+}
+
+/// A wait, and what is asked of it.
+pub(super) type AskedWait = (Wait, Asked);
+
 /// How a chain ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum End {

@@ -1,7 +1,7 @@
 //! The waits that chains are made of.
 
 use super::{
-    charge::{NO_LOCK, NOBODY, Wait},
+    charge::{Asked, AskedWait, NO_LOCK, NOBODY, Wait},
     longest::Longest,
     numbers::Plan,
     short::{Place, Shorts},
@@ -17,20 +17,6 @@ use tyrion_wire::{def::id::UNKNOWN, slot::Pending};
 /// So many waits whose owner is known are followed, and so many others are seen on
 /// the way: the longest.
 const MOST: usize = 1 << 18;
-
-/// What the filter asks of a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Asked {
-    /// That it is charged.
-    Charge,
-    /// The same, and it had not ended.
-    ChargePending,
-    /// Nothing: it may stand in the chains of others.
-    Nothing,
-}
-
-/// A wait, and what is asked of it.
-pub(super) type AskedWait = (Wait, Asked);
 
 /// The waits of a recording. However many there are, so many are kept, and which
 /// these are does not depend on who finds which of them first.

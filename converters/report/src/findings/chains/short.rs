@@ -6,7 +6,7 @@ use super::{
         axis::{Clock, Grid},
         owners::Mix,
     },
-    gather::{Asked, AskedWait},
+    charge::{Asked, AskedWait},
 };
 use std::{
     cmp::Reverse,

@@ -135,6 +135,7 @@ pub fn flames(profile: &Profile) -> io::Result<Vec<Flame>> {
     let holds = profile.acquisitions.iter().any(|row| row.hold_ns > 0);
     let wait = OutputOptions { by_thread: true, ..OutputOptions::default() };
     let by_holder = OutputOptions { by: Some(By::Holder), ..wait.clone() };
+    let by_waker = OutputOptions { by: Some(By::Waker), ..wait.clone() };
     let hold = OutputOptions { metric: Some(Metric::Hold), ..wait.clone() };
     let by_state = OutputOptions { by: Some(By::State), ..wait.clone() };
     let cpu = OutputOptions { metric: Some(Metric::Cpu), ..wait.clone() };
@@ -144,6 +145,7 @@ pub fn flames(profile: &Profile) -> io::Result<Vec<Flame>> {
         ("CPU time", 0, computes, cpu),
         ("Waits, by who waited", 0, !profile.waits.is_empty(), wait),
         ("Waits, by who held the lock", 0, !profile.blames.is_empty(), by_holder),
+        ("Waits, by who ended them", 0, !profile.wakes.is_empty(), by_waker),
         ("Holds", 0, holds, hold),
     ];
     let mut flames = Vec::new();

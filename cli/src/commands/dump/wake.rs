@@ -1,0 +1,59 @@
+//! Who ended waits, as `dump` prints it.
+
+use super::{
+    Dump, add_name,
+    record::{JsonRecord, Long},
+    seconds,
+};
+use serde_json::json;
+use std::io::{self, Write};
+use tyrion_converters::{harmless, outputs::units};
+use tyrion_formats::Woken;
+use tyrion_wire::def::id;
+
+impl Dump<'_> {
+    /// Filters take it for the wait that it belongs to; those on threads also find the
+    /// one that ended it.
+    pub(super) fn wake(&mut self, out: &mut dyn Write, woken: &Woken) -> io::Result<()> {
+        let wake = &woken.wake;
+        let wanted = self.window.holds(woken.end_ns) && wake.wait_ns >= self.window.min_wait_ns;
+        let (waiter, waker) = (self.thread(woken.thread), self.thread(wake.waker));
+        if !wanted || !(waiter.1 || waker.1) {
+            return Ok(());
+        }
+        let at_ns = self.since_start(woken.at_ns());
+        let Some(site) = self.site(wake.site) else { return Ok(()) };
+        if self.json {
+            let record = json!({
+                "record": "wake", "at_ns": at_ns, "wait_ns": wake.wait_ns, "late_ns": wake.late_ns,
+                "thread": waker.0, "thread_id": wake.waker,
+                "waiter": waiter.0, "waiter_id": woken.thread, "kind": site.kind.name(),
+                "lock": site.lock.id, "lock_class": site.lock.class,
+                "stack": null, "stack_taken": wake.stack != id::EMPTY_STACK, "waiter_stack": null,
+            });
+            let fields = add_name(record, &site.lock.name);
+            let long = [
+                ("stack", Long::Stack(&self.stacks, wake.stack)),
+                ("waiter_stack", Long::Stack(&self.stacks, site.stack)),
+            ];
+            return JsonRecord { fields, long }.write(out);
+        }
+        write!(
+            out,
+            "wake    +{} {} {} {:?} woke {:?} at {}, which went on {} later ",
+            seconds(at_ns),
+            units::duration(wake.wait_ns),
+            site.kind.name(),
+            harmless::name(&waker.0),
+            harmless::name(&waiter.0),
+            site.lock.text(),
+            units::duration(wake.late_ns),
+        )?;
+        match wake.stack {
+            id::EMPTY_STACK => out.write_all(b"(stack not taken)")?,
+            stack => self.stacks.write(out, stack)?,
+        }
+        out.write_all(b" | ")?;
+        self.end_with_stack(out, site.stack)
+    }
+}

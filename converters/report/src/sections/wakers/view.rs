@@ -1,0 +1,64 @@
+//! Who ends waits, for eyes.
+
+use super::{WakerPair, Wakers};
+use crate::{
+    Findings,
+    sections::shared::nobody_waited,
+    view::{Column, Detail, Part, Row, Table, TableCell, View},
+};
+use tyrion_converters::outputs::units;
+
+const WAITER: Column = Column::new("waiting at", "where the thread waited", 0);
+const WAKERS: Column = Column::new("ended by", "the group of threads that ended the waits", 0);
+const WAKER: Column = Column::new("at", "where they were when they did", 1);
+const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
+const WAITS: Column = Column::new("waits", "how many waits", 1);
+const WAIT: Column = Column::new("wait", "how long they were in all", 0);
+const SHARE: Column = Column::new("share", "the share of all wait whose waker is known", 0);
+
+/// The answer for eyes.
+pub(super) fn view(answer: &Wakers, findings: &Findings<'_>) -> View {
+    let mut parts = vec![Part::Text(known(answer, findings))];
+    if answer.pairs != 0 {
+        parts.push(Part::Table(Table {
+            title: "By code".to_owned(),
+            columns: vec![WAITER, WAKERS, WAKER, LOCK, WAITS, WAIT, SHARE],
+            rows: answer.code.iter().map(row).collect(),
+            left_out: (answer.pairs as usize).saturating_sub(answer.code.len()),
+        }));
+    }
+    View { parts }
+}
+
+/// How much is known.
+fn known(answer: &Wakers, findings: &Findings<'_>) -> String {
+    let known = units::duration(answer.known_ns);
+    match findings.filter.thread {
+        None if answer.waits == 0 => nobody_waited(findings),
+        None => format!(
+            "Of {known} of {} it is known who ended the waits; of monitors it never is.",
+            units::duration(answer.wait_ns)
+        ),
+        Some(_) => format!("Waits of {known} were ended by the selected threads."),
+    }
+}
+
+fn row(pair: &WakerPair) -> Row {
+    let stack = |title: &str, lines: &[String]| Detail::of_names(title.to_owned(), lines);
+    let mut details = vec![stack("hottest waiter", &pair.waiter_stack)];
+    if !pair.waker_stack.is_empty() {
+        details.push(stack("its waker", &pair.waker_stack));
+    }
+    Row {
+        cells: vec![
+            TableCell::name(&pair.waiter),
+            TableCell::name(&pair.wakers),
+            pair.waker.as_ref().map_or(TableCell::Unknown, |waker| TableCell::name(waker)),
+            TableCell::name(&format!("[{}] {}", pair.kind, pair.lock.label())),
+            TableCell::Count(pair.waits),
+            TableCell::Ns(pair.wait_ns),
+            TableCell::Share(pair.wait_share),
+        ],
+        details,
+    }
+}
