@@ -22,6 +22,9 @@ pub struct Report {
     pub options: ReportOptions,
     /// The sections, in the order to show them.
     pub sections: Vec<Shown>,
+    /// What trace mode would add to them, where nobody picked any, in one line; else
+    /// each says so itself.
+    pub trace_adds: String,
 }
 
 /// A section and its answer.
@@ -52,6 +55,9 @@ impl Report {
             }
             Shown { section, answer }
         });
+        let answers: Vec<Shown> = answers.collect();
+        let says_once = sections.is_empty() && !findings.is_trace();
+        let trace_adds = if says_once { trace_adds(&answers) } else { String::new() };
         let damage = &findings.aggregate.damage;
         let notes = notes(findings, options, chosen);
         Report {
@@ -60,7 +66,49 @@ impl Report {
             notes,
             damage: damage.iter().map(ToString::to_string).collect(),
             options: options.clone(),
-            sections: answers.collect(),
+            sections: answers,
+            trace_adds,
+        }
+    }
+
+    /// The sections that text and HTML show: without those that have nothing to say
+    /// without trace mode, if that is said once.
+    pub(super) fn drawn(&self) -> impl Iterator<Item = &Shown> {
+        self.sections.iter().filter(|shown| self.trace_adds.is_empty() || !shown.waits_for_trace())
+    }
+
+    /// What a section lacks, unless it is said once of all.
+    pub(super) fn lacking<'s>(&self, shown: &'s Shown) -> &'s str {
+        let is_said = !self.trace_adds.is_empty() && shown.needs_trace();
+        if is_said { "" } else { &shown.answer.lacking }
+    }
+}
+
+impl Shown {
+    /// Whether trace mode is what it lacks.
+    fn needs_trace(&self) -> bool {
+        self.answer.lacking.contains("--mode trace")
+    }
+
+    /// Whether it has nothing to say without.
+    fn waits_for_trace(&self) -> bool {
+        self.needs_trace() && self.answer.view.parts.is_empty()
+    }
+}
+
+/// What trace mode would add, in one line; empty if nothing.
+fn trace_adds(sections: &[Shown]) -> String {
+    let titles = |of: &dyn Fn(&&Shown) -> bool| -> Vec<&'static str> {
+        sections.iter().filter(of).map(|shown| shown.section.title).collect()
+    };
+    let whole = titles(&|shown| shown.waits_for_trace());
+    let parts = titles(&|shown| shown.needs_trace() && !shown.waits_for_trace());
+    match (&whole[..], &parts[..]) {
+        ([], []) => String::new(),
+        (whole, []) => format!("--mode trace adds: {}.", whole.join(", ")),
+        ([], parts) => format!("--mode trace adds to: {}.", parts.join(", ")),
+        (whole, parts) => {
+            format!("--mode trace adds: {}; and more to: {}.", whole.join(", "), parts.join(", "))
         }
     }
 }

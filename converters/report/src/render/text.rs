@@ -1,6 +1,7 @@
 //! For terminals and text files: no line is longer than it may be, and nothing
 //! hangs on colours.
 
+mod brief;
 mod lines;
 mod table;
 mod timeline;
@@ -8,13 +9,17 @@ mod tree;
 
 use super::{Report, cells, cells::plain};
 use crate::{
-    View,
+    Section, View,
     view::{Part, TableCell},
 };
 use lines::{clip, columns, pad, wrap};
 
-/// How wide lines may be where nobody says otherwise, and at most.
+/// How wide lines may be where nobody says otherwise.
 pub const WIDTH: usize = 100;
+/// Wider lines are not used.
+pub const MAX_WIDTH: usize = 250;
+/// Sentences are not wider: they would be hard to read.
+const SENTENCE: usize = 120;
 /// Narrower lines are not tried.
 pub const MIN_WIDTH: usize = 80;
 
@@ -22,7 +27,7 @@ pub const MIN_WIDTH: usize = 80;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// No line has more columns of a terminal. Taken as [`MIN_WIDTH`] if it is
-    /// less, and as [`WIDTH`] if it is more.
+    /// less, and as [`MAX_WIDTH`] if it is more.
     pub width: usize,
     /// Whether a terminal will show it.
     pub coloured: bool,
@@ -37,22 +42,37 @@ impl Default for Style {
 /// The report.
 pub fn write(report: &Report, style: &Style) -> String {
     let mut page = Page::new(style);
-    for shown in &report.sections {
+    let (mut more, is_brief) = (Vec::new(), report.options.brief);
+    for shown in report.drawn() {
+        let section = shown.section;
+        if is_brief && !brief::shows(shown) {
+            more.push(section);
+            continue;
+        }
         if !page.out.is_empty() {
             page.out.push('\n');
         }
-        let section = shown.section;
         // What needs no explanation needs no heading.
         if !section.means.is_empty() {
             page.heading(section.title);
+        }
+        if !is_brief {
             page.paragraph(Ink::Faint, "", section.means);
+            let advice = if shown.answer.advises { section.advice } else { "" };
+            page.paragraph(Ink::Faint, "→ ", advice);
         }
-        if shown.answer.advises {
-            page.paragraph(Ink::Faint, "→ ", section.advice);
+        page.paragraph(Ink::Warn, "! ", report.lacking(shown));
+        if is_brief {
+            page.view(&brief::view(&shown.answer.view, section.name));
+        } else {
+            page.view(&shown.answer.view);
         }
-        page.paragraph(Ink::Warn, "! ", &shown.answer.lacking);
-        page.view(&shown.answer.view);
     }
+    if !report.trace_adds.is_empty() {
+        page.out.push('\n');
+        page.paragraph(Ink::Warn, "! ", &report.trace_adds);
+    }
+    page.index(&more);
     page.out
 }
 
@@ -81,7 +101,7 @@ struct Page {
 
 impl Page {
     fn new(style: &Style) -> Page {
-        let width = style.width.clamp(MIN_WIDTH, WIDTH);
+        let width = style.width.clamp(MIN_WIDTH, MAX_WIDTH);
         Page { out: String::new(), width, coloured: style.coloured }
     }
 
@@ -114,7 +134,7 @@ impl Page {
     /// A sentence over as many lines as it needs, `mark` in front of the first.
     fn paragraph(&mut self, ink: Ink, mark: &str, text: &str) {
         let indent = columns(mark);
-        for (at, line) in wrap(&plain(text), self.width - indent).iter().enumerate() {
+        for (at, line) in wrap(&plain(text), self.width.min(SENTENCE) - indent).iter().enumerate() {
             let mark = if at == 0 { mark.to_owned() } else { " ".repeat(indent) };
             self.line(ink, &format!("{mark}{line}"));
         }
@@ -136,6 +156,19 @@ impl Page {
                 Part::Listing(table) => self.listing(table),
             }
         }
+    }
+
+    /// Sections that are not shown.
+    fn index(&mut self, sections: &[&Section]) {
+        if sections.is_empty() {
+            return;
+        }
+        self.out.push('\n');
+        self.line(Ink::Strong, "More, each with --section NAME, or all with --top 20");
+        let title = |section: &Section| TableCell::Text(section.title.to_owned());
+        let name = |section: &&Section| (section.name.to_owned(), title(section));
+        let facts: Vec<(String, TableCell)> = sections.iter().map(name).collect();
+        self.facts(&facts);
     }
 
     fn sentences(&mut self, lines: &[String]) {

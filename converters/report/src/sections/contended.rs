@@ -8,6 +8,7 @@ use crate::{
     findings::LockRef,
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
+use rows::Sides;
 use serde::Serialize;
 use tyrion_converters::outputs::units;
 
@@ -35,6 +36,12 @@ pub struct Contended {
     pub locks: Vec<ContendedLock>,
     /// How many more there are.
     pub left_out: usize,
+    /// The same for eyes: the sides of a lock for readers and writers are one row.
+    #[serde(skip)]
+    shown: Vec<ContendedLock>,
+    /// How many more of those there are.
+    #[serde(skip)]
+    shown_left_out: usize,
 }
 
 /// All locks together.
@@ -136,7 +143,7 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
 impl Contended {
     /// From what was found.
     pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Contended {
-        let mut rows = rows::all(findings);
+        let mut rows = rows::all(findings, Sides::Apart);
         let distribution = findings.distributions.all();
         let mut totals = ContendedTotals {
             locks: rows.len() as u64,
@@ -151,8 +158,16 @@ impl Contended {
         let quantile = |q| distribution.quantile_up_to(q, totals.max_wait_ns);
         (totals.p50_wait_ns, totals.p99_wait_ns) = (quantile(0.5), quantile(0.99));
         let left_out = cut(&mut rows, options);
+        let mut shown = rows::all(findings, Sides::Together);
+        let shown_left_out = cut(&mut shown, options);
         let lock = |(key, sums)| rows::lock(findings, options, key, sums);
-        Contended { totals, locks: rows.into_iter().map(lock).collect(), left_out }
+        Contended {
+            totals,
+            locks: rows.into_iter().map(lock).collect(),
+            left_out,
+            shown: shown.into_iter().map(lock).collect(),
+            shown_left_out,
+        }
     }
 }
 
@@ -213,7 +228,7 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
         _ => true,
     };
     let keep: Vec<bool> = COLUMNS.iter().map(known).collect();
-    let rows = contended.locks.iter().map(|lock| {
+    let rows = contended.shown.iter().map(|lock| {
         let mut row = row(lock);
         let mut keep = keep.iter();
         row.cells.retain(|_| keep.next() == Some(&true));
@@ -223,7 +238,7 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
         title: String::new(),
         columns: COLUMNS.iter().filter(|column| known(column)).cloned().collect(),
         rows: rows.collect(),
-        left_out: contended.left_out,
+        left_out: contended.shown_left_out,
     };
     View { parts: vec![Part::Text(sum), Part::Table(table)] }
 }

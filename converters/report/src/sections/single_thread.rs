@@ -16,6 +16,7 @@ use crate::{
 use instances::{Instances, Whose};
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
+use tyrion_converters::outputs::units;
 use tyrion_formats::Recording;
 
 /// The section.
@@ -262,14 +263,25 @@ fn view(found: &SingleThread) -> View {
         fact("held for", ns(totals.private_hold_ns)),
     ]);
     let mut parts = vec![Part::Facts(facts)];
-    if !found.places.is_empty() {
-        parts.push(Part::Table(table(found)));
+    let (firsts, others): (Vec<_>, Vec<_>) =
+        found.places.iter().partition(|place| place.private_instances != 0);
+    if !firsts.is_empty() {
+        parts.push(Part::Table(table(&firsts, found.left_out)));
+    }
+    if !others.is_empty() {
+        let acquired = others.iter().filter_map(|place| place.private_acquisitions);
+        parts.push(Part::Text(format!(
+            "{} more take such locks, {} together, but none of them first.",
+            units::counted(others.len() as u64, "place"),
+            units::counted(acquired.fold(0, u64::saturating_add), "time"),
+        )));
     }
     View { parts }
 }
 
-fn table(found: &SingleThread) -> Table {
-    let row = |it: &SingleThreadPlace| {
+/// Where locks were taken before they were taken elsewhere.
+fn table(places: &[&SingleThreadPlace], left_out: usize) -> Table {
+    let row = |it: &&SingleThreadPlace| {
         // None for certain is not none where it is not known of some.
         let is_none = it.private_acquisitions == Some(0);
         let is_told = |_: &u64| !(is_none && it.unknown_acquisitions > Some(0));
@@ -301,8 +313,8 @@ fn table(found: &SingleThread) -> Table {
             Column::new("held", "How long, in the acquisitions of locks of one thread", 0),
             Column::new("never shared", "Whether no lock of the class was taken by two threads", 0),
         ],
-        rows: found.places.iter().map(row).collect(),
-        left_out: found.left_out,
+        rows: places.iter().map(row).collect(),
+        left_out,
     }
 }
 

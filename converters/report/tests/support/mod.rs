@@ -59,6 +59,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         damage: vec!["bank.log: the chunk at byte 8192 is damaged".to_owned()],
         options: ReportOptions::default(),
         sections,
+        trace_adds: String::new(),
     }
 }
 

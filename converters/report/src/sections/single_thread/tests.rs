@@ -150,10 +150,7 @@ fn what_cannot_be_told_is_not() {
         private_acquisitions: Some(0),
         ..place0()
     };
-    let cells = |place: SingleThreadPlace| {
-        let found = SingleThread { places: vec![place], ..SingleThread::default() };
-        table(&found).rows[0].cells[6..9].to_vec()
-    };
+    let cells = |place: SingleThreadPlace| table(&[&place], 0).rows[0].cells[6..9].to_vec();
     assert_eq!(cells(place), [TableCell::Unknown, TableCell::Count(3), TableCell::Unknown]);
     assert_eq!(cells(place0()), [TableCell::Count(0), TableCell::Count(0), TableCell::Ns(0)]);
 }
