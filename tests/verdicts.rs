@@ -1,8 +1,8 @@
 //! What the report says first, of programs of which it is known.
 
 use crate::support::{
-    Jdk, Program, Report, list, on_jdks, out, output, run, share, stdout_of, text, subject_jar, text_of,
-    tyrion,
+    Jdk, Program, Report, list, on_jdks, out, output, run, share, stdout_of, subject_jar, text,
+    text_of, tyrion,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};

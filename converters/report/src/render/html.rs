@@ -159,11 +159,7 @@ fn main(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Result {
     write!(page, "</main>\n<script>\n{}</script>\n</body>\n</html>\n", SCRIPT.concat())
 }
 
-fn section(
-    page: &mut String,
-    Shown { section, answer }: &Shown,
-    lacking: &str,
-) -> fmt::Result {
+fn section(page: &mut String, Shown { section, answer }: &Shown, lacking: &str) -> fmt::Result {
     let advice = if answer.advises { section.advice } else { "" };
     begin_section(page, section.name, section.title, section.means, advice)?;
     if !lacking.is_empty() {

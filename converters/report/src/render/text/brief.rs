@@ -11,8 +11,7 @@ use crate::{
 /// The last of those that are always shown.
 const LAST: &Section = &blockers::SECTION;
 /// Those that are shown where they have something to warn of.
-const WARNINGS: [&Section; 3] =
-    [&withheld::SECTION, &lock_order::SECTION, &still_waiting::SECTION];
+const WARNINGS: [&Section; 3] = [&withheld::SECTION, &lock_order::SECTION, &still_waiting::SECTION];
 /// The one about samples that is.
 const SAMPLES: &Section = &lines::SECTION;
 
@@ -21,9 +20,7 @@ pub(super) fn shows(shown: &Shown) -> bool {
     let name = shown.section.name;
     let place = |name| SECTIONS.iter().position(|section| section.name == name);
     let is_warning = WARNINGS.iter().any(|section| section.name == name);
-    place(name) <= place(LAST.name)
-        || name == SAMPLES.name
-        || (is_warning && shown.answer.advises)
+    place(name) <= place(LAST.name) || name == SAMPLES.name || (is_warning && shown.answer.advises)
 }
 
 /// A view up to its first table, of which the first row alone has what stands below

@@ -137,10 +137,11 @@ pub(super) fn lock(
     let measured = counted && sums.measured != 0;
     let recorded_ns = findings.traced_ns();
     let in_collections_ns = findings.collected.as_ref();
-    let in_collections_ns =
-        in_collections_ns.map(|it| sums.kinds.iter().fold(0, |sum: u64, kind| {
+    let in_collections_ns = in_collections_ns.map(|it| {
+        sums.kinds.iter().fold(0, |sum: u64, kind| {
             sum.saturating_add(it.waits_ns.get(&(group, *kind)).copied().unwrap_or(0))
-        }));
+        })
+    });
     let charged = sums.holders.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
     ContendedLock {
         lock: findings.groups.lock_ref(group),
