@@ -5,12 +5,13 @@ mod rows;
 use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_of};
 use crate::{
     About, Answer, Findings, ReportOptions, Section,
-    findings::LockRef,
+    findings::{Delay, LockRef},
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use rows::Sides;
 use serde::Serialize;
 use tyrion_converters::outputs::units;
+use tyrion_wire::WaitKind;
 
 /// Less of a wait in pauses of the garbage collector is not worth a line.
 const COLLECTED_SHARE: f64 = 0.1;
@@ -116,6 +117,9 @@ pub struct ContendedLock {
     pub hottest_holder: Option<HotStack>,
     /// The locks one by one, most wait first.
     pub instances: Vec<ContendedInstance>,
+    /// The waits of readers and of writers, where this is both of them.
+    #[serde(skip)]
+    sides: Vec<(WaitKind, Delay)>,
 }
 
 /// A single lock.
@@ -264,8 +268,21 @@ fn row(lock: &ContendedLock) -> Row {
     let waiter = lock.hottest_waiter.iter().map(|hot| hot.detail("hottest waiter", "the wait"));
     let charged = "the wait that is charged";
     let holder = lock.hottest_holder.iter().map(|hot| hot.detail("hottest holder", charged));
-    let collected = collected(lock).map(|title| Detail { title, lines: Vec::new() });
-    Row { cells, details: waiter.chain(holder).chain(collected).collect() }
+    let line = |title| Detail { title, lines: Vec::new() };
+    let sides = sides(lock).map(line);
+    let details = sides.into_iter().chain(waiter).chain(holder).chain(collected(lock).map(line));
+    Row { cells, details: details.collect() }
+}
+
+/// How the waits are shared by readers and writers, where the row is of both.
+fn sides(lock: &ContendedLock) -> Option<String> {
+    let side = |(kind, waits): &(WaitKind, Delay)| {
+        let who = if *kind == WaitKind::LockRead { "readers" } else { "writers" };
+        let (wait, count) = (units::duration(waits.wait_ns), units::counted(waits.count, "wait"));
+        format!("{who} waited {wait} in {count}")
+    };
+    let sides: Vec<String> = lock.sides.iter().map(side).collect();
+    (!sides.is_empty()).then(|| sides.join(", "))
 }
 
 /// What to say of the garbage collector: it has a part in the wait that matters.
@@ -274,4 +291,50 @@ fn collected(lock: &ContendedLock) -> Option<String> {
     (share >= COLLECTED_SHARE).then(|| {
         format!("{:.0} % of the wait fell into pauses of the garbage collector", 100.0 * share)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Crafted, found};
+    use tyrion_converters::filter::Filter;
+
+    const RW: (&str, &str) = ("java.util.concurrent.locks.ReentrantReadWriteLock", "Shop.rw");
+    const LOG: (&str, &str) = ("com.acme.Log", "Shop.log");
+
+    #[test]
+    fn both_sides_of_a_lock_are_one_row_for_eyes() {
+        let mut log = Crafted::new(10_000_000_000);
+        let frames = ["com.acme.Shop.serve:10"];
+        for (kind, lock, wait_ns) in [
+            (WaitKind::LockRead, RW, 400_000_000),
+            (WaitKind::LockWrite, RW, 300_000_000),
+            (WaitKind::LockWrite, RW, 100_000_000),
+            (WaitKind::Monitor, LOG, 500_000_000),
+        ] {
+            log.wait("http-1", &frames, (kind, lock), wait_ns, "");
+        }
+        let logs = [log.finish("shop.log")];
+        let filter = Filter::default();
+        let findings = found(&logs, &filter);
+        let contended = Contended::of(&findings, &ReportOptions::default());
+        let rows = |locks: &[ContendedLock]| -> Vec<(String, &str, u64)> {
+            locks.iter().map(|it| (it.lock.name.clone(), it.kind, it.wait_ns)).collect()
+        };
+        let (rw, of_log) = ("Shop.rw".to_owned(), "Shop.log".to_owned());
+        let apart = [
+            (of_log.clone(), "monitor", 500_000_000),
+            (rw.clone(), "lock-read", 400_000_000),
+            (rw.clone(), "lock-write", 400_000_000),
+        ];
+        assert_eq!(rows(&contended.locks), apart);
+        let together = [(rw, rows::BOTH, 800_000_000), (of_log, "monitor", 500_000_000)];
+        assert_eq!(rows(&contended.shown), together);
+        let both = &contended.shown[0];
+        assert_eq!((both.contended, both.max_wait_ns, both.waiting_threads), (3, 400_000_000, 1));
+        assert_eq!(both.p99_wait_ns, Some(400_000_000));
+        let said = "readers waited 400 ms in 1 wait, writers waited 400 ms in 2 waits";
+        assert_eq!(row(both).details[0].title, said);
+        assert_eq!((sides(&contended.shown[1]), contended.totals.locks), (None, 3));
+    }
 }

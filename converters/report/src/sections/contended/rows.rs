@@ -1,7 +1,10 @@
 //! Sums by lock and kind of wait.
 
 use super::{super::estimate, ContendedInstance, ContendedLock, HotStack, mean, share};
-use crate::{Findings, ReportOptions, findings::Histogram};
+use crate::{
+    Findings, ReportOptions,
+    findings::{Delay, Histogram},
+};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -29,13 +32,13 @@ impl Sides {
 }
 
 /// What both sides together are called.
-const BOTH: &str = "lock-read, lock-write";
+pub(super) const BOTH: &str = "lock-read, lock-write";
 
 /// What is summed of a lock group and kind.
 #[derive(Default)]
 pub(super) struct Sums {
-    /// The kinds of its waits: one, or both sides of a lock.
-    kinds: BTreeSet<WaitKind>,
+    /// The waits by kind: one, or both sides of a lock.
+    kinds: BTreeMap<WaitKind, Delay>,
     pub(super) contended: u64,
     pub(super) wait_ns: u64,
     pub(super) max_wait_ns: u64,
@@ -50,6 +53,18 @@ pub(super) struct Sums {
     waiters: HashMap<u32, u64>,
     holders: BTreeMap<u32, u64>,
     instances: HashMap<u32, (u64, u64, u64)>,
+}
+
+impl Sums {
+    /// How long its waits took, if that is known of all of them: the kinds beyond those
+    /// with most wait have no distribution of their own.
+    fn distribution(&self, findings: &Findings<'_>, group: u32) -> Option<Histogram> {
+        let mut all = Histogram::default();
+        for (kind, _) in self.kinds.iter().filter(|(_, waits)| waits.count != 0) {
+            all.add(findings.distributions.of(group, *kind)?);
+        }
+        Some(all)
+    }
 }
 
 fn add(sum: &mut u64, more: u64) {
@@ -78,7 +93,8 @@ fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<Key, Sums> {
     let mut all: HashMap<Key, Sums> = HashMap::new();
     for wait in profile.waits.iter().filter(|wait| findings.shows(wait.kind)) {
         let sums = all.entry((groups.of(wait.lock), sides.of(wait.kind))).or_default();
-        sums.kinds.insert(wait.kind);
+        let of_kind = Delay { count: wait.count, wait_ns: wait.wait_ns };
+        *sums.kinds.entry(wait.kind).or_default() += of_kind;
         add(&mut sums.contended, wait.count);
         add(&mut sums.wait_ns, wait.wait_ns);
         sums.max_wait_ns = sums.max_wait_ns.max(wait.max_ns);
@@ -95,7 +111,7 @@ fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<Key, Sums> {
     for section in &profile.sections {
         let key = (groups.of(section.lock), sides.of(section.kind));
         let Some(sums) = all.get_mut(&key) else { continue };
-        sums.kinds.insert(section.kind);
+        sums.kinds.entry(section.kind).or_default();
         add(&mut sums.acquisitions, section.acquisitions);
         add(&mut sums.hold_ns, section.hold_ns);
         add(&mut sums.measured, section.measured);
@@ -122,15 +138,11 @@ fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<Key, Sums> {
 pub(super) fn lock(
     findings: &Findings<'_>,
     options: &ReportOptions,
-    (group, kind): Key,
+    (group, _): Key,
     sums: Sums,
 ) -> ContendedLock {
     let profile = findings.profile();
-    // Those beyond the ones with most wait have none of their own.
-    let mut distribution: Option<Histogram> = None;
-    for of_kind in sums.kinds.iter().filter_map(|kind| findings.distributions.of(group, *kind)) {
-        distribution.get_or_insert_with(Histogram::default).add(of_kind);
-    }
+    let distribution = sums.distribution(findings, group);
     let quantile = |q| distribution.as_ref()?.quantile_up_to(q, sums.max_wait_ns);
     // What was waited for was taken: 0 is that nobody counted.
     let counted = profile.has_acquisitions && sums.acquisitions != 0;
@@ -138,14 +150,18 @@ pub(super) fn lock(
     let recorded_ns = findings.traced_ns();
     let in_collections_ns = findings.collected.as_ref();
     let in_collections_ns = in_collections_ns.map(|it| {
-        sums.kinds.iter().fold(0, |sum: u64, kind| {
+        sums.kinds.keys().fold(0, |sum: u64, kind| {
             sum.saturating_add(it.waits_ns.get(&(group, *kind)).copied().unwrap_or(0))
         })
     });
     let charged = sums.holders.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
     ContendedLock {
         lock: findings.groups.lock_ref(group),
-        kind: if sums.kinds.len() > 1 { BOTH } else { sums.kinds.first().unwrap_or(&kind).name() },
+        kind: match sums.kinds.first_key_value() {
+            Some((only, _)) if sums.kinds.len() == 1 => only.name(),
+            _ => BOTH,
+        },
+        sides: if sums.kinds.len() > 1 { sums.kinds.into_iter().collect() } else { Vec::new() },
         acquisitions: counted.then_some(sums.acquisitions),
         contended: sums.contended,
         miss_share: counted.then(|| share(sums.contended, sums.acquisitions).min(1.0)),
