@@ -16,7 +16,6 @@ use crate::{
 use instances::{Instances, Whose};
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_converters::outputs::units;
 use tyrion_formats::Recording;
 
 /// The section.
@@ -243,6 +242,10 @@ fn counts(findings: &Findings<'_>, instances: &Instances) -> BTreeMap<Key, Count
     counts
 }
 
+/// What the dashes of the table mean.
+const ELSEWHERE: &str = "Locks are counted where they were taken first: at places with –, these \
+                         locks had been taken elsewhere before.";
+
 fn view(found: &SingleThread) -> View {
     let totals = &found.totals;
     if totals.instances == 0 && totals.acquisitions.unwrap_or(0) == 0 {
@@ -263,25 +266,23 @@ fn view(found: &SingleThread) -> View {
         fact("held for", ns(totals.private_hold_ns)),
     ]);
     let mut parts = vec![Part::Facts(facts)];
-    let (firsts, others): (Vec<_>, Vec<_>) =
-        found.places.iter().partition(|place| place.private_instances != 0);
-    if !firsts.is_empty() {
-        parts.push(Part::Table(table(&firsts, found.left_out)));
-    }
-    if !others.is_empty() {
-        let acquired = others.iter().filter_map(|place| place.private_acquisitions);
-        parts.push(Part::Text(format!(
-            "{} more take such locks, {} together, but none of them first.",
-            units::counted(others.len() as u64, "place"),
-            units::counted(acquired.fold(0, u64::saturating_add), "time"),
-        )));
+    if !found.places.is_empty() {
+        parts.push(Part::Table(table(found)));
+        if found.places.iter().any(|place| place.private_instances == 0) {
+            parts.push(Part::Text(ELSEWHERE.to_owned()));
+        }
     }
     View { parts }
 }
 
-/// Where locks were taken before they were taken elsewhere.
-fn table(places: &[&SingleThreadPlace], left_out: usize) -> Table {
-    let row = |it: &&SingleThreadPlace| {
+/// A number of lock objects, unless they were all counted elsewhere: a row that takes
+/// the locks of one thread, of which it has none, would be a riddle.
+fn counted_here(value: u64, objects: u64) -> TableCell {
+    if objects == 0 { TableCell::Unknown } else { TableCell::Count(value) }
+}
+
+fn table(found: &SingleThread) -> Table {
+    let row = |it: &SingleThreadPlace| {
         // None for certain is not none where it is not known of some.
         let is_none = it.private_acquisitions == Some(0);
         let is_told = |_: &u64| !(is_none && it.unknown_acquisitions > Some(0));
@@ -289,9 +290,9 @@ fn table(places: &[&SingleThreadPlace], left_out: usize) -> Table {
             TableCell::Text(it.lock.label()),
             TableCell::name(&it.place),
             TableCell::Text(it.kind.to_owned()),
-            TableCell::Count(it.private_instances),
-            TableCell::Count(it.shared_instances),
-            TableCell::Count(it.threads),
+            counted_here(it.private_instances, it.private_instances),
+            counted_here(it.shared_instances, it.instances),
+            counted_here(it.threads, it.private_instances),
             count(it.private_acquisitions.filter(is_told)),
             count(it.unknown_acquisitions),
             ns(it.private_hold_ns.filter(is_told)),
@@ -313,8 +314,8 @@ fn table(places: &[&SingleThreadPlace], left_out: usize) -> Table {
             Column::new("held", "How long, in the acquisitions of locks of one thread", 0),
             Column::new("never shared", "Whether no lock of the class was taken by two threads", 0),
         ],
-        rows: places.iter().map(row).collect(),
-        left_out,
+        rows: found.places.iter().map(row).collect(),
+        left_out: found.left_out,
     }
 }
 

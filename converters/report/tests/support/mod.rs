@@ -23,6 +23,7 @@ pub const fn section(name: &'static str, title: &'static str) -> Section {
 static CONTENDED: Section = section("contended", "Contended locks");
 static TIMELINE: Section = section("timeline", "Timeline");
 static TREE: Section = section("tree", "Tree");
+static NEAR_MISSES: Section = section("near-misses", "Near misses");
 static OVERVIEW: Section = section("overview", "Overview");
 
 /// A section with a view.
@@ -245,6 +246,16 @@ pub fn sample() -> Report {
             "",
         ),
     ])
+}
+
+/// The same in brief, of a log of contention mode.
+pub fn brief() -> Report {
+    let mut report = sample();
+    report.options.brief = true;
+    report.trace_adds = "--mode trace adds: Near misses; and more to: Contended locks.".to_owned();
+    let lacking = "needs --mode trace: only then is it recorded who takes which lock";
+    report.sections.push(shown(&NEAR_MISSES, Vec::new(), lacking));
+    report
 }
 
 /// What must do no harm anywhere.
