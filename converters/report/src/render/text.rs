@@ -7,7 +7,7 @@ mod table;
 mod timeline;
 mod tree;
 
-use super::{Report, cells, cells::plain};
+use super::{Report, Shown, cells, cells::plain};
 use crate::{
     Section, View,
     view::{Part, TableCell},
@@ -44,29 +44,11 @@ pub fn write(report: &Report, style: &Style) -> String {
     let mut page = Page::new(style);
     let (mut more, is_brief) = (Vec::new(), report.options.brief);
     for shown in report.drawn() {
-        let section = shown.section;
         if is_brief && !brief::shows(shown) {
-            more.push(section);
+            more.push(shown.section);
             continue;
         }
-        if !page.out.is_empty() {
-            page.out.push('\n');
-        }
-        // What needs no explanation needs no heading.
-        if !section.means.is_empty() {
-            page.heading(section.title);
-        }
-        if !is_brief {
-            page.paragraph(Ink::Faint, "", section.means);
-            let advice = if shown.answer.advises { section.advice } else { "" };
-            page.paragraph(Ink::Faint, "→ ", advice);
-        }
-        page.paragraph(Ink::Warn, "! ", report.lacking(shown));
-        if is_brief {
-            page.view(&brief::view(&shown.answer.view, section.name));
-        } else {
-            page.view(&shown.answer.view);
-        }
+        page.section(shown, report.lacking(shown), is_brief);
     }
     if !report.trace_adds.is_empty() {
         page.out.push('\n');
@@ -124,6 +106,27 @@ impl Page {
         self.out.push('\n');
     }
 
+    fn section(&mut self, Shown { section, answer }: &Shown, lacking: &str, is_brief: bool) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        // What needs no explanation needs no heading.
+        if !section.means.is_empty() {
+            self.heading(section.title);
+        }
+        if !is_brief {
+            self.paragraph(Ink::Faint, "", section.means);
+            let advice = if answer.advises { section.advice } else { "" };
+            self.paragraph(Ink::Faint, "→ ", advice);
+        }
+        self.paragraph(Ink::Warn, "! ", lacking);
+        if is_brief {
+            self.parts(&brief::view(&answer.view, section.name), !lacking.is_empty());
+        } else {
+            self.view(&answer.view);
+        }
+    }
+
     fn heading(&mut self, title: &str) {
         let title = clip(&plain(title), self.width);
         let rule = "─".repeat(columns(&title));
@@ -141,8 +144,14 @@ impl Page {
     }
 
     fn view(&mut self, view: &View) {
-        for part in &view.parts {
-            if !self.out.is_empty() {
+        let begins_page = self.out.is_empty();
+        self.parts(view, !begins_page);
+    }
+
+    /// A view, with a blank line between its parts, and above the first one if asked for.
+    fn parts(&mut self, view: &View, is_apart: bool) {
+        for (nth, part) in view.parts.iter().enumerate() {
+            if nth > 0 || is_apart {
                 self.out.push('\n');
             }
             match part {

@@ -219,7 +219,7 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
     let sum = format!(
         "Threads waited {} for {}, {} in all; half of the waits took at most {}, 99 % at most {}.",
         units::counted(totals.contended, "time"),
-        units::counted(totals.locks, "lock"),
+        units::counted((contended.shown.len() + contended.shown_left_out) as u64, "lock"),
         units::duration(totals.wait_ns),
         units::duration(totals.p50_wait_ns.unwrap_or(0)),
         units::duration(totals.p99_wait_ns.unwrap_or(0)),

@@ -28,9 +28,23 @@ pub(super) fn shows(shown: &Shown) -> bool {
 pub(super) fn view(view: &View, section: &str) -> View {
     let is_table = |part: &Part| !matches!(part, Part::Text(_) | Part::Lines(_) | Part::Facts(_));
     let shown = view.parts.iter().position(is_table).map_or(view.parts.len(), |at| at + 1);
-    let parts = view.parts.iter().take(shown).map(part);
-    let more = (shown < view.parts.len()).then(|| format!("… more with --section {section}"));
-    View { parts: parts.chain(more.map(Part::Text)).collect() }
+    let (first, rest) = view.parts.split_at(shown);
+    let more =
+        (!rest.is_empty()).then(|| format!("… and with --section {section}: {}", told(rest)));
+    View { parts: first.iter().map(part).chain(more.map(Part::Text)).collect() }
+}
+
+/// What is not shown.
+fn told(parts: &[Part]) -> String {
+    let title = |part: &Part| match part {
+        Part::Table(table) | Part::Listing(table) => table.title.clone(),
+        Part::Timeline(timeline) => timeline.title.clone(),
+        Part::Tree(tree) => tree.title.clone(),
+        Part::Heading(heading) => heading.clone(),
+        Part::Text(_) | Part::Lines(_) | Part::Facts(_) => String::new(),
+    };
+    let titles: Vec<String> = parts.iter().map(title).filter(|title| !title.is_empty()).collect();
+    if titles.is_empty() { "more".to_owned() } else { titles.join("; ") }
 }
 
 fn part(part: &Part) -> Part {
@@ -63,14 +77,19 @@ mod tests {
     fn the_beginning_is_shown_and_the_rest_is_told_of() {
         let text = || Part::Text("a".to_owned());
         let short = view(&View { parts: vec![text(), table(3), table(2)] }, "contended");
-        let [Part::Text(_), Part::Table(table), Part::Text(more)] = &short.parts[..] else {
+        let [Part::Text(_), Part::Table(first), Part::Text(more)] = &short.parts[..] else {
             panic!("{short:?}");
         };
-        let details: Vec<usize> = table.rows.iter().map(|row| row.details.len()).collect();
+        let details: Vec<usize> = first.rows.iter().map(|row| row.details.len()).collect();
         assert_eq!(details, [1, 0, 0]);
-        assert_eq!(more, "… more with --section contended");
-        let whole = View { parts: vec![text(), text()] };
-        assert_eq!(view(&whole, "x"), whole);
+        assert_eq!(more, "… and with --section contended: more");
+        let title = |title: &str| Table { title: title.to_owned(), ..Table::default() };
+        let rest = [Part::Table(title("By code")), text(), Part::Listing(title("By thread"))];
+        let view = |parts| super::view(&View { parts }, "blockers").parts;
+        let told = view([vec![table(1)], rest.to_vec()].concat());
+        let expected = "… and with --section blockers: By code; By thread";
+        assert_eq!(told[1..], [Part::Text(expected.to_owned())]);
+        assert_eq!(view(vec![text(), text()]), [text(), text()]);
     }
 
     #[test]
