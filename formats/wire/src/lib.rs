@@ -18,9 +18,11 @@ pub mod harmless;
 pub mod header;
 pub mod kind;
 pub mod le;
+pub mod lock_flavor;
 pub mod pattern;
 pub mod sample;
 pub mod slot;
+pub mod slow_path;
 pub mod trace;
 pub mod varint;
 
