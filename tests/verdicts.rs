@@ -1,7 +1,8 @@
 //! What the report says first, of programs of which it is known.
 
 use crate::support::{
-    Jdk, Program, Report, list, on_jdks, out, output, run, share, stdout_of, text, text_of, tyrion,
+    Jdk, Program, Report, list, on_jdks, out, output, run, share, stdout_of, subject_jar, text,
+    text_of, tyrion,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
@@ -13,6 +14,7 @@ on_jdks!(computing: one);
 on_jdks!(idle: two);
 on_jdks!(demo: one);
 on_jdks!(demo_traced: one, everywhere two);
+on_jdks!(database: one);
 
 /// The verdict in JSON, after what holds for all of them.
 fn verdict(log: &Path) -> Value {
@@ -28,6 +30,16 @@ fn verdict(log: &Path) -> Value {
     let first = page.split("<section id=\"").nth(1).unwrap();
     assert!(first.starts_with("verdict\""), "{first:.80}");
     verdict
+}
+
+/// The whole report fits some screens, and every line of it a terminal.
+fn check_length(log: &Path) {
+    let printed = stdout_of(tyrion().arg("report").arg(log));
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines.len() <= 120, "{} lines:\n{printed}", lines.len());
+    assert!(lines.iter().all(|line| line.chars().count() <= 100), "{printed}");
+    let all = stdout_of(tyrion().args(["report", "--top=20"]).arg(log));
+    assert!(all.lines().count() > lines.len(), "there is more, for who asks for it:\n{all}");
 }
 
 /// A suggested command is one of ours, and does what it says.
@@ -137,11 +149,23 @@ fn bank(jdk: &Jdk) -> Program {
 fn demo(jdk: &Jdk) {
     let recording = bank(jdk).record();
     check_demo(&verdict(&recording.log), "inferred");
+    check_length(&recording.log);
 }
 
 fn demo_traced(jdk: &Jdk) {
     let recording = bank(jdk).traced().record();
     check_demo(&verdict(&recording.log), "charged");
+    check_length(&recording.log);
+}
+
+/// A database, with everything recorded.
+fn database(jdk: &Jdk) {
+    let Some(jar) = subject_jar("hsqldb.jar") else { return };
+    let program = Program::class(jdk, "tyrion.subjects.JdbcBank jdbc:hsqldb:mem:bank 8 2 1");
+    let program = program.jar(&jar).option("--mode=trace+sample").option("--period=10ms");
+    let recording = program.record();
+    verdict(&recording.log);
+    check_length(&recording.log);
 }
 
 /// Logs of earlier agents, which do not tell of processors.

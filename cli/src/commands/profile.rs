@@ -8,7 +8,7 @@ use super::{
     convert::{self, Formats},
     record::record,
     report::{PAGE, write_page},
-    sections::interval_value,
+    sections::{FEW, interval_value},
 };
 use crate::{
     agent_options::AgentOptions,
@@ -37,9 +37,6 @@ use tyrion_report::{
     sections::{contended, lines},
     work_bytes,
 };
-
-/// How many rows tables have in the terminal.
-const TOP: usize = 5;
 
 /// Which JVM, for how long, and what to write.
 #[derive(Args, Debug)]
@@ -183,7 +180,7 @@ fn report(args: &ProfileArgs, logs: &[Recording], filter: &Filter) -> CommandRes
     let findings = find(logs, filter, &options, &|bytes| bar.inc(bytes));
     bar.finish_and_clear();
     let done = logs::tell_damage(&findings.aggregate.damage);
-    let few = ReportOptions { top: TOP, lines: TOP, ..options.clone() };
+    let few = ReportOptions { top: FEW, lines: FEW, brief: true, ..options.clone() };
     let beginning = Report::new(VERSION, &findings, &few, &beginning(&findings));
     let text = text::write(&beginning, &terminal::style());
     let printed = std::io::stdout().write_all(text.as_bytes());

@@ -71,6 +71,12 @@ pub struct ReportArgs {
     jobs: JobsArg,
 }
 
+impl ReportArgs {
+    fn is_text(&self) -> bool {
+        !self.json && !self.html
+    }
+}
+
 /// Reports on logs.
 pub fn run(args: ReportArgs) -> CommandResult {
     args.conditions.of_one_recording()?;
@@ -80,7 +86,7 @@ pub fn run(args: ReportArgs) -> CommandResult {
     target.spare_logs()?;
     let bar = progress::bar(work_bytes(&logs), "reading");
     args.jobs.run(|| {
-        let options = args.sections.options(&args.shape);
+        let options = args.sections.options(&args.shape, args.is_text());
         let mut findings = find(&logs, &filter, &options, &|bytes| bar.inc(bytes));
         bar.finish_and_clear();
         let aggregate = &mut findings.aggregate;
@@ -137,7 +143,8 @@ fn write_html(report: &Report, drawn: &[Flame], target: &Target) -> Result<(), F
 fn write(args: &ReportArgs, target: &Target, findings: &Findings<'_>) -> Result<(), Failure> {
     let picked = args.sections.picked();
     let version = env!("CARGO_PKG_VERSION");
-    let report = Report::new(version, findings, &args.sections.options(&args.shape), &picked);
+    let options = args.sections.options(&args.shape, args.is_text());
+    let report = Report::new(version, findings, &options, &picked);
     if args.html {
         return match picked.is_empty() {
             true => write_page(&report, &args.shape.apply(findings.profile().clone()), target),

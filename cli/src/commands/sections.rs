@@ -15,6 +15,9 @@ pub const TREE: &str = "tree";
 /// The other one of samples.
 pub const LINES: &str = "lines";
 
+/// How many rows tables have in the terminal where nobody asks for more.
+pub const FEW: usize = 5;
+
 /// What to answer.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Sections")]
@@ -23,8 +26,9 @@ pub struct SectionArgs {
     /// have data for]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Names)]
     section: Vec<&'static str>,
-    /// Show at most N rows of each table, 0 for all [default: 20, and 40 lines of
-    /// source code], and at most N groups of threads in trees [default: all]
+    /// Show at most N rows of each table, 0 for all, and at most N groups of threads
+    /// in trees [default: text is brief, with 5 rows of the tables that matter most;
+    /// else 20 rows, 40 lines of source code, and all groups]
     #[arg(long, value_name = "N")]
     top: Option<usize>,
     /// The length of the phases of the overview, for which critical section
@@ -89,9 +93,13 @@ fn phase_value(text: &str) -> Result<u64, String> {
 }
 
 impl SectionArgs {
-    /// How sections shall answer.
-    pub fn options(&self, shape: &ShapeArgs) -> ReportOptions {
-        let default = ReportOptions::default();
+    /// How sections shall answer, as text or otherwise.
+    pub fn options(&self, shape: &ShapeArgs, as_text: bool) -> ReportOptions {
+        let brief = as_text && self.top.is_none() && self.section.is_empty();
+        let default = match brief {
+            false => ReportOptions::default(),
+            true => ReportOptions { top: FEW, lines: FEW, brief, ..ReportOptions::default() },
+        };
         ReportOptions {
             top: self.top.unwrap_or(default.top),
             phase_ns: self.phase,
@@ -103,6 +111,7 @@ impl SectionArgs {
             interval_ns: self.interval.unwrap_or(default.interval_ns),
             interval_from_since: false,
             zero: self.zero,
+            brief,
         }
     }
 

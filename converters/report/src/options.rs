@@ -29,6 +29,8 @@ pub struct ReportOptions {
     pub interval_from_since: bool,
     /// Whether trees show what took no time, too.
     pub zero: bool,
+    /// Whether text shows what matters most, and says how to see the rest.
+    pub brief: bool,
 }
 
 impl Default for ReportOptions {
@@ -44,6 +46,7 @@ impl Default for ReportOptions {
             interval_ns: 0,
             interval_from_since: false,
             zero: false,
+            brief: false,
         }
     }
 }

@@ -51,7 +51,7 @@ pub struct Table {
 /// A column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// Its heading, short: text output has 100 columns for all of them.
+    /// Its heading, short: text output often has 100 columns for all of them.
     pub name: &'static str,
     /// What it says, for a tooltip.
     pub help: &'static str,

@@ -6,7 +6,7 @@ use tyrion_report::{
     View,
     render::{
         Report, html,
-        text::{self, Style, WIDTH},
+        text::{self, MAX_WIDTH, Style},
     },
     view::{
         ChainNode, ChainTree, Column, Detail, Node, Part, Row, Table, TableCell, Timeline, Tree,
@@ -173,9 +173,9 @@ const TAGS: [&str; 46] = [
 
 proptest! {
     #[test]
-    fn no_line_is_too_long(view in view(), width in 0usize..200, coloured: bool) {
+    fn no_line_is_too_long(view in view(), width in 0usize..400, coloured: bool) {
         let text = text::view(&view, &Style { width, coloured });
-        let width = width.clamp(80, WIDTH);
+        let width = width.clamp(80, MAX_WIDTH);
         for line in text.lines() {
             let mut plain = line.to_owned();
             for code in ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[33m", "\u{1b}[0m"] {

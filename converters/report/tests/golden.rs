@@ -34,6 +34,7 @@ fn expected() -> BTreeMap<String, String> {
     let files = [
         ("sample.txt", text::write(&sample, &Style::default())),
         ("sample.narrow.txt", text::write(&sample, &narrow)),
+        ("sample.brief.txt", text::write(&support::brief(), &narrow)),
         ("sample.coloured.txt", text::write(&sample, &coloured).replace('\u{1b}', "ESC")),
         ("sample.html", page(&sample)),
         ("sample.json", json::write(&sample)),

@@ -18,15 +18,41 @@ pub struct LockRef {
     pub id: u32,
 }
 
+/// How the agent names the lock that HotSpot takes while it initializes a class.
+const INITIALIZATION: &str = "initialization of ";
+
 impl LockRef {
     /// For people: `Cache.lock (java.lang.Object#7)`, as far as it is known, and
     /// harmless.
     pub fn label(&self) -> String {
-        let identity = match self.id {
+        let (name, class) = self.telling();
+        harmless::name(&lock_called(name, class, &self.identity())).into_owned()
+    }
+
+    /// The name and the class, without what tells nothing of the program.
+    pub fn telling(&self) -> (&str, &str) {
+        if self.initializes().is_some() {
+            // HotSpot's own object, an `int[]`.
+            return (&self.name, "");
+        }
+        let is_bare = self.name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_jdks_own = self.class.starts_with("java.") && self.class.contains('$');
+        // Only the JDK's code locks these, and `f` is what it calls them.
+        if is_bare && is_jdks_own { ("", &self.class) } else { (&self.name, &self.class) }
+    }
+
+    /// What tells it from others of the same name, `#7`, if that is known and needed.
+    pub fn identity(&self) -> String {
+        match self.id {
             0 => String::new(),
+            _ if self.initializes().is_some() => String::new(),
             id => format!("#{id}"),
-        };
-        harmless::name(&lock_called(&self.name, &self.class, &identity)).into_owned()
+        }
+    }
+
+    /// The class that is being initialized, if this is the lock of that.
+    pub fn initializes(&self) -> Option<&str> {
+        self.name.strip_prefix(INITIALIZATION).filter(|_| self.class == "int[]")
     }
 }
 
@@ -221,6 +247,26 @@ mod tests {
         assert_eq!(groups.get(1).unwrap().instances, [0, 3]);
         assert_eq!(groups.find("a.Foo", "Cache.map"), Some(0));
         assert_eq!(groups.find("a.Foo", ""), None);
+    }
+
+    #[test]
+    fn labels_have_what_tells_something_of_the_program() {
+        let label = |name: &str, class: &str| {
+            LockRef { name: name.to_owned(), class: class.to_owned(), id: 7 }.label()
+        };
+        for (name, class, shown) in [
+            ("initialization of a.Foo", "int[]", "initialization of a.Foo"),
+            ("Foo.table", "int[]", "Foo.table (int[]#7)"),
+            (
+                "f",
+                "java.util.concurrent.ConcurrentHashMap$Node",
+                "java.util.concurrent.ConcurrentHashMap$Node#7",
+            ),
+            ("lock", "java.lang.Object", "lock (java.lang.Object#7)"),
+            ("from", "a.Bank$Account", "from (a.Bank$Account#7)"),
+        ] {
+            assert_eq!(label(name, class), shown);
+        }
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn facts(log: &LogFacts) -> Vec<String> {
 
 fn navigation(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Result {
     write!(page, "<nav aria-label=\"Sections\">\n<ul>")?;
-    let sections = report.sections.iter().map(|shown| (shown.section.name, shown.section.title));
+    let sections = report.drawn().map(|shown| (shown.section.name, shown.section.title));
     let graphs = (!flames.is_empty()).then_some((flames::ID, flames::TITLE));
     for (id, title) in sections.chain(graphs) {
         write!(page, "<li><a href=\"#{}\">{}</a></li>", escape(id), escape(title))?;
@@ -150,18 +150,21 @@ fn navigation(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Resu
 
 fn main(page: &mut String, report: &Report, flames: &[Flame]) -> fmt::Result {
     writeln!(page, "<main id=\"main\" tabindex=\"-1\">")?;
-    for shown in &report.sections {
-        section(page, shown)?;
+    for shown in report.drawn() {
+        section(page, shown, report.lacking(shown))?;
+    }
+    if !report.trace_adds.is_empty() {
+        writeln!(page, "<p class=\"lacking\">{}</p>", escape(&report.trace_adds))?;
     }
     flames::write(page, flames)?;
     write!(page, "</main>\n<script>\n{}</script>\n</body>\n</html>\n", SCRIPT.concat())
 }
 
-fn section(page: &mut String, Shown { section, answer }: &Shown) -> fmt::Result {
+fn section(page: &mut String, Shown { section, answer }: &Shown, lacking: &str) -> fmt::Result {
     let advice = if answer.advises { section.advice } else { "" };
     begin_section(page, section.name, section.title, section.means, advice)?;
-    if !answer.lacking.is_empty() {
-        writeln!(page, "<p class=\"lacking\">{}</p>", escape(&answer.lacking))?;
+    if !lacking.is_empty() {
+        writeln!(page, "<p class=\"lacking\">{}</p>", escape(lacking))?;
     }
     let mut trees_left_out = 0;
     for part in &answer.view.parts {

@@ -38,40 +38,28 @@ fn package(name: &str) -> usize {
     0
 }
 
-/// The text with packages as loggers shorten them: `j.u.Vector`.
-pub(super) fn short_packages(text: &str) -> String {
-    let mut short = String::with_capacity(text.len());
-    for (piece, is_package) in pieces(text) {
-        if is_package {
-            for part in piece.split_terminator('.') {
-                short.extend(part.chars().next());
-                short.push('.');
-            }
-        } else {
-            short += piece;
-        }
-    }
-    short
+/// The text without packages: `Vector` for `java.util.Vector`. What is left of a name
+/// is a piece of it, which can be searched for.
+pub(super) fn without_packages(text: &str) -> String {
+    let pieces = pieces(text).into_iter().filter(|(_, is_package)| !is_package);
+    pieces.map(|(piece, _)| piece).collect()
 }
 
-/// The text with places as short as they can be: `run(Main.java:12)` becomes
-/// `run:12`.
-pub(super) fn short_places(text: &str) -> String {
+/// The text without places: `run(Main.java:12)` becomes `run`.
+pub(super) fn without_places(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('(') {
         let (before, inside) = rest.split_at(open);
         short += before;
-        let line = inside.split_once(')').and_then(|(place, after)| {
+        let after = inside.split_once(')').and_then(|(place, after)| {
             let (file, line) = place[1..].rsplit_once(':')?;
             let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
             let is_file = file.contains('.') && !file.contains([' ', '(']);
             let behind_method = before.ends_with(|char: char| in_name(char) || char == '>');
-            (is_line && is_file && behind_method).then_some((line, after))
+            (is_line && is_file && behind_method).then_some(after)
         });
-        if let Some((line, after)) = line {
-            short.push(':');
-            short += line;
+        if let Some(after) = after {
             rest = after;
         } else {
             short.push('(');
@@ -82,7 +70,7 @@ pub(super) fn short_places(text: &str) -> String {
 }
 
 /// The text with locks by what the program calls them alone:
-/// `Cache.lock (java.lang.Object#7)` becomes `Cache.lock#7`.
+/// `Cache.lock (java.lang.Object#7)` becomes `Cache.lock`.
 pub(super) fn without_classes(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;
@@ -92,12 +80,11 @@ pub(super) fn without_classes(text: &str) -> String {
         let class = inside[2..].split_once(')').and_then(|(class, after)| {
             let (class, id) = class.split_at(class.find('#').unwrap_or(class.len()));
             let is_id = id.bytes().skip(1).all(|byte| byte.is_ascii_digit());
-            let is_class = package(class) > 0 && class.chars().all(in_class);
+            let is_class = starts_big(class) && class.chars().all(in_class);
             (is_class && is_id && before.ends_with(|char| in_name(char) || char == ')'))
-                .then_some((id, after))
+                .then_some(after)
         });
-        if let Some((id, after)) = class {
-            short += id;
+        if let Some(after) = class {
             rest = after;
         } else {
             short += &inside[..2];
@@ -105,6 +92,11 @@ pub(super) fn without_classes(text: &str) -> String {
         }
     }
     short + rest
+}
+
+/// Whether a class has a package, or is what is left without one.
+fn starts_big(class: &str) -> bool {
+    package(class) > 0 || class.starts_with(char::is_uppercase)
 }
 
 fn in_class(char: char) -> bool {
@@ -136,24 +128,25 @@ mod tests {
     #[test]
     fn names_become_short() {
         for (long, short) in [
-            ("com.acme.Foo.run(Foo.java:12)", "c.a.Foo.run(Foo.java:12)"),
-            ("lock (java.util.concurrent.Semaphore#7)", "lock (j.u.c.Semaphore#7)"),
+            ("com.acme.Foo.run(Foo.java:12)", "Foo.run(Foo.java:12)"),
+            ("lock (java.util.concurrent.Semaphore#7)", "lock (Semaphore#7)"),
             ("teller-1: 12.5 ms", "teller-1: 12.5 ms"),
         ] {
-            assert_eq!(short_packages(long), short);
+            assert_eq!(without_packages(long), short);
         }
         for (long, short) in [
-            ("Foo.run(Foo.java:12)", "Foo.run:12"),
-            ("Foo.<init>(Foo.kt:1), then Foo.x(Foo.java)", "Foo.<init>:1, then Foo.x(Foo.java)"),
+            ("Foo.run(Foo.java:12)", "Foo.run"),
+            ("Foo.<init>(Foo.kt:1), then Foo.x(Foo.java)", "Foo.<init>, then Foo.x(Foo.java)"),
             ("lock (a.B:7)", "lock (a.B:7)"),
             ("f((x.y:1)", "f((x.y:1)"),
             ("f(x.y:1", "f(x.y:1"),
             ("(a.b:1)(", "(a.b:1)("),
         ] {
-            assert_eq!(short_places(long), short);
+            assert_eq!(without_places(long), short);
         }
         for (long, short) in [
-            ("[lock] Cache.lock (a.b.Sync$Fair#7): 5 s", "[lock] Cache.lock#7: 5 s"),
+            ("[lock] Cache.lock (a.b.Sync$Fair#7): 5 s", "[lock] Cache.lock: 5 s"),
+            ("Cache.lock (Sync#7)", "Cache.lock"),
             ("getLock() (java.lang.Object)", "getLock()"),
             ("a.b.Sync#7", "a.b.Sync#7"),
             ("run (twice)", "run (twice)"),

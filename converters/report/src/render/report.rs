@@ -22,6 +22,9 @@ pub struct Report {
     pub options: ReportOptions,
     /// The sections, in the order to show them.
     pub sections: Vec<Shown>,
+    /// What trace mode would add to them, where nobody picked any, in one line; else
+    /// each says so itself.
+    pub trace_adds: String,
 }
 
 /// A section and its answer.
@@ -53,6 +56,9 @@ impl Report {
             }
             Shown { section, answer }
         });
+        let answers: Vec<Shown> = answers.collect();
+        let says_once = sections.is_empty() && !findings.is_trace();
+        let trace_adds = if says_once { trace_adds(&answers) } else { String::new() };
         let damage = &findings.aggregate.damage;
         let notes = notes(findings, options, chosen);
         Report {
@@ -61,7 +67,58 @@ impl Report {
             notes,
             damage: damage.iter().map(ToString::to_string).collect(),
             options: options.clone(),
-            sections: answers.collect(),
+            sections: answers,
+            trace_adds,
+        }
+    }
+
+    /// The sections that text and HTML show: without those that have nothing to say
+    /// without trace mode, if that is said once.
+    pub(super) fn drawn(&self) -> impl Iterator<Item = &Shown> {
+        self.sections.iter().filter(|shown| self.trace_adds.is_empty() || !shown.waits_for_trace())
+    }
+
+    /// What a section lacks, unless it is said once of all.
+    pub(super) fn lacking<'s>(&self, shown: &'s Shown) -> &'s str {
+        let is_said = !self.trace_adds.is_empty() && shown.needs_trace();
+        if is_said { "" } else { &shown.answer.lacking }
+    }
+}
+
+impl Shown {
+    /// Whether trace mode is what it lacks.
+    fn needs_trace(&self) -> bool {
+        self.answer.lacking.contains("--mode trace")
+    }
+
+    /// Its title, and what trace mode needs besides to add to it.
+    fn title_with_options(&self) -> String {
+        let title = self.section.title;
+        match self.answer.lacking.contains("--events all") {
+            true => format!("{title} (with --events all)"),
+            false => title.to_owned(),
+        }
+    }
+
+    /// Whether it has nothing to say without.
+    fn waits_for_trace(&self) -> bool {
+        self.needs_trace() && self.answer.view.parts.is_empty()
+    }
+}
+
+/// What trace mode would add, in one sentence; empty if nothing.
+fn trace_adds(sections: &[Shown]) -> String {
+    let titles = |of: &dyn Fn(&&Shown) -> bool| -> Vec<String> {
+        sections.iter().filter(of).map(Shown::title_with_options).collect()
+    };
+    let whole = titles(&|shown| shown.waits_for_trace());
+    let parts = titles(&|shown| shown.needs_trace() && !shown.waits_for_trace());
+    match (&whole[..], &parts[..]) {
+        ([], []) => String::new(),
+        (whole, []) => format!("--mode trace adds: {}.", whole.join(", ")),
+        ([], parts) => format!("--mode trace adds to: {}.", parts.join(", ")),
+        (whole, parts) => {
+            format!("--mode trace adds: {}; and more to: {}.", whole.join(", "), parts.join(", "))
         }
     }
 }
@@ -117,5 +174,62 @@ fn is_recorded(findings: &Findings<'_>, about: About) -> bool {
         About::Locks => !profile.lacks_waits,
         About::Wakers => !profile.wakes.is_empty(),
         About::Samples => profile.has_samples,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        testing::{Crafted, found},
+        view::{Part, View},
+    };
+    use tyrion_converters::filter::Filter;
+
+    fn shown(title: &'static str, lacking: &str, says: bool) -> Shown {
+        let parts = if says { vec![Part::Text("a".to_owned())] } else { Vec::new() };
+        let section = SECTIONS.iter().find(|section| section.title == title).unwrap();
+        let view = View { parts };
+        Shown { section, answer: Answer { view, lacking: lacking.to_owned(), ..Answer::default() } }
+    }
+
+    #[test]
+    fn what_trace_mode_adds_is_one_sentence() {
+        let trace = "needs --mode trace: for holders";
+        let order = shown("Lock order", trace, false);
+        let near = shown("Near misses", "needs --mode trace --events all: for times", false);
+        let blockers = shown("Who blocks whom", trace, true);
+        let lines = shown("Lines", "needs samples", false);
+        let adds = |sections: &[&Shown]| {
+            trace_adds(&sections.iter().copied().cloned().collect::<Vec<_>>())
+        };
+        assert_eq!(adds(&[&lines]), "");
+        assert_eq!(
+            adds(&[&order, &lines, &near]),
+            "--mode trace adds: Lock order, Near misses (with --events all)."
+        );
+        assert_eq!(adds(&[&blockers]), "--mode trace adds to: Who blocks whom.");
+        assert_eq!(
+            adds(&[&blockers, &order]),
+            "--mode trace adds: Lock order; and more to: Who blocks whom."
+        );
+    }
+
+    #[test]
+    fn it_is_said_once_unless_sections_were_picked() {
+        let logs = [Crafted::new(1_000_000).finish("a.log")];
+        let filter = Filter::default();
+        let findings = found(&logs, &filter);
+        let report = |picked: &[&'static Section]| {
+            Report::new("1", &findings, &ReportOptions::default(), picked)
+        };
+        let whole = report(&[]);
+        assert!(whole.trace_adds.contains("Lock order"), "{}", whole.trace_adds);
+        assert!(whole.drawn().all(|shown| shown.section.title != "Lock order"));
+        assert!(whole.sections.len() > whole.drawn().count(), "JSON has all of them");
+        let order = SECTIONS.iter().find(|section| section.title == "Lock order").unwrap();
+        let picked = report(&[order]);
+        assert_eq!((picked.trace_adds.as_str(), picked.drawn().count()), ("", 1));
+        assert!(picked.lacking(&picked.sections[0]).starts_with("needs --mode trace"));
     }
 }

@@ -1,21 +1,26 @@
 //! For terminals and text files: no line is longer than it may be, and nothing
 //! hangs on colours.
 
+mod brief;
 mod chains;
 mod lines;
 mod table;
 mod timeline;
 mod tree;
 
-use super::{Report, cells, cells::plain};
+use super::{Report, Shown, cells, cells::plain};
 use crate::{
-    View,
+    Section, View,
     view::{Part, TableCell},
 };
 use lines::{clip, columns, pad, wrap};
 
-/// How wide lines may be where nobody says otherwise, and at most.
+/// How wide lines may be where nobody says otherwise.
 pub const WIDTH: usize = 100;
+/// Wider lines are not used.
+pub const MAX_WIDTH: usize = 250;
+/// Sentences are not wider: they would be hard to read.
+const SENTENCE: usize = 120;
 /// Narrower lines are not tried.
 pub const MIN_WIDTH: usize = 80;
 
@@ -23,7 +28,7 @@ pub const MIN_WIDTH: usize = 80;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// No line has more columns of a terminal. Taken as [`MIN_WIDTH`] if it is
-    /// less, and as [`WIDTH`] if it is more.
+    /// less, and as [`MAX_WIDTH`] if it is more.
     pub width: usize,
     /// Whether a terminal will show it.
     pub coloured: bool,
@@ -38,22 +43,19 @@ impl Default for Style {
 /// The report.
 pub fn write(report: &Report, style: &Style) -> String {
     let mut page = Page::new(style);
-    for shown in &report.sections {
-        if !page.out.is_empty() {
-            page.out.push('\n');
+    let (mut more, is_brief) = (Vec::new(), report.options.brief);
+    for shown in report.drawn() {
+        if is_brief && !brief::shows(shown) {
+            more.push(shown.section);
+            continue;
         }
-        let section = shown.section;
-        // What needs no explanation needs no heading.
-        if !section.means.is_empty() {
-            page.heading(section.title);
-            page.paragraph(Ink::Faint, "", section.means);
-        }
-        if shown.answer.advises {
-            page.paragraph(Ink::Faint, "→ ", section.advice);
-        }
-        page.paragraph(Ink::Warn, "! ", &shown.answer.lacking);
-        page.view(&shown.answer.view);
+        page.section(shown, report.lacking(shown), is_brief);
     }
+    if !report.trace_adds.is_empty() {
+        page.out.push('\n');
+        page.paragraph(Ink::Warn, "! ", &report.trace_adds);
+    }
+    page.index(&more);
     page.out
 }
 
@@ -82,7 +84,7 @@ struct Page {
 
 impl Page {
     fn new(style: &Style) -> Page {
-        let width = style.width.clamp(MIN_WIDTH, WIDTH);
+        let width = style.width.clamp(MIN_WIDTH, MAX_WIDTH);
         Page { out: String::new(), width, coloured: style.coloured }
     }
 
@@ -105,6 +107,27 @@ impl Page {
         self.out.push('\n');
     }
 
+    fn section(&mut self, Shown { section, answer }: &Shown, lacking: &str, is_brief: bool) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        // What needs no explanation needs no heading.
+        if !section.means.is_empty() {
+            self.heading(section.title);
+        }
+        if !is_brief {
+            self.paragraph(Ink::Faint, "", section.means);
+            let advice = if answer.advises { section.advice } else { "" };
+            self.paragraph(Ink::Faint, "→ ", advice);
+        }
+        self.paragraph(Ink::Warn, "! ", lacking);
+        if is_brief {
+            self.parts(&brief::view(&answer.view, section.name), !lacking.is_empty());
+        } else {
+            self.view(&answer.view);
+        }
+    }
+
     fn heading(&mut self, title: &str) {
         let title = clip(&plain(title), self.width);
         let rule = "─".repeat(columns(&title));
@@ -115,15 +138,21 @@ impl Page {
     /// A sentence over as many lines as it needs, `mark` in front of the first.
     fn paragraph(&mut self, ink: Ink, mark: &str, text: &str) {
         let indent = columns(mark);
-        for (at, line) in wrap(&plain(text), self.width - indent).iter().enumerate() {
+        for (at, line) in wrap(&plain(text), self.width.min(SENTENCE) - indent).iter().enumerate() {
             let mark = if at == 0 { mark.to_owned() } else { " ".repeat(indent) };
             self.line(ink, &format!("{mark}{line}"));
         }
     }
 
     fn view(&mut self, view: &View) {
-        for part in &view.parts {
-            if !self.out.is_empty() {
+        let begins_page = self.out.is_empty();
+        self.parts(view, !begins_page);
+    }
+
+    /// A view, with a blank line between its parts, and above the first one if asked for.
+    fn parts(&mut self, view: &View, is_apart: bool) {
+        for (nth, part) in view.parts.iter().enumerate() {
+            if nth > 0 || is_apart {
                 self.out.push('\n');
             }
             match part {
@@ -138,6 +167,19 @@ impl Page {
                 Part::Chains(tree) => self.chains(tree),
             }
         }
+    }
+
+    /// Sections that are not shown.
+    fn index(&mut self, sections: &[&Section]) {
+        if sections.is_empty() {
+            return;
+        }
+        self.out.push('\n');
+        self.line(Ink::Strong, "More, each with --section NAME, or all with --top 20");
+        let title = |section: &Section| TableCell::Text(section.title.to_owned());
+        let name = |section: &&Section| (section.name.to_owned(), title(section));
+        let facts: Vec<(String, TableCell)> = sections.iter().map(name).collect();
+        self.facts(&facts);
     }
 
     fn sentences(&mut self, lines: &[String]) {

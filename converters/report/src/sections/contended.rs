@@ -5,11 +5,13 @@ mod rows;
 use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_of};
 use crate::{
     About, Answer, Findings, ReportOptions, Section,
-    findings::LockRef,
+    findings::{Delay, LockRef},
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
+use rows::Sides;
 use serde::Serialize;
 use tyrion_converters::outputs::units;
+use tyrion_wire::WaitKind;
 
 /// Less of a wait in pauses of the garbage collector is not worth a line.
 const COLLECTED_SHARE: f64 = 0.1;
@@ -35,6 +37,12 @@ pub struct Contended {
     pub locks: Vec<ContendedLock>,
     /// How many more there are.
     pub left_out: usize,
+    /// The same for eyes: the sides of a lock for readers and writers are one row.
+    #[serde(skip)]
+    shown: Vec<ContendedLock>,
+    /// How many more of those there are.
+    #[serde(skip)]
+    shown_left_out: usize,
 }
 
 /// All locks together.
@@ -109,6 +117,9 @@ pub struct ContendedLock {
     pub hottest_holder: Option<HotStack>,
     /// The locks one by one, most wait first.
     pub instances: Vec<ContendedInstance>,
+    /// The waits of readers and of writers, where this is both of them.
+    #[serde(skip)]
+    sides: Vec<(WaitKind, Delay)>,
 }
 
 /// A single lock.
@@ -136,7 +147,7 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
 impl Contended {
     /// From what was found.
     pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> Contended {
-        let mut rows = rows::all(findings);
+        let mut rows = rows::all(findings, Sides::Apart);
         let distribution = findings.distributions.all();
         let mut totals = ContendedTotals {
             locks: rows.len() as u64,
@@ -151,8 +162,16 @@ impl Contended {
         let quantile = |q| distribution.quantile_up_to(q, totals.max_wait_ns);
         (totals.p50_wait_ns, totals.p99_wait_ns) = (quantile(0.5), quantile(0.99));
         let left_out = cut(&mut rows, options);
+        let mut shown = rows::all(findings, Sides::Together);
+        let shown_left_out = cut(&mut shown, options);
         let lock = |(key, sums)| rows::lock(findings, options, key, sums);
-        Contended { totals, locks: rows.into_iter().map(lock).collect(), left_out }
+        Contended {
+            totals,
+            locks: rows.into_iter().map(lock).collect(),
+            left_out,
+            shown: shown.into_iter().map(lock).collect(),
+            shown_left_out,
+        }
     }
 }
 
@@ -200,7 +219,7 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
     let sum = format!(
         "Threads waited {} for {}, {} in all; half of the waits took at most {}, 99 % at most {}.",
         units::counted(totals.contended, "time"),
-        units::counted(totals.locks, "lock"),
+        units::counted((contended.shown.len() + contended.shown_left_out) as u64, "lock"),
         units::duration(totals.wait_ns),
         units::duration(totals.p50_wait_ns.unwrap_or(0)),
         units::duration(totals.p99_wait_ns.unwrap_or(0)),
@@ -213,7 +232,7 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
         _ => true,
     };
     let keep: Vec<bool> = COLUMNS.iter().map(known).collect();
-    let rows = contended.locks.iter().map(|lock| {
+    let rows = contended.shown.iter().map(|lock| {
         let mut row = row(lock);
         let mut keep = keep.iter();
         row.cells.retain(|_| keep.next() == Some(&true));
@@ -223,7 +242,7 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
         title: String::new(),
         columns: COLUMNS.iter().filter(|column| known(column)).cloned().collect(),
         rows: rows.collect(),
-        left_out: contended.left_out,
+        left_out: contended.shown_left_out,
     };
     View { parts: vec![Part::Text(sum), Part::Table(table)] }
 }
@@ -249,8 +268,21 @@ fn row(lock: &ContendedLock) -> Row {
     let waiter = lock.hottest_waiter.iter().map(|hot| hot.detail("hottest waiter", "the wait"));
     let charged = "the wait that is charged";
     let holder = lock.hottest_holder.iter().map(|hot| hot.detail("hottest holder", charged));
-    let collected = collected(lock).map(|title| Detail { title, lines: Vec::new() });
-    Row { cells, details: waiter.chain(holder).chain(collected).collect() }
+    let line = |title| Detail { title, lines: Vec::new() };
+    let sides = sides(lock).map(line);
+    let details = sides.into_iter().chain(waiter).chain(holder).chain(collected(lock).map(line));
+    Row { cells, details: details.collect() }
+}
+
+/// How the waits are shared by readers and writers, where the row is of both.
+fn sides(lock: &ContendedLock) -> Option<String> {
+    let side = |(kind, waits): &(WaitKind, Delay)| {
+        let who = if *kind == WaitKind::LockRead { "readers" } else { "writers" };
+        let (wait, count) = (units::duration(waits.wait_ns), units::counted(waits.count, "wait"));
+        format!("{who} waited {wait} in {count}")
+    };
+    let sides: Vec<String> = lock.sides.iter().map(side).collect();
+    (!sides.is_empty()).then(|| sides.join(", "))
 }
 
 /// What to say of the garbage collector: it has a part in the wait that matters.
@@ -259,4 +291,50 @@ fn collected(lock: &ContendedLock) -> Option<String> {
     (share >= COLLECTED_SHARE).then(|| {
         format!("{:.0} % of the wait fell into pauses of the garbage collector", 100.0 * share)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Crafted, found};
+    use tyrion_converters::filter::Filter;
+
+    const RW: (&str, &str) = ("java.util.concurrent.locks.ReentrantReadWriteLock", "Shop.rw");
+    const LOG: (&str, &str) = ("com.acme.Log", "Shop.log");
+
+    #[test]
+    fn both_sides_of_a_lock_are_one_row_for_eyes() {
+        let mut log = Crafted::new(10_000_000_000);
+        let frames = ["com.acme.Shop.serve:10"];
+        for (kind, lock, wait_ns) in [
+            (WaitKind::LockRead, RW, 400_000_000),
+            (WaitKind::LockWrite, RW, 300_000_000),
+            (WaitKind::LockWrite, RW, 100_000_000),
+            (WaitKind::Monitor, LOG, 500_000_000),
+        ] {
+            log.wait("http-1", &frames, (kind, lock), wait_ns, "");
+        }
+        let logs = [log.finish("shop.log")];
+        let filter = Filter::default();
+        let findings = found(&logs, &filter);
+        let contended = Contended::of(&findings, &ReportOptions::default());
+        let rows = |locks: &[ContendedLock]| -> Vec<(String, &str, u64)> {
+            locks.iter().map(|it| (it.lock.name.clone(), it.kind, it.wait_ns)).collect()
+        };
+        let (rw, of_log) = ("Shop.rw".to_owned(), "Shop.log".to_owned());
+        let apart = [
+            (of_log.clone(), "monitor", 500_000_000),
+            (rw.clone(), "lock-read", 400_000_000),
+            (rw.clone(), "lock-write", 400_000_000),
+        ];
+        assert_eq!(rows(&contended.locks), apart);
+        let together = [(rw, rows::BOTH, 800_000_000), (of_log, "monitor", 500_000_000)];
+        assert_eq!(rows(&contended.shown), together);
+        let both = &contended.shown[0];
+        assert_eq!((both.contended, both.max_wait_ns, both.waiting_threads), (3, 400_000_000, 1));
+        assert_eq!(both.p99_wait_ns, Some(400_000_000));
+        let said = "readers waited 400 ms in 1 wait, writers waited 400 ms in 2 waits";
+        assert_eq!(row(both).details[0].title, said);
+        assert_eq!((sides(&contended.shown[1]), contended.totals.locks), (None, 3));
+    }
 }

@@ -242,6 +242,10 @@ fn counts(findings: &Findings<'_>, instances: &Instances) -> BTreeMap<Key, Count
     counts
 }
 
+/// What the dashes of the table mean.
+const ELSEWHERE: &str = "Locks are counted where they were taken first: at places with –, these \
+                         locks had been taken elsewhere before.";
+
 fn view(found: &SingleThread) -> View {
     let totals = &found.totals;
     if totals.instances == 0 && totals.acquisitions.unwrap_or(0) == 0 {
@@ -264,8 +268,17 @@ fn view(found: &SingleThread) -> View {
     let mut parts = vec![Part::Facts(facts)];
     if !found.places.is_empty() {
         parts.push(Part::Table(table(found)));
+        if found.places.iter().any(|place| place.private_instances == 0) {
+            parts.push(Part::Text(ELSEWHERE.to_owned()));
+        }
     }
     View { parts }
+}
+
+/// A number of lock objects, unless they were all counted elsewhere: a row that takes
+/// the locks of one thread, of which it has none, would be a riddle.
+fn counted_here(value: u64, objects: u64) -> TableCell {
+    if objects == 0 { TableCell::Unknown } else { TableCell::Count(value) }
 }
 
 fn table(found: &SingleThread) -> Table {
@@ -277,9 +290,9 @@ fn table(found: &SingleThread) -> Table {
             TableCell::Text(it.lock.label()),
             TableCell::name(&it.place),
             TableCell::Text(it.kind.to_owned()),
-            TableCell::Count(it.private_instances),
-            TableCell::Count(it.shared_instances),
-            TableCell::Count(it.threads),
+            counted_here(it.private_instances, it.private_instances),
+            counted_here(it.shared_instances, it.instances),
+            counted_here(it.threads, it.private_instances),
             count(it.private_acquisitions.filter(is_told)),
             count(it.unknown_acquisitions),
             ns(it.private_hold_ns.filter(is_told)),

@@ -26,6 +26,7 @@ static CONTENDED: Section = section("contended", "Contended locks");
 static TIMELINE: Section = section("timeline", "Timeline");
 static TREE: Section = section("tree", "Tree");
 static CHAINS: Section = section("wait-chains", "Wait chains");
+static NEAR_MISSES: Section = section("near-misses", "Near misses");
 static OVERVIEW: Section = section("overview", "Overview");
 
 /// A section with a view.
@@ -62,6 +63,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         damage: vec!["bank.log: the chunk at byte 8192 is damaged".to_owned()],
         options: ReportOptions::default(),
         sections,
+        trace_adds: String::new(),
     }
 }
 
@@ -278,6 +280,16 @@ pub fn sample() -> Report {
             "",
         ),
     ])
+}
+
+/// The same in brief, of a log of contention mode.
+pub fn brief() -> Report {
+    let mut report = sample();
+    report.options.brief = true;
+    report.trace_adds = "--mode trace adds: Near misses; and more to: Contended locks.".to_owned();
+    let lacking = "needs --mode trace: only then is it recorded who takes which lock";
+    report.sections.push(shown(&NEAR_MISSES, Vec::new(), lacking));
+    report
 }
 
 /// What must do no harm anywhere.

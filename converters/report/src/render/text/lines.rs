@@ -1,6 +1,6 @@
 //! Text that must fit.
 
-use crate::render::names::{short_packages, short_places, without_classes};
+use crate::render::names::{without_classes, without_packages, without_places};
 use unicode_width::UnicodeWidthChar;
 
 /// How much names are shortened, from not at all to most.
@@ -19,9 +19,9 @@ impl Short {
     pub(super) fn of(self, text: &str) -> String {
         match self {
             Short::No => text.to_owned(),
-            Short::Packages => short_packages(text),
-            Short::Places => short_places(&short_packages(text)),
-            Short::Classes => without_classes(&short_places(&short_packages(text))),
+            Short::Packages => without_packages(text),
+            Short::Places => without_places(&without_packages(text)),
+            Short::Classes => without_classes(&without_places(&without_packages(text))),
         }
     }
 
@@ -50,8 +50,7 @@ fn columns_of(char: char) -> usize {
     char.width().unwrap_or(0)
 }
 
-/// The text, shortened in the middle to so many columns: the end of a name
-/// tells more than its beginning.
+/// As much of the text as fits into so many columns, from its beginning on.
 pub(super) fn clip(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
@@ -59,11 +58,20 @@ pub(super) fn clip(text: &str, width: usize) -> String {
     if width == 0 {
         return String::new();
     }
-    let first = begin(text, (width - 1) * 2 / 5);
-    let rest = &text[first.len()..];
-    let mut room = width - 1 - columns(first);
-    let mut last = rest.len();
-    for (at, char) in rest.char_indices().rev() {
+    format!("{}…", begin(text, width - 1))
+}
+
+/// As much of a name as fits, up to its end, which tells more than its beginning.
+/// What is shown is in one piece, so that it can be searched for.
+pub(super) fn clip_name(name: &str, width: usize) -> String {
+    if columns(name) <= width {
+        return name.to_owned();
+    }
+    if width == 0 {
+        return String::new();
+    }
+    let (mut room, mut last) = (width - 1, name.len());
+    for (at, char) in name.char_indices().rev() {
         let Some(left) = room.checked_sub(columns_of(char)) else { break };
         room = left;
         // A mark stays with the letter that it stands upon.
@@ -71,7 +79,7 @@ pub(super) fn clip(text: &str, width: usize) -> String {
             last = at;
         }
     }
-    format!("{first}…{}", &rest[last..])
+    format!("…{}", &name[last..])
 }
 
 /// As much of the beginning as fits.
@@ -148,12 +156,18 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn names_are_shortened_in_the_middle() {
-        assert_eq!(clip("com.acme.Cache", 20), "com.acme.Cache");
-        assert_eq!(clip("com.acme.Cache", 9), "com…Cache");
-        assert_eq!(clip("com.acme.Cache", 1), "…");
-        assert_eq!(clip("com.acme.Cache", 0), "");
-        assert_eq!(clip("漢字漢字漢字", 7), "漢…漢字");
+    fn names_keep_their_ends_and_texts_their_beginnings() {
+        for (width, text, name) in [
+            (20, "com.acme.Cache", "com.acme.Cache"),
+            (9, "com.acme…", "…me.Cache"),
+            (1, "…", "…"),
+            (0, "", ""),
+        ] {
+            assert_eq!(clip("com.acme.Cache", width), text);
+            assert_eq!(clip_name("com.acme.Cache", width), name);
+        }
+        assert_eq!(clip("漢字漢字漢字", 7), "漢字漢…");
+        assert_eq!(clip_name("漢字漢字漢字", 7), "…字漢字");
     }
 
     #[test]
@@ -161,8 +175,9 @@ mod tests {
         let texts = ["a.b.Cc.run(Cc.java:7)", "d.Eee.run(Eee.java:12345)"].map(str::to_owned);
         let to_fit = |width| Short::to_fit(&texts, width);
         assert_eq!(to_fit(30), texts);
-        assert_eq!(to_fit(24), ["a.b.Cc.run:7", "d.Eee.run:12345"]);
-        assert_eq!(to_fit(1), to_fit(24));
+        assert_eq!(to_fit(24), ["Cc.run(Cc.java:7)", "Eee.run(Eee.java:12345)"]);
+        assert_eq!(to_fit(22), ["Cc.run", "Eee.run"]);
+        assert_eq!(to_fit(1), to_fit(22));
     }
 
     #[test]
@@ -178,8 +193,10 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_shortened_fits(text in "\\PC{0,60}", width in 0usize..50) {
-            let short = clip(&text, width);
-            prop_assert!(columns(&short) <= width, "{short:?}");
+            for short in [clip(&text, width), clip_name(&text, width)] {
+                prop_assert!(columns(&short) <= width, "{short:?}");
+                prop_assert!(text.contains(short.trim_matches('…')), "{short:?}");
+            }
             let wide = text.chars().any(|char| char.width() == Some(2));
             let least = if wide { 2 } else { 1 };
             for line in wrap(&text, width.max(least)) {

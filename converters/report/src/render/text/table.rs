@@ -3,7 +3,7 @@
 
 use super::{
     Ink, Page,
-    lines::{Short, clip, columns, pad},
+    lines::{Short, clip, clip_name, columns, pad},
 };
 use crate::{
     findings::names,
@@ -65,7 +65,7 @@ impl Page {
         self.line(Ink::Faint, &headings.join(&" ".repeat(GAP)));
         for (at, row) in table.rows.iter().enumerate() {
             let cell = |column: &Drawn| {
-                let text = clip(&column.values[at], column.width);
+                let text = clip_name(&column.values[at], column.width);
                 pad(&text, column.width, !column.is_text)
             };
             let cells: Vec<String> = drawn.iter().map(cell).collect();
@@ -85,7 +85,7 @@ impl Page {
             for (column, cell) in table.columns.iter().zip(&row.cells) {
                 let name = pad(&clip(column.name, indent - GAP), indent, false);
                 let name = self.paint(Ink::Faint, &name);
-                let value = clip(&shown(cell), self.width - indent);
+                let value = clip_name(&shown(cell), self.width - indent);
                 self.line(Ink::Plain, &format!("{name}{value}"));
             }
             self.details(row);
@@ -99,7 +99,7 @@ impl Page {
             self.line(Ink::Faint, &format!("    {}", clip(&title, self.width - 4)));
             let lines: Vec<String> = lines.iter().map(|line| plain(line).into_owned()).collect();
             for line in Short::to_fit(&lines, self.width - 6) {
-                self.line(Ink::Plain, &format!("      {}", clip(&line, self.width - 6)));
+                self.line(Ink::Plain, &format!("      {}", clip_name(&line, self.width - 6)));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Ink, Page,
-    lines::{Short, clip, columns, pad},
+    lines::{Short, clip, clip_name, columns, pad},
 };
 use crate::{
     render::{cells::plain, clock, heat},
@@ -45,7 +45,7 @@ impl Page {
         for ((name, row), total) in names.iter().zip(&rows).zip(&totals) {
             let bar = |&ns: &u64| heat::level(ns, most).map_or(' ', |level| BARS[level]);
             let drawn: String = row.iter().map(bar).collect();
-            let name = pad(&clip(name, widest), widest, false);
+            let name = pad(&clip_name(name, widest), widest, false);
             let total = pad(total, longest, true);
             self.line(Ink::Plain, &format!("{name}  {}  {total}", pad(&drawn, bars, false)));
         }

@@ -3,7 +3,7 @@
 
 use super::{
     Ink, Page,
-    lines::{Short, clip, columns, pad},
+    lines::{Short, clip, clip_name, columns, pad},
 };
 use crate::{
     render::cells::plain,
@@ -89,7 +89,7 @@ fn frame_to_fit(node: &Node, width: usize) -> String {
         }
         short = how.of(&name);
     }
-    clip(&(indent + &clip(&short, room)), width)
+    clip(&(indent + &clip_name(&short, room)), width)
 }
 
 /// The states with most time.

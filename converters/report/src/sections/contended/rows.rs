@@ -1,7 +1,10 @@
 //! Sums by lock and kind of wait.
 
 use super::{super::estimate, ContendedInstance, ContendedLock, HotStack, mean, share};
-use crate::{Findings, ReportOptions};
+use crate::{
+    Findings, ReportOptions,
+    findings::{Delay, Histogram},
+};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -11,9 +14,31 @@ use tyrion_wire::WaitKind;
 /// Lock group and kind of wait.
 pub(super) type Key = (u32, WaitKind);
 
+/// Whether the sides of a lock for readers and writers are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sides {
+    Apart,
+    Together,
+}
+
+impl Sides {
+    /// The kind that waits of a kind are summed under.
+    fn of(self, kind: WaitKind) -> WaitKind {
+        match (self, kind) {
+            (Sides::Together, WaitKind::LockRead) => WaitKind::LockWrite,
+            _ => kind,
+        }
+    }
+}
+
+/// What both sides together are called.
+pub(super) const BOTH: &str = "lock-read, lock-write";
+
 /// What is summed of a lock group and kind.
 #[derive(Default)]
 pub(super) struct Sums {
+    /// The waits by kind: one, or both sides of a lock.
+    kinds: BTreeMap<WaitKind, Delay>,
     pub(super) contended: u64,
     pub(super) wait_ns: u64,
     pub(super) max_wait_ns: u64,
@@ -30,6 +55,18 @@ pub(super) struct Sums {
     instances: HashMap<u32, (u64, u64, u64)>,
 }
 
+impl Sums {
+    /// How long its waits took, if that is known of all of them: the kinds beyond those
+    /// with most wait have no distribution of their own.
+    fn distribution(&self, findings: &Findings<'_>, group: u32) -> Option<Histogram> {
+        let mut all = Histogram::default();
+        for (kind, _) in self.kinds.iter().filter(|(_, waits)| waits.count != 0) {
+            all.add(findings.distributions.of(group, *kind)?);
+        }
+        Some(all)
+    }
+}
+
 fn add(sum: &mut u64, more: u64) {
     *sum = sum.saturating_add(more);
 }
@@ -44,18 +81,20 @@ pub(super) fn acquisitions(findings: &Findings<'_>) -> Option<u64> {
 }
 
 /// The locks that threads waited for, most wait first.
-pub(super) fn all(findings: &Findings<'_>) -> Vec<(Key, Sums)> {
-    let mut rows: Vec<(Key, Sums)> = sums(findings).into_iter().collect();
+pub(super) fn all(findings: &Findings<'_>, sides: Sides) -> Vec<(Key, Sums)> {
+    let mut rows: Vec<(Key, Sums)> = sums(findings, sides).into_iter().collect();
     // Groups are in the order of class and name.
     rows.sort_by_key(|(key, sums)| (Reverse(sums.wait_ns), *key));
     rows
 }
 
-fn sums(findings: &Findings<'_>) -> HashMap<Key, Sums> {
+fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<Key, Sums> {
     let (profile, groups) = (findings.profile(), &findings.groups);
     let mut all: HashMap<Key, Sums> = HashMap::new();
     for wait in profile.waits.iter().filter(|wait| findings.shows(wait.kind)) {
-        let sums = all.entry((groups.of(wait.lock), wait.kind)).or_default();
+        let sums = all.entry((groups.of(wait.lock), sides.of(wait.kind))).or_default();
+        let of_kind = Delay { count: wait.count, wait_ns: wait.wait_ns };
+        *sums.kinds.entry(wait.kind).or_default() += of_kind;
         add(&mut sums.contended, wait.count);
         add(&mut sums.wait_ns, wait.wait_ns);
         sums.max_wait_ns = sums.max_wait_ns.max(wait.max_ns);
@@ -70,7 +109,9 @@ fn sums(findings: &Findings<'_>) -> HashMap<Key, Sums> {
         instance.2 = instance.2.max(wait.max_ns);
     }
     for section in &profile.sections {
-        let Some(sums) = all.get_mut(&(groups.of(section.lock), section.kind)) else { continue };
+        let key = (groups.of(section.lock), sides.of(section.kind));
+        let Some(sums) = all.get_mut(&key) else { continue };
+        sums.kinds.entry(section.kind).or_default();
         add(&mut sums.acquisitions, section.acquisitions);
         add(&mut sums.hold_ns, section.hold_ns);
         add(&mut sums.measured, section.measured);
@@ -81,7 +122,8 @@ fn sums(findings: &Findings<'_>) -> HashMap<Key, Sums> {
         }
     }
     for blame in &profile.blames {
-        let Some(sums) = all.get_mut(&(groups.of(blame.lock), blame.kind)) else { continue };
+        let key = (groups.of(blame.lock), sides.of(blame.kind));
+        let Some(sums) = all.get_mut(&key) else { continue };
         // Whoever had ended when it was charged is among the others already.
         let holder = profile.threads.get(blame.thread as usize);
         if holder.is_some_and(|holder| holder.java_id != 0 || holder.is_virtual) {
@@ -96,23 +138,30 @@ fn sums(findings: &Findings<'_>) -> HashMap<Key, Sums> {
 pub(super) fn lock(
     findings: &Findings<'_>,
     options: &ReportOptions,
-    (group, kind): Key,
+    (group, _): Key,
     sums: Sums,
 ) -> ContendedLock {
     let profile = findings.profile();
-    let distribution = findings.distributions.of(group, kind);
-    let quantile = |q| distribution?.quantile_up_to(q, sums.max_wait_ns);
+    let distribution = sums.distribution(findings, group);
+    let quantile = |q| distribution.as_ref()?.quantile_up_to(q, sums.max_wait_ns);
     // What was waited for was taken: 0 is that nobody counted.
     let counted = profile.has_acquisitions && sums.acquisitions != 0;
     let measured = counted && sums.measured != 0;
     let recorded_ns = findings.traced_ns();
     let in_collections_ns = findings.collected.as_ref();
-    let in_collections_ns =
-        in_collections_ns.map(|it| it.waits_ns.get(&(group, kind)).copied().unwrap_or(0));
+    let in_collections_ns = in_collections_ns.map(|it| {
+        sums.kinds.keys().fold(0, |sum: u64, kind| {
+            sum.saturating_add(it.waits_ns.get(&(group, *kind)).copied().unwrap_or(0))
+        })
+    });
     let charged = sums.holders.values().fold(0u64, |sum, ns| sum.saturating_add(*ns));
     ContendedLock {
         lock: findings.groups.lock_ref(group),
-        kind: kind.name(),
+        kind: match sums.kinds.first_key_value() {
+            Some((only, _)) if sums.kinds.len() == 1 => only.name(),
+            _ => BOTH,
+        },
+        sides: if sums.kinds.len() > 1 { sums.kinds.into_iter().collect() } else { Vec::new() },
         acquisitions: counted.then_some(sums.acquisitions),
         contended: sums.contended,
         miss_share: counted.then(|| share(sums.contended, sums.acquisitions).min(1.0)),

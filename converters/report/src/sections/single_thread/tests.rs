@@ -159,6 +159,27 @@ fn what_cannot_be_told_is_not() {
 }
 
 #[test]
+fn locks_that_were_counted_elsewhere_are_no_zeros() {
+    let told = |(instances, private_instances, shared_instances)| {
+        let place =
+            SingleThreadPlace { instances, private_instances, shared_instances, ..place0() };
+        let found = SingleThread { places: vec![place], ..SingleThread::default() };
+        let cells = table(&found).rows[0].cells[3..6].to_vec();
+        let found = SingleThread {
+            totals: SingleThreadTotals { instances: 1, ..SingleThreadTotals::default() },
+            ..found
+        };
+        let explained = view(&found).parts.contains(&Part::Text(ELSEWHERE.to_owned()));
+        (cells, explained)
+    };
+    const NONE: TableCell = TableCell::Unknown;
+    assert_eq!(told((0, 0, 0)), (vec![NONE; 3], true));
+    assert_eq!(told((2, 0, 2)), (vec![NONE, TableCell::Count(2), NONE], true));
+    let (cells, explained) = told((3, 1, 2));
+    assert!(cells[..2] == [TableCell::Count(1), TableCell::Count(2)] && !explained);
+}
+
+#[test]
 fn an_instance_is_shared_if_the_files_of_a_recording_say_so() {
     let file = |recording: &str, java_id: u64| {
         let mut scenario = Scenario::new(&[("recording", recording)]);

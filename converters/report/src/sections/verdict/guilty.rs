@@ -307,7 +307,7 @@ impl GuiltyLock {
 /// and these are as many at most as threads wait; where it lasts much longer,
 /// nobody would gain from shorter holds.
 fn cause(lock: &GuiltyLock, kind: WaitKind, holds: Option<&Holds>, machine: &Machine) -> Cause {
-    if lock.lock.name.starts_with("initialization of ") {
+    if lock.lock.initializes().is_some() {
         return Cause::Initialization;
     }
     if lock.in_collections_ns.is_some_and(|ns| share(ns, lock.wait_ns) >= MOST) {

@@ -29,8 +29,6 @@ const LINES: usize = 5;
 const NAME: usize = 80;
 /// The loss of a group of threads is told where it is so many times that of all.
 const NOTABLE: f64 = 1.5;
-/// How the agent names the lock of a class that is being initialized.
-const INITIALIZATION: &str = "initialization of ";
 /// The threads of a deadlock of which each has a line.
 const OF_DEADLOCK: usize = 2;
 
@@ -299,12 +297,11 @@ fn method(frame: &str) -> String {
 
 /// `Cache.lock (ReentrantLock#7)`, `AuditLog#1`, `Account (200 objects)`.
 fn label(lock: &LockRef, objects: u64) -> String {
-    if let Some(class) = lock.name.strip_prefix(INITIALIZATION) {
-        return name(&format!("{INITIALIZATION}{}", simple_class(class)));
+    if let Some(class) = lock.initializes() {
+        return name(&format!("initialization of {}", simple_class(class)));
     }
-    let class = simple_class(&lock.class);
-    let identity = if lock.id == 0 { String::new() } else { format!("#{}", lock.id) };
-    let label = name(&lock_called(&lock.name, class, &identity));
+    let (called, class) = lock.telling();
+    let label = name(&lock_called(called, simple_class(class), &lock.identity()));
     match objects {
         0 | 1 => label,
         objects => format!("{label}, {} objects,", thousands(objects)),
