@@ -211,7 +211,7 @@ fn of_other_waits(verdict: &Verdict, findings: &Findings<'_>) -> Vec<String> {
             .0
             + ".",
         loss(verdict, findings),
-        "→ Look at what these threads wait for there, and at who lets them go on.".to_owned(),
+        "→ Look at what these threads wait for there, and at what ends their waits.".to_owned(),
     ]
 }
 
