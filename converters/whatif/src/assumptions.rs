@@ -1,4 +1,4 @@
-//! What logs do not tell, and is assumed: in sentences.
+//! What has to be assumed because logs do not say it, as sentences.
 
 use crate::{
     coarse::Coarse,
@@ -20,7 +20,7 @@ pub(crate) struct Basis<'a> {
     pub(crate) estimate: &'a Estimate,
 }
 
-/// Less than this part of a recording is worth a word.
+/// If less than this part of a recording is replayed, that is mentioned.
 const NEARLY_ALL: f64 = 0.9;
 
 /// What a replay assumes.
