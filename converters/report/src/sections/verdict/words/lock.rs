@@ -1,4 +1,4 @@
-//! The lock in words: how certain it is, and what to do.
+//! The words for the lock: how certain the verdict is, and what to do.
 
 use super::{
     super::{Cause, GuiltyLock, KnownBy, machine::Machine},
