@@ -235,7 +235,7 @@ impl Shown {
         }
         if self.wakes && profile.has_wakers && profile.wakes.is_empty() {
             missing.push(
-                "no wait that another thread is known to have ended passed the filters".to_owned(),
+                "no wait with a known waker passed the filters".to_owned(),
             );
         }
         if self.samples && profile.has_samples && profile.samples.is_empty() {

@@ -89,8 +89,8 @@ pub(crate) fn estimate(
     Ok(Coarse { ratio, low: 1.0, high, threads, holds_known: shape.holds_known, is_bound })
 }
 
-const NOTHING: &str = "nobody waited for this lock, and how often it was taken was not recorded";
-const IDLE: &str = "threads wait there for something to happen, not for who holds a lock";
+const NOTHING: &str = "no thread waited for this lock, and how often it was taken is not known";
+const IDLE: &str = "threads wait there for something to happen, not for the holder of a lock";
 
 fn shape(
     sums: &Sums,
@@ -144,7 +144,7 @@ fn shape(
 pub(crate) const NO_READERS: &str = "no place that takes it looks as if it only read; name those \
                                      that do with --reads";
 
-const NO_PLACES: &str = "where it is taken was not recorded: --mode trace does";
+const NO_PLACES: &str = "the places where it is taken were not recorded; --mode trace does";
 
 /// The number of locks of equal weight that these are equivalent to.
 fn as_many(weights: impl Iterator<Item = f64>) -> f64 {

@@ -55,7 +55,7 @@ impl<'a> Evidence<'a> {
             .skip(1)
             .any(|log| recording(log).is_none() || recording(log) != recording(first));
         if others {
-            return Err("the logs are of several recordings: a prediction is of one".to_owned());
+            return Err("the logs are of several recordings: a prediction needs one".to_owned());
         }
         let numbers = Numbers::new(logs);
         let sums = Sums::read(logs, &numbers, group_of);
@@ -113,7 +113,7 @@ impl<'a> Evidence<'a> {
         let recorded = self.recorded.as_ref().map_err(|why| replay(why))?;
         let locks = wanted(recorded, question);
         if !locks.contains(&true) {
-            return Err(replay("it was not used by several threads in the time that is replayed"));
+            return Err(replay("it was not used by several threads in the replayed time"));
         }
         check_change(recorded, &locks, question.change)?;
         let places = places(recorded, &locks);
@@ -132,7 +132,7 @@ impl<'a> Evidence<'a> {
         let off = estimate.replayed_rate / estimate.recorded_rate;
         if !(1.0 / MOST_OFF..=MOST_OFF).contains(&off) {
             return Err(Unable::Replay(format!(
-                "a replay of what was recorded takes it {off:.1} times as often as the program did"
+                "a replay of the recording takes it {off:.1} times as often as the program did"
             )));
         }
         Ok(self.prediction(question, recorded, &estimate, &read))
@@ -220,7 +220,7 @@ fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(
     }
     if taken < LEAST_TAKEN {
         return Err(Unable::Replay(
-            "it was taken too seldom in the time that is replayed".to_owned(),
+            "it was taken too seldom in the replayed time".to_owned(),
         ));
     }
     let sharings = recorded.locks.list.iter().zip(locks).filter(|it| *it.1).map(|it| it.0.sharing);
@@ -229,7 +229,7 @@ fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(
             (Change::Free, _) => {}
             (_, Sharing::Untraced) => {
                 return Err(Unable::Replay(
-                    "only waits for it are known, not who had it".to_owned(),
+                    "only waits for it are known, not who held it".to_owned(),
                 ));
             }
             (Change::ReadWrite, Sharing::ReadWrite) => {
