@@ -60,8 +60,8 @@ the log says what was recorded when. With -o the recording continues in another 
 with --filesize a new file begins, and files have this size from then on. --threshold,
 --period, --threads and --skip-daemon can also change, and so can the options of trace
 mode until that mode has been on. Anything else is refused. JDK 21 and later print a
-warning in the JVM when an agent is attached, unless it runs with
--XX:+EnableDynamicAgentLoading.")]
+warning in the JVM when an agent is attached, unless
+it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
     jvm: JvmArgs,
