@@ -205,7 +205,7 @@ fn of_other_waits(verdict: &Verdict, findings: &Findings<'_>) -> Vec<String> {
     let place = method(&withheld.place);
     vec![
         format!(
-            "Waits that are for no lock kept threads from work for {lost} of their time: {took}."
+            "Waits other than for locks kept threads from work for {lost} of their time: {took}."
         ),
         Line(format!("{place} has {} of it", percent(withheld.place_share)))
             .and(&format!("; counted: {}", withheld.reason))
