@@ -219,9 +219,7 @@ fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(
         ));
     }
     if taken < LEAST_TAKEN {
-        return Err(Unable::Replay(
-            "it was taken too seldom in the replayed time".to_owned(),
-        ));
+        return Err(Unable::Replay("it was taken too seldom in the replayed time".to_owned()));
     }
     let sharings = recorded.locks.list.iter().zip(locks).filter(|it| *it.1).map(|it| it.0.sharing);
     for sharing in sharings {

@@ -1,4 +1,4 @@
-//! The view of who ends waits.
+//! The view of the wakers.
 
 use super::{WakerPair, Wakers};
 use crate::{
