@@ -24,15 +24,15 @@ pub const PERIODS_NS: RangeInclusive<u64> = 1_000_000..=HOUR_NS;
 options! {
     /// What the agent is asked to do.
     Options {
-        /// The log; %p stands for the JVM's process id. The name may have any
-        /// bytes except control characters
+        /// The log; %p stands for the JVM's process id. The name may contain any bytes
+        /// except control characters
         file: PathBuf = PathBuf::from(DEFAULT_FILE) => Path, {
             name: "file", value_name: "LOG", later: Later::Moot, reach: Reach::Output,
             logged: Logged::No, ..USUAL
         }
         /// What is recorded: contention (waits), trace (also every acquisition and how
-        /// long locks are held), sample (what every thread is doing, again and again),
-        /// or sample together with one of the others
+        /// long locks are held), sample (what every thread is doing, at regular
+        /// intervals), or sample together with one of the others
         mode: Option<Mode> = Mode::default() => ModeKind, {
             name: "mode", value_name: "MODE", later: Later::Changes, ..USUAL
         }
@@ -41,14 +41,14 @@ options! {
         threshold: Option<Threshold> = Threshold::default() => ThresholdKind, {
             name: "threshold", value_name: "DURATION", later: Later::Changes, ..USUAL
         }
-        /// Frames kept of a stack
+        /// The maximum number of frames kept of a stack
         depth: u32 = 128 => Number { from: 1, to: 2048 }, {
             name: "depth", value_name: "FRAMES", ..USUAL
         }
-        /// How stacks are walked: jvmti (by GetStackTrace), fast (by AsyncGetCallTrace
-        /// where that gives the whole stack), compare (by both, to compare them), or
-        /// auto (fast from JDK 21 on; on older JDKs, class unloading at the wrong
-        /// moment could crash a JVM that is walked fast)
+        /// How stacks are walked: jvmti (with GetStackTrace), fast (with
+        /// AsyncGetCallTrace if that gives the whole stack), compare (with both, to
+        /// compare the results), or auto (fast from JDK 21 on; on older JDKs, fast could
+        /// crash the JVM if a class is unloaded at the wrong moment)
         walk: Walk = Walk::Auto => Choice(&[
             ("auto", Walk::Auto),
             ("fast", Walk::Fast),
@@ -57,11 +57,11 @@ options! {
         ]), {
             name: "walk", value_name: "HOW", ..USUAL
         }
-        /// How waits in java.util.concurrent are seen: probes (in five classes of the
-        /// JDK), natives (in place of native methods: no class is changed, but it is not
-        /// known when a condition was signalled), or auto (natives when contention
-        /// mode is attached to a JVM before JDK 25, which would throw away all compiled
-        /// code for the first class that changes)
+        /// How waits in java.util.concurrent are observed: probes (added to five classes
+        /// of the JDK), natives (by replacing native methods: no class is changed, but it
+        /// is not known when a condition was signalled), or auto (natives if contention
+        /// mode is attached to a JVM before JDK 25, which would otherwise discard all
+        /// compiled code when the first class is changed)
         parks: Parks = Parks::Auto => Choice(&[
             ("auto", Parks::Auto),
             ("probes", Parks::Probes),
@@ -69,9 +69,10 @@ options! {
         ]), {
             name: "parks", value_name: "HOW", ..USUAL
         }
-        /// Whether to record who ends waits of 100us and more in java.util.concurrent: who
-        /// unparks a thread or signals its condition, with the stack if the wait has lasted
-        /// a millisecond; in trace mode also who notifies an object
+        /// Whether to record who ends waits of 100us and more in java.util.concurrent:
+        /// the thread that unparks the waiting thread or signals its condition, with its
+        /// stack if the wait has lasted a millisecond; in trace mode also the thread that
+        /// notifies an object
         wakers: bool = true => Flag, { name: "wakers", value_name: "BOOL", ..USUAL }
         /// Do not record threads whose name matches one of these patterns, with * and
         /// ?, separated by semicolons
@@ -98,7 +99,8 @@ options! {
             name: "overwrite", value_name: "BOOL", later: Later::Moot, reach: Reach::AgentOnly,
             logged: Logged::No, ..USUAL
         }
-        /// Begin a new log file when one has reached this size; each can be read alone
+        /// Start a new log file when the current one has reached this size; each file can
+        /// be read alone
         filesize: Option<u64> => Size, {
             name: "filesize", value_name: "SIZE", later: Later::Changes, ..USUAL
         }
@@ -137,7 +139,7 @@ options! {
         /// Which holds are measured: 1/N (the first few of each place, then one in N),
         /// all or none
         hold: HoldSampling = HoldSampling::OneIn(64) => Share, { name: "hold", value_name: "SHARE", ..USUAL }
-        /// Whether every acquisition becomes a record (all), or all are summed
+        /// Whether every acquisition becomes a record (all), or acquisitions are summed
         /// (folded)
         every_event: bool = false => Choice(&[("folded", false), ("all", true)]), {
             name: "events", value_name: "EVENTS", ..USUAL
@@ -162,7 +164,7 @@ options! {
 
     /// What is sampled. Each is `None` when the user did not say.
     sampling: SampleOptions, Counts::Sampling, {
-        /// The mean time between two looks at all threads
+        /// The mean time between two snapshots of all threads
         period_ns: Option<u64> = DEFAULT_PERIOD_NS => Period {
             from_ns: *PERIODS_NS.start(),
             to_ns: *PERIODS_NS.end(),

@@ -1,4 +1,4 @@
-//! What is at work: the recording and its modes, switched on and off together.
+//! The running recording and its modes, which are switched on and off together.
 
 mod room;
 
@@ -28,7 +28,7 @@ use tyrion_wire::{def::mode as bits, header::RecordingState};
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 static CONTENTION: OnceLock<Contention> = OnceLock::new();
 static VM: OnceLock<Vm> = OnceLock::new();
-/// Held while the agent is started, switched or given another mode.
+/// Held while the agent is started, switched on or off, or given another mode.
 static MODES: Mutex<Modes> = Mutex::new(Modes {
     locks: Locks::Nothing,
     parks: Parks::Probes,
@@ -36,28 +36,28 @@ static MODES: Mutex<Modes> = Mutex::new(Modes {
     trace: None,
     lack: None,
 });
-/// Whether recording is to be on.
+/// Whether the user or the program wants recording to be on.
 static WANTED: AtomicBool = AtomicBool::new(false);
-/// Whether the JVM ends.
+/// Whether the JVM is ending.
 static ENDS: AtomicBool = AtomicBool::new(false);
 /// Whether waits are recorded, while recording is on.
 static RECORDS_WAITS: AtomicBool = AtomicBool::new(false);
 
-/// What is recorded, and what that took so far.
+/// What is recorded, and what has been set up for it so far.
 struct Modes {
-    /// What of locks.
+    /// What is recorded about locks.
     locks: Locks,
-    /// How parks are seen, unless trace mode is on.
+    /// How parks are observed, unless trace mode is on.
     parks: Parks,
     probes: Probes,
-    /// What the user asked of trace mode, if anything.
+    /// The user's options for trace mode, if any.
     trace: Option<TraceOptions>,
-    /// Why nothing is recorded whatever is wanted: the log has no room.
+    /// Why nothing is recorded even if it is wanted: the log has no room.
     lack: Option<String>,
 }
 
-/// There is a recorder from now on, one for each JVM: threads hold on to it
-/// until the process ends. `trace` is what the user asked of trace mode.
+/// Installs the recorder, one for each JVM: threads keep references to it until
+/// the process ends. `trace` has the user's options for trace mode.
 pub fn install(
     new: impl FnOnce() -> Recorder,
     vm: Vm,
@@ -86,7 +86,7 @@ pub fn contention() -> Option<&'static Contention> {
     CONTENTION.get()
 }
 
-/// Recording stops for good; the application goes on.
+/// Stops recording permanently; the application continues.
 pub fn give_up(reason: &str) {
     match recorder() {
         Some(recorder) => recorder.give_up(reason),
@@ -101,14 +101,14 @@ pub fn guarded(body: impl FnOnce()) {
     }
 }
 
-/// Has the probes of trace mode return at once from now on. Whoever calls this
-/// may be in the middle of one, or not known to the JVM.
+/// Makes the probes of trace mode return at once from now on. The calling thread
+/// may be inside a probe, or unknown to the JVM.
 fn end_trace() {
     let (Some(trace), Some(&vm)) = (trace::active(), VM.get()) else { return };
     let body = move || {
         vm.with_thread(|env| trace.switch(env, false));
     };
-    // Without a thread the probes go on, and find no room.
+    // If the thread cannot be started, the probes continue, and find no room.
     let _ = thread("tyrion-end", body);
 }
 
@@ -117,17 +117,17 @@ pub fn records_waits() -> bool {
     RECORDS_WAITS.load(Relaxed)
 }
 
-/// What is recorded of locks, while recording is on.
+/// What is recorded about locks, while recording is on.
 pub fn locks() -> Locks {
     lock(&MODES).locks
 }
 
-/// Has something else recorded of locks from now on. `parks` says how parks are
-/// seen where nothing sees them yet, `trace` what trace mode is to do if it has not
+/// Changes what is recorded about locks. `parks` says how parks are observed if
+/// nothing observes them yet, `trace` has the options of trace mode if it has not
 /// been on yet.
 ///
 /// # Errors
-/// In words, what the JVM did not want.
+/// A message that says what the JVM refused.
 pub fn change_locks(
     recorder: &'static Recorder,
     env: *mut JNIEnv,
@@ -152,8 +152,8 @@ pub fn change_locks(
     Ok(())
 }
 
-/// Has JVMTI's events, the probes and trace mode's Java half work as the mode says,
-/// or rest.
+/// Switches JVMTI's events, the probes and the Java half of trace mode on or off, as
+/// the mode requires.
 fn at_work(
     modes: &mut Modes,
     recorder: &'static Recorder,
@@ -174,7 +174,7 @@ fn at_work(
         contention.end_all_found();
     }
     let ti = recorder.ti();
-    // Those that end waits stay on, once they are.
+    // Events that end waits stay enabled, once they are.
     for event in [jvmti::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, jvmti::JVMTI_EVENT_MONITOR_WAITED] {
         if waits {
             ti.set_event(event, true).map_err(|error| format!("JVMTI: {error:?}"))?;
@@ -184,7 +184,7 @@ fn at_work(
         if waits || records_waits() {
             ti.set_event(event, waits).map_err(|error| format!("JVMTI: {error:?}"))?;
         } else {
-            // It may never have been allowed.
+            // The event may never have been permitted.
             let _ = ti.set_event(event, false);
         }
     }
@@ -205,8 +205,8 @@ fn at_work(
     Ok(())
 }
 
-/// Says in the log what is recorded from now on: waits alone where trace mode could
-/// not begin.
+/// Writes to the log what is recorded from now on: only waits if trace mode could not
+/// begin.
 pub fn note_mode(recorder: &Recorder, mode: Mode) {
     let of_locks = match locks() {
         Locks::Nothing => 0,
@@ -216,23 +216,22 @@ pub fn note_mode(recorder: &Recorder, mode: Mode) {
     recorder.records(of_locks | if mode.sample { bits::SAMPLES } else { 0 });
 }
 
-/// How many looks for agents there are between two at the probes themselves.
+/// The number of checks for other agents between two checks of the probes themselves.
 const LOOKS: u32 = 10;
 
-/// Puts the probes of waits where they were if another agent has taken them away, and
-/// adds those of trace mode to classes that it missed when it began. For a thread that
-/// the JVM does not know, which calls this every half second with the number of times
-/// that it did before.
+/// Restores the probes of waits if another agent has removed them, and adds those of
+/// trace mode to classes that it missed when it began. Called by a thread that the JVM
+/// does not know, every half second; `nth` is the number of earlier calls.
 pub fn keep_probes(vm: Vm, nth: u32) {
     let (suspects, newcomers) = {
         let probes = &mut lock(&MODES).probes;
         (instrument::suspects(probes), instrument::newcomers_are_due(probes))
     };
-    // Those that are not written in Java may come with their changes at any time.
+    // Agents that are not written in Java may make their changes at any time.
     let looks = suspects.is_some_and(|others| others.java || nth.is_multiple_of(LOOKS));
     let Some(recorder) = recorder().filter(|_| looks || newcomers) else { return };
     vm.with_thread(|env| {
-        // The next look will do, too, where somebody changes the modes.
+        // If the modes are just being changed, the next check is soon enough.
         let Some(mut modes) = try_lock_for(&MODES, Duration::ZERO) else { return };
         if looks && modes.probes.can_be_lost {
             instrument::restore_probes(recorder, &mut modes.probes, env);
@@ -243,7 +242,7 @@ pub fn keep_probes(vm: Vm, nth: u32) {
     });
 }
 
-/// Has waits shorter than this folded from now on.
+/// Waits shorter than this are folded from now on.
 pub fn set_threshold_ns(recorder: &Recorder, threshold_ns: u64) {
     recorder.set_threshold_ns(threshold_ns);
     if let Some(trace) = trace::active() {
@@ -272,7 +271,7 @@ pub fn status(recorder: &'static Recorder) -> String {
         RecordingState::Broken => recorder.why_it_gave_up().map(str::to_owned),
         _ => lack,
     };
-    // What has stopped, or pauses for a reason, is still what was wanted.
+    // A mode that has stopped, or is paused for a reason, is still the wanted one.
     let stands_still = state == RecordingState::Broken || reason.is_some();
     let mode = Mode { locks, sample: period_ns.is_some() || stands_still && sample::is_wanted() };
     let reason = reason
@@ -292,33 +291,33 @@ pub fn status(recorder: &'static Recorder) -> String {
 }
 
 fn cost_lines(recorder: &Recorder) -> String {
-    // Answers have no points in their keys.
+    // Keys in answers have no dots.
     let line = |(key, ns): (&str, u64)| format!("{}={ns}\n", key.replace('.', "_"));
     recorder.cost().values().map(line).collect()
 }
 
-/// Whether recording is to be on; it may pause all the same, for lack of room.
+/// Whether recording is wanted; it may still be paused for lack of room.
 pub fn is_to_record() -> bool {
     WANTED.load(Relaxed)
 }
 
-/// Switches recording on or off. The first time on, the JDK's lock classes get
-/// their probes. While there is no room for the log, it is only noted.
+/// Switches recording on or off. When it is first switched on, the JDK's lock classes
+/// get their probes. While there is no room for the log, the request is only noted.
 ///
 /// # Errors
-/// In words, what the JVM did not want.
+/// A message that says what the JVM refused.
 pub fn switch(recorder: &'static Recorder, env: *mut JNIEnv, on: bool) -> Result<(), String> {
     let mut modes = lock(&MODES);
     WANTED.store(on, Relaxed);
     room::follow_with(&mut modes, recorder, |modes| apply(modes, recorder, env))
 }
 
-/// Nothing is switched on any more: the JVM ends.
+/// The JVM is ending: nothing is switched on any more.
 pub fn end() {
     ENDS.store(true, Relaxed);
 }
 
-/// Has recording be on or off, as it is wanted and there is room.
+/// Switches recording on if it is wanted and there is room, otherwise off.
 fn apply(modes: &mut Modes, recorder: &'static Recorder, env: *mut JNIEnv) -> Result<(), String> {
     if ENDS.load(Relaxed) {
         return Ok(());

@@ -1,11 +1,10 @@
-//! Who ends waits: seen where one thread unparks another, or signals a condition to it,
-//! in trace mode also where it notifies an object, and where a thread ends that others
-//! join.
+//! Who ends waits: seen where one thread unparks another or signals a condition to it, in
+//! trace mode also where it notifies an object, and where a thread that others join ends.
 //!
-//! Whoever does that looks whether the other one waits, and for how long already. Short
-//! waits are many, and nothing is noted; for one of a millisecond or more the stack is
-//! taken, too: so often that cannot be that it costs much. The thread that waited finds
-//! the note when its wait is over.
+//! The waker checks whether the other thread waits, and how long it has waited. For short
+//! waits, of which there are many, nothing is noted. For a wait of a millisecond or more
+//! the waker's stack is taken, too: such waits are too rare for that to cost much. The
+//! thread that waited finds the note when its wait is over.
 
 use super::Contention;
 use crate::{
@@ -20,11 +19,11 @@ use crate::{
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 use tyrion_wire::{Outcome, WaitKind, def::id, wake::Wake as Record};
 
-/// Who ends a wait is noted if the wait has lasted so long, ns. With the threshold alone,
-/// four threads that hand one lock on as fast as they can took 4 % more CPU time, and the
-/// log was twice as long.
+/// A waker is noted if the wait has lasted at least this long, ns. With the threshold as
+/// the only limit, four threads that handed one lock on as fast as they could used 4 %
+/// more CPU time, and the log was twice as long.
 const NOTED_NS: u64 = 100_000;
-/// The stack of who ends a wait is taken if the wait has lasted so long, ns.
+/// A waker's stack is taken if the wait has lasted at least this long, ns.
 const STACK_NS: u64 = 1_000_000;
 
 /// The end of a wait.
@@ -36,12 +35,12 @@ struct Ending {
 }
 
 impl Contention {
-    /// Has it noted who ends waits. To be called before the first wait.
+    /// Switches on the recording of wakers. To be called before the first wait.
     pub fn note_wakers(&self) {
         self.wakers.store(true, Relaxed);
     }
 
-    /// Whether it is noted who ends waits.
+    /// Whether wakers are recorded.
     #[inline]
     pub fn notes_wakers(&self) -> bool {
         self.wakers.load(Relaxed)
@@ -54,9 +53,9 @@ impl Contention {
         }
     }
 
-    /// The same where it is not known who the current thread is. Virtual threads end
-    /// waits in the middle of leaving their carriers, where the JVM must not be asked for
-    /// their stacks, and nothing tells that it is so: they are left out.
+    /// The same if the caller does not know the current thread. Virtual threads are left
+    /// out: they may end waits while they are leaving their carriers, when the JVM must
+    /// not be asked for their stacks, and there is no way to detect that.
     pub fn hooked_unpark(&self, java: Java, target: Object<'_>) {
         let Some(unpark) = self.unpark_of(java, target) else { return };
         let waker = self.recorder.ti().current_thread(java);
@@ -66,7 +65,7 @@ impl Contention {
         java.drop_local(waker);
     }
 
-    /// The current thread signals a condition to another one, at this moment.
+    /// The current thread signals a condition to another one, at `at_ns`.
     pub(super) fn signals(&self, java: Java, target: Arc<Thread>, at_ns: u64, waker: Object<'_>) {
         let since_ns = target.parked_since_ns();
         if self.notes_wakers() && since_ns != 0 && self.is_noted(since_ns, at_ns) {
@@ -74,9 +73,9 @@ impl Contention {
         }
     }
 
-    /// What is about to be noted of a thread that is unparked, if anything. Most of those
-    /// have not waited for long, and a busy lock has this called for each time that it
-    /// goes from hand to hand.
+    /// What is to be noted about a thread that is being unparked, if anything. Most such
+    /// threads have not waited for long, and for a busy lock this is called each time that
+    /// the lock is handed over.
     fn unpark_of(&self, java: Java, target: Object<'_>) -> Option<Ending> {
         if target.is_null() || !self.notes_wakers() || !self.is_on() {
             return None;
@@ -93,7 +92,7 @@ impl Contention {
         Some(Ending { target: threads.get(java_id)?, since_ns, by: WakeBy::Unpark, at_ns })
     }
 
-    /// Whether it is noted who ends such a wait.
+    /// Whether the waker of such a wait is noted.
     fn is_noted(&self, since_ns: u64, at_ns: u64) -> bool {
         at_ns.saturating_sub(since_ns) >= self.recorder.threshold_ns().max(NOTED_NS)
     }
@@ -106,8 +105,8 @@ impl Contention {
         }
     }
 
-    /// The current thread ends a wait. Its stack is taken if it is known how many of its
-    /// innermost frames are `probes`.
+    /// The current thread ends a wait. Its stack is taken if `probes` says how many of its
+    /// innermost frames belong to probes.
     fn wake_by(
         &self,
         java: Java,
@@ -115,8 +114,8 @@ impl Contention {
         at_ns: u64,
         probes: Option<usize>,
     ) -> Option<Wake> {
-        // A virtual thread that is just leaving its carrier, or coming to one, has that
-        // as its current thread meanwhile: JVMTI waits for its being done.
+        // While a virtual thread is being mounted or unmounted, the carrier is its current
+        // thread, and JVMTI would wait until that is done.
         if self.recorder.is_carrier(java, waker) {
             return None;
         }
@@ -127,7 +126,7 @@ impl Contention {
                 None => id::EMPTY_STACK,
             };
             let thread = &context.thread;
-            // Its id, too: a virtual thread that ends is forgotten.
+            // The id is needed, too: a virtual thread that ends is forgotten.
             let waker = Owner { id: thread.id(context.generation), java_id: thread.java_id };
             let generation = context.generation.number;
             wake = Some(Wake { at_ns, waker, stack, generation });
@@ -142,8 +141,8 @@ impl Contention {
         }
     }
 
-    /// The context's thread does not wait in `Object.wait`, though its end was not seen:
-    /// HotSpot tells of the beginning before it finds that the thread has not got the
+    /// The context's thread does not wait in `Object.wait`, although no end was reported:
+    /// HotSpot reports the beginning before it finds that the thread does not own the
     /// monitor.
     pub(super) fn forget_object_wait(&self, context: &EventContext<'_>, waits: &mut Waits) {
         if self.notes_wakers()
@@ -153,8 +152,8 @@ impl Contention {
         }
     }
 
-    /// The current thread is about to notify an object, whose monitor it has. As many of
-    /// its innermost frames as `probes` are none of the program's.
+    /// The current thread is about to notify an object whose monitor it has. The innermost
+    /// `probes` frames of its stack do not belong to the program.
     pub fn notifies(
         &self,
         java: Java,
@@ -166,7 +165,7 @@ impl Contention {
         self.notify(java, object, all, waker, Some(probes));
     }
 
-    /// A thread has come to its end: the JVM notifies those who join it.
+    /// A thread has ended: the JVM notifies the threads that join it.
     pub fn joined(&self, java: Java, thread: Object<'_>) {
         if !self.notes_wakers() || self.object_waiters.is_empty() {
             return;
@@ -194,11 +193,11 @@ impl Contention {
         let is_noted = self.is_on() && self.is_noted(since_ns, now_ns);
         let probes = probes.filter(|_| now_ns.saturating_sub(since_ns) >= STACK_NS);
         let wake = is_noted.then(|| self.wake_by(java, waker, now_ns, probes)).flatten();
-        // Also if it is not known by whom: the next call is for others.
+        // Even if the waker is not known: the next call is for other waiters.
         self.object_waiters.notify(lock_id, all, wake);
     }
 
-    /// Who has ended a wait of the context's thread, if that is known.
+    /// The waker of a wait of the context's thread, if it is known.
     pub(super) fn wake_of(
         &self,
         context: &EventContext<'_>,
@@ -217,11 +216,11 @@ impl Contention {
         context.thread.wake_within(wait.kind, span_ns).filter(|_| !is_over)
     }
 
-    /// Writes who has ended a wait, behind its record.
+    /// Writes the waker of a wait, after the record of the wait.
     pub(super) fn write_wake(&self, context: &mut EventContext<'_>, wait: &EndedWait, wake: &Wake) {
         let wait_ns = wait.end_ns.saturating_sub(wait.start_ns);
         if wait_ns < self.recorder.threshold_ns() {
-            // It was folded, or at least it has no more to tell than those that are.
+            // It was folded, or is of no more interest than waits that are.
             return;
         }
         let generation = context.generation;
@@ -237,11 +236,12 @@ impl Contention {
             late_ns: wait.end_ns.saturating_sub(wake.at_ns),
         };
         let (log, end_ns) = (&generation.log, Some(wait.end_ns));
-        // Without room for it, the wait has no waker.
+        // If there is no room for it, the wait has no waker.
         let _ = context.lane.append_misc(log, wait.thread, end_ns, |_, out| record.encode(out));
     }
 
-    /// The ids of the waker and its stack in a generation, which may have begun since.
+    /// The ids of the waker and its stack in a generation, which may have begun after the
+    /// waker was noted.
     fn ids_of_wake(&self, generation: &Generation, wake: &Wake) -> (u32, u32) {
         let Wake { waker, stack, .. } = *wake;
         if wake.generation == generation.number {

@@ -52,20 +52,21 @@ const MOST_LINES: usize = 100;
   tyrion attach 4711 -o /tmp/second.log --filesize 64m
   tyrion attach com.acme.Main
 
-Records until the JVM ends or tyrion stop is run. Of a JVM in a container, log is
-its own path of the log, and log here the path on this side.
+Records until the JVM ends or tyrion stop is run. If the JVM is in a container, log is
+the path of the log inside, and log here the path outside.
 
-If the JVM is recorded already, --mode changes what is recorded from now on, and the
-log tells from when to when. With -o it goes on in another log; with --filesize a new
-file begins, and each is so long from then on. --threshold, --period, --threads and
---skip-daemon can change, too, and the options of trace mode until that has been on.
-Anything else is refused. JDK 21 and later print a warning in the JVM when an agent is
-attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
+If the JVM is already being recorded, --mode changes what is recorded from now on, and
+the log says what was recorded when. With -o the recording continues in another log;
+with --filesize a new file begins, and files have this size from then on. --threshold,
+--period, --threads and --skip-daemon can also change, and so can the options of trace
+mode until that mode has been on. Anything else is refused. JDK 21 and later print a
+warning in the JVM when an agent is attached, unless
+it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
     jvm: JvmArgs,
-    /// The log; %p stands for the process id. A JVM that is recorded already goes on
-    /// in this one from now on, and without -o in the one that it has
+    /// The log; %p stands for the process id. If the JVM is already being recorded, the
+    /// recording continues in this log, or without -o in its current one
     /// [default: tyrion-%p.log here, or in the JVM's /tmp if the JVM cannot write here]
     #[arg(short, long, value_name = "LOG")]
     output: Option<PathBuf>,
@@ -123,7 +124,7 @@ pub fn attach(args: AttachArgs) -> CommandResult {
     answer.retain(|(key, _)| !key.starts_with(OWN_CPU));
     let written = value(&answer, "log");
     if (value(&answer, "mode"), value(&answer, "sampling")) == ("sample", "off") {
-        tell("note: nothing is recorded; say what is to be, such as with --mode contention");
+        tell("note: nothing is recorded; choose what to record, such as with --mode contention");
     }
     if args.output.is_some()
         && !written.is_empty()

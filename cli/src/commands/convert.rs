@@ -234,9 +234,7 @@ impl Shown {
             missing.extend(filters::no_waits(profile, in_log.waits));
         }
         if self.wakes && profile.has_wakers && profile.wakes.is_empty() {
-            missing.push(
-                "no wait that another thread is known to have ended passed the filters".to_owned(),
-            );
+            missing.push("no wait with a known waker passed the filters".to_owned());
         }
         if self.samples && profile.has_samples && profile.samples.is_empty() {
             let more = match filter.states == States::all() {

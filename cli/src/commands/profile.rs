@@ -47,13 +47,13 @@ use tyrion_report::{
   tyrion profile -- java -jar app.jar
   tyrion profile --mode trace --include 'com.acme.*' -- java -jar app.jar
 
-Prints the beginning of the report, writes all of it for a browser, and opens that
-where there is a desktop. Ctrl-C ends recording early, and the report is of what was
+Prints the beginning of the report, writes the whole report for a browser, and opens
+it if there is a desktop. Ctrl-C ends recording early, and the report shows what was
 recorded until then. A program that profile starts is recorded until it ends.
 
-The log is kept, for the other commands. A JVM that is recorded already goes on being
-recorded, into its own log, and the report is of the time that profile took. Of a
-program that it starts, the exit status is the program's.")]
+The log is kept for the other commands. If the JVM is already being recorded, that
+recording continues, in its own log, and the report covers the time in which profile
+ran. If profile starts a program, the exit status is the program's.")]
 pub struct ProfileArgs {
     /// The JVM: its process id, or its main class or jar, or a part of these or of
     /// its arguments

@@ -86,7 +86,7 @@ fn duration(text: &str) -> Result<u64, FilterError> {
 fn kinds(text: &str) -> Result<Kinds, String> {
     let kinds = Kinds::parse(text).map_err(|error| error.to_string())?;
     match kinds.asks_withheld() {
-        true => Err("which waits withhold work is known of whole logs only: see report".to_owned()),
+        true => Err("withheld waits are known only for whole logs: see tyrion report".to_owned()),
         false => Ok(kinds),
     }
 }

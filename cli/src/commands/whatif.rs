@@ -61,16 +61,15 @@ pub struct WhatifArgs {
     /// Predict what happens if it is split into N locks, which are taken evenly
     #[arg(long, value_name = "N", group = "change", value_parser = Change::parse_stripes)]
     stripes: Option<Change>,
-    /// Predict what happens if those who only read share it
+    /// Predict what happens if threads that only read share it
     #[arg(long, group = "change")]
     read_write: bool,
-    /// The places that only read, as a regular expression that finds something
-    /// in com.acme.Cache.get(Cache.java:12) [default: methods whose name begins
+    /// The places that only read, as a regular expression that matches part of
+    /// com.acme.Cache.get(Cache.java:12) [default: methods whose name begins
     /// with get, is, has, contains, size, find and the like]
     #[arg(long, value_name = "REGEX", conflicts_with_all = ["free", "hold", "stripes"])]
     reads: Option<Regex>,
-    /// Predict for N processors, before and after [default: those that were
-    /// recorded]
+    /// Predict for N processors, before and after [default: the recorded number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     processors: Option<u32>,
     /// Write one JSON object, described in docs/whatif.md
@@ -97,7 +96,7 @@ struct Document {
     refused: Vec<Refused>,
 }
 
-/// A change of which nothing can be said.
+/// A change for which there is no prediction.
 #[derive(Debug, Default, Serialize)]
 struct Refused {
     change: String,
@@ -105,7 +104,7 @@ struct Refused {
 }
 
 impl WhatifArgs {
-    /// The changes that are asked for.
+    /// The changes that the user asks for.
     fn changes(&self) -> Vec<Change> {
         let free = self.free.then_some(Change::Free);
         let read_write = (self.read_write || self.reads.is_some()).then_some(Change::ReadWrite);

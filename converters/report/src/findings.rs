@@ -50,10 +50,11 @@ pub fn work_bytes(logs: &[Recording]) -> u64 {
     profile_bytes(logs) + chunks.map(|chunk| u64::from(chunk.committed)).sum::<u64>()
 }
 
-/// Reads logs, on all workers of the current rayon pool: once for what the waits
-/// are that are for no lock, if there are any, once for the profile, and then, knowing what is hot, once more for what a profile does not keep.
-/// Of `options` it needs to know how many rows there will be and how long a
-/// phase is. `progress` is told how many more bytes are done, from any of them.
+/// Reads logs, on all workers of the current rayon pool: once to judge the waits that
+/// are not for a lock, if there are any, once for the profile, and then, when the hot
+/// locks are known, once more for what a profile does not keep. From `options` it takes
+/// the number of rows and the length of a phase. `progress` is called from any worker
+/// with the number of further bytes that have been read.
 pub fn find<'a>(
     logs: &'a [Recording],
     filter: &'a Filter,

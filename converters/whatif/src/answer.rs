@@ -1,4 +1,4 @@
-//! What is predicted, for machines and for people.
+//! Predictions, as JSON and as text for people.
 
 use serde::Serialize;
 
@@ -6,19 +6,19 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// What was recorded was replayed with the change.
+    /// The recording was replayed with the change.
     Replay,
-    /// From sums, by the theory of queues: coarse.
+    /// Estimated from sums with queueing theory: coarse.
     #[default]
     Queueing,
 }
 
-/// What a change is predicted to do.
+/// The predicted effect of a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Prediction {
     /// The change: `free`, `hold /2`, `stripes 4`, `read-write`.
     pub change: String,
-    /// How it was made.
+    /// How the prediction was made.
     pub method: Method,
     /// Throughput afterwards as a multiple of that before: how often the program takes
     /// the lock in the same time.
@@ -27,23 +27,23 @@ pub struct Prediction {
     pub low_ratio: f64,
     /// Its upper end.
     pub high_ratio: f64,
-    /// By which share throughput grows: `throughput_ratio` less 1.
+    /// The share by which throughput grows: `throughput_ratio` minus 1.
     pub gain_share: f64,
-    /// By which share the time for the same work changes: -0.5 for half of it.
+    /// The share by which the time for the same work changes: -0.5 for half the time.
     pub time_share: f64,
-    /// What becomes of the threads, by name, those that did most first; empty if they were
-    /// not replayed.
+    /// The effect on threads, by name, those that did most first; empty if they were not
+    /// replayed.
     pub threads: Vec<ThreadGain>,
-    /// By which share threads that never take the lock get on faster; `null` if there are
-    /// none, or if they were not replayed.
+    /// The share by which threads that never take the lock become faster; `null` if there
+    /// are none, or if they were not replayed.
     pub others_share: Option<f64>,
-    /// How often the lock was taken in a second. `null` if that was not replayed.
+    /// How often per second the lock was taken. `null` if there was no replay.
     pub recorded_per_second: Option<f64>,
-    /// The same in a replay without a change: how well the replay does.
+    /// The same in a replay without a change, which shows how accurate the replay is.
     pub replayed_per_second: Option<f64>,
-    /// How many processors there are, as far as it is known.
+    /// The number of processors, if it is known.
     pub processors: Option<u32>,
-    /// The places that count as reading, of a read-write lock.
+    /// For a read-write lock, the places that count as reading.
     pub reads: Vec<String>,
     /// Why it was not replayed; empty if it was.
     pub not_replayed: String,
@@ -51,19 +51,19 @@ pub struct Prediction {
     pub assumptions: Vec<String>,
 }
 
-/// What a change is predicted to do for threads of a name.
+/// The predicted effect of a change on the threads of one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadGain {
-    /// Their name, `http-*` for those that differ in the number at the end.
+    /// Their name, `http-*` for names that differ in the number at the end.
     pub threads: String,
-    /// How many of them there were at a time, at most.
+    /// The most of them that there were at the same time.
     pub count: u64,
-    /// How fast they get on, as a multiple of how fast they did.
+    /// Their throughput afterwards as a multiple of that before.
     pub throughput_ratio: f64,
 }
 
 impl Prediction {
-    /// Sets the ratio and its interval, and what follows from them.
+    /// Sets the ratio, its interval, and the fields that follow from them.
     pub(crate) fn set_ratio(&mut self, ratio: f64, low: f64, high: f64) {
         let ratio = rounded(ratio);
         (self.throughput_ratio, self.gain_share) = (ratio, rounded(ratio - 1.0));
@@ -77,21 +77,21 @@ impl Prediction {
         format!("{} ({low} to {high})", percent(self.throughput_ratio))
     }
 
-    /// Whether anything is gained that is more than what cannot be told from nothing.
+    /// Whether there is a gain, beyond what cannot be distinguished from none.
     pub fn is_gain(&self) -> bool {
         self.gain_share >= LEAST_GAIN
     }
 }
 
-/// A smaller gain is none.
+/// A smaller gain counts as none.
 const LEAST_GAIN: f64 = 0.02;
 
-/// To four digits behind the point: more is not known, and fewer are easier to read.
+/// Rounded to four decimal places: more are not known, and fewer are easier to read.
 pub(crate) fn rounded(number: f64) -> f64 {
     (number * 1e4).round() / 1e4
 }
 
-/// The gain of a ratio: `+42 %`, `−3 %`, and of much `×5.2`.
+/// The gain of a ratio: `+42 %`, `−3 %`, or `×5.2` if it is large.
 pub fn percent(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 3.0 => format!("×{ratio:.1}"),

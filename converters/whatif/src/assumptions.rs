@@ -1,4 +1,4 @@
-//! What logs do not tell, and is assumed: in sentences.
+//! What has to be assumed because logs do not say it, as sentences.
 
 use crate::{
     coarse::Coarse,
@@ -20,7 +20,7 @@ pub(crate) struct Basis<'a> {
     pub(crate) estimate: &'a Estimate,
 }
 
-/// Less than this part of a recording is worth a word.
+/// If less than this part of a recording is replayed, that is mentioned.
 const NEARLY_ALL: f64 = 0.9;
 
 /// What a replay assumes.
@@ -32,7 +32,7 @@ pub(crate) fn of_replay(basis: &Basis<'_>, question: &Question) -> Vec<String> {
         (recorded.time.end - recorded.time.start, basis.whole.end - basis.whole.start);
     if (part_ns as f64) < whole_ns as f64 * NEARLY_ALL {
         all.push(format!(
-            "{} of the {} that were recorded are replayed; the rest is assumed to be alike.",
+            "{} of the {} that were recorded are replayed; the rest is assumed to be similar.",
             units::duration(part_ns),
             units::duration(whole_ns)
         ));
@@ -48,14 +48,14 @@ pub(crate) fn of_replay(basis: &Basis<'_>, question: &Question) -> Vec<String> {
     }
     if basis.estimate.forced != 0 {
         all.push(format!(
-            "In the replay threads went on without a lock {}, as they would have blocked each \
-             other for ever.",
+            "In the replay threads continued without a lock {}, since they would have blocked \
+             each other for ever.",
             units::counted(basis.estimate.forced, "time")
         ));
     }
     all.push(
-        "Threads do as they did, one step after another, and what they share besides locks \
-         (memory, caches, disks) is as fast for many of them as for few."
+        "Threads repeat what they did, step by step, and resources that they share besides \
+         locks (memory, caches, disks) are as fast for many threads as for few."
             .to_owned(),
     );
     all
@@ -69,15 +69,15 @@ fn processors(recorded: Option<u32>, cpu_ns: Option<f64>, question: &Question) -
             counted(asked)
         ),
         (Some(count), _) => format!("On {}, as the log says.", counted(count)),
-        (None, Some(asked)) => format!("It ran on {}, as was said.", counted(asked)),
+        (None, Some(asked)) => format!("It ran on {}, as given by --processors.", counted(asked)),
         (None, None) if cpu_ns.is_some() => {
             "The log does not say on how many processors it ran: on as many as there are threads, \
-             or for the other end of the interval on as few as can have been; say it with \
+             or, for the other end of the interval, on as few as possible; set it with \
              --processors."
                 .to_owned()
         }
         (None, None) => "The log does not say on how many processors it ran: on as many as there \
-                         are threads; say it with --processors."
+                         are threads; set it with --processors."
             .to_owned(),
     }
 }
@@ -85,31 +85,30 @@ fn processors(recorded: Option<u32>, cpu_ns: Option<f64>, question: &Question) -
 /// Where threads rest.
 fn rest(recorded: &Recorded) -> String {
     if recorded.is_sampled() {
-        return "For how much of their time threads computed, inside of locks and outside, is \
+        return "How much of their time threads computed, while holding locks and outside, is \
                 known from samples."
             .to_owned();
     }
     match recorded.cpu_ns {
         Some(_) => {
-            "The CPU time of all the program is known, not who used it: each thread computed \
+            "The CPU time of the whole program is known, not that of each thread: each computed \
                     for the same share of the time in which it did not wait; for the interval, \
-                    inside of locks first or outside. --mode trace+sample tells."
+                    mostly while holding locks, or mostly outside. --mode trace+sample shows it."
                 .to_owned()
         }
-        None => "Whoever did not wait computed: CPU times are not in the log.".to_owned(),
+        None => "Threads that did not wait computed: CPU times are not in the log.".to_owned(),
     }
 }
 
 /// What a coarse estimate assumes.
 pub(crate) fn of_coarse(coarse: &Coarse, sums: &Sums, question: &Question) -> Vec<String> {
     let mut all = vec![format!(
-        "{:.1} threads go round, each of them the same, at random: compute, take the lock, hold \
-         it.",
+        "{:.1} equal threads repeat at random intervals: compute, take the lock, hold it.",
         coarse.threads
     )];
     if !coarse.holds_known {
         all.push(
-            "How long it is held is not known, but told from how long threads wait for it."
+            "How long it is held is not known, but derived from how long threads wait for it."
                 .to_owned(),
         );
     }
@@ -121,7 +120,7 @@ pub(crate) fn of_coarse(coarse: &Coarse, sums: &Sums, question: &Question) -> Ve
         (Some(count), Some(_)) => {
             format!("On {}, which are not the limit.", units::counted(count.into(), "processor"))
         }
-        _ => "There are always processors enough, of which the log does not tell.".to_owned(),
+        _ => "There are always enough processors: the log does not say how many.".to_owned(),
     });
     all.push("Nothing else becomes the limit: other locks, disks, networks.".to_owned());
     all

@@ -5,7 +5,7 @@ use std::fmt;
 /// What could be done about a lock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// Nobody waits for it any more, as if all that it guards needed no lock.
+    /// No thread waits for it any more, as if the work that it guards needed no lock.
     Free,
     /// It is held for less time: the work under it is divided by this, which is
     /// more than 1.
@@ -13,24 +13,24 @@ pub enum Change {
         /// 2 halves each hold.
         divisor: f64,
     },
-    /// It becomes so many locks, 2 at least, and each acquisition takes one of them,
-    /// evenly and by chance.
+    /// It becomes several locks, at least 2, and each acquisition takes one of them at
+    /// random, all with equal probability.
     Stripes {
-        /// How many.
+        /// The number of locks.
         count: u32,
     },
-    /// Those who only read share it.
+    /// Threads that only read share it.
     ReadWrite,
 }
 
-/// The most stripes.
+/// The maximum number of stripes.
 pub const MOST_STRIPES: u32 = 65_536;
 
 /// The largest divisor of holds.
 pub const MOST_DIVISOR: f64 = 1e6;
 
 impl Change {
-    /// The changes that are looked at where nobody asks for one.
+    /// The changes that are predicted if the user names none.
     pub const USUAL: [Change; 4] = [
         Change::Free,
         Change::Hold { divisor: 2.0 },
@@ -38,10 +38,10 @@ impl Change {
         Change::ReadWrite,
     ];
 
-    /// Reads `/2`, `/1.5`: what holds are divided by.
+    /// Parses `/2` or `/1.5`, the divisor of holds.
     ///
     /// # Errors
-    /// When it is nothing of the kind, in one line for people.
+    /// If it is not a divisor, with a message of one line.
     pub fn parse_hold(text: &str) -> Result<Change, String> {
         let divisor = text.strip_prefix('/').and_then(|number| number.parse::<f64>().ok());
         match divisor {
@@ -55,7 +55,7 @@ impl Change {
         }
     }
 
-    /// Reads a number of stripes.
+    /// Parses a number of stripes.
     ///
     /// # Errors
     /// As [`Change::parse_hold`].
@@ -66,7 +66,7 @@ impl Change {
         }
     }
 
-    /// What becomes of the lock, in a clause that begins with "if it".
+    /// The changed lock, in a clause that begins with "if it".
     pub fn clause(&self) -> String {
         match self {
             Change::Free => "were free".to_owned(),

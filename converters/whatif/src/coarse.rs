@@ -1,5 +1,5 @@
-//! An estimate from sums alone, where the interleaving of threads is not known: a closed
-//! network of queues, within the bounds that nothing can exceed.
+//! An estimate from sums alone, if the interleaving of threads is not known: a closed
+//! network of queues, within hard bounds.
 
 use crate::{
     change::Change,
@@ -9,11 +9,11 @@ use crate::{
 };
 use std::{collections::BTreeSet, ops::Range};
 
-/// What is asked.
+/// The question.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) group: u32,
-    /// One of its locks, by id.
+    /// One lock of the group, by id.
     pub(crate) lock: Option<u32>,
     pub(crate) change: Change,
     pub(crate) processors: Option<u32>,
@@ -27,23 +27,23 @@ pub(crate) struct Coarse {
     pub(crate) ratio: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// How many threads there were, on average, that want the lock.
+    /// The average number of threads that want the lock.
     pub(crate) threads: f64,
-    /// Whether it is known how long locks were held; else it is told from how long
-    /// threads waited.
+    /// Whether hold times are known; otherwise they are derived from how long threads
+    /// waited.
     pub(crate) holds_known: bool,
-    /// Whether the processors are what limits the gain.
+    /// Whether the processors limit the gain.
     pub(crate) is_bound: bool,
 }
 
-/// As shares of the time of the threads that want the locks.
+/// Shares of the time of the threads that want the locks.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     threads: f64,
     locks: f64,
     waited: f64,
     held: f64,
-    /// Of holds, those at places that only read.
+    /// The share of holds at places that only read.
     read: f64,
     holds_known: bool,
 }
@@ -51,7 +51,7 @@ struct Shape {
 /// Makes the estimate.
 ///
 /// # Errors
-/// Why there is none, in a clause for people.
+/// The reason why there is none, as a clause.
 pub(crate) fn estimate(
     sums: &Sums,
     numbers: &Numbers,
@@ -76,7 +76,7 @@ pub(crate) fn estimate(
             (Network { outside: network.outside + read, held: held - read, ..network }, 0.0)
         }
     };
-    // Nobody waits any more, and what was saved is gone.
+    // No thread waits any more, and the saved time is gone.
     let most = 1.0 / (1.0 - waited - saved).max(1e-6);
     let bound = processors_bound(sums, asked, saved / (1.0 - waited).max(1e-6));
     let high = most.min(bound).max(1.0);
@@ -89,8 +89,8 @@ pub(crate) fn estimate(
     Ok(Coarse { ratio, low: 1.0, high, threads, holds_known: shape.holds_known, is_bound })
 }
 
-const NOTHING: &str = "nobody waited for this lock, and how often it was taken was not recorded";
-const IDLE: &str = "threads wait there for something to happen, not for who holds a lock";
+const NOTHING: &str = "no thread waited for this lock, and how often it was taken is not known";
+const IDLE: &str = "threads wait there for something to happen, not for the holder of a lock";
 
 fn shape(
     sums: &Sums,
@@ -129,31 +129,31 @@ fn shape(
     }
     let recorded_ns = sums.recorded_ns.max(1) as f64;
     let threads = (lived_ns / recorded_ns).clamp(1.0, threads.len().max(1) as f64);
-    // Somebody holds what they wait for: one of them, or one who never had to wait.
+    // The lock that they wait for is held by one of them, or by a thread that never waited.
     let waited = (waited_ns / lived_ns).min(threads / (threads + 1.0));
     let holds_known = held_ns > 0.0;
     let held = match holds_known {
-        // No lock is held for more than all of the time.
+        // No lock can be held for more than the whole time.
         true => (held_ns * part / lived_ns).min(locks / threads).min(1.0 - waited),
         false => Network::of_wait_share(threads, locks, waited).held * (1.0 - waited),
     };
     Ok(Shape { threads, locks, waited, held, read, holds_known })
 }
 
-/// Why there is nothing to say of a read-write lock.
+/// Why there is no prediction for a read-write lock.
 pub(crate) const NO_READERS: &str = "no place that takes it looks as if it only read; name those \
                                      that do with --reads";
 
-const NO_PLACES: &str = "where it is taken was not recorded: --mode trace does";
+const NO_PLACES: &str = "the places where it is taken were not recorded; --mode trace does";
 
-/// As how many locks of equal weight these are.
+/// The number of locks of equal weight that these are equivalent to.
 fn as_many(weights: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = weights
         .fold((0.0, 0.0), |(sum, squares), weight| (sum + weight, squares + weight * weight));
     if squares > 0.0 { sum * sum / squares } else { 1.0 }
 }
 
-/// How many times as much the processors can do, where a share of the work is saved.
+/// How many times as much work the processors can do if a share of the work is saved.
 fn processors_bound(sums: &Sums, asked: &Asked<'_>, saved: f64) -> f64 {
     let processors = asked.processors.or(sums.processors);
     let (Some(processors), Some(cpu_ns)) = (processors, sums.cpu_ns) else { return f64::INFINITY };

@@ -1,7 +1,6 @@
-//! How much of its gaps a thread spent on a processor, and how much it rested: in
-//! `Thread.sleep`, in a read from a socket, in a page fault, of which no record tells.
-//! The rest of a gap, in which it waited for a processor, is for the replay to find
-//! out.
+//! How much of its gaps a thread computed, and how much it rested (in `Thread.sleep`, in
+//! a read from a socket, in a page fault), for which there are no records. The rest of a
+//! gap, in which the thread waited for a processor, is determined by the replay.
 
 use crate::{
     locks::NONE,
@@ -10,36 +9,36 @@ use crate::{
     timeline::{Sampled, Tally},
 };
 
-/// Fewer snapshots than this say nothing by themselves.
+/// Fewer snapshots than this are not significant by themselves.
 const ENOUGH: u64 = 10;
-/// The scheduler lets a thread run for some ms, so whatever is shorter than this was
-/// hardly ever interrupted by other threads.
+/// The scheduler lets a thread run for some ms, so shorter gaps were hardly ever
+/// interrupted by other threads.
 const SLICE_NS: f64 = 1_000_000.0;
 
-/// The shares of gaps in which threads computed, or wanted to.
+/// The shares of gaps in which threads computed, or were runnable.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shares {
-    /// Of gaps outside of locks, by script.
+    /// The shares of gaps outside locks, by script.
     pub(crate) outside: Vec<f64>,
-    /// Of gaps inside, by the innermost lock.
+    /// The shares of gaps while a lock was held, by the innermost lock.
     pub(crate) inside: Vec<f64>,
-    /// What the shares of long gaps are multiplied by, by script.
+    /// The factor for the shares of long gaps, by script.
     pub(crate) long: Vec<f64>,
 }
 
-/// How gaps are made up.
+/// How gaps are composed of computing and resting.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
     shares: Shares,
-    /// By script: what was computed, as a part of the time in which it was wanted, of short
-    /// and of long gaps.
+    /// By script, for short and for long gaps: the computed time as a part of the runnable
+    /// time.
     got: Vec<(f64, f64)>,
-    /// What one of the agent's probes took, in ns.
+    /// The cost of one of the agent's probes, in ns.
     probe_ns: f64,
 }
 
 impl Shares {
-    /// The same for all: so much in short gaps, and so much of that in long ones.
+    /// The same for all: `share` of each gap, multiplied by `long` in long gaps.
     pub(crate) fn uniform(scripts: usize, locks: usize, share: f64, long: f64) -> Shares {
         Shares {
             outside: vec![share; scripts],
@@ -48,8 +47,8 @@ impl Shares {
         }
     }
 
-    /// As threads were seen: by script outside of locks, by lock inside. `None` if they
-    /// were not seen often enough.
+    /// From samples: by script outside locks, by lock while one was held. `None` if
+    /// threads were not sampled often enough.
     pub(crate) fn seen(sampled: &[Sampled], locks: usize) -> Option<Shares> {
         let all = || sampled.iter().flat_map(|of| &of.tallies);
         let any = share(all())?;
@@ -72,7 +71,7 @@ impl Shares {
             }
         }
         let inside = by_lock.iter().map(|sum| share([sum]).unwrap_or(inside_all)).collect();
-        // Who was never seen did nothing for long.
+        // A thread that was never seen did nothing for long.
         let long = sampled.iter().map(|of| if of.wall_ns == 0 { 0.0 } else { 1.0 }).collect();
         Some(Shares { outside, inside, long })
     }
@@ -90,7 +89,7 @@ impl Shares {
     }
 }
 
-/// In which share of snapshots threads computed; `None` of too few.
+/// The share of snapshots in which threads computed; `None` if there are too few.
 fn share<'t>(tallies: impl IntoIterator<Item = &'t Tally>) -> Option<f64> {
     let (computes, rests) = tallies.into_iter().fold((0u64, 0u64), |sum, tally| {
         (sum.0.saturating_add(tally.1), sum.1.saturating_add(tally.2))
@@ -99,16 +98,15 @@ fn share<'t>(tallies: impl IntoIterator<Item = &'t Tally>) -> Option<f64> {
     (count >= ENOUGH).then(|| computes as f64 / count as f64)
 }
 
-/// How long a script wanted a processor, in ns.
+/// How long a script was runnable, in ns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wanted {
-    /// In gaps in which this was short.
+    /// In short gaps.
     short_ns: f64,
     long_ns: f64,
-    /// How long all its gaps and waits were.
+    /// The length of all its gaps and waits.
     all_ns: f64,
-    /// How long the gaps were that occupancy tells of, and how long a processor was wanted
-    /// in them.
+    /// The length of the gaps that occupancy covers, and of the runnable time in them.
     counted_ns: f64,
     of_counted_ns: f64,
 }
@@ -143,8 +141,8 @@ impl Wanted {
         self.short_ns + self.long_ns
     }
 
-    /// Which parts of short and long gaps were computed, if it was so much in all: short
-    /// ones were not interrupted.
+    /// The computed parts of short and long gaps, given the total: short ones were not
+    /// interrupted.
     fn got(&self, ns: f64) -> (f64, f64) {
         let short = if self.short_ns > ns { ns / self.short_ns } else { 1.0 };
         let left_ns = (ns - self.short_ns * short).max(0.0);
@@ -154,9 +152,9 @@ impl Wanted {
 }
 
 impl Costs {
-    /// From the shares, and how many threads wanted how many processors at a time. If
-    /// threads were `sampled`, each one's CPU time is known; else all of them got the same
-    /// part of what they wanted.
+    /// From the shares, and how many threads wanted how many processors at the same time.
+    /// If threads were `sampled`, the CPU time of each is known; otherwise all of them got
+    /// the same part of the time that they were runnable.
     pub(crate) fn new(
         shares: Shares,
         scripts: &[Script],
@@ -180,8 +178,8 @@ impl Costs {
         };
         let known_ns: Vec<Option<f64>> =
             wanted.iter().enumerate().map(|(nth, of)| computed(nth, of)).collect();
-        // Where the processors could have done more, others had them: so they are slower
-        // in the replay, too.
+        // If the processors could have done more, other programs used them: so they are
+        // slower in the replay, too.
         let of_known = wanted.iter().zip(&known_ns).filter(|(_, ns)| ns.is_some());
         let could_ns: f64 = of_known.map(|(of, _)| of.ns() * part).sum();
         let did_ns: f64 = known_ns.iter().flatten().sum();
@@ -198,7 +196,7 @@ impl Costs {
         Costs { probe_ns: 0.0, ..self.clone() }
     }
 
-    /// How long a gap takes on a processor, and how long the thread rests, in ns.
+    /// The time of a gap on a processor, and the time in which the thread rests, in ns.
     #[inline]
     pub(crate) fn split(&self, script: usize, step: &Step) -> (f64, f64) {
         let whole_ns = step.amount as f64;

@@ -1,15 +1,15 @@
 //! The replay: scripts run on processors, take locks, wait for them and rest, in
 //! simulated time.
 //!
-//! Each script begins anew when it is over, so that all that is replayed is the steady
-//! state: what is counted is how often locks are taken, in how much time. Whoever
-//! releases a lock wakes the first waiter, which needs some time to wake up, and a
-//! processor; until then another thread may come and take the lock, unless it is fair.
-//! That is what HotSpot's monitors and `java.util.concurrent` do. A thread that wants a
-//! processor waits until one is free, or until one has run for its slice.
+//! Each script begins again when it ends, so that the steady state is replayed; the
+//! result is how often locks are taken, and in how much time. A thread that releases a
+//! lock wakes the first waiter, which needs some time to wake up, and a processor; until
+//! then another thread may take the lock, unless it is fair. HotSpot's monitors and
+//! `java.util.concurrent` work like this. A runnable thread waits until a processor is
+//! free, or until a running thread has used its slice.
 //!
-//! No chance is involved but that of a stripe, which is a hash: the same material gives
-//! the same figures.
+//! The only random choice is that of a stripe, and it is a hash: the same input gives the
+//! same figures.
 
 mod locking;
 mod queue;
@@ -25,7 +25,7 @@ use queue::Queue;
 use running::{Occasion, Processors, Timer};
 use std::collections::HashSet;
 
-/// What a replay is made of.
+/// The input of a replay.
 #[derive(Clone, Copy)]
 pub(crate) struct Material<'a> {
     pub(crate) scripts: &'a [Script],
@@ -33,75 +33,75 @@ pub(crate) struct Material<'a> {
     pub(crate) costs: &'a Costs,
 }
 
-/// The world in which it happens.
+/// The assumptions about the machine in a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct World {
-    /// How many processors there are; `None` for as many as threads.
+    /// The number of processors; `None` for as many as threads.
     pub(crate) processors: Option<u32>,
-    /// After so long a thread lets others run, in ns.
+    /// The time after which a thread lets others run, in ns.
     pub(crate) slice_ns: u64,
-    /// What recorded handovers are multiplied by.
+    /// The factor for recorded handovers.
     pub(crate) handovers: f64,
-    /// What waits for anything but locks are multiplied by.
+    /// The factor for waits for anything but locks.
     pub(crate) waits: f64,
 }
 
-/// What is done about some of the locks.
+/// The change of some of the locks.
 #[derive(Clone, Copy)]
 pub(crate) struct Changed<'a> {
     pub(crate) change: Change,
-    /// By lock: whether it is one of them.
+    /// By lock: whether it is changed.
     pub(crate) locks: &'a [bool],
     /// The places that only read.
     pub(crate) reads: &'a HashSet<u32>,
 }
 
-/// When it ends.
+/// When a replay ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Until {
-    /// At a moment, in ns.
+    /// At this time, in ns.
     Time(u64),
-    /// When the changed locks have been taken so often, or at a moment.
+    /// When the changed locks have been taken this often, or at this time.
     Taken(u64, u64),
 }
 
-/// What came out.
+/// The result of a replay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Replayed {
     /// How long it took, in ns.
     pub(crate) ns: u64,
     /// How often each lock was taken.
     pub(crate) taken: Vec<u64>,
-    /// When it was taken last, in ns.
+    /// When each lock was taken last, in ns.
     pub(crate) last_ns: Vec<u64>,
-    /// How much recorded time each script went through, without the step that it is at,
-    /// in ns.
+    /// The recorded time that each script has gone through, without its current step, in
+    /// ns.
     pub(crate) done_ns: Vec<f64>,
-    /// How often a thread went on without a lock, since nobody could have gone on
+    /// How often a thread continued without a lock, because no thread could have continued
     /// otherwise.
     pub(crate) forced: u64,
 }
 
-/// So many steps are taken for each step of the scripts, at most, and some more.
+/// The maximum number of steps for each step of the scripts, apart from some more.
 const MOST_ROUNDS: u64 = 12;
 const MORE_STEPS: u64 = 100_000;
-/// A waiter that is woken takes the processor of a thread that has run for so long.
+/// A waiter that is woken takes the processor of a thread that has run for this long, ns.
 const PREEMPTION_NS: u64 = 1_000_000;
 
-/// A script at a moment.
+/// The current state of a script.
 #[derive(Clone, Debug, Default)]
 struct Actor {
     at: usize,
-    /// What it has: the lock in the script, that in the replay or [`NONE`], and whether
-    /// it is a changed one.
+    /// The locks that it holds: the lock in the script, that in the replay or [`NONE`], and
+    /// whether it is a changed one.
     held: Vec<(u32, u32, bool)>,
-    /// How many of those are changed ones.
+    /// How many of those are changed.
     inside: u32,
     /// The lock that it waits for, in the replay.
     waits_for: Option<u32>,
-    /// How long it rests after what it computes, in ns.
+    /// How long it rests after computing, in ns.
     rest_ns: f64,
-    /// How long the step was that it is at, when it was recorded, in ns.
+    /// The recorded length of its current step, in ns.
     doing_ns: f64,
     /// How many changed locks it has taken.
     striped: u64,
@@ -115,7 +115,7 @@ pub(crate) struct Engine<'a> {
     until: Until,
     actors: Vec<Actor>,
     queues: Vec<Queue>,
-    /// By lock: where its stripes begin.
+    /// By lock: the index of its first stripe.
     stripes: Vec<u32>,
     processors: Processors,
     steps_left: u64,
@@ -157,7 +157,7 @@ impl<'a> Engine<'a> {
         engine
     }
 
-    /// Goes on until the end.
+    /// Runs until the end.
     pub(crate) fn run(mut self) -> Replayed {
         let most_ns = match self.until {
             Until::Time(ns) | Until::Taken(_, ns) => ns,
@@ -195,7 +195,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A script has computed what it had to, if anything, and is on its processor.
+    /// A script has finished computing, if it had to, and is on its processor.
     fn computed(&mut self, actor: u32) {
         let rest_ns = std::mem::take(&mut self.actors[actor as usize].rest_ns);
         match rest_ns > 0.0 {
@@ -285,7 +285,7 @@ impl<'a> Engine<'a> {
         (run_ns / divisor, rest_ns / divisor)
     }
 
-    /// What the time is divided by that a script spends now.
+    /// The divisor of the time that a script spends now.
     fn divisor(&self, actor: u32) -> f64 {
         match self.changed.map(|of| of.change) {
             Some(Change::Hold { divisor }) if self.actors[actor as usize].inside != 0 => divisor,

@@ -1,4 +1,4 @@
-//! What logs tell about a change, by the best way there is.
+//! Predicts the effect of a change from logs, by the best method available.
 
 use crate::{
     answer::{Method, Prediction, ThreadGain, rounded},
@@ -21,32 +21,32 @@ use std::{
 };
 use tyrion_formats::Recording;
 
-/// What logs tell about their locks.
+/// What logs show about their locks.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     logs: &'a [Recording],
     numbers: Numbers,
     sums: Sums,
-    /// From the first moment of all logs to the last, monotonic ns.
+    /// From the start of the first log to the end of the last, monotonic ns.
     time: Range<u64>,
     recorded: Result<Recorded, String>,
 }
 
-/// Of fewer acquisitions nothing is said.
+/// With fewer acquisitions there is no prediction.
 const LEAST_TAKEN: u64 = 10;
-/// A replay of what was recorded that is so many times off is of no use.
+/// A replay of the recording that is off by this factor is not used.
 const MOST_OFF: f64 = 2.0;
-/// So many names of threads are told.
+/// The number of thread names in the answer.
 const MOST_THREADS: usize = 10;
-/// One in so many acquisitions may be one that cannot be replayed.
+/// One in this many acquisitions may be one that cannot be replayed.
 const MOST_VIRTUAL: u64 = 50;
 
 impl<'a> Evidence<'a> {
-    /// Reads logs, on all workers of the current rayon pool. `group_of` tells which
-    /// group a lock is of, by class and name.
+    /// Reads logs, on all workers of the current rayon pool. `group_of` gives the group
+    /// of a lock, by class and name.
     ///
     /// # Errors
-    /// When the logs are not of one recording, in one line for people.
+    /// If the logs are not of one recording, with a message of one line.
     pub fn read(logs: &'a [Recording], group_of: GroupOf<'_>) -> Result<Evidence<'a>, String> {
         let recording = |log: &'a Recording| log.facts().metadata("recording");
         let first = logs.first().ok_or("there is no log")?;
@@ -55,7 +55,7 @@ impl<'a> Evidence<'a> {
             .skip(1)
             .any(|log| recording(log).is_none() || recording(log) != recording(first));
         if others {
-            return Err("the logs are of several recordings: a prediction is of one".to_owned());
+            return Err("the logs are of several recordings: a prediction needs one".to_owned());
         }
         let numbers = Numbers::new(logs);
         let sums = Sums::read(logs, &numbers, group_of);
@@ -66,15 +66,15 @@ impl<'a> Evidence<'a> {
         Ok(Evidence { logs, numbers, sums, time, recorded })
     }
 
-    /// On how many processors the program ran, if the log says so.
+    /// The number of processors on which the program ran, if the log says so.
     pub fn processors(&self) -> Option<u32> {
         self.sums.processors
     }
 
-    /// Predicts what a change does.
+    /// Predicts the effect of a change.
     ///
     /// # Errors
-    /// Why nothing can be said, in a clause for people.
+    /// The reason why there is no prediction, as a clause.
     pub fn predict(&self, question: &Question) -> Result<Prediction, String> {
         let not_replayed = match self.replayed(question) {
             Ok(prediction) => return Ok(prediction),
@@ -113,7 +113,7 @@ impl<'a> Evidence<'a> {
         let recorded = self.recorded.as_ref().map_err(|why| replay(why))?;
         let locks = wanted(recorded, question);
         if !locks.contains(&true) {
-            return Err(replay("it was not used by several threads in the time that is replayed"));
+            return Err(replay("it was not used by several threads in the replayed time"));
         }
         check_change(recorded, &locks, question.change)?;
         let places = places(recorded, &locks);
@@ -132,7 +132,7 @@ impl<'a> Evidence<'a> {
         let off = estimate.replayed_rate / estimate.recorded_rate;
         if !(1.0 / MOST_OFF..=MOST_OFF).contains(&off) {
             return Err(Unable::Replay(format!(
-                "a replay of what was recorded takes it {off:.1} times as often as the program did"
+                "a replay of the recording takes it {off:.1} times as often as the program did"
             )));
         }
         Ok(self.prediction(question, recorded, &estimate, &read))
@@ -164,7 +164,7 @@ impl<'a> Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// What becomes of threads that take locks, by name.
+    /// The effect on threads that take locks, by name.
     fn threads(&self, recorded: &Recorded, ratios: &[Option<f64>]) -> Vec<ThreadGain> {
         let mut groups: BTreeMap<&str, (u64, u64, f64)> = BTreeMap::new();
         for (script, ratio) in recorded.scripts.iter().zip(ratios) {
@@ -195,11 +195,11 @@ impl Evidence<'_> {
 enum Unable {
     /// There may be an estimate.
     Replay(String),
-    /// There is none.
+    /// There is no prediction at all.
     Never(String),
 }
 
-/// By lock: whether it is asked about.
+/// By lock: whether the question is about it.
 fn wanted(recorded: &Recorded, question: &Question) -> Vec<bool> {
     let is_wanted = |lock: &crate::locks::Lock| {
         lock.group == Some(question.group) && question.lock.is_none_or(|id| lock.id == id)
@@ -207,7 +207,7 @@ fn wanted(recorded: &Recorded, question: &Question) -> Vec<bool> {
     recorded.locks.list.iter().map(is_wanted).collect()
 }
 
-/// Whether these locks can be changed so, and there is enough of them.
+/// Whether these locks can be changed in this way, and there are enough acquisitions.
 fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(), Unable> {
     let of = |counts: &[u64]| -> u64 {
         counts.iter().zip(locks).filter(|it| *it.1).map(|it| *it.0).sum()
@@ -219,9 +219,7 @@ fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(
         ));
     }
     if taken < LEAST_TAKEN {
-        return Err(Unable::Replay(
-            "it was taken too seldom in the time that is replayed".to_owned(),
-        ));
+        return Err(Unable::Replay("it was taken too seldom in the replayed time".to_owned()));
     }
     let sharings = recorded.locks.list.iter().zip(locks).filter(|it| *it.1).map(|it| it.0.sharing);
     for sharing in sharings {
@@ -229,7 +227,7 @@ fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(
             (Change::Free, _) => {}
             (_, Sharing::Untraced) => {
                 return Err(Unable::Replay(
-                    "only waits for it are known, not who had it".to_owned(),
+                    "only waits for it are known, not who held it".to_owned(),
                 ));
             }
             (Change::ReadWrite, Sharing::ReadWrite) => {
@@ -244,7 +242,7 @@ fn check_change(recorded: &Recorded, locks: &[bool], change: Change) -> Result<(
     Ok(())
 }
 
-/// Where these locks are taken.
+/// The places where these locks are taken.
 fn places(recorded: &Recorded, locks: &[bool]) -> BTreeSet<u32> {
     let steps = recorded.scripts.iter().flat_map(|script| &script.steps);
     let taken = steps

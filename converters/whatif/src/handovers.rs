@@ -1,12 +1,13 @@
-//! How long it takes from the release of a lock until a waiter goes on with it.
+//! How long it takes from the release of a lock until a waiter continues with it.
 
 use crate::{locks::Locks, occupancy::Occupancy, timeline::Line};
 
-/// So many are kept of each lock.
+/// The number of handovers kept for each lock.
 const MOST: usize = 1_024;
-/// With fewer of them where a processor was free, the others have to do, too.
+/// If there are fewer with a free processor than this, the others are used, too.
 const ENOUGH: usize = 16;
-/// The release is recorded before it, and clocks of two processors are a bit apart.
+/// The release is recorded before it happens, and the clocks of two processors differ a
+/// little.
 const SKEW_NS: u64 = 2_000;
 /// A waiter that takes longer than this was not woken, or had no processor.
 const LONGEST_NS: u64 = 1_000_000;
@@ -43,8 +44,8 @@ pub(crate) fn find(
     }
 }
 
-/// Those that say how long the JVM and the kernel take: not those in which the waiter
-/// also waited for a processor, which the replay finds out.
+/// The handovers that show how long the JVM and the kernel take, without those in which
+/// the waiter also waited for a processor, which the replay determines.
 fn kept(found: Vec<(u64, u64)>, occupancy: &Occupancy, processors: Option<u32>) -> Vec<u64> {
     let most = processors.unwrap_or(u32::MAX);
     let is_free = |at_ns: u64| occupancy.at(at_ns) <= most;

@@ -1,6 +1,6 @@
-//! From when to when a thread held locks: a record of a hold tells when it ended and
-//! how long it was, without the time that the thread spent in `Object.wait` and
-//! `Condition.await` meanwhile.
+//! When a thread held locks: the record of a hold says when it ended and how long it was,
+//! without the time that the thread spent in `Object.wait` and `Condition.await`
+//! meanwhile.
 
 use crate::{
     locks::Locks,
@@ -18,15 +18,15 @@ pub(crate) struct Span {
     pub(crate) is_shared: bool,
 }
 
-/// A thread gave a lock up for a while, to wait for something else.
+/// A thread released a lock for a while, to wait for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Break {
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) lock: u32,
-    /// Where the lock had been taken.
+    /// The place where the lock had been taken.
     pub(crate) place: u32,
-    /// Which of the thread's waits it was.
+    /// The number of the wait among those of the thread.
     pub(crate) wait: usize,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Held {
     pub(crate) private_ns: Vec<u64>,
 }
 
-/// So many waits are looked at for each hold, beginning with its last.
+/// The number of waits that are examined for each hold, beginning with its last.
 const MOST_WAITS: usize = 64;
 
 /// From the records of one thread, both in the order of their ends.
@@ -66,7 +66,7 @@ pub(crate) fn held(holds: &[Hold], waits: &[Wait], locks: &Locks) -> Held {
     held
 }
 
-/// When a hold began. Notes where it was interrupted.
+/// Computes when a hold began, and notes where it was interrupted.
 fn began(
     hold: &Hold,
     lock: u32,
@@ -98,12 +98,12 @@ fn began(
     at_ns.saturating_sub(left_ns)
 }
 
-/// Whether a thread gave this lock up while it waited.
+/// Whether a thread released this lock while it waited.
 fn interrupts(wait: &Wait, lock: u32, kind: WaitKind, locks: &Locks) -> bool {
     match wait.kind {
         WaitKind::ObjectWait => kind == WaitKind::Monitor && locks.of_id(wait.lock) == Some(lock),
         WaitKind::LockReacquire => locks.of_id(wait.lock) == Some(lock),
-        // It tells of the condition, not of its lock.
+        // The wait names the condition, not its lock.
         WaitKind::Condition => matches!(kind, WaitKind::Lock | WaitKind::LockWrite),
         _ => false,
     }

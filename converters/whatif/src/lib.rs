@@ -4,12 +4,12 @@
 //! [`Question`]. Where all holds were recorded one by one (`--mode trace --events all`)
 //! each thread becomes a script of steps: compute, take a lock, release it, wait for
 //! something else. A simulation of processors and queues replays the scripts, as they
-//! were recorded and with the change. Otherwise sums have to do, and the theory of
-//! queues: coarse. Where nothing can be said the answer is a reason.
+//! were recorded and with the change. Otherwise there is a coarse estimate from sums, with
+//! queueing theory. If no prediction is possible, the answer is the reason.
 //!
 //! What is predicted is *throughput*: how often the program takes the lock in the same
-//! time, if all threads go on as they did. `docs/whatif.md` tells the method, what it
-//! assumes, and how near it came.
+//! time, if all threads continue as they did. `docs/whatif.md` describes the method, its
+//! assumptions, and how its accuracy is measured.
 #![forbid(unsafe_code)]
 
 mod answer;

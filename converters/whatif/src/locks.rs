@@ -12,20 +12,20 @@ use tyrion_wire::WaitKind;
 /// Stands for no lock.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Which group a lock is of, by its class and what the program calls it; `None` for
-/// locks that nobody asks about.
+/// The group of a lock, by its class and what the program calls it; `None` for locks that
+/// the question is not about.
 pub type GroupOf<'a> = &'a (dyn Fn(&str, &str) -> Option<u32> + Sync);
 
 /// How threads share a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// One has it at a time.
+    /// One thread holds it at a time.
     Exclusive,
-    /// One writer, or readers.
+    /// One writer, or several readers.
     ReadWrite,
-    /// So many at a time.
+    /// This many threads at a time.
     Permits(u32),
-    /// Only waits for it are known, not who has it.
+    /// Only waits for it are known, not who holds it.
     Untraced,
 }
 
@@ -36,10 +36,10 @@ pub(crate) struct Lock {
     /// Handed over in the order of requests.
     pub(crate) is_fair: bool,
     pub(crate) group: Option<u32>,
-    /// Its identity in the log; 0 where nobody waited for it.
+    /// Its identity in the log; 0 if no thread waited for it.
     pub(crate) id: u32,
-    /// From a release to the moment at which a waiter went on with the lock, in ns: some
-    /// of those that were recorded.
+    /// The times from a release until a waiter continued with the lock, in ns: some of
+    /// those that were recorded.
     pub(crate) handovers_ns: Vec<u64>,
 }
 
@@ -97,7 +97,7 @@ impl Locks {
         locks
     }
 
-    /// The number of the lock that a hold is of; `None` if one thread alone used it.
+    /// The number of the lock of a hold; `None` if only one thread used it.
     #[inline]
     pub(crate) fn of_hold(&self, hold: &Hold) -> Option<u32> {
         self.by_object.get(&hold.object).copied()
@@ -108,18 +108,18 @@ impl Locks {
         self.by_id.get(&id).copied()
     }
 
-    /// Whether only waits for a lock are known, not who had it.
+    /// Whether only waits for a lock are known, not who held it.
     pub(crate) fn is_untraced(&self, lock: u32) -> bool {
         self.list.get(lock as usize).is_some_and(|lock| lock.sharing == Sharing::Untraced)
     }
 
-    /// What kind of lock is taken at a place.
+    /// The kind of lock that is taken at a place.
     #[inline]
     pub(crate) fn kind_at(&self, place: u32) -> Option<WaitKind> {
         self.kinds.get(&place).copied()
     }
 
-    /// Finds out how threads share the locks, by how they took them.
+    /// Determines how threads share the locks, from how they took them.
     fn find_sharing(&mut self, holds: &[Hold]) {
         let mut permits: HashMap<u32, Vec<(u64, i32)>> = HashMap::new();
         for hold in holds {
@@ -131,7 +131,7 @@ impl Locks {
                 }
                 WaitKind::Semaphore => {
                     let edges = permits.entry(at).or_default();
-                    // Of one moment the ends come first.
+                    // At the same time, ends come first.
                     edges.push((hold.end_ns, -1));
                     edges.push((hold.end_ns.saturating_sub(hold.hold_ns), 1));
                 }
@@ -150,7 +150,7 @@ impl Locks {
     }
 }
 
-/// What kind of lock is taken at each place.
+/// The kind of lock that is taken at each place.
 fn kinds(logs: &[Recording]) -> HashMap<u32, WaitKind> {
     let places = logs.iter().flat_map(|log| log.definitions().places().iter());
     places.map(|(id, place)| (id, place.kind)).collect()
@@ -163,7 +163,7 @@ fn waited_for(records: &Records) -> HashSet<u32> {
     waits.map(|wait| wait.lock).chain(folded).collect()
 }
 
-/// The ids of those of which the object is known.
+/// The ids of the locks whose object is known.
 fn ids(logs: &[Recording], numbers: &Numbers, waited: &HashSet<u32>) -> HashMap<Object, u32> {
     let mut ids = HashMap::new();
     for (run, log) in logs.iter().enumerate() {
@@ -206,14 +206,15 @@ impl Grouping<'_> {
         self.logs.get(run).map_or_else(String::new, |log| Names(log).class(id))
     }
 
-    /// Of a lock that was waited for.
+    /// The group of a lock that threads waited for.
     fn of_lock(&self, id: u32) -> Option<u32> {
         let log = self.logs.iter().find(|log| log.definitions().locks().get(id).is_some())?;
         let (class, name) = Names(log).lock_parts(id);
         (self.group_of)(&class, &name)
     }
 
-    /// Of one that was not: it is called what it is called where it was taken.
+    /// The group of a lock that no thread waited for: its name is that of the place where
+    /// it was taken.
     fn of_hold(&self, hold: &Hold) -> Option<u32> {
         let (run, class) = self.numbers.class_id(hold.object.0);
         let (class, _) = Names(self.logs.get(run)?).called(class, 0);

@@ -5,17 +5,17 @@ use std::{collections::HashMap, ops::Range};
 use tyrion_converters::describe::Names;
 use tyrion_formats::Recording;
 
-/// The number of what is not defined.
+/// The number for anything undefined.
 pub(crate) const UNKNOWN: u32 = 0;
 
 /// A thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Thread {
-    /// Stands for all virtual threads: trace mode does not tell them apart.
+    /// Represents all virtual threads: trace mode does not tell them apart.
     pub(crate) is_all_virtual: bool,
-    /// Its name; where a pool has numbered it, with a star for the number.
+    /// Its name; if a pool has numbered it, with a star for the number.
     pub(crate) group: String,
-    /// From when to when it lived, monotonic ns; empty where that is not known.
+    /// When it lived, monotonic ns; empty if that is not known.
     pub(crate) life: Range<u64>,
 }
 
@@ -103,7 +103,7 @@ impl Numbers {
     }
 }
 
-/// `pool-1-thread-7` is of `pool-1-thread-*`.
+/// `pool-1-thread-7` becomes `pool-1-thread-*`.
 fn group(name: &str) -> String {
     let stem = name.trim_end_matches(|char: char| char.is_ascii_digit());
     if stem.len() == name.len() { name.to_owned() } else { format!("{stem}*") }

@@ -1,24 +1,24 @@
-//! How many threads may have computed at a time.
+//! How many threads may have computed at the same time.
 
 use crate::timeline::Gap;
 use rayon::prelude::*;
 
-/// A thread that for this long neither takes nor wants a lock that others use may be
-/// asleep as well as computing.
+/// A thread that neither takes nor wants a shared lock for this long may be asleep
+/// instead of computing.
 pub(crate) const LONG_NS: u64 = 100_000_000;
 
-/// The part of their time for which busy processors are seen to be busy.
+/// The part of their time for which busy processors appear busy.
 const BUSY: f64 = 0.9;
 
-/// How many threads were in gaps at a time: on a processor, or waiting for one, or for
-/// something of which no record tells.
+/// How many threads were in gaps at the same time: on a processor, or waiting for one, or
+/// for something that is not recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Occupancy {
-    /// From which moment on so many.
+    /// The times from which on the number of threads applies.
     steps: Vec<(u64, u32)>,
-    /// For how long so many, in ns.
+    /// By number of threads: for how long there were that many, in ns.
     time_with: Vec<u64>,
-    /// How long the gaps were together: those shorter than [`LONG_NS`], and the others.
+    /// The total length of the gaps: those shorter than [`LONG_NS`], and the others.
     pub(crate) short_ns: u64,
     pub(crate) long_ns: u64,
 }
@@ -55,23 +55,23 @@ impl Occupancy {
         of
     }
 
-    /// How many at a moment.
+    /// The number at a given time.
     pub(crate) fn at(&self, at_ns: u64) -> u32 {
         let after = self.steps.partition_point(|step| step.0 <= at_ns);
         after.checked_sub(1).map_or(0, |at| self.steps[at].1)
     }
 
-    /// How much so many processors can have computed, in ns, if each thread in a gap
-    /// computed for this share of it whenever it got one.
+    /// How much this many processors can have computed, in ns, if each thread in a gap
+    /// computed for this share of it whenever it had a processor.
     pub(crate) fn capacity_ns(&self, share: f64, processors: Option<u32>) -> f64 {
         let most = processors.map_or(f64::INFINITY, f64::from);
         let with = self.time_with.iter().enumerate();
         with.map(|(threads, &ns)| ns as f64 * (share * threads as f64).min(most)).sum()
     }
 
-    /// The share of their gaps for which threads wanted a processor, if so much was
-    /// computed in all. That is 1 where it was nearly as much as there can have been: then
-    /// all processors were busy, whoever else wanted one.
+    /// The share of their gaps for which threads were runnable, given the total of what was
+    /// computed. It is 1 if that total is nearly as large as possible: then all processors
+    /// were busy, whatever else wanted one.
     pub(crate) fn share(&self, cpu_ns: f64, processors: Option<u32>) -> f64 {
         if self.capacity_ns(1.0, processors) * BUSY <= cpu_ns {
             return 1.0;

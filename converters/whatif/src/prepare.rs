@@ -16,16 +16,16 @@ use rayon::prelude::*;
 use std::{collections::BTreeMap, ops::Range, sync::OnceLock};
 use tyrion_formats::{HoldMode, Recording};
 
-/// What two probes take where that was not measured, in ns.
+/// The cost of two probes if it was not measured, in ns.
 const PAIR_NS: u64 = 30;
-/// One in so many acquisitions may lie before and behind the time that is replayed, as
-/// those of a program's beginning and end.
+/// One in this many acquisitions may lie before or after the replayed time, such as those
+/// of a program's start and end.
 const OUTSIDE: usize = 200;
 
-/// Finds out all that a replay needs.
+/// Collects everything that a replay needs.
 ///
 /// # Errors
-/// Why these logs cannot be replayed, in a clause for people.
+/// The reason why these logs cannot be replayed, as a clause.
 pub(crate) fn recorded(
     logs: &[Recording],
     numbers: &Numbers,
@@ -80,7 +80,7 @@ fn busy(holds: &[Hold], locks: &Locks, whole: &Range<u64>) -> Option<Range<u64>>
     (time.start < time.end).then_some(time)
 }
 
-/// What the threads did that take locks, or were seen to compute, in the order of their
+/// What threads did that took locks or were seen computing, in the order of their
 /// numbers.
 fn lines(records: &Records, numbers: &Numbers, locks: &Locks, time: &Range<u64>) -> Vec<Line> {
     let threads: Vec<u32> = (UNKNOWN + 1..numbers.threads.len() as u32).collect();
@@ -102,15 +102,15 @@ fn lines(records: &Records, numbers: &Numbers, locks: &Locks, time: &Range<u64>)
     lines.collect()
 }
 
-/// The part of a sorted list that is of one thread.
+/// The part of a sorted list that belongs to one thread.
 fn of_thread<T>(list: &[T], thread: u32, number: impl Fn(&T) -> u32) -> &[T] {
     let from = list.partition_point(|one| number(one) < thread);
     let to = from + list[from..].partition_point(|one| number(one) == thread);
     &list[from..to]
 }
 
-/// How often each lock was taken, by threads that can be replayed and by others. Of one
-/// of which only waits are known, how often it was waited for.
+/// How often each lock was taken, by threads that can be replayed and by others; for a
+/// lock of which only waits are known, the number of waits.
 fn taken(
     records: &Records,
     lines: &[Line],
@@ -139,7 +139,7 @@ fn taken(
     (taken, virtually)
 }
 
-/// What samples tell of each script.
+/// What samples show about each script.
 fn sampled(
     scripts: &[Script],
     numbers: &Numbers,
@@ -155,7 +155,7 @@ fn sampled(
     scripts.iter().map(of_script).collect()
 }
 
-/// What samples tell of several threads together.
+/// What samples show about several threads together.
 fn merged(threads: &[u32], of_thread: &BTreeMap<u32, Sampled>) -> Sampled {
     let mut sums: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     let mut all = Sampled::default();

@@ -1,20 +1,20 @@
-//! What can be asked.
+//! The questions that can be asked.
 
 use crate::change::Change;
 use regex::Regex;
 
-/// A question about the locks of a group, as [`GroupOf`](crate::GroupOf) tells groups.
+/// A question about the locks of a group, as [`GroupOf`](crate::GroupOf) defines groups.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The group.
     pub group: u32,
     /// One of its locks, by its id in the log; `None` for all of them.
     pub lock: Option<u32>,
-    /// What is done about them.
+    /// The change of these locks.
     pub change: Change,
-    /// On how many processors, if not on as many as were recorded.
+    /// The number of processors, if not the recorded one.
     pub processors: Option<u32>,
-    /// Finds something in the places that only read, of a read-write lock. `None`: the
-    /// names of methods tell.
+    /// For a read-write lock, matches the places that only read. `None`: they are recognised
+    /// by the names of methods.
     pub reads: Option<Regex>,
 }

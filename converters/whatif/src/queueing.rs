@@ -1,21 +1,21 @@
 //! A closed network of queues: threads that compute and rest, and now and then want one
 //! of some locks that are alike.
 
-/// Threads that go round: each computes or rests for a while, then takes one of the
-/// locks, all of them equally often, and holds it for a while.
+/// Threads that circulate: each computes or rests for a while, then takes one of the
+/// locks, each equally often, and holds it for a while.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Network {
-    /// How many threads, on average.
+    /// The average number of threads.
     pub(crate) threads: f64,
-    /// For how long a thread goes without the locks in a round, in any unit.
+    /// The time that a thread spends without the locks in a round, in any unit.
     pub(crate) outside: f64,
-    /// For how long it holds one in a round, in the same unit.
+    /// The time that it holds one in a round, in the same unit.
     pub(crate) held: f64,
-    /// How many locks there are.
+    /// The number of locks.
     pub(crate) locks: f64,
 }
 
-/// Of more threads than these the bounds are as good as the mean values.
+/// With more threads than this, the bounds are as good as the mean values.
 const MOST_THREADS: usize = 4_096;
 
 /// What a network does in the long run.
@@ -23,13 +23,13 @@ const MOST_THREADS: usize = 4_096;
 pub(crate) struct Flow {
     /// Rounds in a unit of time, by all threads.
     pub(crate) rounds: f64,
-    /// How long a thread waits in a round, in the same unit.
+    /// The time that a thread waits in a round, in the same unit.
     pub(crate) wait: f64,
 }
 
 impl Network {
-    /// By mean value analysis, exact where times are distributed exponentially. Between
-    /// two whole numbers of threads it is interpolated.
+    /// By mean value analysis, exact if times are distributed exponentially; interpolated
+    /// between two whole numbers of threads.
     pub(crate) fn flow(&self) -> Flow {
         let threads = self.threads.max(1.0);
         let locks = self.locks.max(1.0);
@@ -59,8 +59,8 @@ impl Network {
         if round > 0.0 { wait / round } else { 0.0 }
     }
 
-    /// The network in which threads wait for this share of their time, of those that
-    /// differ in how long locks are held: outside and held are 1 together.
+    /// Among networks that differ in how long locks are held, the one in which threads
+    /// wait for this share of their time; outside and held add up to 1.
     pub(crate) fn of_wait_share(threads: f64, locks: f64, share: f64) -> Network {
         let network = |held: f64| Network { threads, outside: 1.0 - held, held, locks };
         let (mut low, mut high) = (0.0, 1.0);

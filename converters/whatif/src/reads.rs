@@ -1,12 +1,12 @@
-//! Which places only read what a lock guards.
+//! Which places only read the data that a lock guards.
 
 use regex::Regex;
 use std::collections::BTreeSet;
 use tyrion_converters::describe::Names;
 use tyrion_formats::{LockSite, Recording};
 
-/// What the names of methods begin with that only read, followed by nothing or a word
-/// of its own.
+/// The beginnings of names of methods that only read, followed by nothing or another
+/// word.
 const READS: [&str; 24] = [
     "get", "is", "has", "contains", "size", "length", "count", "find", "lookup", "peek", "read",
     "list", "query", "search", "view", "snapshot", "exists", "keys", "values", "entries",
@@ -18,7 +18,7 @@ fn place(logs: &[Recording], id: u32) -> Option<(&Recording, &LockSite)> {
 }
 
 /// Whether a place looks as if it only read: by the name of its method, or because the
-/// pattern finds something in it, `com.acme.Cache.get(Cache.java:12)`.
+/// pattern matches it, `com.acme.Cache.get(Cache.java:12)`.
 pub(crate) fn is_reading(logs: &[Recording], id: u32, pattern: Option<&Regex>) -> bool {
     let Some((log, place)) = place(logs, id) else { return false };
     match pattern {
@@ -38,7 +38,7 @@ fn sounds_like_reading(method: &str) -> bool {
     })
 }
 
-/// Places in words, in their order.
+/// The places as text, in their order.
 pub(crate) fn named(logs: &[Recording], places: BTreeSet<u32>) -> Vec<String> {
     let name = |id: &u32| place(logs, *id).map(|(log, place)| Names(log).place(place));
     let names: BTreeSet<String> = places.iter().filter_map(name).collect();

@@ -1,4 +1,4 @@
-//! What was recorded in the time that is replayed.
+//! The records of the replayed time.
 
 use crate::{numbers::Numbers, window};
 use rayon::prelude::*;
@@ -34,7 +34,7 @@ pub(crate) struct Wait {
     pub(crate) kind: WaitKind,
     /// The lock's id.
     pub(crate) lock: u32,
-    /// Whether what was waited for came.
+    /// Whether what the thread waited for happened.
     pub(crate) granted: bool,
 }
 
@@ -43,24 +43,24 @@ pub(crate) struct Wait {
 pub(crate) struct Seen {
     pub(crate) thread: u32,
     pub(crate) at_ns: u64,
-    /// In how many snapshots.
+    /// The number of snapshots.
     pub(crate) count: u64,
-    /// Whether it was on a processor, or wanted to be; `None` where it was at a lock, of
-    /// which the records of waits know more.
+    /// Whether it was on a processor, or runnable; `None` if it was at a lock, for which
+    /// the records of waits are more exact.
     pub(crate) computes: Option<bool>,
-    /// The real time that this stands for, and the CPU time that it used meanwhile.
+    /// The real time that this represents, and the CPU time that the thread used meanwhile.
     pub(crate) wall_ns: u64,
     pub(crate) cpu_ns: u64,
 }
 
-/// All that was recorded in the time, in the order of threads and times.
+/// Everything recorded in that time, in the order of threads and times.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     pub(crate) holds: Vec<Hold>,
     pub(crate) waits: Vec<Wait>,
     pub(crate) seen: Vec<Seen>,
-    /// Waits too short for a record of their own: thread, lock, and how long they were
-    /// in all, in ns.
+    /// Waits too short for a record of their own: thread, lock, and their total duration,
+    /// in ns.
     pub(crate) folded: Vec<(u32, u32, u64)>,
     /// Holds whose object is not known.
     pub(crate) unidentified: u64,
@@ -74,7 +74,7 @@ impl Records {
             let of = Reading { run, log: &logs[run], numbers, states: &readers[run], time };
             of.chunk(chunk)
         });
-        // In the order of the chunks, whoever read them.
+        // In the order of the chunks, whichever worker read them.
         let parts: Vec<Records> = parts.collect();
         let mut all = Records::default();
         for part in parts {
@@ -91,7 +91,7 @@ impl Records {
         all
     }
 
-    /// Waits that had not ended: they last to the end of the time.
+    /// Waits that had not ended: they last until the end of the time.
     fn add_pending(&mut self, logs: &[Recording], numbers: &Numbers, time: &Range<u64>) {
         for (run, log) in logs.iter().enumerate() {
             let pending = log.pending().iter().filter(|pending| pending.start_ns < time.end);
@@ -108,7 +108,7 @@ impl Records {
 }
 
 impl Records {
-    /// What cells have of the time, if their waits lie evenly in theirs.
+    /// The part of cells that lies in the time, if their waits are spread evenly.
     fn add_folded(&mut self, logs: &[Recording], numbers: &Numbers, time: &Range<u64>) {
         for (run, log) in logs.iter().enumerate() {
             for cell in log.cell_chunks().iter().flat_map(|chunk| log.cells(chunk)) {
@@ -140,7 +140,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn chunk(&self, chunk: &ChunkRef) -> Records {
         let mut records = Records::default();
-        // Its damage is told by who reads the log first.
+        // Damage is reported by the code that reads the log first.
         let Ok(mut events) = self.log.events(chunk) else { return records };
         let sites = self.log.definitions().sites();
         events.visit_all(|entry| {
@@ -184,7 +184,7 @@ impl Reading<'_> {
         let Sample { count, wall_ns, cpu_ns, .. } = sampled.sample;
         let computes = match self.states.state(sampled) {
             State::Running => Some(true),
-            // Where nothing but its CPU time tells whether it computes there.
+            // Only its CPU time shows whether it computes there.
             State::Native => Some(cpu_ns.saturating_mul(2) >= wall_ns),
             State::Sleeping | State::Idle | State::Waiting | State::Parked => Some(false),
             State::Blocked | State::Other => None,

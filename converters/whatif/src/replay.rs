@@ -12,68 +12,68 @@ use crate::{
 use rayon::prelude::*;
 use std::{collections::HashSet, ops::Range, sync::OnceLock};
 
-/// What is known of a recording that can be replayed.
+/// What is known about a recording that can be replayed.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub(crate) scripts: Vec<Script>,
     pub(crate) locks: Locks,
     pub(crate) occupancy: Occupancy,
-    /// By script: what its threads were seen doing.
+    /// By script: what samples show about its threads.
     pub(crate) sampled: Vec<Sampled>,
-    /// The time that is replayed, monotonic ns.
+    /// The replayed time, monotonic ns.
     pub(crate) time: Range<u64>,
     /// By lock: how often it was taken in that time.
     pub(crate) taken: Vec<u64>,
-    /// By lock: how often virtual threads took it, which cannot be replayed.
+    /// By lock: how often virtual threads, which cannot be replayed, took it.
     pub(crate) taken_virtually: Vec<u64>,
-    /// How much the program computed in that time, in ns, if that is known.
+    /// The CPU time of the program in that time, in ns, if it is known.
     pub(crate) cpu_ns: Option<f64>,
-    /// On how many processors, if that is known.
+    /// The number of processors, if it is known.
     pub(crate) processors: Option<u32>,
-    /// What one of the agent's probes took, in ns.
+    /// The cost of one of the agent's probes, in ns.
     pub(crate) probe_ns: f64,
-    /// What happens without a change, in all worlds of the recorded processors.
+    /// The results without a change, in all worlds with the recorded processors.
     pub(crate) unchanged: OnceLock<Vec<Replayed>>,
 }
 
-/// A world, and how gaps are made up in it.
+/// A world, and the composition of gaps in it.
 struct Scenario {
     world: World,
     costs: Costs,
 }
 
-/// What a change makes of the rate at which locks are taken.
+/// The effect of a change on the rate at which locks are taken.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Estimate {
     /// The rate afterwards, as a multiple of that before.
     pub(crate) ratio: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// The same of the progress of threads that never take one of them; `None` if there
+    /// The same for the progress of threads that never take one of them; `None` if there
     /// are none.
     pub(crate) others: Option<f64>,
-    /// By script: its progress afterwards as a multiple of that before; `None` if it made
-    /// none.
+    /// By script: its progress afterwards as a multiple of that before; `None` if there was
+    /// none before.
     pub(crate) threads: Vec<Option<f64>>,
-    /// How often a second the locks were taken, as recorded, and in the replay of what
-    /// was recorded.
+    /// How often per second the locks were taken, as recorded, and in the replay without
+    /// a change.
     pub(crate) recorded_rate: f64,
     pub(crate) replayed_rate: f64,
-    /// How often threads had to go on without a lock.
+    /// How often threads had to continue without a lock.
     pub(crate) forced: u64,
 }
 
-/// The slice of Linux's scheduler on few processors, and others that are possible.
+/// The time slice of Linux's scheduler on few processors, and other possible ones.
 const SLICE_NS: u64 = 3_000_000;
 const SHORT_SLICE_NS: u64 = 500_000;
-/// With a larger share than this of their gaps on processors, it does not matter where
+/// If a larger share than this of gaps is spent on processors, it does not matter where
 /// threads rest.
 const ALL: f64 = 0.97;
 /// A share of the threads' time that matters.
 const MATTERS: f64 = 0.01;
-/// No figure is better than this.
+/// No figure is more accurate than this.
 const LEAST_DOUBT: f64 = 0.02;
-/// The changed replay lasts so many times as long as the unchanged one, at most.
+/// The changed replay lasts at most this many times as long as the unchanged one.
 const MOST_LONGER: u64 = 4;
 
 impl Recorded {
@@ -81,13 +81,13 @@ impl Recorded {
         (self.time.end - self.time.start).max(1)
     }
 
-    /// Whether the threads were sampled often enough to tell where they rest.
+    /// Whether the threads were sampled often enough to know where they rest.
     pub(crate) fn is_sampled(&self) -> bool {
         Shares::seen(&self.sampled, self.locks.list.len()).is_some()
     }
 
-    /// The worlds to replay in, the likeliest first. `processors`: others than the
-    /// recorded ones.
+    /// The worlds to replay in, the most likely first. `processors`: a number other than
+    /// the recorded one.
     fn scenarios(&self, processors: Option<u32>) -> Vec<Scenario> {
         let recorded = self.processors.or(processors);
         let world = World {
@@ -126,8 +126,8 @@ impl Recorded {
         all
     }
 
-    /// In which shares of their gaps threads computed: what is likeliest, and what is
-    /// possible, too.
+    /// The shares of their gaps in which threads computed: the most likely ones, and other
+    /// possible ones.
     fn shares(&self, processors: Option<u32>) -> (Shares, Vec<Shares>) {
         let (scripts, locks) = (self.scripts.len(), self.locks.list.len());
         if let Some(seen) = Shares::seen(&self.sampled, locks) {
@@ -146,7 +146,7 @@ impl Recorded {
         if share >= ALL {
             return (likeliest, Vec::new());
         }
-        // All of the rest inside of locks as far as possible, and outside.
+        // As much resting as possible while holding locks, and as much as possible outside.
         let (inside_ns, outside_ns) = self.short_gaps();
         let wanted_ns = share * (inside_ns + outside_ns);
         let part = |of_ns: f64, whole_ns: f64| {
@@ -166,7 +166,7 @@ impl Recorded {
         (likeliest, others)
     }
 
-    /// How long short gaps were together, inside of locks and outside, in ns.
+    /// The total length of short gaps, while holding locks and outside, in ns.
     fn short_gaps(&self) -> (f64, f64) {
         let steps = self.scripts.iter().flat_map(|script| &script.steps);
         let short =
@@ -188,8 +188,8 @@ impl Recorded {
         scenarios.par_iter().map(replay).collect()
     }
 
-    /// What becomes of the locks that are changed, if they were taken at all; on other
-    /// processors than the recorded ones, before and after, if so many are given.
+    /// The effect on the changed locks, if they were taken at all. If `processors` is
+    /// given, both before and after are replayed on that number.
     pub(crate) fn estimate(
         &self,
         change: Change,
@@ -224,18 +224,18 @@ impl Recorded {
         let ratio = *ratios.first()?;
         let (first, first_after) = (before.first()?, replayed.first()?);
         if self.waits_share() > MATTERS && ratio > 0.0 {
-            // Threads may wait for each other in other ways: less, if all is quicker.
+            // Threads may wait for each other in other ways: less, if everything is faster.
             let quicker = after(scenarios.first()?, first, 1.0 / ratio);
             ratios.push(rate(&quicker, locks)? / rate(first, locks)?);
         }
         let recorded_rate = self.recorded_rate(locks);
         let replayed_rate = self.checked_rate(&scenarios, first, locks, processors)?;
-        // As if all that the replay does not know of were gone with the change.
+        // As if everything that the replay does not model disappeared with the change.
         ratios.push(ratio * replayed_rate / recorded_rate);
         let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let high = ratios.iter().copied().fold(0.0, f64::max);
         Some(Estimate {
-            // Less waiting makes nothing slower: what a replay says of that is how its
+            // Less waiting makes nothing slower: if a replay says so, that is only how its
             // threads happen to meet.
             ratio: ratio.max(1.0),
             low: low.min(ratio * (1.0 - LEAST_DOUBT)),
@@ -248,13 +248,13 @@ impl Recorded {
         })
     }
 
-    /// How often the locks were taken, a second.
+    /// How often per second the locks were taken.
     pub(crate) fn recorded_rate(&self, locks: &[bool]) -> f64 {
         let taken = self.taken.iter().zip(locks).filter(|it| *it.1).map(|it| *it.0);
         taken.sum::<u64>() as f64 * 1e9 / self.duration_ns() as f64
     }
 
-    /// The same in a replay of all that was recorded: with the agent's probes, and on the
+    /// The same in a replay of the whole recording: with the agent's probes, and on the
     /// recorded processors.
     fn checked_rate(
         &self,
@@ -275,7 +275,7 @@ impl Recorded {
         rate(&Engine::new(self.material(&costs), world, None, until).run(), locks)
     }
 
-    /// The share of their time for which threads that take locks waited for other things.
+    /// The share of their time in which threads that take locks waited for other things.
     fn waits_share(&self) -> f64 {
         let (mut waits_ns, mut all_ns) = (0u64, 0u64);
         for script in &self.scripts {
@@ -294,7 +294,7 @@ impl Recorded {
         if all_ns == 0 { 0.0 } else { waits_ns as f64 / all_ns as f64 }
     }
 
-    /// What becomes of each script.
+    /// The effect on each script.
     fn threads(&self, before: &Replayed, after: &Replayed) -> Vec<Option<f64>> {
         let of = before.done_ns.iter().zip(&after.done_ns).map(|(&done_before, &done_after)| {
             let (before_ns, after_ns) = (before.ns as f64, after.ns as f64);
@@ -304,7 +304,7 @@ impl Recorded {
         of.collect()
     }
 
-    /// What becomes of threads that never take one of the locks.
+    /// The effect on threads that never take one of the locks.
     fn others(&self, locks: &[bool], before: &Replayed, after: &Replayed) -> Option<f64> {
         let takes = |script: &Script| {
             let mut of = script.steps.iter().filter(|step| step.what != What::Gap);
@@ -331,7 +331,7 @@ fn count(replayed: &Replayed, locks: &[bool]) -> (u64, u64) {
     of.fold((0, 0), |(taken, last_ns), ((more, last), _)| (taken + more, last_ns.max(*last)))
 }
 
-/// How often a second.
+/// The rate per second.
 fn rate(replayed: &Replayed, locks: &[bool]) -> Option<f64> {
     let (taken, last_ns) = count(replayed, locks);
     (taken != 0).then(|| taken as f64 * 1e9 / last_ns.max(1) as f64)

@@ -5,9 +5,9 @@ use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 /// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// The thread did something of which only the time is known.
+    /// The thread did something of which only the duration is known.
     Gap,
-    /// It waited, for whatever this is: no lock that is replayed.
+    /// It waited for anything but a replayed lock.
     Wait,
     /// It takes a lock.
     Acquire,
@@ -19,14 +19,14 @@ pub(crate) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) what: What,
-    /// Of an acquisition: others may share the lock.
+    /// For an acquisition: whether others may share the lock.
     pub(crate) is_shared: bool,
-    /// Of a gap: how many of the agent's probes were met in it.
+    /// For a gap: how many of the agent's probes ran in it.
     pub(crate) probes: u16,
-    /// The lock. Of a gap the innermost one that was held, of a wait one that only waits
-    /// are known of, or [`NONE`](crate::locks::NONE).
+    /// The lock. For a gap the innermost one that was held, for a wait one of which only
+    /// waits are known, or [`NONE`](crate::locks::NONE).
     pub(crate) lock: u32,
-    /// Of a gap or a wait how long it was, in ns; of an acquisition its place.
+    /// For a gap or a wait its duration, in ns; for an acquisition its place.
     pub(crate) amount: u64,
 }
 
@@ -46,9 +46,8 @@ pub(crate) struct Part {
     pub(crate) steps: Vec<Step>,
 }
 
-/// A thread that comes this late, or goes this early, is not there in that time;
-/// otherwise it counts as there from the beginning to the end. One in so many parts of
-/// the time.
+/// A thread that starts late, or ends early, by more than one in this many parts of the
+/// time is absent then; otherwise it counts as present from the beginning to the end.
 const LATE: u64 = 5;
 
 impl Step {
@@ -57,8 +56,8 @@ impl Step {
     }
 }
 
-/// Makes scripts: threads that follow one another, as those of a pool that starts new
-/// ones, are one script, since they would not live at the same time otherwise either.
+/// Makes scripts. Threads that follow one another, as in a pool that starts new ones,
+/// become one script, since they never live at the same time.
 pub(crate) fn scripts(mut parts: Vec<Part>, time: &Range<u64>) -> Vec<Script> {
     let late_ns = (time.end - time.start) / LATE;
     parts.retain(|part| !part.steps.is_empty());

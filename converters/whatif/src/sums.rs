@@ -1,4 +1,4 @@
-//! What threads waited and held in all, by group of locks: what there is in every log.
+//! The total wait and hold times of threads, by group of locks, which every log has.
 
 use crate::{locks::GroupOf, numbers::Numbers, records::is_for_lock, window};
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ pub(crate) struct Waited {
     pub(crate) wait_ns: u64,
 }
 
-/// What threads did with the locks of a group at one place.
+/// The acquisitions and holds of the locks of a group at one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) acquisitions: u64,
@@ -30,7 +30,7 @@ pub(crate) struct GroupSums {
     pub(crate) locks: BTreeMap<u32, u64>,
     /// By thread and place.
     pub(crate) taken: BTreeMap<(u32, u32), Taken>,
-    /// Whether threads wait there for something to happen.
+    /// Whether threads wait there for something to happen, not for a lock.
     pub(crate) is_idle: bool,
 }
 
@@ -42,9 +42,9 @@ pub(crate) struct Sums {
     pub(crate) recorded_ns: u64,
     /// The CPU time of the program without the agent, in ns, if it is known.
     pub(crate) cpu_ns: Option<u64>,
-    /// On how many processors, if it is known.
+    /// The number of processors, if it is known.
     pub(crate) processors: Option<u32>,
-    /// What the two probes of an acquisition take, in ns, if it is known.
+    /// The cost of the two probes of an acquisition, in ns, if it is known.
     pub(crate) pair_ns: Option<u64>,
 }
 
@@ -63,13 +63,13 @@ impl Sums {
             sums.add_taken((run, log), numbers, group_of);
             sums.recorded_ns = sums.recorded_ns.saturating_add(recorded_ns(log));
         }
-        // Totals so far: those of the last file are of all of them.
+        // Totals so far: those of the last file cover all files.
         let last = logs.iter().max_by_key(|log| log.start_ns());
         if let Some(last) = last {
             let statistics = last.statistics();
             let number = |key: &str| statistics.get(key).copied();
             sums.pair_ns = number("probes.pair_ns");
-            // Since the recording began, and so no use if files of it are missing.
+            // Counted since the recording began, so useless if files of it are missing.
             let process_ns = number("cpu.process_ns").filter(|_| are_whole(logs));
             sums.cpu_ns = process_ns.map(|process_ns| {
                 let own = ["cpu.callbacks_ns", "cpu.threads_ns", "cpu.probes_ns"];

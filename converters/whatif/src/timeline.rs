@@ -1,4 +1,4 @@
-//! From the records of a thread to the steps of its script.
+//! Makes the steps of a thread's script from its records.
 
 use crate::{
     holds::{self, Held},
@@ -12,7 +12,7 @@ use std::{
     ops::Range,
 };
 
-/// What was recorded of one thread.
+/// The records of one thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OfThread<'a> {
     pub(crate) thread: u32,
@@ -20,11 +20,11 @@ pub(crate) struct OfThread<'a> {
     pub(crate) holds: &'a [Hold],
     pub(crate) waits: &'a [Wait],
     pub(crate) seen: &'a [Seen],
-    /// Waits without a record of their own: lock, and how long in all, in ns.
+    /// Waits without a record of their own: lock, and total duration, in ns.
     pub(crate) folded: &'a [(u32, u32, u64)],
 }
 
-/// A part of a thread's time of which only the length is known.
+/// A part of a thread's time of which only the duration is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) start_ns: u64,
@@ -33,18 +33,18 @@ pub(crate) struct Gap {
     pub(crate) lock: u32,
 }
 
-/// In how many snapshots threads were seen to compute, or not to, by the lock that they
+/// The number of snapshots in which threads computed, or did not, by the lock that they
 /// held: lock, computing, not computing.
 pub(crate) type Tally = (u32, u64, u64);
 
-/// What samples tell of a thread.
+/// What samples show about a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sampled {
-    /// Threads of the same name but for its number have the same: they do the same.
+    /// The same for threads whose names differ only in a number: they do the same work.
     pub(crate) group: u32,
     /// By lock.
     pub(crate) tallies: Vec<Tally>,
-    /// The real time that they stand for, and the CPU time used in it.
+    /// The real time that they represent, and the CPU time used in it.
     pub(crate) wall_ns: u64,
     pub(crate) cpu_ns: u64,
 }
@@ -55,18 +55,18 @@ pub(crate) struct Line {
     pub(crate) part: Part,
     pub(crate) gaps: Vec<Gap>,
     pub(crate) sampled: Sampled,
-    /// By lock: when it was released, and when a wait for it ended.
+    /// By lock: the times of releases, and of the ends of waits.
     pub(crate) releases: Vec<(u32, u64)>,
     pub(crate) grants: Vec<(u32, u64)>,
     /// How often each lock was taken.
     pub(crate) taken: Vec<u32>,
 }
 
-/// Between the end of a wait and the beginning of its hold the agent writes a record: up
-/// to this it is no time of the program's.
+/// Between the end of a wait and the beginning of its hold the agent writes a record: a
+/// time of up to this is not the program's.
 const RECORDING_NS: u64 = 20_000;
 
-/// What happens at a moment. The order is that in which things happen of one moment.
+/// What happens at a time. The order is that of events at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Release,
@@ -75,18 +75,18 @@ enum Event {
         is_shared: bool,
         waited: bool,
     },
-    /// Time that the replay finds out anew.
+    /// Time that the replay determines anew.
     Skip {
         until_ns: u64,
     },
     Wait {
         until_ns: u64,
     },
-    /// Of a hold that ended when it had begun.
+    /// Of a hold that ended at the time at which it began.
     ReleaseAtOnce,
 }
 
-/// A moment, an event, what orders equal ones, and the lock.
+/// A time, an event, what orders equal ones, and the lock.
 type Item = (u64, Event, Reverse<u64>, u32);
 
 /// Makes the steps of one thread.
@@ -163,19 +163,19 @@ fn add_waits(
         let until_ns = wait.end_ns;
         let is_for_lock = is_for_lock(wait.kind);
         let event = match again && is_for_lock {
-            // The lock is taken again after a condition: that is replayed.
+            // The lock is taken again after a condition, which is replayed.
             true => Event::Skip { until_ns },
             false => Event::Wait { until_ns },
         };
-        // Who has such a lock is not known, so the wait is what it was.
+        // Who holds such a lock is not known, so the wait keeps its duration.
         let lock = if is_for_lock && wait.granted { locks.of_id(wait.lock) } else { None };
         let lock = lock.filter(|&lock| locks.is_untraced(lock)).unwrap_or(NONE);
         items.push((wait.start_ns, event, Reverse(0), lock));
     }
 }
 
-/// How long a thread waited, in the mean, in front of an acquisition of which no wait
-/// has a record, in ns, by lock.
+/// By lock: how long a thread waited, on average, before an acquisition whose wait has no
+/// record, in ns.
 fn short_waits(
     of: &OfThread<'_>,
     locks: &Locks,
@@ -216,7 +216,7 @@ struct Sweep<'a> {
     private_ns: &'a [u64],
     /// Probes since the last gap.
     probes: u64,
-    /// By lock: how much of the gap before its acquisition is a wait, in ns.
+    /// By lock: which part of the gap before its acquisition is a wait, in ns.
     short_waits: HashMap<u32, u64>,
 }
 
@@ -259,8 +259,8 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Part of the gap that has just ended was a wait for a lock, too short for a record
-    /// of its own.
+    /// Part of the gap that has just ended was a wait for a lock that was too short for a
+    /// record of its own.
     fn take_short_wait(&mut self, lock: u32) {
         let Some(&ns) = self.short_waits.get(&lock) else { return };
         if let Some(gap) = self.steps.last_mut().filter(|step| step.what == What::Gap) {
@@ -268,7 +268,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// What the thread did up to a moment is not known.
+    /// What the thread did up to this time is not known.
     fn gap_until(&mut self, end_ns: u64) {
         let end_ns = end_ns.min(self.life.end);
         if end_ns <= self.at_ns {
@@ -291,7 +291,7 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// What a thread was seen doing when nothing else tells.
+/// What samples show about a thread where there are no other records.
 fn sampled(seen: &[Seen], gaps: &[Gap]) -> Sampled {
     let mut sampled = Sampled::default();
     for one in seen {

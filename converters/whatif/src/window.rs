@@ -1,16 +1,16 @@
-//! Which part of a recording is replayed: all of it, or of a long one the end.
+//! Which part of a recording is replayed: all of it, or the end of a long one.
 
 use rayon::prelude::*;
 use std::ops::Range;
 use tyrion_formats::{ChunkRef, Entry, Recording, TraceRecord};
 
-/// Of more holds and waits than this, the last ones are replayed.
+/// If there are more holds and waits than this, only the last ones are replayed.
 pub(crate) const MOST_EVENTS: u64 = 400_000;
-/// Into so many parts time is cut to find where these begin.
+/// The number of parts into which time is divided to find where these begin.
 const PARTS: u64 = 2_048;
-/// Between two files of a recording that follow each other.
+/// The largest gap between two successive files of a recording.
 const SEAM_NS: u64 = 100_000_000;
-/// A hold has three bytes at least.
+/// A hold has at least three bytes.
 const LEAST_BYTES: u64 = 3;
 
 /// The chunks of events of all logs, each with the number of its log.
@@ -34,7 +34,7 @@ fn traced(logs: &[Recording]) -> Option<Range<u64>> {
             _ => joined.push(part),
         }
     }
-    // Of equal ones the first.
+    // The first of equal ones.
     joined.into_iter().rev().max_by_key(|part| part.end - part.start)
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn choose(logs: &[Recording]) -> Option<Range<u64>> {
         first -= 1;
         left -= counts[first];
     }
-    // All in a moment: there is no time to replay.
+    // Everything happened at the same time: there is nothing to replay.
     let is_any = counts.get(first..).is_some_and(|rest| rest.iter().any(|&count| count != 0));
     is_any.then(|| whole.start + first as u64 * part_ns..whole.end)
 }

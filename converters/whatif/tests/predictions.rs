@@ -133,7 +133,7 @@ fn virtual_threads_are_not_replayed() {
 fn nothing_is_said_of_what_is_not_known() {
     let other = Question { group: 9, ..question() };
     let refused = predicts(&[Program::default().log()], &other).unwrap_err();
-    assert!(refused.contains("nobody waited"), "{refused}");
+    assert!(refused.contains("no thread waited"), "{refused}");
     let two = [Program::default().log(), Program::default().log()];
     let refused = Evidence::read(&two, &group_of).map(|_| ()).unwrap_err();
     assert!(refused.contains("several recordings"), "{refused}");

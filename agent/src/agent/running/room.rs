@@ -1,4 +1,4 @@
-//! The log has no room: recording pauses, as when it is switched off, and goes on when
+//! The log has no room: recording pauses, as when it is switched off, and resumes when
 //! there is room again.
 
 use super::{MODES, Modes, VM, apply, is_to_record, recorder};
@@ -14,13 +14,13 @@ use std::{
 
 /// Whether the modes know that there is no room.
 static KNOWN: AtomicBool = AtomicBool::new(false);
-/// Whether a thread is about to tell them.
+/// Whether a thread is about to update them.
 static FOLLOWS: AtomicBool = AtomicBool::new(false);
-/// If the JVM takes no thread, there is another attempt after this time.
+/// If no thread can be attached to the JVM, there is another attempt after this time.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Called by the log's helper time and again: whether there is no room for more. What
-/// that takes is done by a thread that the JVM knows, or by this function's next call.
+/// Called repeatedly by the log's helper: `lacks_room` says whether there is no room for
+/// more. A thread that the JVM knows acts on it, or else the next call of this function.
 pub fn follow(lacks_room: bool) {
     if KNOWN.load(Relaxed) == lacks_room {
         return;
@@ -50,7 +50,7 @@ fn follow_now(env: *mut JNIEnv) {
         let on = is_to_record() && modes.lack.is_none();
         if recorder.is_enabled() == on { Ok(()) } else { apply(modes, recorder, env) }
     });
-    // At the JVM's end there is nobody to switch anything.
+    // When the JVM ends, nothing can be switched any more.
     if let Err(reason) = followed
         && !recorder.log().is_closed()
     {
@@ -58,8 +58,8 @@ fn follow_now(env: *mut JNIEnv) {
     }
 }
 
-/// Notes whether there is room, has `apply` switch recording by that, and then says
-/// what has become of it.
+/// Notes whether there is room, lets `apply` switch recording accordingly, and then
+/// reports the result.
 pub(super) fn follow_with(
     modes: &mut Modes,
     recorder: &Recorder,

@@ -6,12 +6,12 @@ use tyrion_report::view::{Column, Part, Row, Table, TableCell, View};
 use tyrion_whatif::{Change, Method, Prediction, percent};
 
 const COLUMNS: [Column; 6] = [
-    Column::new("change", "what is done about the lock", 0),
+    Column::new("change", "the change of the lock", 0),
     Column::new("throughput", "by how much it changes", 0),
     Column::new("at least", "the lower end of the interval", 0),
     Column::new("at most", "the upper end of the interval", 0),
     Column::new("time", "by how much the time for the same work changes", 0),
-    Column::new("by", "a replay of what was recorded, or queueing theory: coarse", 0),
+    Column::new("by", "a replay of the recording, or queueing theory: coarse", 0),
 ];
 
 /// The answer.
@@ -97,8 +97,8 @@ fn how(prediction: &Prediction) -> String {
 
 const THREADS: [Column; 3] = [
     Column::new("threads", "their name", 0),
-    Column::new("count", "how many there were at a time, at most", 0),
-    Column::new("progress", "by how much faster they get on", 0),
+    Column::new("count", "the most that there were at the same time", 0),
+    Column::new("progress", "how much faster they become", 0),
 ];
 
 /// What becomes of the threads, where they differ.

@@ -148,12 +148,12 @@ pub const METRICS: &[Metric] = &[
     whole("wait_per_second_ns", Unit::Ns, |f| per_second(f.wait_ns, f), "all waits in each second recorded"),
     whole("contentions_per_second", Unit::Count, |f| per_second(f.waits, f), "how many waits there are in each second"),
     whole("wait_share", Unit::Share, |f| f.lost_share, "the share of threads' time that is lost, as in the overview"),
-    whole("withheld_share", Unit::Share, |f| f.withheld_share, "as wait_share, of waits for no lock that keep from work"),
+    whole("withheld_share", Unit::Share, |f| f.withheld_share, "as wait_share, for waits that withhold work without a lock"),
     whole("pressure_share", Unit::Share, |f| f.pressure_share, "critical section pressure, as in the overview"),
     counted(whole("miss_share", Unit::Share, |f| share(f.waits, f.acquisitions), "the share of all acquisitions that wait")),
     traced(whole(CYCLES, Unit::Count, |f| some(f.lock_order_cycles), "orders of locks that can end in a deadlock")),
     whole(DEADLOCKS, Unit::Count, |f| some(f.deadlocks), "deadlocks at the end"),
-    whole("dropped", Unit::Count, |f| Some(f.dropped as f64), "waits that were lost when recorded"),
+    whole("dropped", Unit::Count, |f| Some(f.dropped as f64), "waits that were not recorded for lack of room"),
 ];
 
 fn some(value: Option<u64>) -> Option<f64> {

@@ -24,14 +24,14 @@ pub const SECTION: Section = Section {
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DelaysAnswer {
-    /// Waits shorter than this are none. Of several logs the lowest threshold;
-    /// each counts by its own.
+    /// Shorter waits are not delays. For several logs, this is the lowest threshold; in
+    /// each log its own applies.
     pub threshold_ns: u64,
     /// How many delays there were.
     pub delays: u64,
     /// How long they took in all.
     pub wait_ns: u64,
-    /// How many shorter waits there were besides.
+    /// How many shorter waits there were in addition.
     pub shorter: u64,
     /// By function, most exclusive wait time first, then most inclusive.
     pub functions: Vec<DelayedFunction>,
@@ -50,11 +50,11 @@ pub struct DelayedFunction {
     pub function: String,
     /// Its descriptor, which tells overloads apart; may be empty.
     pub descriptor: String,
-    /// Delays of which it is the innermost frame.
+    /// Delays in whose stack it is the innermost frame.
     pub exclusive_delays: u64,
     /// How long those took.
     pub exclusive_wait_ns: u64,
-    /// Delays in whose stack it is; each once, however often it is there.
+    /// Delays in whose stack it is; each counts once, however often it is there.
     pub inclusive_delays: u64,
     /// How long those took.
     pub inclusive_wait_ns: u64,

@@ -49,7 +49,7 @@ pub struct Overview {
     /// Both waits together, as far as they took place while recording was on, as a
     /// share of the time that threads lived.
     pub lost_share: f64,
-    /// Waits for no lock that kept threads from work; `kinds` has them only where
+    /// Waits, not for a lock, that kept threads from work; `kinds` has them only where
     /// the filter asks for them.
     pub withheld: WithheldTotals,
     /// As `lost_share`, of these waits.
@@ -97,7 +97,7 @@ pub struct ThreadTotals {
     pub assumed: u64,
 }
 
-/// Waits for no lock that kept threads from work.
+/// Waits, not for a lock, that kept threads from work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WithheldTotals {
     /// How many.
@@ -122,7 +122,7 @@ pub struct PhaseRow {
     pub idle_ns: u64,
     /// How long of that they waited for locks.
     pub contended_ns: u64,
-    /// How long of `idle_ns` they were kept from work by waits for no lock.
+    /// How long of `idle_ns` they were kept from work by waits that were not for a lock.
     pub withheld_ns: u64,
     /// `contended_ns` as a share of `thread_ns` without `idle_ns`. `null` if
     /// that is 0.

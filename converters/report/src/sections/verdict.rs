@@ -1,10 +1,10 @@
 //! What slows the program, in at most five lines.
 //!
-//! A deadlock comes first, and threads that have waited for long; then how much
-//! is lost to waiting for locks, for which one, and what to do; or, where that is
-//! little, what takes the time instead: other waits, or work. Each line is a sentence that stands for
-//! itself. [`guilty`] finds the lock, [`instead`] what else there is, and
-//! [`words`] says it.
+//! A deadlock comes first, and threads that have waited for a long time; then how
+//! much is lost to waiting for locks, for which one, and what to do; or, if that is
+//! little, what takes the time instead: other waits, or work. Each line can be
+//! understood by itself. [`guilty`] finds the lock, [`instead`] what else takes the
+//! time, and [`words`] writes the lines.
 
 mod guilty;
 mod instead;
@@ -25,20 +25,20 @@ use serde::Serialize;
 use tyrion_wire::WaitKind;
 pub use withheld::WithheldLoss;
 
-/// The section. It says for itself what it shows.
+/// The section. Its lines need no explanation.
 pub const SECTION: Section =
     Section { name: "verdict", title: "Verdict", means: "", advice: "", about: About::All, answer };
 
-/// Less than this share of the threads' busy time is nothing to care for.
+/// Below this share of the threads' busy time, locks are not a problem.
 const NOTHING: f64 = 0.01;
-/// The same of a group of threads by itself.
+/// The same for a single group of threads.
 const NOTHING_OF_A_GROUP: f64 = 0.03;
-/// Less than this share is little.
+/// Below this share, they are a small one.
 const LITTLE: f64 = 0.05;
-/// The same of a group of threads by itself.
+/// The same for a single group of threads.
 const LITTLE_OF_A_GROUP: f64 = 0.1;
-/// Groups that waited for less than this part of the recording are not looked at by
-/// themselves: a thread may live for a moment, and wait for all of it.
+/// Groups that waited for less than this part of the recording are not considered by
+/// themselves: a thread may live for a moment, and wait all that time.
 const PART_OF_RECORDING: u64 = 100;
 
 /// What slows the program.
@@ -47,17 +47,17 @@ const PART_OF_RECORDING: u64 = 100;
 pub enum Finding {
     /// Threads wait for each other for ever.
     Deadlock,
-    /// Threads had waited for long when the recording ended.
+    /// Threads had waited for a long time when the recording ended.
     StillWaiting,
     /// Locks.
     Locks,
-    /// Locks, but little.
+    /// Locks, but only a little.
     LocksALittle,
-    /// Waits that are for no lock, more than locks.
+    /// Waits that are not for a lock, more than locks.
     OtherWaits,
-    /// Something else than locks.
+    /// Something other than locks.
     NotLocks,
-    /// Of the waits, a filter chose some, so there is no saying.
+    /// A filter selected only some of the waits, so nothing can be concluded.
     Selected,
     /// Locks were not recorded.
     #[default]
@@ -71,29 +71,29 @@ pub struct Verdict {
     pub finding: Finding,
     /// The verdict in words: at most five lines.
     pub lines: Vec<String>,
-    /// The share of the time in which threads were not idle that they waited for
-    /// locks. `null` if they always were, or if locks were not recorded.
+    /// The share of their non-idle time that threads waited for locks. `null` if they
+    /// were always idle, or if locks were not recorded.
     pub lost_share: Option<f64>,
     /// How often a thread waited for a lock that another one had.
     pub contended: u64,
     /// How long they waited in all.
     pub wait_ns: u64,
     /// The group of threads that lost the largest share of its time, if any lost
-    /// much.
+    /// a significant share.
     pub most_lost: Option<GroupLoss>,
     /// The threads of the deadlock that lasted longest, or those that had waited
     /// for long.
     pub waiting: Vec<String>,
     /// The lock with the most wait. `null` if no wait has ended.
     pub lock: Option<GuiltyLock>,
-    /// What was lost to waits that are for no lock, if anything.
+    /// What was lost to waits that are not for a lock, if anything.
     pub withheld: Option<WithheldLoss>,
-    /// What takes the time. `null` where that was not looked for: locks do.
+    /// What takes the time if locks do not. `null` if locks do.
     pub instead: Option<Instead>,
-    /// How many processors the JVM counted on. `null` where logs do not tell.
+    /// The number of processors that the JVM saw. `null` if the logs do not say.
     pub processors: Option<u64>,
-    /// The CPU time of the process. `null` where that is not known, or not of the
-    /// time that is looked at.
+    /// The CPU time of the process. `null` if it is not known, or not for the reported
+    /// time.
     pub cpu_ns: Option<u64>,
     /// The command that shows more.
     pub next: String,
@@ -106,8 +106,7 @@ pub struct GroupLoss {
     pub threads: String,
     /// How many threads.
     pub count: u64,
-    /// The share of the time in which they were not idle that they waited for
-    /// locks.
+    /// The share of their non-idle time that they waited for locks.
     pub lost_share: f64,
 }
 
@@ -179,7 +178,7 @@ impl Verdict {
     }
 }
 
-/// Whether the filter leaves out waits for locks by what they are.
+/// Whether the filter leaves out some waits for locks.
 fn is_partial(findings: &Findings<'_>) -> bool {
     let filter = findings.filter;
     let mut contention = WaitKind::ALL.into_iter().filter(|kind| kind.is_contention());
@@ -192,7 +191,7 @@ fn most_lost(findings: &Findings<'_>) -> Option<GroupLoss> {
     let least_ns = findings.recorded_ns() / PART_OF_RECORDING;
     let waited = findings.group_times.iter().filter(|group| group.contended_ns > least_ns);
     let share = |group: &GroupTime| group.lost_share().unwrap_or(1.0);
-    // Of equal ones the first by name.
+    // The first by name of equal ones.
     let most = waited.rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let (threads, count) = (most.threads.clone(), most.count);
     Some(GroupLoss { threads, count, lost_share: share(most) })

@@ -1,4 +1,5 @@
-//! Who waits for whom, who waits for whom, up to the thread that runs.
+//! Chains of waits: from a waiting thread to the owner of its lock, to the owner of what
+//! that one waits for, and so on to a thread that runs.
 
 #[cfg(test)]
 mod tests;
@@ -17,9 +18,9 @@ use tyrion_converters::outputs::units;
 pub const SECTION: Section = Section {
     name: "wait-chains",
     title: "Wait chains",
-    means: "Who waits for whom, who waits for whom: each wait is charged to the thread at the end of \
-            its chain, which ran meanwhile.",
-    advice: "Look at what the threads at the ends do: the others only pass it on.",
+    means: "Each wait is followed from owner to owner, and charged to the thread at the end of \
+            that chain, which ran meanwhile.",
+    advice: "Look at what the threads at the ends of the chains do: the others only wait for them.",
     about: About::Locks,
     answer,
 };
@@ -27,8 +28,8 @@ pub const SECTION: Section = Section {
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WaitChains {
-    /// Waits of which it is known who had the lock when they began, those included
-    /// that had not ended when the log did.
+    /// Waits whose owner is known: who had the lock when they began. Includes waits that
+    /// had not ended when the log did.
     pub waits: u64,
     /// Their durations added up. All of it is charged.
     pub wait_ns: u64,
@@ -36,22 +37,22 @@ pub struct WaitChains {
     pub pending: u64,
     /// How long these were.
     pub pending_ns: u64,
-    /// How long the waits for locks were that have ended and of which it is not known
-    /// who had the lock. With `wait_ns` less `pending_ns` that is all contention.
+    /// How long the waits for locks were that have ended and whose owner is not known.
+    /// Together with `wait_ns` minus `pending_ns` that is all contention.
     pub unowned_ns: u64,
-    /// How long threads waited for one that ran.
+    /// How long threads waited for a thread that ran.
     pub direct_ns: u64,
-    /// How long they waited for one that waited itself, for whom is known.
+    /// How long they waited for a thread that itself waited for a known owner.
     pub chained_ns: u64,
-    /// How long they waited for each other, in a ring, or for those who did.
+    /// How long they waited for each other, in a ring, or for threads in a ring.
     pub ring_ns: u64,
-    /// How long they waited for one that waited, for nobody known, such as for
-    /// something to happen.
+    /// How long they waited for a thread that itself waited, but not for a known
+    /// owner: for example for something to happen.
     pub waiting_ns: u64,
-    /// How long it is not known who had the lock.
+    /// For how long the owner of the lock is not known.
     pub unknown_ns: u64,
-    /// How long is charged to who had the lock without a look at what that one did:
-    /// the shortest waits, where there are too many.
+    /// How long is charged to the owner of the lock without following what that thread
+    /// did: the shortest waits, if there are too many.
     pub not_followed_ns: u64,
     /// The most locks in a chain.
     pub longest: usize,
@@ -72,23 +73,23 @@ pub struct WaitChains {
 /// Threads at the end of chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ChainEndRow {
-    /// Their group; empty where it is not known.
+    /// Their group; empty if it is not known.
     pub threads: String,
-    /// How long others waited for them in the end.
+    /// How long other threads waited for them, directly or through others.
     pub wait_ns: u64,
-    /// How much of that through others that waited, too.
+    /// How much of that was through other threads that waited, too.
     pub through_ns: u64,
 }
 
 /// A chain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChainRow {
-    /// From those whose waits are charged on. Empty for all chains that are not
-    /// told apart.
+    /// The steps, beginning with the threads whose waits are charged. Empty for the
+    /// entry that combines all chains that are not told apart.
     pub steps: Vec<StepRow>,
     /// The group of the threads at its end; empty if that is not known.
     pub end: String,
-    /// What these did: `runs`, `waits`, `ring`, `unknown` or `not-followed`.
+    /// What those threads did: `runs`, `waits`, `ring`, `unknown` or `not-followed`.
     pub end_state: &'static str,
     /// How many waits, or parts of them.
     pub waits: u64,
@@ -96,7 +97,7 @@ pub struct ChainRow {
     pub wait_ns: u64,
     /// As a share of all that is charged.
     pub wait_share: f64,
-    /// By phase, as far as that is in the time that is reported.
+    /// The same by phase, within the reported time.
     pub phases_ns: Vec<u64>,
 }
 
@@ -105,7 +106,7 @@ pub struct ChainRow {
 pub struct StepRow {
     /// The group of threads that waits.
     pub waiting: String,
-    /// For which lock.
+    /// The lock that it waits for.
     pub lock: LockRef,
     /// The kind of wait.
     pub kind: &'static str,
@@ -120,7 +121,7 @@ pub struct ChainPhase {
     pub duration_ns: u64,
     /// How long threads waited in it for locks whose owner is known.
     pub wait_ns: u64,
-    /// How much of that for one that waited itself.
+    /// How much of that was for a thread that itself waited.
     pub chained_ns: u64,
     /// The chain with the most wait in it, an index into `chains`; `null` if there
     /// is none, or it is left out.
@@ -129,7 +130,7 @@ pub struct ChainPhase {
     pub first_ns: u64,
 }
 
-/// The name of how a chain ends.
+/// The name of a chain's end.
 fn state(end: ChainEnd) -> &'static str {
     match end {
         ChainEnd::Runs => "runs",
@@ -157,8 +158,8 @@ fn lacking(chains: &WaitChains) -> String {
         return String::new();
     }
     format!(
-        "{} of waiting for locks is not here: the JVM does not say who has a monitor until somebody \
-         has waited for a second, and waits below the threshold are recorded without it.",
+        "{} of waiting for locks is not included: the JVM does not say who has a monitor until a \
+         thread has waited for a second, and waits below the threshold are recorded without owner.",
         units::duration(chains.unowned_ns)
     )
 }
@@ -200,7 +201,7 @@ impl WaitChains {
     }
 }
 
-/// Whether an owner in a chain waits itself, for whom is known.
+/// Whether an owner in a chain itself waits for a known owner.
 fn is_chained(chain: &WaitChain) -> bool {
     chain.steps.len() > 1
 }
@@ -226,7 +227,7 @@ impl ChainRow {
 
 fn end_rows(chains: &[WaitChain]) -> Vec<ChainEndRow> {
     let mut ends: BTreeMap<&str, ChainEndRow> = BTreeMap::new();
-    // What is in a ring has no end.
+    // Rings have no end.
     for chain in chains.iter().filter(|chain| chain.end != ChainEnd::Ring) {
         let row = ends.entry(&chain.root).or_default();
         row.threads.clone_from(&chain.root);

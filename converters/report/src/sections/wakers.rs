@@ -20,10 +20,10 @@ use tyrion_wire::WaitKind;
 pub const SECTION: Section = Section {
     name: "wakers",
     title: "Who ends waits",
-    means: "Which threads, and which code, ended the waits of others: by giving back a lock, or \
-            by bringing what they waited for.",
-    advice: "What the waker does until then is what the waiter waits for: begin it earlier, or \
-             make it shorter.",
+    means: "Which threads, and which code, ended the waits of others: by releasing a lock, or by \
+            providing what they waited for.",
+    advice: "The waiter waits for what the waker does until it ends the wait: start that earlier, \
+             or make it shorter.",
     about: About::Wakers,
     answer,
 };
@@ -31,16 +31,16 @@ pub const SECTION: Section = Section {
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Wakers {
-    /// How many waits there were of the kinds that the filter asks for. With a
-    /// filter on threads this is of waiters, while waits ended are by wakers.
+    /// How many waits there were of the kinds that the filter selects. A filter on
+    /// threads selects waiters here, but wakers in the fields below.
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
-    /// Of how many of them it is known who ended them.
+    /// For how many of them the waker is known.
     pub known_waits: u64,
     /// The durations of those added up, in ns.
     pub known_ns: u64,
-    /// How many pairs there are.
+    /// How many pairs of a place and a waker there are.
     pub pairs: u64,
     /// By place in the code and waker, most wait first.
     pub code: Vec<WakerPair>,
@@ -49,13 +49,13 @@ pub struct Wakers {
 /// Waits at a place in the code that were ended by a group of threads at a place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WakerPair {
-    /// Where it was waited: the innermost frame outside of `java.util.concurrent`.
+    /// Where the thread waited: the innermost frame outside of `java.util.concurrent`.
     pub waiter: String,
     /// The group of the threads that ended the waits.
     pub wakers: String,
-    /// Where they were when they did; null where no stack was taken.
+    /// Where they were when they ended the waits; null if no stack was taken.
     pub waker: Option<String>,
-    /// What was waited for.
+    /// What the thread waited for.
     pub lock: LockRef,
     /// The kind of wait.
     pub kind: &'static str,
@@ -63,12 +63,12 @@ pub struct WakerPair {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
-    /// The share of all wait of which it is known who ended it.
+    /// The share of all wait for which the waker is known.
     pub wait_share: f64,
     /// The whole stack at the waiter's place with the most wait, innermost frame
     /// first.
     pub waiter_stack: Vec<String>,
-    /// The waker's stack that goes with it; empty where none was taken.
+    /// The waker's stack that goes with it; empty if none was taken.
     pub waker_stack: Vec<String>,
 }
 
@@ -85,14 +85,14 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
 fn lacking(findings: &Findings<'_>) -> &'static str {
     match findings.profile().has_wakers {
         true => "",
-        false => "the logs do not tell who ended waits: they need the agent's option wakers=true",
+        false => "the logs do not say who ended waits: record with the agent's option wakers=true",
     }
 }
 
 /// The waiter's place, the group of the wakers, their place, lock group and kind.
 type Key = (String, String, Option<String>, u32, WaitKind);
 
-/// Waits, and where they are from.
+/// Waits, and the stacks that they come from.
 #[derive(Clone, Debug, Default)]
 struct Pair {
     waits: u64,
@@ -130,7 +130,7 @@ pub fn wakers(findings: &Findings<'_>, options: &ReportOptions) -> Wakers {
     let mut out = Wakers { waits, wait_ns, known_waits, known_ns, ..Wakers::default() };
     out.pairs = pairs.len() as u64;
     out.code = pairs.into_iter().map(|pair| waker_pair(findings, pair, known_ns)).collect();
-    // Stable, so that what is equal stays in the order of names.
+    // Stable, so that equal ones stay in the order of names.
     out.code.sort_by_key(|pair| Reverse(pair.wait_ns));
     cut(&mut out.code, options);
     out

@@ -1,4 +1,4 @@
-//! Waits that are for no lock and keep threads from work, and those that do not.
+//! Waits that are not for a lock: those that keep threads from work, and idle ones.
 
 #[cfg(test)]
 mod tests;
@@ -18,11 +18,11 @@ use tyrion_wire::WaitKind;
 pub const SECTION: Section = Section {
     name: "withheld",
     title: "Withheld waits",
-    means: "Waits in Object.wait, for conditions and parked that are for no lock, but kept threads \
-            from work: for a row, a connection, room in a queue. Each place is judged by what its \
-            waits have in common.",
-    advice: "Treat the first ones as contended locks: have fewer threads want the same thing, more \
-             of it, or keep it for less time.",
+    means: "Waits in Object.wait, for conditions and in parks that were not for a lock, but kept \
+            threads from work: for a row, a connection, room in a queue. Each place is judged by \
+            what its waits have in common.",
+    advice: "Treat the first ones like contended locks: let fewer threads need the same thing, \
+             have more of it, or keep it for less time.",
     about: About::Locks,
     answer,
 };
@@ -37,7 +37,7 @@ pub struct WithheldWaits {
     /// As a share of the time that threads lived, as far as the waits took place
     /// while recording was on.
     pub lost_share: f64,
-    /// Waits that are not counted, since the logs do not tell what they are.
+    /// Waits that are not counted, since the logs do not show what they are.
     pub unclear_waits: u64,
     /// How long they took.
     pub unclear_wait_ns: u64,
@@ -50,30 +50,30 @@ pub struct WithheldWaits {
     pub places: Vec<WithheldPlace>,
     /// How many more there are.
     pub left_out: usize,
-    /// The other places: those that are not clear, and those at which threads
+    /// The other places: those that are unclear, and those at which threads
     /// were idle, most wait first in each.
     pub others: Vec<WithheldPlace>,
     /// How many more there are.
     pub others_left_out: usize,
 }
 
-/// A place where threads wait for no lock.
+/// A place where threads wait, but not for a lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WithheldPlace {
     /// The innermost frame of the program, `com.acme.Pool.borrow(Pool.java:42)`.
     pub place: String,
     /// The method of the JDK that it calls, `java.lang.Object.wait`.
     pub calls: String,
-    /// The outermost method of the program, `com.acme.Worker.run`; empty where
-    /// the stack was cut.
+    /// The outermost method of the program, `com.acme.Worker.run`; empty if the
+    /// stack was cut.
     pub root: String,
     /// What the waits are: `withheld`, `unclear` or `idle`.
     pub verdict: &'static str,
-    /// Why, in a word.
+    /// The reason, in one word.
     pub why: &'static str,
-    /// Why, in words.
+    /// The reason, as a sentence.
     pub reason: String,
-    /// How many waits the filter asks for.
+    /// How many waits match the filter.
     pub waits: u64,
     /// Their durations added up.
     pub wait_ns: u64,
@@ -89,7 +89,7 @@ pub struct WithheldPlace {
     pub objects: Vec<AwaitedObjects>,
     /// The stack with the most wait.
     pub hottest: Option<HotStack>,
-    /// What was found in all of the logs, whatever the filter.
+    /// What all logs show, whatever the filter.
     pub evidence: PlaceEvidence,
 }
 
@@ -104,7 +104,7 @@ pub struct WaitingGroup {
     pub wait_ns: u64,
 }
 
-/// Objects that were waited for.
+/// Objects that threads waited for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AwaitedObjects {
     /// Their class and name.
@@ -115,14 +115,14 @@ pub struct AwaitedObjects {
     pub wait_ns: u64,
 }
 
-/// What the logs know of the waits at a place.
+/// What the logs show about the waits at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PlaceEvidence {
     /// How many waits ended.
     pub ended: u64,
-    /// Of how many it is known whether what they were for came.
+    /// For how many it is known whether what they waited for happened.
     pub told: u64,
-    /// How many of those ended because their time was over.
+    /// How many of those timed out.
     pub timed_out: u64,
     /// The most waits that took about the same time.
     pub alike: u64,
@@ -144,13 +144,13 @@ pub struct PlaceEvidence {
     /// not known how long they lived.
     pub life_share: Option<f64>,
     /// The most threads that waited at once for one object, or in the method if
-    /// each waits for objects of its own; and of how many.
+    /// each waits for objects of its own.
     pub most_at_once: u64,
-    /// Of how many threads that is.
+    /// How many threads waited there in all, of which those are a part.
     pub of_threads: u64,
-    /// The share of the time in which any of them waited that all did.
+    /// Of the time in which any of them waited, the share in which all of them did.
     pub all_share: f64,
-    /// Threads that had to do with the lock and never waited here.
+    /// Threads that used the lock and never waited here.
     pub outsiders: u64,
 }
 
@@ -226,7 +226,7 @@ fn place(judged: &JudgedPlace, waits: &PlaceWaits, options: &ReportOptions) -> W
     }
 }
 
-/// The entries, most wait first, then in their order, as many as are shown.
+/// The entries that are shown, most wait first; equal ones in their own order.
 fn ranked<'a, K>(sums: &'a BTreeMap<K, Delay>, options: &ReportOptions) -> Vec<(&'a K, &'a Delay)> {
     let mut list: Vec<(&K, &Delay)> = sums.iter().collect();
     // Stable.

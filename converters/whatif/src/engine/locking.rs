@@ -10,15 +10,15 @@ use crate::{
     script::Step,
 };
 
-/// How long a handover takes where none was recorded.
+/// The duration of a handover if none was recorded.
 const HANDOVER_NS: u64 = 20_000;
-/// The most locks that stripes become.
+/// The maximum number of locks with stripes.
 const MOST_STRIPES: usize = 1 << 16;
-/// How many owners are followed to see whether a circle of threads waits.
+/// The number of owners that are followed to detect a cycle of waiting threads.
 const MOST_OWNERS: usize = 64;
 
 impl Engine<'_> {
-    /// Makes of the locks what the change makes of them.
+    /// Applies the change to the locks.
     pub(super) fn change_locks(&mut self) {
         let Some(changed) = self.changed else { return };
         let is_changed = |at: usize| changed.locks.get(at) == Some(&true);
@@ -34,7 +34,7 @@ impl Engine<'_> {
                 self.stripes = vec![0; locks.len()];
                 for at in (0..locks.len()).filter(|&at| is_changed(at)) {
                     let room = MOST_STRIPES.saturating_sub(self.queues.len() - locks.len());
-                    // Beyond so many, locks share the stripes of the first.
+                    // Beyond the maximum, locks share the stripes of the first.
                     if room >= count as usize || self.queues.len() == locks.len() {
                         self.stripes[at] = self.queues.len() as u32;
                         let new = Queue::new(locks[at].sharing, locks[at].is_fair);
@@ -122,7 +122,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Wakes the first of those who wait, if it can have the lock.
+    /// Wakes the first waiter, if it can have the lock.
     fn wakes(&mut self, real: u32, lock: u32) {
         let queue = &mut self.queues[real as usize];
         let Some(first) = queue.next_to_wake() else { return };
@@ -136,7 +136,7 @@ impl Engine<'_> {
         self.processors.wakes(first, ns as f64 * self.world.handovers);
     }
 
-    /// Whether a script waits for one that waits for it.
+    /// Whether a script waits for another that waits for it.
     fn is_in_circle(&self, actor: u32) -> bool {
         let mut at = actor;
         for _ in 0..MOST_OWNERS {
@@ -158,7 +158,7 @@ impl Engine<'_> {
         self.replayed.forced += 1;
     }
 
-    /// Nobody can go on: one of them does without its lock. False if nobody waits.
+    /// No script can continue: one of them proceeds without its lock. False if none waits.
     pub(super) fn force_one(&mut self) -> bool {
         let waiting = self.actors.iter().position(|actor| actor.waits_for.is_some());
         let Some(actor) = waiting else { return false };
@@ -174,7 +174,7 @@ impl Engine<'_> {
     }
 }
 
-/// A number that looks like chance.
+/// A pseudo-random number.
 fn mix(seed: u64) -> u64 {
     let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

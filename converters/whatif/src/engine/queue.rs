@@ -1,18 +1,18 @@
-//! A lock in a replay: who has it, and who waits for it.
+//! A lock in a replay: its owners and its waiters.
 
 use crate::locks::Sharing;
 use std::collections::VecDeque;
 
-/// Nobody.
+/// No script.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// A lock, as it is at a moment.
+/// The current state of a lock.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     sharing: Sharing,
     is_fair: bool,
     owner: u32,
-    /// How many share it.
+    /// The number of readers that share it.
     sharers: u32,
     waiters: VecDeque<(u32, bool)>,
     /// The first of the waiters has been woken, and has not tried yet.
@@ -34,7 +34,7 @@ impl Queue {
         }
     }
 
-    /// Who has it alone.
+    /// The script that holds it exclusively.
     pub(super) fn owner(&self) -> u32 {
         self.owner
     }
@@ -49,16 +49,16 @@ impl Queue {
         }
     }
 
-    /// Whether a thread that comes now has to wait behind others: with a fair lock
-    /// always, else only readers behind a writer.
+    /// Whether a thread that arrives now has to wait behind others: with a fair lock
+    /// always, otherwise only readers behind a writer.
     fn has_to_queue(&self, is_shared: bool) -> bool {
         let Some(&(_, first_is_shared)) = self.waiters.front() else { return false };
         let is_reader = is_shared && self.sharing == Sharing::ReadWrite;
         self.is_fair || (is_reader && !first_is_shared)
     }
 
-    /// Takes it for a thread, if it can be had. `is_first`: the thread waits already, in
-    /// front of all others.
+    /// Takes it for a thread, if it is free. `is_first`: the thread is already the first
+    /// waiter.
     pub(super) fn take(&mut self, thread: u32, is_shared: bool, is_first: bool) -> bool {
         if !self.has_room(is_shared) || (!is_first && self.has_to_queue(is_shared)) {
             return false;
@@ -74,17 +74,17 @@ impl Queue {
         true
     }
 
-    /// Has a thread wait, behind all others.
+    /// Adds a thread to the end of the queue.
     pub(super) fn wait(&mut self, thread: u32, is_shared: bool) {
         self.waiters.push_back((thread, is_shared));
     }
 
-    /// Whether a thread waits in front of all others.
+    /// Whether a thread is the first waiter.
     pub(super) fn is_first(&self, thread: u32) -> bool {
         self.waiters.front().is_some_and(|waiter| waiter.0 == thread)
     }
 
-    /// A thread waits no more.
+    /// Removes a thread from the queue.
     pub(super) fn leave(&mut self, thread: u32) {
         self.is_waking &= !self.is_first(thread);
         self.waiters.retain(|waiter| waiter.0 != thread);

@@ -1,30 +1,30 @@
-//! Processors, those who want them, and the clock.
+//! Processors, the scripts that want one, and the clock.
 
 use std::{
     cmp::{Ordering, Reverse},
     collections::{BinaryHeap, VecDeque},
 };
 
-/// Why something happens at a moment.
+/// Why something happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Occasion {
-    /// A script has run for what it had to run, or for its slice.
+    /// A script has run to the end of its work, or of its slice.
     Ran,
     /// It has rested.
     Rested,
-    /// It was woken, since a lock is free.
+    /// It was woken, because a lock is free.
     Woken,
 }
 
-/// Something that happens at a moment.
+/// Something that happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Timer {
     pub(super) at_ns: u64,
     pub(super) actor: u32,
     pub(super) occasion: Occasion,
-    /// In the order in which they were set.
+    /// The order in which events were set.
     nth: u64,
-    /// Of a run: which one of the script's.
+    /// For a run: its number among those of the script.
     run: u32,
 }
 
@@ -42,28 +42,28 @@ impl Ord for Timer {
     }
 }
 
-/// A script on a processor, or one that wants to be.
+/// A script on a processor, or one that wants one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Job {
     /// How much it still has to run, in ns.
     left_ns: f64,
-    /// Since when it runs, and for how much longer before others may.
+    /// Since when it runs, and for how much longer before others may run.
     since_ns: u64,
     slice_ns: u64,
     /// Since when it has had its processor.
     on_since_ns: u64,
-    /// Which of its runs it is: what an earlier one set counts no more.
+    /// The number of its run: events that an earlier run set are void.
     run: u32,
 }
 
 /// The processors.
 pub(super) struct Processors {
     now_ns: u64,
-    /// How many are free.
+    /// The number of free processors.
     free: usize,
     slice_ns: u64,
     jobs: Vec<Job>,
-    /// Who is on one, where there are not enough for all.
+    /// The scripts on processors, if there are not enough for all.
     on: Vec<u32>,
     is_enough: bool,
     ready: VecDeque<u32>,
@@ -72,7 +72,7 @@ pub(super) struct Processors {
 }
 
 impl Processors {
-    /// For so many scripts.
+    /// For this many scripts.
     pub(super) fn new(scripts: usize, processors: usize, slice_ns: u64) -> Processors {
         Processors {
             now_ns: 0,
@@ -96,7 +96,7 @@ impl Processors {
         self.ready = (0..self.jobs.len() as u32).collect();
     }
 
-    /// The next one that gets a processor, if one is free.
+    /// The next script that gets a processor, if one is free.
     pub(super) fn next_to_run(&mut self) -> Option<u32> {
         if self.free == 0 {
             return None;
@@ -120,7 +120,7 @@ impl Processors {
         }
     }
 
-    /// What happens next, which is now from then on.
+    /// The next event; its time becomes the current time.
     pub(super) fn next_timer(&mut self) -> Option<Timer> {
         loop {
             let Reverse(timer) = self.timers.pop()?;
@@ -132,7 +132,7 @@ impl Processors {
         }
     }
 
-    /// A script on a processor runs for so long, in ns.
+    /// A script on a processor runs for this long, in ns.
     pub(super) fn runs(&mut self, actor: u32, ns: f64) {
         self.jobs[actor as usize].left_ns = ns;
         self.set_run(actor);
@@ -151,8 +151,8 @@ impl Processors {
         self.timers.push(Reverse(Timer { at_ns, actor, occasion, nth: self.timers_set, run }));
     }
 
-    /// A script's time on its processor is over: whether it has run all that it had to.
-    /// Otherwise others run first, if there are any.
+    /// A script's time on its processor is over. True if it has finished its work;
+    /// otherwise others run first, if there are any.
     pub(super) fn has_finished(&mut self, actor: u32) -> bool {
         self.accounts(actor);
         let job = &mut self.jobs[actor as usize];
@@ -170,7 +170,7 @@ impl Processors {
         false
     }
 
-    /// Notes what a script has run since it began to.
+    /// Notes how long a script has run since it began to run.
     fn accounts(&mut self, actor: u32) {
         let job = &mut self.jobs[actor as usize];
         let ran_ns = self.now_ns - job.since_ns;
@@ -191,13 +191,13 @@ impl Processors {
         self.leaves(actor);
     }
 
-    /// It leaves its processor for so long, in ns.
+    /// A script leaves its processor for this long, in ns.
     pub(super) fn rests(&mut self, actor: u32, ns: f64) {
         self.leaves(actor);
         self.set(self.now_ns.saturating_add(whole(ns)), actor, Occasion::Rested, 0);
     }
 
-    /// A script that waits will be awake in so long, in ns.
+    /// A waiting script will be awake after this long, in ns.
     pub(super) fn wakes(&mut self, actor: u32, in_ns: f64) {
         self.set(self.now_ns.saturating_add(whole(in_ns)), actor, Occasion::Woken, 0);
     }
@@ -207,14 +207,14 @@ impl Processors {
         self.ready.push_back(actor);
     }
 
-    /// A script that slept wants a processor, before all others: if it has to be that
-    /// of a script that has had it for so long, in ns.
+    /// A script that slept wants a processor, before all others: if necessary, that of a
+    /// script that has had it for this long, in ns.
     pub(super) fn wants_to_run_soon(&mut self, actor: u32, after_ns: u64) {
         self.ready.push_front(actor);
         if self.free != 0 {
             return;
         }
-        // Of those that have had one for equally long the one with the smallest number.
+        // Among those that have had one for equally long, the one with the smallest number.
         let longest =
             self.on.iter().copied().min_by_key(|&on| (self.jobs[on as usize].on_since_ns, on));
         let Some(on) = longest else { return };
@@ -222,16 +222,16 @@ impl Processors {
             return;
         }
         self.accounts(on);
-        // What its run has set counts no more.
+        // Events that its run has set are void.
         let job = &mut self.jobs[on as usize];
         job.run = job.run.wrapping_add(1);
-        // All but done: it is so at its next turn.
+        // Almost done: it finishes at its next turn.
         self.leaves(on);
         self.ready.push_back(on);
     }
 }
 
-/// A duration in whole ns, 1 at least.
+/// A duration in whole ns, at least 1.
 fn whole(ns: f64) -> u64 {
     (ns.round() as u64).max(1)
 }

@@ -102,7 +102,7 @@ fn withheld(overview: &Overview) -> String {
     let waits = units::counted(withheld.waits, "wait");
     let wait = units::duration(withheld.wait_ns);
     let most_in = harmless::name(&withheld.most_in);
-    format!("{share}: {waits} for no lock took {wait}, most in {most_in}")
+    format!("{share}: {waits}, not for locks, took {wait}, most in {most_in}")
 }
 
 fn mode(log: &LogFacts) -> String {

@@ -1,4 +1,4 @@
-//! The lock that most is waited for: who holds it, and why that takes long.
+//! The lock with the most wait: who holds it, and why threads wait so long.
 
 use super::{
     super::{
@@ -20,37 +20,37 @@ use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// Holds of less than this are short.
 const SHORT_HOLD_NS: f64 = 50_000.0;
-/// Waits are explained by holds if they are not more than so many times as long as
-/// those of all other threads that wait, one after the other.
+/// Holds explain waits if a wait is at most this many times as long as the holds of all
+/// other waiting threads, one after the other.
 const TIMES: f64 = 3.0;
-/// Rare holds are long that are so many times as long as the others.
+/// Rare holds are long if they are this many times as long as the others.
 const MUCH_LONGER: f64 = 10.0;
-/// Of waits at one place and others, those at one are most from this share on.
+/// From this share on, most waits are at one place.
 const MOST: f64 = 0.5;
 
-/// Why a lock is waited for.
+/// Why threads wait for a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// It is held for long each time.
+    /// It is held for a long time each time.
     LongHolds,
-    /// It is held for long now and then.
+    /// It is held for a long time now and then.
     RareLongHolds,
-    /// It is held shortly, but very often.
+    /// It is held for short times, but very often.
     ManyAcquisitions,
     /// Holds do not explain the waits, and all processors are in use: the owner had
     /// to wait for one, or the waiter did.
     OwnerNotRunning,
-    /// Holds do not explain the waits: to wake up the next thread takes longer than
-    /// to hold the lock, or the JVM stopped its threads meanwhile.
+    /// Holds do not explain the waits: waking up the next thread takes longer than the
+    /// hold, or the JVM stopped its threads meanwhile.
     HandOver,
-    /// The waits fell into pauses of the garbage collector, most of them.
+    /// Most of the waits lie in pauses of the garbage collector.
     Collections,
-    /// A semaphore has too few permits, or they are kept for too long.
+    /// A semaphore has too few permits, or threads keep them for too long.
     FewPermits,
     /// A class was being initialized.
     Initialization,
-    /// How long it was held was not recorded.
+    /// Holds were not recorded.
     #[default]
     Unknown,
 }
@@ -59,25 +59,25 @@ pub enum Cause {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnownBy {
-    /// Trace mode: waits were charged to those who held it.
+    /// Trace mode: waits were charged to the holders.
     Charged,
     /// The lock said who had it when waits began.
     OwnerAtStart,
-    /// It is not, but most waits are at one place, so whoever holds it came through
-    /// there, most likely.
+    /// It is not known, but most waits are at one place, so most likely the holder took
+    /// it there.
     Inferred,
-    /// It is not.
+    /// It is not known.
     #[default]
     Unknown,
 }
 
-/// How certain the verdict is: what is least certain in it.
+/// How certain the verdict is: the certainty of its least certain part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
     /// Everything was measured.
     Exact,
-    /// Holds were estimated from some that were measured.
+    /// Holds were estimated from a sample that was measured.
     Estimated,
     /// Who holds the lock was inferred.
     #[default]
@@ -89,9 +89,9 @@ pub enum Certainty {
 pub struct GuiltyLock {
     /// The lock.
     pub lock: LockRef,
-    /// In which ways it was waited for, most wait first.
+    /// The kinds of waits for it, most wait first.
     pub kinds: Vec<&'static str>,
-    /// How many lock objects these are, as far as they are told apart.
+    /// How many lock objects these are, if they are told apart.
     pub objects: u64,
     /// How often a thread waited.
     pub contended: u64,
@@ -103,19 +103,19 @@ pub struct GuiltyLock {
     pub mean_wait_ns: u64,
     /// How many threads waited.
     pub waiting_threads: u64,
-    /// Where most was waited: the innermost frame outside of
+    /// Where threads waited longest: the innermost frame outside
     /// `java.util.concurrent`.
     pub waiter: String,
-    /// Where the threads that most wait is charged to left the lock; else where it
-    /// is most likely held. Empty when that is not known.
+    /// Where the threads to which most wait is charged released the lock; otherwise
+    /// where it is most likely held. Empty if that is not known.
     pub holder: String,
-    /// The group of threads that had it, where their code is not known; else empty.
+    /// The group of threads that had it, if their code is not known; otherwise empty.
     pub holders: String,
-    /// How that is known.
+    /// How the holder is known.
     pub holder_known_by: KnownBy,
-    /// How often it was taken. `null` when that was not counted.
+    /// How often it was taken. `null` if that was not counted.
     pub acquisitions: Option<u64>,
-    /// How long it was held on average. `null` when that was not measured.
+    /// How long it was held on average. `null` if that was not measured.
     pub mean_hold_ns: Option<u64>,
     /// How far `mean_hold_ns` may be off; 0 if all holds were measured.
     pub mean_hold_error_ns: Option<u64>,
@@ -123,16 +123,16 @@ pub struct GuiltyLock {
     pub max_hold_ns: Option<u64>,
     /// How long it was held, as a share of the recording's duration.
     pub utilisation_share: Option<f64>,
-    /// How much of the waits fell into pauses of the garbage collector. `null` where
-    /// these were not recorded.
+    /// How much of the waits lies in pauses of the garbage collector. `null` if these
+    /// were not recorded.
     pub in_collections_ns: Option<u64>,
     /// How certain all of this is.
     pub certainty: Certainty,
-    /// Why it is waited for.
+    /// Why threads wait for it.
     pub cause: Cause,
 }
 
-/// What is summed of a lock group.
+/// The sums of a lock group.
 #[derive(Default)]
 struct Waits {
     contended: u64,
@@ -152,7 +152,7 @@ struct Holds {
     histogram: [u64; BUCKETS],
 }
 
-/// Finds it, if any wait has ended.
+/// Finds the lock, if any wait has ended.
 pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyLock> {
     let (group, all_ns) = worst(findings)?;
     let waits = waits(findings, group);
@@ -250,7 +250,7 @@ fn holds(findings: &Findings<'_>, group: u32) -> Option<Holds> {
     (holds.acquisitions != 0 && holds.measured != 0).then_some(holds)
 }
 
-/// The place with the most, and how much it is.
+/// The place with the most wait, and how much that is.
 fn hottest_place(
     findings: &Findings<'_>,
     stacks: impl IntoIterator<Item = (u32, u64)>,
@@ -260,16 +260,16 @@ fn hottest_place(
         let sum = places.entry(names::place(findings.profile(), stack)).or_default();
         *sum = sum.saturating_add(ns);
     }
-    // Of equal ones the first by name.
+    // The first by name of equal ones.
     places.into_iter().rev().max_by_key(|(_, ns)| *ns)
 }
 
 impl GuiltyLock {
-    /// Who holds it, as far as that can be told.
+    /// Who holds it, as far as that is known.
     ///
-    /// A lock of `java.util.concurrent` that does not say who has it may be one that
-    /// nobody has, as a latch; but whoever has a monitor came by where threads wait for
-    /// it, and if that is `one_place`, there.
+    /// A lock of `java.util.concurrent` that does not name its owner may have none, such
+    /// as a latch. But the owner of a monitor took it where threads wait for it; if that
+    /// is `one_place`, there.
     fn find_holder(&mut self, findings: &Findings<'_>, group: u32, one_place: bool) {
         let blames = findings.profile().blames.iter();
         let blames = blames.filter(|it| findings.groups.of(it.lock) == group);
@@ -286,7 +286,7 @@ impl GuiltyLock {
             owned_ns = owned_ns.saturating_add(wait.wait_ns);
         }
         let owner = owners.into_iter().rev().max_by_key(|(_, ns)| *ns);
-        // Of a monitor only long waits tell.
+        // For monitors, the owner is known only in long waits.
         if let Some((threads, _)) = owner.filter(|_| share(owned_ns, self.wait_ns) >= MOST) {
             (self.holders, self.holder_known_by) = (threads.to_owned(), KnownBy::OwnerAtStart);
         } else if one_place {
@@ -303,9 +303,9 @@ impl GuiltyLock {
     }
 }
 
-/// Why it is waited for. A wait lasts as long as the holds of those who come first,
-/// and these are as many at most as threads wait; where it lasts much longer,
-/// nobody would gain from shorter holds.
+/// Why threads wait for it. A wait lasts as long as the holds of the threads ahead in
+/// the queue, of which there are at most as many as threads wait; if it lasts much
+/// longer, shorter holds would not help.
 fn cause(lock: &GuiltyLock, kind: WaitKind, holds: Option<&Holds>, machine: &Machine) -> Cause {
     if lock.lock.initializes().is_some() {
         return Cause::Initialization;
@@ -320,7 +320,7 @@ fn cause(lock: &GuiltyLock, kind: WaitKind, holds: Option<&Holds>, machine: &Mac
     let hold_ns = holds.hold_ns as f64 / holds.acquisitions as f64;
     let (wait_ns, queue) = (lock.mean_wait_ns as f64, lock.waiting_threads.max(1) as f64);
     let met_ns = Moments::of(&holds.histogram).met_ns();
-    // More threads would have waited at a time than there are.
+    // More threads would have waited at the same time than there are.
     let is_impossible = lock.wait_ns as f64 > TIMES * queue * holds.hold_ns as f64;
     if wait_ns <= TIMES * queue * hold_ns && !is_impossible {
         return if hold_ns < SHORT_HOLD_NS { Cause::ManyAcquisitions } else { Cause::LongHolds };

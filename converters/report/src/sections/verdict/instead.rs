@@ -1,4 +1,4 @@
-//! What takes a program's time where locks do not.
+//! What takes a program's time if locks do not.
 
 use super::{super::overview::Overview, machine::Machine};
 use crate::{Findings, findings::names};
@@ -9,17 +9,17 @@ use tyrion_converters::{
     profile::{Function, State},
 };
 
-/// From this share on, a program does one thing.
+/// From this share on, an activity is what a program mostly does.
 const MOST: f64 = 0.5;
 /// From this share on, it does hardly anything else.
 const NEARLY_ALL: f64 = 0.9;
-/// A program that uses no more processors than that does not compute.
+/// A program that uses no more processors than this does not compute.
 const IDLE_CORES: f64 = 0.2;
 /// From this number of processors on, it computes all the time.
 const ONE_CORE: f64 = 0.8;
 /// From this share of the processors on, it computes on all of them.
 const ALL_CORES: f64 = 0.85;
-/// Processors are too few where so many times as many threads want to run as do.
+/// There are too few processors if this many times as many threads want to run as do.
 const TOO_MANY: f64 = 1.25;
 
 /// What takes the time.
@@ -36,7 +36,7 @@ pub enum Activity {
     Native,
     /// It sleeps.
     Sleeping,
-    /// Its threads wait for each other, or for something else than work.
+    /// Its threads wait for each other, or for something other than work.
     Waiting,
     /// It waits for work.
     Idle,
@@ -50,14 +50,12 @@ pub enum Activity {
 pub struct Instead {
     /// What its threads do.
     pub activity: Activity,
-    /// How many processors it kept busy on the average. `null` when that is not
-    /// known.
+    /// How many processors it kept busy on average. `null` if that is not known.
     pub cores: Option<f64>,
-    /// How many threads wanted to run on the average, from samples. `null` without
-    /// those.
+    /// How many threads wanted to run on average, from samples. `null` without samples.
     pub runnable_threads: Option<f64>,
     /// Where most of that time goes, from samples: `com.acme.Foo.bar`. Empty without
-    /// those.
+    /// samples.
     pub place: String,
     /// The share of that time that goes there.
     pub place_share: Option<f64>,

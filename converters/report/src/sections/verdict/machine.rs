@@ -9,7 +9,7 @@ use tyrion_wire::cost;
 
 /// From this share on, all processors are in use.
 const SATURATED: f64 = 0.85;
-/// Threads have to wait for processors where so many times as many want to run as do,
+/// Threads have to wait for processors if this many times as many want to run as do,
 const STARVED: f64 = 1.5;
 /// and so many more.
 const STARVED_THREADS: f64 = 0.5;
@@ -17,16 +17,16 @@ const STARVED_THREADS: f64 = 0.5;
 /// The processors, and how much of them the program used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Machine {
-    /// How many processors the JVM counted on.
+    /// The number of processors that the JVM saw.
     pub(super) processors: Option<u64>,
     /// The CPU time of the process, the agent's and the JVM's own included, in ns;
-    /// `None` where it is not of the time that is looked at.
+    /// `None` if it is not known for the reported time.
     pub(super) cpu_ns: Option<u64>,
-    /// How long it took that, in ns.
+    /// The time in which it used that, in ns.
     recorded_ns: u64,
-    /// How many threads wanted to run on the average, from samples.
+    /// How many threads wanted to run on average, from samples.
     pub(super) runnable: Option<f64>,
-    /// How much of the machine's processors was in use, by whatever process.
+    /// The share of the machine's processors that was in use, by any process.
     pub(super) machine_share: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ impl Machine {
         }
     }
 
-    /// How many processors it kept busy on the average.
+    /// How many processors it kept busy on average.
     pub(super) fn cores(&self) -> Option<f64> {
         let cpu_ns = self.cpu_ns.filter(|_| self.recorded_ns != 0)?;
         Some(cpu_ns as f64 / self.recorded_ns as f64)
@@ -58,8 +58,8 @@ impl Machine {
         Some(self.cores()? / self.processors? as f64)
     }
 
-    /// Whether all processors were in use, by this or by other programs, as far as is
-    /// known.
+    /// Whether all processors were in use, by this or by other programs, as far as that
+    /// is known.
     pub(super) fn is_saturated(&self) -> bool {
         let is_high = |share: Option<f64>| share.is_some_and(|share| share >= SATURATED);
         is_high(self.share()) || is_high(self.machine_share) || self.is_starved()
@@ -82,14 +82,14 @@ impl Machine {
     }
 }
 
-/// How many threads wanted to run on the average, if samples tell.
+/// How many threads wanted to run on average, if there are samples.
 fn runnable(findings: &Findings<'_>) -> Option<f64> {
     let duration_ns = findings.axis.duration_ns.max(1) as f64;
     let running_ns = findings.aggregate.state(State::Running).wall_ns as f64;
     findings.profile().has_samples.then_some(running_ns / duration_ns)
 }
 
-/// How much of the machine's processors was in use, if all logs tell.
+/// The share of the machine's processors that was in use, if all logs have it.
 fn machine_share(logs: &[Recording]) -> Option<f64> {
     let (mut busy_ns, mut all_ns) = (0u64, 0u64);
     for log in logs {
@@ -100,7 +100,7 @@ fn machine_share(logs: &[Recording]) -> Option<f64> {
     (all_ns != 0).then(|| busy_ns as f64 / all_ns as f64)
 }
 
-/// Whether all files of each recording are there: CPU time counts from its start.
+/// Whether all files of each recording are present: CPU time counts from its start.
 fn are_whole(logs: &[Recording]) -> bool {
     let mut files: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for log in logs {

@@ -4,12 +4,12 @@ use super::{Activity, Finding, Instead, Verdict};
 use crate::{Findings, findings::LogFacts, shell::suggested};
 use tyrion_converters::harmless;
 
-/// So many logs are named one by one.
+/// The number of logs that are named one by one.
 const LOGS: usize = 3;
-/// A longer command is no help.
+/// A longer command would not help.
 const LONGEST: usize = 300;
 
-/// What to type.
+/// The command to type.
 pub(super) fn command(verdict: &Verdict, findings: &Findings<'_>) -> String {
     let facts = LogFacts::of_all(findings);
     let logs = logs(&facts);
@@ -32,7 +32,7 @@ pub(super) fn command(verdict: &Verdict, findings: &Findings<'_>) -> String {
     harmless::within(&command, LONGEST).into_owned()
 }
 
-/// What samples show of it.
+/// The command that shows samples of it.
 fn shows(instead: &Instead, logs: &str) -> String {
     match instead.activity {
         Activity::FewProcessors | Activity::Computing | Activity::ComputingOnSome => {
@@ -42,7 +42,7 @@ fn shows(instead: &Instead, logs: &str) -> String {
     }
 }
 
-/// How to record it again in another mode.
+/// The command that records it again in another mode.
 fn record(facts: &[LogFacts], mode: &str) -> String {
     let Some(first) = facts.first() else { return "tyrion profile PID".to_owned() };
     let jar = if first.program.ends_with(".jar") { "-jar " } else { "" };

@@ -1,4 +1,4 @@
-//! Deadlocks, and threads that had waited for long when the recording ended.
+//! Deadlocks, and threads that had waited for a long time when the recording ended.
 
 use super::super::still_waiting::{Deadlock, Waiting, still_waiting};
 use crate::{Findings, ReportOptions};
@@ -6,28 +6,28 @@ use std::collections::HashMap;
 
 /// A wait that is shorter is not long.
 const LEAST_NS: u64 = 1_000_000_000;
-/// One that is as long always is.
+/// A wait of this length is always long.
 const LONG_NS: u64 = 10_000_000_000;
-/// In between, one is long that lasts as large a part of the recording as this.
+/// In between, a wait is long if it lasts for this part of the recording.
 const PART_OF_RECORDING: u64 = 10;
 
-/// Who cannot go on.
+/// Threads that cannot continue.
 #[derive(Debug, Default)]
 pub(super) struct Stuck {
     /// The deadlock that lasted longest.
     pub(super) deadlock: Option<Deadlock>,
     /// How many deadlocks there are.
     pub(super) deadlocks: usize,
-    /// Whether the program was killed, or goes on.
+    /// Whether the program was killed, or still runs.
     pub(super) is_unfinished: bool,
     /// How many threads wait for those in a deadlock.
     pub(super) behind: usize,
-    /// Threads in no deadlock that had waited for long: the longest waits first.
+    /// Threads in no deadlock that had waited for a long time: the longest waits first.
     pub(super) waiting: Vec<Waiting>,
 }
 
 impl Stuck {
-    /// Those that the verdict is about.
+    /// The threads that the verdict is about.
     pub(super) fn threads(&self) -> Vec<String> {
         let all = match &self.deadlock {
             Some(deadlock) => &deadlock.threads,
@@ -41,7 +41,7 @@ impl Stuck {
 pub(super) fn find(findings: &Findings<'_>) -> Stuck {
     let found = still_waiting(findings, &ReportOptions { top: 0, ..ReportOptions::default() });
     let deadlocks = found.deadlocks.len();
-    // Of those that lasted as long, the first.
+    // The first of those that lasted equally long.
     let longest = found.deadlocks.into_iter().rev().max_by_key(|deadlock| deadlock.lasted_ns);
     let behind = found.waiting.iter().filter(|it| it.state == "behind-deadlock").count();
     let ended = longest_ended(findings);
@@ -55,13 +55,13 @@ pub(super) fn find(findings: &Findings<'_>) -> Stuck {
     Stuck { deadlock: longest, deadlocks, is_unfinished, behind, waiting }
 }
 
-/// From which duration on a wait that has not ended is long.
+/// The duration from which on a wait that has not ended is long.
 fn long_ns(findings: &Findings<'_>) -> u64 {
     (findings.axis.duration_ns / PART_OF_RECORDING).clamp(LEAST_NS, LONG_NS)
 }
 
-/// The longest wait that ended, by lock group: where waits of some seconds are
-/// usual, the last one is nothing to tell of.
+/// The longest wait that ended, by lock group: if waits of some seconds are usual, the
+/// last one is not worth mentioning.
 fn longest_ended(findings: &Findings<'_>) -> HashMap<u32, u64> {
     let mut longest: HashMap<u32, u64> = HashMap::new();
     for wait in findings.profile().waits.iter().filter(|wait| findings.shows(wait.kind)) {

@@ -124,7 +124,7 @@ fn advice_depends_on_holds_waits_and_processors() {
             "many",
             traced((20_000, 60_000), &holds(20_000, 100_000, 20_000), free),
             Cause::ManyAcquisitions,
-            "→ Take it less often, or split it. It is held shortly, but 100,000 times.",
+            "→ Take it less often, or split it. It is held briefly, but 100,000 times.",
         ),
         // Held 1.3 µs, waited 13.6 ms.
         (

@@ -1,4 +1,4 @@
-//! Waits that are for no lock, but keep threads from work: a verdict on locks alone
+//! Waits that are not for a lock, but keep threads from work: a verdict on locks alone
 //! would miss them.
 
 use super::super::{
@@ -9,25 +9,25 @@ use crate::Findings;
 use serde::Serialize;
 use tyrion_converters::withheld;
 
-/// What threads lost to waits that are for no lock.
+/// What threads lost to waits that are not for a lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WithheldLoss {
     /// How many waits.
     pub waits: u64,
     /// Their durations added up.
     pub wait_ns: u64,
-    /// The share that they take of the time in which threads were busy or so kept
-    /// from work.
+    /// Their share of the time in which threads were busy or kept from work in this
+    /// way.
     pub lost_share: f64,
     /// Where threads waited longest: `com.acme.Pool.borrow(Pool.java:42)`.
     pub place: String,
-    /// The share of these waits that are there.
+    /// The share of these waits that is there.
     pub place_share: f64,
-    /// Why they count, in words.
+    /// Why they count, as a sentence.
     pub reason: String,
 }
 
-/// What they lost, if anything.
+/// What threads lost, if anything.
 pub(super) fn find(findings: &Findings<'_>, overview: &Overview) -> Option<WithheldLoss> {
     let (most, of_most) = findings.other_waits.of(withheld::Verdict::Withheld).next()?;
     let sum = |of: fn(&PhaseRow) -> u64| {

@@ -1,7 +1,8 @@
 //! The verdict in words.
 //!
-//! Names are as short as they can be searched for: a class without its package, a
-//! method with that. What is said only where there is room is a clause of its own.
+//! Names are short, but can still be searched for: a class without its package, a
+//! method with its class. Optional information is a clause of its own, which is added
+//! if there is room.
 
 mod instead;
 mod lock;
@@ -27,16 +28,16 @@ const WIDTH: usize = 100;
 const LINES: usize = 5;
 /// Names are not longer.
 const NAME: usize = 80;
-/// The loss of a group of threads is told where it is so many times that of all.
+/// The loss of a group of threads is mentioned if it is this many times that of all.
 const NOTABLE: f64 = 1.5;
-/// The threads of a deadlock of which each has a line.
+/// The number of threads of a deadlock that have a line each.
 const OF_DEADLOCK: usize = 2;
 
-/// A line under way.
+/// A line while it is built.
 struct Line(String);
 
 impl Line {
-    /// With a clause more if there is room for it.
+    /// Adds a clause if there is room for it.
     fn and(mut self, clause: &str) -> Line {
         if self.0.chars().count() + clause.chars().count() <= WIDTH {
             self.0 += clause;
@@ -45,7 +46,7 @@ impl Line {
     }
 }
 
-/// Says it, where locks were recorded.
+/// Writes the verdict if locks were recorded.
 pub(super) fn say(
     verdict: &mut Verdict,
     findings: &Findings<'_>,
@@ -60,7 +61,7 @@ pub(super) fn say(
             (Some(lock), Finding::Locks | Finding::LocksALittle | Finding::Selected) => {
                 of_lock(verdict, findings, machine, lock, &instead)
             }
-            // None of the waits had ended.
+            // No wait had ended.
             (None, Finding::Locks | Finding::LocksALittle | Finding::Selected) => vec![
                 loss(verdict, findings),
                 "→ Look at who waited when the recording ended: section still-waiting.".to_owned(),
@@ -77,7 +78,7 @@ pub(super) fn say(
     finish(verdict, findings, lines);
 }
 
-/// Says it where locks were not recorded.
+/// Writes the verdict if locks were not recorded.
 pub(super) fn not_recorded(verdict: &mut Verdict, findings: &Findings<'_>, machine: &Machine) {
     let instead = verdict.instead.clone().unwrap_or_default();
     let lines = vec![
@@ -136,7 +137,7 @@ fn of_deadlock(deadlock: &Deadlock, stuck: &Stuck) -> Vec<String> {
     lines
 }
 
-/// What a thread waits for, where, and who has that.
+/// What a thread waits for, where, and which thread has it.
 fn waits(waiting: &Waiting) -> String {
     let place = waiting.stack.iter().find(|frame| !is_machinery(frame));
     let place = place.or(waiting.stack.first()).map(|frame| method(frame)).unwrap_or_default();
@@ -193,7 +194,7 @@ fn of_lock(
     vec![loss(verdict, findings), who(lock), certainty(lock, findings), todo]
 }
 
-/// Waits for no lock, and then what locks took.
+/// Waits that are not for a lock, and then the waits for locks.
 fn of_other_waits(verdict: &Verdict, findings: &Findings<'_>) -> Vec<String> {
     let withheld = verdict.withheld.clone().unwrap_or_default();
     let waits = counted(withheld.waits, "wait");
@@ -202,14 +203,14 @@ fn of_other_waits(verdict: &Verdict, findings: &Findings<'_>) -> Vec<String> {
     let place = method(&withheld.place);
     vec![
         format!(
-            "Waits that are for no lock kept threads from work for {lost} of their time: {took}."
+            "Waits other than for locks kept threads from work for {lost} of their time: {took}."
         ),
         Line(format!("{place} has {} of it", percent(withheld.place_share)))
             .and(&format!("; counted: {}", withheld.reason))
             .0
             + ".",
         loss(verdict, findings),
-        "→ Look at what these threads wait for there, and at who lets them go on.".to_owned(),
+        "→ Look at what these threads wait for there, and at what ends their waits.".to_owned(),
     ]
 }
 
@@ -243,11 +244,11 @@ fn loss(verdict: &Verdict, findings: &Findings<'_>) -> String {
     }
 }
 
-/// Which lock, who holds it and who waits: with as much as there is room for.
+/// Which lock, who holds it and who waits, as detailed as there is room for.
 fn who(lock: &GuiltyLock) -> String {
     let whole = LockRef { id: 0, class: String::new(), ..lock.lock.clone() };
     let short = if whole.name.is_empty() { lock.lock.clone() } else { whole };
-    // The class that the lock is in, or is of.
+    // The class that contains the lock, or whose object it is.
     let own = match lock.lock.name.rsplit_once('.') {
         Some((class, _)) => class,
         None => simple_class(&lock.lock.class),
@@ -268,7 +269,7 @@ fn who(lock: &GuiltyLock) -> String {
     fits.or(lines.last()).cloned().unwrap_or_default()
 }
 
-/// The lock by this name, and so many objects.
+/// The lock with this name, and the number of objects.
 fn held_and_waited_for(
     lock: &GuiltyLock,
     (called, objects): (&LockRef, u64),

@@ -63,7 +63,7 @@ fn sums_are_those_of_the_chains() {
     assert_eq!((phase.wait_ns, phase.chained_ns), (6_000, 2_000));
     assert_eq!((phase.first, phase.first_ns), (Some(2), 3_000));
     let lacking = (SECTION.answer)(&findings, &all()).lacking;
-    assert!(lacking.starts_with("1 µs of waiting for locks is not here: "), "{lacking}");
+    assert!(lacking.starts_with("1 µs of waiting for locks is not included: "), "{lacking}");
 }
 
 /// What is charged and what is not are together what the report says of all locks.
@@ -136,5 +136,5 @@ fn without_owners_it_says_so() {
     let findings = found(&logs, &filter);
     let answer = (SECTION.answer)(&findings, &all());
     let text = text::view(&answer.view, &Style::default());
-    assert!(!answer.advises && text.starts_with("Of no wait is it known"), "{text}");
+    assert!(!answer.advises && text.starts_with("No wait has a known owner"), "{text}");
 }

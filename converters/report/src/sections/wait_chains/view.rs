@@ -1,4 +1,4 @@
-//! Wait chains for eyes.
+//! The view of wait chains.
 
 use super::{ChainPhase, ChainRow, StepRow, WaitChains};
 use crate::{
@@ -13,7 +13,7 @@ use tyrion_converters::{harmless, outputs::units};
 pub(super) fn view(chains: &WaitChains, findings: &Findings<'_>, options: &ReportOptions) -> View {
     if chains.waits == 0 {
         return View {
-            parts: vec![Part::Text("Of no wait is it known who had the lock.".to_owned())],
+            parts: vec![Part::Text("No wait has a known owner of its lock.".to_owned())],
         };
     }
     let mut parts = vec![Part::Text(sum(chains)), Part::Chains(tree(findings, options))];
@@ -26,7 +26,7 @@ pub(super) fn view(chains: &WaitChains, findings: &Findings<'_>, options: &Repor
 
 fn sum(chains: &WaitChains) -> String {
     let mut text = format!(
-        "Of {}, {} in all, it is known who had the lock: {} were for threads that ran",
+        "The owner is known for {}, {} in all: {} for threads that ran",
         units::counted(chains.waits, "wait"),
         units::duration(chains.wait_ns),
         units::duration(chains.direct_ns),
@@ -34,9 +34,9 @@ fn sum(chains: &WaitChains) -> String {
     for (ns, what) in [
         (chains.chained_ns, "for threads that waited for others"),
         (chains.ring_ns, "in rings of threads that waited for each other"),
-        (chains.waiting_ns, "for threads that waited for nobody known"),
+        (chains.waiting_ns, "for threads that waited, not known for whom"),
         (chains.unknown_ns, "with an owner that had changed"),
-        (chains.not_followed_ns, "too many and too short to be followed"),
+        (chains.not_followed_ns, "of waits too many and too short to follow"),
     ] {
         if ns != 0 {
             text += &format!(", {} {what}", units::duration(ns));
@@ -45,7 +45,7 @@ fn sum(chains: &WaitChains) -> String {
     text + "."
 }
 
-/// A node of the tree under way: what is the same in chains from their end on.
+/// A node of the tree while it is built: what chains have in common from their end on.
 #[derive(Default)]
 struct Branch {
     ns: u64,
@@ -69,7 +69,7 @@ impl Branch {
         self
     }
 
-    /// Most first; where they are alike, as they came.
+    /// Most wait first; equal ones in the order in which they came.
     fn put(mut self, depth: usize, nodes: &mut Vec<ChainNode>) {
         self.branches.sort_by_key(|(_, branch)| Reverse(branch.ns));
         for ((who, what), branch) in self.branches {
@@ -79,7 +79,7 @@ impl Branch {
     }
 }
 
-/// The chains from their ends on: who waits for them, who waits for those.
+/// The chains, beginning at their ends: below a thread are those that wait for it.
 fn tree(findings: &Findings<'_>, options: &ReportOptions) -> ChainTree {
     let found = &findings.chains;
     let mut shown: Vec<&WaitChain> = found.chains.iter().collect();
@@ -97,16 +97,16 @@ fn tree(findings: &Findings<'_>, options: &ReportOptions) -> ChainTree {
     ChainTree { title: "Who waits for whom".to_owned(), all_ns: found.wait_ns, nodes, left_out }
 }
 
-/// Who stands at the end of a chain, and what it did.
+/// The threads at the end of a chain, and what they did.
 fn end(chain: &WaitChain) -> (String, String) {
     let who = harmless::name(&chain.root).into_owned();
     let (who, what) = match chain.end {
         _ if chain.steps.is_empty() => ("other chains".to_owned(), ""),
         ChainEnd::Runs => (who, "runs"),
-        ChainEnd::Waits => (who, "waits for nobody known"),
+        ChainEnd::Waits => (who, "waits, not known for whom"),
         ChainEnd::Ring => (who, "waits in a ring"),
         ChainEnd::Unknown => ("not known".to_owned(), "the owner had changed"),
-        ChainEnd::NotFollowed => (who, "not looked at"),
+        ChainEnd::NotFollowed => (who, "not followed"),
     };
     (who, what.to_owned())
 }
@@ -160,7 +160,7 @@ fn phases(chains: &WaitChains, options: &ReportOptions) -> Table {
         columns: vec![
             Column::new("after", "from the start to the phase", 0),
             Column::new("wait", "how long threads waited for locks whose owner is known", 0),
-            Column::new("in chains", "how much of that for one that waited itself", 0),
+            Column::new("in chains", "how much of that was for a thread that itself waited", 0),
             Column::new("most in", "the chain with the most wait", 0),
             Column::new("wait there", "how long that was", 1),
         ],

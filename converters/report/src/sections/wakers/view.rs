@@ -1,4 +1,4 @@
-//! Who ends waits, for eyes.
+//! The view of the wakers.
 
 use super::{WakerPair, Wakers};
 use crate::{
@@ -16,7 +16,7 @@ const WAITS: Column = Column::new("waits", "how many waits", 1);
 const WAIT: Column = Column::new("wait", "how long they were in all", 0);
 const SHARE: Column = Column::new("share", "the share of all wait whose waker is known", 0);
 
-/// The answer for eyes.
+/// The view of the answer.
 pub(super) fn view(answer: &Wakers, findings: &Findings<'_>) -> View {
     let mut parts = vec![Part::Text(known(answer, findings))];
     if answer.pairs != 0 {
@@ -36,10 +36,10 @@ fn known(answer: &Wakers, findings: &Findings<'_>) -> String {
     match findings.filter.thread {
         None if answer.waits == 0 => nobody_waited(findings),
         None => format!(
-            "Of {known} of {} it is known who ended the waits; of monitors it never is.",
+            "Who ended waits is known for {known} of {}; for monitors it is never known.",
             units::duration(answer.wait_ns)
         ),
-        Some(_) => format!("Waits of {known} were ended by the selected threads."),
+        Some(_) => format!("The selected threads ended waits of {known}."),
     }
 }
 

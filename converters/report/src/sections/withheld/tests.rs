@@ -134,7 +134,7 @@ fn the_text_says_what_is_counted_and_why() {
         text::view(&answer.view, &Style::default())
     });
     for line in [
-        "60 waits for no lock kept threads from work for 120 ms.",
+        "60 waits, not for locks, kept threads from work for 120 ms in all.",
         "    counted: of 3 threads that wait here at most 2 did at once: they waited for one another",
         "    threads worker-*",
         "    for a.Pool",

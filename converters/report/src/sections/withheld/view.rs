@@ -1,10 +1,10 @@
-//! Withheld waits for eyes.
+//! The view of withheld waits.
 
 use super::{WithheldPlace, WithheldWaits};
 use crate::view::{Column, Detail, Part, Row, Table, TableCell, View};
 use tyrion_converters::outputs::units;
 
-/// So many groups of threads and objects are named below a row.
+/// The number of thread groups and objects that are named below a row.
 const NAMED: usize = 3;
 
 pub(super) fn view(withheld: &WithheldWaits) -> View {
@@ -20,17 +20,17 @@ pub(super) fn view(withheld: &WithheldWaits) -> View {
 
 fn sum(withheld: &WithheldWaits) -> String {
     let mut text = match withheld.waits {
-        0 => "No thread is known to have been kept from work by a wait that is for no lock."
+        0 => "No thread is known to have been kept from work by a wait other than for a lock."
             .to_owned(),
         waits => format!(
-            "{} for no lock kept threads from work for {}.",
+            "{}, not for locks, kept threads from work for {} in all.",
             units::counted(waits, "wait"),
             units::duration(withheld.wait_ns)
         ),
     };
     if withheld.unclear_waits != 0 {
         text += &format!(
-            " {} of {} are not clear and not counted.",
+            " {} of {} are unclear and not counted.",
             units::counted(withheld.unclear_waits, "wait"),
             units::duration(withheld.unclear_wait_ns)
         );

@@ -1,4 +1,4 @@
-//! What takes the time instead of locks, in words.
+//! The words for what takes the time instead of locks.
 
 use super::{
     super::{Activity, Instead, machine::Machine},
@@ -46,7 +46,7 @@ pub(super) fn what(instead: &Instead, machine: &Machine) -> String {
     line.0 + "."
 }
 
-/// Where that is known from.
+/// The sources of this knowledge.
 pub(super) fn sources(findings: &Findings<'_>, machine: &Machine) -> String {
     let notes = &findings.aggregate.notes;
     let waits = if notes.unknown_below_ns != 0 {

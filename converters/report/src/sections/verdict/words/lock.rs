@@ -1,4 +1,4 @@
-//! The lock in words: how certain it is, and what to do.
+//! The words for the lock: how certain the verdict is, and what to do.
 
 use super::{
     super::{Cause, GuiltyLock, KnownBy, machine::Machine},
@@ -57,7 +57,7 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine) -> String {
         Cause::ManyAcquisitions => {
             let taken = lock.acquisitions.map(thousands).unwrap_or_default();
             Line("→ Take it less often, or split it.".to_owned())
-                .and(&format!(" It is held shortly, but {taken} times."))
+                .and(&format!(" It is held briefly, but {taken} times."))
                 .0
         }
         Cause::OwnerNotRunning => format!(
