@@ -25,13 +25,14 @@ pub use evidence::{Evidence, Overlap, Queue};
 pub use places::WaitPlace;
 
 use crate::{
+    describe::Names,
     filter::{Filter, Kinds},
     lives::recordings,
     states::StateReader,
 };
 use assemble::{Assembly, SeenLog};
 use gathered::{KnownSite, KnownStack};
-use pass::{Role, Seen};
+use pass::{Asked, Role, Seen};
 use places::{Places, Shapes};
 use std::{
     collections::{HashMap, HashSet},
@@ -96,6 +97,21 @@ pub struct OtherWaits {
     pub longest_ns: u64,
 }
 
+/// Waits at a place that a thread has ended, in one stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OtherWakes {
+    /// The place, an index into [`Withheld::places`].
+    pub place: u32,
+    /// The thread that ended them, by its id in the log.
+    pub waker: u32,
+    /// Where it did, a stack of the log; the empty one where none was taken.
+    pub stack: u32,
+    /// How many.
+    pub count: u64,
+    /// Their durations added up, in ns.
+    pub wait_ns: u64,
+}
+
 #[derive(Debug)]
 struct OfLog {
     shapes: Shapes,
@@ -103,6 +119,9 @@ struct OfLog {
     sites: Vec<u32>,
     /// The waits that the filter asks for, in ascending order of thread and site.
     waits: Vec<OtherWaits>,
+    /// The same by who ended them, as far as that is known: in ascending order of place,
+    /// waker and stack.
+    wakes: Vec<OtherWakes>,
 }
 
 const NO_PLACE: u32 = u32::MAX;
@@ -116,7 +135,8 @@ impl Withheld {
     /// Goes over the waits of logs, on all workers of the current rayon pool.
     /// Logs in which the program waits for nothing but locks are not read. Of the
     /// filter, its span of time and least duration matter for
-    /// [`Withheld::waits`], and nothing for all else.
+    /// [`Withheld::waits`], for [`Withheld::wakes`] also its threads and locks, and
+    /// nothing for all else.
     pub fn find(logs: &[Recording], filter: &Filter) -> Withheld {
         let mut found = Withheld::default();
         let mut assembly = Assembly::default();
@@ -128,7 +148,7 @@ impl Withheld {
                 continue;
             }
             let of = SeenLog { log, recording, sites, sees_signals: sees_signals(log) };
-            let seen = pass::run(log, filter.window(log), &roles(log, &of.sites));
+            let seen = pass::run(log, &asked(log, filter, &of.sites), &roles(log, &of.sites));
             if let Some(of_log) = found.logs.last_mut() {
                 of_log.keep(&seen);
             }
@@ -167,6 +187,12 @@ impl Withheld {
     /// ascending order of thread and site.
     pub fn waits(&self, run: usize) -> &[OtherWaits] {
         self.logs.get(run).map_or(&[], |of_log| &of_log.waits)
+    }
+
+    /// By whom the waits of the `run`-th log that are for no lock were ended, as far as
+    /// that is known and the filter asks for the waits.
+    pub fn wakes(&self, run: usize) -> &[OtherWakes] {
+        self.logs.get(run).map_or(&[], |of_log| &of_log.wakes)
     }
 
     /// The place of a site of the `run`-th log, an index into
@@ -209,6 +235,7 @@ impl OfLog {
             shapes: Shapes::of(log),
             sites: vec![NO_PLACE; definitions.sites().len()],
             waits: Vec::new(),
+            wakes: Vec::new(),
         };
         let reader = StateReader::new(log);
         let (mut sites, mut stacks) = (HashMap::new(), HashMap::new());
@@ -246,6 +273,11 @@ impl OfLog {
         });
         self.waits = waits.collect();
         self.waits.sort_unstable();
+        let wakes = seen.wakes.iter().map(|(&(place, waker, stack), &(count, wait_ns))| {
+            OtherWakes { place, waker, stack, count, wait_ns }
+        });
+        self.wakes = wakes.collect();
+        self.wakes.sort_unstable();
     }
 
     /// What there is to know of a stack, if its place has a number.
@@ -261,6 +293,24 @@ impl OfLog {
         let method = self.shapes.method(log, &shape);
         Some(KnownStack { place, shape, method, takes })
     }
+}
+
+/// Which waits of a log the filter asks for, of those whose sites are known.
+fn asked(log: &Recording, filter: &Filter, known: &HashMap<u32, KnownSite>) -> Asked {
+    let names = Names(log);
+    let wants_thread = |id: u32| {
+        let regex = filter.thread.as_ref();
+        regex.is_none_or(|regex| regex.is_match(&names.thread(id)))
+    };
+    let mut sites = vec![false; log.definitions().sites().len()];
+    for (&id, known) in known {
+        let regex = filter.lock.as_ref();
+        if let Some(site) = sites.get_mut(id as usize) {
+            *site = regex.is_none_or(|regex| names.lock_matches(regex, known.lock));
+        }
+    }
+    let threads = 0..log.definitions().threads().len().max(1) as u32;
+    Asked { window: filter.window(log), threads: threads.map(wants_thread).collect(), sites }
 }
 
 /// What to look for at each site of a log.

@@ -4,9 +4,10 @@ use crate::support::{
     Jdk, Program, Report, list, number, on_jdks, share, stdout_of, text_of, tyrion,
 };
 use serde_json::Value;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 on_jdks!(three_in_a_row: two, everywhere all);
+on_jdks!(room_in_a_queue: two, everywhere all);
 on_jdks!(deadlocked: one, everywhere two);
 
 /// "first" waits for what "second" has, which waits for what "third" has.
@@ -44,6 +45,11 @@ fn three_in_a_row(jdk: &Jdk) {
     let ends = list(section, "ends");
     assert_eq!(text_of(&ends[0], "threads"), "third", "{section:#}");
     assert_eq!(number(&ends[0], "through_ns"), number(chained, "wait_ns"));
+    check_jobs(log);
+}
+
+/// The same answer with any number of workers.
+fn check_jobs(log: &Path) {
     for jobs in ["1", "4"] {
         let mut again = tyrion();
         again.args(["report", "--json", "--section=wait-chains", "--top=0", "--jobs", jobs]);
@@ -51,6 +57,39 @@ fn three_in_a_row(jdk: &Jdk) {
         let all = Report::of(log);
         assert_eq!(again["sections"]["wait-chains"], *all.section("wait-chains"), "{jobs}");
     }
+}
+
+/// "first" waits for room in a queue, no lock: "second" makes it, who waits for what
+/// "third" has.
+fn room_in_a_queue(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "room-chain").record();
+    let log = &recording.log;
+    let report = Report::with(&[log], &["--top=0", "--thread=^(first|second|third)$"]);
+    let section = report.section("wait-chains");
+    check_sums(section);
+    let (withheld, places) = (&section["withheld"], report.section("withheld"));
+    let wait_ns = number(withheld, "wait_ns");
+    let chains = list(withheld, "chains").iter();
+    assert_eq!(chains.map(|chain| number(chain, "wait_ns")).sum::<u64>(), wait_ns);
+    let all_ns = wait_ns + number(withheld, "unwoken_ns");
+    assert_eq!(all_ns, number(places, "wait_ns"), "as the other section says");
+    let rounds = recording.number("rounds");
+    assert_eq!((number(withheld, "waits"), number(places, "waits")), (rounds, rounds));
+    assert!(wait_ns <= recording.number("first_ns"), "{withheld:#}");
+    let chained = chain(withheld, &["first", "second"], "third");
+    assert_eq!(number(chained, "waits"), rounds, "{withheld:#}");
+    let (least_ns, most_ns) =
+        (recording.number("least_chained_ns"), recording.number("chained_ns"));
+    let chained_ns = number(chained, "wait_ns");
+    assert!((least_ns..=most_ns).contains(&chained_ns), "{chained_ns}: {}", recording.said);
+    let kinds = list(chained, "steps").iter().map(|step| text_of(step, "kind"));
+    assert_eq!(kinds.collect::<Vec<_>>(), ["condition", "lock"]);
+    let place = &list(places, "places")[0];
+    assert_eq!((text_of(place, "why"), number(place, "woken")), ("hands-over", rounds));
+    let by = &list(place, "wakers")[0];
+    assert_eq!((text_of(by, "threads"), number(by, "waits")), ("second", rounds), "{by:#}");
+    assert!(text_of(by, "at").contains("RoomChain$Round.makeRoom("), "{by:#}");
+    check_jobs(log);
 }
 
 /// The chain of these threads, one by one, to this one, which runs.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::path::Path;
 
 on_jdks!(places: two, everywhere all);
+on_jdks!(notifiers: one, everywhere all);
 on_jdks!(derby: one, everywhere two);
 
 /// What a place in the program's class does, what its waits are, and why.
@@ -53,8 +54,41 @@ fn places(jdk: &Jdk) {
     let lend = place(withheld, "$ConditionPool.borrow(");
     assert!(number(lend, "waits") <= recording.number("lend_waits"), "{lend:#}");
     assert_eq!(number(lend, "threads"), 8, "{lend:#}");
+    check_wakers(lend, "lender-*", "$ConditionPool.giveBack(");
+    check_wakers(place(withheld, "$Filler.run("), "main", "Withheld.fill(");
+    for name in ["$MonitorPool.borrow(", "$Transaction.awaitEnd("] {
+        assert_eq!(number(place(withheld, name), "woken"), 0, "nothing tells of notify");
+    }
     check_totals(&recording.log);
     check_jobs(&recording.log);
+}
+
+/// Whoever ended these waits is one of them, and was there; most of the waits are some
+/// milliseconds long.
+fn check_wakers(place: &Value, threads: &str, at: &str) {
+    let wakers = list(place, "wakers");
+    let sum = |key: &str| wakers.iter().map(|by| number(by, key)).sum::<u64>();
+    assert_eq!((sum("waits"), sum("wait_ns")), (number(place, "woken"), number(place, "woken_ns")));
+    assert!(number(place, "woken") <= number(place, "waits"), "{place:#}");
+    assert!(number(place, "woken_ns") > number(place, "wait_ns") / 2, "{place:#}");
+    for by in wakers {
+        assert_eq!(text_of(by, "threads"), threads, "{by:#}");
+        let is_there = |place: &str| place.contains(at);
+        assert!(by["at"].as_str().is_none_or(is_there), "{by:#}");
+    }
+    assert!(wakers[0]["at"].is_string(), "{place:#}");
+}
+
+/// Who ends `Object.wait` is known in trace mode.
+fn notifiers(jdk: &Jdk) {
+    let recording = Program::truth(jdk, "withheld").traced().record();
+    let report = Report::of(&recording.log);
+    let withheld = report.section("withheld");
+    check_wakers(place(withheld, "$MonitorPool.borrow("), "borrower-*", "$MonitorPool.giveBack(");
+    check_wakers(place(withheld, "$Transaction.awaitEnd("), "client-*", "$Transaction.end(");
+    let chains = &report.section("wait-chains")["withheld"];
+    let all_ns = number(chains, "wait_ns") + number(chains, "unwoken_ns");
+    assert_eq!(all_ns, number(withheld, "wait_ns"), "{chains:#}");
 }
 
 /// The place whose frame has a part of this name.

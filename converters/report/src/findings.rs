@@ -25,7 +25,7 @@ pub mod trace;
 
 pub use axis::Axis;
 pub use busy::GroupTime;
-pub use chains::{ChainStep, End as ChainEnd, WaitChain, WaitChains};
+pub use chains::{ChainStep, End as ChainEnd, WaitChain, WaitChains, WithheldChains};
 pub use collections::Collected;
 pub use delay::{Delay, Delays};
 pub use facts::{LogFacts, processors};
@@ -33,7 +33,7 @@ pub use found::{Distributions, Findings, Phase, ThreadBlame, Threads, Timelines}
 pub use groups::{LockGroups, LockRef, thread_group};
 pub use histogram::Histogram;
 pub use lives::{all_lives_ns, life};
-pub use other_waits::{OtherWaits, PlaceWaits};
+pub use other_waits::{OtherWaits, PlaceWaits, PlaceWaker};
 pub use owners::OwnedWait;
 pub use sampled::SampledInterval;
 

@@ -1,6 +1,7 @@
 //! The sections, a file each, and their registry.
 
 pub mod blockers;
+pub mod charged;
 pub mod contended;
 pub mod critical_sections;
 pub mod delays;

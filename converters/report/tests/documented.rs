@@ -61,6 +61,8 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<verdict::GuiltyLock>(),
             of::<verdict::Instead>(),
             of::<verdict::WithheldLoss>(),
+            of::<verdict::Root>(),
+            of::<withheld::WokenBy>(),
         ],
         "overview" => vec![
             of::<overview::Overview>(),
@@ -101,6 +103,7 @@ fn of_types(section: &str) -> BTreeSet<String> {
             of::<withheld::WithheldPlace>(),
             of::<withheld::WaitingGroup>(),
             of::<withheld::AwaitedObjects>(),
+            of::<withheld::WokenBy>(),
             of::<withheld::PlaceEvidence>(),
         ],
         "single-thread" => {

@@ -49,6 +49,10 @@ impl ThreadRows {
 /// Where locks are taken, and of which class or name: frame, lock and kind.
 type Spot = (u32, u32, WaitKind);
 
+/// Whom waits are charged to, and which: the thread, its stack, its place if that tells
+/// where it was without a stack, and the site of the waits.
+type ChargeKey = (u32, u32, Option<u32>, u32);
+
 /// What a thread did at one place.
 #[derive(Default)]
 struct Group {
@@ -90,10 +94,17 @@ impl Rows<'_, '_> {
             // does not stand in it.
             merge(&mut rows.acquisitions);
         }
-        for (thread, blames) in self.blames(&sums) {
+        let blames = sums.blames.iter().map(|(&(thread, stack, place, site), charged)| {
+            ((thread, stack, Some(place), site), *charged)
+        });
+        for (thread, blames) in self.charged(blames) {
             rows.entry(thread).or_default().blames = blames;
         }
-        for (thread, wakes) in self.wakes(&sums) {
+        let wakes = sums
+            .wakes
+            .iter()
+            .map(|(&(thread, stack, site), ended)| ((thread, stack, None, site), *ended));
+        for (thread, wakes) in self.charged(wakes) {
             rows.entry(thread).or_default().wakes = wakes;
         }
         rows
@@ -187,40 +198,20 @@ impl Rows<'_, '_> {
         }
     }
 
-    /// Waits by the thread that ended them.
-    fn wakes(&mut self, sums: &TraceSums) -> BTreeMap<u32, Vec<BlameRow>> {
-        let mut wakes: Vec<_> = sums.wakes.iter().collect();
-        wakes.sort_unstable_by_key(|(key, _)| **key);
+    /// Waits by the thread that they are charged to, as its rows.
+    fn charged(
+        &mut self,
+        charges: impl Iterator<Item = (ChargeKey, Sums)>,
+    ) -> BTreeMap<u32, Vec<BlameRow>> {
+        let mut charges: Vec<(ChargeKey, Sums)> = charges.collect();
+        charges.sort_unstable_by_key(|(key, _)| *key);
         let mut rows: BTreeMap<u32, Vec<BlameRow>> = BTreeMap::new();
-        for (&(thread, stack, site), ended) in wakes {
+        for ((thread, stack, place, site), charged) in charges {
             let at = self.key_of_site.get(site as usize).map_or(usize::MAX, |&at| at as usize);
             let Some(&(waiter_stack, lock, kind)) = self.wait_keys.get(at) else { continue };
-            let stack = self.resolver.stack(stack);
-            rows.entry(thread).or_default().push(BlameRow {
-                thread: 0,
-                stack,
-                lock,
-                kind,
-                waiter_stack,
-                count: ended.count,
-                blamed_ns: ended.wait_ns,
-            });
-        }
-        rows.values_mut().for_each(merge);
-        rows
-    }
-
-    /// Blame by the holder's thread.
-    fn blames(&mut self, sums: &TraceSums) -> BTreeMap<u32, Vec<BlameRow>> {
-        let mut blames: Vec<_> = sums.blames.iter().collect();
-        blames.sort_unstable_by_key(|(key, _)| **key);
-        let mut rows: BTreeMap<u32, Vec<BlameRow>> = BTreeMap::new();
-        for (&(thread, stack, place, site), charged) in blames {
-            let at = self.key_of_site.get(site as usize).map_or(usize::MAX, |&at| at as usize);
-            let Some(&(waiter_stack, lock, kind)) = self.wait_keys.get(at) else { continue };
-            let stack = match stack {
-                EMPTY_STACK => self.resolver.place_stack(place),
-                stack => self.resolver.stack(stack),
+            let stack = match (stack, place) {
+                (EMPTY_STACK, Some(place)) => self.resolver.place_stack(place),
+                _ => self.resolver.stack(stack),
             };
             rows.entry(thread).or_default().push(BlameRow {
                 thread: 0,

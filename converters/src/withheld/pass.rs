@@ -9,8 +9,12 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
-use tyrion_formats::{ChunkRef, Event, Recording};
-use tyrion_wire::{Outcome, WaitKind, cell::Cell, def::id::UNKNOWN};
+use tyrion_formats::{ChunkRef, Entry, Event, Recording, Woken};
+use tyrion_wire::{
+    Outcome, WaitKind,
+    cell::Cell,
+    def::id::{EMPTY_STACK, UNKNOWN},
+};
 
 /// A worker takes so many chunks at a time.
 const PIECE: usize = 16;
@@ -26,6 +30,27 @@ pub(super) enum Role {
     Signalled,
     /// All there is: these are to be judged, at the place of this number.
     Judged(u32),
+}
+
+/// Which waits the filter asks for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) window: Window,
+    /// The threads by id; the first one is for those that are not defined, too.
+    pub(super) threads: Vec<bool>,
+    /// The sites by id, for their locks.
+    pub(super) sites: Vec<bool>,
+}
+
+impl Asked {
+    /// Whether it asks for a wait that another thread has ended.
+    fn takes(&self, thread: u32, woken: &Woken) -> bool {
+        let is_set = |list: &[bool], id: u32| list.get(id as usize).copied().unwrap_or(false);
+        is_set(&self.threads, thread)
+            && is_set(&self.sites, woken.wake.site)
+            && self.window.holds(woken.end_ns)
+            && woken.wake.wait_ns >= self.window.min_wait_ns
+    }
 }
 
 /// The waits of a thread at a site.
@@ -68,7 +93,13 @@ pub(super) struct Seen {
     pub(super) lengths: HashMap<(u32, u8), u64>,
     /// When threads waited, by thread and site.
     pub(super) spans: Spans<(u32, u32)>,
+    /// How many waits that the filter asks for were ended, by the place, the thread that
+    /// did so and its stack; and how long these were.
+    pub(super) wakes: HashMap<WakeKey, (u64, u64)>,
 }
+
+/// A place, the thread that ended waits there, and its stack.
+pub(super) type WakeKey = (u32, u32, u32);
 
 /// About how long a wait took: a number for each quarter of a power of two.
 pub(super) fn length(wait_ns: u64) -> u8 {
@@ -83,7 +114,7 @@ pub(super) fn length(wait_ns: u64) -> u8 {
 
 /// Goes over the waits of a log, on all workers of the current rayon pool. What
 /// is damaged is left out; whoever sums the waits tells of it.
-pub(super) fn run(log: &Recording, window: Window, roles: &[Role]) -> Seen {
+pub(super) fn run(log: &Recording, asked: &Asked, roles: &[Role]) -> Seen {
     let mut chunks: Vec<&ChunkRef> = log.event_chunks().iter().collect();
     // By thread: each has its own sites, which then stay in the cache.
     chunks.sort_by_key(|chunk| (chunk.thread, chunk.offset));
@@ -92,7 +123,7 @@ pub(super) fn run(log: &Recording, window: Window, roles: &[Role]) -> Seen {
     let next = AtomicUsize::new(0);
     let all = Mutex::new(Seen::default());
     rayon::broadcast(|_| {
-        let mut worker = Worker::new(log, window, roles);
+        let mut worker = Worker::new(log, asked, roles);
         loop {
             let at = next.fetch_add(1, Relaxed);
             if let Some(piece) = pieces.get(at) {
@@ -125,11 +156,20 @@ impl Seen {
             *sum = sum.saturating_add(more);
         }
         self.spans.add(other.spans, Some);
+        for (key, (count, wait_ns)) in other.wakes {
+            self.add_wakes(key, count, wait_ns);
+        }
+    }
+
+    fn add_wakes(&mut self, key: WakeKey, count: u64, wait_ns: u64) {
+        let sum = self.wakes.entry(key).or_default();
+        *sum = (sum.0.saturating_add(count), sum.1.saturating_add(wait_ns));
     }
 }
 
 struct Worker<'a> {
     log: &'a Recording,
+    asked: &'a Asked,
     window: Window,
     roles: &'a [Role],
     seen: Seen,
@@ -138,15 +178,19 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(log: &'a Recording, window: Window, roles: &'a [Role]) -> Worker<'a> {
-        let threads = log.definitions().threads().len().max(1);
+    fn new(log: &'a Recording, asked: &'a Asked, roles: &'a [Role]) -> Worker<'a> {
+        let (threads, window) = (log.definitions().threads().len().max(1), asked.window);
         let seen = Seen { waits: vec![0; threads], ..Seen::default() };
-        Worker { log, window, roles, seen, last_touch: vec![u32::MAX; roles.len()] }
+        Worker { log, asked, window, roles, seen, last_touch: vec![u32::MAX; roles.len()] }
     }
 
     fn events(&mut self, chunk: &ChunkRef) {
         if let Ok(mut events) = self.log.events(chunk) {
-            events.visit(|event| self.wait(event));
+            events.visit_all(|entry| match entry {
+                Entry::Wait(event) => self.wait(&event),
+                Entry::Wake(woken) => self.wake(&woken),
+                _ => {}
+            });
         }
     }
 
@@ -211,6 +255,22 @@ impl<'a> Worker<'a> {
         });
         *self.seen.lengths.entry((place, length(event.wait_ns()))).or_default() += 1;
         self.seen.spans.push(key, (event.start_ns, event.end_ns));
+    }
+
+    /// Who ended a wait. There are few beside waits: their code shall not take the place
+    /// of that of waits.
+    #[inline(never)]
+    fn wake(&mut self, woken: &Woken) {
+        let wake = &woken.wake;
+        let Some(&Role::Judged(place)) = self.roles.get(wake.site as usize) else { return };
+        if !self.asked.takes(self.known(woken.thread), woken) {
+            return;
+        }
+        let stack = match self.log.definitions().stacks().get(wake.stack) {
+            Some(_) => wake.stack,
+            None => EMPTY_STACK,
+        };
+        self.seen.add_wakes((place, self.known(wake.waker), stack), 1, wake.wait_ns);
     }
 
     fn cell(&mut self, cell: &Cell) {

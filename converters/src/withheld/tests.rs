@@ -1,6 +1,8 @@
 //! Logs whose right answer is known.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod wakes;
+
 use super::*;
 use crate::{
     aggregate::aggregate,

@@ -1,5 +1,6 @@
 //! Who waits for whom, who waits for whom: chains of waits, up to a thread that
-//! does not wait.
+//! does not wait. Waits for locks are charged to them, and, apart from these, waits
+//! that are for no lock but keep threads from work.
 
 mod charge;
 mod gather;
@@ -14,24 +15,24 @@ pub use charge::End;
 pub use sums::{ChainStep, WaitChain};
 
 use super::axis::{Axis, Clock, Grid};
-use charge::Asked;
-use charge::{Chains, Piece, Wait};
+use charge::{Asked, Chains, Piece, Wait};
 use gather::Gathered;
 use numbers::{Plan, Threads};
 use rayon::prelude::*;
 use short::{Place, Shorts};
 use std::{cmp::Reverse, collections::BTreeMap};
-use sums::{ChainSums, Charge};
-use tyrion_converters::{filter::Filter, lives::recordings};
+use sums::{ChainSums, Charge, Known};
+use tyrion_converters::{filter::Filter, lives::recordings, withheld::Withheld};
 use tyrion_formats::Recording;
-use tyrion_wire::def::id::UNKNOWN;
+use tyrion_wire::{WaitKind, def::id::UNKNOWN};
 
 /// At most so many phases.
 const MOST_PHASES: usize = 120;
-/// At most so many pieces of waits are followed.
+/// At most so many pieces of waits for locks are followed, and as many of others.
 const MOST_PIECES: u64 = 1 << 22;
 
-/// Waits whose lock's owner is known, charged to whom the owner waited for.
+/// Waits for locks of which it is known who had the lock, or else who ended them, charged
+/// to whom that one waited for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitChains {
     /// How many waits there are, those included that had not ended when the log
@@ -53,6 +54,27 @@ pub struct WaitChains {
     pub phases: usize,
     /// From the axis' start to its end, in ns.
     pub duration_ns: u64,
+    /// The same of waits that are for no lock.
+    pub withheld: WithheldChains,
+}
+
+/// Waits that are for no lock and kept threads from work, of which it is known who ended
+/// them, whatever kinds the filter asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WithheldChains {
+    /// How many waits.
+    pub waits: u64,
+    /// Their durations added up, in ns.
+    pub wait_ns: u64,
+    /// The chains, those with the most wait first. Together they have all of it.
+    pub chains: Vec<WaitChain>,
+}
+
+/// Charges under way: of waits for locks, and of those that withhold work.
+struct Sums {
+    known: Known,
+    locks: ChainSums,
+    withheld: ChainSums,
 }
 
 /// The phases of the axis, or as many of them together as there may be.
@@ -62,92 +84,134 @@ fn grid(axis: &Axis) -> Grid {
     Grid { step_ns: phases.step_ns.saturating_mul(times), ..phases }
 }
 
+/// Whether a log may tell who ended waits: of monitors none does.
+fn tells_wakers(log: &Recording) -> bool {
+    let mut sites = log.definitions().sites().iter();
+    log.has_wakers() && sites.any(|(_, site)| site.kind != WaitKind::Monitor)
+}
+
 /// Those of logs, which are read once more for it, unless nobody is known to have
-/// had a lock: `is_known` says whether anybody is of the waits that have ended and
-/// that the filter asks for. `is_whole` says that all checksums held.
+/// had a lock, or to have ended a wait: `is_known` says whether anybody is known to have
+/// had one of those waits for it that have ended and that the filter asks for. `is_whole`
+/// says that all checksums held.
 pub(super) fn find(
     logs: &[Recording],
     filter: &Filter,
-    axis: &Axis,
+    (axis, withheld): (&Axis, &Withheld),
     (is_known, is_whole): (bool, bool),
 ) -> WaitChains {
-    find_in((logs, Gathered::default), filter, axis, (is_known, is_whole))
+    find_in((logs, Gathered::default), filter, (axis, withheld), (is_known, is_whole))
 }
 
 fn find_in(
     (logs, new): (&[Recording], impl Fn() -> Gathered),
     filter: &Filter,
-    axis: &Axis,
+    (axis, withheld): (&Axis, &Withheld),
     (is_known, is_whole): (bool, bool),
 ) -> WaitChains {
     let grid = grid(axis);
-    let mut sums = ChainSums::new(grid);
-    let is_known_of = |log: &Recording| log.pending().iter().any(|it| it.owner != UNKNOWN);
-    let logs = if is_known || logs.iter().any(is_known_of) { logs } else { &[] };
-    let mut of_recordings: BTreeMap<u32, Vec<&Recording>> = BTreeMap::new();
-    for (log, recording) in logs.iter().zip(recordings(logs)) {
+    let (locks, others) = (ChainSums::new(grid), ChainSums::new(grid));
+    let mut sums = Sums { known: Known::default(), locks, withheld: others };
+    let is_known_of = |log: &Recording| {
+        tells_wakers(log) || log.pending().iter().any(|it| it.owner != UNKNOWN)
+    };
+    let is_known = is_known || logs.iter().any(is_known_of);
+    let mut of_recordings: BTreeMap<u32, Vec<(usize, &Recording)>> = BTreeMap::new();
+    for (log, recording) in logs.iter().enumerate().zip(recordings(logs)).filter(|_| is_known) {
         of_recordings.entry(recording).or_default().push(log);
     }
     for logs in of_recordings.into_values() {
         // All files of a recording have one clock.
-        let Some(first) = logs.first() else { continue };
+        let Some((_, first)) = logs.first() else { continue };
         let (mut threads, mut gathered) = (Threads::default(), new());
         let clock = Clock::new(first, axis);
-        for log in logs {
-            let plan = Plan::new(log, filter, &mut threads, &mut sums);
+        for (run, log) in logs {
+            let plan = Plan::new(log, filter, (withheld, run), &mut threads, &mut sums.known);
             let place = Place { groups: &threads.groups, clock, grid };
             gathered.gather(log, (&filter.window(log), is_whole), &plan, place);
         }
         charge(gathered, &threads.groups, clock, &mut sums);
     }
-    let (waits, wait_ns) = (sums.waits, sums.wait_ns);
-    let (pending, pending_ns, contention_ns) = (sums.pending, sums.pending_ns, sums.contention_ns);
-    WaitChains {
-        waits,
-        wait_ns,
-        pending,
-        pending_ns,
-        contention_ns,
-        chains: sums.finish(),
-        phase_ns: grid.step_ns,
-        phases: grid.len(),
-        duration_ns: grid.end_ns,
+    sums.finish(grid)
+}
+
+impl Sums {
+    fn finish(self, grid: Grid) -> WaitChains {
+        let Sums { known, locks, withheld } = self;
+        WaitChains {
+            waits: locks.waits,
+            wait_ns: locks.wait_ns,
+            pending: locks.pending,
+            pending_ns: locks.pending_ns,
+            contention_ns: locks.contention_ns,
+            phase_ns: grid.step_ns,
+            phases: grid.len(),
+            duration_ns: grid.end_ns,
+            withheld: WithheldChains {
+                waits: withheld.waits,
+                wait_ns: withheld.wait_ns,
+                chains: withheld.finish(&known),
+            },
+            chains: locks.finish(&known),
+        }
     }
 }
 
 /// Charges all waits of a recording that are asked for.
-fn charge(gathered: Gathered, groups: &[u32], clock: Clock, sums: &mut ChainSums) {
-    let (mut all, shorts) = gathered.into_parts(groups.len());
+fn charge(gathered: Gathered, groups: &[u32], clock: Clock, sums: &mut Sums) {
+    let (mut all, [shorts, withheld_shorts]) = gathered.into_parts(groups.len());
     // The longest first: where there are too many pieces, these are followed. Beyond
     // that any order would do, but always the same one.
     all.par_sort_unstable_by_key(|&(wait, asked)| (Reverse(wait.length_ns()), wait, asked));
     let (waits, asked): (Vec<Wait>, Vec<Asked>) = all.into_iter().unzip();
-    let group = |thread: u32| groups.get(thread as usize).copied();
-    let mut chains = Chains::new(&waits, groups.len(), MOST_PIECES);
-    let mut steps = Vec::new();
-    for ((wait, asked), at) in waits.iter().zip(asked).zip(0..) {
-        if asked == Asked::Nothing {
-            continue;
-        }
-        sums.begin(wait.what, wait.length_ns(), asked == Asked::ChargePending);
-        chains.charge(at, &mut |piece: Piece<'_>| {
-            let waits = piece.steps.iter().filter_map(|&step| waits.get(step as usize));
-            steps.clear();
-            steps.extend(waits.filter_map(|wait| Some((group(wait.thread)?, wait.what))));
-            sums.add(Charge {
-                steps: &steps,
-                root: group(piece.root),
-                end: piece.end,
-                ns: piece.to_ns.saturating_sub(piece.from_ns),
-                span: (clock.at(piece.from_ns), clock.at(piece.to_ns)),
-            });
-        });
-    }
-    add_shorts(shorts, sums);
+    let chains = Chains::new(&waits, groups.len(), 0);
+    let mut charger = Charger { waits: &waits, chains, groups, clock, known: &sums.known };
+    let of_locks = [Asked::Charge, Asked::ChargePending];
+    charger.charge(&asked, &of_locks, &mut sums.locks);
+    charger.charge(&asked, &[Asked::ChargeWithheld], &mut sums.withheld);
+    add_shorts(shorts, &sums.known, &mut sums.locks);
+    add_shorts(withheld_shorts, &sums.known, &mut sums.withheld);
 }
 
-fn add_shorts(shorts: Shorts, sums: &mut ChainSums) {
+/// Charges waits of a recording.
+struct Charger<'c> {
+    waits: &'c [Wait],
+    chains: Chains<'c>,
+    groups: &'c [u32],
+    clock: Clock,
+    known: &'c Known,
+}
+
+impl Charger<'_> {
+    /// Those of which one of these is asked, in their order.
+    fn charge(&mut self, asked: &[Asked], which: &[Asked], sums: &mut ChainSums) {
+        let Charger { waits, chains, groups, clock, known } = self;
+        let group = |thread: u32| groups.get(thread as usize).copied();
+        let mut steps = Vec::new();
+        chains.renew(MOST_PIECES);
+        for ((wait, asked), at) in waits.iter().zip(asked).zip(0..) {
+            if !which.contains(asked) {
+                continue;
+            }
+            sums.begin(known, wait.what, wait.length_ns(), *asked == Asked::ChargePending);
+            chains.charge(at, &mut |piece: Piece<'_>| {
+                let waits = piece.steps.iter().filter_map(|&step| waits.get(step as usize));
+                steps.clear();
+                steps.extend(waits.filter_map(|wait| Some((group(wait.thread)?, wait.what))));
+                sums.add(Charge {
+                    steps: &steps,
+                    root: group(piece.root),
+                    end: piece.end,
+                    ns: piece.to_ns.saturating_sub(piece.from_ns),
+                    span: (clock.at(piece.from_ns), clock.at(piece.to_ns)),
+                });
+            });
+        }
+    }
+}
+
+fn add_shorts(shorts: Shorts, known: &Known, sums: &mut ChainSums) {
     for (key, charged) in shorts.finish() {
-        sums.add_short(key, &charged);
+        sums.add_short(known, key, &charged);
     }
 }

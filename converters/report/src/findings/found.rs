@@ -33,7 +33,7 @@ pub struct Findings<'a> {
     pub delays: Delays,
     /// Waits that are for no lock.
     pub other_waits: OtherWaits,
-    /// Waits whose lock's owner is known, charged to whom the owner waited for.
+    /// Waits of which it is known whom they were for, charged to whom that one waited for.
     pub chains: WaitChains,
     /// The threads of the logs that the filter lets through, but for those that the
     /// JVM runs for itself.

@@ -1,9 +1,10 @@
 //! Frames and stacks of the profile in words.
 
 use tyrion_converters::{
-    describe::in_bounds,
+    describe::{Names, in_bounds},
     profile::{Frame, Function, Profile},
 };
+use tyrion_formats::Recording;
 
 /// A frame of the profile: `com.acme.Foo.bar(Foo.java:12)`.
 pub fn frame(profile: &Profile, frame: Frame) -> String {
@@ -69,6 +70,28 @@ pub fn place(profile: &Profile, stack: u32) -> String {
     let found = profile.frames_of(stack).find(outside);
     let found = found.or_else(|| profile.frames_of(stack).next());
     found.map_or_else(String::new, |at| frame(profile, at))
+}
+
+/// The same of a stack of a log.
+pub fn place_in(log: &Recording, stack: u32) -> String {
+    let names = Names(log);
+    let mut frames = names.frames(stack).map(|frame| names.stack_frame(frame));
+    let Some(innermost) = frames.next() else { return String::new() };
+    match is_machinery(&innermost) {
+        true => frames.find(|frame| !is_machinery(frame)).unwrap_or(innermost),
+        false => innermost,
+    }
+}
+
+/// The method of a frame with its class alone: `AuditLog.append` of
+/// `com.acme.bank.AuditLog.append(AuditLog.java:12)`.
+pub fn short_method(frame: &str) -> String {
+    let whole = frame.split('(').next().unwrap_or_default();
+    let mut parts = whole.rsplitn(3, '.');
+    match (parts.next(), parts.next()) {
+        (Some(method), Some(class)) => format!("{class}.{method}"),
+        _ => whole.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -4,14 +4,18 @@
 use super::{
     delay::Delay,
     groups::{LockRef, thread_group},
+    names,
 };
 use regex::Regex;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+};
 use tyrion_converters::{
     describe::Names,
     filter::Filter,
     lives::recordings,
-    withheld::{JudgedPlace, Verdict, Withheld},
+    withheld::{JudgedPlace, OtherWakes, Verdict, Withheld},
 };
 use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
@@ -47,6 +51,22 @@ pub struct PlaceWaits {
     /// The stack in which they waited longest, innermost frame first, and how
     /// long, in ns.
     pub hottest: (Vec<String>, u64),
+    /// Who ended them, as far as that is known, most wait first.
+    pub wakers: Vec<PlaceWaker>,
+}
+
+/// Waits at a place that threads of a group ended, all at one place of theirs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaceWaker {
+    /// The group.
+    pub threads: String,
+    /// Where they were: the innermost frame outside of `java.util.concurrent`; empty
+    /// where no stack was taken.
+    pub at: String,
+    /// The waits.
+    pub waits: Delay,
+    /// The stack with the most wait: the number of its log, and its id there.
+    pub stack: (usize, u32),
 }
 
 /// What is gathered of a place.
@@ -55,9 +75,13 @@ struct Gathered {
     sums: PlaceWaits,
     /// By recording and Java id.
     threads: BTreeSet<(u32, u64)>,
-    /// By log and stack.
-    stacks: BTreeMap<(usize, u32), u64>,
+    stacks: Stacks,
+    /// By the group of those who ended waits, and their place.
+    wakers: BTreeMap<(String, String), (Delay, Stacks)>,
 }
+
+/// How long waits were, by log and stack, in ns.
+type Stacks = BTreeMap<(usize, u32), u64>;
 
 impl OtherWaits {
     /// Those of logs.
@@ -81,15 +105,15 @@ impl OtherWaits {
                 *sums.locks.entry(lock).or_default() += delay;
                 let thread = log.definitions().threads().get(waits.thread);
                 gathered.threads.insert((recording, thread.map_or(0, |thread| thread.java_id)));
-                let of_stack = gathered.stacks.entry((run, site.stack)).or_default();
-                *of_stack = of_stack.saturating_add(delay.wait_ns);
+                add(&mut gathered.stacks, (run, site.stack), delay.wait_ns);
             }
+            add_wakers((run, log), judged.wakes(run), &mut places);
         }
         let mut places: Vec<PlaceWaits> =
             places.into_iter().map(|(place, gathered)| gathered.finish(place, logs)).collect();
         places.sort_by_cached_key(|waits| {
             let place = judged.places().get(waits.place).map(|judged| judged.place.clone());
-            (std::cmp::Reverse(waits.waits.wait_ns), place)
+            (Reverse(waits.waits.wait_ns), place)
         });
         OtherWaits { judged, places }
     }
@@ -113,15 +137,49 @@ impl OtherWaits {
     }
 }
 
+fn add(stacks: &mut Stacks, key: (usize, u32), wait_ns: u64) {
+    let sum = stacks.entry(key).or_default();
+    *sum = sum.saturating_add(wait_ns);
+}
+
+/// Adds who ended waits of a log, at the places of which there are any.
+fn add_wakers(
+    (run, log): (usize, &Recording),
+    wakes: &[OtherWakes],
+    places: &mut BTreeMap<usize, Gathered>,
+) {
+    let (mut groups, mut methods) = (HashMap::new(), HashMap::new());
+    for wakes in wakes {
+        let Some(gathered) = places.get_mut(&(wakes.place as usize)) else { continue };
+        let group = groups
+            .entry(wakes.waker)
+            .or_insert_with(|| thread_group(&Names(log).thread(wakes.waker)));
+        let at = methods.entry(wakes.stack).or_insert_with(|| names::place_in(log, wakes.stack));
+        let (sum, stacks) = gathered.wakers.entry((group.clone(), at.clone())).or_default();
+        *sum += Delay { count: wakes.count, wait_ns: wakes.wait_ns };
+        add(stacks, (run, wakes.stack), wakes.wait_ns);
+    }
+}
+
 impl Gathered {
     fn finish(self, place: usize, logs: &[Recording]) -> PlaceWaits {
-        let hottest = self.stacks.into_iter().max_by_key(|&(key, ns)| (ns, std::cmp::Reverse(key)));
+        let waker = |((threads, at), (waits, stacks)): ((String, String), (Delay, Stacks))| {
+            PlaceWaker { threads, at, waits, stack: hottest(stacks).unwrap_or_default().0 }
+        };
+        let mut wakers: Vec<PlaceWaker> = self.wakers.into_iter().map(waker).collect();
+        // Stable, so that what is equal stays in the order of names.
+        wakers.sort_by_key(|waker| Reverse(waker.waits.wait_ns));
         let frames = |(run, stack): (usize, u32)| {
             logs.get(run).map_or_else(Vec::new, |log| Names(log).stack(stack))
         };
-        let hottest = hottest.map(|(key, ns)| (frames(key), ns)).unwrap_or_default();
-        PlaceWaits { place, threads: self.threads.len() as u64, hottest, ..self.sums }
+        let hottest = hottest(self.stacks).map(|(key, ns)| (frames(key), ns)).unwrap_or_default();
+        PlaceWaits { place, threads: self.threads.len() as u64, hottest, wakers, ..self.sums }
     }
+}
+
+/// The stack with the most wait, and how much that is, in ns.
+fn hottest(stacks: Stacks) -> Option<((usize, u32), u64)> {
+    stacks.into_iter().max_by_key(|&(key, ns)| (ns, Reverse(key)))
 }
 
 /// Names of the threads and locks that the filter asks for.

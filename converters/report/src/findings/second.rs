@@ -66,7 +66,8 @@ pub(super) fn find<'a>(
     }
     let owned_waits = owners.finish(&names);
     let is_whole = aggregate.damage.is_empty();
-    let chains = chains::find(logs, filter, &axis, (!owned_waits.is_empty(), is_whole));
+    let judged = (&axis, &other_waits.judged);
+    let chains = chains::find(logs, filter, judged, (!owned_waits.is_empty(), is_whole));
     Findings {
         sampled: sampled::find(logs, filter, options, (&aggregate, &other_waits.judged), &axis),
         interval_ns: sampled::interval_ns(logs, filter, options),

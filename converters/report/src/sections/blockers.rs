@@ -4,16 +4,16 @@
 mod tests;
 mod view;
 
-use super::shared::{cut, share};
+use super::{
+    charged::{ChargedWaits, Charges, Places},
+    shared::{cut, share},
+};
 use crate::{
     About, Answer, Findings, ReportOptions, Section,
-    findings::{LockRef, OwnedWait, ThreadBlame, names},
+    findings::{LockRef, OwnedWait, ThreadBlame},
 };
 use serde::Serialize;
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashMap},
-};
+use std::{cmp::Reverse, collections::BTreeMap};
 use tyrion_wire::WaitKind;
 
 /// The section.
@@ -93,29 +93,16 @@ pub struct LockShare {
 /// Waits at a place in the code, for a place in the code.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CodePair {
-    /// Where it was waited: the innermost frame outside of
-    /// `java.util.concurrent`.
-    pub waiter: String,
+    /// The waits.
+    #[serde(flatten)]
+    pub charged: ChargedWaits,
     /// Where the holder was when it left the lock, or else, where no stack was
     /// taken then, where it took it; null when that is not known.
     pub holder: Option<String>,
     /// The group of threads that had the lock, where their code is not known;
     /// else null.
     pub holders: Option<String>,
-    /// The lock.
-    pub lock: LockRef,
-    /// The kind of wait.
-    pub kind: &'static str,
-    /// How many waits, or parts of them.
-    pub waits: u64,
-    /// Their durations added up, in ns.
-    pub wait_ns: u64,
-    /// The share of all wait that there is a holder for.
-    pub wait_share: f64,
-    /// The whole stack at the waiter's place with the most wait, innermost
-    /// frame first.
-    pub waiter_stack: Vec<String>,
-    /// The holder's stack that goes with it; empty when it is not known.
+    /// The holder's stack that goes with the waiter's; empty when it is not known.
     pub holder_stack: Vec<String>,
 }
 
@@ -143,39 +130,26 @@ fn lacking(findings: &Findings<'_>, source: Source) -> &'static str {
     }
 }
 
-/// Wait, how many, and where it is from.
+/// Waits of the threads of a group for those of another.
 #[derive(Clone, Debug, Default)]
-struct Pair {
+struct OfThreads {
     waits: u64,
     wait_ns: u64,
-    /// By the stacks of waiter and holder.
-    stacks: BTreeMap<(u32, u32), u64>,
     /// By lock group and kind.
     locks: BTreeMap<(u32, WaitKind), (u64, u64)>,
 }
 
-impl Pair {
+impl OfThreads {
     fn add(&mut self, lock: (u32, WaitKind), waits: u64, wait_ns: u64) {
         self.waits = self.waits.saturating_add(waits);
         self.wait_ns = self.wait_ns.saturating_add(wait_ns);
         let own = self.locks.entry(lock).or_default();
         *own = (own.0.saturating_add(waits), own.1.saturating_add(wait_ns));
     }
-
-    fn add_stacks(&mut self, waiter: u32, holder: u32, wait_ns: u64) {
-        let sum = self.stacks.entry((waiter, holder)).or_default();
-        *sum = sum.saturating_add(wait_ns);
-    }
-
-    /// The stacks with the most wait.
-    fn hottest(&self) -> (u32, u32) {
-        let hottest = self.stacks.iter().max_by_key(|(key, ns)| (**ns, Reverse(**key)));
-        hottest.map_or((0, 0), |(stacks, _)| *stacks)
-    }
 }
 
 /// By waiters and holders.
-type ByThreads = BTreeMap<(String, String), Pair>;
+type ByThreads = BTreeMap<(String, String), OfThreads>;
 /// What is known of a holder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Holder {
@@ -184,8 +158,7 @@ enum Holder {
 }
 
 /// By the waiter's place, holder, lock group and kind.
-type ByCode = BTreeMap<CodeKey, Pair>;
-type CodeKey = (String, Holder, u32, WaitKind);
+type ByCode = BTreeMap<(String, Holder, u32, WaitKind), Charges>;
 
 /// Who blocks whom.
 pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
@@ -211,7 +184,7 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
     };
     // Stable, so that what is equal stays in the order of names.
     out.threads.sort_by_key(|pair| Reverse(pair.wait_ns));
-    out.code.sort_by_key(|pair| Reverse(pair.wait_ns));
+    out.code.sort_by_key(|pair| Reverse(pair.charged.wait_ns));
     cut(&mut out.threads, options);
     cut(&mut out.code, options);
     for pair in &mut out.threads {
@@ -241,9 +214,8 @@ fn charged_code(findings: &Findings<'_>) -> ByCode {
         let group = findings.groups.of(blame.lock);
         let holder = Holder::Place(places.of(blame.stack));
         let key = (places.of(blame.waiter_stack), holder, group, blame.kind);
-        let pair = pairs.entry(key).or_default();
-        pair.add((group, blame.kind), blame.count, blame.blamed_ns);
-        pair.add_stacks(blame.waiter_stack, blame.stack, blame.blamed_ns);
+        let stacks = (blame.waiter_stack, blame.stack);
+        pairs.entry(key).or_default().add(blame.count, blame.blamed_ns, stacks);
     }
     pairs
 }
@@ -257,33 +229,14 @@ fn owned(findings: &Findings<'_>) -> (ByThreads, ByCode) {
         let pair = threads.entry((waiters.clone(), owners.clone())).or_default();
         pair.add((*group, kind), *count, *wait_ns);
         let key = (places.of(*stack), Holder::Threads(owners.clone()), *group, kind);
-        let pair = code.entry(key).or_default();
-        pair.add((*group, kind), *count, *wait_ns);
-        pair.add_stacks(*stack, 0, *wait_ns);
+        code.entry(key).or_default().add(*count, *wait_ns, (*stack, 0));
     }
     (threads, code)
 }
 
-/// The places of stacks, each worked out once.
-struct Places<'f> {
-    findings: &'f Findings<'f>,
-    known: HashMap<u32, String>,
-}
-
-impl<'f> Places<'f> {
-    fn new(findings: &'f Findings<'f>) -> Places<'f> {
-        Places { findings, known: HashMap::new() }
-    }
-
-    fn of(&mut self, stack: u32) -> String {
-        let place = || names::place(self.findings.profile(), stack);
-        self.known.entry(stack).or_insert_with(place).clone()
-    }
-}
-
 fn thread_pair(
     findings: &Findings<'_>,
-    ((waiters, holders), pair): ((String, String), Pair),
+    ((waiters, holders), pair): ((String, String), OfThreads),
     known_ns: u64,
 ) -> ThreadPair {
     let lock = |(&(group, kind), &(waits, wait_ns)): (&(u32, WaitKind), &(u64, u64))| LockShare {
@@ -294,31 +247,19 @@ fn thread_pair(
     };
     let mut locks: Vec<LockShare> = pair.locks.iter().map(lock).collect();
     locks.sort_by_key(|lock| Reverse(lock.wait_ns));
-    let Pair { waits, wait_ns, .. } = pair;
+    let OfThreads { waits, wait_ns, .. } = pair;
     ThreadPair { waiters, holders, waits, wait_ns, wait_share: share(wait_ns, known_ns), locks }
 }
 
 fn code_pair(
     findings: &Findings<'_>,
-    ((waiter, holder, group, kind), pair): (CodeKey, Pair),
+    ((waiter, holder, group, kind), charges): ((String, Holder, u32, WaitKind), Charges),
     known_ns: u64,
 ) -> CodePair {
-    let profile = findings.profile();
-    let (waiter_stack, holder_stack) = pair.hottest();
+    let (charged, holder_stack) = charges.finish(findings, (waiter, group, kind), known_ns);
     let (holder, holders) = match holder {
         Holder::Place(place) => (Some(place), None),
         Holder::Threads(group) => (None, Some(group)),
     };
-    CodePair {
-        waiter,
-        holder,
-        holders,
-        lock: findings.groups.lock_ref(group),
-        kind: kind.name(),
-        waits: pair.waits,
-        wait_ns: pair.wait_ns,
-        wait_share: share(pair.wait_ns, known_ns),
-        waiter_stack: names::stack(profile, waiter_stack),
-        holder_stack: names::stack(profile, holder_stack),
-    }
+    CodePair { charged, holder, holders, holder_stack }
 }

@@ -12,6 +12,7 @@ use tyrion_wire::{
     def::{id, place_flag},
     slot::Pending,
     trace::{AcquisitionCell, Held, Hold, Instance, Nest},
+    wake::Wake,
 };
 
 /// When scenario begin, monotonic.
@@ -43,7 +44,9 @@ impl Scenario {
         let mut options = LogOptions { chunk_len: 4096, ..LogOptions::default() };
         options.header.mono_ns = START_NS;
         options.header.end_ns = end_ns;
-        options.header.metadata.push(("mode".to_owned(), "trace".to_owned()));
+        for (key, value) in [("mode", "trace")].iter().chain(metadata) {
+            options.header.metadata.push(((*key).to_owned(), (*value).to_owned()));
+        }
         scenario.log = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
         scenario
     }
@@ -141,6 +144,20 @@ impl Scenario {
         let (end_ns, wait_ns) = (START_NS + to_ns, to_ns - from_ns);
         let wait = Wait { end_ns, wait_ns, site, ..Wait::default() };
         self.log.wait(self.lanes[&thread], wait).unwrap();
+    }
+
+    /// A wait that another thread ended, in a stack that may be the empty one.
+    pub(super) fn woken(
+        &mut self,
+        thread: u32,
+        (kind, stack, lock): (WaitKind, u32, u32),
+        (from_ns, to_ns): (u64, u64),
+        (waker, waking): (u32, u32),
+    ) {
+        self.waits(thread, (kind, stack, lock), (from_ns, to_ns));
+        let site = self.log.site(kind, stack, lock).unwrap();
+        let wake = Wake { waker, stack: waking, site, wait_ns: to_ns - from_ns, late_ns: 0 };
+        self.log.wake(self.lanes[&thread], wake).unwrap();
     }
 
     /// A wait that has not ended; its start counts from that of the scenario.

@@ -23,7 +23,7 @@ pub use instead::{Activity, Instead};
 use machine::Machine;
 use serde::Serialize;
 use tyrion_wire::WaitKind;
-pub use withheld::WithheldLoss;
+pub use withheld::{Root, WithheldLoss};
 
 /// The section. Its lines need no explanation.
 pub const SECTION: Section =

@@ -12,7 +12,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_converters::outputs::units;
+use tyrion_converters::{outputs::units, withheld::Verdict};
 
 /// The section.
 pub const SECTION: Section = Section {
@@ -28,18 +28,42 @@ pub const SECTION: Section = Section {
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WaitChains {
-    /// Waits whose owner is known: who had the lock when they began. Includes waits that
-    /// had not ended when the log did.
-    pub waits: u64,
-    /// Their durations added up. All of it is charged.
-    pub wait_ns: u64,
+    /// Waits for locks whose owner is known (who had the lock when they began), or else
+    /// who ended them. Includes waits that had not ended when the log did.
+    #[serde(flatten)]
+    pub charged: Charged,
     /// How many of them had not ended.
     pub pending: u64,
     /// How long these were.
     pub pending_ns: u64,
-    /// How long the waits for locks were that have ended and whose owner is not known.
+    /// How long the waits for locks were that have ended and of which neither is known.
     /// Together with `wait_ns` minus `pending_ns` that is all contention.
     pub unowned_ns: u64,
+    /// The length of a phase: that of the overview, or a multiple of it.
+    pub phase_ns: u64,
+    /// The phases, in the order of time.
+    pub phases: Vec<ChainPhase>,
+    /// The same of waits that are not for a lock.
+    pub withheld: WithheldChains,
+}
+
+/// Waits that are not for a lock and kept threads from work.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WithheldChains {
+    /// Those of which it is known who ended them.
+    #[serde(flatten)]
+    pub charged: Charged,
+    /// How long the others were. Together with `wait_ns` that is all that was withheld.
+    pub unwoken_ns: u64,
+}
+
+/// Waits that are charged to chains.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Charged {
+    /// How many waits.
+    pub waits: u64,
+    /// Their durations added up. All of it is charged.
+    pub wait_ns: u64,
     /// How long threads waited for a thread that ran.
     pub direct_ns: u64,
     /// How long they waited for a thread that itself waited for a known owner.
@@ -49,12 +73,15 @@ pub struct WaitChains {
     /// How long they waited for a thread that itself waited, but not for a known
     /// owner: for example for something to happen.
     pub waiting_ns: u64,
+    /// How long threads that had been woken, or those whom they waited for, had not yet
+    /// gone on.
+    pub late_ns: u64,
     /// For how long the owner of the lock is not known.
     pub unknown_ns: u64,
-    /// How long is charged to the owner of the lock without following what that thread
-    /// did: the shortest waits, if there are too many.
+    /// How long is charged to the owner of the lock, or to who ended the wait, without
+    /// following what that thread did: the shortest waits, if there are too many.
     pub not_followed_ns: u64,
-    /// The most locks in a chain.
+    /// The most waits in a chain.
     pub longest: usize,
     /// The ends of the chains, most wait first.
     pub ends: Vec<ChainEndRow>,
@@ -64,10 +91,6 @@ pub struct WaitChains {
     pub chains: Vec<ChainRow>,
     /// How many more there are.
     pub left_out: usize,
-    /// The length of a phase: that of the overview, or a multiple of it.
-    pub phase_ns: u64,
-    /// The phases, in the order of time.
-    pub phases: Vec<ChainPhase>,
 }
 
 /// Threads at the end of chains.
@@ -89,7 +112,7 @@ pub struct ChainRow {
     pub steps: Vec<StepRow>,
     /// The group of the threads at its end; empty if that is not known.
     pub end: String,
-    /// What those threads did: `runs`, `waits`, `ring`, `unknown` or `not-followed`.
+    /// What those threads did: `runs`, `waits`, `ring`, `unknown`, `not-followed` or `late`.
     pub end_state: &'static str,
     /// How many waits, or parts of them.
     pub waits: u64,
@@ -106,7 +129,7 @@ pub struct ChainRow {
 pub struct StepRow {
     /// The group of threads that waits.
     pub waiting: String,
-    /// The lock that it waits for.
+    /// The lock that it waits for, or what else.
     pub lock: LockRef,
     /// The kind of wait.
     pub kind: &'static str,
@@ -119,7 +142,7 @@ pub struct ChainPhase {
     pub start_ns: u64,
     /// Its length.
     pub duration_ns: u64,
-    /// How long threads waited in it for locks whose owner is known.
+    /// How long threads waited in it for locks, as far as that is charged.
     pub wait_ns: u64,
     /// How much of that was for a thread that itself waited.
     pub chained_ns: u64,
@@ -138,6 +161,7 @@ fn state(end: ChainEnd) -> &'static str {
         ChainEnd::Ring => "ring",
         ChainEnd::Unknown => "unknown",
         ChainEnd::NotFollowed => "not-followed",
+        ChainEnd::Late => "late",
     }
 }
 
@@ -148,7 +172,7 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
         json,
         view: view::view(&chains, findings, options),
         lacking: lacking(&chains),
-        advises: chains.chained_ns != 0,
+        advises: chains.charged.chained_ns != 0 || chains.withheld.charged.chained_ns != 0,
     }
 }
 
@@ -167,42 +191,59 @@ fn lacking(chains: &WaitChains) -> String {
 impl WaitChains {
     /// From what was found.
     pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> WaitChains {
-        let found = &findings.chains;
+        let (found, others) = (&findings.chains, &findings.chains.withheld);
         let (_, contention_ns) = findings.aggregate.contention().total();
-        let sum = |wanted: &dyn Fn(&WaitChain) -> bool| {
-            let chains = found.chains.iter().filter(|chain| wanted(chain));
-            chains.fold(0u64, |sum, chain| sum.saturating_add(chain.wait_ns))
-        };
-        let ends = |end: ChainEnd| sum(&|chain: &WaitChain| chain.end == end);
-        let mut chains: Vec<ChainRow> =
-            found.chains.iter().map(|chain| ChainRow::of(chain, found.wait_ns)).collect();
-        let mut rows = end_rows(&found.chains);
-        let left_out = cut(&mut chains, options);
+        let withheld_ns = findings.other_waits.total(Verdict::Withheld).wait_ns;
+        let charged = Charged::of((found.waits, found.wait_ns), &found.chains, options);
         WaitChains {
-            waits: found.waits,
-            wait_ns: found.wait_ns,
             pending: found.pending,
             pending_ns: found.pending_ns,
             unowned_ns: contention_ns.saturating_sub(found.contention_ns),
-            direct_ns: sum(&|chain| chain.end == ChainEnd::Runs && !is_chained(chain)),
-            chained_ns: sum(&is_chained),
-            ring_ns: ends(ChainEnd::Ring),
-            waiting_ns: ends(ChainEnd::Waits),
-            unknown_ns: ends(ChainEnd::Unknown),
-            not_followed_ns: ends(ChainEnd::NotFollowed),
-            longest: found.chains.iter().map(|chain| chain.steps.len()).max().unwrap_or(0),
-            ends_left_out: cut(&mut rows, options),
-            ends: rows,
             phase_ns: found.phase_ns,
-            phases: phases(findings, chains.len()),
-            chains,
-            left_out,
+            phases: phases(findings, charged.chains.len()),
+            charged,
+            withheld: WithheldChains {
+                charged: Charged::of((others.waits, others.wait_ns), &others.chains, options),
+                unwoken_ns: withheld_ns.saturating_sub(others.wait_ns),
+            },
         }
     }
 }
 
-/// Whether an owner in a chain itself waits for a known owner.
-fn is_chained(chain: &WaitChain) -> bool {
+impl Charged {
+    fn of(
+        (waits, wait_ns): (u64, u64),
+        found: &[WaitChain],
+        options: &ReportOptions,
+    ) -> Charged {
+        let sum = |wanted: &dyn Fn(&WaitChain) -> bool| {
+            let chains = found.iter().filter(|chain| wanted(chain));
+            chains.fold(0u64, |sum, chain| sum.saturating_add(chain.wait_ns))
+        };
+        let ends = |end: ChainEnd| sum(&|chain: &WaitChain| chain.end == end);
+        let mut shown: Vec<&WaitChain> = found.iter().collect();
+        let mut rows = end_rows(found);
+        Charged {
+            waits,
+            wait_ns,
+            direct_ns: sum(&|chain| chain.end == ChainEnd::Runs && !is_chained(chain)),
+            chained_ns: sum(&is_chained),
+            ring_ns: ends(ChainEnd::Ring),
+            waiting_ns: ends(ChainEnd::Waits),
+            late_ns: ends(ChainEnd::Late),
+            unknown_ns: ends(ChainEnd::Unknown),
+            not_followed_ns: ends(ChainEnd::NotFollowed),
+            longest: found.iter().map(|chain| chain.steps.len()).max().unwrap_or(0),
+            ends_left_out: cut(&mut rows, options),
+            ends: rows,
+            left_out: cut(&mut shown, options),
+            chains: shown.into_iter().map(|chain| ChainRow::of(chain, wait_ns)).collect(),
+        }
+    }
+}
+
+/// Whether one whom others wait for in a chain waits itself, for whom is known.
+pub(super) fn is_chained(chain: &WaitChain) -> bool {
     chain.steps.len() > 1
 }
 

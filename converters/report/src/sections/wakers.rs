@@ -4,11 +4,11 @@
 mod tests;
 mod view;
 
-use super::shared::{cut, share};
-use crate::{
-    About, Answer, Findings, ReportOptions, Section,
-    findings::{LockRef, names, thread_group},
+use super::{
+    charged::{ChargedWaits, Charges, Places},
+    shared::cut,
 };
+use crate::{About, Answer, Findings, ReportOptions, Section, findings::thread_group};
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -49,26 +49,14 @@ pub struct Wakers {
 /// Waits at a place in the code that were ended by a group of threads at a place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WakerPair {
-    /// Where the thread waited: the innermost frame outside of `java.util.concurrent`.
-    pub waiter: String,
+    /// The waits.
+    #[serde(flatten)]
+    pub charged: ChargedWaits,
     /// The group of the threads that ended the waits.
     pub wakers: String,
     /// Where they were when they ended the waits; null if no stack was taken.
     pub waker: Option<String>,
-    /// What the thread waited for.
-    pub lock: LockRef,
-    /// The kind of wait.
-    pub kind: &'static str,
-    /// How many waits.
-    pub waits: u64,
-    /// Their durations added up, in ns.
-    pub wait_ns: u64,
-    /// The share of all wait for which the waker is known.
-    pub wait_share: f64,
-    /// The whole stack at the waiter's place with the most wait, innermost frame
-    /// first.
-    pub waiter_stack: Vec<String>,
-    /// The waker's stack that goes with it; empty if none was taken.
+    /// The waker's stack that goes with the waiter's; empty if none was taken.
     pub waker_stack: Vec<String>,
 }
 
@@ -92,68 +80,40 @@ fn lacking(findings: &Findings<'_>) -> &'static str {
 /// The waiter's place, the group of the wakers, their place, lock group and kind.
 type Key = (String, String, Option<String>, u32, WaitKind);
 
-/// Waits, and the stacks that they come from.
-#[derive(Clone, Debug, Default)]
-struct Pair {
-    waits: u64,
-    wait_ns: u64,
-    /// By the stacks of waiter and waker.
-    stacks: BTreeMap<(u32, u32), u64>,
-}
-
 /// Who ends waits.
 pub fn wakers(findings: &Findings<'_>, options: &ReportOptions) -> Wakers {
     let profile = findings.profile();
     let (waits, wait_ns) = profile.totals();
-    let (mut places, mut groups) = (HashMap::new(), HashMap::new());
-    let mut place = |stack: u32| -> String {
-        places.entry(stack).or_insert_with(|| names::place(profile, stack)).clone()
-    };
+    let (mut places, mut groups) = (Places::new(findings), HashMap::new());
     let mut group = |thread: u32| -> String {
         let name = || thread_group(&profile.thread_name(thread));
         groups.entry(thread).or_insert_with(name).clone()
     };
-    let mut pairs: BTreeMap<Key, Pair> = BTreeMap::new();
+    let mut pairs: BTreeMap<Key, Charges> = BTreeMap::new();
     let (mut known_waits, mut known_ns) = (0u64, 0u64);
     for wake in &profile.wakes {
         known_waits = known_waits.saturating_add(wake.count);
         known_ns = known_ns.saturating_add(wake.blamed_ns);
-        let waker = Some(place(wake.stack)).filter(|place| !place.is_empty());
+        let waker = Some(places.of(wake.stack)).filter(|place| !place.is_empty());
         let lock = findings.groups.of(wake.lock);
-        let key = (place(wake.waiter_stack), group(wake.thread), waker, lock, wake.kind);
-        let pair = pairs.entry(key).or_default();
-        pair.waits = pair.waits.saturating_add(wake.count);
-        pair.wait_ns = pair.wait_ns.saturating_add(wake.blamed_ns);
-        let of_stacks = pair.stacks.entry((wake.waiter_stack, wake.stack)).or_default();
-        *of_stacks = of_stacks.saturating_add(wake.blamed_ns);
+        let key = (places.of(wake.waiter_stack), group(wake.thread), waker, lock, wake.kind);
+        let stacks = (wake.waiter_stack, wake.stack);
+        pairs.entry(key).or_default().add(wake.count, wake.blamed_ns, stacks);
     }
     let mut out = Wakers { waits, wait_ns, known_waits, known_ns, ..Wakers::default() };
     out.pairs = pairs.len() as u64;
     out.code = pairs.into_iter().map(|pair| waker_pair(findings, pair, known_ns)).collect();
     // Stable, so that equal ones stay in the order of names.
-    out.code.sort_by_key(|pair| Reverse(pair.wait_ns));
+    out.code.sort_by_key(|pair| Reverse(pair.charged.wait_ns));
     cut(&mut out.code, options);
     out
 }
 
 fn waker_pair(
     findings: &Findings<'_>,
-    ((waiter, wakers, waker, lock, kind), pair): (Key, Pair),
+    ((waiter, wakers, waker, group, kind), charges): (Key, Charges),
     known_ns: u64,
 ) -> WakerPair {
-    let profile = findings.profile();
-    let hottest = pair.stacks.iter().max_by_key(|(stacks, ns)| (**ns, Reverse(**stacks)));
-    let (waiter_stack, waker_stack) = hottest.map_or((0, 0), |(stacks, _)| *stacks);
-    WakerPair {
-        waiter,
-        wakers,
-        waker,
-        lock: findings.groups.lock_ref(lock),
-        kind: kind.name(),
-        waits: pair.waits,
-        wait_ns: pair.wait_ns,
-        wait_share: share(pair.wait_ns, known_ns),
-        waiter_stack: names::stack(profile, waiter_stack),
-        waker_stack: names::stack(profile, waker_stack),
-    }
+    let (charged, waker_stack) = charges.finish(findings, (waiter, group, kind), known_ns);
+    WakerPair { charged, wakers, waker, waker_stack }
 }

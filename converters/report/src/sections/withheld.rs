@@ -7,11 +7,14 @@ mod view;
 use super::shared::{HotStack, cut, share};
 use crate::{
     About, Answer, Findings, ReportOptions, Section,
-    findings::{Delay, LockRef, PlaceWaits},
+    findings::{Delay, LockRef, PlaceWaits, PlaceWaker},
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
-use tyrion_converters::withheld::{Evidence, JudgedPlace, Overlap, Verdict};
+use tyrion_converters::{
+    describe::Names,
+    withheld::{Evidence, JudgedPlace, Overlap, Verdict},
+};
 use tyrion_wire::WaitKind;
 
 /// The section.
@@ -89,6 +92,12 @@ pub struct WithheldPlace {
     pub objects: Vec<AwaitedObjects>,
     /// The stack with the most wait.
     pub hottest: Option<HotStack>,
+    /// For how many of the waits it is known who ended them.
+    pub woken: u64,
+    /// The durations of those added up.
+    pub woken_ns: u64,
+    /// Who ended them, most wait first.
+    pub wakers: Vec<WokenBy>,
     /// What all logs show, whatever the filter.
     pub evidence: PlaceEvidence,
 }
@@ -113,6 +122,24 @@ pub struct AwaitedObjects {
     pub waits: u64,
     /// Their durations added up.
     pub wait_ns: u64,
+}
+
+/// Waits at a place that threads of a group ended, all at one place in their code.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WokenBy {
+    /// The group.
+    pub threads: String,
+    /// Where they were when they ended the waits: the innermost frame outside of
+    /// `java.util.concurrent`; null if no stack was taken.
+    pub at: Option<String>,
+    /// How many waits.
+    pub waits: u64,
+    /// Their durations added up.
+    pub wait_ns: u64,
+    /// As a share of all waits at the place.
+    pub wait_share: f64,
+    /// The stack with the most wait, innermost frame first; empty if none was taken.
+    pub stack: Vec<String>,
 }
 
 /// What the logs show about the waits at a place.
@@ -158,18 +185,55 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let withheld = WithheldWaits::of(findings, options);
     let json = serde_json::to_value(&withheld).unwrap_or_default();
     let advises = withheld.waits != 0;
-    Answer { json, view: view::view(&withheld), lacking: String::new(), advises }
+    let lacking = lacking(findings, &withheld).to_owned();
+    Answer { json, view: view::view(&withheld), lacking, advises }
+}
+
+/// What is not known of who ended waits.
+fn lacking(findings: &Findings<'_>, withheld: &WithheldWaits) -> &'static str {
+    let is_object_wait = |place: &WithheldPlace| {
+        place.kinds.contains(&WaitKind::ObjectWait.name()) && place.woken_ns < place.wait_ns
+    };
+    match findings.profile().has_wakers {
+        _ if withheld.places.is_empty() => "",
+        false => {
+            "the logs do not tell who ended the waits: they need the agent's option wakers=true"
+        }
+        true if !findings.is_trace() && withheld.places.iter().any(is_object_wait) => {
+            "needs --mode trace to tell who ended waits in Object.wait"
+        }
+        true => "",
+    }
+}
+
+impl WokenBy {
+    /// From what was found, of waits that took so long in all.
+    pub fn of(findings: &Findings<'_>, waker: &PlaceWaker, all_ns: u64) -> WokenBy {
+        let (run, stack) = waker.stack;
+        let log = findings.logs.get(run);
+        WokenBy {
+            threads: waker.threads.clone(),
+            at: Some(waker.at.clone()).filter(|at| !at.is_empty()),
+            waits: waker.waits.count,
+            wait_ns: waker.waits.wait_ns,
+            wait_share: share(waker.waits.wait_ns, all_ns),
+            stack: log.map_or_else(Vec::new, |log| Names(log).stack(stack)),
+        }
+    }
 }
 
 impl WithheldWaits {
     /// From what was found.
     pub fn of(findings: &Findings<'_>, options: &ReportOptions) -> WithheldWaits {
         let found = &findings.other_waits;
-        let places =
-            |verdict| found.of(verdict).map(|(judged, waits)| place(judged, waits, options));
-        let mut withheld: Vec<WithheldPlace> = places(Verdict::Withheld).collect();
-        let mut others: Vec<WithheldPlace> =
-            places(Verdict::Unclear).chain(places(Verdict::Idle)).collect();
+        let of = |verdicts: &[Verdict]| {
+            let mut places: Vec<_> = verdicts.iter().flat_map(|it| found.of(*it)).collect();
+            let left_out = cut(&mut places, options);
+            let place = |(judged, waits)| place(findings, judged, waits, options);
+            (places.into_iter().map(place).collect(), left_out)
+        };
+        let (places, left_out) = of(&[Verdict::Withheld]);
+        let (others, others_left_out) = of(&[Verdict::Unclear, Verdict::Idle]);
         let phases = findings.phases.iter().map(|phase| phase.withheld_ns);
         let lost_ns = phases.fold(0, u64::saturating_add);
         let [all, unclear, idle] =
@@ -182,15 +246,20 @@ impl WithheldWaits {
             unclear_wait_ns: unclear.wait_ns,
             idle_waits: idle.count,
             idle_wait_ns: idle.wait_ns,
-            left_out: cut(&mut withheld, options),
-            places: withheld,
-            others_left_out: cut(&mut others, options),
+            places,
+            left_out,
             others,
+            others_left_out,
         }
     }
 }
 
-fn place(judged: &JudgedPlace, waits: &PlaceWaits, options: &ReportOptions) -> WithheldPlace {
+fn place(
+    findings: &Findings<'_>,
+    judged: &JudgedPlace,
+    waits: &PlaceWaits,
+    options: &ReportOptions,
+) -> WithheldPlace {
     let (stack, wait_ns) = &waits.hottest;
     let hottest = HotStack {
         wait_ns: *wait_ns,
@@ -207,6 +276,11 @@ fn place(judged: &JudgedPlace, waits: &PlaceWaits, options: &ReportOptions) -> W
         waits: waits.count,
         wait_ns: waits.wait_ns,
     };
+    let mut woken = Delay::default();
+    waits.wakers.iter().for_each(|waker| woken += waker.waits);
+    let mut wakers: Vec<&PlaceWaker> = waits.wakers.iter().collect();
+    cut(&mut wakers, options);
+    let woken_by = |waker: &PlaceWaker| WokenBy::of(findings, waker, waits.waits.wait_ns);
     WithheldPlace {
         place: judged.place.at.clone(),
         calls: judged.place.calls.clone(),
@@ -222,6 +296,9 @@ fn place(judged: &JudgedPlace, waits: &PlaceWaits, options: &ReportOptions) -> W
         groups: ranked(&waits.groups, options).into_iter().map(group).collect(),
         objects: ranked(&waits.locks, options).into_iter().map(awaited).collect(),
         hottest: Some(hottest),
+        woken: woken.count,
+        woken_ns: woken.wait_ns,
+        wakers: wakers.into_iter().map(woken_by).collect(),
         evidence: PlaceEvidence::of(&judged.evidence),
     }
 }

@@ -91,6 +91,7 @@ public final class Truth {
         SCENARIOS.put("occupied", Occupied.class);
         SCENARIOS.put("withheld", Withheld.class);
         SCENARIOS.put("wait-chain", WaitChain.class);
+        SCENARIOS.put("room-chain", RoomChain.class);
     }
 
     private Truth() {}

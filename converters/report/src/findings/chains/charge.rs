@@ -5,6 +5,12 @@
 //! owner of the lock, to the owner of what that one waits for at this moment, and
 //! so on, up to a thread that does not wait. So a wait is cut into pieces of time
 //! with one chain each, and nothing of it is lost or counted twice.
+//!
+//! Where nobody is known to have had what was waited for, whoever ended the wait
+//! stands for the owner until that moment: the wait lasted until that thread came to
+//! it, whatever it did before.
+
+use std::cmp::Reverse;
 
 /// No thread.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -19,10 +25,16 @@ pub(super) struct Wait {
     pub(super) thread: u32,
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
-    /// Who had the lock when the wait began, or [`NOBODY`] that is known.
+    /// Who had the lock when the wait began, or else who ended the wait; or [`NOBODY`]
+    /// that is known.
     pub(super) owner: u32,
+    /// Until when the wait was for the owner: to its end, or until the owner ended it.
+    pub(super) until_ns: u64,
     /// Or [`NO_LOCK`] that is known.
     pub(super) lock: u32,
+    pub(super) is_for: For,
+    /// Whether the owner is the one who ended the wait.
+    pub(super) is_woken: bool,
     /// What the caller calls it.
     pub(super) what: u32,
 }
@@ -32,6 +44,31 @@ impl Wait {
     pub(super) fn length_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
+
+    /// Whether it is for the same as another one. What is waited for in `Object.wait` is
+    /// not the monitor, though it is the same object.
+    fn is_for_same(&self, other: &Wait) -> bool {
+        let is_lock = |wait: &Wait| wait.is_for == For::Lock;
+        (self.lock, is_lock(self)) == (other.lock, is_lock(other)) && self.lock != NO_LOCK
+    }
+
+    /// Whether the owner's own wait holds this one up. Who had a lock when a wait for it
+    /// began may have given it back since, and has if it waits for work; but whoever ended
+    /// a wait did so after its own.
+    fn is_held_up_by(&self, other: &Wait) -> bool {
+        other.owner != NOBODY && (self.is_woken || other.is_for != For::Other)
+    }
+}
+
+/// What a wait is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum For {
+    /// A lock.
+    Lock,
+    /// No lock, but the thread is kept from its work.
+    Withheld,
+    /// Something else, which may be work.
+    Other,
 }
 
 /// What the filter asks of a wait.
@@ -41,6 +78,8 @@ pub(super) enum Asked {
     Charge,
     /// The same, and it had not ended.
     ChargePending,
+    /// That it is charged, among those that are for no lock and withhold work.
+    ChargeWithheld,
     /// Nothing: it may stand in the chains of others.
     Nothing,
 }
@@ -53,7 +92,7 @@ pub(super) type AskedWait = (Wait, Asked);
 pub enum End {
     /// With a thread that did not wait.
     Runs,
-    /// With a thread that waited, for what nobody is known to have had.
+    /// With a thread that waited, for what nobody is known to have had, or for work.
     Waits,
     /// Nowhere: the threads waited for each other.
     Ring,
@@ -62,6 +101,8 @@ pub enum End {
     Unknown,
     /// It was not followed so far.
     NotFollowed,
+    /// With a thread whose wait had been ended, but which did not go on yet.
+    Late,
 }
 
 /// A piece of a wait and its chain.
@@ -109,26 +150,35 @@ impl<'a> Chains<'a> {
         Chains { waits, parts, left: most_pieces }
     }
 
+    /// Allows so many more pieces.
+    pub(super) fn renew(&mut self, most_pieces: u64) {
+        self.left = most_pieces;
+    }
+
     /// Cuts a wait into pieces with one chain each, in the order of time.
     pub(super) fn charge(&mut self, wait: u32, take: &mut impl FnMut(Piece<'_>)) {
-        let Some(&Wait { thread, start_ns, end_ns, owner, .. }) = self.waits.get(wait as usize)
-        else {
-            return;
-        };
+        let Some(&own) = self.waits.get(wait as usize) else { return };
+        let Wait { thread, start_ns, end_ns, owner, .. } = own;
         if owner != NOBODY && start_ns < end_ns {
             let mut chain = Chain { steps: vec![wait], seen: vec![thread], waiting: vec![thread] };
-            self.follow(owner, (start_ns, end_ns), &mut chain, take);
+            let until_ns = own.until_ns.clamp(start_ns, end_ns);
+            self.follow(&own, (start_ns, until_ns), &mut chain, take);
+            self.give(&chain, (End::Late, thread), (until_ns, end_ns), take);
         }
     }
 
-    /// Follows a chain to a thread that is said to have had a lock in that time.
+    /// Follows a chain from a wait to the thread that it is for in that time.
     fn follow(
         &mut self,
-        thread: u32,
+        from: &Wait,
         (from_ns, to_ns): (u64, u64),
         chain: &mut Chain,
         take: &mut impl FnMut(Piece<'_>),
     ) {
+        if from_ns >= to_ns {
+            return;
+        }
+        let thread = from.owner;
         let end = match chain.seen.contains(&thread) {
             true if chain.waiting.contains(&thread) => Some((End::Ring, thread)),
             true => Some((End::Unknown, NOBODY)),
@@ -148,41 +198,42 @@ impl<'a> Chains<'a> {
             };
             let (begin_ns, end_ns) = (part.from_ns.max(from_ns), part.to_ns.min(to_ns));
             self.give(chain, (End::Runs, thread), (at_ns, begin_ns), take);
-            self.follow_wait(thread, part.wait, (begin_ns, end_ns), chain, take);
+            self.follow_wait(from, part.wait, (begin_ns, end_ns), chain, take);
             at_ns = end_ns;
         }
         self.give(chain, (End::Runs, thread), (at_ns, to_ns), take);
     }
 
-    /// Follows a chain on through a wait of the thread at its end.
+    /// Follows a chain on through a wait of the thread at its end, which `from` is for.
     fn follow_wait(
         &mut self,
-        thread: u32,
+        from: &Wait,
         wait: u32,
-        span: (u64, u64),
+        (from_ns, to_ns): (u64, u64),
         chain: &mut Chain,
         take: &mut impl FnMut(Piece<'_>),
     ) {
-        let lock_of = |wait: u32| self.waits.get(wait as usize).map(|wait| wait.lock);
-        let Some(&Wait { owner, lock, .. }) = self.waits.get(wait as usize) else { return };
-        if owner == NOBODY {
-            return self.give(chain, (End::Waits, thread), span, take);
+        let Some(&own) = self.waits.get(wait as usize) else { return };
+        let thread = from.owner;
+        if !from.is_held_up_by(&own) {
+            return self.give(chain, (End::Waits, thread), (from_ns, to_ns), take);
         }
+        let until_ns = own.until_ns.clamp(from_ns, to_ns);
+        let span = (from_ns, until_ns);
         chain.seen.push(thread);
         // Who waits for a lock does not have it: who is before it in the chain waits
         // for the same one.
-        let before = chain.steps.last().and_then(|&last| lock_of(last));
-        let has_lost_it = before == Some(lock) && lock != NO_LOCK;
-        if has_lost_it {
-            self.follow(owner, span, chain, take);
+        if from.is_for_same(&own) {
+            self.follow(&own, span, chain, take);
         } else {
             chain.steps.push(wait);
             chain.waiting.push(thread);
-            self.follow(owner, span, chain, take);
+            self.follow(&own, span, chain, take);
             chain.waiting.pop();
             chain.steps.pop();
         }
         chain.seen.pop();
+        self.give(chain, (End::Late, thread), (until_ns, to_ns), take);
     }
 
     fn of(&self, thread: u32) -> &[Part] {
@@ -213,10 +264,12 @@ struct Chain {
 }
 
 /// The parts of time in which a thread waited. Where waits overlap, as one may
-/// begin within another, the one that began last counts.
+/// begin within another, the one that began last counts; of two that are the same, the
+/// one that tells more.
 fn parts(waits: &[Wait], mut own: Vec<u32>) -> Vec<Part> {
     let of = |wait: u32| waits.get(wait as usize).map_or((0, 0), |it| (it.start_ns, it.end_ns));
-    own.sort_by_key(|&wait| (of(wait).0, std::cmp::Reverse(of(wait).1), wait));
+    let is_known = |wait: u32| waits.get(wait as usize).is_some_and(|it| it.owner != NOBODY);
+    own.sort_by_key(|&wait| (of(wait).0, Reverse(of(wait).1), is_known(wait), wait));
     let mut parts: Vec<Part> = Vec::with_capacity(own.len());
     // Those that had not ended when the next one began, the last one on top.
     let mut open: Vec<u32> = Vec::new();

@@ -1,9 +1,9 @@
 //! The waits that chains are made of.
 
 use super::{
-    charge::{Asked, AskedWait, NO_LOCK, NOBODY, Wait},
+    charge::{Asked, AskedWait, For, NO_LOCK, NOBODY, Wait},
     longest::Longest,
-    numbers::Plan,
+    numbers::{Plan, SitePlan},
     short::{Place, Shorts},
 };
 use std::sync::{
@@ -11,22 +11,26 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 use tyrion_converters::filter::Window;
-use tyrion_formats::{Event, Recording};
+use tyrion_formats::{Entry, Event, Recording, Woken};
 use tyrion_wire::{def::id::UNKNOWN, slot::Pending};
 
-/// So many waits whose owner is known are followed, and so many others are seen on
-/// the way: the longest.
+/// So many waits for locks of which it is known whom they are for are followed, so many
+/// that withhold work, and so many others are seen on the way: the longest.
 const MOST: usize = 1 << 18;
 
 /// The waits of a recording. However many there are, so many are kept, and which
 /// these are does not depend on who finds which of them first.
 pub(super) struct Gathered {
-    /// Whose owner is known.
+    /// For locks, of which it is known whom they are for.
     owned: Longest<AskedWait>,
-    /// Whose owner is not known.
+    /// Those that withhold work and are charged.
+    withheld: Longest<AskedWait>,
+    /// All others.
     others: Longest<AskedWait>,
-    /// Those of known owners for which there is no room, added up.
-    pub(super) shorts: Shorts,
+    /// Those for locks for which there is no room, added up.
+    shorts: Shorts,
+    /// The same of those that withhold work.
+    withheld_shorts: Shorts,
 }
 
 impl Default for Gathered {
@@ -36,10 +40,15 @@ impl Default for Gathered {
 }
 
 impl Gathered {
-    /// With room for so many of known owners, and for so many others.
+    /// With room for so many of each.
     pub(super) fn with_room(most: usize) -> Gathered {
-        let (owned, others) = (Longest::new(most), Longest::new(most));
-        Gathered { owned, others, shorts: Shorts::default() }
+        Gathered {
+            owned: Longest::new(most),
+            withheld: Longest::new(most),
+            others: Longest::new(most),
+            shorts: Shorts::default(),
+            withheld_shorts: Shorts::default(),
+        }
     }
 
     /// Takes up those of a log, on all workers of the current rayon pool. `is_whole`
@@ -54,15 +63,17 @@ impl Gathered {
         let most = self.owned.most();
         let (next, all) = (AtomicUsize::new(0), Mutex::new(self));
         rayon::broadcast(|_| {
-            let mut gathered = Gathered::with_room(most);
+            let gathered = Gathered::with_room(most);
+            let mut worker = Worker { gathered, window, plan, place, held: None, is_begun: false };
             while let Some(chunk) = log.event_chunks().get(next.fetch_add(1, Relaxed)) {
                 // What is damaged was told in the first pass.
                 let events = if is_whole { Ok(log.events_again(chunk)) } else { log.events(chunk) };
                 if let Ok(mut events) = events {
-                    events.visit(|event| gathered.put_ended(window, plan, event, place));
+                    events.visit_all(|entry| worker.entry(&entry));
+                    worker.end_chunk();
                 }
             }
-            all.lock().unwrap_or_else(PoisonError::into_inner).add(gathered, place);
+            all.lock().unwrap_or_else(PoisonError::into_inner).add(worker.gathered, place);
         });
         let gathered = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         for pending in log.pending() {
@@ -70,35 +81,21 @@ impl Gathered {
         }
     }
 
-    /// A wait that has ended. It is left out if its site's definition is lost.
-    #[inline]
-    fn put_ended(&mut self, window: &Window, plan: &Plan, event: &Event, place: Place<'_>) {
-        let Some(site) = plan.site(event.site) else { return };
-        let thread = plan.thread(event.thread);
-        let wait = Wait {
-            thread: thread.number,
-            start_ns: event.start_ns,
-            end_ns: event.end_ns,
-            owner: plan.owner(event.owner),
-            lock: lock(site.lock),
-            what: site.what,
-        };
-        let is_asked =
-            thread.is_wanted && site.is_wanted && (window.is_open() || window.takes(event));
-        self.put(wait, if is_asked { Asked::Charge } else { Asked::Nothing }, place);
-    }
-
     /// One that had not ended: it is asked for whenever it began, as long as it took
     /// until then.
     fn put_pending(&mut self, log: &Recording, plan: &Plan, pending: &Pending, place: Place<'_>) {
         let thread = plan.thread(pending.thread);
         let Some(site) = plan.pending(pending.lock, pending.kind) else { return };
+        let end_ns = log.end_ns().max(pending.start_ns);
         let wait = Wait {
             thread: thread.number,
             start_ns: pending.start_ns,
-            end_ns: log.end_ns().max(pending.start_ns),
+            end_ns,
             owner: plan.owner(pending.owner),
+            until_ns: end_ns,
             lock: lock(pending.lock),
+            is_for: site.is_for,
+            is_woken: false,
             what: site.what,
         };
         let is_asked = thread.is_wanted && site.is_wanted;
@@ -108,25 +105,35 @@ impl Gathered {
     #[inline]
     fn put(&mut self, wait: Wait, asked: Asked, place: Place<'_>) {
         let length_ns = wait.length_ns();
-        if wait.owner == NOBODY {
-            self.others.push(length_ns, (wait, Asked::Nothing), |_| ());
-        } else {
-            let Gathered { owned, shorts, .. } = self;
-            owned.push(length_ns, (wait, asked), |short| shorts.put(short, place));
+        let Gathered { owned, withheld, others, shorts, withheld_shorts } = self;
+        match asked {
+            _ if wait.owner == NOBODY => others.push(length_ns, (wait, Asked::Nothing), |_| ()),
+            Asked::ChargeWithheld => {
+                withheld.push(length_ns, (wait, asked), |short| withheld_shorts.put(short, place));
+            }
+            Asked::Nothing if wait.is_for != For::Lock => {
+                others.push(length_ns, (wait, asked), |_| ());
+            }
+            _ => owned.push(length_ns, (wait, asked), |short| shorts.put(short, place)),
         }
     }
 
     fn add(&mut self, other: Gathered, place: Place<'_>) {
-        let Gathered { owned, others, shorts } = self;
+        let Gathered { owned, withheld, others, shorts, withheld_shorts } = self;
         owned.add(other.owned, |short| shorts.put(short, place));
+        withheld.add(other.withheld, |short| withheld_shorts.put(short, place));
         others.add(other.others, |_| ());
         shorts.add(other.shorts);
+        withheld_shorts.add(other.withheld_shorts);
     }
 
     /// The waits that are kept and can stand in a chain, in no order, and the sums of
-    /// those that are not kept. Of threads below `threads`, by number.
-    pub(super) fn into_parts(self, threads: usize) -> (Vec<AskedWait>, Shorts) {
-        let mut all: Vec<AskedWait> = self.owned.into_entries().collect();
+    /// those that are not kept: of those for locks, and of those that withhold work. Of
+    /// threads below `threads`, by number.
+    pub(super) fn into_parts(self, threads: usize) -> (Vec<AskedWait>, [Shorts; 2]) {
+        let Gathered { owned, withheld, others, shorts, withheld_shorts } = self;
+        let lists = [owned, withheld, others].into_iter();
+        let mut all: Vec<AskedWait> = lists.flat_map(Longest::into_entries).collect();
         let mut is_owner = vec![false; threads];
         for (wait, _) in &all {
             if let Some(is_owner) = is_owner.get_mut(wait.owner as usize) {
@@ -135,9 +142,113 @@ impl Gathered {
         }
         // Whom nobody waits for is in no chain but its own.
         let owns = |thread: u32| is_owner.get(thread as usize).copied().unwrap_or(false);
-        all.extend(self.others.into_entries().filter(|(wait, _)| owns(wait.thread)));
         all.retain(|(wait, asked)| *asked != Asked::Nothing || owns(wait.thread));
-        (all, self.shorts)
+        (all, [shorts, withheld_shorts])
+    }
+}
+
+/// Goes over chunks.
+struct Worker<'g> {
+    gathered: Gathered,
+    window: &'g Window,
+    plan: &'g Plan,
+    place: Place<'g>,
+    /// A wait of whose owner nothing is known. Behind it may stand who ended it.
+    held: Option<Event>,
+    /// Whether a wait of the chunk was seen.
+    is_begun: bool,
+}
+
+impl Worker<'_> {
+    #[inline]
+    fn entry(&mut self, entry: &Entry<'_>) {
+        match entry {
+            Entry::Wait(event) => {
+                self.put_held();
+                self.is_begun = true;
+                match self.plan.owner(event.owner) {
+                    NOBODY => self.held = Some(*event),
+                    owner => self.put(event, (owner, event.end_ns), false),
+                }
+            }
+            Entry::Wake(woken) => self.wake(woken),
+            _ => {}
+        }
+    }
+
+    fn end_chunk(&mut self) {
+        self.put_held();
+        self.is_begun = false;
+    }
+
+    #[inline]
+    fn put_held(&mut self) {
+        if let Some(event) = self.held.take() {
+            self.put(&event, (NOBODY, event.end_ns), false);
+        }
+    }
+
+    /// Who ended the wait before. The chunk may begin with it, with the wait in the chunk
+    /// before: it is not known then whether that has an owner, as waits for locks may.
+    #[inline(never)]
+    fn wake(&mut self, woken: &Woken) {
+        let wake = &woken.wake;
+        let by = (self.plan.owner(wake.waker), woken.at_ns());
+        let is_its = |event: &mut Event| {
+            (event.thread, event.site, event.wait_ns())
+                == (woken.thread, wake.site, wake.wait_ns)
+        };
+        if let Some(event) = self.held.take_if(is_its) {
+            return self.put(&event, by, true);
+        }
+        let Some(site) = self.plan.site(wake.site) else { return };
+        if !self.is_begun && site.is_for != For::Lock {
+            let span = (woken.end_ns.saturating_sub(wake.wait_ns), woken.end_ns);
+            let is_asked = self.window.holds(woken.end_ns)
+                && wake.wait_ns >= self.window.min_wait_ns;
+            self.put_wait((woken.thread, site), span, by, (true, is_asked));
+        }
+    }
+
+    /// A wait that has ended. It is left out if its site's definition is lost.
+    #[inline]
+    fn put(&mut self, event: &Event, by: (u32, u64), is_woken: bool) {
+        let Some(site) = self.plan.site(event.site) else { return };
+        let is_asked = self.window.is_open() || self.window.takes(event);
+        let span = (event.start_ns, event.end_ns);
+        self.put_wait((event.thread, site), span, by, (is_woken, is_asked));
+    }
+
+    /// A wait that was for somebody until a moment; whether that one ended it, and whether
+    /// the filter asks for waits at its time.
+    #[inline]
+    fn put_wait(
+        &mut self,
+        (thread, site): (u32, SitePlan),
+        (start_ns, end_ns): (u64, u64),
+        (owner, until_ns): (u32, u64),
+        (is_woken, is_asked): (bool, bool),
+    ) {
+        let thread = self.plan.thread(thread);
+        let asked = match site.is_for {
+            _ if !is_asked || !thread.is_wanted => Asked::Nothing,
+            For::Withheld if is_woken && site.is_wanted_lock => Asked::ChargeWithheld,
+            For::Withheld | For::Other if is_woken => Asked::Nothing,
+            _ if site.is_wanted => Asked::Charge,
+            _ => Asked::Nothing,
+        };
+        let wait = Wait {
+            thread: thread.number,
+            start_ns,
+            end_ns,
+            owner,
+            until_ns,
+            lock: lock(site.lock),
+            is_for: site.is_for,
+            is_woken,
+            what: site.what,
+        };
+        self.gathered.put(wait, asked, self.place);
     }
 }
 

@@ -2,12 +2,16 @@
 //! stand for: found once, before the waits are gone over.
 
 use super::{
-    charge::NOBODY,
-    sums::{ChainSums, What},
+    charge::{For, NOBODY},
+    sums::{Known, What},
 };
 use crate::findings::groups::{LockRef, thread_group};
 use std::collections::HashMap;
-use tyrion_converters::{describe::Names, filter::Filter};
+use tyrion_converters::{
+    describe::Names,
+    filter::{Filter, Kinds},
+    withheld::Withheld,
+};
 use tyrion_formats::Recording;
 use tyrion_wire::{WaitKind, def::id::UNKNOWN};
 
@@ -16,7 +20,7 @@ use tyrion_wire::{WaitKind, def::id::UNKNOWN};
 pub(super) struct Threads {
     /// By `Thread.getId()`.
     numbers: HashMap<u64, u32>,
-    /// The group of each, a number of [`ChainSums::groups`].
+    /// The group of each, a number of [`Known::groups`].
     pub(super) groups: Vec<u32>,
 }
 
@@ -35,9 +39,13 @@ pub(super) struct ThreadPlan {
 pub(super) struct SitePlan {
     /// The lock's id.
     pub(super) lock: u32,
-    /// A number of [`ChainSums::whats`].
+    /// A number of [`Known::whats`].
     pub(super) what: u32,
+    pub(super) is_for: For,
+    /// Whether the filter asks for the lock, and for waits of the kind.
     pub(super) is_wanted: bool,
+    /// Whether it asks for the lock.
+    pub(super) is_wanted_lock: bool,
 }
 
 /// What is known of a file's threads and sites.
@@ -50,23 +58,31 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Those of a log; `withheld` says what waits for no lock are, and which of its logs
+    /// this one is.
     pub(super) fn new(
         log: &Recording,
         filter: &Filter,
+        (withheld, run): (&Withheld, usize),
         threads: &mut Threads,
-        sums: &mut ChainSums,
+        names: &mut Known,
     ) -> Plan {
         let definitions = log.definitions();
         let ids = 0..definitions.threads().len().max(1) as u32;
-        let threads = ids.map(|id| thread((log, id), filter, threads, sums)).collect();
+        let threads = ids.map(|id| thread((log, id), filter, threads, names)).collect();
         let mut known = HashMap::new();
         let mut site = |lock: u32, kind: WaitKind| {
-            *known.entry((lock, kind)).or_insert_with(|| site((log, lock, kind), filter, sums))
+            *known.entry((lock, kind)).or_insert_with(|| site((log, lock, kind), filter, names))
         };
         let mut sites = vec![None; definitions.sites().len()];
         for (id, defined) in definitions.sites().iter() {
             if let Some(plan) = sites.get_mut(id as usize) {
-                *plan = Some(site(defined.lock, defined.kind));
+                let of_lock = site(defined.lock, defined.kind);
+                let is_for = match withheld.is_withheld_site(run, id) {
+                    true => For::Withheld,
+                    false => of_lock.is_for,
+                };
+                *plan = Some(SitePlan { is_for, ..of_lock });
             }
         }
         for pending in log.pending() {
@@ -105,28 +121,35 @@ fn thread(
     (log, id): (&Recording, u32),
     filter: &Filter,
     threads: &mut Threads,
-    sums: &mut ChainSums,
+    known: &mut Known,
 ) -> ThreadPlan {
     let name = Names(log).thread(id);
     let java_id = log.definitions().threads().get(id).map_or(0, |thread| thread.java_id);
     let next = threads.groups.len() as u32;
     let number = *threads.numbers.entry(java_id).or_insert(next);
     if number == next {
-        threads.groups.push(sums.groups.number(thread_group(&name)));
+        threads.groups.push(known.groups.number(thread_group(&name)));
     }
     let is_wanted = filter.thread.as_ref().is_none_or(|regex| regex.is_match(&name));
     ThreadPlan { number, is_wanted, is_one: java_id != 0 }
 }
 
+/// Of a site that does not withhold work.
 fn site(
     (log, lock, kind): (&Recording, u32, WaitKind),
     filter: &Filter,
-    sums: &mut ChainSums,
+    known: &mut Known,
 ) -> SitePlan {
     let names = Names(log);
     let (class, name) = names.lock_parts(lock);
     let what: What = (LockRef { name, class, id: 0 }, kind);
-    let is_wanted = filter.kinds.contains(kind)
-        && filter.lock.as_ref().is_none_or(|regex| names.lock_matches(regex, lock));
-    SitePlan { lock, what: sums.whats.number(what), is_wanted }
+    let regex = filter.lock.as_ref();
+    let is_wanted_lock = regex.is_none_or(|regex| names.lock_matches(regex, lock));
+    SitePlan {
+        lock,
+        what: known.whats.number(what),
+        is_for: if Kinds::idle().contains(kind) { For::Other } else { For::Lock },
+        is_wanted: is_wanted_lock && filter.kinds.contains(kind),
+        is_wanted_lock,
+    }
 }

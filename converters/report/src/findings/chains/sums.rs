@@ -74,6 +74,21 @@ impl<T: Clone + Eq + std::hash::Hash> Names<T> {
 /// What waits are about: the locks of a class and name, and the kind of wait.
 pub(super) type What = (LockRef, WaitKind);
 
+/// What chains are told by, and its numbers.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Groups of threads.
+    pub(super) groups: Names<String>,
+    /// What they wait for.
+    pub(super) whats: Names<What>,
+}
+
+impl Known {
+    fn is_contention(&self, what: u32) -> bool {
+        self.whats.get(what).is_some_and(|(_, kind)| kind.is_contention())
+    }
+}
+
 /// A chain by numbers: group and what it waits for, for each step; the group at
 /// the end; and how it ends.
 type Key = Vec<u32>;
@@ -93,8 +108,6 @@ struct Charges {
 /// Charges under way.
 pub(super) struct ChainSums {
     grid: Grid,
-    pub(super) groups: Names<String>,
-    pub(super) whats: Names<What>,
     /// By chain, indices of `charges`.
     chains: HashMap<Key, usize>,
     charges: Vec<Charges>,
@@ -126,12 +139,9 @@ const NO_GROUP: u32 = u32::MAX;
 
 impl ChainSums {
     pub(super) fn new(grid: Grid) -> ChainSums {
-        let (groups, whats) = (Names::default(), Names::default());
         let (chains, charges, key) = Default::default();
         ChainSums {
             grid,
-            groups,
-            whats,
             chains,
             charges,
             key,
@@ -144,18 +154,18 @@ impl ChainSums {
     }
 
     /// Begins the next wait, for what has this number.
-    pub(super) fn begin(&mut self, what: u32, wait_ns: u64, is_pending: bool) {
+    pub(super) fn begin(&mut self, known: &Known, what: u32, wait_ns: u64, is_pending: bool) {
         let pending = u64::from(is_pending);
         let pending_ns = if is_pending { wait_ns } else { 0 };
-        self.count(what, ShortSum { waits: 1, wait_ns, pending, pending_ns });
+        self.count(known, what, ShortSum { waits: 1, wait_ns, pending, pending_ns });
     }
 
-    fn count(&mut self, what: u32, more: ShortSum) {
+    fn count(&mut self, known: &Known, what: u32, more: ShortSum) {
         self.waits += more.waits;
         self.wait_ns = self.wait_ns.saturating_add(more.wait_ns);
         self.pending += more.pending;
         self.pending_ns = self.pending_ns.saturating_add(more.pending_ns);
-        if self.whats.get(what).is_some_and(|(_, kind)| kind.is_contention()) {
+        if known.is_contention(what) {
             let ended_ns = more.wait_ns.saturating_sub(more.pending_ns);
             self.contention_ns = self.contention_ns.saturating_add(ended_ns);
         }
@@ -173,9 +183,14 @@ impl ChainSums {
     }
 
     /// Charges waits that were added up already.
-    pub(super) fn add_short(&mut self, (waiting, what, owner): ShortKey, charged: &Charged) {
+    pub(super) fn add_short(
+        &mut self,
+        known: &Known,
+        (waiting, what, owner): ShortKey,
+        charged: &Charged,
+    ) {
         let sum = charged.sum;
-        self.count(what, sum);
+        self.count(known, what, sum);
         let Some(charges) = self.charges(&[(waiting, what)], owner, End::NotFollowed) else {
             return;
         };
@@ -209,8 +224,8 @@ impl ChainSums {
     }
 
     /// The chains, those with the most wait first.
-    pub(super) fn finish(self) -> Vec<WaitChain> {
-        let ChainSums { grid, groups, whats, charges, .. } = self;
+    pub(super) fn finish(self, known: &Known) -> Vec<WaitChain> {
+        let (ChainSums { grid, charges, .. }, Known { groups, whats }) = (self, known);
         let step = |&(group, what): &(u32, u32)| {
             let (lock, kind) = whats.get(what)?.clone();
             Some(ChainStep { waiting: groups.get(group)?.clone(), lock, kind })

@@ -1,6 +1,8 @@
 //! Chains of known logs, and of random ones, of several files.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod woken;
+
 use super::*;
 use crate::{Findings, ReportOptions, find};
 use proptest::{collection::vec, prelude::*};
@@ -261,8 +263,10 @@ fn check_sums(chains: &WaitChains) {
 fn waits_without_room_are_charged_to_who_had_the_lock() {
     let (logs, filter) = ([pool()], Filter::default());
     let axis = Axis::of(&logs, &filter, 20 * MS);
-    let with_room =
-        |room| find_in((&logs, || Gathered::with_room(room)), &filter, &axis, (true, true));
+    let judged = Withheld::default();
+    let with_room = |room| {
+        find_in((&logs, || Gathered::with_room(room)), &filter, (&axis, &judged), (true, true))
+    };
     let chains = with_room(0);
     check_sums(&chains);
     assert_eq!((chains.waits, chains.wait_ns), (3, 100 * MS));
@@ -312,8 +316,9 @@ proptest! {
         check_sums(&one);
         // The same where there is little room, whoever finds what first.
         let axis = Axis::of(&logs, &filter, phase_ms * MS);
+        let judged = Withheld::default();
         let of_few = || {
-            find_in((&logs, || Gathered::with_room(room)), &filter, &axis, (true, true))
+            find_in((&logs, || Gathered::with_room(room)), &filter, (&axis, &judged), (true, true))
         };
         let [one_of_few, four_of_few] = [1, 4].map(|jobs| pool(jobs).install(of_few));
         prop_assert_eq!(&one_of_few, &four_of_few);

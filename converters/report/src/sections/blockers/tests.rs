@@ -47,16 +47,17 @@ fn waits_are_charged_to_holders_in_trace_mode() {
     let locks: Vec<_> =
         found.threads[0].locks.iter().map(|lock| (lock.lock.name.as_str(), lock.wait_ns)).collect();
     assert_eq!(locks, [("Cache.map", 800), ("Cache.turn", 100)]);
-    let code = &found.code[0];
+    let pair = &found.code[0];
+    let code = &pair.charged;
     assert_eq!(code.waiter, "a.Cache.get(Cache.java:12)");
-    assert_eq!(code.holder.as_deref(), Some("a.Cache.put(Cache.java:30)"));
+    assert_eq!(pair.holder.as_deref(), Some("a.Cache.put(Cache.java:30)"));
     assert_eq!((code.kind, code.waits, code.wait_ns), ("monitor", 2, 800));
-    assert_eq!(code.holder_stack, ["a.Cache.put(Cache.java:30)", "a.Main.run(Main.java:6)"]);
+    assert_eq!(pair.holder_stack, ["a.Cache.put(Cache.java:30)", "a.Main.run(Main.java:6)"]);
     assert_eq!(code.waiter_stack, ["a.Cache.get(Cache.java:12)", "a.Main.run(Main.java:5)"]);
     // The place is the program's, the stack is whole.
-    assert_eq!(found.code[1].waiter, "a.Cache.put(Cache.java:30)");
-    assert_eq!(found.code[1].waiter_stack.len(), 4);
-    assert_eq!(found.code[2].wait_ns, 90);
+    assert_eq!(found.code[1].charged.waiter, "a.Cache.put(Cache.java:30)");
+    assert_eq!(found.code[1].charged.waiter_stack.len(), 4);
+    assert_eq!(found.code[2].charged.wait_ns, 90);
 }
 
 #[test]
@@ -79,9 +80,9 @@ fn owners_are_told_without_trace_mode() {
         .collect();
     assert_eq!(pairs, [("http-*", "writer", 2, 120), ("http-*", "http-*", 1, 30)]);
     let code = &found.code[0];
-    assert_eq!(code.waiter, "a.Cache.put(Cache.java:30)");
+    assert_eq!(code.charged.waiter, "a.Cache.put(Cache.java:30)");
     assert_eq!((code.holder.as_deref(), code.holders.as_deref()), (None, Some("writer")));
-    assert_eq!((code.wait_ns, code.holder_stack.len()), (120, 0));
+    assert_eq!((code.charged.wait_ns, code.holder_stack.len()), (120, 0));
     assert!(answer(&findings, &ReportOptions::default()).lacking.starts_with("needs --mode trace"));
 }
 

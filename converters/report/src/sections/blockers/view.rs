@@ -1,8 +1,14 @@
 //! Who blocks whom, for eyes.
 
 use super::{Blockers, CodePair, Source, ThreadPair};
-use crate::view::{Column, Detail, Part, Row, Table, TableCell, View};
-use crate::{Findings, sections::shared::nobody_waited};
+use crate::{
+    Findings,
+    sections::{
+        charged::{self, known},
+        shared::nobody_waited,
+    },
+    view::{Column, Detail, Part, Row, Table, TableCell, View},
+};
 use tyrion_converters::outputs::units;
 
 /// The most locks shown below a pair of thread groups.
@@ -20,7 +26,7 @@ const SHARE: Column = Column::new("share", "the share of all wait whose holder i
 
 /// The answer for eyes.
 pub(super) fn view(answer: &Blockers, findings: &Findings<'_>) -> View {
-    let mut parts = vec![Part::Text(known(answer, findings))];
+    let mut parts = vec![Part::Text(how_much(answer, findings))];
     if answer.thread_pairs != 0 {
         parts.push(Part::Table(threads(answer)));
         parts.push(Part::Table(code(answer)));
@@ -29,7 +35,7 @@ pub(super) fn view(answer: &Blockers, findings: &Findings<'_>) -> View {
 }
 
 /// How much is known.
-fn known(answer: &Blockers, findings: &Findings<'_>) -> String {
+fn how_much(answer: &Blockers, findings: &Findings<'_>) -> String {
     let of_threads = findings.filter.thread.is_some();
     let known = units::duration(answer.known_ns);
     let all = units::duration(answer.wait_ns);
@@ -84,21 +90,6 @@ fn code(answer: &Blockers) -> Table {
 }
 
 fn code_pair(pair: &CodePair) -> Row {
-    let holder = pair.holder.as_ref().or(pair.holders.as_ref());
-    let stack = |title: &str, lines: &[String]| Detail::of_names(title.to_owned(), lines);
-    let mut details = vec![stack("hottest waiter", &pair.waiter_stack)];
-    if !pair.holder_stack.is_empty() {
-        details.push(stack("its holder", &pair.holder_stack));
-    }
-    Row {
-        cells: vec![
-            TableCell::name(&pair.waiter),
-            holder.map_or(TableCell::Unknown, |holder| TableCell::name(holder)),
-            TableCell::name(&format!("[{}] {}", pair.kind, pair.lock.label())),
-            TableCell::Count(pair.waits),
-            TableCell::Ns(pair.wait_ns),
-            TableCell::Share(pair.wait_share),
-        ],
-        details,
-    }
+    let holder = known(pair.holder.as_ref().or(pair.holders.as_ref()));
+    charged::row(&pair.charged, [holder], ("its holder", &pair.holder_stack))
 }

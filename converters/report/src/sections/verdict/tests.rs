@@ -351,30 +351,74 @@ fn commands_are_harmless() {
     assert_eq!(told.next, "tyrion report --section blockers,critical-sections './-o x.log'");
 }
 
-#[test]
-fn waits_for_no_lock_come_first_where_they_are_more() {
-    // Three workers take turns with what a pool has one of.
-    let mut it = Scenario::ended(&[], 1_070 * MS);
+/// Three workers take turns with what a pool has one of; nobody is known to have given it
+/// back, or whoever of them had it, or one who waits for a lock meanwhile, from a flusher.
+fn pool(wakers: &str) -> Verdict {
+    let mut it = Scenario::ended(&[("wakers", "true")], 1_070 * MS);
     let borrow =
         it.stack(&[("java/lang/Object.wait", 300), ("a/Pool.borrow", 42), ("a/Worker.run", 20)]);
+    let give = it.stack(&[("a/Pool.giveBack", 60), ("a/Worker.run", 30)]);
     let enter = it.stack(&[("a/Worker.run", 25)]);
     let (pool, monitor) = (it.lock("a/Pool", "", 0), it.lock("a/Count", "", 0));
     let workers = ["worker-1", "worker-2", "worker-3"].map(|name| it.thread(name));
+    let others = (wakers == "maker").then(|| (it.thread("maker"), it.thread("flusher")));
     for turn in 0..20 {
         for (nth, &worker) in (0..).zip(&workers) {
             let from = (3 * turn + nth) * MS;
-            it.waits(worker, (WaitKind::ObjectWait, borrow, pool), (from, from + 2 * MS));
+            let (waits, span) = ((WaitKind::ObjectWait, borrow, pool), (from, from + 2 * MS));
+            match (wakers, others) {
+                (_, Some((maker, _))) => it.woken(worker, waits, span, (maker, give)),
+                ("", _) => it.waits(worker, waits, span),
+                _ => it.woken(worker, waits, span, (workers[(nth as usize + 2) % 3], give)),
+            }
         }
     }
+    if let Some((maker, flusher)) = others {
+        let lock = it.lock("a/Lock", "", 0);
+        it.woken(maker, (WaitKind::Lock, enter, lock), (0, 62 * MS), (flusher, 0));
+    }
     it.waits(workers[0], (WaitKind::Monitor, enter, monitor), (65 * MS, 67 * MS));
-    let logs = [it.log("a.log")];
-    let told = with(&logs, &Filter::default(), Verdict::of);
+    with(&[it.log("a.log")], &Filter::default(), Verdict::of)
+}
+
+#[test]
+fn waits_for_no_lock_come_first_where_they_are_more() {
+    let told = pool("");
     assert_eq!(told.finding, Finding::OtherWaits);
     let withheld = told.withheld.unwrap();
     assert_eq!((withheld.waits, withheld.wait_ns), (60, 120 * MS));
     // Of 210 ms that they lived.
     assert!((withheld.lost_share - 120.0 / 210.0).abs() < 1e-3, "{}", withheld.lost_share);
-    assert_eq!(withheld.place_share, 1.0);
-    println!("{:#?}", told.lines);
+    assert_eq!((withheld.place_share, withheld.woken_by, withheld.root), (1.0, None, None));
     assert_eq!(told.lines.len(), 5);
+    assert!(told.lines[1].starts_with("Pool.borrow has 100.0 % of it; counted: of 3 threads"));
+}
+
+#[test]
+fn who_ends_waits_for_no_lock_is_told() {
+    let told = pool("workers");
+    assert_eq!(
+        told.lines[1],
+        "Pool.borrow has 100.0 % of it, woken by worker-* in Pool.giveBack (100.0 %)."
+    );
+    let todo = "→ Look at what worker-* does until Pool.giveBack: that is what is waited for.";
+    assert_eq!(told.lines[3], todo);
+    let withheld = told.withheld.unwrap();
+    assert_eq!(withheld.root, None, "they wait for one that runs");
+    let by = withheld.woken_by.unwrap();
+    assert_eq!((by.threads.as_str(), by.waits, by.wait_share), ("worker-*", 60, 1.0));
+    assert_eq!(by.at.as_deref(), Some("a.Pool.giveBack(Pool.java:60)"));
+}
+
+#[test]
+fn whom_they_wait_for_in_the_end_is_told() {
+    let told = pool("maker");
+    assert_eq!(
+        told.lines[1],
+        "Pool.borrow has 100.0 % of it, woken by maker in Pool.giveBack (100.0 %)."
+    );
+    let todo = "→ Look at what flusher does: in the end, 100.0 % of these waits are for it.";
+    assert_eq!(told.lines[3], todo);
+    let root = told.withheld.unwrap().root.unwrap();
+    assert_eq!((root.threads.as_str(), root.wait_ns, root.wait_share), ("flusher", 120 * MS, 1.0));
 }

@@ -4,9 +4,12 @@
 use super::super::{
     overview::{Overview, PhaseRow},
     shared::share,
+    wait_chains::is_chained,
+    withheld::WokenBy,
 };
-use crate::Findings;
+use crate::{Findings, findings::ChainEnd};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tyrion_converters::withheld;
 
 /// What threads lost to waits that are not for a lock.
@@ -25,7 +28,26 @@ pub struct WithheldLoss {
     pub place_share: f64,
     /// Why they count, as a sentence.
     pub reason: String,
+    /// Who ended most of the wait there; `null` if that is not known.
+    pub woken_by: Option<WokenBy>,
+    /// The threads that most of these waits are for in the end, where whoever ends them
+    /// waits for others; `null` if that is little, or not known.
+    pub root: Option<Root>,
 }
+
+/// Threads that others wait for in the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Root {
+    /// Their group.
+    pub threads: String,
+    /// How long others waited for them through threads that waited, too.
+    pub wait_ns: u64,
+    /// As a share of all such waits.
+    pub wait_share: f64,
+}
+
+/// A smaller share of the waits is not worth a sentence.
+const LEAST: f64 = 0.25;
 
 /// What threads lost, if anything.
 pub(super) fn find(findings: &Findings<'_>, overview: &Overview) -> Option<WithheldLoss> {
@@ -43,5 +65,22 @@ pub(super) fn find(findings: &Findings<'_>, overview: &Overview) -> Option<Withh
         place: most.place.at.clone(),
         place_share: share(of_most.waits.wait_ns, wait_ns),
         reason: most.reason(),
+        woken_by: of_most.wakers.first().map(|it| WokenBy::of(findings, it, of_most.waits.wait_ns)),
+        root: root(findings, wait_ns),
     })
+}
+
+/// Who ran at the end of most chains of more than one wait.
+fn root(findings: &Findings<'_>, wait_ns: u64) -> Option<Root> {
+    let mut roots: BTreeMap<&str, u64> = BTreeMap::new();
+    for chain in &findings.chains.withheld.chains {
+        if chain.end == ChainEnd::Runs && is_chained(chain) {
+            let sum = roots.entry(&chain.root).or_default();
+            *sum = sum.saturating_add(chain.wait_ns);
+        }
+    }
+    // Of equal ones the first by name.
+    let (threads, ns) = roots.into_iter().rev().max_by_key(|&(_, ns)| ns)?;
+    let (threads, wait_share) = (threads.to_owned(), share(ns, wait_ns));
+    (wait_share >= LEAST).then_some(Root { threads, wait_ns: ns, wait_share })
 }

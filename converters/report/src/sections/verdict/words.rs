@@ -6,11 +6,15 @@
 
 mod instead;
 mod lock;
+mod withheld;
 
 use super::{Finding, GuiltyLock, Instead, Verdict, machine::Machine, next, stuck::Stuck};
 use crate::{
     Findings,
-    findings::{LockRef, names::is_machinery},
+    findings::{
+        LockRef,
+        names::{is_machinery, short_method},
+    },
     render::percent,
     sections::still_waiting::{Deadlock, Waiting},
 };
@@ -66,7 +70,11 @@ pub(super) fn say(
                 loss(verdict, findings),
                 "→ Look at who waited when the recording ended: section still-waiting.".to_owned(),
             ],
-            (_, Finding::OtherWaits) => of_other_waits(verdict, findings),
+            (_, Finding::OtherWaits) => {
+                let withheld = verdict.withheld.clone().unwrap_or_default();
+                let [most, place, todo] = withheld::lines(&withheld);
+                vec![most, place, loss(verdict, findings), todo]
+            }
             _ => vec![
                 loss(verdict, findings),
                 what(&instead, machine),
@@ -194,26 +202,6 @@ fn of_lock(
     vec![loss(verdict, findings), who(lock), certainty(lock, findings), todo]
 }
 
-/// Waits that are not for a lock, and then the waits for locks.
-fn of_other_waits(verdict: &Verdict, findings: &Findings<'_>) -> Vec<String> {
-    let withheld = verdict.withheld.clone().unwrap_or_default();
-    let waits = counted(withheld.waits, "wait");
-    let took = format!("{} in {waits}", duration(withheld.wait_ns));
-    let lost = percent(withheld.lost_share);
-    let place = method(&withheld.place);
-    vec![
-        format!(
-            "Waits other than for locks kept threads from work for {lost} of their time: {took}."
-        ),
-        Line(format!("{place} has {} of it", percent(withheld.place_share)))
-            .and(&format!("; counted: {}", withheld.reason))
-            .0
-            + ".",
-        loss(verdict, findings),
-        "→ Look at what these threads wait for there, and at what ends their waits.".to_owned(),
-    ]
-}
-
 /// How much was lost.
 fn loss(verdict: &Verdict, findings: &Findings<'_>) -> String {
     let share = verdict.lost_share.unwrap_or(0.0);
@@ -265,6 +253,11 @@ fn who(lock: &GuiltyLock) -> String {
         held_and_waited_for(lock, (&short, 1), &its),
         held_and_waited_for(&unheld, (&short, 1), &its),
     ];
+    fitting(&lines)
+}
+
+/// The first line that is short enough, or the last one.
+fn fitting(lines: &[String]) -> String {
     let fits = lines.iter().find(|line| line.chars().count() <= WIDTH);
     fits.or(lines.last()).cloned().unwrap_or_default()
 }
@@ -287,13 +280,7 @@ fn held_and_waited_for(
 
 /// `AuditLog.append` of `com.acme.bank.AuditLog.append(AuditLog.java:12)`.
 fn method(frame: &str) -> String {
-    let whole = frame.split('(').next().unwrap_or_default();
-    let mut parts = whole.rsplitn(3, '.');
-    let short = match (parts.next(), parts.next()) {
-        (Some(method), Some(class)) => format!("{class}.{method}"),
-        _ => whole.to_owned(),
-    };
-    name(&short)
+    name(&short_method(frame))
 }
 
 /// `Cache.lock (ReentrantLock#7)`, `AuditLog#1`, `Account (200 objects)`.

@@ -37,8 +37,8 @@ fn logs() -> [Recording; 1] {
 
 /// Waiter's place, wakers, their place, how often and how long.
 fn pair(pair: &WakerPair) -> (&str, &str, Option<&str>, u64, u64) {
-    let WakerPair { waiter, wakers, waker, waits, wait_ns, .. } = pair;
-    (waiter, wakers, waker.as_deref(), *waits, *wait_ns)
+    let WakerPair { charged, wakers, waker, .. } = pair;
+    (&charged.waiter, wakers, waker.as_deref(), charged.waits, charged.wait_ns)
 }
 
 fn pairs(found: &Wakers) -> Vec<(&str, &str, Option<&str>, u64, u64)> {
@@ -57,10 +57,10 @@ fn waits_are_told_by_who_ended_them() {
         pairs(&found),
         [(get, "writer-*", Some(put), 2, 900), (get, "writer-*", None, 1, 30)]
     );
-    let first = &found.code[0];
+    let (first, waker_stack) = (&found.code[0].charged, &found.code[0].waker_stack);
     assert_eq!((first.kind, first.lock.name.as_str()), ("lock", "Cache.turn"));
     assert_eq!(first.wait_share, 900.0 / 930.0);
-    assert_eq!((first.waiter_stack.len(), first.waker_stack.len()), (3, 3));
+    assert_eq!((first.waiter_stack.len(), waker_stack.len()), (3, 3));
     assert!(found.code[1].waker_stack.is_empty());
 }
 
@@ -70,7 +70,7 @@ fn filters_choose() {
     let of = |filter: &Filter| wakers(&found(&logs, filter), &ReportOptions::default());
     let all = of(&Filter { kinds: Kinds::all(), ..Filter::default() });
     assert_eq!((all.waits, all.known_ns, all.pairs), (5, 5_930, 3));
-    assert_eq!((all.code[0].wakers.as_str(), all.code[0].kind), ("http-*", "condition"));
+    assert_eq!((all.code[0].wakers.as_str(), all.code[0].charged.kind), ("http-*", "condition"));
     assert_eq!(of(&Filter { min_wait_ns: 100, ..Filter::default() }).known_ns, 900);
     let thread = Some(regex::Regex::new("^writer-2").unwrap());
     assert_eq!(of(&Filter { thread, ..Filter::default() }).known_ns, 230);

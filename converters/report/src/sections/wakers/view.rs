@@ -3,8 +3,11 @@
 use super::{WakerPair, Wakers};
 use crate::{
     Findings,
-    sections::shared::nobody_waited,
-    view::{Column, Detail, Part, Row, Table, TableCell, View},
+    sections::{
+        charged::{self, known},
+        shared::nobody_waited,
+    },
+    view::{Column, Part, Row, Table, TableCell, View},
 };
 use tyrion_converters::outputs::units;
 
@@ -18,7 +21,7 @@ const SHARE: Column = Column::new("share", "the share of all wait whose waker is
 
 /// The view of the answer.
 pub(super) fn view(answer: &Wakers, findings: &Findings<'_>) -> View {
-    let mut parts = vec![Part::Text(known(answer, findings))];
+    let mut parts = vec![Part::Text(how_much(answer, findings))];
     if answer.pairs != 0 {
         parts.push(Part::Table(Table {
             title: "By code".to_owned(),
@@ -31,7 +34,7 @@ pub(super) fn view(answer: &Wakers, findings: &Findings<'_>) -> View {
 }
 
 /// How much is known.
-fn known(answer: &Wakers, findings: &Findings<'_>) -> String {
+fn how_much(answer: &Wakers, findings: &Findings<'_>) -> String {
     let known = units::duration(answer.known_ns);
     match findings.filter.thread {
         None if answer.waits == 0 => nobody_waited(findings),
@@ -44,21 +47,7 @@ fn known(answer: &Wakers, findings: &Findings<'_>) -> String {
 }
 
 fn row(pair: &WakerPair) -> Row {
-    let stack = |title: &str, lines: &[String]| Detail::of_names(title.to_owned(), lines);
-    let mut details = vec![stack("hottest waiter", &pair.waiter_stack)];
-    if !pair.waker_stack.is_empty() {
-        details.push(stack("its waker", &pair.waker_stack));
-    }
-    Row {
-        cells: vec![
-            TableCell::name(&pair.waiter),
-            TableCell::name(&pair.wakers),
-            pair.waker.as_ref().map_or(TableCell::Unknown, |waker| TableCell::name(waker)),
-            TableCell::name(&format!("[{}] {}", pair.kind, pair.lock.label())),
-            TableCell::Count(pair.waits),
-            TableCell::Ns(pair.wait_ns),
-            TableCell::Share(pair.wait_share),
-        ],
-        details,
-    }
+    let wakers = TableCell::name(&pair.wakers);
+    let ended = [wakers, known(pair.waker.as_ref())];
+    charged::row(&pair.charged, ended, ("its waker", &pair.waker_stack))
 }

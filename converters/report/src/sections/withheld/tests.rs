@@ -146,6 +146,68 @@ fn the_text_says_what_is_counted_and_why() {
     assert!(text.lines().any(|line| line.starts_with("a.Inbox.next") && line.contains("loop")));
 }
 
+/// Three workers take turns with what a pool has one of, each woken by who gives it back;
+/// the first ones without a stack. A reader's waits nobody is known to have ended.
+fn woken(metadata: &[(&str, &str)]) -> [Recording; 1] {
+    let mut it = Scenario::ended(metadata, 1_100_000_000);
+    let wait = ("java/lang/Object.wait", 300);
+    let borrow = it.stack(&[wait, ("a/Pool.borrow", 42), ("a/Worker.run", 20)]);
+    let give = it.stack(&[("a/Pool.giveBack", 60), ("a/Worker.run", 30)]);
+    let pool = it.lock("a/Pool", "", 0);
+    let workers = ["worker-1", "worker-2", "worker-3"].map(|name| it.thread(name));
+    for turn in 0..20 {
+        for (nth, &worker) in (0..).zip(&workers) {
+            let from = (3 * turn + nth) * MS;
+            let waker = workers[(nth as usize + 2) % 3];
+            let waking = if turn == 0 { 0 } else { give };
+            let waits = (WaitKind::ObjectWait, borrow, pool);
+            it.woken(worker, waits, (from, from + 2 * MS), (waker, waking));
+        }
+    }
+    [it.log("a.log")]
+}
+
+#[test]
+fn who_ended_the_waits_is_told() {
+    let logs = woken(&[("wakers", "true")]);
+    with(&logs, &Filter::default(), |findings| {
+        let found = WithheldWaits::of(findings, &all());
+        let place = &found.places[0];
+        assert_eq!((place.woken, place.woken_ns), (60, 120 * MS));
+        let told = |by: &WokenBy| (by.threads.clone(), by.at.clone(), by.waits, by.stack.len());
+        let group = || "worker-*".to_owned();
+        let at = Some("a.Pool.giveBack(Pool.java:60)".to_owned());
+        let told: Vec<_> = place.wakers.iter().map(told).collect();
+        assert_eq!(told, [(group(), at, 57, 2), (group(), None, 3, 0)]);
+        assert_eq!(place.wakers[0].wait_share, 57.0 / 60.0);
+        let answer = (SECTION.answer)(findings, &all());
+        assert_eq!(answer.lacking, "");
+        let text = text::view(&answer.view, &Style::default());
+        let line = "    woken by worker-* in Pool.giveBack, 95.0 % of the wait\n";
+        assert!(text.contains(line), "{text}");
+        let one = ReportOptions { top: 1, ..ReportOptions::default() };
+        let cut = WithheldWaits::of(findings, &one);
+        assert_eq!((cut.places[0].wakers.len(), cut.places[0].woken), (1, 60));
+    });
+    let filter = Filter { thread: Some(Regex::new("worker-2").unwrap()), ..Filter::default() };
+    let of_one = with(&logs, &filter, |findings| WithheldWaits::of(findings, &all()));
+    assert_eq!((of_one.places[0].waits, of_one.places[0].woken), (20, 20), "who waits");
+}
+
+/// What it takes to know who ended waits.
+#[test]
+fn what_is_lacking_is_said() {
+    let lacking = |logs: &[Recording]| {
+        with(logs, &Filter::default(), |findings| (SECTION.answer)(findings, &all()).lacking)
+    };
+    assert!(lacking(&logs()).contains("wakers=true"));
+    let mut it = Scenario::new(&[("mode", "contention"), ("wakers", "true")]);
+    let put = it.stack(&[("java/util/concurrent/Queue.put", 3), ("a/Worker.run", 20)]);
+    let (worker, queue) = (it.thread("worker-1"), it.lock("a/Queue", "", 0));
+    it.waits(worker, (WaitKind::ObjectWait, put, queue), (0, MS));
+    assert!(lacking(&[it.log("a.log")]).contains("--mode trace"));
+}
+
 #[test]
 fn without_such_waits_it_says_so() {
     let mut it = Scenario::ended(&[], 1_100_000_000);

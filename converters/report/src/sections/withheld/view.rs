@@ -1,8 +1,12 @@
 //! The view of withheld waits.
 
 use super::{WithheldPlace, WithheldWaits};
-use crate::view::{Column, Detail, Part, Row, Table, TableCell, View};
-use tyrion_converters::outputs::units;
+use crate::{
+    findings::names::short_method,
+    render::percent,
+    view::{Column, Detail, Part, Row, Table, TableCell, View},
+};
+use tyrion_converters::{harmless, outputs::units};
 
 /// The number of thread groups and objects that are named below a row.
 const NAMED: usize = 3;
@@ -43,6 +47,7 @@ fn places(withheld: &WithheldWaits) -> Table {
         let mut details =
             vec![Detail { title: format!("counted: {}", place.reason), lines: vec![] }];
         details.extend(names(place));
+        details.extend(woken_by(place));
         details.extend(place.hottest.as_ref().map(|it| it.detail("hottest", "the wait")));
         Row {
             cells: vec![
@@ -71,6 +76,16 @@ fn places(withheld: &WithheldWaits) -> Table {
     }
 }
 
+/// Who ended most of the wait.
+fn woken_by(place: &WithheldPlace) -> Option<Detail> {
+    let first = place.wakers.first()?;
+    let threads = harmless::name(&first.threads);
+    let at = first.at.as_ref().map(|at| format!(" in {}", harmless::name(&short_method(at))));
+    let share = percent(first.wait_share);
+    let title = format!("woken by {threads}{}, {share} of the wait", at.unwrap_or_default());
+    Some(Detail::of_names(title, &first.stack))
+}
+
 /// Who waited, and for what.
 fn names(place: &WithheldPlace) -> impl Iterator<Item = Detail> {
     let groups: Vec<String> = place.groups.iter().map(|it| it.threads.clone()).collect();
@@ -79,10 +94,8 @@ fn names(place: &WithheldPlace) -> impl Iterator<Item = Detail> {
         |(what, mut names)| {
             let more = names.len().saturating_sub(NAMED);
             names.truncate(NAMED);
-            let names: Vec<String> = names
-                .iter()
-                .map(|name| tyrion_converters::harmless::name(name).into_owned())
-                .collect();
+            let names: Vec<String> =
+                names.iter().map(|name| harmless::name(name).into_owned()).collect();
             let more = if more == 0 { String::new() } else { format!(", and {more} more") };
             Detail { title: format!("{what} {}{more}", names.join(", ")), lines: Vec::new() }
         },
@@ -98,7 +111,10 @@ fn others(withheld: &WithheldWaits) -> Table {
             TableCell::Ns(place.wait_ns),
             TableCell::Text(place.why.to_owned()),
         ],
-        details: vec![Detail { title: place.reason.clone(), lines: Vec::new() }],
+        details: [Detail { title: place.reason.clone(), lines: Vec::new() }]
+            .into_iter()
+            .chain(woken_by(place))
+            .collect(),
     };
     Table {
         title: "Not counted".to_owned(),

@@ -9,22 +9,32 @@ use std::collections::BTreeMap;
 const NAMES: [&str; 4] = ["A", "B", "C", "D"];
 const LOCKS: [&str; 4] = ["L", "M", "N", "O"];
 
-/// `A 0..10 L B`: from when to when who waited for what of whom, `-` for nobody.
+/// `A 0..10 L B`: from when to when who waited for what of whom, `-` for nobody. Behind
+/// that may stand when that one ended the wait, of what is a lock (`!8`), no lock but
+/// withheld (`~8`) or something else (`?8`).
 fn waits(text: &str) -> Vec<Wait> {
     let number = |names: &[&str], name: &str| {
         names.iter().position(|it| *it == name).map_or(NOBODY, |at| at as u32)
     };
     let wait = |line: &str| {
-        let [thread, span, lock, owner] = line.split(' ').collect::<Vec<_>>()[..] else {
-            panic!("{line}");
-        };
+        let mut words = line.split(' ');
+        let [thread, span, lock, owner] = [(); 4].map(|()| words.next().unwrap());
         let (start_ns, end_ns) = span.split_once("..").unwrap();
+        let (start_ns, end_ns) = (start_ns.parse().unwrap(), end_ns.parse().unwrap());
+        let woken = words.next().map(|word| word.split_at(1));
         Wait {
             thread: number(&NAMES, thread),
-            start_ns: start_ns.parse().unwrap(),
-            end_ns: end_ns.parse().unwrap(),
+            start_ns,
+            end_ns,
             owner: number(&NAMES, owner),
+            until_ns: woken.map_or(end_ns, |(_, until_ns)| until_ns.parse().unwrap()),
             lock: number(&LOCKS, lock),
+            is_for: match woken {
+                Some(("~", _)) => For::Withheld,
+                Some(("?", _)) => For::Other,
+                _ => For::Lock,
+            },
+            is_woken: woken.is_some(),
             what: 0,
         }
     };
@@ -128,6 +138,84 @@ fn a_wait_within_a_wait_counts_while_it_lasts() {
     );
 }
 
+/// Until it is ended, a wait is for the one who ends it, whatever that one does.
+#[test]
+fn who_ended_a_wait_is_charged_until_then() {
+    assert_eq!(charged("A 0..10 L B ~8"), ["0..8 A-L>B runs", "8..10 A-L>A late"]);
+    assert_eq!(charged("A 0..10 L B ~10"), ["0..10 A-L>B runs"]);
+    assert_eq!(charged("A 0..10 L B !8"), ["0..8 A-L>B runs", "8..10 A-L>A late"], "a lock");
+    assert_eq!(charged("A 5..10 L B ~2"), ["5..10 A-L>A late"], "a log that is made up");
+    assert_eq!(
+        charged("A 0..10 L B ~9, B 2..6 M C, C 3..4 N D"),
+        [
+            "0..2 A-L>B runs",
+            "2..3 A-L>B-M>C runs",
+            "3..4 A-L>B-M>C-N>D runs",
+            "4..6 A-L>B-M>C runs",
+            "6..9 A-L>B runs",
+            "9..10 A-L>A late",
+        ],
+        "its waits for locks"
+    );
+}
+
+#[test]
+fn who_was_woken_and_does_not_go_on_ends_the_chain() {
+    assert_eq!(
+        charged("A 0..10 L B ~10, B 2..6 M C ~5"),
+        [
+            "0..2 A-L>B runs",
+            "2..5 A-L>B-M>C runs",
+            "5..6 A-L>B late",
+            "6..10 A-L>B runs",
+        ]
+    );
+}
+
+/// Who had a lock when a wait began has given it back when it waits for work.
+#[test]
+fn work_holds_up_only_who_ends_waits() {
+    assert_eq!(
+        charged("A 0..10 L B, B 2..6 M C ?6"),
+        ["0..2 A-L>B runs", "2..6 A-L>B waits", "6..10 A-L>B runs"]
+    );
+    assert_eq!(
+        charged("A 0..10 L B, B 2..6 M C ~6"),
+        ["0..2 A-L>B runs", "2..6 A-L>B-M>C runs", "6..10 A-L>B runs"],
+        "not for work"
+    );
+    assert_eq!(
+        charged("A 0..10 L B ~10, B 2..6 M C ?6"),
+        ["0..2 A-L>B runs", "2..6 A-L>B-M>C runs", "6..10 A-L>B runs"],
+        "the work came first"
+    );
+}
+
+/// The object of `Object.wait` is that of a monitor, too.
+#[test]
+fn a_monitor_is_not_what_it_is_waited_at_for() {
+    assert_eq!(
+        charged("A 0..10 L B ~10, B 2..6 L C ~6"),
+        ["0..2 A-L>B runs", "2..6 A-L>C runs", "6..10 A-L>B runs"],
+        "it had not got it either"
+    );
+    assert_eq!(
+        charged("A 0..10 L B ~10, B 2..6 L C"),
+        ["0..2 A-L>B runs", "2..6 A-L>B-L>C runs", "6..10 A-L>B runs"]
+    );
+}
+
+/// A wait may be told twice, once without who ended it.
+#[test]
+fn of_the_same_wait_the_one_that_tells_more_counts() {
+    for twice in ["B 2..6 M -, B 2..6 M C ~6", "B 2..6 M C ~6, B 2..6 M -"] {
+        assert_eq!(
+            charged(&format!("A 0..10 L B ~10, {twice}")),
+            ["0..2 A-L>B runs", "2..6 A-L>B-M>C runs", "6..10 A-L>B runs"]
+        );
+    }
+}
+
 #[test]
 fn what_would_be_too_much_is_charged_to_the_last_one_known() {
     let waits = waits("A 0..10 L B, B 0..4 M C, B 5..9 M C");
@@ -143,8 +231,8 @@ fn what_would_be_too_much_is_charged_to_the_last_one_known() {
 #[test]
 fn long_chains_end_somewhere() {
     let long = (MAX_STEPS + 8) as u32;
-    let wait =
-        |thread| Wait { thread, start_ns: 0, end_ns: 9, owner: thread + 1, lock: thread, what: 0 };
+    let any = waits("A 0..9 L B")[0];
+    let wait = |thread| Wait { thread, owner: thread + 1, lock: thread, ..any };
     let waits: Vec<Wait> = (0..long).map(wait).collect();
     let mut pieces = Vec::new();
     let mut chains = Chains::new(&waits, long as usize + 1, u64::MAX);
@@ -156,50 +244,59 @@ fn long_chains_end_somewhere() {
 fn at(waits: &[Wait], wait: u32, ns: u64) -> (Vec<u32>, u32, End) {
     let mut steps = vec![wait];
     let mut seen = vec![waits[wait as usize].thread];
+    // The wait that is looked at: the last step, or one that was passed over.
+    let mut last = waits[wait as usize];
+    if last.until_ns <= ns {
+        return (steps, last.thread, End::Late);
+    }
     loop {
-        let last = &waits[*steps.last().unwrap() as usize];
-        // Through those who have lost the same lock.
-        let mut owner = last.owner;
-        let next = loop {
-            let waiting = |it: &u32| waits[*it as usize].thread == owner;
-            if steps.iter().any(waiting) {
-                return (steps, owner, End::Ring);
-            }
-            if seen.contains(&owner) {
-                return (steps, NOBODY, End::Unknown);
-            }
-            seen.push(owner);
-            let own = (0..waits.len() as u32).filter(|&it| {
-                let it = &waits[it as usize];
-                it.thread == owner && (it.start_ns..it.end_ns).contains(&ns)
-            });
-            let innermost = |&it: &u32| {
-                (waits[it as usize].start_ns, std::cmp::Reverse(waits[it as usize].end_ns), it)
-            };
-            match own.max_by_key(innermost) {
-                None => return (steps, owner, End::Runs),
-                Some(it) if waits[it as usize].owner == NOBODY => {
-                    return (steps, owner, End::Waits);
-                }
-                Some(it) if waits[it as usize].lock == last.lock => {
-                    owner = waits[it as usize].owner
-                }
-                Some(it) => break it,
-            }
+        let owner = last.owner;
+        if steps.iter().any(|it| waits[*it as usize].thread == owner) {
+            return (steps, owner, End::Ring);
+        }
+        if seen.contains(&owner) {
+            return (steps, NOBODY, End::Unknown);
+        }
+        seen.push(owner);
+        let own = (0..waits.len() as u32).filter(|&it| {
+            let it = &waits[it as usize];
+            it.thread == owner && (it.start_ns..it.end_ns).contains(&ns)
+        });
+        let innermost = |&it: &u32| {
+            let wait = &waits[it as usize];
+            (wait.start_ns, std::cmp::Reverse(wait.end_ns), wait.owner != NOBODY, it)
         };
-        steps.push(next);
+        let Some(at) = own.max_by_key(innermost) else { return (steps, owner, End::Runs) };
+        let next = waits[at as usize];
+        let is_stale = !last.is_woken && next.is_for == For::Other;
+        if next.owner == NOBODY || is_stale {
+            return (steps, owner, End::Waits);
+        }
+        if next.until_ns <= ns {
+            return (steps, owner, End::Late);
+        }
+        let is_lock = |wait: &Wait| wait.is_for == For::Lock;
+        if next.lock != last.lock || is_lock(&next) != is_lock(&last) {
+            steps.push(at);
+        }
+        last = next;
     }
 }
 
 fn random_waits() -> impl Strategy<Value = Vec<Wait>> {
     let owner = prop_oneof![4 => 0..5u32, 1 => Just(NOBODY)];
-    let wait = (0..5u32, 0..30u64, 0..15u64, owner, 0..4u32);
-    let wait = wait.prop_map(|(thread, start_ns, long, owner, lock)| Wait {
+    let is_for = prop_oneof![2 => Just(For::Lock), 1 => Just(For::Withheld), 1 => Just(For::Other)];
+    let woken = prop_oneof![Just(None), (0..20u64).prop_map(Some)];
+    let wait = (0..5u32, 0..30u64, 0..15u64, owner, 0..4u32, is_for, woken);
+    let wait = wait.prop_map(|(thread, start_ns, long, owner, lock, is_for, woken)| Wait {
         thread,
         start_ns,
         end_ns: start_ns + long,
         owner,
+        until_ns: woken.map_or(start_ns + long, |after_ns| start_ns + after_ns),
         lock,
+        is_for,
+        is_woken: woken.is_some(),
         what: 0,
     });
     vec(wait, 1..25)

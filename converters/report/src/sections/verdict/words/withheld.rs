@@ -1,0 +1,63 @@
+//! Waits that are for no lock, in words.
+
+use super::{
+    super::withheld::{Root, WithheldLoss},
+    Line, fitting, method, name,
+};
+use crate::{render::percent, sections::withheld::WokenBy};
+use tyrion_converters::outputs::units::{counted, duration};
+
+/// How much they took, where most of it was and who ended it, and what to do.
+pub(super) fn lines(loss: &WithheldLoss) -> [String; 3] {
+    let (took, waits) = (duration(loss.wait_ns), counted(loss.waits, "wait"));
+    let lost = percent(loss.lost_share);
+    [
+        format!(
+            "Waits that are for no lock kept threads from work for {lost} of their time: {took} in \
+             {waits}."
+        ),
+        Line(place(loss)).and(&format!("; counted: {}", loss.reason)).0 + ".",
+        todo(loss),
+    ]
+}
+
+/// Where most of the wait was, and who ended it.
+fn place(loss: &WithheldLoss) -> String {
+    let most = format!("{} has {} of it", method(&loss.place), percent(loss.place_share));
+    let Some(by) = &loss.woken_by else { return most };
+    let (threads, share) = (name(&by.threads), percent(by.wait_share));
+    let somewhere = format!("{most}, woken by {threads} ({share})");
+    match &by.at {
+        Some(at) => {
+            fitting(&[format!("{most}, woken by {threads} in {} ({share})", method(at)), somewhere])
+        }
+        None => somewhere,
+    }
+}
+
+fn todo(loss: &WithheldLoss) -> String {
+    let is_other = |root: &&Root| {
+        loss.woken_by.as_ref().is_none_or(|by| by.threads != root.threads)
+    };
+    match (loss.root.as_ref().filter(is_other), &loss.woken_by) {
+        (Some(Root { threads, wait_share, .. }), _) => format!(
+            "→ Look at what {} does: in the end, {} of these waits are for it.",
+            name(threads),
+            percent(*wait_share)
+        ),
+        (None, Some(WokenBy { threads, at: Some(at), .. })) => fitting(&[
+            format!(
+                "→ Look at what {} does until {}: that is what is waited for.",
+                name(threads),
+                method(at)
+            ),
+            format!("→ Look at what {} does until then.", name(threads)),
+        ]),
+        (None, Some(by)) => {
+            format!("→ Look at what {} does until then: that is waited for.", name(&by.threads))
+        }
+        (None, None) => {
+            "→ Look at what these threads wait for there, and at who lets them go on.".to_owned()
+        }
+    }
+}
