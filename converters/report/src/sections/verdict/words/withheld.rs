@@ -1,4 +1,4 @@
-//! Waits that are for no lock, in words.
+//! Waits that are not for a lock, in words.
 
 use super::{
     super::withheld::{Root, WithheldLoss},
@@ -13,7 +13,7 @@ pub(super) fn lines(loss: &WithheldLoss) -> [String; 3] {
     let lost = percent(loss.lost_share);
     [
         format!(
-            "Waits that are for no lock kept threads from work for {lost} of their time: {took} in \
+            "Waits other than for locks kept threads from work for {lost} of their time: {took} in \
              {waits}."
         ),
         Line(place(loss)).and(&format!("; counted: {}", loss.reason)).0 + ".",
@@ -41,23 +41,23 @@ fn todo(loss: &WithheldLoss) -> String {
     };
     match (loss.root.as_ref().filter(is_other), &loss.woken_by) {
         (Some(Root { threads, wait_share, .. }), _) => format!(
-            "→ Look at what {} does: in the end, {} of these waits are for it.",
+            "→ Look at what {} does: in the end, {} of these waits depend on it.",
             name(threads),
             percent(*wait_share)
         ),
         (None, Some(WokenBy { threads, at: Some(at), .. })) => fitting(&[
             format!(
-                "→ Look at what {} does until {}: that is what is waited for.",
+                "→ Look at what {} does before {}, which these waits are for.",
                 name(threads),
                 method(at)
             ),
-            format!("→ Look at what {} does until then.", name(threads)),
+            format!("→ Look at what {} does before that.", name(threads)),
         ]),
         (None, Some(by)) => {
-            format!("→ Look at what {} does until then: that is waited for.", name(&by.threads))
+            format!("→ Look at what {} does before that.", name(&by.threads))
         }
         (None, None) => {
-            "→ Look at what these threads wait for there, and at who lets them go on.".to_owned()
+            "→ Look at what these threads wait for there, and at what ends their waits.".to_owned()
         }
     }
 }
