@@ -417,7 +417,7 @@ fn whom_they_wait_for_in_the_end_is_told() {
         told.lines[1],
         "Pool.borrow has 100.0 % of it, woken by maker in Pool.giveBack (100.0 %)."
     );
-    let todo = "→ Look at what flusher does: in the end, 100.0 % of these waits are for it.";
+    let todo = "→ Look at what flusher does: in the end, 100.0 % of these waits depend on it.";
     assert_eq!(told.lines[3], todo);
     let root = told.withheld.unwrap().root.unwrap();
     assert_eq!((root.threads.as_str(), root.wait_ns, root.wait_share), ("flusher", 120 * MS, 1.0));
