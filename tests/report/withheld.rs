@@ -50,9 +50,13 @@ fn places(jdk: &Jdk) {
         assert!((1..=most_ns).contains(&wait_ns), "{name}: {wait_ns} of {most_ns}");
         assert_eq!(number(place, "threads"), threads, "{name}: {place:#}");
     }
-    // Who is signalled before it parks does not wait.
+    // A thread that is signalled before it parks does not wait. One that has got the lock
+    // just as it was unparked for it returns from its next park at once, which nobody
+    // signals, and parks again.
     let lend = place(withheld, "$ConditionPool.borrow(");
-    assert!(number(lend, "waits") <= recording.number("lend_waits"), "{lend:#}");
+    let signalled = number(lend, "waits") - number(&lend["evidence"], "timed_out");
+    let counted = recording.number("lend_waits");
+    assert!(signalled <= counted, "{counted}: {lend:#}");
     assert_eq!(number(lend, "threads"), 8, "{lend:#}");
     check_wakers(lend, "lender-*", "$ConditionPool.giveBack(");
     check_wakers(place(withheld, "$Filler.run("), "main", "Withheld.fill(");

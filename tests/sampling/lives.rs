@@ -36,8 +36,8 @@ fn check_notified(recording: &Recording, is_known: impl Fn(&Value) -> bool) {
     let (waited_ns, kept_ns) = (recording.number("waited_ns"), recording.number("kept_ns"));
     assert_near("waiting", of_state("waiting"), waited_ns as f64, NEAR);
     assert_near("blocked", of_state("blocked"), kept_ns as f64, NEAR);
-    // The state is read before the wait: one snapshot may see the one and not the other,
-    // the one at whose moment the wait ends.
+    // The JVM says that the wait has ended before the thread has the monitor again. In
+    // between it is blocked, for nothing known: a moment, which one snapshot may meet.
     let is_blocked = |it: &Value| it["thread"] == "waiter" && it["state"] == "blocked";
     let unknown = sum_of(&samples, "count", |it| is_blocked(it) && !is_known(it));
     assert!(unknown <= 1.0, "{samples:#?}");
