@@ -32,8 +32,7 @@ pub const COMMANDS: [&[&str]; 6] = [
 ];
 
 /// Those that talk to the agent in the process.
-pub const TALKING: [&[&str]; 5] =
-    [COMMANDS[0], COMMANDS[1], COMMANDS[2], COMMANDS[3], COMMANDS[5]];
+pub const TALKING: [&[&str]; 5] = [COMMANDS[0], COMMANDS[1], COMMANDS[2], COMMANDS[3], COMMANDS[5]];
 
 /// A folder that everybody may look into, with files of root's.
 pub struct Stage {

@@ -112,9 +112,8 @@ fn find_in(
     let grid = grid(axis);
     let (locks, others) = (ChainSums::new(grid), ChainSums::new(grid));
     let mut sums = Sums { known: Known::default(), locks, withheld: others };
-    let is_known_of = |log: &Recording| {
-        tells_wakers(log) || log.pending().iter().any(|it| it.owner != UNKNOWN)
-    };
+    let is_known_of =
+        |log: &Recording| tells_wakers(log) || log.pending().iter().any(|it| it.owner != UNKNOWN);
     let is_known = is_known || logs.iter().any(is_known_of);
     let mut of_recordings: BTreeMap<u32, Vec<(usize, &Recording)>> = BTreeMap::new();
     for (log, recording) in logs.iter().enumerate().zip(recordings(logs)).filter(|_| is_known) {

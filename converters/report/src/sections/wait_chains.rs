@@ -211,11 +211,7 @@ impl WaitChains {
 }
 
 impl Charged {
-    fn of(
-        (waits, wait_ns): (u64, u64),
-        found: &[WaitChain],
-        options: &ReportOptions,
-    ) -> Charged {
+    fn of((waits, wait_ns): (u64, u64), found: &[WaitChain], options: &ReportOptions) -> Charged {
         let sum = |wanted: &dyn Fn(&WaitChain) -> bool| {
             let chains = found.iter().filter(|chain| wanted(chain));
             chains.fold(0u64, |sum, chain| sum.saturating_add(chain.wait_ns))

@@ -195,8 +195,7 @@ impl Worker<'_> {
         let wake = &woken.wake;
         let by = (self.plan.owner(wake.waker), woken.at_ns());
         let is_its = |event: &mut Event| {
-            (event.thread, event.site, event.wait_ns())
-                == (woken.thread, wake.site, wake.wait_ns)
+            (event.thread, event.site, event.wait_ns()) == (woken.thread, wake.site, wake.wait_ns)
         };
         if let Some(event) = self.held.take_if(is_its) {
             return self.put(&event, by, true);
@@ -204,8 +203,8 @@ impl Worker<'_> {
         let Some(site) = self.plan.site(wake.site) else { return };
         if !self.is_begun && site.is_for != For::Lock {
             let span = (woken.end_ns.saturating_sub(wake.wait_ns), woken.end_ns);
-            let is_asked = self.window.holds(woken.end_ns)
-                && wake.wait_ns >= self.window.min_wait_ns;
+            let is_asked =
+                self.window.holds(woken.end_ns) && wake.wait_ns >= self.window.min_wait_ns;
             self.put_wait((woken.thread, site), span, by, (true, is_asked));
         }
     }

@@ -40,6 +40,7 @@ fn told(parts: &[Part]) -> String {
         Part::Table(table) | Part::Listing(table) => table.title.clone(),
         Part::Timeline(timeline) => timeline.title.clone(),
         Part::Tree(tree) => tree.title.clone(),
+        Part::Chains(tree) => tree.title.clone(),
         Part::Heading(heading) => heading.clone(),
         Part::Text(_) | Part::Lines(_) | Part::Facts(_) => String::new(),
     };

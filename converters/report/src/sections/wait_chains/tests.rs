@@ -49,10 +49,15 @@ fn sums_are_those_of_the_chains() {
     let direct_ns = 30_000_000 + before_ns + 2_000;
     assert_eq!(by_end, [direct_ns, 90_000_000 - direct_ns, 0, 0, 0, 0]);
     assert_eq!(chains.charged.longest, 2);
-    let shown = chains.charged.chains.iter().map(|chain| (chain.steps.len(), &*chain.end, chain.waits));
+    let shown =
+        chains.charged.chains.iter().map(|chain| (chain.steps.len(), &*chain.end, chain.waits));
     assert_eq!(shown.collect::<Vec<_>>(), [(2, "flusher", 2), (1, "flusher", 1), (1, "db-*", 2)]);
-    assert_eq!(chains.charged.chains.iter().map(|chain| chain.wait_ns).sum::<u64>(), chains.charged.wait_ns);
-    let ends: Vec<_> = chains.charged.ends.iter().map(|end| (&*end.threads, end.through_ns)).collect();
+    assert_eq!(
+        chains.charged.chains.iter().map(|chain| chain.wait_ns).sum::<u64>(),
+        chains.charged.wait_ns
+    );
+    let ends: Vec<_> =
+        chains.charged.ends.iter().map(|end| (&*end.threads, end.through_ns)).collect();
     assert_eq!(ends, [("flusher", chains.charged.chained_ns), ("db-*", 0)]);
     let step = &chains.charged.chains[0].steps[1];
     assert_eq!((&*step.waiting, &*step.lock.name, step.kind), ("db-*", "Table.lock", "lock"));

@@ -12,7 +12,9 @@ use tyrion_converters::{filter::Kinds, harmless, outputs::units};
 
 pub(super) fn view(chains: &WaitChains, findings: &Findings<'_>, options: &ReportOptions) -> View {
     let mut parts = match chains.charged.waits {
-        0 => vec![Part::Text("No wait has a known owner of its lock, or a known waker.".to_owned())],
+        0 => {
+            vec![Part::Text("No wait has a known owner of its lock, or a known waker.".to_owned())]
+        }
         _ => of_locks(chains, findings, options),
     };
     let (withheld, found) = (&chains.withheld, &findings.chains.withheld);

@@ -163,12 +163,7 @@ fn who_ended_a_wait_is_charged_until_then() {
 fn who_was_woken_and_does_not_go_on_ends_the_chain() {
     assert_eq!(
         charged("A 0..10 L B ~10, B 2..6 M C ~5"),
-        [
-            "0..2 A-L>B runs",
-            "2..5 A-L>B-M>C runs",
-            "5..6 A-L>B late",
-            "6..10 A-L>B runs",
-        ]
+        ["0..2 A-L>B runs", "2..5 A-L>B-M>C runs", "5..6 A-L>B late", "6..10 A-L>B runs",]
     );
 }
 

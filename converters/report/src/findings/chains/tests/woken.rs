@@ -124,8 +124,7 @@ fn locks_whose_owner_is_not_known_are_charged_to_who_ended_the_waits() {
 fn an_owner_that_waits_for_work_is_not_followed() {
     let told_with = |owner: &str| {
         let mut story = Story::with_wakers(100);
-        let (work, latch) =
-            (story.site(WaitKind::Park, "work"), story.site(WaitKind::Lock, "L"));
+        let (work, latch) = (story.site(WaitKind::Park, "work"), story.site(WaitKind::Lock, "L"));
         story.woken("db-1", work, (20, 30), ("client", 0));
         match owner {
             "" => story.woken("http-1", latch, (10, 50), ("db-1", 0)),

@@ -36,9 +36,8 @@ fn place(loss: &WithheldLoss) -> String {
 }
 
 fn todo(loss: &WithheldLoss) -> String {
-    let is_other = |root: &&Root| {
-        loss.woken_by.as_ref().is_none_or(|by| by.threads != root.threads)
-    };
+    let is_other =
+        |root: &&Root| loss.woken_by.as_ref().is_none_or(|by| by.threads != root.threads);
     match (loss.root.as_ref().filter(is_other), &loss.woken_by) {
         (Some(Root { threads, wait_share, .. }), _) => format!(
             "→ Look at what {} does: in the end, {} of these waits depend on it.",
