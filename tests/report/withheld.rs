@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::path::Path;
 
 on_jdks!(places: two, everywhere all);
-on_jdks!(notifiers: one, everywhere all);
+on_jdks!(notifiers: one, everywhere two);
 on_jdks!(derby: one, everywhere two);
 
 /// What a place in the program's class does, what its waits are, and why.
