@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 class Choice(NamedTuple):
     # Few and short runs, to see that all works.
     quick: bool = False
-    # Of the sections of trace mode and of sampling alone; empty stands for what a section has by itself.
+    # Of some sections alone; empty stands for what a section has by itself.
     majors: tuple = ()
     kinds: tuple = ()
     variants: tuple = ()
@@ -35,22 +35,24 @@ def pick(asked, known, what):
     return list(asked or known)
 
 
-def add_options(parser):
-    """The options that narrow the sections of trace mode and of sampling down, for tuning."""
-    trace = parser.add_argument_group(
-        "for the sections trace, trace-applications, trace-stop and sampling")
-    trace.add_argument("--jdk", action="append", type=int, default=[], metavar="MAJOR",
-                       help="17 or 25; may be repeated, as may the next three")
-    trace.add_argument("--kind", action="append", default=[],
+def add_options(parser, sections):
+    """The options that narrow some sections down, for tuning."""
+    group = parser.add_argument_group(f"for the sections {', '.join(sections)}")
+    group.add_argument("--jdk", action="append", type=int, default=[], metavar="MAJOR",
+                       help="17 or 25, for attach also 11 and 21; may be repeated, as may the "
+                            "next three")
+    group.add_argument("--kind", action="append", default=[],
                        help="of lock: monitor-block, monitor-method, monitor-static, lock, ...; "
                             "of sampling: so many threads")
-    trace.add_argument("--variant", action="append", default=[],
+    group.add_argument("--variant", action="append", default=[],
                        help="of the agent: a name (README.md has them) or its options themselves, "
-                            "like mode=trace,hold=1/256")
-    trace.add_argument("--database", action="append", default=[], help="HSQLDB or Derby")
-    trace.add_argument("--rounds", type=int)
-    trace.add_argument("--seconds", type=float, help="measured in each run")
-    trace.add_argument("--warmup", type=float, help="seconds before that")
+                            "like mode=trace,hold=1/256; of attach: a tool, and for tyrion more "
+                            "options behind it")
+    group.add_argument("--database", action="append", default=[],
+                       help="H2, HSQLDB or Derby; of own-cost also ActiveMQ")
+    group.add_argument("--rounds", type=int)
+    group.add_argument("--seconds", type=float, help="measured in each run; of attach: recorded")
+    group.add_argument("--warmup", type=float, help="seconds before that")
 
 
 def choice(arguments):

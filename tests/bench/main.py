@@ -7,8 +7,8 @@ from pathlib import Path
 import project
 from choice import add_options, choice
 from processes import Failed
-from sections import (applications, attach, contended, conversion, sampling, soak, startup,
-                      trace, trace_applications, trace_stop, uncontended, wakers)
+from sections import (applications, attach, contended, conversion, left_behind, own_cost, sampling,
+                      soak, startup, trace, trace_applications, uncontended, wakers)
 
 SECTIONS = {
     "uncontended": uncontended,
@@ -17,7 +17,8 @@ SECTIONS = {
     "applications": applications,
     "trace": trace,
     "trace-applications": trace_applications,
-    "trace-stop": trace_stop,
+    "own-cost": own_cost,
+    "left-behind": left_behind,
     "attach": attach,
     "sampling": sampling,
     "conversion": conversion,
@@ -25,7 +26,7 @@ SECTIONS = {
     "soak": soak,
 }
 # What can be narrowed down by options.
-NARROWED = ("trace", "trace-applications", "trace-stop", "attach", "sampling")
+NARROWED = ("trace", "trace-applications", "own-cost", "left-behind", "attach", "sampling")
 
 
 def main():
@@ -56,7 +57,7 @@ def parse_arguments():
                         help="measure what target/release has")
     parser.add_argument("--binaries", type=Path, metavar="FOLDER",
                         help="measure the tyrion and the agent of this folder; implies --no-build")
-    add_options(parser)
+    add_options(parser, NARROWED)
     arguments = parser.parse_args()
     unknown = set(arguments.sections) - set(SECTIONS)
     if unknown:

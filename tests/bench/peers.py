@@ -9,7 +9,7 @@ from typing import Callable, NamedTuple, Optional
 
 import project
 from figures import median
-from processes import Failed
+from processes import Failed, environment
 
 # On Maven Central, both with this version.
 ASYNC_PROFILER_VERSION = "4.5"
@@ -127,6 +127,14 @@ def told_share(log):
     return own and own["share"]
 
 
+def own_cpu(pid):
+    """What the agent in a JVM says by now of CPU time: of its own, and of all, in ns."""
+    own = json.loads(output([project.tyrion(), "status", "--json", pid])).get("own_cpu")
+    if own is None:
+        raise Failed("the agent is not there, or does not say what it takes")
+    return own["own_ns"], own["process_ns"]
+
+
 def told_text(shares):
     """The median of what it said, beside the ratio: that of a tool that says all is 1 less this."""
     known = [share for share in shares if share is not None]
@@ -169,7 +177,9 @@ def flight_recorder_events(log):
 
 def output(command):
     command = list(map(str, command))
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=environment())
     if done.returncode != 0:
-        raise Failed(f"exit status {done.returncode} of {' '.join(command)}\n{done.stderr}")
+        raise Failed(f"exit status {done.returncode} of {' '.join(command)}\n"
+                     f"{done.stdout}{done.stderr}")
     return done.stdout

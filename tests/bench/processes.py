@@ -68,6 +68,15 @@ def run_program(command, workdir, meanwhile=None):
     return json.loads(lines[-1])
 
 
+def await_line(pid, workdir, line):
+    """Waits until the child that `run` has started in this folder prints a line."""
+    wanted = f"{line}\n".encode()
+    while not any(printed == wanted for printed in (workdir / "stdout").open("rb")):
+        if has_ended(pid):
+            raise Failed(f"it ended before it printed {line!r}\n{tail(workdir / 'stderr')}")
+        time.sleep(SAMPLING_S)
+
+
 def environment():
     """The environment without what JVMs take options from."""
     hidden = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
@@ -89,12 +98,15 @@ def has_ended(pid):
 
 
 def anonymous_memory(pid):
-    """RssAnon: what the process has for itself, without the mapped files."""
+    """What the process has for itself, without the mapped files."""
+    return memory(pid).get("RssAnon", 0)
+
+
+def memory(pid):
+    """The kernel's figures on a process's memory in bytes, by name; none once it has ended."""
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
-        for line in status:
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) * 1024
-    return 0
+        lines = (line.split() for line in status)
+        return {words[0][:-1]: int(words[1]) * 1024 for words in lines if words[-1:] == ["kB"]}
 
 
 def tail(path):

@@ -15,6 +15,8 @@ TARGET = ROOT / "target"
 # Everything the benchmarks write.
 BENCH = TARGET / "bench"
 CLASSES = TARGET / "java-classes"
+# Where tests/verdicts has its programs.
+VERDICTS = TARGET / "verdicts"
 DATABASE_JARS = {"HSQLDB": Path("/usr/share/java/hsqldb.jar"),
                  "Derby": Path("/usr/share/java/derby.jar")}
 

@@ -1,5 +1,6 @@
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
 import javax.jms.Connection;
 import javax.jms.JMSException;
 import javax.jms.MessageConsumer;
@@ -8,53 +9,64 @@ import javax.jms.Queue;
 import javax.jms.Session;
 import org.apache.activemq.ActiveMQConnectionFactory;
 import org.apache.activemq.broker.BrokerService;
+import tyrion.support.Json;
+import tyrion.support.Measurement;
 
 /**
  * An embedded ActiveMQ: four producers and four consumers of one queue, which keeps messages in
  * memory alone.
  *
- * <p>Usage: {@code java Broker [SECONDS]}. Prints how many messages went through.
+ * <p>Usage: {@code java Broker [SECONDS [WARMUP]]}, defaults 10 and 0. Prints one JSON object, about
+ * the messages that were received in the time after the warm-up. With the property {@code
+ * broker.room=MB} producers wait while the broker has so much of messages; without it that is 1 GB,
+ * which takes most of a minute to fill. Its class path has the test subjects' classes, too.
  */
 public final class Broker {
     private static final int EACH = 4;
 
     private interface Work {
-        long run(Session session, Queue queue) throws JMSException;
+        void run(Session session, Queue queue) throws JMSException;
     }
 
     private volatile boolean stopping;
     private final List<Thread> threads = new ArrayList<>();
-    private final long[] consumed = new long[EACH];
+    private final LongAdder received = new LongAdder();
 
     public static void main(String[] args) throws Exception {
         double seconds = args.length > 0 ? Double.parseDouble(args[0]) : 10;
-        System.out.println(new Broker().run(seconds) + " messages");
+        double warmupSeconds = args.length > 1 ? Double.parseDouble(args[1]) : 0;
+        System.out.println(new Broker().run(seconds, warmupSeconds));
         System.exit(0);
     }
 
-    private long run(double seconds) throws Exception {
+    private Json run(double seconds, double warmupSeconds) throws Exception {
         BrokerService broker = new BrokerService();
         broker.setBrokerName("verdicts");
         broker.setPersistent(false);
         broker.setUseJmx(false);
+        Long room = Long.getLong("broker.room");
+        if (room != null) {
+            broker.getSystemUsage().getMemoryUsage().setLimit(room << 20);
+        }
         broker.start();
         ActiveMQConnectionFactory factory =
                 new ActiveMQConnectionFactory("vm://verdicts?create=false");
         for (int i = 0; i < EACH; i++) {
-            int nth = i;
             start(factory, "producer-" + i, this::produce);
-            start(factory, "consumer-" + i, (session, queue) -> consumed[nth] = consume(session, queue));
+            start(factory, "consumer-" + i, this::consume);
         }
-        Thread.sleep((long) (seconds * 1000));
+        Measurement measured = Measurement.of(warmupSeconds, seconds, received::sum);
         stopping = true;
         for (Thread thread : threads) {
             thread.join(2_000);
         }
-        long sum = 0;
-        for (long count : consumed) {
-            sum += count;
-        }
-        return sum;
+        return new Json()
+                .put("subject", "Broker")
+                .put("messages", measured.count)
+                .put("messages_per_second", measured.perSecond())
+                .put("messages_per_cpu_second", measured.perCpuSecond())
+                .put("process_cpu_ns", measured.cpuNanos)
+                .put("wall_ns", measured.wallNanos);
     }
 
     private void start(ActiveMQConnectionFactory factory, String name, Work work)
@@ -75,24 +87,21 @@ public final class Broker {
         thread.start();
     }
 
-    private long produce(Session session, Queue queue) throws JMSException {
+    private void produce(Session session, Queue queue) throws JMSException {
         MessageProducer producer = session.createProducer(queue);
         producer.setDeliveryMode(javax.jms.DeliveryMode.NON_PERSISTENT);
         long sent = 0;
         while (!stopping) {
             producer.send(session.createTextMessage("order " + sent++));
         }
-        return sent;
     }
 
-    private long consume(Session session, Queue queue) throws JMSException {
+    private void consume(Session session, Queue queue) throws JMSException {
         MessageConsumer consumer = session.createConsumer(queue);
-        long received = 0;
         while (!stopping) {
             if (consumer.receive(100) != null) {
-                received++;
+                received.increment();
             }
         }
-        return received;
     }
 }

@@ -25,13 +25,7 @@ prepare() {
     "$root/tests/setup/jdks.sh" "${VERDICTS_JDK:-17}" >/dev/null
     "$root/tests/setup/java-classes.sh"
     "$root/tests/setup/tools.sh" subjects
-    mkdir -p "$work/classes"
-    if [ ! -d "$work/jars" ]; then
-        mvn -q -B -f "$here/pom.xml" dependency:copy-dependencies \
-            -DoutputDirectory="$work/jars.new" >&2
-        mv "$work/jars.new" "$work/jars"
-    fi
-    "$root/target/jdks/javac" -nowarn -cp "$work/jars/*" -d "$work/classes" "$here"/*.java
+    "$here/programs.sh"
 }
 
 # A program's class path, main class and arguments.
@@ -46,7 +40,7 @@ command_of() {
         derby)
             echo "$classes:/usr/share/java/derby.jar $bank" \
                 "jdbc:derby:memory:bank;create=true 8 $seconds 3" ;;
-        activemq) echo "$work/classes:$work/jars/* Broker $seconds" ;;
+        activemq) echo "$classes:$work/classes:$work/jars/* Broker $seconds" ;;
         lucene) echo "$work/classes:$work/jars/* Indexer $seconds" ;;
         *) echo "run.sh: no such program: $1" >&2; exit 2 ;;
     esac

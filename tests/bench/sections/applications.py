@@ -3,23 +3,22 @@
 from typing import NamedTuple, Optional
 
 import peers
+import programs
 import project
 from figures import Table, interleaved, interval_text, median, ratios
-from processes import Failed, run_program
+from processes import run_program
 
-# Debian's HSQLDB needs Java 17.
 MAJOR = 17
-URLS = {"HSQLDB": "jdbc:hsqldb:mem:bank", "Derby": "jdbc:derby:memory:bank;create=true"}
 
 
 def tables(quick):
     rounds, warmup_s, seconds = (1, 1, 1) if quick else (7, 6, 4)
     project.prepare_java((MAJOR,))
-    project.prepare([project.ROOT / "tests/setup/tools.sh", "subjects"])
+    programs.prepare(programs.DEBIANS)
     tools = peers.available(
         peers.NONE, peers.tyrion(), peers.flight_recorder_default(),
         peers.flight_recorder_everything(), peers.async_profiler())
-    for database in URLS:
+    for database in programs.DEBIANS:
         yield table(database, tools, rounds, warmup_s, seconds)
 
 
@@ -52,11 +51,6 @@ class Run(NamedTuple):
 def measured(tool, database, warmup_s, seconds):
     folder = project.workdir()
     log = folder / "recording.jfr"
-    classpath = f"{project.CLASSES}:{project.DATABASE_JARS[database]}"
-    result = run_program(
-        [project.java(MAJOR), *tool.options(log), "-cp", classpath,
-         "tyrion.subjects.JdbcBank", URLS[database], "8", str(seconds), str(warmup_s)],
-        folder)
-    if not result["balanced"]:
-        raise Failed(f"{database} with {tool.name} computed wrong sums")
-    return Run(result["tx_per_cpu_second"], peers.told_share(log))
+    said = run_program(
+        programs.command(database, MAJOR, warmup_s, seconds, tool.options(log)), folder)
+    return Run(programs.per_cpu_second(database, said), peers.told_share(log))

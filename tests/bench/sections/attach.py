@@ -4,23 +4,27 @@ A database serves eight clients; its transactions are counted each half second. 
 comes in the middle, and goes.
 """
 
-import subprocess
+import shlex
 import time
 from typing import Callable, NamedTuple, Optional
 
 import peers
+import programs
 import project
 from choice import pick
 from figures import Table, interleaved, median
-from processes import Failed, environment, run
+from processes import Failed, await_line, run
 
 MAJORS = (11, 17, 21, 25)
-H2_VERSION = "2.2.224"
+# HSQLDB could not be had on all of these.
+DATABASES = ("H2", "Derby")
 PERIOD_S = 0.5
 # What is compared: so long before, and so long after.
 WINDOW_S = 5
-# How long the tool records, and how long the program goes on after that.
-RECORDS_S, GOES_ON_S = 10, 8
+# How long the program goes on after the tool was stopped.
+GOES_ON_S = 10
+# What the curve has before the tool comes, and behind the last window.
+AROUND_S = 2
 
 
 class Tool(NamedTuple):
@@ -70,38 +74,54 @@ def tools():
     return found
 
 
+def chosen(asked):
+    """The tools of these names; behind one of Tyrion's there may be more options."""
+    known = {tool.name: tool for tool in tools()}
+    return [known[name] if name in known else more(name, known) for name in asked or known]
+
+
+def more(name, known):
+    """One of Tyrion's with options behind its name, as in `tyrion trace --include 'org.h2.*'`."""
+    for tool in known.values():
+        if tool.name.startswith("tyrion ") and name.startswith(f"{tool.name} "):
+            options = shlex.split(name.removeprefix(tool.name))
+            return Tool(name, lambda pid, folder: [*tool.attach(pid, folder), *options], tool.stop)
+    raise ValueError(f"no such tool: {name} (of {', '.join(known)}, or one of Tyrion's with "
+                     "options behind it)")
+
+
 def tables(choice):
-    rounds, warmup_s, _ = choice.numbers((3, 30, 0), (1, 12, 0))
+    rounds, warmup_s, records_s = choice.numbers((3, 30, 10), (1, 12, 10))
     majors = pick(choice.majors, MAJORS, "JDK")
+    databases = pick(choice.databases or DATABASES[:1], DATABASES, "database")
     project.prepare_java(majors)
-    jar = peers.from_maven_central("h2", H2_VERSION, "com.h2database")
-    compared = tools()
-    if choice.variants:
-        names = pick(choice.variants, [tool.name for tool in compared], "variant")
-        compared = [tool for tool in compared if tool.name in names]
+    programs.prepare(databases)
+    compared = chosen(choice.variants)
     for major in majors:
-        samples = interleaved(compared, rounds,
-                              lambda tool: measured(tool, major, jar, warmup_s),
-                              lambda text: project.say(f"attach, JDK {major}: {text}"))
-        yield summary(major, samples, rounds)
-        yield curve(major, samples)
+        for database in databases:
+            def measure(tool, major=major, database=database):
+                return measured(tool, database, major, warmup_s, records_s)
+            title = f"{database}, JDK {major}"
+            samples = interleaved(compared, rounds, measure,
+                                  lambda text, title=title: project.say(f"{title}: {text}"))
+            yield summary(title, samples, rounds, records_s)
+            yield curve(title, samples, records_s)
 
 
-def measured(tool, major, jar, warmup_s):
+def measured(tool, database, major, warmup_s, records_s):
     folder = project.workdir()
     moments = {}
 
     def meanwhile(pid):
-        time.sleep(warmup_s)
+        await_line(pid, folder, "measuring")
         moments["attach"] = time.monotonic()
         perform(tool.attach, pid, folder)
-        time.sleep(max(0, moments["attach"] + RECORDS_S - time.monotonic()))
+        time.sleep(max(0, moments["attach"] + records_s - time.monotonic()))
         moments["stop"] = time.monotonic()
         perform(tool.stop, pid, folder)
 
-    command = [project.java(major), f"-Dbank.series={int(PERIOD_S * 1000)}", "-cp",
-               f"{project.CLASSES}:{jar}", "tyrion.subjects.JdbcBank", "jdbc:h2:mem:bank", "8",
-               str(RECORDS_S + GOES_ON_S), str(warmup_s)]
+    options = [*programs.STEADY_HEAP, f"-Dbank.series={int(PERIOD_S * 1000)}"]
+    command = programs.command(database, major, warmup_s, records_s + GOES_ON_S, options)
     lines = run(command, folder, meanwhile=meanwhile).stdout.splitlines()
     counted = [(int(at_ns) / 1e9, int(total))
                for at_ns, total in (line.split() for line in lines if line[:1].isdigit())]
@@ -111,30 +131,27 @@ def measured(tool, major, jar, warmup_s):
 
 
 def perform(command, pid, folder):
-    if command is None:
-        return
-    command = [str(part) for part in command(str(pid), folder)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=environment())
-    if done.returncode != 0:
-        raise Failed(f"exit status {done.returncode} of {' '.join(command)}\n{done.stdout}")
+    if command is not None:
+        peers.output(command(str(pid), folder))
 
 
 def series(rates, moments):
     def mean(start, end):
         inside = [rate for at, rate in rates if start < at <= end]
+        if not inside:
+            raise Failed("nothing was counted for so long: is the warm-up too short?")
         return sum(inside) / len(inside)
 
     came, went = moments["attach"], moments["stop"]
     before = mean(came - WINDOW_S, came)
-    near = [rate for at, rate in rates if came - 2 < at <= went + WINDOW_S + 2]
+    near = [rate for at, rate in rates if came - AROUND_S < at <= went + WINDOW_S + AROUND_S]
     return Series(near, mean(came, came + WINDOW_S) / before, mean(went, went + WINDOW_S) / before)
 
 
-def summary(major, samples, rounds):
+def summary(title, samples, rounds, records_s):
     result = Table(
-        f"H2, 8 threads, JDK {major}: transactions in the {WINDOW_S} s after a tool came, and "
-        f"after it was stopped {RECORDS_S} s later, over those of the {WINDOW_S} s before it "
+        f"{title}, {programs.THREADS} threads: transactions in the {WINDOW_S} s after a tool came, "
+        f"and after it was stopped {records_s:g} s later, over those of the {WINDOW_S} s before it "
         f"came, median of {rounds}",
         ("tool", "after attach", "after stop"))
     for name, values in samples.items():
@@ -143,13 +160,13 @@ def summary(major, samples, rounds):
     return result
 
 
-def curve(major, samples):
+def curve(title, samples, records_s):
     """Medians by the half second: rows are moments, columns tools."""
-    result = Table(f"The same by the half second, JDK {major}: thousands of transactions/s; the "
-                   f"tool comes at 0 and is stopped at {RECORDS_S} s",
+    result = Table(f"The same by the half second, {title}: thousands of transactions/s; the "
+                   f"tool comes at 0 and is stopped at {records_s:g} s",
                    ("s", *samples))
     length = min(len(value.points) for values in samples.values() for value in values)
     for nth in range(length):
         rows = [median([value.points[nth] for value in values]) for values in samples.values()]
-        result.add(f"{(nth + 1) * PERIOD_S - 2:.1f}", *(f"{row / 1000:.1f}" for row in rows))
+        result.add(f"{(nth + 1) * PERIOD_S - AROUND_S:.1f}", *(f"{row / 1000:.1f}" for row in rows))
     return result

@@ -43,13 +43,16 @@ def kinds(choice):
     return pick(choice.kinds, KINDS + MORE_KINDS, "kind") if choice.kinds else KINDS
 
 
+def command(kind, major, warmup_s, seconds, options=()):
+    """The loop's command line, with more options of the JVM."""
+    return [project.java(major), *options, f"-Dtruth.warmup={warmup_s}", "-cp", project.CLASSES,
+            "tyrion.truth.Truth", "uncontended", str(seconds), kind]
+
+
 def loop(tool, major, kind, warmup_s, seconds):
     folder = project.workdir()
     log = folder / "recording.log"
-    result = run_program(
-        [project.java(major), *tool.options(log), f"-Dtruth.warmup={warmup_s}",
-         "-cp", project.CLASSES, "tyrion.truth.Truth", "uncontended", str(seconds), kind],
-        folder)
+    result = run_program(command(kind, major, warmup_s, seconds, tool.options(log)), folder)
     recorded = log.stat().st_size if log.exists() else 0
     return Loop(1e9 / result["operations_per_cpu_second"],
                 recorded / 1e6 / (warmup_s + seconds))

@@ -3,14 +3,13 @@
 from typing import NamedTuple, Optional
 
 import peers
+import programs
 import project
 import variants
 from choice import pick
 from figures import Table, interleaved, interval_text, median, ratios
-from processes import Failed, run_program
-from sections.applications import URLS
+from processes import run_program
 
-# Debian's HSQLDB needs Java 17.
 MAJORS = (17, 25)
 USUAL = ("contention", "default")
 
@@ -26,10 +25,10 @@ class Bank(NamedTuple):
 def tables(choice):
     rounds, warmup_s, seconds = choice.numbers((7, 6, 4), (1, 1, 1))
     majors = pick(choice.majors, MAJORS, "JDK") if choice.majors else MAJORS[:1]
-    databases = pick(choice.databases, URLS, "database")
+    databases = pick(choice.databases or programs.DEBIANS, programs.URLS, "database")
     tools = variants.tools(choice.variants, USUAL)
     project.prepare_java(majors)
-    project.prepare([project.ROOT / "tests/setup/tools.sh", "subjects"])
+    programs.prepare(databases)
     for major in majors:
         for database in databases:
             def measure(tool, major=major, database=database):
@@ -37,21 +36,13 @@ def tables(choice):
             yield table(f"{database}, JDK {major}", tools, rounds, measure)
 
 
-def command(major, database, warmup_s, seconds, options=()):
-    """The subject's command line."""
-    classpath = f"{project.CLASSES}:{project.DATABASE_JARS[database]}"
-    return [project.java(major), *options, "-cp", classpath, "tyrion.subjects.JdbcBank",
-            URLS[database], "8", str(seconds), str(warmup_s)]
-
-
 def bank(tool, major, database, warmup_s, seconds):
     folder = project.workdir()
     log = folder / "recording.log"
-    result = run_program(command(major, database, warmup_s, seconds, tool.options(log)), folder)
-    if not result["balanced"]:
-        raise Failed(f"{database} with {tool.name} computed wrong sums")
+    said = run_program(
+        programs.command(database, major, warmup_s, seconds, tool.options(log)), folder)
     recorded = log.stat().st_size if log.exists() else 0
-    return Bank(result["tx_per_cpu_second"], recorded / 1e6 / (warmup_s + seconds),
+    return Bank(programs.per_cpu_second(database, said), recorded / 1e6 / (warmup_s + seconds),
                 peers.told_share(log))
 
 

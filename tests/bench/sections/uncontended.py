@@ -4,6 +4,7 @@ import peers
 import project
 from figures import Table, interleaved, interval_text, median, ratios
 from processes import run_program
+from sections import trace
 
 KINDS = ("monitor-block", "monitor-method", "lock", "readwrite", "stamped", "semaphore")
 
@@ -28,14 +29,12 @@ class Loop:
     """Runs one kind of loop; called with a tool, returns operations per CPU second."""
 
     def __init__(self, major, kind, warmup_s, seconds):
-        self.java = project.java(major)
         self.label = f"JDK {major}, {kind}"
-        self.arguments = [f"-Dtruth.warmup={warmup_s}", "-cp", project.CLASSES,
-                          "tyrion.truth.Truth", "uncontended", str(seconds), kind]
+        self.command = lambda options: trace.command(kind, major, warmup_s, seconds, options)
 
     def __call__(self, tool):
         folder = project.workdir()
-        command = [self.java, *tool.options(folder / "recording.jfr"), *self.arguments]
+        command = self.command(tool.options(folder / "recording.jfr"))
         return run_program(command, folder)["operations_per_cpu_second"]
 
 

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import tyrion.support.Json;
-import tyrion.support.Jvm;
+import tyrion.support.Measurement;
 
 /**
  * A real subject: bank transfers as in TPC-B, over JDBC, on a database in memory. Establishes what
@@ -19,9 +19,10 @@ import tyrion.support.Jvm;
  * CPU; and that the program's result is still right: the sums of all tables agree.
  *
  * <p>Usage: {@code java tyrion.subjects.JdbcBank URL [THREADS [SECONDS [WARMUP]]]}, defaults 8, 5
- * and 3. Prints one JSON object. URLs: {@code jdbc:hsqldb:mem:bank}, {@code jdbc:h2:mem:bank} and
- * {@code jdbc:derby:memory:bank;create=true}. With the property {@code bank.series=MS} it prints a
- * line each so many ms before that: monotonic ns, and the transactions so far.
+ * and 3. Prints one JSON object at the end. URLs: {@code jdbc:hsqldb:mem:bank}, {@code
+ * jdbc:h2:mem:bank} and {@code jdbc:derby:memory:bank;create=true}. With the property {@code
+ * bank.series=MS} it prints a line each so many ms before that: monotonic ns, and the transactions
+ * so far.
  */
 public final class JdbcBank {
     /** Where Derby logs, named by a property: otherwise it leaves a derby.log behind. */
@@ -61,10 +62,7 @@ public final class JdbcBank {
             createTables(connection);
             startClients(threadCount);
             startSeries(Integer.getInteger("bank.series", 0));
-            Thread.sleep((long) (warmupSeconds * 1000));
-            Reading before = new Reading();
-            Thread.sleep((long) (seconds * 1000));
-            Reading after = new Reading();
+            Measurement measured = Measurement.of(warmupSeconds, seconds, this::total);
             stopping = true;
             for (Thread thread : threads) {
                 thread.join();
@@ -72,19 +70,16 @@ public final class JdbcBank {
             boolean balanced = isBalanced(connection);
             // Derby refuses to close a connection with a transaction open, be it a reading one.
             connection.commit();
-            long transactions = after.transactions - before.transactions;
-            long cpuNanos = after.processCpuNanos - before.processCpuNanos;
-            long wallNanos = after.wallNanos - before.wallNanos;
             return new Json()
                     .put("subject", "JdbcBank")
                     .put("database", connection.getMetaData().getDatabaseProductName()
                             + " " + connection.getMetaData().getDatabaseProductVersion())
                     .put("threads", threadCount)
-                    .put("transactions", transactions)
-                    .put("tx_per_second", transactions * 1e9 / wallNanos)
-                    .put("tx_per_cpu_second", transactions * 1e9 / cpuNanos)
-                    .put("process_cpu_ns", cpuNanos)
-                    .put("wall_ns", wallNanos)
+                    .put("transactions", measured.count)
+                    .put("tx_per_second", measured.perSecond())
+                    .put("tx_per_cpu_second", measured.perCpuSecond())
+                    .put("process_cpu_ns", measured.cpuNanos)
+                    .put("wall_ns", measured.wallNanos)
                     .put("total_transactions", total())
                     .put("retries", clients.stream().mapToLong(client -> client.retries).sum())
                     .put("balanced", balanced);
@@ -165,13 +160,6 @@ public final class JdbcBank {
             result.next();
             return result.getLong(1);
         }
-    }
-
-    /** All that is counted, at one moment, while the clients go on. */
-    private final class Reading {
-        private final long transactions = total();
-        private final long processCpuNanos = Jvm.processCpuNanos();
-        private final long wallNanos = System.nanoTime();
     }
 
     /** A thread with a connection: transaction after transaction. */

@@ -12,8 +12,9 @@ import tyrion.support.Jvm;
  * can. What a lock costs when nobody else wants it, hence what a probe around it adds. Kinds:
  * {@code monitor-block monitor-method monitor-static lock readwrite stamped semaphore}.
  *
- * <p>Measured after {@code -Dtruth.warmup=SECONDS}, default 2; {@code total_operations} counts that
- * time too. The number of acquisitions is exact: one for each operation.
+ * <p>Measured after {@code -Dtruth.warmup=SECONDS}, default 2, at whose beginning it prints "warming
+ * up"; {@code total_operations} counts that time too. The number of acquisitions is exact: one for
+ * each operation.
  */
 final class Uncontended implements Scenario {
     private static final int BURST = 10_000;
@@ -26,6 +27,7 @@ final class Uncontended implements Scenario {
 
         Loop loop = loop(kind);
         Measured measured = new Measured(loop, warmupSeconds, seconds);
+        System.out.println("warming up");
         Threads.join(Threads.start("uncontended", measured));
 
         report.put("kind", kind)

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Gets the jars of pom.xml and compiles the programs here, into target/verdicts: for
+# run.sh and for the benchmarks.
+#
+# Needs Maven, and target/jdks/javac and target/java-classes (tests/setup).
+set -eu
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+here=$root/tests/verdicts
+work=$root/target/verdicts
+
+mkdir -p "$work/classes"
+if [ ! -d "$work/jars" ]; then
+    mvn -q -B -f "$here/pom.xml" dependency:copy-dependencies \
+        -DoutputDirectory="$work/jars.new" >&2
+    mv "$work/jars.new" "$work/jars"
+fi
+"$root/target/jdks/javac" -nowarn -cp "$root/target/java-classes:$work/jars/*" \
+    -d "$work/classes" "$here"/*.java
