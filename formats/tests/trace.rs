@@ -230,8 +230,9 @@ proptest! {
             let mut histogram = [0; BUCKETS];
             histogram[bucket] = 3;
             let cell = AcquisitionCell {
-                thread, place, class, acquisitions, next, reentrant, failed, first_count, first_ns,
-                sampled_count, sampled_ns, max_ns, unidentified, histogram,
+                thread, place, class, one_in: Some(bucket as u32), acquisitions, next, reentrant,
+                failed, first_count, first_ns, sampled_count, sampled_ns, max_ns, unidentified,
+                histogram,
             };
             log.acquisitions(lane, &cell).unwrap();
             log.acquisitions(lane, &AcquisitionCell { thread, ..AcquisitionCell::default() }).unwrap();
