@@ -43,6 +43,7 @@ mod threshold;
 mod top;
 mod totals;
 mod trace;
+mod trace_changes;
 mod truth;
 mod verdicts;
 mod virtual_threads;

@@ -116,19 +116,21 @@ fn what_cannot_change(jdk: &Jdk) {
     let running = unrecorded(jdk);
     attach(&running, &["--mode=contention"]);
     // Trace mode's own are open until it has been on.
-    assert_eq!(attach(&running, &["--mode=trace", "--hold=1/8"])["mode"], "trace");
+    assert_eq!(attach(&running, &["--mode=trace", "--identity=false"])["mode"], "trace");
     assert_eq!(attach(&running, &["--mode=contention"])["mode"], "contention");
     let pid = running.id().to_string();
-    let refused = output(tyrion().args(["attach", &pid, "--mode=trace", "--hold=all"]));
+    let options = ["--mode=trace", "--hold=all", "--identity=true", "--precise"];
+    let refused = output(tyrion().args(["attach", &pid]).args(options));
     assert_eq!(refused.status.code(), Some(1));
     let reason = err(&refused);
-    assert!(reason.contains("hold cannot change once the agent is loaded"), "{reason}");
+    let expected = "identity and precise cannot change once the agent is loaded";
+    assert!(reason.contains(expected), "{reason}");
     let status = stdout_of(tyrion().args(["status", "--json", &pid]));
     assert!(status.contains("\"mode\":\"contention\""), "{status}");
 }
 
 /// A program without an agent, whose steps files in its folder begin.
-fn in_steps(program: impl FnOnce(&Path) -> Program, said: &str) -> Running {
+pub fn in_steps(program: impl FnOnce(&Path) -> Program, said: &str) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let line = program(folder.path()).command_line();
     let log = folder.path().join("test.log");
@@ -138,7 +140,7 @@ fn in_steps(program: impl FnOnce(&Path) -> Program, said: &str) -> Running {
     running
 }
 
-fn take_step(running: &Running, step: &str) {
+pub fn take_step(running: &Running, step: &str) {
     File::create(running.log.with_file_name(step)).unwrap();
 }
 
@@ -187,10 +189,11 @@ fn room(jdk: &Jdk) -> Running {
     in_steps(program, "ready")
 }
 
-const REDEFINED: &str = "redefined.txt";
+/// The file in which a JVM tells that.
+pub const REDEFINED: &str = "redefined.txt";
 
-/// How often each class of `room` was redefined.
-fn redefined(running: &Running) -> BTreeMap<String, u32> {
+/// How often each class was redefined.
+pub fn redefined(running: &Running) -> BTreeMap<String, u32> {
     let told = std::fs::read_to_string(running.log.with_file_name(REDEFINED)).unwrap();
     let names = told.lines().filter_map(|line| {
         line.split_once("redefined name=").and_then(|(_, name)| name.split_once(',')?.0.into())

@@ -79,14 +79,35 @@ impl AgentOptions {
         self.mode().locks == Locks::Trace
     }
 
+    /// Whether there are options of trace mode, but no `--mode`: they change what trace
+    /// mode does that is on already, or will be.
+    pub fn changes_trace(&self) -> bool {
+        let mut given = self.given.iter().map(|(name, _)| *name);
+        !given.clone().any(|name| name == "mode")
+            && given.any(|name| find(name).is_some_and(|entry| entry.counts == Counts::Trace))
+    }
+
     /// Refuses options that would have no effect, and what the agent would refuse.
     ///
     /// # Errors
     /// What is wrong, for the user.
     pub fn check(&self) -> Result<(), Failure> {
+        self.check_but(|_| false)
+    }
+
+    /// The same for a JVM that may be recorded already: whether it is, is to be looked at
+    /// where these options change trace mode ([`AgentOptions::changes_trace`]).
+    ///
+    /// # Errors
+    /// What is wrong, for the user.
+    pub fn check_for_change(&self) -> Result<(), Failure> {
+        self.check_but(|counts| counts == Counts::Trace && self.changes_trace())
+    }
+
+    fn check_but(&self, is_open: impl Fn(Counts) -> bool) -> Result<(), Failure> {
         for (name, _) in &self.given {
             let counts = find(name).map_or(Counts::Always, |entry| entry.counts);
-            if counts.applies_to(self.mode()) {
+            if counts.applies_to(self.mode()) || is_open(counts) {
                 continue;
             }
             let advice = match counts {

@@ -82,8 +82,8 @@ pub struct Run {
     pub duration_ns: u64,
     /// Waits shorter than this, in ns, were folded when recorded.
     pub threshold_ns: u64,
-    /// Which holds were measured in trace mode: `1/64`, `all` or `none`; empty
-    /// without it.
+    /// Which holds were measured in trace mode: `1/64`, `all` or `none`; where that
+    /// changed, one after another, as `1/64, then all`; empty without it.
     pub hold: String,
     /// The mean time between two snapshots of all threads, in ns; 0 if they were
     /// not sampled from the start.

@@ -40,9 +40,9 @@ pub use input::Input;
 pub use inputs::{INPUTS, read_with};
 pub use recording::{
     Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
-    Events, Facts, HoldMode, LockSite, MethodDef, ModeChange, ModeSpan, Pause, Recording, Records,
-    Sampled, ShortWaits, SparseTable, StackDef, Stacks, Text, ThreadDef, ThreadSpan, TraceRecord,
-    Traced, UNKNOWN, WaitSite, Woken,
+    Events, Facts, HoldMode, LockSite, MethodDef, ModeChange, ModeSpan, OptionChange, Pause,
+    Recording, Records, Sampled, ShortWaits, SparseTable, StackDef, Stacks, Text, ThreadDef,
+    ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite, Woken,
 };
 pub use sniff::FileKind;
 pub use tyrion_wire as wire;

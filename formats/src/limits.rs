@@ -7,8 +7,9 @@
 //! name or its instance 21 bytes (defined in 4 at least) and for a place 48
 //! (defined in 8), whatever their ids, and half as much again while their table
 //! grows; for a collection 16 (defined in 4 at least), three times that while the
-//! list grows, and twice while it is put in order; for slots and counters as much as they take in the file; and less
-//! than 2 MiB besides.
+//! list grows, and twice while it is put in order; for the texts of options that changed
+//! 8 KiB a change ([`MAX_OPTION_CHANGES`]); for slots and counters as much as they take
+//! in the file; and less than 2 MiB besides.
 
 /// How many bytes are read of what is no regular file and cannot be mapped, such
 /// as a pipe: all of them are in memory.
@@ -36,6 +37,9 @@ pub const MAX_STATISTICS: usize = 4096;
 
 /// How many pauses of a recording are known; others count as recorded.
 pub const MAX_PAUSES: usize = 65_536;
+
+/// How many changes of options are known; later ones are left out.
+pub const MAX_OPTION_CHANGES: usize = 1000;
 
 /// How many damaged places are told one by one; the others are counted.
 pub const MAX_DAMAGE: usize = 1000;

@@ -16,6 +16,7 @@ mod facts;
 mod fast;
 mod hold_mode;
 mod modes;
+mod options;
 mod sampled;
 mod stacks;
 pub(crate) mod state;
@@ -34,6 +35,7 @@ pub use events::{Events, Records};
 pub use facts::Facts;
 pub use hold_mode::HoldMode;
 pub use modes::ModeSpan;
+pub use options::OptionChange;
 pub use sampled::Sampled;
 pub use stacks::{StackDef, Stacks};
 pub use table::{DenseTable, SparseTable};
@@ -209,16 +211,16 @@ impl Recording {
         self.facts.metadata("period")?.parse().ok()
     }
 
-    /// How holds were measured; sampled when the log does not say.
+    /// How holds were measured; sampled where that changed, as a whole, and when the
+    /// log does not say.
     pub fn hold_mode(&self) -> HoldMode {
-        // Trace mode that began later says so in a number.
-        let later = || match *self.statistics().get("hold.one-in")? {
-            0 => Some(HoldMode::None),
-            1 => Some(HoldMode::All),
-            one_in => Some(HoldMode::Sampled(one_in)),
+        let mode = match &self.option_values("hold")[..] {
+            // Of earlier agents, trace mode that began later says so in a number.
+            [] => self.statistics().get("hold.one-in").map(|&holds| HoldMode::one_in(holds)),
+            [mode] => HoldMode::from_text(mode),
+            _ => None,
         };
-        let from_start = self.facts.metadata("hold").and_then(HoldMode::from_text);
-        from_start.or_else(later).unwrap_or(HoldMode::Sampled(0))
+        mode.unwrap_or(HoldMode::Sampled(0))
     }
 
     /// What the agent told of itself in numbers, by key: the latest of each.

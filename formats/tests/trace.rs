@@ -230,8 +230,9 @@ proptest! {
             let mut histogram = [0; BUCKETS];
             histogram[bucket] = 3;
             let cell = AcquisitionCell {
-                thread, place, class, acquisitions, next, reentrant, failed, first_count, first_ns,
-                sampled_count, sampled_ns, max_ns, unidentified, histogram,
+                thread, place, class, one_in: Some(bucket as u32), acquisitions, next, reentrant,
+                failed, first_count, first_ns, sampled_count, sampled_ns, max_ns, unidentified,
+                histogram,
             };
             log.acquisitions(lane, &cell).unwrap();
             log.acquisitions(lane, &AcquisitionCell { thread, ..AcquisitionCell::default() }).unwrap();
@@ -286,6 +287,66 @@ fn places_locks_and_statistics_round_trip() {
 }
 
 /// The same key may be defined twice, under two ids, as all content may.
+/// A log in trace mode with these changes of options; it begins at 1 s.
+fn with_options(metadata: &[(&str, &str)], changes: &[(u64, &str, &str)]) -> Recording {
+    let mut options = LogOptions::default();
+    options.header.mono_ns = 1_000_000_000;
+    options.header.metadata =
+        metadata.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let mut log: Writer = LogWriter::new(Cursor::new(Vec::new()), options).unwrap();
+    for &(from_ns, key, value) in changes {
+        log.option(from_ns, key, value).unwrap();
+    }
+    read(log)
+}
+
+#[test]
+fn options_change() {
+    let metadata = [("mode", "trace"), ("hold", "1/64"), ("events", "all"), ("include", "a.*")];
+    let start_ns = with_options(&metadata, &[]).start_ns();
+    let changes = [
+        (start_ns + 20, "hold", "all"),
+        (start_ns + 10, "include", ""),
+        // What was so already is no change.
+        (start_ns + 30, "hold", "all"),
+        (start_ns + 40, "hold", "none"),
+    ];
+    let log = with_options(&metadata, &changes);
+    let told: Vec<(u64, String, String)> = log
+        .option_changes()
+        .into_iter()
+        .map(|change| (change.from_ns, change.key.into_owned(), change.value.into_owned()))
+        .collect();
+    let expected = [1, 0, 3].map(|nth: usize| changes[nth]);
+    let expected = expected.map(|(at_ns, key, value)| (at_ns, key.to_owned(), value.to_owned()));
+    assert_eq!(told, expected);
+    assert_eq!(log.option_values("hold"), ["1/64", "all", "none"]);
+    assert_eq!((log.option("hold").as_deref(), log.option("exclude")), (Some("none"), None));
+    assert_eq!(log.option_values("include"), ["a.*"]);
+    assert_eq!(log.hold_mode(), HoldMode::Sampled(0), "of several kinds");
+    assert!(log.has_every_event());
+}
+
+#[test]
+fn a_file_that_begins_after_a_change_repeats_it() {
+    let metadata = [("mode", "trace"), ("hold", "1/64"), ("events", "all")];
+    let start_ns = with_options(&metadata, &[]).start_ns();
+    let log = with_options(&metadata, &[(start_ns - 5, "hold", "all")]);
+    assert_eq!(log.option_changes()[0].from_ns, start_ns);
+    assert_eq!((log.option_values("hold"), log.hold_mode()), (vec!["all".into()], HoldMode::All));
+    for from_ns in [start_ns - 5, start_ns + 5] {
+        assert!(!with_options(&metadata, &[(from_ns, "events", "folded")]).has_every_event());
+    }
+    // Trace mode began later: what was before is not known.
+    let contention = [("mode", "contention")];
+    let log = with_options(
+        &contention,
+        &[(start_ns + 5, "hold", "1/8"), (start_ns + 5, "events", "all")],
+    );
+    assert_eq!(log.hold_mode(), HoldMode::Sampled(8));
+    assert!(!log.has_every_event());
+}
+
 #[test]
 fn the_latest_of_a_statistic_holds_whatever_its_id() {
     use tyrion_formats::wire::def::Definition;

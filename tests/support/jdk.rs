@@ -67,6 +67,9 @@ macro_rules! on_jdks {
     ($test:ident: one, everywhere three) => {
         on_jdks!(@on jdk17: $test; everywhere jdk11 jdk25);
     };
+    ($test:ident: one, everywhere all) => {
+        on_jdks!(@on jdk17: $test; everywhere jdk11 jdk21 jdk25);
+    };
     ($test:ident: newest, everywhere three) => {
         on_jdks!(@on jdk25: $test; everywhere jdk11 jdk17);
     };

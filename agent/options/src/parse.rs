@@ -4,7 +4,7 @@
 use crate::{
     Counts, Entry, find,
     table::{
-        Options, TABLE,
+        Options, TABLE, TraceOptions,
         entry::{Later, Reach},
     },
     values::{Command, HoldSampling, Mode, Rotation},
@@ -113,10 +113,6 @@ impl Options {
 
     /// Draws the conclusions from options that concern each other.
     fn settle(&mut self) {
-        if self.trace.every_event {
-            // A record says how long, so all are measured.
-            self.trace.hold = HoldSampling::Every;
-        }
         if let Some(number) = self.end_sample {
             self.command = Command::EndSample(number);
         }
@@ -142,21 +138,38 @@ impl Options {
     /// The options in force, as the log's metadata have them: key and value of
     /// those that count in this mode and have a value.
     pub fn in_force(&self) -> Vec<(&'static str, String)> {
-        let counts = TABLE.iter().filter(|entry| {
+        let mut pairs = self.logged(|entry| {
             entry.counts.applies_to(self.mode())
                 && entry.needs.is_none_or(|needed| self.is_given(needed))
         });
-        let pairs =
-            counts.filter_map(|entry| Some((entry.log_key()?, (entry.logged_value)(self)?)));
-        pairs.filter(|(_, value)| !value.is_empty()).collect()
+        pairs.retain(|(_, value)| !value.is_empty());
+        pairs
+    }
+
+    /// Key and value in the log of these options, as far as it has them.
+    fn logged(&self, is_wanted: impl Fn(&Entry) -> bool) -> Vec<(&'static str, String)> {
+        let of = Options { trace: self.trace.settled(), ..self.clone() };
+        let wanted = TABLE.iter().filter(|entry| is_wanted(entry));
+        wanted.filter_map(|entry| Some((entry.log_key()?, (entry.logged_value)(&of)?))).collect()
+    }
+
+    /// What trace mode is asked to do from now on, if so far it was asked for `before`:
+    /// of what is not given here, nothing changes.
+    pub fn trace_after(&self, before: &TraceOptions) -> TraceOptions {
+        let mut after = Options { trace: before.clone(), ..Options::default() };
+        let given = TABLE.iter().filter(|entry| self.is_given(entry.name));
+        for entry in given.filter(|entry| entry.counts == Counts::Trace) {
+            (entry.copy)(&mut after, self);
+        }
+        after.trace
     }
 
     /// What to tell a user who gave options that cannot change once the agent
-    /// records; `None` if there are none of those. Trace mode's own can be given as
-    /// long as it `begins`: has not been on yet, and is asked for.
-    pub fn note_of_fixed(&self, begins: bool) -> Option<String> {
+    /// records; `None` if there are none of those. All of trace mode's own can be given
+    /// `before_trace`: as long as it has not been on.
+    pub fn note_of_fixed(&self, before_trace: bool) -> Option<String> {
         let names = |later: Later, given: bool| -> Vec<&str> {
-            let is_open = |entry: &Entry| begins && given && entry.counts == Counts::Trace;
+            let is_open = |entry: &Entry| before_trace && given && entry.counts == Counts::Trace;
             let entries = TABLE.iter().filter(|entry| entry.later == later && !is_open(entry));
             let names = entries.map(|entry| entry.name);
             names.filter(|name| !given || self.is_given(name)).collect()
@@ -184,6 +197,25 @@ impl Options {
         }
         path.extend_from_slice(rest);
         Path::new(OsStr::from_bytes(&path)).to_owned()
+    }
+}
+
+impl TraceOptions {
+    /// The same with the conclusions from options that concern each other. As they were
+    /// given they have to be kept: one of them may be given anew.
+    pub fn settled(&self) -> TraceOptions {
+        let mut settled = self.clone();
+        if settled.every_event {
+            // A record says how long, so all are measured.
+            settled.hold = HoldSampling::Every;
+        }
+        settled
+    }
+
+    /// All of them as the log has them: key and value, which may be empty.
+    pub fn logged(&self) -> Vec<(&'static str, String)> {
+        let options = Options { trace: self.clone(), ..Options::default() };
+        options.logged(|entry| entry.counts == Counts::Trace)
     }
 }
 

@@ -138,11 +138,13 @@ options! {
     trace: TraceOptions, Counts::Trace, {
         /// Which holds are measured: 1/N (the first few of each place, then one in N),
         /// all or none
-        hold: HoldSampling = HoldSampling::OneIn(64) => Share, { name: "hold", value_name: "SHARE", ..USUAL }
+        hold: HoldSampling = HoldSampling::OneIn(64) => Share, {
+            name: "hold", value_name: "SHARE", later: Later::Changes, ..USUAL
+        }
         /// Whether every acquisition becomes a record (all), or acquisitions are summed
         /// (folded)
         every_event: bool = false => Choice(&[("folded", false), ("all", true)]), {
-            name: "events", value_name: "EVENTS", ..USUAL
+            name: "events", value_name: "EVENTS", later: Later::Changes, ..USUAL
         }
         /// Whether to tell lock objects apart, to see which ones several threads
         /// share
@@ -154,11 +156,11 @@ options! {
         /// Trace only classes that match one of these patterns, with * and ?, separated
         /// by semicolons, such as 'com.acme.*;org.example.*'; all if none is given
         include: Vec<Pattern> = Vec::new() => Patterns, {
-            name: "include", value_name: "PATTERNS", ..USUAL
+            name: "include", value_name: "PATTERNS", later: Later::Changes, ..USUAL
         }
         /// Do not trace classes that match one of these patterns
         exclude: Vec<Pattern> = Vec::new() => Patterns, {
-            name: "exclude", value_name: "PATTERNS", ..USUAL
+            name: "exclude", value_name: "PATTERNS", later: Later::Changes, ..USUAL
         }
     }
 

@@ -157,9 +157,13 @@ impl HoldSampling {
         }
     }
 
-    /// The `n` of one in `n`.
-    pub fn one_in(self) -> Option<u32> {
-        if let HoldSampling::OneIn(n) = self { Some(n) } else { None }
+    /// One hold in so many is measured: 1 all, 0 none.
+    pub fn one_in(self) -> u32 {
+        match self {
+            HoldSampling::Never => 0,
+            HoldSampling::Every => 1,
+            HoldSampling::OneIn(n) => n,
+        }
     }
 
     /// As the user writes it.

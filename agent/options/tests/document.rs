@@ -40,7 +40,9 @@ fn heading(counts: Counts) -> &'static str {
 fn introduction(counts: Counts) -> &'static str {
     match counts {
         Counts::Always => "`file` is `-o` of `record` and `attach`.",
-        Counts::Trace => "These apply if `mode` has `trace`.",
+        Counts::Trace => {
+            "These apply if `mode` has `trace`. Those that can change, `tyrion attach` changes also without\n`--mode`; the others can be given until trace mode has been on in that JVM.\n[trace-mode.md](trace-mode.md#while-the-jvm-runs) says what a change does."
+        }
         Counts::Sampling => {
             "These apply if `mode` has `sample`. On the command line, a switch among them is `--skip-daemon` or\n`--skip-daemon=false`, with the `=`."
         }

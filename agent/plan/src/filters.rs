@@ -3,7 +3,7 @@
 use tyrion_wire::pattern::Pattern;
 
 /// Which classes get probes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filters {
     include: Vec<Pattern>,
     exclude: Vec<Pattern>,

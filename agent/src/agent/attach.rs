@@ -4,8 +4,8 @@
 use super::{
     api, home, hooks,
     running::{
-        change_locks, give_up, is_to_record, locks, note_mode, recorder, set_threshold_ns, status,
-        switch,
+        change_locks, choose_trace, give_up, is_to_record, locks, note_mode, recorder,
+        set_threshold_ns, status, switch,
     },
     start::{self, Jvmti, resolve},
     timed_session::{self, TIMED_SESSIONS, TimedSessions},
@@ -144,6 +144,7 @@ fn go_on(
         switch(recorder, env, true)?;
         return Ok(status(recorder) + &session);
     }
+    choose_trace(recorder, env, options)?;
     let mode = options.mode.or_else(|| start_over.then(|| options.mode()));
     if let Some(mode) = mode {
         change_mode(vm, recorder, env, options, mode)?;
@@ -158,9 +159,7 @@ fn go_on(
 
 /// Why the options cannot be followed by an agent that is loaded, if they cannot.
 fn cannot_change(options: &Options) -> Option<String> {
-    let asks_for_trace = options.mode.is_some_and(|mode| mode.locks == Locks::Trace);
-    let trace_is_new = asks_for_trace && !trace::is_prepared();
-    options.note_of_fixed(trace_is_new)
+    options.note_of_fixed(!trace::is_prepared())
 }
 
 /// Has the log go on in another file, if the user wants another one, or files of
@@ -236,7 +235,7 @@ fn change_mode(
             set_threshold(recorder, env, options.threshold.unwrap_or_default());
         }
         let parks = hooks::chosen(options.parks, mode.locks);
-        let changed = change_locks(recorder, env, mode.locks, parks, &options.trace);
+        let changed = change_locks(recorder, env, mode.locks, parks);
         let watched = match mode.locks {
             Locks::Nothing => Ok(()),
             _ => start::watch_waits(recorder, vm),

@@ -102,7 +102,7 @@ pub fn add_probes(
     }
     let _ = recorder.ti().set_event(HOOK, true);
     if let Some(options) = wants_trace {
-        match trace::prepare(recorder, options.clone(), contention.notes_wakers(), env) {
+        match trace::prepare(recorder, options, contention.notes_wakers(), env) {
             // The hook stays on, for classes that are loaded later.
             Ok(trace) => {
                 (probes.trace, probes.loading, probes.can_be_lost) = (true, true, false);
@@ -149,8 +149,29 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
     }
 }
 
-/// When to look for newcomers, in half seconds since trace mode began. A class takes
-/// long to be read where its superclass is fetched from elsewhere first.
+/// Has trace mode give probes to the classes that are asked for now, and take them from
+/// those that are not any more: at once, or when it is at work again.
+pub fn choose_classes(
+    probes: &mut Probes,
+    trace: &Trace,
+    env: *mut JNIEnv,
+    options: &TraceOptions,
+) {
+    if probes.loading && probes.newcomers.is_some() {
+        // Those that have come by now would be taken for known ones below.
+        trace.add_probes_to_newcomers(env, false);
+    }
+    if trace.choose_classes(options) && probes.loading {
+        // A class that the JVM is reading now may have passed the hook before.
+        trace.expect_newcomers();
+        trace.follow_filters(env);
+        probes.newcomers = Some(0);
+    }
+}
+
+/// When to look for newcomers, in half seconds since trace mode began, or other classes
+/// were asked for. A class takes long to be read where its superclass is fetched from
+/// elsewhere first.
 const NEWCOMERS: [u32; 4] = [1, 2, 10, 120];
 
 /// Whether it is time to look for newcomers. To be asked every half second.

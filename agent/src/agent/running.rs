@@ -9,7 +9,7 @@ use crate::{
     contention::Contention,
     jvm::{Java, Vm},
     message::{PANICKED, say},
-    options::{Locks, Mode, Parks, TraceOptions},
+    options::{Locks, Mode, Options, Parks, TraceOptions},
     recorder::Recorder,
     sample,
     spawn::thread,
@@ -50,7 +50,7 @@ struct Modes {
     /// How parks are observed, unless trace mode is on.
     parks: Parks,
     probes: Probes,
-    /// The user's options for trace mode, if any.
+    /// What the user has asked of trace mode so far, if anything.
     trace: Option<TraceOptions>,
     /// Why nothing is recorded even if it is wanted: the log has no room.
     lack: Option<String>,
@@ -122,9 +122,40 @@ pub fn locks() -> Locks {
     lock(&MODES).locks
 }
 
+/// Gives trace mode these options from now on, or as soon as it is on; an option that is
+/// not given keeps its value.
+///
+/// # Errors
+/// A message that says why it cannot; then nothing has changed.
+pub fn choose_trace(
+    recorder: &'static Recorder,
+    env: *mut JNIEnv,
+    options: &Options,
+) -> Result<(), String> {
+    let mut modes = lock(&MODES);
+    let before = modes.trace.clone().unwrap_or_default();
+    let asked = options.trace_after(&before);
+    if asked == before {
+        return Ok(());
+    }
+    if let Some(trace) = trace::active() {
+        // The log says that each hold is a record only as long as that is so.
+        if trace.is_on() && !asked.every_event {
+            let events = asked.logged().into_iter().find(|(key, _)| *key == "events");
+            recorder.tell_options(events.as_slice());
+        }
+        trace.choose_holds(&asked)?;
+        instrument::choose_classes(&mut modes.probes, trace, env, &asked);
+        if trace.is_on() {
+            recorder.tell_options(&asked.logged());
+        }
+    }
+    modes.trace = Some(asked);
+    Ok(())
+}
+
 /// Changes what is recorded about locks. `parks` says how parks are observed if
-/// nothing observes them yet, `trace` has the options of trace mode if it has not
-/// been on yet.
+/// nothing observes them yet.
 ///
 /// # Errors
 /// A message that says what the JVM refused.
@@ -133,15 +164,11 @@ pub fn change_locks(
     env: *mut JNIEnv,
     locks: Locks,
     parks: Parks,
-    trace: &TraceOptions,
 ) -> Result<(), String> {
     let mut modes = lock(&MODES);
     modes.locks = locks;
     if !modes.probes.waits {
         modes.parks = parks;
-    }
-    if !modes.probes.trace {
-        modes.trace = Some(trace.clone());
     }
     RECORDS_WAITS.store(locks != Locks::Nothing, Relaxed);
     let is_enabled = recorder.is_enabled();
@@ -163,7 +190,10 @@ fn at_work(
     let Some(contention) = contention() else { return Ok(()) };
     let waits = on && modes.locks != Locks::Nothing;
     if waits {
-        let trace = modes.trace.as_ref().filter(|_| modes.locks == Locks::Trace);
+        let trace = match modes.locks {
+            Locks::Trace => Some(&*modes.trace.get_or_insert_default()),
+            _ => None,
+        };
         instrument::add_probes(contention, &mut modes.probes, modes.parks, trace, env);
         if modes.locks == Locks::Trace && !modes.probes.trace {
             modes.locks = Locks::Contention;
@@ -193,6 +223,9 @@ fn at_work(
         let ends = trace.is_on() && !traces;
         if traces {
             instrument::follow_loading(&mut modes.probes, trace, env, true);
+            // It may have begun later than the log, or changed while it was off.
+            let options = modes.trace.as_ref().map(TraceOptions::logged);
+            recorder.tell_options(&options.unwrap_or_default());
         }
         trace.switch(env, traces)?;
         if !traces {

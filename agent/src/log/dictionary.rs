@@ -379,6 +379,14 @@ impl Dictionary {
         lock(&self.inner).define(log, &Definition::Mode { from_ns, recorded })
     }
 
+    /// Says that an option has another value from a moment on, as the metadata have it.
+    pub fn option(&self, log: &LogFile, from_ns: u64, key: &str, value: &str) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        let key = inner.string(log, key.as_bytes())?;
+        let value = inner.string(log, value.as_bytes())?;
+        inner.define(log, &Definition::Option { from_ns, key, value })
+    }
+
     /// Says from when to when the garbage collector had all threads stopped, monotonic
     /// ns.
     pub fn collection(&self, log: &LogFile, start_ns: u64, end_ns: u64) -> Option<()> {

@@ -158,6 +158,15 @@ impl Log {
         })
     }
 
+    /// Has the metadata of files that begin from now on say this of a key.
+    pub fn set_metadata(&self, key: &str, value: &str) {
+        // Held to the end: no file begins meanwhile. What is prepared says what was so
+        // before, and is prepared once more.
+        let mut prepared = lock(&self.prepared);
+        drop_prepared(prepared.take());
+        set_metadata(&mut lock(&self.header), key, value);
+    }
+
     /// How long a file becomes, in bytes, if another one follows.
     pub fn filesize(&self) -> Option<u64> {
         self.rotation().map(|rotation| rotation.filesize)

@@ -9,6 +9,7 @@
 //! - [`collections`]: pauses of the garbage collector
 //! - [`classes`]: what is known of locks by their objects alone
 //! - [`records`]: records of another thread than the current one
+//! - [`modes`], [`told`]: what is recorded, and the options that changed
 //! - [`cost`]: what all of it costs the program
 //! - [`observe`]: what one mode wants to know of the waits that another records
 //!
@@ -29,6 +30,7 @@ mod pending;
 mod records;
 mod stacks;
 pub mod threads;
+mod told;
 mod totals;
 
 pub use classes::lock_id_of_tag;
@@ -52,6 +54,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 use threads::Threads;
+use told::Told;
 use tyrion_wire::header::Header;
 
 /// As many classes of probes can be there: a mode has at most one.
@@ -77,6 +80,8 @@ pub struct Recorder {
     pause: Mutex<Option<Paused>>,
     /// What is recorded, if it has changed since the log began.
     changed: Mutex<Option<Changed>>,
+    /// What the log says of the options that can change.
+    told: Told,
     /// When the garbage collector had all threads stopped.
     collections: Collections,
     /// What recording costs.
@@ -113,6 +118,7 @@ impl Recorder {
             totals: Totals::default(),
             pause: Mutex::default(),
             changed: Mutex::default(),
+            told: Told::of(header),
             collections: Collections::default(),
             cost: CostMeter::default(),
             probes: Default::default(),

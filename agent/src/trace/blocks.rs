@@ -7,7 +7,7 @@
 use super::{
     Trace,
     arena::Arena,
-    memory::{Block, Entry, Notes, RECENT_COUNT, RECENT_VIRTUAL, Recent, Table, allocate},
+    memory::{Block, Entry, Notes, RECENT_COUNT, RECENT_VIRTUAL, Recent, Ring, Table, allocate},
 };
 use crate::{
     jvm::{Java, Object},
@@ -99,6 +99,8 @@ impl Owned {
     /// As if it had never been used; a virtual thread's cells are the next one's.
     fn reset(&self) {
         let block = self.block;
+        // What is left there is not the next thread's.
+        block.ring.get().into_iter().for_each(Ring::empty);
         block.holds.store(0, Relaxed);
         block.place.store(0, Relaxed);
         block.quiet.store(0, Relaxed);
@@ -161,18 +163,13 @@ fn clear_word(word: &AtomicU64) {
     }
 }
 
-/// Gives a block an empty ring of events.
+/// Gives a block an empty ring of events, unless it has one.
 fn give_ring(of: &Block) -> bool {
-    let ring = match of.ring.get() {
-        Some(ring) => ring,
-        None => {
-            let Some(ring) = allocate() else { return false };
-            of.ring.set(ring);
-            ring
-        }
-    };
-    // What another thread may have left there is not this one's.
-    ring.empty();
+    if of.ring.get().is_none() {
+        let Some(ring) = allocate::<Ring>() else { return false };
+        ring.empty();
+        of.ring.set(ring);
+    }
     true
 }
 
@@ -204,7 +201,7 @@ impl Trace {
             return 0;
         };
         let block = owned.block;
-        if self.options.every_event && !give_ring(block) {
+        if self.has_every_event() && !give_ring(block) {
             blocks.give_back(owned);
             self.leave_out(java_id);
             return 0;
@@ -268,7 +265,7 @@ impl Trace {
     /// When a thread wanted the monitor that it now begins to wait for; that it
     /// waits is then said.
     pub fn take_asked_ns(&self, java_id: i64) -> Option<u64> {
-        if !self.options.precise {
+        if !self.precise {
             return None;
         }
         let asked_ns = self.block_of(java_id)?.asked.swap(0, Relaxed);
@@ -305,6 +302,22 @@ impl Trace {
         self.shared.threads.withdraw_blockless();
     }
 
+    /// Has each measured hold become a record from now on; `false` without memory.
+    pub fn begin_events(&self) -> bool {
+        // Whoever gets a block from now on looks whether it needs a ring behind this.
+        let blocks = lock(&self.blocks.inner);
+        let have_rings = blocks.used.values().all(|owned| give_ring(owned.block));
+        if have_rings {
+            self.shared.chosen.every_event.store(1, Release);
+        }
+        have_rings
+    }
+
+    /// Whether any thread may have events that are not written yet.
+    pub fn has_rings(&self) -> bool {
+        self.used_blocks().iter().any(|of| of.ring.get().is_some())
+    }
+
     /// Writes what all threads have in their rings; recording is off.
     pub fn write_all_events(&self) {
         self.used_blocks().into_iter().for_each(|of| self.write_events(of));
@@ -335,25 +348,16 @@ impl Trace {
         }
     }
 
+    /// Has all threads count in new cells from now on. What they hold stays what they
+    /// hold, in the cells of before.
+    pub fn renew_cells(&self) {
+        lock(&self.blocks.inner).renew_cells();
+    }
+
     /// The log goes on in another file: counts start there anew.
     pub fn forget_cells(&self) {
         let mut blocks = lock(&self.blocks.inner);
-        let Inner { used, free, free_virtual, .. } = &mut *blocks;
-        for owned in used.values_mut().chain(free).chain(free_virtual) {
-            if let Some(old) = owned.block.cells.get() {
-                match owned.fresh_table(old) {
-                    Some(fresh) => {
-                        owned.block.cells.set(fresh);
-                        owned.spares.push_back((old, Instant::now()));
-                    }
-                    None => clear(old),
-                }
-            }
-            // Either its thread sees that, after it has cached a cell of the old
-            // table, or what it cached is seen here.
-            fence(SeqCst);
-            owned.block.recent.iter().for_each(|recent| clear_word(&recent.key));
-        }
+        blocks.renew_cells();
         // Behind that: nestings are looked up by what was met last, too.
         for notes in blocks.all_notes() {
             notes.pairs.iter().chain(&notes.told).for_each(clear_word);
@@ -372,6 +376,25 @@ impl Inner {
         // Numbers up to that of the virtual threads stand for others.
         self.last = before.max(VIRTUAL_NUMBER) + 1;
         self.last
+    }
+
+    fn renew_cells(&mut self) {
+        let Inner { used, free, free_virtual, .. } = self;
+        for owned in used.values_mut().chain(free).chain(free_virtual) {
+            if let Some(old) = owned.block.cells.get() {
+                match owned.fresh_table(old) {
+                    Some(fresh) => {
+                        owned.block.cells.set(fresh);
+                        owned.spares.push_back((old, Instant::now()));
+                    }
+                    None => clear(old),
+                }
+            }
+            // Either its thread sees that, after it has cached a cell of the old
+            // table, or what it cached is seen here.
+            fence(SeqCst);
+            owned.block.recent.iter().for_each(|recent| clear_word(&recent.key));
+        }
     }
 
     fn all(&self) -> impl Iterator<Item = &Owned> {
@@ -418,7 +441,52 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::memory::Event, *};
+
+    /// A block with a thread's use of it, and what knows it.
+    fn used() -> (&'static Block, Inner) {
+        let (blocks, mut inner) = (Blocks::default(), Inner::default());
+        let owned = inner.take(false, &blocks).unwrap();
+        let block = owned.block;
+        inner.used.insert(7, owned);
+        (block, inner)
+    }
+
+    #[test]
+    fn with_new_cells_a_thread_holds_what_it_held() {
+        let (block, mut inner) = used();
+        let old = block.cells.get().unwrap();
+        old.pairs[3].key.store(5, Relaxed);
+        block.recent[9].key.store(5, Relaxed);
+        block.holds.store(1, Relaxed);
+        block.held[0].cell.store(77, Relaxed);
+        for _ in 0..3 {
+            let before = block.cells.get().unwrap();
+            inner.renew_cells();
+            let cells = block.cells.get().unwrap();
+            assert!(!std::ptr::eq(cells, before) && cells.pairs.len() == before.pairs.len());
+            assert!(cells.pairs.iter().all(|pair| pair.key.load(Relaxed) == 0));
+        }
+        assert_eq!(block.recent[9].key.load(Relaxed), 0);
+        // Whoever has just looked there may still do so.
+        assert_eq!(old.pairs[3].key.load(Relaxed), 5);
+        let (monitors, _) = block.held();
+        assert!(matches!(monitors, [held] if held.cell.load(Relaxed) == 77));
+    }
+
+    #[test]
+    fn what_is_left_in_a_ring_is_not_the_next_threads() {
+        let (block, mut inner) = used();
+        assert!(give_ring(block));
+        let ring = block.ring.get().unwrap();
+        ring.at.store(Ring::HEAD as u64 + 2 * size_of::<Event>() as u64, Relaxed);
+        // One that has a ring keeps what is in it.
+        assert!(give_ring(block) && std::ptr::eq(block.ring.get().unwrap(), ring));
+        assert_eq!(ring.filled().len(), 2);
+        let owned = inner.used.remove(&7).unwrap();
+        inner.give_back(owned);
+        assert!(ring.filled().is_empty());
+    }
 
     #[test]
     fn no_thread_has_the_number_of_the_virtual_ones() {

@@ -16,6 +16,9 @@ use std::sync::{
 };
 use tyrion_wire::{WaitKind, chunk::ChunkKind, def::id, trace::AcquisitionCell};
 
+/// No acquisition has this number.
+const NEVER: u64 = i64::MAX as u64;
+
 /// Where cells come from.
 pub struct Cells {
     inner: Mutex<Inner>,
@@ -58,9 +61,16 @@ impl Cells {
     pub fn new() -> Option<Cells> {
         let inner = Mutex::new(Inner::default());
         let nowhere: &Cell = allocate()?;
-        // Nothing there is measured.
-        nowhere.next.store(i64::MAX as u64, Relaxed);
-        Some(Cells { inner, nowhere })
+        let cells = Cells { inner, nowhere };
+        cells.measure_nowhere(false);
+        Some(cells)
+    }
+
+    /// Whether holds of what is counted nowhere are measured: where each becomes a
+    /// record, those that get none are counted as lost.
+    pub fn measure_nowhere(&self, every_hold: bool) {
+        let flag = if every_hold { Cell::EVERY_HOLD } else { 0 };
+        self.nowhere.next.store(NEVER | flag, Relaxed);
     }
 
     /// The address of the cell for counts that the log has no room for.
@@ -123,9 +133,16 @@ impl Trace {
         // Monitors have none: their probes know what they are at.
         let kind = u8::try_from(kind).ok().and_then(WaitKind::from_code);
         let place = kind.map_or(place, |kind| self.places.variant(place, kind));
-        // Before the log is looked at: should it go on in another file now, the
-        // cell is remembered in a table that goes with this one.
+        // Before the log is looked at, and what is asked for: should it go on in
+        // another file now, or should something else be asked for, the cell is
+        // remembered in a table that goes with this one.
         let Some(table) = of.cells.get() else { return self.cells.nowhere() };
+        if !self.has_every_event() {
+            // What is left there from before. Only its own thread may do this.
+            self.write_events(of);
+        }
+        let one_in = self.one_in();
+        let every_hold = if one_in == 1 { Cell::EVERY_HOLD } else { 0 };
         let log = self.recorder.log();
         if log.is_dead() || log.is_closed() {
             // Threads come here until Java has been switched off.
@@ -136,7 +153,8 @@ impl Trace {
             let class = self.recorder.class_of_lock(context.generation, java, lock_object);
             let class = class.unwrap_or(id::UNKNOWN);
             self.define_place(context.generation, place);
-            let cell = AcquisitionCell { thread, place, class, next: 1, ..Default::default() };
+            let (next, one_in) = (1 | every_hold, Some(one_in));
+            let cell = AcquisitionCell { thread, place, class, next, one_in, ..Default::default() };
             self.cells.carve(context.generation, &cell)
         });
         let Some(cell) = cell.flatten() else {

@@ -4,9 +4,12 @@
 use super::{Trace, active};
 use crate::jvm::{Java, Local, Object, agents};
 use jvmti_bindings::sys::jni::JNIEnv;
-use std::{sync::atomic::Ordering::Relaxed, time::Instant};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Instant,
+};
 use tyrion_bytecode::{ClassFile, Method, MethodPlan};
-use tyrion_plan::{JdkClass, locks, probe, program};
+use tyrion_plan::{JdkClass, PlanOptions, locks, probe, program};
 
 /// Classes that are retransformed at once: many enough for few safepoints, few
 /// enough for short ones.
@@ -45,12 +48,12 @@ impl Trace {
             return None;
         };
         let jdk = JdkClass::by_name(name.as_bytes());
-        let options = self.plan_options();
-        if others.is_none() && jdk.is_none() && !program::concerns(&class, options) {
+        let options = self.plan.now();
+        if others.is_none() && jdk.is_none() && !program::concerns(&class, &options) {
             return None;
         }
         let mut numbering = self.places.numbering();
-        let mut all = program::plan(&class, options, &mut |place| numbering.number(place));
+        let mut all = program::plan(&class, &options, &mut |place| numbering.number(place));
         for (method, plan) in class.methods().zip(&mut all.methods) {
             if let Some(more) = jdk.and_then(|jdk| locks::plan(jdk, &method)) {
                 plan.append(more);
@@ -70,24 +73,13 @@ impl Trace {
 }
 
 impl Trace {
-    /// Whether a class may get probes, whatever it contains: the user wants it, or it is
-    /// one of the JDK's whose probes do not depend on that.
-    fn wants(&self, class: Object<'_>) -> bool {
-        let Ok(signature) = self.recorder.ti().class_signature(class) else { return true };
-        let name = signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
-        // Arrays and primitive types have no code.
-        name.is_some_and(|name| {
-            JdkClass::by_name(name).is_some() || self.plan_options().filters.wants(name)
-        })
-    }
-
     /// Whether a class has its probes, or is known to get none. Its code is read only
     /// where somebody may have taken the probes away: another agent, or the JVM itself,
     /// which changes classes of its own loader for Flight Recorder. To find the code, the
     /// JVM makes an id for each method, and keeps it when the class is unloaded.
     fn is_done(&self, java: Java, class: Object<'_>) -> bool {
         let ti = self.recorder.ti();
-        match ti.constants_mention(class, &[probe::trace::CLASS.as_bytes()]) {
+        match self.mentions_probes(class) {
             Some(true) if self.passed.is_loaded_by_program(java, class) => {
                 let others = agents::others();
                 !(others.java || others.native) || self.calls_probes(class)
@@ -95,6 +87,11 @@ impl Trace {
             Some(true) => self.calls_probes(class),
             Some(false) | None => self.passed.has(ti, java, class),
         }
+    }
+
+    /// Whether a class has, or had, probes; `None` before it is linked.
+    fn mentions_probes(&self, class: Object<'_>) -> Option<bool> {
+        self.recorder.ti().constants_mention(class, &[probe::trace::CLASS.as_bytes()])
     }
 
     fn calls_probes(&self, class: Object<'_>) -> bool {
@@ -110,24 +107,68 @@ pub enum Which {
     /// Those that have not passed through [`transform`] already. Another agent may have
     /// taken probes away: then the constants are there all the same.
     Missing,
-    /// Those that were not there yet when trace mode began, and that the class file load
-    /// hook missed, since the JVM was already reading them.
+    /// Those that were not there yet when trace mode began, or other classes were asked
+    /// for, and that the class file load hook missed, since the JVM was already reading
+    /// them.
     Newcomers,
+    /// Those alone that the user wants now, and did not want before, or the other way
+    /// round. All of the others have these, too.
+    Chosen,
 }
 
-impl Which {
-    fn includes(self, trace: &Trace, java: Java, class: Object<'_>) -> bool {
-        let ti = trace.recorder.ti();
-        match self {
+/// Which of the loaded classes are to pass through [`transform`].
+struct Choice<'a> {
+    trace: &'a Trace,
+    which: Which,
+    /// What was wanted when the classes got the probes that they have.
+    before: Arc<PlanOptions>,
+    now: Arc<PlanOptions>,
+}
+
+impl Choice<'_> {
+    fn has(&self, java: Java, class: Object<'_>) -> bool {
+        let ti = self.trace.recorder.ti();
+        let Ok(signature) = ti.class_signature(class) else {
+            return self.includes(java, class) && ti.may_take_locks(class);
+        };
+        let name = signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+        // Arrays and primitive types have no code.
+        let Some(name) = name else { return false };
+        let [was_wanted, is_wanted] =
+            [&self.before, &self.now].map(|options| options.filters.wants(name));
+        if was_wanted != is_wanted {
+            return if is_wanted { ti.may_take_locks(class) } else { self.may_have_probes(class) };
+        }
+        // Those of the JDK have probes that do not depend on what the user wants.
+        if is_wanted || JdkClass::by_name(name).is_some() {
+            return self.includes(java, class) && ti.may_take_locks(class);
+        }
+        // It got its probes while others were wanted.
+        self.which == Which::Newcomers
+            && self.includes(java, class)
+            && self.trace.mentions_probes(class) == Some(true)
+    }
+
+    /// Whether a class that was wanted, and is not any more, may have any.
+    fn may_have_probes(&self, class: Object<'_>) -> bool {
+        let mentions = self.trace.mentions_probes(class);
+        mentions.unwrap_or_else(|| self.trace.recorder.ti().may_take_locks(class))
+    }
+
+    /// Of the classes that are wanted as much as before.
+    fn includes(&self, java: Java, class: Object<'_>) -> bool {
+        let trace = self.trace;
+        match self.which {
             Which::All => true,
             Which::Missing => !trace.is_done(java, class),
-            Which::Newcomers => trace.passed.is_newcomer(ti, java, class),
+            Which::Newcomers => trace.passed.is_newcomer(trace.recorder.ti(), java, class),
+            Which::Chosen => false,
         }
     }
 }
 
 /// Has these of the loaded classes pass through [`transform`], if they may take locks
-/// and the user wants them.
+/// and the user wants them; and those that the user does not want any more.
 pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, which: Which) {
     let ti = trace.recorder.ti();
     // SAFETY: `env` is the current thread's, and this is called in a native frame
@@ -137,19 +178,23 @@ pub fn retransform_loaded(trace: &Trace, env: *mut JNIEnv, which: Which) {
     if which != Which::Newcomers {
         trace.passed.list(ti, java, &classes);
     }
-    let (mut wanted, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
+    let choice = Choice { trace, which, before: trace.plan.before(), now: trace.plan.now() };
+    let mut wanted = Vec::new();
     for class in classes {
-        let is_wanted = trace.wants(class.get())
-            && which.includes(trace, java, class.get())
-            && ti.may_take_locks(class.get());
-        match is_wanted {
+        match choice.has(java, class.get()) {
             true => wanted.push(class),
             false => java.drop_local(class),
         }
     }
-    let mut wanted = wanted.into_iter();
+    retransform(trace, java, wanted);
+    trace.plan.done(&choice.now);
+}
+
+fn retransform(trace: &Trace, java: Java, classes: Vec<Local<'_>>) {
+    let ti = trace.recorder.ti();
+    let (mut classes, mut batch) = (classes.into_iter(), Vec::with_capacity(BATCH));
     loop {
-        batch.extend(wanted.by_ref().take(BATCH));
+        batch.extend(classes.by_ref().take(BATCH));
         if batch.is_empty() {
             return;
         }

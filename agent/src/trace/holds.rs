@@ -14,7 +14,6 @@ use crate::{
     clock,
     jvm::Java,
     log::LogFile,
-    options::HoldSampling,
     recorder::{EventContext, threads::VIRTUAL},
 };
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -27,7 +26,7 @@ use tyrion_wire::{
 pub const FIRST: u64 = 2;
 /// One acquisition in this many has its stack taken; one in four times as many
 /// once a thread has had [`MANY`], and one in 16 times as many after [`MOST`].
-const STACK_EVERY: u64 = 4096;
+pub const STACK_EVERY: u64 = 4096;
 const MANY: u64 = 1 << 20;
 const MOST: u64 = 1 << 24;
 
@@ -49,8 +48,8 @@ fn random(of: &Block) -> u64 {
 }
 
 /// Where one acquisition in `every` is a sample: one sample in how many has its
-/// stack taken, at most.
-pub fn stacks_every(every: u64) -> u64 {
+/// stack taken, at most. Java computes the same.
+fn stacks_every(every: u64) -> u64 {
     (STACK_EVERY / every).max(1)
 }
 
@@ -67,11 +66,14 @@ impl Trace {
     pub fn sampled(&self, java: Java, of: &Block, at: &Entry) {
         let Some(cell) = self.cell_of(at) else { return };
         let nth = cell.acquisitions.load(Relaxed);
-        let every = match self.options.hold {
-            HoldSampling::OneIn(n) => u64::from(n),
-            HoldSampling::Never | HoldSampling::Every => STACK_EVERY,
+        // As it was asked for when the cell was made: its counts are of one kind.
+        let one_in = cell.one_in();
+        let (every, flag) = match one_in {
+            0 => (STACK_EVERY, 0),
+            1 => (STACK_EVERY, Cell::EVERY_HOLD),
+            more => (u64::from(more), 0),
         };
-        cell.next.store(next(nth, every, random(of)), Relaxed);
+        cell.next.store(next(nth, every, random(of)) | flag, Relaxed);
         at.stack.store(0, Relaxed);
         let first = nth <= FIRST;
         let samples = &of.samples;
@@ -87,7 +89,7 @@ impl Trace {
         if first || samples.is_multiple_of(stacks_every(every) << fewer) {
             self.keep_stack(java, of, at);
         }
-        if self.options.hold == HoldSampling::Never {
+        if one_in == 0 {
             if at.stack.load(Relaxed) != 0 {
                 self.write_hold(of, at, 0, clock::now_ns());
             }
@@ -131,14 +133,11 @@ impl Trace {
         }
         let bucket = &cell.histogram[tyrion_wire::cell::bucket(held_ns)];
         bucket.store(bucket.load(Relaxed).wrapping_add(1), Relaxed);
-        if self.options.every_event {
-            self.write_events(of);
-        }
-        let is_wanted = self.options.every_event || at.stack.load(Relaxed) != 0;
-        if is_wanted
-            && !self.write_hold(of, at, held_ns, ticks::moment_ns(end))
-            && self.options.every_event
-        {
+        // In their order, if there are any.
+        self.write_events(of);
+        let every_event = self.has_every_event();
+        let is_wanted = every_event || at.stack.load(Relaxed) != 0;
+        if is_wanted && !self.write_hold(of, at, held_ns, ticks::moment_ns(end)) && every_event {
             self.statistics.lost_events.fetch_add(1, Relaxed);
         }
         at.first.store(0, Relaxed);
@@ -179,6 +178,9 @@ impl Trace {
     pub fn write_events(&self, of: &Block) {
         let Some(ring) = of.ring.get() else { return };
         let events = ring.filled();
+        if events.is_empty() {
+            return;
+        }
         let owner = of.owner();
         let (now_ticks, now_ns) = ticks::now_of_both();
         ring.empty();

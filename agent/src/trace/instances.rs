@@ -123,7 +123,7 @@ impl Trace {
         match entered {
             Entered::NoRoom | Entered::Crowded => {
                 if entered == Entered::NoRoom {
-                    cell.closed.store(1, Relaxed);
+                    cell.measured.fetch_or(Cell::CLOSED, Relaxed);
                     self.close(place);
                 }
                 let unidentified = cell.unidentified.load(Relaxed);

@@ -6,8 +6,8 @@ use super::{
     holds,
     instances::{self, InstanceTable},
     memory::{
-        Block, Bucket, CLOSED_PLACES, Cell, Entry, HELD_LIMIT, LOCKS_LIMIT, Later, NO_INSTANCES,
-        Notes, Recent, Ring, Sum, Timed, Waited,
+        Block, Bucket, CLOSED_PLACES, Cell, Chosen, Entry, HELD_LIMIT, LOCKS_LIMIT, Later,
+        NO_INSTANCES, Notes, Recent, Ring, Sum, Timed, Waited,
     },
     resync,
     slots::{self, Slots, THREADS},
@@ -19,7 +19,7 @@ use std::{
 };
 use tyrion_bytecode::{ClassFile, Member};
 use tyrion_plan::probe;
-use tyrion_wire::WaitKind;
+use tyrion_wire::{WaitKind, trace::OWN_BITS};
 
 const SOURCE: &str = include_str!("../../probe/java/lang/TyrionTrace.java");
 const TRACE: &[u8] = include_bytes!("../../probe/java/lang/TyrionTrace.class");
@@ -43,7 +43,6 @@ const JAVA_OWN: &[&str] = &[
     "MIX",
     "TIMES",
     "TIMED",
-    "TIMED_CHANCE",
     "TIMED_LIMIT",
     "CLASS_SHIFT",
     "LATER_MASK",
@@ -196,7 +195,11 @@ fn expected() -> Vec<(&'static str, i64)> {
         ("RELEASED_AT", offset_of!(Bucket, released_at)),
         ("WAITED", offset_of!(Bucket, waited)),
         ("CELL_PLACE", offset_of!(Cell, place)),
-        ("CLOSED", offset_of!(Cell, closed)),
+        ("TIMED_CHANCE", offset_of!(Chosen, timed_chance) - offset_of!(Chosen, every_event)),
+        ("STACK_EVERY", holds::STACK_EVERY as usize),
+        ("CLOSED", offset_of!(Cell, measured)),
+        ("MEASURED_SHIFT", OWN_BITS as usize),
+        ("NEXT_STACK", !Cell::EVERY_HOLD as usize),
         ("ACQUISITIONS", offset_of!(Cell, acquisitions)),
         ("NEXT", offset_of!(Cell, next)),
         ("REENTRANT", offset_of!(Cell, reentrant)),
@@ -236,19 +239,13 @@ const TOLD: &[(&str, i32)] = &[
     ("NOWHERE", constant::NOWHERE),
     ("CLOSED_PLACES", constant::CLOSED_PLACES),
     ("DELAY", constant::DELAY),
-    ("EVERY", constant::EVERY),
-    ("STACKS", constant::STACKS),
+    ("EVERY_EVENT", constant::CHOSEN),
     ("ENTERED", constant::ENTERED),
     ("TIMED_TAKING", constant::TIMED),
 ];
 
 /// The same, where it only matters whether the answer is 0.
-const WHETHER: &[(&str, i32)] = &[
-    ("IDENTITY", constant::IDENTITY),
-    ("EVERY_HOLD", constant::EVERY_HOLD),
-    ("EVERY_EVENT", constant::EVERY_EVENT),
-    ("PRECISE", constant::PRECISE),
-];
+const WHETHER: &[(&str, i32)] = &[("IDENTITY", constant::IDENTITY), ("PRECISE", constant::PRECISE)];
 
 #[test]
 fn every_constant_of_java_is_that_of_this_side() {

@@ -14,7 +14,7 @@ use std::sync::atomic::{
 };
 use tyrion_wire::{
     cell::BUCKETS,
-    trace::{CELL_LEN, field},
+    trace::{CELL_LEN, OWN_BITS, field, one_in_of},
 };
 
 /// A cache line.
@@ -405,9 +405,10 @@ pub struct Cell {
     pub place: AtomicU32,
     /// Id of the class of the locks.
     pub class: AtomicU32,
-    /// In a word that the log has reserved: its place tells no more new
-    /// instances apart.
-    pub closed: AtomicU32,
+    /// Which holds are measured, see [`measured`](tyrion_wire::trace::measured);
+    /// and in the bits that are ours, whether its place tells no more new instances
+    /// apart.
+    pub measured: AtomicU32,
     /// Acquisitions.
     pub acquisitions: AtomicU64,
     /// The one that is measured next.
@@ -429,6 +430,21 @@ pub struct Cell {
     _rest: [AtomicU32; (CELL_LEN - field::HISTOGRAM) / 4 - BUCKETS],
 }
 
+impl Cell {
+    /// In [`Cell::measured`]: no more new instances of its place are told apart. Java
+    /// looks at the lowest byte.
+    pub const CLOSED: u32 = 1;
+    /// In [`Cell::next`]: every hold is measured. What stands beside it is the number of
+    /// the acquisition whose stack is taken next. For Java it is the sign: the number of
+    /// any acquisition is more.
+    pub const EVERY_HOLD: u64 = 1 << 63;
+
+    /// One hold in so many is measured: 1 all, 0 none.
+    pub fn one_in(&self) -> u32 {
+        one_in_of(self.measured.load(Relaxed)).unwrap_or(0)
+    }
+}
+
 /// A number of holds and their time.
 #[repr(C)]
 pub struct Sum {
@@ -445,6 +461,19 @@ pub struct ThreadSlot {
     pub id: AtomicU64,
     /// Address of its block; 0 when it has none.
     pub block: AtomicU64,
+}
+
+/// What the user asks for, as far as that can change.
+#[repr(C)]
+pub struct Chosen {
+    /// Not 0 while each measured hold becomes a record.
+    pub every_event: AtomicU64,
+    /// Bits of a moment in ticks: where none is set, the probes behind a measured hold
+    /// are timed.
+    pub timed_chance: AtomicU64,
+    /// One hold in so many is measured of what new cells count: 1 all, 0 none.
+    pub one_in: AtomicU32,
+    _rest: AtomicU32,
 }
 
 /// Locks that get their hash later, when they are not held.
@@ -485,7 +514,8 @@ macro_rules! shared {
     };
 }
 shared!(
-    Entry, Recent, Notes, Bucket, Waited, Pair, Ring, Event, Cell, Sum, Later, ThreadSlot, Timed
+    Entry, Recent, Notes, Bucket, Waited, Pair, Ring, Event, Cell, Sum, Chosen, Later, ThreadSlot,
+    Timed
 );
 
 /// What Java and readers of the log rely on; the offsets in Java's source are
@@ -500,9 +530,10 @@ const _: () = {
     assert!(offset_of!(Block, held_locks) + size_of::<[Entry; LOCKS_LIMIT]>() == BLOCK_HEAD);
     assert!(offset_of!(Table, mask) == 0 && offset_of!(Table, used) + 8 == Table::HEAD);
     assert!(align_of::<Recent>() == 8 && align_of::<Pair>() == 8 && align_of::<Cell>() == 8);
-    assert!(size_of::<Cell>() == CELL_LEN);
+    assert!(size_of::<Cell>() == CELL_LEN && Cell::CLOSED < 1 << OWN_BITS && OWN_BITS == 8);
     assert!(offset_of!(Cell, thread) == field::THREAD && offset_of!(Cell, place) == field::PLACE);
     assert!(offset_of!(Cell, class) == field::CLASS);
+    assert!(offset_of!(Cell, measured) == field::MEASURED);
     assert!(offset_of!(Cell, acquisitions) == field::ACQUISITIONS);
     assert!(offset_of!(Cell, next) == field::NEXT);
     assert!(offset_of!(Cell, reentrant) == field::REENTRANT);

@@ -9,6 +9,7 @@
 //! - [`blocks`]: a block for each thread; [`arena`]: where they lie; [`slots`]:
 //!   where Java finds them
 //! - [`cells`]: counts, in the mapped log itself
+//! - [`chosen`]: what the user asks for, which can change
 //! - [`holds`]: how long locks are held, and by whom
 //! - [`instances`]: which threads use which lock
 //! - [`blame`]: who made others wait
@@ -25,6 +26,7 @@ mod arena;
 mod blame;
 mod blocks;
 mod cells;
+mod chosen;
 mod classes;
 mod cost;
 mod definitions;
@@ -51,7 +53,7 @@ pub use start::prepare;
 use crate::{
     jvm::{Vm, java::Global},
     log::Generation,
-    options::{HoldSampling, TraceOptions},
+    options::TraceOptions,
     recorder::Recorder,
 };
 use jvmti_bindings::sys::jni::jmethodID;
@@ -76,7 +78,10 @@ static READY: AtomicBool = AtomicBool::new(false);
 /// What trace mode keeps.
 pub struct Trace {
     recorder: &'static Recorder,
-    options: TraceOptions,
+    /// Whether instances are told apart.
+    identity: bool,
+    /// Whether it matters when a monitor was wanted.
+    precise: bool,
     shared: Shared,
     blocks: blocks::Blocks,
     cells: cells::Cells,
@@ -95,7 +100,7 @@ pub struct Trace {
     /// The thread that sees to that; none where no lock needs it.
     hasher: OnceLock<Thread>,
     /// Which classes get probes; known once the Java side has looked at the JVM.
-    plan_options: OnceLock<tyrion_plan::PlanOptions>,
+    plan: chosen::Plan,
     /// `TyrionTrace`. Looked for by name it would be whatever the class loader of
     /// the thread's caller says, which may be the program's own.
     class: OnceLock<Global>,
@@ -113,6 +118,8 @@ struct Shared {
     entered: &'static instances::EnteredBits,
     /// Who waits.
     waited: &'static memory::Waited,
+    /// What the user asks for.
+    chosen: &'static memory::Chosen,
     /// Locks that are hashed later.
     later: &'static memory::Later,
     /// What probes took that were timed.
@@ -142,12 +149,13 @@ pub struct TraceStatistics {
 }
 
 impl Trace {
-    fn new(recorder: &'static Recorder, options: TraceOptions, vm: Option<Vm>) -> Option<Trace> {
+    fn new(recorder: &'static Recorder, options: &TraceOptions, vm: Option<Vm>) -> Option<Trace> {
         let shared = Shared {
             threads: memory::allocate()?,
             instances: memory::allocate()?,
             entered: memory::allocate()?,
             waited: memory::allocate()?,
+            chosen: memory::allocate()?,
             later: memory::allocate()?,
             timed: memory::allocate()?,
             closed: memory::allocate()?,
@@ -155,7 +163,8 @@ impl Trace {
         };
         Some(Trace {
             recorder,
-            options,
+            identity: options.identity,
+            precise: options.precise,
             shared,
             blocks: blocks::Blocks::default(),
             cells: cells::Cells::new()?,
@@ -170,14 +179,10 @@ impl Trace {
             on: AtomicBool::new(false),
             hashing: Mutex::new(()),
             hasher: OnceLock::new(),
-            plan_options: OnceLock::new(),
+            plan: chosen::Plan::default(),
             class: OnceLock::new(),
             probe_methods: OnceLock::new(),
         })
-    }
-
-    fn plan_options(&self) -> &tyrion_plan::PlanOptions {
-        self.plan_options.get_or_init(tyrion_plan::PlanOptions::default)
     }
 
     /// The log goes on in another file, which shall be readable alone.
@@ -225,12 +230,7 @@ impl Trace {
             ("own.transform_ns".to_owned(), statistics.transform_ns.load(Relaxed)),
             ("own.native_ns".to_owned(), native_ns),
         ];
-        let one_in = match self.options.hold {
-            HoldSampling::Never => 0,
-            HoldSampling::Every => 1,
-            HoldSampling::OneIn(n) => n.into(),
-        };
-        values.push(("hold.one-in".to_owned(), one_in));
+        values.push(("hold.one-in".to_owned(), self.one_in().into()));
         values.extend(self.places.left());
         values.extend(self.timed_probes());
         for (key, value) in values {

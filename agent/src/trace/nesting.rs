@@ -114,7 +114,7 @@ impl Trace {
         let is_juc = key >> 32 != 0 && key >> 32 < 8;
         // Without what is being taken.
         let entries = self.held(of, usize::from(!is_juc), usize::from(is_juc));
-        let hash = if self.options.identity { hash_of(key) } else { 0 };
+        let hash = if self.identity { hash_of(key) } else { 0 };
         match self.nesting(of, place, hash, &entries) {
             Nesting::Told => return true,
             Nesting::Known => return false,
@@ -149,8 +149,7 @@ impl Trace {
             WaitKind::Monitor => id::UNKNOWN,
             _ => of.place.load(Relaxed),
         };
-        let identity = self.options.identity;
-        let hash = if identity { self.recorder.ti().hash(object) as u32 } else { 0 };
+        let hash = if self.identity { self.recorder.ti().hash(object) as u32 } else { 0 };
         if let Nesting::New(new) = self.nesting(of, place, hash, &entries)
             && self.is_real(java, of, 0, new)
         {

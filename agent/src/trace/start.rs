@@ -2,22 +2,23 @@
 
 use super::{
     READY, TRACE, Trace,
+    chosen::filters,
     classes::{self, Which},
-    holds, instances,
+    instances,
     memory::{Later, address_of},
     ticks,
 };
 use crate::{
     jvm::{Java, Vm, setup},
     log,
-    options::{HoldSampling, TraceOptions},
+    options::TraceOptions,
     recorder::Recorder,
     spawn,
     sync::lock,
 };
 use jvmti_bindings::sys::jni::JNIEnv;
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
-use tyrion_plan::{Filters, Front, probe};
+use tyrion_plan::{Front, PlanOptions, probe};
 
 /// Taking a monitor that nobody wants takes less, looks at the clock included.
 const SHORTEST_DELAY_NS: u64 = 1000;
@@ -40,13 +41,14 @@ const REST: Duration = Duration::from_secs(1);
 /// In words, what the JVM did not want.
 pub fn prepare(
     recorder: &'static Recorder,
-    options: TraceOptions,
+    options: &TraceOptions,
     wakers: bool,
     env: *mut JNIEnv,
 ) -> Result<&'static Trace, String> {
     ticks::calibrate();
     let trace = Trace::new(recorder, options, Vm::of(env)).ok_or("no memory for trace mode")?;
     let trace = TRACE.get_or_init(|| trace);
+    trace.choose_holds(options)?;
     trace.set_threshold_ns(recorder.threshold_ns());
     // SAFETY: the environment is the current thread's, and this is called in a
     // native frame that lasts longer.
@@ -61,15 +63,13 @@ pub fn prepare(
     recorder.leave_out(methods.clone());
     let _ = trace.probe_methods.set(methods.into_iter().map(|method| method as usize).collect());
     let hash_before = setup::static_int(env, class, "LAYOUT")? == DISPLACED;
-    let hash_before = hash_before && trace.options.identity;
-    let TraceOptions { include, exclude, .. } = &trace.options;
-    let filters = Filters::new(include, exclude);
-    let front = match trace.options.precise {
+    let hash_before = hash_before && trace.identity;
+    let front = match trace.precise {
         true => Front::Ask,
         false if hash_before => Front::Hash,
         false => Front::Nothing,
     };
-    let _ = trace.plan_options.set(tyrion_plan::PlanOptions { filters, front, wakers });
+    trace.plan.begin(PlanOptions { filters: filters(options), front, wakers });
     if hash_before {
         hash_later(env, trace)?;
     }
@@ -129,12 +129,12 @@ pub mod constant {
     pub const WAITED: i32 = 3;
     /// Whether instances are told apart.
     pub const IDENTITY: i32 = 4;
-    /// Whether each hold is measured.
-    pub const EVERY_HOLD: i32 = 5;
+    /// Address of what the user asks for, as far as that can change.
+    pub const CHOSEN: i32 = 5;
     /// What a tick is in ns, times 2 to the 32nd.
     pub const TICK: i32 = 6;
-    /// Whether each acquisition becomes a record.
-    pub const EVERY_EVENT: i32 = 7;
+    /// Address of the bits that tell which instances may be in the table.
+    pub const ENTERED: i32 = 7;
     /// Address of the counts of locks that are hashed later.
     pub const LATER: i32 = 8;
     /// Address of the cell for what the log has no room for.
@@ -145,14 +145,8 @@ pub mod constant {
     pub const PRECISE: i32 = 11;
     /// Address of the time from which on an acquisition was a wait.
     pub const DELAY: i32 = 12;
-    /// One hold in this many is measured.
-    pub const EVERY: i32 = 13;
-    /// Of these, one in this many has its stack taken.
-    pub const STACKS: i32 = 14;
-    /// Address of the bits that tell which instances may be in the table.
-    pub const ENTERED: i32 = 15;
     /// Address of what timed probes took.
-    pub const TIMED: i32 = 16;
+    pub const TIMED: i32 = 13;
 }
 
 impl Trace {
@@ -174,10 +168,10 @@ impl Trace {
         if let Some(hasher) = self.hasher.get().filter(|_| on) {
             hasher.unpark();
         }
-        if !on && self.plan_options().front != Front::Nothing {
+        if !on && self.plan.now().front != Front::Nothing {
             self.hash_now(env);
         }
-        if !on && self.options.every_event {
+        if !on && self.has_rings() {
             // Those that have just looked finish what they are at.
             std::thread::sleep(Duration::from_millis(1));
             self.write_all_events();
@@ -197,9 +191,16 @@ impl Trace {
         classes::retransform_loaded(self, env, Which::All);
     }
 
-    /// Gives their probes to those that were loaded while nobody looked.
+    /// Gives their probes to those that were loaded while nobody looked. Other classes
+    /// may be asked for by now: see [`Trace::follow_filters`].
     pub fn add_missing_probes(&self, env: *mut JNIEnv) {
         classes::retransform_loaded(self, env, Which::Missing);
+    }
+
+    /// Gives classes their probes that are asked for now, and were not before, and takes
+    /// them away where it is the other way round.
+    pub fn follow_filters(&self, env: *mut JNIEnv) {
+        classes::retransform_loaded(self, env, Which::Chosen);
     }
 
     /// Notes from now on which classes pass through the hook.
@@ -236,19 +237,14 @@ impl Trace {
             constant::INSTANCES => address_of(self.shared.instances),
             constant::INSTANCE_MASK => instances::MASK,
             constant::WAITED => address_of(self.shared.waited),
-            constant::IDENTITY => u64::from(self.options.identity),
-            constant::EVERY_HOLD => u64::from(self.options.hold == HoldSampling::Every),
+            constant::IDENTITY => u64::from(self.identity),
+            constant::CHOSEN => address_of(self.shared.chosen),
             constant::TICK => ticks::factor(),
-            constant::EVERY_EVENT => u64::from(self.options.every_event),
             constant::LATER => address_of(self.shared.later),
             constant::NOWHERE => self.nowhere(),
             constant::CLOSED_PLACES => address_of(self.shared.closed),
-            constant::PRECISE => u64::from(self.options.precise),
+            constant::PRECISE => u64::from(self.precise),
             constant::DELAY => address_of(self.shared.delay),
-            constant::EVERY => self.options.hold.one_in().map_or(0, u64::from),
-            constant::STACKS => {
-                self.options.hold.one_in().map_or(1, |every| holds::stacks_every(every.into()))
-            }
             constant::ENTERED => address_of(self.shared.entered),
             constant::TIMED => address_of(self.shared.timed),
             _ => 0,

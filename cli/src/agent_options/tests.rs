@@ -170,6 +170,21 @@ fn options_of_trace_mode_are_passed_on() {
 }
 
 #[test]
+fn options_of_trace_mode_change_it_without_a_mode() {
+    for line in ["--hold all", "--include a.* --threshold 0", "--identity false"] {
+        let options = parse(line).unwrap();
+        assert!(options.check().is_err() && options.check_for_change().is_ok(), "{line}");
+        assert!(options.changes_trace(), "{line}");
+    }
+    for line in ["--mode sample --hold all", "--mode contention --include a", "--period 9ms"] {
+        let options = parse(line).unwrap();
+        assert!(options.check_for_change().is_err() && !options.changes_trace(), "{line}");
+    }
+    let options = parse("--mode trace --hold all").unwrap();
+    assert!(options.check_for_change().is_ok() && !options.changes_trace());
+}
+
+#[test]
 fn options_of_sampling_are_passed_on() {
     let line = "--mode contention+sample --period 25ms --threads ^http-[0-9]{1,3} --skip-daemon";
     let options = parse(line).unwrap();

@@ -49,6 +49,7 @@ const MOST_LINES: usize = 100;
   tyrion attach 4711 -o /tmp/report.log --threshold 0
   tyrion attach 4711 --mode trace --hold 1/256
   tyrion attach 4711 --mode contention+sample --period 20ms
+  tyrion attach 4711 --hold all --include 'com.acme.*'
   tyrion attach 4711 -o /tmp/second.log --filesize 64m
   tyrion attach com.acme.Main
 
@@ -58,10 +59,10 @@ the path of the log inside, and log here the path outside.
 If the JVM is already being recorded, --mode changes what is recorded from now on, and
 the log says what was recorded when. With -o the recording continues in another log;
 with --filesize a new file begins, and files have this size from then on. --threshold,
---period, --threads and --skip-daemon can also change, and so can the options of trace
-mode until that mode has been on. Anything else is refused. JDK 21 and later print a
-warning in the JVM when an agent is attached, unless
-it runs with -XX:+EnableDynamicAgentLoading.")]
+--period, --threads and --skip-daemon can also change. So can --hold, --events, --include
+and --exclude of trace mode, also without --mode, and --identity and --precise until trace
+mode has been on. Anything else is refused. JDK 21 and later print a warning in the JVM
+when an agent is attached, unless it runs with -XX:+EnableDynamicAgentLoading.")]
 pub struct AttachArgs {
     #[command(flatten)]
     jvm: JvmArgs,
@@ -115,8 +116,11 @@ pub(super) fn shown<'a>(reply: &'a [(String, String)], key: &str) -> Cow<'a, str
 
 /// Records in a running JVM.
 pub fn attach(args: AttachArgs) -> CommandResult {
-    args.agent.check()?;
+    args.agent.check_for_change()?;
     let agent = Agent::find(&args.jvm.jvm, args.jvm.trust)?;
+    if !agent.is_loaded() {
+        args.agent.check()?;
+    }
     let log = agent.log_path(args.output.as_deref());
     tell_cost(&agent, &args.agent)?;
     let (mut answer, _) = agent.start(&args.agent, Some(&log.path), args.output.is_some())?;
@@ -125,6 +129,9 @@ pub fn attach(args: AttachArgs) -> CommandResult {
     let written = value(&answer, "log");
     if (value(&answer, "mode"), value(&answer, "sampling")) == ("sample", "off") {
         tell("note: nothing is recorded; choose what to record, such as with --mode contention");
+    }
+    if args.agent.changes_trace() && !value(&answer, "mode").contains("trace") {
+        tell("note: trace mode is off; its options count when it is on, as with --mode trace");
     }
     if args.output.is_some()
         && !written.is_empty()

@@ -31,7 +31,7 @@ use tyrion_converters::{
     harmless,
     outputs::units,
 };
-use tyrion_formats::{ModeSpan, Recording};
+use tyrion_formats::{ModeSpan, OptionChange, Recording};
 use tyrion_report::{Collections, OwnCpu};
 use tyrion_wire::{WaitKind, header::RecordingState};
 
@@ -263,6 +263,7 @@ fn json_of(log: &Recording, found: &Found) -> Value {
     report["collections"] = json!(collections(log));
     report["own_cpu"] = json!(own_cpu(log));
     report["mode_spans"] = log.mode_spans().iter().map(span).collect();
+    report["option_changes"] = log.option_changes().iter().map(|of| changed(log, of)).collect();
     if let Some(traced) = &found.traced {
         report["trace"] = traced.to_json();
     }
@@ -274,6 +275,14 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         report["totals"] = Value::Null;
     }
     report
+}
+
+fn changed(log: &Recording, change: &OptionChange<'_>) -> Value {
+    json!({
+        "start_ns": change.from_ns - log.start_ns(),
+        "option": change.key,
+        "value": change.value,
+    })
 }
 
 fn to_text(log: &Recording, found: &Found) -> String {
@@ -324,6 +333,17 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         .collect();
     if !changes.is_empty() {
         row("mode changes", &changes.join(", "))?;
+    }
+    let changes: Vec<String> = log
+        .option_changes()
+        .iter()
+        .map(|change| {
+            let from = units::duration(change.from_ns - log.start_ns());
+            format!("{}={} from {from} on", change.key, change.value)
+        })
+        .collect();
+    if !changes.is_empty() {
+        row("options", &changes.join(", "))?;
     }
     row("start", &units::utc(facts.start_wall_ns))?;
     row("duration", &units::duration(log.end_ns() - log.start_ns()))?;

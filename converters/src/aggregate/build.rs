@@ -154,7 +154,10 @@ impl<'a> Builder<'a> {
             start_wall_ns: facts.start_wall_ns,
             duration_ns: log.recorded_ns(),
             threshold_ns: facts.threshold_ns,
-            hold: if log.is_trace() { fact("hold") } else { String::new() },
+            hold: match log.is_trace() {
+                true => log.option_values("hold").join(", then "),
+                false => String::new(),
+            },
             period_ns: log.period_ns().unwrap_or(0),
         });
         self.out.ids.push(LogIds::default());

@@ -36,6 +36,9 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         "" => {}
         "all" => facts.push(("Hold time", "all holds were measured".to_owned())),
         "none" => facts.push(("Hold time", "not measured".to_owned())),
+        several if several.contains(", then ") => {
+            facts.push(("Hold time", format!("measured for {several} of the holds")));
+        }
         share => facts.push(("Hold time", format!("estimated from {share} of the holds"))),
     }
     for (_, value) in &mut facts {

@@ -237,6 +237,7 @@ fn cells(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
             thread: threads[thread],
             place,
             class,
+            one_in: None,
             acquisitions,
             next: acquisitions + 17,
             reentrant,

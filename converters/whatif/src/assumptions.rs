@@ -38,7 +38,7 @@ pub(crate) fn of_replay(basis: &Basis<'_>, question: &Question) -> Vec<String> {
         ));
     }
     let threshold_ns = basis.logs.iter().map(|log| log.facts().threshold_ns).max().unwrap_or(0);
-    let is_precise = basis.logs.iter().all(|log| log.facts().metadata("precise") == Some("true"));
+    let is_precise = basis.logs.iter().all(|log| log.option("precise").as_deref() == Some("true"));
     if threshold_ns != 0 || !is_precise {
         all.push(
             "Short waits, and those in which the JVM spins, are known as sums at best: --precise \

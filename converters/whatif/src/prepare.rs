@@ -33,9 +33,7 @@ pub(crate) fn recorded(
     group_of: GroupOf<'_>,
 ) -> Result<Recorded, String> {
     let has_all = |log: &Recording| {
-        log.is_trace()
-            && log.facts().metadata("events") == Some("all")
-            && log.hold_mode() == HoldMode::All
+        log.is_trace() && log.has_every_event() && log.hold_mode() == HoldMode::All
     };
     if !logs.iter().all(has_all) {
         return Err("it was not recorded with --mode trace --events all".to_owned());

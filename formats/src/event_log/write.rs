@@ -319,6 +319,16 @@ impl<W: Write + Seek> LogWriter<W> {
         self.define(&Definition::Mode { from_ns, recorded })
     }
 
+    /// Says that an option has another value from a moment on; `key` and `value` are as
+    /// in the metadata.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn option(&mut self, from_ns: u64, key: &str, value: &str) -> io::Result<()> {
+        let (key, value) = (self.string(key)?, self.string(value)?);
+        self.define(&Definition::Option { from_ns, key, value })
+    }
+
     /// Says from when to when the garbage collector had all threads stopped.
     ///
     /// # Errors

@@ -92,6 +92,17 @@ pub struct ModeChange {
     pub recorded: u64,
 }
 
+/// An option has another value from a moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChangedOption {
+    /// Since when, monotonic ns.
+    pub(crate) from_ns: u64,
+    /// String id of its key in the metadata.
+    pub(crate) key: u32,
+    /// String id of its value.
+    pub(crate) value: u32,
+}
+
 /// A pause of the garbage collector: it had all threads of the program stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -169,6 +180,7 @@ pub struct Definitions {
     statistics: HashMap<u32, Statistic>,
     pauses: Vec<Pause>,
     mode_changes: Vec<ModeChange>,
+    changed_options: Vec<ChangedOption>,
     collections: Vec<Collection>,
     /// The last moment that a definition tells, monotonic ns.
     pub(crate) last_at_ns: u64,
@@ -192,6 +204,7 @@ impl Default for Definitions {
             lock_names: SparseTable::default(),
             statistics: HashMap::new(),
             mode_changes: Vec::new(),
+            changed_options: Vec::new(),
             collections: Vec::new(),
             pauses: Vec::new(),
             last_at_ns: 0,
@@ -247,6 +260,11 @@ impl Definitions {
     /// the log.
     pub fn mode_changes(&self) -> &[ModeChange] {
         &self.mode_changes
+    }
+
+    /// The options that changed after the log's beginning, in the order of the log.
+    pub(crate) fn changed_options(&self) -> &[ChangedOption] {
+        &self.changed_options
     }
 
     /// The pauses of the garbage collector, in the order of the log;
@@ -360,6 +378,13 @@ impl Definitions {
                 self.last_at_ns = self.last_at_ns.max(from_ns);
                 if self.mode_changes.len() < limits::MAX_PAUSES {
                     self.mode_changes.push(ModeChange { from_ns, recorded });
+                }
+                Some(())
+            }
+            Definition::Option { from_ns, key, value } => {
+                self.last_at_ns = self.last_at_ns.max(from_ns);
+                if self.changed_options.len() < limits::MAX_OPTION_CHANGES {
+                    self.changed_options.push(ChangedOption { from_ns, key, value });
                 }
                 Some(())
             }

@@ -3,7 +3,8 @@
 use super::Recording;
 use tyrion_wire::trace::AcquisitionCell;
 
-/// How the agent measured holds: the log's metadata `hold`.
+/// How the agent measured holds: the option `hold`. What a cell says of itself goes
+/// before what the log says, since the option can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldMode {
     /// Not at all.
@@ -25,6 +26,20 @@ impl HoldMode {
         }
     }
 
+    /// By how many holds one is measured of: 1 all, 0 none.
+    pub(crate) fn one_in(holds: u64) -> HoldMode {
+        match holds {
+            0 => HoldMode::None,
+            1 => HoldMode::All,
+            more => HoldMode::Sampled(more),
+        }
+    }
+
+    /// How the holds of a cell were measured, in a log of which this is known.
+    fn of(self, cell: &AcquisitionCell) -> HoldMode {
+        cell.one_in.map_or(self, |holds| HoldMode::one_in(holds.into()))
+    }
+
     /// The time that the acquisitions of a cell held the lock, all together,
     /// in ns: added up where all were measured, estimated otherwise.
     ///
@@ -36,7 +51,7 @@ impl HoldMode {
     pub fn estimate_ns(self, cell: &AcquisitionCell) -> u64 {
         let wide = u128::from;
         let (first_ns, sampled_ns) = (wide(cell.first_ns), wide(cell.sampled_ns));
-        let estimate = if self == HoldMode::All {
+        let estimate = if self.of(cell) == HoldMode::All {
             first_ns + sampled_ns
         } else if cell.sampled_count != 0 {
             // A cell that is written to, or was when the process was killed,
@@ -60,6 +75,7 @@ impl Recording {
     /// was measured stands, and so do the estimates of virtual threads, which are told
     /// as one.
     pub fn hold_ns(&self, mode: HoldMode, cell: &AcquisitionCell) -> u64 {
+        let mode = mode.of(cell);
         let estimate_ns = mode.estimate_ns(cell);
         let measured = cell.first_count.saturating_add(cell.sampled_count);
         if mode == HoldMode::All || measured >= cell.acquisitions {
@@ -124,6 +140,17 @@ mod tests {
             assert_eq!(sampled.estimate_ns(&cell), expected, "{cell:?}");
         }
         assert_eq!(HoldMode::All.estimate_ns(&cell(9, (8, 800), (1, 7))), 807);
+    }
+
+    #[test]
+    fn a_cell_knows_best_how_its_holds_were_measured() {
+        let of = |one_in| AcquisitionCell { one_in, ..cell(100, (2, 20), (10, 50)) };
+        for mode in [HoldMode::None, HoldMode::Sampled(0), HoldMode::Sampled(64), HoldMode::All] {
+            assert_eq!(mode.estimate_ns(&of(Some(1))), 70, "{mode:?}");
+            assert_eq!(mode.estimate_ns(&of(Some(8))), 20 + 98 * 5, "{mode:?}");
+            let unsaid = if mode == HoldMode::All { 70 } else { 510 };
+            assert_eq!(mode.estimate_ns(&of(None)), unsaid, "{mode:?}");
+        }
     }
 
     #[test]

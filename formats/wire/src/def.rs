@@ -197,6 +197,16 @@ pub enum Definition<'a> {
         /// Until when, monotonic ns.
         end_ns: u64,
     },
+    /// An option has another value from a moment on than before. Until the first of
+    /// them it has that of the log's metadata.
+    Option {
+        /// Since when, monotonic ns.
+        from_ns: u64,
+        /// Its key in the metadata, a string.
+        key: u32,
+        /// Its value as the metadata have it, a string.
+        value: u32,
+    },
     /// A definition of a tag that this code does not know.
     Unknown(u8),
 }
@@ -218,6 +228,7 @@ const TAG_GROUP: u8 = 14;
 const TAG_PAUSE: u8 = 15;
 const TAG_MODE: u8 = 16;
 const TAG_COLLECTION: u8 = 17;
+const TAG_OPTION: u8 = 18;
 
 /// What [`Definition::Mode`] says is recorded: bits that are added up.
 pub mod mode {
@@ -284,6 +295,9 @@ impl Definition<'_> {
             Definition::Mode { from_ns, recorded } => (TAG_MODE, &[from_ns, recorded], none),
             Definition::Collection { start_ns, end_ns } => {
                 (TAG_COLLECTION, &[start_ns, end_ns], none)
+            }
+            Definition::Option { from_ns, key, value } => {
+                (TAG_OPTION, &[from_ns, key.into(), value.into()], none)
             }
             Definition::Unknown(tag) => (tag, &[], none),
         };
@@ -355,6 +369,7 @@ pub fn decode_payload(tag: u8, payload: &[u8]) -> Option<Definition<'_>> {
         TAG_PAUSE => Definition::Pause { from_ns: f.u64()?, to_ns: f.u64()? },
         TAG_MODE => Definition::Mode { from_ns: f.u64()?, recorded: f.u64()? },
         TAG_COLLECTION => Definition::Collection { start_ns: f.u64()?, end_ns: f.u64()? },
+        TAG_OPTION => Definition::Option { from_ns: f.u64()?, key: f.u32()?, value: f.u32()? },
         _ => Definition::Unknown(tag),
     })
 }
@@ -365,7 +380,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn definitions() -> impl Strategy<Value = (u8, [u32; 5], u64, Vec<u8>)> {
-        (0u8..18, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
+        (0u8..19, any::<[u32; 5]>(), any::<u64>(), any::<Vec<u8>>())
     }
 
     fn build(tag: u8, n: [u32; 5], long: u64, text: &[u8]) -> Definition<'_> {
@@ -403,6 +418,7 @@ mod tests {
             TAG_COLLECTION => {
                 Definition::Collection { start_ns: long, end_ns: long ^ u64::from(a) }
             }
+            TAG_OPTION => Definition::Option { from_ns: long, key: a, value: b },
             _ => Definition::Unknown(77),
         }
     }

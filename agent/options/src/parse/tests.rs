@@ -59,8 +59,9 @@ fn reads_rotation() {
 
 #[test]
 fn options_that_concern_each_other_are_settled() {
-    let options = Options::parse("mode=trace,events=all,hold=none").unwrap();
-    assert_eq!(options.trace.hold, HoldSampling::Every);
+    let trace = Options::parse("mode=trace,events=all,hold=none").unwrap().trace;
+    assert_eq!(trace.settled().hold, HoldSampling::Every);
+    assert_eq!(trace.hold, HoldSampling::Never, "it counts again when events=folded is given");
     let options = Options::parse("end-sample=7").unwrap();
     assert_eq!(options.command, Command::EndSample(7));
     assert_eq!(Options::parse("command=stop").unwrap().command, Command::Stop);
@@ -207,13 +208,35 @@ fn who_gives_what_cannot_change_is_told() {
         assert_eq!(note(text), None, "{text}");
     }
     assert_eq!(note("mode=sample,period=1ms,threads=a,skip-daemon"), None);
-    let note = note("hold=1/64,depth=9,period=1ms").unwrap();
+    assert_eq!(note("mode=trace,hold=all,events=all,include=a,exclude=b"), None);
+    assert_eq!(Options::parse("identity=no,precise").unwrap().note_of_fixed(true), None);
+    let note = note("identity=no,hold=1/64,depth=9,period=1ms").unwrap();
     let (fixed, changing) = note.split_once("; only ").unwrap();
-    assert_eq!(fixed, "depth and hold cannot change once the agent is loaded");
+    assert_eq!(fixed, "depth and identity cannot change once the agent is loaded");
     let changing: Vec<&str> = changing.strip_suffix(" can").unwrap().split([',', ' ']).collect();
     for entry in TABLE {
         assert_eq!(changing.contains(&entry.name), entry.later == Later::Changes, "{}", entry.name);
     }
+}
+
+#[test]
+fn what_trace_mode_is_asked_for_changes_by_what_is_given() {
+    let parse = |text: &str| Options::parse(text).unwrap();
+    let first = parse("mode=trace,hold=1/8,events=all,include=a.*;b,exclude=c").trace;
+    let after = |text: &str| parse(text).trace_after(&first);
+    assert_eq!(after("threshold=0,file=x"), first);
+    assert_eq!(after("hold=none").hold, HoldSampling::Never);
+    let folded = after("events=folded");
+    assert_eq!((folded.every_event, folded.settled().hold), (false, HoldSampling::OneIn(8)));
+    assert_eq!((&folded.include, &folded.exclude), (&first.include, &first.exclude));
+    assert_eq!(after("include=d").include, parse("include=d").trace.include);
+    assert!(after("include=").include.is_empty());
+    // What it comes to is what the log has, also where that is nothing.
+    let logged = after("include=").logged();
+    let value = |key: &str| logged.iter().find(|(known, _)| *known == key).unwrap().1.as_str();
+    assert_eq!((value("hold"), value("events"), value("include")), ("all", "all", ""));
+    assert_eq!((value("identity"), value("exclude")), ("true", "c"));
+    assert_eq!(logged.len(), TABLE.iter().filter(|it| it.counts == Counts::Trace).count());
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct Entry {
     pub(crate) about: fn() -> About,
     pub(crate) set: fn(&mut Options, &[u8]) -> Result<(), String>,
     pub(crate) logged_value: fn(&Options) -> Option<String>,
+    /// Has the first have the value that the second has.
+    pub(crate) copy: fn(&mut Options, &Options),
 }
 
 /// In which mode an option counts.
@@ -102,6 +104,7 @@ pub(crate) const USUAL: Entry = Entry {
     about: About::default,
     set: |_, _| Ok(()),
     logged_value: |_| None,
+    copy: |_, _| (),
 };
 
 /// What holds for those between Tyrion's commands and the agent.
@@ -298,6 +301,7 @@ macro_rules! options {
             logged_value: |options| {
                 crate::table::entry::logged(&$kind, &options.$( $path )+, options!(@default $( $default )?))
             },
+            copy: |to, from| to.$( $path )+.clone_from(&from.$( $path )+),
             $($spec)*
         }
     };

@@ -36,7 +36,7 @@ public final class TyrionTrace {
     private static final int INSTANCE_REACH = 8;
     private static final long SETS = INSTANCES + ((INSTANCE_MASK + 1 + INSTANCE_REACH) << 3);
     /** Bits by hash: 0 where no instance stands in the table. */
-    private static final long ENTERED = address(15);
+    private static final long ENTERED = address(7);
     private static final int ENTERED_MASK = 0x1fffff;
     /** Who waits for locks with a hash in a bucket, and who released one last: 1024 of them. */
     private static final long BUCKETS = address(3);
@@ -45,16 +45,14 @@ public final class TyrionTrace {
     private static final long WAITING = BUCKETS + 64 * (BUCKETS_MASK + 1);
     /** What a tick is in ns, times 2 to the 32nd. */
     private static final long TICK = address(6);
-    /** Whether each acquisition becomes a record. */
-    private static final boolean EVERY_EVENT = address(7) != 0;
     /** Whether instances are told apart. */
     private static final boolean IDENTITY = address(4) != 0;
-    /** Whether each hold is measured. */
-    private static final boolean EVERY_HOLD = address(5) != 0;
-    /** One hold in so many is measured; 0 where all are, or none. */
-    private static final long EVERY = address(13);
-    /** Of these, one in so many has its stack taken. */
-    private static final long STACKS = address(14);
+    /** What may change while threads run. First, whether each measured hold becomes a record. */
+    private static final long EVERY_EVENT = address(5);
+    /** Ticks by chance: of measured holds, about one in four has the probes behind it timed. */
+    private static final long TIMED_CHANCE = EVERY_EVENT + 8;
+    /** At most one acquisition in so many has its stack taken. */
+    private static final int STACK_EVERY = 4096;
     /** A cell's first holds, measured whatever the chance. */
     private static final int FIRST_HOLDS = 2;
     /** By place: bits of what is looked at no more. */
@@ -71,10 +69,8 @@ public final class TyrionTrace {
     /** What an acquisition must have taken to be a wait, in ns. */
     private static final long DELAY = address(12);
     /** What probes took that were timed, by what they do: for each how many, and ns. */
-    private static final long TIMED_TAKING = address(16);
+    private static final long TIMED_TAKING = address(13);
     private static final long TIMED_LEAVING = TIMED_TAKING + 16;
-    /** Ticks by chance: of measured holds, about one in four has the probes behind it timed. */
-    private static final long TIMED_CHANCE = EVERY_HOLD ? 0xff0L : 0x30L;
     /** What takes longer has called the agent, which counts that itself, or was preempted; in ns. */
     private static final long TIMED_LIMIT = 2000;
     /** The cell for what the log has no room for; not to be remembered. */
@@ -176,9 +172,13 @@ public final class TyrionTrace {
 
     // A cell, see tyrion-wire.
     private static final long CELL_PLACE = 4;
+    /** A byte, and above it in the same int: one hold in how many is measured, plus 1. */
     private static final long CLOSED = 12;
+    private static final int MEASURED_SHIFT = 8;
     private static final long ACQUISITIONS = 16;
     private static final long NEXT = 24;
+    /** NEXT without its sign, which says that every hold is measured. */
+    private static final long NEXT_STACK = 0x7fffffffffffffffL;
     private static final long REENTRANT = 32;
     private static final long FAILED = 40;
     private static final long SAMPLED = 64;
@@ -303,13 +303,13 @@ public final class TyrionTrace {
     @ForceInline
     private static long cellAgain(long block, long hash, Object lock, int place, int kind) {
         long recent = recent(block, lock, place);
-        if (EVERY_HOLD
-                || IDENTITY && U.getLong(recent + RECENT_LOCK) != hash
+        if (IDENTITY && U.getLong(recent + RECENT_LOCK) != hash
                 || U.getLong(recent) != cellKey(typeOf(lock), place, kind)) {
             return 0;
         }
         long cell = U.getLong(recent + 8);
         long nth = U.getLong(cell + ACQUISITIONS) + 1;
+        // Also where every hold is measured: that is less than 0 then.
         if (nth >= U.getLong(cell + NEXT)) {
             return 0;
         }
@@ -376,7 +376,7 @@ public final class TyrionTrace {
 
     /** After a measured hold: by chance, the probes that come next are timed, up to a release. */
     private static void timeNext(long block, long now) {
-        if ((now & TIMED_CHANCE) == 0) {
+        if ((now & U.getLong(TIMED_CHANCE)) == 0) {
             U.putLong(block + HOLDS, U.getLong(block + HOLDS) | TIMED);
         }
     }
@@ -1127,11 +1127,14 @@ public final class TyrionTrace {
         if (IDENTITY && U.getLong(recent + RECENT_LOCK) != key) {
             identify(block, recent, key, cell, lock, place);
         }
-        if (nth >= U.getLong(cell + NEXT)) {
-            sample(block, entry, cell, nth, lock, place);
-        } else if (EVERY_HOLD) {
-            U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
-            U.putLong(entry + START, ticks());
+        long next = U.getLong(cell + NEXT);
+        if (nth >= next) {
+            if (nth >= (next & NEXT_STACK)) {
+                sample(block, entry, cell, nth, lock, place);
+            } else {
+                U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
+                U.putLong(entry + START, ticks());
+            }
         }
     }
 
@@ -1140,7 +1143,9 @@ public final class TyrionTrace {
     private static void sample(
             long block, long entry, long cell, long nth, Object lock, int place) {
         long samples = U.getLong(block + SAMPLES) + 1;
-        if (EVERY == 0 || nth <= FIRST_HOLDS || samples % STACKS == 0) {
+        // As it was asked for when the cell was made: all that it counts is of one kind.
+        int every = (U.getInt(cell + CLOSED) >>> MEASURED_SHIFT) - 1;
+        if (every <= 1 || nth <= FIRST_HOLDS || hasStack(samples, every)) {
             sampled(block, entry, lock, place);
             return;
         }
@@ -1152,12 +1157,17 @@ public final class TyrionTrace {
         random ^= random << 17;
         U.putLong(block + RANDOM, random);
         // One in each run of so many.
-        long end = (nth + EVERY - 1) / EVERY * EVERY;
-        U.putLong(cell + NEXT, end + 1 + (random >>> 1) % EVERY);
+        long end = (nth + every - 1) / every * every;
+        U.putLong(cell + NEXT, end + 1 + ((random >>> 33) * every >>> 31));
         U.putLong(entry + STACK, 0);
         U.putLong(block + HOLDS, U.getLong(block + HOLDS) + ONE_MEASURED);
         // Last: what went before is the agent's time, not the program's.
         U.putLong(entry + START, ticks());
+    }
+
+    /** Whether a sample has its stack taken, where one acquisition in so many is one. */
+    private static boolean hasStack(long samples, int every) {
+        return every >= STACK_EVERY || (int) samples % (STACK_EVERY / every) == 0;
     }
 
     /** Not the instance that this thread took last here: another one that it has taken, or a new one. */
@@ -1165,14 +1175,14 @@ public final class TyrionTrace {
     private static void identify(
             long block, long recent, long key, long cell, Object lock, int place) {
         if (key >>> 31 != 0) {
-            if (U.getInt(cell + CLOSED) == 0
+            if (U.getByte(cell + CLOSED) == 0
                     && isOpen(place, NO_INSTANCES)
                     && hashLater(recent, lock, place, U.getLong(block + ME))) {
                 // Has no hash, and must not get one now.
                 return;
             }
         } else {
-            if (U.getInt(cell + CLOSED) != 0 && !mayBeEntered(key)) {
+            if (U.getByte(cell + CLOSED) != 0 && !mayBeEntered(key)) {
                 // A new one each time, as nearly all of them here: a look at the tables would wait
                 // for memory.
                 U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
@@ -1191,7 +1201,7 @@ public final class TyrionTrace {
             }
             U.putLong(recent + RECENT_LOCK, 0);
             U.putInt(known, 0);
-            if (found == OTHERS || found == NOBODYS && U.getInt(cell + CLOSED) == 0) {
+            if (found == OTHERS || found == NOBODYS && U.getByte(cell + CLOSED) == 0) {
                 noteInstance(block, key, cell, lock, place);
                 return;
             }
@@ -1355,8 +1365,9 @@ public final class TyrionTrace {
         }
         long bucket = cell + HISTOGRAM + ((63 - Long.numberOfLeadingZeros(ns | 1)) << 2);
         U.putInt(bucket, U.getInt(bucket) + 1);
-        if (EVERY_EVENT) {
-            long ring = U.getLong(block + RING);
+        // Where this has been asked for, there is a ring.
+        long ring = U.getLong(EVERY_EVENT) == 0 ? 0 : U.getLong(block + RING);
+        if (ring != 0) {
             long at = U.getLong(ring);
             if (at > RING_LIMIT) {
                 // It could not be written.

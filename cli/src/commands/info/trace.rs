@@ -102,7 +102,7 @@ pub fn sum(
         taken: window.is_open().then(|| Sums::of(profile)),
         blamed: (window.min_wait_ns == 0)
             .then(|| blames.map(|blame| (blame.count, blame.blamed_ns)).fold((0, 0), add)),
-        instances: (log.facts().metadata("identity") != Some("false"))
+        instances: (log.option("identity").as_deref() != Some("false"))
             .then(|| found.instances(&lock_names)),
         unidentified: cells.fold(0, |sum, cell| sum.saturating_add(cell.unidentified)),
         nesting: found.nesting(&lock_names),

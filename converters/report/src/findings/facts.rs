@@ -22,7 +22,8 @@ pub struct LogFacts {
     pub mode: String,
     /// What was recorded when, if that changed; else empty.
     pub mode_spans: Vec<ModeRow>,
-    /// Which holds were measured in trace mode: `1/64`, `all` or `none`.
+    /// Which holds were measured in trace mode: `1/64`, `all` or `none`; where that
+    /// changed, one after another: `1/64, then all`.
     pub hold: String,
     /// How waits in java.util.concurrent were seen when the log began: by `probes` or
     /// `natives`; may be empty.
@@ -80,7 +81,7 @@ impl LogFacts {
             jvm: metadata("jvm"),
             mode: mode(log),
             mode_spans: mode_spans(log),
-            hold: metadata("hold"),
+            hold: log.option_values("hold").join(", then "),
             parks: metadata("parks"),
             start: units::utc(facts.start_wall_ns),
             start_wall_ns: facts.start_wall_ns,

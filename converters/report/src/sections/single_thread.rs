@@ -149,7 +149,7 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
 }
 
 fn lacking(findings: &Findings<'_>) -> String {
-    let is_apart = |log: &&Recording| log.facts().metadata("identity") != Some("false");
+    let is_apart = |log: &&Recording| log.option("identity").as_deref() != Some("false");
     let text = if !findings.is_trace() {
         "needs --mode trace: only then is it recorded who takes which lock"
     } else if !findings.logs.iter().filter(|log| log.is_trace()).all(|log| is_apart(&log)) {

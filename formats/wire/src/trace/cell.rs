@@ -14,6 +14,9 @@ pub mod field {
     pub const PLACE: usize = 4;
     /// `u32`: the class of the lock object.
     pub const CLASS: usize = 8;
+    /// `u32`: which holds are measured, see [`one_in_of`](super::one_in_of). The low
+    /// [`OWN_BITS`](super::OWN_BITS) are the writer's own.
+    pub const MEASURED: usize = 12;
     /// `u64`: acquisitions. Stored before anything that counts them in part.
     pub const ACQUISITIONS: usize = 16;
     /// `u64`: the writer's own: number of the acquisition whose hold is
@@ -40,6 +43,22 @@ pub mod field {
     pub const HISTOGRAM: usize = 96;
 }
 
+/// How many of the low bits of [`field::MEASURED`] readers ignore.
+pub const OWN_BITS: u32 = 8;
+
+/// What says that one hold in so many is measured: 1 stands for all, 0 for none.
+/// There is room for shares up to 1 in 16 777 214.
+pub const fn measured(one_in: u32) -> u32 {
+    const MOST: u32 = (u32::MAX >> OWN_BITS) - 1;
+    let one_in = if one_in < MOST { one_in } else { MOST };
+    (one_in + 1) << OWN_BITS
+}
+
+/// One hold in how many is measured; `None` if this does not say.
+pub const fn one_in_of(measured: u32) -> Option<u32> {
+    (measured >> OWN_BITS).checked_sub(1)
+}
+
 /// An acquisition cell's content. Several cells may have the same thread,
 /// place and class; they add up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +69,9 @@ pub struct AcquisitionCell {
     pub place: u32,
     /// Class id of the lock object.
     pub class: u32,
+    /// One hold in so many is measured: 1 all, 0 none. `None` if the cell does not
+    /// say; then it is as the log says.
+    pub one_in: Option<u32>,
     /// Acquisitions, without reentrant and failed ones.
     pub acquisitions: u64,
     /// The writer's own, see [`field::NEXT`].
@@ -82,6 +104,7 @@ impl Default for AcquisitionCell {
             thread: 0,
             place: 0,
             class: 0,
+            one_in: None,
             acquisitions: 0,
             next: 0,
             reentrant: 0,
@@ -104,10 +127,13 @@ impl AcquisitionCell {
     /// The cell's bytes.
     pub fn encode(&self) -> [u8; CELL_LEN] {
         let mut bytes = [0; CELL_LEN];
-        for (at, id) in
-            [(field::THREAD, self.thread), (field::PLACE, self.place), (field::CLASS, self.class)]
-        {
-            le::put(&mut bytes, at, &id.to_le_bytes());
+        for (at, word) in [
+            (field::THREAD, self.thread),
+            (field::PLACE, self.place),
+            (field::CLASS, self.class),
+            (field::MEASURED, self.one_in.map_or(0, measured)),
+        ] {
+            le::put(&mut bytes, at, &word.to_le_bytes());
         }
         let numbers: [u64; NUMBERS] = [
             self.acquisitions,
@@ -140,6 +166,7 @@ impl AcquisitionCell {
             thread: le::u32_at(bytes, field::THREAD)?,
             place: le::u32_at(bytes, field::PLACE)?,
             class: le::u32_at(bytes, field::CLASS)?,
+            one_in: one_in_of(le::u32_at(bytes, field::MEASURED)?),
             acquisitions: le::u64_at(bytes, field::ACQUISITIONS)?,
             next: le::u64_at(bytes, field::NEXT)?,
             reentrant: le::u64_at(bytes, field::REENTRANT)?,
@@ -167,13 +194,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trips(ids: [u32; 3], numbers: [u64; NUMBERS], bucket in 0..BUCKETS, count: u32) {
+        fn round_trips(
+            ids: [u32; 3],
+            one_in in proptest::option::of(0..0xff_fffe_u32),
+            numbers: [u64; NUMBERS],
+            bucket in 0..BUCKETS,
+            count: u32,
+        ) {
             let mut histogram = [0; BUCKETS];
             histogram[bucket] = count;
             let cell = AcquisitionCell {
                 thread: ids[0],
                 place: ids[1],
                 class: ids[2],
+                one_in,
                 acquisitions: numbers[0],
                 next: numbers[1],
                 reentrant: numbers[2],
@@ -198,17 +232,29 @@ mod tests {
             thread: 1,
             place: 2,
             class: 3,
+            one_in: Some(64),
             acquisitions: 16,
             unidentified: 88,
             max_ns: 80,
             ..AcquisitionCell::default()
         };
         let bytes = cell.encode();
-        assert_eq!(bytes[..12], [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
+        assert_eq!(bytes[..16], [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 65, 0, 0]);
         for at in [field::ACQUISITIONS, field::MAX_NS, field::UNIDENTIFIED] {
             assert_eq!(le::u64_at(&bytes, at), Some(at as u64));
         }
         assert_eq!(field::HISTOGRAM + 4 * BUCKETS, CELL_LEN);
         assert!(!cell.is_empty() && AcquisitionCell::default().is_empty());
+    }
+
+    #[test]
+    fn a_cell_need_not_say_which_holds_are_measured() {
+        assert_eq!(one_in_of(0), None);
+        // The writer's own bits say nothing of it.
+        assert_eq!(one_in_of(0xff), None);
+        for one_in in [0, 1, 2, 64, 1_048_575] {
+            assert_eq!(one_in_of(measured(one_in) | 0xff), Some(one_in));
+        }
+        assert_eq!(one_in_of(measured(u32::MAX)), Some(0xff_fffe));
     }
 }

@@ -88,6 +88,7 @@ public final class Truth {
         SCENARIOS.put("spawn", Spawn.class);
         SCENARIOS.put("room", Room.class);
         SCENARIOS.put("parked-over", ParkedOver.class);
+        SCENARIOS.put("changing", Changing.class);
         SCENARIOS.put("occupied", Occupied.class);
         SCENARIOS.put("withheld", Withheld.class);
         SCENARIOS.put("wait-chain", WaitChain.class);

@@ -266,7 +266,7 @@ impl Builder<'_> {
 
 /// Whether instances are not told apart in a log, so that locks go by name.
 pub(super) fn is_by_name(log: &Recording) -> bool {
-    log.facts().metadata("identity") == Some("false")
+    log.option("identity").as_deref() == Some("false")
 }
 
 fn in_order<T>(numbers: Numbers<T>) -> Vec<T> {

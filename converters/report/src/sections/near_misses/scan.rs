@@ -79,9 +79,7 @@ pub(super) fn scan_in_spans(
     span_bytes: u64,
 ) -> Option<Scan> {
     let has_all = |log: &Recording| {
-        log.is_trace()
-            && log.facts().metadata("events") == Some("all")
-            && log.hold_mode() == HoldMode::All
+        log.is_trace() && log.has_every_event() && log.hold_mode() == HoldMode::All
     };
     let mut by_recording: BTreeMap<u32, Vec<(u32, &Recording)>> = BTreeMap::new();
     for ((run, log), recording) in (0u32..).zip(findings.logs).zip(recordings(findings.logs)) {
