@@ -35,7 +35,7 @@ class Run(NamedTuple):
 
 
 def tables(choice):
-    rounds, warmup_s, seconds = choice.numbers((7, 20, 10), (1, 1, 1))
+    rounds, warmup_s, seconds = choice.numbers((7, 30, 10), (1, 1, 1))
     majors = pick(choice.majors, MAJORS, "JDK") if choice.majors else MAJORS[:1]
     chosen = pick(choice.databases, PROGRAMS, "program")
     tools = variants.tools(choice.variants, USUAL)
