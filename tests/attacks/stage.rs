@@ -22,17 +22,16 @@ const SECRET: &str = "state=the-secret-of-root\n";
 const MEMORY: u64 = 1 << 30;
 
 /// All commands that look at a process, without its id.
-pub const COMMANDS: [&[&str]; 6] = [
+pub const COMMANDS: [&[&str]; 5] = [
     &["status"],
     &["stop"],
     &["attach"],
     &["sample", "--duration", "100ms"],
     &["top", "--once", "--interval", "50ms"],
-    &["profile", "--no-open", "--duration", "100ms"],
 ];
 
 /// Those that talk to the agent in the process.
-pub const TALKING: [&[&str]; 5] = [COMMANDS[0], COMMANDS[1], COMMANDS[2], COMMANDS[3], COMMANDS[5]];
+pub const TALKING: [&[&str]; 4] = [COMMANDS[0], COMMANDS[1], COMMANDS[2], COMMANDS[3]];
 
 /// A folder that everybody may look into, with files of root's.
 pub struct Stage {

@@ -192,7 +192,7 @@ impl Lane {
         if at_ns < self.last_ns {
             // As short as will do, however many there have been.
             let len = log.chunk_len(0, room);
-            self.carve(log, len, thread, at_ns);
+            self.carve(log, len, thread, before(at_ns));
         }
     }
 
@@ -208,7 +208,10 @@ impl Lane {
         at_ns: Option<u64>,
         encode: impl Fn(u64, &mut Vec<u8>),
     ) -> bool {
-        let first_ns = |lane: &Lane| at_ns.unwrap_or_else(|| lane.last_ns.max(clock::now_ns()));
+        let first_ns = |lane: &Lane| match at_ns {
+            Some(at_ns) => before(at_ns),
+            None => lane.last_ns.max(clock::now_ns()),
+        };
         self.append_encoded(log, thread, first_ns, |last_ns, out| {
             let at_ns = at_ns.unwrap_or(last_ns);
             encode(at_ns.saturating_sub(last_ns), out);
@@ -220,7 +223,7 @@ impl Lane {
     pub fn append_holds(&mut self, log: &LogFile, thread: u32, holds: &mut HoldBatch) -> bool {
         let Some(first_ns) = holds.first_ns() else { return true };
         let encode = |last_ns, out: &mut Vec<u8>| holds.encode(last_ns, out);
-        self.append_encoded(log, thread, |_| first_ns, encode)
+        self.append_encoded(log, thread, |_| before(first_ns), encode)
     }
 
     /// `encode` gets the time of the lane's last record in the chunk, and
@@ -512,6 +515,12 @@ impl Lanes {
         let all = lock(&self.inner).all.clone();
         all.iter().filter(|lane| !lane.leave(number)).count() == 0
     }
+}
+
+/// From when on a chunk counts whose first record is of this moment: a record without
+/// any time since the one before it looks as if it had really been earlier.
+fn before(at_ns: u64) -> u64 {
+    at_ns.saturating_sub(1)
 }
 
 #[cfg(test)]
