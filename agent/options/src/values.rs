@@ -157,7 +157,7 @@ impl HoldSampling {
         }
     }
 
-    /// One hold in so many is measured: 1 all, 0 none.
+    /// One hold in this many is measured: 1 for all, 0 for none.
     pub fn one_in(self) -> u32 {
         match self {
             HoldSampling::Never => 0,

@@ -149,8 +149,8 @@ pub fn follow_loading(probes: &mut Probes, trace: &Trace, env: *mut JNIEnv, on: 
     }
 }
 
-/// Has trace mode give probes to the classes that are asked for now, and take them from
-/// those that are not any more: at once, or when it is at work again.
+/// Gives probes to the classes that these options select, and takes them from those that
+/// are no longer selected: at once, or when trace mode is on again.
 pub fn choose_classes(
     probes: &mut Probes,
     trace: &Trace,

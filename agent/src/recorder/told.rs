@@ -31,8 +31,8 @@ impl Told {
 }
 
 impl Recorder {
-    /// These options are in force from now on: their keys in the log's metadata, and
-    /// their values, which may be empty. What the log says already is not said again.
+    /// Records that these options are in force from now on: their keys in the log's
+    /// metadata, and their values, which may be empty. Unchanged ones are skipped.
     pub fn tell_options(&self, options: &[(&str, String)]) {
         self.told.tell(&self.log, options);
     }

@@ -302,7 +302,7 @@ impl Trace {
         self.shared.threads.withdraw_blockless();
     }
 
-    /// Has each measured hold become a record from now on; `false` without memory.
+    /// Makes a record of each measured hold from now on; `false` if there is no memory.
     pub fn begin_events(&self) -> bool {
         // Whoever gets a block from now on looks whether it needs a ring behind this.
         let blocks = lock(&self.blocks.inner);
@@ -348,8 +348,8 @@ impl Trace {
         }
     }
 
-    /// Has all threads count in new cells from now on. What they hold stays what they
-    /// hold, in the cells of before.
+    /// Makes all threads count in new cells from now on. The locks that they hold stay in
+    /// the old cells.
     pub fn renew_cells(&self) {
         lock(&self.blocks.inner).renew_cells();
     }

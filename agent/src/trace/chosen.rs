@@ -1,10 +1,10 @@
-//! What the user asks of trace mode, as far as that can change while it is on: which
-//! holds are measured, whether each becomes a record, and which classes get probes.
+//! The options of trace mode that can change while it is on: which holds are measured,
+//! whether each becomes a record, and which classes get probes.
 //!
-//! What a cell counts is measured alike, and the cell says how. So when something else
-//! is asked for, all threads go on with new cells. What they hold by then stays what
-//! they hold, and ends in the cell that it was counted in: no release is lost, and what
-//! is taken once more is reentrant.
+//! All holds that a cell counts are measured in the same way, and the cell says how. So
+//! when an option changes, all threads continue with new cells. The locks that they hold
+//! by then end in the cells in which they were counted: no release is lost, and taking
+//! one of them again is reentrant.
 
 use super::Trace;
 use crate::{options::TraceOptions, sync::lock};
@@ -21,7 +21,7 @@ const ALL_MEASURED: u64 = 0xff0;
 pub struct Plan {
     /// When they pass through the class file load hook.
     now: Mutex<Arc<PlanOptions>>,
-    /// So it was when all that were loaded passed through it last.
+    /// The same when all loaded classes last passed through it.
     before: Mutex<Arc<PlanOptions>>,
 }
 
@@ -31,7 +31,7 @@ impl Plan {
         Arc::clone(&lock(&self.now))
     }
 
-    /// What was wanted when [`Plan::done`] was called last.
+    /// What was wanted when [`Plan::done`] was last called.
     pub fn before(&self) -> Arc<PlanOptions> {
         Arc::clone(&lock(&self.before))
     }
@@ -43,12 +43,12 @@ impl Plan {
         self.done(&options);
     }
 
-    /// The loaded classes have the probes that this wants.
+    /// The loaded classes have the probes that these options select.
     pub fn done(&self, options: &Arc<PlanOptions>) {
         *lock(&self.before) = Arc::clone(options);
     }
 
-    /// Other classes are wanted from now on: whether they are others.
+    /// Changes which classes get probes; whether that differs from before.
     fn choose(&self, filters: Filters) -> bool {
         let mut now = lock(&self.now);
         let is_new = now.filters != filters;
@@ -59,13 +59,13 @@ impl Plan {
     }
 }
 
-/// The classes that options ask for.
+/// The classes that the options select.
 pub fn filters(options: &TraceOptions) -> Filters {
     Filters::new(&options.include, &options.exclude)
 }
 
 impl Trace {
-    /// One hold in so many is measured: 1 all, 0 none.
+    /// One hold in this many is measured: 1 for all, 0 for none.
     pub fn one_in(&self) -> u32 {
         self.shared.chosen.one_in.load(Relaxed)
     }
@@ -75,10 +75,10 @@ impl Trace {
         self.shared.chosen.every_event.load(Relaxed) != 0
     }
 
-    /// Has holds be measured, and become records, as is asked for here.
+    /// Measures holds, and makes records of them, as these options say.
     ///
     /// # Errors
-    /// In words, that there is no memory for that; then it is as before.
+    /// A message that there is no memory for that; then nothing has changed.
     pub fn choose_holds(&self, options: &TraceOptions) -> Result<(), String> {
         let options = options.settled();
         let (one_in, every_event) = (options.hold.one_in(), options.every_event);
@@ -100,8 +100,8 @@ impl Trace {
         Ok(())
     }
 
-    /// Has these classes get probes when they are loaded; those that are there, once
-    /// somebody has them retransformed. Whether they are others than before.
+    /// Selects the classes that get probes when they are loaded. Loaded ones change when
+    /// they are retransformed. Returns whether the selection differs from before.
     pub fn choose_classes(&self, options: &TraceOptions) -> bool {
         self.plan.choose(filters(options))
     }

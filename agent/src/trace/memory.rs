@@ -439,7 +439,7 @@ impl Cell {
     /// any acquisition is more.
     pub const EVERY_HOLD: u64 = 1 << 63;
 
-    /// One hold in so many is measured: 1 all, 0 none.
+    /// One hold in this many is measured: 1 for all, 0 for none.
     pub fn one_in(&self) -> u32 {
         one_in_of(self.measured.load(Relaxed)).unwrap_or(0)
     }
@@ -471,7 +471,7 @@ pub struct Chosen {
     /// Bits of a moment in ticks: where none is set, the probes behind a measured hold
     /// are timed.
     pub timed_chance: AtomicU64,
-    /// One hold in so many is measured of what new cells count: 1 all, 0 none.
+    /// In new cells one hold in this many is measured: 1 for all, 0 for none.
     pub one_in: AtomicU32,
     _rest: AtomicU32,
 }

@@ -197,8 +197,8 @@ impl Trace {
         classes::retransform_loaded(self, env, Which::Missing);
     }
 
-    /// Gives classes their probes that are asked for now, and were not before, and takes
-    /// them away where it is the other way round.
+    /// Gives probes to the classes that the options select now and did not before, and
+    /// takes them from those that they no longer select.
     pub fn follow_filters(&self, env: *mut JNIEnv) {
         classes::retransform_loaded(self, env, Which::Chosen);
     }

@@ -15,7 +15,7 @@ pub const TREE: &str = "tree";
 /// The other one of samples.
 pub const LINES: &str = "lines";
 
-/// How many rows tables have in the terminal where nobody asks for more.
+/// How many rows tables have in the terminal unless the user asks for more.
 pub const FEW: usize = 5;
 
 /// What to answer.

@@ -49,8 +49,8 @@ impl ThreadRows {
 /// Where locks are taken, and of which class or name: frame, lock and kind.
 type Spot = (u32, u32, WaitKind);
 
-/// Whom waits are charged to, and which: the thread, its stack, its place if that tells
-/// where it was without a stack, and the site of the waits.
+/// What waits are charged to: the thread, its stack, its place (which says where it was if
+/// there is no stack), and the site of the waits.
 type ChargeKey = (u32, u32, Option<u32>, u32);
 
 /// What a thread did at one place.

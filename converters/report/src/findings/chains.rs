@@ -54,11 +54,11 @@ pub struct WaitChains {
     pub phases: usize,
     /// From the axis' start to its end, in ns.
     pub duration_ns: u64,
-    /// The same of waits that are for no lock.
+    /// The same of waits that are not for a lock.
     pub withheld: WithheldChains,
 }
 
-/// Waits that are for no lock and kept threads from work, of which it is known who ended
+/// Waits that are not for a lock and kept threads from work, if it is known who ended
 /// them, whatever kinds the filter asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WithheldChains {

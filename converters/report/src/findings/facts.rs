@@ -22,7 +22,7 @@ pub struct LogFacts {
     pub mode: String,
     /// What was recorded when, if that changed; else empty.
     pub mode_spans: Vec<ModeRow>,
-    /// Which holds were measured in trace mode: `1/64`, `all` or `none`; where that
+    /// Which holds were measured in trace mode: `1/64`, `all` or `none`; if that
     /// changed, one after another: `1/64, then all`.
     pub hold: String,
     /// How waits in java.util.concurrent were seen when the log began: by `probes` or

@@ -55,7 +55,7 @@ pub struct PlaceWaits {
     pub wakers: Vec<PlaceWaker>,
 }
 
-/// Waits at a place that threads of a group ended, all at one place of theirs.
+/// Waits at a place that threads of a group ended, all at one place in their code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaceWaker {
     /// The group.
@@ -167,7 +167,7 @@ impl Gathered {
             PlaceWaker { threads, at, waits, stack: hottest(stacks).unwrap_or_default().0 }
         };
         let mut wakers: Vec<PlaceWaker> = self.wakers.into_iter().map(waker).collect();
-        // Stable, so that what is equal stays in the order of names.
+        // Stable, so that equal ones stay in the order of names.
         wakers.sort_by_key(|waker| Reverse(waker.waits.wait_ns));
         let frames = |(run, stack): (usize, u32)| {
             logs.get(run).map_or_else(Vec::new, |log| Names(log).stack(stack))

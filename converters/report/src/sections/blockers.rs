@@ -182,7 +182,7 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         threads: threads.into_iter().map(|row| thread_pair(findings, row, known_ns)).collect(),
         code: code.into_iter().map(|row| code_pair(findings, row, known_ns)).collect(),
     };
-    // Stable, so that what is equal stays in the order of names.
+    // Stable, so that equal ones stay in the order of names.
     out.threads.sort_by_key(|pair| Reverse(pair.wait_ns));
     out.code.sort_by_key(|pair| Reverse(pair.charged.wait_ns));
     cut(&mut out.threads, options);

@@ -1,4 +1,4 @@
-//! Who ended waits that are for no lock.
+//! Who ended waits that are not for a lock.
 
 use super::*;
 use regex::Regex;

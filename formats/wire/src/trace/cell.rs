@@ -46,7 +46,7 @@ pub mod field {
 /// How many of the low bits of [`field::MEASURED`] readers ignore.
 pub const OWN_BITS: u32 = 8;
 
-/// What says that one hold in so many is measured: 1 stands for all, 0 for none.
+/// Encodes that one hold in this many is measured: 1 for all, 0 for none.
 /// There is room for shares up to 1 in 16 777 214.
 pub const fn measured(one_in: u32) -> u32 {
     const MOST: u32 = (u32::MAX >> OWN_BITS) - 1;
@@ -69,7 +69,7 @@ pub struct AcquisitionCell {
     pub place: u32,
     /// Class id of the lock object.
     pub class: u32,
-    /// One hold in so many is measured: 1 all, 0 none. `None` if the cell does not
+    /// One hold in this many is measured: 1 for all, 0 for none. `None` if the cell does not
     /// say; then it is as the log says.
     pub one_in: Option<u32>,
     /// Acquisitions, without reentrant and failed ones.

@@ -1,4 +1,4 @@
-//! What is told of waits for no lock.
+//! What is said of waits that are not for a lock.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::*;
