@@ -3,15 +3,17 @@
 //! other.
 
 use crate::{
+    bytes::Bytes,
     damage::{DamageList, Fault},
     error::Error,
     event_log,
     input::Input,
-    recording::{Recording, ShortWaits},
+    recording::{Facts, Recording, ShortWaits},
 };
 use event_log::write::{LogOptions, LogWriter};
 use std::{
-    io::{self, Cursor},
+    fs::File,
+    io::{self, BufWriter, Cursor, Seek, SeekFrom, Write},
     sync::Arc,
 };
 use tyrion_wire::header::Header;
@@ -20,11 +22,85 @@ use tyrion_wire::header::Header;
 /// thread.
 const CHUNK_LEN: u32 = 1 << 14;
 
+/// Beyond so many bytes the log goes to a file without a name, which is mapped like
+/// any other.
+const MOST_IN_MEMORY: usize = 64 << 20;
+
+/// Where an imported log is written.
+pub struct Store(Place);
+
+enum Place {
+    Memory(Cursor<Vec<u8>>),
+    File(BufWriter<File>),
+}
+
+impl Store {
+    fn new() -> Store {
+        Store(Place::Memory(Cursor::new(Vec::new())))
+    }
+
+    fn into_bytes(self) -> io::Result<Bytes> {
+        match self.0 {
+            Place::Memory(bytes) => Ok(bytes.into_inner().into()),
+            Place::File(file) => {
+                let file = file.into_inner()?;
+                let len = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+                Bytes::map(&file, len)
+            }
+        }
+    }
+
+    /// Goes on in a file.
+    fn spill(&mut self) -> io::Result<()> {
+        if let Place::Memory(bytes) = &mut self.0 {
+            let at = bytes.position();
+            let mut file = BufWriter::with_capacity(1 << 20, tempfile::tempfile()?);
+            file.write_all(bytes.get_ref())?;
+            file.seek(SeekFrom::Start(at))?;
+            self.0 = Place::File(file);
+        }
+        Ok(())
+    }
+}
+
+impl Write for Store {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Place::Memory(memory) = &self.0
+            && memory.get_ref().len().saturating_add(bytes.len()) > MOST_IN_MEMORY
+        {
+            self.spill()?;
+        }
+        match &mut self.0 {
+            Place::Memory(memory) => memory.write(bytes),
+            Place::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Place::Memory(memory) => memory.flush(),
+            Place::File(file) => file.flush(),
+        }
+    }
+}
+
+impl Seek for Store {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match &mut self.0 {
+            Place::Memory(memory) => memory.seek(to),
+            Place::File(file) => file.seek(to),
+        }
+    }
+}
+
 /// Makes a recording of what an input reads.
 pub struct Importer {
     /// Takes definitions and records. Times are monotonic ns, from the header's
-    /// `mono_ns` on. Nothing fails while it writes to memory.
-    pub log: LogWriter<Cursor<Vec<u8>>>,
+    /// `mono_ns` on.
+    pub log: LogWriter<Store>,
+    /// What becomes known of the recording while it is read, put into its facts in
+    /// the end: all but version, lengths and the anchor of its clock.
+    pub header: Header,
     input: Input,
     name: Arc<str>,
     short_waits: ShortWaits,
@@ -36,12 +112,13 @@ impl Importer {
     /// of the recording; version and lengths are the writer's to fill in.
     ///
     /// # Errors
-    /// Writing to memory does not fail.
+    /// As writing to memory, or to a temporary file.
     pub fn new(input: Input, name: &str, header: Header) -> io::Result<Importer> {
-        let options = LogOptions { header, chunk_len: CHUNK_LEN, seal: false };
+        let options = LogOptions { header: header.clone(), chunk_len: CHUNK_LEN, seal: false };
         let name: Arc<str> = name.into();
         Ok(Importer {
-            log: LogWriter::new(Cursor::new(Vec::new()), options)?,
+            log: LogWriter::new(Store::new(), options)?,
+            header,
             input,
             short_waits: ShortWaits::Counted,
             damage: DamageList::new(name.clone()),
@@ -66,11 +143,21 @@ impl Importer {
     /// When definitions take more than [`limits`](crate::limits) allow.
     pub fn finish(self) -> Result<Recording, Error> {
         let io = |source| Error::Io { log: self.name.to_string(), source };
-        let bytes = self.log.finish().map_err(io)?.into_inner();
-        let mut recording = event_log::read(&self.name, bytes.into())?;
-        recording.facts.format = self.input.name;
-        recording.facts.version = 0;
-        recording.facts.short_waits = self.short_waits;
+        let bytes = self.log.finish().and_then(Store::into_bytes).map_err(io)?;
+        let mut recording = event_log::read(&self.name, bytes)?;
+        let header = self.header;
+        recording.facts = Facts {
+            format: self.input.name,
+            version: 0,
+            end_ns: header.end_ns,
+            state: header.state,
+            pid: header.pid,
+            threshold_ns: header.threshold_ns,
+            short_waits: self.short_waits,
+            depth: header.depth,
+            metadata: header.metadata,
+            ..recording.facts
+        };
         recording.damage.extend(self.damage.into_vec());
         Ok(recording)
     }

@@ -1,12 +1,12 @@
 //! The registry of inputs.
 
 use crate::{
-    bytes::Bytes, error::Error, event_log, input::Input, recording::Recording, sniff::FileKind,
+    bytes::Bytes, error::Error, event_log, input::Input, jfr, recording::Recording, sniff::FileKind,
 };
 
 /// Every format that recordings are read from. The first that a file's beginning
 /// fits reads it.
-pub const INPUTS: &[Input] = &[event_log::INPUT];
+pub const INPUTS: &[Input] = &[event_log::INPUT, jfr::INPUT];
 
 /// Reads a recording with one of these inputs; `name` stands in messages.
 ///

@@ -23,6 +23,7 @@ pub mod fuzz;
 pub mod import;
 mod input;
 mod inputs;
+mod jfr;
 pub mod limits;
 #[allow(unsafe_code)] // the only module that has any: a file mapped into memory
 mod map;

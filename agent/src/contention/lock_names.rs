@@ -6,7 +6,6 @@
 //! mutex is held meanwhile, and each place is looked at only once, however
 //! many locks are taken there.
 
-use super::lock_flavor::LockFlavor;
 use crate::{
     jvm::{Java, Ti, code::at_monitor_enter},
     sync::lock,
@@ -21,6 +20,7 @@ use tyrion_bytecode::{
     naming::{Body, called_method, initialized_class, lock_names},
     opcode,
 };
+use tyrion_wire::lock_flavor::LockFlavor;
 
 /// How many frames a lock's own machinery has at most.
 const DEEPEST: usize = 24;

@@ -1,13 +1,13 @@
 //! What is waited for.
 
-use super::{Contention, lock_flavor::LockFlavor, lock_names::Way};
+use super::{Contention, lock_names::Way};
 use crate::{
     jvm::{Java, Object},
     log::Generation,
     recorder::lock_id_of_tag,
 };
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
-use tyrion_wire::def::id;
+use tyrion_wire::{def::id, lock_flavor::LockFlavor};
 
 /// How long a thread waits to give a lock its id: longer than the JVM stops all threads
 /// for, as a rule.

@@ -3,13 +3,12 @@
 //! - [`parks`]: locks of java.util.concurrent, conditions, and all else that parks
 //! - [`found`]: those that were under way when recording began
 //! - [`inferred`]: the same, where the parks are all that is seen
-//! - [`locks`], [`lock_flavor`], [`lock_names`]: what is waited for
+//! - [`locks`], [`lock_names`]: what is waited for
 //! - [`owners`]: who has it
 //! - [`wakers`], [`object_waiters`]: who ends the wait
 
 mod found;
 mod inferred;
-mod lock_flavor;
 mod lock_names;
 mod locks;
 mod object_waiters;

@@ -21,7 +21,7 @@ use crate::{
         code::at_monitor_enter,
         ti::{MethodInfo, ThreadInfo},
     },
-    log::{Chunk, LogFile, Writer, slow_path::SlowPath},
+    log::{Chunk, LogFile, Writer},
     sync::lock,
 };
 use copies::Content;
@@ -36,6 +36,7 @@ use tyrion_wire::{
     WaitKind,
     chunk::ChunkKind,
     def::{Definition, id, thread_flag},
+    slow_path::SlowPath,
 };
 
 /// Sites are forgotten beyond this many; a site seen again then gets a second

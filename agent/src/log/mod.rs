@@ -1,11 +1,10 @@
 //! Writing the log: files that are allocated ahead and mapped, so that what
 //! was written survives `kill -9` with no write call on the application's path.
-
 //!
 //! - [`rotation`]: the log, one file after another
 //! - [`generation`]: one file, with the ids that count in it
 //! - [`lane`]: who writes records, one OS thread at a time
-//! - [`dictionary`]: what ids stand for; `slow_path`: what a lock's own methods tell
+//! - [`dictionary`]: what ids stand for
 //! - [`mod@file`], [`chunk`], [`region`], [`seal`]: the mapped file, and its pieces
 //! - [`names`]: what the files are called
 
@@ -18,7 +17,6 @@ pub mod names;
 pub mod region;
 pub mod rotation;
 mod seal;
-mod slow_path;
 
 pub use chunk::{Chunk, MappedCell};
 pub use file::{LogFile, Writer};

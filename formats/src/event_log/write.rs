@@ -351,6 +351,22 @@ impl<W: Write + Seek> LogWriter<W> {
         LaneId(lane as usize - 1)
     }
 
+    /// Says that the lane's records are those of `thread` from a moment on, monotonic,
+    /// which may lie before its last record: then it begins a new chunk.
+    ///
+    /// # Errors
+    /// As [`LogWriter::string`].
+    pub fn resume(&mut self, lane: LaneId, thread: u32, at_ns: u64) -> io::Result<()> {
+        let of = &mut self.lanes[lane.0];
+        if at_ns < of.now_ns {
+            self.used_len += of.events.flush(self.options.seal, &mut self.out)?;
+            (of.thread, of.now_ns) = (thread, at_ns);
+        } else if of.thread != thread {
+            self.switch(lane, thread)?;
+        }
+        Ok(())
+    }
+
     /// Records a wait.
     ///
     /// # Errors

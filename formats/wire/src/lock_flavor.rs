@@ -1,6 +1,6 @@
 //! What kind of lock an object is, by its class.
 
-use tyrion_wire::WaitKind;
+use crate::kind::WaitKind;
 
 /// What waiting for an object of a class means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,282 @@
+//! What a chunk's metadata say of its events and constants: which fields they have.
+//!
+//! They are a tree of elements with attributes, all texts of it by their number in
+//! a table before it. A `class` has an `id`, a `name` and `field` children; a
+//! field's `class` is the id of its type, and it may be an array (`dimension`) or the
+//! key of a constant (`constantPool`).
+
+use super::scan::{Scan, Text};
+use std::collections::HashMap;
+
+/// Elements within elements, and structures within structures, at most.
+const MAX_DEPTH: usize = 16;
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A number, a `boolean`, or the key of a constant.
+    Number,
+    /// So many bytes.
+    Bytes(usize),
+    /// A text.
+    Text,
+    /// The fields of a type, by its place in [`Types`].
+    Fields(usize),
+}
+
+/// A field of a type.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) shape: Shape,
+    pub(super) is_array: bool,
+}
+
+/// A type of events, constants, or of what they consist of.
+#[derive(Clone, Debug)]
+pub(super) struct Type {
+    pub(super) id: u64,
+    pub(super) name: String,
+    pub(super) fields: Vec<Field>,
+}
+
+/// All types of a chunk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Types {
+    types: Vec<Type>,
+    by_id: HashMap<u64, usize>,
+}
+
+/// A class as its element says, before all types are known.
+#[derive(Default)]
+struct Class {
+    id: u64,
+    name: String,
+    fields: Vec<RawField>,
+}
+
+struct RawField {
+    name: String,
+    type_id: u64,
+    is_array: bool,
+    is_constant: bool,
+}
+
+impl Types {
+    /// Reads the metadata event, from what follows its type.
+    pub(super) fn read(mut scan: Scan<'_>) -> Option<Types> {
+        // When, how long, and which one.
+        for _ in 0..3 {
+            scan.number()?;
+        }
+        let count = scan.count()?;
+        let mut texts = Vec::with_capacity(count.min(1 << 12));
+        for _ in 0..count {
+            texts.push(scan.text()?.to_text().unwrap_or_default());
+        }
+        let mut reader = Reader { texts, classes: Vec::new() };
+        reader.element(&mut scan, MAX_DEPTH)?;
+        Some(Types::of(reader.classes))
+    }
+
+    fn of(classes: Vec<Class>) -> Types {
+        let by_id: HashMap<u64, usize> =
+            classes.iter().enumerate().map(|(at, class)| (class.id, at)).collect();
+        let names: Vec<String> = classes.iter().map(|class| class.name.clone()).collect();
+        let field = |field: RawField| {
+            let at = by_id.get(&field.type_id).copied();
+            let shape = match at.and_then(|at| names.get(at)).map(String::as_str) {
+                _ if field.is_constant => Shape::Number,
+                Some("byte") => Shape::Bytes(1),
+                Some("float") => Shape::Bytes(4),
+                Some("double") => Shape::Bytes(8),
+                Some("boolean" | "char" | "short" | "int" | "long") => Shape::Number,
+                Some("java.lang.String") => Shape::Text,
+                // A type that is not there has no fields.
+                _ => Shape::Fields(at.unwrap_or(usize::MAX)),
+            };
+            Field { name: field.name, shape, is_array: field.is_array }
+        };
+        let types = classes.into_iter().map(|class| Type {
+            id: class.id,
+            name: class.name,
+            fields: class.fields.into_iter().map(field).collect(),
+        });
+        Types { types: types.collect(), by_id: by_id.clone() }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Type> {
+        self.types.iter()
+    }
+
+    pub(super) fn by_id(&self, id: u64) -> Option<&Type> {
+        self.types.get(*self.by_id.get(&id)?)
+    }
+
+    pub(super) fn at(&self, at: usize) -> Option<&Type> {
+        self.types.get(at)
+    }
+
+    /// How a constant, or a value, of this type is written.
+    pub(super) fn shape_of(&self, id: u64) -> Option<Shape> {
+        let at = *self.by_id.get(&id)?;
+        match self.types.get(at)?.name.as_str() {
+            "java.lang.String" => Some(Shape::Text),
+            _ => Some(Shape::Fields(at)),
+        }
+    }
+
+    /// Goes past a value.
+    pub(super) fn skip(&self, scan: &mut Scan<'_>, shape: Shape, is_array: bool) -> Option<()> {
+        self.skip_within(scan, shape, is_array, MAX_DEPTH)
+    }
+
+    fn skip_within(
+        &self,
+        scan: &mut Scan<'_>,
+        shape: Shape,
+        is_array: bool,
+        depth: usize,
+    ) -> Option<()> {
+        // Each one has a byte at least, or there would be no reason to have many.
+        let count = if is_array { scan.count()? } else { 1 };
+        for _ in 0..count {
+            match shape {
+                Shape::Number => drop(scan.number()?),
+                Shape::Bytes(len) => drop(scan.take(len)?),
+                Shape::Text => drop(scan.text()?),
+                Shape::Fields(at) => {
+                    let depth = depth.checked_sub(1)?;
+                    for field in self.types.get(at).map_or(&[][..], |it| &it.fields) {
+                        self.skip_within(scan, field.shape, field.is_array, depth)?;
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+/// Reads elements.
+struct Reader {
+    texts: Vec<String>,
+    classes: Vec<Class>,
+}
+
+impl Reader {
+    fn text(&self, scan: &mut Scan<'_>) -> Option<&str> {
+        self.texts.get(usize::try_from(scan.number()?).ok()?).map(String::as_str)
+    }
+
+    fn element(&mut self, scan: &mut Scan<'_>, depth: usize) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        let name = self.text(scan)?.to_owned();
+        let mut attributes = HashMap::new();
+        for _ in 0..scan.count()? {
+            let key = self.text(scan)?.to_owned();
+            attributes.insert(key, self.text(scan)?.to_owned());
+        }
+        let get = |key: &str| attributes.get(key).map_or("", String::as_str);
+        match name.as_str() {
+            "class" => {
+                let (id, name) = (get("id").parse().ok()?, get("name").to_owned());
+                self.classes.push(Class { id, name, fields: Vec::new() });
+            }
+            "field" => {
+                let field = RawField {
+                    name: get("name").to_owned(),
+                    type_id: get("class").parse().ok()?,
+                    is_array: !matches!(get("dimension"), "" | "0"),
+                    is_constant: get("constantPool") == "true",
+                };
+                if let Some(class) = self.classes.last_mut() {
+                    class.fields.push(field);
+                }
+            }
+            _ => {}
+        }
+        for _ in 0..scan.count()? {
+            self.element(scan, depth)?;
+        }
+        Some(())
+    }
+}
+
+/// Which fields of a type are wanted, and where their values go.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    steps: Vec<Step>,
+    /// Nothing but numbers.
+    is_plain: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    shape: Shape,
+    is_array: bool,
+    slot: u8,
+}
+
+/// How many fields of a type can be wanted; the last slot is for the others.
+pub(super) const SLOTS: usize = 16;
+const UNWANTED: u8 = SLOTS as u8 - 1;
+
+/// The values of the fields that are wanted. Those that a type lacks stay as they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Values<'a> {
+    pub(super) numbers: [u64; SLOTS],
+    pub(super) texts: [Text<'a>; SLOTS],
+}
+
+impl Plan {
+    /// For the fields of these names, in the order of the slots.
+    pub(super) fn new(of: &Type, wanted: &[&str]) -> Plan {
+        let step = |field: &Field| Step {
+            shape: field.shape,
+            is_array: field.is_array,
+            slot: wanted
+                .iter()
+                .position(|name| *name == field.name)
+                .map_or(UNWANTED, |it| it as u8),
+        };
+        let steps: Vec<Step> = of.fields.iter().map(step).collect();
+        let is_plain = steps.iter().all(|step| step.shape == Shape::Number && !step.is_array);
+        Plan { steps, is_plain }
+    }
+
+    /// Whether one of the fields goes to a slot.
+    pub(super) fn has(&self, slot: usize) -> bool {
+        self.steps.iter().any(|step| usize::from(step.slot) == slot)
+    }
+
+    /// Reads the fields.
+    #[inline]
+    pub(super) fn read<'a>(
+        &self,
+        types: &Types,
+        scan: &mut Scan<'a>,
+        values: &mut Values<'a>,
+    ) -> Option<()> {
+        if self.is_plain {
+            return self.read_numbers(scan, &mut values.numbers);
+        }
+        for step in &self.steps {
+            let slot = usize::from(step.slot) % SLOTS;
+            match step.shape {
+                Shape::Number if !step.is_array => values.numbers[slot] = scan.number()?,
+                Shape::Bytes(1) if !step.is_array => values.numbers[slot] = scan.byte()?.into(),
+                Shape::Text if !step.is_array => values.texts[slot] = scan.text()?,
+                shape => types.skip(scan, shape, step.is_array)?,
+            }
+        }
+        Some(())
+    }
+
+    #[inline]
+    fn read_numbers(&self, scan: &mut Scan<'_>, numbers: &mut [u64; SLOTS]) -> Option<()> {
+        for step in &self.steps {
+            numbers[usize::from(step.slot) % SLOTS] = scan.number()?;
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,211 @@
+//! Numbers and texts as Flight Recorder writes them.
+
+/// The most bytes of a number.
+const LONGEST: usize = 9;
+
+/// A place in some bytes, from which numbers and texts are read one after another.
+/// What is read may be mapped from a file that another process changes, so texts
+/// are copied before they are believed to be text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+/// A text as it stands in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Text<'a> {
+    /// None.
+    #[default]
+    Missing,
+    /// Its key among the constants of `java.lang.String`.
+    Key(u64),
+    /// UTF-8, or nearly.
+    Utf8(&'a [u8]),
+    /// ISO 8859-1.
+    Latin1(&'a [u8]),
+    /// So many numbers, each a UTF-16 unit.
+    Utf16(&'a [u8], usize),
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Scan<'a> {
+        Scan { bytes, at: 0 }
+    }
+
+    /// Where the next byte stands in the bytes.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// How many bytes are left.
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
+    }
+
+    /// A number: seven bits a byte, least significant first, and eight in the ninth.
+    #[inline(always)]
+    pub(super) fn number(&mut self) -> Option<u64> {
+        if let Some(chunk) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
+            let word = u64::from_le_bytes(*chunk);
+            let ends = !word & 0x8080_8080_8080_8080;
+            if ends != 0 {
+                // All bits up to the first byte without the high one.
+                let used = word & (ends ^ ends.wrapping_sub(1));
+                self.at += ends.trailing_zeros() as usize / 8 + 1;
+                return Some(squeeze(used));
+            }
+        }
+        self.long_number()
+    }
+
+    /// A number near the end, or of nine bytes.
+    #[cold]
+    fn long_number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for nth in 0..LONGEST {
+            let byte = u64::from(self.byte()?);
+            if nth == LONGEST - 1 {
+                return Some(number | byte << 56);
+            }
+            number |= (byte & 0x7f) << (7 * nth);
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// As [`Scan::number`], for what counts things of one byte at least.
+    pub(super) fn count(&mut self) -> Option<usize> {
+        let count = usize::try_from(self.number()?).ok()?;
+        (count <= self.left()).then_some(count)
+    }
+
+    #[inline]
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    pub(super) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let end = self.at.checked_add(len)?;
+        let taken = self.bytes.get(self.at..end)?;
+        self.at = end;
+        Some(taken)
+    }
+
+    /// A text: how it is encoded, and so many bytes or numbers.
+    pub(super) fn text(&mut self) -> Option<Text<'a>> {
+        Some(match self.byte()? {
+            0 => Text::Missing,
+            1 => Text::Utf8(b""),
+            2 => Text::Key(self.number()?),
+            3 => {
+                let len = self.count()?;
+                Text::Utf8(self.take(len)?)
+            }
+            4 => {
+                let (count, start) = (self.count()?, self.at);
+                for _ in 0..count {
+                    self.number()?;
+                }
+                Text::Utf16(self.bytes.get(start..self.at)?, count)
+            }
+            5 => {
+                let len = self.count()?;
+                Text::Latin1(self.take(len)?)
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Eight groups of seven bits, pushed together.
+#[inline(always)]
+fn squeeze(word: u64) -> u64 {
+    let pairs = word & 0x007f_007f_007f_007f | (word & 0x7f00_7f00_7f00_7f00) >> 1;
+    let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+    fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4
+}
+
+impl Text<'_> {
+    /// The text; `None` when it is missing or elsewhere.
+    pub(super) fn to_text(self) -> Option<String> {
+        match self {
+            Text::Missing | Text::Key(_) => None,
+            Text::Utf8(bytes) => Some(String::from_utf8_lossy(&bytes.to_vec()).into_owned()),
+            Text::Latin1(bytes) => Some(bytes.iter().map(|&byte| char::from(byte)).collect()),
+            Text::Utf16(bytes, count) => {
+                let mut scan = Scan::new(bytes);
+                let units = (0..count).map_while(|_| Some(scan.number()? as u16));
+                Some(char::decode_utf16(units).map(|it| it.unwrap_or('\u{fffd}')).collect())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A number as Flight Recorder writes it.
+    pub(in super::super) fn put(mut number: u64, out: &mut Vec<u8>) {
+        for _ in 0..LONGEST - 1 {
+            if number < 0x80 {
+                return out.push(number as u8);
+            }
+            out.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        out.push(number as u8);
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_round_trip(number: u64, cut in 0u32..64, tail in 0usize..12) {
+            let number = number >> cut;
+            let mut bytes = Vec::new();
+            put(number, &mut bytes);
+            let len = bytes.len();
+            for cut in 0..len {
+                prop_assert_eq!(Scan::new(&bytes[..cut]).number(), None);
+            }
+            bytes.resize(len + tail, 0xff);
+            let mut scan = Scan::new(&bytes);
+            prop_assert_eq!((scan.number(), scan.at()), (Some(number), len));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
+            let mut scan = Scan::new(&bytes);
+            while scan.text().map(Text::to_text).is_some() {}
+            let mut scan = Scan::new(&bytes);
+            while scan.number().is_some() {}
+            prop_assert!(scan.at() <= bytes.len());
+        }
+    }
+
+    #[test]
+    fn texts_of_all_encodings_are_read() {
+        let bytes = [
+            &[0, 1, 2, 9, 3, 3][..],
+            "aä".as_bytes(),
+            &[4, 3, b'a', 0xe4, 0x01, 0xac, 0x41],
+            &[5, 2, b'b', 0xfc],
+            &[6],
+        ]
+        .concat();
+        let mut scan = Scan::new(&bytes);
+        assert_eq!(scan.text(), Some(Text::Missing));
+        assert_eq!(scan.text().unwrap().to_text().as_deref(), Some(""));
+        assert_eq!(scan.text(), Some(Text::Key(9)));
+        for expected in ["aä", "aä€", "bü"] {
+            assert_eq!(scan.text().unwrap().to_text().as_deref(), Some(expected));
+        }
+        assert_eq!(scan.text(), None, "no encoding");
+    }
+}

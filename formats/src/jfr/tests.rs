@@ -1,0 +1,1 @@
+//! Recordings made by hand, whole and damaged.

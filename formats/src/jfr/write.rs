@@ -1,0 +1,189 @@
+//! Blocks of events become a log.
+
+use super::{
+    block::{Block, Entry},
+    chunk::Chunk,
+    constants::Constants,
+    facts::Facts,
+    layout::Tells,
+    metadata::{Types, Values},
+    names::{Known, LookUp, Names, Site},
+};
+use crate::{
+    event_log::write::{LaneId, Wait},
+    import::Importer,
+};
+use std::{
+    collections::{HashMap, hash_map},
+    io,
+};
+use tyrion_wire::{
+    def::id,
+    sample::{Sample, ThreadState},
+};
+
+/// A thread with so many events in a block gets a lane of its own; the others share
+/// one, where each change of the thread takes a record.
+const OWN_LANE: usize = 32;
+/// So many threads have lanes of their own: there is a buffer for each.
+const MOST_LANES: usize = 1 << 12;
+
+/// Writes what is read of a recording.
+pub(super) struct Writer {
+    pub(super) importer: Importer,
+    pub(super) facts: Facts,
+    known: Known,
+    lanes: HashMap<u32, LaneId>,
+    shared: Option<LaneId>,
+    /// From when to when the collector had all threads stopped, in ns.
+    collections: Vec<(u64, u64)>,
+    /// The last moment that anything tells of, in ns.
+    last_ns: u64,
+    has_samples: bool,
+    has_waits: bool,
+}
+
+/// What a chunk's blocks are written with.
+pub(super) struct OfChunk<'c, 'a> {
+    pub(super) chunk: Chunk<'a>,
+    pub(super) constants: &'c Constants<'a>,
+    pub(super) types: &'c Types,
+    pub(super) names: Names,
+}
+
+impl Writer {
+    pub(super) fn new(importer: Importer) -> Writer {
+        Writer {
+            importer,
+            facts: Facts::default(),
+            known: Known::default(),
+            lanes: HashMap::new(),
+            shared: None,
+            collections: Vec::new(),
+            last_ns: 0,
+            has_samples: false,
+            has_waits: false,
+        }
+    }
+
+    /// Takes up what is said of the JVM and the recording.
+    pub(super) fn take_facts(&mut self, of: &OfChunk<'_, '_>, rare: &[(Tells, Values<'_>)]) {
+        for (tells, values) in rare {
+            self.facts.take_up(*tells, values, of.constants, of.types);
+        }
+    }
+
+    /// Writes a block. All its times are on the clock of the log.
+    pub(super) fn write(&mut self, of: &mut OfChunk<'_, '_>, block: &Block) -> io::Result<()> {
+        let mut look_up = LookUp {
+            constants: of.constants,
+            importer: &mut self.importer,
+            known: &mut self.known,
+            names: &mut of.names,
+            start_ns: of.chunk.header.start_wall_ns,
+        };
+        let threads: Vec<u32> =
+            block.threads.iter().map(|&key| look_up.thread(key)).collect::<io::Result<_>>()?;
+        let sites: Vec<Site> =
+            block.sites.iter().map(|&key| look_up.site(key)).collect::<io::Result<_>>()?;
+        self.collections.extend(&block.collections);
+        let numbers = Numbers { threads: &threads, sites: &sites, period_ns: self.facts.period_ns };
+        let mut few: Vec<Entry> = Vec::new();
+        for own in block.entries.chunk_by(|one, other| one.thread == other.thread) {
+            let Some((first, last)) = own.first().zip(own.last()) else { continue };
+            self.last_ns = self.last_ns.max(last.end_ns);
+            let thread = numbers.thread(first.thread);
+            match self.lane(thread, own.len()) {
+                Some(lane) => {
+                    self.importer.log.resume(lane, thread, first.end_ns)?;
+                    own.iter().try_for_each(|entry| self.entry(lane, entry, &numbers))?;
+                }
+                None => few.extend(own),
+            }
+        }
+        few.sort_by_key(|entry| entry.end_ns);
+        self.write_few(&few, &numbers)
+    }
+
+    /// The thread's own lane, if it has one or has many events.
+    fn lane(&mut self, thread: u32, events: usize) -> Option<LaneId> {
+        let may_have = events >= OWN_LANE && self.lanes.len() < MOST_LANES;
+        match self.lanes.entry(thread) {
+            hash_map::Entry::Occupied(found) => Some(*found.get()),
+            hash_map::Entry::Vacant(place) if may_have => {
+                Some(*place.insert(self.importer.log.lane(thread)))
+            }
+            hash_map::Entry::Vacant(_) => None,
+        }
+    }
+
+    fn write_few(&mut self, few: &[Entry], numbers: &Numbers<'_>) -> io::Result<()> {
+        let log = &mut self.importer.log;
+        let shared = *self.shared.get_or_insert_with(|| log.lane(id::UNKNOWN));
+        for entry in few {
+            let thread = numbers.thread(entry.thread);
+            self.importer.log.resume(shared, thread, entry.end_ns)?;
+            self.entry(shared, entry, numbers)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn entry(&mut self, lane: LaneId, entry: &Entry, numbers: &Numbers<'_>) -> io::Result<()> {
+        match numbers.sites.get(entry.site as usize) {
+            Some(&Site::Wait(site)) => {
+                self.has_waits = true;
+                let &Entry { end_ns, wait_ns, outcome, .. } = entry;
+                let owner = match entry.owner {
+                    0 => id::UNKNOWN,
+                    owner => numbers.thread(owner - 1),
+                };
+                self.importer
+                    .log
+                    .wait(lane, Wait { end_ns, wait_ns, site, outcome, owner, parks: 0 })
+            }
+            Some(&Site::Sample(stack, state)) => {
+                self.has_samples = true;
+                let count = entry.wait_ns;
+                let wall_ns = numbers.period_ns.saturating_mul(count);
+                let cpu_ns = if state == ThreadState::Running { wall_ns } else { 0 };
+                let state = state.code();
+                let sample = Sample { wall_ns, cpu_ns, count, state, stack, ..Sample::default() };
+                self.importer.log.sample(lane, entry.end_ns, sample)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes what is known in the end: the recording is as long as its chunks.
+    pub(super) fn finish(mut self, end_ns: u64) -> io::Result<Importer> {
+        self.collections.sort_unstable();
+        let mut last_ns = 0;
+        for (start_ns, end_ns) in self.collections {
+            // They do not overlap, but a file may say so.
+            if start_ns >= last_ns && start_ns <= end_ns {
+                self.importer.log.collection(start_ns, end_ns)?;
+                last_ns = end_ns;
+            }
+        }
+        let header = &mut self.importer.header;
+        header.end_ns = end_ns.max(self.last_ns);
+        self.facts.finish(header, self.has_waits, self.has_samples);
+        Ok(self.importer)
+    }
+}
+
+/// What the numbers of a block stand for.
+struct Numbers<'n> {
+    threads: &'n [u32],
+    sites: &'n [Site],
+    /// Between two samples of a thread, in ns.
+    period_ns: u64,
+}
+
+impl Numbers<'_> {
+    #[inline]
+    fn thread(&self, number: u32) -> u32 {
+        self.threads.get(number as usize).copied().unwrap_or(id::UNKNOWN)
+    }
+}
