@@ -8,8 +8,6 @@ use std::fmt;
 pub enum FileKind {
     /// A log that was changed on its way by a transfer in text mode.
     Mangled,
-    /// A recording of Java Flight Recorder.
-    Jfr,
     /// Something compressed with gzip, such as a pprof profile.
     Gzip,
     /// Something compressed with zstd.
@@ -35,8 +33,6 @@ impl FileKind {
         let begins = |magic: &[u8]| start.starts_with(magic);
         if begins(b"\x89TYRION") || begins(b"\x09TYRION") || begins(b"\xc2\x89TYRION") {
             FileKind::Mangled
-        } else if begins(b"FLR\0") {
-            FileKind::Jfr
         } else if begins(b"\x1f\x8b") {
             FileKind::Gzip
         } else if begins(b"\x28\xb5\x2f\xfd") {
@@ -63,9 +59,6 @@ impl fmt::Display for FileKind {
             FileKind::Mangled => {
                 "it seems to be one that was changed by a transfer in text mode; \
                  copy it again in binary mode"
-            }
-            FileKind::Jfr => {
-                "it seems to be a JFR recording; read it with `jfr` or JDK Mission Control"
             }
             FileKind::Gzip => {
                 "it seems to be compressed with gzip; `zcat` it into `tyrion convert -`"

@@ -128,8 +128,8 @@ impl<'c, 'a> Blocks<'c, 'a> {
     }
 
     fn span(&self, values: &Values<'_>) -> (u64, u64) {
-        let [start, duration, ..] = values.numbers;
-        (self.clock.at_ns(start), self.clock.span_ns(duration))
+        let of = |slot: usize| values.numbers.get(slot).copied().unwrap_or(0);
+        (self.clock.at_ns(of(slot::START)), self.clock.span_ns(of(slot::DURATION)))
     }
 }
 

@@ -171,7 +171,12 @@ impl<'a> Constants<'a> {
                     ("truncated", false) => is_cut = scan.number()? != 0,
                     ("frames", true) => {
                         for _ in 0..scan.count()? {
+                            let at = scan.at();
                             plan.read(types, scan, &mut values)?;
+                            if scan.at() == at {
+                                // Any number of them would fit.
+                                return None;
+                            }
                             let [method, line, ..] = values.numbers;
                             // Negative ones are unknown.
                             let line = u32::try_from(line as u32 as i32).unwrap_or(0);
@@ -264,19 +269,21 @@ fn wanted(name: &str) -> Option<&'static [&'static str]> {
 /// The events with constants, the last one first: each says how far before it the
 /// one before it is. Where that leads nowhere, they are looked for.
 fn checkpoints<'a>(chunk: &Chunk<'a>) -> Vec<EventRef<'a>> {
-    let mut found = Vec::new();
-    let mut at = chunk.header.constants_at as i64;
-    while at >= HEADER_LEN as i64 {
-        let event = chunk.events(at as usize).next();
-        let Some(event) = event.filter(|event| event.kind == CHECKPOINT) else { break };
+    let (mut found, mut limit) = (Vec::new(), usize::MAX);
+    let mut at = i64::try_from(chunk.header.constants_at).unwrap_or(0);
+    while let Some(start) = usize::try_from(at).ok().filter(|&at| at >= HEADER_LEN) {
+        let mut events = chunk.events(start);
+        let event = events.next().filter(|event| event.kind == CHECKPOINT);
+        // None is within another one, so that no byte is read twice.
+        let Some(event) = event.filter(|_| events.at() <= limit) else { break };
+        limit = start;
         let mut fields = event.fields;
         let delta = (0..3).map_while(|_| fields.number()).nth(2);
         found.push(event);
         match delta.map(|delta| delta as i64) {
             Some(0) => return found,
-            // Only backwards, so that there is an end.
-            Some(delta) if delta < 0 => at = at.saturating_add(delta),
-            _ => break,
+            Some(delta) => at = at.saturating_add(delta),
+            None => break,
         }
     }
     let events = chunk.events(HEADER_LEN);

@@ -138,9 +138,9 @@ impl Types {
         is_array: bool,
         depth: usize,
     ) -> Option<()> {
-        // Each one has a byte at least, or there would be no reason to have many.
         let count = if is_array { scan.count()? } else { 1 };
         for _ in 0..count {
+            let at = scan.at();
             match shape {
                 Shape::Number => drop(scan.number()?),
                 Shape::Bytes(len) => drop(scan.take(len)?),
@@ -151,6 +151,10 @@ impl Types {
                         self.skip_within(scan, field.shape, field.is_array, depth)?;
                     }
                 }
+            }
+            if scan.at() == at {
+                // Nor have all others any bytes.
+                break;
             }
         }
         Some(())
@@ -242,11 +246,6 @@ impl Plan {
         let steps: Vec<Step> = of.fields.iter().map(step).collect();
         let is_plain = steps.iter().all(|step| step.shape == Shape::Number && !step.is_array);
         Plan { steps, is_plain }
-    }
-
-    /// Whether one of the fields goes to a slot.
-    pub(super) fn has(&self, slot: usize) -> bool {
-        self.steps.iter().any(|step| usize::from(step.slot) == slot)
     }
 
     /// Reads the fields.
