@@ -24,6 +24,7 @@ mod damaged_input;
 mod diff;
 mod disk;
 mod hostile;
+mod jfr;
 mod launching;
 mod looks;
 mod mode_changes;

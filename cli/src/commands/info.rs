@@ -31,7 +31,7 @@ use tyrion_converters::{
     harmless,
     outputs::units,
 };
-use tyrion_formats::{ModeSpan, OptionChange, Recording};
+use tyrion_formats::{ModeSpan, OptionChange, Recording, ShortWaits, event_log};
 use tyrion_report::{Collections, OwnCpu};
 use tyrion_wire::{WaitKind, header::RecordingState};
 
@@ -219,6 +219,7 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         facts.metadata.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
     let mut report = json!({
         "log": log.name(),
+        "format": facts.format,
         "version": facts.version,
         "pid": facts.pid,
         "state": facts.state.name(),
@@ -314,6 +315,9 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         writeln!(out, "{:<13} {}", harmless::name(key), harmless::text(value))
     };
     row("log", log.name())?;
+    if facts.format != event_log::INPUT.name {
+        row("format", facts.format)?;
+    }
     row("pid", &facts.pid.to_string())?;
     for (key, value) in &facts.metadata {
         let told_below = ["threshold", "period", "sample-threads", "collections"];
@@ -351,8 +355,7 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     if !pauses.is_empty() {
         row("pauses", &told_pauses(&pauses, log.start_ns()))?;
     }
-    let origin = facts.metadata("threshold").unwrap_or_default();
-    row("threshold", &format!("{} ({origin})", units::duration(facts.threshold_ns)))?;
+    row("threshold", &threshold(log))?;
     row("completeness", completeness(log, sums))?;
     let (tally, other) = log.tallies();
     let sizes = format!(
@@ -382,6 +385,17 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         units::duration(wait_ns)
     );
     row("contention", &contention)
+}
+
+/// From when on waits are recorded one by one, and how that was chosen, or that
+/// nothing is known of shorter ones.
+fn threshold(log: &Recording) -> String {
+    let facts = log.facts();
+    let threshold = units::duration(facts.threshold_ns);
+    match (facts.short_waits, facts.metadata("threshold")) {
+        (ShortWaits::Unknown, _) => format!("{threshold} (of shorter waits nothing is known)"),
+        (_, origin) => format!("{threshold} ({})", origin.unwrap_or_default()),
+    }
 }
 
 /// When nothing was recorded: the first few times.
