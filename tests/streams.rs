@@ -184,7 +184,7 @@ fn what_has_no_end_is_refused_at_once() {
         let output = finish(child);
         writer.join().unwrap();
         assert_eq!(output.status.code(), Some(1), "{command:?}: {}", err(&output));
-        assert!(err(&output).contains("not a Tyrion event log"), "{}", err(&output));
+        assert!(err(&output).contains("not a recording that Tyrion reads"), "{}", err(&output));
         assert!(err(&output).contains(said), "{}", err(&output));
     }
 }

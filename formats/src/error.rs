@@ -36,6 +36,17 @@ pub enum Error {
         /// How many bytes are read at most.
         limit: u64,
     },
+    /// What is compressed is longer than what is unpacked.
+    #[error(
+        "{log}: offset {limit:#x}: it is longer when unpacked, and no more is unpacked by tyrion; \
+         unpack it into a file with gunzip, and name that"
+    )]
+    Unpacked {
+        /// Its name as it was given.
+        log: String,
+        /// How many bytes are unpacked at most.
+        limit: u64,
+    },
     /// There are no bytes.
     #[error(
         "{log}: offset 0x0: the file is empty; a log has at least its header, \
@@ -46,7 +57,7 @@ pub enum Error {
         log: String,
     },
     /// The first bytes are of no format that is read.
-    #[error("{log}: offset 0x0: not a Tyrion event log: {seems}")]
+    #[error("{log}: offset 0x0: not a recording that Tyrion reads: {seems}")]
     NotALog {
         /// The file's name as it was given.
         log: String,

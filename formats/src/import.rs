@@ -35,11 +35,11 @@ enum Place {
 }
 
 impl Store {
-    fn new() -> Store {
+    pub(crate) fn new() -> Store {
         Store(Place::Memory(Cursor::new(Vec::new())))
     }
 
-    fn into_bytes(self) -> io::Result<Bytes> {
+    pub(crate) fn into_bytes(self) -> io::Result<Bytes> {
         match self.0 {
             Place::Memory(bytes) => Ok(bytes.into_inner().into()),
             Place::File(file) => {
@@ -135,6 +135,11 @@ impl Importer {
     /// how many bytes are left out.
     pub fn add_damage(&mut self, offset: u64, what: &'static str, skipped: u64) {
         self.damage.add(offset, Fault::Other(what), skipped);
+    }
+
+    /// Tells that the file was cut where it ends, and how many bytes are missing.
+    pub fn add_cut(&mut self, end: u64, missing: u64) {
+        self.damage.add(end, Fault::Cut, missing);
     }
 
     /// The recording.

@@ -14,7 +14,8 @@ pub const INPUTS: &[Input] = &[event_log::INPUT, jfr::INPUT];
 /// When none of them reads it, or the one that should cannot.
 pub fn read_with(inputs: &[Input], name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let read = find(inputs, name, &bytes.start(start_len(inputs)))?.read;
-    read(name, bytes)
+    let len = bytes.len() as u64;
+    Ok(Recording { file_len: Some(len), ..read(name, bytes)? })
 }
 
 /// The input that reads what begins so.
@@ -33,4 +34,24 @@ pub(crate) fn find<'i>(inputs: &'i [Input], name: &str, start: &[u8]) -> Result<
 /// How many first bytes tell which input it is: a multiple of eight.
 pub(crate) fn start_len(inputs: &[Input]) -> usize {
     inputs.iter().map(|input| input.start_len).max().unwrap_or(0).next_multiple_of(8)
+}
+
+/// The input that reads what begins so, if one does. [`START_LEN`] bytes tell.
+pub fn recognise(start: &[u8]) -> Option<&'static Input> {
+    INPUTS.iter().find(|input| (input.is_it)(start))
+}
+
+/// How many of a file's first bytes tell which of [`INPUTS`] reads it.
+pub const START_LEN: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_bytes_tell() {
+        assert!(start_len(INPUTS) <= START_LEN);
+        assert_eq!(recognise(b"FLR\0\0\x02").map(|input| input.name), Some("jfr"));
+        assert!(recognise(b"some text").is_none());
+    }
 }

@@ -12,7 +12,7 @@
 //! in the file; and less than 2 MiB besides.
 
 /// How many bytes are read of what is no regular file and cannot be mapped, such
-/// as a pipe: all of them are in memory.
+/// as a pipe: all of them are in memory. As many are unpacked of what is compressed.
 pub const MAX_STREAM: u64 = 4 << 30;
 
 /// The longest header block that is read, in bytes.

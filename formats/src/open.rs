@@ -6,12 +6,16 @@
 use crate::{
     bytes::Bytes,
     error::Error,
-    file,
+    file, gzip,
     inputs::{self, INPUTS, read_with},
     limits,
     recording::Recording,
 };
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    fs::File,
+    io::{Cursor, Read},
+    path::Path,
+};
 
 impl Recording {
     /// Maps a file and reads what it says of itself and its definitions. What is
@@ -47,16 +51,29 @@ impl Recording {
         if len == 0 {
             return Err(Error::Empty { log: name.to_owned() });
         }
-        read_with(INPUTS, name, Bytes::map(file, len).map_err(io)?)
+        let bytes = Bytes::map(file, len).map_err(io)?;
+        match gzip::is_it(&bytes.start(8)) {
+            true => gzip::read(name, bytes.settled(0, len).unwrap_or_default()),
+            false => read_with(INPUTS, name, bytes),
+        }
     }
 
     /// Reads to the end, but no more than [`limits::MAX_STREAM`] bytes. What no
-    /// input reads is refused by its first bytes.
+    /// input reads is refused by its first bytes. What is compressed with gzip is
+    /// unpacked, as it is of files.
     ///
     /// # Errors
     /// As [`Recording::open`], or when it has no end.
-    pub fn from_reader(name: &str, from: impl Read) -> Result<Recording, Error> {
-        Recording::from_bytes(name, read_stream(name, from, limits::MAX_STREAM)?)
+    pub fn from_reader(name: &str, mut from: impl Read) -> Result<Recording, Error> {
+        let mut start = Vec::new();
+        let read = from.by_ref().take(2).read_to_end(&mut start);
+        read.map_err(|source| Error::Io { log: name.to_owned(), source })?;
+        let is_packed = gzip::is_it(&start);
+        let from = Cursor::new(start).chain(from);
+        match is_packed {
+            true => gzip::read(name, from),
+            false => Recording::from_bytes(name, read_stream(name, from, limits::MAX_STREAM)?),
+        }
     }
 
     /// Reads from memory; `name` stands in messages.
@@ -64,7 +81,10 @@ impl Recording {
     /// # Errors
     /// As [`Recording::open`].
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Recording, Error> {
-        read_with(INPUTS, name, bytes.into())
+        match gzip::is_it(&bytes) {
+            true => gzip::read(name, &bytes[..]),
+            false => read_with(INPUTS, name, bytes.into()),
+        }
     }
 }
 
@@ -92,7 +112,7 @@ mod tests {
         open_regular,
         write::{LogOptions, LogWriter},
     };
-    use std::io::{self, Cursor};
+    use std::io;
     use tyrion_wire::header::METADATA_AT;
 
     fn log() -> Vec<u8> {

@@ -72,6 +72,8 @@ pub struct Recording {
     pub(crate) counters: Vec<Counters>,
     pub(crate) damage: Vec<Damage>,
     pub(crate) end_ns: OnceLock<u64>,
+    /// Length of the file that it was made from, in bytes.
+    pub(crate) file_len: Option<u64>,
 }
 
 impl Recording {
@@ -96,10 +98,9 @@ impl Recording {
         }
     }
 
-    /// Length of the file, in bytes; of one that was imported, of its records in
-    /// memory.
+    /// Length of the file, in bytes; of a compressed one, of what was unpacked.
     pub fn file_len(&self) -> u64 {
-        self.bytes.len() as u64
+        self.file_len.unwrap_or(self.bytes.len() as u64)
     }
 
     /// Whether nothing was written into it yet but what it says of itself.

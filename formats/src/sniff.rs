@@ -8,7 +8,7 @@ use std::fmt;
 pub enum FileKind {
     /// A log that was changed on its way by a transfer in text mode.
     Mangled,
-    /// Something compressed with gzip, such as a pprof profile.
+    /// Something compressed with gzip that is no recording, such as a pprof profile.
     Gzip,
     /// Something compressed with zstd.
     Zstd,
@@ -61,7 +61,7 @@ impl fmt::Display for FileKind {
                  copy it again in binary mode"
             }
             FileKind::Gzip => {
-                "it seems to be compressed with gzip; `zcat` it into `tyrion convert -`"
+                "it is compressed with gzip, and what is in it is not one, either"
             }
             FileKind::Zstd => {
                 "it seems to be compressed with zstd; `zstdcat` it into `tyrion convert -`"

@@ -164,11 +164,17 @@ fn completeness(log: &Recording, sums: &Aggregate) -> &'static str {
         RecordingState::Recording | RecordingState::Paused if log.facts().continued => {
             "open: the recording goes on in a later file"
         }
+        RecordingState::Closed if is_imported(log) => "whole",
         RecordingState::Closed => "whole: the JVM ended in an orderly way",
         RecordingState::Recording => "open: the JVM still runs, or was killed",
         RecordingState::Paused => "open: recording is paused",
         RecordingState::Broken => "broken off: the log could no longer be written",
     }
+}
+
+/// Whether it is of another format than the agent's own.
+fn is_imported(log: &Recording) -> bool {
+    log.facts().format != event_log::INPUT.name
 }
 
 /// What is printed of a log, for tests.
@@ -315,7 +321,7 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         writeln!(out, "{:<13} {}", harmless::name(key), harmless::text(value))
     };
     row("log", log.name())?;
-    if facts.format != event_log::INPUT.name {
+    if is_imported(log) {
         row("format", facts.format)?;
     }
     row("pid", &facts.pid.to_string())?;
@@ -357,16 +363,7 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     }
     row("threshold", &threshold(log))?;
     row("completeness", completeness(log, sums))?;
-    let (tally, other) = log.tallies();
-    let sizes = format!(
-        "{} recorded in {:.1} bytes each, {} folded, {} dropped; {} bytes in all",
-        recorded(found),
-        found.bytes_per_event(),
-        units::thousands(sums.folded),
-        units::thousands(tally.dropped.saturating_add(other.dropped)),
-        units::thousands(log.file_len()),
-    );
-    row("size", &sizes)?;
+    row("size", &sizes(log, found))?;
     if let Some(own) = own_cpu(log) {
         row("tyrion itself", &own.text())?;
     }
@@ -387,12 +384,30 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     row("contention", &contention)
 }
 
+/// How much there is. Of other formats the size of a record says nothing, and nothing was
+/// folded.
+fn sizes(log: &Recording, found: &Found) -> String {
+    let file = format!("{} bytes in all", units::thousands(log.file_len()));
+    if is_imported(log) {
+        return format!("{}; {file}", recorded(found));
+    }
+    let (tally, other) = log.tallies();
+    format!(
+        "{} recorded in {:.1} bytes each, {} folded, {} dropped; {file}",
+        recorded(found),
+        found.bytes_per_event(),
+        units::thousands(found.sums.folded),
+        units::thousands(tally.dropped.saturating_add(other.dropped)),
+    )
+}
+
 /// From when on waits are recorded one by one, and how that was chosen, or that
 /// nothing is known of shorter ones.
 fn threshold(log: &Recording) -> String {
     let facts = log.facts();
     let threshold = units::duration(facts.threshold_ns);
     match (facts.short_waits, facts.metadata("threshold")) {
+        (ShortWaits::Unknown, _) if facts.threshold_ns == 0 => "none".to_owned(),
         (ShortWaits::Unknown, _) => format!("{threshold} (of shorter waits nothing is known)"),
         (_, origin) => format!("{threshold} ({})", origin.unwrap_or_default()),
     }

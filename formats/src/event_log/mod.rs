@@ -41,8 +41,20 @@ pub(crate) fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
         scan::refresh_definitions(&bytes, &mut chunks);
     }
     let definitions = load::definitions(&bytes, &chunks.definitions, &mut damage);
-    let (damage, facts, end_ns) = (damage.into_vec(), facts(header), Default::default());
-    Ok(Recording { name, bytes, facts, chunks, definitions, pending, counters, damage, end_ns })
+    let (damage, facts) = (damage.into_vec(), facts(header));
+    let (end_ns, file_len) = Default::default();
+    Ok(Recording {
+        name,
+        bytes,
+        facts,
+        chunks,
+        definitions,
+        pending,
+        counters,
+        damage,
+        end_ns,
+        file_len,
+    })
 }
 
 /// A recording of which only the header is read yet: what else there is, a
@@ -53,9 +65,19 @@ fn unread(name: &str, bytes: Bytes) -> Result<(Header, Recording), Error> {
     let header = load::header(&bytes, &name, &mut damage)?;
     let (damage, facts) = (damage.into_vec(), facts(header.clone()));
     let (chunks, definitions) = (Chunks::default(), Definitions::default());
-    let (pending, counters, end_ns) = Default::default();
-    let recording =
-        Recording { name, bytes, facts, chunks, definitions, pending, counters, damage, end_ns };
+    let (pending, counters, end_ns, file_len) = Default::default();
+    let recording = Recording {
+        name,
+        bytes,
+        facts,
+        chunks,
+        definitions,
+        pending,
+        counters,
+        damage,
+        end_ns,
+        file_len,
+    };
     Ok((header, recording))
 }
 

@@ -2,15 +2,21 @@
 //! makes of a part of it, before anything is written.
 
 use super::{
-    chunk::{Chunk, Clock, EventScan},
-    layout::{Layouts, Tells, slot},
-    metadata::{Types, Values},
+    chunk::{Chunk, Clock, EventScan, HEADER_LEN},
+    layout::{Layouts, Tells, event, slot},
+    metadata::{SLOTS, Types, Values},
+    scan::Text,
 };
 use std::{collections::HashMap, hash::Hash};
 use tyrion_wire::Outcome;
 
 /// So many events are in a block at most.
 pub(super) const BLOCK: usize = 1 << 17;
+/// So many settings and the like are kept of a chunk; a usual one has some thirty.
+const MOST_RARE: usize = 1 << 12;
+/// So many waits of pinned threads of a chunk are compared with its other waits.
+const MOST_PINNED: usize = 1 << 18;
+const NS_PER_MS: u64 = 1_000_000;
 
 /// What was waited for where, by the chunk's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,8 +36,9 @@ pub(super) struct Entry {
     pub(super) wait_ns: u64,
     /// Place of the thread in [`Block::threads`].
     pub(super) thread: u32,
-    /// One more than the place of the owner there; 0 for nobody.
-    pub(super) owner: u32,
+    /// One more than the place there of who had the lock or ended the wait; 0 for
+    /// nobody.
+    pub(super) other: u32,
     /// Place in [`Block::sites`].
     pub(super) site: u32,
     pub(super) outcome: Outcome,
@@ -47,15 +54,28 @@ pub(super) struct Block {
     pub(super) sites: Vec<SiteKey>,
     /// From when to when the collector had all threads stopped, in ns.
     pub(super) collections: Vec<(u64, u64)>,
+    /// How many waits there were of pinned virtual threads, and how long, in ns.
+    pub(super) pinned: (u64, u64),
+}
+
+/// A wait of a virtual thread that did not leave its carrier.
+#[derive(Clone, Copy, Debug)]
+struct Pinned {
+    thread: u64,
+    start_ns: u64,
+    end_ns: u64,
+    stack: u64,
 }
 
 /// Makes blocks of a chunk's events.
 pub(super) struct Blocks<'c, 'a> {
+    chunk: &'c Chunk<'a>,
     events: EventScan<'a>,
     types: &'c Types,
     layouts: &'c Layouts,
     clock: Clock,
     is_done: bool,
+    pinned: Vec<Pinned>,
     /// Where an event could not be read, in bytes from the chunk's start.
     pub(super) damaged: Vec<usize>,
     /// Events of these are few, and are kept as they are.
@@ -64,17 +84,18 @@ pub(super) struct Blocks<'c, 'a> {
 
 impl<'c, 'a> Blocks<'c, 'a> {
     pub(super) fn new(
-        chunk: &Chunk<'a>,
+        chunk: &'c Chunk<'a>,
         types: &'c Types,
         layouts: &'c Layouts,
-        clock: Clock,
     ) -> Blocks<'c, 'a> {
         Blocks {
-            events: chunk.events(super::chunk::HEADER_LEN),
+            chunk,
+            events: chunk.events(HEADER_LEN),
             types,
             layouts,
-            clock,
+            clock: Clock::new(&chunk.header),
             is_done: false,
+            pinned: Vec::new(),
             damaged: Vec::new(),
             rare: Vec::new(),
         }
@@ -90,71 +111,170 @@ impl<'c, 'a> Blocks<'c, 'a> {
         if self.is_done {
             return None;
         }
-        let (mut entries, mut collections) = (Vec::with_capacity(BLOCK / 4), Vec::new());
-        let (mut threads, mut sites) = (Numbers::default(), Numbers::default());
-        while entries.len() < BLOCK {
+        let mut made = Made::default();
+        let mut values = Values::default();
+        while made.len() < BLOCK {
             let Some(mut event) = self.events.next() else {
                 self.is_done = true;
+                let alone = self.pinned_alone();
+                alone.iter().for_each(|pinned| made.add_pinned(pinned));
                 break;
             };
             let Some(layout) = self.layouts.get(event.kind) else { continue };
-            let mut values = Values::default();
-            if layout.plan.read(self.types, &mut event.fields, &mut values).is_none() {
-                if self.damaged.len() < crate::limits::MAX_DAMAGE {
+            values.numbers = [0; SLOTS];
+            if !layout.plan.is_plain() {
+                values.texts = [Text::Missing; SLOTS];
+            }
+            match layout.plan.read(self.types, &mut event.fields, &mut values) {
+                Some(()) => self.take_up(layout.tells, &values, &mut made),
+                None if self.damaged.len() < crate::limits::MAX_DAMAGE => {
                     self.damaged.push(event.at);
                 }
-                continue;
-            }
-            let (start_ns, wait_ns) = self.span(&values);
-            let end_ns = start_ns.saturating_add(wait_ns);
-            match layout.tells {
-                Tells::Collection => collections.push((start_ns, end_ns)),
-                tells @ (Tells::Setting | Tells::Jvm | Tells::Cpu) => {
-                    self.rare.push((tells, values));
-                }
-                tells => {
-                    let (entry, site) = entry(tells, &values.numbers, end_ns, wait_ns);
-                    let thread = threads.number(values.numbers[slot::THREAD]);
-                    let owner = match values.numbers[slot::OWNER] {
-                        0 => 0,
-                        owner => threads.number(owner) + 1,
-                    };
-                    entries.push(Entry { thread, owner, site: sites.number(site), ..entry });
-                }
+                None => {}
             }
         }
-        let entries = by_thread(entries, threads.keys.len());
-        Some(Block { entries, threads: threads.keys, sites: sites.keys, collections })
+        Some(made.finish())
     }
 
-    fn span(&self, values: &Values<'_>) -> (u64, u64) {
-        let of = |slot: usize| values.numbers.get(slot).copied().unwrap_or(0);
-        (self.clock.at_ns(of(slot::START)), self.clock.span_ns(of(slot::DURATION)))
+    #[inline]
+    fn take_up(&mut self, tells: Tells, values: &Values<'a>, made: &mut Made) {
+        let numbers = &values.numbers;
+        let (start_ns, end_ns) = self.span(numbers);
+        match tells {
+            Tells::Collection => made.collections.push((start_ns, end_ns)),
+            Tells::Setting | Tells::Jvm | Tells::Cpu => {
+                if self.rare.len() < MOST_RARE && self.matters(tells, numbers) {
+                    self.rare.push((tells, *values));
+                }
+            }
+            Tells::Pinned => {
+                let [_, _, thread, stack, ..] = *numbers;
+                made.pinned.0 += 1;
+                made.pinned.1 = made.pinned.1.saturating_add(end_ns.saturating_sub(start_ns));
+                if self.pinned.len() < MOST_PINNED {
+                    self.pinned.push(Pinned { thread, start_ns, end_ns, stack });
+                }
+            }
+            tells => made.add(tells, numbers, (start_ns, end_ns)),
+        }
+    }
+
+    /// Whether an event of a rare sort is worth being kept: most settings are those of
+    /// events that nobody asks for.
+    fn matters(&self, tells: Tells, numbers: &[u64; SLOTS]) -> bool {
+        let of = || self.types.by_id(numbers[slot::START]).map_or("", |of| of.name.as_str());
+        tells != Tells::Setting || event::ALL.contains(&of())
+    }
+
+    /// From when to when, in ns.
+    #[inline]
+    fn span(&self, numbers: &[u64; SLOTS]) -> (u64, u64) {
+        let start_ns = self.clock.at_ns(numbers[slot::START]);
+        (start_ns, start_ns.saturating_add(self.clock.span_ns(numbers[slot::DURATION])))
+    }
+
+    /// The waits of pinned threads that no other event tells of. A thread that is
+    /// pinned and waits for a monitor, or is parked, has an event of that, too; which is
+    /// written first differs from JDK to JDK.
+    fn pinned_alone(&mut self) -> Vec<Pinned> {
+        let mut pinned = std::mem::take(&mut self.pinned);
+        if pinned.is_empty() {
+            return pinned;
+        }
+        pinned.sort_unstable_by_key(|it| (it.thread, it.start_ns, it.end_ns, it.stack));
+        let mut is_told = vec![false; pinned.len()];
+        let mut values = Values::default();
+        for mut event in self.chunk.events(HEADER_LEN) {
+            let layout = self.layouts.get(event.kind).filter(|it| it.tells.is_java_wait());
+            let Some(layout) = layout else { continue };
+            values.numbers = [0; SLOTS];
+            if layout.plan.read(self.types, &mut event.fields, &mut values).is_none() {
+                continue;
+            }
+            let (thread, (start_ns, end_ns)) =
+                (values.numbers[slot::THREAD], self.span(&values.numbers));
+            // A thread's are one after another: the first one that ends later.
+            let first = pinned.partition_point(|it| (it.thread, it.end_ns) < (thread, start_ns));
+            if let Some((it, is_told)) = pinned.get(first).zip(is_told.get_mut(first)) {
+                *is_told |= it.thread == thread && it.start_ns <= end_ns;
+            }
+        }
+        let mut is_told = is_told.into_iter();
+        pinned.retain(|_| is_told.next() == Some(false));
+        pinned
     }
 }
 
-/// An entry without its numbers, and its site.
-fn entry(tells: Tells, numbers: &[u64], end_ns: u64, wait_ns: u64) -> (Entry, SiteKey) {
-    let of = |slot: usize| numbers.get(slot).copied().unwrap_or(0);
-    let timeout = of(slot::TIMEOUT);
-    let outcome = match tells {
-        Tells::MonitorWait if of(slot::EXTRA) != 0 => Outcome::TimedOut,
-        // In ns, and below zero where there is no limit.
-        Tells::Park if timeout as i64 > 0 && timeout <= wait_ns => Outcome::TimedOut,
-        _ => Outcome::Granted,
+/// A block that is being made.
+#[derive(Default)]
+struct Made {
+    entries: Vec<Entry>,
+    threads: Numbers<u64>,
+    sites: Numbers<SiteKey>,
+    collections: Vec<(u64, u64)>,
+    pinned: (u64, u64),
+}
+
+impl Made {
+    fn len(&self) -> usize {
+        self.entries.len() + self.collections.len()
+    }
+
+    #[inline]
+    fn add(&mut self, tells: Tells, numbers: &[u64; SLOTS], (start_ns, end_ns): (u64, u64)) {
+        // Of a sample, how often the thread was seen.
+        let wait_ns = match tells.is_sample() {
+            true => numbers[slot::EXTRA].max(1),
+            false => end_ns - start_ns,
+        };
+        let site = SiteKey {
+            tells,
+            stack: numbers[slot::STACK],
+            class: numbers[slot::CLASS],
+            address: numbers[slot::ADDRESS],
+        };
+        let thread = self.threads.number(numbers[slot::THREAD]);
+        let other = match numbers[slot::OTHER] {
+            0 => 0,
+            other => self.threads.number(other) + 1,
+        };
+        let outcome = outcome(tells, numbers, (end_ns, wait_ns));
+        let site = self.sites.number(site);
+        self.entries.push(Entry { end_ns, wait_ns, thread, other, site, outcome });
+    }
+
+    fn add_pinned(&mut self, pinned: &Pinned) {
+        let mut numbers = [0; SLOTS];
+        (numbers[slot::THREAD], numbers[slot::STACK]) = (pinned.thread, pinned.stack);
+        self.add(Tells::Pinned, &numbers, (pinned.start_ns, pinned.end_ns));
+    }
+
+    fn finish(self) -> Block {
+        let threads = self.threads.keys;
+        Block {
+            entries: by_thread(self.entries, threads.len()),
+            threads,
+            sites: self.sites.keys,
+            collections: self.collections,
+            pinned: self.pinned,
+        }
+    }
+}
+
+fn outcome(tells: Tells, numbers: &[u64; SLOTS], (end_ns, wait_ns): (u64, u64)) -> Outcome {
+    // Below zero where there is no limit.
+    let passed = |limit: u64, ns_per: u64, now_ns: u64| {
+        limit as i64 > 0 && limit.saturating_mul(ns_per) <= now_ns
     };
-    // How often the thread was seen.
-    let wait_ns = match tells {
-        Tells::Sample | Tells::NativeSample => of(slot::EXTRA).max(1),
-        _ => wait_ns,
+    let timed_out = match tells {
+        Tells::MonitorWait => numbers[slot::EXTRA] != 0,
+        Tells::Park => {
+            passed(numbers[slot::TIMEOUT], 1, wait_ns)
+                || passed(numbers[slot::EXTRA], NS_PER_MS, end_ns)
+        }
+        _ => false,
     };
-    let site = SiteKey {
-        tells,
-        stack: of(slot::STACK),
-        class: of(slot::CLASS),
-        address: of(slot::ADDRESS),
-    };
-    (Entry { end_ns, wait_ns, thread: 0, owner: 0, site: 0, outcome }, site)
+    if timed_out { Outcome::TimedOut } else { Outcome::Granted }
 }
 
 /// Puts the entries of each thread together, in the order of time.

@@ -13,13 +13,15 @@ pub(super) const MAGIC: &[u8] = b"FLR\0";
 pub(super) const HEADER_LEN: usize = 68;
 /// Flag: numbers are written in as few bytes as they need.
 const COMPRESSED: u32 = 1;
+/// Where the number stands among the flags that is not 0 while the chunk is written.
+const STATE_SHIFT: u32 = 24;
 
 /// What a chunk's header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// Length of the chunk in bytes; 0 while nothing of it was made known.
     pub(super) len: u64,
-    /// Where its last constants stand, from its start; 0 while there are none.
+    /// Where its last constants stand, from its start; 0 while none were made known.
     pub(super) constants_at: u64,
     /// Where its metadata stand.
     pub(super) metadata_at: u64,
@@ -33,6 +35,9 @@ pub(super) struct Header {
     pub(super) ticks_per_second: u64,
     /// Whether numbers are written in as few bytes as they need.
     pub(super) is_compressed: bool,
+    /// Whether the recorder has written all of it. While it has not, what is behind the
+    /// length may lack names.
+    pub(super) is_finished: bool,
     /// The format's major version.
     pub(super) major: u16,
 }
@@ -45,6 +50,7 @@ pub(super) fn header(bytes: &[u8]) -> IResult<&[u8], Header> {
     let (rest, (metadata_at, start_wall_ns, duration_ns)) = (be_u64, be_u64, be_u64).parse(rest)?;
     let (rest, (start_ticks, ticks_per_second, flags)) = (be_u64, be_u64, be_u32).parse(rest)?;
     let is_compressed = flags & COMPRESSED != 0;
+    let is_finished = flags >> STATE_SHIFT == 0;
     Ok((
         rest,
         Header {
@@ -56,6 +62,7 @@ pub(super) fn header(bytes: &[u8]) -> IResult<&[u8], Header> {
             start_ticks,
             ticks_per_second,
             is_compressed,
+            is_finished,
             major,
         },
     ))
@@ -130,8 +137,7 @@ impl<'a> Iterator for EventScan<'a> {
             self.is_torn = true;
             return None;
         };
-        let mut fields = Scan::new(event);
-        let _ = fields.number();
+        let mut fields = Scan::starting(event, scan.at());
         let Some(kind) = fields.number() else {
             self.is_torn = true;
             return None;

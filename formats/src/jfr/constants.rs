@@ -2,15 +2,18 @@
 
 use super::{
     chunk::{Chunk, EventRef, HEADER_LEN},
-    metadata::{Plan, Shape, Type, Types, Values},
+    metadata::{Plan, STACK, Shape, Type, Types, Values},
     scan::{Scan, Text},
 };
-use std::{collections::HashMap, ops::Range};
+use std::collections::HashMap;
 
 /// The type of the events that hold constants.
 const CHECKPOINT: u64 = 1;
 /// The type of the events that hold metadata.
 pub(super) const METADATA: u64 = 0;
+/// So many constants of a chunk are kept. A usual chunk has some ten thousand; a
+/// crafted one could have one for each three of its bytes.
+const MOST: usize = 1 << 22;
 
 /// A thread.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,10 +29,10 @@ pub(super) struct Thread<'a> {
 
 /// A method, by keys.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Method {
-    pub(super) class: u64,
-    pub(super) name: u64,
-    pub(super) descriptor: u64,
+struct Method {
+    class: u64,
+    name: u64,
+    descriptor: u64,
 }
 
 /// A frame: the key of its method, and the line in it.
@@ -40,7 +43,7 @@ pub(super) struct Frame {
 }
 
 /// What a chunk's keys stand for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Constants<'a> {
     symbols: HashMap<u64, Text<'a>>,
     strings: HashMap<u64, Text<'a>>,
@@ -52,16 +55,29 @@ pub(super) struct Constants<'a> {
     groups: HashMap<u64, Text<'a>>,
     /// Names of states of threads.
     states: HashMap<u64, Text<'a>>,
-    frames: Vec<Frame>,
-    /// By the stack's key: where its frames are, and whether it lacks some.
-    stacks: HashMap<u64, (Range<u32>, bool)>,
+    /// Where each stack stands: most frames are never asked for.
+    stacks: HashMap<u64, Scan<'a>>,
+    /// How many more are kept.
+    room: usize,
 }
 
 impl<'a> Constants<'a> {
     /// Reads all constants of a chunk, and says where some could not be read, in
     /// bytes from the chunk's start.
     pub(super) fn read(chunk: &Chunk<'a>, types: &Types) -> (Constants<'a>, Option<usize>) {
-        let mut constants = Constants::default();
+        let (symbols, strings, classes, methods) = Default::default();
+        let (threads, groups, states, stacks) = Default::default();
+        let mut constants = Constants {
+            symbols,
+            strings,
+            classes,
+            methods,
+            threads,
+            groups,
+            states,
+            stacks,
+            room: MOST,
+        };
         let mut damaged = None;
         for event in checkpoints(chunk) {
             if constants.take_up(event.fields, types).is_none() {
@@ -71,7 +87,7 @@ impl<'a> Constants<'a> {
         (constants, damaged)
     }
 
-    /// Takes up an event's constants.
+    /// Takes up an event's constants. Of a key that has several the last one counts.
     fn take_up(&mut self, mut scan: Scan<'a>, types: &Types) -> Option<()> {
         // When, how long, where the one before it is.
         for _ in 0..3 {
@@ -82,23 +98,27 @@ impl<'a> Constants<'a> {
         for _ in 0..scan.count()? {
             let id = scan.number()?;
             let count = scan.count()?;
-            let shape = types.shape_of(id)?;
-            let name = types.by_id(id).map_or("", |of| of.name.as_str());
-            let of = types.by_id(id);
-            match (name, of) {
-                ("java.lang.String", _) => {
+            let (of, shape) = (types.by_id(id)?, types.shape_of(id)?);
+            let is_wanted = matches!(of.name.as_str(), STRING | STACK) || wanted(&of.name).is_some();
+            if is_wanted {
+                self.room = self.room.checked_sub(count)?;
+            }
+            match of.name.as_str() {
+                STRING => {
                     for _ in 0..count {
                         let key = scan.number()?;
                         let text = scan.text()?;
                         self.strings.insert(key, text);
                     }
                 }
-                ("jdk.types.StackTrace", Some(of)) => {
-                    self.take_stacks(&mut scan, count, of, types)?;
+                STACK => {
+                    for _ in 0..count {
+                        let key = scan.number()?;
+                        self.stacks.insert(key, scan);
+                        types.skip(&mut scan, shape, false)?;
+                    }
                 }
-                (_, Some(of)) if wanted(name).is_some() => {
-                    self.take_rows(&mut scan, count, of, types)?;
-                }
+                _ if is_wanted => self.take_rows(&mut scan, count, of, types)?,
                 _ => {
                     for _ in 0..count {
                         scan.number()?;
@@ -148,49 +168,6 @@ impl<'a> Constants<'a> {
         Some(())
     }
 
-    fn take_stacks(
-        &mut self,
-        scan: &mut Scan<'a>,
-        count: usize,
-        of: &Type,
-        types: &Types,
-    ) -> Option<()> {
-        let frame = of.fields.iter().find(|field| field.name == "frames")?;
-        let frame = match frame.shape {
-            Shape::Fields(at) => types.at(at)?,
-            _ => return None,
-        };
-        let plan = Plan::new(frame, &["method", "lineNumber"]);
-        let mut values = Values::default();
-        for _ in 0..count {
-            let key = scan.number()?;
-            let start = self.frames.len() as u32;
-            let mut is_cut = false;
-            for field in &of.fields {
-                match (field.name.as_str(), field.is_array) {
-                    ("truncated", false) => is_cut = scan.number()? != 0,
-                    ("frames", true) => {
-                        for _ in 0..scan.count()? {
-                            let at = scan.at();
-                            plan.read(types, scan, &mut values)?;
-                            if scan.at() == at {
-                                // Any number of them would fit.
-                                return None;
-                            }
-                            let [method, line, ..] = values.numbers;
-                            // Negative ones are unknown.
-                            let line = u32::try_from(line as u32 as i32).unwrap_or(0);
-                            self.frames.push(Frame { method, line });
-                        }
-                    }
-                    _ => types.skip(scan, field.shape, field.is_array)?,
-                }
-            }
-            self.stacks.insert(key, (start..self.frames.len() as u32, is_cut));
-        }
-        Some(())
-    }
-
     fn resolve(&self, text: Text<'a>) -> Option<String> {
         match text {
             Text::Key(key) => self.strings.get(&key)?.to_text(),
@@ -223,15 +200,16 @@ impl<'a> Constants<'a> {
         ))
     }
 
-    /// The frames of a stack, the innermost one first, and whether it lacks some.
-    pub(super) fn stack(&self, key: u64) -> (&[Frame], bool) {
-        let found = self.stacks.get(&key);
-        found.map_or((&[], false), |(range, is_cut)| {
-            let frames = self.frames.get(range.start as usize..range.end as usize);
-            (frames.unwrap_or_default(), *is_cut)
-        })
+    /// The frames of a stack, the innermost first and no more than `most`, and whether
+    /// it lacks some.
+    pub(super) fn stack(&self, key: u64, types: &Types, most: usize) -> (Vec<Frame>, bool) {
+        let mut frames = Vec::new();
+        let stack = self.stacks.get(&key);
+        let is_cut = stack.and_then(|stack| read_stack(*stack, types, most, &mut frames));
+        (frames, is_cut.unwrap_or(stack.is_some()))
     }
 
+    /// A thread.
     pub(super) fn thread(&self, key: u64) -> Option<Thread<'a>> {
         self.threads.get(&key).copied()
     }
@@ -247,6 +225,39 @@ impl<'a> Constants<'a> {
     }
 }
 
+/// Reads a stack's frames: whether it lacks some. `None` where they cannot be read.
+fn read_stack(
+    mut scan: Scan<'_>,
+    types: &Types,
+    most: usize,
+    frames: &mut Vec<Frame>,
+) -> Option<bool> {
+    let mut is_cut = false;
+    for field in &types.stack()?.fields {
+        match (field.name.as_str(), field.shape) {
+            ("truncated", Shape::Number) if !field.is_array => is_cut |= scan.number()? != 0,
+            ("frames", Shape::Fields(at)) if field.is_array => {
+                let plan = Plan::new(types.at(at)?, &["method", "lineNumber"]);
+                let mut values = Values::default();
+                for _ in 0..scan.count()? {
+                    if frames.len() >= most {
+                        // What may come behind the frames says nothing more.
+                        return Some(true);
+                    }
+                    plan.read(types, &mut scan, &mut values)?;
+                    let [method, line, ..] = values.numbers;
+                    // Negative ones are unknown.
+                    let line = u32::try_from(line as u32 as i32).unwrap_or(0);
+                    frames.push(Frame { method, line });
+                }
+            }
+            _ => types.skip(&mut scan, field.shape, field.is_array)?,
+        }
+    }
+    Some(is_cut)
+}
+
+const STRING: &str = "java.lang.String";
 const SYMBOL: &str = "jdk.types.Symbol";
 const CLASS: &str = "java.lang.Class";
 const METHOD: &str = "jdk.types.Method";
@@ -266,8 +277,8 @@ fn wanted(name: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// The events with constants, the last one first: each says how far before it the
-/// one before it is. Where that leads nowhere, they are looked for.
+/// The events with constants, the first one first. Each says how far before it the one
+/// before it is; where that leads nowhere, they are looked for.
 fn checkpoints<'a>(chunk: &Chunk<'a>) -> Vec<EventRef<'a>> {
     let (mut found, mut limit) = (Vec::new(), usize::MAX);
     let mut at = i64::try_from(chunk.header.constants_at).unwrap_or(0);
@@ -281,7 +292,10 @@ fn checkpoints<'a>(chunk: &Chunk<'a>) -> Vec<EventRef<'a>> {
         let delta = (0..3).map_while(|_| fields.number()).nth(2);
         found.push(event);
         match delta.map(|delta| delta as i64) {
-            Some(0) => return found,
+            Some(0) => {
+                found.reverse();
+                return found;
+            }
             Some(delta) => at = at.saturating_add(delta),
             None => break,
         }

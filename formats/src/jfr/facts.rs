@@ -2,34 +2,81 @@
 
 use super::{
     constants::Constants,
-    layout::Tells,
+    layout::{Tells, event, slot},
     metadata::{Types, Values},
+    names::Sampler,
 };
 use tyrion_wire::header::Header;
 
-/// How often threads are sampled if the recording does not say, in ns.
+/// How often Flight Recorder samples threads if the recording does not say, in ns.
 const USUAL_PERIOD_NS: u64 = 20_000_000;
+/// The same of async-profiler: of time on a processor, and of time that passes.
+const USUAL_CPU_NS: u64 = 10_000_000;
+const USUAL_WALL_NS: u64 = 50_000_000;
+/// What async-profiler samples by time; other events it samples by their number.
+const TIMED: [&str; 6] = ["cpu", "wall", "itimer", "ctimer", "cpu-clock", "task-clock"];
+
+/// The settings of a sort of waits.
+#[derive(Clone, Copy, Debug)]
+struct Waits {
+    event: &'static str,
+    is_on: Option<bool>,
+    /// Shorter ones are missing, in ns: the greatest if that changed.
+    threshold_ns: Option<u64>,
+}
+
+/// How often threads were sampled, in ns.
+#[derive(Clone, Debug, Default)]
+struct Periods {
+    java_ns: Option<u64>,
+    native_ns: Option<u64>,
+    /// Of async-profiler's event, whatever that is.
+    interval_ns: Option<u64>,
+    /// Of async-profiler's samples of time that passes, beside another event.
+    wall_ns: Option<u64>,
+    /// async-profiler's event; empty if it does not say.
+    event: String,
+}
 
 /// What a recording says of itself.
 #[derive(Debug)]
 pub(super) struct Facts {
-    /// Waits that are shorter than this are missing, in ns: the greatest of the
-    /// thresholds of the events of waits that are on.
-    threshold_ns: u64,
-    /// How often threads are sampled, in ns.
-    pub(super) period_ns: u64,
+    waits: [Waits; 4],
+    periods: Periods,
+    /// Whether pauses of the collector are recorded.
+    collections: Option<bool>,
     pid: u32,
     /// Keys and values for the metadata.
     texts: Vec<(&'static str, String)>,
 }
 
+/// What was found in a recording.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) waits: bool,
+    pub(super) samples: bool,
+    /// Who ended a wait.
+    pub(super) wakers: bool,
+    pub(super) collections: bool,
+    /// How many waits there were of pinned virtual threads, and how long, in ns.
+    pub(super) pinned: (u64, u64),
+}
+
 impl Default for Facts {
     fn default() -> Self {
-        Facts { threshold_ns: 0, period_ns: USUAL_PERIOD_NS, pid: 0, texts: Vec::new() }
+        let waits = [event::ENTER, event::WAIT, event::PARK, event::NATIVE_LOCK];
+        Facts {
+            waits: waits.map(|event| Waits { event, is_on: None, threshold_ns: None }),
+            periods: Periods::default(),
+            collections: None,
+            pid: 0,
+            texts: Vec::new(),
+        }
     }
 }
 
 impl Facts {
+    /// Takes up an event that tells something.
     pub(super) fn take_up(
         &mut self,
         tells: Tells,
@@ -37,46 +84,107 @@ impl Facts {
         constants: &Constants<'_>,
         types: &Types,
     ) {
-        let [id, ..] = values.numbers;
+        let number = |slot: usize| values.numbers.get(slot).copied().unwrap_or(0);
         let text = |slot: usize| {
             let text = values.texts.get(slot).copied().unwrap_or_default();
             constants.text(text)
         };
         match tells {
             Tells::Setting => {
-                let of = types.by_id(id).map_or("", |of| of.name.as_str());
+                let of = types.by_id(number(slot::START)).map_or("", |of| of.name.as_str());
                 self.setting(of, &text(1), &text(2));
             }
             Tells::Jvm => {
-                let version = text(1);
-                self.put("jvm", format!("{} {version}", text(0)).trim().to_owned());
+                self.put("jvm", jvm(&text(0), &text(1)));
                 // What follows are arguments, which may hold secrets.
                 let java = text(2);
                 self.put("program", java.split(' ').next().unwrap_or_default().to_owned());
-                self.pid = u32::try_from(values.numbers.get(4).copied().unwrap_or(0)).unwrap_or(0);
+                self.pid = u32::try_from(number(3)).unwrap_or(0);
             }
-            Tells::Cpu => self.put("processors", id.to_string()),
+            Tells::Cpu if number(0) != 0 => self.put("processors", number(0).to_string()),
             _ => {}
         }
     }
 
     fn setting(&mut self, of: &str, name: &str, value: &str) {
-        let is_wait = matches!(
-            of,
-            "jdk.JavaMonitorEnter"
-                | "jdk.JavaMonitorWait"
-                | "jdk.ThreadPark"
-                | "profiler.NativeLock"
-        );
-        match name {
-            "threshold" if is_wait => {
-                self.threshold_ns = self.threshold_ns.max(duration_ns(value).unwrap_or(0));
+        let nanos = || value.trim().parse::<u64>().ok();
+        match (of, name) {
+            (event::RECORDING, "event") => self.periods.event = value.to_owned(),
+            (event::COLLECTION, "enabled") => self.collections = Some(value == "true"),
+            (event::SAMPLE, "period") => self.periods.java_ns = duration_ns(value),
+            (event::NATIVE_SAMPLE, "period") => self.periods.native_ns = duration_ns(value),
+            (event::SAMPLE, "interval") => self.periods.interval_ns = nanos(),
+            (event::SAMPLE, "wall") => self.periods.wall_ns = nanos(),
+            // async-profiler's threshold of monitors is that of parks, too.
+            (event::ENTER, "lock") => {
+                self.add_threshold(event::ENTER, nanos());
+                self.add_threshold(event::PARK, nanos());
             }
-            "period" if of == "jdk.ExecutionSample" => {
-                self.period_ns = duration_ns(value).filter(|&ns| ns != 0).unwrap_or(self.period_ns);
+            (_, "threshold") => self.add_threshold(of, duration_ns(value)),
+            (_, "nativelock") => self.add_threshold(of, nanos()),
+            (_, "enabled") => {
+                let is_on = value == "true";
+                if let Some(waits) = self.waits.iter_mut().find(|it| it.event == of) {
+                    waits.is_on = Some(is_on || waits.is_on == Some(true));
+                }
             }
             _ => {}
         }
+    }
+
+    fn add_threshold(&mut self, of: &str, ns: Option<u64>) {
+        if let Some(waits) = self.waits.iter_mut().find(|it| it.event == of) {
+            waits.threshold_ns = waits.threshold_ns.max(ns);
+        }
+    }
+
+    /// How much time a sample stands for, in ns: that passed, and that on a processor if
+    /// the thread was on one.
+    pub(super) fn sampled_ns(&self, sampler: Sampler) -> (u64, u64) {
+        let periods = &self.periods;
+        // What is sampled by its number stands for no time.
+        let is_timed = periods.event.is_empty() || TIMED.contains(&periods.event.as_str());
+        let usual = |ns: Option<u64>, usual| ns.filter(|&ns| ns != 0).unwrap_or(usual);
+        let interval = |usual_ns| match is_timed {
+            true => usual(periods.interval_ns, usual_ns),
+            false => 0,
+        };
+        // With both of async-profiler's, each tells of one sort of time.
+        let is_both = periods.wall_ns.is_some() && periods.event != "wall";
+        let wall_ns = match periods.wall_ns {
+            Some(ns) => usual(Some(ns), USUAL_WALL_NS),
+            None => interval(USUAL_WALL_NS),
+        };
+        match sampler {
+            Sampler::Cpu => {
+                let cpu_ns = interval(USUAL_CPU_NS);
+                (if is_both { 0 } else { cpu_ns }, cpu_ns)
+            }
+            Sampler::Java if periods.java_ns.is_none() && self.is_async() => {
+                (wall_ns, if is_both { 0 } else { wall_ns })
+            }
+            Sampler::Wall => (wall_ns, if is_both { 0 } else { wall_ns }),
+            Sampler::Java => {
+                let ns = usual(periods.java_ns, USUAL_PERIOD_NS);
+                (ns, ns)
+            }
+            Sampler::Native => (usual(periods.native_ns, USUAL_PERIOD_NS), 0),
+        }
+    }
+
+    fn is_async(&self) -> bool {
+        self.periods.interval_ns.is_some() || self.periods.wall_ns.is_some()
+    }
+
+    /// How often threads are sampled, in ns.
+    fn period_ns(&self) -> u64 {
+        let sampler = match (self.is_async(), self.periods.wall_ns) {
+            (true, None) if self.periods.event != "wall" => Sampler::Cpu,
+            (true, _) => Sampler::Wall,
+            (false, _) => Sampler::Java,
+        };
+        let (wall_ns, cpu_ns) = self.sampled_ns(sampler);
+        wall_ns.max(cpu_ns)
     }
 
     /// The first value of a key counts.
@@ -88,21 +196,66 @@ impl Facts {
     }
 
     /// Puts all of it into a log's header.
-    pub(super) fn finish(mut self, header: &mut Header, has_waits: bool, has_samples: bool) {
-        header.threshold_ns = self.threshold_ns;
+    pub(super) fn finish(mut self, header: &mut Header, seen: Seen) {
         header.pid = self.pid;
-        let mode = match (has_waits, has_samples) {
+        let on = |waits: &&Waits| waits.is_on.unwrap_or(waits.threshold_ns.is_some());
+        header.threshold_ns =
+            self.waits.iter().filter(on).filter_map(|it| it.threshold_ns).max().unwrap_or(0);
+        let is_any_on = self.waits.iter().any(|it| on(&it));
+        self.put("thresholds", self.thresholds());
+        let mode = match (seen.waits || is_any_on, seen.samples) {
             (false, true) => "sample",
             (true, true) => "contention+sample",
             (_, false) => "contention",
         };
         self.put("mode", mode.to_owned());
-        if has_samples {
-            self.put("period", self.period_ns.to_string());
+        if seen.samples {
+            self.put("period", self.period_ns().to_string());
+        }
+        if seen.wakers {
+            self.put("wakers", "true".to_owned());
+        }
+        if seen.collections || self.collections == Some(true) {
+            self.put("collections", "true".to_owned());
+        }
+        if let (count @ 1.., ns) = seen.pinned {
+            let waits = if count == 1 { "wait" } else { "waits" };
+            let text = format!("{count} {waits} of virtual threads on their carriers, {}", short(ns));
+            self.put("pinned", text);
         }
         self.texts.sort_unstable();
         header.metadata =
             self.texts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    }
+
+    /// From when on waits were recorded, of each sort; empty if nothing tells.
+    fn thresholds(&self) -> String {
+        let of = |waits: &Waits| match (waits.is_on, waits.threshold_ns) {
+            (Some(false), _) => Some(format!("{} off", waits.event)),
+            (_, Some(ns)) => Some(format!("{} {}", waits.event, short(ns))),
+            (Some(true), None) => Some(format!("{} 0 ns", waits.event)),
+            (None, None) => None,
+        };
+        self.waits.iter().filter_map(of).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A JVM's name and version: the version may be a sentence that begins with the name,
+/// and has the version proper in its first brackets.
+fn jvm(name: &str, version: &str) -> String {
+    let rest = version.strip_prefix(name).filter(|_| !name.is_empty());
+    let inner = rest.and_then(|rest| rest.split_once('(')?.1.split_once(')'));
+    let version = inner.map_or(version, |(inner, _)| inner);
+    format!("{name} {version}").trim().to_owned()
+}
+
+/// A duration in the longest unit that it is a whole number of.
+fn short(ns: u64) -> String {
+    let units: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000)];
+    match units.iter().find(|(_, unit_ns)| ns != 0 && ns % unit_ns == 0) {
+        Some((unit, unit_ns)) => format!("{} {unit}", ns / unit_ns),
+        None if ns >= 1_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        None => format!("{ns} ns"),
     }
 }
 
@@ -125,6 +278,26 @@ fn duration_ns(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::write::LogOptions;
+
+    const MS: u64 = 1_000_000;
+
+    fn facts(settings: &[(&str, &str, &str)]) -> Facts {
+        let mut facts = Facts::default();
+        settings.iter().for_each(|(of, name, value)| facts.setting(of, name, value));
+        facts
+    }
+
+    fn finished(facts: Facts, seen: Seen) -> Header {
+        let mut header = LogOptions::default().header;
+        facts.finish(&mut header, seen);
+        header
+    }
+
+    fn text<'h>(header: &'h Header, key: &str) -> Option<&'h str> {
+        let found = header.metadata.iter().find(|(known, _)| known == key)?;
+        Some(&found.1)
+    }
 
     #[test]
     fn durations_of_settings_are_read() {
@@ -136,5 +309,90 @@ mod tests {
         for text in ["", "20", "everyChunk", "-1 ms", "99999999999999 d"] {
             assert_eq!(duration_ns(text), None, "{text}");
         }
+        for (ns, text) in [(0, "0 ns"), (20 * MS, "20 ms"), (10_000, "10 µs"), (1_234_567, "1.2 ms")]
+        {
+            assert_eq!(short(ns), text);
+        }
+    }
+
+    #[test]
+    fn the_greatest_threshold_of_what_is_on_counts() {
+        let seen = Seen { waits: true, ..Seen::default() };
+        let settings = [
+            (event::ENTER, "enabled", "true"),
+            (event::ENTER, "threshold", "10 ms"),
+            (event::ENTER, "threshold", "20 ms"),
+            (event::ENTER, "threshold", "0 ms"),
+            (event::PARK, "enabled", "false"),
+            (event::PARK, "threshold", "50 ms"),
+            ("jdk.FileRead", "threshold", "90 ms"),
+        ];
+        let header = finished(facts(&settings), seen);
+        assert_eq!(header.threshold_ns, 20 * MS);
+        let told = "jdk.JavaMonitorEnter 20 ms, jdk.ThreadPark off";
+        assert_eq!(text(&header, "thresholds"), Some(told));
+        assert_eq!(text(&header, "mode"), Some("contention"));
+        let header = finished(facts(&[(event::ENTER, "lock", "10000")]), seen);
+        assert_eq!(header.threshold_ns, 10_000);
+        assert_eq!(
+            text(&header, "thresholds"),
+            Some("jdk.JavaMonitorEnter 10 µs, jdk.ThreadPark 10 µs")
+        );
+        assert_eq!(text(&finished(facts(&[]), seen), "thresholds"), None);
+    }
+
+    #[test]
+    fn the_mode_is_what_was_recorded() {
+        let samples = Seen { samples: true, ..Seen::default() };
+        let mode = |facts: Facts, seen| {
+            let header = finished(facts, seen);
+            (text(&header, "mode").map(str::to_owned), text(&header, "period").map(str::to_owned))
+        };
+        let told = |mode: &str, period: Option<&str>| {
+            (Some(mode.to_owned()), period.map(str::to_owned))
+        };
+        assert_eq!(mode(facts(&[]), samples), told("sample", Some("20000000")));
+        let on = facts(&[(event::PARK, "enabled", "true"), (event::SAMPLE, "period", "10 ms")]);
+        assert_eq!(mode(on, samples), told("contention+sample", Some("10000000")));
+        assert_eq!(mode(facts(&[]), Seen::default()), told("contention", None));
+    }
+
+    #[test]
+    fn a_sample_stands_for_the_period_of_what_took_it() {
+        let jdk = facts(&[(event::SAMPLE, "period", "10 ms")]);
+        assert_eq!(jdk.sampled_ns(Sampler::Java), (10 * MS, 10 * MS));
+        assert_eq!(jdk.sampled_ns(Sampler::Native), (20 * MS, 0));
+        let cpu = facts(&[
+            (event::RECORDING, "event", "cpu"),
+            (event::SAMPLE, "interval", "0"),
+        ]);
+        assert_eq!(cpu.sampled_ns(Sampler::Cpu), (10 * MS, 10 * MS));
+        let both = facts(&[
+            (event::RECORDING, "event", "cpu"),
+            (event::SAMPLE, "interval", "1000000"),
+            (event::SAMPLE, "wall", "20000000"),
+        ]);
+        assert_eq!(both.sampled_ns(Sampler::Cpu), (0, MS));
+        assert_eq!(both.sampled_ns(Sampler::Wall), (20 * MS, 0));
+        assert_eq!(both.period_ns(), 20 * MS);
+        let wall = facts(&[
+            (event::RECORDING, "event", "wall"),
+            (event::SAMPLE, "interval", "5000000"),
+        ]);
+        assert_eq!(wall.sampled_ns(Sampler::Wall), (5 * MS, 5 * MS));
+        let misses = facts(&[
+            (event::RECORDING, "event", "cache-misses"),
+            (event::SAMPLE, "interval", "1000"),
+        ]);
+        assert_eq!(misses.sampled_ns(Sampler::Cpu), (0, 0));
+    }
+
+    #[test]
+    fn jvms_are_named_as_the_agent_names_them() {
+        let name = "OpenJDK 64-Bit Server VM";
+        let version = "OpenJDK 64-Bit Server VM (17.0.15+6-Debian) for linux-amd64 JRE (17.0.15)";
+        assert_eq!(jvm(name, version), "OpenJDK 64-Bit Server VM 17.0.15+6-Debian");
+        assert_eq!(jvm(name, "21.0.8+9"), "OpenJDK 64-Bit Server VM 21.0.8+9");
+        assert_eq!(jvm("", ""), "");
     }
 }

@@ -14,10 +14,15 @@ pub(super) enum Tells {
     Park,
     /// It waited for a lock of native code.
     NativeLock,
-    /// A thread was seen doing something.
+    /// A virtual thread waited without leaving its carrier. Nearly always another
+    /// event tells of the same wait, and what for.
+    Pinned,
+    /// A thread was seen running.
     Sample,
     /// A thread was seen in native code.
     NativeSample,
+    /// A thread was seen, running or not.
+    WallSample,
     /// The collector had all threads stopped.
     Collection,
     /// A setting of the recording.
@@ -26,6 +31,19 @@ pub(super) enum Tells {
     Jvm,
     /// How many processors there are.
     Cpu,
+}
+
+impl Tells {
+    /// Whether it is a wait, and another event may tell of the same one as being
+    /// pinned.
+    pub(super) fn is_java_wait(self) -> bool {
+        matches!(self, Tells::MonitorEnter | Tells::MonitorWait | Tells::Park)
+    }
+
+    /// Whether it tells what a thread was seen doing.
+    pub(super) fn is_sample(self) -> bool {
+        matches!(self, Tells::Sample | Tells::NativeSample | Tells::WallSample)
+    }
 }
 
 /// Where the values of fields go: the slots of [`Values`](super::metadata::Values).
@@ -42,24 +60,27 @@ pub(super) mod slot {
     pub(in super::super) const CLASS: usize = 4;
     /// The address of the lock.
     pub(in super::super) const ADDRESS: usize = 5;
-    /// Who had the lock.
-    pub(in super::super) const OWNER: usize = 6;
-    /// A limit of time.
+    /// Who had the lock; of `Object.wait` who ended it.
+    pub(in super::super) const OTHER: usize = 6;
+    /// A limit of time, in ns.
     pub(in super::super) const TIMEOUT: usize = 7;
-    /// Whether it passed; of a sample, how often it was seen.
+    /// Of `Object.wait` whether its limit passed, of a park until when it should last
+    /// (ms of Unix time), of a sample how often the thread was seen so.
     pub(in super::super) const EXTRA: usize = 8;
 }
 
 /// Names of fields in the order of the slots; one that no event has is `-`.
-const MONITOR: &[&str] = &[
+const ENTER: &[&str] =
+    &["startTime", "duration", "eventThread", "stackTrace", "monitorClass", "address", "previousOwner"];
+const WAIT: &[&str] = &[
     "startTime",
     "duration",
     "eventThread",
     "stackTrace",
     "monitorClass",
     "address",
-    "previousOwner",
-    "timeout",
+    "notifier",
+    "-",
     "timedOut",
 ];
 const PARK: &[&str] = &[
@@ -71,31 +92,56 @@ const PARK: &[&str] = &[
     "address",
     "-",
     "timeout",
+    "until",
 ];
 const NATIVE_LOCK: &[&str] =
     &["startTime", "duration", "eventThread", "stackTrace", "-", "address"];
+const PINNED: &[&str] = &["startTime", "duration", "eventThread", "stackTrace"];
 const SAMPLE: &[&str] =
     &["startTime", "duration", "sampledThread", "stackTrace", "state", "-", "-", "-", "samples"];
 const COLLECTION: &[&str] = &["startTime", "duration"];
 const SETTING: &[&str] = &["id", "name", "value"];
-const JVM: &[&str] =
-    &["jvmName", "jvmVersion", "javaArguments", "jvmArguments", "pid", "jvmStartTime"];
+const JVM: &[&str] = &["jvmName", "jvmVersion", "javaArguments", "pid"];
 const CPU: &[&str] = &["hwThreads"];
 
 /// The events that are read.
 const EVENTS: &[(&str, Tells, &[&str])] = &[
-    ("jdk.JavaMonitorEnter", Tells::MonitorEnter, MONITOR),
-    ("jdk.JavaMonitorWait", Tells::MonitorWait, MONITOR),
-    ("jdk.ThreadPark", Tells::Park, PARK),
-    ("profiler.NativeLock", Tells::NativeLock, NATIVE_LOCK),
-    ("jdk.ExecutionSample", Tells::Sample, SAMPLE),
-    ("jdk.NativeMethodSample", Tells::NativeSample, SAMPLE),
-    ("profiler.WallClockSample", Tells::Sample, SAMPLE),
-    ("jdk.GCPhasePause", Tells::Collection, COLLECTION),
+    (event::ENTER, Tells::MonitorEnter, ENTER),
+    (event::WAIT, Tells::MonitorWait, WAIT),
+    (event::PARK, Tells::Park, PARK),
+    (event::NATIVE_LOCK, Tells::NativeLock, NATIVE_LOCK),
+    ("jdk.VirtualThreadPinned", Tells::Pinned, PINNED),
+    (event::SAMPLE, Tells::Sample, SAMPLE),
+    (event::NATIVE_SAMPLE, Tells::NativeSample, SAMPLE),
+    ("profiler.WallClockSample", Tells::WallSample, SAMPLE),
+    (event::COLLECTION, Tells::Collection, COLLECTION),
     ("jdk.ActiveSetting", Tells::Setting, SETTING),
     ("jdk.JVMInformation", Tells::Jvm, JVM),
     ("jdk.CPUInformation", Tells::Cpu, CPU),
 ];
+
+/// Names of events whose settings matter.
+pub(super) mod event {
+    /// A wait for a monitor.
+    pub(in super::super) const ENTER: &str = "jdk.JavaMonitorEnter";
+    /// `Object.wait`.
+    pub(in super::super) const WAIT: &str = "jdk.JavaMonitorWait";
+    /// A park.
+    pub(in super::super) const PARK: &str = "jdk.ThreadPark";
+    /// A wait for a lock of native code.
+    pub(in super::super) const NATIVE_LOCK: &str = "profiler.NativeLock";
+    /// A sample of a thread that runs.
+    pub(in super::super) const SAMPLE: &str = "jdk.ExecutionSample";
+    /// A sample of a thread in native code.
+    pub(in super::super) const NATIVE_SAMPLE: &str = "jdk.NativeMethodSample";
+    /// A pause of the collector.
+    pub(in super::super) const COLLECTION: &str = "jdk.GCPhasePause";
+    /// async-profiler's settings of all events together.
+    pub(in super::super) const RECORDING: &str = "jdk.ActiveRecording";
+    /// All of them.
+    pub(in super::super) const ALL: [&str; 8] =
+        [ENTER, WAIT, PARK, NATIVE_LOCK, SAMPLE, NATIVE_SAMPLE, COLLECTION, RECORDING];
+}
 
 /// How an event is read.
 #[derive(Clone, Debug)]
@@ -136,7 +182,7 @@ impl Layouts {
 
     #[inline]
     pub(super) fn get(&self, id: u64) -> Option<&Layout> {
-        match self.dense.get(id as usize) {
+        match usize::try_from(id).ok().and_then(|at| self.dense.get(at)) {
             Some(found) => found.as_ref(),
             None => self.others.get(&id),
         }

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 
 /// Elements within elements, and structures within structures, at most.
 const MAX_DEPTH: usize = 16;
+/// The name of the type of stacks.
+pub(super) const STACK: &str = "jdk.types.StackTrace";
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,7 @@ pub(super) struct Type {
 pub(super) struct Types {
     types: Vec<Type>,
     by_id: HashMap<u64, usize>,
+    stack: Option<usize>,
 }
 
 /// A class as its element says, before all types are known.
@@ -97,12 +100,14 @@ impl Types {
             };
             Field { name: field.name, shape, is_array: field.is_array }
         };
-        let types = classes.into_iter().map(|class| Type {
-            id: class.id,
-            name: class.name,
-            fields: class.fields.into_iter().map(field).collect(),
-        });
-        Types { types: types.collect(), by_id: by_id.clone() }
+        let mut types: Vec<Type> = Vec::with_capacity(classes.len());
+        for class in classes {
+            let fields = class.fields.into_iter().map(field).collect();
+            types.push(Type { id: class.id, name: class.name, fields });
+        }
+        leave_out_empty(&mut types);
+        let stack = types.iter().position(|of| of.name == STACK);
+        Types { types, by_id, stack }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Type> {
@@ -111,6 +116,11 @@ impl Types {
 
     pub(super) fn by_id(&self, id: u64) -> Option<&Type> {
         self.types.get(*self.by_id.get(&id)?)
+    }
+
+    /// The type of stacks.
+    pub(super) fn stack(&self) -> Option<&Type> {
+        self.types.get(self.stack?)
     }
 
     pub(super) fn at(&self, at: usize) -> Option<&Type> {
@@ -147,7 +157,7 @@ impl Types {
                 Shape::Text => drop(scan.text()?),
                 Shape::Fields(at) => {
                     let depth = depth.checked_sub(1)?;
-                    for field in self.types.get(at).map_or(&[][..], |it| &it.fields) {
+                    for field in self.types.get(at).map_or(&[][..], |it| it.fields.as_slice()) {
                         self.skip_within(scan, field.shape, field.is_array, depth)?;
                     }
                 }
@@ -161,37 +171,79 @@ impl Types {
     }
 }
 
+/// Leaves out fields without bytes. So whoever goes past a value reads a byte for each
+/// step: types of many fields that are such types again, and empty in the end, would
+/// take for ever.
+fn leave_out_empty(types: &mut [Type]) {
+    // Deeper ones are not read.
+    for _ in 0..MAX_DEPTH {
+        let is_empty: Vec<bool> = types.iter().map(|of| of.fields.is_empty()).collect();
+        let has_bytes = |field: &Field| match field.shape {
+            Shape::Fields(at) if !field.is_array => is_empty.get(at) == Some(&false),
+            _ => true,
+        };
+        types.iter_mut().for_each(|of| of.fields.retain(has_bytes));
+    }
+}
+
 /// Reads elements.
 struct Reader {
     texts: Vec<String>,
     classes: Vec<Class>,
 }
 
+/// The attributes that matter of an element, by the numbers of their texts.
+#[derive(Clone, Copy, Default)]
+struct Attributes {
+    id: Option<usize>,
+    name: Option<usize>,
+    class: Option<usize>,
+    dimension: Option<usize>,
+    constant_pool: Option<usize>,
+}
+
 impl Reader {
-    fn text(&self, scan: &mut Scan<'_>) -> Option<&str> {
-        self.texts.get(usize::try_from(scan.number()?).ok()?).map(String::as_str)
+    /// The number of a text.
+    fn number(&self, scan: &mut Scan<'_>) -> Option<usize> {
+        usize::try_from(scan.number()?).ok().filter(|&number| number < self.texts.len())
+    }
+
+    fn text(&self, number: Option<usize>) -> &str {
+        number.and_then(|number| self.texts.get(number)).map_or("", String::as_str)
+    }
+
+    fn attributes(&self, scan: &mut Scan<'_>) -> Option<Attributes> {
+        let mut attributes = Attributes::default();
+        for _ in 0..scan.count()? {
+            let (key, value) = (self.number(scan)?, self.number(scan)?);
+            match self.text(Some(key)) {
+                "id" => attributes.id = Some(value),
+                "name" => attributes.name = Some(value),
+                "class" => attributes.class = Some(value),
+                "dimension" => attributes.dimension = Some(value),
+                "constantPool" => attributes.constant_pool = Some(value),
+                _ => {}
+            }
+        }
+        Some(attributes)
     }
 
     fn element(&mut self, scan: &mut Scan<'_>, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
-        let name = self.text(scan)?.to_owned();
-        let mut attributes = HashMap::new();
-        for _ in 0..scan.count()? {
-            let key = self.text(scan)?.to_owned();
-            attributes.insert(key, self.text(scan)?.to_owned());
-        }
-        let get = |key: &str| attributes.get(key).map_or("", String::as_str);
-        match name.as_str() {
+        let element = self.number(scan)?;
+        let attributes = self.attributes(scan)?;
+        match self.text(Some(element)) {
             "class" => {
-                let (id, name) = (get("id").parse().ok()?, get("name").to_owned());
+                let id = self.text(attributes.id).parse().ok()?;
+                let name = self.text(attributes.name).to_owned();
                 self.classes.push(Class { id, name, fields: Vec::new() });
             }
             "field" => {
                 let field = RawField {
-                    name: get("name").to_owned(),
-                    type_id: get("class").parse().ok()?,
-                    is_array: !matches!(get("dimension"), "" | "0"),
-                    is_constant: get("constantPool") == "true",
+                    name: self.text(attributes.name).to_owned(),
+                    type_id: self.text(attributes.class).parse().ok()?,
+                    is_array: !matches!(self.text(attributes.dimension), "" | "0"),
+                    is_constant: self.text(attributes.constant_pool) == "true",
                 };
                 if let Some(class) = self.classes.last_mut() {
                     class.fields.push(field);
@@ -248,6 +300,11 @@ impl Plan {
         Plan { steps, is_plain }
     }
 
+    /// Whether there is nothing but numbers.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
     /// Reads the fields.
     #[inline]
     pub(super) fn read<'a>(
@@ -277,5 +334,43 @@ impl Plan {
             numbers[usize::from(step.slot) % SLOTS] = scan.number()?;
         }
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(id: u64, name: &str, fields: &[u64]) -> Class {
+        let field = |&type_id: &u64| RawField {
+            name: format!("of{type_id}"),
+            type_id,
+            is_array: false,
+            is_constant: false,
+        };
+        Class { id, name: name.to_owned(), fields: fields.iter().map(field).collect() }
+    }
+
+    #[test]
+    fn types_within_types_take_no_time_if_they_are_empty() {
+        // Sixteen fields of a type that has sixteen of another one, and so on.
+        let mut classes = vec![class(4, "long", &[]), class(100, "empty", &[])];
+        classes.extend((101..115).map(|id| class(id, "full", &[id - 1; 16])));
+        classes.push(class(200, "event", &[4, 114, 4]));
+        let types = Types::of(classes);
+        let event = types.by_id(200).unwrap();
+        assert_eq!(event.fields.len(), 2, "nothing is left of the one in the middle");
+        let mut scan = Scan::new(&[1, 2]);
+        types.skip(&mut scan, types.shape_of(200).unwrap(), false).unwrap();
+        assert_eq!(scan.left(), 0);
+    }
+
+    #[test]
+    fn types_that_have_themselves_are_not_read() {
+        let types = Types::of(vec![class(7, "self", &[7, 7]), class(8, "none", &[99])]);
+        let mut scan = Scan::new(&[0; 9]);
+        assert_eq!(types.skip(&mut scan, types.shape_of(7).unwrap(), false), None);
+        assert!(types.by_id(8).unwrap().fields.is_empty());
+        assert!(types.shape_of(9).is_none() && types.stack().is_none());
     }
 }

@@ -4,10 +4,10 @@
 //! A file is a row of chunks, each with all that is needed to read it: what fields
 //! its events have ([`metadata`]), and what the keys in them stand for
 //! ([`constants`]). The fields are gone by, never a layout known beforehand
-//! ([`layout`]).
+//! ([`layout`]). `docs/jfr.md` says what becomes of which event.
 //!
-//! Chunks are read by several threads ([`block`]), and written in their order into a
-//! log as the agent would have made it ([`mod@write`]).
+//! Chunks are read by several threads ([`block`]) while those before them are written,
+//! in their order, into a log as the agent would have made it ([`mod@write`]).
 
 mod block;
 mod chunk;
@@ -18,6 +18,7 @@ mod metadata;
 mod names;
 mod park;
 mod scan;
+mod state;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -31,13 +32,13 @@ use crate::{
     recording::{Recording, ShortWaits},
 };
 use block::{Block, Blocks};
-use chunk::{Chunk, Clock, HEADER_LEN, MAGIC};
+use chunk::{Chunk, HEADER_LEN, MAGIC};
 use constants::{Constants, METADATA};
 use layout::{Layouts, Tells};
 use metadata::{Types, Values};
 use rayon::prelude::*;
 use std::io;
-use tyrion_wire::header::Header;
+use tyrion_wire::header::{Header, RecordingState};
 use write::{OfChunk, Writer};
 
 /// Java Flight Recorder.
@@ -54,6 +55,9 @@ pub const INPUT: Input = Input {
 const VERSION: u16 = 2;
 /// Chunks up to this length are read whole, several at once; longer ones in blocks.
 const WHOLE: usize = 16 << 20;
+/// So many bytes of chunks are read at once. What is made of them takes twice as much
+/// memory, and that of those before them is there meanwhile.
+const AT_ONCE: usize = 24 << 20;
 
 fn check_start(name: &str, start: &[u8]) -> Result<(), Error> {
     let Ok((_, header)) = chunk::header(start) else { return Ok(()) };
@@ -73,77 +77,139 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let io = |source| Error::Io { log: name.to_owned(), source };
     let len = bytes.len();
     let all = bytes.settled(0, len).unwrap_or_default();
-    let Ok((_, first)) = chunk::header(all) else {
+    if chunk::header(all).is_err() {
         let needed = HEADER_LEN;
         return Err(Error::CutHeader { log: name.to_owned(), len: len as u64, needed });
-    };
+    }
+    let found = Found::of(all);
+    // Of chunks put together by hand a later one may be older.
+    let starts = found.chunks.iter().map(|chunk| chunk.header.start_wall_ns);
+    let start_ns = starts.min().unwrap_or(0);
     let header = Header {
-        wall_ns: first.start_wall_ns,
-        mono_ns: first.start_wall_ns,
+        wall_ns: start_ns,
+        mono_ns: start_ns,
         depth: crate::limits::MAX_DEPTH,
+        state: found.state(),
         ..LogOptions::default().header
     };
     let mut importer = Importer::new(INPUT, name, header).map_err(io)?;
     importer.set_short_waits(ShortWaits::Unknown);
-    let chunks = chunks(all, &mut importer);
+    found.tell_damage(all, &mut importer);
     let mut writer = Writer::new(importer);
-    let mut end_ns = first.start_wall_ns;
-    for batch in batches(&chunks) {
-        read_batch(batch, &mut writer).map_err(io)?;
-        for chunk in batch {
-            let header = &chunk.header;
-            end_ns = end_ns.max(header.start_wall_ns.saturating_add(header.duration_ns));
-        }
-    }
-    writer.finish(end_ns).map_err(io)?.finish()
+    read_chunks(&found.chunks, &mut writer).map_err(io)?;
+    let ends = found.chunks.iter().map(|chunk| {
+        let header = &chunk.header;
+        header.start_wall_ns.saturating_add(header.duration_ns)
+    });
+    writer.finish(ends.max().unwrap_or(0)).map_err(io)?.finish()
 }
 
-/// The chunks of a file, as far as they follow one another.
-fn chunks<'a>(bytes: &'a [u8], importer: &mut Importer) -> Vec<Chunk<'a>> {
-    let mut chunks = Vec::new();
-    let mut at = 0;
-    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        let offset = at as u64;
-        let Ok((_, header)) = chunk::header(rest) else {
-            let what = "no chunk begins here; the rest of the file was left out";
-            importer.add_damage(offset, what, rest.len() as u64);
-            break;
-        };
-        if !header.is_compressed {
-            let what = "a chunk whose numbers are not compressed was left out";
-            importer.add_damage(offset, what, header.len);
+/// What a file consists of.
+struct Found<'a> {
+    /// Those that are read.
+    chunks: Vec<Chunk<'a>>,
+    /// Where a chunk stands whose numbers are not compressed, and its length.
+    plain: Vec<(u64, u64)>,
+    /// Where what is no chunk begins.
+    end: usize,
+}
+
+impl<'a> Found<'a> {
+    /// The chunks of a file, as far as they follow one another.
+    fn of(bytes: &'a [u8]) -> Found<'a> {
+        let mut found = Found { chunks: Vec::new(), plain: Vec::new(), end: 0 };
+        while let Some(rest) = bytes.get(found.end..).filter(|rest| !rest.is_empty()) {
+            let offset = found.end as u64;
+            let Ok((_, header)) = chunk::header(rest) else { break };
+            let len = usize::try_from(header.len).unwrap_or(usize::MAX);
+            let own = rest.get(..len).filter(|own| own.len() >= HEADER_LEN);
+            let is_whole = own.is_some();
+            let own = own.unwrap_or(rest);
+            match header.is_compressed {
+                true => found.chunks.push(Chunk { offset, header, bytes: own, is_whole }),
+                false => found.plain.push((offset, own.len() as u64)),
+            }
+            found.end += own.len();
         }
-        let len = usize::try_from(header.len).unwrap_or(usize::MAX);
-        let is_whole = len >= HEADER_LEN && len <= rest.len();
-        let own = if is_whole { rest.get(..len).unwrap_or(rest) } else { rest };
-        if !is_whole {
-            let missing = header.len.saturating_sub(rest.len() as u64);
-            let what = "a chunk was cut or never finished; what is whole of it was read";
-            importer.add_damage(offset, what, missing);
-        }
-        if header.is_compressed {
-            chunks.push(Chunk { offset, header, bytes: own, is_whole });
-        }
-        at += own.len();
+        found
     }
-    chunks
+
+    /// Whether all was written.
+    fn state(&self) -> RecordingState {
+        let is_whole = |chunk: &Chunk<'_>| chunk.is_whole && chunk.header.is_finished;
+        match self.chunks.iter().all(is_whole) {
+            true => RecordingState::Closed,
+            false => RecordingState::Recording,
+        }
+    }
+
+    fn tell_damage(&self, bytes: &[u8], importer: &mut Importer) {
+        for &(offset, len) in &self.plain {
+            let what = "a chunk whose numbers are not compressed was left out";
+            importer.add_damage(offset, what, len);
+        }
+        for chunk in self.chunks.iter().filter(|chunk| !chunk.is_whole) {
+            let missing = chunk.header.len.saturating_sub(chunk.bytes.len() as u64);
+            if chunk.header.constants_at != 0 {
+                importer.add_cut(bytes.len() as u64, missing);
+            } else {
+                let what = "this chunk was never finished, as when the JVM is killed; its events \
+                            were read as far as possible, and names may be missing";
+                importer.add_damage(chunk.offset, what, 0);
+            }
+        }
+        let rest = bytes.len().saturating_sub(self.end) as u64;
+        if rest != 0 {
+            let is_open = self.chunks.last().is_some_and(|chunk| !chunk.header.is_finished);
+            let what = match is_open {
+                true => {
+                    "the recording was not finished; what was written since its last flush was \
+                     left out"
+                }
+                false => "no chunk begins here; the rest of the file was left out",
+            };
+            importer.add_damage(self.end as u64, what, rest);
+        }
+    }
 }
 
 /// Chunks that are read together: several short ones, or a long one.
 fn batches<'c, 'a>(chunks: &'c [Chunk<'a>]) -> impl Iterator<Item = &'c [Chunk<'a>]> {
-    let most = rayon::current_num_threads().max(1);
     let mut rest = chunks;
     std::iter::from_fn(move || {
-        let is_long = |chunk: &Chunk<'_>| chunk.bytes.len() > WHOLE;
-        let first = rest.first()?;
-        let count = match is_long(first) {
-            true => 1,
-            false => rest.iter().take(most).take_while(|chunk| !is_long(chunk)).count(),
-        };
+        let mut len = rest.first()?.bytes.len();
+        let mut count = 1;
+        while let Some(next) = rest.get(count).filter(|next| len + next.bytes.len() <= AT_ONCE) {
+            len += next.bytes.len();
+            count += 1;
+        }
         let (batch, after) = rest.split_at(count);
         rest = after;
         Some(batch)
     })
+}
+
+/// Reads chunks while those before them are written.
+fn read_chunks(chunks: &[Chunk<'_>], writer: &mut Writer) -> io::Result<()> {
+    let mut parsed: Vec<Parsed<'_, '_>> = Vec::new();
+    for batch in batches(chunks) {
+        let before = std::mem::take(&mut parsed);
+        match batch {
+            [chunk] if chunk.bytes.len() > WHOLE => {
+                write_parsed(before, writer)?;
+                read_long(chunk, writer)?;
+            }
+            _ => {
+                let (written, next) = rayon::join(
+                    || write_parsed(before, writer),
+                    || batch.par_iter().map(parse).collect::<Vec<_>>(),
+                );
+                written?;
+                parsed = next;
+            }
+        }
+    }
+    write_parsed(parsed, writer)
 }
 
 /// What a chunk's events are read with.
@@ -164,6 +230,8 @@ impl<'a> Keys<'a> {
         });
         let layouts = Layouts::of(&types);
         let (constants, bad) = Constants::read(chunk, &types);
+        // Without metadata that is no news.
+        let bad = bad.filter(|_| damaged.is_empty());
         let what = "constants cannot be read; names that stand there are missing";
         damaged.extend(bad.map(|at| (at, what)));
         Keys { types, layouts, constants, damaged }
@@ -180,21 +248,28 @@ fn types(chunk: &Chunk<'_>) -> Option<Types> {
 }
 
 /// A chunk that was read whole.
-struct Parsed<'a> {
+struct Parsed<'c, 'a> {
+    chunk: &'c Chunk<'a>,
     keys: Keys<'a>,
     blocks: Vec<Block>,
     rare: Vec<(Tells, Values<'a>)>,
 }
 
-fn read_batch(batch: &[Chunk<'_>], writer: &mut Writer) -> io::Result<()> {
-    if let [chunk] = batch
-        && chunk.bytes.len() > WHOLE
-    {
-        return read_long(chunk, writer);
+fn parse<'c, 'a>(chunk: &'c Chunk<'a>) -> Parsed<'c, 'a> {
+    let mut keys = Keys::of(chunk);
+    let mut events = Blocks::new(chunk, &keys.types, &keys.layouts);
+    let mut blocks = Vec::new();
+    while let Some(block) = events.next() {
+        blocks.push(block);
     }
-    let parsed: Vec<Parsed<'_>> = batch.par_iter().map(parse).collect();
-    for (chunk, parsed) in batch.iter().zip(parsed) {
-        let Parsed { keys, blocks, rare } = parsed;
+    let damaged = damage_of(&events, chunk);
+    let rare = events.rare;
+    keys.damaged.extend(damaged);
+    Parsed { chunk, keys, blocks, rare }
+}
+
+fn write_parsed(parsed: Vec<Parsed<'_, '_>>, writer: &mut Writer) -> io::Result<()> {
+    for Parsed { chunk, keys, blocks, rare } in parsed {
         tell_damage(chunk, &keys.damaged, writer);
         let mut of = of_chunk(chunk, &keys);
         writer.take_facts(&of, &rare);
@@ -208,25 +283,12 @@ fn of_chunk<'c, 'a>(chunk: &Chunk<'a>, keys: &'c Keys<'a>) -> OfChunk<'c, 'a> {
     OfChunk { chunk: *chunk, constants, types, names: Default::default() }
 }
 
-fn parse<'a>(chunk: &Chunk<'a>) -> Parsed<'a> {
-    let mut keys = Keys::of(chunk);
-    let mut events = Blocks::new(chunk, &keys.types, &keys.layouts, Clock::new(&chunk.header));
-    let mut blocks = Vec::new();
-    while let Some(block) = events.next() {
-        blocks.push(block);
-    }
-    let damaged = damage_of(&events, chunk);
-    let rare = events.rare;
-    keys.damaged.extend(damaged);
-    Parsed { keys, blocks, rare }
-}
-
 /// Writes a block of a long chunk while the next one is read.
 fn read_long(chunk: &Chunk<'_>, writer: &mut Writer) -> io::Result<()> {
     let keys = Keys::of(chunk);
     tell_damage(chunk, &keys.damaged, writer);
     let mut of = of_chunk(chunk, &keys);
-    let mut events = Blocks::new(chunk, &keys.types, &keys.layouts, Clock::new(&chunk.header));
+    let mut events = Blocks::new(chunk, &keys.types, &keys.layouts);
     let mut last: Option<Block> = None;
     loop {
         let rare = std::mem::take(&mut events.rare);

@@ -4,9 +4,11 @@ use super::{
     block::SiteKey,
     constants::{Constants, Thread},
     layout::Tells,
+    metadata::Types,
     park::park,
+    state::{ON_CPU, state},
 };
-use crate::import::Importer;
+use crate::{import::Importer, limits::MAX_DEPTH};
 use std::{collections::HashMap, io, sync::Arc};
 use tyrion_wire::{
     WaitKind,
@@ -16,8 +18,10 @@ use tyrion_wire::{
 
 /// Beyond so many, locks of a class are not told apart.
 const MOST_LOCKS: usize = 1 << 18;
-/// Set in the ids of threads that are not the program's.
+/// Set in the keys of threads that are not the program's.
 const NATIVE: u64 = 1 << 62;
+/// Stands for the class of a lock of native code, which has none.
+const NATIVE_LOCK: &str = "native lock";
 
 /// What does not end with a chunk.
 #[derive(Debug, Default)]
@@ -28,13 +32,36 @@ pub(super) struct Known {
     locks: HashMap<(u32, u64), u32>,
 }
 
+/// What sampled a thread: each has a period of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sampler {
+    /// Flight Recorder's of threads that run Java code.
+    Java,
+    /// Flight Recorder's of threads in native code.
+    Native,
+    /// async-profiler's of time on a processor.
+    Cpu,
+    /// async-profiler's of time that passes.
+    Wall,
+}
+
 /// What a site is in the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Site {
     /// One of waits.
     Wait(u32),
+    /// One of `Object.wait`: the other thread is not who has the lock, but who ended it.
+    ObjectWait(u32),
     /// One of samples: the stack, and the thread's state.
-    Sample(u32, ThreadState),
+    Sample(u32, ThreadState, Sampler),
+}
+
+/// What a stack and a class tell: a site without its lock.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// The kind of waits, the stack, and the class of the lock.
+    Wait(WaitKind, u32, u32),
+    Sample(u32, ThreadState, Sampler),
 }
 
 /// A method of the log.
@@ -48,6 +75,8 @@ struct Method {
 #[derive(Default)]
 pub(super) struct Names {
     methods: HashMap<u64, Arc<Method>>,
+    /// By what an event tells, and the keys of its stack and class.
+    places: HashMap<(Tells, u64, u64), Place>,
     sites: HashMap<SiteKey, Site>,
     threads: HashMap<u64, u32>,
 }
@@ -55,6 +84,7 @@ pub(super) struct Names {
 /// What is needed to look something up.
 pub(super) struct LookUp<'l, 'a> {
     pub(super) constants: &'l Constants<'a>,
+    pub(super) types: &'l Types,
     pub(super) importer: &'l mut Importer,
     pub(super) known: &'l mut Known,
     pub(super) names: &'l mut Names,
@@ -81,12 +111,17 @@ impl LookUp<'_, '_> {
 
     fn define_thread(&mut self, thread: &Thread<'_>) -> io::Result<u32> {
         let text = |text| self.constants.text(text);
+        // The JVM's own threads, and all others that it does not know, have no Java id.
+        let java_id = Some(thread.java_id).filter(|id| *id != 0 && id >> 62 == 0);
         let name = Some(text(thread.java_name)).filter(|name| !name.is_empty());
-        let name = name.unwrap_or_else(|| text(thread.os_name));
-        let is_java = thread.java_id != 0 && thread.java_id >> 62 == 0;
-        let java_id = if is_java { thread.java_id } else { NATIVE | thread.os_id };
+        let name = name.unwrap_or_else(|| match thread.is_virtual {
+            // What the system calls it is its carrier's.
+            true => String::new(),
+            false => text(thread.os_name),
+        });
+        let key = java_id.unwrap_or(NATIVE | thread.os_id);
         let log = &mut self.importer.log;
-        if let Some((number, last)) = self.known.threads.get_mut(&java_id) {
+        if let Some((number, last)) = self.known.threads.get_mut(&key) {
             if *last != name {
                 log.rename(*number, &name, self.start_ns)?;
                 *last = name;
@@ -94,8 +129,9 @@ impl LookUp<'_, '_> {
             return Ok(*number);
         }
         let flags = if thread.is_virtual { thread_flag::VIRTUAL } else { 0 };
-        let number = log.thread(java_id, &name, &self.constants.group(thread.group), flags)?;
-        self.known.threads.insert(java_id, (number, name));
+        let group = self.constants.group(thread.group);
+        let number = log.thread(java_id.unwrap_or(0), &name, &group, flags)?;
+        self.known.threads.insert(key, (number, name));
         Ok(number)
     }
 
@@ -104,72 +140,107 @@ impl LookUp<'_, '_> {
         if let Some(&known) = self.names.sites.get(&key) {
             return Ok(known);
         }
-        let site = self.define_site(key)?;
+        let site = match self.place(key)? {
+            Place::Sample(stack, state, sampler) => Site::Sample(stack, state, sampler),
+            Place::Wait(kind, stack, class) => {
+                let lock = self.lock(class, key.address)?;
+                let site = self.importer.log.site(kind, stack, lock)?;
+                match key.tells {
+                    Tells::MonitorWait => Site::ObjectWait(site),
+                    _ => Site::Wait(site),
+                }
+            }
+        };
         self.names.sites.insert(key, site);
         Ok(site)
     }
 
-    fn define_site(&mut self, key: SiteKey) -> io::Result<Site> {
-        let (frames, is_cut) = self.frames(key.stack)?;
-        if matches!(key.tells, Tells::Sample | Tells::NativeSample) {
-            let state = self.state(key);
-            return Ok(Site::Sample(self.stack(&frames, is_cut)?, state));
+    /// What a site is but for its lock: locks get other addresses when the collector
+    /// moves them, so many sites are at a place.
+    fn place(&mut self, key: SiteKey) -> io::Result<Place> {
+        let of = (key.tells, key.stack, key.class);
+        if let Some(&known) = self.names.places.get(&of) {
+            return Ok(known);
         }
-        let class = self.constants.class(key.class).unwrap_or_default();
-        let (kind, machinery) = match key.tells {
+        let (frames, is_cut) = self.frames(key.stack)?;
+        let place = match key.tells.is_sample() {
+            true => self.sample(key, &frames, is_cut)?,
+            false => self.wait(key, &frames, is_cut)?,
+        };
+        self.names.places.insert(of, place);
+        Ok(place)
+    }
+
+    fn sample(
+        &mut self,
+        key: SiteKey,
+        frames: &[(Arc<Method>, u32)],
+        is_cut: bool,
+    ) -> io::Result<Place> {
+        let name = self.constants.state(key.class);
+        let (state, inner) = match key.tells {
+            Tells::NativeSample => (ThreadState::Native, 0),
+            _ => state(&name, names(frames)),
+        };
+        let sampler = match key.tells {
+            Tells::NativeSample => Sampler::Native,
+            Tells::WallSample => Sampler::Wall,
+            _ if name == ON_CPU => Sampler::Cpu,
+            _ => Sampler::Java,
+        };
+        let stack = self.stack(frames.get(inner..).unwrap_or_default(), is_cut)?;
+        Ok(Place::Sample(stack, state, sampler))
+    }
+
+    fn wait(
+        &mut self,
+        key: SiteKey,
+        frames: &[(Arc<Method>, u32)],
+        is_cut: bool,
+    ) -> io::Result<Place> {
+        let class = match key.tells {
+            Tells::NativeLock => NATIVE_LOCK.to_owned(),
+            _ => self.constants.class(key.class).unwrap_or_default(),
+        };
+        let (kind, inner) = match key.tells {
             Tells::MonitorEnter => (WaitKind::Monitor, 0),
             Tells::MonitorWait => (WaitKind::ObjectWait, 0),
             Tells::NativeLock => (WaitKind::Lock, 0),
             _ => {
-                let names = frames.iter().map(|(of, _)| (of.class.as_str(), of.name.as_str()));
-                let park = park(names, &class);
+                let park = park(names(frames), &class);
                 (park.kind, park.machinery)
             }
         };
-        let stack = self.stack(frames.get(machinery..).unwrap_or_default(), is_cut)?;
-        let lock = self.lock(key, &class)?;
-        Ok(Site::Wait(self.importer.log.site(kind, stack, lock)?))
-    }
-
-    fn state(&self, key: SiteKey) -> ThreadState {
-        match self.constants.state(key.class).as_str() {
-            _ if key.tells == Tells::NativeSample => ThreadState::Native,
-            "STATE_RUNNABLE" => ThreadState::Running,
-            "STATE_SLEEPING" => ThreadState::Sleeping,
-            "STATE_BLOCKED_ON_MONITOR_ENTER" => ThreadState::Blocked,
-            "STATE_IN_OBJECT_WAIT" | "STATE_IN_OBJECT_WAIT_TIMED" => ThreadState::Waiting,
-            "STATE_PARKED" | "STATE_PARKED_TIMED" => ThreadState::Parked,
-            _ => ThreadState::Other,
-        }
-    }
-
-    fn lock(&mut self, key: SiteKey, class: &str) -> io::Result<u32> {
-        let log = &mut self.importer.log;
-        let class = match class {
-            "" if key.tells == Tells::NativeLock => log.class("native lock", "")?,
-            "" => return Ok(id::UNKNOWN),
-            class => log.class(class, "")?,
+        let stack = self.stack(frames.get(inner..).unwrap_or_default(), is_cut)?;
+        let class = match class.is_empty() {
+            true => id::UNKNOWN,
+            false => self.importer.log.class(&class, "")?,
         };
-        let is_full = self.known.locks.len() >= MOST_LOCKS;
-        let address = if is_full { 0 } else { key.address };
-        if let Some(&lock) = self.known.locks.get(&(class, key.address)) {
-            return Ok(lock);
+        Ok(Place::Wait(kind, stack, class))
+    }
+
+    fn lock(&mut self, class: u32, address: u64) -> io::Result<u32> {
+        if class == id::UNKNOWN {
+            return Ok(id::UNKNOWN);
         }
-        if let Some(&lock) = self.known.locks.get(&(class, address)) {
-            return Ok(lock);
+        let locks = &mut self.known.locks;
+        if let Some(&known) = locks.get(&(class, address)) {
+            return Ok(known);
         }
-        let lock = log.lock(class)?;
-        self.known.locks.insert((class, address), lock);
+        let address = if locks.len() >= MOST_LOCKS { 0 } else { address };
+        if let Some(&known) = locks.get(&(class, address)) {
+            return Ok(known);
+        }
+        let lock = self.importer.log.lock(class)?;
+        locks.insert((class, address), lock);
         Ok(lock)
     }
 
     /// The methods and lines of a stack, the innermost first, and whether it was cut.
     fn frames(&mut self, key: u64) -> io::Result<(Vec<(Arc<Method>, u32)>, bool)> {
-        let (frames, is_cut) = self.constants.stack(key);
-        let most = crate::limits::MAX_DEPTH as usize;
-        let is_cut = is_cut || frames.len() > most;
-        let mut found = Vec::with_capacity(frames.len().min(most));
-        for frame in frames.iter().take(most) {
+        let (frames, is_cut) = self.constants.stack(key, self.types, MAX_DEPTH as usize);
+        let mut found = Vec::with_capacity(frames.len());
+        for frame in frames {
             found.push((self.method(frame.method)?, frame.line));
         }
         Ok((found, is_cut))
@@ -199,4 +270,9 @@ impl LookUp<'_, '_> {
         let mut frames = frames.iter().rev();
         frames.try_fold(outermost, |parent, (method, line)| log.stack(parent, method.id, *line))
     }
+}
+
+/// The classes and methods of frames.
+fn names(frames: &[(Arc<Method>, u32)]) -> impl Iterator<Item = (&str, &str)> {
+    frames.iter().map(|(method, _)| (method.class.as_str(), method.name.as_str()))
 }

@@ -18,7 +18,7 @@ pub(super) fn park<'f>(frames: impl Iterator<Item = (&'f str, &'f str)>, blocker
     let mut path = SlowPath::default();
     let (mut acquires, mut awaits) = (false, false);
     for (class, method) in frames {
-        if !acquires && !awaits && is_machinery(class) {
+        if !acquires && is_machinery(class, method) {
             machinery += 1;
             continue;
         }
@@ -29,29 +29,44 @@ pub(super) fn park<'f>(frames: impl Iterator<Item = (&'f str, &'f str)>, blocker
         }
         let signature = format!("L{class};");
         let Some(own) = SlowPath::of(signature.as_bytes(), method.as_bytes()) else {
-            // `Worker.lock` and such stand between those of a lock and its user.
+            // The lock's own class, or the program.
             break;
         };
-        let is_support = class.ends_with("/LockSupport");
-        acquires |= !is_support && !is_condition;
+        acquires |= !class.ends_with("/LockSupport");
         path = path.or(own);
     }
+    if awaits && !acquires {
+        return Park { kind: WaitKind::Condition, machinery };
+    }
     let signature = format!("L{blocker};");
-    let flavor = LockFlavor::of(signature.as_bytes(), acquires);
+    // A stack may be missing, or cut before it tells.
+    let is_synchronizer = acquires || SYNCHRONIZERS.iter().any(|it| blocker.starts_with(it));
+    let flavor = LockFlavor::of(signature.as_bytes(), is_synchronizer);
     Park { kind: flavor.kind(path.shared, acquires && awaits), machinery }
 }
 
-/// Whether a class only carries out a park.
-fn is_machinery(class: &str) -> bool {
-    matches!(
+/// How the names of the JDK's own synchronizers begin.
+const SYNCHRONIZERS: [&str; 4] = [
+    "java/util/concurrent/locks/ReentrantLock$",
+    "java/util/concurrent/locks/ReentrantReadWriteLock$",
+    "java/util/concurrent/Semaphore$",
+    "java/util/concurrent/CountDownLatch$",
+];
+
+/// Whether a method only carries out a park. Methods of native code have no class.
+fn is_machinery(class: &str, method: &str) -> bool {
+    let is_native = class.is_empty() && !method.is_empty();
+    let is_java = matches!(
         class,
         "jdk/internal/misc/Unsafe"
             | "sun/misc/Unsafe"
             | "java/lang/VirtualThread"
-            | "java/lang/VirtualThreads"
             | "java/lang/ThreadBuilders$BoundVirtualThread"
             | "jdk/internal/misc/VirtualThreads"
-    ) || class.starts_with("java/lang/System$")
+    );
+    is_native
+        || is_java
+        || class.starts_with("java/lang/System$")
         || class.starts_with("jdk/internal/vm/Continuation")
 }
 
@@ -110,5 +125,22 @@ mod tests {
             (AQS, "acquire"),
         ];
         assert_eq!(kind(&frames, sync), (WaitKind::Lock, 4));
+    }
+
+    #[test]
+    fn what_lacks_a_stack_or_a_blocker_is_told_by_the_rest() {
+        let sync = "java/util/concurrent/locks/ReentrantLock$NonfairSync";
+        assert_eq!(kind(&[], sync), (WaitKind::Lock, 0));
+        assert_eq!(kind(&[], "java/util/concurrent/CountDownLatch$Sync"), (WaitKind::Park, 0));
+        let awaits = [(SUPPORT, "park"), (CONDITION, "await")];
+        assert_eq!(kind(&awaits, ""), (WaitKind::Condition, 0));
+    }
+
+    #[test]
+    fn native_frames_are_left_out_unless_nothing_is_known_of_them() {
+        let sync = "java/util/concurrent/locks/ReentrantLock$NonfairSync";
+        let native = [("", "Unsafe_Park"), (UNSAFE, "park"), (SUPPORT, "park"), (AQS, "acquire")];
+        assert_eq!(kind(&native, sync), (WaitKind::Lock, 2));
+        assert_eq!(kind(&[("", ""), ("", "")], sync), (WaitKind::Lock, 0));
     }
 }

@@ -30,7 +30,12 @@ pub(super) enum Text<'a> {
 
 impl<'a> Scan<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Scan<'a> {
-        Scan { bytes, at: 0 }
+        Scan::starting(bytes, 0)
+    }
+
+    /// From a place in the bytes on.
+    pub(super) fn starting(bytes: &'a [u8], at: usize) -> Scan<'a> {
+        Scan { bytes, at }
     }
 
     /// Where the next byte stands in the bytes.

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::{chunk::HEADER_LEN, scan::tests::put, *};
-use crate::{Damage, Event};
-use tyrion_wire::{Outcome, WaitKind};
+use crate::{Damage, Entry, Event, Fault};
+use tyrion_wire::{WaitKind, sample::ThreadState};
 
 /// Ids of types.
 const STRING: u64 = 20;
@@ -13,14 +13,26 @@ const METHOD: u64 = 23;
 const FRAME: u64 = 24;
 const STACK: u64 = 25;
 const THREAD: u64 = 26;
+const STATE: u64 = 27;
+const GROUP: u64 = 28;
 const ENTER: u64 = 101;
 const PARK: u64 = 102;
 const OTHER: u64 = 103;
+const WAIT: u64 = 104;
+const PINNED: u64 = 105;
+const SAMPLE: u64 = 106;
+const WALL: u64 = 107;
+const SETTING: u64 = 108;
+const PAUSE: u64 = 109;
+const NATIVE_LOCK: u64 = 5000;
+const JVM: u64 = 111;
 
 /// What a chunk is made of.
 struct Maker {
     bytes: Vec<u8>,
     start_ns: u64,
+    /// What the second thread is called.
+    second: &'static str,
 }
 
 /// A type: its id, its name, and fields: name, type, `p` for keys of constants, `a`
@@ -43,7 +55,13 @@ const TYPES: &[TypeOf] = &[
     (METHOD, "jdk.types.Method", &[("type", CLASS, "p"), ("name", SYMBOL, "p")]),
     (FRAME, "jdk.types.StackFrame", &[("method", METHOD, "p"), ("lineNumber", INT, "")]),
     (STACK, "jdk.types.StackTrace", &[("truncated", BOOLEAN, ""), ("frames", FRAME, "a")]),
-    (THREAD, "java.lang.Thread", &[("javaName", STRING, ""), ("javaThreadId", LONG, "")]),
+    (
+        THREAD,
+        "java.lang.Thread",
+        &[("javaName", STRING, ""), ("javaThreadId", LONG, ""), ("group", GROUP, "p")],
+    ),
+    (STATE, "jdk.types.ThreadState", &[("name", STRING, "")]),
+    (GROUP, "jdk.types.ThreadGroup", &[("name", STRING, "")]),
     (
         ENTER,
         "jdk.JavaMonitorEnter",
@@ -73,11 +91,66 @@ const TYPES: &[TypeOf] = &[
         ],
     ),
     (OTHER, "com.acme.Order", &[("startTime", LONG, ""), ("what", STRING, "")]),
+    (
+        WAIT,
+        "jdk.JavaMonitorWait",
+        &[
+            ("startTime", LONG, ""),
+            ("duration", LONG, ""),
+            ("eventThread", THREAD, "p"),
+            ("monitorClass", CLASS, "p"),
+            ("notifier", THREAD, "p"),
+            ("timeout", LONG, ""),
+            ("timedOut", BOOLEAN, ""),
+        ],
+    ),
+    (
+        PINNED,
+        "jdk.VirtualThreadPinned",
+        &[("startTime", LONG, ""), ("duration", LONG, ""), ("eventThread", THREAD, "p")],
+    ),
+    (
+        SAMPLE,
+        "jdk.ExecutionSample",
+        &[("startTime", LONG, ""), ("sampledThread", THREAD, "p"), ("state", STATE, "p")],
+    ),
+    (
+        WALL,
+        "profiler.WallClockSample",
+        &[
+            ("startTime", LONG, ""),
+            ("sampledThread", THREAD, "p"),
+            ("stackTrace", STACK, "p"),
+            ("state", STATE, "p"),
+            ("samples", INT, ""),
+        ],
+    ),
+    (
+        SETTING,
+        "jdk.ActiveSetting",
+        &[("startTime", LONG, ""), ("id", LONG, ""), ("name", STRING, ""), ("value", STRING, "")],
+    ),
+    (PAUSE, "jdk.GCPhasePause", &[("startTime", LONG, ""), ("duration", LONG, "")]),
+    (
+        NATIVE_LOCK,
+        "profiler.NativeLock",
+        &[
+            ("startTime", LONG, ""),
+            ("duration", LONG, ""),
+            ("eventThread", THREAD, "p"),
+            ("address", LONG, ""),
+        ],
+    ),
+    (
+        JVM,
+        "jdk.JVMInformation",
+        &[("jvmName", STRING, ""), ("javaArguments", STRING, ""), ("pid", LONG, "")],
+    ),
 ];
 
 impl Maker {
     fn new(start_ns: u64) -> Maker {
-        Maker { bytes: vec![0; HEADER_LEN], start_ns }
+        Maker { bytes: vec![0; HEADER_LEN], start_ns, second: "worker" }
     }
 
     /// Adds an event: where it stands.
@@ -116,9 +189,16 @@ impl Maker {
         self.event(PARK, &fields);
     }
 
+    fn setting(&mut self, of: u64, name: &str, value: &str) {
+        let mut fields = Vec::new();
+        [1_000, of].into_iter().for_each(|number| put(number, &mut fields));
+        [name, value].into_iter().for_each(|it| text(it, &mut fields));
+        self.event(SETTING, &fields);
+    }
+
     /// The chunk, with metadata and constants.
     fn finish(mut self) -> Vec<u8> {
-        let constants_at = self.event(1, &constants());
+        let constants_at = self.event(1, &constants(self.second));
         let metadata_at = self.event(0, &metadata());
         let len = self.bytes.len() as u64;
         let header = [
@@ -146,14 +226,15 @@ fn text(text: &str, out: &mut Vec<u8>) {
     out.extend(text.as_bytes());
 }
 
-/// Symbols 1 to 7, classes 1 to 4, methods 1 to 3, stacks 1 and 2, threads 1 and 2.
-fn constants() -> Vec<u8> {
+/// Symbols 1 to 7, classes 1 to 4, methods 1 to 3, stacks 1 and 2, threads 1 and 2, states
+/// 1 and 2, and a group.
+fn constants(second: &str) -> Vec<u8> {
     let mut out = Vec::new();
     for number in [0, 0, 0] {
         put(number, &mut out);
     }
     out.push(1);
-    put(5, &mut out);
+    put(7, &mut out);
     let symbols = [
         "com/acme/Foo",
         "bar",
@@ -163,12 +244,7 @@ fn constants() -> Vec<u8> {
         "acquire",
         "java/util/concurrent/locks/ReentrantLock$NonfairSync",
     ];
-    put(SYMBOL, &mut out);
-    put(symbols.len() as u64, &mut out);
-    for (symbol, key) in symbols.into_iter().zip(1..) {
-        put(key, &mut out);
-        text(symbol, &mut out);
-    }
+    texts(SYMBOL, &symbols, &mut out);
     let mut rows = |kind: u64, rows: &[&[u64]]| {
         put(kind, &mut out);
         put(rows.len() as u64, &mut out);
@@ -181,12 +257,25 @@ fn constants() -> Vec<u8> {
     rows(STACK, &[&[1, 0, 1, 1, 42], &[2, 1, 3, 2, 0, 3, 0, 1, 43]]);
     put(THREAD, &mut out);
     put(2, &mut out);
-    for (name, key) in ["main", "worker"].into_iter().zip(1..) {
+    for (name, key) in ["main", second].into_iter().zip(1..) {
         put(key, &mut out);
         text(name, &mut out);
         put(key + 30, &mut out);
+        put(1, &mut out);
     }
+    texts(STATE, &["STATE_RUNNABLE", "STATE_SLEEPING"], &mut out);
+    texts(GROUP, &["tellers"], &mut out);
     out
+}
+
+/// Constants that are a text each, with keys from 1 on.
+fn texts(kind: u64, of: &[&str], out: &mut Vec<u8>) {
+    put(kind, out);
+    put(of.len() as u64, out);
+    for (it, key) in of.iter().zip(1..) {
+        put(key, out);
+        text(it, out);
+    }
 }
 
 /// The tree of elements: `root` has `metadata` has the types.
@@ -248,22 +337,35 @@ fn open(bytes: Vec<u8>) -> Recording {
     read("it.jfr", bytes.into()).unwrap()
 }
 
+/// All records, in the order of their chunks.
+fn entries(recording: &Recording) -> Vec<Entry<'_>> {
+    let mut found = Vec::new();
+    for chunk in recording.event_chunks() {
+        found.extend(recording.events(chunk).unwrap().records());
+    }
+    found
+}
+
+fn name(recording: &Recording, thread: u32) -> String {
+    let name = recording.definitions().threads().get(thread).map(|thread| thread.name);
+    name.map_or("-".into(), |name| recording.text(name).into_owned())
+}
+
 /// Each wait as text, in the order of threads and times.
 fn waits(recording: &Recording) -> Vec<String> {
     let defined = recording.definitions();
-    let thread = |id: u32| {
-        let name = defined.threads().get(id).map(|thread| thread.name);
-        name.map_or("-".into(), |name| recording.text(name).into_owned())
-    };
+    let thread = |id: u32| name(recording, id);
     let mut found: Vec<(String, Event)> = Vec::new();
-    for chunk in recording.event_chunks() {
-        found.extend(recording.events(chunk).unwrap().map(|event| (thread(event.thread), event)));
+    for entry in entries(recording) {
+        if let Entry::Wait(event) = entry {
+            found.push((thread(event.thread), event));
+        }
     }
     found.sort_by_key(|(name, event)| (name.clone(), event.end_ns));
     let line = |(name, event): (String, Event)| {
         let site = defined.sites().get(event.site).unwrap();
         let lock =
-            defined.locks().get(site.lock).and_then(|lock| defined.classes().get(lock.class));
+            defined.locks().get(site.lock).and_then(|lock| defined.classes().get(*lock));
         let lock = lock.map_or("-".into(), |class| recording.text(class.name));
         let mut stack = Vec::new();
         let mut at = site.stack;
@@ -306,9 +408,139 @@ fn waits_are_read_by_the_metadata() {
     let facts = recording.facts();
     assert_eq!((facts.format, facts.short_waits), ("jfr", ShortWaits::Unknown));
     assert_eq!((facts.start_ns, facts.end_ns), (1_000_000_000, 1_001_000_000));
+    assert_eq!((facts.state, facts.metadata("mode")), (RecordingState::Closed, Some("contention")));
     let monitor = recording.definitions().sites().iter().map(|(_, site)| site.kind).min();
     assert_eq!(monitor, Some(WaitKind::Monitor));
-    assert_eq!(Outcome::TimedOut.name(), "timed-out");
+    // One `Foo` is an object that somebody parked for: it has another address.
+    assert_eq!(recording.definitions().locks().iter().count(), 3);
+    let threads = recording.definitions().threads();
+    let groups = threads.iter().map(|(_, thread)| recording.text(thread.group).into_owned());
+    assert_eq!(groups.collect::<Vec<_>>(), ["tellers", "tellers"]);
+}
+
+#[test]
+fn who_notified_is_the_waker_not_the_owner() {
+    let mut maker = Maker::new(1_000_000_000);
+    maker.numbers(WAIT, &[1_000, 200, 1, 1, 2, 5_000, 0]);
+    maker.numbers(WAIT, &[2_000, 400, 1, 1, 0, 200, 1]);
+    let recording = open(maker.finish());
+    assert_eq!(
+        waits(&recording),
+        [
+            "main object-wait 1000000000..1000000100 granted - com/acme/Foo ",
+            "main object-wait 1000000500..1000000700 timed-out - com/acme/Foo ",
+        ]
+    );
+    let wakes: Vec<_> = entries(&recording)
+        .into_iter()
+        .filter_map(|entry| match entry {
+            Entry::Wake(woken) => Some(woken),
+            _ => None,
+        })
+        .collect();
+    let [woken] = wakes[..] else { panic!("{wakes:?}") };
+    assert_eq!(name(&recording, woken.wake.waker), "worker");
+    assert_eq!((woken.end_ns, woken.wake.wait_ns, woken.wake.late_ns), (1_000_000_100, 100, 0));
+    assert!(recording.has_wakers());
+    assert!(!open(small()).has_wakers());
+}
+
+#[test]
+fn locks_of_native_code_have_no_class() {
+    let mut maker = Maker::new(1_000_000_000);
+    for address in [0x10, 0x20, 0x10] {
+        maker.numbers(NATIVE_LOCK, &[1_000, 200, 1, address]);
+    }
+    let recording = open(maker.finish());
+    let wait = "main lock 1000000000..1000000100 granted - native lock ";
+    assert_eq!(waits(&recording), [wait; 3]);
+    assert_eq!(recording.definitions().locks().iter().count(), 2);
+}
+
+#[test]
+fn waits_of_pinned_threads_count_once() {
+    let mut maker = Maker::new(1_000_000_000);
+    // Around a park of its own, and beside one of another thread.
+    maker.park((2_000, 600), 2, 4, i64::MIN);
+    maker.numbers(PINNED, &[1_990, 620, 1]);
+    maker.numbers(PINNED, &[1_990, 620, 2]);
+    // And one that was written first.
+    maker.numbers(PINNED, &[5_000, 100, 1]);
+    maker.enter(5_010, 80, 1, 0);
+    let recording = open(maker.finish());
+    assert_eq!(
+        waits(&recording),
+        [
+            "main lock 1000000500..1000000800 granted - java/util/concurrent/locks/ReentrantLock$NonfairSync park:0<acquire:0<bar:43<cut",
+            "main monitor 1000002005..1000002045 granted - com/acme/Foo bar:42",
+            "worker park 1000000495..1000000805 granted - - ",
+        ]
+    );
+    let told = "3 waits of virtual threads on their carriers, 670 ns";
+    assert_eq!(recording.facts().metadata("pinned"), Some(told));
+    assert_eq!(open(small()).facts().metadata("pinned"), None);
+}
+
+#[test]
+fn samples_stand_for_their_period() {
+    const MS: u64 = 1_000_000;
+    let mut maker = Maker::new(1_000_000_000);
+    maker.setting(SAMPLE, "period", "10 ms");
+    maker.setting(OTHER, "period", "70 ms");
+    maker.numbers(SAMPLE, &[1_000, 1, 1]);
+    maker.numbers(WALL, &[3_000, 2, 2, 2, 5]);
+    let recording = open(maker.finish());
+    let samples: Vec<_> = entries(&recording)
+        .into_iter()
+        .map(|entry| match entry {
+            Entry::Sample(sampled) => {
+                let sample = sampled.sample;
+                let thread = name(&recording, sampled.thread);
+                (thread, sampled.at_ns, sampled.state(), sample.wall_ns, sample.cpu_ns, sample.count)
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let main = ("main".to_owned(), 1_000_000_000, ThreadState::Running, 10 * MS, 10 * MS, 1);
+    let worker = ("worker".to_owned(), 1_000_001_000, ThreadState::Parked, 250 * MS, 0, 5);
+    assert_eq!(samples, [main, worker]);
+    let facts = recording.facts();
+    assert_eq!((facts.metadata("mode"), recording.period_ns()), (Some("sample"), Some(10 * MS)));
+    assert!(recording.has_sampling() && !recording.capabilities().waits);
+}
+
+#[test]
+fn settings_and_pauses_are_told() {
+    let mut maker = Maker::new(1_000_000_000);
+    maker.setting(ENTER, "enabled", "true");
+    maker.setting(ENTER, "threshold", "20 ms");
+    maker.setting(WAIT, "enabled", "false");
+    maker.setting(PAUSE, "enabled", "true");
+    let mut jvm = Vec::new();
+    ["OpenJDK", "com.acme.Main secret"].into_iter().for_each(|it| text(it, &mut jvm));
+    put(4711, &mut jvm);
+    maker.event(JVM, &jvm);
+    maker.numbers(PAUSE, &[9_000, 400]);
+    maker.numbers(PAUSE, &[5_000, 200]);
+    let recording = open(maker.finish());
+    let facts = recording.facts();
+    assert_eq!((facts.threshold_ns, facts.pid), (20_000_000, 4711));
+    let metadata: Vec<(&str, &str)> =
+        facts.metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    assert_eq!(
+        metadata,
+        [
+            ("collections", "true"),
+            ("jvm", "OpenJDK"),
+            ("mode", "contention"),
+            ("program", "com.acme.Main"),
+            ("thresholds", "jdk.JavaMonitorEnter 20 ms, jdk.JavaMonitorWait off"),
+        ]
+    );
+    let pauses: Vec<(u64, u64)> =
+        recording.collections().iter().map(|it| (it.start_ns, it.end_ns)).collect();
+    assert_eq!(pauses, [(1_000_002_000, 1_000_002_100), (1_000_004_000, 1_000_004_200)]);
+    assert_eq!(open(small()).has_collections(), None);
 }
 
 #[test]
@@ -316,17 +548,30 @@ fn chunks_follow_one_another() {
     let mut both = small();
     let len = both.len();
     let mut second = Maker::new(2_000_000_000);
+    second.second = "renamed";
     second.enter(1_000, 200, 1, 2);
     both.extend(second.finish());
     let recording = open(both.clone());
     assert_eq!(waits(&recording).len(), 6);
     assert_eq!(recording.definitions().threads().iter().count(), 2, "the same in both");
+    // The last name counts.
+    let worker = recording.definitions().threads().get(2).unwrap();
+    assert_eq!(recording.text(worker.name), "renamed");
     assert_eq!(recording.facts().end_ns, 2_001_000_000);
     both[len] = b'X';
     let recording = open(both);
     assert_eq!(waits(&recording), SMALL);
     let [Damage { offset, .. }] = recording.damage() else { panic!("{:?}", recording.damage()) };
     assert_eq!(*offset as usize, len);
+}
+
+#[test]
+fn an_older_chunk_may_come_later() {
+    let mut later = Maker::new(2_000_000_000);
+    later.enter(1_000, 200, 1, 2);
+    let recording = open([later.finish(), small()].concat());
+    assert_eq!(waits(&recording).len(), 6);
+    assert_eq!((recording.start_ns(), recording.end_ns()), (1_000_000_000, 2_001_000_000));
 }
 
 #[test]
@@ -358,6 +603,22 @@ fn long_chunks_are_read_in_blocks() {
 }
 
 #[test]
+fn many_chunks_are_read_in_their_order() {
+    let mut bytes = Vec::new();
+    for nth in 0..40 {
+        let mut maker = Maker::new(1_000_000_000 + 10_000 * nth);
+        maker.enter(1_000, 200 + nth, 1, 2);
+        bytes.extend(maker.finish());
+    }
+    let chunks = Found::of(&bytes).chunks;
+    assert_eq!((chunks.len(), batches(&chunks).count()), (40, 1));
+    let recording = open(bytes);
+    let ends: Vec<u64> = entries(&recording).iter().map(Entry::at_ns).collect();
+    assert_eq!(ends.len(), 40);
+    assert!(ends.is_sorted(), "{ends:?}");
+}
+
+#[test]
 fn what_cannot_be_read_is_refused_by_its_first_bytes() {
     let mut newer = small();
     newer[5] = 9;
@@ -377,7 +638,9 @@ fn cut_anywhere_the_rest_is_read() {
     let whole = small();
     for len in HEADER_LEN..whole.len() {
         let recording = open(whole[..len].to_vec());
-        assert!(!recording.damage().is_empty(), "{len}");
+        let first = recording.damage().first().unwrap();
+        assert_eq!((&first.fault, first.offset as usize), (&Fault::Cut, len));
+        assert_eq!(first.skipped as usize, whole.len() - len);
         assert!(waits(&recording).is_empty(), "{len}: no metadata, no events");
     }
     let mut both = small();
@@ -386,8 +649,54 @@ fn cut_anywhere_the_rest_is_read() {
     for cut in len + 1..both.len() {
         let recording = open(both[..cut].to_vec());
         assert_eq!(waits(&recording), SMALL, "{cut}");
-        assert_eq!(recording.damage().first().map(|it| it.offset as usize), Some(len), "{cut}");
+        let told = recording.damage().first().map(|it| it.offset as usize);
+        // Of a header nothing is known but that it is none.
+        let expected = if cut < len + HEADER_LEN { len } else { cut };
+        assert_eq!(told, Some(expected), "{cut}");
     }
+}
+
+/// As async-profiler leaves a file when it is killed: metadata, events, no names.
+#[test]
+fn a_chunk_that_was_never_finished_is_read_without_names() {
+    let mut bytes = small();
+    bytes[8..16].copy_from_slice(&(1u64 << 30).to_be_bytes());
+    bytes[16..32].fill(0);
+    let recording = open(bytes);
+    // Here names are there, and found without the header.
+    assert_eq!(waits(&recording), SMALL);
+    assert_eq!(recording.facts().state, RecordingState::Recording);
+    let [damage] = recording.damage() else { panic!("{:?}", recording.damage()) };
+    assert!(damage.to_string().contains("never finished"), "{damage}");
+}
+
+/// As Flight Recorder leaves a file when it is killed: what it has flushed is whole.
+#[test]
+fn what_comes_after_the_last_flush_is_left_out() {
+    let mut bytes = small();
+    let len = bytes.len();
+    bytes[64] = 7;
+    let recording = open(bytes.clone());
+    assert_eq!((waits(&recording).len(), recording.damage()), (5, &[][..]));
+    assert_eq!(recording.facts().state, RecordingState::Recording);
+    bytes.extend([9, 101, 0, 0]);
+    let recording = open(bytes);
+    assert_eq!(waits(&recording), SMALL);
+    let [damage] = recording.damage() else { panic!("{:?}", recording.damage()) };
+    assert_eq!((damage.offset as usize, damage.skipped), (len, 4));
+    assert!(damage.to_string().contains("since its last flush"), "{damage}");
+}
+
+#[test]
+fn an_event_that_cannot_be_read_is_left_out() {
+    let mut maker = Maker::new(1_000_000_000);
+    maker.enter(1_000, 200, 1, 2);
+    let at = maker.numbers(ENTER, &[1_000, 200]);
+    maker.enter(1_400, 20, 2, 0);
+    let recording = open(maker.finish());
+    assert_eq!(waits(&recording).len(), 2);
+    let [damage] = recording.damage() else { panic!("{:?}", recording.damage()) };
+    assert_eq!(damage.offset as usize, at);
 }
 
 #[test]

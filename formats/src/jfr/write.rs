@@ -4,7 +4,7 @@ use super::{
     block::{Block, Entry},
     chunk::Chunk,
     constants::Constants,
-    facts::Facts,
+    facts::{Facts, Seen},
     layout::Tells,
     metadata::{Types, Values},
     names::{Known, LookUp, Names, Site},
@@ -20,18 +20,21 @@ use std::{
 use tyrion_wire::{
     def::id,
     sample::{Sample, ThreadState},
+    wake::Wake,
 };
 
 /// A thread with so many events in a block gets a lane of its own; the others share
 /// one, where each change of the thread takes a record.
 const OWN_LANE: usize = 32;
 /// So many threads have lanes of their own: there is a buffer for each.
-const MOST_LANES: usize = 1 << 12;
+const MOST_LANES: usize = 1 << 10;
+/// So many pauses of the collector are kept.
+const MOST_COLLECTIONS: usize = 1 << 20;
 
 /// Writes what is read of a recording.
 pub(super) struct Writer {
     pub(super) importer: Importer,
-    pub(super) facts: Facts,
+    facts: Facts,
     known: Known,
     lanes: HashMap<u32, LaneId>,
     shared: Option<LaneId>,
@@ -39,8 +42,7 @@ pub(super) struct Writer {
     collections: Vec<(u64, u64)>,
     /// The last moment that anything tells of, in ns.
     last_ns: u64,
-    has_samples: bool,
-    has_waits: bool,
+    seen: Seen,
 }
 
 /// What a chunk's blocks are written with.
@@ -61,8 +63,7 @@ impl Writer {
             shared: None,
             collections: Vec::new(),
             last_ns: 0,
-            has_samples: false,
-            has_waits: false,
+            seen: Seen::default(),
         }
     }
 
@@ -77,6 +78,7 @@ impl Writer {
     pub(super) fn write(&mut self, of: &mut OfChunk<'_, '_>, block: &Block) -> io::Result<()> {
         let mut look_up = LookUp {
             constants: of.constants,
+            types: of.types,
             importer: &mut self.importer,
             known: &mut self.known,
             names: &mut of.names,
@@ -86,8 +88,8 @@ impl Writer {
             block.threads.iter().map(|&key| look_up.thread(key)).collect::<io::Result<_>>()?;
         let sites: Vec<Site> =
             block.sites.iter().map(|&key| look_up.site(key)).collect::<io::Result<_>>()?;
-        self.collections.extend(&block.collections);
-        let numbers = Numbers { threads: &threads, sites: &sites, period_ns: self.facts.period_ns };
+        self.take_up_rest(block);
+        let numbers = Numbers { threads: &threads, sites: &sites };
         let mut few: Vec<Entry> = Vec::new();
         for own in block.entries.chunk_by(|one, other| one.thread == other.thread) {
             let Some((first, last)) = own.first().zip(own.last()) else { continue };
@@ -103,6 +105,15 @@ impl Writer {
         }
         few.sort_by_key(|entry| entry.end_ns);
         self.write_few(&few, &numbers)
+    }
+
+    /// Takes up what of a block belongs to no thread.
+    fn take_up_rest(&mut self, block: &Block) {
+        let room = MOST_COLLECTIONS.saturating_sub(self.collections.len());
+        self.collections.extend(block.collections.iter().take(room));
+        let (count, ns) = &mut self.seen.pinned;
+        *count = count.saturating_add(block.pinned.0);
+        *ns = ns.saturating_add(block.pinned.1);
     }
 
     /// The thread's own lane, if it has one or has many events.
@@ -130,26 +141,42 @@ impl Writer {
 
     #[inline]
     fn entry(&mut self, lane: LaneId, entry: &Entry, numbers: &Numbers<'_>) -> io::Result<()> {
+        let &Entry { end_ns, wait_ns, outcome, other, .. } = entry;
+        let other = match other {
+            0 => id::UNKNOWN,
+            other => numbers.thread(other - 1),
+        };
+        let log = &mut self.importer.log;
         match numbers.sites.get(entry.site as usize) {
             Some(&Site::Wait(site)) => {
-                self.has_waits = true;
-                let &Entry { end_ns, wait_ns, outcome, .. } = entry;
-                let owner = match entry.owner {
-                    0 => id::UNKNOWN,
-                    owner => numbers.thread(owner - 1),
-                };
-                self.importer
-                    .log
-                    .wait(lane, Wait { end_ns, wait_ns, site, outcome, owner, parks: 0 })
+                self.seen.waits = true;
+                log.wait(lane, Wait { end_ns, wait_ns, site, outcome, owner: other, parks: 0 })
             }
-            Some(&Site::Sample(stack, state)) => {
-                self.has_samples = true;
-                let count = entry.wait_ns;
-                let wall_ns = numbers.period_ns.saturating_mul(count);
-                let cpu_ns = if state == ThreadState::Running { wall_ns } else { 0 };
-                let state = state.code();
-                let sample = Sample { wall_ns, cpu_ns, count, state, stack, ..Sample::default() };
-                self.importer.log.sample(lane, entry.end_ns, sample)
+            Some(&Site::ObjectWait(site)) => {
+                self.seen.waits = true;
+                let owner = id::UNKNOWN;
+                log.wait(lane, Wait { end_ns, wait_ns, site, outcome, owner, parks: 0 })?;
+                if other == id::UNKNOWN {
+                    return Ok(());
+                }
+                self.seen.wakers = true;
+                // Neither the waker's stack nor when it woke the waiter is known.
+                log.wake(lane, Wake { waker: other, site, wait_ns, ..Wake::default() })
+            }
+            Some(&Site::Sample(stack, state, sampler)) => {
+                self.seen.samples = true;
+                let count = wait_ns;
+                let (wall_ns, cpu_ns) = self.facts.sampled_ns(sampler);
+                let cpu_ns = if state == ThreadState::Running { cpu_ns } else { 0 };
+                let sample = Sample {
+                    wall_ns: wall_ns.saturating_mul(count),
+                    cpu_ns: cpu_ns.saturating_mul(count),
+                    count,
+                    state: state.code(),
+                    stack,
+                    ..Sample::default()
+                };
+                log.sample(lane, end_ns, sample)
             }
             None => Ok(()),
         }
@@ -158,6 +185,7 @@ impl Writer {
     /// Writes what is known in the end: the recording is as long as its chunks.
     pub(super) fn finish(mut self, end_ns: u64) -> io::Result<Importer> {
         self.collections.sort_unstable();
+        self.seen.collections = !self.collections.is_empty();
         let mut last_ns = 0;
         for (start_ns, end_ns) in self.collections {
             // They do not overlap, but a file may say so.
@@ -168,7 +196,7 @@ impl Writer {
         }
         let header = &mut self.importer.header;
         header.end_ns = end_ns.max(self.last_ns);
-        self.facts.finish(header, self.has_waits, self.has_samples);
+        self.facts.finish(header, self.seen);
         Ok(self.importer)
     }
 }
@@ -177,8 +205,6 @@ impl Writer {
 struct Numbers<'n> {
     threads: &'n [u32],
     sites: &'n [Site],
-    /// Between two samples of a thread, in ns.
-    period_ns: u64,
 }
 
 impl Numbers<'_> {

@@ -8,11 +8,11 @@ use crate::{
 use std::{
     fs::File,
     io::{BufRead, BufReader, Read},
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
     rc::Rc,
 };
-use tyrion_formats::{Begin, Follower, Recording};
+use tyrion_formats::{Begin, Follower, Recording, START_LEN, event_log, recognise};
 use tyrion_wire::{header::RecordingState, slot::Pending};
 
 /// More of what a process has mapped is not read: 65 530 files, the kernel's
@@ -20,6 +20,8 @@ use tyrion_wire::{header::RecordingState, slot::Pending};
 const LONGEST_MAPS: u64 = 16 << 20;
 /// The most files created meanwhile that are looked at.
 const MOST_NEXT: usize = 100;
+/// How files begin that are compressed with gzip.
+const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// What has become of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +74,24 @@ struct FeedFile {
     follower: Follower,
 }
 
+/// Refuses what is not written record by record, so that nothing can be read of it
+/// while it grows.
+fn refuse_others(name: &str, file: &File) -> Result<(), Failure> {
+    let mut start = [0; START_LEN];
+    // What cannot be read is told by who reads it next.
+    let len = file.read_at(&mut start, 0).unwrap_or(0);
+    let start = start.get(..len).unwrap_or_default();
+    let what = match recognise(start) {
+        Some(input) if input.name != event_log::INPUT.name => input.what,
+        None if start.starts_with(GZIP) => "compressed with gzip",
+        _ => return Ok(()),
+    };
+    Err(Failure::new(format!(
+        "{name}: offset 0x0: it is {what}, and top only follows Tyrion's own logs; \
+         tyrion report shows what is in it"
+    )))
+}
+
 impl Feed {
     /// Opens the file that a log's path stands for now. `begin` says from where
     /// to read, given what has become of the recording.
@@ -87,6 +107,7 @@ impl Feed {
         let io = |source| Failure::from(tyrion_formats::Error::Io { log: name.clone(), source });
         // What is no regular file cannot grow.
         let file = files.open(path).map_err(io)?;
+        refuse_others(&name, &file)?;
         // The header tells whether there is more to come.
         let follower = Follower::from_file(&name, file, Begin::Start)?;
         let life = life(follower.recording().facts().state, has_writer(&follower));
