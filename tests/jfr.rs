@@ -1,44 +1,119 @@
 //! Recordings of Flight Recorder: what is read of them is what the JDK's own `jfr`
-//! prints.
+//! prints, and every command reads them.
 
-use crate::support::{Jdk, classes, on_jdks, output, root, run, out, stdout_of, tyrion};
+use crate::support::{
+    Jdk, Sum, callgrind_parts, classes, collapsed_sum, dump, err, info, on_jdks, out, output, root,
+    run, stdout_of, text, tyrion, wait_for,
+};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
 };
+use tempfile::TempDir;
 
-on_jdks!(sums_are_those_of_jfr: ends, everywhere all);
+on_jdks!(sums_are_those_of_jfr: all);
+on_jdks!(every_command_reads_it: one);
+on_jdks!(what_is_below_the_threshold_is_told: ends);
+on_jdks!(virtual_threads_have_their_names: since(21));
+on_jdks!(a_killed_jvm_leaves_what_was_flushed: ends, everywhere three);
 
-const EVENTS: &str = "jdk.JavaMonitorEnter,jdk.JavaMonitorWait,jdk.ThreadPark";
+/// What is recorded of every wait, and more.
+const ALL: &str = "testdata/jfr/all.jfc";
+const WAITS: [&str; 3] = ["jdk.JavaMonitorEnter", "jdk.JavaMonitorWait", "jdk.ThreadPark"];
 
-/// A recording of the demo with every wait in it.
-fn record(jdk: &Jdk, folder: &Path) -> PathBuf {
-    let file = folder.join("bank.jfr");
-    let settings = root().join("tests/bench/locks.jfc");
+/// A Java program that Flight Recorder records into a file, with these settings.
+fn recorded(jdk: &Jdk, settings: &str, file: &Path) -> Command {
+    let settings = match settings.ends_with(".jfc") {
+        true => root().join(settings).display().to_string(),
+        false => settings.to_owned(),
+    };
     let mut java = Command::new(jdk.java());
     java.arg(format!(
-        "-XX:StartFlightRecording=settings={},filename={},dumponexit=true",
-        settings.display(),
+        "-XX:StartFlightRecording=settings={settings},filename={},dumponexit=true",
         file.display()
     ));
-    java.arg("-cp").arg(classes()).args(["com.acme.bank.BankServer", "--seconds", "2"]);
-    let done = output(&mut java);
-    assert!(done.status.success(), "{}", out(&done));
-    file
+    java.args(["-Xmx32m", "-XX:+UseSerialGC", "-cp"]).arg(classes());
+    java
 }
 
-/// Count and duration in ns of each type of event, as `jfr` prints them.
-fn printed(file: &Path) -> BTreeMap<String, (u64, u64)> {
-    let mut jfr = Command::new("jfr");
-    let printed = stdout_of(jfr.args(["print", "--json", "--events", EVENTS]).arg(file));
-    let printed: Value = serde_json::from_str(&printed).unwrap();
-    let mut sums = BTreeMap::<String, (u64, u64)>::new();
+/// A recording of the demo.
+struct Demo {
+    _folder: TempDir,
+    file: PathBuf,
+}
+
+impl Demo {
+    fn record(jdk: &Jdk, settings: &str) -> Demo {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("bank.jfr");
+        let mut java = recorded(jdk, settings, &file);
+        let done = output(java.args(["com.acme.bank.BankServer", "--seconds", "1"]));
+        assert!(done.status.success(), "{}{}", out(&done), err(&done));
+        Demo { _folder: folder, file }
+    }
+}
+
+/// What there is of a sort of waits of a thread.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sums {
+    count: u64,
+    wait_ns: u64,
+    timed_out: u64,
+    /// The names of those who had the lock or ended the wait, added up.
+    others: BTreeMap<String, u64>,
+}
+
+/// By type of event and name of the thread.
+type ByThread = BTreeMap<(String, String), Sums>;
+
+/// The waits, as the JDK's own tool prints them.
+fn printed(jdk: &Jdk, file: &Path) -> ByThread {
+    let mut jfr = Command::new(jdk.bin().join("jfr"));
+    jfr.args(["print", "--json", "--stack-depth", "1", "--events", &WAITS.join(",")]).arg(file);
+    let printed: Value = serde_json::from_str(&stdout_of(&mut jfr)).unwrap();
+    let mut sums = ByThread::new();
     for event in printed["recording"]["events"].as_array().unwrap() {
-        let sum = sums.entry(event["type"].as_str().unwrap().to_owned()).or_default();
-        sum.0 += 1;
-        sum.1 += duration_ns(event["values"]["duration"].as_str().unwrap());
+        let (of, values) = (event["type"].as_str().unwrap(), &event["values"]);
+        let thread = values["eventThread"]["javaName"].as_str().unwrap();
+        let sum = sums.entry((of.to_owned(), thread.to_owned())).or_default();
+        sum.count += 1;
+        sum.wait_ns += duration_ns(values["duration"].as_str().unwrap());
+        sum.timed_out += u64::from(values["timedOut"] == true);
+        let other = values["previousOwner"]["javaName"].as_str();
+        if let Some(other) = other.or(values["notifier"]["javaName"].as_str()) {
+            *sum.others.entry(other.to_owned()).or_default() += 1;
+        }
+    }
+    sums
+}
+
+/// The same, as `tyrion dump` prints them.
+fn read(file: &Path) -> ByThread {
+    let of = |record: &Value| match record["kind"].as_str().unwrap() {
+        "monitor" => "jdk.JavaMonitorEnter",
+        "object-wait" => "jdk.JavaMonitorWait",
+        _ => "jdk.ThreadPark",
+    };
+    let mut sums = ByThread::new();
+    for record in dump(file, &["wait", "wake"]) {
+        let is_wake = record["record"] == "wake";
+        let thread = record[if is_wake { "waiter" } else { "thread" }].as_str().unwrap();
+        let sum = sums.entry((of(&record).to_owned(), thread.to_owned())).or_default();
+        let other = if is_wake { &record["thread"] } else { &record["owner"] };
+        if let Some(other) = other.as_str() {
+            *sum.others.entry(other.to_owned()).or_default() += 1;
+        }
+        if !is_wake {
+            sum.count += 1;
+            sum.wait_ns += record["wait_ns"].as_u64().unwrap();
+            // Whether a park timed out, Flight Recorder does not say.
+            let timed_out = record["outcome"] == "timed-out" && of(&record) != "jdk.ThreadPark";
+            sum.timed_out += u64::from(timed_out);
+        }
     }
     sums
 }
@@ -65,45 +140,180 @@ fn duration_ns(text: &str) -> u64 {
     ns
 }
 
+/// How many events there are of a type, as `jfr summary` says.
+fn summarized(jdk: &Jdk, file: &Path) -> BTreeMap<String, u64> {
+    let mut jfr = Command::new(jdk.bin().join("jfr"));
+    let summary = stdout_of(jfr.arg("summary").arg(file));
+    let line = |line: &str| {
+        let mut words = line.split_whitespace();
+        Some((words.next()?.to_owned(), words.next()?.parse().ok()?))
+    };
+    summary.lines().filter_map(line).collect()
+}
+
 fn sums_are_those_of_jfr(jdk: &Jdk) {
     assert_eq!(duration_ns("PT1M2.003S"), 62_003_000_000);
-    let folder = tempfile::tempdir().unwrap();
-    let file = record(jdk, folder.path());
-    let info = stdout_of(tyrion().args(["info", "--json"]).arg(&file));
-    let info: Value = serde_json::from_str(&info).unwrap();
+    let demo = Demo::record(jdk, ALL);
+    let (read, printed) = (read(&demo.file), printed(jdk, &demo.file));
+    for (key, sums) in &printed {
+        assert_eq!(read.get(key), Some(sums), "{key:?}");
+    }
+    assert_eq!(read.len(), printed.len());
+    let of_tellers = |(of, thread): &(String, String)| {
+        of == "jdk.JavaMonitorEnter" && thread.starts_with("teller-")
+    };
+    let contended: u64 =
+        printed.iter().filter(|(key, _)| of_tellers(key)).map(|(_, sums)| sums.count).sum();
+    assert!(contended > 0);
+
+    let (info, counts) = (info(&demo.file), summarized(jdk, &demo.file));
+    let count = |of: &str| counts.get(of).copied().unwrap_or(0);
+    assert_eq!(info["events"], WAITS.iter().map(|of| count(of)).sum::<u64>());
+    let samples = count("jdk.ExecutionSample") + count("jdk.NativeMethodSample");
+    assert_eq!(info["sampling"]["records"], samples);
+    assert_eq!(info["collections"]["count"], count("jdk.GCPhasePause"));
     assert_eq!(info["format"], "jfr", "{info:#}");
     assert_eq!(info["metadata"]["program"], "com.acme.bank.BankServer");
-    let mut read = BTreeMap::<&str, (u64, u64)>::new();
-    for (kind, sums) in info["kinds"].as_object().unwrap() {
-        let of = match kind.as_str() {
-            "monitor" => "jdk.JavaMonitorEnter",
-            "object-wait" => "jdk.JavaMonitorWait",
-            _ => "jdk.ThreadPark",
-        };
-        let sum = read.entry(of).or_default();
-        sum.0 += sums["count"].as_u64().unwrap();
-        sum.1 += sums["wait_ns"].as_u64().unwrap();
-    }
-    read.retain(|_, (count, _)| *count != 0);
-    let printed = printed(&file);
-    let printed: BTreeMap<&str, (u64, u64)> =
-        printed.iter().map(|(name, sums)| (name.as_str(), *sums)).collect();
-    assert_eq!(read, printed);
-    assert!(printed["jdk.JavaMonitorEnter"].0 > 0 && printed["jdk.ThreadPark"].0 > 0);
+    assert_eq!(info["metadata"]["mode"], "contention+sample");
+    assert_eq!((&info["threshold_ns"], &info["complete"]), (&0.into(), &true.into()));
+    assert_eq!(info["damage"].as_array().unwrap().len(), 0);
+    assert_eq!(info["file_bytes"], demo.file.metadata().unwrap().len());
+    let jvm = info["metadata"]["jvm"].as_str().unwrap();
+    assert!(jvm.contains(&format!("VM {}", jdk.major)), "{jvm}");
     // All kinds of locks that the program has are told apart.
     for kind in ["monitor", "lock-read", "semaphore", "condition"] {
         assert!(info["kinds"][kind]["count"].as_u64().unwrap() > 0, "{kind}: {info:#}");
     }
-    check_outputs(&file, info["totals"]["wait_ns"].as_u64().unwrap());
 }
 
-/// Every command reads it, and says what is not known.
-fn check_outputs(file: &Path, wait_ns: u64) {
-    let collapsed = stdout_of(tyrion().args(["convert", "--to", "collapsed", "-o", "-"]).arg(file));
-    let sum: u64 = collapsed.lines().map(|it| it.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
-    assert_eq!(sum, wait_ns);
-    for command in [&["report"][..], &["dump"], &["report", "--json"]] {
-        let said = run(command.iter().map(|it| it.as_ref()).chain([file.as_os_str()]));
-        assert!(said.status.success(), "{command:?}: {}", out(&said));
+fn every_command_reads_it(jdk: &Jdk) {
+    let demo = Demo::record(jdk, ALL);
+    let (folder, file) = (demo.file.parent().unwrap(), text(&demo.file));
+    let collapsed = ["convert", "--to", "collapsed", "-o", "-"];
+    let told = stdout_of(tyrion().args(collapsed).arg(file));
+    let sum = collapsed_sum(&told);
+    assert_eq!(sum, info(&demo.file)["totals"]["wait_ns"].as_u64().unwrap());
+    // In every output, and with any number of workers.
+    let all = folder.join("all");
+    std::fs::create_dir(&all).unwrap();
+    for jobs in ["1", "3"] {
+        stdout_of(tyrion().args(["convert", "--to", "all", "--jobs", jobs, "-o", text(&all), file]));
+        let parts = callgrind_parts(&all.join("out.callgrind"));
+        let parts = parts.iter().map(|part| Sum::of_callgrind(part).wait_ns);
+        assert_eq!(parts.sum::<u64>(), sum);
+        let again = std::fs::read_to_string(all.join("waits.collapsed")).unwrap();
+        assert!(again == told, "--jobs {jobs}");
     }
+    // From a pipe, and compressed.
+    let packed = folder.join("bank.jfr.gz");
+    std::fs::write(&packed, output(Command::new("gzip").arg("-c").arg(file)).stdout).unwrap();
+    assert!(stdout_of(tyrion().args(collapsed).arg(&packed)) == told);
+    for source in [&demo.file, &packed] {
+        let source = std::fs::File::open(source).unwrap();
+        assert!(stdout_of(tyrion().args(collapsed).arg("-").stdin(piped(source))) == told);
+    }
+    for command in [
+        &["report"][..],
+        &["report", "--json"],
+        &["report", "--html", "-o", "-"],
+        &["diff", file],
+        &["dump"],
+        &["info"],
+        &["whatif"],
+        &["convert", "--to", "flamegraph", "--by-thread", "-o", "-"],
+    ] {
+        let said = run(command.iter().chain([&file]));
+        assert!(said.status.success(), "{command:?}: {}{}", out(&said), err(&said));
+    }
+    let report = stdout_of(tyrion().args(["report", file]));
+    assert!(report.contains("AuditLog"), "{report}");
+    for file in [file, text(&packed)] {
+        let said = run(["top", "--once", file]);
+        assert_eq!(said.status.code(), Some(1));
+        assert!(err(&said).contains("top only follows Tyrion's own logs"), "{}", err(&said));
+    }
+}
+
+/// A pipe with what is in a file.
+fn piped(source: std::fs::File) -> Stdio {
+    let cat = Command::new("cat").stdin(source).stdout(Stdio::piped()).spawn();
+    cat.unwrap().stdout.unwrap().into()
+}
+
+fn what_is_below_the_threshold_is_told(jdk: &Jdk) {
+    let demo = Demo::record(jdk, "default");
+    let file = text(&demo.file);
+    let told = info(&demo.file);
+    assert_eq!(told["threshold_ns"], 20_000_000);
+    let thresholds = told["metadata"]["thresholds"].as_str().unwrap();
+    for of in WAITS {
+        assert!(thresholds.contains(&format!("{of} 20 ms")), "{thresholds}");
+    }
+    let said = stdout_of(tyrion().args(["info", file]));
+    assert!(said.contains("20 ms (of shorter waits nothing is known)"), "{said}");
+    let note = "waits shorter than 20 ms were not recorded, not even summed: totals lack them";
+    assert!(said.contains(note), "{said}");
+    let converted = run(["convert", "--to", "collapsed", "--kind", "all", "-o", "-", file]);
+    assert!(err(&converted).contains(note), "{}", err(&converted));
+    let report = stdout_of(tyrion().args(["report", file]));
+    assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(note), "{report}");
+}
+
+fn virtual_threads_have_their_names(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in ["monitor", "lock"] {
+        let file = folder.path().join(format!("{kind}.jfr"));
+        let mut java = recorded(jdk, ALL, &file);
+        java.args(["tyrion.truth.Truth", "virtual-two", kind]);
+        let done = output(&mut java);
+        assert!(done.status.success(), "{}", err(&done));
+        let thread = dump(&file, &["thread"]);
+        let thread = thread.iter().find(|thread| thread["name"] == "vwaiter").unwrap();
+        assert_eq!(thread["virtual"], true);
+        let waits = dump(&file, &["wait"]);
+        let of_waiter = waits.iter().filter(|wait| wait["thread"] == "vwaiter");
+        let kinds: Vec<&str> =
+            of_waiter.clone().map(|wait| wait["kind"].as_str().unwrap()).collect();
+        // Of a wait in which the thread left its carrier there is no event for a park.
+        let is_known = kind == "monitor" || !kinds.is_empty();
+        assert!(!is_known || kinds.contains(&kind), "{kind}: {kinds:?}");
+        let long = of_waiter.filter(|wait| wait["wait_ns"].as_u64().unwrap() > 50_000_000);
+        assert!(long.count() <= 1, "{kind}: once, pinned or not");
+    }
+}
+
+fn a_killed_jvm_leaves_what_was_flushed(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut java = recorded(jdk, ALL, &folder.path().join("never.jfr"));
+    java.arg(format!("-XX:FlightRecorderOptions=repository={}", folder.path().display()));
+    java.args(["com.acme.bank.BankServer", "--seconds", "60"]);
+    let mut child = java.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let chunk = wait_for("chunk", || chunk_in(folder.path()));
+    // From 14 on it is flushed every second.
+    let begin = Instant::now();
+    wait_for("flush", || (begin.elapsed() > Duration::from_secs(4)).then_some(()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said = run([OsStr::new("info"), OsStr::new("--json"), chunk.as_os_str()]);
+    let told: Value = serde_json::from_str(&out(&said)).unwrap();
+    assert_eq!((&told["state"], &told["complete"]), (&"recording".into(), &false.into()));
+    if jdk.major >= 14 {
+        assert!(told["events"].as_u64().unwrap() > 0, "{told:#}");
+        assert_eq!(told["metadata"]["program"], "com.acme.bank.BankServer");
+    } else {
+        assert_eq!(said.status.code(), Some(3));
+        assert!(err(&said).contains("offset 0x0"), "{}", err(&said));
+    }
+}
+
+/// The first chunk of a repository that is not empty.
+fn chunk_in(repository: &Path) -> Option<PathBuf> {
+    let folders = std::fs::read_dir(repository).unwrap().map(|entry| entry.unwrap().path());
+    let files = folders.filter(|path| path.is_dir()).flat_map(|path| {
+        std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
+    });
+    let is_chunk = |path: &PathBuf| {
+        path.extension() == Some(OsStr::new("jfr")) && path.metadata().is_ok_and(|it| it.len() > 0)
+    };
+    files.into_iter().find(is_chunk)
 }

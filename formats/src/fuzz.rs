@@ -42,6 +42,24 @@ pub fn payload(bytes: &[u8]) -> usize {
     log(&file)
 }
 
+/// Reads a recording of Flight Recorder that is one chunk with a sound header: its
+/// metadata are at the front of these bytes, its constants at the end of the first
+/// event if that is short, and its events are all of them.
+pub fn jfr(bytes: &[u8]) -> usize {
+    const HEADER_LEN: usize = 68;
+    let len = (HEADER_LEN + bytes.len()) as u64;
+    let at = HEADER_LEN as u64;
+    let first = bytes.first().map_or(0, |&byte| u64::from(byte));
+    let mut file = b"FLR\0\0\x02\0\x01".to_vec();
+    // Length, constants, metadata; start and duration; ticks and their number in a second.
+    for number in [len, at + first, at, 1 << 60, 1 << 30, 1 << 20, 1_000_000_000] {
+        file.extend_from_slice(&u64::to_be_bytes(number));
+    }
+    file.extend_from_slice(&1u32.to_be_bytes());
+    file.extend_from_slice(bytes);
+    log(&file)
+}
+
 fn header(used_len: u64) -> Header {
     Header {
         version: VERSION,

@@ -26,6 +26,16 @@ proptest! {
     }
 
     #[test]
+    fn any_events(bytes in vec(any::<u8>(), 0..600)) {
+        fuzz::jfr(&bytes);
+    }
+
+    #[test]
+    fn likely_events(bytes in records()) {
+        fuzz::jfr(&bytes);
+    }
+
+    #[test]
     fn a_log_with_patches(
         name in prop::sample::select(
             vec!["v1-small.log", "v1-trace.log", "v1-holds.log", "v1-sample.log", "v1-wakers.log"]
@@ -53,6 +63,24 @@ proptest! {
     }
 }
 
+proptest! {
+    // Each takes some milliseconds.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_recording_with_patches(
+        name in prop::sample::select(common::RECORDED.to_vec()),
+        patches in vec((any::<prop::sample::Index>(), any::<u64>(), 1usize..9), 1..8)
+    ) {
+        let mut bytes = common::recorded(name);
+        for (at, value, len) in patches {
+            let at = at.index(bytes.len() - len);
+            bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
+        }
+        fuzz::log(&bytes);
+    }
+}
+
 #[test]
 fn the_targets_read_what_is_whole() {
     assert!(fuzz::log(&common::frozen("v1-small.log")) > 1_000);
@@ -60,6 +88,10 @@ fn the_targets_read_what_is_whole() {
     assert!(fuzz::log(&common::frozen("v1-sample.log")) > 30);
     assert!(fuzz::log(&common::frozen("v1-wakers.log")) > 30);
     assert!(fuzz::payload(&[1, 3, 1, b'a', b'b']) > 2, "a string definition");
+    for name in common::RECORDED {
+        let bytes = common::recorded(name);
+        assert!(fuzz::log(&bytes) > 100);
+    }
     // Bytes that are an instance record in a chunk of events.
     let instance = [14, 4, 1, 2, 3, 1];
     assert!(fuzz::payload(&instance) > fuzz::payload(&[99 << 2 | 2, 4, 1, 2, 3, 1]));

@@ -9,6 +9,7 @@ mod fuzz;
 #[path = "../../tests/support/golden.rs"]
 mod golden_files;
 mod hostile;
+mod jfr;
 mod limits;
 mod live;
 mod roundtrip;

@@ -164,3 +164,19 @@ pub fn frozen(name: &str) -> Vec<u8> {
 pub fn header_len(bytes: &[u8]) -> usize {
     tyrion_formats::wire::header::Header::decode(bytes).unwrap().header_len as usize
 }
+
+/// What the recordings of Flight Recorder in `testdata/jfr` are called.
+pub const RECORDED: [&str; 3] = ["jdk11", "jdk25", "async-profiler"];
+
+/// The path of one of them.
+pub fn recorded_path(name: &str) -> std::path::PathBuf {
+    std::path::Path::new(ROOT).join(format!("testdata/jfr/{name}.jfr.gz"))
+}
+
+/// The bytes of one of them, unpacked.
+pub fn recorded(name: &str) -> Vec<u8> {
+    let file = std::fs::File::open(recorded_path(name)).unwrap();
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(file), &mut bytes).unwrap();
+    bytes
+}
