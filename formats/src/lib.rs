@@ -1,5 +1,5 @@
 //! Reads recordings of locks: Tyrion's event logs, whole, cut, damaged, or still
-//! growing.
+//! growing, and those of Flight Recorder.
 //!
 //! [`Recording::open`] finds out what a file is ([`INPUTS`]), maps it and reads
 //! its definitions; the waits are decoded on demand, chunk by chunk, by as many

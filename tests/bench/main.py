@@ -7,8 +7,8 @@ from pathlib import Path
 import project
 from choice import add_options, choice
 from processes import Failed
-from sections import (applications, attach, contended, conversion, left_behind, own_cost, sampling,
-                      soak, startup, trace, trace_applications, uncontended, wakers)
+from sections import (applications, attach, contended, conversion, jfr, left_behind, own_cost,
+                      sampling, soak, startup, trace, trace_applications, uncontended, wakers)
 
 SECTIONS = {
     "uncontended": uncontended,
@@ -22,6 +22,7 @@ SECTIONS = {
     "attach": attach,
     "sampling": sampling,
     "conversion": conversion,
+    "jfr": jfr,
     "startup": startup,
     "soak": soak,
 }

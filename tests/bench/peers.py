@@ -2,6 +2,7 @@
 
 import json
 import platform
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -144,6 +145,15 @@ def told_text(shares):
 def jfr_converter():
     """The jar of jfrconv."""
     return from_maven_central("jfr-converter", ASYNC_PROFILER_VERSION)
+
+
+def jfrs_reader():
+    """A program that reads recordings of Flight Recorder with the crate jfrs."""
+    folder = project.BENCH / "peers" / "jfrs"
+    shutil.copytree(project.HERE / "jfrs", folder, dirs_exist_ok=True)
+    project.prepare(["cargo", "build", "--release", "--manifest-path", folder / "Cargo.toml",
+                     "--target-dir", folder / "target"])
+    return folder / "target" / "release" / "peer-jfrs"
 
 
 def from_maven_central(artifact, version, group="tools.profiler"):
