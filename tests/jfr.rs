@@ -219,7 +219,7 @@ fn every_command_reads_it(jdk: &Jdk) {
         &["diff", file],
         &["dump"],
         &["info"],
-        &["whatif"],
+        &["whatif", "--lock", "AuditLog"],
         &["convert", "--to", "flamegraph", "--by-thread", "-o", "-"],
     ] {
         let said = run(command.iter().chain([&file]));

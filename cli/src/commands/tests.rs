@@ -20,6 +20,12 @@ fn frozen(name: &str) -> Recording {
         .unwrap()
 }
 
+/// A recording of Flight Recorder or async-profiler.
+fn recorded(name: &str) -> Recording {
+    let packed = std::fs::read(testdata().join(format!("jfr/{name}.jfr.gz"))).unwrap();
+    Recording::from_bytes(&format!("{name}.jfr"), packed).unwrap()
+}
+
 fn all() -> Filter {
     Filter { kinds: Kinds::all(), states: States::all(), ..Filter::default() }
 }
@@ -51,6 +57,10 @@ fn logs_are_shown_as_ever() {
         {
             let dump = dumped(&frozen(name), &all(), json);
             files.insert(format!("{name}.dump.{sort}"), dump);
+        }
+        for name in ["jdk11", "jdk25", "async-profiler"] {
+            let info = info::printed(&[recorded(name)], &all(), json);
+            files.insert(format!("{name}.info.{sort}"), info);
         }
     }
     golden_files::check(&testdata().join("cli"), &files);

@@ -137,7 +137,7 @@ impl<'a> Iterator for EventScan<'a> {
             self.is_torn = true;
             return None;
         };
-        let mut fields = Scan::starting(event, scan.at());
+        let mut fields = Scan::within(rest, scan.at(), event.len());
         let Some(kind) = fields.number() else {
             self.is_torn = true;
             return None;

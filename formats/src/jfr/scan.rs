@@ -8,8 +8,10 @@ const LONGEST: usize = 9;
 /// are copied before they are believed to be text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'a> {
+    /// May go on behind the end: numbers are read faster where eight bytes can be loaded.
     bytes: &'a [u8],
     at: usize,
+    end: usize,
 }
 
 /// A text as it stands in the file.
@@ -30,12 +32,12 @@ pub(super) enum Text<'a> {
 
 impl<'a> Scan<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Scan<'a> {
-        Scan::starting(bytes, 0)
+        Scan::within(bytes, 0, bytes.len())
     }
 
-    /// From a place in the bytes on.
-    pub(super) fn starting(bytes: &'a [u8], at: usize) -> Scan<'a> {
-        Scan { bytes, at }
+    /// From one place in the bytes to another.
+    pub(super) fn within(bytes: &'a [u8], at: usize, end: usize) -> Scan<'a> {
+        Scan { bytes, at, end: end.min(bytes.len()) }
     }
 
     /// Where the next byte stands in the bytes.
@@ -45,7 +47,7 @@ impl<'a> Scan<'a> {
 
     /// How many bytes are left.
     pub(super) fn left(&self) -> usize {
-        self.bytes.len().saturating_sub(self.at)
+        self.end.saturating_sub(self.at)
     }
 
     /// A number: seven bits a byte, least significant first, and eight in the ninth.
@@ -54,10 +56,11 @@ impl<'a> Scan<'a> {
         if let Some(chunk) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
             let word = u64::from_le_bytes(*chunk);
             let ends = !word & 0x8080_8080_8080_8080;
-            if ends != 0 {
+            let next = self.at + ends.trailing_zeros() as usize / 8 + 1;
+            if ends != 0 && next <= self.end {
                 // All bits up to the first byte without the high one.
                 let used = word & (ends ^ ends.wrapping_sub(1));
-                self.at += ends.trailing_zeros() as usize / 8 + 1;
+                self.at = next;
                 return Some(squeeze(used));
             }
         }
@@ -89,13 +92,13 @@ impl<'a> Scan<'a> {
 
     #[inline]
     pub(super) fn byte(&mut self) -> Option<u8> {
-        let byte = *self.bytes.get(self.at)?;
+        let byte = *self.bytes.get(self.at).filter(|_| self.at < self.end)?;
         self.at += 1;
         Some(byte)
     }
 
     pub(super) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let end = self.at.checked_add(len)?;
+        let end = self.at.checked_add(len).filter(|&end| end <= self.end)?;
         let taken = self.bytes.get(self.at..end)?;
         self.at = end;
         Some(taken)
