@@ -19,6 +19,7 @@ on_jdks!(sums_are_those_of_jfr: all);
 on_jdks!(every_command_reads_it: one);
 on_jdks!(what_is_below_the_threshold_is_told: ends);
 on_jdks!(virtual_threads_have_their_names: since(21));
+on_jdks!(pinned_threads_wait_once: since(21));
 on_jdks!(a_killed_jvm_leaves_what_was_flushed: ends, everywhere three);
 
 /// What is recorded of every wait, and more.
@@ -280,6 +281,25 @@ fn virtual_threads_have_their_names(jdk: &Jdk) {
         let long = of_waiter.filter(|wait| wait["wait_ns"].as_u64().unwrap() > 50_000_000);
         assert!(long.count() <= 1, "{kind}: once, pinned or not");
     }
+}
+
+/// What two events tell of counts once.
+fn pinned_threads_wait_once(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pinned.jfr");
+    let done = output(recorded(jdk, ALL, &file).args(["tyrion.truth.Truth", "pinned"]));
+    assert!(done.status.success(), "{}", err(&done));
+    let told: Value = serde_json::from_str(out(&done).lines().last().unwrap()).unwrap();
+    let waits = dump(&file, &["wait"]);
+    let long = waits.iter().filter(|wait| {
+        wait["thread"] == "vpinned" && wait["wait_ns"].as_u64().unwrap() > 50_000_000
+    });
+    let long: Vec<&Value> = long.collect();
+    let [wait] = long[..] else { panic!("{long:#?}") };
+    assert_eq!(wait["kind"], "park");
+    assert!(wait["wait_ns"].as_u64() <= told["wait_ns"].as_u64(), "{wait:#} {told}");
+    let pinned = info(&file)["metadata"]["pinned"].as_str().map(str::to_owned);
+    assert!(pinned.is_some_and(|it| it.contains("of virtual threads on their carriers")));
 }
 
 fn a_killed_jvm_leaves_what_was_flushed(jdk: &Jdk) {

@@ -6,7 +6,7 @@
 //! one decoder, ten bytes or so a wait, and whoever reads a recording twice
 //! decodes it twice without parsing the file again.
 
-mod capabilities;
+pub(crate) mod capabilities;
 mod chunk;
 mod collections;
 mod definitions;

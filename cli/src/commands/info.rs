@@ -407,6 +407,7 @@ fn threshold(log: &Recording) -> String {
     let facts = log.facts();
     let threshold = units::duration(facts.threshold_ns);
     match (facts.short_waits, facts.metadata("threshold")) {
+        (ShortWaits::Unknown, _) if !log.has_threshold() => "not known".to_owned(),
         (ShortWaits::Unknown, _) if facts.threshold_ns == 0 => "none".to_owned(),
         (ShortWaits::Unknown, _) => format!("{threshold} (of shorter waits nothing is known)"),
         (_, origin) => format!("{threshold} ({})", origin.unwrap_or_default()),

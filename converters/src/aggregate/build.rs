@@ -177,6 +177,7 @@ impl<'a> Builder<'a> {
         notes.dropped_other = notes.dropped_other.saturating_add(other.dropped);
         if log.capabilities().short_waits == ShortWaits::Unknown {
             notes.unknown_below_ns = notes.unknown_below_ns.max(log.facts().threshold_ns);
+            notes.unknown_thresholds += u64::from(!log.has_threshold());
         }
         let (kinds, withheld) = (self.filter.kinds, self.withheld);
         let pending = log.pending().iter().filter(|pending| {

@@ -35,6 +35,8 @@ pub struct Notes {
     /// Of logs that say nothing of waits below their threshold: the greatest of
     /// these thresholds, in ns. Totals lack those waits.
     pub unknown_below_ns: u64,
+    /// How many logs do not say whether they lack waits because they were short.
+    pub unknown_thresholds: u64,
     /// Waits of the asked-for kinds that had not ended when the log did. The
     /// profile lacks them.
     pub pending: u64,
@@ -135,6 +137,15 @@ impl Notes {
             lines.push(format!(
                 "waits shorter than {} were not recorded, not even summed: totals lack them",
                 time(self.unknown_below_ns),
+            ));
+        }
+        if self.unknown_thresholds != 0 {
+            lines.push(format!(
+                "{} not say from which duration on waits were recorded: totals may lack shorter ones",
+                match self.unknown_thresholds {
+                    1 => "a recording does".to_owned(),
+                    count => format!("{count} recordings do"),
+                },
             ));
         }
         if self.pending != 0 {

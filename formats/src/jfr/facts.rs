@@ -6,6 +6,7 @@ use super::{
     metadata::{Types, Values},
     names::Sampler,
 };
+use crate::recording::capabilities::{THRESHOLDS, UNKNOWN_THRESHOLDS};
 use tyrion_wire::header::Header;
 
 /// How often Flight Recorder samples threads if the recording does not say, in ns.
@@ -202,7 +203,11 @@ impl Facts {
         header.threshold_ns =
             self.waits.iter().filter(on).filter_map(|it| it.threshold_ns).max().unwrap_or(0);
         let is_any_on = self.waits.iter().any(|it| on(&it));
-        self.put("thresholds", self.thresholds());
+        let thresholds = match self.thresholds() {
+            none if none.is_empty() && seen.waits => UNKNOWN_THRESHOLDS.to_owned(),
+            thresholds => thresholds,
+        };
+        self.put(THRESHOLDS, thresholds);
         let mode = match (seen.waits || is_any_on, seen.samples) {
             (false, true) => "sample",
             (true, true) => "contention+sample",
@@ -338,7 +343,8 @@ mod tests {
             text(&header, "thresholds"),
             Some("jdk.JavaMonitorEnter 10 µs, jdk.ThreadPark 10 µs")
         );
-        assert_eq!(text(&finished(facts(&[]), seen), "thresholds"), None);
+        assert_eq!(text(&finished(facts(&[]), seen), "thresholds"), Some("not known"));
+        assert_eq!(text(&finished(facts(&[]), Seen::default()), "thresholds"), None);
     }
 
     #[test]

@@ -88,7 +88,8 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let header = Header {
         wall_ns: start_ns,
         mono_ns: start_ns,
-        depth: crate::limits::MAX_DEPTH,
+        // It does not say.
+        depth: 0,
         state: found.state(),
         ..LogOptions::default().header
     };

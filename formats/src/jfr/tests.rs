@@ -409,6 +409,7 @@ fn waits_are_read_by_the_metadata() {
     assert_eq!((facts.format, facts.short_waits), ("jfr", ShortWaits::Unknown));
     assert_eq!((facts.start_ns, facts.end_ns), (1_000_000_000, 1_001_000_000));
     assert_eq!((facts.state, facts.metadata("mode")), (RecordingState::Closed, Some("contention")));
+    assert!(!recording.has_threshold(), "no setting says so");
     let monitor = recording.definitions().sites().iter().map(|(_, site)| site.kind).min();
     assert_eq!(monitor, Some(WaitKind::Monitor));
     // One `Foo` is an object that somebody parked for: it has another address.
@@ -525,6 +526,7 @@ fn settings_and_pauses_are_told() {
     let recording = open(maker.finish());
     let facts = recording.facts();
     assert_eq!((facts.threshold_ns, facts.pid), (20_000_000, 4711));
+    assert!(recording.has_threshold());
     let metadata: Vec<(&str, &str)> =
         facts.metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
     assert_eq!(

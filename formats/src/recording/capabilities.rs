@@ -1,6 +1,6 @@
 //! What a recording can tell at all.
 
-use super::hold_mode::HoldMode;
+use super::{Recording, hold_mode::HoldMode};
 
 /// What a recording can tell at all. Where it cannot, finding nothing means that
 /// nothing is known.
@@ -29,4 +29,16 @@ pub enum ShortWaits {
     Counted,
     /// Nothing: totals lack them.
     Unknown,
+}
+
+/// The key in the metadata that says from which duration on waits of each sort were
+/// recorded, where that differs; and what it says if that is not known.
+pub(crate) const THRESHOLDS: &str = "thresholds";
+pub(crate) const UNKNOWN_THRESHOLDS: &str = "not known";
+
+impl Recording {
+    /// Whether it is known from which duration on waits were recorded.
+    pub fn has_threshold(&self) -> bool {
+        self.facts.metadata(THRESHOLDS) != Some(UNKNOWN_THRESHOLDS)
+    }
 }

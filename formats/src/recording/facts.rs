@@ -27,7 +27,7 @@ pub struct Facts {
     pub threshold_ns: u64,
     /// What is known of those instead.
     pub short_waits: ShortWaits,
-    /// The most frames a stack has.
+    /// The most frames a stack has; 0 when unknown.
     pub depth: u32,
     /// Contended waits that were lost beside those that [`Counters`] tell of.
     ///
