@@ -1,5 +1,5 @@
 //! Recordings that are compressed with gzip, as many are kept: they are unpacked, and
-//! read like others.
+//! read like others. What else is compressed is left to whichever input knows it.
 
 use crate::{
     bytes::Bytes,
@@ -9,24 +9,34 @@ use crate::{
     inputs::{self, INPUTS},
     limits,
     recording::Recording,
-    sniff::FileKind,
 };
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 
-/// So many bytes are unpacked at once.
-const STEP: usize = 1 << 16;
+/// So many bytes are unpacked at once. As many compressed ones tell what is in them.
+pub(crate) const STEP: u64 = 1 << 16;
 
 /// Whether this is the beginning of something compressed with gzip.
 pub(crate) fn is_it(start: &[u8]) -> bool {
     start.starts_with(&[0x1f, 0x8b])
 }
 
+/// Whether this is the beginning of a recording that is compressed with gzip.
+pub(crate) fn holds_recording(start: &[u8]) -> bool {
+    if !is_it(start) {
+        return false;
+    }
+    let mut unpacked = Vec::new();
+    let wanted = inputs::start_len(INPUTS);
+    fill(&mut MultiGzDecoder::new(start), wanted, &mut unpacked).is_ok()
+        && !inputs::find(INPUTS, "", &unpacked).is_err_and(|error| is_no_recording(&error))
+}
+
 /// Unpacks a recording and reads it. Offsets in messages are those of what was
 /// unpacked. Of data that are cut or damaged, what comes before is read.
 ///
 /// # Errors
-/// When what is in it is no recording, or is too long.
+/// When it cannot be read, or is too long.
 pub(crate) fn read(name: &str, packed: impl Read) -> Result<Recording, Error> {
     let unpacked = unpack(name, packed, limits::MAX_STREAM)?;
     let len = unpacked.bytes.len() as u64;
@@ -46,35 +56,26 @@ struct Unpacked {
     is_torn: bool,
 }
 
-/// Unpacks no more than `limit` bytes, of what begins like something that is read.
+/// Unpacks no more than `limit` bytes.
 fn unpack(name: &str, packed: impl Read, limit: u64) -> Result<Unpacked, Error> {
     let io = |source| Error::Io { log: name.to_owned(), source };
-    let mut decoder = MultiGzDecoder::new(BufReader::with_capacity(STEP, packed));
-    let mut start = Vec::new();
-    let wanted = inputs::start_len(INPUTS);
-    let mut is_torn = fill(&mut decoder, wanted, &mut start).map_err(io)?;
-    if inputs::find(INPUTS, name, &start).is_err_and(|error| is_no_recording(&error)) {
-        return Err(Error::NotALog { log: name.to_owned(), seems: FileKind::Gzip });
-    }
-    let mut store = Store::new();
-    let mut len = start.len() as u64;
-    store.write_all(&start).map_err(io)?;
-    while !is_torn {
-        start.clear();
-        is_torn = fill(&mut decoder, STEP, &mut start).map_err(io)?;
-        if start.is_empty() {
-            break;
-        }
-        len += start.len() as u64;
+    let mut decoder = MultiGzDecoder::new(BufReader::with_capacity(STEP as usize, packed));
+    let (mut store, mut step) = (Store::new(), Vec::new());
+    let mut len = 0;
+    loop {
+        let is_torn = fill(&mut decoder, STEP as usize, &mut step).map_err(io)?;
+        len += step.len() as u64;
         if len > limit {
             return Err(Error::Unpacked { log: name.to_owned(), limit });
         }
-        store.write_all(&start).map_err(io)?;
+        store.write_all(&step).map_err(io)?;
+        if is_torn || step.is_empty() {
+            return Ok(Unpacked { bytes: store.into_bytes().map_err(io)?, is_torn });
+        }
     }
-    Ok(Unpacked { bytes: store.into_bytes().map_err(io)?, is_torn })
 }
 
-/// Adds so many bytes, or all that there are: whether the data were found cut or
+/// Takes so many bytes, or all that there are: whether the data were found cut or
 /// damaged.
 fn fill(from: &mut impl Read, wanted: usize, to: &mut Vec<u8>) -> io::Result<bool> {
     let mut filled = 0;
@@ -112,7 +113,10 @@ fn is_no_recording(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::write::{LogOptions, LogWriter};
+    use crate::{
+        sniff::FileKind,
+        write::{LogOptions, LogWriter},
+    };
     use flate2::{Compression, write::GzEncoder};
     use std::io::Cursor;
 

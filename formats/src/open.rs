@@ -41,7 +41,13 @@ impl Recording {
     /// # Errors
     /// As [`Recording::open`].
     pub fn from_file(name: &str, file: &File) -> Result<Recording, Error> {
-        let io = |source| Error::Io { log: name.to_owned(), source };
+        let io = |        let io = |source| Error::Io { log: name.to_owned(), source };
+        let mut start = Vec::new();
+        from.by_ref().take(2).read_to_end(&mut start).map_err(io)?;
+        if gzip::is_it(&start) {
+            from.by_ref().take(gzip::STEP).read_to_end(&mut start).map_err(io)?;
+        }
+| Error::Io { log: name.to_owned(), source };
         let metadata = file.metadata().map_err(io)?;
         if !metadata.is_file() {
             file::check(name, file, &metadata)?;
@@ -52,10 +58,7 @@ impl Recording {
             return Err(Error::Empty { log: name.to_owned() });
         }
         let bytes = Bytes::map(file, len).map_err(io)?;
-        match gzip::is_it(&bytes.start(8)) {
-            true => gzip::read(name, bytes.settled(0, len).unwrap_or_default()),
-            false => read_with(INPUTS, name, bytes),
-        }
+        read(name, bytes)
     }
 
     /// Reads to the end, but no more than [`limits::MAX_STREAM`] bytes. What no
@@ -66,13 +69,13 @@ impl Recording {
     /// As [`Recording::open`], or when it has no end.
     pub fn from_reader(name: &str, mut from: impl Read) -> Result<Recording, Error> {
         let mut start = Vec::new();
-        let read = from.by_ref().take(2).read_to_end(&mut start);
+        let read = from.by_ref().take(gzip::STEP as u64).read_to_end(&mut start);
         read.map_err(|source| Error::Io { log: name.to_owned(), source })?;
-        let is_packed = gzip::is_it(&start);
+        let is_packed = gzip::holds_recording(&start);
         let from = Cursor::new(start).chain(from);
         match is_packed {
             true => gzip::read(name, from),
-            false => Recording::from_bytes(name, read_stream(name, from, limits::MAX_STREAM)?),
+            false => read_with(INPUTS, name, read_stream(name, from, limits::MAX_STREAM)?.into()),
         }
     }
 
@@ -81,10 +84,16 @@ impl Recording {
     /// # Errors
     /// As [`Recording::open`].
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Recording, Error> {
-        match gzip::is_it(&bytes) {
-            true => gzip::read(name, &bytes[..]),
-            false => read_with(INPUTS, name, bytes.into()),
-        }
+        read(name, bytes.into())
+    }
+}
+
+/// Reads with the input that knows it what may be compressed.
+fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
+    let packed = bytes.settled(0, bytes.len()).unwrap_or_default();
+    match gzip::holds_recording(packed) {
+        true => gzip::read(name, packed),
+        false => read_with(INPUTS, name, bytes),
     }
 }
 
