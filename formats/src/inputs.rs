@@ -35,23 +35,3 @@ pub(crate) fn find<'i>(inputs: &'i [Input], name: &str, start: &[u8]) -> Result<
 pub(crate) fn start_len(inputs: &[Input]) -> usize {
     inputs.iter().map(|input| input.start_len).max().unwrap_or(0).next_multiple_of(8)
 }
-
-/// The input that reads what begins so, if one does. [`START_LEN`] bytes tell.
-pub fn recognise(start: &[u8]) -> Option<&'static Input> {
-    INPUTS.iter().find(|input| (input.is_it)(start))
-}
-
-/// How many of a file's first bytes tell which of [`INPUTS`] reads it.
-pub const START_LEN: usize = 256;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn so_many_bytes_tell() {
-        assert!(start_len(INPUTS) <= START_LEN);
-        assert_eq!(recognise(b"FLR\0\0\x02").map(|input| input.name), Some("jfr"));
-        assert!(recognise(b"some text").is_none());
-    }
-}

@@ -39,7 +39,8 @@ pub use error::Error;
 pub use event_log::{AcquisitionChange, Begin, CellChange, Changes, Follower, write};
 pub use file::{open_input, open_regular};
 pub use input::Input;
-pub use inputs::{INPUTS, START_LEN, read_with, recognise};
+pub use inputs::{INPUTS, read_with};
+pub use open::recognise;
 pub use recording::{
     Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
     Events, Facts, HoldMode, LockSite, MethodDef, ModeChange, ModeSpan, OptionChange, Pause,

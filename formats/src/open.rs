@@ -7,6 +7,7 @@ use crate::{
     bytes::Bytes,
     error::Error,
     file, gzip,
+    input::Input,
     inputs::{self, INPUTS, read_with},
     limits,
     recording::Recording,
@@ -14,6 +15,7 @@ use crate::{
 use std::{
     fs::File,
     io::{Cursor, Read},
+    os::unix::fs::FileExt,
     path::Path,
 };
 
@@ -68,9 +70,12 @@ impl Recording {
     /// # Errors
     /// As [`Recording::open`], or when it has no end.
     pub fn from_reader(name: &str, mut from: impl Read) -> Result<Recording, Error> {
+        let io = |source| Error::Io { log: name.to_owned(), source };
         let mut start = Vec::new();
-        let read = from.by_ref().take(gzip::STEP as u64).read_to_end(&mut start);
-        read.map_err(|source| Error::Io { log: name.to_owned(), source })?;
+        from.by_ref().take(2).read_to_end(&mut start).map_err(io)?;
+        if gzip::is_it(&start) {
+            from.by_ref().take(gzip::STEP).read_to_end(&mut start).map_err(io)?;
+        }
         let is_packed = gzip::holds_recording(&start);
         let from = Cursor::new(start).chain(from);
         match is_packed {
@@ -86,6 +91,14 @@ impl Recording {
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Recording, Error> {
         read(name, bytes.into())
     }
+}
+
+/// The input that reads a file, by its first bytes; none for what no input reads, and
+/// for what is compressed.
+pub fn recognise(file: &File) -> Option<&'static Input> {
+    let mut start = vec![0; inputs::start_len(INPUTS)];
+    let len = file.read_at(&mut start, 0).ok()?;
+    inputs::find(INPUTS, "", start.get(..len)?).ok()
 }
 
 /// Reads with the input that knows it what may be compressed.
@@ -174,6 +187,21 @@ mod tests {
         assert!(Recording::from_reader("it", &log[..]).is_ok());
         // What is damaged of it is told when all of it is there.
         assert_eq!(read_stream("it", &log[..300], 300).unwrap(), log[..300]);
+    }
+
+    #[test]
+    fn files_are_recognised_by_their_first_bytes() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (bytes, expected) in [
+            (&log()[..], Some("event-log")),
+            (b"FLR\0\0\x02", Some("jfr")),
+            (b"\x1f\x8b\x08", None),
+            (b"", None),
+        ] {
+            std::fs::write(file.path(), bytes).unwrap();
+            let input = recognise(file.as_file());
+            assert_eq!(input.map(|input| input.name), expected);
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
     rc::Rc,
 };
-use tyrion_formats::{Begin, Follower, Recording, START_LEN, event_log, recognise};
+use tyrion_formats::{Begin, Follower, Recording, event_log, recognise};
 use tyrion_wire::{header::RecordingState, slot::Pending};
 
 /// More of what a process has mapped is not read: 65 530 files, the kernel's
@@ -21,7 +21,7 @@ const LONGEST_MAPS: u64 = 16 << 20;
 /// The most files created meanwhile that are looked at.
 const MOST_NEXT: usize = 100;
 /// How files begin that are compressed with gzip.
-const GZIP: &[u8] = &[0x1f, 0x8b];
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// What has become of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +77,12 @@ struct FeedFile {
 /// Refuses what is not written record by record, so that nothing can be read of it
 /// while it grows.
 fn refuse_others(name: &str, file: &File) -> Result<(), Failure> {
-    let mut start = [0; START_LEN];
+    let mut start = [0; GZIP.len()];
     // What cannot be read is told by who reads it next.
-    let len = file.read_at(&mut start, 0).unwrap_or(0);
-    let start = start.get(..len).unwrap_or_default();
-    let what = match recognise(start) {
+    let mut is_packed = || file.read_exact_at(&mut start, 0).is_ok() && start == GZIP;
+    let what = match recognise(file) {
         Some(input) if input.name != event_log::INPUT.name => input.what,
-        None if start.starts_with(GZIP) => "compressed with gzip",
+        None if is_packed() => "compressed with gzip",
         _ => return Ok(()),
     };
     Err(Failure::new(format!(
