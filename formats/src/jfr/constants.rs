@@ -98,6 +98,9 @@ impl<'a> Constants<'a> {
         for _ in 0..scan.count()? {
             let id = scan.number()?;
             let count = scan.count()?;
+            if count == 0 {
+                continue;
+            }
             let (of, shape) = (types.by_id(id)?, types.shape_of(id)?);
             let is_wanted = matches!(of.name.as_str(), STRING | STACK) || wanted(&of.name).is_some();
             if is_wanted {
@@ -237,9 +240,13 @@ fn read_stack(
         match (field.name.as_str(), field.shape) {
             ("truncated", Shape::Number) if !field.is_array => is_cut |= scan.number()? != 0,
             ("frames", Shape::Fields(at)) if field.is_array => {
+                let count = scan.count()?;
+                if count == 0 {
+                    continue;
+                }
                 let plan = Plan::new(types.at(at)?, &["method", "lineNumber"]);
                 let mut values = Values::default();
-                for _ in 0..scan.count()? {
+                for _ in 0..count {
                     if frames.len() >= most {
                         // What may come behind the frames says nothing more.
                         return Some(true);

@@ -58,6 +58,8 @@ const WHOLE: usize = 16 << 20;
 /// So many bytes of chunks are read at once. What is made of them takes twice as much
 /// memory, and that of those before them is there meanwhile.
 const AT_ONCE: usize = 24 << 20;
+/// So many chunks are read. Those of Flight Recorder have twelve megabytes.
+const MOST_CHUNKS: usize = 1 << 16;
 
 fn check_start(name: &str, start: &[u8]) -> Result<(), Error> {
     let Ok((_, header)) = chunk::header(start) else { return Ok(()) };
@@ -122,6 +124,9 @@ impl<'a> Found<'a> {
         while let Some(rest) = bytes.get(found.end..).filter(|rest| !rest.is_empty()) {
             let offset = found.end as u64;
             let Ok((_, header)) = chunk::header(rest) else { break };
+            if found.chunks.len() + found.plain.len() == MOST_CHUNKS {
+                break;
+            }
             let len = usize::try_from(header.len).unwrap_or(usize::MAX);
             let own = rest.get(..len).filter(|own| own.len() >= HEADER_LEN);
             let is_whole = own.is_some();
@@ -166,6 +171,9 @@ impl<'a> Found<'a> {
                 true => {
                     "the recording was not finished; what was written since its last flush was \
                      left out"
+                }
+                false if self.chunks.len() + self.plain.len() == MOST_CHUNKS => {
+                    "there are more chunks than are read; the rest of the file was left out"
                 }
                 false => "no chunk begins here; the rest of the file was left out",
             };
