@@ -257,7 +257,7 @@ fn jvm(name: &str, version: &str) -> String {
 /// A duration in the longest unit that it is a whole number of.
 fn short(ns: u64) -> String {
     let units: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000)];
-    match units.iter().find(|(_, unit_ns)| ns != 0 && ns % unit_ns == 0) {
+    match units.iter().find(|(_, unit_ns)| ns != 0 && ns.is_multiple_of(*unit_ns)) {
         Some((unit, unit_ns)) => format!("{} {unit}", ns / unit_ns),
         None if ns >= 1_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
         None => format!("{ns} ns"),
