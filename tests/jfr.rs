@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
+    io::Write,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -210,8 +211,7 @@ fn every_command_reads_it(jdk: &Jdk) {
     std::fs::write(&packed, output(Command::new("gzip").arg("-c").arg(file)).stdout).unwrap();
     assert!(stdout_of(tyrion().args(collapsed).arg(&packed)) == told);
     for source in [&demo.file, &packed] {
-        let source = std::fs::File::open(source).unwrap();
-        assert!(stdout_of(tyrion().args(collapsed).arg("-").stdin(piped(source))) == told);
+        assert!(from_pipe(&collapsed, std::fs::read(source).unwrap()) == told);
     }
     for command in [
         &["report"][..],
@@ -235,10 +235,17 @@ fn every_command_reads_it(jdk: &Jdk) {
     }
 }
 
-/// A pipe with what is in a file.
-fn piped(source: std::fs::File) -> Stdio {
-    let cat = Command::new("cat").stdin(source).stdout(Stdio::piped()).spawn();
-    cat.unwrap().stdout.unwrap().into()
+/// What `tyrion` prints of a recording that comes from a pipe.
+fn from_pipe(arguments: &[&str], recording: Vec<u8>) -> String {
+    let mut tyrion = tyrion();
+    tyrion.args(arguments).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = tyrion.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || stdin.write_all(&recording).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success());
+    out(&output)
 }
 
 fn what_is_below_the_threshold_is_told(jdk: &Jdk) {
