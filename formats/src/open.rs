@@ -43,13 +43,7 @@ impl Recording {
     /// # Errors
     /// As [`Recording::open`].
     pub fn from_file(name: &str, file: &File) -> Result<Recording, Error> {
-        let io = |        let io = |source| Error::Io { log: name.to_owned(), source };
-        let mut start = Vec::new();
-        from.by_ref().take(2).read_to_end(&mut start).map_err(io)?;
-        if gzip::is_it(&start) {
-            from.by_ref().take(gzip::STEP).read_to_end(&mut start).map_err(io)?;
-        }
-| Error::Io { log: name.to_owned(), source };
+        let io = |source| Error::Io { log: name.to_owned(), source };
         let metadata = file.metadata().map_err(io)?;
         if !metadata.is_file() {
             file::check(name, file, &metadata)?;

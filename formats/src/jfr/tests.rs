@@ -391,7 +391,7 @@ fn waits(recording: &Recording) -> Vec<String> {
 const SMALL: [&str; 5] = [
     "main monitor 1000000000..1000000100 granted worker com/acme/Foo bar:42",
     "main lock 1000000500..1000000800 granted - java/util/concurrent/locks/ReentrantLock$NonfairSync park:0<acquire:0<bar:43<cut",
-    "main park 1000001000..1000002000 timed-out - com/acme/Foo park:0<acquire:0<bar:43<cut",
+    "main lock 1000001000..1000002000 timed-out - com/acme/Foo park:0<acquire:0<bar:43<cut",
     "worker monitor 999999950..1000000100 granted main com/acme/Foo bar:42",
     "worker monitor 1000000200..1000000210 granted - com/acme/Foo bar:42",
 ];
