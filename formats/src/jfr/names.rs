@@ -22,6 +22,9 @@ const MOST_LOCKS: usize = 1 << 18;
 const NATIVE: u64 = 1 << 62;
 /// Stands for the class of a lock of native code, which has none.
 const NATIVE_LOCK: &str = "native lock";
+/// The descriptor that async-profiler gives to functions of native code, whose class is
+/// their library.
+const NATIVE_METHOD: &str = "()L;";
 
 /// What does not end with a chunk.
 #[derive(Debug, Default)]
@@ -259,6 +262,8 @@ impl LookUp<'_, '_> {
                 log.method(class, &name, &descriptor, 0)?
             }
         };
+        // What tells stacks apart knows classes of Java alone.
+        let class = if descriptor == NATIVE_METHOD { String::new() } else { class };
         let method = Arc::new(Method { id, class, name });
         self.names.methods.insert(key, method.clone());
         Ok(method)
