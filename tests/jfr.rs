@@ -199,7 +199,16 @@ fn every_command_reads_it(jdk: &Jdk) {
     let all = folder.join("all");
     std::fs::create_dir(&all).unwrap();
     for jobs in ["1", "3"] {
-        stdout_of(tyrion().args(["convert", "--to", "all", "--jobs", jobs, "-o", text(&all), file]));
+        stdout_of(tyrion().args([
+            "convert",
+            "--to",
+            "all",
+            "--jobs",
+            jobs,
+            "-o",
+            text(&all),
+            file,
+        ]));
         let parts = callgrind_parts(&all.join("out.callgrind"));
         let parts = parts.iter().map(|part| Sum::of_callgrind(part).wait_ns);
         assert_eq!(parts.sum::<u64>(), sum);

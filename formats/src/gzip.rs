@@ -158,7 +158,9 @@ mod tests {
                         log.damage().iter().map(ToString::to_string).collect();
                     assert!(damage.iter().any(|it| it.contains("compressed")), "{damage:?}");
                 }
-                Err(error) => assert!(error.to_string().starts_with("log.gz: offset 0x"), "{error}"),
+                Err(error) => {
+                    assert!(error.to_string().starts_with("log.gz: offset 0x"), "{error}")
+                }
             }
         }
         let trailed = [&packed[..], b"trailing"].concat();

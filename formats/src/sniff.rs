@@ -60,9 +60,7 @@ impl fmt::Display for FileKind {
                 "it seems to be one that was changed by a transfer in text mode; \
                  copy it again in binary mode"
             }
-            FileKind::Gzip => {
-                "it is compressed with gzip, and what is in it is not one, either"
-            }
+            FileKind::Gzip => "it is compressed with gzip, and what is in it is not one, either",
             FileKind::Zstd => {
                 "it seems to be compressed with zstd; `zstdcat` it into `tyrion convert -`"
             }

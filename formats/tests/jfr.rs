@@ -75,7 +75,8 @@ fn line(log: &Recording, entry: &Entry<'_>) -> (String, u64) {
         }
         Entry::Sample(sampled) => {
             let state = sampled.state().name();
-            let what = format!("{} {state} at {}", thread(sampled.thread), top(sampled.sample.stack));
+            let what =
+                format!("{} {state} at {}", thread(sampled.thread), top(sampled.sample.stack));
             (what, sampled.sample.wall_ns)
         }
         other => panic!("{other:?}"),

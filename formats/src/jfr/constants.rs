@@ -102,7 +102,8 @@ impl<'a> Constants<'a> {
                 continue;
             }
             let (of, shape) = (types.by_id(id)?, types.shape_of(id)?);
-            let is_wanted = matches!(of.name.as_str(), STRING | STACK) || wanted(&of.name).is_some();
+            let is_wanted =
+                matches!(of.name.as_str(), STRING | STACK) || wanted(&of.name).is_some();
             if is_wanted {
                 self.room = self.room.checked_sub(count)?;
             }

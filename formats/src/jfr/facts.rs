@@ -225,7 +225,8 @@ impl Facts {
         }
         if let (count @ 1.., ns) = seen.pinned {
             let waits = if count == 1 { "wait" } else { "waits" };
-            let text = format!("{count} {waits} of virtual threads on their carriers, {}", short(ns));
+            let text =
+                format!("{count} {waits} of virtual threads on their carriers, {}", short(ns));
             self.put("pinned", text);
         }
         self.texts.sort_unstable();
@@ -314,7 +315,8 @@ mod tests {
         for text in ["", "20", "everyChunk", "-1 ms", "99999999999999 d"] {
             assert_eq!(duration_ns(text), None, "{text}");
         }
-        for (ns, text) in [(0, "0 ns"), (20 * MS, "20 ms"), (10_000, "10 µs"), (1_234_567, "1.2 ms")]
+        for (ns, text) in
+            [(0, "0 ns"), (20 * MS, "20 ms"), (10_000, "10 µs"), (1_234_567, "1.2 ms")]
         {
             assert_eq!(short(ns), text);
         }
@@ -354,9 +356,8 @@ mod tests {
             let header = finished(facts, seen);
             (text(&header, "mode").map(str::to_owned), text(&header, "period").map(str::to_owned))
         };
-        let told = |mode: &str, period: Option<&str>| {
-            (Some(mode.to_owned()), period.map(str::to_owned))
-        };
+        let told =
+            |mode: &str, period: Option<&str>| (Some(mode.to_owned()), period.map(str::to_owned));
         assert_eq!(mode(facts(&[]), samples), told("sample", Some("20000000")));
         let on = facts(&[(event::PARK, "enabled", "true"), (event::SAMPLE, "period", "10 ms")]);
         assert_eq!(mode(on, samples), told("contention+sample", Some("10000000")));
@@ -368,10 +369,7 @@ mod tests {
         let jdk = facts(&[(event::SAMPLE, "period", "10 ms")]);
         assert_eq!(jdk.sampled_ns(Sampler::Java), (10 * MS, 10 * MS));
         assert_eq!(jdk.sampled_ns(Sampler::Native), (20 * MS, 0));
-        let cpu = facts(&[
-            (event::RECORDING, "event", "cpu"),
-            (event::SAMPLE, "interval", "0"),
-        ]);
+        let cpu = facts(&[(event::RECORDING, "event", "cpu"), (event::SAMPLE, "interval", "0")]);
         assert_eq!(cpu.sampled_ns(Sampler::Cpu), (10 * MS, 10 * MS));
         let both = facts(&[
             (event::RECORDING, "event", "cpu"),
@@ -381,10 +379,8 @@ mod tests {
         assert_eq!(both.sampled_ns(Sampler::Cpu), (0, MS));
         assert_eq!(both.sampled_ns(Sampler::Wall), (20 * MS, 0));
         assert_eq!(both.period_ns(), 20 * MS);
-        let wall = facts(&[
-            (event::RECORDING, "event", "wall"),
-            (event::SAMPLE, "interval", "5000000"),
-        ]);
+        let wall =
+            facts(&[(event::RECORDING, "event", "wall"), (event::SAMPLE, "interval", "5000000")]);
         assert_eq!(wall.sampled_ns(Sampler::Wall), (5 * MS, 5 * MS));
         let misses = facts(&[
             (event::RECORDING, "event", "cache-misses"),

@@ -70,8 +70,15 @@ pub(super) mod slot {
 }
 
 /// Names of fields in the order of the slots; one that no event has is `-`.
-const ENTER: &[&str] =
-    &["startTime", "duration", "eventThread", "stackTrace", "monitorClass", "address", "previousOwner"];
+const ENTER: &[&str] = &[
+    "startTime",
+    "duration",
+    "eventThread",
+    "stackTrace",
+    "monitorClass",
+    "address",
+    "previousOwner",
+];
 const WAIT: &[&str] = &[
     "startTime",
     "duration",

@@ -364,8 +364,7 @@ fn waits(recording: &Recording) -> Vec<String> {
     found.sort_by_key(|(name, event)| (name.clone(), event.end_ns));
     let line = |(name, event): (String, Event)| {
         let site = defined.sites().get(event.site).unwrap();
-        let lock =
-            defined.locks().get(site.lock).and_then(|lock| defined.classes().get(*lock));
+        let lock = defined.locks().get(site.lock).and_then(|lock| defined.classes().get(*lock));
         let lock = lock.map_or("-".into(), |class| recording.text(class.name));
         let mut stack = Vec::new();
         let mut at = site.stack;
@@ -497,7 +496,14 @@ fn samples_stand_for_their_period() {
             Entry::Sample(sampled) => {
                 let sample = sampled.sample;
                 let thread = name(&recording, sampled.thread);
-                (thread, sampled.at_ns, sampled.state(), sample.wall_ns, sample.cpu_ns, sample.count)
+                (
+                    thread,
+                    sampled.at_ns,
+                    sampled.state(),
+                    sample.wall_ns,
+                    sample.cpu_ns,
+                    sample.count,
+                )
             }
             other => panic!("{other:?}"),
         })
