@@ -11,6 +11,7 @@ mod golden_files;
 mod hostile;
 mod limits;
 mod live;
+mod other_tools;
 mod roundtrip;
 mod samples;
 mod trace;

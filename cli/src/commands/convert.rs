@@ -5,6 +5,7 @@ mod style;
 use crate::{
     files::{Target, say_written},
     filters::{self, FilterArgs, JobsArg, ShapeArgs},
+    inputs::InputArgs,
     logs,
     outcome::{CommandResult, Failure, tell},
     progress,
@@ -59,6 +60,8 @@ pub struct ConvertArgs {
     #[command(flatten)]
     shape: ShapeArgs,
     #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
     filters: FilterArgs,
     #[command(flatten)]
     jobs: JobsArg,
@@ -106,7 +109,8 @@ pub fn run(args: ConvertArgs) -> CommandResult {
     let filter = args.filters.filter(Kinds::contention())?;
     args.style.check_filter(&filter)?;
     let targets = targets(&args)?;
-    let logs = logs::open_all(&args.logs)?;
+    let logs = logs::open_all(&args.logs, &args.inputs)?;
+    args.inputs.tell_unused(logs.iter());
     args.style.check_logs(&logs)?;
     for (_, target) in &targets {
         target.spare_logs()?;

@@ -48,7 +48,7 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
 }
 
 fn recorded(run: &Run) -> String {
-    format!("{} + {}", units::utc(run.start_wall_ns), units::duration(run.duration_ns))
+    format!("{} + {}", units::start(run.start_wall_ns), units::duration(run.duration_ns))
 }
 
 fn or_unknown(value: &str) -> &str {

@@ -164,3 +164,18 @@ pub fn frozen(name: &str) -> Vec<u8> {
 pub fn header_len(bytes: &[u8]) -> usize {
     tyrion_formats::wire::header::Header::decode(bytes).unwrap().header_len as usize
 }
+
+/// The bytes of another tool's file.
+pub fn of_other_tools(name: &str) -> Vec<u8> {
+    let path = format!("{ROOT}/testdata/inputs/{name}");
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The files of other tools.
+pub const OTHER_TOOLS: [(&str, &str); 5] = [
+    ("original-2014.log", "original-tyrion"),
+    ("original-2013.log", "original-tyrion"),
+    ("async-profiler.collapsed", "collapsed"),
+    ("offcpu.folded", "collapsed"),
+    ("go-mutex.pb.gz", "pprof"),
+];

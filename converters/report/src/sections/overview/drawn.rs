@@ -36,7 +36,7 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
             facts.push(("threshold", TableCell::Ns(log.threshold_ns)));
         }
     }
-    facts.push(("start", TableCell::Text(units::utc(overview.start_wall_ns))));
+    facts.push(("start", TableCell::Text(units::start(overview.start_wall_ns))));
     let recorded_ns = overview.recorded_ns;
     if overview.logs.len() == 1 && recorded_ns < overview.duration_ns {
         let of = units::duration(overview.duration_ns);
@@ -153,7 +153,7 @@ fn logs(overview: &Overview) -> Table {
             TableCell::name(&log.program),
             TableCell::Count(log.pid.into()),
             TableCell::Text(mode(log)),
-            TableCell::Text(units::utc(log.start_wall_ns)),
+            TableCell::Text(units::start(log.start_wall_ns)),
             TableCell::Ns(log.duration_ns),
             TableCell::Ns(log.threshold_ns),
         ],
