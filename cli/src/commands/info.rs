@@ -356,7 +356,11 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         row("options", &changes.join(", "))?;
     }
     row("start", &units::start(facts.start_wall_ns))?;
-    row("duration", &units::duration(log.end_ns() - log.start_ns()))?;
+    let duration = match (facts.start_wall_ns, log.end_ns() - log.start_ns()) {
+        (0, 0) => "not known".to_owned(),
+        (_, ns) => units::duration(ns),
+    };
+    row("duration", &duration)?;
     let pauses = log.pauses();
     if !pauses.is_empty() {
         row("pauses", &told_pauses(&pauses, log.start_ns()))?;

@@ -48,6 +48,9 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
 }
 
 fn recorded(run: &Run) -> String {
+    if (run.start_wall_ns, run.duration_ns) == (0, 0) {
+        return "it is not known when".to_owned();
+    }
     format!("{} + {}", units::start(run.start_wall_ns), units::duration(run.duration_ns))
 }
 

@@ -95,7 +95,7 @@ impl<'a> Tables<'a> {
 
     /// The texts for people.
     pub(super) fn comments(&self) -> impl Iterator<Item = Cow<'a, str>> {
-        self.comments.iter().map(|&text| self.text(text))
+        self.comments.iter().map(move |&text| self.text(text))
     }
 
     /// The functions and lines of a location, the innermost one first; none, and an

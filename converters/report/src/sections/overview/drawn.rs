@@ -26,6 +26,14 @@ pub(super) fn view(overview: &Overview, options: &ReportOptions, knows_locks: bo
     View { parts }
 }
 
+/// What is said of what the formats of the logs do not tell.
+const NOT_KNOWN: &str = "not known";
+
+/// Whether threads waited, and none is known to have lived.
+fn is_untimed(overview: &Overview) -> bool {
+    overview.threads.lived_ns == 0 && overview.contended != 0
+}
+
 fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
     let mut facts: Vec<(&str, TableCell)> = Vec::new();
     if let [log] = &overview.logs[..] {
@@ -43,7 +51,11 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
         let text = format!("{of}, of which {} were recorded", units::duration(recorded_ns));
         facts.push(("duration", TableCell::Text(text)));
     } else {
-        facts.push(("duration", TableCell::Ns(overview.duration_ns)));
+        let duration = match (overview.start_wall_ns, overview.duration_ns) {
+            (0, 0) => TableCell::Text(NOT_KNOWN.to_owned()),
+            (_, ns) => TableCell::Ns(ns),
+        };
+        facts.push(("duration", duration));
     }
     let threads = &overview.threads;
     let count = format!(
@@ -52,6 +64,7 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
         units::thousands(threads.is_virtual),
         units::duration(threads.lived_ns),
     );
+    let count = if is_untimed(overview) { NOT_KNOWN.to_owned() } else { count };
     facts.push(("threads", TableCell::Text(count)));
     if knows_locks {
         facts.extend(contention(overview));
@@ -84,9 +97,13 @@ fn contention(overview: &Overview) -> Vec<(&'static str, TableCell)> {
             units::duration(overview.pending_ns),
         );
     }
+    let lost = match is_untimed(overview) {
+        true => TableCell::Text(NOT_KNOWN.to_owned()),
+        false => TableCell::Share(overview.lost_share),
+    };
     let mut facts = vec![
         ("contention", TableCell::Text(contention)),
-        ("lost to lock waits", TableCell::Share(overview.lost_share)),
+        ("lost to lock waits", lost),
     ];
     if overview.withheld.waits != 0 {
         facts.push(("lost to other waits", TableCell::Text(withheld(overview))));
