@@ -19,6 +19,7 @@ use crate::{
     sniff::FileKind,
     summed::{
         Summed, Waits,
+        kinds,
         names::{self, FunctionName, LockName},
     },
 };
@@ -244,11 +245,14 @@ impl<'f> Site<'f> {
         let (leaf, suffix) = line::without_suffix(leaf);
         let class = names::class_frame(leaf).filter(|_| suffix == "_[i]" && !frames.is_empty());
         let Some(class) = class else {
-            return Site { thread, kind: WaitKind::Lock, lock: LockName::default() };
+            let functions = frames.iter().map(|frame| line::without_suffix(frame).0);
+            // What is not known to be contention is none.
+            let kind = kinds::of_java(functions).unwrap_or(WaitKind::Park);
+            return Site { thread, kind, lock: LockName::default() };
         };
         frames.remove(0);
         let functions = frames.iter().map(|frame| line::without_suffix(frame).0);
-        let kind = names::kind_of_class(class, functions);
+        let kind = kinds::of_class(class, functions);
         Site { thread, kind, lock: LockName::of_class(class) }
     }
 }

@@ -44,7 +44,7 @@ a/B.c_[0];java/util/concurrent/locks/LockSupport.park_[0];java.util.concurrent.l
         lines(&log),
         [
             "main monitor java/util/HashMap() 3 0 a/B|c:0 d/E|f:0",
-            "main lock () 4 0 a/B|c:0 d/E|f:0",
+            "main park () 4 0 a/B|c:0 d/E|f:0",
             "unknown thread lock java/util/concurrent/locks/ReentrantLock$NonfairSync() 5 0 \
              a/B|c:0 java/util/concurrent/locks/LockSupport|park:0",
         ]

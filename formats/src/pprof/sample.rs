@@ -6,7 +6,7 @@ use super::{
     values::Chosen,
 };
 use crate::summed::{
-    Summed, Waits,
+    Summed, Waits, kinds,
     names::{self, FunctionName, LockName},
 };
 use std::{
@@ -214,15 +214,18 @@ impl<'t, 'a> Reader<'t, 'a> {
         let (own_kind, own_lock) = own.map_or((None, None), |(kind, lock)| (Some(kind), Some(lock)));
         let of_class = class.map(|class| {
             let names: Vec<Cow<'_, str>> = self.stack.iter().take(8).map(name).collect();
-            names::kind_of_class(class, names.iter().map(|name| &**name))
+            kinds::of_class(class, names.iter().map(|name| &**name))
         });
-        let of_go = || {
-            let mut innermost = self.stack.iter().take(3).map(name);
-            innermost.find_map(|name| names::kind_of_go(&name))
+        let of_functions = || {
+            let names: Vec<Cow<'_, str>> = self.stack.iter().take(64).map(name).collect();
+            let of_go = names.iter().take(3).find_map(|name| kinds::of_go(name));
+            of_go.or_else(|| kinds::of_java(names.iter().map(|name| &**name)))
         };
-        let kind = labels.kind.or(own_kind).or(of_class).or_else(of_go);
+        let kind = labels.kind.or(own_kind).or(of_class).or_else(of_functions);
         let lock = told.or(own_lock).or_else(|| class.map(LockName::of_class));
-        (lock.unwrap_or_default(), kind.unwrap_or(WaitKind::Lock))
+        // What is not known to be contention is none.
+        let other = if self.chosen.is_of_locks { WaitKind::Lock } else { WaitKind::Park };
+        (lock.unwrap_or_default(), kind.unwrap_or(other))
     }
 }
 

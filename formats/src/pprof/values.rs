@@ -26,6 +26,8 @@ pub(super) struct Chosen {
     pub(super) count: Option<usize>,
     /// With the length of its unit in ns.
     pub(super) time: Option<(usize, u64)>,
+    /// Whether they are of locks, by their names.
+    pub(super) is_of_locks: bool,
 }
 
 /// The length of a unit, in ns; `None` if it is none of time.
@@ -57,23 +59,24 @@ impl Chosen {
             let found = types
                 .iter()
                 .position(|(name, unit)| TIMES.contains(&&**name) && unit_ns(unit).is_some());
-            let chosen = Chosen { count, time: found.and_then(time) };
-            return match chosen == Chosen::default() {
+            let time = found.and_then(time);
+            return match count.is_none() && time.is_none() {
                 true => Err(format!(
                     "none of its sample types ({}) is known to be one of waits; name one with \
                      --sample-type",
                     listed(types)
                 )),
-                false => Ok(chosen),
+                false => Ok(Chosen { count, time, is_of_locks: true }),
             };
         };
         let Some(at) = types.iter().position(|(name, _)| name == wanted) else {
             let wanted = harmless::name(wanted);
             return Err(format!("it has no sample type {wanted}, but: {}", listed(types)));
         };
+        let is_of_locks = TIMES.contains(&wanted) || COUNTS.contains(&wanted);
         Ok(match time(at) {
-            Some(time) => Chosen { count, time: Some(time) },
-            None => Chosen { count: Some(at), time: None },
+            Some(time) => Chosen { count, time: Some(time), is_of_locks },
+            None => Chosen { count: Some(at), time: None, is_of_locks },
         })
     }
 
@@ -115,14 +118,15 @@ mod tests {
     fn values_of_waits_are_found() {
         let of = |texts: &[&'static str], wanted| Chosen::of(&types(texts), wanted);
         let go = ["contentions/count", "delay/nanoseconds"];
-        let both = Chosen { count: Some(0), time: Some((1, 1)) };
+        let both = Chosen { count: Some(0), time: Some((1, 1)), is_of_locks: true };
         assert_eq!(of(&go, None), Ok(both));
         assert_eq!(of(&go, Some("delay")), Ok(both));
-        assert_eq!(of(&go, Some("contentions")), Ok(Chosen { count: Some(0), time: None }));
-        let time = Chosen { count: None, time: Some((0, 1)) };
+        assert_eq!(of(&go, Some("contentions")), Ok(Chosen { time: None, ..both }));
+        let time = Chosen { count: None, time: Some((0, 1)), is_of_locks: true };
         assert_eq!(of(&["lock/nanoseconds"], None), Ok(time));
         let cpu = ["samples/count", "cpu/milliseconds"];
-        assert_eq!(of(&cpu, Some("cpu")), Ok(Chosen { count: None, time: Some((1, 1_000_000)) }));
+        let chosen = Chosen { time: Some((1, 1_000_000)), ..Chosen::default() };
+        assert_eq!(of(&cpu, Some("cpu")), Ok(chosen));
         let error = of(&cpu, None).unwrap_err();
         assert!(error.contains("samples/count, cpu/milliseconds"), "{error}");
         assert!(of(&cpu, Some("delay")).unwrap_err().contains("no sample type delay"));
@@ -131,14 +135,14 @@ mod tests {
 
     #[test]
     fn waits_are_read_of_values() {
-        let both = Chosen { count: Some(0), time: Some((1, 1_000)) };
+        let both = Chosen { count: Some(0), time: Some((1, 1_000)), is_of_locks: true };
         let waits = |count, wait_ns| Some(Waits { count, wait_ns });
         assert_eq!(both.waits(&[3, 7]), waits(3, 7_000));
         assert_eq!(both.waits(&[0, 7]), waits(1, 7_000));
         assert_eq!(both.waits(&[3]), waits(3, 0));
         assert_eq!(both.waits(&[-3, 7]), None);
         assert_eq!(both.waits(&[3, i64::MAX]), None);
-        let time = Chosen { count: None, time: Some((0, 1)) };
+        let time = Chosen { time: Some((0, 1)), ..Chosen::default() };
         assert_eq!((time.waits(&[9]), time.waits(&[0])), (waits(1, 9), waits(0, 0)));
     }
 }

@@ -2,6 +2,7 @@
 //! not when. They become recordings of cells, which are what the event log has for
 //! waits that were summed.
 
+pub(crate) mod kinds;
 pub(crate) mod names;
 #[cfg(test)]
 pub(crate) mod testing;

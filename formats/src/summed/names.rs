@@ -1,6 +1,6 @@
 //! What profiles call methods, locks and threads, taken apart.
 
-use tyrion_wire::{WaitKind, lock_flavor::LockFlavor};
+use tyrion_wire::WaitKind;
 
 /// A function's name in parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl<'n> FunctionName<'n> {
             Some(at) => rest.split_at(at),
             None => (rest, ""),
         };
-        let java = head.rsplit_once('.').filter(|(class, method)| is_java(class, method));
+        let java = parts(head).filter(|(class, method)| is_java(class, method));
         match java {
             Some((class, method)) => {
                 FunctionName { class: class_name(class), method, descriptor, line }
@@ -37,10 +37,26 @@ impl<'n> FunctionName<'n> {
         }
     }
 
+    /// A class as class files have it, of one as source code has it.
+    pub(crate) fn class(name: &str) -> String {
+        class_name(name)
+    }
+
     /// Of a name that is no Java method, whatever it looks like.
     pub(crate) fn plain(name: &'n str) -> FunctionName<'n> {
         FunctionName { method: name, ..FunctionName::default() }
     }
+}
+
+/// A class and a method: `java.lang.Thread.run`, or `java/lang/Thread::run` as maps for
+/// `perf` have it.
+fn parts(name: &str) -> Option<(&str, &str)> {
+    let (class, method) = match name.rsplit_once("::") {
+        Some((class, method)) => (class.trim_end_matches(':'), method),
+        None => return name.rsplit_once('.'),
+    };
+    // Without a package it may be a function of C++.
+    class.contains(['.', '/']).then_some((class, method))
 }
 
 fn is_number(text: &str) -> bool {
@@ -143,43 +159,6 @@ pub(crate) fn thread_frame(frame: &str, is_own: bool) -> Option<&str> {
     }
 }
 
-/// The kind of waits for a lock of a class; the frames are functions, the innermost one
-/// first.
-pub(crate) fn kind_of_class<'f>(
-    class: &str,
-    mut frames: impl Iterator<Item = &'f str>,
-) -> WaitKind {
-    let class = class_name(class);
-    let is_synchronizer = class.ends_with("Sync") || class.ends_with("PoolExecutor$Worker");
-    let flavor = LockFlavor::of(format!("L{class};").as_bytes(), is_synchronizer);
-    if flavor.is_held() {
-        let is_shared = frames.take(8).any(|frame| frame.contains("Shared"));
-        return flavor.kind(is_shared, false);
-    }
-    let is_parked = frames.next().is_some_and(|frame| frame.ends_with(".park"));
-    if is_parked { WaitKind::Lock } else { WaitKind::Monitor }
-}
-
-/// The kind of waits that end in a function of Go's, `None` if it is none that waits.
-pub(crate) fn kind_of_go(function: &str) -> Option<WaitKind> {
-    let function = function.strip_prefix("internal/").unwrap_or(function);
-    let of_mutex = |name: &str| name.starts_with("lock") || name.starts_with("unlock");
-    match function {
-        "sync.(*RWMutex).RLock" | "sync.(*RWMutex).RUnlock" => Some(WaitKind::LockRead),
-        "sync.(*RWMutex).Lock" | "sync.(*RWMutex).Unlock" => Some(WaitKind::LockWrite),
-        "sync.(*Cond).Wait" => Some(WaitKind::Condition),
-        "sync.(*WaitGroup).Wait" | "time.Sleep" => Some(WaitKind::Park),
-        _ => {
-            let own = function.strip_prefix("sync.(*Mutex).").map(str::to_lowercase);
-            if own.is_some_and(|name| of_mutex(&name)) {
-                return Some(WaitKind::Lock);
-            }
-            let is_park = ["runtime.chan", "runtime.select", "runtime.block", "runtime.gopark"];
-            is_park.iter().any(|begin| function.starts_with(begin)).then_some(WaitKind::Park)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,6 +172,8 @@ mod tests {
             ("com/acme/Foo$$Lambda.0x0000f.run", "com/acme/Foo$$Lambda/0x0000f", "run", 0),
             ("com.acme.Foo.lambda$main$0", "com/acme/Foo", "lambda$main$0", 0),
             ("ObjectMonitor::enter", "", "ObjectMonitor::enter", 0),
+            ("java/lang/Thread::run", "java/lang/Thread", "run", 0),
+            ("java.lang.Thread:::run", "java/lang/Thread", "run", 0),
             ("github.com/acme/foo.Bar", "", "github.com/acme/foo.Bar", 0),
             ("sync.(*Mutex).Lock", "", "sync.(*Mutex).Lock", 0),
             ("main", "", "main", 0),
@@ -250,32 +231,5 @@ mod tests {
             assert_eq!(thread_frame(other, false), None, "{other}");
         }
         assert_eq!((thread_frame("[cut]", true), thread_frame("[unknown]", true)), (None, None));
-    }
-
-    #[test]
-    fn kinds_follow_from_class_or_function() {
-        let park = ["jdk/internal/misc/Unsafe.park", "x.y"];
-        let shared = ["a.park", "b.parkAndCheckInterrupt", "c.acquireShared"];
-        let locks = "java.util.concurrent.locks";
-        for (class, frames, kind) in [
-            ("java.util.HashMap", &["a.b"][..], WaitKind::Monitor),
-            ("com.acme.Mutex", &park[..], WaitKind::Lock),
-            (&*format!("{locks}.ReentrantLock$NonfairSync"), &park[..], WaitKind::Lock),
-            (&*format!("{locks}.ReentrantReadWriteLock$FairSync"), &shared[..], WaitKind::LockRead),
-            (&*format!("{locks}.ReentrantReadWriteLock$FairSync"), &park[..], WaitKind::LockWrite),
-            ("java.util.concurrent.Semaphore$NonfairSync", &shared[..], WaitKind::Semaphore),
-        ] {
-            assert_eq!(kind_of_class(class, frames.iter().copied()), kind, "{class}");
-        }
-        for (function, kind) in [
-            ("sync.(*Mutex).Lock", Some(WaitKind::Lock)),
-            ("internal/sync.(*Mutex).lockSlow", Some(WaitKind::Lock)),
-            ("sync.(*RWMutex).RLock", Some(WaitKind::LockRead)),
-            ("runtime.chanrecv1", Some(WaitKind::Park)),
-            ("sync.(*Cond).Wait", Some(WaitKind::Condition)),
-            ("main.main", None),
-        ] {
-            assert_eq!(kind_of_go(function), kind, "{function}");
-        }
     }
 }
