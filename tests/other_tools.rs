@@ -15,12 +15,7 @@ const FILES: [(&str, &str, (u64, u64), &[&str]); 5] = [
     ("original-2014.log", "original-tyrion", (1, 18_400_000), &["stacks"]),
     ("original-2013.log", "original-tyrion", (0, 0), &["waits", "stacks"]),
     ("async-profiler.collapsed", "collapsed", (49, 0), &["times", "single-waits", "durations"]),
-    (
-        "offcpu.folded",
-        "collapsed",
-        (1_750, 0),
-        &["times", "single-waits", "durations", "threads"],
-    ),
+    ("offcpu.folded", "collapsed", (1_750, 0), &["times", "single-waits", "durations", "threads"]),
     ("go-mutex.pb.gz", "pprof", (15, 35_567_890), &["times", "single-waits", "threads"]),
 ];
 
@@ -166,7 +161,15 @@ fn own_outputs_are_read_back() {
         }
         // The same lines, whichever way.
         let lines = |file: &str| {
-            stdout_of(tyrion().args(["convert", "--to", "collapsed", "-o", "-", "--by-thread", file]))
+            stdout_of(tyrion().args([
+                "convert",
+                "--to",
+                "collapsed",
+                "-o",
+                "-",
+                "--by-thread",
+                file,
+            ]))
         };
         assert_eq!(lines(stacks), lines(log), "{log}");
         assert_eq!(lines(profile), lines(log), "{log}");
@@ -206,7 +209,10 @@ fn the_original_tells_of_holds_and_of_locks_of_one_thread() {
     let cycles = sections["lock-order"]["cycles"].as_array().unwrap();
     assert_eq!(cycles.len(), 1, "{cycles:#?}");
     let words = ["convert", "--to", "collapsed", "-o", "-", "--metric", "hold"];
-    assert_eq!(sum(&stdout_of(tyrion().args(words).arg(&path))), 20_000_000 + 12_000_000 + 12_000_000 + 9_000 + 29_000 + 200_000);
+    assert_eq!(
+        sum(&stdout_of(tyrion().args(words).arg(&path))),
+        20_000_000 + 12_000_000 + 12_000_000 + 9_000 + 29_000 + 200_000
+    );
 }
 
 #[test]
@@ -223,7 +229,8 @@ fn damaged_files_are_told_of() {
     let flipped = bad("original-2014.log", &|bytes| bytes[400] = 0);
     let line = bad("offcpu.folded", &|bytes| bytes.extend(b"nothing\n"));
     let check = |path: &Path, status: i32, said: &str| {
-        for command in [&["info"][..], &["dump"], &["report"], &["convert", "--to", "pprof", "-o", "-"]]
+        for command in
+            [&["info"][..], &["dump"], &["report"], &["convert", "--to", "pprof", "-o", "-"]]
         {
             let done = output(tyrion().args(command).arg(path));
             let stderr = err(&done);

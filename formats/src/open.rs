@@ -73,11 +73,7 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Recording::from_reader`].
-    pub fn from_reader_as(
-        name: &str,
-        from: impl Read,
-        hints: &Hints,
-    ) -> Result<Recording, Error> {
+    pub fn from_reader_as(name: &str, from: impl Read, hints: &Hints) -> Result<Recording, Error> {
         let bytes = Bytes::from(read_stream(name, from, limits::MAX_STREAM)?);
         read_with(INPUTS, name, bytes.with_hints(hints.clone()))
     }

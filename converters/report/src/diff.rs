@@ -63,8 +63,7 @@ impl<'f> Pair<'f> {
     /// What waits are told for unless somebody asks for something else: each second,
     /// if it is known of all recordings how long they are.
     pub fn usual_per(&self) -> Per {
-        let is_endless =
-            |log: &Recording| log.capabilities().lacks.times && log.recorded_ns() == 0;
+        let is_endless = |log: &Recording| log.capabilities().lacks.times && log.recorded_ns() == 0;
         match self.before.logs.iter().chain(self.after.logs).any(is_endless) {
             true => Per::Recording,
             false => Per::Second,

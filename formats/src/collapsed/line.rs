@@ -50,7 +50,8 @@ impl<'a> Line<'a> {
 
 /// A frame without what tools append to say how it was compiled, and that.
 pub(super) fn without_suffix(frame: &str) -> (&str, &str) {
-    let is_one = |suffix: &str| matches!(suffix, "_[j]" | "_[i]" | "_[k]" | "_[0]" | "_[1]" | "_[w]");
+    let is_one =
+        |suffix: &str| matches!(suffix, "_[j]" | "_[i]" | "_[k]" | "_[0]" | "_[1]" | "_[w]");
     match frame.len().checked_sub(4).and_then(|at| frame.split_at_checked(at)) {
         Some((name, suffix)) if is_one(suffix) => (name, suffix),
         _ => (frame, ""),
@@ -95,7 +96,8 @@ mod tests {
             let line = Line::of(text.as_bytes()).unwrap();
             assert_eq!((&*line.stack, line.scaled(1)), (stack, Some(ns)), "{text}");
         }
-        for text in ["", "\n", "a", "a;b", "a;b x", "a;b -1", "12 3", "# a 1", "a;\x01b 1", "a 1e3"] {
+        for text in ["", "\n", "a", "a;b", "a;b x", "a;b -1", "12 3", "# a 1", "a;\x01b 1", "a 1e3"]
+        {
             assert_eq!(Line::of(text.as_bytes()), None, "{text}");
         }
     }

@@ -18,8 +18,7 @@ use crate::{
     recording::{Lacks, Recording},
     sniff::FileKind,
     summed::{
-        Summed, Waits,
-        kinds,
+        Summed, Waits, kinds,
         names::{self, FunctionName, LockName},
     },
 };

@@ -57,7 +57,8 @@ a/B.c_[0];java/util/concurrent/locks/LockSupport.park_[0];java.util.concurrent.l
 #[test]
 fn the_same_stack_adds_up_and_lines_are_told_apart() {
     let log = read("a;b;c 1\na;b;d 2\na;b;c 3\na;x;c 4\na 5\n", None).unwrap();
-    let expected = ["c 4 0 |a:0 |b:0 |c:0", "d 2 0 |a:0 |b:0 |d:0", "c 4 0 |a:0 |x:0 |c:0", "a 5 0 |a:0"];
+    let expected =
+        ["c 4 0 |a:0 |b:0 |c:0", "d 2 0 |a:0 |b:0 |d:0", "c 4 0 |a:0 |x:0 |c:0", "a 5 0 |a:0"];
     let found = lines(&log);
     assert_eq!(found.len(), expected.len());
     for (line, expected) in found.iter().zip(expected) {

@@ -46,7 +46,8 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let (mut pairs, mut damaged) = (Pairs::default(), Damaged::default());
     let blocks = blocks(all);
     for batch in blocks.chunks(rayon::current_num_threads().max(1)) {
-        let read: Vec<Block> = batch.par_iter().map(|(at, block)| Block::read(block, *at)).collect();
+        let read: Vec<Block> =
+            batch.par_iter().map(|(at, block)| Block::read(block, *at)).collect();
         for block in read {
             pairs.take(&block);
             block.damaged.into_iter().for_each(|place| damaged.add(place));

@@ -251,9 +251,6 @@ mod tests {
     fn events_without_others_are_left_out() {
         let found = pairs("-11 ?11 ?12 +12 +13 -12 +14");
         assert_eq!(found.unpaired, 3, "-11, ?11, +13");
-        assert_eq!(
-            times(&found),
-            [(0, 1, 3, 4, 6), (0, 2, NEVER, 5, 6), (0, 3, NEVER, 7, NEVER)]
-        );
+        assert_eq!(times(&found), [(0, 1, 3, 4, 6), (0, 2, NEVER, 5, 6), (0, 3, NEVER, 7, NEVER)]);
     }
 }

@@ -35,7 +35,9 @@ fn entries(log: &Recording) -> (Vec<Event>, Vec<String>) {
                 TraceRecord::Hold(hold) => format!("hold {} {}", hold.hash, hold.hold_ns),
                 TraceRecord::Instance(it) => format!("takes {} {}", it.hash, it.shared),
                 TraceRecord::Blame(blame) => format!("blame {}", blame.charged_ns),
-                TraceRecord::Nest(nest) => format!("nest {} in {}", nest.inner.hash, nest.outer.len()),
+                TraceRecord::Nest(nest) => {
+                    format!("nest {} in {}", nest.inner.hash, nest.outer.len())
+                }
             }),
             _ => {}
         });
@@ -57,8 +59,13 @@ fn waits_and_holds_are_found() {
     assert_eq!(
         others,
         [
-            "blame 30000", "hold 7 39000", "hold 7 8000", "hold 8 1000", "takes 7 false",
-            "takes 7 true", "takes 8 false",
+            "blame 30000",
+            "hold 7 39000",
+            "hold 7 8000",
+            "hold 8 1000",
+            "takes 7 false",
+            "takes 7 true",
+            "takes 8 false",
         ]
     );
     let cells = log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk));
@@ -81,7 +88,10 @@ fn the_older_form_has_no_waits() {
     };
     let log = read(&(event("enter", 3) + &event("exit", 10)));
     let (waits, others) = entries(&log);
-    assert_eq!((waits, others), (vec![], vec!["takes 5 false".to_owned(), "hold 5 7000000".to_owned()]));
+    assert_eq!(
+        (waits, others),
+        (vec![], vec!["takes 5 false".to_owned(), "hold 5 7000000".to_owned()])
+    );
     assert_eq!(log.facts().lacks.names(), ["waits", "stacks"]);
     assert!(!log.capabilities().waits);
 }
@@ -116,7 +126,8 @@ fn bad_lines_are_told_and_reading_goes_on() {
 
 #[test]
 fn who_asks_for_long_is_still_waiting() {
-    let text = line("enter", 1, 7, 1) + &line("entering", 2, 7, 5) + &line("enter", 3, 9, 5_000_000);
+    let text =
+        line("enter", 1, 7, 1) + &line("entering", 2, 7, 5) + &line("enter", 3, 9, 5_000_000);
     let log = read(&text);
     let [pending] = log.pending() else { panic!("{:?}", log.pending()) };
     assert_eq!((pending.thread, pending.owner), (2, 1));

@@ -73,7 +73,8 @@ impl Found {
     /// Adds the wait of an acquisition, if there was one; `before` are those of its lock
     /// that came first.
     fn add_wait(&mut self, acquisition: &Acquisition, before: &[Acquisition]) {
-        let &Acquisition { lock, thread, entering_ns: start_ns, enter_ns: end_ns, .. } = acquisition;
+        let &Acquisition { lock, thread, entering_ns: start_ns, enter_ns: end_ns, .. } =
+            acquisition;
         if start_ns == NEVER {
             return;
         }
@@ -120,8 +121,11 @@ mod tests {
         let waits: Vec<_> =
             found.waits.iter().map(|it| (it.thread, it.start_ns, it.end_ns, it.owner)).collect();
         assert_eq!(waits, [(1, 20, 52, Some(0)), (2, 30, 63, Some(0))]);
-        let charges: Vec<_> =
-            found.charges.iter().map(|it| (it.holder, it.waiter, it.at_ns, it.charged_ns)).collect();
+        let charges: Vec<_> = found
+            .charges
+            .iter()
+            .map(|it| (it.holder, it.waiter, it.at_ns, it.charged_ns))
+            .collect();
         assert_eq!(charges, [(0, 1, 50, 30), (0, 2, 50, 20), (1, 2, 60, 10)]);
         let takings: Vec<_> = found.takings.iter().map(|it| (it.thread, it.is_shared)).collect();
         assert_eq!(takings, [(0, false), (1, true), (2, true)]);

@@ -119,7 +119,10 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
 }
 
 /// Which values were read: `contentions/count, delay/nanoseconds`.
-fn told(types: &[(std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)], chosen: &Chosen) -> String {
+fn told(
+    types: &[(std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)],
+    chosen: &Chosen,
+) -> String {
     let places = [chosen.count, chosen.time.map(|(at, _)| at)];
     let read: Vec<_> =
         places.into_iter().flatten().filter_map(|at| types.get(at).cloned()).collect();

@@ -9,12 +9,7 @@ use crate::summed::{
     Summed, Waits, kinds,
     names::{self, FunctionName, LockName},
 };
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    io,
-    rc::Rc,
-};
+use std::{borrow::Cow, collections::HashMap, io, rc::Rc};
 use tyrion_wire::{WaitKind, def::id};
 
 /// A frame of the log.
@@ -160,7 +155,8 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     fn define(&mut self, function: Function) -> io::Result<(u32, u64)> {
-        let (shown, system) = (self.tables.text(function.name), self.tables.text(function.system_name));
+        let (shown, system) =
+            (self.tables.text(function.name), self.tables.text(function.system_name));
         let is_shown = !shown.is_empty();
         let (text, number) =
             if is_shown { (&shown, function.name) } else { (&system, function.system_name) };
@@ -211,7 +207,8 @@ impl<'t, 'a> Reader<'t, 'a> {
         if own.is_some() || class.is_some() {
             self.stack.remove(0);
         }
-        let (own_kind, own_lock) = own.map_or((None, None), |(kind, lock)| (Some(kind), Some(lock)));
+        let (own_kind, own_lock) =
+            own.map_or((None, None), |(kind, lock)| (Some(kind), Some(lock)));
         let of_class = class.map(|class| {
             let names: Vec<Cow<'_, str>> = self.stack.iter().take(8).map(name).collect();
             kinds::of_class(class, names.iter().map(|name| &**name))

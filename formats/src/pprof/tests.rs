@@ -123,10 +123,8 @@ const GO: [(&str, &str); 2] = [("contentions", "count"), ("delay", "nanoseconds"
 fn go() -> Vec<u8> {
     let mut maker = Maker::new(&GO);
     let lock = maker.location(&[("sync.(*Mutex).Lock", "/go/src/sync/mutex.go", 90)]);
-    let main = maker.location(&[
-        ("main.inlined", "/app/main.go", 7),
-        ("main.main", "/app/main.go", 9),
-    ]);
+    let main =
+        maker.location(&[("main.inlined", "/app/main.go", 7), ("main.main", "/app/main.go", 9)]);
     let chan = maker.location(&[("runtime.chanrecv1", "/go/src/runtime/chan.go", 1)]);
     maker.sample(&[lock, main], &[3, 900], &[]);
     maker.sample(&[chan, main], &[1, 50], &[]);
@@ -212,7 +210,8 @@ fn what_is_damaged_is_told() {
 
 #[test]
 fn other_bytes_are_no_profiles() {
-    for bytes in [&b""[..], b"\n", b"\nfoo bar", b"{}", b"\x1f\x8b\x08", b"com.acme;a 1\n", b"2\x01a"]
+    for bytes in
+        [&b""[..], b"\n", b"\nfoo bar", b"{}", b"\x1f\x8b\x08", b"com.acme;a 1\n", b"2\x01a"]
     {
         assert!(!is_it(bytes), "{bytes:?}");
     }

@@ -5,17 +5,8 @@ use std::borrow::Cow;
 use tyrion_wire::harmless;
 
 /// What profilers call how long threads waited: Go, Tyrion, jfrconv, others.
-const TIMES: [&str; 9] = [
-    "delay",
-    "lock",
-    "locks",
-    "contention",
-    "contentions",
-    "mutex",
-    "block",
-    "wait",
-    "lock_time",
-];
+const TIMES: [&str; 9] =
+    ["delay", "lock", "locks", "contention", "contentions", "mutex", "block", "wait", "lock_time"];
 /// What they call how often.
 const COUNTS: [&str; 8] =
     ["contentions", "contention", "lock", "locks", "mutex", "block", "waits", "lock_count"];

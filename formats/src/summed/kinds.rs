@@ -128,13 +128,25 @@ mod tests {
         let aqs = "schedule ~/LockSupport.park ~/AbstractQueuedSynchronizer.acquire";
         for (frames, expected) in [
             ("schedule ObjectMonitor::EnterI a.B.c", Some(WaitKind::Monitor)),
-            ("schedule ObjectMonitor::wait java/lang/Object.wait a.B.c", Some(WaitKind::ObjectWait)),
+            (
+                "schedule ObjectMonitor::wait java/lang/Object.wait a.B.c",
+                Some(WaitKind::ObjectWait),
+            ),
             ("java/lang/Object.wait0 a.B.c", Some(WaitKind::ObjectWait)),
             (&*format!("{aqs} ~/ReentrantLock$Sync.lock a.B.c"), Some(WaitKind::Lock)),
-            (&*format!("{aqs}Shared ~/ReentrantReadWriteLock$ReadLock.lock"), Some(WaitKind::LockRead)),
+            (
+                &*format!("{aqs}Shared ~/ReentrantReadWriteLock$ReadLock.lock"),
+                Some(WaitKind::LockRead),
+            ),
             (&*format!("{aqs} ~/ReentrantReadWriteLock$WriteLock.lock"), Some(WaitKind::LockWrite)),
-            (&*format!("{aqs}Shared java/util/concurrent/Semaphore.acquire"), Some(WaitKind::Semaphore)),
-            (&*format!("{aqs}Shared java/util/concurrent/CountDownLatch.await"), Some(WaitKind::Park)),
+            (
+                &*format!("{aqs}Shared java/util/concurrent/Semaphore.acquire"),
+                Some(WaitKind::Semaphore),
+            ),
+            (
+                &*format!("{aqs}Shared java/util/concurrent/CountDownLatch.await"),
+                Some(WaitKind::Park),
+            ),
             (&*format!("{aqs} com.acme.Mutex.lock"), Some(WaitKind::Lock)),
             (
                 &*format!("{aqs} ~/AbstractQueuedSynchronizer$ConditionObject.await"),

@@ -161,5 +161,14 @@ fn cell(thread: u32, site: u32, waits: Waits, duration_ns: u64) -> Cell {
     }
     // The longest is no shorter than the average.
     let max_ns = wait_ns.div_ceil(count.max(1));
-    Cell { thread, site, first_ns: 0, last_ns: duration_ns, count, sum_ns: wait_ns, max_ns, histogram }
+    Cell {
+        thread,
+        site,
+        first_ns: 0,
+        last_ns: duration_ns,
+        count,
+        sum_ns: wait_ns,
+        max_ns,
+        histogram,
+    }
 }

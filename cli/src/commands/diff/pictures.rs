@@ -43,11 +43,7 @@ pub(super) fn write(args: &DiffArgs, format: Format, pair: &Pair<'_>) -> Result<
     }
 }
 
-fn flamegraph(
-    args: &DiffArgs,
-    [before, after]: &[Profile; 2],
-    per: Per,
-) -> Result<(), Failure> {
+fn flamegraph(args: &DiffArgs, [before, after]: &[Profile; 2], per: Per) -> Result<(), Failure> {
     let widths = match args.widths {
         Some(Side::Before) => Widths::Before,
         Some(Side::After) => Widths::After,

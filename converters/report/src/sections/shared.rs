@@ -32,8 +32,9 @@ pub fn lacking_times(findings: &Findings<'_>) -> String {
 pub fn lacking_singles(findings: &Findings<'_>) -> String {
     let has_sums = |log: &Recording| log.facts().lacks.singles;
     match !findings.logs.is_empty() && findings.logs.iter().all(has_sums) {
-        true => "needs a log that tells how long single waits took: profiles have only sums"
-            .to_owned(),
+        true => {
+            "needs a log that tells how long single waits took: profiles have only sums".to_owned()
+        }
         false => String::new(),
     }
 }

@@ -101,10 +101,7 @@ fn contention(overview: &Overview) -> Vec<(&'static str, TableCell)> {
         true => TableCell::Text(NOT_KNOWN.to_owned()),
         false => TableCell::Share(overview.lost_share),
     };
-    let mut facts = vec![
-        ("contention", TableCell::Text(contention)),
-        ("lost to lock waits", lost),
-    ];
+    let mut facts = vec![("contention", TableCell::Text(contention)), ("lost to lock waits", lost)];
     if overview.withheld.waits != 0 {
         facts.push(("lost to other waits", TableCell::Text(withheld(overview))));
     }
