@@ -29,6 +29,7 @@ mod launching;
 mod looks;
 mod mode_changes;
 mod options;
+mod other_tools;
 mod outcomes;
 mod outputs;
 mod own_cpu;

@@ -1,6 +1,9 @@
 //! Opening logs, and telling what is wrong with them.
 
-use crate::outcome::{Done, Failure, tell, tell_error, tell_step};
+use crate::{
+    inputs::InputArgs,
+    outcome::{Done, Failure, tell, tell_error, tell_step},
+};
 use std::{
     cmp::Reverse,
     collections::HashMap,
@@ -12,15 +15,17 @@ use std::{
     time::Duration,
 };
 use tyrion_converters::outputs::units;
-use tyrion_formats::{Damage, FileKind, Recording, open_input, open_regular};
+use tyrion_formats::{Damage, FileKind, Hints, Recording, open_input, open_regular};
 use tyrion_wire::header::RecordingState;
 
-/// Opens a log; `-` is stdin.
+/// Opens a log; `-` is stdin. What concerns other formats than its own is told.
 ///
 /// # Errors
 /// When it is no log, or cannot be read.
-pub fn open(path: &Path) -> Result<Recording, Failure> {
-    Ok(Opened::named(path)?.read()?)
+pub fn open(path: &Path, inputs: &InputArgs) -> Result<Recording, Failure> {
+    let log = Opened::named(path)?.read(&inputs.hints())?;
+    inputs.tell_unused(std::iter::once(&log));
+    Ok(log)
 }
 
 /// As [`open`], of a regular file among these.
@@ -28,7 +33,7 @@ pub fn open(path: &Path) -> Result<Recording, Failure> {
 /// # Errors
 /// When it is no log, or cannot be read.
 pub fn open_of(files: &dyn Files, path: &Path) -> Result<Recording, Failure> {
-    Ok(Opened::regular(files, path)?.read()?)
+    Ok(Opened::regular(files, path)?.read(&Hints::default())?)
 }
 
 /// Opens logs by their paths: on this machine, or as another process sees them.
@@ -105,16 +110,16 @@ impl Opened {
         self.file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
     }
 
-    fn read(mut self) -> Result<Recording, tyrion_formats::Error> {
+    fn read(mut self, hints: &Hints) -> Result<Recording, tyrion_formats::Error> {
         if self.is_stdin {
             // Of a file somebody else may have read the beginning already.
             let is_at_start = self.file.stream_position().unwrap_or(0) == 0;
             return match is_at_start {
-                true => Recording::from_file(&self.name, &self.file),
-                false => Recording::from_reader(&self.name, &self.file),
+                true => Recording::from_file_as(&self.name, &self.file, hints),
+                false => Recording::from_reader_as(&self.name, &self.file, hints),
             };
         }
-        let log = Recording::from_file(&self.name, &self.file)?;
+        let log = Recording::from_file_as(&self.name, &self.file, hints)?;
         tell_step(|| {
             let bytes = self.file.metadata().map_or(0, |metadata| metadata.len());
             format!("reading {}, {} bytes", self.name, units::thousands(bytes))
@@ -152,8 +157,8 @@ pub fn now_ns() -> u64 {
 ///
 /// # Errors
 /// At the first that cannot be opened, or when all are gone.
-pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Recording>, Failure> {
-    let mut all = Together::default();
+pub fn open_all(paths: &[PathBuf], inputs: &InputArgs) -> Result<Vec<Recording>, Failure> {
+    let mut all = Together { hints: inputs.hints(), ..Together::default() };
     for path in paths {
         let belongs = belongs_to_one_of(path, paths);
         let opened = match Opened::named(path) {
@@ -186,6 +191,7 @@ pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Recording>, Failure> {
 /// What was opened so far.
 #[derive(Default)]
 struct Together {
+    hints: Hints,
     logs: Vec<Recording>,
     /// By device and inode. As long as a log is mapped, no other file gets its
     /// inode.
@@ -208,7 +214,7 @@ impl Together {
             return Ok(());
         }
         let name = opened.name.clone();
-        let read = opened.read();
+        let read = opened.read(&self.hints);
         let is_empty = may_be_empty
             && match &read {
                 // Its header is not complete.
@@ -284,7 +290,10 @@ pub fn earlier(files: &dyn Files, path: &Path, last: &Recording, from_ns: u64) -
     // The newest first: of a long recording all of them would be too many.
     paths.sort_by_key(|path| Reverse(name_number(path)));
     let mut logs: Vec<Recording> = Vec::new();
-    let read = |path: &PathBuf| Opened::regular(files, path).and_then(Opened::read).ok();
+    let read = |path: &PathBuf| {
+        let opened = Opened::regular(files, path);
+        opened.and_then(|opened| opened.read(&Hints::default())).ok()
+    };
     for log in paths.iter().take(MOST_EARLIER).filter_map(read) {
         let is_of_it = log.facts().metadata("recording") == Some(recording);
         let later = logs.last().unwrap_or(last);

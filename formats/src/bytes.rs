@@ -1,11 +1,15 @@
 //! The bytes of a file, mapped or in memory.
 
-use crate::map::Map;
+use crate::{hints::Hints, map::Map};
 use std::{fs::File, io};
 
-/// The bytes of a file that is read, mapped or in memory.
+/// The bytes of a file that is read, mapped or in memory, and what is known of them
+/// besides.
 #[derive(Debug)]
-pub struct Bytes(Store);
+pub struct Bytes {
+    store: Store,
+    hints: Hints,
+}
 
 #[derive(Debug)]
 enum Store {
@@ -17,7 +21,7 @@ enum Store {
 
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Bytes(Store::Memory(bytes))
+        Bytes { store: Store::Memory(bytes), hints: Hints::default() }
     }
 }
 
@@ -25,12 +29,23 @@ impl Bytes {
     /// Maps the first `len` bytes of a file, at least one. A file that is cut
     /// short while it is mapped ends the process with a SIGBUS.
     pub(crate) fn map(file: &File, len: usize) -> io::Result<Bytes> {
-        Ok(Bytes(Store::Map(Map::new(file, len)?)))
+        Ok(Bytes { store: Store::Map(Map::new(file, len)?), hints: Hints::default() })
+    }
+
+    /// The same bytes, with what the user says of them.
+    #[must_use]
+    pub fn with_hints(self, hints: Hints) -> Bytes {
+        Bytes { hints, ..self }
+    }
+
+    /// What the user says of them.
+    pub fn hints(&self) -> &Hints {
+        &self.hints
     }
 
     /// Number of bytes.
     pub fn len(&self) -> usize {
-        match &self.0 {
+        match &self.store {
             Store::Map(map) => map.len(),
             Store::Memory(bytes) => bytes.len(),
         }
@@ -45,7 +60,7 @@ impl Bytes {
     /// file that another process writes to, these are the bytes that the
     /// format promises to leave as they are.
     pub fn settled(&self, at: usize, len: usize) -> Option<&[u8]> {
-        match &self.0 {
+        match &self.store {
             Store::Map(map) => map.settled(at, len),
             Store::Memory(bytes) => bytes.get(at..at.checked_add(len)?),
         }
@@ -65,7 +80,7 @@ impl Bytes {
     /// the words in ascending order. `at` and the length are multiples of
     /// eight. `None` when they are not all there.
     pub(crate) fn copy(&self, at: usize, to: &mut [u8]) -> Option<()> {
-        match &self.0 {
+        match &self.store {
             Store::Map(map) => {
                 for (nth, word) in to.chunks_exact_mut(8).enumerate() {
                     word.copy_from_slice(&map.word(at.checked_add(8 * nth)?)?);
@@ -80,7 +95,7 @@ impl Bytes {
 
     /// Asks for a range to be present in memory, before it is read.
     pub(crate) fn populate(&self, at: usize, len: usize) {
-        if let Store::Map(map) = &self.0 {
+        if let Store::Map(map) = &self.store {
             map.populate(at, len);
         }
     }
@@ -88,7 +103,7 @@ impl Bytes {
     /// Whether some more bytes may be searched: of a file, a multiple of what it
     /// takes on the disk.
     pub(crate) fn may_search(&self, bytes: usize) -> bool {
-        match &self.0 {
+        match &self.store {
             Store::Map(map) => map.may_search(bytes as u64),
             Store::Memory(_) => true,
         }
@@ -96,6 +111,6 @@ impl Bytes {
 
     /// Whether the bytes may change while they are read.
     pub(crate) fn is_map(&self) -> bool {
-        matches!(self.0, Store::Map(_))
+        matches!(self.store, Store::Map(_))
     }
 }

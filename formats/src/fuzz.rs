@@ -4,7 +4,7 @@
 //! `formats/fuzz` hands them to libFuzzer; `formats/tests/fuzz.rs` runs them
 //! on made-up bytes with plain `cargo test`.
 
-use crate::{Entry, Recording, TraceRecord};
+use crate::{Bytes, Entry, Input, Recording, TraceRecord};
 use tyrion_wire::{
     chunk::{ChunkHeader, ChunkKind, HEADER_LEN},
     header::{BLOCK, Header, RecordingState, VERSION},
@@ -15,6 +15,26 @@ use tyrion_wire::{
 /// things of any sort it found.
 pub fn log(bytes: &[u8]) -> usize {
     Recording::from_bytes("fuzz.log", bytes.to_vec()).map_or(0, |log| read_all(&log))
+}
+
+/// Reads everything in a file of collapsed stacks that consists of these bytes.
+pub fn collapsed(bytes: &[u8]) -> usize {
+    as_input(&crate::collapsed::INPUT, bytes)
+}
+
+/// The same of a profile of pprof.
+pub fn pprof(bytes: &[u8]) -> usize {
+    as_input(&crate::pprof::INPUT, bytes)
+}
+
+/// The same of a log of the original Tyrion.
+pub fn original(bytes: &[u8]) -> usize {
+    as_input(&crate::original::INPUT, bytes)
+}
+
+/// Has an input read bytes, whatever they begin with.
+fn as_input(input: &Input, bytes: &[u8]) -> usize {
+    (input.read)("fuzz.log", Bytes::from(bytes.to_vec())).map_or(0, |log| read_all(&log))
 }
 
 /// Reads a log with a sound header and one sound chunk of each kind, whose

@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     event_log,
     input::Input,
-    recording::{Facts, Recording, ShortWaits},
+    recording::{Facts, Lacks, Recording, ShortWaits},
 };
 use event_log::write::{LogOptions, LogWriter};
 use std::{
@@ -104,6 +104,7 @@ pub struct Importer {
     input: Input,
     name: Arc<str>,
     short_waits: ShortWaits,
+    lacks: Lacks,
     damage: DamageList,
 }
 
@@ -121,6 +122,7 @@ impl Importer {
             header,
             input,
             short_waits: ShortWaits::Counted,
+            lacks: Lacks::default(),
             damage: DamageList::new(name.clone()),
             name,
         })
@@ -129,6 +131,11 @@ impl Importer {
     /// Says what is known of waits below the header's threshold.
     pub fn set_short_waits(&mut self, known: ShortWaits) {
         self.short_waits = known;
+    }
+
+    /// Says what else the format does not tell.
+    pub fn set_lacks(&mut self, lacks: Lacks) {
+        self.lacks = lacks;
     }
 
     /// Tells of a damaged place of the file: `what` is wrong at an offset, and
@@ -140,6 +147,11 @@ impl Importer {
     /// Tells that the file was cut where it ends, and how many bytes are missing.
     pub fn add_cut(&mut self, end: u64, missing: u64) {
         self.damage.add(end, Fault::Cut, missing);
+    }
+
+    /// Whether anything was told of damage so far.
+    pub fn is_damaged(&self) -> bool {
+        !self.damage.is_empty()
     }
 
     /// The recording.
@@ -159,6 +171,7 @@ impl Importer {
             pid: header.pid,
             threshold_ns: header.threshold_ns,
             short_waits: self.short_waits,
+            lacks: self.lacks,
             depth: header.depth,
             metadata: header.metadata,
             ..recording.facts

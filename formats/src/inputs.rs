@@ -1,12 +1,16 @@
 //! The registry of inputs.
 
 use crate::{
-    bytes::Bytes, error::Error, event_log, input::Input, jfr, recording::Recording, sniff::FileKind,
+    bytes::Bytes, collapsed, error::Error, event_log, input::Input, jfr, original, pprof,
+    recording::Recording, sniff::FileKind,
 };
 
 /// Every format that recordings are read from. The first that a file's beginning
 /// fits reads it.
-pub const INPUTS: &[Input] = &[event_log::INPUT, jfr::INPUT];
+///
+/// Collapsed stacks come last: their lines look like those of many texts.
+pub const INPUTS: &[Input] =
+    &[event_log::INPUT, jfr::INPUT, original::INPUT, pprof::INPUT, collapsed::INPUT];
 
 /// Reads a recording with one of these inputs; `name` stands in messages.
 ///

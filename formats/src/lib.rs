@@ -15,12 +15,14 @@
 #![deny(unsafe_code)]
 
 mod bytes;
+mod collapsed;
 mod damage;
 mod error;
 pub mod event_log;
 mod file;
 pub mod fuzz;
 mod gzip;
+mod hints;
 pub mod import;
 mod input;
 mod inputs;
@@ -29,21 +31,25 @@ pub mod limits;
 #[allow(unsafe_code)] // the only module that has any: a file mapped into memory
 mod map;
 mod open;
+mod original;
 mod parse;
+mod pprof;
 pub mod recording;
 mod sniff;
+mod summed;
 
 pub use bytes::Bytes;
 pub use damage::{Damage, Fault};
 pub use error::Error;
 pub use event_log::{AcquisitionChange, Begin, CellChange, Changes, Follower, write};
 pub use file::{open_input, open_regular};
+pub use hints::{Hints, Unit};
 pub use input::Input;
 pub use inputs::{INPUTS, read_with};
 pub use open::recognise;
 pub use recording::{
     Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
-    Events, Facts, HoldMode, LockSite, MethodDef, ModeChange, ModeSpan, OptionChange, Pause,
+    Events, Facts, HoldMode, Lacks, LockSite, MethodDef, ModeChange, ModeSpan, OptionChange, Pause,
     Recording, Records, Sampled, ShortWaits, SparseTable, StackDef, Stacks, Text, ThreadDef,
     ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite, Woken,
 };

@@ -49,3 +49,7 @@ pub const MAX_DEPTH: u32 = 1 << 14;
 
 /// How often a cell or slot is read again while its writer changes it.
 pub const MAX_RETRIES: usize = 1000;
+
+/// How many bytes of a compressed profile are read, unpacked. What it takes to read them
+/// is some ten times as much at the most.
+pub const MAX_UNPACKED: usize = 512 << 20;

@@ -7,6 +7,7 @@ use crate::{
     bytes::Bytes,
     error::Error,
     file, gzip,
+    hints::Hints,
     input::Input,
     inputs::{self, INPUTS, read_with},
     limits,
@@ -43,18 +44,26 @@ impl Recording {
     /// # Errors
     /// As [`Recording::open`].
     pub fn from_file(name: &str, file: &File) -> Result<Recording, Error> {
+        Recording::from_file_as(name, file, &Hints::default())
+    }
+
+    /// As [`Recording::from_file`], with what the user says of the file.
+    ///
+    /// # Errors
+    /// As [`Recording::open`].
+    pub fn from_file_as(name: &str, file: &File, hints: &Hints) -> Result<Recording, Error> {
         let io = |source| Error::Io { log: name.to_owned(), source };
         let metadata = file.metadata().map_err(io)?;
         if !metadata.is_file() {
             file::check(name, file, &metadata)?;
-            return Recording::from_reader(name, file);
+            return Recording::from_reader_as(name, file, hints);
         }
         let len = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
         if len == 0 {
             return Err(Error::Empty { log: name.to_owned() });
         }
         let bytes = Bytes::map(file, len).map_err(io)?;
-        read(name, bytes)
+        read(name, bytes.with_hints(hints.clone()))
     }
 
     /// Reads to the end, but no more than [`limits::MAX_STREAM`] bytes. What no
@@ -63,7 +72,19 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Recording::open`], or when it has no end.
-    pub fn from_reader(name: &str, mut from: impl Read) -> Result<Recording, Error> {
+    pub fn from_reader(name: &str, from: impl Read) -> Result<Recording, Error> {
+        Recording::from_reader_as(name, from, &Hints::default())
+    }
+
+    /// As [`Recording::from_reader`], with what the user says of the bytes.
+    ///
+    /// # Errors
+    /// As [`Recording::from_reader`].
+    pub fn from_reader_as(
+        name: &str,
+        mut from: impl Read,
+        hints: &Hints,
+    ) -> Result<Recording, Error> {
         let io = |source| Error::Io { log: name.to_owned(), source };
         let mut start = Vec::new();
         from.by_ref().take(2).read_to_end(&mut start).map_err(io)?;
@@ -72,10 +93,11 @@ impl Recording {
         }
         let is_packed = gzip::holds_recording(&start);
         let from = Cursor::new(start).chain(from);
-        match is_packed {
-            true => gzip::read(name, from),
-            false => read_with(INPUTS, name, read_stream(name, from, limits::MAX_STREAM)?.into()),
+        if is_packed {
+            return gzip::read(name, from);
         }
+        let bytes = Bytes::from(read_stream(name, from, limits::MAX_STREAM)?);
+        read_with(INPUTS, name, bytes.with_hints(hints.clone()))
     }
 
     /// Reads from memory; `name` stands in messages.
@@ -129,7 +151,6 @@ mod tests {
         write::{LogOptions, LogWriter},
     };
     use std::io;
-    use tyrion_wire::header::METADATA_AT;
 
     fn log() -> Vec<u8> {
         let log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
@@ -154,7 +175,7 @@ mod tests {
             let error = read_stream("it", &mut endless, u64::MAX).unwrap_err();
             assert!(matches!(error, Error::NotALog { .. }), "{error}");
             assert!(error.to_string().contains(said), "{error}");
-            assert!(endless.1 <= METADATA_AT as u64, "{} bytes were read", endless.1);
+            assert!(endless.1 <= inputs::start_len(INPUTS) as u64, "{} bytes were read", endless.1);
         }
         assert!(matches!(read_stream("it", io::empty(), 9), Err(Error::Empty { .. })));
         let mut newer = log();

@@ -23,7 +23,7 @@ pub(crate) mod state;
 mod table;
 mod woken;
 
-pub use capabilities::{Capabilities, ShortWaits};
+pub use capabilities::{Capabilities, Lacks, ShortWaits};
 pub use chunk::ChunkRef;
 pub(crate) use chunk::Chunks;
 pub use definitions::{
@@ -90,11 +90,13 @@ impl Recording {
     /// What it can tell at all.
     pub fn capabilities(&self) -> Capabilities {
         Capabilities {
-            waits: !self.has_sampling() || self.modes().any(|mode| mode != "sample"),
+            waits: !self.facts.lacks.waits
+                && (!self.has_sampling() || self.modes().any(|mode| mode != "sample")),
             short_waits: self.facts.short_waits,
             acquisitions: self.is_trace(),
             holds: if self.is_trace() { self.hold_mode() } else { HoldMode::None },
             samples: self.has_sampling(),
+            lacks: self.facts.lacks,
         }
     }
 

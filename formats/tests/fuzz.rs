@@ -51,6 +51,35 @@ proptest! {
     }
 
     #[test]
+    fn any_bytes_of_other_tools(bytes in vec(any::<u8>(), 0..600)) {
+        let _ = (fuzz::collapsed(&bytes), fuzz::pprof(&bytes), fuzz::original(&bytes));
+    }
+
+    #[test]
+    fn likely_stacks(bytes in "([a-z;_.\\[\\] ]{0,12}(;[A-Za-z/.]{1,9})? ?[0-9.]{0,3}\n?){0,20}") {
+        fuzz::collapsed(bytes.as_bytes());
+    }
+
+    #[test]
+    fn likely_messages(bytes in records()) {
+        fuzz::pprof(&bytes);
+    }
+
+    #[test]
+    fn files_of_other_tools_with_patches(
+        (name, _) in prop::sample::select(common::OTHER_TOOLS.to_vec()),
+        patches in vec((any::<prop::sample::Index>(), any::<u64>(), 1usize..9), 1..8)
+    ) {
+        let mut bytes = common::of_other_tools(name);
+        for (at, value, len) in patches {
+            let at = at.index(bytes.len() - len);
+            bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
+        }
+        let _ = (fuzz::log(&bytes), fuzz::collapsed(&bytes), fuzz::pprof(&bytes));
+        fuzz::original(&bytes);
+    }
+
+    #[test]
     fn chunk_headers_with_patches(
         patches in vec((0usize..12, 4usize..40, any::<u64>(), 1usize..9), 1..8)
     ) {

@@ -260,7 +260,7 @@ fn foreign_files_are_named() {
         (b"JAVA PROFILE 1.0.2\0", FileKind::HeapDump),
         (b"# callgrind format\n", FileKind::Callgrind),
         (b"<?xml version=\"1.0\"?>", FileKind::Svg),
-        (b"com.acme.Main;run 12\n", FileKind::Text),
+        (b"com.acme.Main runs 12 times\n", FileKind::Text),
         (b"\0\0\0\0\0\0\0\0", FileKind::Zeros),
         (b"\x7fELF\x02", FileKind::Other),
         (b"\x89TYRION\r\n", FileKind::Mangled),

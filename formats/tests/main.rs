@@ -12,6 +12,7 @@ mod hostile;
 mod jfr;
 mod limits;
 mod live;
+mod other_tools;
 mod roundtrip;
 mod samples;
 mod trace;

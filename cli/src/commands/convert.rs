@@ -5,6 +5,7 @@ mod style;
 use crate::{
     files::{Target, say_written},
     filters::{self, FilterArgs, JobsArg, ShapeArgs},
+    inputs::InputArgs,
     logs,
     outcome::{CommandResult, Failure, tell},
     progress,
@@ -42,6 +43,7 @@ const MANY_SAMPLES: usize = 200_000;
   tyrion convert --to flamegraph --by state samples.log     # wall.svg
   tyrion convert --to flamegraph --metric cpu --packages com.acme samples.log
   tyrion convert --to callgrind --group-by pool --state all samples.log
+  tyrion convert --to flamegraph --unit us offcpu.folded    # of another tool
   tyrion convert --to all --since 30s --until 90s report.log")]
 pub struct ConvertArgs {
     /// The format to write, or all
@@ -58,6 +60,8 @@ pub struct ConvertArgs {
     style: Style,
     #[command(flatten)]
     shape: ShapeArgs,
+    #[command(flatten)]
+    inputs: InputArgs,
     #[command(flatten)]
     filters: FilterArgs,
     #[command(flatten)]
@@ -106,7 +110,8 @@ pub fn run(args: ConvertArgs) -> CommandResult {
     let filter = args.filters.filter(Kinds::contention())?;
     args.style.check_filter(&filter)?;
     let targets = targets(&args)?;
-    let logs = logs::open_all(&args.logs)?;
+    let logs = logs::open_all(&args.logs, &args.inputs)?;
+    args.inputs.tell_unused(logs.iter());
     args.style.check_logs(&logs)?;
     for (_, target) in &targets {
         target.spare_logs()?;

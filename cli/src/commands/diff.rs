@@ -6,6 +6,7 @@ use super::conditions::{ConditionArgs, metrics_help};
 use crate::{
     files::Target,
     filters::{FilterArgs, JobsArg},
+    inputs::InputArgs,
     logs,
     outcome::{CommandResult, Done, Failure, tell},
     progress, terminal,
@@ -60,6 +61,8 @@ pub struct DiffArgs {
     #[command(flatten)]
     conditions: ConditionArgs,
     #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
     filters: FilterArgs,
     #[command(flatten)]
     jobs: JobsArg,
@@ -106,7 +109,9 @@ pub fn run(args: DiffArgs) -> CommandResult {
     let (before, after) = args.sides()?;
     args.check()?;
     let filter = args.filters.filter(Kinds::contention())?;
-    let (before, after) = (logs::open_all(before)?, logs::open_all(after)?);
+    let read = |paths: &[PathBuf]| logs::open_all(paths, &args.inputs);
+    let (before, after) = (read(before)?, read(after)?);
+    args.inputs.tell_unused(before.iter().chain(&after));
     for target in pictures::targets(&args) {
         target.spare_logs()?;
     }
@@ -157,7 +162,7 @@ fn nothing_left(sums: &Aggregate, filtered: bool) -> Option<String> {
 }
 
 fn write(args: &DiffArgs, pair: &Pair<'_>, options: &ReportOptions) -> Result<(), Failure> {
-    let diff = pair.diff(&args.terms(), options);
+    let diff = pair.diff(&args.terms(pair), options);
     let diff = diff.map_err(|error| Failure::new(error.to_string()))?;
     let target = args.output.as_deref().map_or(Target::Stdout, Target::of);
     let text = if args.json {
@@ -176,15 +181,15 @@ fn write(args: &DiffArgs, pair: &Pair<'_>, options: &ReportOptions) -> Result<()
 }
 
 impl DiffArgs {
-    fn terms(&self) -> Terms {
+    fn terms(&self, pair: &Pair<'_>) -> Terms {
         Terms {
-            per: self.per(),
+            per: self.per(pair),
             matching: if self.by_line { Matching::Lines } else { Matching::Methods },
         }
     }
 
-    fn per(&self) -> Per {
-        if self.per_acquisition { Per::Acquisition } else { Per::Second }
+    fn per(&self, pair: &Pair<'_>) -> Per {
+        if self.per_acquisition { Per::Acquisition } else { pair.usual_per() }
     }
 
     /// The logs before and after.

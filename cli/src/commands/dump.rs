@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     filters::{FilterArgs, wants_pending, withheld},
+    inputs::InputArgs,
     logs,
     outcome::{CommandResult, Done, Failure},
     terminal::{Escaped, Printable},
@@ -76,12 +77,14 @@ pub struct DumpArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
     filters: FilterArgs,
 }
 
 /// Prints the records.
 pub fn run(args: DumpArgs) -> CommandResult {
-    let log = logs::open(&args.log)?;
+    let log = logs::open(&args.log, &args.inputs)?;
     let filter = args.filters.raw_filter()?;
     let out = BufWriter::new(io::stdout().lock());
     let dumped = match args.json {

@@ -9,6 +9,7 @@ mod trace;
 
 use crate::{
     filters::{self, FilterArgs, JobsArg, wants_pending},
+    inputs::InputArgs,
     logs,
     outcome::{CommandResult, Failure},
     progress, shell,
@@ -57,6 +58,8 @@ pub struct InfoArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
     filters: FilterArgs,
     #[command(flatten)]
     jobs: JobsArg,
@@ -64,7 +67,7 @@ pub struct InfoArgs {
 
 /// Prints what a log is.
 pub fn run(args: InfoArgs) -> CommandResult {
-    let logs = [logs::open(&args.log)?];
+    let logs = [logs::open(&args.log, &args.inputs)?];
     let filter = args.filters.raw_filter()?;
     // Outputs charge contention alone to holders, unless other kinds are named.
     let charged = if args.filters.names_kinds() { filter.kinds } else { Kinds::contention() };
@@ -252,6 +255,7 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         "waiting": { "contention": found.waiting.contention, "idle": found.waiting.idle },
         "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": sums.notes.lines(),
+        "lacks": facts.lacks.names(),
     });
     let span = |part: &ModeSpan| {
         json!({
@@ -324,7 +328,9 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     if is_imported(log) {
         row("format", facts.format)?;
     }
-    row("pid", &facts.pid.to_string())?;
+    if facts.pid != 0 || facts.format == event_log::INPUT.name {
+        row("pid", &facts.pid.to_string())?;
+    }
     for (key, value) in &facts.metadata {
         let told_below = ["threshold", "period", "sample-threads", "collections"];
         let is_told_below = told_below.contains(&key.as_str());
@@ -355,8 +361,12 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     if !changes.is_empty() {
         row("options", &changes.join(", "))?;
     }
-    row("start", &units::utc(facts.start_wall_ns))?;
-    row("duration", &units::duration(log.end_ns() - log.start_ns()))?;
+    row("start", &units::start(facts.start_wall_ns))?;
+    let duration = match (facts.start_wall_ns, log.end_ns() - log.start_ns()) {
+        (0, 0) => "not known".to_owned(),
+        (_, ns) => units::duration(ns),
+    };
+    row("duration", &duration)?;
     let pauses = log.pauses();
     if !pauses.is_empty() {
         row("pauses", &told_pauses(&pauses, log.start_ns()))?;
@@ -375,7 +385,14 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     if found.lacks_waits() {
         return row("contention", "not recorded (mode=sample)");
     }
+    if facts.lacks.waits {
+        return row("contention", "not known: the format does not tell of waits");
+    }
     let (count, wait_ns) = sums.contention().total();
+    if facts.lacks.durations {
+        let contended = units::counted(count, "contended acquisition");
+        return row("contention", &format!("{contended}; how long they waited is not known"));
+    }
     let contention = format!(
         "{} waited {}",
         units::counted(count, "contended acquisition"),
@@ -409,6 +426,7 @@ fn threshold(log: &Recording) -> String {
     match (facts.short_waits, facts.metadata("threshold")) {
         (ShortWaits::Unknown, _) if !log.has_threshold() => "not known".to_owned(),
         (ShortWaits::Unknown, _) if facts.threshold_ns == 0 => "none".to_owned(),
+        _ if facts.lacks.singles => "none: there are only sums of waits".to_owned(),
         (ShortWaits::Unknown, _) => format!("{threshold} (of shorter waits nothing is known)"),
         (_, origin) => format!("{threshold} ({})", origin.unwrap_or_default()),
     }

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     files::{Target, say_written},
     filters::{self, FilterArgs, JobsArg, ShapeArgs},
+    inputs::InputArgs,
     logs,
     outcome::{CommandResult, Failure, tell},
     progress, terminal,
@@ -66,6 +67,8 @@ pub struct ReportArgs {
     #[command(flatten)]
     shape: ShapeArgs,
     #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
     filters: FilterArgs,
     #[command(flatten)]
     jobs: JobsArg,
@@ -82,7 +85,8 @@ pub fn run(args: ReportArgs) -> CommandResult {
     args.conditions.of_one_recording()?;
     let filter = args.filters.filter(Kinds::contention())?;
     let target = target(&args);
-    let logs = logs::open_all(&args.logs)?;
+    let logs = logs::open_all(&args.logs, &args.inputs)?;
+    args.inputs.tell_unused(logs.iter());
     target.spare_logs()?;
     let bar = progress::bar(work_bytes(&logs), "reading");
     args.jobs.run(|| {

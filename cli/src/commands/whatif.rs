@@ -8,6 +8,7 @@ mod shown;
 use crate::{
     files::Target,
     filters::{JobsArg, lock_value},
+    inputs::InputArgs,
     logs,
     outcome::{CommandResult, Failure},
     progress, terminal,
@@ -79,6 +80,8 @@ pub struct WhatifArgs {
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
     jobs: JobsArg,
 }
 
@@ -121,7 +124,8 @@ pub fn run(args: WhatifArgs) -> CommandResult {
     let pattern = lock_value(&args.lock).or_else(|_| lock_value(&regex::escape(&args.lock)));
     let pattern = pattern.map_err(|error| Failure::Usage(format!("--lock: {error}")))?;
     let target = args.output.as_deref().map_or(Target::Stdout, Target::of);
-    let logs = logs::open_all(&args.logs)?;
+    let logs = logs::open_all(&args.logs, &args.inputs)?;
+    args.inputs.tell_unused(logs.iter());
     target.spare_logs()?;
     let bar = progress::bar(work_bytes(&logs), "reading");
     args.jobs.run(|| {

@@ -25,6 +25,7 @@ pub use view::view;
 use crate::{Findings, ReportOptions, conditions::Figures, sections::shared::cut};
 use rates::{Denominators, Rates};
 use thiserror::Error;
+use tyrion_formats::Recording;
 
 /// How to compare.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +60,16 @@ pub struct Pair<'f> {
 }
 
 impl<'f> Pair<'f> {
+    /// What waits are told for unless somebody asks for something else: each second,
+    /// if it is known of all recordings how long they are.
+    pub fn usual_per(&self) -> Per {
+        let is_endless = |log: &Recording| log.capabilities().lacks.times && log.recorded_ns() == 0;
+        match self.before.logs.iter().chain(self.after.logs).any(is_endless) {
+            true => Per::Recording,
+            false => Per::Second,
+        }
+    }
+
     fn rates(&self, per: Per) -> Result<Rates, DiffError> {
         let rates = |findings: &'f Findings<'f>| Denominators::of(findings, per);
         Ok(Rates { before: rates(self.before)?, after: rates(self.after)? })

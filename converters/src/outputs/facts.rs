@@ -48,7 +48,10 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
 }
 
 fn recorded(run: &Run) -> String {
-    format!("{} + {}", units::utc(run.start_wall_ns), units::duration(run.duration_ns))
+    if (run.start_wall_ns, run.duration_ns) == (0, 0) {
+        return "it is not known when".to_owned();
+    }
+    format!("{} + {}", units::start(run.start_wall_ns), units::duration(run.duration_ns))
 }
 
 fn or_unknown(value: &str) -> &str {

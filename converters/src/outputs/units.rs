@@ -66,6 +66,11 @@ pub fn utc(unix_ns: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
+/// When a recording began, in ns of Unix time, for people; 0 if that is not known.
+pub fn start(unix_ns: u64) -> String {
+    if unix_ns == 0 { "not known".to_owned() } else { utc(unix_ns) }
+}
+
 /// Year, month and day of a day since 1970. Years are counted from March, so
 /// that the leap day is the last one; 400 years have 146 097 days.
 fn date(days_since_1970: u64) -> (u64, u64, u64) {
@@ -113,6 +118,7 @@ mod tests {
     #[test]
     fn moments() {
         assert_eq!(utc(0), "1970-01-01T00:00:00Z");
+        assert_eq!(start(0), "not known");
         assert_eq!(utc(951_782_400_000_000_000), "2000-02-29T00:00:00Z");
         assert_eq!(utc(1_700_000_000_999_999_999), "2023-11-14T22:13:20Z");
         assert_eq!(utc(4_107_542_399_000_000_000), "2100-02-28T23:59:59Z");

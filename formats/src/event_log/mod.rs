@@ -12,7 +12,7 @@ use crate::{
     damage::DamageList,
     error::Error,
     input::Input,
-    recording::{Chunks, Defined, Definitions, Facts, Recording, ShortWaits, state},
+    recording::{Chunks, Defined, Definitions, Facts, Lacks, Recording, ShortWaits, state},
 };
 use std::sync::Arc;
 use tyrion_wire::header::{Header, METADATA_AT};
@@ -94,6 +94,7 @@ fn facts(header: Header) -> Facts {
         pid: header.pid,
         threshold_ns: header.threshold_ns,
         short_waits: ShortWaits::Counted,
+        lacks: Lacks::default(),
         depth: header.depth,
         dropped_contention: header.dropped_contention,
         dropped_other: header.dropped_other,

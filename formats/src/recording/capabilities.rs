@@ -18,6 +18,8 @@ pub struct Capabilities {
     /// Threads were sampled from the start. There may be samples in any other
     /// recording, too: sampling can be switched on later.
     pub samples: bool,
+    /// What its format does not tell.
+    pub lacks: Lacks,
 }
 
 /// What is known of waits below a recording's threshold.
@@ -40,5 +42,42 @@ impl Recording {
     /// Whether it is known from which duration on waits were recorded.
     pub fn has_threshold(&self) -> bool {
         self.facts.metadata(THRESHOLDS) != Some(UNKNOWN_THRESHOLDS)
+    }
+}
+
+/// What a recording does not tell, because the format that it was read from does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lacks {
+    /// Waits: there are acquisitions and holds alone.
+    pub waits: bool,
+    /// When waits took place.
+    pub times: bool,
+    /// How long single waits took: there are only sums, and each wait counts as long as
+    /// the average.
+    pub singles: bool,
+    /// How long waits took at all: there are only their numbers, and durations are 0.
+    pub durations: bool,
+    /// How many waits there were: each sum counts as one.
+    pub counts: bool,
+    /// Which threads waited: all count as one thread.
+    pub threads: bool,
+    /// Where in the program threads waited.
+    pub stacks: bool,
+}
+
+impl Lacks {
+    /// The names of what it does not tell.
+    pub fn names(&self) -> Vec<&'static str> {
+        let all = [
+            ("waits", self.waits),
+            ("times", self.times),
+            ("single-waits", self.singles),
+            ("durations", self.durations),
+            ("counts", self.counts),
+            ("threads", self.threads),
+            ("stacks", self.stacks),
+        ];
+        all.into_iter().filter(|(_, is_lacking)| *is_lacking).map(|(name, _)| name).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! What a recording says of itself.
 
-use super::capabilities::ShortWaits;
+use super::capabilities::{Lacks, ShortWaits};
 use tyrion_wire::header::RecordingState;
 
 /// What a recording says of itself.
@@ -27,6 +27,8 @@ pub struct Facts {
     pub threshold_ns: u64,
     /// What is known of those instead.
     pub short_waits: ShortWaits,
+    /// What else its format does not tell.
+    pub lacks: Lacks,
     /// The most frames a stack has; 0 when unknown.
     pub depth: u32,
     /// Contended waits that were lost beside those that [`Counters`] tell of.

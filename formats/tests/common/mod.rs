@@ -180,3 +180,18 @@ pub fn recorded(name: &str) -> Vec<u8> {
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(file), &mut bytes).unwrap();
     bytes
 }
+
+/// The bytes of another tool's file.
+pub fn of_other_tools(name: &str) -> Vec<u8> {
+    let path = format!("{ROOT}/testdata/inputs/{name}");
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The files of other tools.
+pub const OTHER_TOOLS: [(&str, &str); 5] = [
+    ("original-2014.log", "original-tyrion"),
+    ("original-2013.log", "original-tyrion"),
+    ("async-profiler.collapsed", "collapsed"),
+    ("offcpu.folded", "collapsed"),
+    ("go-mutex.pb.gz", "pprof"),
+];

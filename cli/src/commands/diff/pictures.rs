@@ -35,14 +35,15 @@ pub(super) fn targets(args: &DiffArgs) -> Vec<Target> {
 
 /// Writes a format.
 pub(super) fn write(args: &DiffArgs, format: Format, pair: &Pair<'_>) -> Result<(), Failure> {
-    let profiles = scaled(pair, args.per()).map_err(|error| Failure::new(error.to_string()))?;
+    let per = args.per(pair);
+    let profiles = scaled(pair, per).map_err(|error| Failure::new(error.to_string()))?;
     match format {
-        Format::Flamegraph => flamegraph(args, &profiles),
+        Format::Flamegraph => flamegraph(args, &profiles, per),
         Format::Pprof => pprofs(args, &profiles),
     }
 }
 
-fn flamegraph(args: &DiffArgs, [before, after]: &[Profile; 2]) -> Result<(), Failure> {
+fn flamegraph(args: &DiffArgs, [before, after]: &[Profile; 2], per: Per) -> Result<(), Failure> {
     let widths = match args.widths {
         Some(Side::Before) => Widths::Before,
         Some(Side::After) => Widths::After,
@@ -50,7 +51,7 @@ fn flamegraph(args: &DiffArgs, [before, after]: &[Profile; 2]) -> Result<(), Fai
         None if before.totals().1 > after.totals().1 => Widths::Before,
         None => Widths::After,
     };
-    let subtitle = subtitle(before, after, args.per());
+    let subtitle = subtitle(before, after, per);
     let picture = Difference { before, after, widths, subtitle: &subtitle };
     for target in targets(args) {
         target.write(|out| picture.write(out))?;
@@ -71,6 +72,7 @@ fn subtitle(before: &Profile, after: &Profile, per: Per) -> String {
             units::duration(recorded_ns)
         }
         Per::Acquisition => "the acquisitions after".to_owned(),
+        Per::Recording => return format!("{} before, {} after", wait(before), wait(after)),
     };
     format!("{} before, scaled to {to}; {} after", wait(before), wait(after))
 }

@@ -19,6 +19,8 @@ pub enum Per {
     Second,
     /// Each acquisition of the lock.
     Acquisition,
+    /// Each recording as a whole.
+    Recording,
 }
 
 impl Per {
@@ -27,6 +29,7 @@ impl Per {
         match self {
             Per::Second => "/s",
             Per::Acquisition => "/acquisition",
+            Per::Recording => "",
         }
     }
 }
@@ -66,6 +69,7 @@ impl Denominators {
                 0 => Err(DiffError::NoTime(names())),
                 ns => Ok(Denominators { total: ns as f64 / 1e9, of_locks: None }),
             },
+            Per::Recording => Ok(Denominators { total: 1.0, of_locks: None }),
             Per::Acquisition => {
                 let contended = Contended::of(findings, &crate::conditions::everything());
                 let is_trace = findings.logs.iter().all(Recording::is_trace);

@@ -27,6 +27,7 @@ pub fn scaled(pair: &Pair<'_>, per: Per) -> Result<[Profile; 2], DiffError> {
     let to = match per {
         Per::Second => units::duration(pair.after.recorded_ns()),
         Per::Acquisition => "the acquisitions after".to_owned(),
+        Per::Recording => return Ok([before, waits_of(pair.after)]),
     };
     for run in &mut before.runs {
         run.log = format!("{}, its waits scaled to {to}", run.log);

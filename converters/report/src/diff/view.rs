@@ -96,6 +96,7 @@ fn unit(per: Per) -> &'static str {
     match per {
         Per::Second => "wait in each second recorded",
         Per::Acquisition => "wait for each acquisition of the lock",
+        Per::Recording => "wait in each recording",
     }
 }
 

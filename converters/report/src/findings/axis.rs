@@ -27,7 +27,10 @@ pub struct Axis {
 impl Axis {
     /// That of these logs.
     pub(crate) fn of(logs: &[Recording], filter: &Filter, phase_ns: u64) -> Axis {
-        let walls = logs.iter().map(|log| {
+        // What happened at no known time has no place on it.
+        let is_timed = |log: &&Recording| !log.facts().lacks.times;
+        let any_is = logs.iter().any(|log| is_timed(&log));
+        let walls = logs.iter().filter(|log| !any_is || is_timed(log)).map(|log| {
             let window = filter.window(log);
             let start_ns = window.since_ns.clamp(log.start_ns(), log.end_ns());
             let end_ns = window.until_ns.clamp(start_ns, log.end_ns());

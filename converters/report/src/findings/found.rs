@@ -188,6 +188,11 @@ impl Findings<'_> {
         parts.map(|part| part.end - part.start).fold(0, u64::saturating_add)
     }
 
+    /// Whether no log tells when threads waited.
+    pub fn lacks_times(&self) -> bool {
+        !self.logs.is_empty() && self.logs.iter().all(|log| log.facts().lacks.times)
+    }
+
     /// How long waits were recorded, in ns: the durations of the logs added up, as far as
     /// the filter asks for them.
     pub fn recorded_ns(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Delay count and wait time over the threshold: the two metrics of Sun Studio.
 
-use super::shared::cut;
+use super::shared::{cut, lacking_singles};
 use crate::{
     About, Answer, Findings, ReportOptions, Section,
     findings::Delay,
@@ -76,7 +76,9 @@ pub struct DelayedThread {
 fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let delays = DelaysAnswer::of(findings, options);
     let json = serde_json::to_value(&delays).unwrap_or_default();
-    Answer { json, view: view(&delays), lacking: String::new(), advises: delays.delays != 0 }
+    let lacking = lacking_singles(findings);
+    let view = if lacking.is_empty() { view(&delays) } else { View::default() };
+    Answer { json, view, lacking, advises: delays.delays != 0 }
 }
 
 impl DelaysAnswer {

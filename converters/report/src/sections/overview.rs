@@ -3,7 +3,10 @@
 mod cost;
 mod drawn;
 
-use super::{sampled::NO_LOCKS, shared::share};
+use super::{
+    sampled::NO_LOCKS,
+    shared::{lacking_times, share},
+};
 use crate::{
     About, Answer, Collections, Findings, ReportOptions, Section,
     findings::{Delay, LogFacts, OtherWaits, Phase},
@@ -158,6 +161,9 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
 }
 
 fn lacking(findings: &Findings<'_>, overview: &Overview) -> String {
+    if findings.lacks_times() {
+        return lacking_times(findings);
+    }
     let threads = &findings.threads;
     let lives = match threads.assumed {
         0 => String::new(),

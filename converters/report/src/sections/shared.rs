@@ -6,6 +6,7 @@ use crate::{
     view::{Detail, TableCell},
 };
 use serde::Serialize;
+use tyrion_formats::Recording;
 
 /// What is said where there is no wait to show.
 pub fn nobody_waited(findings: &Findings<'_>) -> String {
@@ -16,6 +17,25 @@ pub fn nobody_waited(findings: &Findings<'_>) -> String {
         many => format!(
             "No wait for a lock has ended; {many} threads were still waiting when the log ended."
         ),
+    }
+}
+
+/// What logs lack that do not tell when threads waited.
+pub fn lacking_times(findings: &Findings<'_>) -> String {
+    match findings.lacks_times() {
+        true => "needs a log that tells when threads waited: profiles have only sums".to_owned(),
+        false => String::new(),
+    }
+}
+
+/// What logs lack that have only sums of waits.
+pub fn lacking_singles(findings: &Findings<'_>) -> String {
+    let has_sums = |log: &Recording| log.facts().lacks.singles;
+    match !findings.logs.is_empty() && findings.logs.iter().all(has_sums) {
+        true => {
+            "needs a log that tells how long single waits took: profiles have only sums".to_owned()
+        }
+        false => String::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Waits over the run.
 
-use super::shared::nobody_waited;
+use super::shared::{self, nobody_waited};
 use crate::{
     About, Answer, Findings, ReportOptions, Section,
     findings::LockRef,
@@ -63,7 +63,7 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     Answer {
         json,
         view: view(&timeline, findings),
-        lacking: String::new(),
+        lacking: shared::lacking_times(findings),
         advises: !timeline.locks.is_empty(),
     }
 }
@@ -95,6 +95,9 @@ impl WaitTimeline {
 }
 
 fn view(timeline: &WaitTimeline, findings: &Findings<'_>) -> View {
+    if findings.lacks_times() {
+        return View::default();
+    }
     if timeline.locks.is_empty() {
         return View { parts: vec![Part::Text(nobody_waited(findings))] };
     }

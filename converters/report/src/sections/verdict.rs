@@ -59,6 +59,9 @@ pub enum Finding {
     NotLocks,
     /// A filter selected only some of the waits, so nothing can be concluded.
     Selected,
+    /// It is not known for how long anything was recorded, so that waits are no share of
+    /// anything.
+    NotTimed,
     /// Locks were not recorded.
     #[default]
     NotRecorded,
@@ -160,6 +163,8 @@ impl Verdict {
             Finding::StillWaiting
         } else if is_partial(findings) {
             Finding::Selected
+        } else if findings.lacks_times() && self.contended != 0 {
+            Finding::NotTimed
         } else if self.loses_more_to_other_waits() {
             Finding::OtherWaits
         } else if is_below(NOTHING, NOTHING_OF_A_GROUP) {

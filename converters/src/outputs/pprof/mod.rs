@@ -110,7 +110,9 @@ fn header(profile: &Profile, rows: &Rows<'_>, strings: &mut Strings) -> proto::P
     let period_type = sample_type(period, strings);
     let sample_types = columns(rows).into_iter().map(|column| sample_type(column, strings));
     let sample_types = sample_types.collect();
-    let start_ns = profile.runs.iter().map(|run| run.start_wall_ns).min().unwrap_or(0);
+    // 0 of one of which it is not known.
+    let starts = profile.runs.iter().map(|run| run.start_wall_ns).filter(|&ns| ns != 0);
+    let start_ns = starts.min().unwrap_or(0);
     // As `pprof` does when it merges profiles: the times add up.
     let duration_ns =
         profile.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.duration_ns));

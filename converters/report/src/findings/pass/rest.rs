@@ -21,6 +21,7 @@ impl Worker<'_, '_> {
         let min_ns = self.window.min_wait_ns;
         let taken = self.window.holds(middle_ns) && (min_ns == 0 || cell.max_ns >= min_ns);
         let shown = site.count.is_shown() && taken;
+        let is_timed = !self.job.log.facts().lacks.times;
         let sums = &mut self.sums;
         let folded = sums.folded.get_mut(usize::from(site.distribution));
         if let Some(folded) = folded.filter(|_| shown) {
@@ -31,6 +32,9 @@ impl Worker<'_, '_> {
         let (phases, boxes) = (sums.phases, sums.boxes);
         let from_ns = self.clock.exact(cell.first_ns);
         let span = (from_ns, from_ns + i128::from(last_ns - cell.first_ns));
+        if !is_timed {
+            return;
+        }
         if site.count.is_idle() && wanted.lives {
             sums.idle.add_spread(&phases, span, cell.sum_ns);
         }

@@ -26,6 +26,14 @@ pub(super) fn view(overview: &Overview, options: &ReportOptions, knows_locks: bo
     View { parts }
 }
 
+/// What is said of what the formats of the logs do not tell.
+const NOT_KNOWN: &str = "not known";
+
+/// Whether threads waited, and none is known to have lived.
+fn is_untimed(overview: &Overview) -> bool {
+    overview.threads.lived_ns == 0 && overview.contended != 0
+}
+
 fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
     let mut facts: Vec<(&str, TableCell)> = Vec::new();
     if let [log] = &overview.logs[..] {
@@ -36,14 +44,18 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
             facts.push(("threshold", TableCell::Ns(log.threshold_ns)));
         }
     }
-    facts.push(("start", TableCell::Text(units::utc(overview.start_wall_ns))));
+    facts.push(("start", TableCell::Text(units::start(overview.start_wall_ns))));
     let recorded_ns = overview.recorded_ns;
     if overview.logs.len() == 1 && recorded_ns < overview.duration_ns {
         let of = units::duration(overview.duration_ns);
         let text = format!("{of}, of which {} were recorded", units::duration(recorded_ns));
         facts.push(("duration", TableCell::Text(text)));
     } else {
-        facts.push(("duration", TableCell::Ns(overview.duration_ns)));
+        let duration = match (overview.start_wall_ns, overview.duration_ns) {
+            (0, 0) => TableCell::Text(NOT_KNOWN.to_owned()),
+            (_, ns) => TableCell::Ns(ns),
+        };
+        facts.push(("duration", duration));
     }
     let threads = &overview.threads;
     let count = format!(
@@ -52,6 +64,7 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
         units::thousands(threads.is_virtual),
         units::duration(threads.lived_ns),
     );
+    let count = if is_untimed(overview) { NOT_KNOWN.to_owned() } else { count };
     facts.push(("threads", TableCell::Text(count)));
     if knows_locks {
         facts.extend(contention(overview));
@@ -84,10 +97,11 @@ fn contention(overview: &Overview) -> Vec<(&'static str, TableCell)> {
             units::duration(overview.pending_ns),
         );
     }
-    let mut facts = vec![
-        ("contention", TableCell::Text(contention)),
-        ("lost to lock waits", TableCell::Share(overview.lost_share)),
-    ];
+    let lost = match is_untimed(overview) {
+        true => TableCell::Text(NOT_KNOWN.to_owned()),
+        false => TableCell::Share(overview.lost_share),
+    };
+    let mut facts = vec![("contention", TableCell::Text(contention)), ("lost to lock waits", lost)];
     if overview.withheld.waits != 0 {
         facts.push(("lost to other waits", TableCell::Text(withheld(overview))));
     }
@@ -153,7 +167,7 @@ fn logs(overview: &Overview) -> Table {
             TableCell::name(&log.program),
             TableCell::Count(log.pid.into()),
             TableCell::Text(mode(log)),
-            TableCell::Text(units::utc(log.start_wall_ns)),
+            TableCell::Text(units::start(log.start_wall_ns)),
             TableCell::Ns(log.duration_ns),
             TableCell::Ns(log.threshold_ns),
         ],

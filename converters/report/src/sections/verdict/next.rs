@@ -24,10 +24,10 @@ pub(super) fn command(verdict: &Verdict, findings: &Findings<'_>) -> String {
             Some(instead) if findings.profile().has_samples => shows(instead, &logs),
             _ => record(&facts, "contention+sample"),
         },
-        Finding::Locks | Finding::Selected if is_trace => {
+        Finding::Locks | Finding::Selected | Finding::NotTimed if is_trace => {
             format!("tyrion report --section blockers,critical-sections {logs}")
         }
-        Finding::Locks | Finding::Selected => record(&facts, "trace"),
+        Finding::Locks | Finding::Selected | Finding::NotTimed => record(&facts, "trace"),
     };
     harmless::within(&command, LONGEST).into_owned()
 }

@@ -62,6 +62,10 @@ pub(super) fn say(
         (Some(deadlock), _) => of_deadlock(deadlock, stuck),
         (None, Some(first)) => of_waiting(verdict, findings, first, stuck.waiting.len()),
         (None, None) => match (&verdict.lock, verdict.finding) {
+            (Some(lock), Finding::NotTimed) => {
+                vec![untimed(verdict, findings), who(lock), advice(lock, machine)]
+            }
+            (None, Finding::NotTimed) => vec![untimed(verdict, findings)],
             (Some(lock), Finding::Locks | Finding::LocksALittle | Finding::Selected) => {
                 of_lock(verdict, findings, machine, lock, &instead)
             }
@@ -200,6 +204,19 @@ fn of_lock(
         _ => advice(lock, machine),
     };
     vec![loss(verdict, findings), who(lock), certainty(lock, findings), todo]
+}
+
+/// How long threads waited, where that is no share of anything.
+fn untimed(verdict: &Verdict, findings: &Findings<'_>) -> String {
+    let waits = counted(verdict.contended, "wait");
+    let has_durations = findings.logs.iter().any(|log| !log.facts().lacks.durations);
+    match has_durations {
+        true => format!(
+            "Threads waited {} for locks, in {waits}; of how much time is not known.",
+            duration(verdict.wait_ns)
+        ),
+        false => format!("Locks made threads wait: {waits}; how long is not known."),
+    }
 }
 
 /// How much was lost.

@@ -1,0 +1,183 @@
+//! The lines of a log, each an event.
+
+use serde::Deserialize;
+use std::{borrow::Cow, collections::HashMap};
+
+/// How each line begins.
+const BEGINNINGS: [&[u8]; 3] = [b"{\"entering\":{", b"{\"enter\":{", b"{\"exit\":{"];
+/// Times in ns and in ms that differ more are not of one clock, in ms.
+const DAY_MS: u64 = 86_400_000;
+
+/// Whether a file begins like a log.
+pub(super) fn begins(start: &[u8]) -> bool {
+    BEGINNINGS.iter().any(|beginning| start.starts_with(beginning))
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A thread asks for a monitor.
+    Entering,
+    /// It has got it.
+    Enter,
+    /// It is about to release it.
+    Exit,
+}
+
+/// An event. Texts are those of its block, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) kind: Kind,
+    pub(super) java_id: u64,
+    pub(super) thread_name: u32,
+    pub(super) class: u32,
+    pub(super) hash: u32,
+    /// Unix time.
+    pub(super) at_ns: u64,
+}
+
+/// Lines that were read together.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) events: Vec<Event>,
+    pub(super) texts: Vec<String>,
+    /// Offsets and lengths of lines that are no events.
+    pub(super) damaged: Vec<(u64, u64)>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Told<'a> {
+    #[serde(borrow)]
+    Entering(Fields<'a>),
+    #[serde(borrow)]
+    Enter(Fields<'a>),
+    #[serde(borrow)]
+    Exit(Fields<'a>),
+}
+
+#[derive(Deserialize)]
+struct Fields<'a> {
+    #[serde(borrow)]
+    accessor: Accessor<'a>,
+    #[serde(borrow)]
+    target: Target<'a>,
+    time: Option<Time>,
+    /// The older form has it, in ms.
+    timestamp: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Accessor<'a> {
+    id: u64,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Target<'a> {
+    hashcode: i64,
+    #[serde(borrow, rename = "className")]
+    class: Cow<'a, str>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Time {
+    millis: u64,
+    nanos: Option<u64>,
+}
+
+impl Fields<'_> {
+    fn at_ns(&self) -> Option<u64> {
+        let ns = |ms: u64| ms.saturating_mul(1_000_000);
+        match (self.time, self.timestamp) {
+            (Some(Time { millis, nanos: Some(nanos) }), _)
+                if (nanos / 1_000_000).abs_diff(millis) < DAY_MS =>
+            {
+                Some(nanos)
+            }
+            (Some(Time { millis, .. }), _) => Some(ns(millis)),
+            (None, timestamp) => timestamp.map(ns),
+        }
+    }
+}
+
+impl Block {
+    /// Reads lines, the first of which begins at this offset of the file.
+    pub(super) fn read(bytes: &[u8], mut offset: u64) -> Block {
+        let mut block = Block::default();
+        let mut known: HashMap<String, u32> = HashMap::new();
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            let len = line.len() as u64;
+            let line = line.trim_ascii();
+            match block.event(line, &mut known) {
+                Some(event) => block.events.push(event),
+                None if line.is_empty() => {}
+                None => block.damaged.push((offset, len)),
+            }
+            offset += len;
+        }
+        block
+    }
+
+    fn event(&mut self, line: &[u8], known: &mut HashMap<String, u32>) -> Option<Event> {
+        let (kind, fields) = match serde_json::from_slice(line).ok()? {
+            Told::Entering(fields) => (Kind::Entering, fields),
+            Told::Enter(fields) => (Kind::Enter, fields),
+            Told::Exit(fields) => (Kind::Exit, fields),
+        };
+        let at_ns = fields.at_ns()?;
+        let mut text = |text: &str| {
+            if let Some(&number) = known.get(text) {
+                return number;
+            }
+            let number = self.texts.len() as u32;
+            self.texts.push(text.to_owned());
+            known.insert(text.to_owned(), number);
+            number
+        };
+        Some(Event {
+            kind,
+            java_id: fields.accessor.id,
+            thread_name: text(&fields.accessor.name),
+            class: text(&fields.target.class),
+            // An int of Java's.
+            hash: fields.target.hashcode as u32,
+            at_ns,
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use super::*;
+
+    const NEW: &str = r#"{"entering":{"accessor":{"id":16,"name":"w \"1\""},"target":{"hashcode":601842319,"className":"com.acme.Foo"},"time":{"millis":1397636359338,"nanos":1397636359338331000}}}"#;
+    const OLD: &str = r#"{"enter":{"timestamp":1376143724769,"accessor":{"id":1,"name":"main"},"target":{"hashcode":-1,"className":"a.B"}}}"#;
+
+    #[test]
+    fn both_forms_are_read() {
+        let block = Block::read(format!("{NEW}\n{OLD}\r\n\nfoo\n{{\n").as_bytes(), 100);
+        let [new, old] = block.events[..] else { panic!("{block:?}") };
+        assert_eq!((new.kind, new.java_id, new.hash), (Kind::Entering, 16, 601_842_319));
+        assert_eq!(new.at_ns, 1_397_636_359_338_331_000);
+        assert_eq!(block.texts, ["w \"1\"", "com.acme.Foo", "main", "a.B"]);
+        assert_eq!((old.kind, old.hash), (Kind::Enter, u32::MAX));
+        assert_eq!(old.at_ns, 1_376_143_724_769_000_000);
+        let start = 100 + (NEW.len() + OLD.len() + 4) as u64;
+        assert_eq!(block.damaged, [(start, 4), (start + 4, 2)]);
+        assert!(begins(NEW.as_bytes()) && begins(OLD.as_bytes()) && !begins(b"{\"enter\":1"));
+    }
+
+    #[test]
+    fn a_clock_that_is_not_unix_time_is_left_alone() {
+        let line = NEW.replace("1397636359338331000", "12345");
+        let block = Block::read(line.as_bytes(), 0);
+        assert_eq!(block.events.first().unwrap().at_ns, 1_397_636_359_338_000_000);
+        let line = NEW.replace(r#","nanos":1397636359338331000"#, "");
+        assert_eq!(Block::read(line.as_bytes(), 0).events.len(), 1);
+        let line = NEW.replace(r#""time""#, r#""times""#);
+        assert_eq!(Block::read(line.as_bytes(), 0).events, []);
+    }
+}

@@ -1,0 +1,130 @@
+//! Profiles of pprof, compressed or not: Go's profiles of mutexes and of blocking,
+//! jfrconv's, Tyrion's own, and others (`profile.proto` of github.com/google/pprof).
+//!
+//! Which of their values are waits, their names tell ([`values`]), or
+//! [`Hints::sample_type`](crate::Hints).
+
+mod message;
+mod sample;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod unpack;
+mod values;
+
+use crate::{
+    bytes::Bytes,
+    error::Error,
+    input::Input,
+    recording::{Lacks, Recording},
+    summed::Summed,
+};
+use message::{Fields, Value};
+use sample::Reader;
+use tables::Tables;
+use unpack::Unpacked;
+use values::Chosen;
+
+/// Profiles of pprof.
+pub const INPUT: Input = Input {
+    name: "pprof",
+    what: "a profile of pprof",
+    start_len: START_LEN,
+    is_it,
+    check: |_, _| Ok(()),
+    read,
+};
+
+/// As many bytes have a type of sample in them.
+const START_LEN: usize = 4096;
+
+fn is_it(start: &[u8]) -> bool {
+    is_profile(&unpack::start(start, START_LEN))
+}
+
+/// Whether all fields of this beginning may be those of a profile, and one is the type
+/// of a sample, or of the period.
+fn is_profile(start: &[u8]) -> bool {
+    let mut has_type = false;
+    for field in Fields::new(start) {
+        let fits = match (field.number, field.value) {
+            (1 | 11, Value::Bytes(bytes)) => {
+                let is_type = is_value_type(bytes);
+                has_type |= is_type;
+                is_type
+            }
+            (2..=5, Value::Bytes(bytes)) => Fields::is_whole(bytes),
+            (6 | 13, Value::Bytes(_)) => true,
+            (7..=10 | 12..=15, Value::Number(_)) => true,
+            _ => false,
+        };
+        if !fits {
+            return false;
+        }
+    }
+    has_type
+}
+
+/// Whether this is a name and a unit.
+fn is_value_type(bytes: &[u8]) -> bool {
+    let mut fields = Fields::new(bytes);
+    let are_numbers = fields
+        .by_ref()
+        .all(|field| matches!((field.number, field.value), (1 | 2, Value::Number(_))));
+    are_numbers && fields.torn_at.is_none() && !bytes.is_empty()
+}
+
+fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
+    let io = |source| Error::Io { log: name.to_owned(), source };
+    let file = bytes.settled(0, bytes.len()).unwrap_or_default();
+    let Unpacked { bytes: profile, damage } = unpack::unpack(file);
+    let tables = Tables::read(&profile);
+    let malformed = |what: String| {
+        let offset = damage.map_or(file.len() as u64, |(at, _)| at);
+        Error::Malformed { log: name.to_owned(), offset, what }
+    };
+    if tables.has_no_texts() {
+        return Err(malformed("it ends before the names of its samples".to_owned()));
+    }
+    let types = tables.types();
+    let chosen = Chosen::of(&types, bytes.hints().sample_type.as_deref()).map_err(malformed)?;
+    let summed = Summed::new(INPUT, name, tables.start_ns, tables.duration_ns).map_err(io)?;
+    let mut reader = Reader::new(summed, &tables, chosen);
+    reader.summed.importer.header.metadata.push(("values".to_owned(), told(&types, &chosen)));
+    if let Some((at, what)) = damage {
+        reader.summed.importer.add_damage(at, what, 0);
+    }
+    // What is wrong within a compressed file is where the file ends.
+    let packed = unpack::is_packed(file).then_some(file.len());
+    let offset = |at: usize| packed.unwrap_or(at) as u64;
+    // A file that was cut while it was compressed has been told of.
+    if let Some(at) = tables.torn_at.filter(|_| damage.is_none()) {
+        let what = "no field begins here; what comes after it was left out";
+        reader.summed.importer.add_damage(offset(at), what, (profile.len() - at) as u64);
+    }
+    for field in Fields::new(&profile).filter(|field| field.number == tables::SAMPLE) {
+        let Value::Bytes(sample) = field.value else { continue };
+        if !reader.sample(sample).map_err(io)? {
+            let what = "a sample that is damaged, or has a value that is no sum of waits; it was \
+                        left out";
+            reader.summed.importer.add_damage(offset(field.at), what, sample.len() as u64);
+        }
+    }
+    let lacks = Lacks {
+        durations: chosen.time.is_none(),
+        counts: chosen.count.is_none(),
+        ..Lacks::default()
+    };
+    reader.summed.finish(name, lacks)
+}
+
+/// Which values were read: `contentions/count, delay/nanoseconds`.
+fn told(
+    types: &[(std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)],
+    chosen: &Chosen,
+) -> String {
+    let places = [chosen.count, chosen.time.map(|(at, _)| at)];
+    let read: Vec<_> =
+        places.into_iter().flatten().filter_map(|at| types.get(at).cloned()).collect();
+    values::listed(&read)
+}
