@@ -6,6 +6,7 @@
 use crate::{
     golden_files,
     support::{of_sums, profiles, totals, written},
+    times,
 };
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 use tyrion_converters::{
@@ -175,6 +176,7 @@ fn expected() -> BTreeMap<String, String> {
             }
         }
     }
+    files.extend(times::golden());
     files
 }
 

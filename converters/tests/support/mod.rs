@@ -5,6 +5,8 @@ pub mod build;
 pub mod callgrind;
 pub mod profiles;
 pub mod random;
+pub mod timed;
+pub mod times;
 pub mod totals;
 pub mod traced;
 

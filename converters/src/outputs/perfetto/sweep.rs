@@ -36,8 +36,9 @@ pub(super) struct Sweep<'a, 'w> {
     owners: Owners,
     /// What is going to happen.
     due: BinaryHeap<Reverse<Due<'a>>>,
-    /// The waits that have begun and not ended, by log and thread.
-    waiting: HashMap<(u32, u32), Open>,
+    /// The waits that have begun and not ended, by log and thread. A thread has one at a
+    /// time, but for threads whose definition is lost, and for ends that were told late.
+    waiting: HashMap<(u32, u32), Vec<Open>>,
     /// How many threads wait for each lock of the profile.
     waiters: HashMap<u32, u32>,
     /// How many slices and flows there were.
@@ -236,7 +237,8 @@ impl<'a, 'w> Sweep<'a, 'w> {
         self.count(wait, wait.start_ns, 1)?;
         let slice = self.next_slice();
         let flow = self.plan_wake(wait, slice);
-        self.waiting.insert(place, Open { slice, site: wait.site, flow });
+        let open = Open { slice, site: wait.site, flow };
+        self.waiting.entry(place).or_default().push(open);
         let what = What::EndOfWait { thread, lane, wait: *wait };
         self.plan(wait.end_ns, Some(wait.start_ns), slice, what);
         Ok(())
@@ -263,9 +265,10 @@ impl<'a, 'w> Sweep<'a, 'w> {
         slice: u64,
     ) -> io::Result<()> {
         let place = (wait.run, wait.thread_id);
-        let is_own = self.waiting.get(&place).is_some_and(|open| open.slice == slice);
-        let open = if is_own { self.waiting.remove(&place) } else { None };
-        self.end(wait.end_ns, (thread, lane), open.and_then(|open| open.flow))?;
+        let open = self.waiting.entry(place).or_default();
+        let nth = open.iter().position(|open| open.slice == slice);
+        let flow = nth.and_then(|nth| open.swap_remove(nth).flow);
+        self.end(wait.end_ns, (thread, lane), flow)?;
         self.count(wait, wait.end_ns, -1)
     }
 
@@ -333,7 +336,8 @@ impl<'a, 'w> Sweep<'a, 'w> {
     fn release(&mut self, release: &Release) -> io::Result<()> {
         let next = self.flows + 1;
         let open = self.waiting.get_mut(&(release.run, release.waiter_id));
-        let Some(open) = open.filter(|open| open.site == release.site) else { return Ok(()) };
+        let mut open = open.into_iter().flatten();
+        let Some(open) = open.find(|open| open.site == release.site) else { return Ok(()) };
         let flow = *open.flow.get_or_insert(next);
         self.flows = self.flows.max(flow);
         let log = self.timeline.logs().get(release.run as usize);
