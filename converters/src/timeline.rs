@@ -37,7 +37,7 @@ use read::{Chunks, Readable, Span};
 use std::io;
 use tyrion_formats::Recording;
 
-/// How many items are in memory at a time, unless as many happened in the same
+/// How many items are read at a time, unless more happened in the same
 /// nanosecond. An item takes some 100 bytes.
 pub const AT_A_TIME: usize = 1 << 18;
 
@@ -152,17 +152,23 @@ impl<'a> Timeline<'a> {
     }
 
     /// Hands over all that happened in the order of time: what happened between two
-    /// moments at a time, sorted by [`Item::order`].
+    /// moments at a time, sorted by [`Item::order`], and what happens in the span after it.
     ///
     /// # Errors
     /// Those of `body`.
-    pub fn in_time(&self, body: &mut dyn FnMut(&[Item]) -> io::Result<()>) -> io::Result<()> {
+    pub fn in_time(
+        &self,
+        body: &mut dyn FnMut(&[Item], &[Item]) -> io::Result<()>,
+    ) -> io::Result<()> {
         let readable = self.readable();
         let all = read::Wanted { threads: None, with_trace: true };
+        let mut now = Vec::new();
         for span in cut::spans(&readable, &self.chunks, all, self.at_a_time) {
-            body(&read::collect(&readable, &self.chunks, all, &span))?;
+            let next = read::collect(&readable, &self.chunks, all, &span);
+            body(&now, &next)?;
+            now = next;
         }
-        Ok(())
+        body(&now, &[])
     }
 
     /// What is to be told of how the timeline differs from the sums, a sentence each.

@@ -71,7 +71,7 @@ fn write_profile(
     write_meta(timeline, out)?;
     out.write_all(b",\n\"libs\":[],\n\"threads\":[")?;
     let mut commas = Commas::default();
-    let pids = pids(&timeline.profile().runs);
+    let pids = pids(timeline);
     timeline.each_thread(&mut |thread, waits| {
         if waits.is_empty() && timeline.untimed_of(thread).is_empty() {
             return Ok(());
@@ -134,16 +134,22 @@ fn write_extra(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// What tells the processes of logs apart: threads of one process are shown together.
-/// Several processes may have the same id, in containers or one after the other.
-fn pids(runs: &[Run]) -> Vec<String> {
+/// Several recordings may be of processes with the same id, in containers or one after
+/// the other.
+fn pids(timeline: &Timeline<'_>) -> Vec<String> {
+    let (axis, runs) = (timeline.axis(), &timeline.profile().runs);
+    let is_first = |run: u32| axis.recording(run) == run;
     let mut pids: Vec<String> = Vec::with_capacity(runs.len());
-    for (nth, run) in runs.iter().enumerate() {
-        let same = |other: &&Run| other.pid == run.pid;
-        let before = runs.iter().take(nth).filter(same).count();
-        pids.push(match before {
+    for (nth, run) in (0u32..).zip(runs) {
+        let known = pids.get(axis.recording(nth) as usize).cloned();
+        let before = || {
+            let before = (0..nth).zip(runs);
+            before.filter(|(other, of)| is_first(*other) && of.pid == run.pid).count()
+        };
+        pids.push(known.unwrap_or_else(|| match before() {
             0 => run.pid.to_string(),
             before => format!("{}.{before}", run.pid),
-        });
+        }));
     }
     pids
 }

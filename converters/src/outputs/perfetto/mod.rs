@@ -48,7 +48,7 @@ fn stream(
     let mut out = BufWriter::with_capacity(1 << 18, out);
     let packets = Packets::new(timeline.profile(), timeline.axis(), &mut out)?;
     let mut sweep = Sweep::new(timeline, options, packets);
-    timeline.in_time(&mut |items| sweep.add(items))?;
+    timeline.in_time(&mut |items, next| sweep.add(items, next))?;
     sweep.finish()?;
     out.flush()
 }

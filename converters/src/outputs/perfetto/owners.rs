@@ -13,9 +13,9 @@ use tyrion_wire::def::id;
 /// A method of a log and a line in it.
 type Place = (u32, u32);
 
-/// Where owners of locks had taken them. In trace mode a release tells, if it is among
-/// the items that are in memory together with the wait; otherwise whoever ended the wait
-/// and was the owner, by its stack.
+/// Where owners of locks had taken them. In trace mode a release tells, if there are
+/// not too many items between it and the beginning of the wait; otherwise whoever ended the
+/// wait and was the owner, by its stack.
 #[derive(Default)]
 pub(super) struct Owners {
     /// By log and waiter, in the order of time.
@@ -26,7 +26,7 @@ pub(super) struct Owners {
 
 impl Owners {
     /// Takes up the releases among items, in place of those before.
-    pub(super) fn take(&mut self, items: &[Item]) {
+    pub(super) fn take<'i>(&mut self, items: impl Iterator<Item = &'i Item>) {
         self.releases.clear();
         for item in items {
             if let Item::Release(release) = item {

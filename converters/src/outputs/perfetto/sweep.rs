@@ -153,9 +153,10 @@ impl<'a, 'w> Sweep<'a, 'w> {
         sweep
     }
 
-    /// Writes what happens up to the last of some items, in their order.
-    pub(super) fn add(&mut self, items: &[Item]) -> io::Result<()> {
-        self.owners.take(items);
+    /// Writes what happens up to the last of some items, in their order; `next` are those
+    /// that come after them.
+    pub(super) fn add(&mut self, items: &[Item], next: &[Item]) -> io::Result<()> {
+        self.owners.take(items.iter().chain(next));
         for item in items {
             let begins = !matches!(item, Item::Release(_));
             self.go_to(item.at_ns(), begins)?;
@@ -461,7 +462,11 @@ impl<'a, 'w> Sweep<'a, 'w> {
     fn held(&mut self, hold: &Hold) -> Option<Held> {
         let timeline = self.timeline;
         let log = timeline.logs().get(hold.run as usize)?;
-        let key = (hold.run, hold.place, hold.class);
+        let definitions = log.definitions();
+        // Made-up ids shall not take memory.
+        definitions.places().get(hold.place)?;
+        let class = definitions.classes().get(hold.class).map_or(id::UNKNOWN, |_| hold.class);
+        let key = (hold.run, hold.place, class);
         self.held.entry(key).or_insert_with(|| held(timeline, log, hold)).clone()
     }
 
