@@ -118,7 +118,8 @@ pub fn firefox(bytes: &[u8]) -> Waited {
     let mut waited = Waited::new();
     for thread in profile["threads"].as_array().unwrap() {
         let (samples, markers) = (&thread["samples"], &thread["markers"]);
-        assert_eq!(table(samples), table(markers));
+        // There are moments between waits at which threads do not wait.
+        assert!(table(samples) > table(markers));
         indices(samples, "stack", stacks);
         indices(markers, "name", strings);
         indices(markers, "category", categories);

@@ -2,7 +2,8 @@
 //! a marker for each wait.
 //!
 //! A sample is a wait's stack, at the moment when it began, with its duration as weight:
-//! the call tree, the flame graph and the stack chart add them up. The marker lasts as
+//! the call tree, the flame graph and the stack chart add them up. A sample without a stack
+//! follows when the thread no longer waits. The marker lasts as
 //! long as the wait did and says what it was for, who had it and how it ended. Waits that
 //! have no times are a sample and a marker for each stack and lock, with sums, below a
 //! frame of their own. Times are ms since the timeline's first moment.

@@ -29,6 +29,9 @@ pub(super) struct Context<'c, 'p> {
 enum Sample<'s> {
     Wait(&'s Wait),
     Sum(&'s Untimed),
+    /// The thread does not wait from this moment on: a sample without a stack, and no
+    /// marker. Viewers take a stack to last until the next sample.
+    Nothing(u64),
 }
 
 impl Sample<'_> {
@@ -38,6 +41,7 @@ impl Sample<'_> {
         match self {
             Sample::Wait(wait) => wait.start_ns,
             Sample::Sum(sum) => sum.last_ns,
+            Sample::Nothing(at_ns) => *at_ns,
         }
     }
 
@@ -45,6 +49,7 @@ impl Sample<'_> {
         match self {
             Sample::Wait(wait) => wait.wait_ns,
             Sample::Sum(sum) => sum.wait_ns,
+            Sample::Nothing(_) => 0,
         }
     }
 
@@ -53,6 +58,7 @@ impl Sample<'_> {
         match self {
             Sample::Wait(wait) => (wait.start_ns, wait.end_ns),
             Sample::Sum(sum) => (sum.first_ns, sum.last_ns),
+            Sample::Nothing(at_ns) => (*at_ns, *at_ns),
         }
     }
 }
@@ -123,18 +129,19 @@ type Value<'v> = dyn FnMut(&mut Context<'_, '_>, Sample<'_>, &mut dyn Write) -> 
 impl Columns<'_, '_, '_, '_> {
     fn samples(&mut self) -> io::Result<()> {
         self.out.write_all(b",\n\"samples\":{\"weightType\":\"tracing-ms\",")?;
-        self.column("stack", &mut |context, sample, out| {
+        self.column("stack", true, &mut |context, sample, out| {
             let stack = match sample {
                 Sample::Wait(wait) => context.tables.stack(wait.stack, wait.lock, wait.kind),
                 Sample::Sum(sum) => context.tables.summed_stack(sum),
+                Sample::Nothing(_) => None,
             };
             out.write_all(or_null(stack).as_bytes())
         })?;
-        self.column("time", &mut |context, sample, out| {
+        self.column("time", true, &mut |context, sample, out| {
             let axis = context.timeline.axis();
             out.write_all(ms(axis.since_start_ns(sample.at_ns())).as_bytes())
         })?;
-        let len = self.column("weight", &mut |_, sample, out| {
+        let len = self.column("weight", true, &mut |_, sample, out| {
             out.write_all(ms(sample.wait_ns()).as_bytes())
         })?;
         write!(self.out, "\"length\":{len}}}")
@@ -142,44 +149,60 @@ impl Columns<'_, '_, '_, '_> {
 
     fn markers(&mut self) -> io::Result<()> {
         self.out.write_all(b",\n\"markers\":{")?;
-        self.column("name", &mut |context, sample, out| {
+        self.column("name", false, &mut |context, sample, out| {
             let name = match sample {
                 Sample::Wait(wait) => wait.kind.name(),
-                Sample::Sum(_) => "summed waits",
+                _ => "summed waits",
             };
             write!(out, "{}", context.strings.number(name))
         })?;
         for (column, is_end) in [("startTime", false), ("endTime", true)] {
-            self.column(column, &mut |context, sample, out| {
+            self.column(column, false, &mut |context, sample, out| {
                 let (start_ns, end_ns) = sample.span();
                 let at_ns = if is_end { end_ns } else { start_ns };
                 out.write_all(ms(context.timeline.axis().since_start_ns(at_ns)).as_bytes())
             })?;
         }
-        self.column("phase", &mut |_, _, out| out.write_all(INTERVAL.as_bytes()))?;
-        self.column("category", &mut |_, sample, out| {
+        self.column("phase", false, &mut |_, _, out| out.write_all(INTERVAL.as_bytes()))?;
+        self.column("category", false, &mut |_, sample, out| {
             let category = match sample {
                 Sample::Wait(wait) => category(wait.kind),
-                Sample::Sum(_) => schema::SUMMED,
+                _ => schema::SUMMED,
             };
             write!(out, "{category}")
         })?;
-        let len = self.column("data", &mut |context, sample, out| match sample {
+        let len = self.column("data", false, &mut |context, sample, out| match sample {
             Sample::Wait(wait) => write_wait(context, wait, out),
             Sample::Sum(sum) => write_sum(context, sum, out),
+            Sample::Nothing(_) => out.write_all(b"null"),
         })?;
         write!(self.out, "\"length\":{len}}}")
     }
 
-    /// Writes a column with a comma behind it: how many values it has.
-    fn column(&mut self, name: &str, value: &mut Value<'_>) -> io::Result<u64> {
+    /// Writes a column with a comma behind it, with the moments at which the thread no
+    /// longer waits or without them: how many values it has.
+    fn column(
+        &mut self,
+        name: &str,
+        with_ends: bool,
+        value: &mut Value<'_>,
+    ) -> io::Result<u64> {
         write!(self.out, "\"{name}\":[")?;
         let (context, out) = (&mut *self.context, &mut *self.out);
         let (mut commas, mut len) = (Commas::default(), 0u64);
-        let mut write = |sample: Sample<'_>| {
+        let mut one = |sample: Sample<'_>| {
             commas.next(out)?;
             len += 1;
             value(context, sample, out)
+        };
+        let mut end_ns = None;
+        let mut write = |sample: Sample<'_>| {
+            // Waits that overlap follow each other without a moment between them.
+            let ended = end_ns.replace(sample.span().1);
+            if let Some(at_ns) = ended.filter(|&at_ns| with_ends && at_ns < sample.at_ns()) {
+                one(Sample::Nothing(at_ns))?;
+            }
+            one(sample)
         };
         let mut sums = self.sums.iter().peekable();
         self.waits.for_each(&mut |wait| {
@@ -189,6 +212,9 @@ impl Columns<'_, '_, '_, '_> {
             write(Sample::Wait(wait))
         })?;
         sums.try_for_each(|sum| write(Sample::Sum(sum)))?;
+        if let Some(at_ns) = end_ns.filter(|_| with_ends) {
+            one(Sample::Nothing(at_ns))?;
+        }
         self.out.write_all(b"],")?;
         Ok(len)
     }
