@@ -1,8 +1,6 @@
 //! The outputs of `convert` that show single waits, read back by other means than our own.
 
-use crate::support::{
-    err, info, needs, output, root, run, skip, stdout_of, text, tyrion,
-};
+use crate::support::{err, info, needs, output, root, run, skip, stdout_of, text, tyrion};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,

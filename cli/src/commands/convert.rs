@@ -395,7 +395,12 @@ struct Made<'a> {
 }
 
 impl Made<'_> {
-    fn write(self, format: &Format, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
+    fn write(
+        self,
+        format: &Format,
+        options: &OutputOptions,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         match (format.stream, self.timeline) {
             (Stream::Sums(stream), _) => stream(self.profile, options, out),
             (Stream::Times(stream), Some(timeline)) => stream(timeline, options, out),

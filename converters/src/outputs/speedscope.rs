@@ -41,11 +41,7 @@ pub const FORMAT: Format = Format {
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
-fn stream(
-    timeline: &Timeline<'_>,
-    options: &OutputOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn stream(timeline: &Timeline<'_>, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let profile = timeline.profile();
     let places = Places::new(profile, options)?;
     let mut out = BufWriter::with_capacity(1 << 18, out);

@@ -38,10 +38,7 @@ impl ThreadWaits<'_, '_> {
     ///
     /// # Errors
     /// Those of `body`.
-    pub fn for_each(
-        &self,
-        body: &mut dyn FnMut(&Wait) -> io::Result<()>,
-    ) -> io::Result<()> {
+    pub fn for_each(&self, body: &mut dyn FnMut(&Wait) -> io::Result<()>) -> io::Result<()> {
         match &self.source {
             Waits::Here(waits) => waits.iter().try_for_each(body),
             Waits::InSpans { readable, chunks, wanted, spans } => {
@@ -78,7 +75,8 @@ pub(super) fn each(
             body(first, &ThreadWaits { source })?;
         } else {
             let all = Span { from_ns: 0, to_ns: u64::MAX };
-            let waits = if count == 0 { Vec::new() } else { waits(&readable, chunks, wanted, &all) };
+            let waits =
+                if count == 0 { Vec::new() } else { waits(&readable, chunks, wanted, &all) };
             let mut rest = &waits[..];
             for thread in first..end {
                 let len = rest.partition_point(|wait| wait.thread <= thread);

@@ -109,20 +109,13 @@ pub fn bank() -> Recording {
     log.hold(at_ann, at(200), Hold { hold_ns: 30 * US, ..hold }).unwrap();
     log.wait(at_bob, Wait { parks: 2, ..wait(300, 100, for_turn, 0) }).unwrap();
     log.wait(at_bob, wait(400, 80, for_money, 0)).unwrap();
-    let wake = Wake {
-        waker: ann,
-        stack: inner,
-        site: for_money,
-        wait_ns: 80 * US,
-        late_ns: 5 * US,
-    };
+    let wake =
+        Wake { waker: ann, stack: inner, site: for_money, wait_ns: 80 * US, late_ns: 5 * US };
     log.wake(at_bob, wake).unwrap();
     // Told late: it seems to overlap with the one before.
     log.wait(at_bob, wait(400, 30, for_turn, ann)).unwrap();
-    let cells = [
-        cell(ann, for_vault, (at(10), at(900)), 100),
-        cell(bob, for_turn, (at(20), at(1_000)), 7),
-    ];
+    let cells =
+        [cell(ann, for_vault, (at(10), at(900)), 100), cell(bob, for_turn, (at(20), at(1_000)), 7)];
     cells.iter().for_each(|cell| log.cell(at_ann, cell).unwrap());
     finish(log, "bank.log")
 }
@@ -241,9 +234,8 @@ fn random(steps: &[Step], other: u64) -> Vec<u8> {
     let locks = [log.lock(class).unwrap(), log.lock(class).unwrap()];
     let place = log.place(methods[0], 7, WaitKind::Monitor, 0, "Bank.vault").unwrap();
     let kinds = [WaitKind::Monitor, WaitKind::Lock, WaitKind::Park, WaitKind::Monitor];
-    let sites: Vec<u32> = (0..4)
-        .map(|nth| log.site(kinds[nth], stacks[nth % 2], locks[nth / 2]).unwrap())
-        .collect();
+    let sites: Vec<u32> =
+        (0..4).map(|nth| log.site(kinds[nth], stacks[nth % 2], locks[nth / 2]).unwrap()).collect();
     let threads = [1, 2, 3, 4].map(|id| log.thread(id, "", "main", 0).unwrap());
     let lanes: Vec<LaneId> = threads[..3].iter().map(|&thread| log.lane(thread)).collect();
     let mut now_ns = [START_NS + 500 * US; 3];

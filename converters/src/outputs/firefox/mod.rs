@@ -48,11 +48,7 @@ const GECKO_VERSION: u32 = 36;
 /// As for pprof, the best trade of zlib-rs's levels.
 const LEVEL: Compression = Compression::new(2);
 
-fn stream(
-    timeline: &Timeline<'_>,
-    options: &OutputOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn stream(timeline: &Timeline<'_>, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let gzip = GzEncoder::new(out, LEVEL);
     let mut out = BufWriter::with_capacity(1 << 18, gzip);
     write_profile(timeline, options, &mut out)?;

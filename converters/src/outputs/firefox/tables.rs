@@ -54,10 +54,7 @@ pub(super) struct Tables<'p> {
 }
 
 impl<'p> Tables<'p> {
-    pub(super) fn new(
-        places: &'p Places<'p>,
-        untimed: &[Untimed],
-    ) -> Tables<'p> {
+    pub(super) fn new(places: &'p Places<'p>, untimed: &[Untimed]) -> Tables<'p> {
         let nodes = untimed.iter().map(|it| places.node(it.stack, it.lock, it.kind));
         let summed: BTreeSet<u32> = nodes.collect();
         let (locks, threads) = Default::default();
@@ -263,4 +260,3 @@ impl Sources {
         write!(out, ",\"length\":{len}}}")
     }
 }
-

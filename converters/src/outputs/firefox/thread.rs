@@ -181,12 +181,7 @@ impl Columns<'_, '_, '_, '_> {
 
     /// Writes a column with a comma behind it, with the moments at which the thread no
     /// longer waits or without them: how many values it has.
-    fn column(
-        &mut self,
-        name: &str,
-        with_ends: bool,
-        value: &mut Value<'_>,
-    ) -> io::Result<u64> {
+    fn column(&mut self, name: &str, with_ends: bool, value: &mut Value<'_>) -> io::Result<u64> {
         write!(self.out, "\"{name}\":[")?;
         let (context, out) = (&mut *self.context, &mut *self.out);
         let (mut commas, mut len) = (Commas::default(), 0u64);
@@ -221,11 +216,7 @@ impl Columns<'_, '_, '_, '_> {
 }
 
 /// The data of a wait's marker.
-fn write_wait(
-    context: &mut Context<'_, '_>,
-    wait: &Wait,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_wait(context: &mut Context<'_, '_>, wait: &Wait, out: &mut dyn Write) -> io::Result<()> {
     let timeline = context.timeline;
     let kind = context.strings.number(wait.kind.name());
     let lock = context.tables.lock(timeline.profile(), wait.lock, context.strings);
@@ -238,7 +229,8 @@ fn write_wait(
     )?;
     let waker = wait.waker.map_or(0, |waker| waker.thread_id);
     for (key, thread_id) in [("owner", wait.owner), ("waker", waker)] {
-        if let Some(name) = context.tables.thread(timeline, (wait.run, thread_id), context.strings) {
+        if let Some(name) = context.tables.thread(timeline, (wait.run, thread_id), context.strings)
+        {
             write!(out, ",\"{key}\":{name}")?;
         }
     }
@@ -251,11 +243,7 @@ fn write_wait(
 }
 
 /// The data of the marker of waits without times.
-fn write_sum(
-    context: &mut Context<'_, '_>,
-    sum: &Untimed,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn write_sum(context: &mut Context<'_, '_>, sum: &Untimed, out: &mut dyn Write) -> io::Result<()> {
     let kind = context.strings.number(sum.kind.name());
     let lock = context.tables.lock(context.timeline.profile(), sum.lock, context.strings);
     write!(

@@ -40,11 +40,7 @@ pub const FORMAT: Format = Format {
     files: None,
 };
 
-fn stream(
-    timeline: &Timeline<'_>,
-    options: &OutputOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn stream(timeline: &Timeline<'_>, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 18, out);
     let packets = Packets::new(timeline.profile(), timeline.axis(), &mut out)?;
     let mut sweep = Sweep::new(timeline, options, packets);

@@ -81,21 +81,10 @@ impl<'p, 'w> Packets<'p, 'w> {
         let (names, texts) = Default::default();
         let (functions, frames, callstacks) = Default::default();
         let buffer = Vec::new();
-        let mut packets = Packets {
-            profile,
-            out,
-            buffer,
-            names,
-            texts,
-            functions,
-            frames,
-            callstacks,
-            untold,
-        };
-        let clock = |clock_id, timestamp| Clock {
-            clock_id: Some(clock_id),
-            timestamp: Some(timestamp),
-        };
+        let mut packets =
+            Packets { profile, out, buffer, names, texts, functions, frames, callstacks, untold };
+        let clock =
+            |clock_id, timestamp| Clock { clock_id: Some(clock_id), timestamp: Some(timestamp) };
         let clocks = vec![
             clock(clock::REALTIME, axis.start_wall_ns()),
             clock(clock::MONOTONIC, axis.start_ns()),

@@ -83,10 +83,21 @@ struct Due<'a> {
 
 #[derive(Clone, Copy)]
 enum What<'a> {
-    EndOfHold { thread: ThreadKey, lane: usize },
-    EndOfWait { thread: ThreadKey, lane: usize, wait: Wait },
+    EndOfHold {
+        thread: ThreadKey,
+        lane: usize,
+    },
+    EndOfWait {
+        thread: ThreadKey,
+        lane: usize,
+        wait: Wait,
+    },
     /// Somebody ends a wait.
-    Wake { wait: Wait, waker: u32, flow: u64 },
+    Wake {
+        wait: Wait,
+        waker: u32,
+        flow: u64,
+    },
     /// Waits without times.
     Sum(&'a Untimed),
 }
@@ -350,13 +361,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
     }
 
     /// Writes an instant from which a flow goes.
-    fn instant(
-        &mut self,
-        at_ns: u64,
-        thread: (u32, u32),
-        name: &str,
-        flow: u64,
-    ) -> io::Result<()> {
+    fn instant(&mut self, at_ns: u64, thread: (u32, u32), name: &str, flow: u64) -> io::Result<()> {
         let thread = self.tracks.thread(self.timeline, thread, &mut self.packets)?;
         let mut event = TrackEvent {
             r#type: Some(event_type::INSTANT),

@@ -2,9 +2,7 @@
 
 use super::{
     packets::Packets,
-    proto::{
-        CounterDescriptor, ProcessDescriptor, ThreadDescriptor, TrackDescriptor, UNIT_COUNT,
-    },
+    proto::{CounterDescriptor, ProcessDescriptor, ThreadDescriptor, TrackDescriptor, UNIT_COUNT},
 };
 use crate::{describe::Names, harmless, timeline::Timeline};
 use std::{
