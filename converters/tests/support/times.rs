@@ -202,11 +202,11 @@ pub fn perfetto_text(bytes: &[u8]) -> String {
             let _ = write!(lines, "track {}", track.uuid.unwrap());
             let parent = track.parent_uuid.map(|parent| format!(" in {parent}"));
             lines += &parent.unwrap_or_default();
-            for thread in &track.thread {
+            if let Some(thread) = &track.thread {
                 let (pid, tid) = (thread.pid.unwrap(), thread.tid.unwrap());
                 let _ = write!(lines, ": thread {tid} of {pid}, {:?}", thread.thread_name);
             }
-            for process in &track.process {
+            if let Some(process) = &track.process {
                 let pid = process.pid.unwrap();
                 let _ = write!(lines, ": process {pid}, {:?}", process.process_name);
             }
