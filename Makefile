@@ -52,6 +52,7 @@ setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/jdks.sh
 	tests/setup/java-classes.sh
 	tests/setup/tools.sh
+	tests/setup/wheels.sh
 ifdef TYRION_TEST_EVERYWHERE
 	tests/setup/agents.sh
 endif

@@ -42,6 +42,7 @@ mod sampling;
 mod streams;
 mod structure;
 mod threshold;
+mod times;
 mod top;
 mod totals;
 mod trace;

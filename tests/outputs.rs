@@ -58,6 +58,9 @@ fn default_names_are_those_of_the_documentation() {
         ("pprof", "locks.pb.gz"),
         ("flamegraph", "waits.svg"),
         ("collapsed", "waits.collapsed"),
+        ("speedscope", "waits.speedscope.json"),
+        ("firefox", "waits.firefox.json.gz"),
+        ("perfetto", "waits.perfetto-trace"),
     ] {
         let mut convert = tyrion();
         convert.current_dir(&folder).args(["convert", "--to", format]).arg(sample_log());
@@ -184,6 +187,9 @@ fn a_reader_that_goes_away_is_no_error() {
         &["dump", "--json"],
         &["info"],
         &["convert", "--to", "flamegraph", "-o", "-"],
+        &["convert", "--to", "speedscope", "-o", "-"],
+        &["convert", "--to", "firefox", "-o", "-"],
+        &["convert", "--to", "perfetto", "-o", "-"],
     ] {
         let mut tyrion = tyrion();
         tyrion.args(command).arg(sample_log()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -224,13 +224,18 @@ fn group_by(text: &str) -> Result<String, String> {
 }
 
 impl ShapeArgs {
+    /// The profile with stacks that are shown as one, if any were asked for.
+    pub fn ungrouped(&self, profile: Profile) -> Profile {
+        match self.packages.is_empty() {
+            true => profile,
+            false => packages::fold(profile, &self.packages),
+        }
+    }
+
     /// The profile with stacks and threads that are shown as one, if any were
     /// asked for.
     pub fn apply(&self, profile: Profile) -> Profile {
-        let folded = match self.packages.is_empty() {
-            true => profile,
-            false => packages::fold(profile, &self.packages),
-        };
+        let folded = self.ungrouped(profile);
         match self.group_by.as_deref().map(Grouping::parse) {
             Some(Ok(by)) => grouping::group(folded, &by),
             // The parser lets nothing else through.

@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 use tyrion_converters::{
-    outputs::{FORMATS, Format, OutputOptions},
+    outputs::{FORMATS, Format, OutputOptions, Stream},
     profile::{Frame, Function, Lock, Profile, Run, Stack, Thread, WaitRow},
 };
 use tyrion_wire::WaitKind;
@@ -141,6 +141,8 @@ fn cpu_ms() -> u64 {
 }
 
 fn figure(format: &Format, what: &str, profile: &Profile, options: &OutputOptions) {
+    // What is made of a timeline needs a log.
+    let Stream::Sums(stream) = format.stream else { return };
     let folder = tempfile::tempdir().unwrap();
     // Forgets the peak so far.
     let _ = fs::write("/proc/self/clear_refs", "5");
@@ -154,7 +156,7 @@ fn figure(format: &Format, what: &str, profile: &Profile, options: &OutputOption
             .sum(),
         _ => {
             let mut sink = Sink(0);
-            (format.stream)(profile, options, &mut sink).unwrap();
+            stream(profile, options, &mut sink).unwrap();
             sink.0
         }
     };

@@ -26,6 +26,7 @@ mod trace;
 
 pub use crate::totals::{KindTotals, SampleTotals};
 pub use ids::LogIds;
+pub(crate) use known::known_thread;
 pub use notes::{Lost, Notes};
 pub use result::Aggregate;
 

@@ -15,6 +15,7 @@ pub mod packages;
 pub mod profile;
 mod state;
 pub mod states;
+pub mod timeline;
 pub mod totals;
 pub mod withheld;
 

@@ -175,6 +175,31 @@ pub fn package(class: &str) -> Option<&str> {
     without_address(class).rsplit_once('.').map(|(package, _)| package)
 }
 
+/// A method and a place in it as Android's runtime writes them in the names of slices:
+/// `void com.acme.Foo.bar(int)(Foo.java:12)`. Perfetto takes such names apart at blanks
+/// and parentheses, so those within names are replaced; what is unknown is `[unknown]`,
+/// and line -1.
+pub fn art(function: &Function, line: u32) -> String {
+    let plain = |text: &str| harmless::name(text).replace('(', "[").replace(')', "]");
+    let word = |text: &str| plain(text).replace(' ', "_");
+    let returned = returned(&function.descriptor).unwrap_or_else(|| "[unknown]".to_owned());
+    let method = match function.class.as_str() {
+        "" => word(&function.method),
+        class => format!("{}.{}", word(&readable_class(class)), word(&function.method)),
+    };
+    let parameters = parameters(&function.descriptor).unwrap_or_default();
+    let file = function.source.rsplit('/').next().unwrap_or_default();
+    let line = if line == 0 { "-1".to_owned() } else { line.to_string() };
+    let (returned, parameters, file) = (word(&returned), plain(&parameters), plain(file));
+    format!("{returned} {method}({parameters})({file}:{line})")
+}
+
+/// The type that a method with this descriptor returns.
+fn returned(descriptor: &str) -> Option<String> {
+    let (_, mut rest) = descriptor.rsplit_once(')')?;
+    if rest == "V" { Some("void".to_owned()) } else { take_type(&mut rest) }
+}
+
 /// The parameter types of a method descriptor: `int, java.lang.String[]`.
 /// None when it is not a descriptor.
 fn parameters(descriptor: &str) -> Option<String> {
@@ -241,6 +266,23 @@ mod tests {
         assert_eq!(callgrind(&function("A", "<init>", "()V")), "A::<init>()");
         assert_eq!(callgrind(&function("", "[cut]", "")), "[cut]");
         assert_eq!(dotted(&function("", "[cut]", "")), "[cut]");
+    }
+
+    #[test]
+    fn methods_are_named_as_androids_runtime_does() {
+        let of = |class, method, descriptor, line| {
+            let source = "com/acme/Foo.java".to_owned();
+            art(&Function { source, ..function(class, method, descriptor) }, line)
+        };
+        assert_eq!(
+            of("com.acme.Foo", "get", "(I[Ljava/lang/String;)Ljava/lang/Object;", 12),
+            "java.lang.Object com.acme.Foo.get(int, java.lang.String[])(Foo.java:12)"
+        );
+        assert_eq!(of("a.Foo", "<init>", "()V", 0), "void a.Foo.<init>()(Foo.java:-1)");
+        let broken = of("a.F (x)", "say hello", "(broken", 3);
+        assert_eq!(broken, "[unknown] a.F_[x].say_hello()(Foo.java:3)");
+        let unknown = Function { method: "[unknown]".to_owned(), ..Function::default() };
+        assert_eq!(art(&unknown, 0), "[unknown] [unknown]()(:-1)");
     }
 
     #[test]

@@ -5,12 +5,13 @@
 
 use crate::{
     golden_files,
-    support::{profiles, totals, written},
+    support::{of_sums, profiles, totals, written},
+    times,
 };
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 use tyrion_converters::{
     grouping::{Grouping, group},
-    outputs::{By, FORMATS, Format, Metric, OutputOptions, pprof::proto},
+    outputs::{By, Format, Metric, OutputOptions, pprof::proto},
     packages::fold,
     profile::Profile,
 };
@@ -153,7 +154,7 @@ fn expected() -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let profiles = profiles::all().into_iter().chain(profiles::with_samples());
     for (name, profile) in profiles.chain([("wakers", profiles::with_wakers())]) {
-        for format in FORMATS {
+        for format in of_sums() {
             let plain = readable(format, &profile, &OutputOptions::default());
             let of_trace = if profile.has_blame { variants_of_trace() } else { Vec::new() };
             let of_samples = if profile.has_samples { variants_of_samples() } else { Vec::new() };
@@ -175,6 +176,7 @@ fn expected() -> BTreeMap<String, String> {
             }
         }
     }
+    files.extend(times::golden());
     files
 }
 

@@ -8,4 +8,5 @@ mod golden_files;
 mod readers;
 mod sums;
 mod support;
+mod times;
 mod transform;

@@ -1,7 +1,7 @@
 //! The outputs in the programs they are for. Where one is not installed its test
 //! says so and passes, but not if `CI` is set: there all of them must run.
 
-use crate::support::profiles;
+use crate::support::{of_sums, profiles, stream_of};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -9,7 +9,7 @@ use std::{
 };
 use tempfile::TempDir;
 use tyrion_converters::{
-    outputs::{By, FORMATS, Metric, OutputOptions, by_name},
+    outputs::{By, Metric, OutputOptions, by_name},
     profile::{Profile, State},
 };
 
@@ -36,7 +36,7 @@ fn run(command: &mut Command) -> Option<String> {
 /// `callgrind_annotate`.
 fn converted(profile: &Profile) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for format in FORMATS {
+    for format in of_sums() {
         let path = folder.path().join(format.default_file);
         match format.files {
             Some(files) => {
@@ -51,7 +51,7 @@ fn converted(profile: &Profile) -> TempDir {
 
 fn stream(profile: &Profile, format: &str, path: &Path) {
     let mut file = fs::File::create(path).unwrap();
-    (by_name(format).unwrap().stream)(profile, &OutputOptions::default(), &mut file).unwrap();
+    stream_of(by_name(format).unwrap())(profile, &OutputOptions::default(), &mut file).unwrap();
 }
 
 /// `1234567` as `callgrind_annotate` writes it, `1,234,567`.
@@ -240,7 +240,7 @@ fn flame_graphs_by_state_can_be_searched() {
     let options = OutputOptions { by: Some(By::State), ..OutputOptions::default() };
     let mut file = fs::File::create(&svg).unwrap();
     let format = by_name("flamegraph").unwrap();
-    (format.stream)(&profiles::sampling(), &options, &mut file).unwrap();
+    stream_of(format)(&profiles::sampling(), &options, &mut file).unwrap();
     let Some(dom) = browse(&svg, "s=%5C%5Brunning%5C%5D") else { return };
     assert!(dom.contains(">Wall time, sampled by state<"), "{dom}");
     assert!(dom.contains(">Matched: 34.4%<"), "{dom}");
@@ -312,7 +312,7 @@ fn flame_graphs_of_holds_can_be_searched() {
     let options = OutputOptions { metric: Some(Metric::Hold), ..OutputOptions::default() };
     let mut file = fs::File::create(&svg).unwrap();
     let format = by_name("flamegraph").unwrap();
-    (format.stream)(&profiles::traced::profile(), &options, &mut file).unwrap();
+    stream_of(format)(&profiles::traced::profile(), &options, &mut file).unwrap();
     let Some(dom) = browse(&svg, "s=Cache%5C.map") else { return };
     assert!(dom.contains(">Matched: 81.7%<"), "{dom}");
     assert!(dom.contains(">Lock hold time<"), "{dom}");

@@ -2,14 +2,14 @@
 //! same bytes however many workers there are.
 
 use crate::support::{
-    callgrind, random,
+    callgrind, of_sums, random, stream_of,
     totals::{self, Reader},
     traced, written,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tyrion_converters::{
-    outputs::{By, FORMATS, Format, Metric, OutputOptions, by_name, go_together, pprof::proto},
+    outputs::{By, Format, Metric, OutputOptions, by_name, go_together, pprof::proto},
     profile::Profile,
 };
 
@@ -19,7 +19,7 @@ fn format(name: &str) -> &'static Format {
 
 fn stream(name: &str, profile: &Profile, options: &OutputOptions) -> Vec<u8> {
     let mut bytes = Vec::new();
-    (format(name).stream)(profile, options, &mut bytes).unwrap();
+    stream_of(format(name))(profile, options, &mut bytes).unwrap();
     bytes
 }
 
@@ -69,7 +69,7 @@ fn picture(profile: &Profile, options: &OutputOptions) -> u64 {
 
 /// Every output of the profile sums to what the profile does.
 fn check_totals(profile: &Profile, options: &OutputOptions) {
-    for format in FORMATS {
+    for format in of_sums() {
         check_format(format, profile, options);
     }
 }
@@ -346,7 +346,7 @@ proptest! {
 }
 
 fn check_workers(profile: &Profile, options: &OutputOptions) {
-    for format in FORMATS {
+    for format in of_sums() {
         let [one, three] = [1, 3].map(|workers| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
             pool.install(|| written(format, profile, options))
@@ -370,7 +370,7 @@ fn any_number_of_workers_writes_the_same_of_a_traced_log() {
                     .map(|options| written(format, &profile, &options))
                     .collect::<Vec<_>>()
             };
-            FORMATS.iter().map(of_format).collect::<Vec<_>>()
+            of_sums().map(of_format).collect::<Vec<_>>()
         })
     };
     let one = written_by(1);

@@ -14,13 +14,20 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use std::path::PathBuf;
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
 use style::Style;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, work_bytes},
     filter::{Filter, Kinds, States},
-    outputs::{By, FORMATS, Feature, Format, Metric, Metrics, OutputOptions, by_name, units},
+    outputs::{
+        By, FORMATS, Feature, Format, Metric, Metrics, OutputOptions, Stream, by_name, names_where,
+        units,
+    },
     profile::Profile,
+    timeline::{Source, Timeline},
 };
 
 /// The value of `--to` that stands for every format.
@@ -100,6 +107,7 @@ fn about(format: &Format) -> String {
     let shows = match format.metrics {
         Metrics::All => "every metric that the log has",
         Metrics::OneOf(_) => "one metric",
+        Metrics::Times => "single waits",
     };
     format!("{}; {shows}", format.about)
 }
@@ -107,6 +115,7 @@ fn about(format: &Format) -> String {
 /// Converts logs.
 pub fn run(args: ConvertArgs) -> CommandResult {
     args.style.check(args.to)?;
+    check_grouping(&args)?;
     let filter = args.filters.filter(Kinds::contention())?;
     args.style.check_filter(&filter)?;
     let targets = targets(&args)?;
@@ -119,10 +128,10 @@ pub fn run(args: ConvertArgs) -> CommandResult {
     let options = args.style.options();
     let bar = progress::bar(work_bytes(&logs), "reading");
     args.jobs.run(|| {
-        let Aggregate { profile, mut notes, damage, events, folded, acquisitions, .. } =
+        let Aggregate { profile, mut notes, damage, events, folded, acquisitions, ids, .. } =
             aggregate(&logs, &filter, &|bytes| bar.inc(bytes));
         bar.finish_and_clear();
-        args.style.check_profile(&profile)?;
+        args.style.check_profile(args.to, &profile)?;
         let shown = Shown::of(&targets, &options, &profile);
         let in_log = InLog { waits: events.saturating_add(folded), acquisitions };
         let missing = shown.missing(&profile, &in_log, &filter);
@@ -133,12 +142,27 @@ pub fn run(args: ConvertArgs) -> CommandResult {
             tell(&format!("note: {what}"));
         }
         let done = logs::tell_damage(&damage);
+        let shows_times = targets.iter().any(|(format, _)| format.shows_times());
+        // A timeline is of single threads.
+        let groups = args.shape.group_by.is_some();
+        let single = (shows_times && groups).then(|| args.shape.ungrouped(profile.clone()));
         let profile = args.shape.apply(profile);
+        let timeline = shows_times.then(|| {
+            Timeline::new(Source {
+                logs: &logs,
+                filter: &filter,
+                ids: &ids,
+                profile: single.as_ref().unwrap_or(&profile),
+                packages: &args.shape.packages,
+            })
+        });
+        let made = Made { profile: &profile, timeline: timeline.as_ref() };
         notes.retain(shown.acquisitions, shown.blame);
         if !shown.samples {
             notes.forget_samples();
         }
-        for line in notes.lines() {
+        let of_timeline = timeline.iter().flat_map(Timeline::notes);
+        for line in notes.lines().into_iter().chain(of_timeline) {
             tell(&format!("note: {line}"));
         }
         let of_samples = targets_of_samples(&args, &profile);
@@ -146,7 +170,7 @@ pub fn run(args: ConvertArgs) -> CommandResult {
             target.spare_logs()?;
         }
         for (format, target) in &targets {
-            write(format, target, &profile, &options)?;
+            write(format, target, made, &options)?;
             let samples = samples(&profile);
             let tells_threads = format.follows(Feature::ThreadLabel) && options.thread_label;
             if tells_threads && samples > MANY_SAMPLES {
@@ -157,7 +181,7 @@ pub fn run(args: ConvertArgs) -> CommandResult {
             }
         }
         for (format, target, options) in of_samples {
-            write(format, &target, &profile, &options)?;
+            write(format, &target, made, &options)?;
         }
         Ok(done)
     })?
@@ -176,6 +200,19 @@ fn targets_of_samples(
     let draws = FORMATS.iter().filter(|format| format.can_show(Metric::Wall));
     let target = |format| Target::File(folder.join(default_file(format, &style)));
     draws.map(|format| (format, target(format), style.options())).collect()
+}
+
+/// Refuses to show threads as one where each is shown by itself.
+fn check_grouping(args: &ConvertArgs) -> Result<(), Failure> {
+    let groups = args.shape.group_by.as_deref().is_some_and(|rule| rule != "none");
+    match by_name(args.to).filter(|format| groups && format.shows_times()) {
+        None => Ok(()),
+        Some(format) => Err(Failure::Usage(format!(
+            "--group-by has no effect on {}, which shows each thread by itself; use it with {}",
+            format.name,
+            style::any_of(&names_where(|format| !format.shows_times()))
+        ))),
+    }
 }
 
 /// The number of samples that pprof has of a profile, at most.
@@ -203,6 +240,15 @@ impl Shown {
         let shows_one = |(format, _): &(&Format, Target)| format.shows_one_metric();
         let by_waiter = !matches!(options.by, Some(By::Holder | By::Waker));
         let by_waker = options.by == Some(By::Waker);
+        if targets.iter().all(|(format, _)| format.shows_times()) {
+            return Shown {
+                waits: true,
+                acquisitions: false,
+                blame: false,
+                wakes: false,
+                samples: false,
+            };
+        }
         if !targets.iter().all(shows_one) {
             return Shown {
                 waits: by_waiter,
@@ -329,35 +375,60 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
     }
 }
 
-/// Writes a profile in a format, or in all, under the usual names and in the usual
-/// style.
+/// Writes logs in a format, or in all, under the usual names and in the usual style.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(super) fn write_usual(to: &str, profile: &Profile) -> Result<(), Failure> {
-    for format in FORMATS.iter().filter(|format| to == ALL || format.name == to) {
+pub(super) fn write_usual(to: &str, source: Source<'_>) -> Result<(), Failure> {
+    let formats = || FORMATS.iter().filter(|format| to == ALL || format.name == to);
+    let timeline = formats().any(Format::shows_times).then(|| Timeline::new(source));
+    let made = Made { profile: source.profile, timeline: timeline.as_ref() };
+    for format in formats() {
         let target = Target::File(format.default_file.into());
         target.spare_logs()?;
-        write(format, &target, profile, &OutputOptions::default())?;
+        write(format, &target, made, &OutputOptions::default())?;
     }
     Ok(())
+}
+
+/// What outputs are made of.
+#[derive(Clone, Copy)]
+struct Made<'a> {
+    profile: &'a Profile,
+    /// There if any output is made of it.
+    timeline: Option<&'a Timeline<'a>>,
+}
+
+impl Made<'_> {
+    fn write(
+        self,
+        format: &Format,
+        options: &OutputOptions,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        match (format.stream, self.timeline) {
+            (Stream::Sums(stream), _) => stream(self.profile, options, out),
+            (Stream::Times(stream), Some(timeline)) => stream(timeline, options, out),
+            (Stream::Times(_), None) => Err(io::Error::other("the logs were not read")),
+        }
+    }
 }
 
 fn write(
     format: &Format,
     target: &Target,
-    profile: &Profile,
+    made: Made<'_>,
     options: &OutputOptions,
 ) -> Result<(), Failure> {
-    let stream = || target.write(|out| (format.stream)(profile, options, out));
+    let stream = || target.write(|out| made.write(format, options, out));
     let Target::File(path) = target else { return stream() };
     if target.is_stream() {
         return stream();
     }
     let name = path.display().to_string();
     let written = match format.files {
-        Some(files) => files(profile, options, path)
-            .map_err(|error: std::io::Error| Failure::writing(&name, &error))?,
+        Some(files) => files(made.profile, options, path)
+            .map_err(|error: io::Error| Failure::writing(&name, &error))?,
         None => {
             stream()?;
             vec![path.clone()]

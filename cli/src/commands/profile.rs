@@ -28,7 +28,10 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tyrion_converters::filter::{Filter, Kinds};
+use tyrion_converters::{
+    filter::{Filter, Kinds},
+    timeline::Source,
+};
 use tyrion_formats::Recording;
 use tyrion_options::DEFAULT_FILE;
 use tyrion_report::{
@@ -188,7 +191,14 @@ fn report(args: &ProfileArgs, logs: &[Recording], filter: &Filter) -> CommandRes
     let whole = Report::new(VERSION, &findings, &options, &[]);
     write_page(&whole, findings.profile(), &Target::of(&args.output))?;
     if let Some(to) = args.to {
-        convert::write_usual(to, findings.profile())?;
+        let source = Source {
+            logs,
+            filter,
+            ids: &findings.aggregate.ids,
+            profile: findings.profile(),
+            packages: &[],
+        };
+        convert::write_usual(to, source)?;
     }
     Ok(done)
 }

@@ -5,7 +5,7 @@ use tyrion_wire::def::id::UNKNOWN;
 
 /// The thread, or the unknown one if it is not defined: made-up ids shall not
 /// take memory.
-pub(super) fn known_thread(log: &Recording, thread: u32) -> u32 {
+pub(crate) fn known_thread(log: &Recording, thread: u32) -> u32 {
     let known = log.definitions().threads().get(thread).is_some();
     if known { thread } else { UNKNOWN }
 }

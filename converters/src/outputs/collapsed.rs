@@ -14,7 +14,7 @@ pub const FORMAT: Format = Format {
     by: &By::ALL,
     features: &[Feature::ByThread],
     open_with: "flamegraph.pl {} >flames.svg, or https://www.speedscope.app",
-    stream,
+    stream: super::Stream::Sums(stream),
     files: None,
 };
 

@@ -9,18 +9,23 @@ pub mod callgrind;
 pub mod collapsed;
 mod create;
 mod facts;
+pub mod firefox;
 pub mod flamegraph;
+mod json;
 mod lines;
 mod metric;
+pub mod perfetto;
+mod places;
 pub mod pprof;
 mod rows;
+pub mod speedscope;
 mod tree;
 pub mod units;
 
 pub use create::create;
 pub use metric::{By, Metric, Needs, go_together};
 
-use crate::profile::Profile;
+use crate::{profile::Profile, timeline::Timeline};
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
@@ -92,9 +97,20 @@ impl OutputOptions {
 
 /// Writes a profile as one stream of bytes.
 pub type WriteStream = fn(&Profile, &OutputOptions, &mut dyn Write) -> io::Result<()>;
+/// Writes a timeline as one stream of bytes.
+pub type WriteTimes = fn(&Timeline<'_>, &OutputOptions, &mut dyn Write) -> io::Result<()>;
 /// Writes a profile as files at and beside a path: all that were written, the
 /// one to open first.
 pub type WriteFiles = fn(&Profile, &OutputOptions, &Path) -> io::Result<Vec<PathBuf>>;
+
+/// Writes an output as one stream, and says what it is made of.
+#[derive(Clone, Copy, Debug)]
+pub enum Stream {
+    /// Of sums: a profile.
+    Sums(WriteStream),
+    /// Of single waits with their times: a timeline.
+    Times(WriteTimes),
+}
 
 /// What of a log an output shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +119,8 @@ pub enum Metrics {
     All,
     /// One of these.
     OneOf(&'static [Metric]),
+    /// Single waits, with how long they took and when, so there is none to be chosen.
+    Times,
 }
 
 /// An option of [`OutputOptions`] that not all outputs follow.
@@ -140,7 +158,7 @@ pub struct Format {
     /// `{}` stands for its name.
     pub open_with: &'static str,
     /// Writes it as one stream.
-    pub stream: WriteStream,
+    pub stream: Stream,
     /// Writes it as several files, where the format prefers that.
     pub files: Option<WriteFiles>,
 }
@@ -159,6 +177,11 @@ impl Format {
         matches!(self.metrics, Metrics::OneOf(_))
     }
 
+    /// Whether it is made of a timeline.
+    pub fn shows_times(&self) -> bool {
+        matches!(self.stream, Stream::Times(_))
+    }
+
     /// Whether the user may choose this metric.
     pub fn can_show(&self, metric: Metric) -> bool {
         matches!(self.metrics, Metrics::OneOf(metrics) if metrics.contains(&metric))
@@ -166,8 +189,15 @@ impl Format {
 }
 
 /// Every output format, in the order of the help.
-pub const FORMATS: &[Format] =
-    &[callgrind::FORMAT, pprof::FORMAT, flamegraph::FORMAT, collapsed::FORMAT];
+pub const FORMATS: &[Format] = &[
+    callgrind::FORMAT,
+    pprof::FORMAT,
+    flamegraph::FORMAT,
+    collapsed::FORMAT,
+    speedscope::FORMAT,
+    firefox::FORMAT,
+    perfetto::FORMAT,
+];
 
 /// The format of this name, if there is one.
 pub fn by_name(name: &str) -> Option<&'static Format> {

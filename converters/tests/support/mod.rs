@@ -5,14 +5,29 @@ pub mod build;
 pub mod callgrind;
 pub mod profiles;
 pub mod random;
+pub mod timed;
+pub mod times;
 pub mod totals;
 pub mod traced;
 
 use std::{fs, path::PathBuf};
 use tyrion_converters::{
-    outputs::{Format, OutputOptions},
+    outputs::{FORMATS, Format, OutputOptions, Stream, WriteStream},
     profile::Profile,
 };
+
+/// The formats that are made of sums; those of single waits are tested with logs.
+pub fn of_sums() -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(|format| !format.shows_times())
+}
+
+/// What writes a format that is made of sums.
+pub fn stream_of(format: &Format) -> WriteStream {
+    match format.stream {
+        Stream::Sums(stream) => stream,
+        Stream::Times(_) => panic!("{} is made of a timeline", format.name),
+    }
+}
 
 /// Everything that a format writes for a profile: names and contents, in the
 /// order of the names. The format's name stands for the file that was asked for.
@@ -23,7 +38,7 @@ pub fn written(
 ) -> Vec<(String, Vec<u8>)> {
     let Some(files) = format.files else {
         let mut bytes = Vec::new();
-        (format.stream)(profile, options, &mut bytes).unwrap();
+        stream_of(format)(profile, options, &mut bytes).unwrap();
         return vec![(format.name.to_owned(), bytes)];
     };
     let folder = tempfile::tempdir().unwrap();

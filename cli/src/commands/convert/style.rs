@@ -43,7 +43,8 @@ pub(super) struct Style {
 
 fn metric_help() -> String {
     format!(
-        "What to show ({}; the other formats show every metric that the log has) [default: {}, or \
+        "What to show ({}; the other formats show every metric that the log has, or \
+         single waits) [default: {}, or \
          {} if nothing but samples was recorded]",
         names_where(Format::shows_one_metric).join(", "),
         Metric::Wait.name(),
@@ -111,7 +112,7 @@ fn whose() -> impl TypedValueParser<Value = By> {
 }
 
 /// `a`, `a or b`, `a, b or c`.
-fn any_of(names: &[&str]) -> String {
+pub(super) fn any_of(names: &[&str]) -> String {
     match names {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
         _ => names.concat(),
@@ -229,13 +230,15 @@ impl Style {
     }
 
     /// Refuses logs that were not sampled if samples are to be shown, and logs of
-    /// samples alone if waits are.
-    pub(super) fn check_profile(&self, profile: &Profile) -> Result<(), Failure> {
+    /// samples alone if waits are, as some formats show nothing else.
+    pub(super) fn check_profile(&self, to: &str, profile: &Profile) -> Result<(), Failure> {
         let names = || {
             let names: Vec<&str> = profile.runs.iter().map(|run| run.log.as_str()).collect();
             names.join(", ")
         };
-        if let Some(option) = self.option_that_needs(Needs::Waits)
+        let of_waits = by_name(to).filter(|format| format.shows_times());
+        let shows_waits = || of_waits.map(|format| format!("--to {}", format.name));
+        if let Some(option) = self.option_that_needs(Needs::Waits).or_else(shows_waits)
             && profile.lacks_waits
         {
             return Err(Failure::new(format!(
@@ -392,7 +395,7 @@ mod tests {
         };
         for (option, formats) in [
             ("metric", "(flamegraph, collapsed;"),
-            ("by", "(state: flamegraph, collapsed)"),
+            ("by", "; state: flamegraph, collapsed)"),
             ("no-thread-label", "(pprof)"),
             ("by-thread", "(flamegraph, collapsed)"),
             ("merged", "(callgrind)"),

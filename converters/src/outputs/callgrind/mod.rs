@@ -37,7 +37,7 @@ pub const FORMAT: Format = Format {
     by: &[By::Waiter, By::Holder, By::Waker],
     features: &[],
     open_with: "kcachegrind {}",
-    stream,
+    stream: super::Stream::Sums(stream),
     files: Some(files),
 };
 

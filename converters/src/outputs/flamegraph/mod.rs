@@ -23,7 +23,7 @@ pub const FORMAT: Format = Format {
     by: &By::ALL,
     features: &[Feature::ByThread, Feature::Icicle],
     open_with: "xdg-open {}, or any browser",
-    stream,
+    stream: super::Stream::Sums(stream),
     files: None,
 };
 

@@ -111,6 +111,6 @@ mod tests {
         });
         let pieces = [noise.collect(), vec![7; 3 << 20], Vec::new()];
         assert_eq!(round_trip(&pieces), pieces.concat());
-        assert_eq!(round_trip(&[]), []);
+        assert!(round_trip(&[]).is_empty());
     }
 }

@@ -33,7 +33,7 @@ pub const FORMAT: Format = Format {
     by: &[By::Waiter, By::Holder, By::Waker],
     features: &[Feature::ThreadLabel],
     open_with: "go tool pprof {}",
-    stream,
+    stream: super::Stream::Sums(stream),
     files: None,
 };
 

@@ -1,0 +1,216 @@
+//! The outputs of single waits say the same as the sums do, in the same bytes however many
+//! workers there are and however many waits are in memory at a time.
+
+use crate::support::{
+    timed::{self, Read, all_kinds},
+    times::{self, Waited},
+};
+use proptest::prelude::*;
+use std::{collections::BTreeMap, io};
+use tyrion_converters::{
+    filter::{Filter, Kinds},
+    outputs::{FORMATS, Format, OutputOptions, Stream, by_name},
+    timeline::AT_A_TIME,
+};
+use tyrion_formats::Recording;
+
+/// The formats that are made of a timeline.
+fn formats() -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(|format| format.shows_times())
+}
+
+/// What a file says. A format that nothing reads here is an error.
+fn read(format: &Format, bytes: &[u8]) -> Waited {
+    match format.name {
+        "speedscope" => times::speedscope(bytes),
+        "firefox" => times::firefox(bytes),
+        "perfetto" => times::perfetto(bytes),
+        unknown => panic!("no test reads {unknown}: add what it sums up to"),
+    }
+}
+
+/// What the profile says.
+fn expected(read: &Read) -> Waited {
+    let profile = &read.aggregate.profile;
+    let mut waited = Waited::new();
+    for row in &profile.waits {
+        *waited.entry(profile.thread_name(row.thread)).or_default() += row.wait_ns;
+    }
+    waited.retain(|_, sum| *sum != 0);
+    waited
+}
+
+fn text(format: &Format, bytes: &[u8]) -> String {
+    let text = match format.name {
+        "firefox" => times::firefox_json(bytes),
+        "perfetto" => times::perfetto_text(bytes),
+        _ => String::from_utf8(bytes.to_vec()).unwrap(),
+    };
+    let text = text.replace(",{\"type\":\"", ",\n{\"type\":\"");
+    text.replace(env!("CARGO_PKG_VERSION"), "VERSION")
+}
+
+fn frozen(name: &str) -> Recording {
+    let path = format!("{}/../testdata/logs/{name}", env!("CARGO_MANIFEST_DIR"));
+    Recording::from_bytes(name, std::fs::read(path).unwrap()).unwrap()
+}
+
+/// Logs with their names, and filters.
+fn logs() -> Vec<(&'static str, Read)> {
+    let of = |log: &str| Read::new(vec![frozen(log)], all_kinds());
+    vec![
+        ("small", of("v1-small.log")),
+        ("holds", of("v1-holds.log")),
+        ("wakers", of("v1-wakers.log")),
+        ("lone-sample", of("v1-sample.log")),
+        ("teller", Read::new(vec![timed::bank()], all_kinds())),
+        ("two-recordings", Read::new(vec![timed::shop(), timed::bank()], all_kinds())),
+        ("nothing", Read::new(Vec::new(), Filter::default())),
+    ]
+}
+
+/// The golden files.
+pub fn golden() -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    for (name, read) in logs() {
+        for format in formats() {
+            let bytes = read.written(format, &OutputOptions::default());
+            files.insert(format!("{name}.{}.txt", format.name), text(format, &bytes));
+        }
+    }
+    let (_, teller) = logs().swap_remove(4);
+    for format in formats() {
+        let bare = OutputOptions { lock_frame: false, ..OutputOptions::default() };
+        let named = OutputOptions { lock_identity: true, ..OutputOptions::default() };
+        for (variant, options) in [("no-lock-frame", bare), ("lock-identity", named)] {
+            let made = text(format, &teller.written(format, &options));
+            if made != text(format, &teller.written(format, &OutputOptions::default())) {
+                files.insert(format!("teller.{}.{variant}.txt", format.name), made);
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn sums_are_those_of_the_profile() {
+    for (name, logs) in logs() {
+        for format in formats() {
+            for options in [
+                OutputOptions::default(),
+                OutputOptions { lock_frame: false, ..OutputOptions::default() },
+                OutputOptions { lock_identity: true, ..OutputOptions::default() },
+            ] {
+                let waited = read(format, &logs.written(format, &options));
+                assert_eq!(waited, expected(&logs), "{name} {}", format.name);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_logs_are_told_whole((bytes, filter) in timed::logs(), at_a_time in 1usize..40) {
+        let names = ["a.log", "b.log"];
+        let logs = names.iter().zip(&bytes);
+        let logs = logs.map(|(name, bytes)| Recording::from_bytes(name, bytes.clone()).unwrap());
+        let logs = Read::new(logs.collect(), filter);
+        for format in formats() {
+            let options = OutputOptions::default();
+            let bytes = logs.written(format, &options);
+            prop_assert_eq!(read(format, &bytes), expected(&logs), "{}", format.name);
+            // Where a lock's owner had taken it may be told less often.
+            let few = logs.written_with(format, &options, at_a_time);
+            if format.name == "perfetto" {
+                prop_assert_eq!(read(format, &few), expected(&logs), "{}", format.name);
+            } else {
+                prop_assert!(few == bytes, "{}: {} at a time", format.name, at_a_time);
+            }
+        }
+    }
+}
+
+#[test]
+fn any_number_of_workers_writes_the_same() {
+    let logs = Read::new(vec![timed::bank(), timed::shop()], all_kinds());
+    for format in formats() {
+        let [one, three] = [1, 3].map(|workers| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
+            pool.install(|| logs.written(format, &OutputOptions::default()))
+        });
+        assert!(one == three, "{}", format.name);
+    }
+}
+
+#[test]
+fn filters_choose_what_is_told() {
+    let kinds = Filter { kinds: Kinds::contention(), ..Filter::default() };
+    let thread = regex::Regex::new("^teller-2$").unwrap();
+    let lock = regex::Regex::new("Bank").unwrap();
+    for filter in [
+        kinds.clone(),
+        Filter { thread: Some(thread), ..all_kinds() },
+        Filter { lock: Some(lock), ..all_kinds() },
+        Filter { min_wait_ns: 85_000, ..all_kinds() },
+    ] {
+        let logs = Read::new(vec![timed::bank()], filter);
+        assert!(!expected(&logs).is_empty());
+        for format in formats() {
+            let waited = read(format, &logs.written(format, &OutputOptions::default()));
+            assert_eq!(waited, expected(&logs), "{}", format.name);
+        }
+    }
+}
+
+#[test]
+fn slices_are_named_as_androids_runtime_does() {
+    let logs = Read::new(vec![timed::bank()], all_kinds());
+    let format = by_name("perfetto").unwrap();
+    let text = times::perfetto_text(&logs.written(format, &OutputOptions::default()));
+    let pay = "com.acme.Receipt com.acme.Bank.pay(java.lang.String, long)(Bank.java:23)";
+    for (waiters, owner) in [(0, "teller-2 (12)"), (1, "teller-2 (12)")] {
+        let from = format!("waiters={waiters} blocking from {pay}");
+        let name = format!("begin monitor contention with owner {owner} at {pay} {from}");
+        assert!(waiters == 0 || text.contains(&name), "{name}:\n{text}");
+    }
+    assert!(text.contains("owner teller [1] (11)"), "{text}");
+    assert!(text.contains("begin Bank.vault (com.acme.Bank#1)_lock_held <hold>"), "{text}");
+    assert!(text.contains("release Bank.vault (com.acme.Bank#1) <hold> ->1"), "{text}");
+    assert!(text.contains("wake "), "{text}");
+}
+
+#[test]
+fn notes_tell_of_waits_without_times() {
+    let logs = Read::new(vec![timed::bank()], all_kinds());
+    let notes = logs.timeline(AT_A_TIME).notes();
+    assert_eq!(notes.len(), 1);
+    assert!(notes[0].starts_with("without times: 107 waits (428 µs)"), "{}", notes[0]);
+    let logs = Read::new(vec![timed::shop()], all_kinds());
+    assert_eq!(logs.timeline(AT_A_TIME).notes(), [""; 0]);
+}
+
+/// A reader that goes away.
+struct Gone(usize);
+
+impl io::Write for Gone {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = bytes.len().min(self.0);
+        self.0 -= len;
+        if len == 0 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(len) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_writing_fails_with_is_told() {
+    let logs = Read::new(vec![timed::bank()], all_kinds());
+    for format in formats() {
+        let Stream::Times(stream) = format.stream else { panic!("{}", format.name) };
+        let timeline = logs.timeline(AT_A_TIME);
+        let error = stream(&timeline, &OutputOptions::default(), &mut Gone(100)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{}", format.name);
+    }
+}
