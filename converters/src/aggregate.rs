@@ -14,6 +14,7 @@ mod hash;
 mod ids;
 mod known;
 mod notes;
+mod owned;
 mod pass;
 mod resolve;
 mod result;
@@ -27,6 +28,7 @@ mod trace;
 pub use crate::totals::{KindTotals, SampleTotals};
 pub use ids::LogIds;
 pub use notes::{Lost, Notes};
+pub use owned::split_by_owner;
 pub use result::Aggregate;
 
 use crate::{filter::Filter, states::StateReader, withheld::Withheld};

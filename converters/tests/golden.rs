@@ -10,7 +10,10 @@ use crate::{
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 use tyrion_converters::{
     grouping::{Grouping, group},
-    outputs::{By, FORMATS, Format, Metric, OutputOptions, pprof::proto},
+    outputs::{
+        By, FORMATS, Format, Metric, OutputOptions,
+        pprof::{self, proto},
+    },
     packages::fold,
     profile::Profile,
 };
@@ -175,6 +178,9 @@ fn expected() -> BTreeMap<String, String> {
             }
         }
     }
+    let of_owners =
+        readable(&pprof::FORMAT, &profiles::with_owners(), &OutputOptions::default());
+    files.insert("owners.pprof.txt".to_owned(), of_owners);
     files
 }
 

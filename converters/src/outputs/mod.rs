@@ -25,6 +25,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
 };
+use tyrion_formats::Fact;
 
 /// How outputs shall render a profile. [`Format::metrics`], [`Format::by`] and
 /// [`Format::features`] say which of these options an output follows, besides
@@ -136,6 +137,10 @@ pub struct Format {
     /// What else it follows, besides what every output follows and what comes
     /// with several files.
     pub features: &'static [Feature],
+    /// What of a recording it does not show, whatever the options.
+    pub loses: &'static [Fact],
+    /// The program that somebody has looked at its files with.
+    pub looked_at: Option<&'static str>,
     /// What to do with the file, for the line printed after it was written.
     /// `{}` stands for its name.
     pub open_with: &'static str,
