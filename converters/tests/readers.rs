@@ -159,7 +159,7 @@ fn pprof_finds_locks_and_owners_by_label() {
     let Some(top) = pprof(&folder, &["-top", "-nodefraction=0", "-tagroot=lock"]) else {
         return;
     };
-    for lock in [" com.acme.bank.Ledger#1\n", " com.acme.bank.Account#2\n"] {
+    for lock in [" com.acme.bank.Ledger#1", " com.acme.bank.Account#2"] {
         assert!(top.contains(lock), "{lock}: {top}");
     }
     let Some(focused) = pprof(&folder, &["-top", "-unit=ns", "-tagfocus=lock=Account"]) else {

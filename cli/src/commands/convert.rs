@@ -43,7 +43,7 @@ const MANY_SAMPLES: usize = 200_000;
   tyrion convert --to flamegraph --by state samples.log     # wall.svg
   tyrion convert --to flamegraph --metric cpu --packages com.acme samples.log
   tyrion convert --to callgrind --group-by pool --state all samples.log
-  tyrion convert --to all --since 30s --until 90s report.log")]
+  tyrion convert --to all -o results --since 30s --until 90s report.log")]
 pub struct ConvertArgs {
     /// The format to write, or all
     #[arg(long, value_name = "FORMAT", value_parser = Formats)]

@@ -36,7 +36,7 @@ pub struct OutputOptions {
     pub lock_frame: bool,
     /// Name locks in that frame by identity too, `java.lang.Object#7`.
     pub lock_identity: bool,
-    /// Tell threads apart (pprof: the label `thread`).
+    /// Tell threads apart (pprof: the labels `thread` and `owner_thread`).
     pub thread_label: bool,
     /// Begin every stack with a frame named after the thread (flame graphs, collapsed).
     pub by_thread: bool,

@@ -2,6 +2,7 @@
 
 mod colors;
 mod difference;
+mod fitted;
 mod svg;
 mod titles;
 

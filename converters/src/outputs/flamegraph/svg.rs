@@ -1,7 +1,10 @@
 //! What is added to inferno's SVG while it is written: readable titles, a legend, and a
 //! script that fits names and lines into the room that there is.
 
-use super::titles::{Classes, escaped, rewritten};
+use super::{
+    fitted::fitted,
+    titles::{Classes, escaped, rewritten, unescaped},
+};
 use inferno::flamegraph::color::Color;
 use std::{
     fmt::Write as _,
@@ -14,6 +17,7 @@ const SCRIPT: &str = include_str!("page.js");
 const TITLE: &str = "<title>";
 const TITLE_END: &str = "</title>";
 const SCRIPT_END: &str = "</script>";
+const TEXT_END: &str = "</text>";
 /// Where the frames begin, of which inferno's script says that they have this id.
 const FRAMES: &str = "<svg id=\"frames\"";
 /// The picture's own tag, and that of its background: both say how high it is.
@@ -21,6 +25,8 @@ const HEIGHTS: [&str; 2] = ["<svg version=", "<rect x=\"0\" y=\"0\" width=\"100%
 
 /// The width of the picture where no script gives it another one, as inferno has it.
 const WIDTH: usize = 1200;
+/// That of a character of a monospaced font, in pixels.
+const CHARACTER: f64 = 7.2;
 /// From the picture's edges, in pixels, as inferno has it.
 const MARGIN: usize = 10;
 /// Lines of the legend are that high, in pixels.
@@ -29,12 +35,24 @@ const LINE: usize = 20;
 const SQUARE: usize = 10;
 const GAP: usize = 18;
 
+/// What of a frame was written last.
+enum At {
+    /// Nothing: there is no frame yet, or the last one is complete.
+    Outside,
+    /// The begin of its title.
+    Title,
+    /// Its title: its name, as XML.
+    Name(String),
+    /// Its rectangle: its name in what room there is.
+    Rectangle(String),
+}
+
 /// Passes an SVG of inferno's on, with what is added to it.
 pub(super) struct SvgWriter<W: Write> {
     out: W,
     /// What stands behind the last tag, or behind the begin of a title.
     pending: Vec<u8>,
-    in_title: bool,
+    at: At,
     /// How high inferno's picture is, in pixels: there the legend begins.
     height: usize,
     classes: Classes,
@@ -44,7 +62,7 @@ pub(super) struct SvgWriter<W: Write> {
 impl<W: Write> SvgWriter<W> {
     /// Passes it on to `out`.
     pub(super) fn new(out: W, classes: Classes, legend: Vec<(Color, &'static str)>) -> Self {
-        SvgWriter { out, pending: Vec::new(), in_title: false, height: 0, classes, legend }
+        SvgWriter { out, pending: Vec::new(), at: At::Outside, height: 0, classes, legend }
     }
 
     /// Writes what is left.
@@ -53,36 +71,63 @@ impl<W: Write> SvgWriter<W> {
         self.out.flush()
     }
 
-    /// Writes the pending text, which ends with a tag.
+    /// Writes the pending text, which ends with a tag, unless that is within a title.
     fn tag(&mut self) -> io::Result<()> {
         let Ok(text) = std::str::from_utf8(&self.pending) else { return self.pass() };
-        if self.in_title {
-            let Some(title) = text.strip_suffix(TITLE_END) else { return Ok(()) };
-            let title = rewritten(title, &self.classes).unwrap_or_else(|| title.to_owned());
-            self.in_title = false;
-            write!(self.out, "{title}{TITLE_END}")?;
-            self.pending.clear();
-            return Ok(());
-        }
         let (before, tag) = text.split_at(text.rfind('<').unwrap_or(text.len()));
-        if HEIGHTS.iter().any(|start| tag.starts_with(start))
-            && let Some((height, higher)) = enlarged(tag, self.legend_height())
-        {
-            self.height = height;
-            write!(self.out, "{before}{higher}")?;
-        } else if tag.starts_with(FRAMES) {
-            write!(self.out, "{before}{}{tag}", self.drawn_legend())?;
-        } else if tag == SCRIPT_END {
-            write!(
-                self.out,
-                "{text}<script type=\"text/ecmascript\"><![CDATA[\n{SCRIPT}]]></script>"
-            )?;
-        } else {
-            self.in_title = tag == TITLE;
-            return self.pass();
-        }
+        let written = match &self.at {
+            At::Title => {
+                let Some(title) = text.strip_suffix(TITLE_END) else { return Ok(()) };
+                let rewritten = rewritten(title, &self.classes);
+                let written = rewritten.unwrap_or_else(|| title.to_owned()) + TITLE_END;
+                let name = title.rsplit_once(" (").map_or(title, |(name, _)| name);
+                self.at = At::Name(name.to_owned());
+                written
+            }
+            At::Name(name) if tag.starts_with("<rect ") => {
+                let (name, written) = (unescaped(name), text.to_owned());
+                self.at = At::Rectangle(escaped(&fitted(&name, room(tag))));
+                written
+            }
+            At::Rectangle(name) if tag == TEXT_END => {
+                let written = format!("{name}{TEXT_END}");
+                self.at = At::Outside;
+                written
+            }
+            _ => match self.with_additions(before, tag) {
+                Some((written, height)) => {
+                    self.height = height;
+                    written
+                }
+                None => {
+                    if tag == TITLE {
+                        self.at = At::Title;
+                    }
+                    return self.pass();
+                }
+            },
+        };
+        self.out.write_all(written.as_bytes())?;
         self.pending.clear();
         Ok(())
+    }
+
+    /// What is written for a tag outside of frames and the text before it, and how high
+    /// the picture is; `None` if they stay as they are.
+    fn with_additions(&self, before: &str, tag: &str) -> Option<(String, usize)> {
+        if HEIGHTS.iter().any(|start| tag.starts_with(start)) {
+            let (height, higher) = enlarged(tag, self.legend_height())?;
+            return Some((format!("{before}{higher}"), height));
+        }
+        let added = match tag {
+            SCRIPT_END => {
+                let kind = "type=\"text/ecmascript\"";
+                format!("{before}{tag}<script {kind}><![CDATA[\n{SCRIPT}]]></script>")
+            }
+            _ if tag.starts_with(FRAMES) => format!("{before}{}{tag}", self.drawn_legend()),
+            _ => return None,
+        };
+        Some((added, self.height))
     }
 
     fn pass(&mut self) -> io::Result<()> {
@@ -147,6 +192,14 @@ impl<W: Write> Write for SvgWriter<W> {
     }
 }
 
+/// How many characters a rectangle has room for, whose width is a share of the frames'.
+fn room(rectangle: &str) -> usize {
+    let width = rectangle.split_once(" width=\"").and_then(|(_, rest)| rest.split_once('%'));
+    let percent: f64 = width.and_then(|(digits, _)| digits.parse().ok()).unwrap_or(0.0);
+    let pixels = percent / 100.0 * (WIDTH - 2 * MARGIN) as f64 - 3.0;
+    (pixels / CHARACTER) as usize
+}
+
 /// How high a tag says that something is, and the tag with so much more.
 fn enlarged(tag: &str, by: usize) -> Option<(usize, String)> {
     let (before, rest) = tag.split_once(" height=\"")?;
@@ -187,6 +240,26 @@ mod tests {
             "<a><title>a(1 ns, 2) (5 ns, 0.10%)</title>tail"
         );
         assert_eq!(pass(&["<title>no end"], Vec::new()), "<title>no end");
+    }
+
+    #[test]
+    fn names_are_cut_where_they_tell_least() {
+        let frame = |width: &str, text: &str| {
+            format!(
+                "<g><title>a.B.c&lt;d (1 waits, 2%)</title><rect x=\"5%\" width=\"{width}\"/>\n\
+                 <text x=\"1%\">{text}</text></g>"
+            )
+        };
+        for (width, name) in [
+            ("100.0000%", "a.B.c&lt;d"),
+            ("4.2000%", "B.c&lt;d"),
+            ("2.8000%", "..&lt;d"),
+            ("0.1000%", ""),
+            ("wide", ""),
+        ] {
+            let svg = pass(&[&frame(width, "a.B.."), "<text>x</text>"], Vec::new());
+            assert_eq!(svg, frame(width, name) + "<text>x</text>");
+        }
     }
 
     #[test]

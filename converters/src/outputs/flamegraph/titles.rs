@@ -78,6 +78,14 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
+/// XML as text.
+pub(super) fn unescaped(xml: &str) -> String {
+    let entities =
+        [("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&quot;", "\""), ("&amp;", "&")];
+    // The last one is what the others may have been made of.
+    entities.iter().fold(xml.to_owned(), |text, (entity, char)| text.replace(entity, char))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +93,13 @@ mod tests {
     fn classes() -> Classes {
         let of = |(name, class): (&str, &str)| (name.to_owned(), class.to_owned());
         Classes([("a.b [monitor]", "java.lang.Object"), ("x&lt;y", "C")].map(of).into())
+    }
+
+    #[test]
+    fn xml_is_text_again() {
+        for text in ["", "a.b", "<&lt;>\"'&amp;amp;", "&"] {
+            assert_eq!(unescaped(&escaped(text)), text);
+        }
     }
 
     #[test]
