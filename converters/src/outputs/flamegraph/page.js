@@ -43,17 +43,19 @@
         });
     };
 
-    // The lines of a text, of so many characters if words allow.
+    // The lines of a text, of so many characters at most.
     function lines_of(text, room) {
-        return text.split(" ").reduce(function (lines, word) {
+        var lines = [], most = Math.max(1, Math.floor(room));
+        text.split(" ").forEach(function (word) {
             var last = lines.length - 1;
-            if (last >= 0 && lines[last].length + 1 + word.length <= room) {
+            if (last >= 0 && lines[last].length + 1 + word.length <= most) {
                 lines[last] += " " + word;
-            } else {
-                lines.push(word);
+                return;
             }
-            return lines;
-        }, []);
+            for (; word.length > most; word = word.slice(most)) lines.push(word.slice(0, most));
+            lines.push(word);
+        });
+        return lines;
     }
 
     // Writes lines below each other: how far the last one is below the first.
