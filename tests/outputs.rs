@@ -78,7 +78,9 @@ fn all_formats_are_written_beside_each_other() {
     let written = files(&results);
     let singly = |to: &str, style: &[&str]| {
         let path = folder.path().join("one");
-        stdout_of(tyrion().args(["convert", "--to", to, "-o", text(&path)]).args(style).arg(sample_log()));
+        stdout_of(
+            tyrion().args(["convert", "--to", to, "-o", text(&path)]).args(style).arg(sample_log()),
+        );
         std::fs::read(path).unwrap()
     };
     for (to, name, style) in [

@@ -59,4 +59,3 @@ fn registries_name_each_fact_once() {
         assert!(!format.loses.contains(&Fact::Waits), "{} shows nothing", format.name);
     }
 }
-

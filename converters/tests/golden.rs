@@ -178,8 +178,7 @@ fn expected() -> BTreeMap<String, String> {
             }
         }
     }
-    let of_owners =
-        readable(&pprof::FORMAT, &profiles::with_owners(), &OutputOptions::default());
+    let of_owners = readable(&pprof::FORMAT, &profiles::with_owners(), &OutputOptions::default());
     files.insert("owners.pprof.txt".to_owned(), of_owners);
     files
 }

@@ -172,7 +172,7 @@ fn pprof_finds_locks_and_owners_by_label() {
     for (at, owner) in (0..).zip(&profile.owners) {
         let waits = profile.waits.iter().filter(|wait| wait.owner == at);
         let wait_ns: u64 = waits.map(|wait| wait.wait_ns).sum();
-        let focus = format!("-tagfocus=owner_thread=^{} , owner.label());
+        let focus = format!("-tagfocus=owner_thread=^{}$", owner.label());
         let arguments = ["-top", "-nodefraction=0", "-unit=ns", "-total_delay", &focus];
         let Some(top) = pprof(&folder, &arguments) else { return };
         assert!(top.contains(&format!("Showing nodes accounting for {wait_ns}ns, ")), "{top}");

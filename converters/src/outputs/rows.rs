@@ -101,8 +101,7 @@ impl Row {
     /// With `is_wait` it stands for the waits of others, too.
     fn of_blame(blame: &BlameRow, is_wait: bool) -> Row {
         let held = Row::new(blame.thread, blame.stack, blame.lock, Some(blame.kind));
-        let row =
-            Row { owner: Owner::Itself, ..held }.with([(Column::BlamedNs, blame.blamed_ns)]);
+        let row = Row { owner: Owner::Itself, ..held }.with([(Column::BlamedNs, blame.blamed_ns)]);
         if is_wait {
             row.with([(Column::Count, blame.count), (Column::WaitNs, blame.blamed_ns)])
         } else {

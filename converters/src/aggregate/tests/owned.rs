@@ -42,8 +42,7 @@ fn rows(out: &Aggregate) -> Vec<(String, String, u64, u64, u64)> {
         }
     };
     let waiter = |wait: &WaitRow| out.profile.thread_name(wait.thread);
-    let row =
-        |wait: &WaitRow| (waiter(wait), owner(wait), wait.count, wait.wait_ns, wait.max_ns);
+    let row = |wait: &WaitRow| (waiter(wait), owner(wait), wait.count, wait.wait_ns, wait.max_ns);
     out.profile.waits.iter().map(row).collect()
 }
 

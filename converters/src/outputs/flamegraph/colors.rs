@@ -118,8 +118,7 @@ mod tests {
     fn kinds() -> impl Iterator<Item = LabelKind> {
         let locks = WaitKind::ALL.map(LabelKind::Lock);
         let states = State::ALL.map(LabelKind::State);
-        let others =
-            [LabelKind::Method, LabelKind::JdkMethod, LabelKind::Thread, LabelKind::Group];
+        let others = [LabelKind::Method, LabelKind::JdkMethod, LabelKind::Thread, LabelKind::Group];
         others.into_iter().chain(locks).chain(states)
     }
 

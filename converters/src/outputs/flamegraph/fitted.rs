@@ -47,7 +47,8 @@ fn without_package(name: &str) -> &str {
     let mut rest = name;
     while let Some((package, after)) = rest.split_once('.') {
         let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '$';
-        let is_package = package.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+        let is_package = package
+            .starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
             && package.chars().all(is_part);
         if !is_package {
             break;

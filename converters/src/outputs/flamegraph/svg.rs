@@ -236,7 +236,10 @@ mod tests {
             "<title>all (12.3 ms, 100%)</title><rect/>"
         );
         assert_eq!(
-            pass(&["<a><tit", "le>", "a(1 ns, 2) (5 ns,", " 0.10%)", "</title", ">", "tail"], vec![]),
+            pass(
+                &["<a><tit", "le>", "a(1 ns, 2) (5 ns,", " 0.10%)", "</title", ">", "tail"],
+                vec![]
+            ),
             "<a><title>a(1 ns, 2) (5 ns, 0.10%)</title>tail"
         );
         assert_eq!(pass(&["<title>no end"], Vec::new()), "<title>no end");
