@@ -169,7 +169,7 @@ fn check_pictures(before: &Side, after: &Side) {
     let (_, rows) = top.split_once("cum%\n").unwrap_or_else(|| panic!("no table: {top}"));
     let first = rows.lines().next().unwrap_or_default().trim_start();
     assert!(
-        first.starts_with('-') && first.ends_with("[monitor] tyrion.truth.Striped$Stripe"),
+        first.starts_with('-') && first.ends_with("tyrion.truth.Striped$Stripe [monitor]"),
         "{top}"
     );
 }

@@ -69,6 +69,42 @@ fn default_names_are_those_of_the_documentation() {
     }
 }
 
+/// Options of single formats count for these, and what is no folder is refused.
+#[test]
+fn all_formats_are_written_beside_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().join("new/results");
+    let convert = ["convert", "--to", "all", "--icicle", "--no-thread-label", "--merged", "-o"];
+    let mut all = tyrion();
+    let said = all.args(convert).arg(&results).arg(sample_log()).output().unwrap();
+    assert_eq!(said.status.code(), Some(0), "{}", err(&said));
+    let written = files(&results);
+    let singly = |to: &str, style: &[&str]| {
+        let path = folder.path().join("one");
+        stdout_of(
+            tyrion().args(["convert", "--to", to, "-o", text(&path)]).args(style).arg(sample_log()),
+        );
+        std::fs::read(path).unwrap()
+    };
+    for (to, name, style) in [
+        ("callgrind", "out.merged.callgrind", &["--merged"][..]),
+        ("pprof", "locks.pb.gz", &["--no-thread-label"]),
+        ("flamegraph", "waits.svg", &["--icicle"]),
+        ("collapsed", "waits.collapsed", &[]),
+    ] {
+        assert!(written[name] == singly(to, style), "{name}");
+        assert!(err(&said).contains(&format!("{}; open with: ", text(&results.join(name)))));
+        let help = stdout_of(tyrion().args(["convert", "--help"]));
+        assert!(help.contains(&format!("- {to}")) && help.contains("- all"), "{help}");
+    }
+    for target in [text(&folder.path().join("one")), "-"] {
+        let output = run(["convert", "--to", "all", "-o", target, text(&sample_log())]);
+        assert_eq!(output.status.code(), Some(2), "{target}");
+        assert!(err(&output).contains("-o must name a folder"), "{}", err(&output));
+        assert!(output.stdout.is_empty());
+    }
+}
+
 #[test]
 fn several_logs_become_one_profile() {
     let folder = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use std::{
 };
 use tyrion_converters::{
     outputs::{FORMATS, Format, OutputOptions, Stream},
-    profile::{Frame, Function, Lock, Profile, Run, Stack, Thread, WaitRow},
+    profile::{Frame, Function, Lock, NO_OWNER, Profile, Run, Stack, Thread, WaitRow},
 };
 use tyrion_wire::WaitKind;
 
@@ -69,6 +69,7 @@ fn large_profile(calls: Calls) -> Profile {
                 stack,
                 lock: stack % 500,
                 kind: WaitKind::Monitor,
+                owner: NO_OWNER,
                 count: 3,
                 wait_ns: u64::from(stack % 1_000) * 1_000,
                 max_ns: 1_000_000,

@@ -14,6 +14,7 @@ mod hash;
 mod ids;
 mod known;
 mod notes;
+mod owned;
 mod pass;
 mod resolve;
 mod result;
@@ -28,6 +29,7 @@ pub use crate::totals::{KindTotals, SampleTotals};
 pub use ids::LogIds;
 pub(crate) use known::known_thread;
 pub use notes::{Lost, Notes};
+pub use owned::split_by_owner;
 pub use result::Aggregate;
 
 use crate::{filter::Filter, states::StateReader, withheld::Withheld};

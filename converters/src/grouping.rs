@@ -204,10 +204,23 @@ pub fn group(mut profile: Profile, by: &Grouping) -> Profile {
     if matches!(by, Grouping::None) {
         return profile;
     }
+    let group_of = merge_threads(&mut profile.threads, by);
+    let owner_group_of = merge_threads(&mut profile.owners, by);
+    for wait in &mut profile.waits {
+        // NO_OWNER is none of them.
+        wait.owner = owner_group_of.get(wait.owner as usize).copied().unwrap_or(wait.owner);
+    }
+    let thread = |thread: u32| group_of.get(thread as usize).copied().unwrap_or(thread);
+    remap(&mut profile, thread, |stack| stack);
+    profile
+}
+
+/// Makes one of the threads of each group. The result is the group of each thread.
+fn merge_threads(threads: &mut Vec<Thread>, by: &Grouping) -> Vec<u32> {
     let mut groups: HashMap<(u32, String), u32> = HashMap::new();
     let mut merged: Vec<Thread> = Vec::new();
-    let mut group_of: Vec<u32> = Vec::with_capacity(profile.threads.len());
-    for thread in profile.threads.drain(..) {
+    let mut group_of: Vec<u32> = Vec::with_capacity(threads.len());
+    for thread in threads.drain(..) {
         let next = merged.len() as u32;
         let name = by.group_name(&thread);
         let at = *groups.entry((thread.run, name.clone())).or_insert(next);
@@ -217,10 +230,8 @@ pub fn group(mut profile: Profile, by: &Grouping) -> Profile {
         }
         group_of.push(at);
     }
-    profile.threads = merged;
-    let thread = |thread: u32| group_of.get(thread as usize).copied().unwrap_or(thread);
-    remap(&mut profile, thread, |stack| stack);
-    profile
+    *threads = merged;
+    group_of
 }
 
 /// Leaves of a thread what is so of another one, too.

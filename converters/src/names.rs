@@ -74,14 +74,27 @@ impl LockFrame {
     }
 
     /// `[monitor] Cache.lock (com.acme.Foo#7)`, or `[monitor] com.acme.Foo#7`:
-    /// no method looks like this, and viewers that cut long names on the left
-    /// keep the class.
+    /// no method looks like this. For text, which has room for all of it.
     pub fn dotted(&self) -> String {
         let kind = self.kind.name();
         let space = if self.class.is_empty() && self.name.is_empty() { "" } else { " " };
         let lock = lock_called(&self.name, &self.class, &self.identity);
         harmless::name(&format!("[{kind}]{space}{lock}")).into_owned()
     }
+
+    /// `Cache.lock#7 [monitor]`, or `com.acme.Foo#7 [monitor]` where the program has
+    /// no name for the lock. For pictures, which cut names: what the lock is called
+    /// comes first, and nothing in it makes `go tool pprof` cut it, as `/` and `(` do.
+    pub fn brief(&self) -> String {
+        let called = called(&self.name, &self.class);
+        let words = format!("{called}{} [{}]", self.identity, self.kind.name());
+        harmless::name(words.trim_start()).into_owned()
+    }
+}
+
+/// What a lock is called if one word has to do: its name, or else its class.
+fn called<'n>(name: &'n str, class: &'n str) -> &'n str {
+    if name.is_empty() { class } else { name }
 }
 
 /// `Cache.lock (com.acme.Foo#7)`, as far as it is known.
@@ -105,10 +118,12 @@ pub fn lock_own_name(profile: &Profile, lock: u32) -> String {
     harmless::name(name).into_owned()
 }
 
-/// A lock for people: `Cache.lock (java.lang.Object#7)`.
+/// A lock in a word, `Cache.lock#7`, or `java.lang.Object#7` where the program has no
+/// name for it; empty if neither is known, nor which one it is.
 pub fn lock(profile: &Profile, lock: u32) -> String {
     let (name, class) = (lock_own_name(profile, lock), lock_class(profile, lock));
-    harmless::name(&lock_called(&name, &class, &profile.lock_identity(lock))).into_owned()
+    let identity = profile.lock_identity(lock);
+    harmless::name(&format!("{}{identity}", called(&name, &class))).into_owned()
 }
 
 /// The frame at which all stacks of a thread, or of a group of threads, begin.
@@ -327,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_have_two_names() {
+    fn locks_have_three_names() {
         let mut lock = LockFrame {
             class: "a.Foo".to_owned(),
             name: String::new(),
@@ -336,9 +351,11 @@ mod tests {
         };
         assert_eq!(lock.callgrind(), "a.Foo::[lock-read #7]");
         assert_eq!(lock.dotted(), "[lock-read] a.Foo#7");
+        assert_eq!(lock.brief(), "a.Foo#7 [lock-read]");
         lock.name = "Cache.lock".to_owned();
         assert_eq!(lock.callgrind(), "a.Foo::[lock-read Cache.lock #7]");
         assert_eq!(lock.dotted(), "[lock-read] Cache.lock (a.Foo#7)");
+        assert_eq!(lock.brief(), "Cache.lock#7 [lock-read]");
         lock.class.clear();
         assert_eq!(lock.callgrind(), "[lock-read Cache.lock #7]");
         assert_eq!(lock.dotted(), "[lock-read] Cache.lock#7");
@@ -349,8 +366,10 @@ mod tests {
         lock.class.clear();
         assert_eq!(lock.callgrind(), "[lock-read]");
         assert_eq!(lock.dotted(), "[lock-read]");
+        assert_eq!(lock.brief(), "[lock-read]");
         lock.identity = "#7".to_owned();
         assert_eq!(lock.dotted(), "[lock-read]#7");
+        assert_eq!(lock.brief(), "#7 [lock-read]");
     }
 
     #[test]
@@ -372,6 +391,7 @@ mod tests {
                 with_descriptor(&f),
                 lock.callgrind(),
                 lock.dotted(),
+                lock.brief(),
                 thread,
             ]
         };

@@ -29,7 +29,10 @@ pub struct Profile {
     /// Locks, one for each object; and one for each class and name of those
     /// that are not told apart.
     pub locks: Vec<Lock>,
-    /// The sums, in ascending order of (thread, stack, lock, kind), each of
+    /// Threads that had locks which others waited for, where waits are told apart by
+    /// them; see [`WaitRow::owner`]. They need not be among [`Profile::threads`].
+    pub owners: Vec<Thread>,
+    /// The sums, in ascending order of (thread, stack, lock, kind, owner), each of
     /// those at most once.
     pub waits: Vec<WaitRow>,
     /// Whether acquisitions were counted in any run, and are here. If not, none
@@ -157,7 +160,8 @@ pub struct Lock {
     pub name: String,
 }
 
-/// The waits of one thread with one stack for one lock in one way.
+/// The waits of one thread with one stack for one lock in one way, and for one owner
+/// where waits are told apart by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitRow {
     /// Index into [`Profile::threads`].
@@ -168,6 +172,9 @@ pub struct WaitRow {
     pub lock: u32,
     /// What kind of wait.
     pub kind: WaitKind,
+    /// Who had the lock when the waits began, an index into [`Profile::owners`];
+    /// [`NO_OWNER`] where that is not known, or waits are not told apart by it.
+    pub owner: u32,
     /// How many waits.
     pub count: u64,
     /// Their durations added up, in ns.
@@ -268,6 +275,9 @@ pub struct SampleRow {
 /// Stands for the lock of a [`SampleRow`] that waits for none, or for which one is
 /// not known.
 pub const NO_LOCK: u32 = u32::MAX;
+
+/// Stands for the owner of a [`WaitRow`] that has none.
+pub const NO_OWNER: u32 = u32::MAX;
 
 /// The name of the function that stands for the frames beyond the depth limit.
 pub const CUT: &str = "[cut]";
@@ -391,7 +401,7 @@ impl Profile {
         if self.stacks.first().is_none_or(|root| root.parent != 0) {
             return Err("the first stack is not the empty one".to_owned());
         }
-        for thread in &self.threads {
+        for thread in self.threads.iter().chain(&self.owners) {
             within(thread.run, self.runs.len(), "run of a thread")?;
         }
         for lock in &self.locks {
@@ -411,6 +421,9 @@ impl Profile {
         };
         for wait in &self.waits {
             row(wait.thread, wait.stack, wait.lock)?;
+            if wait.owner != NO_OWNER {
+                within(wait.owner, self.owners.len(), "owner")?;
+            }
         }
         for acquisition in &self.acquisitions {
             row(acquisition.thread, acquisition.stack, acquisition.lock)?;

@@ -11,7 +11,10 @@ use crate::{
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 use tyrion_converters::{
     grouping::{Grouping, group},
-    outputs::{By, Format, Metric, OutputOptions, pprof::proto},
+    outputs::{
+        By, Format, Metric, OutputOptions,
+        pprof::{self, proto},
+    },
     packages::fold,
     profile::Profile,
 };
@@ -177,6 +180,8 @@ fn expected() -> BTreeMap<String, String> {
         }
     }
     files.extend(times::golden());
+    let of_owners = readable(&pprof::FORMAT, &profiles::with_owners(), &OutputOptions::default());
+    files.insert("owners.pprof.txt".to_owned(), of_owners);
     files
 }
 

@@ -4,7 +4,7 @@
 //! line in [`INPUTS`](crate::inputs::INPUTS). Its reader makes the recording with an
 //! [`Importer`](crate::import::Importer).
 
-use crate::{bytes::Bytes, error::Error, recording::Recording};
+use crate::{bytes::Bytes, error::Error, fact::Fact, recording::Recording};
 
 /// A format that recordings are read from.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,8 @@ pub struct Input {
     pub name: &'static str,
     /// What it is, in a few words.
     pub what: &'static str,
+    /// What its recordings can tell.
+    pub tells: &'static [Fact],
     /// How many of a file's first bytes [`Input::is_it`] and [`Input::check`]
     /// want to see, if the file has so many.
     pub start_len: usize,

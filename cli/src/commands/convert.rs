@@ -20,7 +20,7 @@ use std::{
 };
 use style::Style;
 use tyrion_converters::{
-    aggregate::{Aggregate, aggregate, work_bytes},
+    aggregate::{Aggregate, aggregate, split_by_owner, work_bytes},
     filter::{Filter, Kinds, States},
     outputs::{
         By, FORMATS, Feature, Format, Metric, Metrics, OutputOptions, Stream, by_name, names_where,
@@ -29,12 +29,13 @@ use tyrion_converters::{
     profile::Profile,
     timeline::{Source, Timeline},
 };
+use tyrion_formats::Recording;
 
 /// The value of `--to` that stands for every format.
 const ALL: &str = "all";
 
 /// `go tool pprof` takes half a minute for twice as many samples, and more
-/// than linearly longer beyond.
+/// than linearly longer beyond. Owners, which make more, have labels up to here.
 const MANY_SAMPLES: usize = 200_000;
 
 /// What to turn into what.
@@ -51,7 +52,7 @@ const MANY_SAMPLES: usize = 200_000;
   tyrion convert --to flamegraph --metric cpu --packages com.acme samples.log
   tyrion convert --to callgrind --group-by pool --state all samples.log
   tyrion convert --to flamegraph --unit us offcpu.folded    # of another tool
-  tyrion convert --to all --since 30s --until 90s report.log")]
+  tyrion convert --to all -o results --since 30s --until 90s report.log")]
 pub struct ConvertArgs {
     /// The format to write, or all
     #[arg(long, value_name = "FORMAT", value_parser = Formats)]
@@ -97,7 +98,8 @@ impl TypedValueParser for Formats {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let formats = FORMATS.iter().map(|f| PossibleValue::new(f.name).help(about(f)));
-        let all = PossibleValue::new(ALL).help("Every format, each in a file of its own");
+        let files: Vec<&str> = FORMATS.iter().map(|format| format.default_file).collect();
+        let all = PossibleValue::new(ALL).help(format!("Every format: {}", files.join(", ")));
         Some(Box::new(formats.chain([all])))
     }
 }
@@ -128,10 +130,12 @@ pub fn run(args: ConvertArgs) -> CommandResult {
     let options = args.style.options();
     let bar = progress::bar(work_bytes(&logs), "reading");
     args.jobs.run(|| {
-        let Aggregate { profile, mut notes, damage, events, folded, acquisitions, ids, .. } =
-            aggregate(&logs, &filter, &|bytes| bar.inc(bytes));
+        let mut sums = aggregate(&logs, &filter, &|bytes| bar.inc(bytes));
         bar.finish_and_clear();
-        args.style.check_profile(args.to, &profile)?;
+        args.style.check_profile(args.to, &sums.profile)?;
+        let lacks_owners = shows_owners(&targets, &options)
+            && !split_by_owner(&logs, &filter, MANY_SAMPLES, &mut sums);
+        let Aggregate { profile, mut notes, damage, events, folded, acquisitions, ids, .. } = sums;
         let shown = Shown::of(&targets, &options, &profile);
         let in_log = InLog { waits: events.saturating_add(folded), acquisitions };
         let missing = shown.missing(&profile, &in_log, &filter);
@@ -173,6 +177,13 @@ pub fn run(args: ConvertArgs) -> CommandResult {
             write(format, target, made, &options)?;
             let samples = samples(&profile);
             let tells_threads = format.follows(Feature::ThreadLabel) && options.thread_label;
+            if tells_threads && lacks_owners {
+                tell(&format!(
+                    "note: waits by owner would be more than {} samples, so they have no label \
+                     owner_thread; --thread, --lock, --since and --until make them fewer",
+                    units::thousands(MANY_SAMPLES as u64)
+                ));
+            }
             if tells_threads && samples > MANY_SAMPLES {
                 tell(&format!(
                     "note: {samples} samples load slowly in go tool pprof; \
@@ -185,6 +196,13 @@ pub fn run(args: ConvertArgs) -> CommandResult {
         }
         Ok(done)
     })?
+}
+
+/// Whether waits are shown by an output that tells who had the lock.
+fn shows_owners(targets: &[(&'static Format, Target)], options: &OutputOptions) -> bool {
+    let is_by_waiter = !matches!(options.by, Some(By::Holder | By::Waker));
+    let labels = targets.iter().any(|(format, _)| format.follows(Feature::ThreadLabel));
+    options.thread_label && is_by_waiter && labels
 }
 
 /// With `--to all`: one picture shows waits or samples, so a log that has both
@@ -333,15 +351,15 @@ fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure
 fn named_targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure> {
     let target = args.output.as_deref().map(Target::of);
     if args.to == ALL {
-        if target.is_some_and(|target| target.is_stream()) {
+        let folder = args.output.clone().unwrap_or_default();
+        if target.is_some_and(|target| target.is_stream()) || folder.is_file() {
             return Err(Failure::Usage(
                 "--to all writes several files; -o must name a folder".into(),
             ));
         }
-        let folder = args.output.clone().unwrap_or_default();
         if args.output.is_some() {
             std::fs::create_dir_all(&folder)
-                .map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+                .map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
         }
         let target = |format: &'static Format| {
             (format, Target::File(folder.join(default_file(format, &args.style))))
@@ -375,14 +393,25 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
     }
 }
 
-/// Writes logs in a format, or in all, under the usual names and in the usual style.
+/// Writes what was aggregated of logs in a format, or in all, under the usual names and
+/// in the usual style.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(super) fn write_usual(to: &str, source: Source<'_>) -> Result<(), Failure> {
+pub(super) fn write_usual(
+    to: &str,
+    (logs, filter): (&[Recording], &Filter),
+    sums: &Aggregate,
+) -> Result<(), Failure> {
+    let mut sums = sums.clone();
+    // Where owners are too many, waits do without them.
+    split_by_owner(logs, filter, MANY_SAMPLES, &mut sums);
+    let (profile, ids) = (&sums.profile, &sums.ids[..]);
     let formats = || FORMATS.iter().filter(|format| to == ALL || format.name == to);
-    let timeline = formats().any(Format::shows_times).then(|| Timeline::new(source));
-    let made = Made { profile: source.profile, timeline: timeline.as_ref() };
+    let timeline = formats()
+        .any(Format::shows_times)
+        .then(|| Timeline::new(Source { logs, filter, ids, profile, packages: &[] }));
+    let made = Made { profile, timeline: timeline.as_ref() };
     for format in formats() {
         let target = Target::File(format.default_file.into());
         target.spare_logs()?;

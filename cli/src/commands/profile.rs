@@ -191,14 +191,7 @@ fn report(args: &ProfileArgs, logs: &[Recording], filter: &Filter) -> CommandRes
     let whole = Report::new(VERSION, &findings, &options, &[]);
     write_page(&whole, findings.profile(), &Target::of(&args.output))?;
     if let Some(to) = args.to {
-        let source = Source {
-            logs,
-            filter,
-            ids: &findings.aggregate.ids,
-            profile: findings.profile(),
-            packages: &[],
-        };
-        convert::write_usual(to, source)?;
+        convert::write_usual(to, (logs, filter), &findings.aggregate)?;
     }
     Ok(done)
 }

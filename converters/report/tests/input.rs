@@ -10,7 +10,7 @@ use tyrion_converters::{
     outputs::{OutputOptions, collapsed},
 };
 use tyrion_formats::{
-    Bytes, Error, INPUTS, Input, Recording, ShortWaits,
+    Bytes, Error, Fact, INPUTS, Input, Recording, ShortWaits,
     import::Importer,
     read_with,
     wire::{WaitKind, header::Header},
@@ -26,6 +26,7 @@ use tyrion_report::{
 const LINES: Input = Input {
     name: "lines",
     what: "waits, one a line",
+    tells: &[Fact::Waits, Fact::Moments, Fact::Threads, Fact::Stacks, Fact::LockClasses],
     start_len: 7,
     is_it: |start| start.starts_with(b"# waits"),
     check: |_, _| Ok(()),

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     filter::States,
     filter::{Filter, Window},
-    profile::{Run, Thread, WaitRow},
+    profile::{NO_OWNER, Run, Thread, WaitRow},
     state::State,
     totals::KindTotals,
     withheld::Withheld,
@@ -356,7 +356,7 @@ fn used_sites(log: &Recording, threads: &[(u32, Both)], trace: &TraceSums) -> Ve
 }
 
 /// A thread as the profile has it.
-fn thread_of(log: &Recording, run: u32, id: u32) -> Thread {
+pub(super) fn thread_of(log: &Recording, run: u32, id: u32) -> Thread {
     match log.definitions().threads().get(id) {
         Some(thread) => Thread {
             run,
@@ -415,5 +415,5 @@ fn thread_waits(
 
 fn wait((stack, lock, kind): WaitKey, sums: Sums) -> WaitRow {
     let Sums { count, wait_ns, max_ns } = sums;
-    WaitRow { thread: 0, stack, lock, kind, count, wait_ns, max_ns }
+    WaitRow { thread: 0, stack, lock, kind, owner: NO_OWNER, count, wait_ns, max_ns }
 }

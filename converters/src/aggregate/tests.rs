@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod filters;
 mod hostile;
+mod owned;
 mod sampled;
 mod trace;
 mod wakers;

@@ -4,6 +4,7 @@
 use super::{By, Feature, Format, Metric, Metrics, OutputOptions, lines::Lines};
 use crate::profile::Profile;
 use std::io::{self, BufWriter, Write};
+use tyrion_formats::Fact;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {
@@ -13,6 +14,15 @@ pub const FORMAT: Format = Format {
     metrics: Metrics::OneOf(&Metric::ALL),
     by: &By::ALL,
     features: &[Feature::ByThread],
+    loses: &[
+        Fact::Moments,
+        Fact::Outcomes,
+        Fact::Lines,
+        Fact::Owners,
+        Fact::Nesting,
+        Fact::Collections,
+    ],
+    looked_at: Some("a text editor"),
     open_with: "flamegraph.pl {} >flames.svg, or https://www.speedscope.app",
     stream: super::Stream::Sums(stream),
     files: None,

@@ -9,13 +9,15 @@ use super::{
     tree::{Leaves, NO_STACK, StateLeaves, Step, Tree},
 };
 use crate::{
-    harmless, names,
+    harmless,
+    names::{self, LockFrame},
     profile::{Function, Profile, State},
 };
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     io,
 };
+use tyrion_wire::WaitKind;
 
 /// What a label is the name of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,8 +26,8 @@ pub(super) enum LabelKind {
     Method,
     /// A method of the JDK.
     JdkMethod,
-    /// A lock.
-    Lock,
+    /// A lock, with how it was waited for, or taken.
+    Lock(WaitKind),
     /// A thread.
     Thread,
     /// What the program said that a thread was doing.
@@ -37,6 +39,15 @@ pub(super) enum LabelKind {
 /// The names of the frames that some lines begin with: none, a state, a thread,
 /// or both.
 type Root = Vec<(String, LabelKind)>;
+
+/// What frames call locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LockNames {
+    /// All that is known: [`LockFrame::dotted`].
+    Whole,
+    /// One word: [`LockFrame::brief`].
+    Brief,
+}
 
 /// The rows of a root.
 #[derive(Default)]
@@ -61,6 +72,8 @@ pub(super) struct Lines<'p> {
     node_of_row: Vec<u32>,
     /// The frames that all lines of some threads, or states, begin with, sorted.
     roots: BTreeMap<Root, Selection>,
+    /// The classes of the locks whose names do not tell them, by label.
+    classes: BTreeMap<String, BTreeSet<String>>,
 }
 
 #[derive(Clone, Copy)]
@@ -77,11 +90,28 @@ impl<'p> Lines<'p> {
     /// # Errors
     /// The profile breaks a rule of [`Profile::check`].
     pub(super) fn new(profile: &'p Profile, options: &OutputOptions) -> io::Result<Lines<'p>> {
+        Lines::with(profile, options, LockNames::Whole)
+    }
+
+    /// The same for pictures, with locks called by one word; [`Lines::classes`] tells
+    /// what that leaves out.
+    ///
+    /// # Errors
+    /// As [`Lines::new`].
+    pub(super) fn brief(profile: &'p Profile, options: &OutputOptions) -> io::Result<Lines<'p>> {
+        Lines::with(profile, options, LockNames::Brief)
+    }
+
+    fn with(
+        profile: &'p Profile,
+        options: &OutputOptions,
+        lock_names: LockNames,
+    ) -> io::Result<Lines<'p>> {
         let (rows, column) = Rows::with_metric(profile, options);
         let by_state = options.is_by_state(profile);
         let states = if by_state { StateLeaves::None } else { StateLeaves::All };
         let tree = Tree::new(profile, &rows, Leaves::new(options, states))?;
-        let labels = Labels::new(profile, &tree);
+        let labels = Labels::new(profile, &tree, lock_names);
         let (merged, merged_of_node) = merge(&tree, &labels);
         let (nodes, number) = in_order_of_lines(&merged);
         let node_of_row = tree
@@ -97,12 +127,21 @@ impl<'p> Lines<'p> {
             nodes,
             node_of_row,
             roots: roots(profile, &rows, options.by_thread, by_state),
+            classes: match lock_names {
+                LockNames::Whole => BTreeMap::new(),
+                LockNames::Brief => classes(&tree.locks),
+            },
         })
     }
 
     /// The sum of all lines.
     pub(super) fn total(&self) -> u64 {
-        self.rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.value(self.column)))
+        self.sum(self.column)
+    }
+
+    /// The sum of another column of what the lines are made of.
+    pub(super) fn sum(&self, column: Column) -> u64 {
+        self.rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.value(column)))
     }
 
     /// What the lines sum.
@@ -118,6 +157,20 @@ impl<'p> Lines<'p> {
     /// Every name that stands in a line.
     pub(super) fn labels(&self) -> impl Iterator<Item = (&str, LabelKind)> {
         self.labels.iter().chain(self.roots.keys().flatten()).map(|(name, kind)| (&**name, *kind))
+    }
+
+    /// What the frames of lines are, which are some of these lines.
+    pub(super) fn kinds_of_frames(&self, lines: &str) -> BTreeSet<LabelKind> {
+        let kinds: HashMap<&str, LabelKind> = self.labels().collect();
+        let paths = lines.lines().filter_map(|line| line.rsplit_once(' '));
+        let frames = paths.flat_map(|(path, _)| path.split(';'));
+        frames.filter_map(|frame| kinds.get(frame).copied()).collect()
+    }
+
+    /// The classes of the locks whose names do not tell them, by label. Locks of several
+    /// classes may have one name.
+    pub(super) fn classes(&self) -> &BTreeMap<String, BTreeSet<String>> {
+        &self.classes
     }
 
     /// Calls `write` with each line, in order. What is below a path whose sum is
@@ -181,6 +234,15 @@ impl<'p> Lines<'p> {
     }
 }
 
+/// Names of locks that tell no class, with those of the locks that have them.
+fn classes(locks: &[LockFrame]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut classes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for lock in locks.iter().filter(|lock| !lock.name.is_empty() && !lock.class.is_empty()) {
+        classes.entry(label(&lock.brief())).or_default().insert(lock.class.clone());
+    }
+    classes
+}
+
 /// The rows of each root: all of them under none, or those of each state, of each
 /// thread, or of both under their names.
 fn roots(
@@ -241,14 +303,19 @@ struct Labels {
 }
 
 impl Labels {
-    fn new(profile: &Profile, tree: &Tree) -> Labels {
+    fn new(profile: &Profile, tree: &Tree, lock_names: LockNames) -> Labels {
         let functions: Vec<_> = profile
             .functions
             .iter()
             .map(|function| (label(&names::dotted(function)), kind_of(function)))
             .collect();
+        let lock_label = |lock: &LockFrame| match lock_names {
+            LockNames::Whole => label(&lock.dotted()),
+            LockNames::Brief => label(&lock.brief()),
+        };
+        let locks = tree.locks.iter();
         let locks: Vec<_> =
-            tree.locks.iter().map(|lock| (label(&lock.dotted()), LabelKind::Lock)).collect();
+            locks.map(|lock| (lock_label(lock), LabelKind::Lock(lock.kind))).collect();
         let no_stack = (NO_STACK.to_owned(), LabelKind::Method);
         let states = State::ALL.map(|state| (names::state_frame(state), LabelKind::State(state)));
         let rest = std::slice::from_ref(&no_stack);

@@ -30,6 +30,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
 };
+use tyrion_formats::Fact;
 
 /// How outputs shall render a profile. [`Format::metrics`], [`Format::by`] and
 /// [`Format::features`] say which of these options an output follows, besides
@@ -40,7 +41,7 @@ pub struct OutputOptions {
     pub lock_frame: bool,
     /// Name locks in that frame by identity too, `java.lang.Object#7`.
     pub lock_identity: bool,
-    /// Tell threads apart (pprof: the label `thread`).
+    /// Tell threads apart (pprof: the labels `thread` and `owner_thread`).
     pub thread_label: bool,
     /// Begin every stack with a frame named after the thread (flame graphs, collapsed).
     pub by_thread: bool,
@@ -154,6 +155,10 @@ pub struct Format {
     /// What else it follows, besides what every output follows and what comes
     /// with several files.
     pub features: &'static [Feature],
+    /// What of a recording it does not show, whatever the options.
+    pub loses: &'static [Fact],
+    /// The program that somebody has looked at its files with.
+    pub looked_at: Option<&'static str>,
     /// What to do with the file, for the line printed after it was written.
     /// `{}` stands for its name.
     pub open_with: &'static str,

@@ -2,7 +2,7 @@
 //! them, acquisitions, blame and samples, each with a stack and a thread, and most with a lock.
 
 use super::{Metric, OutputOptions};
-use crate::profile::{AcquisitionRow, BlameRow, Profile, SampleRow, State, WaitRow};
+use crate::profile::{AcquisitionRow, BlameRow, NO_OWNER, Profile, SampleRow, State, WaitRow};
 use std::ops::Range;
 use tyrion_wire::WaitKind;
 
@@ -36,6 +36,17 @@ impl Column {
     }
 }
 
+/// Who had the lock that a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// That is not known, or the row is about no lock.
+    Unknown,
+    /// The row's own thread: it took the lock, or others waited for what it held.
+    Itself,
+    /// Another one, an index into [`Profile::owners`].
+    Other(u32),
+}
+
 /// How many columns there are.
 const COLUMNS: usize = Column::BlockedNs as usize + 1;
 
@@ -50,12 +61,14 @@ pub(super) struct Row {
     pub(super) kind: Option<WaitKind>,
     /// Samples alone have one.
     pub(super) state: Option<State>,
+    pub(super) owner: Owner,
     values: [u64; COLUMNS],
 }
 
 impl Row {
     fn new(thread: u32, stack: u32, lock: u32, kind: Option<WaitKind>) -> Row {
-        Row { thread, stack, lock, kind, state: None, values: [0; COLUMNS] }
+        let (state, owner) = (None, Owner::Unknown);
+        Row { thread, stack, lock, kind, state, owner, values: [0; COLUMNS] }
     }
 
     /// The row with these numbers.
@@ -68,12 +81,17 @@ impl Row {
     }
 
     fn of_wait(wait: &WaitRow) -> Row {
-        Row::new(wait.thread, wait.stack, wait.lock, Some(wait.kind))
-            .with([(Column::Count, wait.count), (Column::WaitNs, wait.wait_ns)])
+        let row = Row::new(wait.thread, wait.stack, wait.lock, Some(wait.kind))
+            .with([(Column::Count, wait.count), (Column::WaitNs, wait.wait_ns)]);
+        match wait.owner {
+            NO_OWNER => row,
+            owner => Row { owner: Owner::Other(owner), ..row },
+        }
     }
 
     fn of_acquisition(row: &AcquisitionRow) -> Row {
-        Row::new(row.thread, row.stack, row.lock, Some(row.kind)).with([
+        let taken = Row::new(row.thread, row.stack, row.lock, Some(row.kind));
+        Row { owner: Owner::Itself, ..taken }.with([
             (Column::Acquisitions, row.acquisitions),
             (Column::Reentrant, row.reentrant),
             (Column::HoldNs, row.hold_ns),
@@ -82,8 +100,8 @@ impl Row {
 
     /// With `is_wait` it stands for the waits of others, too.
     fn of_blame(blame: &BlameRow, is_wait: bool) -> Row {
-        let row = Row::new(blame.thread, blame.stack, blame.lock, Some(blame.kind))
-            .with([(Column::BlamedNs, blame.blamed_ns)]);
+        let held = Row::new(blame.thread, blame.stack, blame.lock, Some(blame.kind));
+        let row = Row { owner: Owner::Itself, ..held }.with([(Column::BlamedNs, blame.blamed_ns)]);
         if is_wait {
             row.with([(Column::Count, blame.count), (Column::WaitNs, blame.blamed_ns)])
         } else {

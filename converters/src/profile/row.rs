@@ -24,10 +24,10 @@ fn add<const N: usize>(sums: [(&mut u64, u64); N]) {
 }
 
 impl Row for WaitRow {
-    type Key = (u32, u32, u32, WaitKind);
+    type Key = (u32, u32, u32, WaitKind, u32);
 
     fn key(&self) -> Self::Key {
-        (self.thread, self.stack, self.lock, self.kind)
+        (self.thread, self.stack, self.lock, self.kind, self.owner)
     }
 
     fn add(&mut self, other: &WaitRow) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tyrion_converters::profile::{
-    Frame, Function, Lock, Profile, Run, SampleRow, Stack, State, Thread, WaitRow,
+    Frame, Function, Lock, NO_OWNER, Profile, Run, SampleRow, Stack, State, Thread, WaitRow,
 };
 use tyrion_wire::WaitKind;
 
@@ -123,6 +123,7 @@ impl Build {
                 stack,
                 lock,
                 kind,
+                owner: NO_OWNER,
                 count,
                 wait_ns,
                 max_ns: wait_ns,

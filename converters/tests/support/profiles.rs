@@ -4,7 +4,7 @@ pub use super::traced;
 
 use super::build::Build;
 use tyrion_converters::{
-    aggregate::aggregate,
+    aggregate::{Aggregate, aggregate, split_by_owner},
     filter::{Filter, Kinds},
     profile::{CUT, Function, GROUP, NO_LOCK, Profile, Run, State},
 };
@@ -31,10 +31,22 @@ pub fn with_wakers() -> Profile {
     of_log("v1-wakers.log", &Filter { kinds: Kinds::all(), ..Filter::default() })
 }
 
+/// The frozen log with waits and samples, its waits told apart by owner.
+pub fn with_owners() -> Profile {
+    let (filter, logs) = (Filter::default(), [log("v1-sample.log")]);
+    let mut sums: Aggregate = aggregate(&logs, &filter, &|_| {});
+    assert!(split_by_owner(&logs, &filter, usize::MAX, &mut sums));
+    assert!(!sums.profile.owners.is_empty());
+    sums.profile
+}
+
 fn of_log(name: &str, filter: &Filter) -> Profile {
+    aggregate(&[log(name)], filter, &|_| {}).profile
+}
+
+fn log(name: &str) -> Recording {
     let path = format!("{}/../testdata/logs/{name}", env!("CARGO_MANIFEST_DIR"));
-    let log = Recording::from_bytes(name, std::fs::read(path).unwrap()).unwrap();
-    aggregate(&[log], filter, &|_| {}).profile
+    Recording::from_bytes(name, std::fs::read(path).unwrap()).unwrap()
 }
 
 /// A shop that was sampled, and nothing else: every state, a pool of two threads,

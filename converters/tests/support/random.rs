@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tyrion_converters::profile::{
-    AcquisitionRow, BlameRow, Frame, Function, GROUP, Lock, NO_LOCK, Profile, Run, SampleRow,
-    Stack, State, Thread, WaitRow,
+    AcquisitionRow, BlameRow, Frame, Function, GROUP, Lock, NO_LOCK, NO_OWNER, Profile, Run,
+    SampleRow, Stack, State, Thread, WaitRow,
 };
 use tyrion_wire::WaitKind;
 
@@ -18,7 +18,8 @@ pub fn profile() -> impl Strategy<Value = Profile> {
     let locks = prop::collection::vec((0..3u32, 0..3u32, 0..3u32), 1..6);
     // Some too short to be drawn beside the others.
     let wait_ns = prop_oneof![Just(0), 1..1_000u64, 1..1_000_000_000_000u64];
-    let wait = ((number(), number(), number(), number()), (1..5u64, wait_ns));
+    let owner = prop_oneof![Just(NO_OWNER), 0..2u32];
+    let wait = ((number(), number(), number(), number(), owner), (1..5u64, wait_ns));
     let waits = prop::collection::vec(wait, 0..60);
     (threads, frames, stacks, locks, waits).prop_map(|(threads, frames, stacks, locks, waits)| {
         let mut profile = Profile {
@@ -28,6 +29,7 @@ pub fn profile() -> impl Strategy<Value = Profile> {
             frames: frames.into_iter().map(|(function, line)| Frame { function, line }).collect(),
             stacks: vec![Stack::default()],
             locks: locks.into_iter().map(|(run, id, class)| lock(run, id, class)).collect(),
+            owners: [(0, 3, true), (1, 3, false)].map(thread).to_vec(),
             ..Profile::default()
         };
         profile.threads.sort_by_key(|thread| thread.run);
@@ -37,18 +39,19 @@ pub fn profile() -> impl Strategy<Value = Profile> {
             profile.stacks.push(Stack { parent, frame });
         }
         let mut sums = BTreeMap::new();
-        for ((thread, stack, lock, kind), sum) in waits {
+        for ((thread, stack, lock, kind, owner), sum) in waits {
             let thread = thread.index(profile.threads.len()) as u32;
             let stack = stack.index(profile.stacks.len()) as u32;
             let lock = lock.index(profile.locks.len()) as u32;
-            sums.insert((thread, stack, lock, *kind.get(&WaitKind::ALL)), sum);
+            sums.insert((thread, stack, lock, *kind.get(&WaitKind::ALL), owner), sum);
         }
-        for ((thread, stack, lock, kind), (count, wait_ns)) in sums {
+        for ((thread, stack, lock, kind, owner), (count, wait_ns)) in sums {
             profile.waits.push(WaitRow {
                 thread,
                 stack,
                 lock,
                 kind,
+                owner,
                 count,
                 wait_ns,
                 max_ns: wait_ns,

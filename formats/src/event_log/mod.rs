@@ -11,6 +11,7 @@ use crate::{
     bytes::Bytes,
     damage::DamageList,
     error::Error,
+    fact::Fact,
     input::Input,
     recording::{Chunks, Defined, Definitions, Facts, Lacks, Recording, ShortWaits, state},
 };
@@ -21,6 +22,7 @@ use tyrion_wire::header::{Header, METADATA_AT};
 pub const INPUT: Input = Input {
     name: "event-log",
     what: "Tyrion's event log",
+    tells: &Fact::ALL,
     start_len: METADATA_AT,
     is_it: load::is_log,
     check: load::check_start,

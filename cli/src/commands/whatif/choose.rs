@@ -115,7 +115,7 @@ fn which(name: &str, locks: impl Iterator<Item = LockRef>) -> Failure {
 mod tests {
     use super::*;
     use crate::filters::lock_value;
-    use tyrion_converters::profile::{Lock, WaitRow};
+    use tyrion_converters::profile::{Lock, NO_OWNER, WaitRow};
     use tyrion_wire::WaitKind;
 
     fn profile() -> Profile {
@@ -130,6 +130,7 @@ mod tests {
             stack: 0,
             lock,
             kind: WaitKind::Monitor,
+            owner: NO_OWNER,
             count: 1,
             wait_ns: 1,
             max_ns: 1,

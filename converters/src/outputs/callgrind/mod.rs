@@ -27,6 +27,7 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
 };
+use tyrion_formats::Fact;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {
@@ -36,6 +37,8 @@ pub const FORMAT: Format = Format {
     metrics: Metrics::All,
     by: &[By::Waiter, By::Holder, By::Waker],
     features: &[],
+    loses: &[Fact::Moments, Fact::Outcomes, Fact::Owners, Fact::Nesting, Fact::Collections],
+    looked_at: Some("KCacheGrind"),
     open_with: "kcachegrind {}",
     stream: super::Stream::Sums(stream),
     files: Some(files),

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::{
         outputs::OutputOptions,
-        profile::{Lock, Run, Stack, WaitRow},
+        profile::{Lock, NO_OWNER, Run, Stack, WaitRow},
     };
     use tyrion_wire::WaitKind;
 
@@ -197,6 +197,7 @@ mod tests {
                     stack: 0,
                     lock: 0,
                     kind,
+                    owner: NO_OWNER,
                     count: 1,
                     wait_ns,
                     max_ns: wait_ns,

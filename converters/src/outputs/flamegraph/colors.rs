@@ -5,10 +5,15 @@ use crate::{
     profile::State,
 };
 use inferno::flamegraph::color::{Color, PaletteMap};
+use tyrion_wire::WaitKind;
 
-/// A colour for each name: warm for the application's methods, pale for the
-/// JDK's, blue for locks, grey for threads, violet for what the program says it
-/// does, with a shade of its own; and states each in one of their own.
+/// The colours of frames of one kind: the darkest, and how much lighter red, green
+/// and blue of it may be.
+type Shades = ((u8, u8, u8), (u8, u8, u8));
+
+/// A colour for each name, a shade of those of its kind: warm for the application's
+/// methods, pale for the JDK's, cold for locks, grey for threads, violet for what the
+/// program says it does; and states each in one of their own.
 pub(super) fn palette(lines: &Lines<'_>) -> PaletteMap {
     let mut palette = PaletteMap::default();
     // The frame of everything, which inferno labels "all".
@@ -20,23 +25,66 @@ pub(super) fn palette(lines: &Lines<'_>) -> PaletteMap {
 }
 
 fn color(name: &str, kind: LabelKind) -> Color {
-    let ((r, g, b), spread) = match kind {
+    let (base, spread) = shades(kind);
+    let [first, second, ..] = hash(name).to_le_bytes();
+    let second = if kind == LabelKind::Thread { first } else { second };
+    shade(base, spread, [first, second, second])
+}
+
+fn shade((r, g, b): (u8, u8, u8), spread: (u8, u8, u8), bytes: [u8; 3]) -> Color {
+    let shade =
+        |base: u8, spread: u8, byte: u8| base + (u16::from(spread) * u16::from(byte) / 255) as u8;
+    Color {
+        r: shade(r, spread.0, bytes[0]),
+        g: shade(g, spread.1, bytes[1]),
+        b: shade(b, spread.2, bytes[2]),
+    }
+}
+
+fn shades(kind: LabelKind) -> Shades {
+    match kind {
         LabelKind::Method => ((225, 110, 20), (30, 70, 40)),
         LabelKind::JdkMethod => ((225, 200, 120), (25, 30, 40)),
-        LabelKind::Lock => ((90, 150, 215), (40, 35, 40)),
+        LabelKind::Lock(WaitKind::Monitor) => ((90, 150, 215), (40, 35, 40)),
+        LabelKind::Lock(WaitKind::ObjectWait | WaitKind::Condition) => {
+            ((205, 130, 155), (35, 35, 35))
+        }
+        LabelKind::Lock(WaitKind::Park) => ((130, 175, 145), (35, 35, 35)),
+        LabelKind::Lock(_) => ((45, 175, 180), (40, 35, 35)),
         LabelKind::Thread => ((185, 185, 185), (20, 20, 20)),
         LabelKind::Group => ((175, 130, 200), (30, 30, 30)),
         LabelKind::State(state) => (of_state(state), (0, 0, 0)),
-    };
-    let [first, second, ..] = hash(name).to_le_bytes();
-    let shade =
-        |base: u8, spread: u8, byte: u8| base + (u16::from(spread) * u16::from(byte) / 255) as u8;
-    let second = if kind == LabelKind::Thread { first } else { second };
-    Color {
-        r: shade(r, spread.0, first),
-        g: shade(g, spread.1, second),
-        b: shade(b, spread.2, second),
     }
+}
+
+/// What frames of a kind are called beside their colour. Kinds with the same colours
+/// have one name.
+fn meaning(kind: LabelKind) -> &'static str {
+    match kind {
+        LabelKind::Method => "application",
+        LabelKind::JdkMethod => "JDK",
+        LabelKind::Lock(WaitKind::Monitor) => "monitor",
+        LabelKind::Lock(WaitKind::ObjectWait | WaitKind::Condition) => "condition",
+        LabelKind::Lock(WaitKind::Park) => "park",
+        LabelKind::Lock(_) => "java.util.concurrent lock",
+        LabelKind::Thread => "thread",
+        LabelKind::Group => "group",
+        LabelKind::State(state) => state.name(),
+    }
+}
+
+/// What the colours of the frames of these lines mean, in the order of
+/// [`LabelKind`]: each name once, with the middle one of its shades.
+pub(super) fn legend(lines: &Lines<'_>, drawn: &str) -> Vec<(Color, &'static str)> {
+    let mut legend: Vec<(Color, &'static str)> = Vec::new();
+    for kind in lines.kinds_of_frames(drawn) {
+        let meaning = meaning(kind);
+        if !legend.iter().any(|(_, known)| *known == meaning) {
+            let (base, spread) = shades(kind);
+            legend.push((shade(base, spread, [127; 3]), meaning));
+        }
+    }
+    legend
 }
 
 /// Green for what gets on, red for what is kept from it, cold colours for what
@@ -60,4 +108,38 @@ fn hash(name: &str) -> u64 {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     hash ^ (hash >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every kind of frame.
+    fn kinds() -> impl Iterator<Item = LabelKind> {
+        let locks = WaitKind::ALL.map(LabelKind::Lock);
+        let states = State::ALL.map(LabelKind::State);
+        let others = [LabelKind::Method, LabelKind::JdkMethod, LabelKind::Thread, LabelKind::Group];
+        others.into_iter().chain(locks).chain(states)
+    }
+
+    #[test]
+    fn each_colour_has_one_meaning() {
+        for one in kinds() {
+            for other in kinds() {
+                let (same_colour, same_meaning) =
+                    (shades(one) == shades(other), meaning(one) == meaning(other));
+                assert_eq!(same_colour, same_meaning, "{one:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn shades_do_not_overflow() {
+        for kind in kinds() {
+            let ((r, g, b), spread) = shades(kind);
+            for (base, spread) in [(r, spread.0), (g, spread.1), (b, spread.2)] {
+                assert!(base.checked_add(spread).is_some(), "{kind:?}");
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Differential flame graphs: the widths of one profile, and in colours how it
 //! differs from another one.
 
-use super::{MAX_LINES, TitleWriter, contention_only, unit};
+use super::{MAX_LINES, contention_only, svg::SvgWriter, titles::Classes, unit};
 use crate::{
     outputs::{OutputOptions, lines::Lines},
     profile::Profile,
@@ -45,7 +45,7 @@ impl Difference<'_> {
         let mut out = BufWriter::with_capacity(1 << 16, out);
         let options = OutputOptions::default();
         let (before, after) =
-            (Lines::new(self.before, &options)?, Lines::new(self.after, &options)?);
+            (Lines::brief(self.before, &options)?, Lines::brief(self.after, &options)?);
         let drawn = match self.widths {
             Widths::Before => &before,
             Widths::After => &after,
@@ -83,6 +83,7 @@ impl Difference<'_> {
         let totals = [before.total(), after.total()].into_iter().filter(|&total| total != 0);
         let smallest = style.min_width / 100.0 * totals.min().unwrap_or(0) as f64;
         let (_, smallest) = before.text(smallest, MAX_LINES)?;
+        let classes = Classes::of(&[before, after]);
         let (after, smallest) = after.text(smallest, MAX_LINES)?;
         // What is too narrow on one side for the picture to have room for it, too.
         let (before, _) = before.text(smallest, MAX_LINES)?;
@@ -91,10 +92,11 @@ impl Difference<'_> {
             Widths::Before => merged(&after, &before),
             Widths::After => merged(&before, &after),
         };
-        let mut titles = TitleWriter::new(out);
+        // The colours say how much has changed, which the title explains.
+        let mut svg = SvgWriter::new(out, classes, Vec::new());
         let last_first = lines.iter().rev().map(String::as_str);
-        flamegraph::from_lines(&mut style, last_first, &mut titles)?;
-        titles.finish()
+        flamegraph::from_lines(&mut style, last_first, &mut svg)?;
+        svg.finish()
     }
 
     fn title(&self, is_contention: bool) -> String {

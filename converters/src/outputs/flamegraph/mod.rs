@@ -2,17 +2,21 @@
 
 mod colors;
 mod difference;
+mod fitted;
+mod svg;
 mod titles;
 
 pub use difference::{Difference, Widths};
 
 use super::{
-    By, Feature, Format, Metric, Metrics, OutputOptions, facts, lines::Lines, rows::Column,
+    By, Feature, Format, Metric, Metrics, OutputOptions, facts, lines::Lines, rows::Column, units,
 };
 use crate::profile::Profile;
 use inferno::flamegraph::{self, Direction, color::BackgroundColor};
 use std::io::{self, BufWriter, Write};
-use titles::TitleWriter;
+use svg::SvgWriter;
+use titles::{Classes, escaped};
+use tyrion_formats::Fact;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {
@@ -22,6 +26,15 @@ pub const FORMAT: Format = Format {
     metrics: Metrics::OneOf(&Metric::ALL),
     by: &By::ALL,
     features: &[Feature::ByThread, Feature::Icicle],
+    loses: &[
+        Fact::Moments,
+        Fact::Outcomes,
+        Fact::Lines,
+        Fact::Owners,
+        Fact::Nesting,
+        Fact::Collections,
+    ],
+    looked_at: Some("Chromium"),
     open_with: "xdg-open {}, or any browser",
     stream: super::Stream::Sums(stream),
     files: None,
@@ -33,7 +46,7 @@ const MAX_LINES: usize = 64 << 20;
 
 fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, out);
-    let lines = Lines::new(profile, options)?;
+    let lines = Lines::brief(profile, options)?;
     if lines.total() == 0 {
         write_empty(profile, options, &lines, &mut out)?;
     } else {
@@ -50,7 +63,7 @@ fn write_graph(
 ) -> io::Result<()> {
     let mut palette = colors::palette(lines);
     let mut style = flamegraph::Options::default();
-    style.title = title(lines, options);
+    style.title = format!("{}: {}", title(lines, options), sum(lines, options));
     style.subtitle = Some(facts::summary(profile, lines.kinds()));
     style.name_type = "Frame:".to_owned();
     style.count_name = unit(lines).to_owned();
@@ -70,10 +83,11 @@ fn write_graph(
     // gigabytes.
     let smallest = style.min_width / (100.0 / lines.total() as f64);
     let (text, _) = lines.text(smallest, MAX_LINES)?;
-    let mut titles = TitleWriter::new(out);
+    let legend = colors::legend(lines, &text);
+    let mut svg = SvgWriter::new(out, Classes::of(&[lines]), legend);
     let last_first: Vec<&str> = text.lines().rev().collect();
-    flamegraph::from_lines(&mut style, last_first, &mut titles)?;
-    titles.finish()
+    flamegraph::from_lines(&mut style, last_first, &mut svg)?;
+    svg.finish()
 }
 
 fn title(lines: &Lines<'_>, options: &OutputOptions) -> String {
@@ -100,6 +114,25 @@ fn title(lines: &Lines<'_>, options: &OutputOptions) -> String {
         (false, false) => "",
     };
     format!("{what}{by}")
+}
+
+/// What all frames sum to: `12.3 s in 4,211 waits`.
+fn sum(lines: &Lines<'_>, options: &OutputOptions) -> String {
+    let total = lines.total();
+    let time = || units::duration(total);
+    match lines.column() {
+        Column::Count | Column::Acquisitions | Column::Reentrant => units::thousands(total),
+        Column::HoldNs => {
+            let acquisitions = lines.sum(Column::Acquisitions);
+            format!("{} in {}", time(), units::counted(acquisitions, "acquisition"))
+        }
+        // A wait may be charged to several holders, in parts: there is no number of waits.
+        Column::WaitNs if !options.is_by_holder() => {
+            format!("{} in {}", time(), units::counted(lines.sum(Column::Count), "wait"))
+        }
+        Column::WaitNs | Column::BlamedNs => time(),
+        Column::WallNs | Column::CpuNs | Column::BlockedNs => time(),
+    }
 }
 
 fn contention_only(lines: &Lines<'_>) -> bool {
@@ -149,8 +182,4 @@ fn write_nothing([title, subtitle, nothing]: [&str; 3], out: &mut dyn Write) -> 
         escaped(title),
         escaped(subtitle),
     )
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

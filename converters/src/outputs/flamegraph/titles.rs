@@ -1,109 +1,151 @@
-//! Frame titles in the units that people read.
+//! Frame titles in the units that people read, with what the names leave out.
 
-use crate::outputs::units;
-use std::io::{self, Write};
+use crate::outputs::{lines::Lines, units};
+use std::collections::{BTreeSet, HashMap};
 
 /// The name of the unit that is rewritten.
 pub(super) const NANOSECONDS: &str = "ns";
 
-const END: &[u8] = b"</title>";
+/// So many classes are told of the locks with one name.
+const MOST_CLASSES: usize = 3;
 
-/// Passes an SVG of inferno's on, the end of each title rewritten from
-/// `(12,345,678 ns, 1.23%)` to `(12.3 ms, 1.23%)`. The widths of frames stand
-/// in other attributes and stay in ns; the SVG's script cuts the last `(…)` off
-/// a title to get at the name.
-pub(super) struct TitleWriter<W: Write> {
-    out: W,
-    pending: Vec<u8>,
-}
+/// The classes of locks whose names do not tell them, by the names as they stand in
+/// titles; both as XML.
+#[derive(Default)]
+pub(super) struct Classes(HashMap<String, String>);
 
-impl<W: Write> TitleWriter<W> {
-    pub(super) fn new(out: W) -> Self {
-        TitleWriter { out, pending: Vec::new() }
-    }
-
-    /// Writes what is left.
-    pub(super) fn finish(mut self) -> io::Result<()> {
-        self.out.write_all(&self.pending)?;
-        self.out.flush()
-    }
-
-    fn write_title(&mut self) -> io::Result<()> {
-        let text = &self.pending[..self.pending.len() - END.len()];
-        match rewritten(text) {
-            Some((keep, end)) => {
-                self.out.write_all(&text[..keep])?;
-                self.out.write_all(end.as_bytes())?;
-                self.out.write_all(END)?;
-            }
-            None => self.out.write_all(&self.pending)?,
+impl Classes {
+    /// Those of all these lines.
+    pub(super) fn of(lines: &[&Lines<'_>]) -> Classes {
+        let mut classes: HashMap<&str, BTreeSet<&str>> = HashMap::new();
+        for (name, of_name) in lines.iter().flat_map(|lines| lines.classes()) {
+            classes.entry(name).or_default().extend(of_name.iter().map(String::as_str));
         }
-        self.pending.clear();
-        Ok(())
+        Classes(classes.iter().map(|(name, classes)| (escaped(name), listed(classes))).collect())
     }
 }
 
-impl<W: Write> Write for TitleWriter<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for piece in bytes.split_inclusive(|&byte| byte == b'>') {
-            self.pending.extend_from_slice(piece);
-            if self.pending.ends_with(END) {
-                self.write_title()?;
-            }
-        }
-        Ok(bytes.len())
-    }
-
-    /// Passes nothing on: half a title cannot be rewritten.
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// The first of some classes, as XML.
+fn listed(classes: &BTreeSet<&str>) -> String {
+    let shown: Vec<&str> = classes.iter().copied().take(MOST_CLASSES).collect();
+    let more = if classes.len() > MOST_CLASSES { ", …" } else { "" };
+    escaped(&(shown.join(", ") + more).replace('(', "_"))
 }
 
-/// How much of a title stays, and its new end.
-fn rewritten(title: &[u8]) -> Option<(usize, String)> {
-    let open = title.iter().rposition(|&byte| byte == b'(')?;
-    let inside = std::str::from_utf8(&title[open + 1..]).ok()?;
+/// The title from `Cache.map [monitor] (12,345,678 ns, 1.23%)` to
+/// `Cache.map [monitor] (12.3 ms, 1.23%; java.lang.Object)`; `None` if it stays as it is.
+///
+/// The SVG's scripts cut the last `(…)` off a title to get at the name, so there is no
+/// `(` in it.
+pub(super) fn rewritten(title: &str, classes: &Classes) -> Option<String> {
+    let open = title.rfind('(')?;
+    let (name, inside) = (title[..open].trim_end(), title[open + 1..].strip_suffix(')')?);
+    let time = readable(inside);
+    let class = classes.0.get(name);
+    if time.is_none() && class.is_none() {
+        return None;
+    }
+    let inside = time.as_deref().unwrap_or(inside);
+    let class = class.map(|class| format!("; {class}")).unwrap_or_default();
+    Some(format!("{}{inside}{class})", &title[..=open]))
+}
+
+/// `12.3 ms, 1.23%` for `12,345,678 ns, 1.23%`. The widths of frames stand in other
+/// attributes and stay in ns.
+fn readable(inside: &str) -> Option<String> {
     let (number, rest) = inside.split_once(' ')?;
     let rest = rest.strip_prefix(NANOSECONDS)?;
     if !rest.starts_with(", ") {
         return None;
     }
     let wait_ns = number.replace(',', "").parse().ok()?;
-    Some((open + 1, units::duration(wait_ns) + rest))
+    Some(units::duration(wait_ns) + rest)
+}
+
+/// The text as XML, as inferno writes it.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '\'' => escaped.push_str("&apos;"),
+            '"' => escaped.push_str("&quot;"),
+            _ => escaped.push(char),
+        }
+    }
+    escaped
+}
+
+/// XML as text.
+pub(super) fn unescaped(xml: &str) -> String {
+    let entities =
+        [("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&quot;", "\""), ("&amp;", "&")];
+    // The last one is what the others may have been made of.
+    entities.iter().fold(xml.to_owned(), |text, (entity, char)| text.replace(entity, char))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn pass(pieces: &[&str]) -> String {
-        let mut out = Vec::new();
-        let mut titles = TitleWriter::new(&mut out);
-        for piece in pieces {
-            titles.write_all(piece.as_bytes()).unwrap();
+    fn classes() -> Classes {
+        let of = |(name, class): (&str, &str)| (name.to_owned(), class.to_owned());
+        Classes([("a.b [monitor]", "java.lang.Object"), ("x&lt;y", "C")].map(of).into())
+    }
+
+    #[test]
+    fn xml_is_text_again() {
+        for text in ["", "a.b", "<&lt;>\"'&amp;amp;", "&"] {
+            assert_eq!(unescaped(&escaped(text)), text);
         }
-        titles.finish().unwrap();
-        String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn nanoseconds_become_readable() {
-        assert_eq!(
-            pass(&["<title>all (12,345,678 ns, 100%)</title><rect/>"]),
-            "<title>all (12.3 ms, 100%)</title><rect/>"
-        );
-        assert_eq!(
-            pass(&["<title>", "a(1 ns, 2) (5 ns,", " 0.10%)", "</title", ">", "tail"]),
-            "<title>a(1 ns, 2) (5 ns, 0.10%)</title>tail"
-        );
+        for (title, expected) in [
+            ("all (12,345,678 ns, 100%)", "all (12.3 ms, 100%)"),
+            ("a(1 ns, 2) (5 ns, 0.10%)", "a(1 ns, 2) (5 ns, 0.10%)"),
+            ("a (5,000 ns, 0.10%; +1.00%)", "a (5 µs, 0.10%; +1.00%)"),
+        ] {
+            let made = rewritten(title, &classes());
+            assert_eq!(made.as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn classes_come_last() {
+        for (title, expected) in [
+            ("a.b [monitor] (5,000 ns, 0.10%)", "a.b [monitor] (5 µs, 0.10%; java.lang.Object)"),
+            ("a.b [monitor] (3 waits, 1%)", "a.b [monitor] (3 waits, 1%; java.lang.Object)"),
+            ("x&lt;y (3 waits, 1%; +2%)", "x&lt;y (3 waits, 1%; +2%; C)"),
+        ] {
+            assert_eq!(rewritten(title, &classes()).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn many_classes_are_cut() {
+        let listed = |classes: &[&'static str]| listed(&classes.iter().copied().collect());
+        assert_eq!(listed(&["b(1)<", "a"]), "a, b_1)&lt;");
+        assert_eq!(listed(&["a", "b", "c", "d"]), "a, b, c, …");
     }
 
     #[test]
     fn other_titles_stay() {
-        for title in ["", "x", "a (1 waits, 2%)", "a (b ns, 2%)", "a (1 ns)", "(", "(1 nsx, 2%)"] {
-            let svg = format!("<title>{title}</title>");
-            assert_eq!(pass(&[&svg]), svg);
+        for title in [
+            "",
+            "x",
+            "a (1 waits, 2%)",
+            "a (b ns, 2%)",
+            "a (1 ns)",
+            "(",
+            "(1 nsx, 2%)",
+            "a.b [monitor]",
+            "a.b [monitor] (1 ns, 2%",
+        ] {
+            assert_eq!(rewritten(title, &classes()), None, "{title}");
         }
     }
 }

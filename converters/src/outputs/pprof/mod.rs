@@ -7,7 +7,7 @@ mod tables;
 use super::{
     By, Feature, Format, Metrics, OutputOptions,
     facts::{self, Kinds},
-    rows::{Column, Row, Rows},
+    rows::{Column, Owner, Row, Rows},
     tree::{Leaves, StateLeaves, Tree},
 };
 use crate::{
@@ -22,16 +22,20 @@ use std::{
     ops::Range,
 };
 use tables::{Locations, Strings};
+use tyrion_formats::Fact;
 use tyrion_wire::WaitKind;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {
     name: "pprof",
     default_file: "locks.pb.gz",
-    about: "pprof protobuf, labelled by thread, lock, lock_class, kind, state and group",
+    about: "pprof protobuf, labelled by thread, owner_thread, lock, lock_class, kind, state and \
+            group",
     metrics: Metrics::All,
     by: &[By::Waiter, By::Holder, By::Waker],
     features: &[Feature::ThreadLabel],
+    loses: &[Fact::Moments, Fact::Outcomes, Fact::Nesting, Fact::Collections],
+    looked_at: Some("go tool pprof"),
     open_with: "go tool pprof {}",
     stream: super::Stream::Sums(stream),
     files: None,
@@ -161,6 +165,9 @@ fn sample_type(column: Column, strings: &mut Strings) -> proto::ValueType {
 struct Labels {
     /// Key and values, by thread; none if threads are not told apart.
     thread: Option<(i64, Vec<i64>)>,
+    /// The key of owners, and the values of those that are not the row's own thread;
+    /// none if threads are not told apart.
+    owner: Option<(i64, Vec<i64>)>,
     lock: (i64, Vec<i64>),
     lock_class: (i64, Vec<i64>),
     kind: (i64, [i64; WaitKind::ALL.len()]),
@@ -181,12 +188,20 @@ impl Labels {
                 threads.map(|at| strings.id(&harmless::name(&name(at)))).collect(),
             )
         });
+        let owner = options.thread_label.then(|| {
+            let owners = profile.owners.iter();
+            (
+                strings.id("owner_thread"),
+                owners.map(|owner| strings.id(&harmless::name(&owner.label()))).collect(),
+            )
+        });
         let lock_class: Vec<String> =
             locks.clone().map(|lock| names::lock_class(profile, lock)).collect();
         let lock = locks.map(|lock| strings.id(&names::lock(profile, lock)));
         let lock = lock.collect();
         Labels {
             thread,
+            owner,
             lock: (strings.id("lock"), lock),
             lock_class: (
                 strings.id("lock_class"),
@@ -200,6 +215,19 @@ impl Labels {
         }
     }
 
+    /// The value of a row's label for the owner, 0 for none.
+    fn owner(&self, row: &Row) -> i64 {
+        let value = |labels: &Option<(i64, Vec<i64>)>, at: u32| {
+            let values = labels.as_ref().map(|(_, values)| values);
+            values.and_then(|values| values.get(at as usize)).copied().unwrap_or(0)
+        };
+        match row.owner {
+            Owner::Unknown => 0,
+            Owner::Itself => value(&self.thread, row.thread),
+            Owner::Other(owner) => value(&self.owner, owner),
+        }
+    }
+
     /// Sets the labels of a row.
     fn set(&self, row: &Row, labels: &mut Vec<proto::Label>) {
         let label = |key, str| proto::Label { key, str, ..Default::default() };
@@ -207,6 +235,9 @@ impl Labels {
         labels.clear();
         if let Some((key, values)) = &self.thread {
             labels.push(label(*key, values[row.thread as usize]));
+        }
+        if let Some((key, _)) = &self.owner {
+            labels.push(label(*key, self.owner(row)));
         }
         // Samples need not have a lock.
         for (key, values) in [&self.lock, &self.lock_class] {
@@ -324,10 +355,10 @@ impl Samples<'_> {
     }
 
     /// Rows at one node with the same key are one sample.
-    fn key(&self, at: u32) -> (u32, u32, Option<WaitKind>, Option<State>) {
+    fn key(&self, at: u32) -> (u32, u32, Option<WaitKind>, Option<State>, i64) {
         let row = self.rows.row(at as usize);
         let thread = if self.labels.thread.is_some() { row.thread } else { 0 };
-        (thread, row.lock, row.kind, row.state)
+        (thread, row.lock, row.kind, row.state, self.labels.owner(&row))
     }
 }
 

@@ -133,15 +133,14 @@ fn has_no_stack(tree: &Tree) -> bool {
 
 /// What stands in stacks and is no method, [`Step::NoStack`], states and locks:
 /// the name for people and that for machines. Where the two are equal,
-/// `go tool pprof` takes brackets for C++ and cuts what stands in `(…)`.
+/// `go tool pprof` takes brackets for C++ and cuts what stands in `(…)`. Its web pages
+/// also cut names at `/` and `(`, and at dots where there is no room, so the name for
+/// people is the brief one.
 fn synthetic_names(tree: &Tree) -> impl Iterator<Item = (String, String)> + '_ {
     let no_stack = has_no_stack(tree).then(|| NO_STACK.to_owned());
     let states = tree.states().map(names::state_frame);
     let others = no_stack.into_iter().chain(states).map(|name| (name.clone(), name));
-    let locks = tree.locks.iter().map(|lock| match lock.name.as_str() {
-        "" => (lock.dotted(), lock.dotted()),
-        _ => (lock.dotted(), lock.callgrind()),
-    });
+    let locks = tree.locks.iter().map(|lock| (lock.brief(), lock.callgrind()));
     others.chain(locks)
 }
 
