@@ -41,8 +41,8 @@ pub use inputs::{INPUTS, read_with};
 pub use recording::{
     Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
     Events, Facts, HoldMode, LockSite, MethodDef, ModeChange, ModeSpan, OptionChange, Pause,
-    Recording, Records, Sampled, ShortWaits, SparseTable, StackDef, Stacks, Text, ThreadDef,
-    ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite, Woken,
+    Recording, Records, Sampled, ShortWaits, SparseTable, StackDef, Stacks, Summed, Text,
+    ThreadDef, ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite, Woken, visit_two,
 };
 pub use sniff::FileKind;
 pub use tyrion_wire as wire;
