@@ -52,8 +52,8 @@ pub use open::recognise;
 pub use recording::{
     Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
     Events, Facts, HoldMode, Lacks, LockSite, MethodDef, ModeChange, ModeSpan, OptionChange, Pause,
-    Recording, Records, Sampled, ShortWaits, SparseTable, StackDef, Stacks, Text, ThreadDef,
-    ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite, Woken,
+    Recording, Records, Sampled, ShortWaits, SparseTable, StackDef, Stacks, Summed, Text,
+    ThreadDef, ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite, Woken, visit_two,
 };
 pub use sniff::FileKind;
 pub use tyrion_wire as wire;

@@ -12,7 +12,7 @@ use std::sync::{
     Mutex,
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
-use tyrion_formats::{ChunkRef, Damage, Entry, Event, Recording};
+use tyrion_formats::{ChunkRef, Damage, Entry, Event, Recording, Summed, visit_two};
 
 /// Pieces are at least this long, in bytes: long enough for what a piece costs
 /// besides its events.
@@ -139,6 +139,9 @@ struct Worker<'a> {
     folder: Folder<'a>,
     tracer: Tracer<'a>,
     sampler: Sampler<'a>,
+    /// Whether all waits are added, and sums are all that is wanted of them: two chunks
+    /// can be decoded together.
+    adds_all: bool,
     count: u64,
     damage: Vec<Damage>,
 }
@@ -153,14 +156,18 @@ struct Others<'a> {
 
 impl Others<'_> {
     fn add(&mut self, event: &Event) {
+        self.add_wait(event.thread, event.site, event.wait_ns());
+    }
+
+    fn add_wait(&mut self, thread: u32, site: u32, wait_ns: u64) {
         self.count += 1;
         let definitions = self.log.definitions();
-        if definitions.sites().get(event.site).is_none() {
-            self.unknown.add_wait(event.wait_ns());
+        if definitions.sites().get(site).is_none() {
+            self.unknown.add_wait(wait_ns);
             return;
         }
-        let key = (known_thread(self.log, event.thread), event.site);
-        self.sums.entry(key).or_default().add_wait(event.wait_ns());
+        let key = (known_thread(self.log, thread), site);
+        self.sums.entry(key).or_default().add_wait(wait_ns);
     }
 }
 
@@ -181,6 +188,7 @@ impl<'a> Worker<'a> {
             folder: Folder::new(log, window),
             tracer: Tracer::new(log, window),
             sampler: Sampler::new(log, window, samples),
+            adds_all: window.is_open() && !log.is_trace(),
             count: 0,
             damage: Vec::new(),
         }
@@ -190,8 +198,17 @@ impl<'a> Worker<'a> {
         let bytes: u64 = chunks.iter().map(|chunk| u64::from(chunk.committed)).sum();
         // Going through all sites after a piece must not cost more than it.
         let dense = bytes >= self.dense.len() as u64 / 2;
-        for chunk in chunks {
-            self.chunk(thread, chunk, dense);
+        let mut left = chunks;
+        while let [chunk, rest @ ..] = left {
+            left = rest;
+            match left {
+                [other, rest @ ..] if self.adds_all => {
+                    left = rest;
+                    self.two_chunks(thread, (chunk, other), dense);
+                    (self.progress)(u64::from(other.committed));
+                }
+                _ => self.chunk(thread, chunk, dense),
+            }
             if self.others.sums.len() > MAX_SPARSE {
                 to.add_sparse(&mut self.others.sums);
             }
@@ -244,6 +261,29 @@ impl<'a> Worker<'a> {
             });
         }
         self.damage.extend(events.damage());
+    }
+
+    /// Two chunks that begin with the same thread.
+    fn two_chunks(&mut self, thread: u32, (a, b): (&ChunkRef, &ChunkRef), dense: bool) {
+        let (mut first, mut second) = match (self.log.events(a), self.log.events(b)) {
+            (Ok(first), Ok(second)) => (first, second),
+            _ => return [a, b].iter().for_each(|chunk| self.chunk(thread, chunk, dense)),
+        };
+        let sums = if dense { &mut self.dense[..] } else { &mut [] };
+        let others = &mut self.others;
+        let mut add = |of, site, wait_ns| match sums.get_mut(site as usize) {
+            Some(sums) if of == thread => sums.add_wait(wait_ns),
+            _ => others.add_wait(of, site, wait_ns),
+        };
+        let (tracer, sampler) = (&mut self.tracer, &mut self.sampler);
+        visit_two(&mut first, &mut second, |summed| match summed {
+            Summed::Wait { thread, site, wait_ns } => add(thread, site, wait_ns),
+            Summed::Entry(Entry::Wait(event)) => add(event.thread, event.site, event.wait_ns()),
+            Summed::Entry(Entry::Sample(sampled)) => sampler.record(&sampled),
+            Summed::Entry(Entry::Wake(woken)) => tracer.wake(&woken),
+            Summed::Entry(_) => {}
+        });
+        self.damage.extend([first.damage(), second.damage()].into_iter().flatten());
     }
 
     /// The dense sums by site in ascending order; all are zero afterwards.

@@ -196,6 +196,79 @@ impl<'a> Events<'a> {
     }
 }
 
+/// What [`visit_two`] hands out.
+#[derive(Debug)]
+pub enum Summed<'a> {
+    /// What is added up of a wait.
+    Wait {
+        /// The thread that waited.
+        thread: u32,
+        /// Where it waited, and what for.
+        site: u32,
+        /// How long, in ns.
+        wait_ns: u64,
+    },
+    /// Any other record, or a wait all the same.
+    Entry(Entry<'a>),
+}
+
+/// Hands all records that are left of two chunks to `take`: those of each in their order,
+/// but now of the one and now of the other. A record's place is known only when the one
+/// before it is decoded; of two chunks the processor decodes two at a time.
+#[inline]
+pub fn visit_two<'a>(
+    first: &mut Events<'a>,
+    second: &mut Events<'a>,
+    mut take: impl FnMut(Summed<'a>),
+) {
+    while let Some((a, b)) = usual_of_both(first, second, &mut take) {
+        match (a, b) {
+            (Some(a), Some(b)) => {
+                take(Summed::Entry(a));
+                take(Summed::Entry(b));
+            }
+            (one, other) => {
+                one.into_iter().chain(other).for_each(|entry| take(Summed::Entry(entry)));
+                break;
+            }
+        }
+    }
+    for rest in [first, second] {
+        rest.visit_all(|entry| take(Summed::Entry(entry)));
+    }
+}
+
+/// Usual waits of both, up to where one of the two has another record: what comes next of
+/// each. `None` at the end of one.
+#[inline(always)]
+fn usual_of_both<'a>(
+    first: &mut Events<'a>,
+    second: &mut Events<'a>,
+    take: &mut impl FnMut(Summed<'a>),
+) -> Option<(Option<Entry<'a>>, Option<Entry<'a>>)> {
+    let (a_bytes, b_bytes) = (first.bytes, second.bytes);
+    let (mut a_at, mut a_ns) = (first.at, first.now_ns);
+    let (mut b_at, mut b_ns) = (second.at, second.now_ns);
+    let (a_thread, b_thread) = (first.thread, second.thread);
+    let is_end = loop {
+        let a_window = a_bytes.get(a_at..).and_then(|rest| rest.first_chunk());
+        let b_window = b_bytes.get(b_at..).and_then(|rest| rest.first_chunk());
+        let (Some(a_window), Some(b_window)) = (a_window, b_window) else { break true };
+        let (Some(a), Some(b)) = (fast::summand(a_window), fast::summand(b_window)) else {
+            break false;
+        };
+        a_at += a.len;
+        b_at += b.len;
+        a_ns = a_ns.saturating_add(a.delta_ns);
+        b_ns = b_ns.saturating_add(b.delta_ns);
+        take(Summed::Wait { thread: a_thread, site: a.site, wait_ns: a.wait_ns });
+        take(Summed::Wait { thread: b_thread, site: b.site, wait_ns: b.wait_ns });
+    };
+    (first.at, first.now_ns) = (a_at, a_ns);
+    (second.at, second.now_ns) = (b_at, b_ns);
+    (!is_end).then(|| (first.next_entry(), second.next_entry()))
+}
+
 /// All records of a chunk that are left; see [`Events::records`].
 #[derive(Debug)]
 pub struct Records<'e, 'a>(&'e mut Events<'a>);

@@ -43,13 +43,13 @@ def times(ratio):
 def ranked(pairs):
     """Of how many pairs of programs it was said rightly which one gains more.
 
-    Pairs that differ by less than a tenth count only where they are ranked alike.
+    Pairs whose gains differ by less than a tenth do not count.
     """
     right = wrong = 0
     for nth, (predicted, actual) in enumerate(pairs):
         for other_predicted, other_actual in pairs[nth + 1:]:
             is_close = max(actual, other_actual) < 1.1 * min(actual, other_actual)
             is_alike = (predicted > other_predicted) == (actual > other_actual)
-            right += is_alike
+            right += is_alike and not is_close
             wrong += not is_alike and not is_close
     return f"{right} of {right + wrong} pairs"
