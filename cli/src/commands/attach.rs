@@ -4,7 +4,7 @@ use super::agent_path::agent_path;
 use crate::{
     agent_options::{AgentOptions, check_sent_file},
     jvm::{
-        attach::{check_interrupts, load},
+        attach::{check_interrupts, java_release, load},
         names::{JvmName, jvm_name, program_of},
     },
     logs::Files,
@@ -41,6 +41,10 @@ const LONGEST_VALUE: usize = 4096;
 const LONGEST_REASON: usize = 500;
 /// An answer has fewer lines.
 const MOST_LINES: usize = 100;
+
+/// From this release on, JVMs discard no compiled code but that of the classes that are
+/// changed.
+const KEEPS_COMPILED_CODE: u32 = 25;
 
 /// Which JVM, and how to record it.
 #[derive(Args, Debug)]
@@ -155,12 +159,25 @@ pub(super) fn tell_cost(agent: &Agent, options: &AgentOptions) -> Result<(), Fai
     if agent.is_loaded() && value(&agent.status()?, "mode").contains("trace") {
         return Ok(());
     }
-    tell(
-        "note: trace mode puts probes into the program's classes; until their code is compiled \
-         again, for up to some 20 s, the program runs slowly (--include limits that to some \
-         classes)",
-    );
+    tell(&cost_of_probes(agent.java_release()));
     Ok(())
+}
+
+/// What it costs to put probes into the classes of a JVM of this release: seconds that H2
+/// needed until it was as fast as without (docs/costs.md).
+fn cost_of_probes(release: Option<u32>) -> String {
+    let (jvm, discards, lasts) = match release {
+        Some(release) if release >= KEEPS_COMPILED_CODE => {
+            (format!("JDK {release}"), "the compiled code of these", "some 10 s")
+        }
+        Some(release) => (format!("JDK {release}"), "all compiled code", "some 20 s"),
+        None => ("The JVM".to_owned(), "compiled code", "up to some 20 s"),
+    };
+    format!(
+        "note: trace mode puts probes into the program's classes. {jvm} discards {discards} for \
+         that: until it is compiled again, for {lasts} under load, the program runs slowly \
+         (--include limits the probes to some classes)"
+    )
 }
 
 /// Stops recording.
@@ -226,6 +243,11 @@ impl Agent {
     /// Whether the JVM has loaded it.
     pub(super) fn is_loaded(&self) -> bool {
         self.loaded.borrow().is_some()
+    }
+
+    /// The JVM's release of Java, such as 17; `None` if it does not say.
+    fn java_release(&self) -> Option<u32> {
+        java_release(&self.jvm, &self.temporary)
     }
 
     /// Whether the JVM still runs.

@@ -12,6 +12,7 @@ mod machine;
 mod next;
 mod stuck;
 mod withheld;
+mod woken;
 mod words;
 
 use super::overview::Overview;

@@ -24,6 +24,11 @@ pub(super) fn command(verdict: &Verdict, findings: &Findings<'_>) -> String {
             Some(instead) if findings.profile().has_samples => shows(instead, &logs),
             _ => record(&facts, "contention+sample"),
         },
+        Finding::Locks | Finding::Selected
+            if verdict.lock.as_ref().is_some_and(|lock| lock.woken_by.is_some()) =>
+        {
+            format!("tyrion report --section wakers {logs}")
+        }
         Finding::Locks | Finding::Selected if is_trace => {
             format!("tyrion report --section blockers,critical-sections {logs}")
         }
