@@ -10,6 +10,7 @@ mod guilty;
 mod instead;
 mod machine;
 mod next;
+mod place;
 mod stuck;
 mod withheld;
 mod woken;

@@ -7,12 +7,10 @@ use super::{
         withheld::WokenBy,
     },
     machine::Machine,
+    place::hottest_place,
     woken,
 };
-use crate::{
-    Findings,
-    findings::{LockRef, names},
-};
+use crate::{Findings, findings::LockRef};
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -256,20 +254,6 @@ fn holds(findings: &Findings<'_>, group: u32) -> Option<Holds> {
         }
     }
     (holds.acquisitions != 0 && holds.measured != 0).then_some(holds)
-}
-
-/// The place with the most wait, and how much that is.
-pub(super) fn hottest_place(
-    findings: &Findings<'_>,
-    stacks: impl IntoIterator<Item = (u32, u64)>,
-) -> Option<(String, u64)> {
-    let mut places: BTreeMap<String, u64> = BTreeMap::new();
-    for (stack, ns) in stacks {
-        let sum = places.entry(names::place(findings.profile(), stack)).or_default();
-        *sum = sum.saturating_add(ns);
-    }
-    // The first by name of equal ones.
-    places.into_iter().rev().max_by_key(|(_, ns)| *ns)
 }
 
 impl GuiltyLock {

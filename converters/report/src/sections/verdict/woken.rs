@@ -3,7 +3,7 @@
 
 use super::{
     super::{shared::share, withheld::WokenBy},
-    guilty::hottest_place,
+    place::hottest_place,
 };
 use crate::{
     Findings,
