@@ -34,11 +34,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => return Err(format!("unknown or incomplete option {}", option[0]).into()),
         }
     }
+    if every_ns == 0 {
+        return Err("--every is missing: how many seconds from one time to the next".into());
+    }
     repeat(&fs::read(from)?, to, times, every_ns)
 }
 
 fn repeat(log: &[u8], to: &str, times: u64, every_ns: u64) -> Result<(), Box<dyn Error>> {
     let header = Header::decode(log).map_err(|error| format!("no log: {error:?}"))?;
+    if header.end_ns == 0 || every_ns < header.end_ns.saturating_sub(header.mono_ns) {
+        return Err("the recording has no end, or a later one than --every".into());
+    }
     let (events, others): (Vec<Chunk<'_>>, Vec<Chunk<'_>>) = chunks(log, &header)
         .into_iter()
         .partition(|chunk| chunk.header.kind == ChunkKind::Events as u8);

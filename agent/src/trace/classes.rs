@@ -11,10 +11,9 @@ use std::{
 use tyrion_bytecode::{ClassFile, Method, MethodPlan};
 use tyrion_plan::{JdkClass, PlanOptions, locks, probe, program};
 
-/// Classes that are retransformed at once. JVMs before 25 throw away compiled code each
-/// time, so that the threads of a busy program are interpreted until all is done. It takes
-/// one safepoint: for 600 classes of H2 36 ms, but ten of 64 classes took 18 ms each. So
-/// many that most programs need one or two, few enough for pauses of some 0.1 s.
+/// Classes that are retransformed at once, in one safepoint: H2's 600 classes took 36 ms,
+/// ten groups of 64 took 18 ms each. So most programs need one or two safepoints of some
+/// 0.1 s at most.
 const BATCH: usize = 2048;
 
 /// The new bytes of a class; `None` when it stays as it is. `others` says, if the
@@ -206,7 +205,8 @@ fn retransform(trace: &Trace, java: Java, classes: Vec<Local<'_>>) {
 }
 
 /// One that the JVM does not want spoils all that come with it: halves are tried until it
-/// is alone.
+/// is alone. The classes beside it pass through the hook, and are counted, once more each
+/// time.
 fn retransform_together(trace: &Trace, classes: &[Object<'_>]) {
     if classes.is_empty() || trace.recorder.ti().retransform_all(classes).is_ok() {
         return;

@@ -163,20 +163,21 @@ pub(super) fn tell_cost(agent: &Agent, options: &AgentOptions) -> Result<(), Fai
     Ok(())
 }
 
-/// What it costs to put probes into the classes of a JVM of this release: seconds that H2
-/// needed until it was as fast as without (docs/costs.md).
+/// What it costs to put probes into the classes of a JVM of this release: the seconds are
+/// those of H2 (docs/costs.md). A JVM before 25 keeps its compiled code all the same if an
+/// agent was there at its start, or if classes were changed before.
 fn cost_of_probes(release: Option<u32>) -> String {
     let (jvm, discards, lasts) = match release {
         Some(release) if release >= KEEPS_COMPILED_CODE => {
-            (format!("JDK {release}"), "the compiled code of these", "some 10 s")
+            (format!("JDK {release}"), "the compiled code of these", 10)
         }
-        Some(release) => (format!("JDK {release}"), "all compiled code", "some 20 s"),
-        None => ("The JVM".to_owned(), "compiled code", "up to some 20 s"),
+        Some(release) => (format!("JDK {release}"), "all compiled code", 20),
+        None => ("The JVM".to_owned(), "compiled code", 20),
     };
     format!(
-        "note: trace mode puts probes into the program's classes. {jvm} discards {discards} for \
-         that: until it is compiled again, for {lasts} under load, the program runs slowly \
-         (--include limits the probes to some classes)"
+        "note: trace mode puts probes into the program's classes. {jvm} may discard {discards} \
+         for that: until it is compiled again, under load often for some {lasts} s, the program \
+         runs slowly (--include limits the probes to some classes)"
     )
 }
 
@@ -486,4 +487,19 @@ fn print(answer: &[(String, String)], here: &Path, as_json: bool) -> CommandResu
     };
     let written = std::io::stdout().write_all(text.as_bytes());
     written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_of_probes_is_that_of_the_release() {
+        let of = |release| cost_of_probes(release);
+        assert!(of(Some(24)).contains("JDK 24 may discard all compiled code"));
+        assert!(of(Some(24)).contains("some 20 s"));
+        assert!(of(Some(25)).contains("JDK 25 may discard the compiled code of these"));
+        assert!(of(Some(25)).contains("some 10 s"));
+        assert!(of(None).contains("The JVM may discard compiled code"));
+    }
 }

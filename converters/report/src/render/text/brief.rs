@@ -23,7 +23,7 @@ pub(super) fn shows(shown: &Shown) -> bool {
     place(name) <= place(LAST.name) || name == SAMPLES.name || (is_warning && shown.answer.advises)
 }
 
-/// A brief report has no more lines, if one of the levels makes it so short.
+/// A brief report has at most so many lines, if a level is that short.
 pub(super) const MOST_LINES: usize = 120;
 
 /// How brief it is.

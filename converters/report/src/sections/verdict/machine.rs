@@ -9,7 +9,8 @@ use tyrion_wire::cost;
 
 /// From this share on, all processors are in use.
 const SATURATED: f64 = 0.85;
-/// From this share on, threads are now and then not run, which may be in the middle of a hold.
+/// From this share on, threads sometimes do not get a processor, perhaps while they hold a
+/// lock.
 const BUSY: f64 = 0.7;
 /// Threads have to wait for processors if this many times as many want to run as do,
 const STARVED: f64 = 1.5;
@@ -78,10 +79,10 @@ impl Machine {
         self.share().is_some_and(|share| share >= SATURATED)
     }
 
-    /// Whether threads had now and then to wait for a processor.
+    /// Whether this program used so much of the processors that its threads had to wait for
+    /// one now and then.
     pub(super) fn is_busy(&self) -> bool {
-        let is_high = |share: Option<f64>| share.is_some_and(|share| share >= BUSY);
-        is_high(self.share()) || is_high(self.machine_share) || self.is_saturated()
+        self.share().is_some_and(|share| share >= BUSY)
     }
 
     /// Whether threads had to wait for processors, as samples show.

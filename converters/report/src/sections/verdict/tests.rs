@@ -156,7 +156,7 @@ fn advice_depends_on_holds_waits_and_processors() {
             "the same where most of the processors' time is used",
             traced(rare, &short(200 * MS), 15 * S),
             Cause::RareLongHolds,
-            "→ Run fewer threads, or find why Journal.read held it for 200 ms (mean 3.3 µs)",
+            "→ Run fewer threads, or find why Journal.read held it for 200 ms (mean 3.3 µs).",
         ),
     ] {
         let lock = told.lock.as_ref().unwrap();

@@ -43,9 +43,10 @@ pub(super) fn by(findings: &Findings<'_>, group: u32, all_ns: u64) -> Option<Wok
     let (threads, mut ended) = groups.into_iter().rev().max_by_key(|(_, ended)| ended.wait_ns)?;
     ended.stacks.retain(|stack, _| !names::place(profile, *stack).is_empty());
     let wait_share = share(ended.wait_ns, all_ns);
+    let at = hottest_place(findings, ended.stacks.clone()).map(|(place, _)| place);
+    ended.stacks.retain(|stack, _| Some(names::place(profile, *stack)) == at);
     let hottest = ended.stacks.iter().max_by_key(|(stack, ns)| (**ns, Reverse(**stack)));
     let stack = hottest.map_or_else(Vec::new, |(stack, _)| names::stack(profile, *stack));
-    let at = hottest_place(findings, ended.stacks).map(|(place, _)| place);
     (wait_share >= LEAST).then_some(WokenBy {
         threads,
         at,

@@ -72,9 +72,7 @@ fn rare_long_holds(place: &str, hold: &str, most: &str, machine: &Machine) -> St
     if !machine.is_busy() {
         return format!("→ Find the rare long holds in {place}: {most}, where {hold} is the mean.");
     }
-    let todo = format!("→ Run fewer threads, or find why {place} held it for {most} (mean {hold})");
-    let used = machine.used().map(|used| format!(": it used {used}")).unwrap_or_default();
-    Line(todo).and(&used).and(".").0
+    format!("→ Run fewer threads, or find why {place} held it for {most} (mean {hold}).")
 }
 
 /// What to do about a lock.

@@ -24,16 +24,11 @@ pub(super) fn lines(loss: &WithheldLoss, machine: &Machine) -> [String; 3] {
     ]
 }
 
-/// What to do, and that it will gain little where there is no processor for the threads that
-/// then wait less.
+/// What to do, and that it gains little if there is no processor for threads that wait less.
 fn used_up(todo: String, machine: &Machine) -> String {
     let Some(used) = machine.used().filter(|_| machine.is_used_up()) else { return todo };
-    fitting(&[
-        format!("{todo} It used {used}: fewer waits alone gain little."),
-        format!("{todo} It used {used}: fewer waits gain little."),
-        format!("{todo} It used {used}."),
-        todo,
-    ])
+    let used = format!("{todo} The program used {used}");
+    fitting(&[format!("{used}: waiting less gains little."), format!("{used}."), todo])
 }
 
 /// Where most of the wait was, and who ended it.
@@ -70,7 +65,7 @@ fn todo(loss: &WithheldLoss) -> String {
         (None, Some(by)) => {
             format!("→ Look at what {} does before that.", name(&by.threads))
         }
-        (None, None) => "→ Look at what they wait for there, and at what ends that.".to_owned(),
+        (None, None) => "→ Look at what they wait for there, and at what ends it.".to_owned(),
     }
 }
 
@@ -83,12 +78,13 @@ mod tests {
         let told = |todo: &str, cpu_ns| used_up(todo.to_owned(), &Machine::with(2, cpu_ns, 1_000));
         let short = "→ Look at what client-* does before that.";
         assert_eq!(told(short, 1_500), short, "a processor is free now and then");
-        assert_eq!(
-            told(short, 1_950),
-            format!("{short} It used 1.95 of 2 processors: fewer waits gain little.")
-        );
-        let longer = "→ Look at what they wait for there, and at what ends that.";
-        assert_eq!(told(longer, 1_950), format!("{longer} It used 1.95 of 2 processors."));
+        assert_eq!(told(short, 1_950), format!("{short} The program used 1.95 of 2 processors."));
+        let longer = "→ Look at what they wait for there, and at what ends it.";
+        assert_eq!(told(longer, 1_950), format!("{longer} The program used 1.95 of 2 processors."));
+        let brief = "→ Look at what ends it.";
+        let whole =
+            format!("{brief} The program used 1.95 of 2 processors: waiting less gains little.");
+        assert_eq!(told(brief, 1_950), whole);
         let longest = format!("→ {}.", "x".repeat(90));
         assert_eq!(told(&longest, 1_950), longest);
         assert_eq!(used_up(short.to_owned(), &Machine::default()), short, "nothing is known");
