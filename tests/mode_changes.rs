@@ -268,6 +268,9 @@ fn trace_mode_that_cannot_begin(jdk: &Jdk) {
     assert_eq!(refused.status.code(), Some(1), "{}", out(&refused));
     let reason = err(&refused);
     assert!(reason.contains("trace mode could not begin; waits alone are recorded"), "{reason}");
+    // The note on the cost comes first.
+    assert!(reason.starts_with("tyrion: note: trace mode puts probes into"), "{reason}");
+    assert!(reason.contains(&format!("JDK {} may discard ", jdk.major)), "{reason}");
     await_more(&running.log, WAITS, 0);
     let info = info(&running.log);
     let modes: Vec<&Value> = list(&info, "mode_spans").iter().map(|span| &span["mode"]).collect();

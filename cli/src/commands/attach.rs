@@ -4,7 +4,7 @@ use super::agent_path::agent_path;
 use crate::{
     agent_options::{AgentOptions, check_sent_file},
     jvm::{
-        attach::{check_interrupts, load},
+        attach::{check_interrupts, java_release, load},
         names::{JvmName, jvm_name, program_of},
     },
     logs::Files,
@@ -41,6 +41,10 @@ const LONGEST_VALUE: usize = 4096;
 const LONGEST_REASON: usize = 500;
 /// An answer has fewer lines.
 const MOST_LINES: usize = 100;
+
+/// From this release on, JVMs discard no compiled code but that of the classes that are
+/// changed.
+const KEEPS_COMPILED_CODE: u32 = 25;
 
 /// Which JVM, and how to record it.
 #[derive(Args, Debug)]
@@ -155,12 +159,26 @@ pub(super) fn tell_cost(agent: &Agent, options: &AgentOptions) -> Result<(), Fai
     if agent.is_loaded() && value(&agent.status()?, "mode").contains("trace") {
         return Ok(());
     }
-    tell(
-        "note: trace mode puts probes into the program's classes; until their code is compiled \
-         again, for up to some 20 s, the program runs slowly (--include limits that to some \
-         classes)",
-    );
+    tell(&cost_of_probes(agent.java_release()));
     Ok(())
+}
+
+/// What it costs to put probes into the classes of a JVM of this release: the seconds are
+/// those of H2 (docs/costs.md). A JVM before 25 keeps its compiled code all the same if an
+/// agent was there at its start, or if classes were changed before.
+fn cost_of_probes(release: Option<u32>) -> String {
+    let (jvm, discards, lasts) = match release {
+        Some(release) if release >= KEEPS_COMPILED_CODE => {
+            (format!("JDK {release}"), "the compiled code of these", 10)
+        }
+        Some(release) => (format!("JDK {release}"), "all compiled code", 20),
+        None => ("The JVM".to_owned(), "compiled code", 20),
+    };
+    format!(
+        "note: trace mode puts probes into the program's classes. {jvm} may discard {discards} \
+         for that: until it is compiled again, under load often for some {lasts} s, the program \
+         runs slowly (--include limits the probes to some classes)"
+    )
 }
 
 /// Stops recording.
@@ -226,6 +244,11 @@ impl Agent {
     /// Whether the JVM has loaded it.
     pub(super) fn is_loaded(&self) -> bool {
         self.loaded.borrow().is_some()
+    }
+
+    /// The JVM's release of Java, such as 17; `None` if it does not say.
+    fn java_release(&self) -> Option<u32> {
+        java_release(&self.jvm, &self.temporary)
     }
 
     /// Whether the JVM still runs.
@@ -464,4 +487,19 @@ fn print(answer: &[(String, String)], here: &Path, as_json: bool) -> CommandResu
     };
     let written = std::io::stdout().write_all(text.as_bytes());
     written.map(|()| Done::Whole).map_err(|error| Failure::writing("stdout", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_of_probes_is_that_of_the_release() {
+        let of = |release| cost_of_probes(release);
+        assert!(of(Some(24)).contains("JDK 24 may discard all compiled code"));
+        assert!(of(Some(24)).contains("some 20 s"));
+        assert!(of(Some(25)).contains("JDK 25 may discard the compiled code of these"));
+        assert!(of(Some(25)).contains("some 10 s"));
+        assert!(of(None).contains("The JVM may discard compiled code"));
+    }
 }

@@ -68,6 +68,17 @@ pub fn load(
     code.parse().map_err(|_| failed())
 }
 
+/// A JVM's release of Java, such as 17; `None` if it does not say.
+pub fn java_release(jvm: &Target, temporary: &Folder) -> Option<u32> {
+    release_in(&request(jvm, temporary, &[b"jcmd", b"VM.version", b"", b""]).ok()?)
+}
+
+/// The release in an answer to `VM.version`, whose last line is `JDK 17.0.15`.
+fn release_in(answer: &str) -> Option<u32> {
+    let version = answer.lines().find_map(|line| line.strip_prefix("JDK "))?;
+    version.split(|char: char| !char.is_ascii_digit()).next()?.parse().ok()
+}
+
 /// What somebody says whom we do not know.
 fn said(text: &str) -> Cow<'_, str> {
     harmless::within(text, LONGEST_SAID)
@@ -258,5 +269,20 @@ impl Drop for Trigger<'_> {
         if self.is_ours {
             let _ = self.temporary.remove(&self.name);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_release_is_the_first_number_of_the_version() {
+        let answer = |jdk: &str| format!("0\nOpenJDK 64-Bit Server VM version 17.0.15+6\n{jdk}");
+        assert_eq!(release_in(&answer("JDK 17.0.15\n")), Some(17));
+        assert_eq!(release_in(&answer("JDK 25")), Some(25));
+        assert_eq!(release_in(&answer("JDK 26-ea+1")), Some(26));
+        assert_eq!(release_in(&answer("")), None);
+        assert_eq!(release_in("100\nOperation VM.version not recognized!"), None);
     }
 }

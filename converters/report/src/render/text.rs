@@ -13,6 +13,7 @@ use crate::{
     Section, View,
     view::{Part, TableCell},
 };
+use brief::Brevity;
 use lines::{clip, columns, pad, wrap};
 
 /// How wide lines may be where nobody says otherwise.
@@ -23,6 +24,8 @@ pub const MAX_WIDTH: usize = 250;
 const SENTENCE: usize = 120;
 /// Narrower lines are not tried.
 pub const MIN_WIDTH: usize = 80;
+/// The most frames shown of a stack; HTML and JSON have them all.
+const FRAMES: usize = 3;
 
 /// How to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,16 +43,31 @@ impl Default for Style {
     }
 }
 
-/// The report.
+/// The report. A brief one leaves out more and more until it is short enough.
 pub fn write(report: &Report, style: &Style) -> String {
+    if !report.options.brief {
+        return written(report, style, None);
+    }
+    let mut texts = brief::LEVELS.iter().map(|level| written(report, style, Some(level)));
+    let mut text = texts.next().unwrap_or_default();
+    while text.lines().count() > brief::MOST_LINES
+        && let Some(shorter) = texts.next()
+    {
+        text = shorter;
+    }
+    text
+}
+
+fn written(report: &Report, style: &Style, brevity: Option<&Brevity>) -> String {
     let mut page = Page::new(style);
-    let (mut more, is_brief) = (Vec::new(), report.options.brief);
+    page.frames = brevity.map_or(FRAMES, |brevity| brevity.frames);
+    let mut more = Vec::new();
     for shown in report.drawn() {
-        if is_brief && !brief::shows(shown) {
+        if brevity.is_some() && !brief::shows(shown) {
             more.push(shown.section);
             continue;
         }
-        page.section(shown, report.lacking(shown), is_brief);
+        page.section(shown, report.lacking(shown), brevity);
     }
     if !report.trace_adds.is_empty() {
         page.out.push('\n');
@@ -80,12 +98,14 @@ struct Page {
     out: String,
     width: usize,
     coloured: bool,
+    /// The most frames shown of a stack.
+    frames: usize,
 }
 
 impl Page {
     fn new(style: &Style) -> Page {
         let width = style.width.clamp(MIN_WIDTH, MAX_WIDTH);
-        Page { out: String::new(), width, coloured: style.coloured }
+        Page { out: String::new(), width, coloured: style.coloured, frames: FRAMES }
     }
 
     /// The text in an ink, as far as there are inks.
@@ -107,7 +127,12 @@ impl Page {
         self.out.push('\n');
     }
 
-    fn section(&mut self, Shown { section, answer }: &Shown, lacking: &str, is_brief: bool) {
+    fn section(
+        &mut self,
+        Shown { section, answer }: &Shown,
+        lacking: &str,
+        brevity: Option<&Brevity>,
+    ) {
         if !self.out.is_empty() {
             self.out.push('\n');
         }
@@ -115,16 +140,17 @@ impl Page {
         if !section.means.is_empty() {
             self.heading(section.title);
         }
-        if !is_brief {
+        if brevity.is_none() {
             self.paragraph(Ink::Faint, "", section.means);
             let advice = if answer.advises { section.advice } else { "" };
             self.paragraph(Ink::Faint, "→ ", advice);
         }
         self.paragraph(Ink::Warn, "! ", lacking);
-        if is_brief {
-            self.parts(&brief::view(&answer.view, section.name), !lacking.is_empty());
-        } else {
-            self.view(&answer.view);
+        match brevity {
+            Some(brevity) => {
+                self.parts(&brevity.view(&answer.view, section.name), !lacking.is_empty());
+            }
+            None => self.view(&answer.view),
         }
     }
 

@@ -10,8 +10,10 @@ mod guilty;
 mod instead;
 mod machine;
 mod next;
+mod place;
 mod stuck;
 mod withheld;
+mod woken;
 mod words;
 
 use super::overview::Overview;

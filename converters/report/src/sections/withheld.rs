@@ -136,7 +136,7 @@ pub struct WokenBy {
     pub waits: u64,
     /// Their durations added up.
     pub wait_ns: u64,
-    /// As a share of all waits at the place.
+    /// As a share of all waits at the place, or for the lock.
     pub wait_share: f64,
     /// The stack with the most wait, innermost frame first; empty if none was taken.
     pub stack: Vec<String>,

@@ -4,7 +4,7 @@
 use crate::{
     SECTIONS, Section, View,
     render::Shown,
-    sections::{blockers, lines, lock_order, still_waiting, withheld},
+    sections::{blockers, contended, lines, lock_order, still_waiting, withheld},
     view::{Part, Row, Table},
 };
 
@@ -23,15 +23,62 @@ pub(super) fn shows(shown: &Shown) -> bool {
     place(name) <= place(LAST.name) || name == SAMPLES.name || (is_warning && shown.answer.advises)
 }
 
-/// A view up to its first table, of which the first row alone has what stands below
-/// it.
-pub(super) fn view(view: &View, section: &str) -> View {
-    let is_table = |part: &Part| !matches!(part, Part::Text(_) | Part::Lines(_) | Part::Facts(_));
-    let shown = view.parts.iter().position(is_table).map_or(view.parts.len(), |at| at + 1);
-    let (first, rest) = view.parts.split_at(shown);
-    let more =
-        (!rest.is_empty()).then(|| format!("… and with --section {section}: {}", told(rest)));
-    View { parts: first.iter().map(part).chain(more.map(Part::Text)).collect() }
+/// A brief report has at most so many lines, if a level is that short.
+pub(super) const MOST_LINES: usize = 120;
+
+/// How brief it is.
+#[derive(Clone, Copy)]
+pub(super) struct Brevity {
+    /// The most frames shown of a stack.
+    pub(super) frames: usize,
+    /// The most rows of a table.
+    rows: usize,
+    /// Whether the first rows of all sections have something below them; else only
+    /// that of the contended locks.
+    details_everywhere: bool,
+}
+
+/// From the longest to the shortest.
+pub(super) const LEVELS: [Brevity; 4] = [
+    Brevity { frames: super::FRAMES, rows: usize::MAX, details_everywhere: true },
+    Brevity { frames: 1, rows: usize::MAX, details_everywhere: true },
+    Brevity { frames: 1, rows: usize::MAX, details_everywhere: false },
+    Brevity { frames: 1, rows: 3, details_everywhere: false },
+];
+
+impl Brevity {
+    /// A view up to its first table, of which the first row alone has what stands below
+    /// it.
+    pub(super) fn view(&self, view: &View, section: &str) -> View {
+        let is_table =
+            |part: &Part| !matches!(part, Part::Text(_) | Part::Lines(_) | Part::Facts(_));
+        let shown = view.parts.iter().position(is_table).map_or(view.parts.len(), |at| at + 1);
+        let (first, rest) = view.parts.split_at(shown);
+        let more =
+            (!rest.is_empty()).then(|| format!("… and with --section {section}: {}", told(rest)));
+        let has_details = self.details_everywhere || section == contended::SECTION.name;
+        let first = first.iter().map(|part| self.part(part, has_details));
+        View { parts: first.chain(more.map(Part::Text)).collect() }
+    }
+
+    fn part(&self, part: &Part, has_details: bool) -> Part {
+        match part {
+            Part::Table(table) => Part::Table(self.table(table, has_details)),
+            other => other.clone(),
+        }
+    }
+
+    fn table(&self, table: &Table, has_details: bool) -> Table {
+        let row = |(nth, row): (usize, &Row)| Row {
+            cells: row.cells.clone(),
+            details: if nth == 0 && has_details { row.details.clone() } else { Vec::new() },
+        };
+        Table {
+            rows: table.rows.iter().take(self.rows).enumerate().map(row).collect(),
+            left_out: table.left_out + table.rows.len().saturating_sub(self.rows),
+            ..table.clone()
+        }
+    }
 }
 
 /// What is not shown.
@@ -48,21 +95,6 @@ fn told(parts: &[Part]) -> String {
     if titles.is_empty() { "more".to_owned() } else { titles.join("; ") }
 }
 
-fn part(part: &Part) -> Part {
-    match part {
-        Part::Table(table) => Part::Table(first_details(table)),
-        other => other.clone(),
-    }
-}
-
-fn first_details(table: &Table) -> Table {
-    let row = |(nth, row): (usize, &Row)| Row {
-        cells: row.cells.clone(),
-        details: if nth == 0 { row.details.clone() } else { Vec::new() },
-    };
-    Table { rows: table.rows.iter().enumerate().map(row).collect(), ..table.clone() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,7 +109,8 @@ mod tests {
     #[test]
     fn the_beginning_is_shown_and_the_rest_is_told_of() {
         let text = || Part::Text("a".to_owned());
-        let short = view(&View { parts: vec![text(), table(3), table(2)] }, "contended");
+        let view = |parts, section: &str| LEVELS[0].view(&View { parts }, section);
+        let short = view(vec![text(), table(3), table(2)], "contended");
         let [Part::Text(_), Part::Table(first), Part::Text(more)] = &short.parts[..] else {
             panic!("{short:?}");
         };
@@ -86,11 +119,24 @@ mod tests {
         assert_eq!(more, "… and with --section contended: more");
         let title = |title: &str| Table { title: title.to_owned(), ..Table::default() };
         let rest = [Part::Table(title("By code")), text(), Part::Listing(title("By thread"))];
-        let view = |parts| super::view(&View { parts }, "blockers").parts;
+        let view = |parts| view(parts, "blockers").parts;
         let told = view([vec![table(1)], rest.to_vec()].concat());
         let expected = "… and with --section blockers: By code; By thread";
         assert_eq!(told[1..], [Part::Text(expected.to_owned())]);
         assert_eq!(view(vec![text(), text()]), [text(), text()]);
+    }
+
+    #[test]
+    fn the_shortest_has_few_rows_and_details_of_contended_locks_alone() {
+        let [.., shortest] = LEVELS;
+        let rows = |section| {
+            let view = shortest.view(&View { parts: vec![table(5)] }, section);
+            let [Part::Table(table)] = &view.parts[..] else { panic!("{view:?}") };
+            let details = table.rows.iter().map(|row| row.details.len()).sum::<usize>();
+            (table.rows.len(), table.left_out, details)
+        };
+        assert_eq!(rows("contended"), (3, 2, 1));
+        assert_eq!(rows("blockers"), (3, 2, 0));
     }
 
     #[test]

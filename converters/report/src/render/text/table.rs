@@ -18,8 +18,6 @@ const GAP: usize = 2;
 const READABLE: usize = 26;
 /// Names are not shortened to less than this.
 const LEAST: usize = 8;
-/// The most frames shown of a stack; HTML and JSON have them all.
-const FRAMES: usize = 3;
 
 /// A column as it will be drawn.
 struct Drawn {
@@ -94,7 +92,7 @@ impl Page {
 
     fn details(&mut self, row: &Row) {
         for detail in &row.details {
-            let (lines, note) = cut(detail);
+            let (lines, note) = cut(detail, self.frames);
             let title = format!("{}{note}", plain(&detail.title));
             self.line(Ink::Faint, &format!("    {}", clip(&title, self.width - 4)));
             let lines: Vec<String> = lines.iter().map(|line| plain(line).into_owned()).collect();
@@ -108,14 +106,14 @@ impl Page {
 /// The lines of a detail that are shown, and what to say of the others. How
 /// j.u.c. parks a thread is the same everywhere: stacks begin with who called
 /// it.
-fn cut(detail: &Detail) -> (&[String], String) {
+fn cut(detail: &Detail, frames: usize) -> (&[String], String) {
     let lines = &detail.lines[..];
-    if lines.len() <= FRAMES {
+    if lines.len() <= frames {
         return (lines, String::new());
     }
     let first = lines.iter().take_while(|line| names::is_machinery(line)).count();
-    let first = first.min(lines.len() - FRAMES);
-    (&lines[first..first + FRAMES], format!(" ({FRAMES} of {})", lines.len()))
+    let first = first.min(lines.len() - frames);
+    (&lines[first..first + frames], format!(" ({frames} of {})", lines.len()))
 }
 
 /// The columns in which anything is known.
@@ -203,7 +201,7 @@ fn share_out(drawn: &mut [Drawn], width: usize, least: usize) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        render::text::{Style, view},
+        render::text::{FRAMES, Style, view},
         view::{Column, Part, View},
     };
 
@@ -269,10 +267,10 @@ mod tests {
         let names =
             ["java.util.concurrent.locks.A", "java.util.concurrent.locks.B", "a", "b", "c", "d"];
         let detail = Detail { title: "x".to_owned(), lines: names.map(frame).to_vec() };
-        let (lines, note) = cut(&detail);
+        let (lines, note) = cut(&detail, FRAMES);
         assert_eq!(lines, ["a", "b", "c"].map(frame));
         assert_eq!(note, " (3 of 6)");
         let detail = Detail { lines: detail.lines[..4].to_vec(), ..detail };
-        assert_eq!(cut(&detail).0, &detail.lines[1..]);
+        assert_eq!(cut(&detail, FRAMES).0, &detail.lines[1..]);
     }
 }

@@ -4,13 +4,13 @@ use super::{
     super::{
         estimate::{self, Moments},
         shared::{mean, share},
+        withheld::WokenBy,
     },
     machine::Machine,
+    place::hottest_place,
+    woken,
 };
-use crate::{
-    Findings,
-    findings::{LockRef, names},
-};
+use crate::{Findings, findings::LockRef};
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -113,6 +113,9 @@ pub struct GuiltyLock {
     pub holders: String,
     /// How the holder is known.
     pub holder_known_by: KnownBy,
+    /// Who ended most of the waits. `null` if it is known who holds the lock, or if this is
+    /// not known either.
+    pub woken_by: Option<WokenBy>,
     /// How often it was taken. `null` if that was not counted.
     pub acquisitions: Option<u64>,
     /// How long it was held on average. `null` if that was not measured.
@@ -175,6 +178,9 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
     let is_at_one_place = share(waiter_ns, waits.wait_ns) >= MOST;
     let is_monitor = kinds.iter().all(|(kind, _)| *kind == WaitKind::Monitor);
     guilty.find_holder(findings, group, is_at_one_place && is_monitor);
+    if guilty.holder_known_by == KnownBy::Unknown {
+        guilty.woken_by = woken::by(findings, group, waits.wait_ns);
+    }
     guilty.in_collections_ns = findings.collected.as_ref().map(|collected| {
         let of_group = collected.waits_ns.iter().filter(|((of, _), _)| *of == group);
         of_group.fold(0, |sum: u64, (_, ns)| sum.saturating_add(*ns))
@@ -248,20 +254,6 @@ fn holds(findings: &Findings<'_>, group: u32) -> Option<Holds> {
         }
     }
     (holds.acquisitions != 0 && holds.measured != 0).then_some(holds)
-}
-
-/// The place with the most wait, and how much that is.
-fn hottest_place(
-    findings: &Findings<'_>,
-    stacks: impl IntoIterator<Item = (u32, u64)>,
-) -> Option<(String, u64)> {
-    let mut places: BTreeMap<String, u64> = BTreeMap::new();
-    for (stack, ns) in stacks {
-        let sum = places.entry(names::place(findings.profile(), stack)).or_default();
-        *sum = sum.saturating_add(ns);
-    }
-    // The first by name of equal ones.
-    places.into_iter().rev().max_by_key(|(_, ns)| *ns)
 }
 
 impl GuiltyLock {

@@ -9,6 +9,9 @@ use tyrion_wire::cost;
 
 /// From this share on, all processors are in use.
 const SATURATED: f64 = 0.85;
+/// From this share on, threads sometimes do not get a processor, perhaps while they hold a
+/// lock.
+const BUSY: f64 = 0.7;
 /// Threads have to wait for processors if this many times as many want to run as do,
 const STARVED: f64 = 1.5;
 /// and so many more.
@@ -47,6 +50,12 @@ impl Machine {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn with(processors: u64, cpu_ns: u64, recorded_ns: u64) -> Machine {
+        let (processors, cpu_ns) = (Some(processors), Some(cpu_ns));
+        Machine { processors, cpu_ns, recorded_ns, ..Machine::default() }
+    }
+
     /// How many processors it kept busy on average.
     pub(super) fn cores(&self) -> Option<f64> {
         let cpu_ns = self.cpu_ns.filter(|_| self.recorded_ns != 0)?;
@@ -63,6 +72,17 @@ impl Machine {
     pub(super) fn is_saturated(&self) -> bool {
         let is_high = |share: Option<f64>| share.is_some_and(|share| share >= SATURATED);
         is_high(self.share()) || is_high(self.machine_share) || self.is_starved()
+    }
+
+    /// Whether this program used all processors.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.share().is_some_and(|share| share >= SATURATED)
+    }
+
+    /// Whether this program used so much of the processors that its threads had to wait for
+    /// one now and then.
+    pub(super) fn is_busy(&self) -> bool {
+        self.share().is_some_and(|share| share >= BUSY)
     }
 
     /// Whether threads had to wait for processors, as samples show.

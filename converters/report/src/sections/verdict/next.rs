@@ -1,6 +1,6 @@
 //! The command that shows more.
 
-use super::{Activity, Finding, Instead, Verdict};
+use super::{Activity, Cause, Finding, GuiltyLock, Instead, Verdict};
 use crate::{Findings, findings::LogFacts, shell::suggested};
 use tyrion_converters::harmless;
 
@@ -24,12 +24,22 @@ pub(super) fn command(verdict: &Verdict, findings: &Findings<'_>) -> String {
             Some(instead) if findings.profile().has_samples => shows(instead, &logs),
             _ => record(&facts, "contention+sample"),
         },
+        Finding::Locks | Finding::Selected
+            if verdict.lock.as_ref().is_some_and(is_ended_by_others) =>
+        {
+            format!("tyrion report --section wakers {logs}")
+        }
         Finding::Locks | Finding::Selected | Finding::NotTimed if is_trace => {
             format!("tyrion report --section blockers,critical-sections {logs}")
         }
         Finding::Locks | Finding::Selected | Finding::NotTimed => record(&facts, "trace"),
     };
     harmless::within(&command, LONGEST).into_owned()
+}
+
+/// Whether more is known of who ends the waits than of who holds the lock.
+fn is_ended_by_others(lock: &GuiltyLock) -> bool {
+    lock.cause == Cause::Unknown && lock.woken_by.is_some()
 }
 
 /// The command that shows samples of it.

@@ -7,6 +7,7 @@ use crate::{
     sections::scenario::{Scenario, with},
     testing::{Crafted, found},
 };
+use std::collections::BTreeMap;
 use tyrion_converters::filter::Filter;
 use tyrion_formats::Recording;
 use tyrion_wire::sample::ThreadState::{Native, Running, Waiting};
@@ -150,6 +151,12 @@ fn advice_depends_on_holds_waits_and_processors() {
             traced(rare, &short(200 * MS), free),
             Cause::RareLongHolds,
             "→ Find the rare long holds in Journal.read: 200 ms, where",
+        ),
+        (
+            "the same where most of the processors' time is used",
+            traced(rare, &short(200 * MS), 15 * S),
+            Cause::RareLongHolds,
+            "→ Run fewer threads, or find why Journal.read held it for 200 ms (mean 3.3 µs).",
         ),
     ] {
         let lock = told.lock.as_ref().unwrap();
@@ -421,4 +428,52 @@ fn whom_they_wait_for_in_the_end_is_told() {
     assert_eq!(told.lines[3], todo);
     let root = told.withheld.unwrap().root.unwrap();
     assert_eq!((root.threads.as_str(), root.wait_ns, root.wait_share), ("flusher", 120 * MS, 1.0));
+}
+
+/// Three sessions wait in turn for a latch that one of the others counts down; only the
+/// long ones of these waits have the waker's stack.
+fn latch(by: &[(&str, u64)]) -> Verdict {
+    let mut it = Scenario::ended(&[("wakers", "true")], 2_100 * MS);
+    let frames = [("a/Latch.await", 12), ("a/Session.run", 20)];
+    let wait = it.stack(&frames);
+    let end = it.stack(&[("a/Latch.countDown", 30), ("a/Session.commit", 40)]);
+    let latch = it.lock("a/Latch$Sync", "", 0);
+    let waiters = ["session-1", "session-2", "session-3"].map(|name| it.thread(name));
+    let (mut from, mut wakers) = (0, BTreeMap::new());
+    for (nth, &(waker, ns)) in by.iter().enumerate() {
+        let (waits, span) = ((WaitKind::Lock, wait, latch), (from, from + ns));
+        match waker {
+            "" => it.waits(waiters[nth % 3], waits, span),
+            waker => {
+                let waker = *wakers.entry(waker).or_insert_with(|| it.thread(waker));
+                let stack = if ns >= 20 * MS { end } else { 0 };
+                it.woken(waiters[nth % 3], waits, span, (waker, stack));
+            }
+        }
+        from += ns;
+    }
+    with(&[it.log("a.log")], &Filter::default(), Verdict::of)
+}
+
+#[test]
+fn who_ended_the_waits_is_told_where_nobody_holds_it() {
+    let sessions = [("session-4", 300 * MS), ("session-5", 10 * MS), ("timer", 20 * MS)];
+    let told = latch(&sessions);
+    let lock = told.lock.as_ref().unwrap();
+    let by = lock.woken_by.as_ref().unwrap();
+    assert_eq!((by.threads.as_str(), by.waits, by.wait_ns), ("session-*", 2, 310 * MS));
+    assert_eq!(by.at.as_deref(), Some("a.Latch.countDown(Latch.java:30)"));
+    assert_eq!(by.stack.len(), 2);
+    assert!((by.wait_share - 310.0 / 330.0).abs() < 1e-9, "{}", by.wait_share);
+    assert!(told.lines[2].ends_with("; session-* ended 93.9 % of the wait."), "{told:#?}");
+    let todo = "→ Look at what session-* does before Latch.countDown, which ends these waits.";
+    assert_eq!(told.lines[3], todo);
+    assert_eq!(told.next, "tyrion report --section wakers a.log");
+
+    let without_stacks = latch(&[("session-4", 10 * MS); 30]);
+    let todo = "→ Look at what session-* does before it ends these waits.";
+    assert_eq!(without_stacks.lines[3], todo);
+    let few = latch(&[("session-4", 100 * MS), ("", 900 * MS)]);
+    assert_eq!(few.lock.unwrap().woken_by, None, "of a tenth of the time it is not enough");
+    assert!(few.lines[3].starts_with("→ Find out whom its threads wait for in Latch.await"));
 }

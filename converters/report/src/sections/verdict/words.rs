@@ -76,7 +76,7 @@ pub(super) fn say(
             ],
             (_, Finding::OtherWaits) => {
                 let withheld = verdict.withheld.clone().unwrap_or_default();
-                let [most, place, todo] = withheld::lines(&withheld);
+                let [most, place, todo] = withheld::lines(&withheld, machine);
                 vec![most, place, loss(verdict, findings), todo]
             }
             _ => vec![

@@ -2,7 +2,7 @@
 
 use super::{
     super::{Cause, GuiltyLock, KnownBy, machine::Machine},
-    Line, method,
+    Line, fitting, method, name,
 };
 use crate::{Findings, render::percent, sections::shared::share};
 use tyrion_converters::outputs::units::{duration, thousands};
@@ -23,7 +23,15 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
         KnownBy::Charged => line.and(", charged to holders."),
         KnownBy::OwnerAtStart => line.and(". Who had it is what the lock said when waits began."),
         KnownBy::Inferred => line.and(". Who holds it is inferred from where most waits are."),
-        KnownBy::Unknown => line.and(". Who holds it is not known."),
+        KnownBy::Unknown => match &lock.woken_by {
+            Some(by) => {
+                let (threads, share) = (name(&by.threads), percent(by.wait_share));
+                line.and(&format!(
+                    ". Its holder is not known; {threads} ended {share} of the wait."
+                ))
+            }
+            None => line.and(". Who holds it is not known."),
+        },
     };
     let Some(hold_ns) = lock.mean_hold_ns else { return line.0 };
     let held = duration(hold_ns);
@@ -34,6 +42,37 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
             line.and(&format!(" Holds are estimated: {held} ± {error}.")).0
         }
     }
+}
+
+/// What to do where nobody is known to hold it.
+fn of_unheld(lock: &GuiltyLock) -> String {
+    let Some(by) = &lock.woken_by else {
+        let waiter = method(&lock.waiter);
+        return format!(
+            "→ Find out whom its threads wait for in {waiter}, and why that takes long."
+        );
+    };
+    let threads = name(&by.threads);
+    let anywhere = format!("→ Look at what {threads} does before it ends these waits.");
+    match &by.at {
+        Some(at) => {
+            let at = method(at);
+            fitting(&[
+                format!("→ Look at what {threads} does before {at}, which ends these waits."),
+                anywhere,
+            ])
+        }
+        None => anywhere,
+    }
+}
+
+/// What to do about holds of which few are long. On busy processors, these are most likely
+/// those in which the owner had to wait for a processor.
+fn rare_long_holds(place: &str, hold: &str, most: &str, machine: &Machine) -> String {
+    if !machine.is_busy() {
+        return format!("→ Find the rare long holds in {place}: {most}, where {hold} is the mean.");
+    }
+    format!("→ Run fewer threads, or find why {place} held it for {most} (mean {hold}).")
 }
 
 /// What to do about a lock.
@@ -48,11 +87,7 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine) -> String {
         }
         Cause::RareLongHolds => {
             let most = lock.max_hold_ns.map(duration).unwrap_or_default();
-            Line(format!(
-                "→ Find the rare long holds in {place}: {most}, where {hold} is the mean."
-            ))
-            .and(" Perhaps it was not run.")
-            .0
+            rare_long_holds(&place, &hold, &most, machine)
         }
         Cause::ManyAcquisitions => {
             let taken = lock.acquisitions.map(thousands).unwrap_or_default();
@@ -81,10 +116,7 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine) -> String {
         Cause::Initialization => {
             "→ Do less while the class is initialized; it is waited for only once.".to_owned()
         }
-        Cause::Unknown if lock.holder_known_by == KnownBy::Unknown => {
-            let waiter = method(&lock.waiter);
-            format!("→ Find out whom its threads wait for in {waiter}, and why that takes long.")
-        }
+        Cause::Unknown if lock.holder_known_by == KnownBy::Unknown => of_unheld(lock),
         Cause::Unknown if machine.is_saturated() => {
             let used = machine.used().map(|used| format!(" It used {used}.")).unwrap_or_default();
             Line(
