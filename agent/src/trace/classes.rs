@@ -12,8 +12,8 @@ use tyrion_bytecode::{ClassFile, Method, MethodPlan};
 use tyrion_plan::{JdkClass, PlanOptions, locks, probe, program};
 
 /// Classes that are retransformed at once, in one safepoint: H2's 600 classes took 36 ms,
-/// ten groups of 64 took 18 ms each. So most programs need one or two safepoints of some
-/// 0.1 s at most.
+/// ten groups of 64 took 18 ms each. The limit is for pauses and memory of programs with
+/// very many classes; such were not measured.
 const BATCH: usize = 2048;
 
 /// The new bytes of a class; `None` when it stays as it is. `others` says, if the
