@@ -28,10 +28,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tyrion_converters::{
-    filter::{Filter, Kinds},
-    timeline::Source,
-};
+use tyrion_converters::filter::{Filter, Kinds};
 use tyrion_formats::Recording;
 use tyrion_options::DEFAULT_FILE;
 use tyrion_report::{

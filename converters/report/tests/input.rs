@@ -122,7 +122,7 @@ fn its_waits_are_in_outputs() {
         ["waits shorter than 1 ms were not recorded, not even summed: totals lack them"]
     );
     let mut out = Vec::new();
-    (collapsed::FORMAT.stream)(&aggregate.profile, &OutputOptions::default(), &mut out).unwrap();
+    collapsed::stream(&aggregate.profile, &OutputOptions::default(), &mut out).unwrap();
     let mut lines: Vec<_> = str::from_utf8(&out).unwrap().lines().collect();
     lines.sort_unstable();
     assert_eq!(

@@ -28,7 +28,11 @@ pub const FORMAT: Format = Format {
     files: None,
 };
 
-fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the stacks of a profile, a line each.
+///
+/// # Errors
+/// Those of `out`.
+pub fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 18, out);
     Lines::new(profile, options)?.for_each(0.0, |line| {
         out.write_all(line.as_bytes())?;

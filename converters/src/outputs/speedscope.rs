@@ -25,6 +25,7 @@ use std::{
     collections::BTreeMap,
     io::{self, BufWriter, Write},
 };
+use tyrion_formats::Fact;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {
@@ -34,6 +35,18 @@ pub const FORMAT: Format = Format {
     metrics: Metrics::Times,
     by: &[By::Waiter],
     features: &[],
+    loses: &[
+        Fact::Outcomes,
+        Fact::Owners,
+        Fact::Wakers,
+        Fact::Acquisitions,
+        Fact::Holds,
+        Fact::Blame,
+        Fact::Nesting,
+        Fact::Samples,
+        Fact::Collections,
+    ],
+    looked_at: None,
     open_with: "https://www.speedscope.app, or speedscope {}",
     stream: Stream::Times(stream),
     files: None,

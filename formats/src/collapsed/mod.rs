@@ -13,6 +13,7 @@ mod tests;
 use crate::{
     bytes::Bytes,
     error::Error,
+    fact::Fact,
     hints::Unit,
     input::Input,
     recording::{Lacks, Recording},
@@ -30,6 +31,15 @@ use tyrion_wire::{WaitKind, def::id};
 pub const INPUT: Input = Input {
     name: "collapsed",
     what: "collapsed stacks",
+    tells: &[
+        Fact::Waits,
+        Fact::Threads,
+        Fact::Stacks,
+        Fact::Kinds,
+        Fact::LockClasses,
+        Fact::LockNames,
+        Fact::LockIdentities,
+    ],
     start_len: START_LEN,
     is_it,
     check: |_, _| Ok(()),

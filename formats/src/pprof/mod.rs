@@ -15,6 +15,7 @@ mod values;
 use crate::{
     bytes::Bytes,
     error::Error,
+    fact::Fact,
     input::Input,
     recording::{Lacks, Recording},
     summed::Summed,
@@ -29,6 +30,16 @@ use values::Chosen;
 pub const INPUT: Input = Input {
     name: "pprof",
     what: "a profile of pprof",
+    tells: &[
+        Fact::Waits,
+        Fact::Threads,
+        Fact::Stacks,
+        Fact::Lines,
+        Fact::Kinds,
+        Fact::LockClasses,
+        Fact::LockNames,
+        Fact::LockIdentities,
+    ],
     start_len: START_LEN,
     is_it,
     check: |_, _| Ok(()),

@@ -84,7 +84,7 @@ fn pprofs(args: &DiffArgs, profiles: &[Profile; 2]) -> Result<(), Failure> {
     }
     let mut names = Vec::new();
     for (target, profile) in targets(args).into_iter().zip(profiles) {
-        target.write(|out| (pprof::FORMAT.stream)(profile, &OutputOptions::default(), out))?;
+        target.write(|out| pprof::stream(profile, &OutputOptions::default(), out))?;
         if let Target::File(path) = target {
             names.push(path.display().to_string());
         }

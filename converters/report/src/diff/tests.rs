@@ -319,7 +319,7 @@ fn collapsed(profile: &Profile) -> String {
     assert_eq!(profile.check(), Ok(()));
     let mut out = Vec::new();
     let options = outputs::OutputOptions::default();
-    (outputs::collapsed::FORMAT.stream)(profile, &options, &mut out).unwrap();
+    outputs::collapsed::stream(profile, &options, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -26,6 +26,7 @@ use flate2::{Compression, write::GzEncoder};
 use std::io::{self, BufWriter, Write};
 use tables::{Strings, Tables};
 use thread::{Context, write_thread};
+use tyrion_formats::Fact;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {
@@ -35,6 +36,15 @@ pub const FORMAT: Format = Format {
     metrics: Metrics::Times,
     by: &[By::Waiter],
     features: &[],
+    loses: &[
+        Fact::Acquisitions,
+        Fact::Holds,
+        Fact::Blame,
+        Fact::Nesting,
+        Fact::Samples,
+        Fact::Collections,
+    ],
+    looked_at: None,
     open_with: "https://profiler.firefox.com (Load a profile from file)",
     stream: Stream::Times(stream),
     files: None,

@@ -26,6 +26,7 @@ use crate::timeline::Timeline;
 use packets::Packets;
 use std::io::{self, BufWriter, Write};
 use sweep::Sweep;
+use tyrion_formats::Fact;
 
 /// The output's registration.
 pub const FORMAT: Format = Format {
@@ -35,6 +36,8 @@ pub const FORMAT: Format = Format {
     metrics: Metrics::Times,
     by: &[By::Waiter],
     features: &[],
+    loses: &[Fact::Acquisitions, Fact::Blame, Fact::Nesting, Fact::Samples, Fact::Collections],
+    looked_at: None,
     open_with: "https://ui.perfetto.dev (Open trace file)",
     stream: Stream::Times(stream),
     files: None,

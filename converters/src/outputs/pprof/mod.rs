@@ -45,7 +45,11 @@ pub const FORMAT: Format = Format {
 /// bytes depend on it, and must not depend on the number of workers.
 const ROWS_A_BLOCK: usize = 1 << 14;
 
-fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a profile, compressed.
+///
+/// # Errors
+/// Those of `out`.
+pub fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io::Result<()> {
     let rows = Rows::all(profile, options);
     let tree = Tree::new(profile, &rows, Leaves::new(options, StateLeaves::ButRunning))?;
     let columns = columns(&rows);

@@ -151,7 +151,7 @@ pub fn flames(profile: &Profile) -> io::Result<Vec<Flame>> {
     let mut flames = Vec::new();
     for (title, thread_at, _, options) in known.into_iter().filter(|(_, _, known, _)| *known) {
         let mut flame = Flame::new(title, thread_at);
-        (collapsed::FORMAT.stream)(profile, &options, &mut flame)?;
+        collapsed::stream(profile, &options, &mut flame)?;
         flames.push(flame);
     }
     flames.retain(|flame| !flame.is_empty());
