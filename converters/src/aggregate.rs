@@ -29,11 +29,11 @@ pub use crate::totals::{KindTotals, SampleTotals};
 pub use ids::LogIds;
 pub(crate) use known::known_thread;
 pub use notes::{Lost, Notes};
-pub use owned::split_by_owner;
 pub use result::Aggregate;
 
 use crate::{filter::Filter, states::StateReader, withheld::Withheld};
 use build::Builder;
+use owned::OwnedSums;
 use sampled::Samples;
 use tyrion_formats::Recording;
 
@@ -66,14 +66,50 @@ pub fn aggregate_knowing(
     withheld: &Withheld,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Aggregate {
+    pass_over(logs, filter, withheld, 0, progress).0
+}
+
+/// As [`aggregate`], with waits told apart by who had the lock when they began, where that
+/// is known: a row of waits becomes one for each owner and one for the rest, whose longest
+/// wait may then be one that has an owner. Sums stay.
+///
+/// If more than `most` sums of thread, stack, lock, kind and owner would be needed for a
+/// log, it is what [`aggregate`] gives; then the second value is false.
+pub fn aggregate_by_owner(
+    logs: &[Recording],
+    filter: &Filter,
+    most: usize,
+    progress: &(dyn Fn(u64) + Sync),
+) -> (Aggregate, bool) {
+    let asks = filter.kinds.asks_withheld();
+    let withheld = if asks { Withheld::find(logs, filter) } else { Withheld::default() };
+    let (mut aggregate, owned) = pass_over(logs, filter, &withheld, most, progress);
+    let owned: Option<Vec<OwnedSums>> = owned.into_iter().collect();
+    let is_split = owned.is_some_and(|owned| owned::split(logs, owned, most, &mut aggregate));
+    (aggregate, is_split)
+}
+
+/// The aggregate, and the waits of each log by owner, as the log numbers them; none of
+/// those if they are more than `most`.
+fn pass_over(
+    logs: &[Recording],
+    filter: &Filter,
+    withheld: &Withheld,
+    most: usize,
+    progress: &(dyn Fn(u64) + Sync),
+) -> (Aggregate, Vec<Option<OwnedSums>>) {
     let mut builder = Builder::new(filter, withheld);
+    let mut owned = Vec::new();
     for (run, log) in logs.iter().enumerate() {
         let window = filter.window(log);
         let reader = StateReader::new(log);
         let is_withheld = |kind, stack| withheld.is_withheld((run, log), kind, stack);
         let kinds = filter.kinds_of_samples();
         let samples = Samples { reader: &reader, kinds, is_withheld: &is_withheld };
-        builder.add(log, &window, pass::run(log, &window, samples, progress));
+        let by_owner = owned::Shared::new(log, filter, most);
+        let mut sums = pass::run(log, &window, samples, by_owner, progress);
+        owned.push(sums.owned.take());
+        builder.add(log, &window, sums);
     }
-    builder.finish()
+    (builder.finish(), owned)
 }

@@ -20,7 +20,7 @@ use std::{
 };
 use style::Style;
 use tyrion_converters::{
-    aggregate::{Aggregate, aggregate, split_by_owner, work_bytes},
+    aggregate::{Aggregate, aggregate, aggregate_by_owner, work_bytes},
     filter::{Filter, Kinds, States},
     outputs::{
         By, FORMATS, Feature, Format, Metric, Metrics, OutputOptions, Stream, by_name, names_where,
@@ -130,11 +130,15 @@ pub fn run(args: ConvertArgs) -> CommandResult {
     let options = args.style.options();
     let bar = progress::bar(work_bytes(&logs), "reading");
     args.jobs.run(|| {
-        let mut sums = aggregate(&logs, &filter, &|bytes| bar.inc(bytes));
+        let progress = |bytes| bar.inc(bytes);
+        let (sums, lacks_owners) = if shows_owners(&targets, &options) {
+            let (sums, is_split) = aggregate_by_owner(&logs, &filter, MANY_SAMPLES, &progress);
+            (sums, !is_split)
+        } else {
+            (aggregate(&logs, &filter, &progress), false)
+        };
         bar.finish_and_clear();
         args.style.check_profile(args.to, &sums.profile)?;
-        let lacks_owners = shows_owners(&targets, &options)
-            && !split_by_owner(&logs, &filter, MANY_SAMPLES, &mut sums);
         let Aggregate { profile, mut notes, damage, events, folded, acquisitions, ids, .. } = sums;
         let shown = Shown::of(&targets, &options, &profile);
         let in_log = InLog { waits: events.saturating_add(folded), acquisitions };
@@ -393,19 +397,13 @@ fn default_file(format: &Format, style: &Style) -> PathBuf {
     }
 }
 
-/// Writes what was aggregated of logs in a format, or in all, under the usual names and
-/// in the usual style.
+/// Writes logs in a format, or in all, under the usual names and in the usual style.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(super) fn write_usual(
-    to: &str,
-    (logs, filter): (&[Recording], &Filter),
-    sums: &Aggregate,
-) -> Result<(), Failure> {
-    let mut sums = sums.clone();
+pub(super) fn write_usual(to: &str, logs: &[Recording], filter: &Filter) -> Result<(), Failure> {
     // Where owners are too many, waits do without them.
-    split_by_owner(logs, filter, MANY_SAMPLES, &mut sums);
+    let (sums, _) = aggregate_by_owner(logs, filter, MANY_SAMPLES, &|_| {});
     let (profile, ids) = (&sums.profile, &sums.ids[..]);
     let formats = || FORMATS.iter().filter(|format| to == ALL || format.name == to);
     let timeline = formats()

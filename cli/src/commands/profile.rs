@@ -188,7 +188,7 @@ fn report(args: &ProfileArgs, logs: &[Recording], filter: &Filter) -> CommandRes
     let whole = Report::new(VERSION, &findings, &options, &[]);
     write_page(&whole, findings.profile(), &Target::of(&args.output))?;
     if let Some(to) = args.to {
-        convert::write_usual(to, (logs, filter), &findings.aggregate)?;
+        convert::write_usual(to, logs, filter)?;
     }
     Ok(done)
 }

@@ -1,45 +1,207 @@
 //! Waits told apart by who had the lock when they began.
 //!
-//! Few readers of a profile want to know, and it makes a row for each owner, so it is a
-//! pass of its own, over the events alone: folded waits do not tell.
+//! Few readers of a profile want to know, and it makes a row for each owner, so it is
+//! done only where it is asked for. Folded waits do not tell.
 
 use super::{
-    build::thread_of, hash::Table, ids::LogIds, known::known_thread, result::Aggregate, sums::Sums,
+    build::thread_of,
+    hash::Table,
+    ids::LogIds,
+    known::known_thread,
+    result::Aggregate,
+    sums::{Sums, lock},
 };
 use crate::{
-    filter::{Filter, Window},
+    filter::Filter,
     profile::{NO_OWNER, WaitRow},
 };
 use rayon::prelude::*;
-use std::collections::BTreeSet;
-use tyrion_formats::{ChunkRef, Event, Recording};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
+
+/// The waits whose owner is known, by thread, site and owner as the log numbers them.
+pub(super) type OwnedSums = Table<(u32, u32, u32), Sums>;
 
 /// Thread, stack, lock and kind by their ids in the profile, and the owner, by that in
 /// the log and then in the profile.
 type Key = (u32, u32, u32, WaitKind, u32);
 
-/// The waits of a profile's rows whose owner is known.
-type Owned = Table<Key, Sums>;
+/// The filter may leave out most of what a pass has added up, but memory is bounded.
+const MOST_BEFORE_FILTER: usize = 4;
+/// A power of two. All together take half a megabyte: a part of the cache of a core.
+const SLOTS: usize = 1 << 14;
 
-/// Tells the waits of a profile apart by who had the lock when they began, where that is
-/// known: a row becomes one for each owner and one for the rest, whose longest wait may
-/// then be one that has an owner. Sums stay.
-///
-/// Nothing is changed if more than `most` sums of thread, stack, lock, kind and owner
-/// would be needed for a log; then the result is false. `logs` and `filter` are those
-/// of the aggregate.
-pub fn split_by_owner(
+/// What the workers of a pass have added up.
+pub(super) struct Shared {
+    most: usize,
+    /// The threads that the filter asks for, by id.
+    wanted: Vec<bool>,
+    is_given_up: AtomicBool,
+    sums: Mutex<OwnedSums>,
+}
+
+impl Shared {
+    /// For at most so many sums after the filter; none are asked for if it is 0.
+    pub(super) fn new(log: &Recording, filter: &Filter, most: usize) -> Shared {
+        let threads = log.definitions().threads();
+        let mut wanted = vec![false; if most == 0 { 0 } else { threads.len() }];
+        for (id, wanted) in (0..).zip(&mut wanted) {
+            let takes = |name: &regex::Regex| name.is_match(&thread_of(log, 0, id).label());
+            *wanted = filter.thread.as_ref().is_none_or(takes);
+        }
+        Shared {
+            most: most.saturating_mul(MOST_BEFORE_FILTER),
+            wanted,
+            is_given_up: AtomicBool::new(most == 0),
+            sums: Mutex::default(),
+        }
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Relaxed)
+    }
+
+    /// Gives up what are too many. Whether they are depends on nothing but the log: no
+    /// worker has more than all have together.
+    fn check(&self, sums: &mut OwnedSums) {
+        if sums.len() > self.most {
+            self.is_given_up.store(true, Relaxed);
+        }
+        if self.is_given_up() {
+            *sums = OwnedSums::default();
+        }
+    }
+
+    /// The sums of all workers; `None` if they are too many.
+    pub(super) fn into_sums(self) -> Option<OwnedSums> {
+        let is_given_up = self.is_given_up();
+        let sums = self.sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (!is_given_up).then_some(sums)
+    }
+}
+
+/// The waits of a thread at a site for an owner.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    thread: u32,
+    site: u32,
+    /// 0 if the slot is free.
+    owner: u32,
+    count: u32,
+    wait_ns: u64,
+    max_ns: u64,
+}
+
+impl Slot {
+    fn sums(&self) -> Sums {
+        Sums { count: self.count.into(), wait_ns: self.wait_ns, max_ns: self.max_ns }
+    }
+}
+
+/// What one worker adds up. A program waits for few owners at a time, so a small table
+/// whose slots anyone may take over does most of it.
+pub(super) struct Owned<'a> {
+    log: &'a Recording,
+    shared: &'a Shared,
+    /// Whether it is still asked for.
+    pub(super) is_on: bool,
+    slots: Vec<Slot>,
+    used: Vec<u32>,
+    sums: OwnedSums,
+}
+
+impl<'a> Owned<'a> {
+    pub(super) fn new(log: &'a Recording, shared: &'a Shared) -> Owned<'a> {
+        let is_on = !shared.is_given_up();
+        let slots = vec![Slot::default(); if is_on { SLOTS } else { 0 }];
+        Owned { log, shared, is_on, slots, used: Vec::new(), sums: OwnedSums::default() }
+    }
+
+    /// Adds a wait. What had to make room for it comes back, with thread and site: it is to
+    /// be added to the sums that know no owners.
+    #[inline]
+    pub(super) fn add_wait(
+        &mut self,
+        (thread, site, owner): (u32, u32, u32),
+        wait_ns: u64,
+    ) -> Option<(u32, u32, Sums)> {
+        let hash = u64::from(site ^ owner.rotate_left(16)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let at = (hash >> 32) as usize % SLOTS;
+        let Some(slot) = self.slots.get_mut(at) else {
+            return Some((thread, site, Sums::of(wait_ns)));
+        };
+        if (slot.thread, slot.site, slot.owner) == (thread, site, owner) && slot.count < u32::MAX {
+            slot.count += 1;
+            slot.wait_ns = slot.wait_ns.saturating_add(wait_ns);
+            slot.max_ns = slot.max_ns.max(wait_ns);
+            return None;
+        }
+        let fresh = Slot { thread, site, owner, count: 1, wait_ns, max_ns: wait_ns };
+        let old = std::mem::replace(slot, fresh);
+        if old.owner == 0 {
+            self.used.push(at as u32);
+            return None;
+        }
+        Some(self.keep(&old))
+    }
+
+    /// Ends a piece: hands out the rest of what is to be added elsewhere, too.
+    pub(super) fn finish(&mut self, mut add: impl FnMut(u32, u32, &Sums)) {
+        while let Some(at) = self.used.pop() {
+            let slot = self.slots.get_mut(at as usize).map(std::mem::take).unwrap_or_default();
+            let (thread, site, sums) = self.keep(&slot);
+            add(thread, site, &sums);
+        }
+    }
+
+    /// Hands all sums to those of all workers.
+    pub(super) fn hand_over(&mut self) {
+        let mut all = lock(&self.shared.sums);
+        for (key, sums) in self.sums.drain() {
+            all.entry(key).or_default().add(&sums);
+        }
+        self.shared.check(&mut all);
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, slot: &Slot) -> (u32, u32, Sums) {
+        let thread = known_thread(self.log, slot.thread);
+        let is_known = self.log.definitions().threads().get(slot.owner).is_some();
+        // The unknown thread has no place in the list; its name passes or not later.
+        let is_wanted = self.shared.wanted.get(thread as usize).is_none_or(|wanted| *wanted);
+        if is_known && is_wanted && !self.shared.is_given_up() {
+            self.sums.entry((thread, slot.site, slot.owner)).or_default().add(&slot.sums());
+            self.shared.check(&mut self.sums);
+        }
+        // The slots keep what they have until the piece ends.
+        self.is_on = !self.shared.is_given_up();
+        (slot.thread, slot.site, slot.sums())
+    }
+}
+
+/// Makes of each row of waits one for each owner and one for the rest. Returns false, and
+/// changes nothing, if a log has more than `most` sums by owner.
+pub(super) fn split(
     logs: &[Recording],
-    filter: &Filter,
+    owned: Vec<OwnedSums>,
     most: usize,
     aggregate: &mut Aggregate,
 ) -> bool {
     let mut owners = Vec::new();
     let mut parts: Vec<(Key, Sums)> = Vec::new();
-    for ((run, log), ids) in (0..).zip(logs).zip(&aggregate.ids) {
-        let Some(owned) = owned(log, &filter.window(log), ids, most) else { return false };
-        let of_log: BTreeSet<u32> = owned.keys().map(|key| key.4).collect();
+    for (((run, log), ids), owned) in (0..).zip(logs).zip(&aggregate.ids).zip(owned) {
+        let owned = of_profile(owned, ids);
+        if owned.len() > most {
+            return false;
+        }
+        let of_log: BTreeSet<u32> = owned.iter().map(|(key, _)| key.4).collect();
         let of_log: Vec<u32> = of_log.into_iter().collect();
         let first = owners.len() as u32;
         owners.extend(of_log.iter().map(|&owner| thread_of(log, run, owner)));
@@ -50,47 +212,32 @@ pub fn split_by_owner(
     }
     parts.par_sort_unstable_by_key(|(key, _)| *key);
     let profile = &mut aggregate.profile;
-    profile.waits = split(&profile.waits, &parts);
+    profile.waits = split_rows(&profile.waits, &parts);
     profile.owners = owners;
     true
 }
 
-/// The waits of a log whose owner is known; `None` if there are too many sums.
-fn owned(log: &Recording, window: &Window, ids: &LogIds, most: usize) -> Option<Owned> {
-    let few = |owned: Owned| (owned.len() <= most).then_some(owned);
-    let of_chunk = |mut owned: Owned, chunk: &ChunkRef| {
-        // Chunks that are damaged were left out before, too.
-        if let Ok(mut events) = log.events(chunk) {
-            events.visit(|event| add(&mut owned, log, window, ids, event));
-        }
-        few(owned)
+/// The sums that the profile has, with its ids but for the owner, in their order.
+fn of_profile(owned: OwnedSums, ids: &LogIds) -> Vec<(Key, Sums)> {
+    let known = |((thread, site, owner), sums)| {
+        let (thread, (stack, lock, kind)) = ids.thread(thread).zip(ids.site(site))?;
+        Some(((thread, stack, lock, kind, owner), sums))
     };
-    let both = |mut owned: Owned, other: Owned| {
-        for (key, sums) in other {
-            owned.entry(key).or_default().add(&sums);
+    let mut parts: Vec<(Key, Sums)> = owned.into_iter().filter_map(known).collect();
+    parts.par_sort_unstable_by_key(|(key, _)| *key);
+    // Several sites may have the same stack, lock and kind.
+    parts.dedup_by(|(next, sums), (kept, into)| {
+        let is_same = next == kept;
+        if is_same {
+            into.add(sums);
         }
-        few(owned)
-    };
-    // Whether there are too many does not depend on how the chunks are shared out: no
-    // part has more than the whole.
-    let chunks = log.event_chunks().par_iter();
-    chunks.try_fold(Owned::default, of_chunk).try_reduce(Owned::default, both)
-}
-
-fn add(owned: &mut Owned, log: &Recording, window: &Window, ids: &LogIds, event: &Event) {
-    let is_known = event.owner != 0 && log.definitions().threads().get(event.owner).is_some();
-    if !is_known || !window.takes(event) {
-        return;
-    }
-    let thread = ids.thread(known_thread(log, event.thread));
-    if let Some((thread, (stack, lock, kind))) = thread.zip(ids.site(event.site)) {
-        let key = (thread, stack, lock, kind, event.owner);
-        owned.entry(key).or_default().add_wait(event.wait_ns());
-    }
+        is_same
+    });
+    parts
 }
 
 /// The rows, each cut into those of its parts and the rest; both in order.
-fn split(rows: &[WaitRow], parts: &[(Key, Sums)]) -> Vec<WaitRow> {
+fn split_rows(rows: &[WaitRow], parts: &[(Key, Sums)]) -> Vec<WaitRow> {
     let mut split = Vec::with_capacity(rows.len() + parts.len());
     let mut parts = parts.iter().peekable();
     for row in rows {

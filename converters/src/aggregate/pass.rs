@@ -3,6 +3,7 @@
 use super::{
     fold::{FoldNotes, Folder},
     known::known_thread,
+    owned::{self, Owned, OwnedSums},
     sampled::{SampleSums, Sampler, Samples},
     sums::{Shared, SiteSums, SparseSums, Sums, ThreadSums, lock},
     trace::{TraceSums, Tracer},
@@ -28,6 +29,9 @@ pub(super) struct LogSums {
     pub(super) recorded: Vec<ThreadSums>,
     /// Folded waits.
     pub(super) folded: Vec<ThreadSums>,
+    /// Those of the recorded waits whose owner is known; `None` if they are too many, or
+    /// nobody asked for them.
+    pub(super) owned: Option<OwnedSums>,
     /// Waits whose site is not defined.
     pub(super) unknown: Sums,
     pub(super) events: u64,
@@ -45,11 +49,12 @@ enum Piece<'a> {
     Acquisitions(&'a ChunkRef),
 }
 
-/// Sums what a log holds.
+/// Sums what a log holds, into `owned` by owner.
 pub(super) fn run(
     log: &Recording,
     window: &Window,
     samples: Samples<'_>,
+    owned: owned::Shared,
     progress: &(dyn Fn(u64) + Sync),
 ) -> LogSums {
     let pieces = pieces(log);
@@ -59,7 +64,7 @@ pub(super) fn run(
     let sampled = Mutex::new(SampleSums::default());
     let rest = Mutex::new((Sums::default(), FoldNotes::default(), log.damage().to_vec()));
     rayon::broadcast(|_| {
-        let mut worker = Worker::new(log, window, samples, progress);
+        let mut worker = Worker::new(log, window, samples, &owned, progress);
         while let Some(piece) = pieces.get(next.fetch_add(1, Relaxed)) {
             match piece {
                 Piece::Events(thread, chunks) => worker.events(*thread, chunks, &recorded),
@@ -75,6 +80,7 @@ pub(super) fn run(
         }
         lock(&trace).add(&mut worker.tracer.sums);
         lock(&sampled).add(&mut worker.sampler.sums);
+        worker.owned.hand_over();
         recorded.add_sparse(&mut worker.others.sums);
         folded.add_sparse(&mut worker.folder.sums);
         events.fetch_add(worker.count + worker.others.count, Relaxed);
@@ -89,6 +95,7 @@ pub(super) fn run(
     LogSums {
         recorded: recorded.into_threads(),
         folded: folded.into_threads(),
+        owned: owned.into_sums(),
         unknown,
         events: events.into_inner(),
         folds,
@@ -136,6 +143,7 @@ struct Worker<'a> {
     /// The sums of the current piece's thread, by site.
     dense: Vec<Sums>,
     others: Others<'a>,
+    owned: Owned<'a>,
     folder: Folder<'a>,
     tracer: Tracer<'a>,
     sampler: Sampler<'a>,
@@ -155,19 +163,66 @@ struct Others<'a> {
 }
 
 impl Others<'_> {
-    fn add(&mut self, event: &Event) {
-        self.add_wait(event.thread, event.site, event.wait_ns());
-    }
-
-    fn add_wait(&mut self, thread: u32, site: u32, wait_ns: u64) {
-        self.count += 1;
+    fn add(&mut self, thread: u32, site: u32, sums: &Sums) {
+        self.count += sums.count;
         let definitions = self.log.definitions();
         if definitions.sites().get(site).is_none() {
-            self.unknown.add_wait(wait_ns);
+            self.unknown.add(sums);
             return;
         }
         let key = (known_thread(self.log, thread), site);
-        self.sums.entry(key).or_default().add_wait(wait_ns);
+        self.sums.entry(key).or_default().add(sums);
+    }
+}
+
+/// Adds the waits of a piece. Its parts are variables of their own, so that the compiler
+/// keeps them in registers.
+struct Adder<'w, 'a> {
+    /// The thread of the dense sums.
+    thread: u32,
+    /// Empty if there are to be none.
+    dense: &'w mut [Sums],
+    others: &'w mut Others<'a>,
+}
+
+impl<'w, 'a> Adder<'w, 'a> {
+    fn new(
+        thread: u32,
+        is_dense: bool,
+        dense: &'w mut [Sums],
+        others: &'w mut Others<'a>,
+    ) -> Adder<'w, 'a> {
+        Adder { thread, dense: if is_dense { dense } else { &mut [] }, others }
+    }
+
+    #[inline(always)]
+    fn add_wait<const BY_OWNER: bool>(
+        &mut self,
+        owned: &mut Owned<'_>,
+        thread: u32,
+        site: u32,
+        owner: u32,
+        wait_ns: u64,
+    ) {
+        if BY_OWNER && owner != 0 && owned.is_on {
+            if let Some((thread, site, sums)) = owned.add_wait((thread, site, owner), wait_ns) {
+                self.add(thread, site, &sums);
+            }
+            return;
+        }
+        match self.dense.get_mut(site as usize) {
+            Some(sums) if thread == self.thread => sums.add_wait(wait_ns),
+            _ => self.others.add(thread, site, &Sums::of(wait_ns)),
+        }
+    }
+
+    /// Not a call of its own, or else its parts would be in memory.
+    #[inline(always)]
+    fn add(&mut self, thread: u32, site: u32, sums: &Sums) {
+        match self.dense.get_mut(site as usize) {
+            Some(own) if thread == self.thread => own.add(sums),
+            _ => self.others.add(thread, site, sums),
+        }
     }
 }
 
@@ -176,6 +231,7 @@ impl<'a> Worker<'a> {
         log: &'a Recording,
         window: &'a Window,
         samples: Samples<'a>,
+        owned: &'a owned::Shared,
         progress: &'a (dyn Fn(u64) + Sync),
     ) -> Self {
         let (sums, unknown) = (SparseSums::default(), Sums::default());
@@ -185,6 +241,7 @@ impl<'a> Worker<'a> {
             progress,
             dense: vec![Sums::default(); log.definitions().sites().len()],
             others: Others { log, sums, unknown, count: 0 },
+            owned: Owned::new(log, owned),
             folder: Folder::new(log, window),
             tracer: Tracer::new(log, window),
             sampler: Sampler::new(log, window, samples),
@@ -204,7 +261,10 @@ impl<'a> Worker<'a> {
             match left {
                 [other, rest @ ..] if self.adds_all => {
                     left = rest;
-                    self.two_chunks(thread, (chunk, other), dense);
+                    match self.owned.is_on {
+                        true => self.two_chunks::<true>(thread, (chunk, other), dense),
+                        false => self.two_chunks::<false>(thread, (chunk, other), dense),
+                    }
                     (self.progress)(u64::from(other.committed));
                 }
                 _ => self.chunk(thread, chunk, dense),
@@ -214,6 +274,8 @@ impl<'a> Worker<'a> {
             }
             (self.progress)(u64::from(chunk.committed));
         }
+        let mut adder = Adder::new(thread, dense, &mut self.dense, &mut self.others);
+        self.owned.finish(|thread, site, sums| adder.add(thread, site, sums));
         if dense {
             let sites = self.take_dense();
             to.add_dense(known_thread(self.log, thread), sites);
@@ -226,12 +288,10 @@ impl<'a> Worker<'a> {
             Err(damage) => return self.damage.push(damage),
         };
         let window = *self.window;
-        // Variables of their own, so that the compiler keeps them in registers.
-        let sums = if dense { &mut self.dense[..] } else { &mut [] };
-        let (others, count) = (&mut self.others, &mut self.count);
-        let mut add = |event: &Event| match sums.get_mut(event.site as usize) {
-            Some(sums) if event.thread == thread => sums.add_wait(event.wait_ns()),
-            _ => others.add(event),
+        let mut adder = Adder::new(thread, dense, &mut self.dense, &mut self.others);
+        let (owned, count) = (&mut self.owned, &mut self.count);
+        let mut add = |event: &Event| {
+            adder.add_wait::<true>(owned, event.thread, event.site, event.owner, event.wait_ns());
         };
         let (tracer, sampler) = (&mut self.tracer, &mut self.sampler);
         if self.log.is_trace() {
@@ -264,21 +324,27 @@ impl<'a> Worker<'a> {
     }
 
     /// Two chunks that begin with the same thread.
-    fn two_chunks(&mut self, thread: u32, (a, b): (&ChunkRef, &ChunkRef), dense: bool) {
+    fn two_chunks<const BY_OWNER: bool>(
+        &mut self,
+        thread: u32,
+        (a, b): (&ChunkRef, &ChunkRef),
+        dense: bool,
+    ) {
         let (mut first, mut second) = match (self.log.events(a), self.log.events(b)) {
             (Ok(first), Ok(second)) => (first, second),
             _ => return [a, b].iter().for_each(|chunk| self.chunk(thread, chunk, dense)),
         };
-        let sums = if dense { &mut self.dense[..] } else { &mut [] };
-        let others = &mut self.others;
-        let mut add = |of, site, wait_ns| match sums.get_mut(site as usize) {
-            Some(sums) if of == thread => sums.add_wait(wait_ns),
-            _ => others.add_wait(of, site, wait_ns),
+        let mut adder = Adder::new(thread, dense, &mut self.dense, &mut self.others);
+        let owned = &mut self.owned;
+        let mut add = |thread, site, owner, wait_ns| {
+            adder.add_wait::<BY_OWNER>(owned, thread, site, owner, wait_ns);
         };
         let (tracer, sampler) = (&mut self.tracer, &mut self.sampler);
         visit_two(&mut first, &mut second, |summed| match summed {
-            Summed::Wait { thread, site, wait_ns } => add(thread, site, wait_ns),
-            Summed::Entry(Entry::Wait(event)) => add(event.thread, event.site, event.wait_ns()),
+            Summed::Wait { thread, site, wait_ns, owner } => add(thread, site, owner, wait_ns),
+            Summed::Entry(Entry::Wait(event)) => {
+                add(event.thread, event.site, event.owner, event.wait_ns());
+            }
             Summed::Entry(Entry::Sample(sampled)) => sampler.record(&sampled),
             Summed::Entry(Entry::Wake(woken)) => tracer.wake(&woken),
             Summed::Entry(_) => {}

@@ -16,6 +16,10 @@ pub(super) struct Sums {
 }
 
 impl Sums {
+    pub(super) fn of(wait_ns: u64) -> Sums {
+        Sums { count: 1, wait_ns, max_ns: wait_ns }
+    }
+
     #[inline(always)]
     pub(super) fn add_wait(&mut self, wait_ns: u64) {
         self.count += 1;

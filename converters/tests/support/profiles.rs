@@ -4,7 +4,7 @@ pub use super::traced;
 
 use super::build::Build;
 use tyrion_converters::{
-    aggregate::{Aggregate, aggregate, split_by_owner},
+    aggregate::{aggregate, aggregate_by_owner},
     filter::{Filter, Kinds},
     profile::{CUT, Function, GROUP, NO_LOCK, Profile, Run, State},
 };
@@ -34,8 +34,8 @@ pub fn with_wakers() -> Profile {
 /// The frozen log with waits and samples, its waits told apart by owner.
 pub fn with_owners() -> Profile {
     let (filter, logs) = (Filter::default(), [log("v1-sample.log")]);
-    let mut sums: Aggregate = aggregate(&logs, &filter, &|_| {});
-    assert!(split_by_owner(&logs, &filter, usize::MAX, &mut sums));
+    let (sums, is_split) = aggregate_by_owner(&logs, &filter, usize::MAX, &|_| {});
+    assert!(is_split);
     assert!(!sums.profile.owners.is_empty());
     sums.profile
 }

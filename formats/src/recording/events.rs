@@ -207,6 +207,8 @@ pub enum Summed<'a> {
         site: u32,
         /// How long, in ns.
         wait_ns: u64,
+        /// The thread that had the lock when the wait began; 0 if that is not known.
+        owner: u32,
     },
     /// Any other record, or a wait all the same.
     Entry(Entry<'a>),
@@ -261,12 +263,18 @@ fn usual_of_both<'a>(
         b_at += b.len;
         a_ns = a_ns.saturating_add(a.delta_ns);
         b_ns = b_ns.saturating_add(b.delta_ns);
-        take(Summed::Wait { thread: a_thread, site: a.site, wait_ns: a.wait_ns });
-        take(Summed::Wait { thread: b_thread, site: b.site, wait_ns: b.wait_ns });
+        take(summed(a_thread, &a));
+        take(summed(b_thread, &b));
     };
     (first.at, first.now_ns) = (a_at, a_ns);
     (second.at, second.now_ns) = (b_at, b_ns);
     (!is_end).then(|| (first.next_entry(), second.next_entry()))
+}
+
+#[inline(always)]
+fn summed<'a>(thread: u32, wait: &fast::Summand) -> Summed<'a> {
+    let &fast::Summand { site, wait_ns, owner, .. } = wait;
+    Summed::Wait { thread, site, wait_ns, owner }
 }
 
 /// All records of a chunk that are left; see [`Events::records`].

@@ -62,12 +62,13 @@ pub(crate) struct Summand {
     pub(crate) delta_ns: u64,
     pub(crate) wait_ns: u64,
     pub(crate) site: u32,
+    pub(crate) owner: u32,
     /// The length of the record.
     pub(crate) len: usize,
 }
 
-/// The same of a wait without its owner and parks, which are skipped without a branch;
-/// `None` where [`decode`] gives none.
+/// The same of a wait without how often it parked. Owner and parks are read, or skipped,
+/// without a branch. `None` where [`decode`] gives none.
 #[inline(always)]
 pub(crate) fn summand(bytes: &[u8; WINDOW]) -> Option<Summand> {
     let control = u16::from_le_bytes([bytes[0], bytes[1]]);
@@ -87,10 +88,12 @@ pub(crate) fn summand(bytes: &[u8; WINDOW]) -> Option<Summand> {
         return None;
     }
     let ext_len = if is_ext { both_bits as usize / 8 } else { 0 };
+    let owner_bits = if is_ext { first_bits } else { 0 };
     Some(Summand {
         delta_ns: load(bytes, 2) & low_bytes(delta_len),
         wait_ns: load(bytes, wait_at) & low_bytes(wait_len),
         site: (load(bytes, site_at) & low_bytes(site_len)) as u32,
+        owner: squeeze(load(bytes, end) & low_bits(owner_bits)),
         len: end + ext_len,
     })
 }
@@ -159,8 +162,8 @@ mod tests {
                 prop_assert_eq!(event::decode(&bytes), Some((Record::Wait(wait), len)));
             }
             let summed = decode(&bytes).map(|(wait, len)| {
-                let WaitRecord { delta_ns, wait_ns, site, .. } = wait;
-                Summand { delta_ns, wait_ns, site, len }
+                let WaitRecord { delta_ns, wait_ns, site, owner, .. } = wait;
+                Summand { delta_ns, wait_ns, site, owner, len }
             });
             prop_assert_eq!(summand(&bytes), summed);
         }

@@ -47,11 +47,10 @@ fn rows(out: &Aggregate) -> Vec<(String, String, u64, u64, u64)> {
 }
 
 fn split(logs: &[Recording], filter: &Filter, most: usize) -> (Aggregate, bool) {
-    let mut out = run(logs, filter);
-    let (totals, before) = (out.profile.totals(), out.profile.clone());
-    let is_split = split_by_owner(logs, filter, most, &mut out);
+    let before = run(logs, filter).profile;
+    let (out, is_split) = aggregate_by_owner(logs, filter, most, &|_| {});
     assert_eq!(out.profile.check(), Ok(()));
-    assert_eq!(out.profile.totals(), totals);
+    assert_eq!(out.profile.totals(), before.totals());
     assert!(is_split || out.profile == before);
     (out, is_split)
 }
