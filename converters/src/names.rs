@@ -90,10 +90,15 @@ impl LockFrame {
         let words = format!("{called}{} [{}]", self.identity, self.kind.name());
         harmless::name(words.trim_start()).into_owned()
     }
+
+    /// What [`LockFrame::brief`] leaves out: the class of a lock that has a name.
+    pub fn class_beside_name(&self) -> &str {
+        if self.name.is_empty() { "" } else { &self.class }
+    }
 }
 
 /// What a lock is called if one word has to do: its name, or else its class.
-fn called<'n>(name: &'n str, class: &'n str) -> &'n str {
+pub fn called<'n>(name: &'n str, class: &'n str) -> &'n str {
     if name.is_empty() { class } else { name }
 }
 
