@@ -141,6 +141,12 @@ pub fn state_frame(state: State) -> String {
     format!("[{}]", state.name())
 }
 
+/// Whether a class is one through which every wait for a lock of `java.util.concurrent`
+/// goes, so that it does not tell where the lock was taken.
+pub fn is_machinery(class: &str) -> bool {
+    class.starts_with("java.util.concurrent.") || class == "jdk.internal.misc.Unsafe"
+}
+
 /// Whether a class is of the JDK.
 pub fn is_jdk(class: &str) -> bool {
     ["java.", "javax.", "jdk.", "sun.", "com.sun."].iter().any(|package| class.starts_with(package))

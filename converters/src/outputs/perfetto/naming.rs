@@ -5,7 +5,7 @@ use crate::{
     describe::Names,
     harmless,
     names::{self, LockFrame},
-    profile::Function,
+    profile::{Frame, Function},
     timeline::{Hold, Item, Timeline, Wait},
 };
 use std::collections::HashMap;
@@ -17,8 +17,9 @@ pub(super) struct Naming<'a> {
     timeline: &'a Timeline<'a>,
     owners: Owners,
     locks: HashMap<u32, Lock>,
-    /// What the innermost frame of a stack is called in the names of slices.
-    methods: HashMap<u32, String>,
+    /// What the frame that took the lock is called in the names of slices, by stack and
+    /// whether the lock is a monitor.
+    methods: HashMap<(u32, bool), String>,
     /// What the locks of a class are called that are taken at a place, by log; nothing if
     /// the filter leaves them out.
     held: HashMap<(u32, u32, u32), Option<Held>>,
@@ -91,13 +92,19 @@ impl<'a> Naming<'a> {
         self.owners.method(self.timeline, wait)
     }
 
-    /// The innermost frame of a stack, as Android's runtime writes it.
-    pub(super) fn method(&mut self, stack: u32) -> &str {
+    /// The frame that wanted the lock, as Android's runtime writes it: the innermost one,
+    /// but for those of `java.util.concurrent` where the lock is of that.
+    pub(super) fn method(&mut self, stack: u32, kind: WaitKind) -> &str {
         let profile = self.timeline.profile();
-        self.methods.entry(stack).or_insert_with(|| {
-            let frame = profile.frames_of(stack).next();
-            let function = frame.and_then(|it| profile.functions.get(it.function as usize));
-            match frame.zip(function) {
+        let is_monitor = kind == WaitKind::Monitor;
+        self.methods.entry((stack, is_monitor)).or_insert_with(|| {
+            let function = |frame: &Frame| profile.functions.get(frame.function as usize);
+            let is_own = |frame: &Frame| {
+                is_monitor || function(frame).is_some_and(|it| !names::is_machinery(&it.class))
+            };
+            let mut frames = profile.frames_of(stack);
+            let own = frames.find(is_own).or_else(|| profile.frames_of(stack).next());
+            match own.and_then(|frame| Some((frame, function(&frame)?))) {
                 Some((frame, function)) => names::art(function, frame.line),
                 None => {
                     names::art(&Function { method: UNKNOWN.to_owned(), ..Function::default() }, 0)

@@ -396,7 +396,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
         };
         let holding = self.naming.owners_method(wait);
         let waiters = self.waiters.get(&wait.lock).copied().unwrap_or(0);
-        let waiting = self.naming.method(wait.stack);
+        let waiting = self.naming.method(wait.stack, wait.kind);
         Ok(format!(
             "monitor contention with owner {owner} ({tid}) at {holding} waiters={waiters} \
              blocking from {waiting}"
