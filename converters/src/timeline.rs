@@ -11,6 +11,7 @@
 //! Neither the number of workers nor the cuts change what is read, or its order.
 
 mod axis;
+mod chunks;
 mod cut;
 mod item;
 mod read;
@@ -33,7 +34,8 @@ use crate::{
     packages,
     profile::Profile,
 };
-use read::{Chunks, Readable, Span};
+use chunks::Chunks;
+use read::{Readable, Span};
 use std::io;
 use tyrion_formats::Recording;
 
@@ -164,7 +166,7 @@ impl<'a> Timeline<'a> {
         let all = read::Wanted { threads: None, with_trace: true };
         let mut now = Vec::new();
         for span in cut::spans(&readable, &self.chunks, all, self.at_a_time) {
-            let next = read::collect(&readable, &self.chunks, all, &span);
+            let next = chunks::collect(&readable, &self.chunks, all, &span);
             body(&now, &next)?;
             now = next;
         }

@@ -39,6 +39,7 @@ pub const INPUT: Input = Input {
         Fact::Kinds,
         Fact::LockClasses,
         Fact::LockIdentities,
+        Fact::Owners,
         Fact::Acquisitions,
         Fact::Holds,
         Fact::Blame,
