@@ -363,7 +363,7 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     }
     row("start", &units::start(facts.start_wall_ns))?;
     let duration = match (facts.start_wall_ns, log.end_ns() - log.start_ns()) {
-        (0, 0) => "not known".to_owned(),
+        (start, 0) if start == 0 || facts.lacks.times => "not known".to_owned(),
         (_, ns) => units::duration(ns),
     };
     row("duration", &duration)?;
