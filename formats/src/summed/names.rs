@@ -122,8 +122,17 @@ impl LockName {
 }
 
 /// The kind and the lock of a frame that Tyrion's outputs put at the end of stacks:
-/// `[monitor] com.acme.Foo`.
+/// `[monitor] com.acme.Foo`, or `com.acme.Foo#7 [monitor]` where they are for pictures.
 pub(crate) fn lock_frame(frame: &str) -> Option<(WaitKind, LockName)> {
+    kind_first(frame).or_else(|| kind_last(frame))
+}
+
+fn kind_last(frame: &str) -> Option<(WaitKind, LockName)> {
+    let (lock, kind) = frame.strip_suffix(']')?.rsplit_once(" [")?;
+    Some((WaitKind::from_name(kind)?, LockName::of(lock)))
+}
+
+fn kind_first(frame: &str) -> Option<(WaitKind, LockName)> {
     let (kind, lock) = frame.strip_prefix('[')?.split_once(']')?;
     let lock = match lock {
         "" => "",
@@ -211,7 +220,9 @@ mod tests {
         let frame = lock_frame("[lock-read] com.acme.Foo");
         assert_eq!(frame, Some((WaitKind::LockRead, of("com/acme/Foo", "", ""))));
         assert_eq!(lock_frame("[park]").map(|it| it.0), Some(WaitKind::Park));
-        for other in ["[main]", "[monitor]x", "monitor", "[", ""] {
+        let frame = lock_frame("com.acme.Foo#7 [lock-read]");
+        assert_eq!(frame, Some((WaitKind::LockRead, of("com/acme/Foo", "", "7"))));
+        for other in ["[main]", "[monitor]x", "monitor", "x[monitor]", "x [y]", "[", ""] {
             assert_eq!(lock_frame(other), None, "{other}");
         }
     }
