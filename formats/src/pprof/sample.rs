@@ -196,7 +196,8 @@ impl<'t, 'a> Reader<'t, 'a> {
     /// is taken from the stack if it stands for the lock.
     fn take_lock(&mut self, labels: &Labels<'a>) -> (LockName, WaitKind) {
         let told = match (&labels.lock, &labels.class) {
-            (Some(lock), _) => Some(LockName::of(lock)),
+            (Some(lock), Some(class)) => Some(LockName::with_class(lock, class)),
+            (Some(lock), None) => Some(LockName::of(lock)),
             (None, Some(class)) => Some(LockName::of_class(class)),
             (None, None) => None,
         };

@@ -115,6 +115,21 @@ impl LockName {
         LockName { class: class_name(class), name: name.to_owned(), identity: identity.to_owned() }
     }
 
+    /// Of what outputs call a lock in one word, and its class: `Cache.lock#7` and
+    /// `com.acme.Foo`.
+    pub(crate) fn with_class(text: &str, class: &str) -> LockName {
+        let lock = LockName::of(text);
+        let class = class_name(class);
+        if !lock.name.is_empty() || lock.class == class {
+            return lock;
+        }
+        let name = match text.rsplit_once('#') {
+            Some((name, identity)) if is_number(identity) => name,
+            _ => text,
+        };
+        LockName { class, name: name.to_owned(), identity: lock.identity }
+    }
+
     /// Whether nothing is known of it.
     pub(crate) fn is_unknown(&self) -> bool {
         self.class.is_empty() && self.name.is_empty()
@@ -217,6 +232,9 @@ mod tests {
         ] {
             assert_eq!(LockName::of(text), lock, "{text}");
         }
+        let told = LockName::with_class("Cache.map#7", "java.lang.Object");
+        assert_eq!(told, of("java/lang/Object", "Cache.map", "7"));
+        assert_eq!(LockName::with_class("a.B#7", "a.B"), of("a/B", "", "7"));
         let frame = lock_frame("[lock-read] com.acme.Foo");
         assert_eq!(frame, Some((WaitKind::LockRead, of("com/acme/Foo", "", ""))));
         assert_eq!(lock_frame("[park]").map(|it| it.0), Some(WaitKind::Park));
