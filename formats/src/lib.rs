@@ -49,6 +49,7 @@ pub use hints::{Hints, Unit};
 pub use input::Input;
 pub use inputs::{INPUTS, read_with};
 pub use open::recognise;
+pub use original::SOMEWHERE;
 pub use recording::{
     Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
     Events, Facts, HoldMode, Lacks, LockSite, MethodDef, ModeChange, ModeSpan, OptionChange, Pause,
