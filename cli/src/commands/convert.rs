@@ -143,13 +143,14 @@ pub fn run(args: ConvertArgs) -> CommandResult {
         let shown = Shown::of(&targets, &options, &profile);
         let in_log = InLog { waits: events.saturating_add(folded), acquisitions };
         let missing = shown.missing(&profile, &in_log, &filter);
+        // What is missing may be missing for it.
+        let done = logs::tell_damage(&damage);
         if args.filters.is_given() && !missing.is_empty() && !shown.has_any(&profile) {
             return Err(Failure::new(format!("{}; nothing was written", missing.join("; "))));
         }
         for what in missing {
             tell(&format!("note: {what}"));
         }
-        let done = logs::tell_damage(&damage);
         let shows_times = targets.iter().any(|(format, _)| format.shows_times());
         // A timeline is of single threads.
         let groups = args.shape.group_by.is_some();
