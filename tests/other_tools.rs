@@ -9,9 +9,11 @@ use std::{
     process::{Output, Stdio},
 };
 
-/// The files, what they are, how often and how long threads waited for locks, and what
-/// they do not tell.
-const FILES: [(&str, &str, (u64, u64), &[&str]); 5] = [
+/// A file, what it is, how often and how long threads waited for locks, and what it does
+/// not tell.
+type Known = (&'static str, &'static str, (u64, u64), &'static [&'static str]);
+
+const FILES: [Known; 5] = [
     ("original-2014.log", "original-tyrion", (1, 18_400_000), &["stacks"]),
     ("original-2013.log", "original-tyrion", (0, 0), &["waits", "stacks"]),
     ("async-profiler.collapsed", "collapsed", (49, 0), &["times", "single-waits", "durations"]),

@@ -58,6 +58,9 @@ pub struct Source<'a> {
     pub packages: &'a [String],
 }
 
+/// Takes what happened between two moments, and what happens in the span after it.
+pub type TakeSpan<'t> = &'t mut dyn FnMut(&[Item], &[Item]) -> io::Result<()>;
+
 /// Single waits with their times.
 pub struct Timeline<'a> {
     source: Source<'a>,
@@ -158,10 +161,7 @@ impl<'a> Timeline<'a> {
     ///
     /// # Errors
     /// Those of `body`.
-    pub fn in_time(
-        &self,
-        body: &mut dyn FnMut(&[Item], &[Item]) -> io::Result<()>,
-    ) -> io::Result<()> {
+    pub fn in_time(&self, body: TakeSpan<'_>) -> io::Result<()> {
         let readable = self.readable();
         let all = read::Wanted { threads: None, with_trace: true };
         let mut now = Vec::new();

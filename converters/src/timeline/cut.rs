@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn crowds_are_cut_to_the_nanosecond() {
-        let crowd: Vec<u64> = (0..5_000).map(|at| 1 << 40 | at / 4).chain([0, u64::MAX]).collect();
+        let crowd: Vec<u64> =
+            (0..5_000).map(|at| (1 << 40) + at / 4).chain([0, u64::MAX]).collect();
         check(&crowd, 10);
         // What happened at once stays together.
         check(&[7; 100], 3);
