@@ -4,10 +4,9 @@
 //! done only where it is asked for. Folded waits do not tell.
 
 use super::{
-    build::thread_of,
     hash::Table,
     ids::LogIds,
-    known::known_thread,
+    known::{known_thread, thread_of},
     result::Aggregate,
     sums::{Sums, lock},
 };
