@@ -2,8 +2,8 @@
 //! prints, and every command reads them.
 
 use crate::support::{
-    Jdk, Sum, callgrind_parts, classes, collapsed_sum, dump, err, info, on_jdks, out, output, root,
-    run, stdout_of, text, tyrion, wait_for,
+    Jdk, callgrind_parts, callgrind_sums, classes, collapsed_sum, dump, err, info, on_jdks, out,
+    output, root, run, stdout_of, text, tyrion, wait_for,
 };
 use serde_json::Value;
 use std::{
@@ -210,7 +210,7 @@ fn every_command_reads_it(jdk: &Jdk) {
             file,
         ]));
         let parts = callgrind_parts(&all.join("out.callgrind"));
-        let parts = parts.iter().map(|part| Sum::of_callgrind(part).wait_ns);
+        let parts = parts.iter().map(|part| callgrind_sums(part)["Wait_ns"]);
         assert_eq!(parts.sum::<u64>(), sum);
         let again = std::fs::read_to_string(all.join("waits.collapsed")).unwrap();
         assert!(again == told, "--jobs {jobs}");
