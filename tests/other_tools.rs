@@ -186,6 +186,27 @@ fn reports_never_show_zero_for_what_is_not_known() {
 }
 
 #[test]
+fn filters_ask_nothing_that_a_file_does_not_tell() {
+    let offcpu = file("offcpu.folded");
+    let offcpu = text(&offcpu);
+    let go = file("go-mutex.pb.gz");
+    let go = text(&go);
+    for filter in [["--since", "1s"], ["--until", "2020-01-01T00:00:00Z"], ["--min-wait", "1ms"]] {
+        let words = ["report", "--section", "verdict", filter[0], filter[1], offcpu];
+        let done = run(words);
+        assert!(out(&done).contains("1,750 waits"), "{filter:?}: {}", out(&done));
+        assert!(err(&done).contains(filter[0]), "{filter:?}: {}", err(&done));
+        let words = ["dump", "--json", filter[0], filter[1], offcpu];
+        assert_eq!(stdout_of(tyrion().args(words)).matches("\"fold\"").count(), 2, "{filter:?}");
+    }
+    // Each wait counts as long as the average of its stack: 12 took 2.88 ms.
+    assert_eq!(totals(&info(&["--min-wait", "2300us", go])), (12, 34_567_890));
+    assert_eq!(totals(&info(&["--min-wait", "2881us", go])), (0, 0));
+    let long = run(["report", "--min-wait", "2300us", go]);
+    assert!(!err(&long).contains("estimated"), "{}", err(&long));
+}
+
+#[test]
 fn own_outputs_are_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let logs = ["v1-small.log", "v1-trace.log", "v1-wakers.log"];
