@@ -207,6 +207,31 @@ fn filters_ask_nothing_that_a_file_does_not_tell() {
 }
 
 #[test]
+fn what_a_file_tells_is_shown_by_default() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, stem, total) in [
+        ("offcpu.folded", "contentions", 1_750),
+        ("async-profiler.collapsed", "contentions", 49),
+        ("original-2013.log", "holds", 0),
+        ("original-2014.log", "waits", 18_400_000),
+    ] {
+        let into = folder.path().join(name);
+        stdout_of(tyrion().args(["convert", "--to", "all", "-o"]).args([&into, &file(name)]));
+        for other in ["contentions", "holds", "waits"] {
+            let picture = into.join(other).with_extension("svg");
+            assert_eq!(picture.exists(), other == stem, "{name}: {other}");
+        }
+        let picture = std::fs::read_to_string(into.join(stem).with_extension("svg")).unwrap();
+        assert!(!picture.contains("no waits"), "{name}");
+        let stacks = into.join(stem).with_extension("collapsed");
+        let sum = sum(&std::fs::read_to_string(stacks).unwrap());
+        assert!(sum == total || total == 0 && sum > 0, "{name}: {sum}");
+    }
+    let next = stdout_of(tyrion().args(["report", "--section", "verdict"]).arg(file(FILES[3].0)));
+    assert!(next.contains("--to flamegraph --metric contentions"), "{next}");
+}
+
+#[test]
 fn own_outputs_are_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let logs = ["v1-small.log", "v1-trace.log", "v1-wakers.log"];
