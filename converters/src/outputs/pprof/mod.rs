@@ -111,8 +111,11 @@ fn header(
     strings: &mut Strings,
 ) -> proto::Profile {
     let (rows, metric) = (Rows::all(profile, options), Rows::with_metric(profile, options).1);
-    let period = if rows.lacks_waits() { Column::WallNs } else { Column::Count };
-    let default = if columns.contains(&metric) { metric } else { Column::WaitNs };
+    let (period, usual) = match rows.lacks_waits() {
+        true => (Column::WallNs, Column::WallNs),
+        false => (Column::Count, Column::WaitNs),
+    };
+    let default = if columns.contains(&metric) { metric } else { usual };
     let default = sample_type(default, strings).r#type;
     let period_type = sample_type(period, strings);
     let sample_types = columns.iter().map(|&column| sample_type(column, strings));
