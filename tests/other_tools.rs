@@ -180,6 +180,17 @@ fn reports_never_show_zero_for_what_is_not_known() {
     assert!(!held.contains("no thread waited"), "{held}");
     let go = report("go-mutex.pb.gz");
     assert!(!go.contains("0 ns") && !go.contains("-- java"), "{go}");
+    let lists = |name: &str, sections: &str| {
+        stdout_of(tyrion().args(["report", "--section", sections]).arg(file(name)))
+    };
+    let of_counts = lists("offcpu.folded", "contended,blockers");
+    assert!(!of_counts.contains("No thread waited"), "{of_counts}");
+    assert!(of_counts.contains("hottest waiter, 86 % of the waits"), "{of_counts}");
+    let differ = |name: &str| stdout_of(tyrion().arg("diff").arg(file(name)).arg(file(FILES[3].0)));
+    for text in [differ("offcpu.folded"), differ("go-mutex.pb.gz")] {
+        assert!(text.contains("offcpu.folded: duration not known"), "{text}");
+        assert!(text.contains("waits in each recording") && !text.contains(" ns"), "{text}");
+    }
     let stackless = report("original-2014.log");
     let verdict = stackless.lines().take(5).collect::<Vec<_>>().join("\n");
     assert!(!verdict.contains("[synchronized]") && !verdict.contains("in ."), "{verdict}");

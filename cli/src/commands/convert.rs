@@ -290,10 +290,7 @@ fn samples(profile: &Profile) -> usize {
 }
 
 /// What is written where. A stream can take but one file.
-fn targets(
-    args: &ConvertArgs,
-    style: &Style,
-) -> Result<Vec<(&'static Format, Target)>, Failure> {
+fn targets(args: &ConvertArgs, style: &Style) -> Result<Vec<(&'static Format, Target)>, Failure> {
     let targets = named_targets(args, style)?;
     for (format, target) in &targets {
         if target.is_stream() && format.files.is_some() && !style.merged {

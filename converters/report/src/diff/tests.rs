@@ -242,9 +242,8 @@ fn what_cannot_be_divided_is_an_error() {
 
 #[test]
 fn counts_compare_where_durations_are_not_known() {
-    let counts = |name: &str, lines: &str| {
-        [Recording::from_bytes(name, lines.as_bytes().to_vec()).unwrap()]
-    };
+    let counts =
+        |name: &str, lines: &str| [Recording::from_bytes(name, lines.as_bytes().to_vec()).unwrap()];
     let all = Filter { kinds: tyrion_converters::filter::Kinds::all(), ..Filter::default() };
     let few = counts("few.folded", "a.Main.run;a.Get.it 10\na.Main.run;a.Put.it 4\n");
     let many = counts("many.folded", "a.Main.run;a.Get.it 15\na.Main.run;a.Put.it 1\n");
@@ -411,12 +410,12 @@ fn a_picture_of_nothing_says_so() {
     let mut out = Vec::new();
     let widths = Widths::After;
     let picture = Difference {
-            before: &before,
-            after: &nothing,
-            metric: outputs::Metric::Wait,
-            widths,
-            subtitle: "",
-        };
+        before: &before,
+        after: &nothing,
+        metric: outputs::Metric::Wait,
+        widths,
+        subtitle: "",
+    };
     picture.write(&mut out).unwrap();
     assert!(String::from_utf8(out).unwrap().contains("no waits after"));
 }

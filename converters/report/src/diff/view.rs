@@ -202,11 +202,7 @@ fn stack(stack: &StackChange, measure: Measure) -> Row {
 }
 
 /// The cells of [`change_columns`].
-fn changes<T>(
-    changed: &Change<T>,
-    amount: fn(&T) -> &Amount,
-    measure: Measure,
-) -> Vec<TableCell> {
+fn changes<T>(changed: &Change<T>, amount: fn(&T) -> &Amount, measure: Measure) -> Vec<TableCell> {
     let rate = |side: &Option<T>| match (rate(side.as_ref().map(amount), measure), measure) {
         (None, _) => TableCell::Unknown,
         (Some(_), Measure::Wait) if side.is_none() => TableCell::Ns(0),
