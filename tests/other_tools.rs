@@ -180,9 +180,66 @@ fn reports_never_show_zero_for_what_is_not_known() {
     assert!(!held.contains("no thread waited"), "{held}");
     let go = report("go-mutex.pb.gz");
     assert!(!go.contains("0 ns") && !go.contains("-- java"), "{go}");
+    let lists = |name: &str, sections: &str| {
+        stdout_of(tyrion().args(["report", "--section", sections]).arg(file(name)))
+    };
+    let of_counts = lists("offcpu.folded", "contended,blockers");
+    assert!(!of_counts.contains("No thread waited"), "{of_counts}");
+    assert!(of_counts.contains("hottest waiter, 86 % of the waits"), "{of_counts}");
+    let differ = |name: &str| stdout_of(tyrion().arg("diff").arg(file(name)).arg(file(FILES[3].0)));
+    for text in [differ("offcpu.folded"), differ("go-mutex.pb.gz")] {
+        assert!(text.contains("offcpu.folded: duration not known"), "{text}");
+        assert!(text.contains("waits in each recording") && !text.contains(" ns"), "{text}");
+    }
     let stackless = report("original-2014.log");
     let verdict = stackless.lines().take(5).collect::<Vec<_>>().join("\n");
     assert!(!verdict.contains("[synchronized]") && !verdict.contains("in ."), "{verdict}");
+}
+
+#[test]
+fn filters_ask_nothing_that_a_file_does_not_tell() {
+    let offcpu = file("offcpu.folded");
+    let offcpu = text(&offcpu);
+    let go = file("go-mutex.pb.gz");
+    let go = text(&go);
+    for filter in [["--since", "1s"], ["--until", "2020-01-01T00:00:00Z"], ["--min-wait", "1ms"]] {
+        let words = ["report", "--section", "verdict", filter[0], filter[1], offcpu];
+        let done = run(words);
+        assert!(out(&done).contains("1,750 waits"), "{filter:?}: {}", out(&done));
+        assert!(err(&done).contains(filter[0]), "{filter:?}: {}", err(&done));
+        let words = ["dump", "--json", filter[0], filter[1], offcpu];
+        assert_eq!(stdout_of(tyrion().args(words)).matches("\"fold\"").count(), 2, "{filter:?}");
+    }
+    // Each wait counts as long as the average of its stack: 12 took 2.88 ms.
+    assert_eq!(totals(&info(&["--min-wait", "2300us", go])), (12, 34_567_890));
+    assert_eq!(totals(&info(&["--min-wait", "2881us", go])), (0, 0));
+    let long = run(["report", "--min-wait", "2300us", go]);
+    assert!(!err(&long).contains("estimated"), "{}", err(&long));
+}
+
+#[test]
+fn what_a_file_tells_is_shown_by_default() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, stem, total) in [
+        ("offcpu.folded", "contentions", 1_750),
+        ("async-profiler.collapsed", "contentions", 49),
+        ("original-2013.log", "holds", 0),
+        ("original-2014.log", "waits", 18_400_000),
+    ] {
+        let into = folder.path().join(name);
+        stdout_of(tyrion().args(["convert", "--to", "all", "-o"]).args([&into, &file(name)]));
+        for other in ["contentions", "holds", "waits"] {
+            let picture = into.join(other).with_extension("svg");
+            assert_eq!(picture.exists(), other == stem, "{name}: {other}");
+        }
+        let picture = std::fs::read_to_string(into.join(stem).with_extension("svg")).unwrap();
+        assert!(!picture.contains("no waits"), "{name}");
+        let stacks = into.join(stem).with_extension("collapsed");
+        let sum = sum(&std::fs::read_to_string(stacks).unwrap());
+        assert!(sum == total || total == 0 && sum > 0, "{name}: {sum}");
+    }
+    let next = stdout_of(tyrion().args(["report", "--section", "verdict"]).arg(file(FILES[3].0)));
+    assert!(next.contains("--to flamegraph --metric contentions"), "{next}");
 }
 
 #[test]

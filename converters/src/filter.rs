@@ -64,12 +64,17 @@ impl Filter {
         (self.lock.is_some() || !usual_kinds).then_some(self.kinds)
     }
 
-    /// What the filter asks of single waits, in the times of this log.
+    /// What the filter asks of single waits, in the times of this log. Nothing is asked
+    /// that the log does not tell: its waits would be left out as if they were known not
+    /// to be meant.
     pub fn window(&self, log: &Recording) -> Window {
+        let lacks = log.facts().lacks;
+        let [since, until] = [self.since, self.until].map(|moment| moment.filter(|_| !lacks.times));
         Window {
-            since_ns: self.since.map_or(0, |moment| moment.in_log(log)),
-            until_ns: self.until.map_or(u64::MAX, |moment| moment.in_log(log)),
-            min_wait_ns: self.min_wait_ns,
+            since_ns: since.map_or(0, |moment| moment.in_log(log)),
+            until_ns: until.map_or(u64::MAX, |moment| moment.in_log(log)),
+            min_wait_ns: if lacks.durations { 0 } else { self.min_wait_ns },
+            averages: lacks.singles,
         }
     }
 }
@@ -86,6 +91,9 @@ pub struct Window {
     pub until_ns: u64,
     /// Only waits of at least this duration, in ns.
     pub min_wait_ns: u64,
+    /// Folded waits count as long as the average of their cell: nothing else is known of
+    /// single ones.
+    pub averages: bool,
 }
 
 impl Window {

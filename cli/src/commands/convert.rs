@@ -122,14 +122,17 @@ pub fn run(args: ConvertArgs) -> CommandResult {
     check_grouping(&args)?;
     let filter = args.filters.filter(Kinds::contention())?;
     args.style.check_filter(&filter)?;
-    let targets = targets(&args)?;
+    // What cannot be written is refused before anything is read.
+    targets(&args, &args.style)?;
     let logs = logs::open_all(&args.logs, &args.inputs)?;
     args.inputs.tell_unused(logs.iter());
     args.style.check_logs(&logs)?;
+    let style = args.style.of_logs(&logs);
+    let targets = targets(&args, &style)?;
     for (_, target) in &targets {
         target.spare_logs()?;
     }
-    let job = Job { args: &args, filter, logs, targets, options: args.style.options() };
+    let job = Job { args: &args, filter, logs, targets, options: style.options() };
     args.jobs.run(|| job.run())?
 }
 
@@ -287,10 +290,10 @@ fn samples(profile: &Profile) -> usize {
 }
 
 /// What is written where. A stream can take but one file.
-fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure> {
-    let targets = named_targets(args)?;
+fn targets(args: &ConvertArgs, style: &Style) -> Result<Vec<(&'static Format, Target)>, Failure> {
+    let targets = named_targets(args, style)?;
     for (format, target) in &targets {
-        if target.is_stream() && format.files.is_some() && !args.style.merged {
+        if target.is_stream() && format.files.is_some() && !style.merged {
             return Err(Failure::Usage(format!(
                 "{} consists of several files; use --merged to write one stream",
                 format.name
@@ -300,7 +303,10 @@ fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure
     Ok(targets)
 }
 
-fn named_targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure> {
+fn named_targets(
+    args: &ConvertArgs,
+    style: &Style,
+) -> Result<Vec<(&'static Format, Target)>, Failure> {
     let target = args.output.as_deref().map(Target::of);
     if args.to == ALL {
         let folder = args.output.clone().unwrap_or_default();
@@ -314,12 +320,12 @@ fn named_targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, F
                 .map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
         }
         let target = |format: &'static Format| {
-            (format, Target::File(folder.join(default_file(format, &args.style))))
+            (format, Target::File(folder.join(default_file(format, style))))
         };
         return Ok(FORMATS.iter().map(target).collect());
     }
     let format = by_name(args.to).ok_or_else(|| Failure::new("unknown format"))?;
-    let target = target.unwrap_or_else(|| Target::File(default_file(format, &args.style)));
+    let target = target.unwrap_or_else(|| Target::File(default_file(format, style)));
     Ok(vec![(format, target)])
 }
 

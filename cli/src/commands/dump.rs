@@ -310,9 +310,8 @@ impl<'a> Dump<'a> {
     }
 
     fn fold(&mut self, out: &mut dyn Write, cell: &Cell) -> io::Result<()> {
-        let middle_ns = cell.first_ns + cell.last_ns.saturating_sub(cell.first_ns) / 2;
-        let wanted = self.window.holds(middle_ns) && cell.max_ns >= self.window.min_wait_ns;
-        if cell.count == 0 || !wanted || !self.thread(cell.thread).1 {
+        let wanted = self.window.part_of_cell(cell).count != 0;
+        if !wanted || !self.thread(cell.thread).1 {
             return Ok(());
         }
         let thread = self.thread(cell.thread);

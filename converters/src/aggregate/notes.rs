@@ -81,6 +81,8 @@ pub struct Notes {
     pub hidden_idle: SampleTotals,
     /// The filter asks for a duration of waits, which samples do not have.
     pub min_wait_on_samples: bool,
+    /// The filter asks for a duration of waits, and of some it is not known.
+    pub min_wait_on_counts: bool,
     /// Logs without samples, if others have some.
     pub without_samples: u64,
 }
@@ -202,6 +204,10 @@ impl Notes {
                 units::counted(self.estimated.count, "folded wait"),
                 time(self.estimated.wait_ns),
             ));
+        }
+        if self.min_wait_on_counts {
+            let note = "--min-wait does not apply to waits of which only the number is known";
+            lines.push(note.to_owned());
         }
         self.add_lines_of_trace(&mut lines);
         self.add_lines_of_samples(&mut lines);

@@ -15,7 +15,10 @@ use crate::{
 use proptest::{collection::vec, prelude::*};
 use regex::Regex;
 use std::{collections::BTreeMap, io::Cursor};
-use tyrion_formats::write::{LaneId, LogOptions, LogWriter, Wait};
+use tyrion_formats::{
+    Hints, Unit,
+    write::{LaneId, LogOptions, LogWriter, Wait},
+};
 use tyrion_wire::{
     WaitKind,
     cell::{self, Cell},

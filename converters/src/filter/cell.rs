@@ -34,7 +34,8 @@ impl Window {
     }
 
     /// The waits of a cell that are long enough: all or none where its
-    /// shortest or longest says so, otherwise estimated from its histogram.
+    /// shortest or longest says so, or its average stands for each of them,
+    /// otherwise estimated from its histogram.
     fn long_enough(&self, cell: &Cell) -> CellPart {
         // No wait is longer than all together; in a damaged cell it may seem so.
         let max_ns = cell.max_ns.min(cell.sum_ns);
@@ -43,6 +44,10 @@ impl Window {
         let min_ns = self.min_wait_ns;
         if min_ns == 0 {
             return all;
+        }
+        if self.averages {
+            let least_ns = u128::from(min_ns) * u128::from(cell.count);
+            return if u128::from(cell.sum_ns) < least_ns { CellPart::default() } else { all };
         }
         if max_ns < min_ns {
             return CellPart::default();

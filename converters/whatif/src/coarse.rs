@@ -99,6 +99,12 @@ fn shape(
     time: &Range<u64>,
     asked: &Asked<'_>,
 ) -> Result<Shape, String> {
+    if sums.lacks.threads {
+        return Err("it is not known which threads waited for it".to_owned());
+    }
+    if sums.lacks.durations {
+        return Err("it is not known how long threads waited for it".to_owned());
+    }
     let threads: BTreeSet<u32> =
         group.waited.keys().copied().chain(group.taken.keys().map(|key| key.0)).collect();
     let lived = |thread: &u32| {

@@ -4,7 +4,7 @@ use crate::{locks::GroupOf, numbers::Numbers, records::is_for_lock, window};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use tyrion_converters::describe::Names;
-use tyrion_formats::Recording;
+use tyrion_formats::{Lacks, Recording};
 use tyrion_wire::WaitKind;
 
 /// The waits of a thread for locks of a group.
@@ -38,6 +38,8 @@ pub(crate) struct GroupSums {
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
     pub(crate) groups: BTreeMap<u32, GroupSums>,
+    /// What the logs do not tell of waits.
+    pub(crate) lacks: Lacks,
     /// How long the recording was on, in ns.
     pub(crate) recorded_ns: u64,
     /// The CPU time of the program without the agent, in ns, if it is known.
@@ -61,6 +63,9 @@ impl Sums {
             let waits = merged(waits, folded(log));
             sums.add_waits((run, log), waits, numbers, group_of);
             sums.add_taken((run, log), numbers, group_of);
+            let lacks = log.facts().lacks;
+            sums.lacks.threads |= lacks.threads;
+            sums.lacks.durations |= lacks.durations;
             sums.recorded_ns = sums.recorded_ns.saturating_add(recorded_ns(log));
         }
         // Totals so far: those of the last file cover all files.

@@ -144,6 +144,18 @@ fn nothing_is_said_of_what_is_not_known() {
     assert!(predicts(&empty, &question()).is_err());
 }
 
+/// All waits of such a profile are of one thread, which stands for all.
+#[test]
+fn profiles_without_threads_are_refused() {
+    let bytes = include_bytes!("../../../testdata/inputs/go-mutex.pb.gz").to_vec();
+    let logs = [Recording::from_bytes("go-mutex.pb.gz", bytes).unwrap()];
+    let evidence = Evidence::read(&logs, &|_, _| Some(question().group)).unwrap();
+    for change in Change::USUAL {
+        let refused = evidence.predict(&Question { change, ..question() }).unwrap_err();
+        assert!(refused.contains("not known which threads waited"), "{refused}");
+    }
+}
+
 #[test]
 fn one_lock_of_a_group_can_be_chosen() {
     let logs = [Program::default().log()];

@@ -44,11 +44,13 @@ pub(super) struct Style {
 fn metric_help() -> String {
     format!(
         "What to show ({}; the other formats show every metric that the log has, or \
-         single waits) [default: {}, or \
-         {} if nothing but samples was recorded]",
+         single waits) [default: {}; {} if nothing but samples was recorded, {} if \
+         durations are not known, {} if waits are not]",
         names_where(Format::shows_one_metric).join(", "),
         Metric::Wait.name(),
         Metric::Wall.name(),
+        Metric::Contentions.name(),
+        Metric::Hold.name(),
     )
 }
 
@@ -124,6 +126,21 @@ impl Style {
     /// the log.
     pub(super) fn metric(&self) -> Option<Metric> {
         self.metric.or(self.by.map(By::metric))
+    }
+
+    /// The style for these logs: where they do not tell how long threads waited, or not
+    /// whether they did, what they tell instead is shown unless the user names a metric.
+    pub(super) fn of_logs(&self, logs: &[Recording]) -> Style {
+        let of_waits = || logs.iter().filter(|log| log.capabilities().waits);
+        let metric = match of_waits().next() {
+            None if logs.iter().all(|log| log.facts().lacks.waits) => Some(Metric::Hold),
+            Some(_) if of_waits().all(|log| log.facts().lacks.durations) => {
+                Some(Metric::Contentions)
+            }
+            _ => None,
+        };
+        let metric = metric.filter(|&metric| go_together(Some(metric), self.by));
+        Style { metric: self.metric.or(metric), ..self.clone() }
     }
 
     /// Whether the holder's stack carries the wait.
@@ -384,6 +401,24 @@ mod tests {
                 assert!(said.is_none_or(names), "{line}");
             }
         }
+    }
+
+    #[test]
+    fn what_logs_do_not_tell_is_not_shown_by_default() {
+        let counts = Recording::from_bytes("a.folded", b"a;b 7\nc;d 8\n".to_vec()).unwrap();
+        let times = b"a;b;[monitor] L 7\nc;d;[monitor] L 8\n".to_vec();
+        let times = Recording::from_bytes("b.folded", times).unwrap();
+        let of = |line: &str, logs: &[Recording]| {
+            let words = std::iter::once("convert").chain(line.split(' ')).chain(["a.log"]);
+            Line::try_parse_from(words).unwrap().convert.style.of_logs(logs).metric
+        };
+        let counts = [counts];
+        assert_eq!(of("--to flamegraph", &counts), Some(Metric::Contentions));
+        assert_eq!(of("--to all --by waiter", &counts), Some(Metric::Contentions));
+        assert_eq!(of("--to flamegraph --metric wait", &counts), Some(Metric::Wait));
+        assert_eq!(of("--to flamegraph --by state", &counts), None);
+        let [counts] = counts;
+        assert_eq!(of("--to flamegraph", &[counts, times]), None);
     }
 
     #[test]

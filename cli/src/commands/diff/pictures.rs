@@ -7,13 +7,13 @@ use crate::{
 };
 use tyrion_converters::{
     outputs::{
-        OutputOptions,
+        Metric, OutputOptions,
         flamegraph::{Difference, Widths},
         pprof, units,
     },
     profile::Profile,
 };
-use tyrion_report::diff::{Pair, Per, scaled};
+use tyrion_report::diff::{Measure, Pair, Per, scaled};
 
 /// The picture that is written when the user names no other.
 const PICTURE: &str = "diff.svg";
@@ -36,23 +36,31 @@ pub(super) fn targets(args: &DiffArgs) -> Vec<Target> {
 /// Writes a format.
 pub(super) fn write(args: &DiffArgs, format: Format, pair: &Pair<'_>) -> Result<(), Failure> {
     let per = args.per(pair);
+    let metric = match pair.measure() {
+        Measure::Wait => Metric::Wait,
+        Measure::Contentions => Metric::Contentions,
+    };
     let profiles = scaled(pair, per).map_err(|error| Failure::new(error.to_string()))?;
     match format {
-        Format::Flamegraph => flamegraph(args, &profiles, per),
-        Format::Pprof => pprofs(args, &profiles),
+        Format::Flamegraph => flamegraph(args, &profiles, (metric, per)),
+        Format::Pprof => pprofs(args, &profiles, metric),
     }
 }
 
-fn flamegraph(args: &DiffArgs, [before, after]: &[Profile; 2], per: Per) -> Result<(), Failure> {
+fn flamegraph(
+    args: &DiffArgs,
+    [before, after]: &[Profile; 2],
+    (metric, per): (Metric, Per),
+) -> Result<(), Failure> {
     let widths = match args.widths {
         Some(Side::Before) => Widths::Before,
         Some(Side::After) => Widths::After,
         // Where most of it can be seen, be it what went or what came.
-        None if before.totals().1 > after.totals().1 => Widths::Before,
+        None if amount(before, metric) > amount(after, metric) => Widths::Before,
         None => Widths::After,
     };
-    let subtitle = subtitle(before, after, per);
-    let picture = Difference { before, after, widths, subtitle: &subtitle };
+    let subtitle = subtitle([before, after], metric, per);
+    let picture = Difference { before, after, metric, widths, subtitle: &subtitle };
     for target in targets(args) {
         target.write(|out| picture.write(out))?;
         if let Target::File(path) = target {
@@ -63,9 +71,18 @@ fn flamegraph(args: &DiffArgs, [before, after]: &[Profile; 2], per: Per) -> Resu
     Ok(())
 }
 
+/// How long threads waited, or how often.
+fn amount(profile: &Profile, metric: Metric) -> u64 {
+    let (waits, wait_ns) = profile.totals();
+    if metric == Metric::Contentions { waits } else { wait_ns }
+}
+
 /// `waits before: 4.1 s, scaled to 0.35 s recorded; after: 25 ms`
-fn subtitle(before: &Profile, after: &Profile, per: Per) -> String {
-    let wait = |profile: &Profile| units::duration(profile.totals().1);
+fn subtitle([before, after]: [&Profile; 2], metric: Metric, per: Per) -> String {
+    let wait = |profile: &Profile| match amount(profile, metric) {
+        waits if metric == Metric::Contentions => units::counted(waits, "wait"),
+        wait_ns => units::duration(wait_ns),
+    };
     let to = match per {
         Per::Second => {
             let recorded_ns = after.runs.iter().map(|run| run.duration_ns).sum();
@@ -77,14 +94,15 @@ fn subtitle(before: &Profile, after: &Profile, per: Per) -> String {
     format!("{} before, scaled to {to}; {} after", wait(before), wait(after))
 }
 
-fn pprofs(args: &DiffArgs, profiles: &[Profile; 2]) -> Result<(), Failure> {
+fn pprofs(args: &DiffArgs, profiles: &[Profile; 2], metric: Metric) -> Result<(), Failure> {
+    let options = OutputOptions { metric: Some(metric), ..OutputOptions::default() };
     if let Some(folder) = &args.output {
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
     }
     let mut names = Vec::new();
     for (target, profile) in targets(args).into_iter().zip(profiles) {
-        target.write(|out| pprof::stream(profile, &OutputOptions::default(), out))?;
+        target.write(|out| pprof::stream(profile, &options, out))?;
         if let Target::File(path) = target {
             names.push(path.display().to_string());
         }

@@ -1,6 +1,6 @@
 //! What changed, in types: the schema of `tyrion diff --json`.
 
-use super::{Per, rates::Denominators};
+use super::{Measure, Per, is_endless, rates::Denominators};
 use crate::{Findings, conditions::Figures, findings::LockRef, sections::sampled::NO_LOCKS};
 use serde::{Serialize, Serializer};
 use tyrion_formats::Recording;
@@ -27,6 +27,9 @@ pub struct Diff {
     /// What amounts whose names have `rate` are for: `second` of the recording,
     /// or `acquisition` of the lock.
     pub per: Per,
+    /// What changes are of: the `wait`, or how often threads waited (`contentions`)
+    /// where it is not known of all recordings how long.
+    pub measure: Measure,
     /// The recordings before.
     pub before: Side,
     /// The recordings after.
@@ -57,8 +60,8 @@ pub struct Side {
     /// The logs, as the user named them.
     pub logs: Vec<String>,
     /// How long they recorded, added up, as far as --since and --until ask for
-    /// it.
-    pub recorded_ns: u64,
+    /// it; null when that is not known.
+    pub recorded_ns: Option<u64>,
     /// How often locks were taken; null when it was not counted.
     pub acquisitions: Option<u64>,
     /// What waits are divided by: seconds, or acquisitions.
@@ -82,10 +85,13 @@ pub struct Change<T> {
     /// What it is after; null when there is none.
     pub after: Option<T>,
     /// By how much the wait for each second, or acquisition, changed; null when
-    /// the acquisitions of the lock are not known.
+    /// the acquisitions of the lock are not known, or contentions are compared.
     #[serde(serialize_with = "rounded")]
     pub change_rate_ns: Option<f64>,
-    /// That as a share of what it was: -1 when it is gone; null when there was
+    /// By how much the number of waits for each second, or acquisition, changed; null
+    /// when the acquisitions of the lock are not known.
+    pub change_rate_waits: Option<f64>,
+    /// The change of what is compared as a share of what it was: -1 when it is gone; null when there was
     /// none, too.
     pub change_share: Option<f64>,
 }
@@ -115,7 +121,8 @@ pub struct Amount {
     /// How many for each second, or acquisition; null when the acquisitions of
     /// the lock are not known.
     pub rate_waits: Option<f64>,
-    /// How long for each second, or acquisition.
+    /// How long for each second, or acquisition; null where contentions are compared,
+    /// too.
     #[serde(serialize_with = "rounded")]
     pub rate_ns: Option<f64>,
 }
@@ -177,9 +184,15 @@ fn rounded<S: Serializer>(ns: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
 }
 
 impl<T> Change<T> {
-    /// By how many ns the wait for each second, or acquisition, changed.
-    pub fn ns(&self) -> f64 {
-        self.change_rate_ns.unwrap_or(0.0)
+    /// By how much what is compared changed for each second, or acquisition: by how
+    /// many ns, or waits.
+    pub fn by(&self) -> f64 {
+        self.known_by().unwrap_or(0.0)
+    }
+
+    /// The same; `None` if it is not known.
+    pub(super) fn known_by(&self) -> Option<f64> {
+        self.change_rate_ns.or(self.change_rate_waits)
     }
 }
 
@@ -189,7 +202,7 @@ impl Side {
         notes.forget_samples();
         Side {
             logs: findings.logs.iter().map(|log| Recording::name(log).to_owned()).collect(),
-            recorded_ns: figures.recorded_ns,
+            recorded_ns: (!findings.logs.iter().any(is_endless)).then_some(figures.recorded_ns),
             acquisitions: figures.acquisitions,
             divisor: rate.total(),
             lacking: if findings.profile().lacks_waits { NO_LOCKS } else { "" },

@@ -1,7 +1,7 @@
 //! Works out what changed.
 
 use super::{
-    Amount, Change, LockAmount, LockChange, Pair, Presence, StackChange,
+    Amount, Change, LockAmount, LockChange, Measure, Pair, Presence, StackChange,
     matching::{Matching, Shared},
     rates::{Denominators, Key, Rates, key},
 };
@@ -31,40 +31,59 @@ impl Sums {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    fn amount(self, divisor: Option<f64>) -> Amount {
+    /// What stacks are hot by.
+    fn of(self, measure: Measure) -> u64 {
+        match measure {
+            Measure::Wait => self.wait_ns,
+            Measure::Contentions => self.waits,
+        }
+    }
+
+    fn amount(self, divisor: Option<f64>, measure: Measure) -> Amount {
+        let of_ns = divisor.filter(|_| measure == Measure::Wait);
         Amount {
             waits: self.waits,
             wait_ns: self.wait_ns,
             max_wait_ns: self.max_ns,
             rate_waits: divisor.map(|divisor| self.waits as f64 / divisor),
-            rate_ns: divisor.map(|divisor| self.wait_ns as f64 / divisor),
+            rate_ns: of_ns.map(|divisor| self.wait_ns as f64 / divisor),
         }
     }
 }
 
 /// The change from one amount to another. What is not there has waited for
 /// nothing.
-fn changed<T>(before: Option<T>, after: Option<T>, amount: fn(&T) -> &Amount) -> Change<T> {
-    let rate = |side: &Option<T>| side.as_ref().map_or(Some(0.0), |side| amount(side).rate_ns);
-    let (was, is) = (rate(&before), rate(&after));
-    let change_rate_ns = was.zip(is).map(|(was, is)| is - was);
-    let share = was.zip(is).map(|(was, is)| change(was, is));
+fn changed<T>(
+    [before, after]: [Option<T>; 2],
+    measure: Measure,
+    amount: fn(&T) -> &Amount,
+) -> Change<T> {
+    let rates = |rate: fn(&Amount) -> Option<f64>| {
+        let rate = |side: &Option<T>| side.as_ref().map_or(Some(0.0), |side| rate(amount(side)));
+        rate(&before).zip(rate(&after))
+    };
+    let (ns, waits) = (rates(|it| it.rate_ns), rates(|it| it.rate_waits));
+    let change_of = |rates: Option<(f64, f64)>| rates.map(|(was, is)| is - was);
+    let (compared, change_rate_ns) = match measure {
+        Measure::Wait => (ns, change_of(ns)),
+        Measure::Contentions => (waits, None),
+    };
+    let change_rate_waits = change_of(waits);
+    let share = compared.map(|(was, is)| change(was, is));
     let state = match (&before, &after) {
         (None, Some(_)) => Presence::Appeared,
         (Some(_), None) => Presence::Vanished,
         _ => Presence::Both,
     };
     let change_share = share.filter(|share| share.is_finite());
-    Change { state, before, after, change_rate_ns, change_share }
+    Change { state, before, after, change_rate_ns, change_rate_waits, change_share }
 }
 
 /// For sorting: the greatest changes first, unknown ones last.
 fn magnitude<T>(change: &Change<T>) -> Reverse<(bool, u64)> {
     // Positive numbers sort by their bits.
-    Reverse((
-        change.change_rate_ns.is_some(),
-        change.change_rate_ns.map_or(0, |ns| ns.abs().to_bits()),
-    ))
+    let by = change.known_by();
+    Reverse((by.is_some(), by.map_or(0, |by| by.abs().to_bits())))
 }
 
 /// How all waits changed.
@@ -72,9 +91,10 @@ pub(super) fn total([before, after]: &[Figures; 2], rates: &Rates) -> Change<Amo
     let side = |figures: &Figures, rate: &Denominators| {
         let max_ns = figures.locks.iter().map(|lock| lock.max_wait_ns).max().unwrap_or(0);
         let sums = Sums { waits: figures.waits, wait_ns: figures.wait_ns, max_ns };
-        Some(sums.amount(Some(rate.total())))
+        Some(sums.amount(Some(rate.total()), rates.measure))
     };
-    changed(side(before, &rates.before), side(after, &rates.after), |amount| amount)
+    let sides = [side(before, &rates.before), side(after, &rates.after)];
+    changed(sides, rates.measure, |amount| amount)
 }
 
 /// How the waits for each lock changed, the greatest change first.
@@ -83,12 +103,12 @@ pub(super) fn locks([before, after]: &[Figures; 2], rates: &Rates) -> Vec<LockCh
     for (side, figures, rate) in [(0, before, &rates.before), (1, after, &rates.after)] {
         for lock in &figures.locks {
             let key = key(lock);
-            let amount = lock_amount(lock, rate.of_lock(&key));
+            let amount = lock_amount(lock, rate.of_lock(&key), rates.measure);
             both.entry(key).or_default()[side] = Some(amount);
         }
     }
-    let change = |((class, name, kind), [before, after]): (Key, [Option<LockAmount>; 2])| {
-        let change = changed(before, after, |lock: &LockAmount| &lock.amount);
+    let change = |((class, name, kind), sides): (Key, [Option<LockAmount>; 2])| {
+        let change = changed(sides, rates.measure, |lock: &LockAmount| &lock.amount);
         LockChange { lock: LockRef { name, class, id: 0 }, kind, change }
     };
     let mut changes: Vec<LockChange> = both.into_iter().map(change).collect();
@@ -97,13 +117,14 @@ pub(super) fn locks([before, after]: &[Figures; 2], rates: &Rates) -> Vec<LockCh
     changes
 }
 
-fn lock_amount(lock: &LockFigures, divisor: Option<f64>) -> LockAmount {
+fn lock_amount(lock: &LockFigures, divisor: Option<f64>, measure: Measure) -> LockAmount {
+    let percentile = |ns: Option<u64>| ns.filter(|_| measure == Measure::Wait);
     let sums = Sums { waits: lock.waits, wait_ns: lock.wait_ns, max_ns: lock.max_wait_ns };
     let held = lock.hold_ns.zip(lock.acquisitions);
     LockAmount {
-        amount: sums.amount(divisor),
-        p50_wait_ns: lock.p50_wait_ns,
-        p99_wait_ns: lock.p99_wait_ns,
+        amount: sums.amount(divisor, measure),
+        p50_wait_ns: percentile(lock.p50_wait_ns),
+        p99_wait_ns: percentile(lock.p99_wait_ns),
         acquisitions: lock.acquisitions,
         mean_hold_ns: held.and_then(|(hold_ns, taken)| hold_ns.checked_div(taken)),
     }
@@ -121,7 +142,7 @@ pub(super) fn stacks(pair: &Pair<'_>, matching: Matching, rates: &Rates) -> Vec<
     let mut shared = Shared::default();
     let mut both: BTreeMap<(Key, u32), [Option<InStack>; 2]> = BTreeMap::new();
     for (side, findings) in [(0, pair.before), (1, pair.after)] {
-        for (key, stack) in in_stacks(findings, matching, &mut shared) {
+        for (key, stack) in in_stacks(findings, (matching, rates.measure), &mut shared) {
             both.entry(key).or_default()[side] = Some(stack);
         }
     }
@@ -134,13 +155,15 @@ pub(super) fn stacks(pair: &Pair<'_>, matching: Matching, rates: &Rates) -> Vec<
                 (None, before) => (pair.before, before.unwrap_or_default()),
             };
             let stack = names::stack(findings.profile(), shown.hottest.1);
-            let amount = |side: Option<InStack>, rate| side.map(|side| side.sums.amount(rate));
+            let measure = rates.measure;
+            let amount = |side: Option<InStack>, rate| Some(side?.sums.amount(rate, measure));
+            let sides = [amount(before, was), amount(after, is)];
             let (class, name, kind) = key;
             StackChange {
                 place: stack.first().cloned().unwrap_or_default(),
                 lock: LockRef { name, class, id: 0 },
                 kind,
-                change: changed(amount(before, was), amount(after, is), |amount| amount),
+                change: changed(sides, measure, |amount| amount),
                 stack,
             }
         })
@@ -155,7 +178,7 @@ pub(super) fn stacks(pair: &Pair<'_>, matching: Matching, rates: &Rates) -> Vec<
 /// The waits of one side by lock and stack.
 fn in_stacks(
     findings: &Findings<'_>,
-    matching: Matching,
+    (matching, measure): (Matching, Measure),
     shared: &mut Shared,
 ) -> HashMap<(Key, u32), InStack> {
     let profile = findings.profile();
@@ -175,8 +198,8 @@ fn in_stacks(
         let LockRef { name, class, .. } = findings.groups.lock_ref(group);
         let of_stack = stacks.entry(((class, name, kind.name()), called.number)).or_default();
         of_stack.sums.add(sum);
-        if sum.wait_ns > of_stack.hottest.0 || of_stack.hottest.1 == 0 {
-            of_stack.hottest = (sum.wait_ns, called.stack);
+        if sum.of(measure) > of_stack.hottest.0 || of_stack.hottest.1 == 0 {
+            of_stack.hottest = (sum.of(measure), called.stack);
         }
     }
     stacks

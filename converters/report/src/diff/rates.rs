@@ -34,6 +34,17 @@ impl Per {
     }
 }
 
+/// What of waits is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// How long threads waited.
+    #[default]
+    Wait,
+    /// How often, where it is not known of all recordings how long.
+    Contentions,
+}
+
 /// A lock in any recording: class, name, kind of wait.
 pub(super) type Key = (String, String, &'static str);
 
@@ -54,6 +65,7 @@ pub(super) struct Denominators {
 /// Of both sides.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rates {
+    pub(super) measure: Measure,
     pub(super) before: Denominators,
     pub(super) after: Denominators,
 }

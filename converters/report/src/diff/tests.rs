@@ -82,7 +82,7 @@ fn rows(diff: &Diff) -> Vec<LockRow<'_>> {
     let rate = |side: &Option<LockAmount>| side.as_ref().and_then(|lock| lock.amount.rate_ns);
     let row = |lock: &'_ LockChange| {
         let change = &lock.change;
-        (change.state, rate(&change.before), rate(&change.after), change.ns(), change.change_share)
+        (change.state, rate(&change.before), rate(&change.after), change.by(), change.change_share)
     };
     let name = |lock: &'_ LockChange| if lock.lock.name.is_empty() { 0 } else { 1 };
     diff.locks
@@ -110,13 +110,13 @@ fn waits_compare_by_second_recorded() {
     assert_eq!((diff.appeared, diff.vanished), (1, 1));
     let total = &diff.total;
     assert_eq!(total.before.as_ref().unwrap().rate_ns, Some(530_000.0));
-    assert_eq!((total.ns(), total.after.as_ref().unwrap().wait_ns), (-485_000.0, 45_000));
+    assert_eq!((total.by(), total.after.as_ref().unwrap().wait_ns), (-485_000.0, 45_000));
     let name = |lock: &Option<LockChange>| lock.as_ref().unwrap().lock.label();
     assert_eq!(name(&diff.most_improved), "Cache.map (java.lang.Object)");
     assert!(name(&diff.most_worsened).starts_with("Cache.turn"));
     let map = diff.locks[0].change.before.as_ref().unwrap();
     assert_eq!((map.amount.waits, map.acquisitions, map.mean_hold_ns), (2, Some(100), Some(10)));
-    assert_eq!((diff.before.recorded_ns, diff.after.recorded_ns), (2 * SECOND, SECOND));
+    assert_eq!((diff.before.recorded_ns, diff.after.recorded_ns), (Some(2 * SECOND), Some(SECOND)));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn waits_compare_by_acquisition() {
 #[test]
 fn stacks_are_found_again_by_their_methods() {
     let diff = diff(&Terms::default());
-    let row = |stack: &StackChange| (stack.place.clone(), stack.change.state, stack.change.ns());
+    let row = |stack: &StackChange| (stack.place.clone(), stack.change.state, stack.change.by());
     let rows: Vec<_> = diff.stacks.iter().map(row).collect();
     let get = || "a.Cache.get(Cache.java:13)".to_owned();
     assert_eq!(
@@ -174,9 +174,9 @@ fn the_same_log_did_not_change() {
     for terms in [Terms::default(), acquisition()] {
         let diff = pair.diff(&terms, &ReportOptions::default()).unwrap();
         assert_eq!((diff.most_improved, diff.most_worsened), (None, None));
-        assert!(diff.locks.iter().all(|lock| lock.change.ns() == 0.0), "{:?}", diff.locks);
+        assert!(diff.locks.iter().all(|lock| lock.change.by() == 0.0), "{:?}", diff.locks);
         assert!(diff.stacks.iter().all(|stack| stack.change.state == Presence::Both));
-        assert_eq!((diff.total.ns(), diff.total.change_share), (0.0, Some(0.0)));
+        assert_eq!((diff.total.by(), diff.total.change_share), (0.0, Some(0.0)));
     }
 }
 
@@ -188,13 +188,13 @@ fn sets_add_up_and_filters_choose() {
     let diff =
         Pair { before: &one, after: &two }.diff(&Terms::default(), &ReportOptions::default());
     let diff = diff.unwrap();
-    assert_eq!((diff.after.recorded_ns, diff.total.ns()), (4 * SECOND, 0.0));
+    assert_eq!((diff.after.recorded_ns, diff.total.by()), (Some(4 * SECOND), 0.0));
     assert_eq!(diff.total.after.unwrap().wait_ns, 2 * diff.total.before.unwrap().wait_ns);
 
     let turn = Filter { lock: Some(regex::Regex::new("turn").unwrap()), ..Filter::default() };
     let diff =
         compare(&turn, |pair| pair.diff(&Terms::default(), &ReportOptions::default()).unwrap());
-    assert_eq!((diff.locks.len(), diff.stacks.len(), diff.total.ns()), (1, 1, 10_000.0));
+    assert_eq!((diff.locks.len(), diff.stacks.len(), diff.total.by()), (1, 1, 10_000.0));
 }
 
 #[test]
@@ -241,12 +241,42 @@ fn what_cannot_be_divided_is_an_error() {
 }
 
 #[test]
+fn counts_compare_where_durations_are_not_known() {
+    let counts =
+        |name: &str, lines: &str| [Recording::from_bytes(name, lines.as_bytes().to_vec()).unwrap()];
+    let all = Filter { kinds: tyrion_converters::filter::Kinds::all(), ..Filter::default() };
+    let few = counts("few.folded", "a.Main.run;a.Get.it 10\na.Main.run;a.Put.it 4\n");
+    let many = counts("many.folded", "a.Main.run;a.Get.it 15\na.Main.run;a.Put.it 1\n");
+    let (few, many) = (found(&few, &all), found(&many, &all));
+    let pair = Pair { before: &few, after: &many };
+    let terms = Terms { per: pair.usual_per(), ..Terms::default() };
+    let diff = pair.diff(&terms, &ReportOptions::default()).unwrap();
+    assert_eq!((diff.measure, diff.before.recorded_ns), (Measure::Contentions, None));
+    assert_eq!((diff.total.by(), diff.total.change_rate_ns), (2.0, None));
+    let stacks: Vec<_> =
+        diff.stacks.iter().map(|it| (it.change.by(), it.change.change_share)).collect();
+    assert_eq!(stacks, [(5.0, Some(0.5)), (-3.0, Some(-0.75))]);
+    let style = crate::render::text::Style::default();
+    let text = crate::render::text::view(&view(&diff), &style);
+    for line in ["many.folded: duration not known", "14 → 16 (+14.3 %)", "waits in each recording"]
+    {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains(" ns"), "{text}");
+    let times = counts("times.folded", "a.Main.run;a.Get.it;[monitor] a.L 15\n");
+    let times = found(&times, &all);
+    let error = Pair { before: &few, after: &times }.diff(&terms, &ReportOptions::default());
+    let expected = DiffError::NothingAlike("few.folded".to_owned(), "times.folded".to_owned());
+    assert_eq!(error.unwrap_err(), expected);
+}
+
+#[test]
 fn top_cuts_lists_and_no_totals() {
     let options = ReportOptions { top: 1, ..ReportOptions::default() };
     let diff = compare(&Filter::default(), |pair| pair.diff(&Terms::default(), &options).unwrap());
     assert_eq!((diff.locks.len(), diff.locks_left_out), (1, 3));
     assert_eq!((diff.stacks.len(), diff.stacks_left_out), (1, 3));
-    assert_eq!((diff.total.ns(), diff.appeared), (-485_000.0, 1));
+    assert_eq!((diff.total.by(), diff.appeared), (-485_000.0, 1));
     assert!(diff.most_worsened.is_some(), "the worst one, wherever it stands");
 }
 
@@ -347,7 +377,13 @@ fn profiles_are_scaled_to_what_was_recorded_after() {
 fn picture(widths: Widths) -> String {
     let [before, after] = compare(&Filter::default(), |pair| scaled(pair, Per::Second).unwrap());
     let mut out = Vec::new();
-    let picture = Difference { before: &before, after: &after, widths, subtitle: "of & for" };
+    let picture = Difference {
+        before: &before,
+        after: &after,
+        metric: outputs::Metric::Wait,
+        widths,
+        subtitle: "of & for",
+    };
     picture.write(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
@@ -373,7 +409,13 @@ fn a_picture_of_nothing_says_so() {
     let nothing = Profile { waits: Vec::new(), ..before.clone() };
     let mut out = Vec::new();
     let widths = Widths::After;
-    let picture = Difference { before: &before, after: &nothing, widths, subtitle: "" };
+    let picture = Difference {
+        before: &before,
+        after: &nothing,
+        metric: outputs::Metric::Wait,
+        widths,
+        subtitle: "",
+    };
     picture.write(&mut out).unwrap();
     assert!(String::from_utf8(out).unwrap().contains("no waits after"));
 }

@@ -1,8 +1,8 @@
 //! What changed, for eyes.
 
-use super::{Amount, Change, Diff, LockChange, Per, Presence, StackChange};
+use super::{Amount, Change, Diff, LockChange, Measure, Per, Presence, StackChange};
 use crate::{
-    render::{change, ns_change, ns_rate},
+    render::{change, ns_change, ns_rate, shown},
     view::{Column, Detail, Part, Row, Table, TableCell, View, harmless_names},
 };
 use tyrion_converters::outputs::units;
@@ -10,10 +10,10 @@ use tyrion_converters::outputs::units;
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
 const KIND: Column = Column::new("kind", "how threads waited", 4);
 const PLACE: Column = Column::new("place", "the innermost frame of the program", 0);
-const BEFORE: Column = Column::new("before", "wait per second, or per acquisition, before", 0);
-const AFTER: Column = Column::new("after", "wait per second, or per acquisition, after", 0);
+const BEFORE: Column = Column::new("before", "per second, or per acquisition, before", 0);
+const AFTER: Column = Column::new("after", "per second, or per acquisition, after", 0);
 const CHANGE: Column = Column::new("change", "by how much that changed", 0);
-const SHARE: Column = Column::new("%", "the change as a share of the wait before", 0);
+const SHARE: Column = Column::new("%", "the change as a share of what it was before", 0);
 const WAITS_BEFORE: Column =
     Column::new("waits before", "waits per second, or per acquisition, before", 2);
 const WAITS_AFTER: Column =
@@ -49,7 +49,7 @@ fn facts(diff: &Diff) -> Vec<(String, TableCell)> {
         let taken = side
             .acquisitions
             .map_or(String::new(), |taken| format!(", {}", units::counted(taken, "acquisition")));
-        let recorded = units::duration(side.recorded_ns);
+        let recorded = side.recorded_ns.map_or("duration not known".to_owned(), units::duration);
         let logs: Vec<String> = harmless_names(&side.logs).collect();
         fact(name, format!("{}: {recorded}{taken}", logs.join(", ")));
     }
@@ -57,14 +57,15 @@ fn facts(diff: &Diff) -> Vec<(String, TableCell)> {
         return facts;
     }
     let mut fact = |name: &str, text: String| facts.push((name.to_owned(), TableCell::Text(text)));
-    fact("wait", told(&diff.total, |amount| amount, diff.per));
+    let (compared, terms) = (compared(diff.measure), (diff.measure, diff.per));
+    fact(compared, told(&diff.total, |amount| amount, terms));
     for (name, lock) in
         [("most improved", &diff.most_improved), ("most worsened", &diff.most_worsened)]
     {
         fact(
             name,
             lock.as_ref().map_or("none".to_owned(), |lock| {
-                let told = told(&lock.change, |lock| &lock.amount, diff.per);
+                let told = told(&lock.change, |lock| &lock.amount, terms);
                 format!("{}: {told}", lock.lock.label())
             }),
         );
@@ -76,54 +77,92 @@ fn facts(diff: &Diff) -> Vec<(String, TableCell)> {
     facts
 }
 
-/// `700 ms/s → 2 ms/s (−698 ms, −99.7 %)`
-fn told<T>(changed: &Change<T>, amount: fn(&T) -> &Amount, per: Per) -> String {
+/// What of waits is compared, in a word.
+fn compared(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Wait => "wait",
+        Measure::Contentions => "waits",
+    }
+}
+
+/// What of an amount is compared, for each second, or acquisition.
+fn rate(amount: Option<&Amount>, measure: Measure) -> Option<f64> {
+    amount.map_or(Some(0.0), |amount| match measure {
+        Measure::Wait => amount.rate_ns,
+        Measure::Contentions => amount.rate_waits,
+    })
+}
+
+/// A number of waits, whole where it is.
+fn waits(number: f64) -> TableCell {
+    match number {
+        whole if whole.fract() == 0.0 => TableCell::Count(whole as u64),
+        number => TableCell::Number(number),
+    }
+}
+
+/// `700 ms/s → 2 ms/s (−698 ms, −99.7 %)`, or `700/s → 2/s (−99.7 %)`
+fn told<T>(
+    changed: &Change<T>,
+    amount: fn(&T) -> &Amount,
+    (measure, per): (Measure, Per),
+) -> String {
     let rate = |side: &Option<T>| {
-        let ns = side.as_ref().map_or(Some(0.0), |side| amount(side).rate_ns);
-        let ns = ns.map_or("unknown".to_owned(), ns_rate);
-        format!("{ns}{}", per.unit())
+        let rate = rate(side.as_ref().map(amount), measure).map(|rate| match measure {
+            Measure::Wait => ns_rate(rate),
+            Measure::Contentions => shown(&waits(rate)).into_owned(),
+        });
+        format!("{}{}", rate.as_deref().unwrap_or("unknown"), per.unit())
     };
-    let by = match (changed.change_rate_ns, changed.change_share) {
+    let share = changed.change_share.map_or("new".to_owned(), change);
+    let by = match (changed.known_by(), changed.change_rate_ns) {
         (None, _) => "unknown".to_owned(),
-        (Some(by_ns), Some(share)) => format!("{}, {}", ns_change(by_ns), change(share)),
-        (Some(by_ns), None) => format!("{}, new", ns_change(by_ns)),
+        (Some(_), Some(by_ns)) => format!("{}, {share}", ns_change(by_ns)),
+        (Some(_), None) => share,
     };
     format!("{} → {} ({by})", rate(&changed.before), rate(&changed.after))
 }
 
-/// Behind the title of a table: what its numbers are.
-fn unit(per: Per) -> &'static str {
-    match per {
-        Per::Second => "wait in each second recorded",
-        Per::Acquisition => "wait for each acquisition of the lock",
-        Per::Recording => "wait in each recording",
+/// The title of a table, and what its numbers are.
+fn title(of: &str, diff: &Diff) -> String {
+    let per = match diff.per {
+        Per::Second => "in each second recorded",
+        Per::Acquisition => "for each acquisition of the lock",
+        Per::Recording => "in each recording",
+    };
+    format!("{of}: {} {per}", compared(diff.measure))
+}
+
+/// How something changed: before, after, change and share. By how much the number of
+/// waits changed, its share says.
+fn change_columns(measure: Measure) -> Vec<Column> {
+    match measure {
+        Measure::Wait => vec![BEFORE, AFTER, CHANGE, SHARE],
+        Measure::Contentions => vec![BEFORE, AFTER, SHARE],
     }
 }
 
 fn locks(diff: &Diff) -> Table {
+    let mut columns = vec![LOCK, KIND];
+    columns.extend(change_columns(diff.measure));
+    if diff.measure == Measure::Wait {
+        columns.extend([WAITS_BEFORE, WAITS_AFTER, P99_BEFORE, P99_AFTER]);
+    }
     Table {
-        title: format!("Locks: {}", unit(diff.per)),
-        columns: vec![
-            LOCK,
-            KIND,
-            BEFORE,
-            AFTER,
-            CHANGE,
-            SHARE,
-            WAITS_BEFORE,
-            WAITS_AFTER,
-            P99_BEFORE,
-            P99_AFTER,
-        ],
-        rows: diff.locks.iter().map(lock).collect(),
+        title: title("Locks", diff),
+        columns,
+        rows: diff.locks.iter().map(|it| lock(it, diff.measure)).collect(),
         left_out: diff.locks_left_out,
     }
 }
 
-fn lock(lock: &LockChange) -> Row {
+fn lock(lock: &LockChange, measure: Measure) -> Row {
     let (before, after) = (&lock.change.before, &lock.change.after);
     let mut cells = vec![TableCell::Text(lock.lock.label()), TableCell::Text(lock.kind.to_owned())];
-    cells.extend(changes(&lock.change, |lock| &lock.amount));
+    cells.extend(changes(&lock.change, |lock| &lock.amount, measure));
+    if measure == Measure::Contentions {
+        return Row { cells, details: Vec::new() };
+    }
     for side in [before, after] {
         let waits = side.as_ref().map_or(Some(0.0), |side| side.amount.rate_waits);
         cells.push(waits.map_or(TableCell::Unknown, TableCell::Number));
@@ -136,21 +175,23 @@ fn lock(lock: &LockChange) -> Row {
 }
 
 fn stacks(diff: &Diff) -> Table {
+    let mut columns = vec![PLACE, LOCK, KIND];
+    columns.extend(change_columns(diff.measure));
     Table {
-        title: format!("Stacks: {}", unit(diff.per)),
-        columns: vec![PLACE, LOCK, KIND, BEFORE, AFTER, CHANGE, SHARE],
-        rows: diff.stacks.iter().map(stack).collect(),
+        title: title("Stacks", diff),
+        columns,
+        rows: diff.stacks.iter().map(|it| stack(it, diff.measure)).collect(),
         left_out: diff.stacks_left_out,
     }
 }
 
-fn stack(stack: &StackChange) -> Row {
+fn stack(stack: &StackChange, measure: Measure) -> Row {
     let mut cells = vec![
         TableCell::name(&stack.place),
         TableCell::Text(stack.lock.label()),
         TableCell::Text(stack.kind.to_owned()),
     ];
-    cells.extend(changes(&stack.change, |amount| amount));
+    cells.extend(changes(&stack.change, |amount| amount, measure));
     let title = match stack.change.state {
         Presence::Both => "called from",
         Presence::Appeared => "new, called from",
@@ -160,18 +201,23 @@ fn stack(stack: &StackChange) -> Row {
     Row { cells, details: vec![Detail::of_names(title.to_owned(), callers)] }
 }
 
-/// Before, after, change, and share.
-fn changes<T>(changed: &Change<T>, amount: fn(&T) -> &Amount) -> [TableCell; 4] {
-    let rate = |side: &Option<T>| match side.as_ref().map(|side| amount(side).rate_ns) {
-        Some(Some(ns)) => TableCell::NsRate(ns),
-        Some(None) => TableCell::Unknown,
-        None => TableCell::Ns(0),
+/// The cells of [`change_columns`].
+fn changes<T>(changed: &Change<T>, amount: fn(&T) -> &Amount, measure: Measure) -> Vec<TableCell> {
+    let rate = |side: &Option<T>| match (rate(side.as_ref().map(amount), measure), measure) {
+        (None, _) => TableCell::Unknown,
+        (Some(_), Measure::Wait) if side.is_none() => TableCell::Ns(0),
+        (Some(ns), Measure::Wait) => TableCell::NsRate(ns),
+        (Some(number), Measure::Contentions) => waits(number),
     };
-    let share = match (changed.change_rate_ns, changed.change_share) {
+    let share = match (changed.known_by(), changed.change_share) {
         (Some(_), Some(share)) => TableCell::Change(share),
         (Some(_), None) => TableCell::Change(f64::INFINITY),
         (None, _) => TableCell::Unknown,
     };
-    let by = changed.change_rate_ns.map_or(TableCell::Unknown, TableCell::NsChange);
-    [rate(&changed.before), rate(&changed.after), by, share]
+    let mut cells = vec![rate(&changed.before), rate(&changed.after)];
+    if measure == Measure::Wait {
+        cells.push(changed.change_rate_ns.map_or(TableCell::Unknown, TableCell::NsChange));
+    }
+    cells.push(share);
+    cells
 }

@@ -14,6 +14,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
+use tyrion_converters::profile::WaitRow;
 use tyrion_wire::WaitKind;
 
 /// The section.
@@ -44,6 +45,8 @@ pub enum Source {
 pub struct Blockers {
     /// How it is known who held a lock.
     pub source: Source,
+    /// How often threads waited for locks.
+    pub waits: u64,
     /// How long threads waited for locks in all, in ns. With a filter on
     /// threads this is of waiters, while waits charged are by holders.
     pub wait_ns: u64,
@@ -164,8 +167,11 @@ type ByCode = BTreeMap<(String, Holder, u32, WaitKind), Charges>;
 pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
     let profile = findings.profile();
     let shown = |kind: WaitKind| findings.shows(kind);
-    let waits = profile.waits.iter().filter(|wait| shown(wait.kind));
-    let wait_ns = waits.fold(0, |sum: u64, wait| sum.saturating_add(wait.wait_ns));
+    let sum = |of: fn(&WaitRow) -> u64| {
+        let shown = profile.waits.iter().filter(|wait| shown(wait.kind));
+        shown.map(of).fold(0, u64::saturating_add)
+    };
+    let (waits, wait_ns) = (sum(|wait| wait.count), sum(|wait| wait.wait_ns));
     let (source, threads, code) = if profile.has_blame {
         (Source::Charged, charged_threads(findings), charged_code(findings))
     } else {
@@ -175,6 +181,7 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
     let known_ns = threads.values().fold(0, |sum: u64, pair| sum.saturating_add(pair.wait_ns));
     let mut out = Blockers {
         source,
+        waits,
         wait_ns,
         known_ns,
         thread_pairs: threads.len() as u64,

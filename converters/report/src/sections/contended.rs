@@ -110,7 +110,7 @@ pub struct ContendedLock {
     pub waiting_threads: u64,
     /// How many threads took them. `null` when it is not known.
     pub holding_threads: Option<u64>,
-    /// Where threads waited longest.
+    /// Where threads waited longest, or most often where it is not known how long.
     pub hottest_waiter: Option<HotStack>,
     /// Where those left the lock, or else took it, that most wait is charged to:
     /// a stack is taken of some exits only. `null` when waits were not charged.
@@ -243,7 +243,7 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
     };
     let keep: Vec<bool> = COLUMNS.iter().map(known).collect();
     let rows = contended.shown.iter().map(|lock| {
-        let mut row = row(lock);
+        let mut row = row(lock, has_durations);
         let mut keep = keep.iter();
         row.cells.retain(|_| keep.next() == Some(&true));
         row
@@ -257,7 +257,7 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
     View { parts: vec![Part::Text(sum), Part::Table(table)] }
 }
 
-fn row(lock: &ContendedLock) -> Row {
+fn row(lock: &ContendedLock, has_durations: bool) -> Row {
     let cells = vec![
         TableCell::Text(lock.lock.label()),
         TableCell::Text(lock.kind.to_owned()),
@@ -275,7 +275,8 @@ fn row(lock: &ContendedLock) -> Row {
         TableCell::Count(lock.waiting_threads),
         count(lock.holding_threads),
     ];
-    let waiter = lock.hottest_waiter.iter().map(|hot| hot.detail("hottest waiter", "the wait"));
+    let all = if has_durations { "the wait" } else { "the waits" };
+    let waiter = lock.hottest_waiter.iter().map(|hot| hot.detail("hottest waiter", all));
     let charged = "the wait that is charged";
     let holder = lock.hottest_holder.iter().map(|hot| hot.detail("hottest holder", charged));
     let line = |title| Detail { title, lines: Vec::new() };
@@ -344,7 +345,7 @@ mod tests {
         assert_eq!((both.contended, both.max_wait_ns, both.waiting_threads), (3, 400_000_000, 1));
         assert_eq!(both.p99_wait_ns, Some(400_000_000));
         let said = "readers waited 400 ms in 1 wait, writers waited 400 ms in 2 waits";
-        assert_eq!(row(both).details[0].title, said);
+        assert_eq!(row(both, true).details[0].title, said);
         assert_eq!((sides(&contended.shown[1]), contended.totals.locks), (None, 3));
     }
 }

@@ -110,6 +110,39 @@ fn long_folded_waits_are_taken_exactly_or_estimated_within_bounds() {
     assert_eq!(long("9us").0.0, 1);
 }
 
+/// Waits of collapsed stacks as `ns` or `samples`: 10 of thread `a`, 300 of `b`.
+fn stacks(unit: Unit) -> Recording {
+    let lines = b"[a];A.run;[monitor] L 10\n[b];A.run;[monitor] L 300\n".to_vec();
+    let hints = Hints { unit: Some(unit), ..Hints::default() };
+    Recording::from_reader_as("a.folded", Cursor::new(lines), &hints).unwrap()
+}
+
+#[test]
+fn what_a_log_does_not_tell_is_not_asked_of_it() {
+    let logs = [stacks(Unit::Samples)];
+    let since = Filter { since: Some(moment("1s").unwrap()), ..all() };
+    let until = Filter { until: Some(moment("2020-01-01T00:00:00Z").unwrap()), ..all() };
+    let long = Filter { min_wait_ns: 1, ..all() };
+    for filter in [&since, &until, &long] {
+        let out = run(&logs, filter);
+        assert_eq!(out.profile.totals(), (310, 0), "{filter:?}");
+        assert_eq!(out.notes.straddling, Lost::default());
+    }
+    let is_told = |filter| run(&logs, filter).notes.lines().join("\n").contains("--min-wait does");
+    assert!(is_told(&long) && !is_told(&since));
+}
+
+#[test]
+fn waits_known_as_a_sum_count_as_their_average() {
+    let logs = [stacks(Unit::Ns)];
+    let long = |min_wait_ns| {
+        let out = run(&logs, &Filter { min_wait_ns, ..all() });
+        assert_eq!(out.notes.estimated, Lost::default());
+        out.profile.totals()
+    };
+    assert_eq!([10, 11, 300, 301].map(long), [(2, 310), (1, 300), (1, 300), (0, 0)]);
+}
+
 proptest! {
     #[test]
     fn estimates_stay_within_what_is_possible(

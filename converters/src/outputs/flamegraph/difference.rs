@@ -3,7 +3,7 @@
 
 use super::{MAX_LINES, contention_only, svg::SvgWriter, titles::Classes, unit};
 use crate::{
-    outputs::{OutputOptions, lines::Lines},
+    outputs::{Metric, OutputOptions, lines::Lines},
     profile::Profile,
 };
 use inferno::flamegraph::{self, color::BackgroundColor};
@@ -30,6 +30,8 @@ pub struct Difference<'p> {
     pub before: &'p Profile,
     /// What it is after.
     pub after: &'p Profile,
+    /// What of waits is drawn: how long they took, or how many there were.
+    pub metric: Metric,
     /// Whose waits the widths are.
     pub widths: Widths,
     /// The line below the title.
@@ -43,7 +45,7 @@ impl Difference<'_> {
     /// As writing to `out`, or a profile breaks a rule of [`Profile::check`].
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 16, out);
-        let options = OutputOptions::default();
+        let options = OutputOptions { metric: Some(self.metric), ..OutputOptions::default() };
         let (before, after) =
             (Lines::brief(self.before, &options)?, Lines::brief(self.after, &options)?);
         let drawn = match self.widths {
@@ -100,7 +102,12 @@ impl Difference<'_> {
     }
 
     fn title(&self, is_contention: bool) -> String {
-        let what = if is_contention { "Lock wait time" } else { "Wait time" };
+        let what = match (self.metric, is_contention) {
+            (Metric::Contentions, true) => "Contended lock acquisitions",
+            (Metric::Contentions, false) => "Waits",
+            (_, true) => "Lock wait time",
+            (_, false) => "Wait time",
+        };
         let whose = match self.widths {
             Widths::Before => "widths: before",
             Widths::After => "widths: after",

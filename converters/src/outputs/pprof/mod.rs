@@ -49,7 +49,7 @@ pub fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -
     let locations = Locations::new(profile, &tree);
     let mut out = Pieces::new(out)?;
 
-    out.write(&header(profile, &rows, &mut strings))?;
+    out.write(&header(profile, options, &columns, &mut strings))?;
     let labels = Labels::new(profile, options, &mut strings);
     let (tree, locations) = (&tree, &locations);
     Samples { rows, columns, tree, locations, labels: &labels }.write(&mut out)?;
@@ -103,12 +103,22 @@ impl<'w> Pieces<'w> {
     }
 }
 
-/// Everything that stands once.
-fn header(profile: &Profile, rows: &Rows<'_>, strings: &mut Strings) -> proto::Profile {
-    let (period, default) =
-        if rows.lacks_waits() { (Column::WallNs, "wall") } else { (Column::Count, "delay") };
+/// Everything that stands once. What readers show first is the metric of the options.
+fn header(
+    profile: &Profile,
+    options: &OutputOptions,
+    columns: &[Column],
+    strings: &mut Strings,
+) -> proto::Profile {
+    let (rows, metric) = (Rows::all(profile, options), Rows::with_metric(profile, options).1);
+    let (period, usual) = match rows.lacks_waits() {
+        true => (Column::WallNs, Column::WallNs),
+        false => (Column::Count, Column::WaitNs),
+    };
+    let default = if columns.contains(&metric) { metric } else { usual };
+    let default = sample_type(default, strings).r#type;
     let period_type = sample_type(period, strings);
-    let sample_types = columns(rows).into_iter().map(|column| sample_type(column, strings));
+    let sample_types = columns.iter().map(|&column| sample_type(column, strings));
     let sample_types = sample_types.collect();
     // 0 of one of which it is not known.
     let starts = profile.runs.iter().map(|run| run.start_wall_ns).filter(|&ns| ns != 0);
@@ -116,7 +126,7 @@ fn header(profile: &Profile, rows: &Rows<'_>, strings: &mut Strings) -> proto::P
     // As `pprof` does when it merges profiles: the times add up.
     let duration_ns =
         profile.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.duration_ns));
-    let mut comments = vec![format!("tyrion {}, {}", env!("CARGO_PKG_VERSION"), Kinds::of(rows))];
+    let mut comments = vec![format!("tyrion {}, {}", env!("CARGO_PKG_VERSION"), Kinds::of(&rows))];
     for run in &profile.runs {
         comments
             .extend(facts::of_run(run).into_iter().map(|(name, value)| format!("{name}: {value}")));
@@ -136,7 +146,7 @@ fn header(profile: &Profile, rows: &Rows<'_>, strings: &mut Strings) -> proto::P
         period_type: Some(period_type),
         period: 1,
         comment: comments.iter().map(|comment| strings.id(comment)).collect(),
-        default_sample_type: strings.id(default),
+        default_sample_type: default,
         ..Default::default()
     }
 }

@@ -18,8 +18,9 @@ impl Worker<'_, '_> {
             tally.add(Delay::default(), cell.first_ns, last_ns);
         }
         let middle_ns = cell.first_ns + (last_ns - cell.first_ns) / 2;
-        let min_ns = self.window.min_wait_ns;
-        let taken = self.window.holds(middle_ns) && (min_ns == 0 || cell.max_ns >= min_ns);
+        let part = self.window.part_of_cell(cell);
+        let taken = part.count != 0;
+        let min_ns = if part.is_estimated { self.window.min_wait_ns } else { 0 };
         let shown = site.count.is_shown() && taken;
         let is_timed = !self.job.log.facts().lacks.times;
         let sums = &mut self.sums;

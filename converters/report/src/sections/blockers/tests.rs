@@ -2,9 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::*;
-use crate::testing::{Crafted, found};
+use crate::{
+    render::text,
+    sections::contended,
+    testing::{Crafted, found},
+};
 use tyrion_converters::filter::Filter;
-use tyrion_formats::Recording;
+use tyrion_formats::{Hints, Recording, Unit};
 
 const CACHE: (WaitKind, (&str, &str)) = (WaitKind::Monitor, ("java.lang.Object", "Cache.map"));
 const TURN: (WaitKind, (&str, &str)) =
@@ -28,6 +32,25 @@ fn traced() -> [Recording; 1] {
     log.charge(("writer", &PUT), ("http-2", &GET), CACHE, 200);
     log.charge(("writer", &PUT), ("http-2", &PARKED), TURN, 100);
     [log.finish("a.log")]
+}
+
+/// It is not known how long these waits took, and so who waited longest.
+#[test]
+fn waits_of_unknown_length_are_waits() {
+    let lines = b"a.Main.run;a.Get.it;[monitor] L 30\na.Main.run;a.Put.it;[monitor] L 10\n";
+    let hints = Hints { unit: Some(Unit::Samples), ..Hints::default() };
+    let logs = [Recording::from_reader_as("a.folded", &lines[..], &hints).unwrap()];
+    let filter = Filter::default();
+    let findings = found(&logs, &filter);
+    let blockers = blockers(&findings, &ReportOptions::default());
+    assert_eq!((blockers.waits, blockers.wait_ns), (40, 0));
+    for section in [SECTION, contended::SECTION] {
+        let view = (section.answer)(&findings, &ReportOptions::default()).view;
+        let text = text::view(&view, &text::Style::default());
+        assert!(!text.contains("No thread waited") && !text.contains(" 0 %"), "{text}");
+        let is_contended = section.name == contended::SECTION.name;
+        assert_eq!(text.contains("hottest waiter, 75 % of the waits"), is_contended, "{text}");
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn how_much(answer: &Blockers, findings: &Findings<'_>) -> String {
     let known = units::duration(answer.known_ns);
     let all = units::duration(answer.wait_ns);
     match (answer.source, of_threads) {
-        (_, false) if answer.wait_ns == 0 => nobody_waited(findings),
+        (_, false) if answer.waits == 0 => nobody_waited(findings),
         (Source::Charged, true) => {
             format!("{known} were charged to the selected threads, as holders.")
         }

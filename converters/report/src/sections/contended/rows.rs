@@ -50,6 +50,7 @@ pub(super) struct Sums {
     /// How many threads waited, and the last of them.
     waiting: (u64, Option<u32>),
     holding: BTreeSet<u32>,
+    /// How long threads waited in each stack, or how often where that is not known.
     waiters: HashMap<u32, u64>,
     holders: BTreeMap<u32, u64>,
     instances: HashMap<u32, (u64, u64, u64)>,
@@ -80,16 +81,18 @@ pub(super) fn acquisitions(findings: &Findings<'_>) -> Option<u64> {
     profile.has_acquisitions.then(|| profile.sections.iter().fold(0, add))
 }
 
-/// The locks that threads waited for, most wait first.
+/// The locks that threads waited for, most wait first, or most waits where it is not
+/// known how long.
 pub(super) fn all(findings: &Findings<'_>, sides: Sides) -> Vec<(Key, Sums)> {
     let mut rows: Vec<(Key, Sums)> = sums(findings, sides).into_iter().collect();
     // Groups are in the order of class and name.
-    rows.sort_by_key(|(key, sums)| (Reverse(sums.wait_ns), *key));
+    rows.sort_by_key(|(key, sums)| (Reverse((sums.wait_ns, sums.contended)), *key));
     rows
 }
 
 fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<Key, Sums> {
     let (profile, groups) = (findings.profile(), &findings.groups);
+    let has_durations = !findings.lacks_durations();
     let mut all: HashMap<Key, Sums> = HashMap::new();
     for wait in profile.waits.iter().filter(|wait| findings.shows(wait.kind)) {
         let sums = all.entry((groups.of(wait.lock), sides.of(wait.kind))).or_default();
@@ -102,7 +105,8 @@ fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<Key, Sums> {
         if sums.waiting.1 != Some(wait.thread) {
             sums.waiting = (sums.waiting.0 + 1, Some(wait.thread));
         }
-        add(sums.waiters.entry(wait.stack).or_default(), wait.wait_ns);
+        let weight = if has_durations { wait.wait_ns } else { wait.count };
+        add(sums.waiters.entry(wait.stack).or_default(), weight);
         let instance = sums.instances.entry(wait.lock).or_default();
         add(&mut instance.0, wait.count);
         add(&mut instance.1, wait.wait_ns);
@@ -141,7 +145,7 @@ pub(super) fn lock(
     (group, _): Key,
     sums: Sums,
 ) -> ContendedLock {
-    let profile = findings.profile();
+    let (profile, has_durations) = (findings.profile(), !findings.lacks_durations());
     let distribution = sums.distribution(findings, group);
     let quantile = |q| distribution.as_ref()?.quantile_up_to(q, sums.max_wait_ns);
     // What was waited for was taken: 0 is that nobody counted.
@@ -180,8 +184,12 @@ pub(super) fn lock(
         in_collections_ns,
         waiting_threads: sums.waiting.0,
         holding_threads: (counted || !sums.holding.is_empty()).then_some(sums.holding.len() as u64),
-        hottest_waiter: hottest(sums.waiters)
-            .map(|(stack, ns)| HotStack::new(findings, stack, ns, sums.wait_ns)),
+        hottest_waiter: hottest(sums.waiters).map(|(stack, part)| match has_durations {
+            true => HotStack::new(findings, stack, part, sums.wait_ns),
+            false => {
+                HotStack { wait_ns: 0, ..HotStack::new(findings, stack, part, sums.contended) }
+            }
+        }),
         hottest_holder: hottest(sums.holders)
             .map(|(stack, ns)| HotStack::new(findings, stack, ns, charged)),
         instances: instances(findings, options, sums.instances),

@@ -34,7 +34,8 @@ pub(super) fn command(verdict: &Verdict, findings: &Findings<'_>) -> String {
         }
         // Profiles do not say of which program they are, nor that it runs in a JVM.
         Finding::NotTimed if facts.iter().all(|log| log.program.is_empty()) => {
-            format!("tyrion convert --to flamegraph {logs}")
+            let metric = if findings.lacks_durations() { " --metric contentions" } else { "" };
+            format!("tyrion convert --to flamegraph{metric} {logs}")
         }
         Finding::Locks | Finding::Selected | Finding::NotTimed => record(&facts, "trace"),
     };
