@@ -155,6 +155,7 @@ impl<'a> Builder<'a> {
             start_wall_ns: facts.start_wall_ns,
             duration_ns: log.recorded_ns(),
             threshold_ns: facts.threshold_ns,
+            short_waits: facts.short_waits,
             hold: match log.is_trace() {
                 true => log.option_values("hold").join(", then "),
                 false => String::new(),

@@ -7,6 +7,7 @@ use crate::{
     profile::{Profile, Run},
 };
 use std::{borrow::Cow, fmt};
+use tyrion_formats::ShortWaits;
 use tyrion_wire::WaitKind;
 
 /// Longer values are cut: KCacheGrind recognises a file only if its header ends
@@ -27,7 +28,7 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     ];
     if run.threshold_ns > 0 {
         let threshold = units::duration(run.threshold_ns);
-        facts.push(("Threshold", format!("{threshold}, shorter waits are summed")));
+        facts.push(("Threshold", format!("{threshold}, {}", short_waits(run))));
     }
     if run.period_ns > 0 {
         facts.push(("Sampled", format!("every {} on average", units::duration(run.period_ns))));
@@ -45,6 +46,14 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         *value = cut(&harmless::text(value)).into_owned();
     }
     facts
+}
+
+/// What became of waits below the threshold.
+fn short_waits(run: &Run) -> &'static str {
+    match run.short_waits {
+        ShortWaits::Counted => "shorter waits are summed",
+        _ => "shorter waits were not recorded",
+    }
 }
 
 fn program(run: &Run) -> String {
@@ -173,6 +182,18 @@ impl fmt::Display for Kinds {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waits_that_were_not_recorded_are_not_said_to_be_summed() {
+        let told = |short_waits| {
+            let run = Run { threshold_ns: 1_000_000, short_waits, ..Run::default() };
+            of_run(&run).into_iter().find(|(name, _)| *name == "Threshold").map(|(_, value)| value)
+        };
+        let summed = told(ShortWaits::Counted);
+        assert_eq!(summed.as_deref(), Some("1 ms, shorter waits are summed"));
+        let missing = told(ShortWaits::Unknown);
+        assert_eq!(missing.as_deref(), Some("1 ms, shorter waits were not recorded"));
+    }
 
     #[test]
     fn long_values_are_cut_between_characters() {

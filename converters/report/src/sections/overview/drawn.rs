@@ -206,7 +206,7 @@ fn logs(overview: &Overview) -> Table {
             Column::new("mode", "how it was recorded", 3),
             Column::new("start", "when it begins", 4),
             Column::new("duration", "from its first moment to its last", 0),
-            Column::new("threshold", "shorter waits were folded", 5),
+            Column::new("threshold", "shorter waits are no records of their own", 5),
         ],
         rows: overview.logs.iter().map(row).collect(),
         left_out: 0,
