@@ -9,16 +9,32 @@ use std::{
     process::{Output, Stdio},
 };
 
-/// A file, what it is, how often and how long threads waited for locks, and what it does
-/// not tell.
-type Known = (&'static str, &'static str, (u64, u64), &'static [&'static str]);
+/// A file, what it is, how often and how long threads waited for locks, as far as it
+/// tells, and what it does not tell.
+type Known = (&'static str, &'static str, Totals, &'static [&'static str]);
+type Totals = (Option<u64>, Option<u64>);
 
 const FILES: [Known; 5] = [
-    ("original-2014.log", "original-tyrion", (1, 18_400_000), &["stacks"]),
-    ("original-2013.log", "original-tyrion", (0, 0), &["waits", "stacks"]),
-    ("async-profiler.collapsed", "collapsed", (49, 0), &["times", "single-waits", "durations"]),
-    ("offcpu.folded", "collapsed", (1_750, 0), &["times", "single-waits", "durations", "threads"]),
-    ("go-mutex.pb.gz", "pprof", (15, 35_567_890), &["times", "single-waits", "threads"]),
+    ("original-2014.log", "original-tyrion", (Some(1), Some(18_400_000)), &["stacks"]),
+    ("original-2013.log", "original-tyrion", (None, None), &["waits", "stacks"]),
+    (
+        "async-profiler.collapsed",
+        "collapsed",
+        (Some(49), None),
+        &["times", "single-waits", "durations"],
+    ),
+    (
+        "offcpu.folded",
+        "collapsed",
+        (Some(1_750), None),
+        &["times", "single-waits", "durations", "threads"],
+    ),
+    (
+        "go-mutex.pb.gz",
+        "pprof",
+        (Some(15), Some(35_567_890)),
+        &["times", "single-waits", "threads"],
+    ),
 ];
 
 fn file(name: &str) -> PathBuf {
@@ -30,8 +46,12 @@ fn info(words: &[&str]) -> Value {
     serde_json::from_str(&info).unwrap()
 }
 
-fn totals(info: &Value) -> (u64, u64) {
-    let total = |key: &str| info["totals"][key].as_u64().unwrap();
+fn totals(info: &Value) -> Totals {
+    let total = |key: &str| {
+        let total = &info["totals"][key];
+        assert!(total.is_u64() || total.is_null(), "{info:#}");
+        total.as_u64()
+    };
     (total("contentions"), total("wait_ns"))
 }
 
@@ -72,6 +92,7 @@ fn every_command_reads_them() {
     for (name, _, (contentions, wait_ns), _) in FILES {
         let path = file(name);
         let path = text(&path);
+        let (contentions, wait_ns) = (contentions.unwrap_or(0), wait_ns.unwrap_or(0));
         for command in [
             &["info", path][..],
             &["dump", path],
@@ -129,12 +150,12 @@ fn convert_and_report_say_what_is_not_known() {
 fn options_say_what_a_file_does_not() {
     let offcpu = file("offcpu.folded");
     let offcpu = text(&offcpu);
-    assert_eq!(totals(&info(&["--unit", "us", offcpu])), (2, 1_750_500));
-    assert_eq!(totals(&info(&["--unit", "s", offcpu])), (2, 1_750_500_000_000));
+    assert_eq!(totals(&info(&["--unit", "us", offcpu])), (Some(2), Some(1_750_500)));
+    assert_eq!(totals(&info(&["--unit", "s", offcpu])), (Some(2), Some(1_750_500_000_000)));
     let go = file("go-mutex.pb.gz");
     let go = text(&go);
-    assert_eq!(totals(&info(&["--sample-type", "contentions", go])), (15, 0));
-    assert_eq!(totals(&info(&["--sample-type", "delay", go])), (15, 35_567_890));
+    assert_eq!(totals(&info(&["--sample-type", "contentions", go])), (Some(15), None));
+    assert_eq!(totals(&info(&["--sample-type", "delay", go])), (Some(15), Some(35_567_890)));
     let none = run(["info", "--sample-type", "cpu", go]);
     let said = err(&none);
     assert_eq!(none.status.code(), Some(1), "{said}");
@@ -158,10 +179,12 @@ fn compressed_files_are_read_as_they_are() {
         let done = piped(&["info", "--json", "--unit", "us", "-"], &gzip.stdout);
         let found: Value = serde_json::from_str(&out(&done)).unwrap();
         let expected = match (format, expected) {
-            ("collapsed", (count, _)) => count * 1_000,
+            ("collapsed", (count, _)) => count.map(|count| count * 1_000),
             (_, (_, wait_ns)) => wait_ns,
         };
         let read = totals(&found).1;
+        assert_eq!(read.is_some(), expected.is_some(), "{name}");
+        let (read, expected) = (read.unwrap_or(0), expected.unwrap_or(0));
         // A fraction of a µs is read, too.
         assert!((expected..expected + 1_000).contains(&read), "{name}: {read}");
     }
@@ -183,6 +206,25 @@ fn reports_never_show_zero_for_what_is_not_known() {
     let stackless = report("original-2014.log");
     let verdict = stackless.lines().take(5).collect::<Vec<_>>().join("\n");
     assert!(!verdict.contains("[synchronized]") && !verdict.contains("in ."), "{verdict}");
+}
+
+#[test]
+fn what_is_not_known_is_null() {
+    let path = file("offcpu.folded");
+    let report = stdout_of(tyrion().args(["report", "--json", text(&path)]));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    for (of, told) in [("info", info(&[text(&path)])), ("report", report["logs"][0].clone())] {
+        for key in ["pid", "start", "start_wall_ns", "duration_ns", "threshold_ns"] {
+            assert_eq!(told.get(key), Some(&Value::Null), "{of}: {key}");
+        }
+    }
+    let told = info(&[text(&path)]);
+    assert_eq!((&told["threads"], &told["waiting"]), (&Value::Null, &Value::Null), "{told:#}");
+    let page = stdout_of(tyrion().args(["report", "--html", "-o", "-", text(&path)]));
+    assert!(!page.contains("1970") && !page.contains("pid 0"), "{page}");
+    let words = ["convert", "--to", "flamegraph", "--metric", "contentions", "-o", "-"];
+    let picture = stdout_of(tyrion().args(words).arg(&path));
+    assert!(!picture.contains("pid 0") && !picture.contains("recorded 0 ns"), "{picture}");
 }
 
 #[test]
@@ -226,7 +268,9 @@ fn they_are_read_together() {
         FILES.iter().map(|(name, ..)| file(name)).chain([sample_log()]).collect();
     let paths: Vec<&str> = paths.iter().map(|path| text(path)).collect();
     let expected = paths.iter().map(|path| totals(&info(&[*path, "--kind", "contention"])));
-    let expected = expected.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let expected = expected.fold((0, 0), |sum, (count, wait_ns)| {
+        (sum.0 + count.unwrap_or(0), sum.1 + wait_ns.unwrap_or(0))
+    });
     let of = |metric: &str| {
         let words = ["convert", "--to", "collapsed", "-o", "-", "--metric", metric];
         sum(&stdout_of(tyrion().args(words).args(&paths)))

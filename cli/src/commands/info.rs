@@ -32,7 +32,7 @@ use tyrion_converters::{
     harmless,
     outputs::units,
 };
-use tyrion_formats::{ModeSpan, OptionChange, Recording, ShortWaits, event_log};
+use tyrion_formats::{Lacks, ModeSpan, OptionChange, Recording, ShortWaits, event_log};
 use tyrion_report::{Collections, OwnCpu};
 use tyrion_wire::{WaitKind, header::RecordingState};
 
@@ -204,14 +204,17 @@ fn json_of(log: &Recording, found: &Found) -> Value {
     let (facts, sums) = (log.facts(), &found.sums);
     let contention = sums.contention();
     let (contentions, wait_ns) = contention.total();
+    let Lacks { waits, times, durations, threads, .. } = facts.lacks;
+    let known_count = |count: u64| (!waits).then_some(count);
+    let known_ns = |ns: u64| (!waits && !durations).then_some(ns);
     let kinds: Map<String, Value> = WaitKind::ALL
         .into_iter()
         .map(|kind| {
             let totals = sums.kind(kind);
             let (count, wait_ns) = totals.total();
             let value = json!({
-                "count": count, "wait_ns": wait_ns,
-                "recorded": totals.recorded, "folded": totals.folded,
+                "count": known_count(count), "wait_ns": known_ns(wait_ns),
+                "recorded": totals.recorded, "folded": known_count(totals.folded),
                 "contention": kind.is_contention(),
             });
             (kind.name().to_owned(), value)
@@ -230,20 +233,20 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         "log": log.name(),
         "format": facts.format,
         "version": facts.version,
-        "pid": facts.pid,
+        "pid": log.known_pid(),
         "state": facts.state.name(),
         "continued": facts.continued,
         "complete": facts.state == RecordingState::Closed && sums.damage.is_empty(),
-        "start": units::utc(facts.start_wall_ns),
-        "start_wall_ns": facts.start_wall_ns,
-        "duration_ns": log.end_ns() - log.start_ns(),
-        "threshold_ns": facts.threshold_ns,
+        "start": log.known_start_wall_ns().map(units::utc),
+        "start_wall_ns": log.known_start_wall_ns(),
+        "duration_ns": log.known_duration_ns(),
+        "threshold_ns": log.known_threshold_ns(),
         "depth": facts.depth,
         "metadata": metadata,
         "totals": {
-            "contentions": contentions,
-            "wait_ns": wait_ns,
-            "folded": contention.folded,
+            "contentions": known_count(contentions),
+            "wait_ns": known_ns(wait_ns),
+            "folded": known_count(contention.folded),
             "dropped": tally.dropped,
         },
         "kinds": kinds,
@@ -251,8 +254,10 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         "events": sums.events,
         "bytes_per_event": found.bytes_per_event(),
         "file_bytes": log.file_len(),
-        "threads": sums.profile.threads.len(),
-        "waiting": { "contention": found.waiting.contention, "idle": found.waiting.idle },
+        "threads": (!threads).then_some(sums.profile.threads.len()),
+        "waiting": (!times && !waits).then(|| {
+            json!({ "contention": found.waiting.contention, "idle": found.waiting.idle })
+        }),
         "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": sums.notes.lines(),
         "lacks": facts.lacks.names(),
@@ -362,11 +367,8 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         row("options", &changes.join(", "))?;
     }
     row("start", &units::start(facts.start_wall_ns))?;
-    let duration = match (facts.start_wall_ns, log.end_ns() - log.start_ns()) {
-        (start, 0) if start == 0 || facts.lacks.times => "not known".to_owned(),
-        (_, ns) => units::duration(ns),
-    };
-    row("duration", &duration)?;
+    let duration = log.known_duration_ns().map(units::duration);
+    row("duration", duration.as_deref().unwrap_or("not known"))?;
     let pauses = log.pauses();
     if !pauses.is_empty() {
         row("pauses", &told_pauses(&pauses, log.start_ns()))?;

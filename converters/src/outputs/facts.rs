@@ -95,25 +95,31 @@ fn cut_to(value: &str, max_bytes: usize) -> Cow<'_, str> {
 pub(super) fn summary(profile: &Profile, kinds: &Kinds) -> String {
     let mut facts = match &profile.runs[..] {
         [] => vec!["no log".to_owned()],
-        [run] => vec![
-            format!("{}, pid {}", programs(&profile.runs), run.pid),
-            format!("recorded {}", units::duration(run.duration_ns)),
-        ],
-        runs => {
-            let recorded_ns =
-                runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.duration_ns));
-            vec![
-                format!("{} logs of {}", runs.len(), programs(runs)),
-                format!("recorded {} in all", units::duration(recorded_ns)),
-            ]
-        }
+        [run] => vec![match run.pid {
+            0 => programs(&profile.runs),
+            pid => format!("{}, pid {pid}", programs(&profile.runs)),
+        }],
+        runs => vec![format!("{} logs of {}", runs.len(), programs(runs))],
     };
+    facts.extend(recorded_in_all(&profile.runs));
     let threshold_ns = profile.runs.iter().map(|run| run.threshold_ns).max();
     if let Some(threshold_ns @ 1..) = threshold_ns {
         facts.push(format!("threshold {}", units::duration(threshold_ns)));
     }
     facts.push(kinds.to_string());
     harmless::text(&facts.join(" · ")).into_owned()
+}
+
+/// How long was recorded, as far as that is known.
+fn recorded_in_all(runs: &[Run]) -> Option<String> {
+    let durations = runs.iter().map(|run| run.duration_ns);
+    let recorded = units::duration(durations.fold(0, u64::saturating_add));
+    let is_unknown = |run: &Run| (run.start_wall_ns, run.duration_ns) == (0, 0);
+    match runs {
+        runs if runs.iter().all(is_unknown) => None,
+        [_] => Some(format!("recorded {recorded}")),
+        _ => Some(format!("recorded {recorded} in all")),
+    }
 }
 
 /// The programs' names, each once, cut for a summary.

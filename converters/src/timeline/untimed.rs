@@ -85,9 +85,8 @@ pub(super) fn of(timeline: &Timeline<'_>) -> Vec<Untimed> {
 /// What is to be told of them: of those below the threshold of their log, and of those
 /// whose format does not tell when they were.
 pub(super) fn notes(all: &[Untimed], logs: &[Recording]) -> Vec<String> {
-    let lacks_times = |it: &&Untimed| {
-        logs.get(it.run as usize).is_some_and(|log| log.facts().lacks.times)
-    };
+    let lacks_times =
+        |it: &&Untimed| logs.get(it.run as usize).is_some_and(|log| log.facts().lacks.times);
     let short = "waits below the log's threshold are summed when they are recorded";
     let (untold, summed): (Vec<&Untimed>, Vec<&Untimed>) = all.iter().partition(lacks_times);
     [(summed, short), (untold, "some formats do not tell when threads waited")]

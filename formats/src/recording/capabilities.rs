@@ -43,6 +43,29 @@ impl Recording {
     pub fn has_threshold(&self) -> bool {
         self.facts.metadata(THRESHOLDS) != Some(UNKNOWN_THRESHOLDS)
     }
+
+    /// From which duration on waits were recorded one by one, in ns, if that is known.
+    pub fn known_threshold_ns(&self) -> Option<u64> {
+        let is_known = self.has_threshold() && !self.facts.lacks.singles;
+        is_known.then_some(self.facts.threshold_ns)
+    }
+
+    /// The recorded process, if it is known.
+    pub fn known_pid(&self) -> Option<u32> {
+        Some(self.facts.pid).filter(|&pid| pid != 0)
+    }
+
+    /// Unix time of the first moment, in ns, if it is known.
+    pub fn known_start_wall_ns(&self) -> Option<u64> {
+        Some(self.facts.start_wall_ns).filter(|&ns| ns != 0)
+    }
+
+    /// From the first to the last moment, in ns, if it is known how long that was.
+    pub fn known_duration_ns(&self) -> Option<u64> {
+        let ns = self.end_ns().saturating_sub(self.start_ns());
+        let is_timed = self.facts.start_wall_ns != 0 && !self.facts.lacks.times;
+        (ns != 0 || is_timed).then_some(ns)
+    }
 }
 
 /// What a recording does not tell, because the format that it was read from does not.
