@@ -228,6 +228,24 @@ fn what_is_not_known_is_null() {
 }
 
 #[test]
+fn owners_of_flight_recorder_are_previous_ones() {
+    let report = |name: &str| {
+        let path = root().join("testdata/jfr").join(name);
+        stdout_of(tyrion().args(["report", "--section", "verdict,blockers"]).arg(path))
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let jdk = report("jdk25.jfr.gz");
+    assert!(jdk.contains("a previous owner, who need not have had it"), "{jdk}");
+    for untrue in ["those of monitors, are not known", "for the holders of monitors"] {
+        assert!(!jdk.contains(untrue), "{untrue}: {jdk}");
+    }
+    let nobody = report("async-profiler.jfr.gz");
+    assert!(nobody.contains("Who held the locks is not known: no wait tells."), "{nobody}");
+}
+
+#[test]
 fn own_outputs_are_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let logs = ["v1-small.log", "v1-trace.log", "v1-wakers.log"];

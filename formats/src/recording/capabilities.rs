@@ -33,6 +33,18 @@ pub enum ShortWaits {
     Unknown,
 }
 
+/// Who the owner of a lock is that a wait names, outside of trace mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Owners {
+    /// The thread that had it when the wait began.
+    #[default]
+    AtStart,
+    /// The thread that had it last before the waiter got it, which need not be the one
+    /// that had it when the wait began.
+    Previous,
+}
+
 /// The key in the metadata that says from which duration on waits of each sort were
 /// recorded, where that differs; and what it says if that is not known.
 pub(crate) const THRESHOLDS: &str = "thresholds";

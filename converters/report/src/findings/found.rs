@@ -7,7 +7,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
-use tyrion_formats::Recording;
+use tyrion_formats::{Owners, Recording};
 use tyrion_wire::WaitKind;
 
 /// What was found in the logs.
@@ -201,6 +201,16 @@ impl Findings<'_> {
     /// Whether no log tells how long threads waited.
     pub fn lacks_durations(&self) -> bool {
         !self.logs.is_empty() && self.logs.iter().all(|log| log.facts().lacks.durations)
+    }
+
+    /// Who the owners are that waits name: of several sorts, those that had the lock when
+    /// the wait began.
+    pub fn owners(&self) -> Owners {
+        let is_previous = |log: &Recording| log.facts().owners == Owners::Previous;
+        match !self.logs.is_empty() && self.logs.iter().all(is_previous) {
+            true => Owners::Previous,
+            false => Owners::AtStart,
+        }
     }
 
     /// How long waits were recorded, in ns: the durations of the logs added up, as far as

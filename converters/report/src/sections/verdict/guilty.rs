@@ -16,6 +16,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
+use tyrion_formats::Owners;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// Holds of less than this are short.
@@ -63,6 +64,8 @@ pub enum KnownBy {
     Charged,
     /// The lock said who had it when waits began.
     OwnerAtStart,
+    /// Flight Recorder told who had it last before those that waited.
+    PreviousOwner,
     /// It is not known, but most waits are at one place, so most likely the holder took
     /// it there.
     Inferred,
@@ -280,7 +283,11 @@ impl GuiltyLock {
         let owner = owners.into_iter().rev().max_by_key(|(_, ns)| *ns);
         // For monitors, the owner is known only in long waits.
         if let Some((threads, _)) = owner.filter(|_| share(owned_ns, self.wait_ns) >= MOST) {
-            (self.holders, self.holder_known_by) = (threads.to_owned(), KnownBy::OwnerAtStart);
+            let known_by = match findings.owners() {
+                Owners::Previous => KnownBy::PreviousOwner,
+                _ => KnownBy::OwnerAtStart,
+            };
+            (self.holders, self.holder_known_by) = (threads.to_owned(), known_by);
         } else if one_place {
             (self.holder, self.holder_known_by) = (self.waiter.clone(), KnownBy::Inferred);
         }

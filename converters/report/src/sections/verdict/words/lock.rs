@@ -22,6 +22,7 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
     let line = match lock.holder_known_by {
         KnownBy::Charged => line.and(", charged to holders."),
         KnownBy::OwnerAtStart => line.and(". Who had it is what the lock said when waits began."),
+        KnownBy::PreviousOwner => line.and(". Who had it is the owner before those that waited."),
         KnownBy::Inferred => line.and(". Who holds it is inferred from where most waits are."),
         KnownBy::Unknown => match &lock.woken_by {
             Some(by) => {
