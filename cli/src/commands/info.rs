@@ -427,9 +427,15 @@ fn threshold(log: &Recording) -> String {
     let threshold = units::duration(facts.threshold_ns);
     match (facts.short_waits, facts.metadata("threshold")) {
         (ShortWaits::Unknown, _) if !log.has_threshold() => "not known".to_owned(),
+        (ShortWaits::Sampled { interval_ns }, _) if facts.threshold_ns == 0 => {
+            let interval = units::duration(interval_ns);
+            format!("none: waits were sampled, one per {interval} of waiting")
+        }
         (ShortWaits::Unknown, _) if facts.threshold_ns == 0 => "none".to_owned(),
         _ if facts.lacks.singles => "none: there are only sums of waits".to_owned(),
-        (ShortWaits::Unknown, _) => format!("{threshold} (of shorter waits nothing is known)"),
+        (ShortWaits::Unknown | ShortWaits::Sampled { .. }, _) => {
+            format!("{threshold} (of shorter waits nothing is known)")
+        }
         (_, origin) => format!("{threshold} ({})", origin.unwrap_or_default()),
     }
 }

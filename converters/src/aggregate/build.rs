@@ -178,7 +178,11 @@ impl<'a> Builder<'a> {
         let (contention, other) = log.tallies();
         notes.dropped_contention = notes.dropped_contention.saturating_add(contention.dropped);
         notes.dropped_other = notes.dropped_other.saturating_add(other.dropped);
-        if log.capabilities().short_waits == ShortWaits::Unknown {
+        let short_waits = log.capabilities().short_waits;
+        if let ShortWaits::Sampled { interval_ns } = short_waits {
+            notes.sampled_per_ns = notes.sampled_per_ns.max(interval_ns);
+        }
+        if short_waits != ShortWaits::Counted {
             notes.unknown_below_ns = notes.unknown_below_ns.max(log.facts().threshold_ns);
             notes.unknown_thresholds += u64::from(!log.has_threshold());
         }

@@ -36,6 +36,9 @@ pub struct Notes {
     /// Of logs that say nothing of waits below their threshold: the greatest of
     /// these thresholds, in ns. Totals lack those waits.
     pub unknown_below_ns: u64,
+    /// Of logs that have one wait each time waiting has added up to so much: the greatest
+    /// of these intervals, in ns. Totals lack the other waits.
+    pub sampled_per_ns: u64,
     /// How many logs do not say whether they lack waits because they were short.
     pub unknown_thresholds: u64,
     /// Logs that do not tell of waits, only of acquisitions.
@@ -109,6 +112,11 @@ impl Notes {
         }
     }
 
+    /// Whether waits are missing that were not recorded because they were short.
+    pub fn lacks_short_waits(&self) -> bool {
+        self.unknown_below_ns != 0 || self.sampled_per_ns != 0
+    }
+
     /// Forgets what nobody wants to know who does not look at acquisitions, or
     /// at blame.
     pub fn retain(&mut self, acquisitions: bool, blame: bool) {
@@ -167,6 +175,13 @@ impl Notes {
             lines.push(format!(
                 "waits shorter than {} were not recorded, not even summed: totals lack them",
                 time(self.unknown_below_ns),
+            ));
+        }
+        if self.sampled_per_ns != 0 {
+            lines.push(format!(
+                "waits were sampled, one each time waiting had added up to {}: totals lack the \
+                 others, mostly shorter ones",
+                time(self.sampled_per_ns),
             ));
         }
         if self.unknown_thresholds != 0 {

@@ -30,6 +30,10 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         let threshold = units::duration(run.threshold_ns);
         facts.push(("Threshold", format!("{threshold}, {}", short_waits(run))));
     }
+    if let ShortWaits::Sampled { interval_ns } = run.short_waits {
+        let interval = units::duration(interval_ns);
+        facts.push(("Waits", format!("sampled, one per {interval} of waiting")));
+    }
     if run.period_ns > 0 {
         facts.push(("Sampled", format!("every {} on average", units::duration(run.period_ns))));
     }

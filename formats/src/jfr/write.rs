@@ -196,6 +196,7 @@ impl Writer {
             }
         }
         self.importer.set_owners(Owners::Previous);
+        self.importer.set_short_waits(self.facts.short_waits());
         let header = &mut self.importer.header;
         header.end_ns = end_ns.max(self.last_ns);
         self.facts.finish(header, self.seen);

@@ -1,6 +1,6 @@
 //! What a recording can tell at all.
 
-use super::{Recording, hold_mode::HoldMode};
+use super::{Facts, Recording, hold_mode::HoldMode};
 
 /// What a recording can tell at all. Where it cannot, finding nothing means that
 /// nothing is known.
@@ -31,6 +31,12 @@ pub enum ShortWaits {
     Counted,
     /// Nothing: totals lack them.
     Unknown,
+    /// Waits of any length were sampled: one was recorded each time waiting had added up
+    /// to so much. Totals lack the others, which are short ones mostly.
+    Sampled {
+        /// How much waiting there is for each that was recorded, in ns.
+        interval_ns: u64,
+    },
 }
 
 /// Who the owner of a lock is that a wait names, outside of trace mode.
@@ -58,8 +64,10 @@ impl Recording {
 
     /// From which duration on waits were recorded one by one, in ns, if that is known.
     pub fn known_threshold_ns(&self) -> Option<u64> {
-        let is_known = self.has_threshold() && !self.facts.lacks.singles;
-        is_known.then_some(self.facts.threshold_ns)
+        let Facts { threshold_ns, short_waits, lacks, .. } = self.facts;
+        let is_sampled = threshold_ns == 0 && matches!(short_waits, ShortWaits::Sampled { .. });
+        let is_known = self.has_threshold() && !lacks.singles && !is_sampled;
+        is_known.then_some(threshold_ns)
     }
 
     /// The recorded process, if it is known.

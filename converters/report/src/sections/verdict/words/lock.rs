@@ -10,7 +10,7 @@ use tyrion_converters::outputs::units::{duration, thousands};
 /// How certain it is.
 pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
     let notes = &findings.aggregate.notes;
-    let exact = if notes.dropped_contention != 0 || notes.unknown_below_ns != 0 {
+    let exact = if notes.dropped_contention != 0 || notes.lacks_short_waits() {
         "at least"
     } else if notes.estimated.count != 0 {
         "estimated:"
