@@ -173,7 +173,7 @@ impl<'a> Builder<'a> {
         self.out.folded = self.out.folded.saturating_add(sums.folds.count);
         let notes = &mut self.out.notes;
         notes.add_folds(&sums.folds);
-        notes.add_lacks(log.capabilities().lacks);
+        notes.add_lacks(log);
         notes.unknown_sites.add(&sums.unknown);
         let (contention, other) = log.tallies();
         notes.dropped_contention = notes.dropped_contention.saturating_add(contention.dropped);
