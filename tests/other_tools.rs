@@ -151,8 +151,19 @@ fn convert_and_report_say_what_is_not_known() {
 fn options_say_what_a_file_does_not() {
     let offcpu = file("offcpu.folded");
     let offcpu = text(&offcpu);
-    assert_eq!(totals(&info(&["--unit", "us", offcpu])), (Some(2), Some(1_750_500)));
-    assert_eq!(totals(&info(&["--unit", "s", offcpu])), (Some(2), Some(1_750_500_000_000)));
+    assert_eq!(totals(&info(&["--unit", "us", offcpu])), (Some(2), Some(1_750_000)));
+    assert_eq!(totals(&info(&["--unit", "s", offcpu])), (Some(2), Some(1_750_000_000_000)));
+    let note = "unit assumed: samples; --unit says otherwise";
+    for command in [
+        &["info", offcpu][..],
+        &["report", offcpu],
+        &["convert", "--to", "pprof", "-o", "-", offcpu],
+    ] {
+        let done = run(command);
+        let said = String::from_utf8_lossy(&done.stdout).into_owned() + &err(&done);
+        assert!(said.contains(note), "{command:?}: {said}");
+    }
+    assert!(!out(&run(["info", "--unit", "samples", offcpu])).contains(note));
     let go = file("go-mutex.pb.gz");
     let go = text(&go);
     assert_eq!(totals(&info(&["--sample-type", "contentions", go])), (Some(15), None));

@@ -44,6 +44,8 @@ pub struct Notes {
     pub sampled_per_ns: u64,
     /// How many logs do not say whether they lack waits because they were short.
     pub unknown_thresholds: u64,
+    /// Logs whose numbers are taken for counts, which is a guess.
+    assumed_units: Vec<String>,
     /// What the formats of logs do not tell.
     lacking: Vec<Lacking>,
     /// Waits of the asked-for kinds that had not ended when the log did. The
@@ -91,6 +93,9 @@ impl Notes {
     /// Adds what the format of a log does not tell.
     pub(super) fn add_lacks(&mut self, log: &Recording) {
         lacks::add(&mut self.lacking, log);
+        if log.has_assumed_unit() {
+            self.assumed_units.push(log.name().to_owned());
+        }
     }
 
     /// Whether waits are missing that were not recorded because they were short.
@@ -173,6 +178,10 @@ impl Notes {
                     count => format!("{count} recordings do"),
                 },
             ));
+        }
+        if !self.assumed_units.is_empty() {
+            let names = lacks::named(&self.assumed_units);
+            lines.push(format!("{names}: unit assumed: samples; --unit says otherwise"));
         }
         lines.extend(self.lacking.iter().map(Lacking::line));
         if self.pending != 0 {

@@ -51,6 +51,11 @@ pub enum Owners {
     Previous,
 }
 
+/// The key in the metadata that says what the numbers of a file were taken for, and how
+/// its value ends if that is a guess.
+pub(crate) const UNIT: &str = "unit";
+pub(crate) const ASSUMED: &str = "assumed; --unit says otherwise";
+
 /// The key in the metadata that says from which duration on waits of each sort were
 /// recorded, where that differs; and what it says if that is not known.
 pub(crate) const THRESHOLDS: &str = "thresholds";
@@ -60,6 +65,12 @@ impl Recording {
     /// Whether it is known from which duration on waits were recorded.
     pub fn has_threshold(&self) -> bool {
         self.facts.metadata(THRESHOLDS) != Some(UNKNOWN_THRESHOLDS)
+    }
+
+    /// Whether it is a guess what the numbers of the file count.
+    pub fn has_assumed_unit(&self) -> bool {
+        let unit = self.facts.metadata(UNIT).and_then(|unit| unit.strip_suffix(')'));
+        unit.is_some_and(|unit| unit.ends_with(ASSUMED))
     }
 
     /// From which duration on waits were recorded one by one, in ns, if that is known.

@@ -27,13 +27,19 @@ pub(super) fn add(all: &mut Vec<Lacking>, log: &Recording) {
     }
 }
 
+/// The first of these names, and how many more there are.
+pub(super) fn named(logs: &[String]) -> String {
+    let names = logs.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match logs.len().saturating_sub(NAMED) {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}
+
 impl Lacking {
     /// The line.
     pub(super) fn line(&self) -> String {
-        let mut names = self.logs.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        if self.logs.len() > NAMED {
-            names += &format!(" and {} more", self.logs.len() - NAMED);
-        }
+        let names = named(&self.logs);
         let does = if self.logs.len() == 1 { "does" } else { "do" };
         format!("{names} ({}) {does} not tell {}{}", self.format, self.untold(), self.instead())
     }
