@@ -172,6 +172,7 @@ fn options_say_what_a_file_does_not() {
     let said = err(&none);
     assert_eq!(none.status.code(), Some(1), "{said}");
     assert!(said.contains("no sample type cpu") && said.contains("delay/nanoseconds"), "{said}");
+    assert!(!said.contains("nothing of it") && !said.contains("offset"), "{said}");
     assert_eq!(run(["info", "--unit", "hours", offcpu]).status.code(), Some(2));
     let unused = run(["info", "--unit", "us", go]);
     assert!(err(&unused).contains("note: --unit is for collapsed files"), "{}", err(&unused));
@@ -312,6 +313,21 @@ fn they_are_read_together() {
     assert_eq!(overview["wait_ns"].as_u64(), Some(expected.1), "{overview:#}");
     assert!(run(["diff", paths[2], paths[4]]).status.success());
     assert!(run(["diff", paths[5], paths[4]]).status.success());
+}
+
+#[test]
+fn threads_of_different_files_have_different_names() {
+    let paths = [file("offcpu.folded"), file("go-mutex.pb.gz")];
+    let words = ["convert", "--to", "speedscope", "-o", "-", "--kind", "all", "--unit", "us"];
+    let made = stdout_of(tyrion().args(words).args(&paths));
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let names: Vec<&str> = made["profiles"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|profile| profile["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["unknown thread of log 1 (summed)", "unknown thread of log 2 (summed)"]);
 }
 
 #[test]
