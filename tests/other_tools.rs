@@ -222,6 +222,24 @@ fn reports_never_show_zero_for_what_is_not_known() {
 }
 
 #[test]
+fn info_tells_of_other_files_what_they_have() {
+    let told = |name: &str| stdout_of(tyrion().arg("info").arg(file(name)));
+    for (name, size) in [
+        ("go-mutex.pb.gz", "15 waits in sums; "),
+        ("offcpu.folded", "1,750 waits in sums; "),
+        ("original-2014.log", "1 wait and "),
+    ] {
+        let told = told(name);
+        assert!(told.contains(&format!("size          {size}")), "{told}");
+    }
+    for name in ["original-2013.log", "original-2014.log"] {
+        let told = told(name);
+        assert!(!told.contains("instrumented") && !told.contains("the JVM still runs"), "{told}");
+    }
+    assert!(!told("original-2013.log").contains("0 waits"), "{}", told("original-2013.log"));
+}
+
+#[test]
 fn what_is_not_known_is_null() {
     let path = file("offcpu.folded");
     let report = stdout_of(tyrion().args(["report", "--json", text(&path)]));

@@ -169,6 +169,9 @@ fn completeness(log: &Recording, sums: &Aggregate) -> &'static str {
         }
         RecordingState::Closed if is_imported(log) => "whole",
         RecordingState::Closed => "whole: the JVM ended in an orderly way",
+        RecordingState::Recording if is_imported(log) => {
+            "not closed, as when the program is killed: its end may be missing"
+        }
         RecordingState::Recording => "open: the JVM still runs, or was killed",
         RecordingState::Paused => "open: recording is paused",
         RecordingState::Broken => "broken off: the log could no longer be written",
@@ -408,12 +411,12 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
 fn sizes(log: &Recording, found: &Found) -> String {
     let file = format!("{} bytes in all", units::thousands(log.file_len()));
     if is_imported(log) {
-        return format!("{}; {file}", recorded(found));
+        return format!("{}; {file}", imported(log, found));
     }
     let (tally, other) = log.tallies();
     format!(
         "{} recorded in {:.1} bytes each, {} folded, {} dropped; {file}",
-        recorded(found),
+        recorded(found, false),
         found.bytes_per_event(),
         units::thousands(found.sums.folded),
         units::thousands(tally.dropped.saturating_add(other.dropped)),
@@ -473,9 +476,20 @@ fn told<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
     }
 }
 
+/// What there is in a file of another format: `15 waits in sums`.
+fn imported(log: &Recording, found: &Found) -> String {
+    let (lacks, summed) = (log.facts().lacks, found.sums.folded);
+    match (lacks.singles, lacks.counts) {
+        (true, true) => format!("{} of waits", units::counted(summed, "sum")),
+        (true, false) => format!("{} in sums", units::counted(summed, "wait")),
+        (false, _) => recorded(found, lacks.waits),
+    }
+}
+
 /// What there are records of: `7 waits and 3 samples`.
-fn recorded(found: &Found) -> String {
-    let waits = (!found.lacks_waits()).then(|| units::counted(found.sums.events, "wait"));
+fn recorded(found: &Found, lacks_waits: bool) -> String {
+    let waits =
+        (!found.lacks_waits() && !lacks_waits).then(|| units::counted(found.sums.events, "wait"));
     let records = |count, of| format!("{} of {of}", units::counted(count, "record"));
     let traced = found.traced.as_ref().map(|it| records(it.records, "trace mode"));
     let sampled = found.sampled.as_ref().map(|it| records(it.records, "samples"));
