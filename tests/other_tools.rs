@@ -259,6 +259,20 @@ fn what_is_not_known_is_null() {
 }
 
 #[test]
+fn advice_can_be_followed() {
+    let report = |name: &str| stdout_of(tyrion().arg("report").arg(file(name)));
+    for name in ["go-mutex.pb.gz", "original-2013.log", "original-2014.log", "offcpu.folded"] {
+        let told = report(name);
+        assert!(!told.contains("--mode") && !told.contains("-- java"), "{name}: {told}");
+    }
+    let go = report("go-mutex.pb.gz");
+    assert!(go.contains("released in") && !go.contains("waited for in"), "{go}");
+    let stackless = report("original-2014.log");
+    assert!(!stackless.contains("hottest waiter"), "{stackless}");
+    assert!(!stackless.contains(".[synchronized]"), "{stackless}");
+}
+
+#[test]
 fn owners_of_flight_recorder_are_previous_ones() {
     let report = |name: &str| {
         let path = root().join("testdata/jfr").join(name);

@@ -3,7 +3,7 @@
 use super::found::Findings;
 use serde::Serialize;
 use tyrion_converters::outputs::units;
-use tyrion_formats::{ModeSpan, Recording};
+use tyrion_formats::{ModeSpan, Recording, event_log};
 use tyrion_wire::header::RecordingState;
 
 /// What a log says of itself.
@@ -41,6 +41,9 @@ pub struct LogFacts {
     /// Whether the log has only sums of waits, without times.
     #[serde(skip)]
     pub is_summed: bool,
+    /// Whether its program can be recorded again in another mode.
+    #[serde(skip)]
+    pub has_modes: bool,
     /// How many processors the JVM counted on. `null` where the log does not tell.
     pub processors: Option<u64>,
     /// Whether the JVM ended in an orderly way and nothing of this log is
@@ -93,10 +96,18 @@ impl LogFacts {
             duration_ns: log.known_duration_ns(),
             threshold_ns: log.known_threshold_ns(),
             is_summed: facts.lacks.singles,
+            has_modes: has_modes(log),
             processors: processors(log),
             complete: facts.state == RecordingState::Closed && !is_damaged,
         }
     }
+}
+
+/// Whether a log is of a program that can be recorded again in another mode: the agent's
+/// own, or one that names its program or JVM.
+pub fn has_modes(log: &Recording) -> bool {
+    let names = |key: &str| log.facts().metadata(key).is_some_and(|value| !value.is_empty());
+    log.facts().format == event_log::INPUT.name || names("program") || names("jvm")
 }
 
 /// How many processors the JVM counted on, if the log tells.

@@ -2,8 +2,8 @@
 
 use super::{
     axis::Axis, busy::GroupTime, chains::WaitChains, collections::Collected, delay::Delays,
-    groups::LockGroups, histogram::Histogram, other_waits::OtherWaits, owners::OwnedWait,
-    ranks::shows, sampled::SampledInterval, trace::Recorded,
+    facts::has_modes, groups::LockGroups, histogram::Histogram, other_waits::OtherWaits,
+    owners::OwnedWait, ranks::shows, sampled::SampledInterval, trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
@@ -201,6 +201,11 @@ impl Findings<'_> {
     /// Whether no log tells how long threads waited.
     pub fn lacks_durations(&self) -> bool {
         !self.logs.is_empty() && self.logs.iter().all(|log| log.facts().lacks.durations)
+    }
+
+    /// Whether any log is of a program that can be recorded again in another mode.
+    pub fn has_modes(&self) -> bool {
+        self.logs.is_empty() || self.logs.iter().any(has_modes)
     }
 
     /// Who the owners are that waits name: of several sorts, those that had the lock when

@@ -54,6 +54,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         duration_ns: Some(12_345_678_901),
         threshold_ns: Some(10_000),
         is_summed: false,
+        has_modes: true,
         processors: Some(2),
         complete: true,
     };

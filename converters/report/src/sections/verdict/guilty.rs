@@ -10,7 +10,10 @@ use super::{
     place::hottest_place,
     woken,
 };
-use crate::{Findings, findings::LockRef};
+use crate::{
+    Findings,
+    findings::{LockRef, names},
+};
 use serde::Serialize;
 use std::{
     cmp::Reverse,
@@ -109,6 +112,9 @@ pub struct GuiltyLock {
     /// Where threads waited longest: the innermost frame outside
     /// `java.util.concurrent`.
     pub waiter: String,
+    /// The stacks are not of those who waited, but of those who released it.
+    #[serde(skip)]
+    pub is_of_releases: bool,
     /// Where the threads to which most wait is charged released the lock; otherwise
     /// where it is most likely held. Empty if that is not known.
     pub holder: String,
@@ -165,6 +171,8 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
     let holds = holds(findings, group);
     let mut kinds: Vec<(WaitKind, u64)> = waits.kinds.into_iter().collect();
     kinds.sort_by_key(|(_, wait_ns)| Reverse(*wait_ns));
+    let is_of_releases =
+        waits.stacks.keys().all(|&stack| names::is_release(findings.profile(), stack));
     let (waiter, waiter_ns) = hottest_place(findings, waits.stacks)?;
     let mut guilty = GuiltyLock {
         lock: findings.groups.lock_ref(group),
@@ -176,6 +184,7 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
         mean_wait_ns: mean(waits.wait_ns, waits.contended),
         waiting_threads: waits.threads.len() as u64,
         waiter,
+        is_of_releases,
         ..GuiltyLock::default()
     };
     let is_at_one_place = share(waiter_ns, waits.wait_ns) >= MOST;

@@ -52,6 +52,9 @@ fn of_unheld(lock: &GuiltyLock) -> String {
         if waiter.is_empty() {
             return "→ Find out who holds it, and why that takes long.".to_owned();
         }
+        if lock.is_of_releases {
+            return format!("→ Find out why {waiter} takes long until it releases it.");
+        }
         return format!(
             "→ Find out whom its threads wait for in {waiter}, and why that takes long."
         );
