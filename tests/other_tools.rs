@@ -9,16 +9,32 @@ use std::{
     process::{Output, Stdio},
 };
 
-/// A file, what it is, how often and how long threads waited for locks, and what it does
-/// not tell.
-type Known = (&'static str, &'static str, (u64, u64), &'static [&'static str]);
+/// A file, what it is, how often and how long threads waited for locks, as far as it
+/// tells, and what it does not tell.
+type Known = (&'static str, &'static str, Totals, &'static [&'static str]);
+type Totals = (Option<u64>, Option<u64>);
 
 const FILES: [Known; 5] = [
-    ("original-2014.log", "original-tyrion", (1, 18_400_000), &["stacks"]),
-    ("original-2013.log", "original-tyrion", (0, 0), &["waits", "stacks"]),
-    ("async-profiler.collapsed", "collapsed", (49, 0), &["times", "single-waits", "durations"]),
-    ("offcpu.folded", "collapsed", (1_750, 0), &["times", "single-waits", "durations", "threads"]),
-    ("go-mutex.pb.gz", "pprof", (15, 35_567_890), &["times", "single-waits", "threads"]),
+    ("original-2014.log", "original-tyrion", (Some(1), Some(18_400_000)), &["stacks"]),
+    ("original-2013.log", "original-tyrion", (None, None), &["waits", "stacks"]),
+    (
+        "async-profiler.collapsed",
+        "collapsed",
+        (Some(49), None),
+        &["times", "single-waits", "durations"],
+    ),
+    (
+        "offcpu.folded",
+        "collapsed",
+        (Some(1_750), None),
+        &["times", "single-waits", "durations", "threads"],
+    ),
+    (
+        "go-mutex.pb.gz",
+        "pprof",
+        (Some(15), Some(35_567_890)),
+        &["times", "single-waits", "threads"],
+    ),
 ];
 
 fn file(name: &str) -> PathBuf {
@@ -30,8 +46,12 @@ fn info(words: &[&str]) -> Value {
     serde_json::from_str(&info).unwrap()
 }
 
-fn totals(info: &Value) -> (u64, u64) {
-    let total = |key: &str| info["totals"][key].as_u64().unwrap();
+fn totals(info: &Value) -> Totals {
+    let total = |key: &str| {
+        let total = &info["totals"][key];
+        assert!(total.is_u64() || total.is_null(), "{info:#}");
+        total.as_u64()
+    };
     (total("contentions"), total("wait_ns"))
 }
 
@@ -62,7 +82,8 @@ fn info_says_what_they_are_and_what_they_do_not_tell() {
         assert_eq!(told, lacks, "{name}");
         assert_eq!(found["damage"].as_array().unwrap().len(), 0, "{name}");
         let said = stdout_of(tyrion().arg("info").arg(&path));
-        assert!(said.contains("note: logs whose format has less: 1; they"), "{name}: {said}");
+        let note = format!("note: {} ({format}) does not tell ", text(&path));
+        assert!(said.contains(&note), "{name}: {said}");
     }
 }
 
@@ -72,6 +93,7 @@ fn every_command_reads_them() {
     for (name, _, (contentions, wait_ns), _) in FILES {
         let path = file(name);
         let path = text(&path);
+        let (contentions, wait_ns) = (contentions.unwrap_or(0), wait_ns.unwrap_or(0));
         for command in [
             &["info", path][..],
             &["dump", path],
@@ -109,7 +131,7 @@ fn convert_and_report_say_what_is_not_known() {
     let path = file("go-mutex.pb.gz");
     let words = ["convert", "--to", "collapsed", "-o", "-"];
     let said = err(&output(tyrion().args(words).arg(&path)));
-    for what in ["do not tell when threads waited", "only sums of waits", "which threads waited"] {
+    for what in ["does not tell when threads waited, nor which", "only sums of waits"] {
         assert!(said.contains(what), "{what}: {said}");
     }
     let words = ["report", "--section", "verdict,timeline,delays"];
@@ -122,23 +144,35 @@ fn convert_and_report_say_what_is_not_known() {
         assert!(out(&report).contains(what), "{what}: {}", out(&report));
     }
     // Notes go where those of convert go.
-    assert!(err(&report).contains("do not tell when threads waited"), "{}", err(&report));
+    assert!(err(&report).contains("does not tell when threads waited"), "{}", err(&report));
 }
 
 #[test]
 fn options_say_what_a_file_does_not() {
     let offcpu = file("offcpu.folded");
     let offcpu = text(&offcpu);
-    assert_eq!(totals(&info(&["--unit", "us", offcpu])), (2, 1_750_500));
-    assert_eq!(totals(&info(&["--unit", "s", offcpu])), (2, 1_750_500_000_000));
+    assert_eq!(totals(&info(&["--unit", "us", offcpu])), (Some(2), Some(1_750_000)));
+    assert_eq!(totals(&info(&["--unit", "s", offcpu])), (Some(2), Some(1_750_000_000_000)));
+    let note = "unit assumed: samples; --unit says otherwise";
+    for command in [
+        &["info", offcpu][..],
+        &["report", offcpu],
+        &["convert", "--to", "pprof", "-o", "-", offcpu],
+    ] {
+        let done = run(command);
+        let said = String::from_utf8_lossy(&done.stdout).into_owned() + &err(&done);
+        assert!(said.contains(note), "{command:?}: {said}");
+    }
+    assert!(!out(&run(["info", "--unit", "samples", offcpu])).contains(note));
     let go = file("go-mutex.pb.gz");
     let go = text(&go);
-    assert_eq!(totals(&info(&["--sample-type", "contentions", go])), (15, 0));
-    assert_eq!(totals(&info(&["--sample-type", "delay", go])), (15, 35_567_890));
+    assert_eq!(totals(&info(&["--sample-type", "contentions", go])), (Some(15), None));
+    assert_eq!(totals(&info(&["--sample-type", "delay", go])), (Some(15), Some(35_567_890)));
     let none = run(["info", "--sample-type", "cpu", go]);
     let said = err(&none);
     assert_eq!(none.status.code(), Some(1), "{said}");
     assert!(said.contains("no sample type cpu") && said.contains("delay/nanoseconds"), "{said}");
+    assert!(!said.contains("nothing of it") && !said.contains("offset"), "{said}");
     assert_eq!(run(["info", "--unit", "hours", offcpu]).status.code(), Some(2));
     let unused = run(["info", "--unit", "us", go]);
     assert!(err(&unused).contains("note: --unit is for collapsed files"), "{}", err(&unused));
@@ -158,10 +192,12 @@ fn compressed_files_are_read_as_they_are() {
         let done = piped(&["info", "--json", "--unit", "us", "-"], &gzip.stdout);
         let found: Value = serde_json::from_str(&out(&done)).unwrap();
         let expected = match (format, expected) {
-            ("collapsed", (count, _)) => count * 1_000,
+            ("collapsed", (count, _)) => count.map(|count| count * 1_000),
             (_, (_, wait_ns)) => wait_ns,
         };
         let read = totals(&found).1;
+        assert_eq!(read.is_some(), expected.is_some(), "{name}");
+        let (read, expected) = (read.unwrap_or(0), expected.unwrap_or(0));
         // A fraction of a µs is read, too.
         assert!((expected..expected + 1_000).contains(&read), "{name}: {read}");
     }
@@ -211,8 +247,8 @@ fn filters_ask_nothing_that_a_file_does_not_tell() {
         assert_eq!(stdout_of(tyrion().args(words)).matches("\"fold\"").count(), 2, "{filter:?}");
     }
     // Each wait counts as long as the average of its stack: 12 took 2.88 ms.
-    assert_eq!(totals(&info(&["--min-wait", "2300us", go])), (12, 34_567_890));
-    assert_eq!(totals(&info(&["--min-wait", "2881us", go])), (0, 0));
+    assert_eq!(totals(&info(&["--min-wait", "2300us", go])), (Some(12), Some(34_567_890)));
+    assert_eq!(totals(&info(&["--min-wait", "2881us", go])), (Some(0), Some(0)));
     let long = run(["report", "--min-wait", "2300us", go]);
     assert!(!err(&long).contains("estimated"), "{}", err(&long));
 }
@@ -240,6 +276,75 @@ fn what_a_file_tells_is_shown_by_default() {
     }
     let next = stdout_of(tyrion().args(["report", "--section", "verdict"]).arg(file(FILES[3].0)));
     assert!(next.contains("--to flamegraph --metric contentions"), "{next}");
+}
+
+#[test]
+fn info_tells_of_other_files_what_they_have() {
+    let told = |name: &str| stdout_of(tyrion().arg("info").arg(file(name)));
+    for (name, size) in [
+        ("go-mutex.pb.gz", "15 waits in sums; "),
+        ("offcpu.folded", "1,750 waits in sums; "),
+        ("original-2014.log", "1 wait and "),
+    ] {
+        let told = told(name);
+        assert!(told.contains(&format!("size          {size}")), "{told}");
+    }
+    for name in ["original-2013.log", "original-2014.log"] {
+        let told = told(name);
+        assert!(!told.contains("instrumented") && !told.contains("the JVM still runs"), "{told}");
+    }
+    assert!(!told("original-2013.log").contains("0 waits"), "{}", told("original-2013.log"));
+}
+
+#[test]
+fn what_is_not_known_is_null() {
+    let path = file("offcpu.folded");
+    let report = stdout_of(tyrion().args(["report", "--json", text(&path)]));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    for (of, told) in [("info", info(&[text(&path)])), ("report", report["logs"][0].clone())] {
+        for key in ["pid", "start", "start_wall_ns", "duration_ns", "threshold_ns"] {
+            assert_eq!(told.get(key), Some(&Value::Null), "{of}: {key}");
+        }
+    }
+    let told = info(&[text(&path)]);
+    assert_eq!((&told["threads"], &told["waiting"]), (&Value::Null, &Value::Null), "{told:#}");
+    let page = stdout_of(tyrion().args(["report", "--html", "-o", "-", text(&path)]));
+    assert!(!page.contains("1970") && !page.contains("pid 0"), "{page}");
+    let words = ["convert", "--to", "flamegraph", "--metric", "contentions", "-o", "-"];
+    let picture = stdout_of(tyrion().args(words).arg(&path));
+    assert!(!picture.contains("pid 0") && !picture.contains("recorded 0 ns"), "{picture}");
+}
+
+#[test]
+fn advice_can_be_followed() {
+    let report = |name: &str| stdout_of(tyrion().arg("report").arg(file(name)));
+    for name in ["go-mutex.pb.gz", "original-2013.log", "original-2014.log", "offcpu.folded"] {
+        let told = report(name);
+        assert!(!told.contains("--mode") && !told.contains("-- java"), "{name}: {told}");
+    }
+    let go = report("go-mutex.pb.gz");
+    assert!(go.contains("released in") && !go.contains("waited for in"), "{go}");
+    let stackless = report("original-2014.log");
+    assert!(!stackless.contains("hottest waiter"), "{stackless}");
+    assert!(!stackless.contains(".[synchronized]"), "{stackless}");
+}
+
+#[test]
+fn owners_of_flight_recorder_are_previous_ones() {
+    let report = |name: &str| {
+        let path = root().join("testdata/jfr").join(name);
+        stdout_of(tyrion().args(["report", "--section", "verdict,blockers"]).arg(path))
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let jdk = report("jdk25.jfr.gz");
+    assert!(jdk.contains("a previous owner, who need not have had it"), "{jdk}");
+    for untrue in ["those of monitors, are not known", "for the holders of monitors"] {
+        assert!(!jdk.contains(untrue), "{untrue}: {jdk}");
+    }
+    let nobody = report("async-profiler.jfr.gz");
+    assert!(nobody.contains("Who held the locks is not known: no wait tells."), "{nobody}");
 }
 
 #[test]
@@ -283,7 +388,9 @@ fn they_are_read_together() {
         FILES.iter().map(|(name, ..)| file(name)).chain([sample_log()]).collect();
     let paths: Vec<&str> = paths.iter().map(|path| text(path)).collect();
     let expected = paths.iter().map(|path| totals(&info(&[*path, "--kind", "contention"])));
-    let expected = expected.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let expected = expected.fold((0, 0), |sum, (count, wait_ns)| {
+        (sum.0 + count.unwrap_or(0), sum.1 + wait_ns.unwrap_or(0))
+    });
     let of = |metric: &str| {
         let words = ["convert", "--to", "collapsed", "-o", "-", "--metric", metric];
         sum(&stdout_of(tyrion().args(words).args(&paths)))
@@ -295,6 +402,21 @@ fn they_are_read_together() {
     assert_eq!(overview["wait_ns"].as_u64(), Some(expected.1), "{overview:#}");
     assert!(run(["diff", paths[2], paths[4]]).status.success());
     assert!(run(["diff", paths[5], paths[4]]).status.success());
+}
+
+#[test]
+fn threads_of_different_files_have_different_names() {
+    let paths = [file("offcpu.folded"), file("go-mutex.pb.gz")];
+    let words = ["convert", "--to", "speedscope", "-o", "-", "--kind", "all", "--unit", "us"];
+    let made = stdout_of(tyrion().args(words).args(&paths));
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let names: Vec<&str> = made["profiles"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|profile| profile["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["unknown thread of log 1 (summed)", "unknown thread of log 2 (summed)"]);
 }
 
 #[test]

@@ -129,16 +129,20 @@ impl Names<'_> {
         let Some(method) = self.0.definitions().methods().get(method) else {
             return UNKNOWN.to_owned();
         };
-        let class = self.class(method.class);
         let name = self.0.text(method.name);
+        let name = match self.class(method.class) {
+            // Of functions that are no methods, and of places that are not known.
+            class if class.is_empty() => name.into_owned(),
+            class => format!("{class}.{name}"),
+        };
         let source = match self.0.definitions().classes().get(method.class) {
             Some(class) => self.0.text(class.source),
             None => "".into(),
         };
         match (source.is_empty(), line) {
-            (true, _) => format!("{class}.{name}"),
-            (false, 0) => format!("{class}.{name}({source})"),
-            (false, line) => format!("{class}.{name}({source}:{line})"),
+            (true, _) => name,
+            (false, 0) => format!("{name}({source})"),
+            (false, line) => format!("{name}({source}:{line})"),
         }
     }
 

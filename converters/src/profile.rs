@@ -10,6 +10,7 @@ mod row;
 
 pub use crate::state::State;
 pub(crate) use row::Row;
+use tyrion_formats::ShortWaits;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// What threads did with locks, summed, and what its ids stand for.
@@ -83,8 +84,10 @@ pub struct Run {
     pub start_wall_ns: u64,
     /// From the first to the last moment of the log without its pauses, in ns.
     pub duration_ns: u64,
-    /// Waits shorter than this, in ns, were folded when recorded.
+    /// Waits shorter than this, in ns, were not recorded one by one.
     pub threshold_ns: u64,
+    /// What is known of those instead.
+    pub short_waits: ShortWaits,
     /// Which holds were measured in trace mode: `1/64`, `all` or `none`; where that
     /// changed, one after another, as `1/64, then all`; empty without it.
     pub hold: String,

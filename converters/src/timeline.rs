@@ -175,7 +175,7 @@ impl<'a> Timeline<'a> {
 
     /// What is to be told of how the timeline differs from the sums, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        untimed::note(&self.untimed).into_iter().collect()
+        untimed::notes(&self.untimed, self.source.logs)
     }
 
     /// What reading needs.

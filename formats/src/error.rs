@@ -77,6 +77,14 @@ pub enum Error {
         /// The newest version that this code reads.
         known: u16,
     },
+    /// It does not say enough, or not what is asked for: another option is needed.
+    #[error("{log}: {what}")]
+    Unclear {
+        /// The file's name as it was given.
+        log: String,
+        /// What is not clear, and what to do.
+        what: String,
+    },
     /// The bytes are not of the format that their beginning promises.
     #[error("{log}: offset {offset:#x}: {what}; nothing of it can be read")]
     Malformed {

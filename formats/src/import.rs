@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     event_log,
     input::Input,
-    recording::{Facts, Lacks, Recording, ShortWaits},
+    recording::{Facts, Lacks, Owners, Recording, ShortWaits},
 };
 use event_log::write::{LogOptions, LogWriter};
 use std::{
@@ -104,6 +104,7 @@ pub struct Importer {
     input: Input,
     name: Arc<str>,
     short_waits: ShortWaits,
+    owners: Owners,
     lacks: Lacks,
     damage: DamageList,
 }
@@ -122,6 +123,7 @@ impl Importer {
             header,
             input,
             short_waits: ShortWaits::Counted,
+            owners: Owners::AtStart,
             lacks: Lacks::default(),
             damage: DamageList::new(name.clone()),
             name,
@@ -131,6 +133,11 @@ impl Importer {
     /// Says what is known of waits below the header's threshold.
     pub fn set_short_waits(&mut self, known: ShortWaits) {
         self.short_waits = known;
+    }
+
+    /// Says who the owners are that waits name.
+    pub fn set_owners(&mut self, owners: Owners) {
+        self.owners = owners;
     }
 
     /// Says what else the format does not tell.
@@ -171,6 +178,7 @@ impl Importer {
             pid: header.pid,
             threshold_ns: header.threshold_ns,
             short_waits: self.short_waits,
+            owners: self.owners,
             lacks: self.lacks,
             depth: header.depth,
             metadata: header.metadata,

@@ -23,7 +23,7 @@ pub(crate) mod state;
 mod table;
 mod woken;
 
-pub use capabilities::{Capabilities, Lacks, ShortWaits};
+pub use capabilities::{Capabilities, Lacks, Owners, ShortWaits};
 pub use chunk::ChunkRef;
 pub(crate) use chunk::Chunks;
 pub use definitions::{

@@ -32,7 +32,7 @@ use tyrion_converters::{
     harmless,
     outputs::units,
 };
-use tyrion_formats::{ModeSpan, OptionChange, Recording, ShortWaits, event_log};
+use tyrion_formats::{Lacks, ModeSpan, OptionChange, Recording, ShortWaits, event_log};
 use tyrion_report::{Collections, OwnCpu};
 use tyrion_wire::{WaitKind, header::RecordingState};
 
@@ -169,6 +169,9 @@ fn completeness(log: &Recording, sums: &Aggregate) -> &'static str {
         }
         RecordingState::Closed if is_imported(log) => "whole",
         RecordingState::Closed => "whole: the JVM ended in an orderly way",
+        RecordingState::Recording if is_imported(log) => {
+            "not closed, as when the program is killed: its end may be missing"
+        }
         RecordingState::Recording => "open: the JVM still runs, or was killed",
         RecordingState::Paused => "open: recording is paused",
         RecordingState::Broken => "broken off: the log could no longer be written",
@@ -204,14 +207,17 @@ fn json_of(log: &Recording, found: &Found) -> Value {
     let (facts, sums) = (log.facts(), &found.sums);
     let contention = sums.contention();
     let (contentions, wait_ns) = contention.total();
+    let Lacks { waits, times, durations, threads, .. } = facts.lacks;
+    let known_count = |count: u64| (!waits).then_some(count);
+    let known_ns = |ns: u64| (!waits && !durations).then_some(ns);
     let kinds: Map<String, Value> = WaitKind::ALL
         .into_iter()
         .map(|kind| {
             let totals = sums.kind(kind);
             let (count, wait_ns) = totals.total();
             let value = json!({
-                "count": count, "wait_ns": wait_ns,
-                "recorded": totals.recorded, "folded": totals.folded,
+                "count": known_count(count), "wait_ns": known_ns(wait_ns),
+                "recorded": totals.recorded, "folded": known_count(totals.folded),
                 "contention": kind.is_contention(),
             });
             (kind.name().to_owned(), value)
@@ -230,20 +236,20 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         "log": log.name(),
         "format": facts.format,
         "version": facts.version,
-        "pid": facts.pid,
+        "pid": log.known_pid(),
         "state": facts.state.name(),
         "continued": facts.continued,
         "complete": facts.state == RecordingState::Closed && sums.damage.is_empty(),
-        "start": units::utc(facts.start_wall_ns),
-        "start_wall_ns": facts.start_wall_ns,
-        "duration_ns": log.end_ns() - log.start_ns(),
-        "threshold_ns": facts.threshold_ns,
+        "start": log.known_start_wall_ns().map(units::utc),
+        "start_wall_ns": log.known_start_wall_ns(),
+        "duration_ns": log.known_duration_ns(),
+        "threshold_ns": log.known_threshold_ns(),
         "depth": facts.depth,
         "metadata": metadata,
         "totals": {
-            "contentions": contentions,
-            "wait_ns": wait_ns,
-            "folded": contention.folded,
+            "contentions": known_count(contentions),
+            "wait_ns": known_ns(wait_ns),
+            "folded": known_count(contention.folded),
             "dropped": tally.dropped,
         },
         "kinds": kinds,
@@ -251,8 +257,10 @@ fn json_of(log: &Recording, found: &Found) -> Value {
         "events": sums.events,
         "bytes_per_event": found.bytes_per_event(),
         "file_bytes": log.file_len(),
-        "threads": sums.profile.threads.len(),
-        "waiting": { "contention": found.waiting.contention, "idle": found.waiting.idle },
+        "threads": (!threads).then_some(sums.profile.threads.len()),
+        "waiting": (!times && !waits).then(|| {
+            json!({ "contention": found.waiting.contention, "idle": found.waiting.idle })
+        }),
         "damage": sums.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": sums.notes.lines(),
         "lacks": facts.lacks.names(),
@@ -362,11 +370,8 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
         row("options", &changes.join(", "))?;
     }
     row("start", &units::start(facts.start_wall_ns))?;
-    let duration = match (facts.start_wall_ns, log.end_ns() - log.start_ns()) {
-        (start, 0) if start == 0 || facts.lacks.times => "not known".to_owned(),
-        (_, ns) => units::duration(ns),
-    };
-    row("duration", &duration)?;
+    let duration = log.known_duration_ns().map(units::duration);
+    row("duration", duration.as_deref().unwrap_or("not known"))?;
     let pauses = log.pauses();
     if !pauses.is_empty() {
         row("pauses", &told_pauses(&pauses, log.start_ns()))?;
@@ -406,12 +411,12 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
 fn sizes(log: &Recording, found: &Found) -> String {
     let file = format!("{} bytes in all", units::thousands(log.file_len()));
     if is_imported(log) {
-        return format!("{}; {file}", recorded(found));
+        return format!("{}; {file}", imported(log, found));
     }
     let (tally, other) = log.tallies();
     format!(
         "{} recorded in {:.1} bytes each, {} folded, {} dropped; {file}",
-        recorded(found),
+        recorded(found, false),
         found.bytes_per_event(),
         units::thousands(found.sums.folded),
         units::thousands(tally.dropped.saturating_add(other.dropped)),
@@ -425,9 +430,15 @@ fn threshold(log: &Recording) -> String {
     let threshold = units::duration(facts.threshold_ns);
     match (facts.short_waits, facts.metadata("threshold")) {
         (ShortWaits::Unknown, _) if !log.has_threshold() => "not known".to_owned(),
+        (ShortWaits::Sampled { interval_ns }, _) if facts.threshold_ns == 0 => {
+            let interval = units::duration(interval_ns);
+            format!("none: waits were sampled, one per {interval} of waiting")
+        }
         (ShortWaits::Unknown, _) if facts.threshold_ns == 0 => "none".to_owned(),
         _ if facts.lacks.singles => "none: there are only sums of waits".to_owned(),
-        (ShortWaits::Unknown, _) => format!("{threshold} (of shorter waits nothing is known)"),
+        (ShortWaits::Unknown | ShortWaits::Sampled { .. }, _) => {
+            format!("{threshold} (of shorter waits nothing is known)")
+        }
         (_, origin) => format!("{threshold} ({})", origin.unwrap_or_default()),
     }
 }
@@ -465,9 +476,20 @@ fn told<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
     }
 }
 
+/// What there is in a file of another format: `15 waits in sums`.
+fn imported(log: &Recording, found: &Found) -> String {
+    let (lacks, summed) = (log.facts().lacks, found.sums.folded);
+    match (lacks.singles, lacks.counts) {
+        (true, true) => format!("{} of waits", units::counted(summed, "sum")),
+        (true, false) => format!("{} in sums", units::counted(summed, "wait")),
+        (false, _) => recorded(found, lacks.waits),
+    }
+}
+
 /// What there are records of: `7 waits and 3 samples`.
-fn recorded(found: &Found) -> String {
-    let waits = (!found.lacks_waits()).then(|| units::counted(found.sums.events, "wait"));
+fn recorded(found: &Found, lacks_waits: bool) -> String {
+    let waits =
+        (!found.lacks_waits() && !lacks_waits).then(|| units::counted(found.sums.events, "wait"));
     let records = |count, of| format!("{} of {of}", units::counted(count, "record"));
     let traced = found.traced.as_ref().map(|it| records(it.records, "trace mode"));
     let sampled = found.sampled.as_ref().map(|it| records(it.records, "samples"));

@@ -155,6 +155,7 @@ impl<'a> Builder<'a> {
             start_wall_ns: facts.start_wall_ns,
             duration_ns: log.recorded_ns(),
             threshold_ns: facts.threshold_ns,
+            short_waits: facts.short_waits,
             hold: match log.is_trace() {
                 true => log.option_values("hold").join(", then "),
                 false => String::new(),
@@ -173,13 +174,17 @@ impl<'a> Builder<'a> {
         let notes = &mut self.out.notes;
         notes.add_folds(&sums.folds);
         let lacks = log.capabilities().lacks;
-        notes.add_lacks(lacks);
+        notes.add_lacks(log);
         notes.min_wait_on_counts |= lacks.durations && self.filter.min_wait_ns > 0;
         notes.unknown_sites.add(&sums.unknown);
         let (contention, other) = log.tallies();
         notes.dropped_contention = notes.dropped_contention.saturating_add(contention.dropped);
         notes.dropped_other = notes.dropped_other.saturating_add(other.dropped);
-        if log.capabilities().short_waits == ShortWaits::Unknown {
+        let short_waits = log.capabilities().short_waits;
+        if let ShortWaits::Sampled { interval_ns } = short_waits {
+            notes.sampled_per_ns = notes.sampled_per_ns.max(interval_ns);
+        }
+        if short_waits != ShortWaits::Counted {
             notes.unknown_below_ns = notes.unknown_below_ns.max(log.facts().threshold_ns);
             notes.unknown_thresholds += u64::from(!log.has_threshold());
         }

@@ -1,8 +1,11 @@
 //! What a reader of a profile should know about how it came about.
 
+mod lacks;
+
 use super::{fold::FoldNotes, sums::Sums};
 use crate::{outputs::units, totals::SampleTotals};
-use tyrion_formats::Lacks;
+use lacks::Lacking;
+use tyrion_formats::Recording;
 
 /// Waits that a profile lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,22 +39,15 @@ pub struct Notes {
     /// Of logs that say nothing of waits below their threshold: the greatest of
     /// these thresholds, in ns. Totals lack those waits.
     pub unknown_below_ns: u64,
+    /// Of logs that have one wait each time waiting has added up to so much: the greatest
+    /// of these intervals, in ns. Totals lack the other waits.
+    pub sampled_per_ns: u64,
     /// How many logs do not say whether they lack waits because they were short.
     pub unknown_thresholds: u64,
-    /// Logs that do not tell of waits, only of acquisitions.
-    pub without_waits: u64,
-    /// Logs that do not tell when waits took place.
-    pub without_times: u64,
-    /// Logs that tell nothing of single waits, which count as long as the average.
-    pub without_singles: u64,
-    /// Logs that do not tell how long waits took: durations are 0.
-    pub without_durations: u64,
-    /// Logs that do not tell how many waits there were: each sum counts as one.
-    pub without_counts: u64,
-    /// Logs that do not tell which threads waited.
-    pub without_threads: u64,
-    /// Logs that do not tell where in the program threads waited.
-    pub without_stacks: u64,
+    /// Logs whose numbers are taken for counts, which is a guess.
+    assumed_units: Vec<String>,
+    /// What the formats of logs do not tell.
+    lacking: Vec<Lacking>,
     /// Waits of the asked-for kinds that had not ended when the log did. The
     /// profile lacks them.
     pub pending: u64,
@@ -97,18 +93,16 @@ impl Notes {
     }
 
     /// Adds what the format of a log does not tell.
-    pub(super) fn add_lacks(&mut self, lacks: Lacks) {
-        for (count, is_lacking) in [
-            (&mut self.without_waits, lacks.waits),
-            (&mut self.without_times, lacks.times),
-            (&mut self.without_singles, lacks.singles && !lacks.durations && !lacks.counts),
-            (&mut self.without_durations, lacks.durations),
-            (&mut self.without_counts, lacks.counts),
-            (&mut self.without_threads, lacks.threads),
-            (&mut self.without_stacks, lacks.stacks),
-        ] {
-            *count += u64::from(is_lacking);
+    pub(super) fn add_lacks(&mut self, log: &Recording) {
+        lacks::add(&mut self.lacking, log);
+        if log.has_assumed_unit() {
+            self.assumed_units.push(log.name().to_owned());
         }
+    }
+
+    /// Whether waits are missing that were not recorded because they were short.
+    pub fn lacks_short_waits(&self) -> bool {
+        self.unknown_below_ns != 0 || self.sampled_per_ns != 0
     }
 
     /// Forgets what nobody wants to know who does not look at acquisitions, or
@@ -171,6 +165,13 @@ impl Notes {
                 time(self.unknown_below_ns),
             ));
         }
+        if self.sampled_per_ns != 0 {
+            lines.push(format!(
+                "waits were sampled, one each time waiting had added up to {}: totals lack the \
+                 others, mostly shorter ones",
+                time(self.sampled_per_ns),
+            ));
+        }
         if self.unknown_thresholds != 0 {
             lines.push(format!(
                 "{} not say from which duration on waits were recorded: totals may lack shorter ones",
@@ -180,7 +181,11 @@ impl Notes {
                 },
             ));
         }
-        self.add_lines_of_lacks(&mut lines);
+        if !self.assumed_units.is_empty() {
+            let names = lacks::named(&self.assumed_units);
+            lines.push(format!("{names}: unit assumed: samples; --unit says otherwise"));
+        }
+        lines.extend(self.lacking.iter().map(Lacking::line));
         if self.pending != 0 {
             lines.push(format!(
                 "{} had not ended and {} left out; tyrion report --section still-waiting shows them",
@@ -212,33 +217,6 @@ impl Notes {
         self.add_lines_of_trace(&mut lines);
         self.add_lines_of_samples(&mut lines);
         lines
-    }
-
-    fn add_lines_of_lacks(&self, lines: &mut Vec<String>) {
-        for (count, what) in [
-            (self.without_waits, "tell only of acquisitions and holds, not of waits"),
-            (
-                self.without_times,
-                "do not tell when threads waited: --since and --until, phases and the \
-                 timeline do not apply to them",
-            ),
-            (
-                self.without_singles,
-                "have only sums of waits: each wait counts as long as the average of its stack, \
-                 also for percentiles and --min-wait",
-            ),
-            (self.without_durations, "do not tell how long threads waited, only how often"),
-            (
-                self.without_counts,
-                "do not tell how often threads waited: the waits of each stack count as one",
-            ),
-            (self.without_threads, "do not tell which threads waited"),
-            (self.without_stacks, "do not tell where in the program threads waited"),
-        ] {
-            if count != 0 {
-                lines.push(format!("logs whose format has less: {count}; they {what}"));
-            }
-        }
     }
 
     fn add_lines_of_trace(&self, lines: &mut Vec<String>) {

@@ -7,6 +7,7 @@ use crate::{
     profile::{Profile, Run},
 };
 use std::{borrow::Cow, fmt};
+use tyrion_formats::ShortWaits;
 use tyrion_wire::WaitKind;
 
 /// Longer values are cut: KCacheGrind recognises a file only if its header ends
@@ -27,7 +28,11 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     ];
     if run.threshold_ns > 0 {
         let threshold = units::duration(run.threshold_ns);
-        facts.push(("Threshold", format!("{threshold}, shorter waits are summed")));
+        facts.push(("Threshold", format!("{threshold}, {}", short_waits(run))));
+    }
+    if let ShortWaits::Sampled { interval_ns } = run.short_waits {
+        let interval = units::duration(interval_ns);
+        facts.push(("Waits", format!("sampled, one per {interval} of waiting")));
     }
     if run.period_ns > 0 {
         facts.push(("Sampled", format!("every {} on average", units::duration(run.period_ns))));
@@ -45,6 +50,14 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         *value = cut(&harmless::text(value)).into_owned();
     }
     facts
+}
+
+/// What became of waits below the threshold.
+fn short_waits(run: &Run) -> &'static str {
+    match run.short_waits {
+        ShortWaits::Counted => "shorter waits are summed",
+        _ => "shorter waits were not recorded",
+    }
 }
 
 fn program(run: &Run) -> String {
@@ -86,25 +99,31 @@ fn cut_to(value: &str, max_bytes: usize) -> Cow<'_, str> {
 pub(super) fn summary(profile: &Profile, kinds: &Kinds) -> String {
     let mut facts = match &profile.runs[..] {
         [] => vec!["no log".to_owned()],
-        [run] => vec![
-            format!("{}, pid {}", programs(&profile.runs), run.pid),
-            format!("recorded {}", units::duration(run.duration_ns)),
-        ],
-        runs => {
-            let recorded_ns =
-                runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.duration_ns));
-            vec![
-                format!("{} logs of {}", runs.len(), programs(runs)),
-                format!("recorded {} in all", units::duration(recorded_ns)),
-            ]
-        }
+        [run] => vec![match run.pid {
+            0 => programs(&profile.runs),
+            pid => format!("{}, pid {pid}", programs(&profile.runs)),
+        }],
+        runs => vec![format!("{} logs of {}", runs.len(), programs(runs))],
     };
+    facts.extend(recorded_in_all(&profile.runs));
     let threshold_ns = profile.runs.iter().map(|run| run.threshold_ns).max();
     if let Some(threshold_ns @ 1..) = threshold_ns {
         facts.push(format!("threshold {}", units::duration(threshold_ns)));
     }
     facts.push(kinds.to_string());
     harmless::text(&facts.join(" · ")).into_owned()
+}
+
+/// How long was recorded, as far as that is known.
+fn recorded_in_all(runs: &[Run]) -> Option<String> {
+    let durations = runs.iter().map(|run| run.duration_ns);
+    let recorded = units::duration(durations.fold(0, u64::saturating_add));
+    let is_unknown = |run: &Run| (run.start_wall_ns, run.duration_ns) == (0, 0);
+    match runs {
+        runs if runs.iter().all(is_unknown) => None,
+        [_] => Some(format!("recorded {recorded}")),
+        _ => Some(format!("recorded {recorded} in all")),
+    }
 }
 
 /// The programs' names, each once, cut for a summary.
@@ -173,6 +192,18 @@ impl fmt::Display for Kinds {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waits_that_were_not_recorded_are_not_said_to_be_summed() {
+        let told = |short_waits| {
+            let run = Run { threshold_ns: 1_000_000, short_waits, ..Run::default() };
+            of_run(&run).into_iter().find(|(name, _)| *name == "Threshold").map(|(_, value)| value)
+        };
+        let summed = told(ShortWaits::Counted);
+        assert_eq!(summed.as_deref(), Some("1 ms, shorter waits are summed"));
+        let missing = told(ShortWaits::Unknown);
+        assert_eq!(missing.as_deref(), Some("1 ms, shorter waits were not recorded"));
+    }
 
     #[test]
     fn long_values_are_cut_between_characters() {

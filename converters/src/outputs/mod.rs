@@ -17,6 +17,7 @@ mod metric;
 pub mod perfetto;
 mod places;
 pub mod pprof;
+mod processes;
 mod rows;
 pub mod speedscope;
 mod tree;

@@ -15,10 +15,10 @@ use super::{
     facts::{self, Kinds},
     json::{self, Commas},
     places::{Places, wait_rows},
+    processes::pids,
 };
 use crate::{
     harmless,
-    profile::Profile,
     timeline::{ThreadWaits, Timeline},
 };
 use std::{
@@ -64,7 +64,8 @@ fn stream(timeline: &Timeline<'_>, options: &OutputOptions, out: &mut dyn Write)
     out.write_all(b",\"shared\":{\"frames\":[\n")?;
     write_frames(&places, &mut out)?;
     out.write_all(b"\n]},\"profiles\":[\n")?;
-    let mut profiles = Profiles { timeline, places: &places, out: &mut out, totals: Vec::new() };
+    let (pids, totals) = (pids(timeline), Vec::new());
+    let mut profiles = Profiles { timeline, places: &places, pids: &pids, out: &mut out, totals };
     timeline.each_thread(&mut |thread, waits| profiles.add(thread, waits))?;
     let active = profiles.finish()?;
     writeln!(out, "\n],\"activeProfileIndex\":{active}}}")?;
@@ -96,6 +97,8 @@ fn write_frames(places: &Places<'_>, out: &mut dyn Write) -> io::Result<()> {
 struct Profiles<'t, 'w> {
     timeline: &'t Timeline<'t>,
     places: &'t Places<'t>,
+    /// Of the process of each log.
+    pids: &'t [String],
     out: &'w mut dyn Write,
     /// How long the waits of each profile took, in ns.
     totals: Vec<u64>,
@@ -113,7 +116,7 @@ struct Events {
 impl Profiles<'_, '_> {
     /// Writes what there is of a thread.
     fn add(&mut self, thread: u32, waits: &ThreadWaits<'_, '_>) -> io::Result<()> {
-        let name = name(self.timeline.profile(), thread);
+        let name = self.name(thread);
         let mut summed: BTreeMap<u32, u64> = BTreeMap::new();
         for untimed in self.timeline.untimed_of(thread) {
             let node = self.places.node(untimed.stack, untimed.lock, untimed.kind);
@@ -121,6 +124,22 @@ impl Profiles<'_, '_> {
         }
         self.add_evented(&name, waits, &mut summed)?;
         if summed.is_empty() { Ok(()) } else { self.add_sampled(&name, &summed) }
+    }
+
+    /// A thread's name; with its process where there are several.
+    fn name(&self, thread: u32) -> String {
+        let profile = self.timeline.profile();
+        let name = harmless::name(&profile.thread_name(thread)).into_owned();
+        let run = profile.threads.get(thread as usize).map(|it| it.run);
+        match run.and_then(|run| profile.runs.get(run as usize).zip(Some(run))) {
+            _ if profile.runs.len() <= 1 => name,
+            Some((of, run)) if of.pid == 0 => format!("{name} of log {}", run + 1),
+            Some((_, run)) => {
+                let pid = self.pids.get(run as usize).map_or("", String::as_str);
+                format!("{name} of pid {pid}")
+            }
+            None => name,
+        }
     }
 
     /// Writes the waits that can be told one after the other, and sums the others.
@@ -206,14 +225,4 @@ impl Profiles<'_, '_> {
 fn add_to(summed: &mut BTreeMap<u32, u64>, node: u32, wait_ns: u64) {
     let sum = summed.entry(node).or_default();
     *sum = sum.saturating_add(wait_ns);
-}
-
-/// A thread's name; with its process where there are several.
-fn name(profile: &Profile, thread: u32) -> String {
-    let name = harmless::name(&profile.thread_name(thread)).into_owned();
-    let run = profile.threads.get(thread as usize).and_then(|it| profile.runs.get(it.run as usize));
-    match run.filter(|_| profile.runs.len() > 1) {
-        Some(run) => format!("{name} of pid {}", run.pid),
-        None => name,
-    }
 }

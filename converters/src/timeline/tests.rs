@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use super::{
-    Axis,
+    Axis, Untimed,
     read::{Span, every_hold},
+    untimed,
 };
 use crate::lives::recordings;
 use std::io::Cursor;
@@ -11,6 +12,7 @@ use tyrion_formats::{
     Recording,
     write::{LogOptions, LogWriter},
 };
+use tyrion_wire::WaitKind;
 
 /// A log of a recording that began at a Unix and at a monotonic time, with values of the
 /// option `events` from some moments on.
@@ -78,4 +80,29 @@ fn what_has_no_times_begins_with_the_others() {
     let axis = axis(&logs);
     assert_eq!((axis.start_ns(), axis.end_ns(), axis.start_wall_ns()), (700, 1_700, 50_000));
     assert_eq!([axis.at(0, logs[0].start_ns()), axis.at(1, 800)], [700, 800]);
+}
+
+#[test]
+fn why_waits_have_no_times_is_told_by_cause() {
+    let stacks = Recording::from_bytes("a.folded", b"[main];a;b 7\nc;d 8\n".to_vec()).unwrap();
+    let logs = [stacks, log("a", (50_000, 700), &[])];
+    let of = |run| Untimed {
+        run,
+        thread: run,
+        thread_id: 1,
+        stack: 1,
+        lock: 0,
+        kind: WaitKind::Lock,
+        count: 2,
+        wait_ns: 3_000,
+        longest_ns: 2_000,
+        first_ns: 0,
+        last_ns: 0,
+    };
+    let notes = untimed::notes(&[of(0), of(1)], &logs);
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(notes[0].contains("2 waits (3 µs), since waits below"), "{}", notes[0]);
+    assert!(notes[1].contains("2 waits (3 µs), since some formats"), "{}", notes[1]);
+    assert_eq!(untimed::notes(&[of(0)], &logs), notes[1..]);
+    assert!(untimed::notes(&[], &logs).is_empty());
 }

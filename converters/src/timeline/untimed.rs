@@ -1,8 +1,9 @@
-//! Waits that were summed when they were recorded, and have no times of their own.
+//! Waits of which only sums are known, and that have no times of their own.
 
 use super::Timeline;
 use crate::{aggregate::known_thread, outputs::units};
 use std::collections::BTreeMap;
+use tyrion_formats::Recording;
 use tyrion_wire::WaitKind;
 
 /// Waits of one thread with one stack for one lock in one way, below the threshold of
@@ -81,14 +82,25 @@ pub(super) fn of(timeline: &Timeline<'_>) -> Vec<Untimed> {
     sums.into_values().collect()
 }
 
-/// What is to be told of them, if there are any.
-pub(super) fn note(all: &[Untimed]) -> Option<String> {
-    let sum = |of: fn(&Untimed) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
+/// What is to be told of them: of those below the threshold of their log, and of those
+/// whose format does not tell when they were.
+pub(super) fn notes(all: &[Untimed], logs: &[Recording]) -> Vec<String> {
+    let lacks_times =
+        |it: &&Untimed| logs.get(it.run as usize).is_some_and(|log| log.facts().lacks.times);
+    let short = "waits below the log's threshold are summed when they are recorded";
+    let (untold, summed): (Vec<&Untimed>, Vec<&Untimed>) = all.iter().partition(lacks_times);
+    [(summed, short), (untold, "some formats do not tell when threads waited")]
+        .into_iter()
+        .filter_map(|(sums, why)| note(&sums, why))
+        .collect()
+}
+
+fn note(sums: &[&Untimed], why: &str) -> Option<String> {
+    let sum = |of: fn(&Untimed) -> u64| sums.iter().map(|it| of(it)).fold(0, u64::saturating_add);
     let (count, wait_ns) = (sum(|it| it.count), sum(|it| it.wait_ns));
     (count != 0).then(|| {
         format!(
-            "without times: {} ({}), since waits below the log's threshold are summed when they \
-             are recorded; they are shown as sums",
+            "without times: {} ({}), since {why}; they are shown as sums",
             units::counted(count, "wait"),
             units::duration(wait_ns)
         )

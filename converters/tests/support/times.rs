@@ -60,7 +60,8 @@ pub fn speedscope(bytes: &[u8]) -> Waited {
             other => panic!("{other}"),
         };
         let name = profile["name"].as_str().unwrap().trim_end_matches(" (summed)");
-        let name = name.trim_end_matches(" of pid 4242");
+        // The second log is of another process with the same id.
+        let name = name.trim_end_matches(" of pid 4242.1").trim_end_matches(" of pid 4242");
         *waited.entry(name.to_owned()).or_default() += sum;
     }
     waited.retain(|_, sum| *sum != 0);

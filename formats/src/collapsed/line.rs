@@ -35,6 +35,11 @@ impl<'a> Line<'a> {
         Some(Line { stack, whole: whole.parse().unwrap_or(u64::MAX), part })
     }
 
+    /// Whether the number is no whole one.
+    pub(super) fn has_fraction(&self) -> bool {
+        self.part.bytes().any(|digit| digit != b'0')
+    }
+
     /// The number times a factor, rounded down; `None` if that is too large.
     pub(super) fn scaled(&self, factor: u64) -> Option<u64> {
         if self.whole == u64::MAX {
@@ -118,6 +123,12 @@ mod tests {
         assert_eq!(scaled("a 18446744073709551614", 1), Some(u64::MAX - 1));
         assert_eq!(scaled("a 18446744073709551616", 1), None);
         assert_eq!(scaled("a 18446744073709551", 1_000_000), None);
+    }
+
+    #[test]
+    fn whole_numbers_have_no_fraction() {
+        let has = |text: &str| Line::of(text.as_bytes()).unwrap().has_fraction();
+        assert_eq!([has("a 1"), has("a 1.00"), has("a 1.05")], [false, false, true]);
     }
 
     #[test]

@@ -16,7 +16,10 @@ use crate::{
     fact::Fact,
     hints::Unit,
     input::Input,
-    recording::{Lacks, Recording},
+    recording::{
+        Lacks, Recording,
+        capabilities::{ASSUMED, UNIT},
+    },
     sniff::FileKind,
     summed::{
         Summed, Waits, kinds,
@@ -103,7 +106,7 @@ fn unit(all: &[u8], told: Option<Unit>) -> (Unit, &'static str) {
     });
     match is_own {
         true => (Unit::Ns, "as Tyrion writes them"),
-        false => (Unit::Samples, "assumed; --unit says otherwise"),
+        false => (Unit::Samples, ASSUMED),
     }
 }
 
@@ -120,14 +123,19 @@ struct Reader {
     last: Vec<(Known, u32)>,
     /// Lines whose lock is not known.
     without_lock: u64,
+    /// The unit is a guess.
+    is_assumed: bool,
+    /// Where the first line with a fraction stands.
+    fraction_at: Option<u64>,
 }
 
 impl Reader {
     fn new(mut summed: Summed, (unit, why): (Unit, &'static str)) -> Reader {
         let value = format!("{} ({why})", unit.name());
-        summed.importer.header.metadata.push(("unit".to_owned(), value));
+        summed.importer.header.metadata.push((UNIT.to_owned(), value));
         let (frames, last, without_lock) = Default::default();
-        Reader { summed, unit, frames, last, without_lock }
+        let (is_assumed, fraction_at) = (why == ASSUMED, None);
+        Reader { summed, unit, frames, last, without_lock, is_assumed, fraction_at }
     }
 
     fn line(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -143,6 +151,12 @@ impl Reader {
             let what = "the last line does not end; its number may have been cut, and is taken \
                         as it is";
             self.summed.importer.add_damage(offset, what, 0);
+        }
+        if self.unit == Unit::Samples && line.has_fraction() {
+            self.fraction_at.get_or_insert(offset);
+            let what = "a number with a fraction, which counts no waits; the line was left out";
+            self.summed.importer.add_damage(offset, what, len);
+            return Ok(());
         }
         let Some(waits) = self.waits(&line) else {
             let what = "a number that is too large; the line was left out";
@@ -215,6 +229,13 @@ impl Reader {
     }
 
     fn finish(mut self, name: &str) -> Result<Recording, Error> {
+        if let Some(offset) = self.fraction_at.filter(|_| self.is_assumed) {
+            let what = format!(
+                "offset {offset:#x}: a number with a fraction counts no waits; name the unit of the \
+                 numbers: --unit ns, us, ms or s"
+            );
+            return Err(Error::Unclear { log: name.to_owned(), what });
+        }
         let is_samples = self.unit == Unit::Samples;
         if self.without_lock != 0 {
             let value = self.without_lock.to_string();

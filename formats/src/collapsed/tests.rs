@@ -78,6 +78,27 @@ fn what_is_no_stack_is_told_with_its_offset() {
 }
 
 #[test]
+fn a_fraction_counts_no_waits() {
+    let text = "a;b 3\na;c 250.5\n";
+    let error = read(text, None).unwrap_err().to_string();
+    assert!(error.starts_with("it: offset 0x6: ") && error.contains("--unit ns"), "{error}");
+    assert_eq!(total(&read(text, Some(Unit::Us)).unwrap()), (2, 253_500));
+    // Who says so knows.
+    let log = read(text, Some(Unit::Samples)).unwrap();
+    assert_eq!(total(&log), (3, 0));
+    let damage: Vec<(u64, u64)> = log.damage().iter().map(|it| (it.offset, it.skipped)).collect();
+    assert_eq!(damage, [(6, 10)]);
+    assert_eq!(total(&read("a;b 3.0\n", None).unwrap()), (3, 0));
+}
+
+#[test]
+fn it_is_known_whether_the_unit_is_a_guess() {
+    assert!(read("a;b 3\n", None).unwrap().has_assumed_unit());
+    assert!(!read("a;b 3\n", Some(Unit::Samples)).unwrap().has_assumed_unit());
+    assert!(!read("a;[monitor] b 3\n", None).unwrap().has_assumed_unit());
+}
+
+#[test]
 fn a_stack_without_end_is_cut() {
     let text = "a;".repeat(100_000) + "b 1\n";
     let log = read(&text, None).unwrap();

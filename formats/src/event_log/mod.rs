@@ -13,7 +13,7 @@ use crate::{
     error::Error,
     fact::Fact,
     input::Input,
-    recording::{Chunks, Defined, Definitions, Facts, Lacks, Recording, ShortWaits, state},
+    recording::{Chunks, Defined, Definitions, Facts, Lacks, Owners, Recording, ShortWaits, state},
 };
 use std::sync::Arc;
 use tyrion_wire::header::{Header, METADATA_AT};
@@ -96,6 +96,7 @@ fn facts(header: Header) -> Facts {
         pid: header.pid,
         threshold_ns: header.threshold_ns,
         short_waits: ShortWaits::Counted,
+        owners: Owners::AtStart,
         lacks: Lacks::default(),
         depth: header.depth,
         dropped_contention: header.dropped_contention,

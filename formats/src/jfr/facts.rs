@@ -6,7 +6,10 @@ use super::{
     metadata::{Types, Values},
     names::Sampler,
 };
-use crate::recording::capabilities::{THRESHOLDS, UNKNOWN_THRESHOLDS};
+use crate::recording::{
+    ShortWaits,
+    capabilities::{THRESHOLDS, UNKNOWN_THRESHOLDS},
+};
 use tyrion_wire::header::Header;
 
 /// How often Flight Recorder samples threads if the recording does not say, in ns.
@@ -24,6 +27,15 @@ struct Waits {
     is_on: Option<bool>,
     /// Shorter ones are missing, in ns: the greatest if that changed.
     threshold_ns: Option<u64>,
+    /// One is recorded each time waiting has added up to so much, in ns: the greatest if
+    /// that changed.
+    interval_ns: Option<u64>,
+}
+
+impl Waits {
+    fn is_on(&self) -> bool {
+        self.is_on.unwrap_or(self.threshold_ns.or(self.interval_ns).is_some())
+    }
 }
 
 /// How often threads were sampled, in ns.
@@ -67,7 +79,12 @@ impl Default for Facts {
     fn default() -> Self {
         let waits = [event::ENTER, event::WAIT, event::PARK, event::NATIVE_LOCK];
         Facts {
-            waits: waits.map(|event| Waits { event, is_on: None, threshold_ns: None }),
+            waits: waits.map(|event| Waits {
+                event,
+                is_on: None,
+                threshold_ns: None,
+                interval_ns: None,
+            }),
             periods: Periods::default(),
             collections: None,
             pid: 0,
@@ -116,13 +133,13 @@ impl Facts {
             (event::NATIVE_SAMPLE, "period") => self.periods.native_ns = duration_ns(value),
             (event::SAMPLE, "interval") => self.periods.interval_ns = nanos(),
             (event::SAMPLE, "wall") => self.periods.wall_ns = nanos(),
-            // async-profiler's threshold of monitors is that of parks, too.
+            // async-profiler samples monitors and parks together.
             (event::ENTER, "lock") => {
-                self.add_threshold(event::ENTER, nanos());
-                self.add_threshold(event::PARK, nanos());
+                self.add_interval(event::ENTER, nanos());
+                self.add_interval(event::PARK, nanos());
             }
             (_, "threshold") => self.add_threshold(of, duration_ns(value)),
-            (_, "nativelock") => self.add_threshold(of, nanos()),
+            (_, "nativelock") => self.add_interval(of, nanos()),
             (_, "enabled") => {
                 let is_on = value == "true";
                 if let Some(waits) = self.waits.iter_mut().find(|it| it.event == of) {
@@ -136,6 +153,25 @@ impl Facts {
     fn add_threshold(&mut self, of: &str, ns: Option<u64>) {
         if let Some(waits) = self.waits.iter_mut().find(|it| it.event == of) {
             waits.threshold_ns = waits.threshold_ns.max(ns);
+        }
+    }
+
+    /// Of 0, all waits are recorded.
+    fn add_interval(&mut self, of: &str, ns: Option<u64>) {
+        if ns == Some(0) {
+            return self.add_threshold(of, ns);
+        }
+        if let Some(waits) = self.waits.iter_mut().find(|it| it.event == of) {
+            waits.interval_ns = waits.interval_ns.max(ns);
+        }
+    }
+
+    /// What is known of waits below the threshold.
+    pub(super) fn short_waits(&self) -> ShortWaits {
+        let on = self.waits.iter().filter(|waits| waits.is_on());
+        match on.filter_map(|waits| waits.interval_ns).max() {
+            Some(interval_ns) => ShortWaits::Sampled { interval_ns },
+            None => ShortWaits::Unknown,
         }
     }
 
@@ -199,10 +235,9 @@ impl Facts {
     /// Puts all of it into a log's header.
     pub(super) fn finish(mut self, header: &mut Header, seen: Seen) {
         header.pid = self.pid;
-        let on = |waits: &&Waits| waits.is_on.unwrap_or(waits.threshold_ns.is_some());
-        header.threshold_ns =
-            self.waits.iter().filter(on).filter_map(|it| it.threshold_ns).max().unwrap_or(0);
-        let is_any_on = self.waits.iter().any(|it| on(&it));
+        let on = self.waits.iter().filter(|waits| waits.is_on());
+        header.threshold_ns = on.filter_map(|it| it.threshold_ns).max().unwrap_or(0);
+        let is_any_on = self.waits.iter().any(Waits::is_on);
         let thresholds = match self.thresholds() {
             none if none.is_empty() && seen.waits => UNKNOWN_THRESHOLDS.to_owned(),
             thresholds => thresholds,
@@ -236,11 +271,12 @@ impl Facts {
 
     /// From when on waits were recorded, of each sort; empty if nothing tells.
     fn thresholds(&self) -> String {
-        let of = |waits: &Waits| match (waits.is_on, waits.threshold_ns) {
-            (Some(false), _) => Some(format!("{} off", waits.event)),
-            (_, Some(ns)) => Some(format!("{} {}", waits.event, short(ns))),
-            (Some(true), None) => Some(format!("{} 0 ns", waits.event)),
-            (None, None) => None,
+        let of = |waits: &Waits| match (waits.is_on, waits.threshold_ns, waits.interval_ns) {
+            (Some(false), ..) => Some(format!("{} off", waits.event)),
+            (_, _, Some(ns)) => Some(format!("{} one per {} of waiting", waits.event, short(ns))),
+            (_, Some(ns), None) => Some(format!("{} {}", waits.event, short(ns))),
+            (Some(true), None, None) => Some(format!("{} 0 ns", waits.event)),
+            (None, None, None) => None,
         };
         self.waits.iter().filter_map(of).collect::<Vec<_>>().join(", ")
     }
@@ -339,14 +375,30 @@ mod tests {
         let told = "jdk.JavaMonitorEnter 20 ms, jdk.ThreadPark off";
         assert_eq!(text(&header, "thresholds"), Some(told));
         assert_eq!(text(&header, "mode"), Some("contention"));
-        let header = finished(facts(&[(event::ENTER, "lock", "10000")]), seen);
-        assert_eq!(header.threshold_ns, 10_000);
-        assert_eq!(
-            text(&header, "thresholds"),
-            Some("jdk.JavaMonitorEnter 10 µs, jdk.ThreadPark 10 µs")
-        );
         assert_eq!(text(&finished(facts(&[]), seen), "thresholds"), Some("not known"));
         assert_eq!(text(&finished(facts(&[]), Seen::default()), "thresholds"), None);
+    }
+
+    #[test]
+    fn an_interval_of_waits_is_no_threshold() {
+        let seen = Seen { waits: true, ..Seen::default() };
+        let sampled = facts(&[(event::ENTER, "lock", "10000")]);
+        assert_eq!(sampled.short_waits(), ShortWaits::Sampled { interval_ns: 10_000 });
+        let header = finished(sampled, seen);
+        assert_eq!((header.threshold_ns, text(&header, "mode")), (0, Some("contention")));
+        assert_eq!(
+            text(&header, "thresholds"),
+            Some(
+                "jdk.JavaMonitorEnter one per 10 µs of waiting, jdk.ThreadPark one per 10 µs of \
+                 waiting"
+            )
+        );
+        let all = facts(&[(event::ENTER, "lock", "0")]);
+        assert_eq!(all.short_waits(), ShortWaits::Unknown);
+        let told = "jdk.JavaMonitorEnter 0 ns, jdk.ThreadPark 0 ns";
+        assert_eq!(text(&finished(all, seen), "thresholds"), Some(told));
+        let native = facts(&[(event::NATIVE_LOCK, "nativelock", "1000000")]);
+        assert_eq!(native.short_waits(), ShortWaits::Sampled { interval_ns: MS });
     }
 
     #[test]

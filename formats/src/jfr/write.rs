@@ -12,6 +12,7 @@ use super::{
 use crate::{
     event_log::write::{LaneId, Wait},
     import::Importer,
+    recording::Owners,
 };
 use std::{
     collections::{HashMap, hash_map},
@@ -194,6 +195,8 @@ impl Writer {
                 last_ns = end_ns;
             }
         }
+        self.importer.set_owners(Owners::Previous);
+        self.importer.set_short_waits(self.facts.short_waits());
         let header = &mut self.importer.header;
         header.end_ns = end_ns.max(self.last_ns);
         self.facts.finish(header, self.seen);

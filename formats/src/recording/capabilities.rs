@@ -1,6 +1,6 @@
 //! What a recording can tell at all.
 
-use super::{Recording, hold_mode::HoldMode};
+use super::{Facts, Recording, hold_mode::HoldMode};
 
 /// What a recording can tell at all. Where it cannot, finding nothing means that
 /// nothing is known.
@@ -31,7 +31,30 @@ pub enum ShortWaits {
     Counted,
     /// Nothing: totals lack them.
     Unknown,
+    /// Waits of any length were sampled: one was recorded each time waiting had added up
+    /// to so much. Totals lack the others, which are short ones mostly.
+    Sampled {
+        /// How much waiting there is for each that was recorded, in ns.
+        interval_ns: u64,
+    },
 }
+
+/// Who the owner of a lock is that a wait names, outside of trace mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Owners {
+    /// The thread that had it when the wait began.
+    #[default]
+    AtStart,
+    /// The thread that had it last before the waiter got it, which need not be the one
+    /// that had it when the wait began.
+    Previous,
+}
+
+/// The key in the metadata that says what the numbers of a file were taken for, and how
+/// its value ends if that is a guess.
+pub(crate) const UNIT: &str = "unit";
+pub(crate) const ASSUMED: &str = "assumed; --unit says otherwise";
 
 /// The key in the metadata that says from which duration on waits of each sort were
 /// recorded, where that differs; and what it says if that is not known.
@@ -42,6 +65,37 @@ impl Recording {
     /// Whether it is known from which duration on waits were recorded.
     pub fn has_threshold(&self) -> bool {
         self.facts.metadata(THRESHOLDS) != Some(UNKNOWN_THRESHOLDS)
+    }
+
+    /// Whether it is a guess what the numbers of the file count.
+    pub fn has_assumed_unit(&self) -> bool {
+        let unit = self.facts.metadata(UNIT).and_then(|unit| unit.strip_suffix(')'));
+        unit.is_some_and(|unit| unit.ends_with(ASSUMED))
+    }
+
+    /// From which duration on waits were recorded one by one, in ns, if that is known.
+    pub fn known_threshold_ns(&self) -> Option<u64> {
+        let Facts { threshold_ns, short_waits, lacks, .. } = self.facts;
+        let is_sampled = threshold_ns == 0 && matches!(short_waits, ShortWaits::Sampled { .. });
+        let is_known = self.has_threshold() && !lacks.singles && !is_sampled;
+        is_known.then_some(threshold_ns)
+    }
+
+    /// The recorded process, if it is known.
+    pub fn known_pid(&self) -> Option<u32> {
+        Some(self.facts.pid).filter(|&pid| pid != 0)
+    }
+
+    /// Unix time of the first moment, in ns, if it is known.
+    pub fn known_start_wall_ns(&self) -> Option<u64> {
+        Some(self.facts.start_wall_ns).filter(|&ns| ns != 0)
+    }
+
+    /// From the first to the last moment, in ns, if it is known how long that was.
+    pub fn known_duration_ns(&self) -> Option<u64> {
+        let ns = self.end_ns().saturating_sub(self.start_ns());
+        let is_timed = self.facts.start_wall_ns != 0 && !self.facts.lacks.times;
+        (ns != 0 || is_timed).then_some(ns)
     }
 }
 

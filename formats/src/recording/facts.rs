@@ -1,6 +1,6 @@
 //! What a recording says of itself.
 
-use super::capabilities::{Lacks, ShortWaits};
+use super::capabilities::{Lacks, Owners, ShortWaits};
 use tyrion_wire::header::RecordingState;
 
 /// What a recording says of itself.
@@ -27,6 +27,8 @@ pub struct Facts {
     pub threshold_ns: u64,
     /// What is known of those instead.
     pub short_waits: ShortWaits,
+    /// Who the owners are that waits name.
+    pub owners: Owners,
     /// What else its format does not tell.
     pub lacks: Lacks,
     /// The most frames a stack has; 0 when unknown.

@@ -2,6 +2,7 @@
 
 mod found;
 
+use super::is_imported;
 use crate::commands::lock_names::LockNames;
 use found::{Found, Instances};
 use serde_json::{Map, Value, json};
@@ -42,6 +43,8 @@ pub struct TraceSums {
     /// Pairs of locks, one taken while the other was held.
     nesting: u64,
     statistics: BTreeMap<String, u64>,
+    /// No agent of ours tells what it instrumented.
+    is_imported: bool,
 }
 
 /// Sums over acquisitions.
@@ -107,6 +110,7 @@ pub fn sum(
         unidentified: cells.fold(0, |sum, cell| sum.saturating_add(cell.unidentified)),
         nesting: found.nesting(&lock_names),
         statistics: log.statistics(),
+        is_imported: is_imported(log),
     })
 }
 
@@ -180,7 +184,9 @@ impl TraceSums {
         // The lock order of the report counts locks alone.
         let of = "of locks, or of places where locks are not told apart";
         row("nesting", &format!("{} {pairs} {of}", units::thousands(self.nesting)))?;
-        row("instrumented", &self.instrumented())?;
+        if !self.is_imported {
+            row("instrumented", &self.instrumented())?;
+        }
         if let Some(&count) = self.statistics.get(UNTRACED).filter(|count| **count != 0) {
             let threads = if count == 1 { "thread" } else { "threads" };
             let count = units::thousands(count);

@@ -3,7 +3,7 @@
 use super::found::Findings;
 use serde::Serialize;
 use tyrion_converters::outputs::units;
-use tyrion_formats::{ModeSpan, Recording};
+use tyrion_formats::{ModeSpan, Recording, event_log};
 use tyrion_wire::header::RecordingState;
 
 /// What a log says of itself.
@@ -11,8 +11,8 @@ use tyrion_wire::header::RecordingState;
 pub struct LogFacts {
     /// Its name as the user gave it.
     pub log: String,
-    /// The recorded process.
-    pub pid: u32,
+    /// The recorded process. `null` where that is not known.
+    pub pid: Option<u32>,
     /// Main class or jar; may be empty.
     pub program: String,
     /// The JVM's name and version; may be empty.
@@ -28,17 +28,22 @@ pub struct LogFacts {
     /// How waits in java.util.concurrent were seen when the log began: by `probes` or
     /// `natives`; may be empty.
     pub parks: String,
-    /// The first moment of the log in words, `2026-11-21T10:49:00Z`.
-    pub start: String,
+    /// The first moment of the log in words, `2026-11-21T10:49:00Z`. `null` where that is
+    /// not known.
+    pub start: Option<String>,
     /// The same, in ns of Unix time.
-    pub start_wall_ns: u64,
-    /// From the first to the last moment of the log.
-    pub duration_ns: u64,
-    /// Waits shorter than this were folded when recorded.
-    pub threshold_ns: u64,
+    pub start_wall_ns: Option<u64>,
+    /// From the first to the last moment of the log. `null` where that is not known.
+    pub duration_ns: Option<u64>,
+    /// Waits shorter than this were folded when recorded, or are missing. `null` where
+    /// that is not known, and for sums of waits.
+    pub threshold_ns: Option<u64>,
     /// Whether the log has only sums of waits, without times.
     #[serde(skip)]
     pub is_summed: bool,
+    /// Whether its program can be recorded again in another mode.
+    #[serde(skip)]
+    pub has_modes: bool,
     /// How many processors the JVM counted on. `null` where the log does not tell.
     pub processors: Option<u64>,
     /// Whether the JVM ended in an orderly way and nothing of this log is
@@ -79,22 +84,30 @@ impl LogFacts {
         let metadata = |key: &str| facts.metadata(key).unwrap_or_default().to_owned();
         LogFacts {
             log: log.name().to_owned(),
-            pid: facts.pid,
+            pid: log.known_pid(),
             program: metadata("program"),
             jvm: metadata("jvm"),
             mode: mode(log),
             mode_spans: mode_spans(log),
             hold: log.option_values("hold").join(", then "),
             parks: metadata("parks"),
-            start: units::utc(facts.start_wall_ns),
-            start_wall_ns: facts.start_wall_ns,
-            duration_ns: log.end_ns().saturating_sub(log.start_ns()),
-            threshold_ns: facts.threshold_ns,
+            start: log.known_start_wall_ns().map(units::utc),
+            start_wall_ns: log.known_start_wall_ns(),
+            duration_ns: log.known_duration_ns(),
+            threshold_ns: log.known_threshold_ns(),
             is_summed: facts.lacks.singles,
+            has_modes: has_modes(log),
             processors: processors(log),
             complete: facts.state == RecordingState::Closed && !is_damaged,
         }
     }
+}
+
+/// Whether a log is of a program that can be recorded again in another mode: the agent's
+/// own, or one that names its program or JVM.
+pub fn has_modes(log: &Recording) -> bool {
+    let names = |key: &str| log.facts().metadata(key).is_some_and(|value| !value.is_empty());
+    log.facts().format == event_log::INPUT.name || names("program") || names("jvm")
 }
 
 /// How many processors the JVM counted on, if the log tells.

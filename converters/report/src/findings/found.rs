@@ -2,12 +2,12 @@
 
 use super::{
     axis::Axis, busy::GroupTime, chains::WaitChains, collections::Collected, delay::Delays,
-    groups::LockGroups, histogram::Histogram, other_waits::OtherWaits, owners::OwnedWait,
-    ranks::shows, sampled::SampledInterval, trace::Recorded,
+    facts::has_modes, groups::LockGroups, histogram::Histogram, other_waits::OtherWaits,
+    owners::OwnedWait, ranks::shows, sampled::SampledInterval, trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
-use tyrion_formats::Recording;
+use tyrion_formats::{Owners, Recording};
 use tyrion_wire::WaitKind;
 
 /// What was found in the logs.
@@ -201,6 +201,21 @@ impl Findings<'_> {
     /// Whether no log tells how long threads waited.
     pub fn lacks_durations(&self) -> bool {
         !self.logs.is_empty() && self.logs.iter().all(|log| log.facts().lacks.durations)
+    }
+
+    /// Whether any log is of a program that can be recorded again in another mode.
+    pub fn has_modes(&self) -> bool {
+        self.logs.is_empty() || self.logs.iter().any(has_modes)
+    }
+
+    /// Who the owners are that waits name: of several sorts, those that had the lock when
+    /// the wait began.
+    pub fn owners(&self) -> Owners {
+        let is_previous = |log: &Recording| log.facts().owners == Owners::Previous;
+        match !self.logs.is_empty() && self.logs.iter().all(is_previous) {
+            true => Owners::Previous,
+            false => Owners::AtStart,
+        }
     }
 
     /// How long waits were recorded, in ns: the durations of the logs added up, as far as

@@ -68,6 +68,18 @@ pub fn is_machinery_function(function: &Function) -> bool {
     })
 }
 
+/// Whether a stack is of who released a lock: Go's profiles of mutexes have no others.
+pub fn is_release(profile: &Profile, stack: u32) -> bool {
+    let Some(innermost) = profile.frames_of(stack).next().map(|at| frame(profile, at)) else {
+        return false;
+    };
+    let own = innermost.strip_prefix("internal/").unwrap_or(&innermost);
+    let method = own.strip_prefix("sync.(*").and_then(|own| own.split_once(")."));
+    method.is_some_and(|(_, method)| {
+        ["Unlock", "RUnlock", "unlockSlow", "rUnlockSlow"].contains(&method)
+    })
+}
+
 /// Where the program is in a stack: its innermost frame outside of what locks
 /// are made of. Empty for the empty stack.
 pub fn place(profile: &Profile, stack: u32) -> String {

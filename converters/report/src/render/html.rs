@@ -109,14 +109,21 @@ fn programs(logs: &[LogFacts]) -> String {
 }
 
 fn facts(log: &LogFacts) -> Vec<String> {
-    let start = log.start.replace('T', " ").replace('Z', " UTC");
+    let start = log.start.as_ref().map(|start| start.replace('T', " ").replace('Z', " UTC"));
+    let recorded = match (log.duration_ns.map(units::duration), start) {
+        (Some(duration), Some(start)) => format!("{duration} from {start}"),
+        (Some(duration), None) => duration,
+        (None, Some(start)) => format!("from {start}"),
+        (None, None) => String::new(),
+    };
+    // What is not known is left out.
     let mut facts = vec![
         harmless::name(&log.log).into_owned(),
-        format!("pid {}", log.pid),
+        log.pid.map(|pid| format!("pid {pid}")).unwrap_or_default(),
         harmless::name(&log.jvm).into_owned(),
-        format!("{} from {start}", units::duration(log.duration_ns)),
-        format!("{} mode", log.mode),
-        format!("threshold {}", units::duration(log.threshold_ns)),
+        recorded,
+        if log.is_summed { "sums of waits".to_owned() } else { format!("{} mode", log.mode) },
+        log.threshold_ns.map(|ns| format!("threshold {}", units::duration(ns))).unwrap_or_default(),
     ];
     if !log.complete {
         facts.push("not complete".to_owned());

@@ -7,6 +7,9 @@ use crate::{
 };
 use tyrion_converters::outputs::units;
 
+/// What is lacking where no JVM was recorded in any mode, and can be in another one.
+const NOT_TOLD: &str = "needs more than the format of the log tells";
+
 /// A report, ready to be drawn.
 #[derive(Clone)]
 pub struct Report {
@@ -54,6 +57,9 @@ impl Report {
             if of_waits && findings.profile().lacks_waits {
                 (answer.lacking, answer.advises) = (NO_LOCKS.to_owned(), false);
             }
+            if !findings.has_modes() && answer.lacking.contains("--mode") {
+                answer.lacking = NOT_TOLD.to_owned();
+            }
             Shown { section, answer }
         });
         let answers: Vec<Shown> = answers.collect();
@@ -88,7 +94,7 @@ impl Report {
 impl Shown {
     /// Whether trace mode is what it lacks.
     fn needs_trace(&self) -> bool {
-        self.answer.lacking.contains("--mode trace")
+        self.answer.lacking.contains("--mode trace") || self.answer.lacking == NOT_TOLD
     }
 
     /// Its title, and what trace mode needs besides to add to it.
@@ -113,8 +119,20 @@ fn trace_adds(sections: &[Shown]) -> String {
     };
     let whole = titles(&|shown| shown.waits_for_trace());
     let parts = titles(&|shown| shown.needs_trace() && !shown.waits_for_trace());
+    let is_not_told = sections.iter().any(|shown| shown.answer.lacking == NOT_TOLD);
     match (&whole[..], &parts[..]) {
         ([], []) => String::new(),
+        ([], parts) if is_not_told => {
+            format!("The format of the log tells only a part of: {}.", parts.join(", "))
+        }
+        (whole, []) if is_not_told => {
+            format!("The format of the log does not tell: {}.", whole.join(", "))
+        }
+        (whole, parts) if is_not_told => format!(
+            "The format of the log does not tell: {}; and only a part of: {}.",
+            whole.join(", "),
+            parts.join(", ")
+        ),
         (whole, []) => format!("--mode trace adds: {}.", whole.join(", ")),
         ([], parts) => format!("--mode trace adds to: {}.", parts.join(", ")),
         (whole, parts) => {

@@ -15,6 +15,7 @@ use crate::{
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
 use tyrion_converters::profile::WaitRow;
+use tyrion_formats::Owners;
 use tyrion_wire::WaitKind;
 
 /// The section.
@@ -38,6 +39,9 @@ pub enum Source {
     /// the wait began. Later holders are not known, nor those of monitors.
     #[default]
     OwnerAtStart,
+    /// Flight Recorder: waits for monitors tell who had them last before the waiter.
+    /// Earlier holders are not known, nor those of other locks.
+    PreviousOwner,
 }
 
 /// The answer.
@@ -126,6 +130,10 @@ fn lacking(findings: &Findings<'_>, source: Source) -> &'static str {
             "needs --mode trace for the holders of monitors, for the code of any holder, and for \
              holders in between"
         }
+        (Source::PreviousOwner, _) => {
+            "needs --mode trace for the holders of locks of java.util.concurrent, for the code of \
+             any holder, and for holders in between"
+        }
         (Source::OwnerAtStart, true) => {
             "waits are charged in parts, among which --min-wait cannot select: without it, holders \
              of monitors and their code are shown, too"
@@ -176,7 +184,11 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         (Source::Charged, charged_threads(findings), charged_code(findings))
     } else {
         let (threads, code) = owned(findings);
-        (Source::OwnerAtStart, threads, code)
+        let source = match findings.owners() {
+            Owners::Previous => Source::PreviousOwner,
+            _ => Source::OwnerAtStart,
+        };
+        (source, threads, code)
     };
     let known_ns = threads.values().fold(0, |sum: u64, pair| sum.saturating_add(pair.wait_ns));
     let mut out = Blockers {

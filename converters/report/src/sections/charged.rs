@@ -107,10 +107,9 @@ pub(super) fn row(
     (title, stack): (&str, &[String]),
 ) -> Row {
     let detail = |title: &str, lines: &[String]| Detail::of_names(title.to_owned(), lines);
-    let mut details = vec![detail("hottest waiter", &charged.waiter_stack)];
-    if !stack.is_empty() {
-        details.push(detail(title, stack));
-    }
+    let stacks = [("hottest waiter", &charged.waiter_stack[..]), (title, stack)];
+    let stacks = stacks.into_iter().filter(|(_, stack)| !stack.is_empty());
+    let details = stacks.map(|(title, stack)| detail(title, stack)).collect();
     let mut cells = vec![TableCell::name(&charged.waiter)];
     cells.extend(others);
     cells.extend([

@@ -281,8 +281,14 @@ fn row(lock: &ContendedLock, has_durations: bool) -> Row {
     let holder = lock.hottest_holder.iter().map(|hot| hot.detail("hottest holder", charged));
     let line = |title| Detail { title, lines: Vec::new() };
     let sides = sides(lock).map(line);
-    let details = sides.into_iter().chain(waiter).chain(holder).chain(collected(lock).map(line));
+    let stacks = waiter.chain(holder).filter(tells);
+    let details = sides.into_iter().chain(stacks).chain(collected(lock).map(line));
     Row { cells, details: details.collect() }
+}
+
+/// Whether a stack says anything.
+fn tells(stack: &Detail) -> bool {
+    stack.lines.iter().any(|frame| frame != tyrion_formats::SOMEWHERE)
 }
 
 /// How the waits are shared by readers and writers, where the row is of both.

@@ -10,6 +10,7 @@ use crate::{
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use tyrion_converters::outputs::units;
+use tyrion_formats::Owners;
 
 /// The most locks shown below a pair of thread groups.
 const LOCKS_OF_PAIR: usize = 3;
@@ -19,6 +20,7 @@ const HOLDERS: Column = Column::new("for", "the group of threads that held the l
 const WAITER: Column = Column::new("waiting at", "where the thread waited", 0);
 const HOLDER: Column = Column::new("for", "where the holder left the lock, or else took it", 0);
 const OWNERS: Column = Column::new("for", "the group of threads that had the lock", 0);
+const PREVIOUS: Column = Column::new("for", "the group of threads that had the lock before", 0);
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
 const WAITS: Column = Column::new("charges", "how many waits, or parts of them", 1);
 const WAIT: Column = Column::new("wait", "how long they were in all", 0);
@@ -45,14 +47,31 @@ fn how_much(answer: &Blockers, findings: &Findings<'_>) -> String {
             format!("{known} were charged to the selected threads, as holders.")
         }
         (Source::Charged, false) => format!("{known} of {all} are charged to a holder."),
-        (Source::OwnerAtStart, _) if answer.known_ns == 0 && findings.lacks_times() => {
+        (_, _) if answer.thread_pairs == 0 && findings.lacks_times() => {
             "Who held the locks is not known: profiles do not tell.".to_owned()
         }
+        (_, _) if answer.thread_pairs == 0 => {
+            "Who held the locks is not known: no wait tells.".to_owned()
+        }
+        (Source::PreviousOwner, _) => format!(
+            "For {known} of {all}, the recording says who had the lock last before the waiter: a \
+             previous owner, who need not have had it when the wait began. Locks of \
+             java.util.concurrent do not tell."
+        ),
+        (Source::OwnerAtStart, _) if has_previous(findings) => format!(
+            "For {known} of {all}, the lock said who had it when the wait began, or a recording of \
+             Flight Recorder who had it last before the waiter: other holders are not known."
+        ),
         (Source::OwnerAtStart, _) => format!(
             "For {known} of {all}, the lock said who had it when the wait began: later holders, \
              and those of monitors, are not known."
         ),
     }
+}
+
+/// Whether any log names previous owners.
+fn has_previous(findings: &Findings<'_>) -> bool {
+    findings.logs.iter().any(|log| log.facts().owners == Owners::Previous)
 }
 
 fn threads(answer: &Blockers) -> Table {
@@ -83,7 +102,11 @@ fn thread_pair(pair: &ThreadPair) -> Row {
 }
 
 fn code(answer: &Blockers) -> Table {
-    let holder = if answer.source == Source::Charged { HOLDER } else { OWNERS };
+    let holder = match answer.source {
+        Source::Charged => HOLDER,
+        Source::OwnerAtStart => OWNERS,
+        Source::PreviousOwner => PREVIOUS,
+    };
     Table {
         title: "By code".to_owned(),
         columns: vec![WAITER, holder, LOCK, WAITS, WAIT, SHARE],

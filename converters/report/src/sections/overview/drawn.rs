@@ -5,7 +5,7 @@ use crate::{
     ReportOptions,
     findings::LogFacts,
     render::cells::percent,
-    sections::shared::{cut, share, share_of},
+    sections::shared::{count, cut, ns, share, share_of},
     view::{Column, Part, Row, Table, TableCell, View},
 };
 use tyrion_converters::{harmless, outputs::units};
@@ -87,15 +87,17 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
 
 fn program(log: &LogFacts) -> TableCell {
     match (log.program.as_str(), log.pid) {
-        ("", 0) => TableCell::Text(NOT_KNOWN.to_owned()),
-        (program, pid) => TableCell::name(&format!("{program} (pid {pid})")),
+        ("", None) => TableCell::Text(NOT_KNOWN.to_owned()),
+        (program, None) => TableCell::name(program),
+        (program, Some(pid)) => TableCell::name(&format!("{program} (pid {pid})")),
     }
 }
 
 fn threshold(log: &LogFacts) -> TableCell {
-    match log.is_summed {
-        true => TableCell::Text("none: there are only sums of waits".to_owned()),
-        false => TableCell::Ns(log.threshold_ns),
+    match log.threshold_ns {
+        _ if log.is_summed => TableCell::Text("none: there are only sums of waits".to_owned()),
+        None => TableCell::Text(NOT_KNOWN.to_owned()),
+        Some(ns) => TableCell::Ns(ns),
     }
 }
 
@@ -186,14 +188,11 @@ fn logs(overview: &Overview) -> Table {
         cells: vec![
             TableCell::name(&log.log),
             TableCell::name(&log.program),
-            if log.pid == 0 { TableCell::Unknown } else { TableCell::Count(log.pid.into()) },
+            count(log.pid.map(u64::from)),
             TableCell::Text(mode(log)),
-            TableCell::Text(units::start(log.start_wall_ns)),
-            match (log.is_summed, log.duration_ns) {
-                (true, 0) => TableCell::Unknown,
-                (_, ns) => TableCell::Ns(ns),
-            },
-            if log.is_summed { TableCell::Unknown } else { TableCell::Ns(log.threshold_ns) },
+            TableCell::Text(units::start(log.start_wall_ns.unwrap_or(0))),
+            ns(log.duration_ns),
+            ns(log.threshold_ns),
         ],
         details: Vec::new(),
     };
@@ -206,7 +205,7 @@ fn logs(overview: &Overview) -> Table {
             Column::new("mode", "how it was recorded", 3),
             Column::new("start", "when it begins", 4),
             Column::new("duration", "from its first moment to its last", 0),
-            Column::new("threshold", "shorter waits were folded", 5),
+            Column::new("threshold", "shorter waits are no records of their own", 5),
         ],
         rows: overview.logs.iter().map(row).collect(),
         left_out: 0,

@@ -10,12 +10,16 @@ use super::{
     place::hottest_place,
     woken,
 };
-use crate::{Findings, findings::LockRef};
+use crate::{
+    Findings,
+    findings::{LockRef, names},
+};
 use serde::Serialize;
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
+use tyrion_formats::Owners;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
 /// Holds of less than this are short.
@@ -63,6 +67,8 @@ pub enum KnownBy {
     Charged,
     /// The lock said who had it when waits began.
     OwnerAtStart,
+    /// Flight Recorder told who had it last before those that waited.
+    PreviousOwner,
     /// It is not known, but most waits are at one place, so most likely the holder took
     /// it there.
     Inferred,
@@ -106,6 +112,9 @@ pub struct GuiltyLock {
     /// Where threads waited longest: the innermost frame outside
     /// `java.util.concurrent`.
     pub waiter: String,
+    /// The stacks are not of those who waited, but of those who released it.
+    #[serde(skip)]
+    pub is_of_releases: bool,
     /// Where the threads to which most wait is charged released the lock; otherwise
     /// where it is most likely held. Empty if that is not known.
     pub holder: String,
@@ -162,6 +171,8 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
     let holds = holds(findings, group);
     let mut kinds: Vec<(WaitKind, u64)> = waits.kinds.into_iter().collect();
     kinds.sort_by_key(|(_, wait_ns)| Reverse(*wait_ns));
+    let is_of_releases =
+        waits.stacks.keys().all(|&stack| names::is_release(findings.profile(), stack));
     let (waiter, waiter_ns) = hottest_place(findings, waits.stacks)?;
     let mut guilty = GuiltyLock {
         lock: findings.groups.lock_ref(group),
@@ -173,6 +184,7 @@ pub(super) fn find(findings: &Findings<'_>, machine: &Machine) -> Option<GuiltyL
         mean_wait_ns: mean(waits.wait_ns, waits.contended),
         waiting_threads: waits.threads.len() as u64,
         waiter,
+        is_of_releases,
         ..GuiltyLock::default()
     };
     let is_at_one_place = share(waiter_ns, waits.wait_ns) >= MOST;
@@ -280,7 +292,11 @@ impl GuiltyLock {
         let owner = owners.into_iter().rev().max_by_key(|(_, ns)| *ns);
         // For monitors, the owner is known only in long waits.
         if let Some((threads, _)) = owner.filter(|_| share(owned_ns, self.wait_ns) >= MOST) {
-            (self.holders, self.holder_known_by) = (threads.to_owned(), KnownBy::OwnerAtStart);
+            let known_by = match findings.owners() {
+                Owners::Previous => KnownBy::PreviousOwner,
+                _ => KnownBy::OwnerAtStart,
+            };
+            (self.holders, self.holder_known_by) = (threads.to_owned(), known_by);
         } else if one_place {
             (self.holder, self.holder_known_by) = (self.waiter.clone(), KnownBy::Inferred);
         }

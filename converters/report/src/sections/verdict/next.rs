@@ -60,6 +60,10 @@ fn shows(instead: &Instead, logs: &str) -> String {
 /// The command that records it again in another mode.
 fn record(facts: &[LogFacts], mode: &str) -> String {
     let Some(first) = facts.first() else { return "tyrion profile PID".to_owned() };
+    // What no JVM is known to have run is not recorded again.
+    if facts.iter().all(|log| !log.has_modes) {
+        return format!("tyrion report --top 20 {}", logs(facts));
+    }
     let jar = if first.program.ends_with(".jar") { "-jar " } else { "" };
     let program = match first.program.as_str() {
         "" => "…".to_owned(),

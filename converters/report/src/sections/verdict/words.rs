@@ -301,6 +301,7 @@ fn held_and_waited_for(
         ("", "") if waiter.is_empty() => {
             return format!("{} has {} of it.", label(called, objects), percent(lock.wait_share));
         }
+        ("", "") if lock.is_of_releases => format!("released in {waiter}"),
         ("", "") => format!("waited for in {waiter}"),
         ("", threads) => format!("held by {}, waited for in {waiter}", name(threads)),
         (holder, _) if holder == waiter => format!("held and waited for in {waiter}"),

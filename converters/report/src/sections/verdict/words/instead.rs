@@ -51,6 +51,8 @@ pub(super) fn sources(findings: &Findings<'_>, machine: &Machine) -> String {
     let notes = &findings.aggregate.notes;
     let waits = if notes.unknown_below_ns != 0 {
         format!("Waits below {} are not known.", duration(notes.unknown_below_ns))
+    } else if notes.sampled_per_ns != 0 {
+        format!("Waits were sampled, one per {} of waiting.", duration(notes.sampled_per_ns))
     } else if notes.dropped_contention != 0 {
         format!("{} had no room in the log.", counted(notes.dropped_contention, "lock wait"))
     } else {

@@ -10,7 +10,7 @@ use tyrion_converters::outputs::units::{duration, thousands};
 /// How certain it is.
 pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
     let notes = &findings.aggregate.notes;
-    let exact = if notes.dropped_contention != 0 || notes.unknown_below_ns != 0 {
+    let exact = if notes.dropped_contention != 0 || notes.lacks_short_waits() {
         "at least"
     } else if notes.estimated.count != 0 {
         "estimated:"
@@ -22,6 +22,7 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
     let line = match lock.holder_known_by {
         KnownBy::Charged => line.and(", charged to holders."),
         KnownBy::OwnerAtStart => line.and(". Who had it is what the lock said when waits began."),
+        KnownBy::PreviousOwner => line.and(". Who had it is the owner before those that waited."),
         KnownBy::Inferred => line.and(". Who holds it is inferred from where most waits are."),
         KnownBy::Unknown => match &lock.woken_by {
             Some(by) => {
@@ -50,6 +51,9 @@ fn of_unheld(lock: &GuiltyLock) -> String {
         let waiter = method(&lock.waiter);
         if waiter.is_empty() {
             return "→ Find out who holds it, and why that takes long.".to_owned();
+        }
+        if lock.is_of_releases {
+            return format!("→ Find out why {waiter} takes long until it releases it.");
         }
         return format!(
             "→ Find out whom its threads wait for in {waiter}, and why that takes long."
