@@ -18,6 +18,8 @@ use tyrion_formats::Recording;
 pub struct Figures {
     /// Whether all of the logs were recorded in trace mode.
     pub is_trace: bool,
+    /// Whether some log does not tell how long threads waited.
+    pub lacks_durations: bool,
     /// How long was recorded, in ns: the logs' durations added up.
     pub recorded_ns: u64,
     /// Number of waits.
@@ -99,13 +101,16 @@ impl Figures {
         let contended = Contended::of(findings, &everything());
         let overview = Overview::of(findings);
         let totals = &contended.totals;
+        let lacks_durations = findings.logs.iter().any(|log| log.facts().lacks.durations);
+        let has_shares = overview.threads.lived_ns != 0 && !lacks_durations;
         Figures {
             is_trace: !findings.logs.is_empty() && findings.logs.iter().all(Recording::is_trace),
+            lacks_durations,
             recorded_ns: findings.recorded_ns(),
             waits: totals.contended,
             wait_ns: totals.wait_ns,
-            lost_share: (overview.threads.lived_ns != 0).then_some(overview.lost_share),
-            withheld_share: (overview.threads.lived_ns != 0).then_some(overview.withheld_share),
+            lost_share: has_shares.then_some(overview.lost_share),
+            withheld_share: has_shares.then_some(overview.withheld_share),
             acquisitions: totals.acquisitions,
             pressure_share: overview.pressure_share,
             dropped: overview.dropped,

@@ -82,6 +82,8 @@ impl Metric {
             Some("needs a log of tyrion record --mode trace")
         } else if self.needs_acquisitions && figures.acquisitions.is_none() {
             Some("is known for whole recordings only: leave out --since, --until and --min-wait")
+        } else if self.unit == Unit::Ns && figures.lacks_durations {
+            Some("is not known: a file tells only how often threads waited")
         } else {
             None
         }

@@ -40,6 +40,19 @@ fn told(text: &str) -> String {
 }
 
 #[test]
+fn no_condition_is_met_by_what_is_not_known() {
+    let counts = Figures { lacks_durations: true, ..figures() };
+    for metric in METRICS.iter().filter(|metric| metric.name.contains("wait")) {
+        let value = if metric.unit == Unit::Ns { "1ms" } else { "1" };
+        let condition: Condition = format!("{} > {value}", metric.name).parse().unwrap();
+        let said = condition.check(&counts, None);
+        assert_eq!(said.is_err(), metric.unit == Unit::Ns, "{}: {said:?}", metric.name);
+    }
+    let condition: Condition = "contentions > 100".parse().unwrap();
+    assert!(condition.check(&counts, None).unwrap().is_some());
+}
+
+#[test]
 fn conditions_hold_or_not() {
     for (text, expected) in [
         ("p99_wait_ns > 5ms", "p99_wait_ns > 5ms: 9 ms at Cache.b (a.Foo), and 1 more lock"),

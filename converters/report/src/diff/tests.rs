@@ -245,8 +245,14 @@ fn counts_compare_where_durations_are_not_known() {
     let counts =
         |name: &str, lines: &str| [Recording::from_bytes(name, lines.as_bytes().to_vec()).unwrap()];
     let all = Filter { kinds: tyrion_converters::filter::Kinds::all(), ..Filter::default() };
-    let few = counts("few.folded", "a.Main.run;a.Get.it 10\na.Main.run;a.Put.it 4\n");
-    let many = counts("many.folded", "a.Main.run;a.Get.it 15\na.Main.run;a.Put.it 1\n");
+    let few = counts(
+        "few.folded",
+        "a.Main.run;a.Get.it;[monitor] a.L 10\na.Main.run;a.Put.it;[monitor] a.L 4\n",
+    );
+    let many = counts(
+        "many.folded",
+        "a.Main.run;a.Get.it;[monitor] a.L 15\na.Main.run;a.Put.it;[monitor] a.L 1\n",
+    );
     let (few, many) = (found(&few, &all), found(&many, &all));
     let pair = Pair { before: &few, after: &many };
     let terms = Terms { per: pair.usual_per(), ..Terms::default() };

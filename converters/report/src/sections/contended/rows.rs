@@ -86,7 +86,10 @@ pub(super) fn acquisitions(findings: &Findings<'_>) -> Option<u64> {
 pub(super) fn all(findings: &Findings<'_>, sides: Sides) -> Vec<(Key, Sums)> {
     let mut rows: Vec<(Key, Sums)> = sums(findings, sides).into_iter().collect();
     // Groups are in the order of class and name.
-    rows.sort_by_key(|(key, sums)| (Reverse((sums.wait_ns, sums.contended)), *key));
+    let has_durations = !findings.lacks_durations();
+    rows.sort_by_key(|(key, sums)| {
+        (Reverse(if has_durations { sums.wait_ns } else { sums.contended }), *key)
+    });
     rows
 }
 
