@@ -94,9 +94,12 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
         return Err(malformed("it ends before the names of its samples".to_owned()));
     }
     let types = tables.types();
-    // The file is not to blame for what is asked of it.
-    let unclear = |what: String| Error::Unclear { log: name.to_owned(), what };
-    let chosen = Chosen::of(&types, bytes.hints().sample_type.as_deref()).map_err(unclear)?;
+    let wanted = bytes.hints().sample_type.as_deref();
+    let chosen = Chosen::of(&types, wanted).map_err(|what| match wanted {
+        // The file is not to blame for what is asked of it.
+        Some(_) => Error::Unclear { log: name.to_owned(), what },
+        None => malformed(what),
+    })?;
     let summed = Summed::new(INPUT, name, tables.start_ns, tables.duration_ns).map_err(io)?;
     let mut reader = Reader::new(summed, &tables, chosen, file.len());
     reader.summed.importer.header.metadata.push(("values".to_owned(), told(&types, &chosen)));

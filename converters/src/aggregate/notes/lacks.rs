@@ -111,7 +111,8 @@ mod tests {
         let told = "a.folded (collapsed) does not tell when or how long threads waited, nor \
                     which; there are only numbers of waits. --since and --until do not apply";
         assert_eq!(lines(&[one]), [told]);
-        let logs = ["a", "b", "c", "d", "e"].map(|name| stacks(name, "[main];a;b 7\nc;d 8\n"));
+        let logs = ["a", "b", "c", "d", "e"]
+            .map(|name| stacks(name, "[main tid=7];a;b 7\n[main tid=7];d 8\n"));
         let told = "a, b, c and 2 more (collapsed) do not tell when or how long threads waited; \
                     there are only numbers of waits. --since and --until do not apply";
         assert_eq!(lines(&logs), [told]);
