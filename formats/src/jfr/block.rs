@@ -162,7 +162,7 @@ impl<'c, 'a> Blocks<'c, 'a> {
     /// Whether an event of a rare sort is worth being kept: most settings are those of
     /// events that nobody asks for.
     fn matters(&self, tells: Tells, numbers: &[u64; SLOTS]) -> bool {
-        let of = || self.types.by_id(numbers[slot::START]).map_or("", |of| of.name.as_str());
+        let of = || self.types.by_id(numbers[slot::START]).map_or("", |of| &*of.name);
         tells != Tells::Setting || event::ALL.contains(&of())
     }
 

@@ -104,6 +104,13 @@ pub(super) struct EventRef<'a> {
     pub(super) fields: Scan<'a>,
 }
 
+impl EventRef<'_> {
+    /// Where in the chunk something stands that is read from its fields.
+    pub(super) fn offset(&self, scan: &Scan<'_>) -> usize {
+        self.at + scan.at()
+    }
+}
+
 /// Goes from event to event.
 pub(super) struct EventScan<'a> {
     bytes: &'a [u8],

@@ -197,7 +197,7 @@ impl Layouts {
 }
 
 fn layout(of: &Type) -> Option<Layout> {
-    let (_, tells, wanted) = *EVENTS.iter().find(|(name, ..)| *name == of.name)?;
+    let (_, tells, wanted) = *EVENTS.iter().find(|(name, ..)| *name == &*of.name)?;
     let plan = Plan::new(of, wanted);
     Some(Layout { tells, plan })
 }

@@ -619,11 +619,45 @@ fn many_chunks_are_read_in_their_order() {
         bytes.extend(maker.finish());
     }
     let chunks = Found::of(&bytes).chunks;
-    assert_eq!((chunks.len(), batches(&chunks).count()), (40, 1));
+    assert_eq!((chunks.len(), batches(&chunks).count()), (40, 3));
     let recording = open(bytes);
     let ends: Vec<u64> = entries(&recording).iter().map(Entry::at_ns).collect();
     assert_eq!(ends.len(), 40);
     assert!(ends.is_sorted(), "{ends:?}");
+}
+
+/// Beyond a constant for four bytes there are none; what is before is kept.
+#[test]
+fn where_constants_stand_takes_no_more_memory_than_the_chunk_has_bytes() {
+    let count = 100_000;
+    let mut out = vec![0, 0, 0, 1];
+    put(2, &mut out);
+    texts(SYMBOL, &["it"], &mut out);
+    put(CLASS, &mut out);
+    put(count, &mut out);
+    // Key, name and modifiers.
+    (0..count).for_each(|_| out.extend([1, 1, 0]));
+    let read = |more: usize| {
+        let mut maker = Maker::new(0);
+        maker.bytes.resize(HEADER_LEN + more, 0);
+        let mut event = Vec::new();
+        put(1, &mut event);
+        event.extend(&out);
+        let len = event.len() as u64 + 3;
+        let at = maker.bytes.len();
+        maker.bytes.extend([len as u8 | 0x80, (len >> 7) as u8 | 0x80, (len >> 14) as u8]);
+        maker.bytes.extend(event);
+        let mut bytes = maker.finish();
+        bytes[16..24].copy_from_slice(&(at as u64).to_be_bytes());
+        let header = chunk::header(&bytes).unwrap().1;
+        let chunk = Chunk { offset: 0, header, bytes: &bytes, is_whole: true };
+        let (constants, damaged) = Constants::read(&chunk, &Arc::new(types(&chunk).unwrap()));
+        let bound = bytes.len() * 4;
+        assert!(constants.memory() <= bound, "{} of {bound}", constants.memory());
+        (damaged, constants.class(1))
+    };
+    assert_eq!(read(0), (Some(HEADER_LEN), None), "too many for so few bytes");
+    assert_eq!(read(100_000), (None, Some("it".to_owned())));
 }
 
 #[test]

@@ -78,7 +78,6 @@ impl Writer {
     pub(super) fn write(&mut self, of: &mut OfChunk<'_, '_>, block: &Block) -> io::Result<()> {
         let mut look_up = LookUp {
             constants: of.constants,
-            types: of.types,
             importer: &mut self.importer,
             known: &mut self.known,
             names: &mut of.names,
