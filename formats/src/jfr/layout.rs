@@ -1,6 +1,9 @@
 //! Which events are read, and which of their fields.
 
-use super::metadata::{Plan, Type, Types};
+use super::{
+    metadata::{Plan, Type, Types},
+    quick::Quick,
+};
 use std::collections::HashMap;
 
 /// What an event tells.
@@ -155,6 +158,8 @@ pub(super) mod event {
 pub(super) struct Layout {
     pub(super) tells: Tells,
     pub(super) plan: Plan,
+    /// A quicker way, of waits and samples of nothing but numbers.
+    pub(super) quick: Option<Quick>,
 }
 
 /// How the events of a chunk are read, by their types' ids.
@@ -199,5 +204,7 @@ impl Layouts {
 fn layout(of: &Type) -> Option<Layout> {
     let (_, tells, wanted) = *EVENTS.iter().find(|(name, ..)| *name == &*of.name)?;
     let plan = Plan::new(of, wanted);
-    Some(Layout { tells, plan })
+    let quick = tells.is_java_wait() || tells == Tells::NativeLock || tells.is_sample();
+    let quick = quick.then(|| Quick::new(of, wanted)).flatten();
+    Some(Layout { tells, plan, quick })
 }

@@ -17,6 +17,7 @@ mod layout;
 mod metadata;
 mod names;
 mod park;
+mod quick;
 mod scan;
 mod state;
 #[cfg(test)]
