@@ -2,10 +2,10 @@
 //! makes of a part of it, before anything is written.
 
 use super::{
-    chunk::{Chunk, Clock, EventScan, HEADER_LEN},
+    chunk::{Chunk, Clock, EventScan, Front, HEADER_LEN},
     layout::{Layouts, Tells, event, slot},
     metadata::{SLOTS, Types, Values},
-    quick::Found,
+    quick::{Found, Quick, TAIL},
     scan::{Text, squeeze},
 };
 use std::{collections::HashMap, hash::Hash};
@@ -137,7 +137,8 @@ impl<'c, 'a> Blocks<'c, 'a> {
         if self.is_done {
             return None;
         }
-        let mut made = Made::default();
+        let recent_tails = vec![Default::default(); RECENT];
+        let mut made = Made { recent_tails, ..Made::default() };
         let mut values = Values::default();
         loop {
             self.take_up_quickly(&mut made);
@@ -171,9 +172,10 @@ impl<'c, 'a> Blocks<'c, 'a> {
         while made.len < BLOCK {
             let Some(front) = self.events.front() else { return };
             if let Some(layout) = self.layouts.get(front.kind) {
-                let found = layout.quick.and_then(|it| it.read(front.window, front.len));
-                let Some(found) = found else { return };
-                made.add_quickly(layout.tells, &found, &self.clock);
+                let Some(quick) = &layout.quick else { return };
+                let Some(()) = made.add_front(layout.tells, quick, &front, &self.clock) else {
+                    return;
+                };
             }
             self.events.pass(&front);
         }
@@ -253,6 +255,15 @@ impl<'c, 'a> Blocks<'c, 'a> {
 /// Threads that come after so many share a list of entries: each list has room to grow.
 const OWN: usize = 256;
 
+/// What an event tells, but for when.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    thread: u32,
+    other: u32,
+    site: u32,
+    limits: [u64; 2],
+}
+
 /// A block that is being made.
 #[derive(Default)]
 struct Made {
@@ -262,6 +273,8 @@ struct Made {
     rest: Vec<(u32, Entry)>,
     threads: Numbers<u64>,
     sites: Numbers<SiteKey>,
+    /// By the bytes of an event behind its times.
+    recent_tails: Vec<([u64; TAIL], Known)>,
     recent_threads: Recent<1>,
     recent_sites: Recent<4>,
     collections: Vec<(u64, u64)>,
@@ -285,11 +298,48 @@ impl Made {
         self.push(thread, entry(tells, (start_ns, end_ns), limits, (site, other)));
     }
 
+    /// Adds the event at the front; `None` where it has to be read field by field.
     #[inline(always)]
-    fn add_quickly(&mut self, tells: Tells, found: &Found, clock: &Clock) {
-        let words = &found.words;
-        let start_ns = clock.at_ns(squeeze(words[slot::START]));
-        let span_ns = clock.span_ns(squeeze(words[slot::DURATION]));
+    fn add_front(
+        &mut self,
+        tells: Tells,
+        quick: &Quick,
+        front: &Front<'_>,
+        clock: &Clock,
+    ) -> Option<()> {
+        let head = quick.head(front.window, (front.len, front.kind));
+        let (times, of) = match head {
+            Some(head) => {
+                let at = place(&head.tail);
+                match self.recent_tails.get(at) {
+                    Some((tail, of)) if same(tail, &head.tail) => (head.times, *of),
+                    _ => {
+                        let (times, of) = self.look_up(tells, quick, front)?;
+                        if let Some(place) = self.recent_tails.get_mut(at) {
+                            *place = (head.tail, of);
+                        }
+                        (times, of)
+                    }
+                }
+            }
+            None => self.look_up(tells, quick, front)?,
+        };
+        let start_ns = clock.at_ns(squeeze(times[0]));
+        let span_ns = clock.span_ns(squeeze(times[1]));
+        let span = (start_ns, start_ns.saturating_add(span_ns));
+        self.push(of.thread, entry(tells, span, of.limits, (of.site, of.other)));
+        Some(())
+    }
+
+    /// When the event at the front was, and what it tells else.
+    #[inline(never)]
+    fn look_up(
+        &mut self,
+        tells: Tells,
+        quick: &Quick,
+        front: &Front<'_>,
+    ) -> Option<([u64; 2], Known)> {
+        let Found { words, values: limits } = quick.read(front.window, front.len)?;
         let threads = &mut self.threads;
         let mut number =
             |word: u64| self.recent_threads.number([word], || threads.number(squeeze(word)));
@@ -305,8 +355,8 @@ impl Made {
             let [stack, class, address] = [stack, class, address].map(squeeze);
             sites.number(SiteKey { tells, stack, class, address })
         });
-        let span = (start_ns, start_ns.saturating_add(span_ns));
-        self.push(thread, entry(tells, span, found.values, (site, other)));
+        let times = [words[slot::START], words[slot::DURATION]];
+        Some((times, Known { thread, other, site, limits }))
     }
 
     #[inline(always)]
@@ -446,6 +496,21 @@ impl<K: Copy + Eq + Hash> Numbers<K> {
     }
 }
 
+/// Where words are remembered.
+#[inline(always)]
+fn place<const WORDS: usize>(words: &[u64; WORDS]) -> usize {
+    let sum = words
+        .iter()
+        .fold(0u64, |sum, &word| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_right(21));
+    (sum ^ sum >> 32) as usize % RECENT
+}
+
+/// Compares word by word: the compiler would put them into memory to compare all at once.
+#[inline(always)]
+fn same<const WORDS: usize>(known: &[u64; WORDS], words: &[u64; WORDS]) -> bool {
+    known.iter().zip(words).fold(0, |differs, (known, word)| differs | (known ^ word)) == 0
+}
+
 /// The numbers that were found last, by some bits of what they are for.
 struct Recent<const WORDS: usize> {
     places: Vec<([u64; WORDS], u32)>,
@@ -463,17 +528,9 @@ impl<const WORDS: usize> Recent<WORDS> {
     /// The number of these words, as `find` says it.
     #[inline(always)]
     fn number(&mut self, words: [u64; WORDS], find: impl FnOnce() -> u32) -> u32 {
-        let sum = words.iter().fold(0u64, |sum, &word| {
-            (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_right(21)
-        });
-        let at = (sum ^ sum >> 32) as usize % RECENT;
+        let at = place(&words);
         let Some(place) = self.places.get_mut(at) else { return find() };
-        // Word by word: the compiler would put them into memory to compare all at once.
-        let mut differs = 0;
-        for (known, word) in place.0.iter().zip(&words) {
-            differs |= known ^ word;
-        }
-        if differs != 0 || place.1 == u32::MAX {
+        if !same(&place.0, &words) || place.1 == u32::MAX {
             *place = (words, find());
         }
         place.1

@@ -192,6 +192,14 @@ impl Layouts {
         layouts
     }
 
+    /// All events are read field by field.
+    #[cfg(test)]
+    pub(super) fn without_quick(mut self) -> Layouts {
+        let dense = self.dense.iter_mut().flatten();
+        dense.chain(self.others.values_mut()).for_each(|layout| layout.quick = None);
+        self
+    }
+
     #[inline]
     pub(super) fn get(&self, id: u64) -> Option<&Layout> {
         match usize::try_from(id).ok().and_then(|at| self.dense.get(at)) {

@@ -31,7 +31,22 @@ pub(super) struct Quick {
     words: [u8; WORDS],
     values: [u8; VALUES],
     has_values: bool,
+    /// How many fields come before the tail: when and how long; 0 where they do not
+    /// come first.
+    head: u8,
 }
+
+/// When an event was, and the bytes of all that follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    /// When, and how long, as they stand in the file.
+    pub(super) times: [u64; 2],
+    /// The rest of the event, and behind it its length and type.
+    pub(super) tail: [u64; TAIL],
+}
+
+/// So many words are compared: a rest of no more bytes than two have.
+pub(super) const TAIL: usize = 3;
 
 /// The wanted fields of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +80,47 @@ impl Quick {
             words: std::array::from_fn(place),
             values,
             has_values: values != [NO_FIELD; VALUES],
+            head: match (place(0), place(1)) {
+                (2, 3) => 2,
+                (2, NO_FIELD) => 1,
+                _ => 0,
+            },
         })
+    }
+
+    /// Reads only when an event was: most have a rest that was seen before. `None` where
+    /// [`Quick::read`] has to look at all of it.
+    #[inline(always)]
+    pub(super) fn head(&self, window: &[u8; WINDOW], (len, kind): (usize, u64)) -> Option<Head> {
+        // Length and type have six bytes at most, times eight each.
+        let mut left = ends(window, 32);
+        let mut end = || {
+            let end = left.trailing_zeros() + 1;
+            left &= left.wrapping_sub(1);
+            end as usize
+        };
+        end();
+        let mut at = end();
+        let mut times = [0; 2];
+        for time in times.iter_mut().take(usize::from(self.head)) {
+            let next = end();
+            if next - at > 8 {
+                return None;
+            }
+            *time = word_at(window, at as u8) & MASKS[next - at];
+            at = next;
+        }
+        // Where there are no more ends, they are said to be behind all words.
+        let is_found = at <= 32 && self.head != 0;
+        let rest = len.checked_sub(at).filter(|&rest| is_found && rest <= 16)?;
+        let (low, high) = (rest.min(8), rest.saturating_sub(8));
+        let tail = [
+            word_at(window, at as u8) & MASKS[low],
+            word_at(window, at as u8 + 8) & MASKS[high],
+            // Never zero, as where nothing is remembered.
+            1 << 63 | kind << 8 | rest as u64,
+        ];
+        Some(Head { times, tail })
     }
 
     /// Reads an event of so many bytes at the front of the window; `None` where it has
