@@ -10,9 +10,9 @@ use std::{collections::HashMap, sync::Arc};
 
 /// Elements within elements, and structures within structures, at most.
 const MAX_DEPTH: usize = 16;
-/// So many texts are read. A JDK's metadata have some three thousand.
+/// So many texts are read. A JDK's metadata have some two thousand.
 const MOST_TEXTS: usize = 1 << 17;
-/// So many types and fields, together, are read. A JDK's are some four thousand.
+/// So many types and fields, together, are read. A JDK's are some fifteen hundred.
 const MOST_CLASSES: usize = 1 << 16;
 /// No name that is looked for has more bytes; longer ones are cut.
 const LONGEST_NAME: usize = 256;
