@@ -384,11 +384,9 @@ impl<W: Write + Seek> LogWriter<W> {
             owner: wait.owner,
             parks: wait.parks,
         };
-        let mut bytes = [0; MAX_WAIT_LEN];
-        let len = record.encode(&mut bytes);
         lane.now_ns += record.delta_ns;
         let seal = self.options.seal;
-        self.used_len += lane.events.append(&bytes[..len], first, seal, &mut self.out)?;
+        self.used_len += lane.events.append_wait(&record, first, seal, &mut self.out)?;
         Ok(())
     }
 

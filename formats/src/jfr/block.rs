@@ -2,10 +2,11 @@
 //! makes of a part of it, before anything is written.
 
 use super::{
-    chunk::{Chunk, Clock, EventScan, HEADER_LEN},
+    chunk::{Chunk, Clock, EventScan, Front, HEADER_LEN},
     layout::{Layouts, Tells, event, slot},
     metadata::{SLOTS, Types, Values},
-    scan::Text,
+    quick::{Found, Quick, TAIL},
+    scan::{Text, squeeze},
 };
 use std::{collections::HashMap, hash::Hash};
 use tyrion_wire::Outcome;
@@ -28,27 +29,39 @@ pub(super) struct SiteKey {
     pub(super) address: u64,
 }
 
-/// A wait or a sample.
+/// A wait or a sample of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) end_ns: u64,
     /// How long it took; of a sample, how often the thread was seen so.
     pub(super) wait_ns: u64,
-    /// Place of the thread in [`Block::threads`].
-    pub(super) thread: u32,
     /// One more than the place there of who had the lock or ended the wait; 0 for
     /// nobody.
     pub(super) other: u32,
+    /// Place in [`Block::sites`], and the outcome in the two lowest bits: there are
+    /// many entries.
+    site: u32,
+}
+
+impl Entry {
     /// Place in [`Block::sites`].
-    pub(super) site: u32,
-    pub(super) outcome: Outcome,
+    pub(super) fn site(&self) -> usize {
+        self.site as usize >> 2
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        Outcome::from_bits(self.site as u8)
+    }
 }
 
 /// A part of a chunk's events, those of each thread together and in the order of
 /// time.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    pub(super) entries: Vec<Entry>,
+    /// Of the first threads.
+    own: Vec<Vec<Entry>>,
+    /// Of the others, and where those of each end.
+    rest: (Vec<Entry>, Vec<usize>),
     /// Keys of threads.
     pub(super) threads: Vec<u64>,
     pub(super) sites: Vec<SiteKey>,
@@ -56,6 +69,19 @@ pub(super) struct Block {
     pub(super) collections: Vec<(u64, u64)>,
     /// How many waits there were of pinned virtual threads, and how long, in ns.
     pub(super) pinned: (u64, u64),
+}
+
+impl Block {
+    /// The entries of each thread that has any, with its place in [`Block::threads`].
+    pub(super) fn by_thread(&self) -> impl Iterator<Item = (u32, &[Entry])> {
+        let (rest, ends) = &self.rest;
+        let mut start = 0;
+        let rest = ends
+            .iter()
+            .map(move |&end| rest.get(std::mem::replace(&mut start, end)..end).unwrap_or_default());
+        let all = self.own.iter().map(Vec::as_slice).chain(rest);
+        (0..).zip(all).filter(|(_, entries)| !entries.is_empty())
+    }
 }
 
 /// A wait of a virtual thread that did not leave its carrier.
@@ -111,9 +137,14 @@ impl<'c, 'a> Blocks<'c, 'a> {
         if self.is_done {
             return None;
         }
-        let mut made = Made::default();
+        let recent_tails = vec![Default::default(); RECENT];
+        let mut made = Made { recent_tails, ..Made::default() };
         let mut values = Values::default();
-        while made.len() < BLOCK {
+        loop {
+            self.take_up_quickly(&mut made);
+            if made.len >= BLOCK {
+                break;
+            }
             let Some(mut event) = self.events.next() else {
                 self.is_done = true;
                 let alone = self.pinned_alone();
@@ -136,12 +167,28 @@ impl<'c, 'a> Blocks<'c, 'a> {
         Some(made.finish())
     }
 
-    #[inline]
+    /// Takes up the events in front of one that has to be read field by field.
+    fn take_up_quickly(&mut self, made: &mut Made) {
+        while made.len < BLOCK {
+            let Some(front) = self.events.front() else { return };
+            if let Some(layout) = self.layouts.get(front.kind) {
+                let Some(quick) = &layout.quick else { return };
+                let Some(()) = made.add_front(layout.tells, quick, &front, &self.clock) else {
+                    return;
+                };
+            }
+            self.events.pass(&front);
+        }
+    }
+
     fn take_up(&mut self, tells: Tells, values: &Values<'a>, made: &mut Made) {
         let numbers = &values.numbers;
         let (start_ns, end_ns) = self.span(numbers);
         match tells {
-            Tells::Collection => made.collections.push((start_ns, end_ns)),
+            Tells::Collection => {
+                made.len += 1;
+                made.collections.push((start_ns, end_ns));
+            }
             Tells::Setting | Tells::Jvm | Tells::Cpu => {
                 if self.rare.len() < MOST_RARE && self.matters(tells, numbers) {
                     self.rare.push((tells, *values));
@@ -162,7 +209,7 @@ impl<'c, 'a> Blocks<'c, 'a> {
     /// Whether an event of a rare sort is worth being kept: most settings are those of
     /// events that nobody asks for.
     fn matters(&self, tells: Tells, numbers: &[u64; SLOTS]) -> bool {
-        let of = || self.types.by_id(numbers[slot::START]).map_or("", |of| of.name.as_str());
+        let of = || self.types.by_id(numbers[slot::START]).map_or("", |of| &*of.name);
         tells != Tells::Setting || event::ALL.contains(&of())
     }
 
@@ -205,42 +252,132 @@ impl<'c, 'a> Blocks<'c, 'a> {
     }
 }
 
+/// Threads that come after so many share a list of entries: each list has room to grow.
+const OWN: usize = 256;
+
+/// What an event tells, but for when.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    thread: u32,
+    other: u32,
+    site: u32,
+    limits: [u64; 2],
+}
+
 /// A block that is being made.
 #[derive(Default)]
 struct Made {
-    entries: Vec<Entry>,
+    /// How much there is of what counts for [`BLOCK`].
+    len: usize,
+    own: Vec<Vec<Entry>>,
+    rest: Vec<(u32, Entry)>,
     threads: Numbers<u64>,
     sites: Numbers<SiteKey>,
+    /// By the bytes of an event behind its times.
+    recent_tails: Vec<([u64; TAIL], Known)>,
+    recent_threads: Recent<1>,
+    recent_sites: Recent<4>,
     collections: Vec<(u64, u64)>,
     pinned: (u64, u64),
 }
 
 impl Made {
-    fn len(&self) -> usize {
-        self.entries.len() + self.collections.len()
-    }
-
-    #[inline]
     fn add(&mut self, tells: Tells, numbers: &[u64; SLOTS], (start_ns, end_ns): (u64, u64)) {
-        // Of a sample, how often the thread was seen.
-        let wait_ns = match tells.is_sample() {
-            true => numbers[slot::EXTRA].max(1),
-            false => end_ns - start_ns,
-        };
-        let site = SiteKey {
+        let site = self.sites.number(SiteKey {
             tells,
             stack: numbers[slot::STACK],
             class: numbers[slot::CLASS],
             address: numbers[slot::ADDRESS],
-        };
+        });
         let thread = self.threads.number(numbers[slot::THREAD]);
         let other = match numbers[slot::OTHER] {
             0 => 0,
             other => self.threads.number(other) + 1,
         };
-        let outcome = outcome(tells, numbers, (end_ns, wait_ns));
-        let site = self.sites.number(site);
-        self.entries.push(Entry { end_ns, wait_ns, thread, other, site, outcome });
+        let limits = [numbers[slot::TIMEOUT], numbers[slot::EXTRA]];
+        self.push(thread, entry(tells, (start_ns, end_ns), limits, (site, other)));
+    }
+
+    /// Adds the event at the front; `None` where it has to be read field by field.
+    #[inline(always)]
+    fn add_front(
+        &mut self,
+        tells: Tells,
+        quick: &Quick,
+        front: &Front<'_>,
+        clock: &Clock,
+    ) -> Option<()> {
+        let head = quick.head(front.window, (front.len, front.kind));
+        let (times, of) = match head {
+            Some(head) => {
+                let at = place(&head.tail);
+                match self.recent_tails.get(at) {
+                    Some((tail, of)) if same(tail, &head.tail) => (head.times, *of),
+                    _ => {
+                        let (times, of) = self.look_up(tells, quick, front)?;
+                        if let Some(place) = self.recent_tails.get_mut(at) {
+                            *place = (head.tail, of);
+                        }
+                        (times, of)
+                    }
+                }
+            }
+            None => self.look_up(tells, quick, front)?,
+        };
+        let start_ns = clock.at_ns(squeeze(times[0]));
+        let span_ns = clock.span_ns(squeeze(times[1]));
+        let span = (start_ns, start_ns.saturating_add(span_ns));
+        self.push(of.thread, entry(tells, span, of.limits, (of.site, of.other)));
+        Some(())
+    }
+
+    /// When the event at the front was, and what it tells else.
+    #[inline(never)]
+    fn look_up(
+        &mut self,
+        tells: Tells,
+        quick: &Quick,
+        front: &Front<'_>,
+    ) -> Option<([u64; 2], Known)> {
+        let Found { words, values: limits } = quick.read(front.window, front.len)?;
+        let threads = &mut self.threads;
+        let mut number =
+            |word: u64| self.recent_threads.number([word], || threads.number(squeeze(word)));
+        let thread = number(words[slot::THREAD]);
+        let other = match words[slot::OTHER] {
+            0 => 0,
+            other => number(other) + 1,
+        };
+        let (stack, class) = (words[slot::STACK], words[slot::CLASS]);
+        let address = words[slot::ADDRESS];
+        let sites = &mut self.sites;
+        let site = self.recent_sites.number([stack, address, class, tells as u64], || {
+            let [stack, class, address] = [stack, class, address].map(squeeze);
+            sites.number(SiteKey { tells, stack, class, address })
+        });
+        let times = [words[slot::START], words[slot::DURATION]];
+        Some((times, Known { thread, other, site, limits }))
+    }
+
+    #[inline(always)]
+    fn push(&mut self, thread: u32, entry: Entry) {
+        self.len += 1;
+        let own = match self.own.get_mut(thread as usize) {
+            Some(own) => own,
+            None if (thread as usize) < OWN => self.first_of(thread),
+            None => return self.rest.push((thread, entry)),
+        };
+        own.push(entry);
+    }
+
+    /// The list of a thread that has none yet. Does not take the entry, which would have
+    /// to be in memory for it.
+    #[cold]
+    #[inline(never)]
+    fn first_of(&mut self, thread: u32) -> &mut Vec<Entry> {
+        let len = self.own.len().max(thread as usize + 1);
+        self.own.resize_with(len, Vec::new);
+        &mut self.own[thread as usize]
     }
 
     fn add_pinned(&mut self, pinned: &Pinned) {
@@ -249,10 +386,15 @@ impl Made {
         self.add(Tells::Pinned, &numbers, (pinned.start_ns, pinned.end_ns));
     }
 
-    fn finish(self) -> Block {
+    fn finish(mut self) -> Block {
         let threads = self.threads.keys;
+        if !self.rest.is_empty() {
+            self.own.resize_with(OWN, Vec::new);
+        }
+        self.own.iter_mut().for_each(|own| in_order(own));
         Block {
-            entries: by_thread(self.entries, threads.len()),
+            own: self.own,
+            rest: by_thread(self.rest, threads.len()),
             threads,
             sites: self.sites.keys,
             collections: self.collections,
@@ -261,110 +403,136 @@ impl Made {
     }
 }
 
-fn outcome(tells: Tells, numbers: &[u64; SLOTS], (end_ns, wait_ns): (u64, u64)) -> Outcome {
+/// An entry: from when to when, limits of time, and the numbers of its site and of who
+/// else had to do with it.
+#[inline(always)]
+fn entry(
+    tells: Tells,
+    (start_ns, end_ns): (u64, u64),
+    limits: [u64; 2],
+    (site, other): (u32, u32),
+) -> Entry {
+    let wait_ns = match tells.is_sample() {
+        // How often the thread was seen.
+        true => limits[1].max(1),
+        false => end_ns - start_ns,
+    };
+    let outcome = outcome(tells, limits, (end_ns, wait_ns));
+    Entry { end_ns, wait_ns, other, site: site << 2 | outcome as u32 }
+}
+
+fn outcome(tells: Tells, limits: [u64; 2], (end_ns, wait_ns): (u64, u64)) -> Outcome {
     // Below zero where there is no limit.
     let passed = |limit: u64, ns_per: u64, now_ns: u64| {
         limit as i64 > 0 && limit.saturating_mul(ns_per) <= now_ns
     };
     let timed_out = match tells {
-        Tells::MonitorWait => numbers[slot::EXTRA] != 0,
-        Tells::Park => {
-            passed(numbers[slot::TIMEOUT], 1, wait_ns)
-                || passed(numbers[slot::EXTRA], NS_PER_MS, end_ns)
-        }
+        Tells::MonitorWait => limits[1] != 0,
+        Tells::Park => passed(limits[0], 1, wait_ns) || passed(limits[1], NS_PER_MS, end_ns),
         _ => false,
     };
     if timed_out { Outcome::TimedOut } else { Outcome::Granted }
 }
 
-/// Puts the entries of each thread together, in the order of time.
-fn by_thread(entries: Vec<Entry>, threads: usize) -> Vec<Entry> {
-    let Some(&any) = entries.first() else { return entries };
-    let mut ends = vec![0; threads];
-    for entry in &entries {
-        if let Some(count) = ends.get_mut(entry.thread as usize) {
+fn in_order(entries: &mut [Entry]) {
+    // Nearly always they are.
+    if !entries.is_sorted_by_key(|entry| entry.end_ns) {
+        entries.sort_by_key(|entry| entry.end_ns);
+    }
+}
+
+/// Puts the entries of each thread from [`OWN`] on together, in the order of time: all,
+/// and where those of each end.
+fn by_thread(entries: Vec<(u32, Entry)>, threads: usize) -> (Vec<Entry>, Vec<usize>) {
+    let Some(&(_, any)) = entries.first() else { return Default::default() };
+    let place = |thread: u32| (thread as usize).wrapping_sub(OWN);
+    let mut ends = vec![0; threads.saturating_sub(OWN)];
+    for (thread, _) in &entries {
+        if let Some(count) = ends.get_mut(place(*thread)) {
             *count += 1;
         }
     }
     let mut sum = 0;
-    for place in &mut ends {
-        sum += std::mem::replace(place, sum);
+    for end in &mut ends {
+        sum += std::mem::replace(end, sum);
     }
+    // What are starts now becomes the ends.
     let mut sorted = vec![any; entries.len()];
-    for entry in entries {
-        if let Some(at) = ends.get_mut(entry.thread as usize) {
+    for (thread, entry) in entries {
+        if let Some(at) = ends.get_mut(place(thread)) {
             if let Some(place) = sorted.get_mut(*at) {
                 *place = entry;
             }
             *at += 1;
         }
     }
-    for own in sorted.chunk_by_mut(|one, other| one.thread == other.thread) {
-        // Nearly always they are.
-        if !own.is_sorted_by_key(|entry| entry.end_ns) {
-            own.sort_by_key(|entry| entry.end_ns);
-        }
+    let mut start = 0;
+    for &end in &ends {
+        in_order(sorted.get_mut(std::mem::replace(&mut start, end)..end).unwrap_or_default());
     }
-    sorted
+    (sorted, ends)
 }
 
 /// Numbers for keys, in the order in which they come.
 struct Numbers<K> {
     keys: Vec<K>,
     numbers: HashMap<K, u32>,
-    /// The last ones, by some bits of their hash.
-    recent: Vec<Option<(K, u32)>>,
 }
-
-const RECENT: usize = 1 << 10;
 
 impl<K> Default for Numbers<K> {
     fn default() -> Self {
-        let recent = (0..RECENT).map(|_| None).collect();
-        Numbers { keys: Vec::new(), numbers: HashMap::new(), recent }
+        Numbers { keys: Vec::new(), numbers: HashMap::new() }
     }
 }
 
-impl<K: Copy + Eq + Hash + Mix> Numbers<K> {
-    #[inline]
+impl<K: Copy + Eq + Hash> Numbers<K> {
     fn number(&mut self, key: K) -> u32 {
-        let at = key.mix() as usize % RECENT;
-        if let Some(Some((known, number))) = self.recent.get(at)
-            && *known == key
-        {
-            return *number;
-        }
         let next = self.keys.len() as u32;
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
             self.keys.push(key);
         }
-        if let Some(place) = self.recent.get_mut(at) {
-            *place = Some((key, number));
-        }
         number
     }
 }
 
-/// A quick hash, for what is only a guess.
-trait Mix {
-    fn mix(&self) -> u64;
+/// Where words are remembered.
+#[inline(always)]
+fn place<const WORDS: usize>(words: &[u64; WORDS]) -> usize {
+    let sum = words
+        .iter()
+        .fold(0u64, |sum, &word| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_right(21));
+    (sum ^ sum >> 32) as usize % RECENT
 }
 
-impl Mix for u64 {
-    #[inline]
-    fn mix(&self) -> u64 {
-        *self
+/// Compares word by word: the compiler would put them into memory to compare all at once.
+#[inline(always)]
+fn same<const WORDS: usize>(known: &[u64; WORDS], words: &[u64; WORDS]) -> bool {
+    known.iter().zip(words).fold(0, |differs, (known, word)| differs | (known ^ word)) == 0
+}
+
+/// The numbers that were found last, by some bits of what they are for.
+struct Recent<const WORDS: usize> {
+    places: Vec<([u64; WORDS], u32)>,
+}
+
+const RECENT: usize = 1 << 10;
+
+impl<const WORDS: usize> Default for Recent<WORDS> {
+    fn default() -> Self {
+        Recent { places: vec![([0; WORDS], u32::MAX); RECENT] }
     }
 }
 
-impl Mix for SiteKey {
-    #[inline]
-    fn mix(&self) -> u64 {
-        let sum = self.stack.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            ^ self.class.rotate_left(7)
-            ^ (self.address >> 4).wrapping_mul(0xd1b5_4a32_d192_ed03)
-            ^ self.tells as u64;
-        sum ^ sum >> 32
+impl<const WORDS: usize> Recent<WORDS> {
+    /// The number of these words, as `find` says it.
+    #[inline(always)]
+    fn number(&mut self, words: [u64; WORDS], find: impl FnOnce() -> u32) -> u32 {
+        let at = place(&words);
+        let Some(place) = self.places.get_mut(at) else { return find() };
+        if !same(&place.0, &words) || place.1 == u32::MAX {
+            *place = (words, find());
+        }
+        place.1
     }
 }

@@ -1,6 +1,9 @@
 //! The chunks of a recording, and the clock of each.
 
-use super::scan::Scan;
+use super::{
+    quick::WINDOW,
+    scan::{Scan, squeeze},
+};
 use nom::{
     IResult, Parser,
     bytes::complete::tag,
@@ -104,6 +107,13 @@ pub(super) struct EventRef<'a> {
     pub(super) fields: Scan<'a>,
 }
 
+impl EventRef<'_> {
+    /// Where in the chunk something stands that is read from its fields.
+    pub(super) fn offset(&self, scan: &Scan<'_>) -> usize {
+        self.at + scan.at()
+    }
+}
+
 /// Goes from event to event.
 pub(super) struct EventScan<'a> {
     bytes: &'a [u8],
@@ -120,6 +130,47 @@ impl EventScan<'_> {
     /// Whether something stood there that is no event, or only a part of one.
     pub(super) fn is_torn(&self) -> bool {
         self.is_torn
+    }
+}
+
+/// The event at the front, if length and type are written in few bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Front<'a> {
+    pub(super) window: &'a [u8; WINDOW],
+    pub(super) len: usize,
+    pub(super) kind: u64,
+}
+
+impl<'a> EventScan<'a> {
+    /// The next event; `None` where [`Iterator::next`] has to look at it.
+    #[inline(always)]
+    pub(super) fn front(&self) -> Option<Front<'a>> {
+        let window = self.bytes.get(self.at..)?.first_chunk::<WINDOW>()?;
+        let (len, kind_at) = match window[0] < 0x80 {
+            true => (usize::from(window[0]), 1),
+            false => {
+                // Flight Recorder leaves four bytes where it does not know it before.
+                let word = u32::from_le_bytes([window[0], window[1], window[2], window[3]]);
+                if word & 0x8080_8080 != 0x0080_8080 {
+                    return None;
+                }
+                (squeeze(word.into()) as usize, 4)
+            }
+        };
+        let word = u16::from_le_bytes([window[kind_at], window[kind_at + 1]]);
+        let (kind, kind_len) = match word & 0x80 == 0 {
+            true => (u64::from(word & 0x7f), 1),
+            false if word & 0x8000 == 0 => (u64::from(word & 0x7f | word >> 1 & 0x3f80), 2),
+            false => return None,
+        };
+        let is_whole = len >= kind_at + kind_len && len <= self.bytes.len() - self.at;
+        is_whole.then_some(Front { window, len, kind })
+    }
+
+    /// Goes past the event at the front.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, front: &Front<'_>) {
+        self.at += front.len;
     }
 }
 

@@ -2,18 +2,20 @@
 
 use super::{
     chunk::{Chunk, EventRef, HEADER_LEN},
-    metadata::{Plan, STACK, Shape, Type, Types, Values},
+    metadata::{Plan, STACK, Shape, Types, Values},
     scan::{Scan, Text},
 };
-use std::collections::HashMap;
-
+use std::sync::Arc;
 /// The type of the events that hold constants.
 const CHECKPOINT: u64 = 1;
 /// The type of the events that hold metadata.
 pub(super) const METADATA: u64 = 0;
-/// So many constants of a chunk are kept. A usual chunk has some ten thousand; a
-/// crafted one could have one for each three of its bytes.
+/// Where so many constants of a chunk stand is kept, sixteen bytes each. A usual chunk
+/// has some ten thousand.
 const MOST: usize = 1 << 22;
+/// Nor is there one for fewer bytes of a chunk: chunks that are read together are
+/// bounded by their bytes.
+const FEWEST_BYTES: usize = 4;
 
 /// A thread.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,14 +29,6 @@ pub(super) struct Thread<'a> {
     pub(super) is_virtual: bool,
 }
 
-/// A method, by keys.
-#[derive(Clone, Copy, Debug, Default)]
-struct Method {
-    class: u64,
-    name: u64,
-    descriptor: u64,
-}
-
 /// A frame: the key of its method, and the line in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
@@ -42,53 +36,90 @@ pub(super) struct Frame {
     pub(super) line: u32,
 }
 
-/// What a chunk's keys stand for.
+/// The types whose constants are asked for, each with the fields that are wanted.
+const WANTED: [(&str, &[&str]); 8] = [
+    ("java.lang.String", &[]),
+    ("jdk.types.Symbol", &["string"]),
+    ("java.lang.Class", &["name"]),
+    ("jdk.types.Method", &["type", "name", "descriptor"]),
+    ("java.lang.Thread", &["javaThreadId", "osThreadId", "javaName", "osName", "group", "virtual"]),
+    ("jdk.types.ThreadGroup", &["name"]),
+    ("jdk.types.ThreadState", &["name"]),
+    (STACK, &[]),
+];
+
+/// Places of types in [`WANTED`].
+mod of {
+    pub(super) const STRING: usize = 0;
+    pub(super) const SYMBOL: usize = 1;
+    pub(super) const CLASS: usize = 2;
+    pub(super) const METHOD: usize = 3;
+    pub(super) const THREAD: usize = 4;
+    pub(super) const GROUP: usize = 5;
+    pub(super) const STATE: usize = 6;
+    pub(super) const STACK: usize = 7;
+}
+
+/// The constants of a type.
+#[derive(Debug, Default)]
+struct Table {
+    /// Keys in their order, and where in the chunk what they stand for stands.
+    rows: Vec<(u64, u64)>,
+    plan: Plan,
+}
+
+impl Table {
+    /// Of a key that has several constants the last one counts.
+    fn find(&self, key: u64) -> Option<usize> {
+        let end = self.rows.partition_point(|&(of, _)| of <= key);
+        let &(of, at) = self.rows.get(end.checked_sub(1)?)?;
+        usize::try_from(at).ok().filter(|_| of == key)
+    }
+}
+
+/// What a chunk's keys stand for. Most are never asked for, so only where they stand is
+/// kept.
 #[derive(Debug)]
 pub(super) struct Constants<'a> {
-    symbols: HashMap<u64, Text<'a>>,
-    strings: HashMap<u64, Text<'a>>,
-    /// The keys of their names.
-    classes: HashMap<u64, u64>,
-    methods: HashMap<u64, Method>,
-    threads: HashMap<u64, Thread<'a>>,
-    /// Names of groups of threads.
-    groups: HashMap<u64, Text<'a>>,
-    /// Names of states of threads.
-    states: HashMap<u64, Text<'a>>,
-    /// Where each stack stands: most frames are never asked for.
-    stacks: HashMap<u64, Scan<'a>>,
+    bytes: &'a [u8],
+    types: Arc<Types>,
+    /// In the order of [`WANTED`].
+    tables: [Table; WANTED.len()],
     /// How many more are kept.
     room: usize,
 }
 
 impl<'a> Constants<'a> {
-    /// Reads all constants of a chunk, and says where some could not be read, in
+    /// Finds all constants of a chunk, and says where some could not be read, in
     /// bytes from the chunk's start.
-    pub(super) fn read(chunk: &Chunk<'a>, types: &Types) -> (Constants<'a>, Option<usize>) {
-        let (symbols, strings, classes, methods) = Default::default();
-        let (threads, groups, states, stacks) = Default::default();
-        let mut constants = Constants {
-            symbols,
-            strings,
-            classes,
-            methods,
-            threads,
-            groups,
-            states,
-            stacks,
-            room: MOST,
-        };
+    pub(super) fn read(chunk: &Chunk<'a>, types: &Arc<Types>) -> (Constants<'a>, Option<usize>) {
+        let room = MOST.min(chunk.bytes.len() / FEWEST_BYTES);
+        let (types, tables) = (types.clone(), Default::default());
+        let mut constants = Constants { bytes: chunk.bytes, types, tables, room };
         let mut damaged = None;
         for event in checkpoints(chunk) {
-            if constants.take_up(event.fields, types).is_none() {
+            if constants.take_up(event).is_none() {
                 damaged = damaged.or(Some(event.at));
             }
+        }
+        for table in &mut constants.tables {
+            // Where several have a key, the last one is behind the others.
+            table.rows.sort_unstable();
+            table.rows.shrink_to_fit();
         }
         (constants, damaged)
     }
 
-    /// Takes up an event's constants. Of a key that has several the last one counts.
-    fn take_up(&mut self, mut scan: Scan<'a>, types: &Types) -> Option<()> {
+    /// How many bytes are taken by where constants stand.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.tables.iter().map(|table| size_of_val(&*table.rows)).sum()
+    }
+
+    /// Takes up an event's constants.
+    fn take_up(&mut self, event: EventRef<'a>) -> Option<()> {
+        let types = &*self.types;
+        let mut scan = event.fields;
         // When, how long, where the one before it is.
         for _ in 0..3 {
             scan.number()?;
@@ -102,85 +133,53 @@ impl<'a> Constants<'a> {
                 continue;
             }
             let (of, shape) = (types.by_id(id)?, types.shape_of(id)?);
-            let is_wanted =
-                matches!(of.name.as_str(), STRING | STACK) || wanted(&of.name).is_some();
-            if is_wanted {
-                self.room = self.room.checked_sub(count)?;
+            let wanted = WANTED.iter().position(|(name, _)| *name == &*of.name);
+            let Some(wanted) = wanted else {
+                for _ in 0..count {
+                    scan.number()?;
+                    types.skip(&mut scan, shape, false)?;
+                }
+                continue;
+            };
+            self.room = self.room.checked_sub(count)?;
+            let table = self.tables.get_mut(wanted)?;
+            if table.rows.is_empty() {
+                table.plan = Plan::new(of, WANTED.get(wanted)?.1);
             }
-            match of.name.as_str() {
-                STRING => {
-                    for _ in 0..count {
-                        let key = scan.number()?;
-                        let text = scan.text()?;
-                        self.strings.insert(key, text);
-                    }
-                }
-                STACK => {
-                    for _ in 0..count {
-                        let key = scan.number()?;
-                        self.stacks.insert(key, scan);
-                        types.skip(&mut scan, shape, false)?;
-                    }
-                }
-                _ if is_wanted => self.take_rows(&mut scan, count, of, types)?,
-                _ => {
-                    for _ in 0..count {
-                        scan.number()?;
-                        types.skip(&mut scan, shape, false)?;
-                    }
-                }
+            for _ in 0..count {
+                let key = scan.number()?;
+                let at = event.offset(&scan) as u64;
+                types.skip(&mut scan, shape, false)?;
+                table.rows.push((key, at));
             }
         }
         Some(())
     }
 
-    fn take_rows(
-        &mut self,
-        scan: &mut Scan<'a>,
-        count: usize,
-        of: &Type,
-        types: &Types,
-    ) -> Option<()> {
-        let plan = Plan::new(of, wanted(&of.name)?);
+    /// From where what a key stands for stands.
+    fn find(&self, of: usize, key: u64) -> Option<Scan<'a>> {
+        let at = self.tables.get(of)?.find(key)?;
+        Some(Scan::within(self.bytes, at, self.bytes.len()))
+    }
+
+    /// The fields of what a key stands for that are wanted.
+    fn row(&self, of: usize, key: u64) -> Option<Values<'a>> {
         let mut values = Values::default();
-        for _ in 0..count {
-            let key = scan.number()?;
-            plan.read(types, scan, &mut values)?;
-            let (numbers, texts) = (&values.numbers, &values.texts);
-            match of.name.as_str() {
-                SYMBOL => drop(self.symbols.insert(key, texts[0])),
-                CLASS => drop(self.classes.insert(key, numbers[0])),
-                METHOD => {
-                    let [class, name, descriptor, ..] = *numbers;
-                    self.methods.insert(key, Method { class, name, descriptor });
-                }
-                THREAD => {
-                    let thread = Thread {
-                        java_id: numbers[0],
-                        os_id: numbers[1],
-                        java_name: texts[2],
-                        os_name: texts[3],
-                        group: numbers[4],
-                        is_virtual: numbers[5] != 0,
-                    };
-                    self.threads.insert(key, thread);
-                }
-                GROUP => drop(self.groups.insert(key, texts[0])),
-                _ => drop(self.states.insert(key, texts[0])),
-            }
-        }
-        Some(())
+        let mut scan = self.find(of, key)?;
+        self.tables.get(of)?.plan.read(&self.types, &mut scan, &mut values)?;
+        Some(values)
     }
 
     fn resolve(&self, text: Text<'a>) -> Option<String> {
         match text {
-            Text::Key(key) => self.strings.get(&key)?.to_text(),
+            Text::Key(key) => self.find(of::STRING, key)?.text()?.to_text(),
             text => text.to_text(),
         }
     }
 
-    fn symbol(&self, key: u64) -> Option<String> {
-        self.resolve(*self.symbols.get(&key)?)
+    /// The text that is all of a constant.
+    fn name(&self, of: usize, key: u64) -> Option<String> {
+        self.resolve(self.row(of, key)?.texts[0])
     }
 
     /// A text of an event.
@@ -190,42 +189,46 @@ impl<'a> Constants<'a> {
 
     /// The name of a class, as in class files.
     pub(super) fn class(&self, key: u64) -> Option<String> {
-        self.symbol(*self.classes.get(&key)?)
+        self.name(of::SYMBOL, self.row(of::CLASS, key)?.numbers[0])
     }
 
     /// Class, name and descriptor of a method.
     pub(super) fn method(&self, key: u64) -> Option<(String, String, String)> {
-        let method = self.methods.get(&key)?;
-        let text = |key| self.symbol(key).unwrap_or_default();
-        Some((
-            self.class(method.class).unwrap_or_default(),
-            text(method.name),
-            text(method.descriptor),
-        ))
+        let [class, name, descriptor, ..] = self.row(of::METHOD, key)?.numbers;
+        let text = |key| self.name(of::SYMBOL, key).unwrap_or_default();
+        Some((self.class(class).unwrap_or_default(), text(name), text(descriptor)))
     }
 
     /// The frames of a stack, the innermost first and no more than `most`, and whether
     /// it lacks some.
-    pub(super) fn stack(&self, key: u64, types: &Types, most: usize) -> (Vec<Frame>, bool) {
+    pub(super) fn stack(&self, key: u64, most: usize) -> (Vec<Frame>, bool) {
         let mut frames = Vec::new();
-        let stack = self.stacks.get(&key);
-        let is_cut = stack.and_then(|stack| read_stack(*stack, types, most, &mut frames));
+        let stack = self.find(of::STACK, key);
+        let is_cut = stack.and_then(|stack| read_stack(stack, &self.types, most, &mut frames));
         (frames, is_cut.unwrap_or(stack.is_some()))
     }
 
     /// A thread.
     pub(super) fn thread(&self, key: u64) -> Option<Thread<'a>> {
-        self.threads.get(&key).copied()
+        let Values { numbers, texts } = self.row(of::THREAD, key)?;
+        Some(Thread {
+            java_id: numbers[0],
+            os_id: numbers[1],
+            java_name: texts[2],
+            os_name: texts[3],
+            group: numbers[4],
+            is_virtual: numbers[5] != 0,
+        })
     }
 
     /// The name of a group of threads.
     pub(super) fn group(&self, key: u64) -> String {
-        self.groups.get(&key).and_then(|&name| self.resolve(name)).unwrap_or_default()
+        self.name(of::GROUP, key).unwrap_or_default()
     }
 
     /// The name of a state of threads.
     pub(super) fn state(&self, key: u64) -> String {
-        self.states.get(&key).and_then(|&name| self.resolve(name)).unwrap_or_default()
+        self.name(of::STATE, key).unwrap_or_default()
     }
 }
 
@@ -238,7 +241,7 @@ fn read_stack(
 ) -> Option<bool> {
     let mut is_cut = false;
     for field in &types.stack()?.fields {
-        match (field.name.as_str(), field.shape) {
+        match (&*field.name, field.shape) {
             ("truncated", Shape::Number) if !field.is_array => is_cut |= scan.number()? != 0,
             ("frames", Shape::Fields(at)) if field.is_array => {
                 let count = scan.count()?;
@@ -263,26 +266,6 @@ fn read_stack(
         }
     }
     Some(is_cut)
-}
-
-const STRING: &str = "java.lang.String";
-const SYMBOL: &str = "jdk.types.Symbol";
-const CLASS: &str = "java.lang.Class";
-const METHOD: &str = "jdk.types.Method";
-const THREAD: &str = "java.lang.Thread";
-const GROUP: &str = "jdk.types.ThreadGroup";
-const STATE: &str = "jdk.types.ThreadState";
-
-/// The fields that are wanted of constants of a type.
-fn wanted(name: &str) -> Option<&'static [&'static str]> {
-    Some(match name {
-        SYMBOL => &["string"],
-        CLASS => &["name"],
-        METHOD => &["type", "name", "descriptor"],
-        THREAD => &["javaThreadId", "osThreadId", "javaName", "osName", "group", "virtual"],
-        GROUP | STATE => &["name"],
-        _ => return None,
-    })
 }
 
 /// The events with constants, the first one first. Each says how far before it the one

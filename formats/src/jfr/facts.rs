@@ -109,7 +109,7 @@ impl Facts {
         };
         match tells {
             Tells::Setting => {
-                let of = types.by_id(number(slot::START)).map_or("", |of| of.name.as_str());
+                let of = types.by_id(number(slot::START)).map_or("", |of| &*of.name);
                 self.setting(of, &text(1), &text(2));
             }
             Tells::Jvm => {

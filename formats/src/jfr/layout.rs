@@ -1,6 +1,9 @@
 //! Which events are read, and which of their fields.
 
-use super::metadata::{Plan, Type, Types};
+use super::{
+    metadata::{Plan, Type, Types},
+    quick::Quick,
+};
 use std::collections::HashMap;
 
 /// What an event tells.
@@ -155,6 +158,8 @@ pub(super) mod event {
 pub(super) struct Layout {
     pub(super) tells: Tells,
     pub(super) plan: Plan,
+    /// A quicker way, of waits and samples of nothing but numbers.
+    pub(super) quick: Option<Quick>,
 }
 
 /// How the events of a chunk are read, by their types' ids.
@@ -187,6 +192,14 @@ impl Layouts {
         layouts
     }
 
+    /// All events are read field by field.
+    #[cfg(test)]
+    pub(super) fn without_quick(mut self) -> Layouts {
+        let dense = self.dense.iter_mut().flatten();
+        dense.chain(self.others.values_mut()).for_each(|layout| layout.quick = None);
+        self
+    }
+
     #[inline]
     pub(super) fn get(&self, id: u64) -> Option<&Layout> {
         match usize::try_from(id).ok().and_then(|at| self.dense.get(at)) {
@@ -197,7 +210,9 @@ impl Layouts {
 }
 
 fn layout(of: &Type) -> Option<Layout> {
-    let (_, tells, wanted) = *EVENTS.iter().find(|(name, ..)| *name == of.name)?;
+    let (_, tells, wanted) = *EVENTS.iter().find(|(name, ..)| *name == &*of.name)?;
     let plan = Plan::new(of, wanted);
-    Some(Layout { tells, plan })
+    let quick = tells.is_java_wait() || tells == Tells::NativeLock || tells.is_sample();
+    let quick = quick.then(|| Quick::new(of, wanted)).flatten();
+    Some(Layout { tells, plan, quick })
 }

@@ -6,10 +6,16 @@
 //! key of a constant (`constantPool`).
 
 use super::scan::{Scan, Text};
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 /// Elements within elements, and structures within structures, at most.
 const MAX_DEPTH: usize = 16;
+/// So many texts are read. A JDK's metadata have some two thousand.
+const MOST_TEXTS: usize = 1 << 17;
+/// So many types and fields, together, are read. A JDK's are some fifteen hundred.
+const MOST_CLASSES: usize = 1 << 16;
+/// No name that is looked for has more bytes; longer ones are cut.
+const LONGEST_NAME: usize = 256;
 /// The name of the type of stacks.
 pub(super) const STACK: &str = "jdk.types.StackTrace";
 
@@ -29,7 +35,8 @@ pub(super) enum Shape {
 /// A field of a type.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
-    pub(super) name: String,
+    /// Fields of the same name share it.
+    pub(super) name: Arc<str>,
     pub(super) shape: Shape,
     pub(super) is_array: bool,
 }
@@ -38,7 +45,7 @@ pub(super) struct Field {
 #[derive(Clone, Debug)]
 pub(super) struct Type {
     pub(super) id: u64,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) fields: Vec<Field>,
 }
 
@@ -54,12 +61,12 @@ pub(super) struct Types {
 #[derive(Default)]
 struct Class {
     id: u64,
-    name: String,
+    name: Arc<str>,
     fields: Vec<RawField>,
 }
 
 struct RawField {
-    name: String,
+    name: Arc<str>,
     type_id: u64,
     is_array: bool,
     is_constant: bool,
@@ -72,12 +79,12 @@ impl Types {
         for _ in 0..3 {
             scan.number()?;
         }
-        let count = scan.count()?;
+        let count = scan.count().filter(|&count| count <= MOST_TEXTS)?;
         let mut texts = Vec::with_capacity(count.min(1 << 12));
         for _ in 0..count {
-            texts.push(scan.text()?.to_text().unwrap_or_default());
+            texts.push(name(scan.text()?));
         }
-        let mut reader = Reader { texts, classes: Vec::new() };
+        let mut reader = Reader { texts, classes: Vec::new(), room: MOST_CLASSES };
         reader.element(&mut scan, MAX_DEPTH)?;
         Some(Types::of(reader.classes))
     }
@@ -85,10 +92,10 @@ impl Types {
     fn of(classes: Vec<Class>) -> Types {
         let by_id: HashMap<u64, usize> =
             classes.iter().enumerate().map(|(at, class)| (class.id, at)).collect();
-        let names: Vec<String> = classes.iter().map(|class| class.name.clone()).collect();
+        let names: Vec<Arc<str>> = classes.iter().map(|class| class.name.clone()).collect();
         let field = |field: RawField| {
             let at = by_id.get(&field.type_id).copied();
-            let shape = match at.and_then(|at| names.get(at)).map(String::as_str) {
+            let shape = match at.and_then(|at| names.get(at)).map(|name| &**name) {
                 _ if field.is_constant => Shape::Number,
                 Some("byte") => Shape::Bytes(1),
                 Some("float") => Shape::Bytes(4),
@@ -106,7 +113,7 @@ impl Types {
             types.push(Type { id: class.id, name: class.name, fields });
         }
         leave_out_empty(&mut types);
-        let stack = types.iter().position(|of| of.name == STACK);
+        let stack = types.iter().position(|of| &*of.name == STACK);
         Types { types, by_id, stack }
     }
 
@@ -130,7 +137,7 @@ impl Types {
     /// How a constant, or a value, of this type is written.
     pub(super) fn shape_of(&self, id: u64) -> Option<Shape> {
         let at = *self.by_id.get(&id)?;
-        match self.types.get(at)?.name.as_str() {
+        match &*self.types.get(at)?.name {
             "java.lang.String" => Some(Shape::Text),
             _ => Some(Shape::Fields(at)),
         }
@@ -186,10 +193,19 @@ fn leave_out_empty(types: &mut [Type]) {
     }
 }
 
+/// A text, or as much of it as is compared with anything.
+fn name(text: Text<'_>) -> Arc<str> {
+    let text = text.to_text().unwrap_or_default();
+    let end = (0..=LONGEST_NAME.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default().into()
+}
+
 /// Reads elements.
 struct Reader {
-    texts: Vec<String>,
+    texts: Vec<Arc<str>>,
     classes: Vec<Class>,
+    /// How many more types and fields are read.
+    room: usize,
 }
 
 /// The attributes that matter of an element, by the numbers of their texts.
@@ -209,7 +225,12 @@ impl Reader {
     }
 
     fn text(&self, number: Option<usize>) -> &str {
-        number.and_then(|number| self.texts.get(number)).map_or("", String::as_str)
+        number.and_then(|number| self.texts.get(number)).map_or("", |text| text)
+    }
+
+    /// A text that is kept.
+    fn name(&self, number: Option<usize>) -> Arc<str> {
+        number.and_then(|number| self.texts.get(number)).cloned().unwrap_or_default()
     }
 
     fn attributes(&self, scan: &mut Scan<'_>) -> Option<Attributes> {
@@ -235,16 +256,18 @@ impl Reader {
         match self.text(Some(element)) {
             "class" => {
                 let id = self.text(attributes.id).parse().ok()?;
-                let name = self.text(attributes.name).to_owned();
+                let name = self.name(attributes.name);
+                self.room = self.room.checked_sub(1)?;
                 self.classes.push(Class { id, name, fields: Vec::new() });
             }
             "field" => {
                 let field = RawField {
-                    name: self.text(attributes.name).to_owned(),
+                    name: self.name(attributes.name),
                     type_id: self.text(attributes.class).parse().ok()?,
                     is_array: !matches!(self.text(attributes.dimension), "" | "0"),
                     is_constant: self.text(attributes.constant_pool) == "true",
                 };
+                self.room = self.room.checked_sub(1)?;
                 if let Some(class) = self.classes.last_mut() {
                     class.fields.push(field);
                 }
@@ -292,7 +315,7 @@ impl Plan {
             is_array: field.is_array,
             slot: wanted
                 .iter()
-                .position(|name| *name == field.name)
+                .position(|name| **name == *field.name)
                 .map_or(UNWANTED, |it| it as u8),
         };
         let steps: Vec<Step> = of.fields.iter().map(step).collect();
@@ -338,17 +361,18 @@ impl Plan {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 mod tests {
-    use super::*;
+    use super::{super::scan::tests::put, *};
 
     fn class(id: u64, name: &str, fields: &[u64]) -> Class {
         let field = |&type_id: &u64| RawField {
-            name: format!("of{type_id}"),
+            name: format!("of{type_id}").into(),
             type_id,
             is_array: false,
             is_constant: false,
         };
-        Class { id, name: name.to_owned(), fields: fields.iter().map(field).collect() }
+        Class { id, name: name.into(), fields: fields.iter().map(field).collect() }
     }
 
     #[test]
@@ -372,5 +396,49 @@ mod tests {
         assert_eq!(types.skip(&mut scan, types.shape_of(7).unwrap(), false), None);
         assert!(types.by_id(8).unwrap().fields.is_empty());
         assert!(types.shape_of(9).is_none() && types.stack().is_none());
+    }
+
+    /// Metadata of a type with a name of this text and so many fields of that name, and
+    /// so many more texts.
+    fn metadata(name: &str, fields: u64, more: u64) -> Vec<u8> {
+        let texts = ["class", "field", "id", "name", "long", "4", "9", name];
+        let mut out = Vec::new();
+        let numbers = |numbers: &[u64], out: &mut Vec<u8>| {
+            numbers.iter().for_each(|&number| put(number, out));
+        };
+        numbers(&[0, 0, 1, texts.len() as u64 + more], &mut out);
+        for text in texts {
+            out.push(3);
+            put(text.len() as u64, &mut out);
+            out.extend(text.as_bytes());
+        }
+        out.extend((0..more).map(|_| 0));
+        // Around all, without attributes: `long`, and the type, each with id and name.
+        numbers(&[4, 0, 2, 0, 2, 2, 5, 3, 4, 0, 0, 2, 2, 6, 3, 7, fields], &mut out);
+        for _ in 0..fields {
+            numbers(&[1, 2, 0, 5, 3, 7, 0], &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn names_are_cut_and_shared() {
+        let long = format!("x{}", "\u{e4}".repeat(1 << 19));
+        let types = Types::read(Scan::new(&metadata(&long, 1_000, 0))).unwrap();
+        let of = types.by_id(9).unwrap();
+        assert_eq!((of.name.len(), of.fields.len()), (LONGEST_NAME - 1, 1_000));
+        assert!(of.fields.iter().all(|field| Arc::ptr_eq(&field.name, &of.name)));
+        assert_eq!(&*of.fields[0].name, &long[..LONGEST_NAME - 1]);
+    }
+
+    #[test]
+    fn no_more_texts_and_fields_are_read_than_any_jvm_has() {
+        let read = |fields: usize, more: usize| {
+            let bytes = metadata("it", fields as u64, more as u64);
+            Types::read(Scan::new(&bytes)).map(|types| types.by_id(9).unwrap().fields.len())
+        };
+        assert_eq!(read(MOST_CLASSES - 2, MOST_TEXTS - 8), Some(MOST_CLASSES - 2));
+        assert_eq!(read(MOST_CLASSES - 1, 0), None);
+        assert_eq!(read(0, MOST_TEXTS - 7), None);
     }
 }

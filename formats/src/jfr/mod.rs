@@ -17,6 +17,7 @@ mod layout;
 mod metadata;
 mod names;
 mod park;
+mod quick;
 mod scan;
 mod state;
 #[cfg(test)]
@@ -38,7 +39,7 @@ use constants::{Constants, METADATA};
 use layout::{Layouts, Tells};
 use metadata::{Types, Values};
 use rayon::prelude::*;
-use std::io;
+use std::{io, sync::Arc};
 use tyrion_wire::header::{Header, RecordingState};
 use write::{OfChunk, Writer};
 
@@ -74,6 +75,8 @@ const WHOLE: usize = 16 << 20;
 /// So many bytes of chunks are read at once. What is made of them takes twice as much
 /// memory, and that of those before them is there meanwhile.
 const AT_ONCE: usize = 24 << 20;
+/// So many chunks are read at once: each may have metadata of some megabytes.
+const MOST_AT_ONCE: usize = 16;
 /// So many chunks are read. Those of Flight Recorder have twelve megabytes.
 const MOST_CHUNKS: usize = 1 << 16;
 
@@ -204,7 +207,10 @@ fn batches<'c, 'a>(chunks: &'c [Chunk<'a>]) -> impl Iterator<Item = &'c [Chunk<'
     std::iter::from_fn(move || {
         let mut len = rest.first()?.bytes.len();
         let mut count = 1;
-        while let Some(next) = rest.get(count).filter(|next| len + next.bytes.len() <= AT_ONCE) {
+        let fits = |len: usize, next: &Chunk<'_>| len + next.bytes.len() <= AT_ONCE;
+        while let Some(next) = rest.get(count).filter(|next| fits(len, next))
+            && count < MOST_AT_ONCE
+        {
             len += next.bytes.len();
             count += 1;
         }
@@ -239,7 +245,7 @@ fn read_chunks(chunks: &[Chunk<'_>], writer: &mut Writer) -> io::Result<()> {
 
 /// What a chunk's events are read with.
 struct Keys<'a> {
-    types: Types,
+    types: Arc<Types>,
     layouts: Layouts,
     constants: Constants<'a>,
     /// What is damaged: where, in bytes from the chunk's start, and what.
@@ -253,6 +259,7 @@ impl<'a> Keys<'a> {
             damaged.push((0, "a chunk without readable metadata; its events were left out"));
             Types::default()
         });
+        let types = Arc::new(types);
         let layouts = Layouts::of(&types);
         let (constants, bad) = Constants::read(chunk, &types);
         // Without metadata that is no news.

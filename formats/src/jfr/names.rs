@@ -4,12 +4,11 @@ use super::{
     block::SiteKey,
     constants::{Constants, Thread},
     layout::Tells,
-    metadata::Types,
     park::park,
     state::{ON_CPU, state},
 };
 use crate::{import::Importer, limits::MAX_DEPTH};
-use std::{collections::HashMap, io, sync::Arc};
+use std::{collections::HashMap, hash::Hash, io, sync::Arc};
 use tyrion_wire::{
     WaitKind,
     def::{id, thread_flag},
@@ -18,6 +17,9 @@ use tyrion_wire::{
 
 /// Beyond so many, locks of a class are not told apart.
 const MOST_LOCKS: usize = 1 << 18;
+/// So many keys of a sort are remembered; then they are looked up anew. In a crafted
+/// chunk each event could have others.
+const MOST_REMEMBERED: usize = 1 << 18;
 /// Set in the keys of threads that are not the program's.
 const NATIVE: u64 = 1 << 62;
 /// Stands for the class of a lock of native code, which has none.
@@ -90,7 +92,6 @@ pub(super) struct Names {
 /// What is needed to look something up.
 pub(super) struct LookUp<'l, 'a> {
     pub(super) constants: &'l Constants<'a>,
-    pub(super) types: &'l Types,
     pub(super) importer: &'l mut Importer,
     pub(super) known: &'l mut Known,
     pub(super) names: &'l mut Names,
@@ -111,7 +112,7 @@ impl LookUp<'_, '_> {
             Some(thread) => self.define_thread(&thread)?,
             None => id::UNKNOWN,
         };
-        self.names.threads.insert(key, number);
+        remember(&mut self.names.threads, key, number);
         Ok(number)
     }
 
@@ -157,7 +158,7 @@ impl LookUp<'_, '_> {
                 }
             }
         };
-        self.names.sites.insert(key, site);
+        remember(&mut self.names.sites, key, site);
         Ok(site)
     }
 
@@ -173,7 +174,7 @@ impl LookUp<'_, '_> {
             true => self.sample(key, &frames, is_cut)?,
             false => self.wait(key, &frames, is_cut)?,
         };
-        self.names.places.insert(of, place);
+        remember(&mut self.names.places, of, place);
         Ok(place)
     }
 
@@ -244,7 +245,7 @@ impl LookUp<'_, '_> {
 
     /// A stack's frames, and whether it was cut.
     fn frames(&mut self, key: u64) -> io::Result<(Frames, bool)> {
-        let (frames, is_cut) = self.constants.stack(key, self.types, MAX_DEPTH as usize);
+        let (frames, is_cut) = self.constants.stack(key, MAX_DEPTH as usize);
         let mut found = Vec::with_capacity(frames.len());
         for frame in frames {
             found.push((self.method(frame.method)?, frame.line));
@@ -268,7 +269,7 @@ impl LookUp<'_, '_> {
         // What tells stacks apart knows classes of Java alone.
         let class = if descriptor == NATIVE_METHOD { String::new() } else { class };
         let method = Arc::new(Method { id, class, name });
-        self.names.methods.insert(key, method.clone());
+        remember(&mut self.names.methods, key, method.clone());
         Ok(method)
     }
 
@@ -280,7 +281,30 @@ impl LookUp<'_, '_> {
     }
 }
 
+/// Remembers what was looked up.
+fn remember<K: Eq + Hash, V>(known: &mut HashMap<K, V>, key: K, value: V) {
+    if known.len() >= MOST_REMEMBERED {
+        known.clear();
+    }
+    known.insert(key, value);
+}
+
 /// The classes and methods of frames.
 fn names(frames: &[(Arc<Method>, u32)]) -> impl Iterator<Item = (&str, &str)> {
     frames.iter().map(|(method, _)| (method.class.as_str(), method.name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut known = HashMap::new();
+        for key in 0..3 * MOST_REMEMBERED {
+            remember(&mut known, key, ());
+            assert!(known.len() <= MOST_REMEMBERED);
+        }
+        assert!(known.contains_key(&(3 * MOST_REMEMBERED - 1)));
+    }
 }

@@ -142,7 +142,7 @@ impl<'a> Scan<'a> {
 
 /// Eight groups of seven bits, pushed together.
 #[inline(always)]
-fn squeeze(word: u64) -> u64 {
+pub(super) fn squeeze(word: u64) -> u64 {
     let pairs = word & 0x007f_007f_007f_007f | (word & 0x7f00_7f00_7f00_7f00) >> 1;
     let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
     fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4

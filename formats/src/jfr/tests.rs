@@ -610,6 +610,64 @@ fn long_chunks_are_read_in_blocks() {
     assert_eq!(sum(&whole), sum(&long));
 }
 
+/// Events with numbers of all lengths, some of them cut, and many that differ in when
+/// they were alone.
+fn any_events(mut seed: u64) -> Vec<u8> {
+    let mut next = |most: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % most
+    };
+    let mut maker = Maker::new(1_000_000_000);
+    for _ in 0..3_000 {
+        let start = 1_000 + next(1 << 30);
+        let keys = 1 << next(4);
+        let long = |bits: u64| (1u64 << bits) - 1;
+        match next(10) {
+            0..5 => maker.enter(start, next(1 << 20), 1 + next(keys), next(keys)),
+            5 => maker.enter(start, long(next(64)), long(next(64)), next(keys)),
+            6 => {
+                let of = [start, next(9), 1, next(keys), next(3), long(next(64)), next(2)];
+                maker.numbers(WAIT, &of);
+            }
+            7 => drop(maker.numbers(NATIVE_LOCK, &[start, next(900), next(keys), long(next(64))])),
+            8 => drop(maker.numbers(SAMPLE, &[start, next(keys), next(3)])),
+            _ => drop(maker.numbers(ENTER, &vec![next(200) << next(57); next(8) as usize])),
+        }
+    }
+    maker.finish()
+}
+
+#[test]
+fn the_quick_way_finds_what_reading_field_by_field_finds() {
+    for seed in 0..20 {
+        let bytes = any_events(seed);
+        let header = chunk::header(&bytes).unwrap().1;
+        let chunk = Chunk { offset: 0, header, bytes: &bytes, is_whole: true };
+        let types = types(&chunk).unwrap();
+        let read = |layouts: Layouts| {
+            let mut blocks = Blocks::new(&chunk, &types, &layouts);
+            let mut found = Vec::new();
+            while let Some(block) = blocks.next() {
+                for (thread, entries) in block.by_thread() {
+                    let of = |entry: &block::Entry| {
+                        let other = entry.other.checked_sub(1).map(|at| block.threads[at as usize]);
+                        let site = block.sites[entry.site()];
+                        (entry.end_ns, entry.wait_ns, entry.outcome(), site, other)
+                    };
+                    let thread = block.threads[thread as usize];
+                    found.push((thread, entries.iter().map(of).collect::<Vec<_>>()));
+                }
+            }
+            (found, blocks.damaged)
+        };
+        let quick = read(Layouts::of(&types));
+        let slow = read(Layouts::of(&types).without_quick());
+        assert!(quick.0.iter().map(|(_, entries)| entries.len()).sum::<usize>() > 2_000);
+        assert!(!quick.1.is_empty());
+        assert_eq!(quick, slow, "seed {seed}");
+    }
+}
+
 #[test]
 fn many_chunks_are_read_in_their_order() {
     let mut bytes = Vec::new();
@@ -619,11 +677,45 @@ fn many_chunks_are_read_in_their_order() {
         bytes.extend(maker.finish());
     }
     let chunks = Found::of(&bytes).chunks;
-    assert_eq!((chunks.len(), batches(&chunks).count()), (40, 1));
+    assert_eq!((chunks.len(), batches(&chunks).count()), (40, 3));
     let recording = open(bytes);
     let ends: Vec<u64> = entries(&recording).iter().map(Entry::at_ns).collect();
     assert_eq!(ends.len(), 40);
     assert!(ends.is_sorted(), "{ends:?}");
+}
+
+/// Beyond a constant for four bytes there are none; what is before is kept.
+#[test]
+fn where_constants_stand_takes_no_more_memory_than_the_chunk_has_bytes() {
+    let count = 100_000;
+    let mut out = vec![0, 0, 0, 1];
+    put(2, &mut out);
+    texts(SYMBOL, &["it"], &mut out);
+    put(CLASS, &mut out);
+    put(count, &mut out);
+    // Key, name and modifiers.
+    (0..count).for_each(|_| out.extend([1, 1, 0]));
+    let read = |more: usize| {
+        let mut maker = Maker::new(0);
+        maker.bytes.resize(HEADER_LEN + more, 0);
+        let mut event = Vec::new();
+        put(1, &mut event);
+        event.extend(&out);
+        let len = event.len() as u64 + 3;
+        let at = maker.bytes.len();
+        maker.bytes.extend([len as u8 | 0x80, (len >> 7) as u8 | 0x80, (len >> 14) as u8]);
+        maker.bytes.extend(event);
+        let mut bytes = maker.finish();
+        bytes[16..24].copy_from_slice(&(at as u64).to_be_bytes());
+        let header = chunk::header(&bytes).unwrap().1;
+        let chunk = Chunk { offset: 0, header, bytes: &bytes, is_whole: true };
+        let (constants, damaged) = Constants::read(&chunk, &Arc::new(types(&chunk).unwrap()));
+        let bound = bytes.len() * 4;
+        assert!(constants.memory() <= bound, "{} of {bound}", constants.memory());
+        (damaged, constants.class(1))
+    };
+    assert_eq!(read(0), (Some(HEADER_LEN), None), "too many for so few bytes");
+    assert_eq!(read(100_000), (None, Some("it".to_owned())));
 }
 
 #[test]

@@ -79,7 +79,6 @@ impl Writer {
     pub(super) fn write(&mut self, of: &mut OfChunk<'_, '_>, block: &Block) -> io::Result<()> {
         let mut look_up = LookUp {
             constants: of.constants,
-            types: of.types,
             importer: &mut self.importer,
             known: &mut self.known,
             names: &mut of.names,
@@ -91,20 +90,20 @@ impl Writer {
             block.sites.iter().map(|&key| look_up.site(key)).collect::<io::Result<_>>()?;
         self.take_up_rest(block);
         let numbers = Numbers { threads: &threads, sites: &sites };
-        let mut few: Vec<Entry> = Vec::new();
-        for own in block.entries.chunk_by(|one, other| one.thread == other.thread) {
+        let mut few: Vec<(u32, Entry)> = Vec::new();
+        for (thread, own) in block.by_thread() {
             let Some((first, last)) = own.first().zip(own.last()) else { continue };
             self.last_ns = self.last_ns.max(last.end_ns);
-            let thread = numbers.thread(first.thread);
+            let thread = numbers.thread(thread);
             match self.lane(thread, own.len()) {
                 Some(lane) => {
                     self.importer.log.resume(lane, thread, first.end_ns)?;
                     own.iter().try_for_each(|entry| self.entry(lane, entry, &numbers))?;
                 }
-                None => few.extend(own),
+                None => few.extend(own.iter().map(|&entry| (thread, entry))),
             }
         }
-        few.sort_by_key(|entry| entry.end_ns);
+        few.sort_by_key(|(_, entry)| entry.end_ns);
         self.write_few(&few, &numbers)
     }
 
@@ -129,12 +128,11 @@ impl Writer {
         }
     }
 
-    fn write_few(&mut self, few: &[Entry], numbers: &Numbers<'_>) -> io::Result<()> {
+    fn write_few(&mut self, few: &[(u32, Entry)], numbers: &Numbers<'_>) -> io::Result<()> {
         let log = &mut self.importer.log;
         let shared = *self.shared.get_or_insert_with(|| log.lane(id::UNKNOWN));
-        for entry in few {
-            let thread = numbers.thread(entry.thread);
-            self.importer.log.resume(shared, thread, entry.end_ns)?;
+        for (thread, entry) in few {
+            self.importer.log.resume(shared, *thread, entry.end_ns)?;
             self.entry(shared, entry, numbers)?;
         }
         Ok(())
@@ -142,13 +140,14 @@ impl Writer {
 
     #[inline]
     fn entry(&mut self, lane: LaneId, entry: &Entry, numbers: &Numbers<'_>) -> io::Result<()> {
-        let &Entry { end_ns, wait_ns, outcome, other, .. } = entry;
+        let &Entry { end_ns, wait_ns, other, .. } = entry;
+        let outcome = entry.outcome();
         let other = match other {
             0 => id::UNKNOWN,
             other => numbers.thread(other - 1),
         };
         let log = &mut self.importer.log;
-        match numbers.sites.get(entry.site as usize) {
+        match numbers.sites.get(entry.site()) {
             Some(&Site::Wait(site)) => {
                 self.seen.waits = true;
                 log.wait(lane, Wait { end_ns, wait_ns, site, outcome, owner: other, parks: 0 })
