@@ -72,6 +72,9 @@ pub(super) mod slot {
     pub(in super::super) const EXTRA: usize = 8;
 }
 
+/// Each slot up to that of another thread has a word.
+const _: () = assert!(super::quick::WORDS == slot::OTHER + 1);
+
 /// Names of fields in the order of the slots; one that no event has is `-`.
 const ENTER: &[&str] = &[
     "startTime",

@@ -20,7 +20,7 @@ const PLACES: usize = 32;
 /// A field that the type does not have: it is empty.
 const NO_FIELD: u8 = MOST_FIELDS as u8 + 3;
 /// The wanted fields that are taken as words: all up to who else had to do with it.
-pub(super) const WORDS: usize = super::layout::slot::OTHER + 1;
+pub(super) const WORDS: usize = 7;
 /// The others.
 const VALUES: usize = 2;
 

@@ -1,6 +1,6 @@
 //! What a recording can tell at all.
 
-use super::{Facts, Recording, hold_mode::HoldMode};
+use super::{Recording, hold_mode::HoldMode};
 
 /// What a recording can tell at all. Where it cannot, finding nothing means that
 /// nothing is known.
@@ -75,10 +75,11 @@ impl Recording {
 
     /// From which duration on waits were recorded one by one, in ns, if that is known.
     pub fn known_threshold_ns(&self) -> Option<u64> {
-        let Facts { threshold_ns, short_waits, lacks, .. } = self.facts;
-        let is_sampled = threshold_ns == 0 && matches!(short_waits, ShortWaits::Sampled { .. });
-        let is_known = self.has_threshold() && !lacks.singles && !is_sampled;
-        is_known.then_some(threshold_ns)
+        let facts = &self.facts;
+        let is_sampled =
+            facts.threshold_ns == 0 && matches!(facts.short_waits, ShortWaits::Sampled { .. });
+        let is_known = self.has_threshold() && !facts.lacks.singles && !is_sampled;
+        is_known.then_some(facts.threshold_ns)
     }
 
     /// The recorded process, if it is known.

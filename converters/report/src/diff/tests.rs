@@ -11,7 +11,7 @@ use tyrion_converters::{
     },
     profile::Profile,
 };
-use tyrion_formats::Recording;
+use tyrion_formats::{Hints, Recording, Unit};
 use tyrion_wire::WaitKind;
 
 type Lock = (WaitKind, (&'static str, &'static str));
@@ -242,8 +242,11 @@ fn what_cannot_be_divided_is_an_error() {
 
 #[test]
 fn counts_compare_where_durations_are_not_known() {
-    let counts =
-        |name: &str, lines: &str| [Recording::from_bytes(name, lines.as_bytes().to_vec()).unwrap()];
+    let as_of = |unit, name: &str, lines: &str| {
+        let hints = Hints { unit: Some(unit), ..Hints::default() };
+        [Recording::from_reader_as(name, lines.as_bytes(), &hints).unwrap()]
+    };
+    let counts = |name: &str, lines: &str| as_of(Unit::Samples, name, lines);
     let all = Filter { kinds: tyrion_converters::filter::Kinds::all(), ..Filter::default() };
     let few = counts(
         "few.folded",
@@ -269,7 +272,7 @@ fn counts_compare_where_durations_are_not_known() {
         assert!(text.contains(line), "{line}: {text}");
     }
     assert!(!text.contains(" ns"), "{text}");
-    let times = counts("times.folded", "a.Main.run;a.Get.it;[monitor] a.L 15\n");
+    let times = as_of(Unit::Ns, "times.folded", "a.Main.run;a.Get.it;[monitor] a.L 15\n");
     let times = found(&times, &all);
     let error = Pair { before: &few, after: &times }.diff(&terms, &ReportOptions::default());
     let expected = DiffError::NothingAlike("few.folded".to_owned(), "times.folded".to_owned());

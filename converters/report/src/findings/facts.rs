@@ -1,9 +1,9 @@
 //! What logs say of themselves.
 
-use super::found::Findings;
+use super::found::{Findings, has_modes};
 use serde::Serialize;
 use tyrion_converters::outputs::units;
-use tyrion_formats::{ModeSpan, Recording, event_log};
+use tyrion_formats::{ModeSpan, Recording};
 use tyrion_wire::header::RecordingState;
 
 /// What a log says of itself.
@@ -101,13 +101,6 @@ impl LogFacts {
             complete: facts.state == RecordingState::Closed && !is_damaged,
         }
     }
-}
-
-/// Whether a log is of a program that can be recorded again in another mode: the agent's
-/// own, or one that names its program or JVM.
-pub fn has_modes(log: &Recording) -> bool {
-    let names = |key: &str| log.facts().metadata(key).is_some_and(|value| !value.is_empty());
-    log.facts().format == event_log::INPUT.name || names("program") || names("jvm")
 }
 
 /// How many processors the JVM counted on, if the log tells.

@@ -2,12 +2,12 @@
 
 use super::{
     axis::Axis, busy::GroupTime, chains::WaitChains, collections::Collected, delay::Delays,
-    facts::has_modes, groups::LockGroups, histogram::Histogram, other_waits::OtherWaits,
-    owners::OwnedWait, ranks::shows, sampled::SampledInterval, trace::Recorded,
+    groups::LockGroups, histogram::Histogram, other_waits::OtherWaits, owners::OwnedWait,
+    ranks::shows, sampled::SampledInterval, trace::Recorded,
 };
 use std::collections::BTreeMap;
 use tyrion_converters::{aggregate::Aggregate, filter::Filter, profile::Profile};
-use tyrion_formats::{Owners, Recording};
+use tyrion_formats::{Owners, Recording, event_log};
 use tyrion_wire::WaitKind;
 
 /// What was found in the logs.
@@ -230,4 +230,11 @@ impl Findings<'_> {
         });
         durations.fold(0, u64::saturating_add)
     }
+}
+
+/// Whether a log is of a program that can be recorded again in another mode: the agent's
+/// own, or one that names its program or JVM.
+pub(super) fn has_modes(log: &Recording) -> bool {
+    let names = |key: &str| log.facts().metadata(key).is_some_and(|value| !value.is_empty());
+    log.facts().format == event_log::INPUT.name || names("program") || names("jvm")
 }
