@@ -63,7 +63,7 @@ fn perfetto(path: &Path) -> Option<Value> {
         return None;
     }
     let mut python = Command::new("python3");
-    python.arg(root().join("tests/support/perfetto.py")).arg(path).env("PYTHONPATH", package);
+    python.arg(root().join("tests/support/perfetto_sums.py")).arg(path).env("PYTHONPATH", package);
     Some(serde_json::from_str(&stdout_of(&mut python)).unwrap())
 }
 

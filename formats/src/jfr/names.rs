@@ -5,10 +5,16 @@ use super::{
     constants::{Constants, Thread},
     layout::Tells,
     park::park,
+    scan::within,
     state::{ON_CPU, state},
 };
 use crate::{import::Importer, limits::MAX_DEPTH};
-use std::{collections::HashMap, hash::Hash, io, sync::Arc};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash},
+    io,
+    sync::Arc,
+};
 use tyrion_wire::{
     WaitKind,
     def::{id, thread_flag},
@@ -20,6 +26,8 @@ const MOST_LOCKS: usize = 1 << 18;
 /// So many keys of a sort are remembered; then they are looked up anew. In a crafted
 /// chunk each event could have others.
 const MOST_REMEMBERED: usize = 1 << 18;
+/// No name is longer by which stacks are told apart.
+const LONGEST_TOLD_APART: usize = 256;
 /// Set in the keys of threads that are not the program's.
 const NATIVE: u64 = 1 << 62;
 /// Stands for the class of a lock of native code, which has none.
@@ -31,8 +39,9 @@ const NATIVE_METHOD: &str = "()L;";
 /// What does not end with a chunk.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// By the id of a thread: its number, and the name it had last.
-    threads: HashMap<u64, (u32, String)>,
+    /// By the id of a thread: its number, and a hash of the name it had last. Many threads
+    /// may have the same long name.
+    threads: HashMap<u64, (u32, u64)>,
     /// By class and address.
     locks: HashMap<(u32, u64), u32>,
 }
@@ -128,17 +137,18 @@ impl LookUp<'_, '_> {
         });
         let key = java_id.unwrap_or(NATIVE | thread.os_id);
         let log = &mut self.importer.log;
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&name);
         if let Some((number, last)) = self.known.threads.get_mut(&key) {
-            if *last != name {
+            if *last != hash {
                 log.rename(*number, &name, self.start_ns)?;
-                *last = name;
+                *last = hash;
             }
             return Ok(*number);
         }
         let flags = if thread.is_virtual { thread_flag::VIRTUAL } else { 0 };
         let group = self.constants.group(thread.group);
         let number = log.thread(java_id.unwrap_or(0), &name, &group, flags)?;
-        self.known.threads.insert(key, (number, name));
+        self.known.threads.insert(key, (number, hash));
         Ok(number)
     }
 
@@ -268,6 +278,7 @@ impl LookUp<'_, '_> {
         };
         // What tells stacks apart knows classes of Java alone.
         let class = if descriptor == NATIVE_METHOD { String::new() } else { class };
+        let (class, name) = (within(class, LONGEST_TOLD_APART), within(name, LONGEST_TOLD_APART));
         let method = Arc::new(Method { id, class, name });
         remember(&mut self.names.methods, key, method.clone());
         Ok(method)

@@ -1,5 +1,7 @@
 //! Numbers and texts as Flight Recorder writes them.
 
+use crate::limits::MAX_TEXT;
+
 /// The most bytes of a number.
 const LONGEST: usize = 9;
 
@@ -149,23 +151,39 @@ pub(super) fn squeeze(word: u64) -> u64 {
 }
 
 impl Text<'_> {
-    /// The text; `None` when it is missing or elsewhere.
+    /// The text, cut to [`MAX_TEXT`] bytes; `None` when it is missing or elsewhere. Many
+    /// things may have the same long text, and each of them gets a copy.
     pub(super) fn to_text(self) -> Option<String> {
-        match self {
-            Text::Missing | Text::Key(_) => None,
+        // No more than is needed is decoded. A character has a byte at least.
+        const MOST: usize = MAX_TEXT + 1;
+        let text = match self {
+            Text::Missing | Text::Key(_) => return None,
             Text::Utf8(bytes) => {
+                // Room for the rest of a character that goes on there.
+                let bytes = &bytes[..bytes.len().min(MAX_TEXT + 4)];
                 let copied = String::from_utf8(bytes.to_vec());
                 let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                Some(copied.unwrap_or_else(|error| lossy(error.as_bytes())))
+                copied.unwrap_or_else(|error| lossy(error.as_bytes()))
             }
-            Text::Latin1(bytes) => Some(bytes.iter().map(|&byte| char::from(byte)).collect()),
+            Text::Latin1(bytes) => bytes.iter().take(MOST).map(|&byte| char::from(byte)).collect(),
             Text::Utf16(bytes, count) => {
                 let mut scan = Scan::new(bytes);
-                let units = (0..count).map_while(|_| Some(scan.number()? as u16));
-                Some(char::decode_utf16(units).map(|it| it.unwrap_or('\u{fffd}')).collect())
+                let units = (0..count.min(MOST)).map_while(|_| Some(scan.number()? as u16));
+                char::decode_utf16(units).map(|it| it.unwrap_or('\u{fffd}')).collect()
             }
-        }
+        };
+        Some(within(text, MAX_TEXT))
     }
+}
+
+/// The beginning of a text, of so many bytes at most.
+pub(super) fn within(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        let end = (0..=most).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        text.truncate(end);
+        text.shrink_to_fit();
+    }
+    text
 }
 
 #[cfg(test)]
@@ -229,5 +247,17 @@ pub(super) mod tests {
             assert_eq!(scan.text().unwrap().to_text().as_deref(), Some(expected));
         }
         assert_eq!(scan.text(), None, "no encoding");
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        // A character takes two bytes.
+        for (before, kept) in [("", MAX_TEXT), ("a", MAX_TEXT - 1), ("ab", MAX_TEXT)] {
+            let text = before.to_owned() + &"ä".repeat(MAX_TEXT);
+            let utf8 = Text::Utf8(text.as_bytes()).to_text().unwrap();
+            assert!(utf8.len() == kept && text.starts_with(&utf8), "{before}: {}", utf8.len());
+        }
+        let latin1 = Text::Latin1(&[0xe4; 2 * MAX_TEXT]).to_text().unwrap();
+        assert_eq!(latin1, "ä".repeat(MAX_TEXT / 2));
     }
 }
