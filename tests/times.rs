@@ -92,11 +92,13 @@ fn single_waits_sum_to_what_info_says() {
         (&[&small, &holds, &wakers], &["--kind", "all"]),
     ] {
         let expected: u64 = logs.iter().map(|log| wait_ns(log, filter)).sum();
+        // A log of holds alone has no waits that could be left out.
+        let has_waits = logs.iter().any(|log| wait_ns(log, &["--kind", "all"]) != 0);
         for (format, file) in FORMATS {
             let path = folder.path().join(file);
             let convert = ["convert", "--to", format, "-o", text(&path)];
             let converted = output(tyrion().args(convert).args(filter).args(logs));
-            if expected == 0 && !filter.is_empty() {
+            if expected == 0 && has_waits && !filter.is_empty() {
                 assert_eq!(converted.status.code(), Some(1), "nothing passes the filters");
                 continue;
             }
@@ -140,7 +142,8 @@ fn perfetto_reads_traces() {
     let folder = tempfile::tempdir().unwrap();
     for (log, expected) in [
         ("v1-small.log", &["monitor contention with owner "][..]),
-        ("v1-holds.log", &["_lock_held", "release "]),
+        ("v1-holds.log", &["_lock_held"]),
+        ("v1-trace.log", &["release "]),
         ("v1-wakers.log", &["wake "]),
     ] {
         let path = folder.path().join("waits.perfetto-trace");
