@@ -2,8 +2,8 @@
 //! prints, and every command reads them.
 
 use crate::support::{
-    Jdk, Sum, callgrind_parts, classes, collapsed_sum, dump, err, info, on_jdks, out, output, root,
-    run, stdout_of, text, tyrion, wait_for,
+    Jdk, callgrind_parts, callgrind_sums, classes, collapsed_sum, dump, err, info, on_jdks, out,
+    output, root, run, stdout_of, text, tyrion, wait_for,
 };
 use serde_json::Value;
 use std::{
@@ -210,7 +210,7 @@ fn every_command_reads_it(jdk: &Jdk) {
             file,
         ]));
         let parts = callgrind_parts(&all.join("out.callgrind"));
-        let parts = parts.iter().map(|part| Sum::of_callgrind(part).wait_ns);
+        let parts = parts.iter().map(|part| callgrind_sums(part)["Wait_ns"]);
         assert_eq!(parts.sum::<u64>(), sum);
         let again = std::fs::read_to_string(all.join("waits.collapsed")).unwrap();
         assert!(again == told, "--jobs {jobs}");
@@ -272,8 +272,12 @@ fn what_is_below_the_threshold_is_told(jdk: &Jdk) {
     assert!(said.contains(note), "{said}");
     let converted = run(["convert", "--to", "collapsed", "--kind", "all", "-o", "-", file]);
     assert!(err(&converted).contains(note), "{}", err(&converted));
-    let report = stdout_of(tyrion().args(["report", file]));
-    assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(note), "{report}");
+    let report = run(["report", file]);
+    assert!(err(&report).contains(note), "{}", err(&report));
+    for to in [&["--json"][..], &["--html", "-o", "-"]] {
+        let report = stdout_of(tyrion().arg("report").args(to).arg(file));
+        assert!(report.contains(note), "{to:?}");
+    }
 }
 
 fn virtual_threads_have_their_names(jdk: &Jdk) {
@@ -284,16 +288,19 @@ fn virtual_threads_have_their_names(jdk: &Jdk) {
         java.args(["tyrion.truth.Truth", "virtual-two", kind]);
         let done = output(&mut java);
         assert!(done.status.success(), "{}", err(&done));
-        let thread = dump(&file, &["thread"]);
-        let thread = thread.iter().find(|thread| thread["name"] == "vwaiter").unwrap();
-        assert_eq!(thread["virtual"], true);
+        // Of a wait in which the thread left its carrier there is no event: of parks, and from
+        // JDK 24 on of monitors.
+        let is_told = kind == "monitor" && jdk.major < 24;
+        let threads = dump(&file, &["thread"]);
+        let thread = threads.iter().find(|thread| thread["name"] == "vwaiter");
+        assert!(thread.is_some() || !is_told, "{kind}: {threads:#?}");
+        assert!(thread.is_none_or(|thread| thread["virtual"] == true), "{thread:#?}");
         let waits = dump(&file, &["wait"]);
         let of_waiter = waits.iter().filter(|wait| wait["thread"] == "vwaiter");
         let kinds: Vec<&str> =
             of_waiter.clone().map(|wait| wait["kind"].as_str().unwrap()).collect();
-        // Of a wait in which the thread left its carrier there is no event for a park.
-        let is_known = kind == "monitor" || !kinds.is_empty();
-        assert!(!is_known || kinds.contains(&kind), "{kind}: {kinds:?}");
+        let may_lack = kinds.is_empty() && !is_told;
+        assert!(may_lack || kinds.contains(&kind), "{kind}: {kinds:?}");
         let long = of_waiter.filter(|wait| wait["wait_ns"].as_u64().unwrap() > 50_000_000);
         assert!(long.count() <= 1, "{kind}: once, pinned or not");
     }

@@ -9,9 +9,11 @@ use std::{
     process::{Output, Stdio},
 };
 
-/// The files, what they are, how often and how long threads waited for locks, and what
-/// they do not tell.
-const FILES: [(&str, &str, (u64, u64), &[&str]); 5] = [
+/// A file, what it is, how often and how long threads waited for locks, and what it does
+/// not tell.
+type Known = (&'static str, &'static str, (u64, u64), &'static [&'static str]);
+
+const FILES: [Known; 5] = [
     ("original-2014.log", "original-tyrion", (1, 18_400_000), &["stacks"]),
     ("original-2013.log", "original-tyrion", (0, 0), &["waits", "stacks"]),
     ("async-profiler.collapsed", "collapsed", (49, 0), &["times", "single-waits", "durations"]),
@@ -111,15 +113,16 @@ fn convert_and_report_say_what_is_not_known() {
         assert!(said.contains(what), "{what}: {said}");
     }
     let words = ["report", "--section", "verdict,timeline,delays"];
-    let report = stdout_of(tyrion().args(words).arg(&path));
+    let report = output(tyrion().args(words).arg(&path));
     for what in [
         "of how much time is not known",
         "needs a log that tells when threads waited",
         "needs a log that tells how long single waits took",
-        "do not tell when threads waited",
     ] {
-        assert!(report.contains(what), "{what}: {report}");
+        assert!(out(&report).contains(what), "{what}: {}", out(&report));
     }
+    // Notes go where those of convert go.
+    assert!(err(&report).contains("do not tell when threads waited"), "{}", err(&report));
 }
 
 #[test]
@@ -139,6 +142,47 @@ fn options_say_what_a_file_does_not() {
     assert_eq!(run(["info", "--unit", "hours", offcpu]).status.code(), Some(2));
     let unused = run(["info", "--unit", "us", go]);
     assert!(err(&unused).contains("note: --unit is for collapsed files"), "{}", err(&unused));
+}
+
+#[test]
+fn compressed_files_are_read_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, format, expected, lacks) in FILES.into_iter().filter(|it| !it.0.ends_with(".gz")) {
+        let path = folder.path().join("file.gz");
+        let gzip = output(std::process::Command::new("gzip").arg("-nc").arg(file(name)));
+        std::fs::write(&path, &gzip.stdout).unwrap();
+        let found = info(&[text(&path)]);
+        assert_eq!((found["format"].as_str(), totals(&found)), (Some(format), expected), "{name}");
+        assert_eq!(found["lacks"].as_array().unwrap().len(), lacks.len(), "{name}");
+        assert_eq!(found["damage"].as_array().unwrap().len(), 0, "{name}");
+        let done = piped(&["info", "--json", "--unit", "us", "-"], &gzip.stdout);
+        let found: Value = serde_json::from_str(&out(&done)).unwrap();
+        let expected = match (format, expected) {
+            ("collapsed", (count, _)) => count * 1_000,
+            (_, (_, wait_ns)) => wait_ns,
+        };
+        let read = totals(&found).1;
+        // A fraction of a µs is read, too.
+        assert!((expected..expected + 1_000).contains(&read), "{name}: {read}");
+    }
+}
+
+#[test]
+fn reports_never_show_zero_for_what_is_not_known() {
+    let report = |name: &str| stdout_of(tyrion().arg("report").arg(file(name)));
+    let counts = report("offcpu.folded");
+    assert!(counts.contains("1,750 waits; how long is not known"), "{counts}");
+    assert!(!counts.contains("0 ns") && !counts.contains("(pid 0)"), "{counts}");
+    let held = report("original-2013.log");
+    for what in ["is not known: the log tells who held them", "Whether threads waited for locks"] {
+        assert!(held.contains(what), "{what}: {held}");
+    }
+    assert!(!held.contains("no thread waited"), "{held}");
+    let go = report("go-mutex.pb.gz");
+    assert!(!go.contains("0 ns") && !go.contains("-- java"), "{go}");
+    let stackless = report("original-2014.log");
+    let verdict = stackless.lines().take(5).collect::<Vec<_>>().join("\n");
+    assert!(!verdict.contains("[synchronized]") && !verdict.contains("in ."), "{verdict}");
 }
 
 #[test]
@@ -239,7 +283,7 @@ fn damaged_files_are_told_of() {
             assert!(stderr.lines().any(is_told), "{command:?}: {stderr}");
         }
     };
-    check(&cut, 3, "the file was cut here");
+    check(&cut, 3, "the compressed data are cut or damaged here");
     check(&flipped, 3, "no event; the line was left out");
     check(&line, 3, "no stack with a number");
 }

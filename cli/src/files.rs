@@ -55,7 +55,7 @@ impl Target {
         Ok(())
     }
 
-    /// Has `body` write there.
+    /// Has `body` write there; a file is there when it is whole, or not at all.
     ///
     /// # Errors
     /// When that cannot be done.
@@ -69,7 +69,7 @@ impl Target {
                 ("stdout".to_owned(), body(&mut out).and_then(|()| out.flush()))
             }
             Target::File(path) => {
-                let written = outputs::create(path).and_then(|file| {
+                let written = outputs::write(path, |file| {
                     let mut out = BufWriter::with_capacity(1 << 16, file);
                     body(&mut out).and_then(|()| out.flush())
                 });

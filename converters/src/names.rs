@@ -90,10 +90,15 @@ impl LockFrame {
         let words = format!("{called}{} [{}]", self.identity, self.kind.name());
         harmless::name(words.trim_start()).into_owned()
     }
+
+    /// What [`LockFrame::brief`] leaves out: the class of a lock that has a name.
+    pub fn class_beside_name(&self) -> &str {
+        if self.name.is_empty() { "" } else { &self.class }
+    }
 }
 
 /// What a lock is called if one word has to do: its name, or else its class.
-fn called<'n>(name: &'n str, class: &'n str) -> &'n str {
+pub fn called<'n>(name: &'n str, class: &'n str) -> &'n str {
     if name.is_empty() { class } else { name }
 }
 
@@ -134,6 +139,12 @@ pub fn thread_frame(name: &str) -> String {
 /// The frame that stands for what a thread was doing.
 pub fn state_frame(state: State) -> String {
     format!("[{}]", state.name())
+}
+
+/// Whether a class is one through which every wait for a lock of `java.util.concurrent`
+/// goes, so that it does not tell where the lock was taken.
+pub fn is_machinery(class: &str) -> bool {
+    class.starts_with("java.util.concurrent.") || class == "jdk.internal.misc.Unsafe"
 }
 
 /// Whether a class is of the JDK.

@@ -11,6 +11,7 @@
 //! Neither the number of workers nor the cuts change what is read, or its order.
 
 mod axis;
+mod chunks;
 mod cut;
 mod item;
 mod read;
@@ -33,7 +34,8 @@ use crate::{
     packages,
     profile::Profile,
 };
-use read::{Chunks, Readable, Span};
+use chunks::Chunks;
+use read::{Readable, Span};
 use std::io;
 use tyrion_formats::Recording;
 
@@ -55,6 +57,9 @@ pub struct Source<'a> {
     /// What stacks are reduced to; all of them stay whole if it is empty.
     pub packages: &'a [String],
 }
+
+/// Takes what happened between two moments, and what happens in the span after it.
+pub type TakeSpan<'t> = &'t mut dyn FnMut(&[Item], &[Item]) -> io::Result<()>;
 
 /// Single waits with their times.
 pub struct Timeline<'a> {
@@ -156,15 +161,12 @@ impl<'a> Timeline<'a> {
     ///
     /// # Errors
     /// Those of `body`.
-    pub fn in_time(
-        &self,
-        body: &mut dyn FnMut(&[Item], &[Item]) -> io::Result<()>,
-    ) -> io::Result<()> {
+    pub fn in_time(&self, body: TakeSpan<'_>) -> io::Result<()> {
         let readable = self.readable();
         let all = read::Wanted { threads: None, with_trace: true };
         let mut now = Vec::new();
         for span in cut::spans(&readable, &self.chunks, all, self.at_a_time) {
-            let next = read::collect(&readable, &self.chunks, all, &span);
+            let next = chunks::collect(&readable, &self.chunks, all, &span);
             body(&now, &next)?;
             now = next;
         }

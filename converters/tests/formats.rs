@@ -2,7 +2,7 @@
 
 use crate::golden_files;
 use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
-use tyrion_converters::outputs::{FORMATS, Format};
+use tyrion_converters::outputs::{FORMATS, Format, Metrics};
 use tyrion_formats::{Fact, INPUTS, Input};
 
 const BEGIN: &str = "<!-- From here on made by `BLESS=1 cargo test -p tyrion-converters`. -->\n";
@@ -14,28 +14,53 @@ fn lost(input: &Input, format: &Format) -> Vec<&'static str> {
     Fact::ALL.iter().filter(is_lost).map(|fact| fact.name()).collect()
 }
 
-fn row(input: &Input, format: &Format) -> String {
-    let metrics = if format.shows_one_metric() { "one metric" } else { "all metrics" };
-    format!(
-        "| `{}` | `{}` | {metrics} | {} | {} |\n",
-        format.name,
-        format.default_file,
-        lost(input, format).join(", "),
-        format.looked_at.unwrap_or("")
-    )
+/// The names of some facts, or what stands for none.
+fn listed(names: &[&str], none: &str) -> String {
+    if names.is_empty() { none.to_owned() } else { names.join(", ") }
 }
 
+fn outputs() -> String {
+    let mut text = "\n## Outputs\n\n\
+                    | `--to` | file | shows | open with | looked at in |\n|---|---|---|---|---|\n"
+        .to_owned();
+    for format in FORMATS {
+        let shows = match format.metrics {
+            Metrics::All => "sums of every metric",
+            Metrics::OneOf(_) => "sums of one metric",
+            Metrics::Times => "single waits",
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | `{}` | {shows} | {} | {} |",
+            format.name,
+            format.default_file,
+            format.open_with.replace("{}", "FILE"),
+            format.looked_at.unwrap_or("decoded, not viewed")
+        );
+    }
+    text
+}
+
+fn inputs() -> String {
+    let mut text =
+        "\n## Inputs\n\n| input | what it is | what it does not tell |\n|---|---|---|\n".to_owned();
+    for input in INPUTS {
+        let lacks = Fact::ALL.iter().filter(|fact| !input.tells.contains(fact));
+        let lacks: Vec<&str> = lacks.map(|fact| fact.name()).collect();
+        let lacks = listed(&lacks, "nothing");
+        let _ = writeln!(text, "| `{}` | {} | {lacks} |", input.name, input.what);
+    }
+    text
+}
+
+/// What is lost of one input in each output.
 fn table(input: &Input) -> String {
     let mut text = String::new();
-    let lacks: Vec<&str> =
-        Fact::ALL.iter().filter(|fact| !input.tells.contains(fact)).map(|it| it.name()).collect();
-    let lacks = match lacks[..] {
-        [] => String::new(),
-        _ => format!("It does not tell: {}.\n\n", lacks.join(", ")),
-    };
-    let _ = write!(text, "\n## From `{}`: {}\n\n{lacks}", input.name, input.what);
-    text.push_str("| output | file | shows | loses | looked at in |\n|---|---|---|---|---|\n");
-    text.extend(FORMATS.iter().map(|format| row(input, format)));
+    let _ = write!(text, "\n### From `{}`\n\n| to | loses |\n|---|---|\n", input.name);
+    for format in FORMATS {
+        let lost = listed(&lost(input, format), "nothing");
+        let _ = writeln!(text, "| `{}` | {lost} |", format.name);
+    }
     text
 }
 
@@ -46,7 +71,12 @@ fn the_document_has_every_input_and_output() {
     let (before, rest) = text.split_once(BEGIN).expect(BEGIN);
     let (_, after) = rest.split_once(END).expect(END);
     let tables: String = INPUTS.iter().map(table).collect();
-    golden_files::compare(folder, "formats.md", &format!("{before}{BEGIN}{tables}\n{END}{after}"));
+    let made = format!(
+        "{}{}\n## What is lost\n\nOf what an input tells, an output does not show:\n{tables}",
+        outputs(),
+        inputs()
+    );
+    golden_files::compare(folder, "formats.md", &format!("{before}{BEGIN}{made}\n{END}{after}"));
 }
 
 #[test]

@@ -1,10 +1,11 @@
-//! Recordings that are compressed with gzip, as many are kept: they are unpacked, and
-//! read like others. What else is compressed is left to whichever input knows it.
+//! Files that are compressed with gzip, as many are kept: they are unpacked, and read
+//! like others.
 
 use crate::{
     bytes::Bytes,
     damage::{Damage, Fault},
     error::Error,
+    hints::Hints,
     import::Store,
     inputs::{self, INPUTS},
     limits,
@@ -37,10 +38,11 @@ pub(crate) fn holds_recording(start: &[u8]) -> bool {
 ///
 /// # Errors
 /// When it cannot be read, or is too long.
-pub(crate) fn read(name: &str, packed: impl Read) -> Result<Recording, Error> {
+pub(crate) fn read(name: &str, packed: impl Read, hints: &Hints) -> Result<Recording, Error> {
     let unpacked = unpack(name, packed, limits::MAX_STREAM)?;
     let len = unpacked.bytes.len() as u64;
-    let mut recording = inputs::read_with(INPUTS, name, unpacked.bytes)?;
+    let bytes = unpacked.bytes.with_hints(hints.clone());
+    let mut recording = inputs::read_with(INPUTS, name, bytes)?;
     if unpacked.is_torn {
         let what = "the compressed data are cut or damaged here (the offset is that of what was \
                     unpacked); what comes before was read";
@@ -114,7 +116,9 @@ fn is_no_recording(error: &Error) -> bool {
 mod tests {
     use super::*;
     use crate::{
+        hints::Unit,
         sniff::FileKind,
+        summed::testing::total,
         write::{LogOptions, LogWriter},
     };
     use flate2::{Compression, write::GzEncoder};
@@ -179,6 +183,20 @@ mod tests {
         newer[8] = 2;
         let error = Recording::from_bytes("it", pack(&newer)).unwrap_err();
         assert!(matches!(error, Error::Newer { .. }), "{error}");
+    }
+
+    #[test]
+    fn what_the_user_says_of_a_packed_file_counts() {
+        let hints = Hints { unit: Some(Unit::Us), ..Hints::default() };
+        let packed = pack(b"main;a.B.c 7\n");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &packed).unwrap();
+        for read in [
+            Recording::from_reader_as("it", &packed[..], &hints),
+            Recording::from_file_as("it", file.as_file(), &hints),
+        ] {
+            assert_eq!(total(&read.unwrap()), (1, 7_000));
+        }
     }
 
     #[test]

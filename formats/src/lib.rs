@@ -49,10 +49,11 @@ pub use hints::{Hints, Unit};
 pub use input::Input;
 pub use inputs::{INPUTS, read_with};
 pub use open::recognise;
+pub use original::SOMEWHERE;
 pub use recording::{
     Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
     Events, Facts, HoldMode, Lacks, LockSite, MethodDef, ModeChange, ModeSpan, OptionChange, Pause,
-    Recording, Records, Sampled, ShortWaits, SparseTable, StackDef, Stacks, Summed, Text,
+    Recording, Records, Sampled, ShortWaits, SparseTable, StackDef, Stacks, TakeRecords, Text,
     ThreadDef, ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite, Woken, visit_two,
 };
 pub use sniff::FileKind;

@@ -50,6 +50,9 @@ pub const MAX_DEPTH: u32 = 1 << 14;
 /// How often a cell or slot is read again while its writer changes it.
 pub const MAX_RETRIES: usize = 1000;
 
-/// How many bytes of a compressed profile are read, unpacked. What it takes to read them
+/// The longest profile of pprof that is read, unpacked, in bytes. What it takes to read it
 /// is some ten times as much at the most.
-pub const MAX_UNPACKED: usize = 512 << 20;
+pub const MAX_PROFILE: usize = 512 << 20;
+
+/// The longest line of collapsed stacks that is read, in bytes.
+pub const MAX_LINE: usize = 1 << 24;

@@ -94,7 +94,7 @@ impl Recording {
         let is_packed = gzip::holds_recording(&start);
         let from = Cursor::new(start).chain(from);
         if is_packed {
-            return gzip::read(name, from);
+            return gzip::read(name, from, hints);
         }
         let bytes = Bytes::from(read_stream(name, from, limits::MAX_STREAM)?);
         read_with(INPUTS, name, bytes.with_hints(hints.clone()))
@@ -121,7 +121,7 @@ pub fn recognise(file: &File) -> Option<&'static Input> {
 fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let packed = bytes.settled(0, bytes.len()).unwrap_or_default();
     match gzip::holds_recording(packed) {
-        true => gzip::read(name, packed),
+        true => gzip::read(name, packed, bytes.hints()),
         false => read_with(INPUTS, name, bytes),
     }
 }

@@ -31,7 +31,7 @@ pub use definitions::{
     ThreadDef, ThreadSpan, WaitSite,
 };
 pub use entry::{Entry, Event, TraceRecord, Traced};
-pub use events::{Events, Records, Summed, visit_two};
+pub use events::{Events, Records, TakeRecords, visit_two};
 pub use facts::Facts;
 pub use hold_mode::HoldMode;
 pub use modes::ModeSpan;

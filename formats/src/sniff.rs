@@ -8,7 +8,7 @@ use std::fmt;
 pub enum FileKind {
     /// A log that was changed on its way by a transfer in text mode.
     Mangled,
-    /// Something compressed with gzip that is no recording, such as a pprof profile.
+    /// Something compressed with gzip that no input reads.
     Gzip,
     /// Something compressed with zstd.
     Zstd,

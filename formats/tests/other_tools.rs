@@ -1,6 +1,8 @@
 //! Files of other tools, whole, cut and with flipped bits.
 
 use crate::common::{self, OTHER_TOOLS, of_other_tools};
+use flate2::{Compression, write::GzEncoder};
+use std::io::Write;
 use tyrion_formats::{Error, Recording, fuzz};
 
 fn read(bytes: &[u8]) -> Result<Recording, Error> {
@@ -49,6 +51,35 @@ fn a_file_cut_anywhere_is_read_up_to_there() {
             }
         }
         assert_eq!(last, found(&read(&bytes).unwrap()), "{name}");
+    }
+}
+
+/// The same of files that somebody has compressed.
+#[test]
+fn a_compressed_file_cut_anywhere_is_read_up_to_there() {
+    for (name, format) in OTHER_TOOLS.into_iter().filter(|(name, _)| !name.ends_with(".gz")) {
+        let plain = of_other_tools(name);
+        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+        packer.write_all(&plain).unwrap();
+        let bytes = packer.finish().unwrap();
+        let mut last = (0, 0);
+        for cut in 0..bytes.len() {
+            match read(&bytes[..cut]) {
+                Ok(log) => {
+                    let now = found(&log);
+                    assert!(now >= last, "{name} cut at {cut}: {now:?} after {last:?}");
+                    assert!(!log.damage().is_empty(), "{name} cut at {cut}");
+                    last = now;
+                }
+                Err(error) => {
+                    check_message(&error.to_string());
+                    assert_eq!(last, (0, 0), "{name} cut at {cut}: {error}");
+                }
+            }
+        }
+        let log = read(&bytes).unwrap();
+        assert_eq!((log.facts().format, log.damage()), (format, &[][..]), "{name}");
+        assert_eq!(found(&log), found(&read(&plain).unwrap()), "{name}");
     }
 }
 

@@ -36,5 +36,8 @@ The logs, and what they were converted to, stand in $folder:
   kcachegrind $folder/out.callgrind                 every thread a part; sources in testdata/java
   go tool pprof -http=: $folder/locks.pb.gz         or -top, -tags
   xdg-open $folder/waits.svg                        the flame graph, in any browser
-  $folder/waits.collapsed                           one stack a line, for speedscope.app and others
+  $folder/waits.collapsed                           one stack a line, as text
+  speedscope $folder/waits.speedscope.json          each wait in time, or at https://www.speedscope.app
+  $folder/waits.firefox.json.gz                     the same for https://profiler.firefox.com
+  $folder/waits.perfetto-trace                      the same for https://ui.perfetto.dev
 END

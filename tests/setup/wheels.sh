@@ -10,7 +10,8 @@ set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 wheels=$root/target/wheels
-package=perfetto==0.59.0
+# Of any patch: registries do not keep all of them.
+package='perfetto~=0.59.0'
 
 [ -d "$wheels/perfetto" ] && exit 0
 

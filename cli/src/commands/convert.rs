@@ -1,10 +1,11 @@
 //! `tyrion convert`.
 
+mod shown;
 mod style;
 
 use crate::{
     files::{Target, say_written},
-    filters::{self, FilterArgs, JobsArg, ShapeArgs},
+    filters::{FilterArgs, JobsArg, ShapeArgs},
     inputs::InputArgs,
     logs,
     outcome::{CommandResult, Failure, tell},
@@ -14,6 +15,7 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
+use shown::{InLog, Shown};
 use std::{
     io::{self, Write},
     path::PathBuf,
@@ -21,7 +23,7 @@ use std::{
 use style::Style;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, aggregate_by_owner, work_bytes},
-    filter::{Filter, Kinds, States},
+    filter::{Filter, Kinds},
     outputs::{
         By, FORMATS, Feature, Format, Metric, Metrics, OutputOptions, Stream, by_name, names_where,
         units,
@@ -127,79 +129,119 @@ pub fn run(args: ConvertArgs) -> CommandResult {
     for (_, target) in &targets {
         target.spare_logs()?;
     }
-    let options = args.style.options();
-    let bar = progress::bar(work_bytes(&logs), "reading");
-    args.jobs.run(|| {
+    let job = Job { args: &args, filter, logs, targets, options: args.style.options() };
+    args.jobs.run(|| job.run())?
+}
+
+/// What is to be converted, and what into.
+struct Job<'a> {
+    args: &'a ConvertArgs,
+    filter: Filter,
+    logs: Vec<Recording>,
+    targets: Vec<(&'static Format, Target)>,
+    options: OutputOptions,
+}
+
+impl Job<'_> {
+    fn run(&self) -> CommandResult {
+        let args = self.args;
+        let (sums, lacks_owners) = self.aggregate();
+        args.style.check_profile(args.to, &sums.profile)?;
+        // What is missing may be missing for it.
+        let done = logs::tell_damage(&sums.damage);
+        let shown = self.shown(&sums)?;
+        let Aggregate { profile, mut notes, ids, .. } = sums;
+        notes.retain(shown.acquisitions, shown.blame);
+        if !shown.samples {
+            notes.forget_samples();
+        }
+        // A timeline is of single threads.
+        let shows_times = self.targets.iter().any(|(format, _)| format.shows_times());
+        let groups = args.shape.group_by.is_some();
+        let single = (shows_times && groups).then(|| args.shape.ungrouped(profile.clone()));
+        let profile = args.shape.apply(profile);
+        let source = Source {
+            logs: &self.logs,
+            filter: &self.filter,
+            ids: &ids,
+            profile: single.as_ref().unwrap_or(&profile),
+            packages: &args.shape.packages,
+        };
+        let timeline = shows_times.then(|| Timeline::new(source));
+        let of_timeline = timeline.iter().flat_map(Timeline::notes);
+        for line in notes.lines().into_iter().chain(of_timeline) {
+            tell(&format!("note: {line}"));
+        }
+        let made = Made { profile: &profile, timeline: timeline.as_ref() };
+        self.write(made, lacks_owners)?;
+        Ok(done)
+    }
+
+    /// The sums, and whether outputs lack the owners that they would show.
+    fn aggregate(&self) -> (Aggregate, bool) {
+        let bar = progress::bar(work_bytes(&self.logs), "reading");
         let progress = |bytes| bar.inc(bytes);
-        let (sums, lacks_owners) = if shows_owners(&targets, &options) {
-            let (sums, is_split) = aggregate_by_owner(&logs, &filter, MANY_SAMPLES, &progress);
+        let (logs, filter) = (&self.logs, &self.filter);
+        let (sums, lacks_owners) = if shows_owners(&self.targets, &self.options) {
+            let (sums, is_split) = aggregate_by_owner(logs, filter, MANY_SAMPLES, &progress);
             (sums, !is_split)
         } else {
-            (aggregate(&logs, &filter, &progress), false)
+            (aggregate(logs, filter, &progress), false)
         };
         bar.finish_and_clear();
-        args.style.check_profile(args.to, &sums.profile)?;
-        let Aggregate { profile, mut notes, damage, events, folded, acquisitions, ids, .. } = sums;
-        let shown = Shown::of(&targets, &options, &profile);
-        let in_log = InLog { waits: events.saturating_add(folded), acquisitions };
-        let missing = shown.missing(&profile, &in_log, &filter);
-        if args.filters.is_given() && !missing.is_empty() && !shown.has_any(&profile) {
+        (sums, lacks_owners)
+    }
+
+    /// What outputs show, when it was told what of that the filters leave nothing of.
+    fn shown(&self, sums: &Aggregate) -> Result<Shown, Failure> {
+        let shown = Shown::of(&self.targets, &self.options, &sums.profile);
+        let waits = sums.events.saturating_add(sums.folded);
+        let in_log = InLog { waits, acquisitions: sums.acquisitions };
+        let missing = shown.missing(&sums.profile, &in_log, &self.filter);
+        let has_any = shown.has_any(&sums.profile);
+        if self.args.filters.is_given() && !missing.is_empty() && !has_any {
             return Err(Failure::new(format!("{}; nothing was written", missing.join("; "))));
         }
         for what in missing {
             tell(&format!("note: {what}"));
         }
-        let done = logs::tell_damage(&damage);
-        let shows_times = targets.iter().any(|(format, _)| format.shows_times());
-        // A timeline is of single threads.
-        let groups = args.shape.group_by.is_some();
-        let single = (shows_times && groups).then(|| args.shape.ungrouped(profile.clone()));
-        let profile = args.shape.apply(profile);
-        let timeline = shows_times.then(|| {
-            Timeline::new(Source {
-                logs: &logs,
-                filter: &filter,
-                ids: &ids,
-                profile: single.as_ref().unwrap_or(&profile),
-                packages: &args.shape.packages,
-            })
-        });
-        let made = Made { profile: &profile, timeline: timeline.as_ref() };
-        notes.retain(shown.acquisitions, shown.blame);
-        if !shown.samples {
-            notes.forget_samples();
-        }
-        let of_timeline = timeline.iter().flat_map(Timeline::notes);
-        for line in notes.lines().into_iter().chain(of_timeline) {
-            tell(&format!("note: {line}"));
-        }
-        let of_samples = targets_of_samples(&args, &profile);
+        Ok(shown)
+    }
+
+    fn write(&self, made: Made<'_>, lacks_owners: bool) -> Result<(), Failure> {
+        let of_samples = targets_of_samples(self.args, made.profile);
         for (_, target, _) in &of_samples {
             target.spare_logs()?;
         }
-        for (format, target) in &targets {
-            write(format, target, made, &options)?;
-            let samples = samples(&profile);
-            let tells_threads = format.follows(Feature::ThreadLabel) && options.thread_label;
-            if tells_threads && lacks_owners {
-                tell(&format!(
-                    "note: waits by owner would be more than {} samples, so they have no label \
-                     owner_thread; --thread, --lock, --since and --until make them fewer",
-                    units::thousands(MANY_SAMPLES as u64)
-                ));
-            }
-            if tells_threads && samples > MANY_SAMPLES {
-                tell(&format!(
-                    "note: {samples} samples load slowly in go tool pprof; \
-                     --no-thread-label makes them fewer"
-                ));
+        for (format, target) in &self.targets {
+            write(format, target, made, &self.options)?;
+            if format.follows(Feature::ThreadLabel) && self.options.thread_label {
+                tell_many_samples(made.profile, lacks_owners);
             }
         }
         for (format, target, options) in of_samples {
             write(format, &target, made, &options)?;
         }
-        Ok(done)
-    })?
+        Ok(())
+    }
+}
+
+/// Says what many samples of pprof mean for who reads them.
+fn tell_many_samples(profile: &Profile, lacks_owners: bool) {
+    if lacks_owners {
+        tell(&format!(
+            "note: waits by owner would be more than {} samples, so they have no label \
+             owner_thread; --thread, --lock, --since and --until make them fewer",
+            units::thousands(MANY_SAMPLES as u64)
+        ));
+    }
+    let samples = samples(profile);
+    if samples > MANY_SAMPLES {
+        tell(&format!(
+            "note: {samples} samples load slowly in go tool pprof; --no-thread-label makes them \
+             fewer"
+        ));
+    }
 }
 
 /// Whether waits are shown by an output that tells who had the lock.
@@ -242,100 +284,6 @@ fn samples(profile: &Profile) -> usize {
     let sampled = profile.samples.len();
     let charged = profile.blames.len() + profile.wakes.len();
     profile.waits.len() + profile.acquisitions.len() + charged + sampled
-}
-
-/// What of a profile outputs show.
-struct Shown {
-    waits: bool,
-    acquisitions: bool,
-    blame: bool,
-    wakes: bool,
-    samples: bool,
-}
-
-impl Shown {
-    fn of(
-        targets: &[(&'static Format, Target)],
-        options: &OutputOptions,
-        profile: &Profile,
-    ) -> Shown {
-        let shows_one = |(format, _): &(&Format, Target)| format.shows_one_metric();
-        let by_waiter = !matches!(options.by, Some(By::Holder | By::Waker));
-        let by_waker = options.by == Some(By::Waker);
-        if targets.iter().all(|(format, _)| format.shows_times()) {
-            return Shown {
-                waits: true,
-                acquisitions: false,
-                blame: false,
-                wakes: false,
-                samples: false,
-            };
-        }
-        if !targets.iter().all(shows_one) {
-            return Shown {
-                waits: by_waiter,
-                acquisitions: true,
-                blame: true,
-                wakes: by_waker,
-                samples: true,
-            };
-        }
-        let metric = options.metric_of(profile);
-        let is_wait = matches!(metric, Metric::Wait | Metric::Contentions);
-        Shown {
-            waits: is_wait && by_waiter,
-            acquisitions: matches!(metric, Metric::Hold | Metric::Acquisitions),
-            blame: metric == Metric::Blame || is_wait && options.by == Some(By::Holder),
-            wakes: is_wait && by_waker,
-            samples: metric.is_sampled(),
-        }
-    }
-
-    /// Whether a profile has anything that is shown.
-    fn has_any(&self, profile: &Profile) -> bool {
-        self.waits && !profile.waits.is_empty()
-            || self.acquisitions && !profile.sections.is_empty()
-            || self.blame && !profile.blames.is_empty()
-            || self.wakes && !profile.wakes.is_empty()
-            || self.samples && !profile.samples.is_empty()
-    }
-
-    /// What is shown and of which nothing passed the filters, in words.
-    fn missing(&self, profile: &Profile, in_log: &InLog, filter: &Filter) -> Vec<String> {
-        let mut missing = Vec::new();
-        if self.waits && !profile.lacks_waits {
-            missing.extend(filters::no_waits(profile, in_log.waits));
-        }
-        if self.wakes && profile.has_wakers && profile.wakes.is_empty() {
-            missing.push("no wait with a known waker passed the filters".to_owned());
-        }
-        if self.samples && profile.has_samples && profile.samples.is_empty() {
-            let more = match filter.states == States::all() {
-                true => "",
-                false => "; --state all shows idle threads, too",
-            };
-            missing.push(format!("no samples passed the filters{more}"));
-        }
-        let has_none = profile.has_acquisitions && profile.sections.is_empty();
-        if self.acquisitions && has_none && in_log.acquisitions > 0 {
-            missing.push(format!(
-                "no acquisitions passed the filters; the log has {}, which are kept by class and \
-                 name of the lock, not by lock object",
-                units::thousands(in_log.acquisitions)
-            ));
-        }
-        let has_none = profile.has_blame && profile.blames.is_empty();
-        if self.blame && !self.acquisitions && has_none {
-            missing.push("no wait that was charged to a holder passed the filters".to_owned());
-        }
-        missing
-    }
-}
-
-/// How much there is in the logs, whatever the filter.
-struct InLog {
-    waits: u64,
-    acquisitions: u64,
 }
 
 /// What is written where. A stream can take but one file.

@@ -312,7 +312,7 @@ fn sections(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Resul
     traced.as_ref().map_or(Ok(()), |traced| traced.to_text(out))?;
     sampled.as_ref().map_or(Ok(()), |sampled| sampled.to_text(out))?;
     if !found.lacks_waits() {
-        kinds(out, sums)?;
+        kinds(out, sums, log.facts().lacks.durations)?;
     }
     sampled.as_ref().map_or(Ok(()), |sampled| sampled.table(out))?;
     still_waiting(out, log, *waiting)
@@ -363,7 +363,7 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     }
     row("start", &units::start(facts.start_wall_ns))?;
     let duration = match (facts.start_wall_ns, log.end_ns() - log.start_ns()) {
-        (0, 0) => "not known".to_owned(),
+        (start, 0) if start == 0 || facts.lacks.times => "not known".to_owned(),
         (_, ns) => units::duration(ns),
     };
     row("duration", &duration)?;
@@ -475,7 +475,7 @@ fn recorded(found: &Found) -> String {
     parts.join(" and ")
 }
 
-fn kinds(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
+fn kinds(out: &mut String, sums: &Aggregate, lacks_durations: bool) -> std::fmt::Result {
     writeln!(out, "\n{:<16} {:>14} {:>14} {:>14}", "kind", "waits", "folded", "wait")?;
     for kind in WaitKind::ALL {
         let totals = sums.kind(kind);
@@ -487,7 +487,7 @@ fn kinds(out: &mut String, sums: &Aggregate) -> std::fmt::Result {
                 kind.name(),
                 units::thousands(count),
                 units::thousands(totals.folded),
-                units::duration(wait_ns),
+                if lacks_durations { "–".to_owned() } else { units::duration(wait_ns) },
                 if kind.is_contention() { "" } else { "  (no contention)" },
             )?;
         }

@@ -3,6 +3,7 @@
 use super::{
     acquired::{Rows, ThreadRows},
     ids::{LogIds, WaitKey},
+    known::thread_of,
     pass::LogSums,
     resolve::{Interner, Resolver},
     result::Aggregate,
@@ -13,7 +14,7 @@ use super::{
 use crate::{
     filter::States,
     filter::{Filter, Window},
-    profile::{NO_OWNER, Run, Thread, WaitRow},
+    profile::{NO_OWNER, Run, WaitRow},
     state::State,
     totals::KindTotals,
     withheld::Withheld,
@@ -353,24 +354,6 @@ fn used_sites(log: &Recording, threads: &[(u32, Both)], trace: &TraceSums) -> Ve
         }
     }
     used
-}
-
-/// A thread as the profile has it.
-pub(super) fn thread_of(log: &Recording, run: u32, id: u32) -> Thread {
-    match log.definitions().threads().get(id) {
-        Some(thread) => Thread {
-            run,
-            java_id: thread.java_id,
-            name: log.text(thread.name).into_owned(),
-            group: log.text(thread.group).into_owned(),
-            daemon: thread.daemon,
-            is_virtual: thread.is_virtual,
-        },
-        None => {
-            let name = tyrion_formats::UNKNOWN.to_owned();
-            Thread { run, name, ..Thread::default() }
-        }
-    }
 }
 
 /// The waits of a thread in the order of their keys.

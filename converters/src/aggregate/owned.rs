@@ -4,10 +4,9 @@
 //! done only where it is asked for. Folded waits do not tell.
 
 use super::{
-    build::thread_of,
     hash::Table,
     ids::LogIds,
-    known::known_thread,
+    known::{known_thread, thread_of},
     result::Aggregate,
     sums::{Sums, lock},
 };
@@ -34,7 +33,7 @@ pub(super) type OwnedSums = Table<(u32, u32, u32), Sums>;
 type Key = (u32, u32, u32, WaitKind, u32);
 
 /// The filter may leave out most of what a pass has added up, but memory is bounded.
-const MOST_BEFORE_FILTER: usize = 4;
+const MOST_BEFORE_FILTER: usize = 2;
 /// A power of two. All together take half a megabyte: a part of the cache of a core.
 const SLOTS: usize = 1 << 14;
 

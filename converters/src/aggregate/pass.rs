@@ -13,7 +13,7 @@ use std::sync::{
     Mutex,
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
-use tyrion_formats::{ChunkRef, Damage, Entry, Event, Recording, Summed, visit_two};
+use tyrion_formats::{ChunkRef, Damage, Entry, Event, Recording, TakeRecords, visit_two};
 
 /// Pieces are at least this long, in bytes: long enough for what a piece costs
 /// besides its events.
@@ -163,6 +163,7 @@ struct Others<'a> {
 }
 
 impl Others<'_> {
+    #[inline(never)]
     fn add(&mut self, thread: u32, site: u32, sums: &Sums) {
         self.count += sums.count;
         let definitions = self.log.definitions();
@@ -222,6 +223,33 @@ impl<'w, 'a> Adder<'w, 'a> {
         match self.dense.get_mut(site as usize) {
             Some(own) if thread == self.thread => own.add(sums),
             _ => self.others.add(thread, site, sums),
+        }
+    }
+}
+
+/// Takes the records of two chunks.
+struct Both<'w, 'a, const BY_OWNER: bool> {
+    adder: Adder<'w, 'a>,
+    owned: &'w mut Owned<'a>,
+    tracer: &'w mut Tracer<'a>,
+    sampler: &'w mut Sampler<'a>,
+}
+
+impl<'r, const BY_OWNER: bool> TakeRecords<'r> for Both<'_, '_, BY_OWNER> {
+    #[inline(always)]
+    fn wait(&mut self, thread: u32, site: u32, owner: u32, wait_ns: u64) {
+        self.adder.add_wait::<BY_OWNER>(self.owned, thread, site, owner, wait_ns);
+    }
+
+    #[inline(never)]
+    fn entry(&mut self, entry: Entry<'r>) {
+        match entry {
+            Entry::Wait(event) => {
+                self.wait(event.thread, event.site, event.owner, event.wait_ns());
+            }
+            Entry::Sample(sampled) => self.sampler.record(&sampled),
+            Entry::Wake(woken) => self.tracer.wake(&woken),
+            _ => {}
         }
     }
 }
@@ -334,21 +362,9 @@ impl<'a> Worker<'a> {
             (Ok(first), Ok(second)) => (first, second),
             _ => return [a, b].iter().for_each(|chunk| self.chunk(thread, chunk, dense)),
         };
-        let mut adder = Adder::new(thread, dense, &mut self.dense, &mut self.others);
-        let owned = &mut self.owned;
-        let mut add = |thread, site, owner, wait_ns| {
-            adder.add_wait::<BY_OWNER>(owned, thread, site, owner, wait_ns);
-        };
-        let (tracer, sampler) = (&mut self.tracer, &mut self.sampler);
-        visit_two(&mut first, &mut second, |summed| match summed {
-            Summed::Wait { thread, site, wait_ns, owner } => add(thread, site, owner, wait_ns),
-            Summed::Entry(Entry::Wait(event)) => {
-                add(event.thread, event.site, event.owner, event.wait_ns());
-            }
-            Summed::Entry(Entry::Sample(sampled)) => sampler.record(&sampled),
-            Summed::Entry(Entry::Wake(woken)) => tracer.wake(&woken),
-            Summed::Entry(_) => {}
-        });
+        let adder = Adder::new(thread, dense, &mut self.dense, &mut self.others);
+        let (owned, tracer, sampler) = (&mut self.owned, &mut self.tracer, &mut self.sampler);
+        visit_two(&mut first, &mut second, &mut Both::<BY_OWNER> { adder, owned, tracer, sampler });
         self.damage.extend([first.damage(), second.damage()].into_iter().flatten());
     }
 

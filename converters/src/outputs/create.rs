@@ -1,22 +1,147 @@
-//! Creates the files that outputs are written to.
+//! Writes the files of outputs, whole or not at all.
 
-use rustix::process::geteuid;
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
-    path::Path,
+use rustix::{
+    fs::{AtFlags, CWD, OFlags, linkat},
+    process::geteuid,
 };
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::{
+        fd::AsRawFd,
+        unix::fs::{MetadataExt, OpenOptionsExt},
+    },
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+/// Has `body` write a file, which takes the place of the one that is there once it is
+/// whole: until then, and if it fails, nothing changes. It has the permissions of the one
+/// that it replaces.
+///
+/// What is no file, such as a pipe or a device, is written to directly; so is what a
+/// symbolic link leads to, and a file in a folder that takes no new ones.
+///
+/// # Errors
+/// Those of `body`, as `open(2)`, or that the path is somebody else's link.
+pub fn write(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let there = path.symlink_metadata().ok();
+    if there.as_ref().is_some_and(|there| !there.is_file()) {
+        return body(&mut create(path)?);
+    }
+    let mut fresh = match Fresh::beside(path) {
+        // The file can be written where no other can be.
+        Err(error) if there.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
+            return body(&mut create(path)?);
+        }
+        fresh => fresh?,
+    };
+    if let Some(there) = there {
+        fresh.file.set_permissions(there.permissions())?;
+    }
+    body(&mut fresh.file)?;
+    fresh.replace(path)
+}
+
+/// As [`write`](fn@write), where nothing may be in the way.
+///
+/// # Errors
+/// Those of `body`, as `open(2)`, or that the file exists.
+pub(super) fn write_new(
+    path: &Path,
+    body: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    // Before anything is written; whether it came meanwhile, naming it tells.
+    if path.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let mut fresh = Fresh::beside(path)?;
+    body(&mut fresh.file)?;
+    fresh.name(path)
+}
+
+/// A file that nobody knows yet. It goes when it is dropped; one without a name also when
+/// the process is killed.
+struct Fresh {
+    file: File,
+    /// Where it stands; nothing if it has no name, which some file systems do not offer.
+    path: Option<PathBuf>,
+}
+
+impl Fresh {
+    /// One in the folder of a path.
+    fn beside(path: &Path) -> io::Result<Fresh> {
+        let folder = folder(path);
+        let unnamed = OpenOptions::new()
+            .write(true)
+            .mode(0o666)
+            .custom_flags(OFlags::TMPFILE.bits().cast_signed())
+            .open(folder);
+        if let Ok(file) = unnamed
+            && link_to(&file).exists()
+        {
+            return Ok(Fresh { file, path: None });
+        }
+        let part = part_in(folder);
+        let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
+        Ok(Fresh { file, path: Some(part) })
+    }
+
+    /// Gives it a name that nothing has.
+    fn name(&self, path: &Path) -> io::Result<()> {
+        match &self.path {
+            Some(part) => fs::hard_link(part, path),
+            None => Ok(linkat(CWD, link_to(&self.file), CWD, path, AtFlags::SYMLINK_FOLLOW)?),
+        }
+    }
+
+    /// Gives it a name, and takes that from the file that had it.
+    fn replace(mut self, path: &Path) -> io::Result<()> {
+        if self.path.is_none() {
+            let part = part_in(folder(path));
+            self.name(&part)?;
+            self.path = Some(part);
+        }
+        let Some(part) = &self.path else { return Ok(()) };
+        fs::rename(part, path)?;
+        self.path = None;
+        Ok(())
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        if let Some(part) = &self.path {
+            // The first error is the one to report.
+            let _ = fs::remove_file(part);
+        }
+    }
+}
+
+/// The folder that a path is in.
+fn folder(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or_else(|| Path::new("."))
+}
+
+/// A name of this process's own in a folder.
+fn part_in(folder: &Path) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    folder.join(format!(".tyrion-{}-{next}.part", std::process::id()))
+}
+
+/// Where the kernel has a link to an open file.
+fn link_to(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
 
 /// Creates a file, or empties the one that is there. A symbolic link is followed
 /// only if it is root's or the user's own: in a shared folder somebody else could
 /// have put it there, to have another file overwritten. (Linux does the same in
 /// folders such as /tmp where `fs.protected_symlinks` is set.)
-///
-/// # Errors
-/// As `open(2)`, or that the path is somebody else's link.
-pub fn create(path: &Path) -> io::Result<File> {
-    match open(path, rustix::fs::OFlags::NOFOLLOW) {
+fn create(path: &Path) -> io::Result<File> {
+    match open(path, OFlags::NOFOLLOW) {
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {}
         opened => return opened,
     }
@@ -27,10 +152,10 @@ pub fn create(path: &Path) -> io::Result<File> {
             "a symbolic link of another user; remove it, or name another file",
         ));
     }
-    open(path, rustix::fs::OFlags::empty())
+    open(path, OFlags::empty())
 }
 
-fn open(path: &Path, flags: rustix::fs::OFlags) -> io::Result<File> {
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags.bits().cast_signed();
     OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(path)
 }
@@ -40,10 +165,15 @@ fn open(path: &Path, flags: rustix::fs::OFlags) -> io::Result<File> {
 mod tests {
     use super::*;
     use std::{
-        fs,
         io::Write,
-        os::unix::fs::{lchown, symlink},
+        os::unix::fs::{PermissionsExt, lchown, symlink},
     };
+
+    /// The names in a folder.
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
 
     #[test]
     fn only_links_of_ones_own_are_followed() {
@@ -51,18 +181,85 @@ mod tests {
         let (file, link) = (dir.path().join("file"), dir.path().join("link"));
         fs::write(&file, "before").unwrap();
         symlink(&file, &link).unwrap();
-        create(&link).unwrap().write_all(b"ours").unwrap();
+        write(&link, |link| link.write_all(b"ours")).unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"ours");
         // Only root can make it another user's.
         if geteuid().is_root() {
             lchown(&link, Some(65_534), None).unwrap();
-            let error = create(&link).unwrap_err();
+            let error = write(&link, |_| Ok(())).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
-            assert!(error.to_string().contains("of another user"), "{error}");
+            assert!(error.to_string().contains("another user"), "{error}");
             assert_eq!(fs::read(&file).unwrap(), b"ours");
         }
-        create(&file).unwrap();
-        assert_eq!(fs::read(&file).unwrap(), b"", "emptied");
-        assert!(create(&dir.path().join("new")).is_ok());
+    }
+
+    #[test]
+    fn files_are_there_whole_or_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        let fail = |file: &mut File| {
+            file.write_all(b"half")?;
+            assert!(!names(dir.path()).contains(&"new".to_owned()));
+            Err(io::Error::other("no"))
+        };
+        assert_eq!(write(&file, fail).unwrap_err().to_string(), "no");
+        assert_eq!(names(dir.path()), [""; 0]);
+        write(&file, |file| file.write_all(b"whole")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(write(&file, fail).is_err());
+        assert_eq!((fs::read(&file).unwrap(), names(dir.path()).len()), (b"whole".to_vec(), 1));
+        write(&file, |file| file.write_all(b"other")).unwrap();
+        assert_eq!((fs::read(&file).unwrap(), names(dir.path()).len()), (b"other".to_vec(), 1));
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn new_files_take_no_place_of_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        write_new(&file, |file| file.write_all(b"first")).unwrap();
+        let taken = |error: io::Error| assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        taken(write_new(&file, |_| Ok(())).unwrap_err());
+        // It comes while the new one is being written.
+        let late = dir.path().join("late");
+        taken(write_new(&late, |_| fs::write(&late, b"other")).unwrap_err());
+        assert_eq!(
+            (fs::read(&file).unwrap(), fs::read(&late).unwrap().len()),
+            (b"first".to_vec(), 5)
+        );
+        assert_eq!(names(dir.path()).len(), 2);
+    }
+
+    /// As on file systems that have none without a name.
+    #[test]
+    fn files_with_names_go_when_they_are_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let named = || {
+            let part = part_in(dir.path());
+            Fresh { file: File::create_new(&part).unwrap(), path: Some(part) }
+        };
+        drop(named());
+        assert_eq!(names(dir.path()), [""; 0]);
+        named().replace(&dir.path().join("replaced")).unwrap();
+        named().name(&dir.path().join("named")).unwrap();
+        let mut left = names(dir.path());
+        left.sort();
+        assert_eq!(left, ["named", "replaced"]);
+        assert!(named().name(&dir.path().join("named")).is_err());
+    }
+
+    #[test]
+    fn pipes_are_written_to_directly() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        // Linux opens it for both without waiting.
+        let mut other_end = File::options().read(true).write(true).open(&fifo).unwrap();
+        write(&fifo, |fifo| fifo.write_all(b"x")).unwrap();
+        assert!(write(&fifo, |_| Err(io::Error::other("no"))).is_err());
+        assert!(fifo.exists(), "it is not ours to remove");
+        let mut read = [0];
+        io::Read::read_exact(&mut other_end, &mut read).unwrap();
+        assert_eq!(&read, b"x");
     }
 }

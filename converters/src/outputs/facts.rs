@@ -20,7 +20,7 @@ const MAX_PROGRAM_BYTES: usize = 60;
 /// The facts of one run, each with its name.
 pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     let mut facts = vec![
-        ("Program", format!("{} (pid {})", or_unknown(&run.program), run.pid)),
+        ("Program", program(run)),
         ("JVM", or_unknown(&run.jvm).to_owned()),
         ("Log", or_unknown(&run.log).to_owned()),
         ("Recorded", recorded(run)),
@@ -47,11 +47,22 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     facts
 }
 
+fn program(run: &Run) -> String {
+    match run.pid {
+        0 => or_unknown(&run.program).to_owned(),
+        pid => format!("{} (pid {pid})", or_unknown(&run.program)),
+    }
+}
+
 fn recorded(run: &Run) -> String {
     if (run.start_wall_ns, run.duration_ns) == (0, 0) {
         return "it is not known when".to_owned();
     }
-    format!("{} + {}", units::start(run.start_wall_ns), units::duration(run.duration_ns))
+    let start = units::start(run.start_wall_ns);
+    match run.duration_ns {
+        0 => format!("from {start}, it is not known for how long"),
+        ns => format!("{start} + {}", units::duration(ns)),
+    }
 }
 
 fn or_unknown(value: &str) -> &str {

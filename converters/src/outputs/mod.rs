@@ -22,7 +22,7 @@ pub mod speedscope;
 mod tree;
 pub mod units;
 
-pub use create::create;
+pub use create::write;
 pub use metric::{By, Metric, Needs, go_together};
 
 use crate::{profile::Profile, timeline::Timeline};

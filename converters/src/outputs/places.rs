@@ -6,7 +6,11 @@ use super::{
     rows::Rows,
     tree::{Leaves, NO_STACK, StateLeaves, Step, Tree},
 };
-use crate::{harmless, names, profile::Profile};
+use crate::{
+    harmless,
+    names::{self, LockFrame},
+    profile::Profile,
+};
 use std::{collections::HashMap, io};
 use tyrion_wire::WaitKind;
 
@@ -29,7 +33,8 @@ pub(super) struct Places<'p> {
 pub(super) struct Shown {
     /// Its name.
     pub(super) name: String,
-    /// Its source file, empty when unknown.
+    /// Its source file, or the class of a lock that has a name of its own; empty when
+    /// unknown.
     pub(super) file: String,
     /// The line in it, 0 when unknown.
     pub(super) line: u32,
@@ -83,8 +88,9 @@ impl<'p> Places<'p> {
         }
         let lock = (frame as usize).checked_sub(self.profile.frames.len() + 1);
         let lock = lock.and_then(|lock| self.tree.locks.get(lock));
-        let name = lock.map_or_else(|| NO_STACK.to_owned(), |lock| lock.dotted());
-        Shown { name, file: String::new(), line: 0 }
+        let name = lock.map_or_else(|| NO_STACK.to_owned(), LockFrame::brief);
+        let file = lock.map_or_else(String::new, |lock| lock.class_beside_name().to_owned());
+        Shown { name, file, line: 0 }
     }
 
     /// The frames of a node, root first.

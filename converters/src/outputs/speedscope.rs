@@ -46,7 +46,7 @@ pub const FORMAT: Format = Format {
         Fact::Samples,
         Fact::Collections,
     ],
-    looked_at: None,
+    looked_at: Some("speedscope in Chromium"),
     open_with: "https://www.speedscope.app, or speedscope {}",
     stream: Stream::Times(stream),
     files: None,

@@ -5,6 +5,8 @@ use tyrion_formats::Recording;
 /// The clock that all times of a timeline are on: monotonic ns of the recording that
 /// began first. Files of one recording are on one clock. Other recordings are put on it
 /// by the Unix times at which they began, so they are as exact as the systems' clocks.
+/// What does not tell when its waits were, such as a profile, begins when the first of
+/// the others does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Axis {
     /// What is added to the monotonic times of each log.
@@ -20,16 +22,26 @@ impl Axis {
     /// That of some logs; `recordings` are the numbers of the first logs of their
     /// recordings.
     pub(super) fn new(logs: &[Recording], recordings: &[u32]) -> Axis {
+        // What has no times does not say when the others were, but sums alone have a span.
+        let is_timed = |recording: u32| {
+            let facts = logs.get(recording as usize).map(Recording::facts);
+            facts.is_some_and(|facts| facts.start_wall_ns != 0 && !facts.lacks.times)
+        };
+        let any_timed = recordings.iter().any(|&recording| is_timed(recording));
+        let counts = |recording: u32| is_timed(recording) || !any_timed;
         let anchor = |recording: u32| {
             let log = logs.get(recording as usize);
             log.map_or((0, 0), |log| (log.facts().start_wall_ns, log.start_ns()))
         };
         // By Unix time, and by the clock where recordings began at the same time.
-        let base = recordings.iter().map(|&recording| anchor(recording)).min();
-        let (base_wall_ns, base_ns) = base.unwrap_or_default();
+        let counted = recordings.iter().copied().filter(|&recording| counts(recording));
+        let (base_wall_ns, base_ns) = counted.map(anchor).min().unwrap_or_default();
         let epoch = |(wall_ns, ns): (u64, u64)| i128::from(wall_ns) - i128::from(ns);
         let base_epoch = epoch((base_wall_ns, base_ns));
-        let shift = |&recording: &u32| epoch(anchor(recording)) - base_epoch;
+        let shift = |&recording: &u32| match counts(recording) {
+            true => epoch(anchor(recording)) - base_epoch,
+            false => i128::from(base_ns) - i128::from(anchor(recording).1),
+        };
         let mut axis = Axis {
             shifts: recordings.iter().map(shift).collect(),
             recordings: recordings.to_vec(),
@@ -37,10 +49,10 @@ impl Axis {
             end_ns: 0,
             start_wall_ns: base_wall_ns,
         };
-        let runs = || (0u32..).zip(logs);
-        axis.start_ns = runs().map(|(run, log)| axis.at(run, log.start_ns())).min().unwrap_or(0);
-        axis.end_ns = runs().map(|(run, log)| axis.at(run, log.end_ns())).max().unwrap_or(0);
-        axis.end_ns = axis.end_ns.max(axis.start_ns);
+        let runs = || (0u32..).zip(logs).filter(|(run, _)| counts(axis.recording(*run)));
+        let start_ns = runs().map(|(run, log)| axis.at(run, log.start_ns())).min().unwrap_or(0);
+        let end_ns = runs().map(|(run, log)| axis.at(run, log.end_ns())).max().unwrap_or(0);
+        (axis.start_ns, axis.end_ns) = (start_ns, end_ns.max(start_ns));
         let later = i128::from(axis.start_ns) - i128::from(base_ns);
         let wall_ns = i128::from(base_wall_ns).saturating_add(later).max(0);
         axis.start_wall_ns = u64::try_from(wall_ns).unwrap_or(u64::MAX);

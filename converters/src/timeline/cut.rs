@@ -1,6 +1,9 @@
 //! Cuts time into spans with not too many items each.
 
-use super::read::{self, Chunks, Readable, Span, Wanted};
+use super::{
+    chunks::{self, Chunks},
+    read::{Readable, Span, Wanted},
+};
 
 /// Into how many steps a span with too many items is cut.
 const STEPS: u64 = 1024;
@@ -16,7 +19,7 @@ pub(super) fn spans(
     let Some((count, span)) = chunks.extent(wanted) else { return Vec::new() };
     let counts = |span: &Span, step_ns: u64| {
         let steps = ((span.to_ns - span.from_ns) / step_ns) as usize + 1;
-        read::counts(readable, chunks, (wanted, span, step_ns), steps)
+        chunks::counts(readable, chunks, (wanted, span, step_ns), steps)
     };
     let mut cut = Cut { at_a_time: at_a_time as u64, counts: &counts, spans: Vec::new() };
     cut.add(span, count);
@@ -116,7 +119,8 @@ mod tests {
 
     #[test]
     fn crowds_are_cut_to_the_nanosecond() {
-        let crowd: Vec<u64> = (0..5_000).map(|at| 1 << 40 | at / 4).chain([0, u64::MAX]).collect();
+        let crowd: Vec<u64> =
+            (0..5_000).map(|at| (1 << 40) + at / 4).chain([0, u64::MAX]).collect();
         check(&crowd, 10);
         // What happened at once stays together.
         check(&[7; 100], 3);

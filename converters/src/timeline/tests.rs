@@ -69,3 +69,13 @@ fn every_hold_is_recorded_from_moment_to_moment() {
     let spans = every_hold(&log("a", at, &events));
     assert_eq!(spans, [span(1_100, 1_200), span(1_300, u64::MAX)]);
 }
+
+#[test]
+fn what_has_no_times_begins_with_the_others() {
+    let stacks = Recording::from_bytes("a.folded", b"[main];a;b 7\nc;d 8\n".to_vec()).unwrap();
+    assert!(stacks.facts().lacks.times);
+    let logs = [stacks, log("a", (50_000, 700), &[])];
+    let axis = axis(&logs);
+    assert_eq!((axis.start_ns(), axis.end_ns(), axis.start_wall_ns()), (700, 1_700, 50_000));
+    assert_eq!([axis.at(0, logs[0].start_ns()), axis.at(1, 800)], [700, 800]);
+}

@@ -1,8 +1,10 @@
 //! The waits of one thread after another.
 
 use super::{
-    Timeline, Wait, cut,
-    read::{self, Chunks, Readable, Span, Wanted},
+    Timeline, Wait,
+    chunks::{self, Chunks},
+    cut,
+    read::{Readable, Span, Wanted},
 };
 use rayon::prelude::*;
 use std::{cmp::Reverse, io};
@@ -97,7 +99,7 @@ fn waits(
     wanted: Wanted,
     span: &Span,
 ) -> Vec<Wait> {
-    let items = read::collect(readable, chunks, wanted, span);
+    let items = chunks::collect(readable, chunks, wanted, span);
     let mut waits: Vec<Wait> = items.iter().filter_map(|item| item.wait().copied()).collect();
     waits.par_sort_by_key(|wait| (wait.thread, wait.start_ns, Reverse(wait.end_ns)));
     waits

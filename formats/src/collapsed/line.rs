@@ -1,5 +1,6 @@
 //! One line of collapsed stacks.
 
+use crate::limits::MAX_LINE;
 use std::borrow::Cow;
 
 /// A stack with its number.
@@ -16,7 +17,7 @@ impl<'a> Line<'a> {
     /// Of a line with or without its end; `None` if it is none.
     pub(super) fn of(line: &'a [u8]) -> Option<Line<'a>> {
         let line = trimmed(line);
-        if is_comment(line) || !is_text(line) {
+        if line.len() > MAX_LINE || is_comment(line) || !is_text(line) {
             return None;
         }
         let at = line.iter().rposition(|&byte| byte == b' ' || byte == b'\t')?;
@@ -100,6 +101,12 @@ mod tests {
         {
             assert_eq!(Line::of(text.as_bytes()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_none() {
+        let line = |len: usize| [vec![b'a'; len - 2], b" 1".to_vec()].concat();
+        assert!(Line::of(&line(MAX_LINE)).is_some() && Line::of(&line(MAX_LINE + 1)).is_none());
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub const INPUT: Input = Input {
         Fact::Waits,
         Fact::Threads,
         Fact::Stacks,
+        Fact::Lines,
         Fact::Kinds,
         Fact::LockClasses,
         Fact::LockNames,

@@ -74,6 +74,9 @@ struct Method {
     name: String,
 }
 
+/// The methods and lines of a stack, the innermost first.
+type Frames = Vec<(Arc<Method>, u32)>;
+
 /// The keys of a chunk that were looked up.
 #[derive(Default)]
 pub(super) struct Names {
@@ -239,8 +242,8 @@ impl LookUp<'_, '_> {
         Ok(lock)
     }
 
-    /// The methods and lines of a stack, the innermost first, and whether it was cut.
-    fn frames(&mut self, key: u64) -> io::Result<(Vec<(Arc<Method>, u32)>, bool)> {
+    /// A stack's frames, and whether it was cut.
+    fn frames(&mut self, key: u64) -> io::Result<(Frames, bool)> {
         let (frames, is_cut) = self.constants.stack(key, self.types, MAX_DEPTH as usize);
         let mut found = Vec::with_capacity(frames.len());
         for frame in frames {

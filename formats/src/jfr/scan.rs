@@ -55,6 +55,16 @@ impl<'a> Scan<'a> {
     pub(super) fn number(&mut self) -> Option<u64> {
         if let Some(chunk) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
             let word = u64::from_le_bytes(*chunk);
+            // Which numbers are short is foreseen, so that the next one need not wait for
+            // this one's length.
+            if word & 0x80 == 0 && self.at < self.end {
+                self.at += 1;
+                return Some(word & 0x7f);
+            }
+            if word & 0x8000 == 0 && self.at + 1 < self.end {
+                self.at += 2;
+                return Some(word & 0x7f | word >> 1 & 0x3f80);
+            }
             let ends = !word & 0x8080_8080_8080_8080;
             let next = self.at + ends.trailing_zeros() as usize / 8 + 1;
             if ends != 0 && next <= self.end {
@@ -143,7 +153,11 @@ impl Text<'_> {
     pub(super) fn to_text(self) -> Option<String> {
         match self {
             Text::Missing | Text::Key(_) => None,
-            Text::Utf8(bytes) => Some(String::from_utf8_lossy(&bytes.to_vec()).into_owned()),
+            Text::Utf8(bytes) => {
+                let copied = String::from_utf8(bytes.to_vec());
+                let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                Some(copied.unwrap_or_else(|error| lossy(error.as_bytes())))
+            }
             Text::Latin1(bytes) => Some(bytes.iter().map(|&byte| char::from(byte)).collect()),
             Text::Utf16(bytes, count) => {
                 let mut scan = Scan::new(bytes);

@@ -5,12 +5,38 @@ use std::{borrow::Cow, collections::HashMap};
 
 /// How each line begins.
 const BEGINNINGS: [&[u8]; 3] = [b"{\"entering\":{", b"{\"enter\":{", b"{\"exit\":{"];
-/// Times in ns and in ms that differ more are not of one clock, in ms.
-const DAY_MS: u64 = 86_400_000;
+/// Times in ns and in ms that come to differ more are not of one clock, in ns.
+const MOST_DRIFT_NS: u64 = 60_000_000_000;
 
 /// Whether a file begins like a log.
 pub(super) fn begins(start: &[u8]) -> bool {
     BEGINNINGS.iter().any(|beginning| start.starts_with(beginning))
+}
+
+/// What the times in ns are since: they are those of `System.nanoTime`, which is Unix time
+/// on few systems.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Clock {
+    /// When that was, Unix time.
+    zero_ns: i128,
+}
+
+impl Clock {
+    /// By the first event of these lines.
+    pub(super) fn of(lines: &[u8]) -> Clock {
+        let first = lines.split(|&byte| byte == b'\n').find_map(|line| told(line.trim_ascii()));
+        Clock { zero_ns: first.and_then(|(_, fields)| fields.zero_ns()).unwrap_or(0) }
+    }
+
+    fn unix_ns(self, Time { millis, nanos }: Time) -> u64 {
+        let of_ms = ns(millis);
+        let exact = nanos.and_then(|nanos| u64::try_from(i128::from(nanos) + self.zero_ns).ok());
+        exact.filter(|ns| ns.abs_diff(of_ms) < MOST_DRIFT_NS).unwrap_or(of_ms)
+    }
+}
+
+fn ns(ms: u64) -> u64 {
+    ms.saturating_mul(1_000_000)
 }
 
 /// What happened.
@@ -84,33 +110,46 @@ struct Target<'a> {
 #[derive(Clone, Copy, Deserialize)]
 struct Time {
     millis: u64,
-    nanos: Option<u64>,
+    /// May be below 0.
+    nanos: Option<i64>,
 }
 
 impl Fields<'_> {
-    fn at_ns(&self) -> Option<u64> {
-        let ns = |ms: u64| ms.saturating_mul(1_000_000);
-        match (self.time, self.timestamp) {
-            (Some(Time { millis, nanos: Some(nanos) }), _)
-                if (nanos / 1_000_000).abs_diff(millis) < DAY_MS =>
-            {
-                Some(nanos)
-            }
-            (Some(Time { millis, .. }), _) => Some(ns(millis)),
-            (None, timestamp) => timestamp.map(ns),
+    fn at_ns(&self, clock: Clock) -> Option<u64> {
+        match self.time {
+            Some(time) => Some(clock.unix_ns(time)),
+            None => self.timestamp.map(ns),
         }
     }
+
+    /// When the event's time in ns was 0, Unix time.
+    fn zero_ns(&self) -> Option<i128> {
+        let Time { millis, nanos } = self.time?;
+        let (of_ms, nanos) = (i128::from(ns(millis)), i128::from(nanos?));
+        // Both round down: what differs by less is Unix time.
+        let differ = of_ms - nanos;
+        Some(if differ.unsigned_abs() < 1_000_000 { 0 } else { differ })
+    }
+}
+
+/// The event of a line.
+fn told(line: &[u8]) -> Option<(Kind, Fields<'_>)> {
+    Some(match serde_json::from_slice(line).ok()? {
+        Told::Entering(fields) => (Kind::Entering, fields),
+        Told::Enter(fields) => (Kind::Enter, fields),
+        Told::Exit(fields) => (Kind::Exit, fields),
+    })
 }
 
 impl Block {
     /// Reads lines, the first of which begins at this offset of the file.
-    pub(super) fn read(bytes: &[u8], mut offset: u64) -> Block {
+    pub(super) fn read(bytes: &[u8], mut offset: u64, clock: Clock) -> Block {
         let mut block = Block::default();
         let mut known: HashMap<String, u32> = HashMap::new();
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             let len = line.len() as u64;
             let line = line.trim_ascii();
-            match block.event(line, &mut known) {
+            match block.event(line, &mut known, clock) {
                 Some(event) => block.events.push(event),
                 None if line.is_empty() => {}
                 None => block.damaged.push((offset, len)),
@@ -120,13 +159,14 @@ impl Block {
         block
     }
 
-    fn event(&mut self, line: &[u8], known: &mut HashMap<String, u32>) -> Option<Event> {
-        let (kind, fields) = match serde_json::from_slice(line).ok()? {
-            Told::Entering(fields) => (Kind::Entering, fields),
-            Told::Enter(fields) => (Kind::Enter, fields),
-            Told::Exit(fields) => (Kind::Exit, fields),
-        };
-        let at_ns = fields.at_ns()?;
+    fn event(
+        &mut self,
+        line: &[u8],
+        known: &mut HashMap<String, u32>,
+        clock: Clock,
+    ) -> Option<Event> {
+        let (kind, fields) = told(line)?;
+        let at_ns = fields.at_ns(clock)?;
         let mut text = |text: &str| {
             if let Some(&number) = known.get(text) {
                 return number;
@@ -158,7 +198,8 @@ mod tests {
 
     #[test]
     fn both_forms_are_read() {
-        let block = Block::read(format!("{NEW}\n{OLD}\r\n\nfoo\n{{\n").as_bytes(), 100);
+        let text = format!("{NEW}\n{OLD}\r\n\nfoo\n{{\n");
+        let block = Block::read(text.as_bytes(), 100, Clock::of(text.as_bytes()));
         let [new, old] = block.events[..] else { panic!("{block:?}") };
         assert_eq!((new.kind, new.java_id, new.hash), (Kind::Entering, 16, 601_842_319));
         assert_eq!(new.at_ns, 1_397_636_359_338_331_000);
@@ -171,13 +212,18 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_not_unix_time_is_left_alone() {
-        let line = NEW.replace("1397636359338331000", "12345");
-        let block = Block::read(line.as_bytes(), 0);
-        assert_eq!(block.events.first().unwrap().at_ns, 1_397_636_359_338_000_000);
-        let line = NEW.replace(r#","nanos":1397636359338331000"#, "");
-        assert_eq!(Block::read(line.as_bytes(), 0).events.len(), 1);
-        let line = NEW.replace(r#""time""#, r#""times""#);
-        assert_eq!(Block::read(line.as_bytes(), 0).events, []);
+    fn times_in_ns_are_since_the_first_event() {
+        let read = |text: &str| {
+            let block = Block::read(text.as_bytes(), 0, Clock::of(text.as_bytes()));
+            block.events.iter().map(|event| event.at_ns).collect::<Vec<_>>()
+        };
+        let at = |nanos: &str| NEW.replace("1397636359338331000", nanos);
+        let start_ns = 1_397_636_359_338_000_000;
+        assert_eq!(read(NEW), [start_ns + 331_000], "Unix time");
+        let text = ["12345", "13000", "-5", "120000000000"].map(at).join("\n");
+        // The last one is of another clock: of a machine that was started again.
+        assert_eq!(read(&text), [start_ns, start_ns + 655, start_ns - 12_350, start_ns]);
+        assert_eq!(read(&NEW.replace(r#","nanos":1397636359338331000"#, "")), [start_ns]);
+        assert_eq!(read(&NEW.replace(r#""time""#, r#""times""#)), [0; 0]);
     }
 }

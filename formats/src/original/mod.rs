@@ -23,7 +23,7 @@ use crate::{
     limits::MAX_DAMAGE,
     recording::{Lacks, Recording},
 };
-use line::Block;
+use line::{Block, Clock};
 use pair::Pairs;
 use rayon::prelude::*;
 use tyrion_wire::header::{Header, RecordingState};
@@ -39,6 +39,7 @@ pub const INPUT: Input = Input {
         Fact::Kinds,
         Fact::LockClasses,
         Fact::LockIdentities,
+        Fact::Owners,
         Fact::Acquisitions,
         Fact::Holds,
         Fact::Blame,
@@ -50,6 +51,9 @@ pub const INPUT: Input = Input {
     read,
 };
 
+/// Stands for the places of all acquisitions, none of which is known.
+pub const SOMEWHERE: &str = "[synchronized]";
+
 /// About so many bytes are read at a time by one worker.
 const BLOCK: usize = 1 << 22;
 
@@ -57,10 +61,10 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let io = |source| Error::Io { log: name.to_owned(), source };
     let all = bytes.settled(0, bytes.len()).unwrap_or_default();
     let (mut pairs, mut damaged) = (Pairs::default(), Damaged::default());
-    let blocks = blocks(all);
+    let (blocks, clock) = (blocks(all), Clock::of(all));
     for batch in blocks.chunks(rayon::current_num_threads().max(1)) {
         let read: Vec<Block> =
-            batch.par_iter().map(|(at, block)| Block::read(block, *at)).collect();
+            batch.par_iter().map(|(at, block)| Block::read(block, *at, clock)).collect();
         for block in read {
             pairs.take(&block);
             block.damaged.into_iter().for_each(|place| damaged.add(place));
@@ -76,7 +80,7 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
         importer.add_damage(at, "no event; the line was left out", len);
     }
     if pairs.left_out != 0 {
-        let what = "more acquisitions than are read; later ones were left out";
+        let what = "more acquisitions, locks or threads than are read; later ones were left out";
         importer.add_damage(all.len() as u64, what, 0);
     }
     write::write(&mut importer, pairs).map_err(io)?;

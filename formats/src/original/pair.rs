@@ -10,6 +10,12 @@ const MOST_ACQUISITIONS: usize = 1 << 24;
 const MOST_NESTINGS: usize = 1 << 18;
 /// A thread that has so many locks is told as if it had no others.
 const MOST_HELD: usize = 64;
+/// A thread has no more locks at once, whatever the log says.
+const MOST_OPEN: usize = 1 << 12;
+/// So many locks and threads are told apart, and so many new names of threads.
+const MOST_LOCKS: usize = 1 << 22;
+const MOST_THREADS: usize = 1 << 20;
+const MOST_NAMES: usize = 1 << 20;
 /// Stands for a time that is not known.
 pub(super) const NEVER: u64 = u64::MAX;
 
@@ -81,8 +87,10 @@ pub(super) struct Pairs {
     pub(super) has_entering: bool,
     /// Events without those that they belong to, as where recording begins and ends.
     pub(super) unpaired: u64,
-    /// Acquisitions beyond those that are read.
+    /// Acquisitions beyond those that are read, and events of further locks and threads.
     pub(super) left_out: u64,
+    /// How many new names of threads are known.
+    names: usize,
     by_id: HashMap<u64, u32>,
     by_hash: HashMap<(u32, String), u32>,
     known_nestings: HashSet<(u32, u32, Vec<u32>)>,
@@ -92,41 +100,56 @@ impl Pairs {
     /// Takes up a block, the next one of the file.
     pub(super) fn take(&mut self, block: &Block) {
         // Of the block's class and hash: looked up once.
-        let mut known: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut known: HashMap<(u32, u32), Option<u32>> = HashMap::new();
         let text = |number: u32| block.texts.get(number as usize).map_or("", String::as_str);
         for event in &block.events {
             let lock = *known
                 .entry((event.class, event.hash))
                 .or_insert_with(|| self.lock(text(event.class), event.hash));
             let thread = self.thread(event, text(event.thread_name));
+            let (Some(lock), Some(thread)) = (lock, thread) else {
+                self.left_out += 1;
+                continue;
+            };
             self.first_ns = Some(self.first_ns.map_or(event.at_ns, |ns| ns.min(event.at_ns)));
             self.last_ns = self.last_ns.max(event.at_ns);
             self.event(event, thread, lock);
         }
     }
 
-    fn lock(&mut self, class: &str, hash: u32) -> u32 {
-        let next = self.locks.len() as u32;
-        let number = *self.by_hash.entry((hash, class.to_owned())).or_insert(next);
-        if number == next {
-            self.locks.push(Lock { class: class.to_owned(), hash });
+    /// The number of a lock; `None` if there are too many.
+    fn lock(&mut self, class: &str, hash: u32) -> Option<u32> {
+        let key = (hash, class.to_owned());
+        if let Some(&number) = self.by_hash.get(&key) {
+            return Some(number);
         }
-        number
+        let next = self.locks.len();
+        (next < MOST_LOCKS).then(|| {
+            self.by_hash.insert(key, next as u32);
+            self.locks.push(Lock { class: class.to_owned(), hash });
+            next as u32
+        })
     }
 
-    fn thread(&mut self, event: &Event, name: &str) -> u32 {
-        let next = self.threads.len() as u32;
-        let number = *self.by_id.entry(event.java_id).or_insert(next);
-        if number == next {
-            let (java_id, name) = (event.java_id, name.to_owned());
-            self.threads.push(Thread { java_id, name, ..Thread::default() });
-        } else if let Some(thread) = self.threads.get_mut(number as usize) {
+    /// The number of an event's thread; `None` if there are too many.
+    fn thread(&mut self, event: &Event, name: &str) -> Option<u32> {
+        let next = self.threads.len();
+        let Some(&number) = self.by_id.get(&event.java_id) else {
+            return (next < MOST_THREADS).then(|| {
+                let (java_id, name) = (event.java_id, name.to_owned());
+                self.by_id.insert(java_id, next as u32);
+                self.threads.push(Thread { java_id, name, ..Thread::default() });
+                next as u32
+            });
+        };
+        if let Some(thread) = self.threads.get_mut(number as usize) {
             let last = thread.renamed.last().map_or(&thread.name, |(_, name)| name);
-            if last != name {
+            if last != name && self.names < MOST_NAMES {
                 thread.renamed.push((event.at_ns, name.to_owned()));
+                self.names += 1;
             }
         }
-        number
+        Some(number)
     }
 
     fn event(&mut self, event: &Event, number: u32, lock: u32) {
@@ -141,6 +164,10 @@ impl Pairs {
             Kind::Enter => {
                 let asked = thread.asks.take_if(|(asked, _)| *asked == lock);
                 let entering_ns = asked.map_or(NEVER, |(_, since_ns)| since_ns.min(at_ns));
+                if thread.held.len() >= MOST_OPEN {
+                    self.unpaired += 1;
+                    return;
+                }
                 let is_reentrant = thread.held.iter().any(|held| held.lock == lock);
                 if is_reentrant {
                     *self.reentrant.entry((number, lock)).or_default() += 1;
@@ -245,6 +272,13 @@ mod tests {
         assert_eq!(times(&found), [(0, 0, NEVER, 1, 4)]);
         assert_eq!((found.reentrant[&(0, 0)], found.has_entering), (1, false));
         assert!(found.nestings.is_empty());
+    }
+
+    #[test]
+    fn a_thread_that_never_releases_is_read_in_bounds() {
+        let text = vec!["+11"; 300_000].join(" ");
+        let found = pairs(&text);
+        assert_eq!((found.acquisitions.len(), found.unpaired), (1, 300_000 - MOST_OPEN as u64));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Writes what was found into a log, thread by thread in the order of time.
 
 use super::{
+    SOMEWHERE,
     pair::{NEVER, Pairs},
     waits::{self, Found},
 };
@@ -27,8 +28,6 @@ const OWN_LANE: usize = 32;
 const MOST_LANES: usize = 1 << 12;
 /// The log was written once a second: who asks for a lock when it ends may have got it.
 const WRITTEN_EVERY_NS: u64 = 1_000_000_000;
-/// Stands for the places of all acquisitions, none of which is known.
-const PLACE: &str = "[synchronized]";
 
 /// A record to be written: whose it is, when, and what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,7 +115,7 @@ impl<'w> Writer<'w> {
             classes.push(log.class(&lock.class.replace('.', "/"), "")?);
         }
         let nowhere = log.class("", "")?;
-        let method = log.method(nowhere, PLACE, "", 0)?;
+        let method = log.method(nowhere, SOMEWHERE, "", 0)?;
         let place = log.place(method, 0, WaitKind::Monitor, 0, "")?;
         let sites = HashMap::new();
         Ok(Writer { importer, pairs, found, threads, classes, place, sites })

@@ -1,4 +1,4 @@
-//! Profiles of pprof, compressed or not: Go's profiles of mutexes and of blocking,
+//! Profiles of pprof: Go's profiles of mutexes and of blocking,
 //! jfrconv's, Tyrion's own, and others (`profile.proto` of github.com/google/pprof).
 //!
 //! Which of their values are waits, their names tell ([`values`]), or
@@ -9,7 +9,6 @@ mod sample;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod unpack;
 mod values;
 
 use crate::{
@@ -17,13 +16,13 @@ use crate::{
     error::Error,
     fact::Fact,
     input::Input,
+    limits::MAX_PROFILE,
     recording::{Lacks, Recording},
     summed::Summed,
 };
 use message::{Fields, Value};
 use sample::Reader;
 use tables::Tables;
-use unpack::Unpacked;
 use values::Chosen;
 
 /// Profiles of pprof.
@@ -41,17 +40,13 @@ pub const INPUT: Input = Input {
         Fact::LockIdentities,
     ],
     start_len: START_LEN,
-    is_it,
+    is_it: is_profile,
     check: |_, _| Ok(()),
     read,
 };
 
 /// As many bytes have a type of sample in them.
 const START_LEN: usize = 4096;
-
-fn is_it(start: &[u8]) -> bool {
-    is_profile(&unpack::start(start, START_LEN))
-}
 
 /// Whether all fields of this beginning may be those of a profile, and one is the type
 /// of a sample, or of the period.
@@ -88,12 +83,13 @@ fn is_value_type(bytes: &[u8]) -> bool {
 fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let io = |source| Error::Io { log: name.to_owned(), source };
     let file = bytes.settled(0, bytes.len()).unwrap_or_default();
-    let Unpacked { bytes: profile, damage } = unpack::unpack(file);
-    let tables = Tables::read(&profile);
-    let malformed = |what: String| {
-        let offset = damage.map_or(file.len() as u64, |(at, _)| at);
-        Error::Malformed { log: name.to_owned(), offset, what }
-    };
+    if file.len() > MAX_PROFILE {
+        let what = "it is longer than profiles are read; have fewer samples in it".to_owned();
+        return Err(Error::Malformed { log: name.to_owned(), offset: MAX_PROFILE as u64, what });
+    }
+    let tables = Tables::read(file);
+    let malformed =
+        |what: String| Error::Malformed { log: name.to_owned(), offset: file.len() as u64, what };
     if tables.has_no_texts() {
         return Err(malformed("it ends before the names of its samples".to_owned()));
     }
@@ -102,23 +98,16 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let summed = Summed::new(INPUT, name, tables.start_ns, tables.duration_ns).map_err(io)?;
     let mut reader = Reader::new(summed, &tables, chosen);
     reader.summed.importer.header.metadata.push(("values".to_owned(), told(&types, &chosen)));
-    if let Some((at, what)) = damage {
-        reader.summed.importer.add_damage(at, what, 0);
-    }
-    // What is wrong within a compressed file is where the file ends.
-    let packed = unpack::is_packed(file).then_some(file.len());
-    let offset = |at: usize| packed.unwrap_or(at) as u64;
-    // A file that was cut while it was compressed has been told of.
-    if let Some(at) = tables.torn_at.filter(|_| damage.is_none()) {
+    if let Some(at) = tables.torn_at {
         let what = "no field begins here; what comes after it was left out";
-        reader.summed.importer.add_damage(offset(at), what, (profile.len() - at) as u64);
+        reader.summed.importer.add_damage(at as u64, what, (file.len() - at) as u64);
     }
-    for field in Fields::new(&profile).filter(|field| field.number == tables::SAMPLE) {
+    for field in Fields::new(file).filter(|field| field.number == tables::SAMPLE) {
         let Value::Bytes(sample) = field.value else { continue };
         if !reader.sample(sample).map_err(io)? {
             let what = "a sample that is damaged, or has a value that is no sum of waits; it was \
                         left out";
-            reader.summed.importer.add_damage(offset(field.at), what, sample.len() as u64);
+            reader.summed.importer.add_damage(field.at as u64, what, sample.len() as u64);
         }
     }
     let lacks = Lacks {

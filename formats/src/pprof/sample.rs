@@ -104,9 +104,9 @@ impl<'t, 'a> Reader<'t, 'a> {
         self.stack.clear();
         for &id in ids {
             let frames = self.location(id)?;
-            self.stack.extend_from_slice(&frames);
-            if self.stack.len() > most {
-                self.stack.truncate(most);
+            let room = most - self.stack.len();
+            self.stack.extend(frames.iter().take(room));
+            if frames.len() > room {
                 return Ok(true);
             }
         }
@@ -164,7 +164,8 @@ impl<'t, 'a> Reader<'t, 'a> {
             return Ok((id::UNKNOWN, 0));
         }
         let file = self.tables.text(function.file);
-        let name = match file.ends_with(".go") {
+        let is_go = file.ends_with(".go") || file.ends_with(".s");
+        let name = match is_go {
             true => FunctionName::plain(text),
             false => FunctionName::of(text),
         };
@@ -195,7 +196,8 @@ impl<'t, 'a> Reader<'t, 'a> {
     /// is taken from the stack if it stands for the lock.
     fn take_lock(&mut self, labels: &Labels<'a>) -> (LockName, WaitKind) {
         let told = match (&labels.lock, &labels.class) {
-            (Some(lock), _) => Some(LockName::of(lock)),
+            (Some(lock), Some(class)) => Some(LockName::with_class(lock, class)),
+            (Some(lock), None) => Some(LockName::of(lock)),
             (None, Some(class)) => Some(LockName::of_class(class)),
             (None, None) => None,
         };
@@ -210,12 +212,12 @@ impl<'t, 'a> Reader<'t, 'a> {
         let (own_kind, own_lock) =
             own.map_or((None, None), |(kind, lock)| (Some(kind), Some(lock)));
         let of_class = class.map(|class| {
-            let names: Vec<Cow<'_, str>> = self.stack.iter().take(8).map(name).collect();
+            let names: Vec<Cow<'_, str>> = self.stack.iter().take(64).map(name).collect();
             kinds::of_class(class, names.iter().map(|name| &**name))
         });
         let of_functions = || {
             let names: Vec<Cow<'_, str>> = self.stack.iter().take(64).map(name).collect();
-            let of_go = names.iter().take(3).find_map(|name| kinds::of_go(name));
+            let of_go = kinds::of_go(names.iter().map(|name| &**name));
             of_go.or_else(|| kinds::of_java(names.iter().map(|name| &**name)))
         };
         let kind = labels.kind.or(own_kind).or(of_class).or_else(of_functions);

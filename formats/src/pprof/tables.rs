@@ -2,6 +2,7 @@
 //! the end.
 
 use super::message::{Field, Fields, Value, numbers};
+use crate::limits::MAX_TEXT;
 use std::{borrow::Cow, collections::HashMap};
 
 /// Numbers of the fields of a profile.
@@ -69,7 +70,9 @@ impl<'a> Tables<'a> {
                 let [id] = fields_of(bytes, [1]);
                 self.functions.entry(id).or_insert(bytes);
             }
-            (field::STRING, Value::Bytes(bytes)) => self.texts.push(bytes),
+            (field::STRING, Value::Bytes(bytes)) => {
+                self.texts.push(bytes.get(..MAX_TEXT).unwrap_or(bytes));
+            }
             (field::TIME, Value::Number(ns)) => self.start_ns = positive(ns),
             (field::DURATION, Value::Number(ns)) => self.duration_ns = positive(ns),
             (field::COMMENT, value) => numbers(value, |text| self.comments.push(text)),

@@ -196,47 +196,34 @@ impl<'a> Events<'a> {
     }
 }
 
-/// What [`visit_two`] hands out.
-#[derive(Debug)]
-pub enum Summed<'a> {
-    /// What is added up of a wait.
-    Wait {
-        /// The thread that waited.
-        thread: u32,
-        /// Where it waited, and what for.
-        site: u32,
-        /// How long, in ns.
-        wait_ns: u64,
-        /// The thread that had the lock when the wait began; 0 if that is not known.
-        owner: u32,
-    },
+/// Takes what [`visit_two`] hands out.
+pub trait TakeRecords<'a> {
+    /// What is added up of a wait: who waited where and for how long, and the thread that
+    /// had the lock when the wait began, 0 if that is not known. Should be inlined.
+    fn wait(&mut self, thread: u32, site: u32, owner: u32, wait_ns: u64);
+
     /// Any other record, or a wait all the same.
-    Entry(Entry<'a>),
+    fn entry(&mut self, entry: Entry<'a>);
 }
 
 /// Hands all records that are left of two chunks to `take`: those of each in their order,
 /// but now of the one and now of the other. A record's place is known only when the one
 /// before it is decoded; of two chunks the processor decodes two at a time.
-#[inline]
+#[inline(always)]
 pub fn visit_two<'a>(
     first: &mut Events<'a>,
     second: &mut Events<'a>,
-    mut take: impl FnMut(Summed<'a>),
+    take: &mut impl TakeRecords<'a>,
 ) {
-    while let Some((a, b)) = usual_of_both(first, second, &mut take) {
-        match (a, b) {
-            (Some(a), Some(b)) => {
-                take(Summed::Entry(a));
-                take(Summed::Entry(b));
-            }
-            (one, other) => {
-                one.into_iter().chain(other).for_each(|entry| take(Summed::Entry(entry)));
-                break;
-            }
+    while let Some(next) = usual_of_both(first, second, take) {
+        let is_end = next.0.is_none() || next.1.is_none();
+        next.0.into_iter().chain(next.1).for_each(|entry| take.entry(entry));
+        if is_end {
+            break;
         }
     }
     for rest in [first, second] {
-        rest.visit_all(|entry| take(Summed::Entry(entry)));
+        rest.visit_all(|entry| take.entry(entry));
     }
 }
 
@@ -246,7 +233,7 @@ pub fn visit_two<'a>(
 fn usual_of_both<'a>(
     first: &mut Events<'a>,
     second: &mut Events<'a>,
-    take: &mut impl FnMut(Summed<'a>),
+    take: &mut impl TakeRecords<'a>,
 ) -> Option<(Option<Entry<'a>>, Option<Entry<'a>>)> {
     let (a_bytes, b_bytes) = (first.bytes, second.bytes);
     let (mut a_at, mut a_ns) = (first.at, first.now_ns);
@@ -263,18 +250,12 @@ fn usual_of_both<'a>(
         b_at += b.len;
         a_ns = a_ns.saturating_add(a.delta_ns);
         b_ns = b_ns.saturating_add(b.delta_ns);
-        take(summed(a_thread, &a));
-        take(summed(b_thread, &b));
+        take.wait(a_thread, a.site, a.owner, a.wait_ns);
+        take.wait(b_thread, b.site, b.owner, b.wait_ns);
     };
     (first.at, first.now_ns) = (a_at, a_ns);
     (second.at, second.now_ns) = (b_at, b_ns);
     (!is_end).then(|| (first.next_entry(), second.next_entry()))
-}
-
-#[inline(always)]
-fn summed<'a>(thread: u32, wait: &fast::Summand) -> Summed<'a> {
-    let &fast::Summand { site, wait_ns, owner, .. } = wait;
-    Summed::Wait { thread, site, wait_ns, owner }
 }
 
 /// All records of a chunk that are left; see [`Events::records`].

@@ -5,6 +5,8 @@ use tyrion_wire::{WaitKind, lock_flavor::LockFlavor, slow_path::SlowPath};
 
 /// So many of a stack's innermost frames tell.
 const INNERMOST: usize = 48;
+/// The same of Go's: who waits is hardly inlined.
+const INNERMOST_OF_GO: usize = 4;
 /// Parts of the names of the JVM's functions in which threads wait for monitors.
 const MONITOR: [&str; 5] = [
     "ObjectMonitor::enter",
@@ -16,7 +18,8 @@ const MONITOR: [&str; 5] = [
 
 /// The kind of waits for a lock of a class; the frames are functions, the innermost one
 /// first.
-pub(crate) fn of_class<'f>(class: &str, mut frames: impl Iterator<Item = &'f str>) -> WaitKind {
+pub(crate) fn of_class<'f>(class: &str, frames: impl Iterator<Item = &'f str>) -> WaitKind {
+    let mut frames = frames.peekable();
     let class = FunctionName::class(class);
     let is_synchronizer = class.ends_with("Sync") || class.ends_with("PoolExecutor$Worker");
     let flavor = LockFlavor::of(format!("L{class};").as_bytes(), is_synchronizer);
@@ -24,8 +27,15 @@ pub(crate) fn of_class<'f>(class: &str, mut frames: impl Iterator<Item = &'f str
         let is_shared = frames.take(8).any(|frame| frame.contains("Shared"));
         return flavor.kind(is_shared, false);
     }
-    let is_parked = frames.next().is_some_and(|frame| frame.ends_with(".park"));
-    if is_parked { WaitKind::Lock } else { WaitKind::Monitor }
+    let is_parked = frames.peek().is_some_and(|frame| frame.ends_with(".park"));
+    match is_parked {
+        false => WaitKind::Monitor,
+        // Latches, conditions, queues.
+        true if class.starts_with("java/util/concurrent/") => {
+            of_java(frames).unwrap_or(WaitKind::Park)
+        }
+        true => WaitKind::Lock,
+    }
 }
 
 /// The kind of waits in a stack of Java's, as off-CPU profiles have them, by its
@@ -80,12 +90,31 @@ fn of_user(class: &str, path: SlowPath) -> Option<WaitKind> {
     })
 }
 
-/// The kind of waits that end in a function of Go's, `None` if it is none that waits.
-pub(crate) fn of_go(function: &str) -> Option<WaitKind> {
+/// The kind of waits in a stack of Go's, the innermost function first, `None` if none of
+/// these waits. Functions that release a lock stand for those who waited until then.
+pub(crate) fn of_go<'f>(functions: impl Iterator<Item = &'f str>) -> Option<WaitKind> {
+    let mut functions = functions.take(INNERMOST_OF_GO).peekable();
+    while let Some(function) = functions.next() {
+        let Some(kind) = of_go_function(function) else { continue };
+        // A read-write lock has a mutex, which writers take from each other.
+        let is_mutex = kind == WaitKind::Lock;
+        let is_of_writers = |outer: &&str| outer.starts_with("sync.(*RWMutex).");
+        while functions.next_if(|outer| is_mutex && of_go_function(outer) == Some(kind)).is_some() {
+        }
+        let is_write = is_mutex && functions.peek().is_some_and(is_of_writers);
+        return Some(if is_write { WaitKind::LockWrite } else { kind });
+    }
+    None
+}
+
+fn of_go_function(function: &str) -> Option<WaitKind> {
     let function = function.strip_prefix("internal/").unwrap_or(function);
     match function {
-        "sync.(*RWMutex).RLock" | "sync.(*RWMutex).RUnlock" => Some(WaitKind::LockRead),
-        "sync.(*RWMutex).Lock" | "sync.(*RWMutex).Unlock" => Some(WaitKind::LockWrite),
+        // Who unlocks after writing lets readers in, and the last reader a writer.
+        "sync.(*RWMutex).RLock" | "sync.(*RWMutex).Unlock" => Some(WaitKind::LockRead),
+        "sync.(*RWMutex).Lock" | "sync.(*RWMutex).RUnlock" | "sync.(*RWMutex).rUnlockSlow" => {
+            Some(WaitKind::LockWrite)
+        }
         "sync.(*Cond).Wait" => Some(WaitKind::Condition),
         "sync.(*WaitGroup).Wait" | "time.Sleep" => Some(WaitKind::Park),
         _ if function.starts_with("sync.(*Mutex).") => Some(WaitKind::Lock),
@@ -115,6 +144,20 @@ mod tests {
         assert_eq!(kind(read_write, &park), WaitKind::LockWrite);
         let lock = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
         assert_eq!(kind(lock, &park), WaitKind::Lock);
+        let latch = [
+            "jdk/internal/misc/Unsafe.park",
+            "java/util/concurrent/locks/LockSupport.park",
+            "java/util/concurrent/locks/AbstractQueuedSynchronizer.acquire",
+            "java/util/concurrent/CountDownLatch.await",
+        ];
+        assert_eq!(kind("java.util.concurrent.CountDownLatch$Sync", &latch), WaitKind::Park);
+        let condition = [
+            "jdk/internal/misc/Unsafe.park",
+            "java/util/concurrent/locks/LockSupport.park",
+            "java/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject.await",
+        ];
+        let object = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
+        assert_eq!(kind(object, &condition), WaitKind::Condition);
         let semaphore = "java.util.concurrent.Semaphore$NonfairSync";
         assert_eq!(kind(semaphore, &shared), WaitKind::Semaphore);
     }
@@ -167,15 +210,28 @@ mod tests {
 
     #[test]
     fn kinds_follow_from_functions_of_go() {
-        for (function, kind) in [
+        for (functions, kind) in [
             ("sync.(*Mutex).Lock", Some(WaitKind::Lock)),
             ("internal/sync.(*Mutex).lockSlow", Some(WaitKind::Lock)),
-            ("sync.(*RWMutex).RLock", Some(WaitKind::LockRead)),
+            ("sync.(*RWMutex).RLock main.f", Some(WaitKind::LockRead)),
+            ("sync.(*RWMutex).Lock main.f", Some(WaitKind::LockWrite)),
+            ("sync.(*Mutex).Lock sync.(*RWMutex).Lock main.f", Some(WaitKind::LockWrite)),
+            (
+                "internal/sync.(*Mutex).lockSlow internal/sync.(*Mutex).Lock sync.(*Mutex).Lock \
+                 sync.(*RWMutex).Lock",
+                Some(WaitKind::LockWrite),
+            ),
+            ("sync.(*Mutex).Lock main.(*RWMutex).Lock", Some(WaitKind::Lock)),
+            // As the profile of mutexes has them.
+            ("sync.(*RWMutex).RUnlock main.f", Some(WaitKind::LockWrite)),
+            ("sync.(*RWMutex).rUnlockSlow sync.(*RWMutex).RUnlock", Some(WaitKind::LockWrite)),
+            ("sync.(*RWMutex).Unlock main.f", Some(WaitKind::LockRead)),
+            ("sync.(*Mutex).Unlock sync.(*RWMutex).Unlock main.f", Some(WaitKind::LockWrite)),
             ("runtime.chanrecv1", Some(WaitKind::Park)),
             ("sync.(*Cond).Wait", Some(WaitKind::Condition)),
             ("main.main", None),
         ] {
-            assert_eq!(of_go(function), kind, "{function}");
+            assert_eq!(of_go(functions.split(' ')), kind, "{functions}");
         }
     }
 }

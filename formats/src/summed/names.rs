@@ -115,6 +115,21 @@ impl LockName {
         LockName { class: class_name(class), name: name.to_owned(), identity: identity.to_owned() }
     }
 
+    /// Of what outputs call a lock in one word, and its class: `Cache.lock#7` and
+    /// `com.acme.Foo`.
+    pub(crate) fn with_class(text: &str, class: &str) -> LockName {
+        let lock = LockName::of(text);
+        let class = class_name(class);
+        if !lock.name.is_empty() || lock.class == class {
+            return lock;
+        }
+        let name = match text.rsplit_once('#') {
+            Some((name, identity)) if is_number(identity) => name,
+            _ => text,
+        };
+        LockName { class, name: name.to_owned(), identity: lock.identity }
+    }
+
     /// Whether nothing is known of it.
     pub(crate) fn is_unknown(&self) -> bool {
         self.class.is_empty() && self.name.is_empty()
@@ -122,8 +137,17 @@ impl LockName {
 }
 
 /// The kind and the lock of a frame that Tyrion's outputs put at the end of stacks:
-/// `[monitor] com.acme.Foo`.
+/// `[monitor] com.acme.Foo`, or `com.acme.Foo#7 [monitor]` where they are for pictures.
 pub(crate) fn lock_frame(frame: &str) -> Option<(WaitKind, LockName)> {
+    kind_first(frame).or_else(|| kind_last(frame))
+}
+
+fn kind_last(frame: &str) -> Option<(WaitKind, LockName)> {
+    let (lock, kind) = frame.strip_suffix(']')?.rsplit_once(" [")?;
+    Some((WaitKind::from_name(kind)?, LockName::of(lock)))
+}
+
+fn kind_first(frame: &str) -> Option<(WaitKind, LockName)> {
     let (kind, lock) = frame.strip_prefix('[')?.split_once(']')?;
     let lock = match lock {
         "" => "",
@@ -208,10 +232,15 @@ mod tests {
         ] {
             assert_eq!(LockName::of(text), lock, "{text}");
         }
+        let told = LockName::with_class("Cache.map#7", "java.lang.Object");
+        assert_eq!(told, of("java/lang/Object", "Cache.map", "7"));
+        assert_eq!(LockName::with_class("a.B#7", "a.B"), of("a/B", "", "7"));
         let frame = lock_frame("[lock-read] com.acme.Foo");
         assert_eq!(frame, Some((WaitKind::LockRead, of("com/acme/Foo", "", ""))));
         assert_eq!(lock_frame("[park]").map(|it| it.0), Some(WaitKind::Park));
-        for other in ["[main]", "[monitor]x", "monitor", "[", ""] {
+        let frame = lock_frame("com.acme.Foo#7 [lock-read]");
+        assert_eq!(frame, Some((WaitKind::LockRead, of("com/acme/Foo", "", "7"))));
+        for other in ["[main]", "[monitor]x", "monitor", "x[monitor]", "x [y]", "[", ""] {
             assert_eq!(lock_frame(other), None, "{other}");
         }
     }

@@ -36,6 +36,9 @@ pub struct LogFacts {
     pub duration_ns: u64,
     /// Waits shorter than this were folded when recorded.
     pub threshold_ns: u64,
+    /// Whether the log has only sums of waits, without times.
+    #[serde(skip)]
+    pub is_summed: bool,
     /// How many processors the JVM counted on. `null` where the log does not tell.
     pub processors: Option<u64>,
     /// Whether the JVM ended in an orderly way and nothing of this log is
@@ -87,6 +90,7 @@ impl LogFacts {
             start_wall_ns: facts.start_wall_ns,
             duration_ns: log.end_ns().saturating_sub(log.start_ns()),
             threshold_ns: facts.threshold_ns,
+            is_summed: facts.lacks.singles,
             processors: processors(log),
             complete: facts.state == RecordingState::Closed && !is_damaged,
         }

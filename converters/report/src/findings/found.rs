@@ -193,6 +193,16 @@ impl Findings<'_> {
         !self.logs.is_empty() && self.logs.iter().all(|log| log.facts().lacks.times)
     }
 
+    /// Whether no log tells whether threads waited.
+    pub fn lacks_waits(&self) -> bool {
+        !self.logs.is_empty() && self.logs.iter().all(|log| log.facts().lacks.waits)
+    }
+
+    /// Whether no log tells how long threads waited.
+    pub fn lacks_durations(&self) -> bool {
+        !self.logs.is_empty() && self.logs.iter().all(|log| log.facts().lacks.durations)
+    }
+
     /// How long waits were recorded, in ns: the durations of the logs added up, as far as
     /// the filter asks for them.
     pub fn recorded_ns(&self) -> u64 {

@@ -38,11 +38,16 @@ pub fn stack(profile: &Profile, stack: u32) -> Vec<String> {
 }
 
 /// What threads park and wait in, whatever for: beginnings of frames.
-const MACHINERY: [&str; 4] = [
+const MACHINERY: [&str; 8] = [
     "java.util.concurrent.",
     "java.lang.Object.wait",
     "jdk.internal.misc.Unsafe.park",
     "sun.misc.Unsafe.park",
+    // Go's.
+    "sync.(*",
+    "internal/sync.(*",
+    "runtime.chan",
+    "runtime.selectgo",
 ];
 
 /// Whether a frame, `java.lang.Object.wait0(Object.java)`, is of what locks and
@@ -54,6 +59,9 @@ pub fn is_machinery(frame: &str) -> bool {
 /// The same of a function of the profile.
 pub fn is_machinery_function(function: &Function) -> bool {
     let (class, method) = (function.class.as_str(), function.method.as_str());
+    if class.is_empty() {
+        return is_machinery(method);
+    }
     MACHINERY.iter().any(|start| match start.strip_prefix(class) {
         Some(rest) => rest.strip_prefix('.').is_some_and(|start| method.starts_with(start)),
         None => class.starts_with(start),
@@ -84,8 +92,12 @@ pub fn place_in(log: &Recording, stack: u32) -> String {
 }
 
 /// The method of a frame with its class alone: `AuditLog.append` of
-/// `com.acme.bank.AuditLog.append(AuditLog.java:12)`.
+/// `com.acme.bank.AuditLog.append(AuditLog.java:12)`. Of a method of Go's, its package and
+/// type, too: `shop.(*Cart).Add` of `acme.com/shop.(*Cart).Add`.
 pub fn short_method(frame: &str) -> String {
+    if frame.contains(".(*") {
+        return frame.rsplit('/').next().unwrap_or_default().to_owned();
+    }
     let whole = frame.split('(').next().unwrap_or_default();
     let mut parts = whole.rsplitn(3, '.');
     match (parts.next(), parts.next()) {
@@ -108,6 +120,9 @@ mod tests {
             ("java.lang.Object", "hashCode", false),
             ("java.lang.ObjectX", "wait", false),
             ("java.util.Vector", "add", false),
+            ("", "sync.(*Mutex).Lock", true),
+            ("", "runtime.chanrecv1", true),
+            ("", "main.(*Ledger).Transfer", false),
             ("", "", false),
         ] {
             let function = Function {
@@ -116,7 +131,11 @@ mod tests {
                 ..Function::default()
             };
             assert_eq!(is_machinery_function(&function), expected, "{class}.{method}");
-            assert_eq!(is_machinery(&format!("{class}.{method}(X.java:1)")), expected);
+            let shown = match class {
+                "" => method.to_owned(),
+                class => format!("{class}.{method}(X.java:1)"),
+            };
+            assert_eq!(is_machinery(&shown), expected);
         }
     }
 }

@@ -216,17 +216,27 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
     if totals.contended == 0 {
         return View { parts: vec![Part::Text(nobody_waited(findings))] };
     }
-    let sum = format!(
-        "Threads waited {} for {}, {} in all; half of the waits took at most {}, 99 % at most {}.",
+    let waited = format!(
+        "Threads waited {} for {}",
         units::counted(totals.contended, "time"),
         units::counted((contended.shown.len() + contended.shown_left_out) as u64, "lock"),
-        units::duration(totals.wait_ns),
-        units::duration(totals.p50_wait_ns.unwrap_or(0)),
-        units::duration(totals.p99_wait_ns.unwrap_or(0)),
     );
+    let has_durations = !findings.lacks_durations();
+    let sum = match has_durations {
+        true => format!(
+            "{waited}, {} in all; half of the waits took at most {}, 99 % at most {}.",
+            units::duration(totals.wait_ns),
+            units::duration(totals.p50_wait_ns.unwrap_or(0)),
+            units::duration(totals.p99_wait_ns.unwrap_or(0)),
+        ),
+        false => format!("{waited}; how long is not known."),
+    };
     // Columns that nothing is known for are left out.
     let (taken, held) = (findings.profile().has_acquisitions, findings.profile().has_blame);
+    let has_threads = findings.logs.iter().any(|log| !log.facts().lacks.threads);
     let known = |column: &Column| match column.name {
+        "waiters" => has_threads,
+        "wait" | "mean" | "p50" | "p99" | "max" => has_durations,
         "taken" | "miss" | "hold" | "max hold" | "in use" => taken,
         "holders" => taken || held,
         _ => true,

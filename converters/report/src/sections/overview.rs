@@ -78,6 +78,12 @@ pub struct Overview {
     pub dropped: u64,
     /// What recording cost.
     pub cost: Cost,
+    /// Whether no log tells whether threads waited.
+    #[serde(skip)]
+    pub lacks_waits: bool,
+    /// Whether no log tells how long threads waited.
+    #[serde(skip)]
+    pub lacks_durations: bool,
 }
 
 /// The threads.
@@ -236,6 +242,8 @@ impl Overview {
                 .map(|collected| collected.wait_ns(WaitKind::is_contention)),
             dropped: findings.logs.iter().map(dropped).fold(0, u64::saturating_add),
             cost: Cost::of(findings),
+            lacks_waits: findings.lacks_waits(),
+            lacks_durations: findings.lacks_durations(),
         }
     }
 }

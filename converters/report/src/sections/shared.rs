@@ -10,6 +10,9 @@ use tyrion_formats::Recording;
 
 /// What is said where there is no wait to show.
 pub fn nobody_waited(findings: &Findings<'_>) -> String {
+    if findings.lacks_waits() {
+        return "Whether threads waited for locks is not known: the log does not tell.".to_owned();
+    }
     match findings.threads.pending {
         0 => "No thread waited for a lock.".to_owned(),
         1 => "No wait for a lock has ended; one thread was still waiting when the log ended."

@@ -140,6 +140,10 @@ impl Verdict {
             words::not_recorded(&mut verdict, findings, &machine);
             return verdict;
         }
+        if findings.lacks_waits() {
+            words::only_held(&mut verdict, findings);
+            return verdict;
+        }
         verdict.lost_share = overview.pressure_share;
         (verdict.contended, verdict.wait_ns) = (overview.contended, overview.wait_ns);
         verdict.most_lost = most_lost(findings);

@@ -53,6 +53,7 @@ pub fn report(sections: Vec<Shown>) -> Report {
         start_wall_ns: START_NS,
         duration_ns: 12_345_678_901,
         threshold_ns: 10_000,
+        is_summed: false,
         processors: Some(2),
         complete: true,
     };

@@ -12,6 +12,7 @@ mod stale;
 
 use super::{
     By, Format, Metrics, OutputOptions,
+    create::{write as write_file, write_new},
     facts::Kinds,
     rows::{Column, Rows},
     tree::{Leaves, StateLeaves, Tree},
@@ -114,14 +115,17 @@ fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -> io
 fn files(profile: &Profile, options: &OutputOptions, path: &Path) -> io::Result<Vec<PathBuf>> {
     if options.merged {
         stale::remove(path)?;
-        let write = |out: &mut File| stream(profile, options, out);
-        return create(path, false, write).map(|()| vec![path.to_owned()]);
+        let written = write_file(path, |out| stream(profile, options, out));
+        return written.map(|()| vec![path.to_owned()]).map_err(|error| with_path(path, error));
     }
     let shared = Shared::new(profile, options)?;
     let parts = parts::plan(profile, &shared.rows, options.max_parts);
 
     stale::remove(path)?;
-    create(path, false, |_| Ok(()))?;
+    // Nor the file that stood for them.
+    if path.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == 0) {
+        std::fs::remove_file(path).map_err(|error| with_path(path, error))?;
+    }
     let names: Vec<PathBuf> = parts::suffixes(profile, &parts)
         .iter()
         .map(|suffix| {
@@ -136,7 +140,9 @@ fn files(profile: &Profile, options: &OutputOptions, path: &Path) -> io::Result<
         len if len <= MORE_COLUMNS => write_parts::<MORE_COLUMNS>(&shared, &parts, &names),
         _ => write_parts::<ALL_COLUMNS>(&shared, &parts, &names),
     };
-    written.inspect_err(|_| {
+    // Parts alone are no profile yet: the file that is opened comes last.
+    let opened = |()| write_file(path, |_| Ok(())).map_err(|error| with_path(path, error));
+    written.and_then(opened).inspect_err(|_| {
         // Some of the parts would look like all of them. The first error is the
         // one to report.
         let _ = stale::remove(path);
@@ -157,61 +163,23 @@ fn write_parts<const N: usize>(
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((part, name)) = parts.get(at).zip(names.get(at)) else { return Ok(()) };
             let header = header::of_part(shared, part);
-            create(name, true, |out| body.write(&header, std::slice::from_ref(part), out))?;
+            write_part(name, |out| body.write(&header, std::slice::from_ref(part), out))?;
         }
     };
     let workers = rayon::current_num_threads().min(MAX_WORKERS).min(parts.len());
     (0..workers).into_par_iter().try_for_each(write_parts)
 }
 
-/// Creates a file, which may be no file that exists if `must_be_new`. What could
-/// not be written whole is removed.
-fn create(
-    path: &Path,
-    must_be_new: bool,
-    write: impl FnOnce(&mut File) -> io::Result<()>,
-) -> io::Result<()> {
-    let named =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let file = if must_be_new { File::create_new(path) } else { super::create(path) };
-    let mut file = file.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            named(io::Error::new(error.kind(), "is in the way, and not part of an earlier profile"))
-        }
-        _ => named(error),
-    })?;
-    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
-    write(&mut file).map_err(|error| {
-        // Not a pipe or a device, which is not ours. The first error is the one
-        // to report.
-        if is_file {
-            let _ = std::fs::remove_file(path);
-        }
-        named(error)
+/// Writes a part, which may be no file that exists.
+fn write_part(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    write_new(path, write).map_err(|error| {
+        let in_the_way = "is in the way, and not part of an earlier profile";
+        let is_there = error.kind() == io::ErrorKind::AlreadyExists;
+        with_path(path, if is_there { io::Error::new(error.kind(), in_the_way) } else { error })
     })
 }
 
 /// Says which file it is that an error is about.
 fn with_path(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// As root one could remove a device that way, too.
-    #[test]
-    fn only_files_are_removed_when_they_cannot_be_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let (fifo, file) = (folder.path().join("fifo"), folder.path().join("file"));
-        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-        // Linux opens it for both without waiting.
-        let _other_end = File::options().read(true).write(true).open(&fifo).unwrap();
-        let fail = |_: &mut File| Err(io::Error::other("no"));
-        assert!(create(&fifo, false, fail).is_err());
-        assert!(fifo.exists(), "it is not ours to remove");
-        assert!(create(&file, false, fail).is_err());
-        assert!(!file.exists(), "half a profile");
-    }
 }

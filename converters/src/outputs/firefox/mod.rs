@@ -44,7 +44,7 @@ pub const FORMAT: Format = Format {
         Fact::Samples,
         Fact::Collections,
     ],
-    looked_at: None,
+    looked_at: Some("Firefox Profiler in Chromium"),
     open_with: "https://profiler.firefox.com (Load a profile from file)",
     stream: Stream::Times(stream),
     files: None,

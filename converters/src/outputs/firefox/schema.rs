@@ -16,23 +16,38 @@ pub(super) const CATEGORIES: &str = r#"[
 {"name":"Other waits","color":"blue","subcategories":["Other"]},
 {"name":"Summed waits","color":"orange","subcategories":["Other"]}]"#;
 
-/// The type of a wait's marker.
+/// The type of the marker of a wait for what somebody is known to have had.
+pub(super) const OWNED_WAIT: &str = "WaitForOwner";
+/// The type of any other wait's marker: labels cannot leave out what is not known.
 pub(super) const WAIT: &str = "Wait";
 /// The type of the marker of waits that have no times.
 pub(super) const SUM: &str = "SummedWaits";
 
 /// The fields of markers: those of type `unique-string` are numbers of strings.
 pub(super) const MARKERS: &str = r#"[
-{"name":"Wait",
-"description":"A thread waited for a lock, or for something to happen.",
+{"name":"WaitForOwner",
+"description":"A thread waited for a lock, or for something to happen; who had it when the wait began is known.",
 "tooltipLabel":"{marker.data.kind} {marker.data.lock}",
 "tableLabel":"{marker.data.lock}, held by {marker.data.owner}",
-"chartLabel":"{marker.data.lock}",
+"chartLabel":"{marker.data.lock}, held by {marker.data.owner}",
 "display":["marker-chart","marker-table","timeline-overview"],
 "fields":[
 {"key":"kind","label":"Kind","format":"unique-string"},
 {"key":"lock","label":"Lock","format":"unique-string"},
 {"key":"owner","label":"Owner when the wait began","format":"unique-string"},
+{"key":"waited","label":"Waited","format":"duration"},
+{"key":"outcome","label":"Outcome","format":"unique-string"},
+{"key":"waker","label":"Ended by","format":"unique-string"},
+{"key":"parks","label":"Parks","format":"integer"}]},
+{"name":"Wait",
+"description":"A thread waited for a lock, or for something to happen.",
+"tooltipLabel":"{marker.data.kind} {marker.data.lock}",
+"tableLabel":"{marker.data.lock}",
+"chartLabel":"{marker.data.lock}",
+"display":["marker-chart","marker-table","timeline-overview"],
+"fields":[
+{"key":"kind","label":"Kind","format":"unique-string"},
+{"key":"lock","label":"Lock","format":"unique-string"},
 {"key":"waited","label":"Waited","format":"duration"},
 {"key":"outcome","label":"Outcome","format":"unique-string"},
 {"key":"waker","label":"Ended by","format":"unique-string"},
@@ -65,6 +80,6 @@ mod tests {
             ["Java", "Lock contention", "Other waits", "Summed waits"]
         );
         let markers: Value = serde_json::from_str(MARKERS).unwrap();
-        assert_eq!([&markers[0]["name"], &markers[1]["name"]], [WAIT, SUM]);
+        assert_eq!([0, 1, 2].map(|at| &markers[at]["name"]), [OWNED_WAIT, WAIT, SUM]);
     }
 }

@@ -7,7 +7,6 @@ use crate::{
     outputs::{
         json::{self, or_null},
         places::Places,
-        tree::NO_STACK,
     },
     profile::Profile,
     timeline::{Timeline, Untimed},
@@ -103,7 +102,7 @@ impl<'p> Tables<'p> {
         self.write_stacks(out)?;
         out.write_all(b",\n\"frameTable\":")?;
         self.write_frames(profile, out)?;
-        let sources = Sources::of(profile);
+        let sources = Sources::of(self.places, profile);
         out.write_all(b",\n\"funcTable\":")?;
         self.write_functions(profile, &sources, strings, out)?;
         out.write_all(
@@ -183,8 +182,8 @@ impl<'p> Tables<'p> {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let methods = profile.functions.iter().map(names::dotted);
-        let locks = self.places.tree.locks.iter().map(names::LockFrame::dotted);
-        let others = [NO_STACK.to_owned()].into_iter().chain(locks);
+        let first = profile.frames.len() as u32;
+        let others = (first..self.places.frames()).map(|frame| self.places.shown(frame).name);
         let others: Vec<String> = others.chain([SUMMED_FRAME.to_owned()]).collect();
         let len = profile.functions.len() + others.len();
         let names = methods.chain(others.iter().cloned());
@@ -192,8 +191,6 @@ impl<'p> Tables<'p> {
         let of_methods = profile.functions.iter();
         let lines = of_methods.map(|it| Some(it.first_line).filter(|&line| line != 0));
         let lines = lines.chain(std::iter::repeat_n(None, others.len()));
-        let of_others = std::iter::repeat_n(None, others.len());
-        let files = sources.of_function.iter().copied().chain(of_others);
         out.write_all(b"{\"name\":")?;
         json::array(out, names)?;
         for column in ["isJS", "relevantForJS"] {
@@ -203,7 +200,7 @@ impl<'p> Tables<'p> {
         out.write_all(b",\"resource\":")?;
         json::repeated(out, "-1", len)?;
         out.write_all(b",\"source\":")?;
-        json::array(out, files.map(or_null))?;
+        json::array(out, sources.of_function.iter().map(|file| or_null(*file)))?;
         out.write_all(b",\"lineNumber\":")?;
         json::array(out, lines.map(or_null))?;
         for column in ["columnNumber", "originalLocation"] {
@@ -219,26 +216,30 @@ pub(super) fn category(kind: WaitKind) -> u32 {
     if kind.is_contention() { CONTENTION } else { WAITING }
 }
 
-/// The source files of methods.
+/// The source files of methods. The viewer shows them beside the names of functions, so
+/// those of locks that have a name of their own are their classes.
 struct Sources {
     files: Vec<String>,
-    /// The file of each function of the profile.
+    /// The file of each function, in the order of the table of functions.
     of_function: Vec<Option<u32>>,
 }
 
 impl Sources {
-    fn of(profile: &Profile) -> Sources {
-        let (mut numbers, mut files) = (HashMap::<&str, u32>::new(), Vec::new());
-        let mut of_function = Vec::with_capacity(profile.functions.len());
-        for function in &profile.functions {
-            let file = function.source.as_str();
-            of_function.push((!file.is_empty()).then(|| {
-                *numbers.entry(file).or_insert_with(|| {
-                    files.push(harmless::name(file).into_owned());
+    fn of(places: &Places<'_>, profile: &Profile) -> Sources {
+        let methods = profile.functions.iter().map(|it| harmless::name(&it.source).into_owned());
+        let first = profile.frames.len() as u32;
+        let others = (first..places.frames()).map(|frame| places.shown(frame).file);
+        let (mut numbers, mut files) = (HashMap::new(), Vec::new());
+        let number = |file: String| {
+            (!file.is_empty()).then(|| {
+                *numbers.entry(file).or_insert_with_key(|file| {
+                    files.push(file.clone());
                     files.len() as u32 - 1
                 })
-            }));
-        }
+            })
+        };
+        // Sums have a frame of their own, which stands behind all others.
+        let of_function = methods.chain(others).chain([String::new()]).map(number).collect();
         Sources { files, of_function }
     }
 

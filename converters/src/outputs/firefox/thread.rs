@@ -1,7 +1,7 @@
 //! The samples and markers of one thread.
 
 use super::{
-    schema::{self, SUM, WAIT},
+    schema::{self, OWNED_WAIT, SUM, WAIT},
     tables::{Strings, Tables, category},
 };
 use crate::{
@@ -221,16 +221,19 @@ fn write_wait(context: &mut Context<'_, '_>, wait: &Wait, out: &mut dyn Write) -
     let kind = context.strings.number(wait.kind.name());
     let lock = context.tables.lock(timeline.profile(), wait.lock, context.strings);
     let outcome = context.strings.number(wait.outcome.name());
+    let owner = context.tables.thread(timeline, (wait.run, wait.owner), context.strings);
+    let of_type = if owner.is_some() { OWNED_WAIT } else { WAIT };
     write!(
         out,
-        "{{\"type\":\"{WAIT}\",\"kind\":{kind},\"lock\":{lock},\"outcome\":{outcome},\
+        "{{\"type\":\"{of_type}\",\"kind\":{kind},\"lock\":{lock},\"outcome\":{outcome},\
          \"waited\":{}",
         ms(wait.wait_ns)
     )?;
-    let waker = wait.waker.map_or(0, |waker| waker.thread_id);
-    for (key, thread_id) in [("owner", wait.owner), ("waker", waker)] {
-        if let Some(name) = context.tables.thread(timeline, (wait.run, thread_id), context.strings)
-        {
+    let waker = wait.waker.and_then(|waker| {
+        context.tables.thread(timeline, (wait.run, waker.thread_id), context.strings)
+    });
+    for (key, name) in [("owner", owner), ("waker", waker)] {
+        if let Some(name) = name {
             write!(out, ",\"{key}\":{name}")?;
         }
     }

@@ -5,7 +5,7 @@
 
     // In pixels: from the page's edges, beside the title where buttons are, and the
     // lines of the title, of the subtitle and of the legend.
-    var MARGIN = 10, BUTTONS = 90, TITLE_LINE = 20, SUBTITLE_LINE = 16, LEGEND_LINE = 20;
+    var MARGIN = 10, BUTTONS = 90, TITLE_LINE = 24, SUBTITLE_LINE = 18, LEGEND_LINE = 20;
     var TITLE_SIZE = 17 / 12;
 
     var byId = function (id) { return document.getElementById(id); };

@@ -15,6 +15,7 @@
 //! Packets are in the order of their times, on the log's clock, `CLOCK_MONOTONIC`. They
 //! are written as they are made: the trace is never in memory as a whole.
 
+mod naming;
 mod owners;
 mod packets;
 pub mod proto;

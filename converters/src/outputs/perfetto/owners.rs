@@ -8,7 +8,7 @@ use crate::{
 };
 use std::collections::HashMap;
 use tyrion_formats::{Recording, UNKNOWN};
-use tyrion_wire::def::id;
+use tyrion_wire::{WaitKind, def::id};
 
 /// A method of a log and a line in it.
 type Place = (u32, u32);
@@ -47,10 +47,7 @@ impl Owners {
     }
 
     fn place(&self, log: &Recording, wait: &Wait) -> Option<Place> {
-        let of_stack = |stack_id: u32| {
-            let stack = log.definitions().stacks().get(stack_id)?;
-            Some((stack.method, stack.line))
-        };
+        let of_stack = |stack_id: u32| of_stack(log, stack_id, wait.kind);
         let released = self.release_of(wait).and_then(|release| {
             let place = log.definitions().places().get(release.place);
             let place = place.filter(|place| place.method != id::UNKNOWN);
@@ -68,6 +65,25 @@ impl Owners {
         let mut within = within.take_while(|release| release.at_ns <= wait.end_ns);
         within.find(|release| release.site == wait.site)
     }
+}
+
+/// The frame of a stack that released a lock: the innermost one, but for those of
+/// `java.util.concurrent` where the lock is of that.
+fn of_stack(log: &Recording, stack_id: u32, kind: WaitKind) -> Option<Place> {
+    let definitions = log.definitions();
+    let is_own = |method: u32| {
+        let method = definitions.methods().get(method);
+        method.is_some_and(|method| !names::is_machinery(&Names(log).class(method.class)))
+    };
+    let innermost = definitions.stacks().get(stack_id)?;
+    let (mut id, mut stack) = (stack_id, innermost);
+    while kind != WaitKind::Monitor && !is_own(stack.method) {
+        // Callers have lower ids; others are as good as lost.
+        let caller = definitions.stacks().get(stack.parent).filter(|_| stack.parent < id);
+        let Some(caller) = caller else { return Some((innermost.method, innermost.line)) };
+        (id, stack) = (stack.parent, caller);
+    }
+    Some((stack.method, stack.line))
 }
 
 /// What stands for a method that is not known.

@@ -25,8 +25,18 @@ const MAX_NUMBERED: usize = 1 << 16;
 /// The categories of events, by number less one.
 pub(super) const CATEGORIES: [&str; 3] = ["contention", "wait", "hold"];
 /// What annotations tell, by number less one.
-const ANNOTATIONS: [&str; 9] =
-    ["kind", "lock", "outcome", "parks", "place", "count", "wait_ns", "longest_ns", "from_ns"];
+const ANNOTATIONS: [&str; 10] = [
+    "kind",
+    "lock",
+    "lock_class",
+    "outcome",
+    "parks",
+    "place",
+    "count",
+    "wait_ns",
+    "longest_ns",
+    "from_ns",
+];
 
 /// Numbers for texts, in the order in which they come.
 #[derive(Default)]

@@ -1,17 +1,13 @@
 //! Goes through time and writes what happens.
 
 use super::{
-    owners::Owners,
+    naming::Naming,
     packets::{Packets, number},
     proto::{DebugAnnotation, TrackEvent, event_type},
     tracks::{ThreadKey, Tracks},
 };
 use crate::{
-    describe::Names,
-    harmless,
-    names::{self, LockFrame},
     outputs::OutputOptions,
-    profile::Function,
     timeline::{Hold, Item, Release, Timeline, Untimed, Wait},
 };
 use std::{
@@ -19,7 +15,7 @@ use std::{
     collections::{BinaryHeap, HashMap},
     io,
 };
-use tyrion_formats::{Recording, UNKNOWN};
+use tyrion_formats::UNKNOWN;
 use tyrion_wire::{WaitKind, def::id};
 
 /// The categories of events, as [`CATEGORIES`](super::packets::CATEGORIES) has them.
@@ -33,7 +29,7 @@ pub(super) struct Sweep<'a, 'w> {
     options: &'a OutputOptions,
     packets: Packets<'a, 'w>,
     tracks: Tracks,
-    owners: Owners,
+    naming: Naming<'a>,
     /// What is going to happen.
     due: BinaryHeap<Reverse<Due<'a>>>,
     /// The waits that have begun and not ended, by log and thread. A thread has one at a
@@ -44,14 +40,6 @@ pub(super) struct Sweep<'a, 'w> {
     /// How many slices and flows there were.
     slices: u64,
     flows: u64,
-    locks: HashMap<u32, String>,
-    /// What the innermost frame of a stack is called in the names of slices.
-    methods: HashMap<u32, String>,
-    /// What the locks of a class are called that are taken at a place, by log; nothing if
-    /// the filter leaves them out.
-    held: HashMap<(u32, u32, u32), Option<Held>>,
-    /// Locks by log and identity hash.
-    instances: HashMap<(u32, u32), u32>,
 }
 
 /// A wait that has not ended.
@@ -59,15 +47,6 @@ struct Open {
     slice: u64,
     site: u32,
     flow: Option<u64>,
-}
-
-/// Locks that are taken at a place.
-#[derive(Clone)]
-struct Held {
-    name: String,
-    class: String,
-    kind: WaitKind,
-    place: String,
 }
 
 /// What is going to happen at a moment.
@@ -134,28 +113,18 @@ impl<'a, 'w> Sweep<'a, 'w> {
         options: &'a OutputOptions,
         packets: Packets<'a, 'w>,
     ) -> Sweep<'a, 'w> {
-        let mut instances = HashMap::new();
-        for (run, log) in (0u32..).zip(timeline.logs()) {
-            let of_log = log.definitions().lock_instances();
-            instances.extend(of_log.map(|(lock, hash)| ((run, hash), lock)));
-        }
-        let (waiting, waiters, locks) = Default::default();
-        let (methods, held) = Default::default();
+        let (waiting, waiters) = Default::default();
         let mut sweep = Sweep {
             timeline,
             options,
             packets,
             tracks: Tracks::new(),
-            owners: Owners::default(),
+            naming: Naming::new(timeline),
             due: BinaryHeap::new(),
             waiting,
             waiters,
             slices: 0,
             flows: 0,
-            locks,
-            methods,
-            held,
-            instances,
         };
         for sum in timeline.untimed() {
             let slice = sweep.next_slice();
@@ -167,7 +136,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
     /// Writes what happens up to the last of some items, in their order; `next` are those
     /// that come after them.
     pub(super) fn add(&mut self, items: &[Item], next: &[Item]) -> io::Result<()> {
-        self.owners.take(items.iter().chain(next));
+        self.naming.take_releases(items.iter().chain(next));
         for item in items {
             let begins = !matches!(item, Item::Release(_));
             self.go_to(item.at_ns(), begins)?;
@@ -197,8 +166,8 @@ impl<'a, 'w> Sweep<'a, 'w> {
                     self.end_wait((thread, lane), &wait, due.slice.0)?;
                 }
                 What::Wake { wait, waker, flow } => {
-                    let lock = self.lock(wait.lock);
-                    self.instant(due.at_ns, (wait.run, waker), &format!("wake {lock}"), flow)?;
+                    let name = format!("wake {}", self.naming.lock(wait.lock).name);
+                    self.instant(due.at_ns, (wait.run, waker), name, flow)?;
                 }
                 What::Sum(sum) => self.sum(sum)?,
             }
@@ -227,7 +196,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
         let thread = self.tracks.thread(self.timeline, place, &mut self.packets)?;
         let name = match wait.kind.is_contention() {
             true => self.contention_name(wait)?,
-            false => self.wait_name(wait),
+            false => self.naming.wait(wait),
         };
         let category = if wait.kind.is_contention() { CONTENTION } else { WAIT };
         let mut annotations = self.annotations(wait.lock, wait.kind);
@@ -319,16 +288,17 @@ impl<'a, 'w> Sweep<'a, 'w> {
     }
 
     fn begin_hold(&mut self, hold: &Hold) -> io::Result<()> {
-        let Some(held) = self.held(hold) else { return Ok(()) };
-        let place = (hold.run, hold.thread_id);
-        let thread = self.tracks.thread(self.timeline, place, &mut self.packets)?;
-        let (lane, uuid) = self.tracks.begin(thread, hold.end_ns, &mut self.packets)?;
-        let called = names::lock_called(&held.name, &held.class, &self.identity(hold));
-        let name = format!("{}_lock_held", harmless::name(&called));
-        let annotations = vec![
+        let Some((name, held)) = self.naming.hold(hold) else { return Ok(()) };
+        let mut annotations = vec![
             self.packets.text("kind", held.kind.name()),
             self.packets.text("place", &held.place),
         ];
+        if !held.class.is_empty() {
+            annotations.push(self.packets.text("lock_class", &held.class));
+        }
+        let place = (hold.run, hold.thread_id);
+        let thread = self.tracks.thread(self.timeline, place, &mut self.packets)?;
+        let (lane, uuid) = self.tracks.begin(thread, hold.end_ns, &mut self.packets)?;
         let mut event = TrackEvent {
             r#type: Some(event_type::SLICE_BEGIN),
             category_iids: vec![HOLD],
@@ -352,16 +322,18 @@ impl<'a, 'w> Sweep<'a, 'w> {
         let Some(open) = open.find(|open| open.site == release.site) else { return Ok(()) };
         let flow = *open.flow.get_or_insert(next);
         self.flows = self.flows.max(flow);
-        let log = self.timeline.logs().get(release.run as usize);
-        let site = log.and_then(|log| log.definitions().sites().get(release.site));
-        let lock = site.and_then(|site| self.timeline.lock(release.run, site.lock));
-        let lock = lock.map_or_else(|| UNKNOWN.to_owned(), |lock| self.lock(lock));
-        let thread = (release.run, release.thread_id);
-        self.instant(release.at_ns, thread, &format!("release {lock}"), flow)
+        let name = format!("release {}", self.naming.lock_of_site(release.run, release.site));
+        self.instant(release.at_ns, (release.run, release.thread_id), name, flow)
     }
 
     /// Writes an instant from which a flow goes.
-    fn instant(&mut self, at_ns: u64, thread: (u32, u32), name: &str, flow: u64) -> io::Result<()> {
+    fn instant(
+        &mut self,
+        at_ns: u64,
+        thread: (u32, u32),
+        name: String,
+        flow: u64,
+    ) -> io::Result<()> {
         let thread = self.tracks.thread(self.timeline, thread, &mut self.packets)?;
         let mut event = TrackEvent {
             r#type: Some(event_type::INSTANT),
@@ -370,7 +342,7 @@ impl<'a, 'w> Sweep<'a, 'w> {
             flow_ids: vec![flow],
             ..TrackEvent::default()
         };
-        self.packets.set_name(&mut event, name.to_owned());
+        self.packets.set_name(&mut event, name);
         self.packets.event(at_ns, event)
     }
 
@@ -401,17 +373,13 @@ impl<'a, 'w> Sweep<'a, 'w> {
     fn annotations(&mut self, lock: u32, kind: WaitKind) -> Vec<DebugAnnotation> {
         let mut annotations = vec![self.packets.text("kind", kind.name())];
         if self.options.lock_frame {
-            let lock = self.lock(lock);
-            annotations.push(self.packets.text("lock", &lock));
+            let lock = self.naming.lock(lock);
+            annotations.push(self.packets.text("lock", &lock.name));
+            if !lock.class.is_empty() {
+                annotations.push(self.packets.text("lock_class", &lock.class));
+            }
         }
         annotations
-    }
-
-    /// What a lock of the profile is called.
-    fn lock(&mut self, lock: u32) -> String {
-        let profile = self.timeline.profile();
-        let name = self.locks.entry(lock).or_insert_with(|| names::lock(profile, lock));
-        name.clone()
     }
 
     /// The name of a wait for a lock, as Android's runtime gives it.
@@ -426,82 +394,12 @@ impl<'a, 'w> Sweep<'a, 'w> {
                 (tid, name.replace('(', "[").replace(')', "]"))
             }
         };
-        let holding = self.owners.method(self.timeline, wait);
+        let holding = self.naming.owners_method(wait);
         let waiters = self.waiters.get(&wait.lock).copied().unwrap_or(0);
-        let waiting = self.method(wait.stack);
+        let waiting = self.naming.method(wait.stack, wait.kind);
         Ok(format!(
             "monitor contention with owner {owner} ({tid}) at {holding} waiters={waiters} \
              blocking from {waiting}"
         ))
     }
-
-    /// The name of a wait that is not for a lock.
-    fn wait_name(&self, wait: &Wait) -> String {
-        let profile = self.timeline.profile();
-        let lock = LockFrame {
-            class: names::lock_class(profile, wait.lock),
-            name: names::lock_own_name(profile, wait.lock),
-            identity: String::new(),
-            kind: wait.kind,
-        };
-        lock.dotted()
-    }
-
-    /// The innermost frame of a stack, as Android's runtime writes it.
-    fn method(&mut self, stack: u32) -> String {
-        let profile = self.timeline.profile();
-        let name = self.methods.entry(stack).or_insert_with(|| {
-            let frame = profile.frames_of(stack).next();
-            let function = frame.and_then(|it| profile.functions.get(it.function as usize));
-            match frame.zip(function) {
-                Some((frame, function)) => names::art(function, frame.line),
-                None => {
-                    names::art(&Function { method: UNKNOWN.to_owned(), ..Function::default() }, 0)
-                }
-            }
-        });
-        name.clone()
-    }
-
-    /// What is held, unless the filter leaves it out.
-    fn held(&mut self, hold: &Hold) -> Option<Held> {
-        let timeline = self.timeline;
-        let log = timeline.logs().get(hold.run as usize)?;
-        let definitions = log.definitions();
-        // Made-up ids shall not take memory.
-        definitions.places().get(hold.place)?;
-        let class = definitions.classes().get(hold.class).map_or(id::UNKNOWN, |_| hold.class);
-        let key = (hold.run, hold.place, class);
-        self.held.entry(key).or_insert_with(|| held(timeline, log, hold)).clone()
-    }
-
-    /// What tells the lock that is held from others of its class.
-    fn identity(&self, hold: &Hold) -> String {
-        if hold.hash == 0 {
-            return String::new();
-        }
-        let log = self.timeline.logs().get(hold.run as usize);
-        let lock = self.instances.get(&(hold.run, hold.hash)).copied().filter(|&lock| {
-            let class = log.and_then(|log| log.definitions().locks().get(lock));
-            class == Some(&hold.class)
-        });
-        match lock.and_then(|lock| self.timeline.lock(hold.run, lock)) {
-            Some(lock) => self.timeline.profile().lock_identity(lock),
-            None => format!("@{:x}", hold.hash),
-        }
-    }
-}
-
-/// The locks that are taken where a hold's was, unless the filter leaves them out.
-fn held(timeline: &Timeline<'_>, log: &Recording, hold: &Hold) -> Option<Held> {
-    let (filter, names) = (timeline.filter(), Names(log));
-    let place = log.definitions().places().get(hold.place)?;
-    let regex = filter.lock.as_ref();
-    let is_wanted = filter.kinds.contains(place.kind)
-        && regex.is_none_or(|regex| names.called_matches(regex, hold.class, place.name));
-    is_wanted.then(|| {
-        let (class, name) = names.called(hold.class, place.name);
-        let class = names::readable_class(&class).into_owned();
-        Held { name, class, kind: place.kind, place: names.place(place) }
-    })
 }

@@ -45,6 +45,9 @@ fn how_much(answer: &Blockers, findings: &Findings<'_>) -> String {
             format!("{known} were charged to the selected threads, as holders.")
         }
         (Source::Charged, false) => format!("{known} of {all} are charged to a holder."),
+        (Source::OwnerAtStart, _) if answer.known_ns == 0 && findings.lacks_times() => {
+            "Who held the locks is not known: profiles do not tell.".to_owned()
+        }
         (Source::OwnerAtStart, _) => format!(
             "For {known} of {all}, the lock said who had it when the wait began: later holders, \
              and those of monitors, are not known."

@@ -164,7 +164,9 @@ pub(super) fn lock(
         sides: if sums.kinds.len() > 1 { sums.kinds.into_iter().collect() } else { Vec::new() },
         acquisitions: counted.then_some(sums.acquisitions),
         contended: sums.contended,
-        miss_share: counted.then(|| share(sums.contended, sums.acquisitions).min(1.0)),
+        // With logs that do not count acquisitions, there are more waits than these.
+        miss_share: (counted && sums.contended <= sums.acquisitions)
+            .then(|| share(sums.contended, sums.acquisitions)),
         wait_ns: sums.wait_ns,
         mean_wait_ns: mean(sums.wait_ns, sums.contended),
         p50_wait_ns: quantile(0.5),

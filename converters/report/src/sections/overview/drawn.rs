@@ -37,11 +37,11 @@ fn is_untimed(overview: &Overview) -> bool {
 fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
     let mut facts: Vec<(&str, TableCell)> = Vec::new();
     if let [log] = &overview.logs[..] {
-        facts.push(("program", TableCell::name(&format!("{} (pid {})", log.program, log.pid))));
+        facts.push(("program", program(log)));
         facts.push(("JVM", TableCell::name(&log.jvm)));
         facts.push(("mode", TableCell::Text(mode(log))));
         if knows_locks {
-            facts.push(("threshold", TableCell::Ns(log.threshold_ns)));
+            facts.push(("threshold", threshold(log)));
         }
     }
     facts.push(("start", TableCell::Text(units::start(overview.start_wall_ns))));
@@ -51,8 +51,9 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
         let text = format!("{of}, of which {} were recorded", units::duration(recorded_ns));
         facts.push(("duration", TableCell::Text(text)));
     } else {
+        let is_summed = overview.logs.iter().all(|log| log.is_summed);
         let duration = match (overview.start_wall_ns, overview.duration_ns) {
-            (0, 0) => TableCell::Text(NOT_KNOWN.to_owned()),
+            (start, 0) if start == 0 || is_summed => TableCell::Text(NOT_KNOWN.to_owned()),
             (_, ns) => TableCell::Ns(ns),
         };
         facts.push(("duration", duration));
@@ -84,12 +85,29 @@ fn facts(overview: &Overview, knows_locks: bool) -> Vec<(String, TableCell)> {
     facts.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
 }
 
+fn program(log: &LogFacts) -> TableCell {
+    match (log.program.as_str(), log.pid) {
+        ("", 0) => TableCell::Text(NOT_KNOWN.to_owned()),
+        (program, pid) => TableCell::name(&format!("{program} (pid {pid})")),
+    }
+}
+
+fn threshold(log: &LogFacts) -> TableCell {
+    match log.is_summed {
+        true => TableCell::Text("none: there are only sums of waits".to_owned()),
+        false => TableCell::Ns(log.threshold_ns),
+    }
+}
+
 fn contention(overview: &Overview) -> Vec<(&'static str, TableCell)> {
-    let mut contention = format!(
-        "{} waited {}",
-        units::counted(overview.contended, "contended acquisition"),
-        units::duration(overview.wait_ns),
-    );
+    if overview.lacks_waits {
+        return vec![("contention", TableCell::Text(NOT_KNOWN.to_owned()))];
+    }
+    let contended = units::counted(overview.contended, "contended acquisition");
+    let mut contention = match overview.lacks_durations {
+        true => format!("{contended}; how long they waited is not known"),
+        false => format!("{contended} waited {}", units::duration(overview.wait_ns)),
+    };
     if overview.pending != 0 {
         contention += &format!(
             "; {} had not ended, after {}",
@@ -120,6 +138,9 @@ fn withheld(overview: &Overview) -> String {
 }
 
 fn mode(log: &LogFacts) -> String {
+    if log.is_summed {
+        return "sums of waits".to_owned();
+    }
     let mode = match &log.mode_spans[..] {
         [] | [_] => log.mode.clone(),
         [first, later @ ..] => later.iter().fold(first.mode.clone(), |text, part| {
@@ -165,11 +186,14 @@ fn logs(overview: &Overview) -> Table {
         cells: vec![
             TableCell::name(&log.log),
             TableCell::name(&log.program),
-            TableCell::Count(log.pid.into()),
+            if log.pid == 0 { TableCell::Unknown } else { TableCell::Count(log.pid.into()) },
             TableCell::Text(mode(log)),
             TableCell::Text(units::start(log.start_wall_ns)),
-            TableCell::Ns(log.duration_ns),
-            TableCell::Ns(log.threshold_ns),
+            match (log.is_summed, log.duration_ns) {
+                (true, 0) => TableCell::Unknown,
+                (_, ns) => TableCell::Ns(ns),
+            },
+            if log.is_summed { TableCell::Unknown } else { TableCell::Ns(log.threshold_ns) },
         ],
         details: Vec::new(),
     };
@@ -195,7 +219,7 @@ fn kinds(overview: &Overview) -> Table {
             TableCell::Text(kind.kind.to_owned()),
             TableCell::Count(kind.count),
             TableCell::Count(kind.folded),
-            TableCell::Ns(kind.wait_ns),
+            if overview.lacks_durations { TableCell::Unknown } else { TableCell::Ns(kind.wait_ns) },
         ],
         details: Vec::new(),
     });

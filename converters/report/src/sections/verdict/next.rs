@@ -32,6 +32,10 @@ pub(super) fn command(verdict: &Verdict, findings: &Findings<'_>) -> String {
         Finding::Locks | Finding::Selected | Finding::NotTimed if is_trace => {
             format!("tyrion report --section blockers,critical-sections {logs}")
         }
+        // Profiles do not say of which program they are, nor that it runs in a JVM.
+        Finding::NotTimed if facts.iter().all(|log| log.program.is_empty()) => {
+            format!("tyrion convert --to flamegraph {logs}")
+        }
         Finding::Locks | Finding::Selected | Finding::NotTimed => record(&facts, "trace"),
     };
     harmless::within(&command, LONGEST).into_owned()

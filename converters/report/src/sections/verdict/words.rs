@@ -102,6 +102,16 @@ pub(super) fn not_recorded(verdict: &mut Verdict, findings: &Findings<'_>, machi
     finish(verdict, findings, lines);
 }
 
+/// Writes the verdict if locks were recorded, but no waits.
+pub(super) fn only_held(verdict: &mut Verdict, findings: &Findings<'_>) {
+    let lines = vec![
+        "Whether locks slow this program is not known: the log tells who held them, not who waited."
+            .to_owned(),
+        "→ Look at which are held for long: section critical-sections.".to_owned(),
+    ];
+    finish(verdict, findings, lines);
+}
+
 fn finish(verdict: &mut Verdict, findings: &Findings<'_>, mut lines: Vec<String>) {
     lines.retain(|line| !line.is_empty());
     lines.truncate(LINES - 1);
@@ -287,6 +297,10 @@ fn held_and_waited_for(
 ) -> String {
     let (holder, waiter) = (method(&lock.holder), method(&lock.waiter));
     let who = match (holder.as_str(), lock.holders.as_str()) {
+        // The log has no stacks.
+        ("", "") if waiter.is_empty() => {
+            return format!("{} has {} of it.", label(called, objects), percent(lock.wait_share));
+        }
         ("", "") => format!("waited for in {waiter}"),
         ("", threads) => format!("held by {}, waited for in {waiter}", name(threads)),
         (holder, _) if holder == waiter => format!("held and waited for in {waiter}"),
@@ -295,8 +309,12 @@ fn held_and_waited_for(
     format!("{} has {} of it: {who}.", label(called, objects), percent(lock.wait_share))
 }
 
-/// `AuditLog.append` of `com.acme.bank.AuditLog.append(AuditLog.java:12)`.
+/// `AuditLog.append` of `com.acme.bank.AuditLog.append(AuditLog.java:12)`; empty of the
+/// place that stands for all that are not known.
 fn method(frame: &str) -> String {
+    if frame == tyrion_formats::SOMEWHERE {
+        return String::new();
+    }
     name(&short_method(frame))
 }
 
@@ -331,6 +349,8 @@ mod tests {
             ("com.acme.bank.AuditLog.append(AuditLog.java:12)", "AuditLog.append"),
             ("a.Outer$Inner.<init>(Outer.java)", "Outer$Inner.<init>"),
             ("Main.main", "Main.main"),
+            ("main.(*Ledger).Transfer", "main.(*Ledger).Transfer"),
+            ("acme.com/shop.(*Cart).Add", "shop.(*Cart).Add"),
             ("[no probe]", "[no probe]"),
             ("", ""),
         ] {

@@ -48,6 +48,9 @@ pub(super) fn certainty(lock: &GuiltyLock, findings: &Findings<'_>) -> String {
 fn of_unheld(lock: &GuiltyLock) -> String {
     let Some(by) = &lock.woken_by else {
         let waiter = method(&lock.waiter);
+        if waiter.is_empty() {
+            return "→ Find out who holds it, and why that takes long.".to_owned();
+        }
         return format!(
             "→ Find out whom its threads wait for in {waiter}, and why that takes long."
         );
