@@ -66,7 +66,15 @@ fn logs() -> Vec<(&'static str, Read)> {
         ("teller", Read::new(vec![timed::bank()], all_kinds())),
         ("two-recordings", Read::new(vec![timed::shop(), timed::bank()], all_kinds())),
         ("nothing", Read::new(Vec::new(), Filter::default())),
+        ("without-ids", Read::new(vec![without_ids()], all_kinds())),
     ]
+}
+
+/// Sums of two threads that have names, and no ids.
+fn without_ids() -> Recording {
+    let lines = "[a];com.acme.Foo.bar;[monitor] com.acme.Foo 70\n\
+                 [b];com.acme.Foo.bar;[monitor] com.acme.Foo 30\n";
+    Recording::from_bytes("profile", lines.into()).unwrap()
 }
 
 /// The golden files.

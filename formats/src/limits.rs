@@ -50,9 +50,20 @@ pub const MAX_DEPTH: u32 = 1 << 14;
 /// How often a cell or slot is read again while its writer changes it.
 pub const MAX_RETRIES: usize = 1000;
 
-/// The longest profile of pprof that is read, unpacked, in bytes. What it takes to read it
-/// is some ten times as much at the most.
+/// The longest profile of pprof that is read, unpacked, in bytes. Reading a profile takes
+/// some ten times as much memory; one that is made up to take more is held to some eighty
+/// times as much by [`profile_frames`].
 pub const MAX_PROFILE: usize = 512 << 20;
+
+/// How many frames the stacks of a profile of this many bytes can have, all added up;
+/// those of later samples are cut. A location takes a byte in a sample and may stand for
+/// many functions, but in profiles of programs a frame takes more than a byte.
+pub(crate) fn profile_frames(len: usize) -> usize {
+    len.saturating_mul(2).saturating_add(1 << 20)
+}
+
+/// How many types of values the samples of a profile have at most; others are left out.
+pub const MAX_SAMPLE_TYPES: usize = 256;
 
 /// The longest line of collapsed stacks that is read, in bytes.
 pub const MAX_LINE: usize = 1 << 24;

@@ -96,7 +96,7 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
     let types = tables.types();
     let chosen = Chosen::of(&types, bytes.hints().sample_type.as_deref()).map_err(malformed)?;
     let summed = Summed::new(INPUT, name, tables.start_ns, tables.duration_ns).map_err(io)?;
-    let mut reader = Reader::new(summed, &tables, chosen);
+    let mut reader = Reader::new(summed, &tables, chosen, file.len());
     reader.summed.importer.header.metadata.push(("values".to_owned(), told(&types, &chosen)));
     if let Some(at) = tables.torn_at {
         let what = "no field begins here; what comes after it was left out";

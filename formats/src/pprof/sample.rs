@@ -5,9 +5,12 @@ use super::{
     tables::{Function, Tables, fields_of},
     values::Chosen,
 };
-use crate::summed::{
-    Summed, Waits, kinds,
-    names::{self, FunctionName, LockName},
+use crate::{
+    limits,
+    summed::{
+        Summed, Waits, kinds,
+        names::{self, FunctionName, LockName},
+    },
 };
 use std::{borrow::Cow, collections::HashMap, io, rc::Rc};
 use tyrion_wire::{WaitKind, def::id};
@@ -34,6 +37,8 @@ pub(super) struct Reader<'t, 'a> {
     methods: HashMap<u64, (u32, u64)>,
     /// The stack of the sample that is read.
     stack: Vec<Frame>,
+    /// How many frames stacks may still have, all added up.
+    frames_left: usize,
 }
 
 /// What labels say.
@@ -69,10 +74,12 @@ impl<'a> Labels<'a> {
 }
 
 impl<'t, 'a> Reader<'t, 'a> {
-    pub(super) fn new(summed: Summed, tables: &'t Tables<'a>, chosen: Chosen) -> Self {
+    /// For a profile of so many bytes.
+    pub(super) fn new(summed: Summed, tables: &'t Tables<'a>, chosen: Chosen, len: usize) -> Self {
+        let frames_left = limits::profile_frames(len);
         let is_async = tables.comments().any(|comment| comment.contains("async-profiler"));
         let (locations, methods, stack) = Default::default();
-        Reader { summed, tables, chosen, is_async, locations, methods, stack }
+        Reader { summed, tables, chosen, is_async, locations, methods, stack, frames_left }
     }
 
     /// Adds a sample; `false` if it is damaged.
@@ -100,16 +107,18 @@ impl<'t, 'a> Reader<'t, 'a> {
     /// Takes up the frames of locations, the innermost first: whether there are too many.
     fn take_stack(&mut self, ids: &[u64]) -> io::Result<bool> {
         // There is room for the frame that says so.
-        let most = crate::limits::MAX_DEPTH as usize - 2;
+        let most = (limits::MAX_DEPTH as usize - 2).min(self.frames_left);
         self.stack.clear();
         for &id in ids {
             let frames = self.location(id)?;
             let room = most - self.stack.len();
             self.stack.extend(frames.iter().take(room));
             if frames.len() > room {
+                self.frames_left -= most;
                 return Ok(true);
             }
         }
+        self.frames_left -= self.stack.len();
         Ok(false)
     }
 

@@ -2,7 +2,7 @@
 //! the end.
 
 use super::message::{Field, Fields, Value, numbers};
-use crate::limits::MAX_TEXT;
+use crate::limits::{MAX_SAMPLE_TYPES, MAX_TEXT};
 use std::{borrow::Cow, collections::HashMap};
 
 /// Numbers of the fields of a profile.
@@ -57,7 +57,7 @@ impl<'a> Tables<'a> {
 
     fn take(&mut self, Field { number, value, .. }: Field<'a>) {
         match (number, value) {
-            (field::SAMPLE_TYPE, Value::Bytes(bytes)) => {
+            (field::SAMPLE_TYPE, Value::Bytes(bytes)) if self.types.len() < MAX_SAMPLE_TYPES => {
                 let [name, unit] = fields_of(bytes, [1, 2]);
                 self.types.push((name, unit));
             }

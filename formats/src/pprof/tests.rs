@@ -224,3 +224,33 @@ fn other_bytes_are_no_profiles() {
     let period = Message::default().number(1, 1).number(2, 2);
     assert!(is_profile(&Message::default().message(11, period).number(12, 1).0));
 }
+
+/// A location takes a byte in a sample, and stands for many functions.
+#[test]
+fn stacks_have_so_many_frames_in_all() {
+    let mut maker = Maker::new(&GO);
+    let functions = vec![("f", "f.go", 1); 2_000];
+    let deep = maker.location(&functions);
+    let leaves: Vec<u64> = (0..700).map(|at| maker.location(&[("g", "g.go", at)])).collect();
+    for &leaf in &leaves {
+        // What differs is outermost, so that no two have a frame in common.
+        maker.sample(&[deep, leaf], &[1, 10], &[]);
+    }
+    let profile = maker.finish();
+    let most = crate::limits::profile_frames(profile.len());
+    assert!(most < 700 * 2_000, "{most}");
+    let log = read(&profile, None).unwrap();
+    assert!(log.definitions().stacks().len() <= most + 2 * 700);
+    assert_eq!(total(&log), (700, 7_000), "no wait is lost");
+}
+
+#[test]
+fn types_of_values_are_so_many_at_most() {
+    let types = vec![("contentions", "count"); 10_000];
+    let mut maker = Maker::new(&types);
+    let leaf = maker.location(&[("g", "g.go", 1)]);
+    maker.sample(&[leaf], &[3], &[]);
+    let profile = maker.finish();
+    assert_eq!(Tables::read(&profile).types().len(), crate::limits::MAX_SAMPLE_TYPES);
+    assert_eq!(total(&read(&profile, None).unwrap()), (3, 0));
+}

@@ -14,6 +14,8 @@ use std::io::{self, Write};
 
 /// The phase of markers that have both a beginning and an end.
 const INTERVAL: &str = "1";
+/// The first of the ids that threads get that have none; the others are below it.
+const MADE_UP_TID: u64 = i32::MAX as u64;
 
 /// What threads are written with.
 pub(super) struct Context<'c, 'p> {
@@ -72,7 +74,7 @@ pub(super) fn write_thread(
 ) -> io::Result<()> {
     let profile = context.timeline.profile();
     let Some(of_profile) = profile.threads.get(thread as usize) else { return Ok(()) };
-    write_head(context, of_profile, out)?;
+    write_head(context, (thread, of_profile), out)?;
     let mut sums: Vec<&Untimed> = context.timeline.untimed_of(thread).iter().collect();
     sums.sort_by_key(|sum| sum.last_ns);
     let mut columns = Columns { context, waits, sums, out };
@@ -82,7 +84,11 @@ pub(super) fn write_thread(
 }
 
 /// All but the samples and markers.
-fn write_head(context: &Context<'_, '_>, thread: &Thread, out: &mut dyn Write) -> io::Result<()> {
+fn write_head(
+    context: &Context<'_, '_>,
+    (number, thread): (u32, &Thread),
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (timeline, run) = (context.timeline, thread.run);
     let of_run = timeline.profile().runs.get(run as usize);
     out.write_all(b"\n{\"processType\":\"default\",\"processName\":")?;
@@ -90,13 +96,17 @@ fn write_head(context: &Context<'_, '_>, thread: &Thread, out: &mut dyn Write) -
     json::string(out, &harmless::name(if program.is_empty() { "Java" } else { program }))?;
     out.write_all(b",\"name\":")?;
     json::string(out, &harmless::name(&thread.label()))?;
+    // The viewer tells threads apart by it, and those of profiles have none.
+    let tid = match thread.java_id {
+        0 => MADE_UP_TID.saturating_sub(number.into()),
+        java_id => java_id,
+    };
     let pid = context.pids.get(run as usize).map_or("0", String::as_str);
     write!(
         out,
-        ",\"pid\":\"{pid}\",\"tid\":{},\"isMainThread\":false,\"processStartupTime\":0,\
+        ",\"pid\":\"{pid}\",\"tid\":{tid},\"isMainThread\":false,\"processStartupTime\":0,\
          \"processShutdownTime\":null,\"registerTime\":0,\"unregisterTime\":null,\
          \"showMarkersInTimeline\":true,\"pausedRanges\":[",
-        thread.java_id
     )?;
     let pauses = timeline.logs().get(run as usize).map(tyrion_formats::Recording::pauses);
     let mut commas = Commas::default();

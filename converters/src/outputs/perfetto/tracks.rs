@@ -14,6 +14,8 @@ use std::{
 const WAITING: &str = "threads waiting for locks";
 /// Stands for threads whose definition is lost.
 const UNKNOWN_ID: u64 = u64::MAX;
+/// Stands before the ids in the log of threads that have none of Java.
+const WITHOUT_ID: u64 = 1 << 63;
 
 /// A thread: the number of its recording, and `Thread.getId()`. Ids in logs differ from
 /// one file of a recording to the next; these do not.
@@ -82,7 +84,12 @@ impl Tracks {
         let recording = timeline.axis().recording(run);
         let log = timeline.logs().get(run as usize);
         let known = log.and_then(|log| log.definitions().threads().get(id));
-        let key = (recording, known.map_or(UNKNOWN_ID, |thread| thread.java_id));
+        let key = match known.map(|thread| thread.java_id) {
+            Some(0) => WITHOUT_ID | u64::from(id),
+            Some(java_id) => java_id,
+            None => UNKNOWN_ID,
+        };
+        let key = (recording, key);
         self.keys.insert((run, id), key);
         if self.threads.contains_key(&key) {
             return Ok(key);
@@ -126,7 +133,7 @@ impl Tracks {
         self.pids.insert(pid);
         let program = run.map(|run| run.program.as_str()).filter(|name| !name.is_empty());
         let mut name = harmless::name(program.unwrap_or("Java")).into_owned();
-        if own.is_none() {
+        if own.is_none() && recorded != 0 {
             name = format!("{name} (pid {recorded})");
         }
         let (uuid, counter) = (self.next_uuid(), self.next_uuid());
