@@ -6,6 +6,7 @@ mod formats;
 mod golden;
 #[path = "../../tests/support/golden.rs"]
 mod golden_files;
+mod parquet;
 mod readers;
 mod sums;
 mod support;

@@ -290,6 +290,22 @@ fn samples(profile: &Profile) -> usize {
 fn targets(args: &ConvertArgs) -> Result<Vec<(&'static Format, Target)>, Failure> {
     let targets = named_targets(args)?;
     for (format, target) in &targets {
+        if let Target::File(path) = target
+            && matches!(format.stream, Stream::Folder(_))
+            && path.is_file()
+        {
+            return Err(Failure::Usage(format!(
+                "{} is a folder of files, and {} is a file; name a folder with -o",
+                format.name,
+                path.display()
+            )));
+        }
+        if target.is_stream() && matches!(format.stream, Stream::Folder(_)) {
+            return Err(Failure::Usage(format!(
+                "{} is a folder of files; name one with -o",
+                format.name
+            )));
+        }
         if target.is_stream() && format.files.is_some() && !args.style.merged {
             return Err(Failure::Usage(format!(
                 "{} consists of several files; use --merged to write one stream",
@@ -384,6 +400,8 @@ impl Made<'_> {
         match (format.stream, self.timeline) {
             (Stream::Sums(stream), _) => stream(self.profile, options, out),
             (Stream::Times(stream), Some(timeline)) => stream(timeline, options, out),
+            // Refused before.
+            (Stream::Folder(_), _) => Err(io::Error::other("a folder cannot be streamed")),
             (Stream::Times(_), None) => Err(io::Error::other("the logs were not read")),
         }
     }
@@ -401,10 +419,14 @@ fn write(
         return stream();
     }
     let name = path.display().to_string();
-    let written = match format.files {
-        Some(files) => files(made.profile, options, path)
-            .map_err(|error: io::Error| Failure::writing(&name, &error))?,
-        None => {
+    let failed = |error: io::Error| Failure::writing(&name, &error);
+    let written = match (format.stream, format.files, made.timeline) {
+        (Stream::Folder(folder), _, Some(timeline)) => {
+            folder(timeline, path).map_err(failed)?;
+            vec![path.clone()]
+        }
+        (_, Some(files), _) => files(made.profile, options, path).map_err(failed)?,
+        _ => {
             stream()?;
             vec![path.clone()]
         }

@@ -14,6 +14,7 @@ pub mod flamegraph;
 mod json;
 mod lines;
 mod metric;
+pub mod parquet;
 pub mod perfetto;
 mod places;
 pub mod pprof;
@@ -100,6 +101,8 @@ impl OutputOptions {
 pub type WriteStream = fn(&Profile, &OutputOptions, &mut dyn Write) -> io::Result<()>;
 /// Writes a timeline as one stream of bytes.
 pub type WriteTimes = fn(&Timeline<'_>, &OutputOptions, &mut dyn Write) -> io::Result<()>;
+/// Writes a timeline as a folder of files.
+pub type WriteFolder = fn(&Timeline<'_>, &Path) -> io::Result<()>;
 /// Writes a profile as files at and beside a path: all that were written, the
 /// one to open first.
 pub type WriteFiles = fn(&Profile, &OutputOptions, &Path) -> io::Result<Vec<PathBuf>>;
@@ -111,6 +114,8 @@ pub enum Stream {
     Sums(WriteStream),
     /// Of single waits with their times: a timeline.
     Times(WriteTimes),
+    /// Of single waits, too, but as a folder of files.
+    Folder(WriteFolder),
 }
 
 /// What of a log an output shows.
@@ -184,7 +189,7 @@ impl Format {
 
     /// Whether it is made of a timeline.
     pub fn shows_times(&self) -> bool {
-        matches!(self.stream, Stream::Times(_))
+        matches!(self.stream, Stream::Times(_) | Stream::Folder(_))
     }
 
     /// Whether the user may choose this metric.
@@ -202,6 +207,7 @@ pub const FORMATS: &[Format] = &[
     speedscope::FORMAT,
     firefox::FORMAT,
     perfetto::FORMAT,
+    parquet::FORMAT,
 ];
 
 /// The format of this name, if there is one.

@@ -6,17 +6,14 @@
 
 mod table;
 
-use super::{By, Format, Metrics, OutputOptions, Stream};
+use super::{By, Format, Metrics, Stream, create::write_folder};
 use crate::{
     names,
     profile::{Profile, Run},
     timeline::{Item, Timeline, Wait},
 };
 use parquet::data_type::ByteArray;
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 use table::{Column, Sort, Table, Value};
 use tyrion_formats::{Fact, Recording};
 use tyrion_wire::{Outcome, WaitKind};
@@ -39,7 +36,7 @@ pub const FORMAT: Format = Format {
     ],
     looked_at: Some("DuckDB"),
     open_with: "duckdb -c \"FROM '{}/waits.parquet' LIMIT 10\"",
-    stream: Stream::Tables(write),
+    stream: Stream::Folder(write),
     files: None,
 };
 
@@ -105,25 +102,17 @@ const RUNS: &[Column] = &[
     ("processors", Sort::NumberOrNull),
 ];
 
-fn write(timeline: &Timeline<'_>, _: &OutputOptions, folder: &Path) -> io::Result<Vec<PathBuf>> {
-    fs::create_dir_all(folder)?;
+fn write(timeline: &Timeline<'_>, path: &Path) -> io::Result<()> {
     let facts = facts(timeline);
-    let create = |name, columns| Table::create(folder, name, columns, &facts);
-    let (waits, cells) = (create("waits", WAITS)?, create("cells", CELLS)?);
-    let tables = [
-        write_waits(timeline, waits)?,
-        write_cells(timeline, cells)?,
-        write_threads(timeline.logs(), create("threads", THREADS)?)?,
-        write_locks(timeline.profile(), create("locks", LOCKS)?)?,
-        write_stacks(timeline.profile(), create("stacks", STACKS)?)?,
-        write_runs(timeline, create("runs", RUNS)?)?,
-    ];
-    // All of them get their names when all of them are whole.
-    let mut written = vec![folder.to_owned()];
-    for table in tables {
-        written.push(table.finish()?);
-    }
-    Ok(written)
+    write_folder(path, |folder| {
+        let create = |name, columns| Table::create(folder, name, columns, &facts);
+        write_waits(timeline, create("waits", WAITS)?)?;
+        write_cells(timeline, create("cells", CELLS)?)?;
+        write_threads(timeline.logs(), create("threads", THREADS)?)?;
+        write_locks(timeline.profile(), create("locks", LOCKS)?)?;
+        write_stacks(timeline.profile(), create("stacks", STACKS)?)?;
+        write_runs(timeline, create("runs", RUNS)?)
+    })
 }
 
 /// What is said of each file as a whole, beside its table.
@@ -205,7 +194,7 @@ fn known_text(value: &str) -> Value {
     if value.is_empty() { Value::Null } else { text(value) }
 }
 
-fn write_waits(timeline: &Timeline<'_>, mut table: Table) -> io::Result<Table> {
+fn write_waits(timeline: &Timeline<'_>, mut table: Table) -> io::Result<()> {
     let (clock, words) = (Clock::of(timeline), Words::new());
     let row = |wait: &Wait| {
         [
@@ -225,10 +214,10 @@ fn write_waits(timeline: &Timeline<'_>, mut table: Table) -> io::Result<Table> {
     timeline.in_time(&mut |items, _| {
         items.iter().filter_map(Item::wait).try_for_each(|wait| table.add(row(wait)))
     })?;
-    Ok(table)
+    table.finish()
 }
 
-fn write_cells(timeline: &Timeline<'_>, mut table: Table) -> io::Result<Table> {
+fn write_cells(timeline: &Timeline<'_>, mut table: Table) -> io::Result<()> {
     let (clock, words) = (Clock::of(timeline), Words::new());
     for cell in timeline.untimed() {
         table.add([
@@ -244,11 +233,11 @@ fn write_cells(timeline: &Timeline<'_>, mut table: Table) -> io::Result<Table> {
             clock.unix(cell.last_ns),
         ])?;
     }
-    Ok(table)
+    table.finish()
 }
 
 /// All threads of the logs: owners need not have waited.
-fn write_threads(logs: &[Recording], mut table: Table) -> io::Result<Table> {
+fn write_threads(logs: &[Recording], mut table: Table) -> io::Result<()> {
     for (run, log) in (0u32..).zip(logs) {
         for (id, thread) in log.definitions().threads().iter() {
             table.add([
@@ -262,10 +251,10 @@ fn write_threads(logs: &[Recording], mut table: Table) -> io::Result<Table> {
             ])?;
         }
     }
-    Ok(table)
+    table.finish()
 }
 
-fn write_locks(profile: &Profile, mut table: Table) -> io::Result<Table> {
+fn write_locks(profile: &Profile, mut table: Table) -> io::Result<()> {
     for (id, lock) in (0u32..).zip(&profile.locks) {
         table.add([
             number(id),
@@ -276,11 +265,11 @@ fn write_locks(profile: &Profile, mut table: Table) -> io::Result<Table> {
             known(lock.id),
         ])?;
     }
-    Ok(table)
+    table.finish()
 }
 
 /// Stacks with their frames, the innermost first.
-fn write_stacks(profile: &Profile, mut table: Table) -> io::Result<Table> {
+fn write_stacks(profile: &Profile, mut table: Table) -> io::Result<()> {
     // Each frame is a text once, however many stacks have it.
     let frames: Vec<ByteArray> = profile
         .frames
@@ -307,10 +296,10 @@ fn write_stacks(profile: &Profile, mut table: Table) -> io::Result<Table> {
             Value::Texts(texts),
         ])?;
     }
-    Ok(table)
+    table.finish()
 }
 
-fn write_runs(timeline: &Timeline<'_>, mut table: Table) -> io::Result<Table> {
+fn write_runs(timeline: &Timeline<'_>, mut table: Table) -> io::Result<()> {
     for ((id, run), log) in (0u32..).zip(&timeline.profile().runs).zip(timeline.logs()) {
         let facts = log.facts();
         let Run { start_wall_ns, duration_ns, threshold_ns, .. } = *run;
@@ -328,5 +317,5 @@ fn write_runs(timeline: &Timeline<'_>, mut table: Table) -> io::Result<Table> {
             known(processors.unwrap_or(0)),
         ])?;
     }
-    Ok(table)
+    table.finish()
 }

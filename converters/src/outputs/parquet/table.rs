@@ -1,6 +1,5 @@
 //! One table: a Parquet file whose rows are added one by one, and written in groups.
 
-use super::super::create;
 use parquet::{
     basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel},
     data_type::{ByteArray, ByteArrayType, Int64Type},
@@ -12,16 +11,13 @@ use parquet::{
     },
     schema::types::{Type, TypePtr},
 };
-use std::{
-    fs::{self, File},
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fs::File, io, path::Path, sync::Arc};
 
 /// Rows are written together, and are in memory until then: some 30 MB of waits. Readers
 /// share out the groups to their workers.
 const ROWS_A_GROUP: usize = 1 << 18;
+/// Fewer if they have more texts in lists than this.
+const TEXTS_A_GROUP: usize = 1 << 20;
 /// As for other outputs: small for little time.
 const LEVEL: i32 = 3;
 
@@ -62,14 +58,14 @@ struct Values {
     repetitions: Vec<i16>,
 }
 
-/// A table that is being written: under another name until it is whole.
+/// A table that is being written.
 pub(super) struct Table {
-    path: PathBuf,
-    unfinished: PathBuf,
     writer: SerializedFileWriter<File>,
     columns: &'static [Column],
     values: Vec<Values>,
     rows: usize,
+    /// How many texts the lists of these rows have.
+    texts: usize,
 }
 
 impl Table {
@@ -80,8 +76,6 @@ impl Table {
         columns: &'static [Column],
         facts: &[(String, String)],
     ) -> io::Result<Table> {
-        let path = folder.join(format!("{name}.parquet"));
-        let unfinished = folder.join(format!(".{name}.parquet.unfinished"));
         let facts = facts.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
         let level = ZstdLevel::try_new(LEVEL).map_err(other)?;
         let properties = WriterProperties::builder()
@@ -89,22 +83,26 @@ impl Table {
             .set_writer_version(WriterVersion::PARQUET_1_0)
             .set_created_by(concat!("tyrion ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_key_value_metadata(Some(facts.collect()));
-        let file = create(&unfinished)?;
+        let file = File::create_new(folder.join(format!("{name}.parquet")))?;
         let writer =
             SerializedFileWriter::new(file, schema(name, columns)?, Arc::new(properties.build()));
         let writer = writer.map_err(other)?;
         let values = columns.iter().map(|_| Values::default()).collect();
-        Ok(Table { path, unfinished, writer, columns, values, rows: 0 })
+        Ok(Table { writer, columns, values, rows: 0, texts: 0 })
     }
 
     /// Adds a row: a value for each column, in their order.
     pub(super) fn add<const N: usize>(&mut self, row: [Value; N]) -> io::Result<()> {
         debug_assert_eq!(N, self.columns.len());
         for (values, value) in self.values.iter_mut().zip(row) {
+            if let Value::Texts(texts) = &value {
+                self.texts += texts.len();
+            }
             values.add(value);
         }
         self.rows += 1;
-        if self.rows == ROWS_A_GROUP { self.write_group() } else { Ok(()) }
+        let is_full = self.rows == ROWS_A_GROUP || self.texts >= TEXTS_A_GROUP;
+        if is_full { self.write_group() } else { Ok(()) }
     }
 
     fn write_group(&mut self) -> io::Result<()> {
@@ -116,19 +114,16 @@ impl Table {
             values.clear();
         }
         group.close().map_err(other)?;
-        self.rows = 0;
+        (self.rows, self.texts) = (0, 0);
         Ok(())
     }
 
-    /// Writes the rest, and gives the file its name: where it is.
-    pub(super) fn finish(mut self) -> io::Result<PathBuf> {
+    /// Writes the rest.
+    pub(super) fn finish(mut self) -> io::Result<()> {
         if self.rows != 0 {
             self.write_group()?;
         }
-        let file = self.writer.into_inner().map_err(other)?;
-        file.sync_all()?;
-        fs::rename(&self.unfinished, &self.path)?;
-        Ok(self.path)
+        self.writer.close().map(|_| ()).map_err(other)
     }
 }
 
