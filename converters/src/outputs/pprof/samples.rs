@@ -1,7 +1,7 @@
 //! Samples, stack by stack, encoded and compressed by all workers.
 //!
 //! They are encoded here and not by prost, from parts that many of them share: the same
-//! bytes in a fifth of the time. Tests decode them with prost.
+//! bytes in less time. Tests decode them with prost.
 
 use super::{Pieces, gzip::Block, labels::Labels, tables::Locations, to_i64};
 use crate::{
