@@ -19,11 +19,13 @@ on_jdks!(outputs_show_wakers: one);
 const TIMES: usize = 12;
 
 fn program(jdk: &Jdk) -> Program {
-    Program::truth(jdk, &format!("wakers {TIMES}"))
+    Program::truth(jdk, &format!("wakers {TIMES}")).option("--threshold=0")
 }
 
 /// Who ended the waits of a thread of one kind, in the order of time, and with what
-/// stacks. Waits are some milliseconds long, so each has one.
+/// stacks. How long they were is not asked: a waiter whose state says that it waits may
+/// have been taken off its processor before the wait began by the clock. Waits of any
+/// length have stacks, as `program` asks for it.
 fn wakes(log: &Path, waiter: &str, kind: &str) -> Vec<Value> {
     let mut wakes = dump(log, &["wake"]);
     wakes.retain(|wake| wake["waiter"] == waiter && wake["kind"] == kind);
@@ -46,7 +48,7 @@ fn check(recording: &Recording, is_seen: impl Fn(&str) -> bool) {
         let expected: Vec<&Value> = list(way, "wakers").iter().collect();
         assert_eq!(wakers, expected, "{name}: {found:#?}");
         for wake in &found {
-            assert!(number(wake, "wait_ns") >= 5_000_000, "{name}: {wake:#}");
+            assert!(number(wake, "wait_ns") > 0, "{name}: {wake:#}");
             assert_eq!(wake["stack_taken"], true, "{name}: {wake:#}");
             let stack = list(wake, "stack");
             let is_waking =
