@@ -39,6 +39,7 @@ mod report;
 mod reporting;
 mod rotation;
 mod sampling;
+mod sql;
 mod streams;
 mod structure;
 mod threshold;

@@ -74,6 +74,8 @@ pub struct Profile {
 pub struct Run {
     /// The log's name as the user gave it.
     pub log: String,
+    /// The machine's name; may be empty.
+    pub host: String,
     /// Process id.
     pub pid: u32,
     /// Main class or jar; may be empty.
@@ -331,6 +333,11 @@ impl Profile {
 
     /// The frames of a stack, innermost first.
     pub fn frames_of(&self, stack: u32) -> impl Iterator<Item = Frame> + '_ {
+        self.frame_ids_of(stack).map_while(|frame| self.frames.get(frame as usize).copied())
+    }
+
+    /// The same as indices into [`Profile::frames`].
+    pub fn frame_ids_of(&self, stack: u32) -> impl Iterator<Item = u32> + '_ {
         let mut at = stack;
         std::iter::from_fn(move || {
             if at == 0 {
@@ -338,7 +345,7 @@ impl Profile {
             }
             let node = self.stacks.get(at as usize)?;
             at = node.parent;
-            self.frames.get(node.frame as usize).copied()
+            Some(node.frame)
         })
     }
 

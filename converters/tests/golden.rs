@@ -4,7 +4,7 @@
 //! error.
 
 use crate::{
-    golden_files,
+    golden_files, otlp,
     support::{of_sums, profiles, totals, written},
     times,
 };
@@ -92,6 +92,7 @@ fn readable(format: &Format, profile: &Profile, options: &OutputOptions) -> Stri
         let _ = writeln!(text, "==> {name} <==");
         text += &match format.name {
             "pprof" => pprof_text(&totals::pprof(&bytes)),
+            "otlp" => otlp::text(&bytes),
             "flamegraph" => svg_text(&String::from_utf8(bytes).unwrap()),
             _ => String::from_utf8(bytes).unwrap(),
         };

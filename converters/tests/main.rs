@@ -6,6 +6,8 @@ mod formats;
 mod golden;
 #[path = "../../tests/support/golden.rs"]
 mod golden_files;
+mod otlp;
+mod parquet;
 mod readers;
 mod sums;
 mod support;

@@ -16,7 +16,7 @@ use tyrion_formats::Recording;
 
 /// The formats that are made of a timeline.
 fn formats() -> impl Iterator<Item = &'static Format> {
-    FORMATS.iter().filter(|format| format.shows_times())
+    FORMATS.iter().filter(|format| matches!(format.stream, Stream::Times(_)))
 }
 
 /// What a file says. A format that nothing reads here is an error.
@@ -50,7 +50,7 @@ fn text(format: &Format, bytes: &[u8]) -> String {
     text.replace(env!("CARGO_PKG_VERSION"), "VERSION")
 }
 
-fn frozen(name: &str) -> Recording {
+pub fn frozen(name: &str) -> Recording {
     let path = format!("{}/../testdata/logs/{name}", env!("CARGO_MANIFEST_DIR"));
     Recording::from_bytes(name, std::fs::read(path).unwrap()).unwrap()
 }

@@ -1,27 +1,29 @@
 #!/bin/sh
-# Gets the Python package with Perfetto's own messages, by which the tests read traces
-# independently of Tyrion.
+# Gets the Python packages by which the tests read what Tyrion writes independently of it:
+# Perfetto's own messages, and DuckDB.
 #
 #   tests/setup/wheels.sh
 #
-# Leaves it, and what it needs, under target/wheels. Where it can't be had, that is a
-# warning, or, with CI=true, exit 1. Idempotent, and quick when it is there.
+# Leaves them, and what they need, under target/wheels. Where they can't be had, that is a
+# warning, or, with CI=true, exit 1. Idempotent, and quick when they are there.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 wheels=$root/target/wheels
 # Of any patch: registries do not keep all of them.
-package='perfetto~=0.59.0'
+packages='perfetto~=0.59.0 duckdb~=2.0'
 
-[ -d "$wheels/perfetto" ] && exit 0
+[ -d "$wheels/perfetto" ] && [ -d "$wheels/duckdb" ] && exit 0
 
 fresh=$wheels.new
 rm -rf "$fresh"
-if python3 -m pip install --quiet --disable-pip-version-check --target "$fresh" "$package"; then
+# Word splitting is meant.
+# shellcheck disable=SC2086
+if python3 -m pip install --quiet --disable-pip-version-check --target "$fresh" $packages; then
     rm -rf "$wheels"
     mv "$fresh" "$wheels"
     exit 0
 fi
 rm -rf "$fresh"
-echo "wheels.sh: $package cannot be installed; traces are not read by Perfetto's messages" >&2
+echo "wheels.sh: $packages: cannot be installed; traces and tables are read by Tyrion alone" >&2
 [ "${CI:-}" != true ]

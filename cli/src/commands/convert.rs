@@ -20,6 +20,7 @@ use std::{
     io::{self, Write},
     path::PathBuf,
 };
+pub(super) use style::attribute;
 use style::Style;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, aggregate_by_owner, work_bytes},
@@ -289,10 +290,28 @@ fn samples(profile: &Profile) -> usize {
     profile.waits.len() + profile.acquisitions.len() + charged + sampled
 }
 
+/// That what consists of a folder can be written there.
+fn check_folder(format: &Format, target: &Target) -> Result<(), Failure> {
+    let name = format.name;
+    match target {
+        Target::File(path) if path.is_file() => Err(Failure::Usage(format!(
+            "{name} is a folder of files, and {} is a file; name a folder with -o",
+            path.display()
+        ))),
+        _ if target.is_stream() => {
+            Err(Failure::Usage(format!("{name} is a folder of files; name one with -o")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What is written where. A stream can take but one file.
 fn targets(args: &ConvertArgs, style: &Style) -> Result<Vec<(&'static Format, Target)>, Failure> {
     let targets = named_targets(args, style)?;
     for (format, target) in &targets {
+        if matches!(format.stream, Stream::Folder(_)) {
+            check_folder(format, target)?;
+        }
         if target.is_stream() && format.files.is_some() && !style.merged {
             return Err(Failure::Usage(format!(
                 "{} consists of several files; use --merged to write one stream",
@@ -390,6 +409,8 @@ impl Made<'_> {
         match (format.stream, self.timeline) {
             (Stream::Sums(stream), _) => stream(self.profile, options, out),
             (Stream::Times(stream), Some(timeline)) => stream(timeline, options, out),
+            // Refused before.
+            (Stream::Folder(_), _) => Err(io::Error::other("a folder cannot be streamed")),
             (Stream::Times(_), None) => Err(io::Error::other("the logs were not read")),
         }
     }
@@ -407,10 +428,14 @@ fn write(
         return stream();
     }
     let name = path.display().to_string();
-    let written = match format.files {
-        Some(files) => files(made.profile, options, path)
-            .map_err(|error: io::Error| Failure::writing(&name, &error))?,
-        None => {
+    let failed = |error: io::Error| Failure::writing(&name, &error);
+    let written = match (format.stream, format.files, made.timeline) {
+        (Stream::Folder(folder), _, Some(timeline)) => {
+            folder(timeline, path).map_err(failed)?;
+            vec![path.clone()]
+        }
+        (_, Some(files), _) => files(made.profile, options, path).map_err(failed)?,
+        _ => {
             stream()?;
             vec![path.clone()]
         }

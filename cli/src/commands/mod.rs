@@ -13,6 +13,7 @@ mod info;
 mod lock_names;
 mod man;
 mod profile;
+mod push;
 mod record;
 mod rendered;
 mod report;
@@ -74,6 +75,8 @@ pub enum Command {
     Whatif(whatif::WhatifArgs),
     /// Watch what threads wait for while the program runs
     Top(top::TopArgs),
+    /// Send what is recorded to a collector, as OpenTelemetry profiles
+    Push(push::PushArgs),
     /// Compare logs: what waits more or less than before
     // Samples are not compared.
     #[command(mut_arg("state", |state| state.hide(true)))]
@@ -114,6 +117,7 @@ pub fn run(command: Command) -> CommandResult {
         Command::Convert(args) => convert::run(args),
         Command::Report(args) => report::run(args),
         Command::Whatif(args) => whatif::run(args),
+        Command::Push(args) => push::run(args),
         Command::Top(args) => top::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Info(args) => info::run(args),

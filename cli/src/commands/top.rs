@@ -20,6 +20,7 @@ use crate::{
 };
 use clap::Args;
 use draw::{NO_LOCKS, Status};
+pub use find::log as find_log;
 use frame::{Detail, Frame, ViewOptions};
 use keys::{Action, App, View};
 use look::Look;
@@ -83,7 +84,11 @@ fn duration(text: &str) -> Result<u64, FilterError> {
     Ok(duration_ns(text)?.max(LEAST_INTERVAL_NS))
 }
 
-fn kinds(text: &str) -> Result<Kinds, String> {
+/// Kinds of waits that are known while a log grows.
+///
+/// # Errors
+/// When a name is none of a kind, or of waits that are known later.
+pub fn kinds(text: &str) -> Result<Kinds, String> {
     let kinds = Kinds::parse(text).map_err(|error| error.to_string())?;
     match kinds.asks_withheld() {
         true => Err("withheld waits are known only for whole logs: see tyrion report".to_owned()),

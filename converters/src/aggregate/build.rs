@@ -149,6 +149,7 @@ impl<'a> Builder<'a> {
         let fact = |key| facts.metadata(key).unwrap_or_default().to_owned();
         self.out.profile.runs.push(Run {
             log: log.name().to_owned(),
+            host: fact("host"),
             pid: facts.pid,
             program: fact("program"),
             jvm: fact("jvm"),

@@ -60,6 +60,40 @@ pub(super) fn write_new(
     fresh.name(path)
 }
 
+/// Has `body` write files into a folder, which get their names once all of them are
+/// whole: into the place of those that are there. Until then, and if it fails, nothing
+/// changes.
+///
+/// # Errors
+/// Those of `body`, and as `mkdir(2)` and `rename(2)`.
+pub(super) fn write_folder(
+    path: &Path,
+    body: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let part = part_in(folder(path));
+    fs::create_dir(&part)?;
+    let written = body(&part).and_then(|()| move_all(&part, path));
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_dir_all(&part);
+    }
+    written
+}
+
+/// Moves all files of a folder into another one, which need not be there.
+fn move_all(from: &Path, to: &Path) -> io::Result<()> {
+    // Where there is no such folder, or nothing in it, all files come at once.
+    if fs::rename(from, to).is_ok() {
+        return Ok(());
+    }
+    fs::create_dir_all(to)?;
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        fs::rename(file.path(), to.join(file.file_name()))?;
+    }
+    fs::remove_dir(from)
+}
+
 /// A file that nobody knows yet. It goes when it is dropped; one without a name also when
 /// the process is killed.
 struct Fresh {

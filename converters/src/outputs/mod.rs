@@ -14,12 +14,15 @@ pub mod flamegraph;
 mod json;
 mod lines;
 mod metric;
+pub mod otlp;
+pub mod parquet;
 pub mod perfetto;
 mod places;
 pub mod pprof;
 mod processes;
 mod rows;
 pub mod speedscope;
+mod tables;
 mod tree;
 pub mod units;
 
@@ -56,6 +59,9 @@ pub struct OutputOptions {
     pub merged: bool,
     /// At most so many parts (callgrind); threads beyond share a part by name group.
     pub max_parts: usize,
+    /// What is known of the recorded processes besides what logs say, as OpenTelemetry's
+    /// resource attributes, `service.name`: key and value.
+    pub resource: Vec<(String, String)>,
 }
 
 impl Default for OutputOptions {
@@ -70,6 +76,7 @@ impl Default for OutputOptions {
             icicle: false,
             merged: false,
             max_parts: 256,
+            resource: Vec::new(),
         }
     }
 }
@@ -101,6 +108,8 @@ impl OutputOptions {
 pub type WriteStream = fn(&Profile, &OutputOptions, &mut dyn Write) -> io::Result<()>;
 /// Writes a timeline as one stream of bytes.
 pub type WriteTimes = fn(&Timeline<'_>, &OutputOptions, &mut dyn Write) -> io::Result<()>;
+/// Writes a timeline as a folder of files.
+pub type WriteFolder = fn(&Timeline<'_>, &Path) -> io::Result<()>;
 /// Writes a profile as files at and beside a path: all that were written, the
 /// one to open first.
 pub type WriteFiles = fn(&Profile, &OutputOptions, &Path) -> io::Result<Vec<PathBuf>>;
@@ -112,6 +121,8 @@ pub enum Stream {
     Sums(WriteStream),
     /// Of single waits with their times: a timeline.
     Times(WriteTimes),
+    /// Of single waits, too, but as a folder of files.
+    Folder(WriteFolder),
 }
 
 /// What of a log an output shows.
@@ -134,6 +145,8 @@ pub enum Feature {
     ByThread,
     /// [`OutputOptions::icicle`].
     Icicle,
+    /// [`OutputOptions::resource`].
+    Resource,
     /// [`OutputOptions::merged`]; so outputs do that write several files.
     Merged,
     /// [`OutputOptions::max_parts`]; so outputs do that write several files.
@@ -185,7 +198,7 @@ impl Format {
 
     /// Whether it is made of a timeline.
     pub fn shows_times(&self) -> bool {
-        matches!(self.stream, Stream::Times(_))
+        matches!(self.stream, Stream::Times(_) | Stream::Folder(_))
     }
 
     /// Whether the user may choose this metric.
@@ -203,6 +216,8 @@ pub const FORMATS: &[Format] = &[
     speedscope::FORMAT,
     firefox::FORMAT,
     perfetto::FORMAT,
+    otlp::FORMAT,
+    parquet::FORMAT,
 ];
 
 /// The format of this name, if there is one.

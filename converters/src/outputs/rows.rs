@@ -34,6 +34,22 @@ impl Column {
     pub(super) fn is_sampled(self) -> bool {
         matches!(self, Column::WallNs | Column::CpuNs | Column::BlockedNs)
     }
+
+    /// What pprof and OpenTelemetry call it, and its unit: Go's names for waits, and names
+    /// like them.
+    pub(super) fn name_and_unit(self) -> (&'static str, &'static str) {
+        match self {
+            Column::Count => ("contentions", "count"),
+            Column::WaitNs => ("delay", "nanoseconds"),
+            Column::Acquisitions => ("acquisitions", "count"),
+            Column::Reentrant => ("reentrant", "count"),
+            Column::HoldNs => ("hold", "nanoseconds"),
+            Column::BlamedNs => ("blamed", "nanoseconds"),
+            Column::WallNs => ("wall", "nanoseconds"),
+            Column::CpuNs => ("cpu", "nanoseconds"),
+            Column::BlockedNs => ("blocked", "nanoseconds"),
+        }
+    }
 }
 
 /// Who had the lock that a row is about.

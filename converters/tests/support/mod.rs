@@ -25,7 +25,7 @@ pub fn of_sums() -> impl Iterator<Item = &'static Format> {
 pub fn stream_of(format: &Format) -> WriteStream {
     match format.stream {
         Stream::Sums(stream) => stream,
-        Stream::Times(_) => panic!("{} is made of a timeline", format.name),
+        _ => panic!("{} is made of a timeline", format.name),
     }
 }
 

@@ -5,7 +5,7 @@ use flate2::read::GzDecoder;
 use prost::Message;
 use std::io::Read;
 use tyrion_converters::{
-    outputs::{By, Format, pprof::proto},
+    outputs::{By, Format, otlp::proto::ProfilesData, pprof::proto},
     profile::{Profile, State},
 };
 
@@ -43,6 +43,7 @@ pub fn reader(format: &Format) -> Reader {
     match format.name {
         "callgrind" => Reader::Costs(of_callgrind),
         "pprof" => Reader::Totals(|files| of_pprof(only(files))),
+        "otlp" => Reader::Totals(|files| of_otlp(only(files))),
         "flamegraph" => Reader::Picture(|files| of_flamegraph(only(files))),
         "collapsed" => Reader::Picture(|files| of_collapsed(only(files))),
         unknown => panic!("no test reads {unknown}: add what it sums up to"),
@@ -109,6 +110,32 @@ pub fn of_pprof(bytes: &[u8]) -> Totals {
             *sum += *value as u64;
             totals.cost[7] += if *kind == "wall" && is_blocked { *value as u64 } else { 0 };
         }
+    }
+    totals
+}
+
+/// The sum of the samples of OpenTelemetry's profiles.
+pub fn of_otlp(bytes: &[u8]) -> Totals {
+    let data = ProfilesData::decode(bytes).unwrap();
+    let strings = &data.dictionary.as_ref().unwrap().string_table;
+    let mut totals = Totals::default();
+    let scopes = data.resource_profiles.iter().flat_map(|run| &run.scope_profiles);
+    for profile in scopes.flat_map(|scope| &scope.profiles) {
+        let values = profile.samples.iter().flat_map(|sample| &sample.values);
+        let kind = strings[profile.sample_type.unwrap().type_strindex as usize].as_str();
+        let sum = match kind {
+            "delay" => &mut totals.cost[0],
+            "contentions" => &mut totals.cost[1],
+            "acquisitions" => &mut totals.cost[2],
+            "hold" => &mut totals.cost[3],
+            "blamed" => &mut totals.cost[4],
+            "wall" => &mut totals.cost[5],
+            "cpu" => &mut totals.cost[6],
+            "blocked" => &mut totals.cost[7],
+            "reentrant" => &mut totals.reentrant,
+            _ => panic!("{kind}"),
+        };
+        *sum += values.map(|value| *value as u64).sum::<u64>();
     }
     totals
 }

@@ -39,6 +39,9 @@ pub(super) struct Style {
     #[arg(long, value_name = "N", help = max_parts_help(),
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     max_parts: Option<usize>,
+    #[arg(long, value_name = "KEY=VALUE", help = resource_help(), value_delimiter = ',',
+          value_parser = attribute)]
+    resource: Vec<(String, String)>,
 }
 
 fn metric_help() -> String {
@@ -82,6 +85,22 @@ fn max_parts_help() -> String {
     let does = "Write at most N files; further threads share files by name group";
     let default = OutputOptions::default().max_parts;
     format!("{} [default: {default}]", feature_help(does, Feature::MaxParts))
+}
+
+fn resource_help() -> String {
+    let does =
+        "What is known of the service, as service.name=shop,deployment.environment.name=test";
+    feature_help(does, Feature::Resource)
+}
+
+/// An attribute of a service or a process: `key=value`.
+pub(in crate::commands) fn attribute(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write KEY=VALUE, as service.name=shop".to_owned()),
+    }
 }
 
 /// What has to be recorded, as an end of a line of help.
@@ -165,6 +184,7 @@ impl Style {
             icicle: self.icicle,
             merged: self.merged,
             max_parts: self.max_parts.unwrap_or(default.max_parts),
+            resource: self.resource.clone(),
         }
     }
 
@@ -188,6 +208,7 @@ impl Style {
             flag("icicle", self.icicle, Feature::Icicle),
             flag("merged", self.merged, Feature::Merged),
             flag("max-parts", self.max_parts.is_some(), Feature::MaxParts),
+            flag("resource", !self.resource.is_empty(), Feature::Resource),
         ];
         [metric, by].into_iter().chain(flags).flatten().collect()
     }

@@ -1,11 +1,11 @@
 //! The labels of samples, encoded once: a million samples share some thousands.
 
-use super::tables::Strings;
 use crate::{
     harmless, names,
     outputs::{
         OutputOptions,
         rows::{Owner, Row},
+        tables::Strings,
     },
     profile::{Function, Profile, State},
 };

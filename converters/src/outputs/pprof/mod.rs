@@ -4,12 +4,12 @@ mod gzip;
 mod labels;
 pub mod proto;
 mod samples;
-mod tables;
 
 use super::{
     By, Feature, Format, Metrics, OutputOptions,
     facts::{self, Kinds},
     rows::{Column, Rows},
+    tables::{Entry, Locations, Strings},
     tree::{Leaves, StateLeaves, Tree},
 };
 use crate::profile::Profile;
@@ -18,7 +18,6 @@ use labels::Labels;
 use prost::Message;
 use samples::Samples;
 use std::io::{self, Write};
-use tables::{Locations, Strings};
 use tyrion_formats::Fact;
 
 /// The output's registration.
@@ -53,7 +52,7 @@ pub fn stream(profile: &Profile, options: &OutputOptions, out: &mut dyn Write) -
     let labels = Labels::new(profile, options, &mut strings);
     let (tree, locations) = (&tree, &locations);
     Samples { rows, columns, tree, locations, labels: &labels }.write(&mut out)?;
-    locations.write(profile, tree, &mut strings, &mut |piece| out.write(piece))?;
+    locations.each(profile, tree, &mut strings, &mut |entry| out.write(&piece(entry)))?;
     out.write(&proto::Profile { string_table: strings.into_table(), ..Default::default() })?;
     out.finish()
 }
@@ -63,6 +62,24 @@ fn columns(rows: &Rows<'_>) -> Vec<Column> {
     let mut columns = rows.columns();
     columns.retain(|column| *column != Column::BlockedNs);
     columns
+}
+
+/// The id of the one mapping, without which `pprof` looks for a binary.
+const MAPPING_ID: u64 = 1;
+
+/// A location or a function as a piece of a profile.
+fn piece(entry: Entry) -> proto::Profile {
+    match entry {
+        Entry::Location { id, function_id, line } => {
+            let line = vec![proto::Line { function_id, line }];
+            let location = vec![proto::Location { id, mapping_id: MAPPING_ID, line }];
+            proto::Profile { location, ..Default::default() }
+        }
+        Entry::Function { id, name, system_name, filename, first_line: start_line } => {
+            let function = vec![proto::Function { id, name, system_name, filename, start_line }];
+            proto::Profile { function, ..Default::default() }
+        }
+    }
 }
 
 /// Writes a message in pieces: the whole of it may be hundreds of megabytes.
@@ -134,7 +151,7 @@ fn header(
     proto::Profile {
         sample_type: sample_types,
         mapping: vec![proto::Mapping {
-            id: tables::MAPPING_ID,
+            id: MAPPING_ID,
             filename: strings.id("[java]"),
             has_functions: true,
             has_filenames: true,
@@ -151,19 +168,8 @@ fn header(
     }
 }
 
-/// What a column is in pprof: Go's names for waits, and names like them.
 fn sample_type(column: Column, strings: &mut Strings) -> proto::ValueType {
-    let (name, unit) = match column {
-        Column::Count => ("contentions", "count"),
-        Column::WaitNs => ("delay", "nanoseconds"),
-        Column::Acquisitions => ("acquisitions", "count"),
-        Column::Reentrant => ("reentrant", "count"),
-        Column::HoldNs => ("hold", "nanoseconds"),
-        Column::BlamedNs => ("blamed", "nanoseconds"),
-        Column::WallNs => ("wall", "nanoseconds"),
-        Column::CpuNs => ("cpu", "nanoseconds"),
-        Column::BlockedNs => ("blocked", "nanoseconds"),
-    };
+    let (name, unit) = column.name_and_unit();
     proto::ValueType { r#type: strings.id(name), unit: strings.id(unit) }
 }
 

@@ -3,10 +3,11 @@
 //! They are encoded here and not by prost, from parts that many of them share: the same
 //! bytes in less time. Tests decode them with prost.
 
-use super::{Pieces, gzip::Block, labels::Labels, tables::Locations, to_i64};
+use super::{Pieces, gzip::Block, labels::Labels, to_i64};
 use crate::{
     outputs::{
         rows::{Column, Row, Rows},
+        tables::Locations,
         tree::Tree,
     },
     profile::State,

@@ -1,15 +1,20 @@
-//! The tables that samples point into.
+//! The tables that the samples of pprof and of OpenTelemetry point into.
 
-use super::proto;
+use super::tree::{NO_STACK, Step, Tree};
 use crate::{
     harmless, names,
-    outputs::tree::{NO_STACK, Step, Tree},
     profile::{Profile, State},
 };
 use std::{collections::HashMap, io};
 
-/// The id of the one mapping, without which `pprof` looks for a binary.
-pub(super) const MAPPING_ID: u64 = 1;
+/// A row of the tables of locations and functions, whose ids ascend from 1 on.
+pub(super) enum Entry {
+    /// A line of a function; 0 if it is not known.
+    Location { id: u64, function_id: u64, line: i64 },
+    /// A function: its texts are ids of strings, and its first line is 0 if it is not
+    /// known.
+    Function { id: u64, name: i64, system_name: i64, filename: i64, first_line: i64 },
+}
 
 /// The string table.
 pub(super) struct Strings {
@@ -89,39 +94,42 @@ impl Locations {
         }
     }
 
-    /// Writes all locations and functions, each as a piece of a profile.
-    pub(super) fn write(
+    /// Hands out all locations and then all functions, in the order of their ids.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    pub(super) fn each(
         &self,
         profile: &Profile,
         tree: &Tree,
         strings: &mut Strings,
-        write: &mut dyn FnMut(&proto::Profile) -> io::Result<()>,
+        take: &mut dyn FnMut(Entry) -> io::Result<()>,
     ) -> io::Result<()> {
         for (frame, &id) in profile.frames.iter().zip(&self.of_frame) {
             if id != 0 {
-                let function = self.of_function[frame.function as usize];
-                write(&location(id, function, frame.line))?;
+                let function_id = self.of_function[frame.function as usize];
+                take(Entry::Location { id, function_id, line: i64::from(frame.line) })?;
             }
         }
         for at in 1..=synthetic_names(tree).count() as u64 {
-            write(&location(self.frames + at, self.functions + at, 0))?;
+            let (id, function_id) = (self.frames + at, self.functions + at);
+            take(Entry::Location { id, function_id, line: 0 })?;
         }
         for (function, &id) in profile.functions.iter().zip(&self.of_function) {
             if id != 0 {
-                let name = strings.id(&names::dotted(function));
-                write(&piece(proto::Function {
+                take(Entry::Function {
                     id,
-                    name,
+                    name: strings.id(&names::dotted(function)),
                     system_name: strings.id(&names::with_descriptor(function)),
                     filename: strings.id(&harmless::name(&function.source)),
-                    start_line: i64::from(function.first_line),
-                }))?;
+                    first_line: i64::from(function.first_line),
+                })?;
             }
         }
         for (at, (name, system_name)) in (1..).zip(synthetic_names(tree)) {
-            let (id, name) = (self.functions + at, strings.id(&name));
-            let system_name = strings.id(&system_name);
-            write(&piece(proto::Function { id, name, system_name, ..Default::default() }))?;
+            let (name, system_name) = (strings.id(&name), strings.id(&system_name));
+            let id = self.functions + at;
+            take(Entry::Function { id, name, system_name, filename: 0, first_line: 0 })?;
         }
         Ok(())
     }
@@ -170,16 +178,4 @@ fn number(ids: &mut [u64]) -> u64 {
         *id = last;
     }
     last
-}
-
-fn location(id: u64, function_id: u64, line: u32) -> proto::Profile {
-    let line = proto::Line { function_id, line: i64::from(line) };
-    proto::Profile {
-        location: vec![proto::Location { id, mapping_id: MAPPING_ID, line: vec![line] }],
-        ..Default::default()
-    }
-}
-
-fn piece(function: proto::Function) -> proto::Profile {
-    proto::Profile { function: vec![function], ..Default::default() }
 }

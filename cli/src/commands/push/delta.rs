@@ -1,0 +1,383 @@
+//! What has come since the last time: a profile of all that a log has, less what was sent.
+//!
+//! What was sent is known by row, so that neither the moment nor the order in which a log
+//! grows matters, and nothing is lost or doubled whatever happens in between.
+
+use std::collections::HashMap;
+use tyrion_converters::profile::{AcquisitionRow, NO_OWNER, Profile, SampleRow, WaitRow};
+
+/// How many numbers a row has at most.
+const NUMBERS: usize = 3;
+/// The numbers of a row.
+pub type Numbers = [u64; NUMBERS];
+
+/// What tells rows apart, in this run of the program and the next. It has no names, which
+/// a log may learn after the first waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Who, where, what for and in which way, as a hash.
+    pub row: u64,
+    /// The id of the owner's thread and 1; 0 if there is none. Who it was may be known
+    /// later than that there was a wait, so rows that differ in it alone are one sum.
+    pub owner: u64,
+}
+
+/// What was sent of a log so far.
+pub type Sent = HashMap<Key, Numbers>;
+
+/// Rows that are to be sent, and what will have been sent with them.
+pub struct Delta {
+    /// The profile with nothing but what is new.
+    pub profile: Profile,
+    /// The numbers that each row adds to what was sent.
+    pub adds: Vec<(Key, Numbers)>,
+}
+
+/// FNV-1a of 64 bits (draft-eastlake-fnv): the same in every version of the program.
+#[derive(Clone, Copy)]
+struct Hash(u64);
+
+impl Hash {
+    fn new(sort: u8) -> Hash {
+        Hash(0xcbf2_9ce4_8422_2325).bytes(&[sort])
+    }
+
+    fn bytes(self, bytes: &[u8]) -> Hash {
+        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        Hash(bytes.iter().fold(self.0, step))
+    }
+
+    fn number(self, number: u64) -> Hash {
+        self.bytes(&number.to_le_bytes())
+    }
+
+    /// With its length, so that what follows cannot be taken for a part of it.
+    fn text(self, text: &str) -> Hash {
+        self.number(text.len() as u64).bytes(text.as_bytes())
+    }
+}
+
+/// The parts of keys, by the numbers that a profile gives them.
+struct Parts<'p> {
+    profile: &'p Profile,
+    stacks: Vec<u64>,
+    locks: Vec<u64>,
+}
+
+impl<'p> Parts<'p> {
+    fn new(profile: &'p Profile) -> Parts<'p> {
+        let functions: Vec<u64> = profile
+            .functions
+            .iter()
+            .map(|it| Hash::new(b'f').text(&it.class).text(&it.method).text(&it.descriptor).0)
+            .collect();
+        let frame = |frame: u32| {
+            profile.frames.get(frame as usize).map_or(0, |it| {
+                let function = functions.get(it.function as usize).copied().unwrap_or(0);
+                Hash(function).number(u64::from(it.line)).0
+            })
+        };
+        let mut stacks = vec![0; profile.stacks.len()];
+        for (at, stack) in profile.stacks.iter().enumerate().skip(1) {
+            let parent = stacks.get(stack.parent as usize).copied().unwrap_or(0);
+            stacks[at] = Hash(parent).number(frame(stack.frame)).0;
+        }
+        let lock = Hash::new(b'l');
+        let locks = profile.locks.iter();
+        let locks = locks.map(|it| lock.number(u64::from(it.id)).text(&it.class).0).collect();
+        Parts { profile, stacks, locks }
+    }
+
+    fn key(&self, sort: u8, thread: u32, stack: u32, lock: u32, way: u64) -> Key {
+        let at = |table: &[u64], at: u32| table.get(at as usize).copied().unwrap_or(0);
+        let thread = self.profile.threads.get(thread as usize).map_or(0, |it| it.java_id);
+        let row = Hash::new(sort).number(thread).number(at(&self.stacks, stack));
+        Key { row: row.number(at(&self.locks, lock)).number(way).0, owner: 0 }
+    }
+}
+
+/// A row of a profile.
+trait Row {
+    fn key(&self, parts: &Parts<'_>) -> Key;
+    fn numbers(&self) -> Numbers;
+    fn set(&mut self, numbers: Numbers);
+}
+
+impl Row for WaitRow {
+    fn key(&self, parts: &Parts<'_>) -> Key {
+        let owners = &parts.profile.owners;
+        let owner = match self.owner {
+            NO_OWNER => 0,
+            owner => owners.get(owner as usize).map_or(0, |it| it.java_id.saturating_add(1)),
+        };
+        let way = u64::from(self.kind.code());
+        Key { owner, ..parts.key(b'w', self.thread, self.stack, self.lock, way) }
+    }
+
+    fn numbers(&self) -> Numbers {
+        [self.count, self.wait_ns, 0]
+    }
+
+    fn set(&mut self, [count, wait_ns, _]: Numbers) {
+        (self.count, self.wait_ns) = (count, wait_ns);
+    }
+}
+
+impl Row for AcquisitionRow {
+    fn key(&self, parts: &Parts<'_>) -> Key {
+        parts.key(b'a', self.thread, self.stack, self.lock, u64::from(self.kind.code()))
+    }
+
+    fn numbers(&self) -> Numbers {
+        [self.acquisitions, self.reentrant, self.hold_ns]
+    }
+
+    fn set(&mut self, [acquisitions, reentrant, hold_ns]: Numbers) {
+        (self.acquisitions, self.reentrant, self.hold_ns) = (acquisitions, reentrant, hold_ns);
+    }
+}
+
+impl Row for SampleRow {
+    fn key(&self, parts: &Parts<'_>) -> Key {
+        let way = self.state as u64 * 256 + self.kind.map_or(0, |kind| u64::from(kind.code()));
+        parts.key(b's', self.thread, self.stack, self.lock, way)
+    }
+
+    fn numbers(&self) -> Numbers {
+        [self.count, self.wall_ns, self.cpu_ns]
+    }
+
+    fn set(&mut self, [count, wall_ns, cpu_ns]: Numbers) {
+        (self.count, self.wall_ns, self.cpu_ns) = (count, wall_ns, cpu_ns);
+    }
+}
+
+/// What of a profile was not sent yet. Blame and who ended waits are left out: they are
+/// known for whole logs only.
+pub fn since(mut profile: Profile, sent: &Sent) -> Delta {
+    let mut sent_of_rows: HashMap<u64, Numbers> = HashMap::new();
+    for (key, numbers) in sent {
+        add(sent_of_rows.entry(key.row).or_default(), *numbers);
+    }
+    let parts = Parts::new(&profile);
+    let keys = Keys {
+        waits: profile.waits.iter().map(|row| row.key(&parts)).collect(),
+        acquisitions: profile.acquisitions.iter().map(|row| row.key(&parts)).collect(),
+        samples: profile.samples.iter().map(|row| row.key(&parts)).collect(),
+    };
+    let known = Known { sent, sent_of_rows };
+    let mut adds = Vec::new();
+    known.keep_new(&mut profile.waits, &keys.waits, &mut adds);
+    known.keep_new(&mut profile.acquisitions, &keys.acquisitions, &mut adds);
+    known.keep_new(&mut profile.samples, &keys.samples, &mut adds);
+    (profile.has_blame, profile.has_wakers) = (false, false);
+    profile.blames.clear();
+    profile.wakes.clear();
+    profile.sections.clear();
+    Delta { profile, adds }
+}
+
+/// The keys of all rows, in their order.
+struct Keys {
+    waits: Vec<Key>,
+    acquisitions: Vec<Key>,
+    samples: Vec<Key>,
+}
+
+struct Known<'s> {
+    sent: &'s Sent,
+    /// The same without owners.
+    sent_of_rows: HashMap<u64, Numbers>,
+}
+
+impl Known<'_> {
+    /// Leaves what is new of rows, each with what it adds to `adds`.
+    ///
+    /// If less is known now of one owner than was sent, and more of another, then only as
+    /// much of the other is new as the sum over owners has grown.
+    fn keep_new<R: Row>(&self, rows: &mut Vec<R>, keys: &[Key], adds: &mut Vec<(Key, Numbers)>) {
+        let mut now: HashMap<Key, Numbers> = HashMap::new();
+        let mut room: HashMap<u64, Numbers> = HashMap::new();
+        for (row, key) in rows.iter().zip(keys) {
+            add(now.entry(*key).or_default(), row.numbers());
+            add(room.entry(key.row).or_default(), row.numbers());
+        }
+        for (row, room) in &mut room {
+            *room = less(*room, self.sent_of_rows.get(row).copied().unwrap_or_default());
+        }
+        let mut keys = keys.iter();
+        rows.retain_mut(|row| {
+            let Some(key) = keys.next() else { return false };
+            // Rows with equal keys are one: the first has the sum.
+            let all = now.remove(key).unwrap_or_default();
+            let new = less(all, self.sent.get(key).copied().unwrap_or_default());
+            let room = room.entry(key.row).or_default();
+            let new: Numbers = std::array::from_fn(|at| new[at].min(room[at]));
+            *room = less(*room, new);
+            row.set(new);
+            let is_new = new != Numbers::default();
+            if is_new {
+                adds.push((*key, new));
+            }
+            is_new
+        });
+    }
+}
+
+/// Adds to sums.
+pub fn add(sum: &mut Numbers, more: Numbers) {
+    for (sum, more) in sum.iter_mut().zip(more) {
+        *sum = sum.saturating_add(more);
+    }
+}
+
+fn less(all: Numbers, sent: Numbers) -> Numbers {
+    std::array::from_fn(|at| all[at].saturating_sub(sent[at]))
+}
+
+impl Delta {
+    /// Whether there is nothing new.
+    pub fn is_empty(&self) -> bool {
+        self.adds.is_empty()
+    }
+
+    /// Parts with at most so many rows each. Only together do they have all.
+    pub fn in_parts(self, most: usize) -> Vec<Delta> {
+        let rows = self.adds.len();
+        if rows <= most {
+            return vec![self];
+        }
+        let Delta { profile, adds } = self;
+        let (waits, acquisitions) = (profile.waits.len(), profile.acquisitions.len());
+        let starts = (0..rows).step_by(most);
+        let part = |start: usize| {
+            let end = (start + most).min(rows);
+            // Rows stand one sort behind the other, as in `adds`.
+            let within = |before: usize, len: usize| {
+                let at = |at: usize| at.saturating_sub(before).min(len);
+                at(start)..at(end)
+            };
+            let samples = within(waits + acquisitions, profile.samples.len());
+            let profile = Profile {
+                waits: profile.waits[within(0, waits)].to_vec(),
+                acquisitions: profile.acquisitions[within(waits, acquisitions)].to_vec(),
+                samples: profile.samples[samples].to_vec(),
+                ..tables(&profile)
+            };
+            Delta { profile, adds: adds[start..end].to_vec() }
+        };
+        starts.map(part).collect()
+    }
+}
+
+/// A profile without its rows.
+fn tables(profile: &Profile) -> Profile {
+    Profile {
+        runs: profile.runs.clone(),
+        threads: profile.threads.clone(),
+        functions: profile.functions.clone(),
+        frames: profile.frames.clone(),
+        stacks: profile.stacks.clone(),
+        locks: profile.locks.clone(),
+        owners: profile.owners.clone(),
+        has_acquisitions: profile.has_acquisitions,
+        has_samples: profile.has_samples,
+        lacks_waits: profile.lacks_waits,
+        ..Profile::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tyrion_converters::profile::{Frame, Function, Lock, Run, Stack, Thread};
+    use tyrion_wire::WaitKind;
+
+    fn profile(waits: &[(u32, u64, u64)]) -> Profile {
+        let thread = |id| Thread { java_id: id, ..Thread::default() };
+        let wait = |&(owner, count, wait_ns): &(u32, u64, u64)| WaitRow {
+            thread: 0,
+            stack: 1,
+            lock: 0,
+            kind: WaitKind::Monitor,
+            owner,
+            count,
+            wait_ns,
+            max_ns: wait_ns,
+        };
+        Profile {
+            runs: vec![Run::default()],
+            threads: vec![thread(1)],
+            functions: vec![Function::default()],
+            frames: vec![Frame::default()],
+            stacks: vec![Stack::default(), Stack { parent: 0, frame: 0 }],
+            locks: vec![Lock { id: 3, class: "a.B".to_owned(), ..Lock::default() }],
+            owners: vec![thread(7), thread(8)],
+            waits: waits.iter().map(wait).collect(),
+            ..Profile::default()
+        }
+    }
+
+    fn sums(profile: &Profile) -> (u64, u64) {
+        profile.totals()
+    }
+
+    fn apply(sent: &mut Sent, delta: &Delta) {
+        delta.adds.iter().for_each(|(key, numbers)| add(sent.entry(*key).or_default(), *numbers));
+    }
+
+    #[test]
+    fn what_was_sent_is_not_sent_again() {
+        let mut sent = Sent::new();
+        let mut all = (0, 0);
+        for waits in [vec![(NO_OWNER, 2, 20)], vec![(0, 1, 5), (NO_OWNER, 3, 40)], vec![(0, 4, 50)]] {
+            let now = profile(&waits);
+            let expected = sums(&now);
+            let delta = since(now.clone(), &sent);
+            let new = sums(&delta.profile);
+            apply(&mut sent, &delta);
+            all = (all.0 + new.0, all.1 + new.1);
+            // The last has less: nothing is taken back.
+            assert!(all == expected || expected < all, "{all:?} {expected:?}");
+            assert!(since(now, &sent).is_empty());
+        }
+        assert_eq!(all, (4, 50));
+    }
+
+    /// A wait of which it becomes known later who had the lock is not counted twice.
+    #[test]
+    fn owners_that_become_known_double_nothing() {
+        let mut sent = Sent::new();
+        let delta = since(profile(&[(NO_OWNER, 5, 500)]), &sent);
+        apply(&mut sent, &delta);
+        let later = since(profile(&[(0, 4, 400), (NO_OWNER, 2, 250)]), &sent);
+        assert_eq!(sums(&later.profile), (1, 150));
+        apply(&mut sent, &later);
+        // Nor if owners are given up, since there are too many.
+        assert!(since(profile(&[(NO_OWNER, 6, 650)]), &sent).is_empty());
+        let delta = since(profile(&[(NO_OWNER, 7, 700)]), &sent);
+        assert_eq!(sums(&delta.profile), (1, 50));
+    }
+
+    #[test]
+    fn parts_have_all_rows_once() {
+        let whole = since(profile(&[(0, 1, 2), (1, 3, 4), (NO_OWNER, 5, 6)]), &Sent::new());
+        assert_eq!(whole.adds.len(), 3);
+        let parts = whole.in_parts(2);
+        let rows: Vec<usize> = parts.iter().map(|part| part.profile.waits.len()).collect();
+        assert_eq!(rows, [2, 1]);
+        let all = parts.iter().map(|part| sums(&part.profile));
+        assert_eq!(all.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)), (9, 12));
+        assert!(parts.iter().all(|part| part.adds.len() == part.profile.waits.len()));
+    }
+
+    #[test]
+    fn names_change_no_key() {
+        let mut named = profile(&[(0, 1, 2)]);
+        named.locks[0].name = "Cache.lock".to_owned();
+        named.threads[0].name = "worker".to_owned();
+        let mut sent = Sent::new();
+        apply(&mut sent, &since(profile(&[(0, 1, 2)]), &sent.clone()));
+        assert!(since(named, &sent).is_empty());
+    }
+}

@@ -1,0 +1,261 @@
+//! What was sent of a recording, kept in a file: nothing is lost or sent twice when the
+//! program is killed, but for what was sent last.
+//!
+//! The file is text: a line of JSON for the recording, and for each of its files a line of
+//! JSON with as many lines behind it as there are rows, each a [`Key`] and its numbers.
+
+use super::delta::{Key, Sent, add};
+use crate::outcome::Failure;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, BufRead, BufReader, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+use tyrion_converters::outputs;
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// A recording of which something was sent.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    tyrion_push: u32,
+    recording: String,
+    url: String,
+    batches: u64,
+}
+
+/// A file of the recording.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FileHead {
+    /// Its number in the recording.
+    number: u32,
+    /// It is complete, and so is what was sent of it.
+    pub done: bool,
+    /// Waits are not told apart by owner any more: there are too many.
+    pub without_owners: bool,
+    /// Until when was sent, as Unix time in ns.
+    pub until_unix_ns: u64,
+    /// How many rows follow.
+    rows: usize,
+}
+
+/// What was sent of a file.
+#[derive(Debug, Default)]
+pub struct FileState {
+    pub head: FileHead,
+    pub sent: Sent,
+}
+
+/// What was sent.
+#[derive(Debug)]
+pub struct State {
+    path: PathBuf,
+    head: Head,
+    files: BTreeMap<u32, FileState>,
+    /// Held as long as this lives, so that no other program sends the same.
+    _lock: File,
+}
+
+impl State {
+    /// Reads what was sent of this recording to this address; nothing was if there is no
+    /// such file, or it is about another recording.
+    ///
+    /// # Errors
+    /// When the file is damaged, cannot be read, is about another address, or somebody
+    /// else uses it.
+    pub fn open(path: &Path, recording: &str, url: &str) -> Result<State, Failure> {
+        let lock = lock(path)?;
+        let head = Head {
+            tyrion_push: VERSION,
+            recording: recording.to_owned(),
+            url: url.to_owned(),
+            batches: 0,
+        };
+        let fresh = State { path: path.to_owned(), head, files: BTreeMap::new(), _lock: lock };
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(fresh),
+            Err(error) => return Err(failed(path, error)),
+        };
+        let (head, files) = read(&mut BufReader::new(file)).map_err(|error| {
+            Failure::new(format!(
+                "{}: {error}; remove it to send the recording from its start again",
+                path.display()
+            ))
+        })?;
+        if head.recording != recording {
+            return Ok(fresh);
+        }
+        if head.url != url {
+            return Err(Failure::new(format!(
+                "{} is about what was sent to {}; name another file with --state to send to {url}",
+                path.display(),
+                head.url
+            )));
+        }
+        Ok(State { head, files, ..fresh })
+    }
+
+    /// What was sent of a file.
+    pub fn file(&mut self, number: u32) -> &mut FileState {
+        let file = self.files.entry(number).or_default();
+        file.head.number = number;
+        file
+    }
+
+    /// Whether all of a file was sent, and nothing more will come.
+    pub fn is_done(&self, number: u32) -> bool {
+        self.files.get(&number).is_some_and(|file| file.head.done)
+    }
+
+    /// How many batches were sent.
+    pub fn batches(&self) -> u64 {
+        self.head.batches
+    }
+
+    /// Notes that a batch was sent.
+    pub fn add_batch(&mut self, number: u32, adds: &[(Key, super::delta::Numbers)]) {
+        self.head.batches += 1;
+        let sent = &mut self.file(number).sent;
+        adds.iter().for_each(|(key, numbers)| add(sent.entry(*key).or_default(), *numbers));
+    }
+
+    /// Notes that all of a file was sent. It is not looked at again.
+    pub fn set_done(&mut self, number: u32) {
+        let file = self.file(number);
+        file.head.done = true;
+        file.sent = Sent::new();
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// As `write(2)`.
+    pub fn save(&self) -> Result<(), Failure> {
+        outputs::write(&self.path, |file| {
+            let mut out = BufWriter::new(file);
+            writeln!(out, "{}", serde_json::to_string(&self.head)?)?;
+            for file in self.files.values() {
+                let head = FileHead { rows: file.sent.len(), ..file.head.clone() };
+                writeln!(out, "{}", serde_json::to_string(&head)?)?;
+                let mut rows: Vec<_> = file.sent.iter().collect();
+                rows.sort_unstable();
+                for (Key { row, owner }, [a, b, c]) in rows {
+                    writeln!(out, "{row:x} {owner:x} {a} {b} {c}")?;
+                }
+            }
+            out.flush()?;
+            out.get_ref().sync_data()
+        })
+        .map_err(|error| failed(&self.path, error))
+    }
+}
+
+fn failed(path: &Path, error: io::Error) -> Failure {
+    Failure::new(format!("{}: {error}; name another file with --state", path.display()))
+}
+
+/// Takes the file beside the state that says who uses it.
+fn lock(path: &Path) -> Result<File, Failure> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let name = PathBuf::from(name);
+    let mut options = fs::OpenOptions::new();
+    let file = options.create(true).truncate(false).write(true).open(&name);
+    let file = file.map_err(|error| failed(&name, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(Failure::new(format!(
+            "another tyrion push sends this recording: {} is locked",
+            name.display()
+        ))),
+        // Where the file system knows no locks.
+        Err(fs::TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+fn read(from: &mut impl BufRead) -> Result<(Head, BTreeMap<u32, FileState>), String> {
+    let mut lines = from.lines();
+    let mut next = || -> Result<Option<String>, String> {
+        lines.next().transpose().map_err(|error| error.to_string())
+    };
+    let damaged = |what: &str| format!("damaged: {what}");
+    let first = next()?.ok_or_else(|| damaged("it is empty"))?;
+    let head: Head = serde_json::from_str(&first).map_err(|error| damaged(&error.to_string()))?;
+    if head.tyrion_push != VERSION {
+        return Err(format!("version {} is not known", head.tyrion_push));
+    }
+    let mut files = BTreeMap::new();
+    while let Some(line) = next()? {
+        let head: FileHead =
+            serde_json::from_str(&line).map_err(|error| damaged(&error.to_string()))?;
+        let mut sent = Sent::new();
+        for _ in 0..head.rows {
+            let line = next()?.ok_or_else(|| damaged("it ends too early"))?;
+            let (key, numbers) = row(&line).ok_or_else(|| damaged(&line))?;
+            add(sent.entry(key).or_default(), numbers);
+        }
+        files.insert(head.number, FileState { head, sent });
+    }
+    Ok((head, files))
+}
+
+fn row(line: &str) -> Option<(Key, super::delta::Numbers)> {
+    let mut words = line.split(' ');
+    let mut hex = || u64::from_str_radix(words.next()?, 16).ok();
+    let key = Key { row: hex()?, owner: hex()? };
+    let mut number = || words.next()?.parse().ok();
+    let numbers = [number()?, number()?, number()?];
+    words.next().is_none().then_some((key, numbers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pushed");
+        let mut state = State::open(&path, "r1", "http://x/").unwrap();
+        let key = Key { row: u64::MAX, owner: 7 };
+        state.add_batch(0, &[(key, [1, 2, 3])]);
+        state.set_done(0);
+        state.add_batch(1, &[(key, [1, 2, 3]), (key, [1, 0, u64::MAX])]);
+        state.file(1).head.until_unix_ns = 99;
+        state.save().unwrap();
+        assert!(State::open(&path, "r1", "http://x/").is_err(), "it is in use");
+        drop(state);
+        let mut again = State::open(&path, "r1", "http://x/").unwrap();
+        assert!(again.is_done(0) && !again.is_done(1) && !again.is_done(2));
+        assert_eq!(again.file(1).sent[&key], [2, 2, u64::MAX]);
+        assert_eq!((again.file(1).head.until_unix_ns, again.batches()), (99, 2));
+        drop(again);
+        let error = State::open(&path, "r1", "http://y/").unwrap_err().to_string();
+        assert!(error.contains("--state"), "{error}");
+        assert_eq!(State::open(&path, "r2", "http://y/").unwrap().batches(), 0);
+    }
+
+    #[test]
+    fn cut_and_damaged_files_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pushed");
+        let mut state = State::open(&path, "r1", "http://x/").unwrap();
+        state.add_batch(0, &[(Key { row: 1, owner: 2 }, [1, 2, 3])]);
+        state.save().unwrap();
+        drop(state);
+        let whole = fs::read(&path).unwrap();
+        for end in 0..whole.len() - 1 {
+            fs::write(&path, &whole[..end]).unwrap();
+            // Between two lines of files a cut cannot be seen, and there is but one file.
+            if let Ok(state) = State::open(&path, "r1", "http://x/") {
+                let head_alone = whole.iter().position(|byte| *byte == b'\n').unwrap();
+                assert!(end == head_alone || end == head_alone + 1, "{end}");
+                assert_eq!(state.files.len(), 0);
+            }
+        }
+    }
+}
