@@ -8,6 +8,7 @@ use crate::{
     error::Error,
     event_log,
     input::Input,
+    limits::MAX_IN_MEMORY,
     recording::{Facts, Lacks, Owners, Recording, ShortWaits},
 };
 use event_log::write::{LogOptions, LogWriter};
@@ -21,10 +22,6 @@ use tyrion_wire::header::Header;
 /// The last chunk of each lane is padded, and there may be a lane for each
 /// thread.
 const CHUNK_LEN: u32 = 1 << 14;
-
-/// Beyond so many bytes the log goes to a file without a name, which is mapped like
-/// any other.
-const MOST_IN_MEMORY: usize = 64 << 20;
 
 /// Where an imported log is written.
 pub struct Store(Place);
@@ -66,7 +63,7 @@ impl Store {
 impl Write for Store {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Place::Memory(memory) = &self.0
-            && memory.get_ref().len().saturating_add(bytes.len()) > MOST_IN_MEMORY
+            && memory.get_ref().len().saturating_add(bytes.len()) > MAX_IN_MEMORY
         {
             self.spill()?;
         }

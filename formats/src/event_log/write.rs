@@ -351,6 +351,11 @@ impl<W: Write + Seek> LogWriter<W> {
         LaneId(lane as usize - 1)
     }
 
+    /// The moment of the lane's last record, monotonic.
+    pub(crate) fn now_ns(&self, lane: LaneId) -> u64 {
+        self.lanes.get(lane.0).map_or(0, |lane| lane.now_ns)
+    }
+
     /// Says that the lane's records are those of `thread` from a moment on, monotonic,
     /// which may lie before its last record: then it begins a new chunk.
     ///
@@ -359,7 +364,7 @@ impl<W: Write + Seek> LogWriter<W> {
     pub fn resume(&mut self, lane: LaneId, thread: u32, at_ns: u64) -> io::Result<()> {
         let of = &mut self.lanes[lane.0];
         if at_ns < of.now_ns {
-            self.used_len += of.events.flush(self.options.seal, &mut self.out)?;
+            self.used_len += of.events.flush_short(self.options.seal, &mut self.out)?;
             (of.thread, of.now_ns) = (thread, at_ns);
         } else if of.thread != thread {
             self.switch(lane, thread)?;

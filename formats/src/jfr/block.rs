@@ -8,16 +8,19 @@ use super::{
     quick::{Found, Quick, TAIL},
     scan::{Text, squeeze},
 };
+use crate::limits::{
+    MAX_DAMAGE,
+    jfr::{MAX_PINNED, MAX_SETTINGS},
+};
 use std::{collections::HashMap, hash::Hash};
 use tyrion_wire::Outcome;
 
 /// So many events are in a block at most.
 pub(super) const BLOCK: usize = 1 << 17;
-/// So many settings and the like are kept of a chunk; a usual one has some thirty.
-const MOST_RARE: usize = 1 << 12;
-/// So many waits of pinned threads of a chunk are compared with its other waits.
-const MOST_PINNED: usize = 1 << 18;
 const NS_PER_MS: u64 = 1_000_000;
+const MORE_SETTINGS: &str = "more settings than are read of a chunk; later ones were left out";
+const MORE_PINNED: &str = "more waits of pinned threads than are compared with others; those that \
+                           come later, and that no other event tells of, were left out";
 
 /// What was waited for where, by the chunk's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +109,10 @@ pub(super) struct Blocks<'c, 'a> {
     pub(super) damaged: Vec<usize>,
     /// Events of these are few, and are kept as they are.
     pub(super) rare: Vec<(Tells, Values<'a>)>,
+    /// How many of them there were.
+    rare_count: usize,
+    /// Where the first one stands of those that are too many, and what they are.
+    pub(super) left_out: Vec<(usize, &'static str)>,
 }
 
 impl<'c, 'a> Blocks<'c, 'a> {
@@ -124,6 +131,8 @@ impl<'c, 'a> Blocks<'c, 'a> {
             pinned: Vec::new(),
             damaged: Vec::new(),
             rare: Vec::new(),
+            rare_count: 0,
+            left_out: Vec::new(),
         }
     }
 
@@ -157,8 +166,8 @@ impl<'c, 'a> Blocks<'c, 'a> {
                 values.texts = [Text::Missing; SLOTS];
             }
             match layout.plan.read(self.types, &mut event.fields, &mut values) {
-                Some(()) => self.take_up(layout.tells, &values, &mut made),
-                None if self.damaged.len() < crate::limits::MAX_DAMAGE => {
+                Some(()) => self.take_up((event.at, layout.tells), &values, &mut made),
+                None if self.damaged.len() < MAX_DAMAGE => {
                     self.damaged.push(event.at);
                 }
                 None => {}
@@ -181,7 +190,8 @@ impl<'c, 'a> Blocks<'c, 'a> {
         }
     }
 
-    fn take_up(&mut self, tells: Tells, values: &Values<'a>, made: &mut Made) {
+    /// Takes up an event, which stands at a place.
+    fn take_up(&mut self, (at, tells): (usize, Tells), values: &Values<'a>, made: &mut Made) {
         let numbers = &values.numbers;
         let (start_ns, end_ns) = self.span(numbers);
         match tells {
@@ -190,19 +200,32 @@ impl<'c, 'a> Blocks<'c, 'a> {
                 made.collections.push((start_ns, end_ns));
             }
             Tells::Setting | Tells::Jvm | Tells::Cpu => {
-                if self.rare.len() < MOST_RARE && self.matters(tells, numbers) {
-                    self.rare.push((tells, *values));
+                if !self.matters(tells, numbers) {
+                    return;
+                }
+                self.rare_count += 1;
+                match self.rare_count <= MAX_SETTINGS {
+                    true => self.rare.push((tells, *values)),
+                    false => self.leave_out(at, MORE_SETTINGS),
                 }
             }
             Tells::Pinned => {
                 let [_, _, thread, stack, ..] = *numbers;
                 made.pinned.0 += 1;
                 made.pinned.1 = made.pinned.1.saturating_add(end_ns.saturating_sub(start_ns));
-                if self.pinned.len() < MOST_PINNED {
-                    self.pinned.push(Pinned { thread, start_ns, end_ns, stack });
+                match self.pinned.len() < MAX_PINNED {
+                    true => self.pinned.push(Pinned { thread, start_ns, end_ns, stack }),
+                    false => self.leave_out(at, MORE_PINNED),
                 }
             }
             tells => made.add(tells, numbers, (start_ns, end_ns)),
+        }
+    }
+
+    /// Remembers that some are left out, from a place on.
+    fn leave_out(&mut self, at: usize, what: &'static str) {
+        if !self.left_out.iter().any(|(_, known)| *known == what) {
+            self.left_out.push((at, what));
         }
     }
 

@@ -5,17 +5,16 @@ use super::{
     metadata::{Plan, STACK, Shape, Types, Values},
     scan::{Scan, Text},
 };
-use std::sync::Arc;
+use crate::limits::jfr::{asked_for, constants};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
 /// The type of the events that hold constants.
 const CHECKPOINT: u64 = 1;
 /// The type of the events that hold metadata.
 pub(super) const METADATA: u64 = 0;
-/// Where so many constants of a chunk stand is kept, sixteen bytes each. A usual chunk
-/// has some ten thousand.
-const MOST: usize = 1 << 22;
-/// Nor is there one for fewer bytes of a chunk: chunks that are read together are
-/// bounded by their bytes.
-const FEWEST_BYTES: usize = 4;
 
 /// A thread.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,17 +84,24 @@ pub(super) struct Constants<'a> {
     types: Arc<Types>,
     /// In the order of [`WANTED`].
     tables: [Table; WANTED.len()],
+    /// The place of the frames among the fields of a stack, and how one is read.
+    frames: Option<(usize, Plan)>,
     /// How many more are kept.
     room: usize,
+    /// How many bytes may still be read of those that are asked for: many may be made of
+    /// the same long one.
+    left: AtomicUsize,
 }
 
 impl<'a> Constants<'a> {
     /// Finds all constants of a chunk, and says where some could not be read, in
     /// bytes from the chunk's start.
     pub(super) fn read(chunk: &Chunk<'a>, types: &Arc<Types>) -> (Constants<'a>, Option<usize>) {
-        let room = MOST.min(chunk.bytes.len() / FEWEST_BYTES);
-        let (types, tables) = (types.clone(), Default::default());
-        let mut constants = Constants { bytes: chunk.bytes, types, tables, room };
+        let len = chunk.bytes.len();
+        let (frames, tables) = (frames(types), Default::default());
+        let (types, left) = (types.clone(), AtomicUsize::new(asked_for(len)));
+        let room = constants(len);
+        let mut constants = Constants { bytes: chunk.bytes, types, tables, frames, room, left };
         let mut damaged = None;
         for event in checkpoints(chunk) {
             if constants.take_up(event).is_none() {
@@ -156,23 +162,42 @@ impl<'a> Constants<'a> {
         Some(())
     }
 
-    /// From where what a key stands for stands.
-    fn find(&self, of: usize, key: u64) -> Option<Scan<'a>> {
+    /// Whether more was asked for than is read.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.left.load(Relaxed) == 0
+    }
+
+    /// Reads what a key stands for, unless too much was read already.
+    fn find<T>(
+        &self,
+        of: usize,
+        key: u64,
+        read: impl FnOnce(&mut Scan<'a>) -> Option<T>,
+    ) -> Option<T> {
         let at = self.tables.get(of)?.find(key)?;
-        Some(Scan::within(self.bytes, at, self.bytes.len()))
+        let left = self.left.load(Relaxed);
+        if left == 0 {
+            return None;
+        }
+        let mut scan = Scan::within(self.bytes, at, self.bytes.len());
+        let found = read(&mut scan);
+        self.left.store(left.saturating_sub(scan.at() - at), Relaxed);
+        found
     }
 
     /// The fields of what a key stands for that are wanted.
     fn row(&self, of: usize, key: u64) -> Option<Values<'a>> {
-        let mut values = Values::default();
-        let mut scan = self.find(of, key)?;
-        self.tables.get(of)?.plan.read(&self.types, &mut scan, &mut values)?;
-        Some(values)
+        let plan = &self.tables.get(of)?.plan;
+        self.find(of, key, |scan| {
+            let mut values = Values::default();
+            plan.read(&self.types, scan, &mut values)?;
+            Some(values)
+        })
     }
 
     fn resolve(&self, text: Text<'a>) -> Option<String> {
         match text {
-            Text::Key(key) => self.find(of::STRING, key)?.text()?.to_text(),
+            Text::Key(key) => self.find(of::STRING, key, Scan::text)?.to_text(),
             text => text.to_text(),
         }
     }
@@ -203,9 +228,40 @@ impl<'a> Constants<'a> {
     /// it lacks some.
     pub(super) fn stack(&self, key: u64, most: usize) -> (Vec<Frame>, bool) {
         let mut frames = Vec::new();
-        let stack = self.find(of::STACK, key);
-        let is_cut = stack.and_then(|stack| read_stack(stack, &self.types, most, &mut frames));
-        (frames, is_cut.unwrap_or(stack.is_some()))
+        let is_cut = self.find(of::STACK, key, |stack| {
+            // One that cannot be read lacks frames.
+            Some(self.read_stack(stack, most, &mut frames).unwrap_or(true))
+        });
+        (frames, is_cut.unwrap_or(false))
+    }
+
+    /// Reads a stack's frames: whether it lacks some. `None` where they cannot be read.
+    fn read_stack(
+        &self,
+        scan: &mut Scan<'_>,
+        most: usize,
+        frames: &mut Vec<Frame>,
+    ) -> Option<bool> {
+        let types = &*self.types;
+        let mut is_cut = false;
+        for (at, field) in types.stack()?.fields.iter().enumerate() {
+            match (&*field.name, field.shape) {
+                ("truncated", Shape::Number) if !field.is_array => is_cut |= scan.number()? != 0,
+                _ => match self.frames.as_ref().filter(|(frames, _)| *frames == at) {
+                    Some((_, plan)) => {
+                        for _ in 0..scan.count()? {
+                            if frames.len() >= most {
+                                // What may come behind the frames says nothing more.
+                                return Some(true);
+                            }
+                            frames.push(read_frame(plan, types, scan)?);
+                        }
+                    }
+                    None => types.skip(scan, field.shape, field.is_array)?,
+                },
+            }
+        }
+        Some(is_cut)
     }
 
     /// A thread.
@@ -232,40 +288,24 @@ impl<'a> Constants<'a> {
     }
 }
 
-/// Reads a stack's frames: whether it lacks some. `None` where they cannot be read.
-fn read_stack(
-    mut scan: Scan<'_>,
-    types: &Types,
-    most: usize,
-    frames: &mut Vec<Frame>,
-) -> Option<bool> {
-    let mut is_cut = false;
-    for field in &types.stack()?.fields {
-        match (&*field.name, field.shape) {
-            ("truncated", Shape::Number) if !field.is_array => is_cut |= scan.number()? != 0,
-            ("frames", Shape::Fields(at)) if field.is_array => {
-                let count = scan.count()?;
-                if count == 0 {
-                    continue;
-                }
-                let plan = Plan::new(types.at(at)?, &["method", "lineNumber"]);
-                let mut values = Values::default();
-                for _ in 0..count {
-                    if frames.len() >= most {
-                        // What may come behind the frames says nothing more.
-                        return Some(true);
-                    }
-                    plan.read(types, &mut scan, &mut values)?;
-                    let [method, line, ..] = values.numbers;
-                    // Negative ones are unknown.
-                    let line = u32::try_from(line as u32 as i32).unwrap_or(0);
-                    frames.push(Frame { method, line });
-                }
-            }
-            _ => types.skip(&mut scan, field.shape, field.is_array)?,
+/// The place of the frames among the fields of a stack, and how one is read.
+fn frames(types: &Types) -> Option<(usize, Plan)> {
+    let fields = &types.stack()?.fields;
+    fields.iter().enumerate().find_map(|(at, field)| match (&*field.name, field.shape) {
+        ("frames", Shape::Fields(of)) if field.is_array => {
+            Some((at, Plan::new(types.at(of)?, &["method", "lineNumber"])))
         }
-    }
-    Some(is_cut)
+        _ => None,
+    })
+}
+
+fn read_frame(plan: &Plan, types: &Types, scan: &mut Scan<'_>) -> Option<Frame> {
+    let mut values = Values::default();
+    plan.read(types, scan, &mut values)?;
+    let [method, line, ..] = values.numbers;
+    // Negative ones are unknown.
+    let line = u32::try_from(line as u32 as i32).unwrap_or(0);
+    Some(Frame { method, line })
 }
 
 /// The events with constants, the first one first. Each says how far before it the one

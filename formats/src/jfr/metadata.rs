@@ -6,16 +6,12 @@
 //! key of a constant (`constantPool`).
 
 use super::scan::{Scan, Text};
+use crate::limits::{
+    MAX_TOLD_APART,
+    jfr::{MAX_FIELDS, MAX_NESTED, MAX_TEXTS},
+};
 use std::{collections::HashMap, sync::Arc};
 
-/// Elements within elements, and structures within structures, at most.
-const MAX_DEPTH: usize = 16;
-/// So many texts are read. A JDK's metadata have some two thousand.
-const MOST_TEXTS: usize = 1 << 17;
-/// So many types and fields, together, are read. A JDK's are some fifteen hundred.
-const MOST_CLASSES: usize = 1 << 16;
-/// No name that is looked for has more bytes; longer ones are cut.
-const LONGEST_NAME: usize = 256;
 /// The name of the type of stacks.
 pub(super) const STACK: &str = "jdk.types.StackTrace";
 
@@ -79,13 +75,13 @@ impl Types {
         for _ in 0..3 {
             scan.number()?;
         }
-        let count = scan.count().filter(|&count| count <= MOST_TEXTS)?;
+        let count = scan.count().filter(|&count| count <= MAX_TEXTS)?;
         let mut texts = Vec::with_capacity(count.min(1 << 12));
         for _ in 0..count {
             texts.push(name(scan.text()?));
         }
-        let mut reader = Reader { texts, classes: Vec::new(), room: MOST_CLASSES };
-        reader.element(&mut scan, MAX_DEPTH)?;
+        let mut reader = Reader { texts, classes: Vec::new(), room: MAX_FIELDS };
+        reader.element(&mut scan, MAX_NESTED)?;
         Some(Types::of(reader.classes))
     }
 
@@ -145,7 +141,7 @@ impl Types {
 
     /// Goes past a value.
     pub(super) fn skip(&self, scan: &mut Scan<'_>, shape: Shape, is_array: bool) -> Option<()> {
-        self.skip_within(scan, shape, is_array, MAX_DEPTH)
+        self.skip_within(scan, shape, is_array, MAX_NESTED)
     }
 
     fn skip_within(
@@ -183,7 +179,7 @@ impl Types {
 /// take for ever.
 fn leave_out_empty(types: &mut [Type]) {
     // Deeper ones are not read.
-    for _ in 0..MAX_DEPTH {
+    for _ in 0..MAX_NESTED {
         let is_empty: Vec<bool> = types.iter().map(|of| of.fields.is_empty()).collect();
         let has_bytes = |field: &Field| match field.shape {
             Shape::Fields(at) if !field.is_array => is_empty.get(at) == Some(&false),
@@ -196,7 +192,7 @@ fn leave_out_empty(types: &mut [Type]) {
 /// A text, or as much of it as is compared with anything.
 fn name(text: Text<'_>) -> Arc<str> {
     let text = text.to_text().unwrap_or_default();
-    let end = (0..=LONGEST_NAME.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    let end = (0..=MAX_TOLD_APART.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
     text.get(..end.unwrap_or(0)).unwrap_or_default().into()
 }
 
@@ -426,9 +422,9 @@ mod tests {
         let long = format!("x{}", "\u{e4}".repeat(1 << 19));
         let types = Types::read(Scan::new(&metadata(&long, 1_000, 0))).unwrap();
         let of = types.by_id(9).unwrap();
-        assert_eq!((of.name.len(), of.fields.len()), (LONGEST_NAME - 1, 1_000));
+        assert_eq!((of.name.len(), of.fields.len()), (MAX_TOLD_APART - 1, 1_000));
         assert!(of.fields.iter().all(|field| Arc::ptr_eq(&field.name, &of.name)));
-        assert_eq!(&*of.fields[0].name, &long[..LONGEST_NAME - 1]);
+        assert_eq!(&*of.fields[0].name, &long[..MAX_TOLD_APART - 1]);
     }
 
     #[test]
@@ -437,8 +433,8 @@ mod tests {
             let bytes = metadata("it", fields as u64, more as u64);
             Types::read(Scan::new(&bytes)).map(|types| types.by_id(9).unwrap().fields.len())
         };
-        assert_eq!(read(MOST_CLASSES - 2, MOST_TEXTS - 8), Some(MOST_CLASSES - 2));
-        assert_eq!(read(MOST_CLASSES - 1, 0), None);
-        assert_eq!(read(0, MOST_TEXTS - 7), None);
+        assert_eq!(read(MAX_FIELDS - 2, MAX_TEXTS - 8), Some(MAX_FIELDS - 2));
+        assert_eq!(read(MAX_FIELDS - 1, 0), None);
+        assert_eq!(read(0, MAX_TEXTS - 7), None);
     }
 }

@@ -31,6 +31,7 @@ use crate::{
     fact::Fact,
     import::Importer,
     input::Input,
+    limits::jfr::{AT_ONCE, MAX_AT_ONCE, MAX_CHUNKS, WHOLE},
     recording::{Recording, ShortWaits},
 };
 use block::{Block, Blocks};
@@ -38,6 +39,7 @@ use chunk::{Chunk, HEADER_LEN, MAGIC};
 use constants::{Constants, METADATA};
 use layout::{Layouts, Tells};
 use metadata::{Types, Values};
+use names::Names;
 use rayon::prelude::*;
 use std::{io, sync::Arc};
 use tyrion_wire::header::{Header, RecordingState};
@@ -70,15 +72,6 @@ pub const INPUT: Input = Input {
 
 /// The newest major version that is known. Minor ones add fields.
 const VERSION: u16 = 2;
-/// Chunks up to this length are read whole, several at once; longer ones in blocks.
-const WHOLE: usize = 16 << 20;
-/// So many bytes of chunks are read at once. What is made of them takes twice as much
-/// memory, and that of those before them is there meanwhile.
-const AT_ONCE: usize = 24 << 20;
-/// So many chunks are read at once: each may have metadata of some megabytes.
-const MOST_AT_ONCE: usize = 16;
-/// So many chunks are read. Those of Flight Recorder have twelve megabytes.
-const MOST_CHUNKS: usize = 1 << 16;
 
 fn check_start(name: &str, start: &[u8]) -> Result<(), Error> {
     let Ok((_, header)) = chunk::header(start) else { return Ok(()) };
@@ -143,7 +136,7 @@ impl<'a> Found<'a> {
         while let Some(rest) = bytes.get(found.end..).filter(|rest| !rest.is_empty()) {
             let offset = found.end as u64;
             let Ok((_, header)) = chunk::header(rest) else { break };
-            if found.chunks.len() + found.plain.len() == MOST_CHUNKS {
+            if found.chunks.len() + found.plain.len() == MAX_CHUNKS {
                 break;
             }
             let len = usize::try_from(header.len).unwrap_or(usize::MAX);
@@ -191,7 +184,7 @@ impl<'a> Found<'a> {
                     "the recording was not finished; what was written since its last flush was \
                      left out"
                 }
-                false if self.chunks.len() + self.plain.len() == MOST_CHUNKS => {
+                false if self.chunks.len() + self.plain.len() == MAX_CHUNKS => {
                     "there are more chunks than are read; the rest of the file was left out"
                 }
                 false => "no chunk begins here; the rest of the file was left out",
@@ -209,7 +202,7 @@ fn batches<'c, 'a>(chunks: &'c [Chunk<'a>]) -> impl Iterator<Item = &'c [Chunk<'
         let mut count = 1;
         let fits = |len: usize, next: &Chunk<'_>| len + next.bytes.len() <= AT_ONCE;
         while let Some(next) = rest.get(count).filter(|next| fits(len, next))
-            && count < MOST_AT_ONCE
+            && count < MAX_AT_ONCE
         {
             len += next.bytes.len();
             count += 1;
@@ -306,13 +299,14 @@ fn write_parsed(parsed: Vec<Parsed<'_, '_>>, writer: &mut Writer) -> io::Result<
         let mut of = of_chunk(chunk, &keys);
         writer.take_facts(&of, &rare);
         blocks.iter().try_for_each(|block| writer.write(&mut of, block))?;
+        tell_exhausted(chunk, &keys, writer);
     }
     Ok(())
 }
 
 fn of_chunk<'c, 'a>(chunk: &Chunk<'a>, keys: &'c Keys<'a>) -> OfChunk<'c, 'a> {
     let (constants, types) = (&keys.constants, &keys.types);
-    OfChunk { chunk: *chunk, constants, types, names: Default::default() }
+    OfChunk { chunk: *chunk, constants, types, names: Names::new(chunk.bytes.len()) }
 }
 
 /// Writes a block of a long chunk while the next one is read.
@@ -336,6 +330,7 @@ fn read_long(chunk: &Chunk<'_>, writer: &mut Writer) -> io::Result<()> {
         }
     }
     tell_damage(chunk, &damage_of(&events, chunk), writer);
+    tell_exhausted(chunk, &keys, writer);
     Ok(())
 }
 
@@ -343,11 +338,21 @@ fn read_long(chunk: &Chunk<'_>, writer: &mut Writer) -> io::Result<()> {
 fn damage_of(events: &Blocks<'_, '_>, chunk: &Chunk<'_>) -> Vec<(usize, &'static str)> {
     let what = "an event cannot be read; it was left out";
     let mut damaged: Vec<_> = events.damaged.iter().map(|&at| (at, what)).collect();
+    damaged.extend(&events.left_out);
     // The end of a chunk that was cut is told already.
     if let Some(at) = events.torn_at().filter(|_| chunk.is_whole) {
         damaged.push((at, "no event begins here; the rest of the chunk was left out"));
     }
     damaged
+}
+
+/// Tells that names are missing because they would have taken too long.
+fn tell_exhausted(chunk: &Chunk<'_>, keys: &Keys<'_>, writer: &mut Writer) {
+    if keys.constants.is_exhausted() {
+        let what = "constants that are too long for how often they are asked for; later names are \
+                    missing";
+        tell_damage(chunk, &[(0, what)], writer);
+    }
 }
 
 fn tell_damage(chunk: &Chunk<'_>, damaged: &[(usize, &'static str)], writer: &mut Writer) {

@@ -8,7 +8,14 @@ use super::{
     scan::within,
     state::{ON_CPU, state},
 };
-use crate::{import::Importer, limits::MAX_DEPTH};
+use crate::{
+    import::Importer,
+    limits::{
+        MAX_DEPTH, MAX_TOLD_APART,
+        jfr::{MAX_LOCKS, MAX_REMEMBERED},
+        stack_frames,
+    },
+};
 use std::{
     collections::HashMap,
     hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash},
@@ -21,13 +28,6 @@ use tyrion_wire::{
     sample::ThreadState,
 };
 
-/// Beyond so many, locks of a class are not told apart.
-const MOST_LOCKS: usize = 1 << 18;
-/// So many keys of a sort are remembered; then they are looked up anew. In a crafted
-/// chunk each event could have others.
-const MOST_REMEMBERED: usize = 1 << 18;
-/// No name is longer by which stacks are told apart.
-const LONGEST_TOLD_APART: usize = 256;
 /// Set in the keys of threads that are not the program's.
 const NATIVE: u64 = 1 << 62;
 /// Stands for the class of a lock of native code, which has none.
@@ -44,6 +44,8 @@ pub(super) struct Known {
     threads: HashMap<u64, (u32, u64)>,
     /// By class and address.
     locks: HashMap<(u32, u64), u32>,
+    /// Whether there were too many.
+    are_locks_full: bool,
 }
 
 /// What sampled a thread: each has a period of its own.
@@ -89,13 +91,23 @@ struct Method {
 type Frames = Vec<(Arc<Method>, u32)>;
 
 /// The keys of a chunk that were looked up.
-#[derive(Default)]
 pub(super) struct Names {
+    /// How many frames may still be looked up: a stack is looked up with each class, and
+    /// may be as deep as can be.
+    frames_left: usize,
     methods: HashMap<u64, Arc<Method>>,
     /// By what an event tells, and the keys of its stack and class.
     places: HashMap<(Tells, u64, u64), Place>,
     sites: HashMap<SiteKey, Site>,
     threads: HashMap<u64, u32>,
+}
+
+impl Names {
+    /// Of a chunk of so many bytes.
+    pub(super) fn new(len: usize) -> Names {
+        let (methods, places, sites, threads) = Default::default();
+        Names { frames_left: stack_frames(len), methods, places, sites, threads }
+    }
 }
 
 /// What is needed to look something up.
@@ -106,6 +118,8 @@ pub(super) struct LookUp<'l, 'a> {
     pub(super) names: &'l mut Names,
     /// The chunk's start, in ns.
     pub(super) start_ns: u64,
+    /// Where it stands in the file.
+    pub(super) offset: u64,
 }
 
 impl LookUp<'_, '_> {
@@ -244,7 +258,12 @@ impl LookUp<'_, '_> {
         if let Some(&known) = locks.get(&(class, address)) {
             return Ok(known);
         }
-        let address = if locks.len() >= MOST_LOCKS { 0 } else { address };
+        let is_full = locks.len() >= MAX_LOCKS;
+        if is_full && !std::mem::replace(&mut self.known.are_locks_full, true) {
+            let what = "more locks than are told apart; of the others only the class is known";
+            self.importer.add_damage(self.offset, what, 0);
+        }
+        let address = if is_full { 0 } else { address };
         if let Some(&known) = locks.get(&(class, address)) {
             return Ok(known);
         }
@@ -255,7 +274,16 @@ impl LookUp<'_, '_> {
 
     /// A stack's frames, and whether it was cut.
     fn frames(&mut self, key: u64) -> io::Result<(Frames, bool)> {
-        let (frames, is_cut) = self.constants.stack(key, MAX_DEPTH as usize);
+        let left = &mut self.names.frames_left;
+        let most = (MAX_DEPTH as usize).min(*left);
+        let (frames, is_cut) = self.constants.stack(key, most);
+        if *left != 0 {
+            *left -= frames.len();
+            if is_cut && *left == 0 {
+                let what = "more frames than are read of a chunk; later stacks are cut";
+                self.importer.add_damage(self.offset, what, 0);
+            }
+        }
         let mut found = Vec::with_capacity(frames.len());
         for frame in frames {
             found.push((self.method(frame.method)?, frame.line));
@@ -278,7 +306,7 @@ impl LookUp<'_, '_> {
         };
         // What tells stacks apart knows classes of Java alone.
         let class = if descriptor == NATIVE_METHOD { String::new() } else { class };
-        let (class, name) = (within(class, LONGEST_TOLD_APART), within(name, LONGEST_TOLD_APART));
+        let (class, name) = (within(class, MAX_TOLD_APART), within(name, MAX_TOLD_APART));
         let method = Arc::new(Method { id, class, name });
         remember(&mut self.names.methods, key, method.clone());
         Ok(method)
@@ -294,7 +322,7 @@ impl LookUp<'_, '_> {
 
 /// Remembers what was looked up.
 fn remember<K: Eq + Hash, V>(known: &mut HashMap<K, V>, key: K, value: V) {
-    if known.len() >= MOST_REMEMBERED {
+    if known.len() >= MAX_REMEMBERED {
         known.clear();
     }
     known.insert(key, value);
@@ -312,10 +340,10 @@ mod tests {
     #[test]
     fn what_is_remembered_is_bounded() {
         let mut known = HashMap::new();
-        for key in 0..3 * MOST_REMEMBERED {
+        for key in 0..3 * MAX_REMEMBERED {
             remember(&mut known, key, ());
-            assert!(known.len() <= MOST_REMEMBERED);
+            assert!(known.len() <= MAX_REMEMBERED);
         }
-        assert!(known.contains_key(&(3 * MOST_REMEMBERED - 1)));
+        assert!(known.contains_key(&(3 * MAX_REMEMBERED - 1)));
     }
 }

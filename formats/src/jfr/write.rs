@@ -12,6 +12,7 @@ use super::{
 use crate::{
     event_log::write::{LaneId, Wait},
     import::Importer,
+    limits::{MAX_LANES, jfr::MAX_COLLECTIONS},
     recording::Owners,
 };
 use std::{
@@ -27,10 +28,9 @@ use tyrion_wire::{
 /// A thread with so many events in a block gets a lane of its own; the others share
 /// one, where each change of the thread takes a record.
 const OWN_LANE: usize = 32;
-/// So many threads have lanes of their own: there is a buffer for each.
-const MOST_LANES: usize = 1 << 10;
-/// So many pauses of the collector are kept.
-const MOST_COLLECTIONS: usize = 1 << 20;
+/// A lane in which time goes back begins a new chunk, which is only worth that for so many
+/// events.
+const FULL_LANE: usize = 1 << 10;
 
 /// Writes what is read of a recording.
 pub(super) struct Writer {
@@ -83,19 +83,20 @@ impl Writer {
             known: &mut self.known,
             names: &mut of.names,
             start_ns: of.chunk.header.start_wall_ns,
+            offset: of.chunk.offset,
         };
         let threads: Vec<u32> =
             block.threads.iter().map(|&key| look_up.thread(key)).collect::<io::Result<_>>()?;
         let sites: Vec<Site> =
             block.sites.iter().map(|&key| look_up.site(key)).collect::<io::Result<_>>()?;
-        self.take_up_rest(block);
+        self.take_up_rest(block, of.chunk.offset);
         let numbers = Numbers { threads: &threads, sites: &sites };
         let mut few: Vec<(u32, Entry)> = Vec::new();
         for (thread, own) in block.by_thread() {
             let Some((first, last)) = own.first().zip(own.last()) else { continue };
             self.last_ns = self.last_ns.max(last.end_ns);
             let thread = numbers.thread(thread);
-            match self.lane(thread, own.len()) {
+            match self.lane(thread, own.len(), first.end_ns) {
                 Some(lane) => {
                     self.importer.log.resume(lane, thread, first.end_ns)?;
                     own.iter().try_for_each(|entry| self.entry(lane, entry, &numbers))?;
@@ -107,20 +108,28 @@ impl Writer {
         self.write_few(&few, &numbers)
     }
 
-    /// Takes up what of a block belongs to no thread.
-    fn take_up_rest(&mut self, block: &Block) {
-        let room = MOST_COLLECTIONS.saturating_sub(self.collections.len());
+    /// Takes up what of a block belongs to no thread. Its chunk stands at an offset.
+    fn take_up_rest(&mut self, block: &Block, offset: u64) {
+        let room = MAX_COLLECTIONS.saturating_sub(self.collections.len());
+        if room != 0 && room < block.collections.len() {
+            let what = "more pauses of the collector than are read; later ones were left out";
+            self.importer.add_damage(offset, what, 0);
+        }
         self.collections.extend(block.collections.iter().take(room));
         let (count, ns) = &mut self.seen.pinned;
         *count = count.saturating_add(block.pinned.0);
         *ns = ns.saturating_add(block.pinned.1);
     }
 
-    /// The thread's own lane, if it has one or has many events.
-    fn lane(&mut self, thread: u32, events: usize) -> Option<LaneId> {
-        let may_have = events >= OWN_LANE && self.lanes.len() < MOST_LANES;
+    /// The thread's own lane, if it has one or has many events, the first of which ends at
+    /// a moment.
+    fn lane(&mut self, thread: u32, events: usize, first_ns: u64) -> Option<LaneId> {
+        let may_have = events >= OWN_LANE && self.lanes.len() < MAX_LANES;
         match self.lanes.entry(thread) {
-            hash_map::Entry::Occupied(found) => Some(*found.get()),
+            hash_map::Entry::Occupied(found) => {
+                let goes_on = first_ns >= self.importer.log.now_ns(*found.get());
+                (goes_on || events >= FULL_LANE).then_some(*found.get())
+            }
             hash_map::Entry::Vacant(place) if may_have => {
                 Some(*place.insert(self.importer.log.lane(thread)))
             }

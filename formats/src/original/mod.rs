@@ -20,7 +20,7 @@ use crate::{
     fact::Fact,
     import::Importer,
     input::Input,
-    limits::MAX_DAMAGE,
+    limits::{MAX_DAMAGE, original::charges},
     recording::{Lacks, Recording},
 };
 use line::{Block, Clock};
@@ -80,10 +80,15 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
         importer.add_damage(at, "no event; the line was left out", len);
     }
     if pairs.left_out != 0 {
-        let what = "more acquisitions, locks or threads than are read; later ones were left out";
+        let what = "more acquisitions, nestings, locks, threads or names than are read; later ones \
+                    were left out";
         importer.add_damage(all.len() as u64, what, 0);
     }
-    write::write(&mut importer, pairs).map_err(io)?;
+    let most = charges(all.len());
+    if write::write(&mut importer, pairs, most).map_err(io)? != 0 {
+        let what = "more parts of waits than are read; whom later ones were for was left out";
+        importer.add_damage(all.len() as u64, what, 0);
+    }
     importer.finish()
 }
 

@@ -2,20 +2,11 @@
 //! they nest.
 
 use super::line::{Block, Event, Kind};
+use crate::limits::original::{
+    MAX_ACQUISITIONS, MAX_LOCKS, MAX_NAMES, MAX_NESTINGS, MAX_OPEN, MAX_OUTER, MAX_THREADS,
+};
 use std::collections::{HashMap, HashSet};
 
-/// So many acquisitions are read.
-const MOST_ACQUISITIONS: usize = 1 << 24;
-/// So many ways to take a lock within others are told.
-const MOST_NESTINGS: usize = 1 << 18;
-/// A thread that has so many locks is told as if it had no others.
-const MOST_HELD: usize = 64;
-/// A thread has no more locks at once, whatever the log says.
-const MOST_OPEN: usize = 1 << 12;
-/// So many locks and threads are told apart, and so many new names of threads.
-const MOST_LOCKS: usize = 1 << 22;
-const MOST_THREADS: usize = 1 << 20;
-const MOST_NAMES: usize = 1 << 20;
 /// Stands for a time that is not known.
 pub(super) const NEVER: u64 = u64::MAX;
 
@@ -87,7 +78,8 @@ pub(super) struct Pairs {
     pub(super) has_entering: bool,
     /// Events without those that they belong to, as where recording begins and ends.
     pub(super) unpaired: u64,
-    /// Acquisitions beyond those that are read, and events of further locks and threads.
+    /// Acquisitions beyond those that are read, events of further locks and threads, and
+    /// the like.
     pub(super) left_out: u64,
     /// How many new names of threads are known.
     names: usize,
@@ -124,7 +116,7 @@ impl Pairs {
             return Some(number);
         }
         let next = self.locks.len();
-        (next < MOST_LOCKS).then(|| {
+        (next < MAX_LOCKS).then(|| {
             self.by_hash.insert(key, next as u32);
             self.locks.push(Lock { class: class.to_owned(), hash });
             next as u32
@@ -135,7 +127,7 @@ impl Pairs {
     fn thread(&mut self, event: &Event, name: &str) -> Option<u32> {
         let next = self.threads.len();
         let Some(&number) = self.by_id.get(&event.java_id) else {
-            return (next < MOST_THREADS).then(|| {
+            return (next < MAX_THREADS).then(|| {
                 let (java_id, name) = (event.java_id, name.to_owned());
                 self.by_id.insert(java_id, next as u32);
                 self.threads.push(Thread { java_id, name, ..Thread::default() });
@@ -144,9 +136,11 @@ impl Pairs {
         };
         if let Some(thread) = self.threads.get_mut(number as usize) {
             let last = thread.renamed.last().map_or(&thread.name, |(_, name)| name);
-            if last != name && self.names < MOST_NAMES {
+            if last != name && self.names < MAX_NAMES {
                 thread.renamed.push((event.at_ns, name.to_owned()));
                 self.names += 1;
+            } else if last != name {
+                self.left_out += 1;
             }
         }
         Some(number)
@@ -164,7 +158,7 @@ impl Pairs {
             Kind::Enter => {
                 let asked = thread.asks.take_if(|(asked, _)| *asked == lock);
                 let entering_ns = asked.map_or(NEVER, |(_, since_ns)| since_ns.min(at_ns));
-                if thread.held.len() >= MOST_OPEN {
+                if thread.held.len() >= MAX_OPEN {
                     self.unpaired += 1;
                     return;
                 }
@@ -196,18 +190,24 @@ impl Pairs {
     fn nest(&mut self, thread: u32, inner: u32, at_ns: u64) {
         let Some(of) = self.threads.get(thread as usize) else { return };
         let outer = of.held.iter().filter(|held| !held.is_reentrant).map(|held| held.lock);
-        let outer: Vec<u32> = outer.take(MOST_HELD).collect();
-        let is_full = self.nestings.len() >= MOST_NESTINGS;
-        if !is_full && self.known_nestings.insert((thread, inner, outer.clone())) {
-            self.nestings.push(Nesting { thread, at_ns, inner, outer });
+        let outer: Vec<u32> = outer.take(MAX_OUTER).collect();
+        let key = (thread, inner, outer);
+        if self.known_nestings.contains(&key) {
+            return;
         }
+        if self.nestings.len() >= MAX_NESTINGS {
+            self.left_out += 1;
+            return;
+        }
+        self.nestings.push(Nesting { thread, at_ns, inner, outer: key.2.clone() });
+        self.known_nestings.insert(key);
     }
 
     fn release(&mut self, thread: u32, held: Held, exit_ns: u64) {
         if held.is_reentrant {
             return;
         }
-        if self.acquisitions.len() >= MOST_ACQUISITIONS {
+        if self.acquisitions.len() >= MAX_ACQUISITIONS {
             self.left_out += 1;
             return;
         }
@@ -278,7 +278,7 @@ mod tests {
     fn a_thread_that_never_releases_is_read_in_bounds() {
         let text = vec!["+11"; 300_000].join(" ");
         let found = pairs(&text);
-        assert_eq!((found.acquisitions.len(), found.unpaired), (1, 300_000 - MOST_OPEN as u64));
+        assert_eq!((found.acquisitions.len(), found.unpaired), (1, 300_000 - MAX_OPEN as u64));
     }
 
     #[test]

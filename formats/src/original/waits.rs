@@ -2,11 +2,9 @@
 //! in between.
 
 use super::pair::{Acquisition, NEVER};
+use crate::limits::original::MAX_HOLDS;
 use rayon::prelude::*;
 use std::collections::HashSet;
-
-/// Of a wait, so many holds are looked at.
-const MOST_HOLDS: usize = 256;
 
 /// An acquisition that had to wait. Threads and locks are those of the pairs, as in all
 /// here.
@@ -47,10 +45,13 @@ pub(super) struct Found {
     pub(super) waits: Vec<Waited>,
     pub(super) charges: Vec<Charged>,
     pub(super) takings: Vec<Taking>,
+    /// How many parts of waits there is no room for.
+    pub(super) left_out: u64,
 }
 
-/// Looks at acquisitions, and puts them in the order of locks and times.
-pub(super) fn find(acquisitions: &mut [Acquisition]) -> Found {
+/// Looks at acquisitions, and puts them in the order of locks and times. No more than so
+/// many parts of waits are told.
+pub(super) fn find(acquisitions: &mut [Acquisition], most: usize) -> Found {
     acquisitions.par_sort_unstable_by_key(|it| (it.lock, it.enter_ns, it.exit_ns, it.thread));
     let mut found = Found::default();
     let mut threads = HashSet::new();
@@ -63,7 +64,7 @@ pub(super) fn find(acquisitions: &mut [Acquisition]) -> Found {
                 found.takings.push(Taking { thread, lock, at_ns, is_shared });
             }
             let (before, _) = own.split_at(at);
-            found.add_wait(acquisition, before);
+            found.add_wait(acquisition, before, most);
         }
     }
     found
@@ -72,15 +73,17 @@ pub(super) fn find(acquisitions: &mut [Acquisition]) -> Found {
 impl Found {
     /// Adds the wait of an acquisition, if there was one; `before` are those of its lock
     /// that came first.
-    fn add_wait(&mut self, acquisition: &Acquisition, before: &[Acquisition]) {
+    fn add_wait(&mut self, acquisition: &Acquisition, before: &[Acquisition], most: usize) {
         let &Acquisition { lock, thread, entering_ns: start_ns, enter_ns: end_ns, .. } =
             acquisition;
         if start_ns == NEVER {
             return;
         }
         // The last one first. A lock has one holder at a time, so they ended in their order.
-        let within = before.iter().rev().take(MOST_HOLDS);
-        let within = within.take_while(|hold| hold.exit_ns > start_ns);
+        let is_within = |hold: &&Acquisition| hold.exit_ns > start_ns;
+        let more = before.iter().rev().nth(MAX_HOLDS).filter(is_within);
+        self.left_out += u64::from(more.is_some());
+        let within = before.iter().rev().take(MAX_HOLDS).take_while(is_within);
         let others = within.filter(|hold| hold.thread != thread && hold.exit_ns != NEVER);
         let holds: Vec<&Acquisition> = others.collect();
         let Some(first) = holds.last() else { return };
@@ -90,7 +93,9 @@ impl Found {
         for hold in holds.iter().rev() {
             let at_ns = hold.exit_ns.min(end_ns);
             let charged_ns = at_ns.saturating_sub(from_ns);
-            if charged_ns != 0 {
+            if charged_ns != 0 && self.charges.len() >= most {
+                self.left_out += 1;
+            } else if charged_ns != 0 {
                 let (holder, waiter) = (hold.thread, thread);
                 self.charges.push(Charged { holder, waiter, lock, at_ns, charged_ns });
                 from_ns = at_ns;
@@ -117,7 +122,7 @@ mod tests {
             taken(0, [71, 72, 80]),
             taken(1, [NEVER, 81, 90]),
         ];
-        let found = find(&mut all);
+        let found = find(&mut all, 99);
         let waits: Vec<_> =
             found.waits.iter().map(|it| (it.thread, it.start_ns, it.end_ns, it.owner)).collect();
         assert_eq!(waits, [(1, 20, 52, Some(0)), (2, 30, 63, Some(0))]);
@@ -134,7 +139,7 @@ mod tests {
     #[test]
     fn a_lock_that_nobody_else_takes_is_never_waited_for() {
         let mut all = [taken(0, [1, 2, 3]), taken(0, [2, 4, 5]), taken(0, [4, 6, NEVER])];
-        let found = find(&mut all);
+        let found = find(&mut all, 99);
         assert!(found.waits.is_empty() && found.charges.is_empty());
         assert_eq!(found.takings.len(), 1);
     }

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     event_log::write::{LaneId, Wait},
     import::Importer,
+    limits::MAX_LANES,
 };
 use rayon::prelude::*;
 use std::{
@@ -24,8 +25,6 @@ use tyrion_wire::{
 
 /// A thread with so many records gets a lane of its own; the others share one.
 const OWN_LANE: usize = 32;
-/// So many threads have lanes of their own: there is a buffer for each.
-const MOST_LANES: usize = 1 << 12;
 /// The log was written once a second: who asks for a lock when it ends may have got it.
 const WRITTEN_EVERY_NS: u64 = 1_000_000_000;
 
@@ -60,13 +59,15 @@ struct Writer<'w> {
     sites: HashMap<u32, (u32, u32)>,
 }
 
-/// Writes all that pairs have told.
-pub(super) fn write(importer: &mut Importer, mut pairs: Pairs) -> io::Result<()> {
-    let found = waits::find(&mut pairs.acquisitions);
+/// Writes all that pairs have told, but no more than so many parts of waits: how many are
+/// left out.
+pub(super) fn write(importer: &mut Importer, mut pairs: Pairs, most: usize) -> io::Result<u64> {
+    let found = waits::find(&mut pairs.acquisitions, most);
     let (pairs, found) = (&pairs, &found);
     let mut writer = Writer::new(importer, pairs, found)?;
     writer.write_entries(entries(pairs, found))?;
-    writer.write_pending()
+    writer.write_pending()?;
+    Ok(found.left_out)
 }
 
 /// All records, thread by thread in the order of time.
@@ -124,7 +125,7 @@ impl<'w> Writer<'w> {
     fn write_entries(&mut self, entries: Vec<Entry>) -> io::Result<()> {
         let (mut lanes, mut few) = (0, Vec::new());
         for own in entries.chunk_by(|one, other| one.thread == other.thread) {
-            if own.len() < OWN_LANE || lanes == MOST_LANES {
+            if own.len() < OWN_LANE || lanes == MAX_LANES {
                 few.extend_from_slice(own);
                 continue;
             }

@@ -115,6 +115,10 @@ fn read(name: &str, bytes: Bytes) -> Result<Recording, Error> {
             reader.summed.importer.add_damage(field.at as u64, what, sample.len() as u64);
         }
     }
+    if reader.frames_left == 0 {
+        let what = "more frames than are read; the stacks of later samples are cut";
+        reader.summed.importer.add_damage(file.len() as u64, what, 0);
+    }
     let lacks = Lacks {
         durations: chosen.time.is_none(),
         counts: chosen.count.is_none(),

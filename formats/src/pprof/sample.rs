@@ -38,7 +38,7 @@ pub(super) struct Reader<'t, 'a> {
     /// The stack of the sample that is read.
     stack: Vec<Frame>,
     /// How many frames stacks may still have, all added up.
-    frames_left: usize,
+    pub(super) frames_left: usize,
 }
 
 /// What labels say.
@@ -76,7 +76,7 @@ impl<'a> Labels<'a> {
 impl<'t, 'a> Reader<'t, 'a> {
     /// For a profile of so many bytes.
     pub(super) fn new(summed: Summed, tables: &'t Tables<'a>, chosen: Chosen, len: usize) -> Self {
-        let frames_left = limits::profile_frames(len);
+        let frames_left = limits::stack_frames(len);
         let is_async = tables.comments().any(|comment| comment.contains("async-profiler"));
         let (locations, methods, stack) = Default::default();
         Reader { summed, tables, chosen, is_async, locations, methods, stack, frames_left }

@@ -2,7 +2,7 @@
 //! the end.
 
 use super::message::{Field, Fields, Value, numbers};
-use crate::limits::{MAX_SAMPLE_TYPES, MAX_TEXT};
+use crate::limits::{MAX_COMMENTS, MAX_SAMPLE_TYPES, MAX_TEXT};
 use std::{borrow::Cow, collections::HashMap};
 
 /// Numbers of the fields of a profile.
@@ -75,7 +75,11 @@ impl<'a> Tables<'a> {
             }
             (field::TIME, Value::Number(ns)) => self.start_ns = positive(ns),
             (field::DURATION, Value::Number(ns)) => self.duration_ns = positive(ns),
-            (field::COMMENT, value) => numbers(value, |text| self.comments.push(text)),
+            (field::COMMENT, value) => numbers(value, |text| {
+                if self.comments.len() < MAX_COMMENTS {
+                    self.comments.push(text);
+                }
+            }),
             _ => {}
         }
     }

@@ -237,7 +237,7 @@ fn stacks_have_so_many_frames_in_all() {
         maker.sample(&[deep, leaf], &[1, 10], &[]);
     }
     let profile = maker.finish();
-    let most = crate::limits::profile_frames(profile.len());
+    let most = crate::limits::stack_frames(profile.len());
     assert!(most < 700 * 2_000, "{most}");
     let log = read(&profile, None).unwrap();
     assert!(log.definitions().stacks().len() <= most + 2 * 700);

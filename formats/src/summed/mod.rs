@@ -12,6 +12,7 @@ use crate::{
     event_log::write::{LaneId, LogOptions},
     import::Importer,
     input::Input,
+    limits::{MAX_DEPTH, MAX_SUMS},
     recording::{Lacks, Recording},
 };
 use names::LockName;
@@ -23,8 +24,6 @@ use tyrion_wire::{
     header::Header,
 };
 
-/// So many sums are added up before they are written.
-const MOST_KEPT: usize = 1 << 16;
 /// The thread of waits of which the profile does not say whose they are.
 const NO_THREAD: &str = "unknown thread";
 
@@ -40,7 +39,10 @@ pub(crate) struct Summed {
     pub(crate) importer: Importer,
     lane: Option<LaneId>,
     threads: HashMap<String, u32>,
-    locks: HashMap<LockName, u32>,
+    /// By the texts of class and name, and the number of the identity. Names and classes
+    /// may be long, and each name may come with each class.
+    locks: HashMap<(u32, u32, u32), u32>,
+    identities: HashMap<String, u32>,
     /// By thread and site.
     sums: HashMap<(u32, u32), Waits>,
     names_threads: bool,
@@ -62,14 +64,24 @@ impl Summed {
             mono_ns: 0,
             end_ns: duration_ns,
             pid: 0,
-            depth: crate::limits::MAX_DEPTH,
+            depth: MAX_DEPTH,
             ..LogOptions::default().header
         };
         let importer = Importer::new(input, name, header)?;
-        let (threads, locks, sums) = Default::default();
+        let (threads, locks, identities, sums) = Default::default();
         let (lane, names_threads) = (None, false);
         let is_empty = true;
-        Ok(Summed { importer, lane, threads, locks, sums, names_threads, duration_ns, is_empty })
+        Ok(Summed {
+            importer,
+            lane,
+            threads,
+            locks,
+            identities,
+            sums,
+            names_threads,
+            duration_ns,
+            is_empty,
+        })
     }
 
     /// The number of the thread of this name.
@@ -87,10 +99,12 @@ impl Summed {
 
     /// The number of a lock.
     pub(crate) fn lock(&mut self, lock: &LockName) -> io::Result<u32> {
-        if let Some(&known) = self.locks.get(lock) {
+        let identity = self.identity(lock.identity());
+        let log = &mut self.importer.log;
+        let key = (log.string(&lock.class)?, log.string(&lock.name)?, identity);
+        if let Some(&known) = self.locks.get(&key) {
             return Ok(known);
         }
-        let log = &mut self.importer.log;
         let number = match lock.is_unknown() {
             true => id::UNKNOWN,
             false => {
@@ -101,8 +115,18 @@ impl Summed {
         if !lock.name.is_empty() {
             log.lock_name(number, &lock.name)?;
         }
-        self.locks.insert(lock.clone(), number);
+        self.locks.insert(key, number);
         Ok(number)
+    }
+
+    /// A number for what tells a lock from others of its class.
+    fn identity(&mut self, identity: &str) -> u32 {
+        if let Some(&known) = self.identities.get(identity) {
+            return known;
+        }
+        let number = self.identities.len() as u32;
+        self.identities.insert(identity.to_owned(), number);
+        number
     }
 
     /// The number of a site.
@@ -119,7 +143,7 @@ impl Summed {
         let sum = self.sums.entry((thread, site)).or_default();
         sum.count = sum.count.saturating_add(waits.count);
         sum.wait_ns = sum.wait_ns.saturating_add(waits.wait_ns);
-        if self.sums.len() >= MOST_KEPT { self.write() } else { Ok(()) }
+        if self.sums.len() >= MAX_SUMS { self.write() } else { Ok(()) }
     }
 
     /// Whether nothing was added so far.

@@ -130,6 +130,11 @@ impl LockName {
         LockName { class, name: name.to_owned(), identity: lock.identity }
     }
 
+    /// What tells it from others of its class; may be empty.
+    pub(crate) fn identity(&self) -> &str {
+        &self.identity
+    }
+
     /// Whether nothing is known of it.
     pub(crate) fn is_unknown(&self) -> bool {
         self.class.is_empty() && self.name.is_empty()

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use tyrion_wire::{
     chunk::{ChunkHeader, ChunkKind, HEADER_LEN, SEALED},
     event::{MAX_WAIT_LEN, WaitRecord},
+    header::BLOCK,
 };
 
 /// The chunks of one lane and kind: the current one is in memory, the others
@@ -88,6 +89,16 @@ impl Pieces {
 
     /// Writes the current chunk out, if there is one. Returns its length.
     pub(super) fn flush(&mut self, seal: bool, out: &mut impl Write) -> io::Result<u64> {
+        self.flush_as(self.len, seal, out)
+    }
+
+    /// As [`Pieces::flush`], no longer than the chunk has to be.
+    pub(super) fn flush_short(&mut self, seal: bool, out: &mut impl Write) -> io::Result<u64> {
+        let needed = (HEADER_LEN + self.used).next_multiple_of(BLOCK);
+        self.flush_as(needed.min(self.len), seal, out)
+    }
+
+    fn flush_as(&mut self, len: usize, seal: bool, out: &mut impl Write) -> io::Result<u64> {
         if self.used == 0 {
             return Ok(0);
         }
@@ -100,7 +111,7 @@ impl Pieces {
         let header = ChunkHeader {
             kind: self.kind as u8,
             flags: if seal { SEALED } else { 0 },
-            len: self.len as u32,
+            len: len as u32,
             committed: used as u32,
             sequence: self.sequence,
             lane: self.lane,
@@ -110,9 +121,9 @@ impl Pieces {
         };
         out.write_all(&header.encode())?;
         rest.fill(0);
-        let most = self.most();
+        let most = len - HEADER_LEN;
         out.write_all(self.payload.get(..most).unwrap_or_default())?;
         self.sequence += 1;
-        Ok(self.len as u64)
+        Ok(len as u64)
     }
 }
