@@ -8,6 +8,7 @@ mod limited;
 mod other_agents;
 mod outputs;
 mod program;
+pub mod receiver;
 mod records;
 mod report;
 mod source;

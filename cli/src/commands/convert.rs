@@ -20,8 +20,8 @@ use std::{
     io::{self, Write},
     path::PathBuf,
 };
-pub(super) use style::attribute;
 use style::Style;
+pub(super) use style::attribute;
 use tyrion_converters::{
     aggregate::{Aggregate, aggregate, aggregate_by_owner, work_bytes},
     filter::{Filter, Kinds},

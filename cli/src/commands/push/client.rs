@@ -78,7 +78,11 @@ pub fn address(url: &str) -> Result<String, String> {
     if host.is_empty() {
         return Err("the host is missing".to_owned());
     }
-    Ok(if path.is_empty() { format!("{}{PATH}", url.trim_end_matches('/')) } else { url.to_owned() })
+    Ok(if path.is_empty() {
+        format!("{}{PATH}", url.trim_end_matches('/'))
+    } else {
+        url.to_owned()
+    })
 }
 
 impl Client {
@@ -139,11 +143,13 @@ fn answer(status: u16, after: Option<Duration>, body: &[u8]) -> Answer {
     match status {
         200..=299 => {
             let part = Response::decode(body).ok().and_then(|it| it.partial_success);
-            Answer::Taken(part.and_then(|part| match (part.rejected_profiles, part.error_message) {
-                (0, text) if text.is_empty() => None,
-                (0, text) => Some(harmless_text(&text)),
-                (count, text) => {
-                    Some(format!("it rejected {count} profiles: {}", harmless_text(&text)))
+            Answer::Taken(part.and_then(|part| {
+                match (part.rejected_profiles, part.error_message) {
+                    (0, text) if text.is_empty() => None,
+                    (0, text) => Some(harmless_text(&text)),
+                    (count, text) => {
+                        Some(format!("it rejected {count} profiles: {}", harmless_text(&text)))
+                    }
                 }
             }))
         }

@@ -43,7 +43,8 @@ impl Hash {
     }
 
     fn bytes(self, bytes: &[u8]) -> Hash {
-        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        let step =
+            |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         Hash(bytes.iter().fold(self.0, step))
     }
 
@@ -330,7 +331,8 @@ mod tests {
     fn what_was_sent_is_not_sent_again() {
         let mut sent = Sent::new();
         let mut all = (0, 0);
-        for waits in [vec![(NO_OWNER, 2, 20)], vec![(0, 1, 5), (NO_OWNER, 3, 40)], vec![(0, 4, 50)]] {
+        for waits in [vec![(NO_OWNER, 2, 20)], vec![(0, 1, 5), (NO_OWNER, 3, 40)], vec![(0, 4, 50)]]
+        {
             let now = profile(&waits);
             let expected = sums(&now);
             let delta = since(now.clone(), &sent);

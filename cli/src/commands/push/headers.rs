@@ -5,8 +5,7 @@ use crate::outcome::Failure;
 use std::path::Path;
 
 /// OpenTelemetry's own variables: `key=value,key=value`, with `%20` for a space.
-const VARIABLES: [&str; 2] =
-    ["OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
+const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 /// Longer files are no files of headers.
 const LONGEST: u64 = 64 << 10;
 

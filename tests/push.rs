@@ -1,0 +1,240 @@
+//! `tyrion push`: what collectors get, be they well or not.
+
+use crate::support::{
+    Jdk, Program, err, info, number, on_jdks, output, receiver, root, tyrion, wait_for,
+};
+use receiver::{Receiver, Reply};
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    time::Duration,
+};
+use tempfile::TempDir;
+
+on_jdks!(a_growing_log: two);
+
+/// A copy of a frozen log: what was sent is noted beside it.
+fn copied(name: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join(name);
+    fs::copy(root().join("testdata/logs").join(name), &log).unwrap();
+    (folder, log)
+}
+
+fn push(url: &str, log: &Path) -> Command {
+    let mut push = tyrion();
+    push.args(["push", "--once", "--kind=all", "--otlp", url]).arg(log);
+    push
+}
+
+fn succeeded(output: &Output) {
+    assert_eq!(output.status.code(), Some(0), "{}", err(output));
+}
+
+/// What `info` says that the sums are.
+fn expected(info: &Value) -> (u64, u64) {
+    let kinds = info["kinds"].as_object().unwrap();
+    let sum = |key: &str| kinds.values().map(|kind| kind[key].as_u64().unwrap_or(0)).sum();
+    (sum("count"), sum("wait_ns"))
+}
+
+/// Waits and their durations in ns.
+fn sent(receiver: &Receiver) -> (u64, u64) {
+    let sums = receiver::sums(&receiver.taken());
+    let of = |metric: &str| {
+        ["mutex", "block"].iter().filter_map(|sort| sums.get(&format!("{sort} {metric}"))).sum()
+    };
+    (of("contentions"), of("delay"))
+}
+
+#[test]
+fn each_wait_is_sent_once() {
+    for name in ["v1-small.log", "v1-tiny.log", "v1-holds.log", "v1-wakers.log"] {
+        let ((_folder, log), receiver) = (copied(name), Receiver::start(&[]));
+        let first = output(&mut push(&receiver.url, &log));
+        assert!([Some(0), Some(3)].contains(&first.status.code()), "{}", err(&first));
+        let requests = receiver.requests().len();
+        assert_eq!(sent(&receiver), expected(&info(&log)), "{name}");
+        let again = output(&mut push(&receiver.url, &log));
+        assert!(again.status.success(), "{}", err(&again));
+        assert_eq!(receiver.requests().len(), requests, "{name}");
+    }
+}
+
+/// Holds and acquisitions, too.
+#[test]
+fn what_trace_mode_knows_is_sent() {
+    let ((_folder, log), receiver) = (copied("v1-holds.log"), Receiver::start(&[]));
+    succeeded(&output(&mut push(&receiver.url, &log)));
+    let taken = &info(&log)["trace"]["taken"];
+    let sums = receiver::sums(&receiver.taken());
+    assert_eq!(sums["lock acquisitions"], number(taken, "acquisitions"), "{sums:?} {taken}");
+}
+
+#[test]
+fn a_busy_collector_gets_it_later() {
+    let busy = Reply::With("503 Service Unavailable", "retry-after: 1");
+    let ((_folder, log), receiver) =
+        (copied("v1-small.log"), Receiver::start(&[busy, Reply::Nothing]));
+    let said = output(&mut push(&receiver.url, &log));
+    succeeded(&said);
+    assert!(err(&said).contains("503") && err(&said).contains("trying again"), "{}", err(&said));
+    assert_eq!((receiver.requests().len(), receiver.taken().len()), (3, 1));
+    assert_eq!(sent(&receiver), expected(&info(&log)));
+}
+
+/// Nothing of it is lost: it goes to the next one that answers.
+#[test]
+fn a_collector_that_is_down_loses_nothing() {
+    let (_folder, log) = copied("v1-small.log");
+    let url = {
+        // A port on which nobody listens any more.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    let down = output(push(&url, &log).arg("--retry-for=1500ms"));
+    assert_eq!(down.status.code(), Some(1), "{}", err(&down));
+    assert!(err(&down).contains("tried 2 times"), "{}", err(&down));
+    let state = log.with_extension("log.pushed");
+    assert!(!state.exists(), "nothing was sent");
+    let slow = Receiver::start(&[Reply::After(Duration::from_secs(3))]);
+    let late = output(push(&slow.url, &log).args(["--timeout=300ms", "--retry-for=10ms"]));
+    assert_eq!(late.status.code(), Some(1), "{}", err(&late));
+    let receiver = Receiver::start(&[]);
+    succeeded(&output(&mut push(&receiver.url, &log)));
+    assert_eq!(sent(&receiver), expected(&info(&log)));
+}
+
+/// It said that it has it, in the first line.
+#[test]
+fn half_an_answer_is_one() {
+    let ((_folder, log), receiver) = (copied("v1-small.log"), Receiver::start(&[Reply::Half]));
+    for _ in 0..2 {
+        succeeded(&output(&mut push(&receiver.url, &log)));
+    }
+    assert_eq!(receiver.requests().len(), 1);
+    assert_eq!(sent(&receiver), expected(&info(&log)));
+}
+
+#[test]
+fn refusals_end_it() {
+    let other = Receiver::start(&[]);
+    let location: &'static str =
+        Box::leak(format!("location: {}/v1development/profiles", other.url).into_boxed_str());
+    for (reply, shown) in [
+        (Reply::With("401 Unauthorized", "\n\nwho are you?"), "status 401: who are you?"),
+        (Reply::With("404 Not Found", ""), "status 404"),
+        (Reply::With("302 Found", location), "status 302"),
+    ] {
+        let ((folder, log), receiver) = (copied("v1-small.log"), Receiver::start(&[reply]));
+        let token = folder.path().join("token");
+        fs::write(&token, "tell-nobody\n").unwrap();
+        let refused = output(push(&receiver.url, &log).arg("--token-file").arg(&token));
+        assert_eq!(refused.status.code(), Some(1));
+        let said = err(&refused);
+        assert!(said.contains(shown) && !said.contains("tell-nobody"), "{said}");
+        assert_eq!(receiver.requests().len(), 1);
+        let head = receiver.requests()[0].head.clone();
+        assert!(head.contains("authorization: bearer tell-nobody\r\n"), "{head}");
+    }
+    // Nobody else got the token.
+    assert_eq!(other.requests().len(), 0);
+}
+
+#[test]
+fn headers_and_attributes_come_from_the_environment() {
+    let ((_folder, log), receiver) = (copied("v1-small.log"), Receiver::start(&[]));
+    let mut push = push(&receiver.url, &log);
+    push.env("OTEL_EXPORTER_OTLP_HEADERS", "X-Scope-OrgID=me%20too")
+        .env("OTEL_RESOURCE_ATTRIBUTES", "service.name=not-this,zone=b")
+        .args(["--resource", "service.name=shop"]);
+    succeeded(&output(&mut push));
+    let request = &receiver.requests()[0];
+    assert!(request.head.contains("x-scope-orgid: me too\r\n"), "{}", request.head);
+    assert!(request.head.contains("content-encoding: gzip\r\n"), "{}", request.head);
+    let resource = format!("{:?}", request.data.resource_profiles[0].resource);
+    for shown in ["\"service.name\"", "\"shop\"", "\"zone\"", "\"b\""] {
+        assert!(resource.contains(shown), "{resource}");
+    }
+    assert!(!resource.contains("not-this"), "{resource}");
+}
+
+#[test]
+fn wrong_use_is_told() {
+    let (_folder, log) = copied("v1-tiny.log");
+    for (url, shown) in
+        [("localhost:4318", "http://HOST:PORT"), ("https://me:secret@localhost", "--header-file")]
+    {
+        let said = output(&mut push(url, &log));
+        assert_eq!(said.status.code(), Some(2), "{}", err(&said));
+        assert!(err(&said).contains(shown), "{}", err(&said));
+    }
+    let receiver = Receiver::start(&[]);
+    let lock = log.with_extension("log.pushed");
+    succeeded(&output(&mut push(&receiver.url, &log)));
+    assert_eq!(output(&mut push("http://127.0.0.1:1", &log)).status.code(), Some(1));
+    fs::write(&lock, "nonsense\n").unwrap();
+    let damaged = output(&mut push(&receiver.url, &log));
+    assert_eq!(damaged.status.code(), Some(1));
+    assert!(err(&damaged).contains("remove it"), "{}", err(&damaged));
+}
+
+/// While a program records into several files, push is killed again and again, at any
+/// moment; in the end all was sent, and twice at most what was sent last before each kill.
+fn a_growing_log(jdk: &Jdk) {
+    let program = Program::truth(jdk, "storm 60 monitor").pinned();
+    let mut running = program.option("--filesize=2M").option("--filecount=1000").start();
+    let receiver = Receiver::start(&[]);
+    let growing = || {
+        let mut push = tyrion();
+        push.args(["push", "--kind=all", "--interval=1s", "--otlp", &receiver.url]);
+        push.arg(&running.log);
+        push
+    };
+    wait_for("a log", || running.log.exists().then_some(()));
+    let mut last_before_kills = Vec::new();
+    for _ in 0..3 {
+        let before = receiver.taken().len();
+        let mut child = growing().spawn().unwrap();
+        wait_for("batches", || (receiver.taken().len() > before + 1).then_some(()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        last_before_kills.push(receiver.taken().len() - 1);
+    }
+    running.kill_jvm();
+    succeeded(&output(&mut push(&receiver.url, &running.log)));
+    let mut logs: Vec<PathBuf> = fs::read_dir(running.log.parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let rest = name.strip_prefix(running.log.file_name().unwrap().to_str().unwrap());
+            rest.is_some_and(|it| it.is_empty() || it[1..].parse::<u32>().is_ok())
+        })
+        .collect();
+    logs.sort();
+    let all = logs.iter().map(|log| expected(&info(log)));
+    let all = all.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    // Each of the last batches before a kill was noted as sent, or was sent again.
+    let taken = receiver.taken();
+    let sums = |batches: &[_]| {
+        let sums = receiver::sums(batches);
+        let of = |metric: &str| {
+            let sorts = ["mutex", "block"];
+            sorts.iter().filter_map(|sort| sums.get(&format!("{sort} {metric}"))).sum::<u64>()
+        };
+        (of("contentions"), of("delay"))
+    };
+    let total = sums(&taken);
+    let may_repeat: Vec<(u64, u64)> =
+        last_before_kills.iter().map(|&at| sums(std::slice::from_ref(&taken[at]))).collect();
+    let possible = (0..1 << may_repeat.len()).map(|bits: usize| {
+        let repeated = may_repeat.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+        repeated.fold(all, |sum, (_, batch)| (sum.0 + batch.0, sum.1 + batch.1))
+    });
+    let possible: Vec<(u64, u64)> = possible.collect();
+    assert!(possible.contains(&total), "{total:?} of {possible:?}");
+    assert!(taken.len() > 6, "{}", taken.len());
+}
