@@ -12,6 +12,7 @@ mod dump;
 mod info;
 mod lock_names;
 mod man;
+mod metrics;
 mod profile;
 mod record;
 mod rendered;
@@ -74,6 +75,8 @@ pub enum Command {
     Whatif(whatif::WhatifArgs),
     /// Watch what threads wait for while the program runs
     Top(top::TopArgs),
+    /// Serve a recording's figures to Prometheus while the program runs
+    Metrics(metrics::MetricsArgs),
     /// Compare logs: what waits more or less than before
     // Samples are not compared.
     #[command(mut_arg("state", |state| state.hide(true)))]
@@ -115,6 +118,7 @@ pub fn run(command: Command) -> CommandResult {
         Command::Report(args) => report::run(args),
         Command::Whatif(args) => whatif::run(args),
         Command::Top(args) => top::run(args),
+        Command::Metrics(args) => metrics::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Info(args) => info::run(args),
         Command::Dump(args) => dump::run(args),

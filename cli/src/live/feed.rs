@@ -144,6 +144,14 @@ impl Feed {
         self.life
     }
 
+    /// Whether another file has the recording's path now: after its end, that of a
+    /// recording that began later.
+    pub fn is_replaced(&self) -> bool {
+        let Some(newest) = self.files.last() else { return false };
+        let metadata = self.paths.open(&self.path).and_then(|file| file.metadata());
+        metadata.is_ok_and(|metadata| identity_of(&metadata) != newest.identity)
+    }
+
     /// The log that is written to now.
     pub fn log(&self) -> Option<&Recording> {
         self.files.last().map(|file| file.follower.recording())
