@@ -135,7 +135,8 @@ fn a_collector_gets_what_info_says(jdk: &Jdk) {
     fs::write(&token, "sesame").unwrap();
     let refused = push(&token, true);
     assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
-    assert!(err(&refused).contains("401") && !err(&refused).contains("sesame"));
+    let said = err(&refused);
+    assert!(said.contains("status 401") && !said.contains("sesame"), "{said}");
     assert_eq!(read(&collector.printed).profiles, [0; 0], "nothing came so far");
     fs::write(&token, "open").unwrap();
     let sent = push(&token, true);

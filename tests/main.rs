@@ -28,6 +28,7 @@ mod hostile;
 mod jfr;
 mod launching;
 mod looks;
+mod metrics;
 mod mode_changes;
 mod options;
 mod other_tools;

@@ -193,7 +193,10 @@ fn a_growing_log(jdk: &Jdk) {
         push.arg(&running.log);
         push
     };
-    wait_for("a log", || running.log.exists().then_some(()));
+    wait_for("a log", || {
+        let shown = output(tyrion().arg("info").arg(&running.log));
+        [Some(0), Some(3)].contains(&shown.status.code()).then_some(())
+    });
     let mut last_before_kills = Vec::new();
     for _ in 0..3 {
         let before = receiver.taken().len();

@@ -7,6 +7,7 @@ mod files;
 mod filters;
 mod inputs;
 mod jvm;
+mod live;
 mod logs;
 mod outcome;
 mod progress;

@@ -9,7 +9,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 use tyrion_formats::{
-    Begin, Changes, ChunkRef, Entry, Follower, Recording,
+    Begin, Changes, ChunkRef, Entry, Follower, HoldMode, Recording,
     wire::{
         WaitKind,
         cell::{BUCKETS, Cell},
@@ -398,11 +398,14 @@ fn cells_tell_what_they_have_counted() {
     assert_eq!(told, Told::default(), "all was there before");
     let chunk = log.cell_chunks().last().unwrap();
     let old = log.cells(chunk).next().unwrap();
+    let mut histogram = old.histogram;
+    histogram[5] += 1;
     for round in 1..4u64 {
         let new = Cell {
             count: old.count + round,
             sum_ns: old.sum_ns + 40 * round,
             max_ns: 20,
+            histogram,
             ..old.clone()
         };
         let mut bytes = new.encode();
@@ -415,6 +418,7 @@ fn cells_tell_what_they_have_counted() {
         let change = &changes.cells[0];
         assert_eq!((change.count, change.sum_ns, change.max_ns), (1, 40, max_ns));
         assert_eq!(change.cell, new);
+        assert_eq!(change.histogram[2..6], [0, 0, 0, u32::from(round == 1)]);
     }
     let taken = log.acquisition_chunks()[0];
     let mut cell = log.acquisitions(&taken).next().unwrap();
@@ -426,6 +430,17 @@ fn cells_tell_what_they_have_counted() {
     let change = &changes.acquisitions[0];
     assert_eq!((change.acquisitions, change.measured, change.measured_ns), (1000, 10, 700));
     assert_eq!(changes.acquisitions.len(), 1);
+    // Ten holds of 70 ns; before, none had been measured.
+    let held_ns = change.held_ns(HoldMode::Sampled(64));
+    assert_eq!(held_ns, 70 * cell.acquisitions);
+    // The last hold ends after its acquisition was counted.
+    cell.sampled_count += 1;
+    cell.sampled_ns += 5;
+    out.write_all_at(&cell.encode(), taken.payload_at()).unwrap();
+    let changes = follower.read_on(10_000_000, |_| ()).unwrap();
+    let change = &changes.acquisitions[0];
+    assert_eq!((change.acquisitions, change.measured, change.measured_ns), (0, 1, 5));
+    assert_eq!((change.held_ns(HoldMode::All), change.held_ns(HoldMode::Sampled(64))), (5, 0));
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub use program::{Program, Recording, Running};
 pub use records::{Wait, dump, info, pending, threads, waits};
 pub use report::{Report, assert_near, list, number, share, text_of};
 pub use source::wait_line;
-pub use tools::{Ballast, Tmpfs, needs, setup, skip, subject_jar};
+pub use tools::{Ballast, Tmpfs, needs, prometheus, setup, skip, subject_jar};
 pub use trace::{Taken, Traced};
 pub use turn::{Turn, alone, beside_others, on_first_cpu};
 

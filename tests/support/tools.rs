@@ -23,6 +23,19 @@ pub fn needs(commands: &[&str]) -> bool {
     missing.is_empty()
 }
 
+/// A program of Prometheus: installed, or unpacked by the setup; or `None` after a
+/// message.
+pub fn prometheus(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let unpacked = root().join("target/prometheus");
+    let mut folders = std::env::split_paths(&path).chain([unpacked]);
+    let found = folders.find_map(|folder| Some(folder.join(program)).filter(|it| it.is_file()));
+    if found.is_none() {
+        skip(&format!("{program}: run tests/setup/tools.sh scrapers"));
+    }
+    found
+}
+
 /// The jar of a database, or `None` after a message.
 pub fn subject_jar(name: &str) -> Option<PathBuf> {
     let jar = PathBuf::from("/usr/share/java").join(name);

@@ -12,6 +12,7 @@ mod dump;
 mod info;
 mod lock_names;
 mod man;
+mod metrics;
 mod profile;
 mod push;
 mod record;
@@ -77,6 +78,8 @@ pub enum Command {
     Top(top::TopArgs),
     /// Send what is recorded to a collector, as OpenTelemetry profiles
     Push(push::PushArgs),
+    /// Serve a recording's figures to Prometheus while the program runs
+    Metrics(metrics::MetricsArgs),
     /// Compare logs: what waits more or less than before
     // Samples are not compared.
     #[command(mut_arg("state", |state| state.hide(true)))]
@@ -119,6 +122,7 @@ pub fn run(command: Command) -> CommandResult {
         Command::Whatif(args) => whatif::run(args),
         Command::Push(args) => push::run(args),
         Command::Top(args) => top::run(args),
+        Command::Metrics(args) => metrics::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Info(args) => info::run(args),
         Command::Dump(args) => dump::run(args),

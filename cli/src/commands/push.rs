@@ -5,9 +5,10 @@ mod delta;
 mod headers;
 mod state;
 
-use super::{convert, top};
+use super::convert;
 use crate::{
     filters::JobsArg,
+    live,
     logs::{self, Files},
     outcome::{CommandResult, Done, Failure, tell},
 };
@@ -74,7 +75,7 @@ pub struct PushArgs {
     resource: Vec<(String, String)>,
     /// Only these kinds of waits, separated by commas, as for convert
     /// [default: contention]
-    #[arg(long, value_name = "KINDS", value_parser = top::kinds)]
+    #[arg(long, value_name = "KINDS", value_parser = live::kinds)]
     kind: Option<Kinds>,
     /// A file with a token, which is sent as a bearer token
     #[arg(long, value_name = "FILE")]
@@ -110,7 +111,7 @@ fn interval(text: &str) -> Result<u64, FilterError> {
 
 /// Sends a recording.
 pub fn run(args: PushArgs) -> CommandResult {
-    let (files, path) = top::find_log(&args.target)?;
+    let (files, path) = live::find::log(&args.target)?;
     let headers = headers::all(args.header_file.as_deref(), args.token_file.as_deref())?;
     warn_of_plain(&args.otlp, !headers.is_empty());
     let client = Client::new(args.otlp.clone(), headers, args.ca_file.as_deref(), args.timeout)?;

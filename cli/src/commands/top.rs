@@ -2,8 +2,6 @@
 
 mod columns;
 mod draw;
-mod feed;
-mod find;
 mod frame;
 mod keys;
 mod look;
@@ -14,13 +12,13 @@ mod screen;
 mod tests;
 
 use crate::{
+    live::{self, find},
     logs,
     outcome::{CommandResult, Done, Failure, tell},
     terminal,
 };
 use clap::Args;
 use draw::{NO_LOCKS, Status};
-pub use find::log as find_log;
 use frame::{Detail, Frame, ViewOptions};
 use keys::{Action, App, View};
 use look::Look;
@@ -76,24 +74,12 @@ pub struct TopArgs {
     top: usize,
     /// Only these kinds of waits, separated by commas, as for convert
     /// [default: contention]
-    #[arg(long, value_name = "KINDS", value_parser = kinds)]
+    #[arg(long, value_name = "KINDS", value_parser = live::kinds)]
     kind: Option<Kinds>,
 }
 
 fn duration(text: &str) -> Result<u64, FilterError> {
     Ok(duration_ns(text)?.max(LEAST_INTERVAL_NS))
-}
-
-/// Kinds of waits that are known while a log grows.
-///
-/// # Errors
-/// When a name is none of a kind, or of waits that are known later.
-pub fn kinds(text: &str) -> Result<Kinds, String> {
-    let kinds = Kinds::parse(text).map_err(|error| error.to_string())?;
-    match kinds.asks_withheld() {
-        true => Err("withheld waits are known only for whole logs: see tyrion report".to_owned()),
-        false => Ok(kinds),
-    }
 }
 
 /// Looks at a recording.

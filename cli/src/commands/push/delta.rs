@@ -379,7 +379,8 @@ mod tests {
         named.locks[0].name = "Cache.lock".to_owned();
         named.threads[0].name = "worker".to_owned();
         let mut sent = Sent::new();
-        apply(&mut sent, &since(profile(&[(0, 1, 2)]), &sent.clone()));
+        let first = since(profile(&[(0, 1, 2)]), &sent);
+        apply(&mut sent, &first);
         assert!(since(named, &sent).is_empty());
     }
 }

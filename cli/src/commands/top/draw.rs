@@ -4,10 +4,10 @@ mod detail;
 
 use super::{
     columns::{self, Column, LOCKS, THREADS, number, rate, shortened},
-    feed::Life,
     frame::{Detail, Frame, Waits},
     keys::{App, View},
 };
+use crate::live::feed::Life;
 use ratatui::{
     layout::Rect,
     style::{Color, Modifier, Style},

@@ -1,15 +1,16 @@
 //! What is shown: sums with names, by lock and by thread.
 
 mod detail;
+mod learn;
 mod merge;
-mod telling;
 
-use super::model::{FileNumber, Sums};
+use super::model::Sums;
+use crate::live::{FileNumber, telling::Telling};
 pub use detail::{Detail, StackRow, Subject, detail};
+pub use learn::learn;
 pub use merge::frame;
 use regex::Regex;
 use serde::Serialize;
-pub use telling::Telling;
 use tyrion_converters::{
     describe::{self, Names},
     filter::Kinds,

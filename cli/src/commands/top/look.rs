@@ -3,11 +3,15 @@
 
 use super::{
     draw::{Shown, Status},
-    feed::{Feed, Life},
-    frame::{Detail, Frame, Seen, Subject, Telling, ViewOptions, detail, frame},
-    model::{FileNumber, Sums, Window},
+    frame::{Detail, Frame, Seen, Subject, ViewOptions, detail, frame, learn},
+    model::{Sums, Window},
 };
 use crate::{
+    live::{
+        FileNumber,
+        feed::{Feed, Life},
+        telling::Telling,
+    },
     logs::{Files, now_ns},
     outcome::Failure,
 };
@@ -46,7 +50,7 @@ impl Look {
         let begin = |life: Life| {
             if life.has_ended() { Begin::Start } else { Begin::At(since_ns) }
         };
-        let feed = Feed::open(files, path, begin)?;
+        let feed = Feed::open("top", files, path, begin)?;
         let start_ns = feed.log().map_or(0, |log| log.start_ns());
         let window = if feed.life().has_ended() {
             Window::whole(start_ns, start_ns)
@@ -82,7 +86,7 @@ impl Look {
     pub fn show(&mut self) {
         self.sums = self.window.sums();
         self.pending = self.feed.pending().to_vec();
-        self.telling.learn(&self.sums, &self.feed.logs(), &self.pending);
+        learn(&mut self.telling, &self.sums, &self.feed.logs(), &self.pending);
         self.feed.forget_before(self.sums.from_ns);
     }
 

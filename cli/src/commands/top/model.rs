@@ -1,20 +1,17 @@
 //! What happened in the last seconds: sums of what logs tell, by the ids in
 //! them, in slices of time that come and go. Knows neither names nor screens.
 
+use crate::live::{FileNumber, feed::Taker};
 use std::{
     collections::{HashMap, VecDeque},
     hash::{BuildHasherDefault, Hasher},
 };
-use tyrion_formats::{Changes, Entry, Event, TraceRecord};
+use tyrion_formats::{Changes, Entry, Event, Recording, TraceRecord};
 
 /// How many slices the window is cut into, at most.
 const SLICES: u64 = 60;
 /// How many slices of the time before the first look it begins with.
 const FIRST_SLICES: u64 = 10;
-
-/// The number of a file: a log that rotates has several, each with ids of its
-/// own.
-pub type FileNumber = u32;
 
 /// Who waited, and at which site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -280,6 +277,16 @@ impl Window {
             }
         }
         all
+    }
+}
+
+impl Taker for Window {
+    fn add(&mut self, file: FileNumber, entry: &Entry<'_>) {
+        Window::add(self, file, entry);
+    }
+
+    fn add_changes(&mut self, file: FileNumber, _log: &Recording, changes: &Changes) {
+        Window::add_changes(self, file, changes);
     }
 }
 

@@ -10,12 +10,12 @@ use super::{
     super::tests::golden_files,
     TopArgs,
     draw::{self, Shown, Status},
-    feed::Life,
-    frame::{self, Detail, Frame, Seen, Subject, Telling, ViewOptions},
+    frame::{self, Detail, Frame, Seen, Subject, ViewOptions},
     keys::{Action, App, View},
     model::{Sums, Window},
     once,
 };
+use crate::live::{feed::Life, telling::Telling};
 use ratatui::{
     Terminal,
     backend::TestBackend,
@@ -165,7 +165,7 @@ impl Made {
         let log = self.follower.recording();
         let (sums, logs, pending) = (&self.sums, &[(0, log)], log.pending());
         let mut telling = Telling::default();
-        telling.learn(sums, logs, pending);
+        frame::learn(&mut telling, sums, logs, pending);
         make(Seen { sums, logs, pending, telling: &telling })
     }
 
@@ -366,7 +366,7 @@ fn options_without_effect_are_refused() {
 /// While a program runs, too little is known of its waits to judge them.
 #[test]
 fn withheld_waits_are_for_reports() {
-    let error = super::kinds("contention,withheld").unwrap_err();
+    let error = crate::live::kinds("contention,withheld").unwrap_err();
     assert!(error.contains("report"), "{error}");
-    assert_eq!(super::kinds("idle"), Ok(Kinds::idle()));
+    assert_eq!(crate::live::kinds("idle"), Ok(Kinds::idle()));
 }

@@ -3,8 +3,9 @@
 use super::stream::refresh;
 use crate::{
     bytes::Bytes,
-    recording::{ChunkRef, state},
+    recording::{ChunkRef, HoldMode, state},
 };
+use std::ops::Range;
 use tyrion_wire::{
     cell::{self, Cell},
     trace::{self, AcquisitionCell},
@@ -13,6 +14,9 @@ use tyrion_wire::{
 /// A cell takes no waits for longer than this; a thread may be in the middle of
 /// one for a while.
 const FINAL_AFTER_NS: u64 = cell::INTERVAL_NS + 10_000_000_000;
+
+/// Where an acquisition cell has what is looked at.
+const COUNTED: Range<usize> = trace::field::ACQUISITIONS..trace::field::MAX_NS;
 
 /// What a cell of folded waits has counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +30,9 @@ pub struct CellChange {
     /// The longest of them, as far as it can be told, in ns: exact if it is the
     /// cell's longest, else the mean.
     pub max_ns: u64,
+    /// How many of each [`bucket`](cell::bucket) have come. While the cell is written
+    /// to, one of them may be of a wait that is counted at the next look.
+    pub histogram: [u32; cell::BUCKETS],
 }
 
 /// What an acquisition cell has counted.
@@ -39,6 +46,33 @@ pub struct AcquisitionChange {
     pub measured: u64,
     /// The durations of those, in ns.
     pub measured_ns: u64,
+    /// The cell as it was at the last look, as far as holds are estimated from it.
+    before: Acquired,
+}
+
+impl AcquisitionChange {
+    /// What a cell has counted that nobody has looked at before.
+    pub fn first(cell: AcquisitionCell) -> AcquisitionChange {
+        Acquired::of(&cell).until(Acquired::default(), cell)
+    }
+
+    /// By how much the time has grown that the lock was held, in ns: exactly where all
+    /// holds are measured, else by what [`HoldMode::estimate_ns`] gives. It does not
+    /// shrink if the estimate does.
+    pub fn held_ns(&self, mode: HoldMode) -> u64 {
+        let Acquired { acquisitions, first_count, first_ns, sampled_count, sampled_ns } =
+            self.before;
+        let before = AcquisitionCell {
+            acquisitions,
+            first_count,
+            first_ns,
+            sampled_count,
+            sampled_ns,
+            histogram: self.cell.histogram,
+            ..self.cell
+        };
+        mode.estimate_ns(&self.cell).saturating_sub(mode.estimate_ns(&before))
+    }
 }
 
 /// A chunk of cells, and what they had counted.
@@ -48,13 +82,21 @@ pub(super) struct CellChunk {
     seen: Vec<Seen>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Seen {
     version: u32,
     first_ns: u64,
     count: u64,
     sum_ns: u64,
     max_ns: u64,
+    histogram: [u32; cell::BUCKETS],
+}
+
+impl Default for Seen {
+    fn default() -> Seen {
+        let (version, first_ns, count, sum_ns, max_ns) = Default::default();
+        Seen { version, first_ns, count, sum_ns, max_ns, histogram: [0; cell::BUCKETS] }
+    }
 }
 
 impl CellChunk {
@@ -101,6 +143,7 @@ impl CellChunk {
                 count: cell.count,
                 sum_ns: cell.sum_ns,
                 max_ns: cell.max_ns,
+                histogram: cell.histogram,
             };
             let before = std::mem::replace(seen, now);
             let count = cell.count.saturating_sub(before.count);
@@ -108,7 +151,11 @@ impl CellChunk {
             if let Some(mean_ns) = sum_ns.checked_div(count) {
                 let is_exact = cell.max_ns > before.max_ns;
                 let max_ns = if is_exact { cell.max_ns } else { mean_ns };
-                changes.push(CellChange { cell, count, sum_ns, max_ns });
+                let mut histogram = cell.histogram;
+                for (now, before) in histogram.iter_mut().zip(before.histogram) {
+                    *now = now.wrapping_sub(before);
+                }
+                changes.push(CellChange { cell, count, sum_ns, max_ns, histogram });
             }
         }
     }
@@ -126,11 +173,56 @@ pub(super) struct AcquisitionChunk {
     seen: Vec<Acquired>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Acquired {
     acquisitions: u64,
-    measured: u64,
-    measured_ns: u64,
+    first_count: u64,
+    first_ns: u64,
+    sampled_count: u64,
+    sampled_ns: u64,
+}
+
+impl Acquired {
+    fn of(cell: &AcquisitionCell) -> Acquired {
+        Acquired {
+            acquisitions: cell.acquisitions,
+            first_count: cell.first_count,
+            first_ns: cell.first_ns,
+            sampled_count: cell.sampled_count,
+            sampled_ns: cell.sampled_ns,
+        }
+    }
+
+    /// Whether the part [`COUNTED`] of a cell has the same.
+    fn stands_in(&self, counted: &[u8]) -> bool {
+        use trace::field::{ACQUISITIONS, FIRST_COUNT, FIRST_NS, SAMPLED_COUNT, SAMPLED_NS};
+        let fields = [
+            (ACQUISITIONS, self.acquisitions),
+            (FIRST_COUNT, self.first_count),
+            (FIRST_NS, self.first_ns),
+            (SAMPLED_COUNT, self.sampled_count),
+            (SAMPLED_NS, self.sampled_ns),
+        ];
+        let same = |(at, seen)| tyrion_wire::le::u64_at(counted, at - COUNTED.start) == Some(seen);
+        fields.into_iter().all(same)
+    }
+
+    fn measured(&self) -> (u64, u64) {
+        let count = self.first_count.saturating_add(self.sampled_count);
+        (count, self.first_ns.saturating_add(self.sampled_ns))
+    }
+
+    /// What a cell that now has these has counted since.
+    fn until(&self, before: Acquired, cell: AcquisitionCell) -> AcquisitionChange {
+        let ((measured, measured_ns), (earlier, earlier_ns)) = (self.measured(), before.measured());
+        AcquisitionChange {
+            cell,
+            acquisitions: self.acquisitions.saturating_sub(before.acquisitions),
+            measured: measured.saturating_sub(earlier),
+            measured_ns: measured_ns.saturating_sub(earlier_ns),
+            before,
+        }
+    }
 }
 
 impl AcquisitionChunk {
@@ -146,25 +238,17 @@ impl AcquisitionChunk {
                 self.seen.push(Acquired::default());
             }
             let Some(seen) = self.seen.get_mut(nth) else { return };
-            let mut number = [0; 8];
-            let counted = at + trace::field::ACQUISITIONS;
-            let Some(()) = source.copy(counted, &mut number) else { return };
-            if u64::from_le_bytes(number) == seen.acquisitions {
+            // Most have not changed. A hold is measured after its acquisition was
+            // counted, so that it may be all that has.
+            let mut counted = [0; COUNTED.end - COUNTED.start];
+            let Some(()) = source.copy(at + COUNTED.start, &mut counted) else { return };
+            if seen.stands_in(&counted) {
                 continue;
             }
             let Some(cell) = state::acquisition_at(source, at) else { return };
-            let now = Acquired {
-                acquisitions: cell.acquisitions,
-                measured: cell.first_count.saturating_add(cell.sampled_count),
-                measured_ns: cell.first_ns.saturating_add(cell.sampled_ns),
-            };
+            let now = Acquired::of(&cell);
             let before = std::mem::replace(seen, now);
-            changes.push(AcquisitionChange {
-                cell,
-                acquisitions: now.acquisitions.saturating_sub(before.acquisitions),
-                measured: now.measured.saturating_sub(before.measured),
-                measured_ns: now.measured_ns.saturating_sub(before.measured_ns),
-            });
+            changes.push(now.until(before, cell));
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Sums by name: ids of different files that mean the same are one.
 
 use super::{Frame, LockKey, LockRow, Seen, Taken, ThreadKey, ThreadRow, ViewOptions, Waits};
-use crate::commands::top::{
-    columns::known_down,
-    model::{FileNumber, Sums, WaitSum},
+use crate::{
+    commands::top::{
+        columns::known_down,
+        model::{Sums, WaitSum},
+    },
+    live::FileNumber,
 };
 use std::{
     cmp::Reverse,

@@ -56,7 +56,7 @@ fn cell(last_ns: u64, count: u64, sum_ns: u64) -> CellChange {
         max_ns: 50,
         histogram: [0; BUCKETS],
     };
-    CellChange { cell, count, sum_ns, max_ns: 9 }
+    CellChange { cell, count, sum_ns, max_ns: 9, histogram: [0; BUCKETS] }
 }
 
 #[test]
@@ -188,7 +188,10 @@ fn holds_are_estimated_from_those_measured_meanwhile() {
             sampled_ns: 480,
             ..AcquisitionCell::default()
         };
-        let change = AcquisitionChange { cell, acquisitions, measured, measured_ns };
+        let mut change = AcquisitionChange::first(cell);
+        change.acquisitions = acquisitions;
+        change.measured = measured;
+        change.measured_ns = measured_ns;
         window.add_changes(4, &changes(Vec::new(), vec![change]));
         window.sums().taken[&TakeKey { file: 4, thread: 1, place: 2, class: 3 }]
     };

@@ -1,10 +1,7 @@
 //! Recordings that rotate, and end.
 
 use super::*;
-use crate::{
-    commands::top::{feed::Feed, look::Look},
-    logs::Here,
-};
+use crate::{commands::top::look::Look, live::feed::Feed, logs::Here};
 use std::{path::PathBuf, rc::Rc};
 use tyrion_formats::wire::slot::Tally;
 
@@ -29,7 +26,7 @@ fn volume(number: u32, state: RecordingState, recording: &str) -> Vec<u8> {
 }
 
 fn feed(path: &Path) -> (Feed, Window) {
-    (Feed::open(Rc::new(Here), path, |_| Begin::Start).unwrap(), Window::whole(0, 10 * S))
+    (Feed::open("top", Rc::new(Here), path, |_| Begin::Start).unwrap(), Window::whole(0, 10 * S))
 }
 
 fn counted(feed: &Feed, window: &Window) -> (u64, usize) {
@@ -86,7 +83,7 @@ fn what_has_become_of_a_recording_is_told() {
     writer.lock().unwrap();
     feed.read_on(S, &mut window).unwrap();
     assert_eq!(feed.life(), Life::Recording);
-    assert!(Feed::open(Rc::new(Here), Path::new("/dev/null"), |_| Begin::Start).is_err());
+    assert!(Feed::open("top", Rc::new(Here), Path::new("/dev/null"), |_| Begin::Start).is_err());
 }
 
 #[test]

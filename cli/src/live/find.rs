@@ -20,7 +20,7 @@ const LOG: &str = "log";
 /// A log's path, and the files that it is one of.
 type Found = (Rc<dyn Files>, PathBuf);
 
-/// The path of a log, or of the one that this JVM writes.
+/// The path of a log that grows, or of the one that this JVM writes.
 ///
 /// # Errors
 /// When there is no such process, or nothing records in it; or for `-`, which

@@ -1,6 +1,6 @@
 //! Reads a recording while it is made: file after file if it rotates.
 
-use super::model::{FileNumber, Window};
+use super::FileNumber;
 use crate::{
     logs::{self, Files},
     outcome::Failure,
@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
     rc::Rc,
 };
-use tyrion_formats::{Begin, Follower, Recording, event_log, recognise};
+use tyrion_formats::{Begin, Changes, Entry, Follower, Recording, event_log, recognise};
 use tyrion_wire::{header::RecordingState, slot::Pending};
 
 /// More of what a process has mapped is not read: 65 530 files, the kernel's
@@ -56,6 +56,15 @@ impl Life {
     }
 }
 
+/// Takes up what a recording tells.
+pub trait Taker {
+    /// A record of this file.
+    fn add(&mut self, file: FileNumber, entry: &Entry<'_>);
+
+    /// What the cells of this file have counted since the last look.
+    fn add_changes(&mut self, file: FileNumber, log: &Recording, changes: &Changes);
+}
+
 /// The files of a recording, from the one that was opened on.
 pub struct Feed {
     /// Opens the files.
@@ -76,7 +85,7 @@ struct FeedFile {
 
 /// Refuses what is not written record by record, so that nothing can be read of it
 /// while it grows.
-fn refuse_others(name: &str, file: &File) -> Result<(), Failure> {
+fn refuse_others(command: &str, name: &str, file: &File) -> Result<(), Failure> {
     let mut start = [0; GZIP.len()];
     // What cannot be read is told by who reads it next.
     let mut is_packed = || file.read_exact_at(&mut start, 0).is_ok() && start == GZIP;
@@ -86,18 +95,19 @@ fn refuse_others(name: &str, file: &File) -> Result<(), Failure> {
         _ => return Ok(()),
     };
     Err(Failure::new(format!(
-        "{name}: offset 0x0: it is {what}, and top only follows Tyrion's own logs; \
+        "{name}: offset 0x0: it is {what}, and {command} only follows Tyrion's own logs; \
          tyrion report shows what is in it"
     )))
 }
 
 impl Feed {
     /// Opens the file that a log's path stands for now. `begin` says from where
-    /// to read, given what has become of the recording.
+    /// to read, given what has become of the recording. `command` stands in messages.
     ///
     /// # Errors
     /// When it is no log, or cannot be read.
     pub fn open(
+        command: &str,
         files: Rc<dyn Files>,
         path: &Path,
         begin: impl FnOnce(Life) -> Begin,
@@ -106,7 +116,7 @@ impl Feed {
         let io = |source| Failure::from(tyrion_formats::Error::Io { log: name.clone(), source });
         // What is no regular file cannot grow.
         let file = files.open(path).map_err(io)?;
-        refuse_others(&name, &file)?;
+        refuse_others(command, &name, &file)?;
         // The header tells whether there is more to come.
         let follower = Follower::from_file(&name, file, Begin::Start)?;
         let life = life(follower.recording().facts().state, has_writer(&follower));
@@ -134,6 +144,14 @@ impl Feed {
         self.life
     }
 
+    /// Whether another file has the recording's path now: after its end, that of a
+    /// recording that began later.
+    pub fn is_replaced(&self) -> bool {
+        let Some(newest) = self.files.last() else { return false };
+        let metadata = self.paths.open(&self.path).and_then(|file| file.metadata());
+        metadata.is_ok_and(|metadata| identity_of(&metadata) != newest.identity)
+    }
+
     /// The log that is written to now.
     pub fn log(&self) -> Option<&Recording> {
         self.files.last().map(|file| file.follower.recording())
@@ -144,7 +162,7 @@ impl Feed {
         self.files.last().map_or(0, |file| file.follower.last_ns())
     }
 
-    /// The logs that sums of the window may be of, the newest last.
+    /// The logs that what was told may be of, the newest last.
     pub fn logs(&self) -> Vec<(FileNumber, &Recording)> {
         self.files.iter().map(|file| (file.number, file.follower.recording())).collect()
     }
@@ -159,15 +177,15 @@ impl Feed {
         self.files.iter().flat_map(|file| file.follower.damage()).collect()
     }
 
-    /// Reads what is new into the window.
+    /// Reads what is new.
     ///
     /// # Errors
     /// When a file cannot be read any more.
-    pub fn read_on(&mut self, now_ns: u64, window: &mut Window) -> Result<(), Failure> {
+    pub fn read_on(&mut self, now_ns: u64, taker: &mut impl Taker) -> Result<(), Failure> {
         loop {
             // Asked before reading: what was written before it went is read.
             let is_written = self.files.last().is_some_and(|file| has_writer(&file.follower));
-            self.read(now_ns, window)?;
+            self.read(now_ns, taker)?;
             let newest = self.files.last().map(|file| file.follower.recording().facts().state);
             self.life = life(newest.unwrap_or(RecordingState::Broken), is_written);
             let more = self.next_files();
@@ -178,21 +196,21 @@ impl Feed {
         }
         if self.life.has_ended() {
             // It may have been closed after what it has was looked at.
-            self.read(now_ns, window)?;
+            self.read(now_ns, taker)?;
         }
         Ok(())
     }
 
-    fn read(&mut self, now_ns: u64, window: &mut Window) -> Result<(), Failure> {
+    fn read(&mut self, now_ns: u64, taker: &mut impl Taker) -> Result<(), Failure> {
         for file in &mut self.files {
             let number = file.number;
-            let changes = file.follower.read_on(now_ns, |entry| window.add(number, &entry))?;
-            window.add_changes(number, &changes);
+            let changes = file.follower.read_on(now_ns, |entry| taker.add(number, &entry))?;
+            taker.add_changes(number, file.follower.recording(), &changes);
         }
         Ok(())
     }
 
-    /// Forgets files that ended before the window began, but for the newest.
+    /// Forgets files that ended before this time, but for the newest.
     pub fn forget_before(&mut self, from_ns: u64) {
         let newest = self.files.last().map_or(0, |file| file.number);
         self.files.retain(|file| {

@@ -1,0 +1,156 @@
+//! A connection: a request is read, within limits, and answered.
+
+use super::{
+    super::text::{self, Family},
+    request::{Answer, Asked, Read, parse},
+};
+use flate2::{Compression, write::GzEncoder};
+use std::{
+    io::{self, Read as _, Write},
+    net::{Shutdown, TcpStream},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// A request's head is no longer than this.
+pub const LONGEST_HEAD: usize = 8 << 10;
+/// How long a client may take to ask, and then to read the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long is waited for a client to close its side, and how much more it may send.
+const PARTING: (Duration, usize) = (Duration::from_millis(500), 64 << 10);
+
+/// A connection on which all reading, or all writing, has to be done by a time: a limit
+/// on single calls would leave a client that sends one byte at a time as long as it likes.
+struct Limited<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl<'a> Limited<'a> {
+    fn new(stream: &'a TcpStream, time: Duration) -> Limited<'a> {
+        Limited { stream, until: Instant::now() + time }
+    }
+
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
+    }
+}
+
+impl io::Read for Limited<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        (&mut &*self.stream).read(into)
+    }
+}
+
+impl io::Write for Limited<'_> {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        (&mut &*self.stream).write(from)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Answers a connection and closes it. What goes wrong concerns its client alone.
+pub fn answer(stream: TcpStream, loopback: bool, page: impl FnOnce() -> Arc<Vec<Family>>) {
+    let asked = ask(&mut Limited::new(&stream, PATIENCE), loopback);
+    let answered = asked.and_then(|answer| {
+        let bytes = response(&answer, page)?;
+        Limited::new(&stream, PATIENCE).write_all(&bytes)
+    });
+    if answered.is_ok() {
+        part(&stream);
+    }
+}
+
+/// Tells a client that there are too many, without waiting for it.
+pub fn refuse(stream: TcpStream) {
+    let Ok(bytes) = response(&Answer::TOO_MANY, Arc::default) else { return };
+    // Otherwise it is closed without a word.
+    if stream.set_nonblocking(true).is_ok() {
+        let _ = (&stream).read(&mut [0; LONGEST_HEAD]);
+        let _ = (&stream).write_all(&bytes);
+    }
+}
+
+/// Reads a request: what to answer.
+fn ask(stream: &mut Limited<'_>, loopback: bool) -> io::Result<Answer> {
+    let mut head = Vec::with_capacity(LONGEST_HEAD);
+    loop {
+        let mut some = [0; 2048];
+        let room = some.len().min(LONGEST_HEAD - head.len());
+        let read = match stream.read(&mut some[..room]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) if is_late(&error) => return Ok(Answer::TOO_SLOW),
+            Err(error) => return Err(error),
+        };
+        head.extend_from_slice(&some[..read]);
+        match parse(&head, loopback) {
+            Read::All(answer) => return Ok(answer),
+            Read::Partly if head.len() == LONGEST_HEAD => return Ok(Answer::TOO_LONG),
+            Read::Partly => {}
+        }
+    }
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
+}
+
+fn response(answer: &Answer, page: impl FnOnce() -> Arc<Vec<Family>>) -> io::Result<Vec<u8>> {
+    let (status, media_type, body, with_body) = match answer {
+        Answer::Page(asked) => (
+            "200 OK",
+            asked.format.media_type(),
+            packed(text::write(&page(), asked.format), asked)?,
+            !asked.head_only,
+        ),
+        Answer::Status { status, told, .. } => {
+            (*status, "text/plain; charset=utf-8", told.as_bytes().to_vec(), true)
+        }
+    };
+    let mut bytes = Vec::with_capacity(body.len() + 512);
+    write!(
+        bytes,
+        "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n",
+        body.len()
+    )?;
+    match answer {
+        Answer::Page(Asked { gzip: true, .. }) => bytes.write_all(b"Content-Encoding: gzip\r\n")?,
+        Answer::Status { header, .. } => bytes.write_all(header.as_bytes())?,
+        Answer::Page(_) => {}
+    }
+    bytes.write_all(
+        b"Vary: Accept, Accept-Encoding\r\nCache-Control: no-store\r\n\
+          X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+    )?;
+    if with_body {
+        bytes.write_all(&body)?;
+    }
+    Ok(bytes)
+}
+
+fn packed(text: String, asked: &Asked) -> io::Result<Vec<u8>> {
+    if !asked.gzip {
+        return Ok(text.into_bytes());
+    }
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(text.as_bytes())?;
+    packer.finish()
+}
+
+/// Closes a connection. If something had come that nobody has read, the client would be
+/// told that it was broken off, and might drop the answer.
+fn part(stream: &TcpStream) {
+    let (time, most) = PARTING;
+    if stream.shutdown(Shutdown::Write).is_ok() {
+        let rest = Limited::new(stream, time);
+        let _ = io::copy(&mut rest.take(most as u64), &mut io::sink());
+    }
+}
