@@ -73,7 +73,7 @@ impl Receiver {
 }
 
 /// The sums of profiles by their sort and metric: `mutex delay`.
-pub fn sums(profiles: &[ProfilesData]) -> BTreeMap<String, u64> {
+pub fn sums(profiles: &[&ProfilesData]) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
     for data in profiles {
         let strings = &data.dictionary.as_ref().unwrap().string_table;

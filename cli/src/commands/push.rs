@@ -8,15 +8,16 @@ mod state;
 use super::convert;
 use crate::{
     filters::JobsArg,
-    live,
+    live::{self, feed},
     logs::{self, Files},
-    outcome::{CommandResult, Done, Failure, tell},
+    outcome::{CommandResult, Done, Failure, tell, tell_error},
 };
 use clap::Args;
-use client::{Answer, Client};
+use client::{Address, Answer, Client};
 use delta::Delta;
 use state::State;
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     rc::Rc,
     time::{Duration, Instant},
@@ -28,7 +29,7 @@ use tyrion_converters::{
     profile::Profile,
 };
 use tyrion_formats::Recording;
-use tyrion_wire::header::RecordingState;
+use tyrion_wire::WaitKind;
 
 /// More rows are sent as several batches: collectors take some 20 MB at a time.
 const ROWS_A_BATCH: usize = 50_000;
@@ -56,7 +57,7 @@ $OTEL_RESOURCE_ATTRIBUTES.")]
 pub struct PushArgs {
     /// The collector, as http://localhost:4318; without a path it is
     /// /v1development/profiles
-    #[arg(long, value_name = "URL", value_parser = client::address)]
+    #[arg(long, value_name = "URL")]
     otlp: String,
     /// A log, or a JVM that is being recorded: its process id, or its main class
     /// or jar, or a part of these or of its arguments (a log whose name is a
@@ -94,7 +95,7 @@ pub struct PushArgs {
     /// and else the next batch has it, too
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     retry_for: Duration,
-    /// Where to note what was sent [default: LOG.pushed]
+    /// Where to note what was sent [default: .LOG.pushed beside the log]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     #[command(flatten)]
@@ -111,149 +112,194 @@ fn interval(text: &str) -> Result<u64, FilterError> {
 
 /// Sends a recording.
 pub fn run(args: PushArgs) -> CommandResult {
+    let address = Address::of(&args.otlp)?;
     let (files, path) = live::find::log(&args.target)?;
     let headers = headers::all(args.header_file.as_deref(), args.token_file.as_deref())?;
-    warn_of_plain(&args.otlp, !headers.is_empty());
-    let client = Client::new(args.otlp.clone(), headers, args.ca_file.as_deref(), args.timeout)?;
-    let log = open(&*files, &path)?;
-    let state = match &args.state {
-        Some(state) => state.clone(),
-        None => beside(&path),
-    };
-    let state = State::open(&state, &recording_of(&log), &args.otlp)?;
+    if !headers.is_empty() && address.is_exposed() {
+        tell_error(&format!(
+            "warning: {} gets headers, perhaps a token, without encryption",
+            address.shown
+        ));
+    }
+    let client = Client::new(&address, headers, args.ca_file.as_deref(), args.timeout)?;
+    let newest = read(&*files, &path)?;
+    let kinds = args.kind.unwrap_or_else(Kinds::contention);
+    let state = args.state.clone().unwrap_or_else(|| beside(&path));
+    let recording = recording_of(&newest.log);
+    let state = State::open(&state, &recording, &address.shown, &names_of(kinds))?;
     let options = OutputOptions { resource: resource(&args.resource)?, ..Default::default() };
-    let filter = Filter { kinds: args.kind.unwrap_or_else(Kinds::contention), ..Filter::default() };
-    let mut push = Push { args: &args, files, path, client, state, options, filter };
+    let filter = Filter { kinds, ..Filter::default() };
+    let push =
+        Push { args: &args, address, files, path, client, state, options, filter, batches: 0 };
     push.run()
 }
 
 /// A recording that is being sent.
 struct Push<'a> {
     args: &'a PushArgs,
+    address: Address,
     files: Rc<dyn Files>,
     path: PathBuf,
     client: Client,
     state: State,
     options: OutputOptions,
     filter: Filter,
+    /// How many batches were sent so far.
+    batches: u64,
 }
 
 /// What became of a round.
 enum Round {
     /// All that there was is sent, and more may come.
     More,
-    /// All is sent, and nothing more will come. The log was damaged, or not.
-    End(Done),
+    /// All is sent, and nothing more will come.
+    End,
     /// The collector did not take it in time.
-    Failed(String),
+    Failed(NotTaken),
+}
+
+/// Why a batch was not taken, and how long the collector wants to be left alone.
+struct NotTaken {
+    why: String,
+    pause: Duration,
+}
+
+/// A file of a recording.
+struct Read {
+    log: Recording,
+    /// A JVM wrote to it just before it was read: more may come.
+    is_written: bool,
 }
 
 impl Push<'_> {
-    fn run(&mut self) -> CommandResult {
+    fn run(mut self) -> CommandResult {
         loop {
             let start = Instant::now();
+            let mut pause = Duration::ZERO;
             match self.round()? {
-                Round::End(done) => {
-                    self.say_end();
-                    return Ok(done);
+                Round::End => return Ok(self.end()),
+                Round::More if self.args.once => return Ok(self.end()),
+                Round::Failed(not) if self.args.once => return Err(Failure::new(not.why)),
+                Round::Failed(not) => {
+                    tell_error(&format!("{}; the next batch has it, too", not.why));
+                    pause = not.pause;
                 }
-                Round::More if self.args.once => {
-                    self.say_end();
-                    return Ok(Done::Whole);
-                }
-                Round::Failed(why) if self.args.once => return Err(Failure::new(why)),
-                Round::Failed(why) => tell(&format!("{why}; the next batch has it, too")),
                 Round::More => {}
             }
             let interval = Duration::from_nanos(self.args.interval);
-            std::thread::sleep(interval.saturating_sub(start.elapsed()));
+            std::thread::sleep(interval.saturating_sub(start.elapsed()).max(pause));
         }
     }
 
-    fn say_end(&self) {
-        let batches = self.state.batches();
-        tell(&format!("sent {} to {}", counted(batches, "batch", "batches"), self.args.otlp));
+    fn end(&self) -> Done {
+        let batches = counted(self.batches, "batch", "batches");
+        tell(&format!("sent {batches} to {}", self.address.shown));
+        if self.state.is_damaged() { Done::Partly } else { Done::Whole }
     }
 
     /// Sends what is new in all files of the recording.
     fn round(&mut self) -> Result<Round, Failure> {
-        let newest = open(&*self.files, &self.path)?;
-        let has_ended = self.has_ended(&newest);
-        let recording = recording_of(&newest);
-        let mut logs = vec![];
-        let mut numbered = logs::numbered(&*self.files, &self.path);
-        numbered.retain(|path| logs::name_number(path).is_some_and(|it| !self.state.is_done(it)));
-        numbered.sort_by_key(|path| logs::name_number(path));
-        for path in numbered {
-            // It may have been removed meanwhile.
-            if let Ok(log) = open(&*self.files, &path)
-                && recording_of(&log) == recording
-                && logs::file_number(&log) < logs::file_number(&newest)
-            {
-                logs.push((log, true));
-            }
-        }
-        logs.push((newest, has_ended));
-        let mut done = Done::Whole;
-        for (log, is_complete) in &logs {
-            if self.state.is_done(logs::file_number(log)) {
+        let newest = read(&*self.files, &self.path)?;
+        self.follow(&newest.log)?;
+        // A file that is full is closed, and another one gets its name.
+        let is_last = read(&*self.files, &self.path).is_ok_and(|now| {
+            recording_of(&now.log) == recording_of(&newest.log)
+                && logs::file_number(&now.log) == logs::file_number(&newest.log)
+        });
+        let has_ended = !newest.is_written && is_last;
+        let mut files = self.earlier(&newest.log)?;
+        files.push(Read { is_written: !has_ended, ..newest });
+        for Read { log, is_written } in &files {
+            let number = logs::file_number(log);
+            if self.state.is_done(number) {
                 continue;
             }
-            if let Some(why) = self.send_new(log)? {
-                return Ok(Round::Failed(why));
+            if let Some(not) = self.send_new(log)? {
+                return Ok(Round::Failed(not));
             }
-            if *is_complete {
-                self.state.set_done(logs::file_number(log));
+            if !is_written {
+                let is_damaged = logs::tell_damage(log.damage()) == Done::Partly;
+                self.state.file(number).head.damaged = is_damaged;
+                self.state.set_done(number);
                 self.state.save()?;
-                if logs::tell_damage(log.damage()) == Done::Partly {
-                    done = Done::Partly;
-                }
             }
         }
-        Ok(if has_ended { Round::End(done) } else { Round::More })
+        Ok(if has_ended { Round::End } else { Round::More })
     }
 
-    /// Whether nothing more will be written, neither to this file nor to a next one.
-    fn has_ended(&self, newest: &Recording) -> bool {
-        let state = newest.facts().state;
-        let file = self.files.open(&self.path);
-        let is_written = file.as_ref().is_ok_and(logs::is_being_written);
-        if is_written {
-            return false;
+    /// Notices when the log's name has come to stand for another recording.
+    fn follow(&mut self, newest: &Recording) -> Result<(), Failure> {
+        let recording = recording_of(newest);
+        if self.state.recording() == recording {
+            return Ok(());
         }
-        // A file that is full is closed, and another one has its name.
-        let same = logs::open_of(&*self.files, &self.path).is_ok_and(|log| {
-            recording_of(&log) == recording_of(newest)
-                && logs::file_number(&log) == logs::file_number(newest)
-        });
-        same || state == RecordingState::Broken
+        tell_error(&format!(
+            "note: {} is another recording now; what the former one got last may not be sent",
+            self.path.display()
+        ));
+        self.state.begin(recording);
+        self.state.save()
     }
 
-    /// Sends what is new in a file; the reason if it was not taken.
-    fn send_new(&mut self, log: &Recording) -> Result<Option<String>, Failure> {
+    /// The files before the newest one that are not sent completely. What is gone is told
+    /// once.
+    fn earlier(&mut self, newest: &Recording) -> Result<Vec<Read>, Failure> {
+        let before = logs::file_number(newest);
+        let paths = logs::numbered(&*self.files, &self.path);
+        let path_of =
+            |number: u32| paths.iter().find(|path| logs::name_number(path) == Some(number));
+        let (mut found, mut gone) = (Vec::new(), Vec::new());
+        for number in (0..before).filter(|number| !self.state.is_done(*number)) {
+            let file = path_of(number).map(|path| read(&*self.files, path));
+            match file {
+                Some(Ok(file)) if recording_of(&file.log) == recording_of(newest) => {
+                    found.push(file);
+                }
+                // It is there, and says why it cannot be read the next time, too.
+                Some(Err(error)) => tell_error(&error.to_string()),
+                _ => gone.push(number),
+            }
+        }
+        if let [first, ..] = gone[..] {
+            let files = counted(gone.len() as u64, "file", "files");
+            tell_error(&format!(
+                "warning: {files} of the recording, from number {first} on, were removed before \
+                 all of them was sent; see --filecount and --interval"
+            ));
+            gone.into_iter().for_each(|number| self.state.set_done(number));
+            self.state.save()?;
+        }
+        Ok(found)
+    }
+
+    /// Sends what is new in a file; why it was not taken.
+    fn send_new(&mut self, log: &Recording) -> Result<Option<NotTaken>, Failure> {
         let number = logs::file_number(log);
         let until_unix_ns = logs::wall_ns(log, log.end_ns());
         let profile = self.profile(log)?;
         let file = self.state.file(number);
         let from_unix_ns = file.head.until_unix_ns;
-        let delta = delta::since(profile, &file.sent);
+        let mut delta = delta::since(profile, &file.sent);
         if delta.is_empty() {
             return Ok(None);
         }
-        for mut part in delta.in_parts(ROWS_A_BATCH) {
-            for run in &mut part.profile.runs {
-                run.start_wall_ns = run.start_wall_ns.max(from_unix_ns);
-                run.duration_ns = until_unix_ns.saturating_sub(run.start_wall_ns);
+        for run in &mut delta.profile.runs {
+            run.start_wall_ns = run.start_wall_ns.max(from_unix_ns);
+            run.duration_ns = until_unix_ns.saturating_sub(run.start_wall_ns);
+        }
+        let not_taken = delta.in_parts(ROWS_A_BATCH, |part| {
+            if let Some(not) = self.send(part)? {
+                return Ok(Some(not));
             }
-            if let Some(why) = self.send(&part)? {
-                return Ok(Some(why));
-            }
+            self.batches += 1;
             self.state.add_batch(number, &part.adds);
+            self.state.save().map(|()| None)
+        })?;
+        if not_taken.is_none() {
+            self.state.file(number).head.until_unix_ns = until_unix_ns;
             self.state.save()?;
         }
-        self.state.file(number).head.until_unix_ns = until_unix_ns;
-        self.state.save()?;
-        Ok(None)
+        Ok(not_taken)
     }
 
     /// All that a file has, by owner as long as these are not too many.
@@ -270,27 +316,26 @@ impl Push<'_> {
         Ok(sums.profile)
     }
 
-    /// Sends a batch, again and again for a while; the reason if it was not taken.
-    fn send(&self, batch: &Delta) -> Result<Option<String>, Failure> {
+    /// Sends a batch, again and again for a while; why it was not taken.
+    fn send(&self, batch: &Delta) -> Result<Option<NotTaken>, Failure> {
         let mut bytes = Vec::new();
         let failed = |error: std::io::Error| Failure::new(error.to_string());
         otlp::stream(&batch.profile, &self.options, &mut bytes).map_err(failed)?;
-        let url = &self.args.otlp;
+        let url = &self.address.shown;
         let (start, mut pause, mut times) = (Instant::now(), PAUSES[0], 1);
         loop {
             match self.client.send(&bytes) {
                 Answer::Taken(said) => {
-                    said.iter().for_each(|said| tell(&format!("note: {url}: {said}")));
+                    said.iter().for_each(|said| tell_error(&format!("warning: {url}: {said}")));
                     return Ok(None);
                 }
-                Answer::Refused(why) => {
-                    return Err(Failure::new(format!("{url}: {why}; see tyrion push --help")));
-                }
+                Answer::Refused(why) => return Err(Failure::new(format!("{url}: {why}"))),
                 Answer::Later(why, after) => {
-                    let wait = after.unwrap_or(pause);
+                    let wait = after.map_or(pause, |after| after.max(pause));
                     if start.elapsed() + wait > self.args.retry_for {
-                        let times = counted(times, "time", "times");
-                        return Ok(Some(format!("{url}: {why}; tried {times}")));
+                        let why =
+                            format!("{url}: {why}; tried {}", counted(times, "time", "times"));
+                        return Ok(Some(NotTaken { why, pause: after.unwrap_or_default() }));
                     }
                     if times == 1 {
                         let most = units::duration(self.args.retry_for.as_nanos() as u64);
@@ -309,13 +354,21 @@ fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Opens a log. One that rotates has no name for an instant.
-fn open(files: &dyn Files, path: &Path) -> Result<Recording, Failure> {
-    let is_there = || files.open(path).is_ok();
-    if !is_there() && !logs::numbered(files, path).is_empty() {
+/// Reads a file of a recording. One that rotates has no name for an instant.
+fn read(files: &dyn Files, path: &Path) -> Result<Read, Failure> {
+    if files.open(path).is_err() && !logs::numbered(files, path).is_empty() {
         std::thread::sleep(BETWEEN_NAMES);
     }
-    logs::open_of(files, path)
+    let name = path.display().to_string();
+    let failed = |error: std::io::Error| Failure::new(format!("{name}: {error}"));
+    let file = files.open(path).map_err(failed)?;
+    feed::refuse_others("push", &name, &file)?;
+    let log = logs::open_of(files, path)?;
+    if feed::is_written(&file, log.facts().pid) {
+        return Ok(Read { log, is_written: true });
+    }
+    // The JVM went, or left the file, perhaps after it was read.
+    Ok(Read { log: logs::open_of(files, path)?, is_written: false })
 }
 
 /// What tells a recording from others that a log's name may come to stand for.
@@ -327,11 +380,18 @@ fn recording_of(log: &Recording) -> String {
     }
 }
 
-/// Where what was sent is noted.
+/// Where what was sent is noted: where `report.log*` does not find it.
 fn beside(log: &Path) -> PathBuf {
-    let mut name = log.as_os_str().to_owned();
+    let mut name = OsString::from(".");
+    name.push(log.file_name().unwrap_or_default());
     name.push(".pushed");
-    PathBuf::from(name)
+    log.with_file_name(name)
+}
+
+/// The names of kinds of waits, in their order.
+fn names_of(kinds: Kinds) -> String {
+    let names = WaitKind::ALL.iter().filter(|kind| kinds.contains(**kind));
+    names.map(|kind| kind.name()).collect::<Vec<_>>().join(",")
 }
 
 /// What is known of the service: as the command line says, or else as OpenTelemetry's
@@ -354,16 +414,4 @@ fn resource(given: &[(String, String)]) -> Result<Vec<(String, String)>, Failure
         add(convert::attribute(pair).map_err(failed)?);
     }
     Ok(resource)
-}
-
-/// Whoever is between here and there reads what is not encrypted.
-fn warn_of_plain(url: &str, has_headers: bool) {
-    let Some(rest) = url.strip_prefix("http://") else { return };
-    let host = rest.split('/').next().unwrap_or_default();
-    let is_here = ["localhost", "127.0.0.1", "[::1]"].iter().any(|here| {
-        host.strip_prefix(here).is_some_and(|port| port.is_empty() || port.starts_with(':'))
-    });
-    if has_headers && !is_here {
-        tell(&format!("warning: {host} gets headers, perhaps a token, without encryption"));
-    }
 }

@@ -85,7 +85,10 @@ struct FeedFile {
 
 /// Refuses what is not written record by record, so that nothing can be read of it
 /// while it grows.
-fn refuse_others(command: &str, name: &str, file: &File) -> Result<(), Failure> {
+///
+/// # Errors
+/// What it is instead.
+pub fn refuse_others(command: &str, name: &str, file: &File) -> Result<(), Failure> {
     let mut start = [0; GZIP.len()];
     // What cannot be read is told by who reads it next.
     let mut is_packed = || file.read_exact_at(&mut start, 0).is_ok() && start == GZIP;
@@ -288,13 +291,17 @@ fn life(state: RecordingState, is_written: bool) -> Life {
 /// Whether the JVM that writes to a file is there: it holds a lock, or, where
 /// the file system knows none, it has mapped the file.
 fn has_writer(follower: &Follower) -> bool {
-    logs::is_being_written(follower.file()) || is_mapped(follower).unwrap_or(false)
+    is_written(follower.file(), follower.recording().facts().pid)
 }
 
-fn is_mapped(follower: &Follower) -> Option<bool> {
-    let pid = follower.recording().facts().pid;
+/// The same of a file and the JVM that its log names.
+pub fn is_written(file: &File, pid: u32) -> bool {
+    logs::is_being_written(file) || is_mapped(file, pid).unwrap_or(false)
+}
+
+fn is_mapped(file: &File, pid: u32) -> Option<bool> {
     let maps = File::open(format!("/proc/{pid}/maps")).ok()?;
-    let inode = follower.file().metadata().ok()?.ino().to_string();
+    let inode = file.metadata().ok()?.ino().to_string();
     let is_of_file = |line: &str| {
         let mut fields = line.split_whitespace().skip(1);
         fields.next().is_some_and(|rights| rights.contains('w')) && fields.nth(2) == Some(&inode)

@@ -5,6 +5,7 @@ use rustix::{
     process::geteuid,
 };
 use std::{
+    ffi::OsString,
     fs::{self, File, OpenOptions},
     io,
     os::{
@@ -61,16 +62,18 @@ pub(super) fn write_new(
 }
 
 /// Has `body` write files into a folder, which get their names once all of them are
-/// whole: into the place of those that are there. Until then, and if it fails, nothing
-/// changes.
+/// whole. If the folder is there they take, one after another, the place of those in it;
+/// others in it stay. Until then, and if it fails, nothing changes; only when the process
+/// is killed, a folder with a hidden name stays, too.
 ///
 /// # Errors
-/// Those of `body`, and as `mkdir(2)` and `rename(2)`.
+/// Those of `body`, as `mkdir(2)` and `rename(2)`.
 pub(super) fn write_folder(
     path: &Path,
     body: impl FnOnce(&Path) -> io::Result<()>,
 ) -> io::Result<()> {
-    let part = part_in(folder(path));
+    // A folder that is there may be all that can be written to.
+    let part = part_in(if path.is_dir() { path } else { folder(path) });
     fs::create_dir(&part)?;
     let written = body(&part).and_then(|()| move_all(&part, path));
     if written.is_err() {
@@ -83,13 +86,20 @@ pub(super) fn write_folder(
 /// Moves all files of a folder into another one, which need not be there.
 fn move_all(from: &Path, to: &Path) -> io::Result<()> {
     // Where there is no such folder, or nothing in it, all files come at once.
-    if fs::rename(from, to).is_ok() {
+    if !from.starts_with(to) && fs::rename(from, to).is_ok() {
         return Ok(());
     }
     fs::create_dir_all(to)?;
-    for file in fs::read_dir(from)? {
-        let file = file?;
-        fs::rename(file.path(), to.join(file.file_name()))?;
+    let names: io::Result<Vec<OsString>> =
+        fs::read_dir(from)?.map(|file| Ok(file?.file_name())).collect();
+    let names = names?;
+    // Files of two times beside each other would mean nothing.
+    if let Some(name) = names.iter().find(|name| to.join(name).is_dir()) {
+        let name = to.join(name).display().to_string();
+        return Err(io::Error::other(format!("{name} is a folder, and in the way of a file")));
+    }
+    for name in names {
+        fs::rename(from.join(&name), to.join(&name))?;
     }
     fs::remove_dir(from)
 }

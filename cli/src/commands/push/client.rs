@@ -4,10 +4,11 @@ use super::headers::Header;
 use crate::outcome::Failure;
 use flate2::{Compression, write::GzEncoder};
 use prost::Message;
-use std::{io::Write, path::Path, sync::Arc, time::Duration};
+use std::{io::Write, net::IpAddr, path::Path, sync::Arc, time::Duration};
 use tyrion_converters::harmless;
 use ureq::{
     Agent,
+    http::Uri,
     tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem},
 };
 
@@ -62,37 +63,70 @@ struct Status {
     message: String,
 }
 
-/// The address with its path.
-///
-/// # Errors
-/// When it is none, or has a password in it, which others could read.
-pub fn address(url: &str) -> Result<String, String> {
-    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-    let rest = rest.ok_or("write http://HOST:PORT or https://HOST:PORT")?;
-    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    if host.contains('@') {
-        return Err("others can read what stands on the command line; give user names and \
-                    passwords with --header-file"
-            .to_owned());
+/// Where profiles are sent to.
+#[derive(Clone, Debug)]
+pub struct Address {
+    /// All of it.
+    url: String,
+    /// Without what may be secret, to be shown and noted.
+    pub shown: String,
+    /// It is this machine's.
+    is_here: bool,
+    /// What is sent is encrypted.
+    pub is_encrypted: bool,
+}
+
+impl Address {
+    /// Reads an address, and adds the usual path if it has none.
+    ///
+    /// # Errors
+    /// When it is none, or has a password in it. What is wrong is told without the address.
+    pub fn of(url: &str) -> Result<Address, Failure> {
+        let wrong = |what: &str| Failure::Usage(format!("--otlp: {what}"));
+        let uri: Uri = url.parse().map_err(|_| wrong("write http://HOST:PORT or https://..."))?;
+        let scheme = uri.scheme_str().unwrap_or_default();
+        if !["http", "https"].contains(&scheme) {
+            return Err(wrong("write http://HOST:PORT or https://HOST:PORT"));
+        }
+        let authority = uri.authority().ok_or_else(|| wrong("the host is missing"))?;
+        if authority.as_str().contains('@') {
+            return Err(wrong(
+                "others can read what stands on the command line; give user names and passwords \
+                 with --header-file",
+            ));
+        }
+        let has_port =
+            authority.as_str().rsplit_once(':').is_some_and(|(_, it)| !it.ends_with(']'));
+        if authority.host().is_empty() || has_port && uri.port_u16().is_none() {
+            return Err(wrong("the host is missing, or its port is no number"));
+        }
+        let path = if uri.path() == "/" { PATH } else { uri.path() };
+        let shown = format!("{scheme}://{authority}{path}");
+        let query = uri.query().map_or_else(String::new, |query| format!("?{query}"));
+        let host = authority.host().trim_matches(['[', ']']);
+        let is_loopback = |host: &str| host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        Ok(Address {
+            url: format!("{shown}{query}"),
+            shown,
+            is_here: host == "localhost" || is_loopback(host),
+            is_encrypted: scheme == "https",
+        })
     }
-    if host.is_empty() {
-        return Err("the host is missing".to_owned());
+
+    /// Whether others may read what is sent.
+    pub fn is_exposed(&self) -> bool {
+        !self.is_encrypted && !self.is_here
     }
-    Ok(if path.is_empty() {
-        format!("{}{PATH}", url.trim_end_matches('/'))
-    } else {
-        url.to_owned()
-    })
 }
 
 impl Client {
-    /// A client for an [`address`]; certificates are checked against those of `ca_file`,
+    /// A client for an address; certificates are checked against those of `ca_file`,
     /// or else against the authorities that browsers trust.
     ///
     /// # Errors
     /// When the file with certificates cannot be read, or has none.
     pub fn new(
-        url: String,
+        address: &Address,
         headers: Vec<Header>,
         ca_file: Option<&Path>,
         timeout: Duration,
@@ -108,9 +142,11 @@ impl Client {
             // Tokens go where the user says, and nowhere else.
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .user_agent(concat!("tyrion/", env!("CARGO_PKG_VERSION")))
-            .build();
-        Ok(Client { agent: config.new_agent(), url, headers })
+            .user_agent(concat!("tyrion/", env!("CARGO_PKG_VERSION")));
+        // A proxy is for what is elsewhere.
+        let config = if address.is_here { config.proxy(None) } else { config };
+        let agent = config.build().new_agent();
+        Ok(Client { agent, url: address.url.clone(), headers })
     }
 
     /// Sends a batch once.
@@ -128,8 +164,8 @@ impl Client {
                 let after = response.headers().get("retry-after");
                 let after = after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
                 let after = after.map(|seconds| Duration::from_secs(seconds).min(LONGEST_PAUSE));
-                // An answer that is cut short is no reason to send it all again: what was
-                // decided is in its first line.
+                // An answer whose body is cut short is no reason to send it all again: what
+                // was decided is in its first line.
                 let body = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
                 answer(status, after, &body.unwrap_or_default())
             }
@@ -216,17 +252,27 @@ mod tests {
 
     #[test]
     fn addresses_get_the_path_of_profiles() {
-        for (given, expected) in [
-            ("http://localhost:4318", "http://localhost:4318/v1development/profiles"),
-            ("https://a.b/", "https://a.b/v1development/profiles"),
-            ("https://a.b/otlp/v1development/profiles", "https://a.b/otlp/v1development/profiles"),
+        for (given, expected, is_exposed) in [
+            ("http://localhost:4318", "http://localhost:4318/v1development/profiles", false),
+            ("http://[::1]:4318/", "http://[::1]:4318/v1development/profiles", false),
+            ("https://a.b/", "https://a.b/v1development/profiles", false),
+            ("HTTP://a.b:80", "http://a.b:80/v1development/profiles", true),
+            ("https://a.b/otlp/profiles", "https://a.b/otlp/profiles", false),
         ] {
-            assert_eq!(address(given).as_deref(), Ok(expected));
+            let address = Address::of(given).unwrap();
+            assert_eq!((&*address.url, &*address.shown), (expected, expected));
+            assert_eq!(address.is_exposed(), is_exposed, "{given}");
         }
-        for bad in ["localhost:4318", "ftp://a", "http://", "http:///x"] {
-            assert!(address(bad).is_err(), "{bad}");
+        let asking = Address::of("https://a.b?key=secret").unwrap();
+        assert_eq!(asking.url, "https://a.b/v1development/profiles?key=secret");
+        assert_eq!(asking.shown, "https://a.b/v1development/profiles");
+        for bad in
+            ["localhost:4318", "ftp://a", "http://", "http:///x", "http://a:1x", "http://a b", ""]
+        {
+            assert!(Address::of(bad).is_err(), "{bad}");
         }
-        assert!(address("https://me:secret@a.b").is_err_and(|it| !it.contains("secret")));
+        let error = Address::of("https://me:secret@a.b").unwrap_err().to_string();
+        assert!(!error.contains("secret") && error.contains("--header-file"), "{error}");
     }
 
     #[test]

@@ -242,49 +242,38 @@ impl Delta {
         self.adds.is_empty()
     }
 
-    /// Parts with at most so many rows each. Only together do they have all.
-    pub fn in_parts(self, most: usize) -> Vec<Delta> {
-        let rows = self.adds.len();
-        if rows <= most {
-            return vec![self];
-        }
-        let Delta { profile, adds } = self;
-        let (waits, acquisitions) = (profile.waits.len(), profile.acquisitions.len());
-        let starts = (0..rows).step_by(most);
-        let part = |start: usize| {
-            let end = (start + most).min(rows);
+    /// Hands out parts with at most so many rows each, until one is not taken; only
+    /// together do they have all. The tables, which all parts need, are there once.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    pub fn in_parts<T, E>(
+        mut self,
+        most: usize,
+        mut take: impl FnMut(&Delta) -> Result<Option<T>, E>,
+    ) -> Result<Option<T>, E> {
+        let adds = std::mem::take(&mut self.adds);
+        let waits = std::mem::take(&mut self.profile.waits);
+        let acquisitions = std::mem::take(&mut self.profile.acquisitions);
+        let samples = std::mem::take(&mut self.profile.samples);
+        for start in (0..adds.len()).step_by(most) {
+            let end = (start + most).min(adds.len());
             // Rows stand one sort behind the other, as in `adds`.
             let within = |before: usize, len: usize| {
                 let at = |at: usize| at.saturating_sub(before).min(len);
                 at(start)..at(end)
             };
-            let samples = within(waits + acquisitions, profile.samples.len());
-            let profile = Profile {
-                waits: profile.waits[within(0, waits)].to_vec(),
-                acquisitions: profile.acquisitions[within(waits, acquisitions)].to_vec(),
-                samples: profile.samples[samples].to_vec(),
-                ..tables(&profile)
-            };
-            Delta { profile, adds: adds[start..end].to_vec() }
-        };
-        starts.map(part).collect()
-    }
-}
-
-/// A profile without its rows.
-fn tables(profile: &Profile) -> Profile {
-    Profile {
-        runs: profile.runs.clone(),
-        threads: profile.threads.clone(),
-        functions: profile.functions.clone(),
-        frames: profile.frames.clone(),
-        stacks: profile.stacks.clone(),
-        locks: profile.locks.clone(),
-        owners: profile.owners.clone(),
-        has_acquisitions: profile.has_acquisitions,
-        has_samples: profile.has_samples,
-        lacks_waits: profile.lacks_waits,
-        ..Profile::default()
+            let before_samples = waits.len() + acquisitions.len();
+            self.profile.waits = waits[within(0, waits.len())].to_vec();
+            self.profile.acquisitions =
+                acquisitions[within(waits.len(), acquisitions.len())].to_vec();
+            self.profile.samples = samples[within(before_samples, samples.len())].to_vec();
+            self.adds = adds[start..end].to_vec();
+            if let Some(left) = take(&self)? {
+                return Ok(Some(left));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -365,12 +354,17 @@ mod tests {
     fn parts_have_all_rows_once() {
         let whole = since(profile(&[(0, 1, 2), (1, 3, 4), (NO_OWNER, 5, 6)]), &Sent::new());
         assert_eq!(whole.adds.len(), 3);
-        let parts = whole.in_parts(2);
-        let rows: Vec<usize> = parts.iter().map(|part| part.profile.waits.len()).collect();
+        let mut parts = Vec::new();
+        let left: Result<Option<()>, ()> = whole.in_parts(2, |part| {
+            assert_eq!(part.adds.len(), part.profile.waits.len());
+            parts.push((part.profile.waits.len(), sums(&part.profile)));
+            Ok(None)
+        });
+        assert_eq!(left, Ok(None));
+        let rows: Vec<usize> = parts.iter().map(|part| part.0).collect();
         assert_eq!(rows, [2, 1]);
-        let all = parts.iter().map(|part| sums(&part.profile));
-        assert_eq!(all.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)), (9, 12));
-        assert!(parts.iter().all(|part| part.adds.len() == part.profile.waits.len()));
+        let all = parts.iter().fold((0, 0), |a, (_, b)| (a.0 + b.0, a.1 + b.1));
+        assert_eq!(all, (9, 12));
     }
 
     #[test]

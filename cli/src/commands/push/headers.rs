@@ -2,7 +2,8 @@
 //! the command line, which everybody on the machine can read.
 
 use crate::outcome::Failure;
-use std::path::Path;
+use std::{io::Read, path::Path};
+use ureq::http::{HeaderName, HeaderValue};
 
 /// OpenTelemetry's own variables: `key=value,key=value`, with `%20` for a space.
 const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
@@ -20,6 +21,9 @@ pub fn all(header_file: Option<&Path>, token_file: Option<&Path>) -> Result<Vec<
     let mut headers = Vec::new();
     if let Some(path) = token_file {
         let token = read(path)?;
+        if token.trim().is_empty() {
+            return Err(Failure::new(format!("{}: no token in it", path.display())));
+        }
         headers.push(("authorization".to_owned(), format!("Bearer {}", token.trim())));
     }
     if let Some(path) = header_file {
@@ -28,14 +32,18 @@ pub fn all(header_file: Option<&Path>, token_file: Option<&Path>) -> Result<Vec<
                 continue;
             }
             // The line may be a secret: it is not told.
-            let Some((name, value)) = line.split_once(':') else {
+            let Some(header) = header(line.split_once(':')) else {
                 let (path, line) = (path.display(), at + 1);
                 return Err(Failure::new(format!("{path}: line {line} is not `Name: value`")));
             };
-            headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
+            headers.push(header);
         }
     }
-    let variable = VARIABLES.iter().find_map(|name| Some((*name, std::env::var(name).ok()?)));
+    let set = |name: &&'static str| {
+        let text = std::env::var(name).ok().filter(|text| !text.trim().is_empty())?;
+        Some((*name, text))
+    };
+    let variable = VARIABLES.iter().find_map(set);
     if let Some((name, text)) = variable {
         let of_variable = of_variable(&text)
             .ok_or_else(|| Failure::new(format!("${name} is not key=value,key=value")))?;
@@ -47,13 +55,24 @@ pub fn all(header_file: Option<&Path>, token_file: Option<&Path>) -> Result<Vec<
     Ok(headers)
 }
 
+/// A header of a name and a value that may stand in a request.
+fn header(pair: Option<(&str, &str)>) -> Option<Header> {
+    let (name, value) = pair?;
+    let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
+    name.parse::<HeaderName>().ok()?;
+    value.parse::<HeaderValue>().ok()?;
+    Some((name, value.to_owned()))
+}
+
 fn read(path: &Path) -> Result<String, Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
     let file = std::fs::File::open(path).map_err(failed)?;
     let mut text = String::new();
-    std::io::Read::read_to_string(&mut std::io::Read::take(file, LONGEST), &mut text)
-        .map_err(failed)?;
-    Ok(text)
+    file.take(LONGEST + 1).read_to_string(&mut text).map_err(failed)?;
+    match text.len() as u64 > LONGEST {
+        true => Err(Failure::new(format!("{}: longer than 64 KiB", path.display()))),
+        false => Ok(text),
+    }
 }
 
 fn of_variable(text: &str) -> Option<Vec<Header>> {
@@ -61,7 +80,7 @@ fn of_variable(text: &str) -> Option<Vec<Header>> {
     pairs
         .map(|pair| {
             let (key, value) = pair.split_once('=')?;
-            Some((key.trim().to_ascii_lowercase(), decoded(value.trim())?))
+            header(Some((key, &decoded(value.trim())?)))
         })
         .collect()
 }
@@ -95,7 +114,7 @@ mod tests {
             Some(vec![pair("authorization", "Bearer abc="), pair("x-scope-orgid", "a,b")])
         );
         assert_eq!(of_variable(""), Some(Vec::new()));
-        for bad in ["abc", "a=%4", "a=%zz", "a=%ff"] {
+        for bad in ["abc", "a=%4", "a=%zz", "a=%ff", "=b", "a=%0a"] {
             assert_eq!(of_variable(bad), None, "{bad}");
         }
     }

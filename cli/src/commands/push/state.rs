@@ -6,14 +6,17 @@
 
 use super::delta::{Key, Sent, add};
 use crate::outcome::Failure;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
     io::{self, BufRead, BufReader, BufWriter, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 use tyrion_converters::outputs;
+use tyrion_formats::open_regular;
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -24,7 +27,8 @@ struct Head {
     tyrion_push: u32,
     recording: String,
     url: String,
-    batches: u64,
+    /// The kinds of waits that are sent.
+    kinds: String,
 }
 
 /// A file of the recording.
@@ -34,6 +38,8 @@ pub struct FileHead {
     number: u32,
     /// It is complete, and so is what was sent of it.
     pub done: bool,
+    /// Some of it could not be read.
+    pub damaged: bool,
     /// Waits are not told apart by owner any more: there are too many.
     pub without_owners: bool,
     /// Until when was sent, as Unix time in ns.
@@ -64,18 +70,18 @@ impl State {
     /// such file, or it is about another recording.
     ///
     /// # Errors
-    /// When the file is damaged, cannot be read, is about another address, or somebody
-    /// else uses it.
-    pub fn open(path: &Path, recording: &str, url: &str) -> Result<State, Failure> {
+    /// When the file is damaged, cannot be read, is about another address or other kinds
+    /// of waits, or somebody else uses it.
+    pub fn open(path: &Path, recording: &str, url: &str, kinds: &str) -> Result<State, Failure> {
         let lock = lock(path)?;
         let head = Head {
             tyrion_push: VERSION,
             recording: recording.to_owned(),
             url: url.to_owned(),
-            batches: 0,
+            kinds: kinds.to_owned(),
         };
         let fresh = State { path: path.to_owned(), head, files: BTreeMap::new(), _lock: lock };
-        let file = match File::open(path) {
+        let file = match open_regular(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(fresh),
             Err(error) => return Err(failed(path, error)),
@@ -89,14 +95,27 @@ impl State {
         if head.recording != recording {
             return Ok(fresh);
         }
-        if head.url != url {
-            return Err(Failure::new(format!(
-                "{} is about what was sent to {}; name another file with --state to send to {url}",
-                path.display(),
-                head.url
-            )));
+        for (what, then, now) in [("to", &head.url, url), ("of kinds", &head.kinds, kinds)] {
+            if then != now {
+                return Err(Failure::new(format!(
+                    "{} is about what was sent {what} {then}; name another file with --state \
+                     to send {what} {now}",
+                    path.display()
+                )));
+            }
         }
         Ok(State { head, files, ..fresh })
+    }
+
+    /// The recording that this is about.
+    pub fn recording(&self) -> &str {
+        &self.head.recording
+    }
+
+    /// Forgets all, and is about another recording from now on.
+    pub fn begin(&mut self, recording: String) {
+        self.head.recording = recording;
+        self.files.clear();
     }
 
     /// What was sent of a file.
@@ -111,14 +130,13 @@ impl State {
         self.files.get(&number).is_some_and(|file| file.head.done)
     }
 
-    /// How many batches were sent.
-    pub fn batches(&self) -> u64 {
-        self.head.batches
+    /// Whether any file was damaged.
+    pub fn is_damaged(&self) -> bool {
+        self.files.values().any(|file| file.head.damaged)
     }
 
     /// Notes that a batch was sent.
     pub fn add_batch(&mut self, number: u32, adds: &[(Key, super::delta::Numbers)]) {
-        self.head.batches += 1;
         let sent = &mut self.file(number).sent;
         adds.iter().for_each(|(key, numbers)| add(sent.entry(*key).or_default(), *numbers));
     }
@@ -163,8 +181,10 @@ fn lock(path: &Path) -> Result<File, Failure> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let name = PathBuf::from(name);
+    // Whatever somebody has put there: no link is followed, and no pipe waited for.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut options = fs::OpenOptions::new();
-    let file = options.create(true).truncate(false).write(true).open(&name);
+    let file = options.create(true).truncate(false).write(true).custom_flags(flags).open(&name);
     let file = file.map_err(|error| failed(&name, error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -220,30 +240,33 @@ mod tests {
     fn what_was_written_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pushed");
-        let mut state = State::open(&path, "r1", "http://x/").unwrap();
+        let mut state = State::open(&path, "r1", "http://x/", "all").unwrap();
         let key = Key { row: u64::MAX, owner: 7 };
         state.add_batch(0, &[(key, [1, 2, 3])]);
         state.set_done(0);
         state.add_batch(1, &[(key, [1, 2, 3]), (key, [1, 0, u64::MAX])]);
         state.file(1).head.until_unix_ns = 99;
         state.save().unwrap();
-        assert!(State::open(&path, "r1", "http://x/").is_err(), "it is in use");
+        assert!(State::open(&path, "r1", "http://x/", "all").is_err(), "it is in use");
         drop(state);
-        let mut again = State::open(&path, "r1", "http://x/").unwrap();
+        let mut again = State::open(&path, "r1", "http://x/", "all").unwrap();
         assert!(again.is_done(0) && !again.is_done(1) && !again.is_done(2));
         assert_eq!(again.file(1).sent[&key], [2, 2, u64::MAX]);
-        assert_eq!((again.file(1).head.until_unix_ns, again.batches()), (99, 2));
+        assert_eq!(again.file(1).head.until_unix_ns, 99);
         drop(again);
-        let error = State::open(&path, "r1", "http://y/").unwrap_err().to_string();
+        let error = State::open(&path, "r1", "http://y/", "all").unwrap_err().to_string();
         assert!(error.contains("--state"), "{error}");
-        assert_eq!(State::open(&path, "r2", "http://y/").unwrap().batches(), 0);
+        let error = State::open(&path, "r1", "http://x/", "monitor").unwrap_err().to_string();
+        assert!(error.contains("--state"), "{error}");
+        let other = State::open(&path, "r2", "http://y/", "all").unwrap();
+        assert!(other.files.is_empty());
     }
 
     #[test]
     fn cut_and_damaged_files_are_told() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pushed");
-        let mut state = State::open(&path, "r1", "http://x/").unwrap();
+        let mut state = State::open(&path, "r1", "http://x/", "all").unwrap();
         state.add_batch(0, &[(Key { row: 1, owner: 2 }, [1, 2, 3])]);
         state.save().unwrap();
         drop(state);
@@ -251,7 +274,7 @@ mod tests {
         for end in 0..whole.len() - 1 {
             fs::write(&path, &whole[..end]).unwrap();
             // Between two lines of files a cut cannot be seen, and there is but one file.
-            if let Ok(state) = State::open(&path, "r1", "http://x/") {
+            if let Ok(state) = State::open(&path, "r1", "http://x/", "all") {
                 let head_alone = whole.iter().position(|byte| *byte == b'\n').unwrap();
                 assert!(end == head_alone || end == head_alone + 1, "{end}");
                 assert_eq!(state.files.len(), 0);

@@ -58,8 +58,8 @@ impl io::Write for Limited<'_> {
 /// Answers a connection and closes it. What goes wrong concerns its client alone.
 pub fn answer(stream: TcpStream, loopback: bool, page: impl FnOnce() -> Arc<Vec<Family>>) {
     let asked = ask(&mut Limited::new(&stream, PATIENCE), loopback);
-    let answered = asked.and_then(|answer| {
-        let bytes = response(&answer, page)?;
+    let answered = asked.and_then(|(answer, is_head)| {
+        let bytes = response(&answer, is_head, page)?;
         Limited::new(&stream, PATIENCE).write_all(&bytes)
     });
     if answered.is_ok() {
@@ -69,7 +69,7 @@ pub fn answer(stream: TcpStream, loopback: bool, page: impl FnOnce() -> Arc<Vec<
 
 /// Tells a client that there are too many, without waiting for it.
 pub fn refuse(stream: TcpStream) {
-    let Ok(bytes) = response(&Answer::TOO_MANY, Arc::default) else { return };
+    let Ok(bytes) = response(&Answer::TOO_MANY, false, Arc::default) else { return };
     // Otherwise it is closed without a word.
     if stream.set_nonblocking(true).is_ok() {
         let _ = (&stream).read(&mut [0; LONGEST_HEAD]);
@@ -77,8 +77,8 @@ pub fn refuse(stream: TcpStream) {
     }
 }
 
-/// Reads a request: what to answer.
-fn ask(stream: &mut Limited<'_>, loopback: bool) -> io::Result<Answer> {
+/// Reads a request: what to answer, and whether without its body.
+fn ask(stream: &mut Limited<'_>, loopback: bool) -> io::Result<(Answer, bool)> {
     let mut head = Vec::with_capacity(LONGEST_HEAD);
     loop {
         let mut some = [0; 2048];
@@ -87,32 +87,41 @@ fn ask(stream: &mut Limited<'_>, loopback: bool) -> io::Result<Answer> {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) if is_late(&error) => return Ok(Answer::TOO_SLOW),
+            Err(error) if is_late(&error) => return Ok((Answer::TOO_SLOW, is_head(&head))),
             Err(error) => return Err(error),
         };
         head.extend_from_slice(&some[..read]);
         match parse(&head, loopback) {
-            Read::All(answer) => return Ok(answer),
-            Read::Partly if head.len() == LONGEST_HEAD => return Ok(Answer::TOO_LONG),
+            Read::All(answer) => return Ok((answer, is_head(&head))),
+            Read::Partly if head.len() == LONGEST_HEAD => {
+                return Ok((Answer::TOO_LONG, is_head(&head)));
+            }
             Read::Partly => {}
         }
     }
+}
+
+fn is_head(head: &[u8]) -> bool {
+    head.starts_with(b"HEAD ")
 }
 
 fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
 }
 
-fn response(answer: &Answer, page: impl FnOnce() -> Arc<Vec<Family>>) -> io::Result<Vec<u8>> {
-    let (status, media_type, body, with_body) = match answer {
+fn response(
+    answer: &Answer,
+    is_head: bool,
+    page: impl FnOnce() -> Arc<Vec<Family>>,
+) -> io::Result<Vec<u8>> {
+    let (status, media_type, body) = match answer {
         Answer::Page(asked) => (
             "200 OK",
             asked.format.media_type(),
             packed(text::write(&page(), asked.format), asked)?,
-            !asked.head_only,
         ),
         Answer::Status { status, told, .. } => {
-            (*status, "text/plain; charset=utf-8", told.as_bytes().to_vec(), true)
+            (*status, "text/plain; charset=utf-8", told.as_bytes().to_vec())
         }
     };
     let mut bytes = Vec::with_capacity(body.len() + 512);
@@ -130,7 +139,7 @@ fn response(answer: &Answer, page: impl FnOnce() -> Arc<Vec<Family>>) -> io::Res
         b"Vary: Accept, Accept-Encoding\r\nCache-Control: no-store\r\n\
           X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
     )?;
-    if with_body {
+    if !is_head {
         bytes.write_all(&body)?;
     }
     Ok(bytes)

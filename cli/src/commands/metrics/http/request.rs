@@ -29,8 +29,6 @@ pub enum Answer {
 pub struct Asked {
     pub format: Format,
     pub gzip: bool,
-    /// Without the text itself.
-    pub head_only: bool,
 }
 
 impl Answer {
@@ -77,8 +75,12 @@ pub fn parse(head: &[u8], loopback: bool) -> Read {
     }
     let (method, target) = (request.method.unwrap_or(""), request.path.unwrap_or(""));
     let path = target.split('?').next().unwrap_or("");
-    let host = values(request.headers, "host").next();
-    Read::All(if loopback && host.is_some_and(|host| !is_this_machine(host)) {
+    let mut hosts = request.headers.iter().filter(|it| it.name.eq_ignore_ascii_case("host"));
+    let (host, another) = (hosts.next(), hosts.next());
+    let is_ours = |host: &Header<'_>| std::str::from_utf8(host.value).is_ok_and(is_this_machine);
+    Read::All(if another.is_some() {
+        Answer::WRONG
+    } else if loopback && host.is_some_and(|host| !is_ours(host)) {
         Answer::FOREIGN
     } else if path != "/metrics" {
         Answer::NOT_FOUND
@@ -88,7 +90,6 @@ pub fn parse(head: &[u8], loopback: bool) -> Read {
         Answer::Page(Asked {
             format: format(request.headers),
             gzip: quality(request.headers, "accept-encoding", |coding, _| coding == "gzip") > 0,
-            head_only: method == "HEAD",
         })
     })
 }
