@@ -117,7 +117,7 @@ fn read(printed: &Path) -> Printed {
 }
 
 fn a_collector_gets_what_info_says(jdk: &Jdk) {
-    let recording = Program::truth(jdk, "storm 3 monitor").pinned().traced().record();
+    let recording = Program::truth(jdk, "storm 3 lock").pinned().option("--threshold=0").record();
     let folder = tempfile::tempdir().unwrap();
     let Some(collector) = start(folder.path()) else { return };
     let token = folder.path().join("token");

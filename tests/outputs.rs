@@ -23,11 +23,20 @@ fn collapsed(more: &[&str]) -> String {
     stdout_of(&mut collapse(more))
 }
 
+/// The files in a folder and in those within.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entry = |path: std::fs::DirEntry| {
-        (path.file_name().into_string().unwrap(), std::fs::read(path.path()).unwrap())
-    };
-    std::fs::read_dir(folder).unwrap().map(|file| entry(file.unwrap())).collect()
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() {
+            let within = self::files(&entry.path()).into_iter();
+            files.extend(within.map(|(file, bytes)| (format!("{name}/{file}"), bytes)));
+        } else {
+            files.insert(name, std::fs::read(entry.path()).unwrap());
+        }
+    }
+    files
 }
 
 #[test]
@@ -61,6 +70,8 @@ fn default_names_are_those_of_the_documentation() {
         ("speedscope", "waits.speedscope.json"),
         ("firefox", "waits.firefox.json.gz"),
         ("perfetto", "waits.perfetto-trace"),
+        ("otlp", "locks.otlp"),
+        ("parquet", "parquet/waits.parquet"),
     ] {
         let mut convert = tyrion();
         convert.current_dir(&folder).args(["convert", "--to", format]).arg(sample_log());

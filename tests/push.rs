@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use tyrion_converters::outputs::otlp::proto::ProfilesData;
 
 on_jdks!(a_growing_log: two);
+on_jdks!(another_recording_is_noticed: one);
 
 /// A copy of a frozen log: what was sent is noted beside it.
 fn copied(name: &str) -> (TempDir, PathBuf) {
@@ -138,19 +139,22 @@ fn pauses_are_kept() {
 }
 
 /// A service is started again, with the same name for its log.
-#[test]
-fn another_recording_is_noticed() {
-    let ((_folder, log), receiver) = (copied("v1-small.log"), Receiver::start(&[]));
-    succeeded(&output(&mut push(&receiver.url, &log)));
-    let first = sent(&receiver);
-    // What was noted of the first one does not hold for the second.
-    fs::copy(root().join("testdata/logs/v1-wakers.log"), &log).unwrap();
-    succeeded(&output(&mut push(&receiver.url, &log)));
-    let second = expected(&info(&log));
-    assert_eq!(sent(&receiver), (first.0 + second.0, first.1 + second.1));
+fn another_recording_is_noticed(jdk: &Jdk) {
+    let receiver = Receiver::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("report.log");
+    let mut all = (0, 0);
+    for _ in 0..2 {
+        let recording = Program::truth(jdk, "storm 1 monitor").pinned().record();
+        fs::copy(&recording.log, &log).unwrap();
+        // What was noted of the first one does not hold for the second.
+        succeeded(&output(&mut push(&receiver.url, &log)));
+        let more = expected(&info(&log));
+        all = (all.0 + more.0, all.1 + more.1);
+        assert_eq!(sent(&receiver), all);
+    }
     // `report.log*` is how all files of a recording are named.
-    let folder = log.parent().unwrap();
-    let shown = fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name());
+    let shown = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name());
     let shown: Vec<_> = shown.filter(|it| !it.to_str().unwrap().starts_with('.')).collect();
     assert_eq!(shown, [log.file_name().unwrap()]);
 }
@@ -217,13 +221,29 @@ fn wrong_use_is_told() {
     {
         let said = output(&mut push(url, &log));
         assert_eq!(said.status.code(), Some(2), "{}", err(&said));
-        assert!(err(&said).contains(shown), "{}", err(&said));
+        assert!(err(&said).contains(shown) && !err(&said).contains("secret"), "{}", err(&said));
     }
     let receiver = Receiver::start(&[]);
-    let lock = log.with_extension("log.pushed");
-    succeeded(&output(&mut push(&receiver.url, &log)));
-    assert_eq!(output(&mut push("http://127.0.0.1:1", &log)).status.code(), Some(1));
-    fs::write(&lock, "nonsense\n").unwrap();
+    let asking = format!("{}?key=secret", receiver.url);
+    let said = output(&mut push(&asking, &log));
+    succeeded(&said);
+    let noted = fs::read_to_string(state_of(&log)).unwrap();
+    assert!(!err(&said).contains("secret") && !noted.contains("secret"), "{noted}");
+    assert!(receiver.requests()[0].head.contains("?key=secret "));
+    // The note is about one address and one choice of waits.
+    for other in [
+        &mut push("http://127.0.0.1:1", &log),
+        tyrion().args(["push", "--once", "--otlp", &receiver.url]).arg(&log),
+    ] {
+        let refused = output(other);
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(err(&refused).contains("--state"), "{}", err(&refused));
+    }
+    let foreign = root().join("testdata/inputs/async-profiler.collapsed");
+    let refused = output(&mut push(&receiver.url, &foreign));
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("push only follows"), "{}", err(&refused));
+    fs::write(state_of(&log), "nonsense\n").unwrap();
     let damaged = output(&mut push(&receiver.url, &log));
     assert_eq!(damaged.status.code(), Some(1));
     assert!(err(&damaged).contains("remove it"), "{}", err(&damaged));

@@ -55,6 +55,14 @@ final class Threads {
         return System.nanoTime();
     }
 
+    /** The same, or once the thread has ended. */
+    static long awaitWaitingOrEnd(Thread thread) {
+        while (!isWaiting(thread) && thread.getState() != Thread.State.TERMINATED) {
+            sleepMillis(1);
+        }
+        return System.nanoTime();
+    }
+
     private static boolean isWaiting(Thread thread) {
         switch (thread.getState()) {
             case BLOCKED:
