@@ -55,6 +55,7 @@ setup: ## Gets the Java runtimes and the tools that the tests need
 	tests/setup/wheels.sh
 ifdef TYRION_TEST_EVERYWHERE
 	tests/setup/agents.sh
+	tests/setup/spark.sh
 endif
 
 check: ## Checks format, lints, documentation, scripts, and dependencies' licences
