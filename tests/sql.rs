@@ -209,6 +209,29 @@ fn check_threads(engine: Engine, tables: &Path, report: &Report) {
     assert_eq!(rows, [[sum("count"), sum("wait_ns")]], "{engine:?}");
 }
 
+/// Two days of a small fleet, asked by a master and workers of Spark and by DuckDB.
+#[test]
+#[ignore = "make test-everywhere runs it"]
+fn a_fleet_is_asked_by_a_cluster() {
+    if Engine::Spark.python().is_none() || Engine::Duckdb.python().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_tyrion"));
+    // `cargo test` without a name of a test builds it.
+    let repeat = binary.with_file_name("examples").join("repeat");
+    if !repeat.is_file() {
+        skip("the example `repeat`: cargo build --release -p tyrion-formats --example repeat");
+        return;
+    }
+    let mut fleet = Command::new("python3");
+    fleet.arg("-B").arg(root().join("tests/fleet/main.py")).arg("--small");
+    fleet.arg("--folder").arg(folder.path().join("fleet"));
+    fleet.arg("--tyrion").arg(binary).arg("--repeat").arg(repeat);
+    // It compares all answers itself.
+    println!("{}", stdout_of(&mut fleet));
+}
+
 #[test]
 fn a_stream_takes_no_folder() {
     for target in ["-", "/dev/null", text(&frozen("v1-tiny.log"))] {
