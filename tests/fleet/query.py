@@ -132,11 +132,11 @@ def main():
 
 def totals(engine):
     """Waits by service and day, of the first host; and all there is."""
-    _, rows = engine.ask("SELECT service, CAST(day AS VARCHAR(10)), sum(count), sum(wait_ns) "
+    _, sums = engine.ask("SELECT service, CAST(day AS VARCHAR(10)), sum(count), sum(wait_ns) "
                          "FROM sums WHERE host = 'host-0' GROUP BY service, day")
     _, [counted] = engine.ask("SELECT sum(count), sum(wait_ns) FROM sums")
     rows = {name: engine.ask(f"SELECT count(*) FROM {name}")[1][0][0] for name in ASKED}
-    return {"rows": rows, "told": {f"{service} {day}": numbers for service, day, *numbers in rows},
+    return {"rows": rows, "told": {f"{service} {day}": numbers for service, day, *numbers in sums},
             "waits": counted[0], "wait_ns": counted[1]}
 
 
