@@ -56,6 +56,7 @@ setup: ## Gets the Java runtimes and the tools that the tests need
 ifdef TYRION_TEST_EVERYWHERE
 	tests/setup/agents.sh
 	tests/setup/collector.sh
+	tests/setup/spark.sh
 endif
 
 check: ## Checks format, lints, documentation, scripts, and dependencies' licences

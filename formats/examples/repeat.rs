@@ -7,7 +7,8 @@
 //!
 //! Waits and what else is recorded one by one is repeated; sums (of short waits, and of
 //! trace mode) are there once. Threads live to the end of the new log. `--every` is in
-//! seconds.
+//! seconds. `--start` is the Unix time, in seconds, at which the new log begins; by default
+//! it is that of the recording.
 
 use std::{
     error::Error,
@@ -26,22 +27,33 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [from, to, rest @ ..] = &args[..] else {
         return Err("usage: repeat FROM TO --times N --every SECONDS".into());
     };
-    let (mut times, mut every_ns) = (1, 0);
+    let (mut times, mut every_ns, mut start_ns) = (1, 0, None);
     for option in rest.chunks(2) {
         match option {
             [key, value] if key == "--times" => times = value.parse()?,
             [key, value] if key == "--every" => every_ns = value.parse::<u64>()? * 1_000_000_000,
+            [key, value] if key == "--start" => {
+                start_ns = Some(value.parse::<u64>()? * 1_000_000_000);
+            }
             _ => return Err(format!("unknown or incomplete option {}", option[0]).into()),
         }
     }
     if every_ns == 0 {
         return Err("--every is missing: how many seconds from one time to the next".into());
     }
-    repeat(&fs::read(from)?, to, times, every_ns)
+    let log = fs::read(from)?;
+    let header = Header::decode(&log).map_err(|error| format!("no log: {error:?}"))?;
+    let wall_ns = start_ns.unwrap_or(header.wall_ns);
+    repeat(&log, Header { wall_ns, ..header }, to, times, every_ns)
 }
 
-fn repeat(log: &[u8], to: &str, times: u64, every_ns: u64) -> Result<(), Box<dyn Error>> {
-    let header = Header::decode(log).map_err(|error| format!("no log: {error:?}"))?;
+fn repeat(
+    log: &[u8],
+    header: Header,
+    to: &str,
+    times: u64,
+    every_ns: u64,
+) -> Result<(), Box<dyn Error>> {
     if header.end_ns == 0 || every_ns < header.end_ns.saturating_sub(header.mono_ns) {
         return Err("the recording has no end, or a later one than --every".into());
     }

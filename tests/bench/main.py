@@ -7,8 +7,9 @@ from pathlib import Path
 import project
 from choice import add_options, choice
 from processes import Failed
-from sections import (applications, attach, contended, conversion, jfr, left_behind, own_cost,
-                      sampling, soak, startup, trace, trace_applications, uncontended, wakers)
+from sections import (applications, attach, contended, conversion, fleet, jfr, left_behind,
+                      own_cost, sampling, soak, startup, trace, trace_applications, uncontended,
+                      wakers)
 
 SECTIONS = {
     "uncontended": uncontended,
@@ -23,6 +24,7 @@ SECTIONS = {
     "sampling": sampling,
     "conversion": conversion,
     "jfr": jfr,
+    "fleet": fleet,
     "startup": startup,
     "soak": soak,
 }

@@ -42,9 +42,9 @@ def cargo_build(*arguments):
 
 
 def build():
-    """Builds the product, and the program that makes large logs."""
+    """Builds the product, and the programs that make large logs."""
     cargo_build()
-    cargo_build("-p", "tyrion-formats", "--example", "generate")
+    cargo_build("-p", "tyrion-formats", "--example", "generate", "--example", "repeat")
 
 
 def copy_binaries(folder=None):

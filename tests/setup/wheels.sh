@@ -1,29 +1,39 @@
 #!/bin/sh
 # Gets the Python packages by which the tests read what Tyrion writes independently of it:
-# Perfetto's own messages, and DuckDB.
+# Perfetto's own messages, DuckDB, and chDB, which is ClickHouse in a process.
 #
 #   tests/setup/wheels.sh
 #
-# Leaves them, and what they need, under target/wheels. Where they can't be had, that is a
-# warning, or, with CI=true, exit 1. Idempotent, and quick when they are there.
+# Leaves them, and what they need, under target/wheels and target/chdb. Where they can't be had,
+# that is a warning, or, with CI=true, exit 1. Idempotent, and quick when they are there.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-wheels=$root/target/wheels
+missing=
+
+# Beside its place, so that an interrupted run leaves no half of it.
+get() { # folder under target, package...
+    folder=$root/target/$1
+    shift
+    # The constraint by which a folder was filled: another one fills it anew.
+    if [ -f "$folder/.packages" ] && [ "$(cat "$folder/.packages")" = "$*" ]; then return; fi
+    fresh=$folder.new
+    rm -rf "$fresh"
+    if python3 -m pip install --quiet --disable-pip-version-check --target "$fresh" "$@"; then
+        echo "$*" >"$fresh/.packages"
+        rm -rf "$folder"
+        mv "$fresh" "$folder"
+    else
+        rm -rf "$fresh"
+        missing="$missing $*"
+    fi
+}
+
 # Of any patch: registries do not keep all of them.
-packages='perfetto~=0.59.0 duckdb~=2.0'
+get wheels 'perfetto~=0.59.0' 'duckdb~=2.0'
+# Apart from these: it needs many more, half a gigabyte when unpacked.
+get chdb 'chdb-core-lite~=26.5.0'
 
-[ -d "$wheels/perfetto" ] && [ -d "$wheels/duckdb" ] && exit 0
-
-fresh=$wheels.new
-rm -rf "$fresh"
-# Word splitting is meant.
-# shellcheck disable=SC2086
-if python3 -m pip install --quiet --disable-pip-version-check --target "$fresh" $packages; then
-    rm -rf "$wheels"
-    mv "$fresh" "$wheels"
-    exit 0
-fi
-rm -rf "$fresh"
-echo "wheels.sh: $packages: cannot be installed; traces and tables are read by Tyrion alone" >&2
+[ -n "$missing" ] || exit 0
+echo "wheels.sh:$missing: cannot be installed; traces and tables are read by Tyrion alone" >&2
 [ "${CI:-}" != true ]

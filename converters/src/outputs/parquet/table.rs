@@ -1,15 +1,15 @@
 //! One table: a Parquet file whose rows are added one by one, and written in groups.
 
 use parquet::{
-    basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel},
+    basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel},
     data_type::{ByteArray, ByteArrayType, Int64Type},
     errors::ParquetError,
     file::{
         metadata::KeyValue,
-        properties::{WriterProperties, WriterVersion},
+        properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion},
         writer::{SerializedColumnWriter, SerializedFileWriter},
     },
-    schema::types::{Type, TypePtr},
+    schema::types::{ColumnPath, Type, TypePtr},
 };
 use std::{fs::File, io, path::Path, sync::Arc};
 
@@ -83,6 +83,7 @@ impl Table {
             .set_writer_version(WriterVersion::PARQUET_1_0)
             .set_created_by(concat!("tyrion ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_key_value_metadata(Some(facts.collect()));
+        let properties = columns.iter().fold(properties, encoded);
         let file = File::create_new(folder.join(format!("{name}.parquet")))?;
         let writer =
             SerializedFileWriter::new(file, schema(name, columns)?, Arc::new(properties.build()));
@@ -176,6 +177,20 @@ impl Values {
         self.definitions.clear();
         self.repetitions.clear();
     }
+}
+
+/// How a column is written. By default that is a dictionary of its values, which is small for
+/// ids and names. Times and durations are hardly ever equal: of these the dictionary is
+/// larger than they are, and is given up when it has become too large. Differences are small.
+fn encoded(properties: WriterPropertiesBuilder, column: &Column) -> WriterPropertiesBuilder {
+    let (name, _) = column;
+    if !name.ends_with("_ns") {
+        return properties;
+    }
+    let path = ColumnPath::from(*name);
+    properties
+        .set_column_dictionary_enabled(path.clone(), false)
+        .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
 }
 
 fn schema(name: &str, columns: &[Column]) -> io::Result<TypePtr> {
