@@ -1,6 +1,7 @@
 #!/bin/sh
 # Gets the Python packages by which the tests read what Tyrion writes independently of it:
-# Perfetto's own messages, DuckDB, and chDB, which is ClickHouse in a process.
+# Perfetto's own messages, DuckDB, and for `make test-everywhere` chDB, which is ClickHouse in a
+# process.
 #
 #   tests/setup/wheels.sh
 #
@@ -31,8 +32,8 @@ get() { # folder under target, package...
 
 # Of any patch: registries do not keep all of them.
 get wheels 'perfetto~=0.59.0' 'duckdb~=2.0'
-# Apart from these: it needs many more, half a gigabyte when unpacked.
-get chdb 'chdb-core-lite~=26.5.0'
+# It needs many more, half a gigabyte when unpacked.
+[ -z "${TYRION_TEST_EVERYWHERE:-}" ] || get chdb 'chdb-core-lite~=26.5.0'
 
 [ -n "$missing" ] || exit 0
 echo "wheels.sh:$missing: cannot be installed; traces and tables are read by Tyrion alone" >&2
