@@ -44,16 +44,17 @@ impl Receiver {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::default();
         let kept: Arc<Mutex<Vec<(Request, bool)>>> = Arc::clone(&requests);
-        let mut replies = replies.to_vec().into_iter();
+        let replies = replies.to_vec();
         std::thread::spawn(move || {
+            let mut replies = replies.iter();
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 // A sender that is killed breaks off.
                 let Some(request) = read(&mut stream) else { continue };
-                let reply = replies.next().unwrap_or(Reply::With("200 OK", ""));
+                let reply = replies.next().unwrap_or(&Reply::With("200 OK", ""));
                 let is_taken = matches!(reply, Reply::With("200 OK", _) | Reply::Half);
                 kept.lock().unwrap().push((request, is_taken));
-                answer(&mut stream, &reply);
+                answer(&mut stream, reply);
             }
         });
         Receiver { url, requests }
