@@ -252,7 +252,8 @@ fn wrong_use_is_told() {
 /// While a program records into several files, push is killed again and again, at any
 /// moment; in the end all was sent, and twice at most what was sent last before each kill.
 fn a_growing_log(jdk: &Jdk) {
-    let program = Program::truth(jdk, "storm 60 monitor").pinned();
+    // It is killed long before its end.
+    let program = Program::truth(jdk, "storm 3600 monitor").pinned();
     let mut running = program.option("--filesize=2M").option("--filecount=1000").start();
     let receiver = Receiver::start(&[]);
     let growing = || {

@@ -452,7 +452,8 @@ mod tests {
         for (option, formats) in [
             ("metric", "(flamegraph, collapsed;"),
             ("by", "; state: flamegraph, collapsed)"),
-            ("no-thread-label", "(pprof)"),
+            ("no-thread-label", "(pprof, otlp)"),
+            ("resource", "(otlp)"),
             ("by-thread", "(flamegraph, collapsed)"),
             ("merged", "(callgrind)"),
             ("max-parts", "(callgrind) [default: 256]"),
