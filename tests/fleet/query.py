@@ -2,8 +2,8 @@
 
     query.py ENGINE FLEET --hosts N [--totals]
 
-Spark's settings are read from stdin, as JSON. Each engine runs in a process of its own: what a question takes must not depend on the
-one before.
+Spark's settings are read from stdin, as JSON. Each engine runs in a process of its own: what a
+question takes must not depend on who was asked before.
 """
 
 import argparse

@@ -43,8 +43,8 @@ def volume(known, totals):
     waits, rows = totals["waits"], totals["rows"]
     million = waits / 1e6
     parquet = known["parquet_bytes"]
-    result = Table(f"Two days of {known['jvms']} JVMs as Parquet, contention alone, converted two at a "
-                   "time",
+    result = Table(f"Two days of {known['jvms']} JVMs as Parquet, contention alone, converted two "
+                   "at a time",
                    ("", "all", "per million waits"))
     result.add("event logs", f"{known['logs']}", "")
     result.add("their size, MB", f"{known['log_bytes'] / 1e6:.0f}",
