@@ -249,7 +249,7 @@ impl Push<'_> {
         let path_of =
             |number: u32| paths.iter().find(|path| logs::name_number(path) == Some(number));
         let (mut found, mut gone) = (Vec::new(), Vec::new());
-        for number in (0..before).filter(|number| !self.state.is_done(*number)) {
+        for number in (self.state.first()..before).filter(|it| !self.state.is_done(*it)) {
             let file = path_of(number).map(|path| read(&*self.files, path));
             match file {
                 Some(Ok(file)) if recording_of(&file.log) == recording_of(newest) => {

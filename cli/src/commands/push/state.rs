@@ -29,6 +29,10 @@ struct Head {
     url: String,
     /// The kinds of waits that are sent.
     kinds: String,
+    /// All files before this one are done: a recording may have had any number of them.
+    done_before: u32,
+    /// One of those was damaged.
+    damaged: bool,
 }
 
 /// A file of the recording.
@@ -79,6 +83,8 @@ impl State {
             recording: recording.to_owned(),
             url: url.to_owned(),
             kinds: kinds.to_owned(),
+            done_before: 0,
+            damaged: false,
         };
         let fresh = State { path: path.to_owned(), head, files: BTreeMap::new(), _lock: lock };
         let file = match open_regular(path) {
@@ -115,6 +121,7 @@ impl State {
     /// Forgets all, and is about another recording from now on.
     pub fn begin(&mut self, recording: String) {
         self.head.recording = recording;
+        (self.head.done_before, self.head.damaged) = (0, false);
         self.files.clear();
     }
 
@@ -127,12 +134,18 @@ impl State {
 
     /// Whether all of a file was sent, and nothing more will come.
     pub fn is_done(&self, number: u32) -> bool {
-        self.files.get(&number).is_some_and(|file| file.head.done)
+        let is_known = || self.files.get(&number).is_some_and(|file| file.head.done);
+        number < self.head.done_before || is_known()
+    }
+
+    /// The first file that is not done.
+    pub fn first(&self) -> u32 {
+        self.head.done_before
     }
 
     /// Whether any file was damaged.
     pub fn is_damaged(&self) -> bool {
-        self.files.values().any(|file| file.head.damaged)
+        self.head.damaged || self.files.values().any(|file| file.head.damaged)
     }
 
     /// Notes that a batch was sent.
@@ -146,6 +159,13 @@ impl State {
         let file = self.file(number);
         file.head.done = true;
         file.sent = Sent::new();
+        while let Some(first) = self.files.first_entry()
+            && *first.key() == self.head.done_before
+            && first.get().head.done
+        {
+            self.head.damaged |= first.remove().head.damaged;
+            self.head.done_before += 1;
+        }
     }
 
     /// Writes the file, whole or not at all.
@@ -258,6 +278,13 @@ mod tests {
         assert!(error.contains("--state"), "{error}");
         let error = State::open(&path, "r1", "http://x/", "monitor").unwrap_err().to_string();
         assert!(error.contains("--state"), "{error}");
+        // What is done from the first file on takes no room.
+        let mut state = State::open(&path, "r1", "http://x/", "all").unwrap();
+        assert_eq!((state.first(), state.files.len()), (1, 1));
+        state.file(1).head.damaged = true;
+        (1..1000).for_each(|number| state.set_done(number));
+        assert_eq!((state.first(), state.files.len(), state.is_damaged()), (1000, 0, true));
+        drop(state);
         let other = State::open(&path, "r2", "http://y/", "all").unwrap();
         assert!(other.files.is_empty());
     }
