@@ -40,4 +40,6 @@ The logs, and what they were converted to, stand in $folder:
   speedscope $folder/waits.speedscope.json          each wait in time, or at https://www.speedscope.app
   $folder/waits.firefox.json.gz                     the same for https://profiler.firefox.com
   $folder/waits.perfetto-trace                      the same for https://ui.perfetto.dev
+  $folder/locks.otlp                                for an OpenTelemetry collector; docs/push.md
+  $folder/parquet                                   tables for DuckDB, Spark and others; docs/sql.md
 END
