@@ -54,7 +54,7 @@ pub trait Files {
 /// What ends the name of a file that is prepared to be the next one.
 const PREPARED: &str = "next";
 /// How long a log that rotates may be without its name.
-const BETWEEN_NAMES: Duration = Duration::from_millis(100);
+pub const BETWEEN_NAMES: Duration = Duration::from_millis(100);
 /// More names of a folder are not read.
 const MOST_NAMES: usize = 100_000;
 /// The most earlier files of a recording that are read.

@@ -5,6 +5,7 @@ mod commands;
 mod console;
 mod files;
 mod filters;
+mod gzip;
 mod inputs;
 mod jvm;
 mod live;

@@ -37,8 +37,6 @@ const ROWS_A_BATCH: usize = 50_000;
 const MOST_OWNED: usize = 200_000;
 /// How long to wait before a batch is sent again: from the first time to the last.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
-/// How long a log that rotates may be without its name.
-const BETWEEN_NAMES: Duration = Duration::from_millis(100);
 /// The shortest time between two batches.
 const LEAST_INTERVAL_NS: u64 = 1_000_000_000;
 
@@ -192,8 +190,8 @@ impl Push<'_> {
     }
 
     fn end(&self) -> Done {
-        let batches = counted(self.batches, "batch", "batches");
-        tell(&format!("sent {batches} to {}", self.address.shown));
+        let batches = if self.batches == 1 { "batch" } else { "batches" };
+        tell(&format!("sent {} {batches} to {}", self.batches, self.address.shown));
         if self.state.is_damaged() { Done::Partly } else { Done::Whole }
     }
 
@@ -201,12 +199,7 @@ impl Push<'_> {
     fn round(&mut self) -> Result<Round, Failure> {
         let newest = read(&*self.files, &self.path)?;
         self.follow(&newest.log)?;
-        // A file that is full is closed, and another one gets its name.
-        let is_last = read(&*self.files, &self.path).is_ok_and(|now| {
-            recording_of(&now.log) == recording_of(&newest.log)
-                && logs::file_number(&now.log) == logs::file_number(&newest.log)
-        });
-        let has_ended = !newest.is_written && is_last;
+        let has_ended = !newest.is_written && self.is_last(&newest.log);
         let mut files = self.earlier(&newest.log)?;
         files.push(Read { is_written: !has_ended, ..newest });
         for Read { log, is_written } in &files {
@@ -225,6 +218,15 @@ impl Push<'_> {
             }
         }
         Ok(if has_ended { Round::End } else { Round::More })
+    }
+
+    /// Whether a file still has the log's name: one that is full is closed, and another one
+    /// gets it.
+    fn is_last(&self, log: &Recording) -> bool {
+        logs::open_of(&*self.files, &self.path).is_ok_and(|now| {
+            recording_of(&now) == recording_of(log)
+                && logs::file_number(&now) == logs::file_number(log)
+        })
     }
 
     /// Notices when the log's name has come to stand for another recording.
@@ -261,7 +263,7 @@ impl Push<'_> {
             }
         }
         if let [first, ..] = gone[..] {
-            let files = counted(gone.len() as u64, "file", "files");
+            let files = units::counted(gone.len() as u64, "file");
             tell_error(&format!(
                 "warning: {files} of the recording, from number {first} on, were removed before \
                  all of them was sent; see --filecount and --interval"
@@ -333,8 +335,7 @@ impl Push<'_> {
                 Answer::Later(why, after) => {
                     let wait = after.map_or(pause, |after| after.max(pause));
                     if start.elapsed() + wait > self.args.retry_for {
-                        let why =
-                            format!("{url}: {why}; tried {}", counted(times, "time", "times"));
+                        let why = format!("{url}: {why}; tried {}", units::counted(times, "time"));
                         return Ok(Some(NotTaken { why, pause: after.unwrap_or_default() }));
                     }
                     if times == 1 {
@@ -350,14 +351,10 @@ impl Push<'_> {
     }
 }
 
-fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
-}
-
 /// Reads a file of a recording. One that rotates has no name for an instant.
 fn read(files: &dyn Files, path: &Path) -> Result<Read, Failure> {
     if files.open(path).is_err() && !logs::numbered(files, path).is_empty() {
-        std::thread::sleep(BETWEEN_NAMES);
+        std::thread::sleep(logs::BETWEEN_NAMES);
     }
     let name = path.display().to_string();
     let failed = |error: std::io::Error| Failure::new(format!("{name}: {error}"));

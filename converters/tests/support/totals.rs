@@ -24,6 +24,24 @@ pub struct Totals {
     pub reentrant: u64,
 }
 
+impl Totals {
+    /// The sum of what pprof and OpenTelemetry call so.
+    fn of(&mut self, kind: &str) -> &mut u64 {
+        match kind {
+            "delay" => &mut self.cost[0],
+            "contentions" => &mut self.cost[1],
+            "acquisitions" => &mut self.cost[2],
+            "hold" => &mut self.cost[3],
+            "blamed" => &mut self.cost[4],
+            "wall" => &mut self.cost[5],
+            "cpu" => &mut self.cost[6],
+            "blocked" => &mut self.cost[7],
+            "reentrant" => &mut self.reentrant,
+            _ => panic!("{kind}"),
+        }
+    }
+}
+
 /// What was written: names and contents.
 pub type Files = [(String, Vec<u8>)];
 
@@ -90,24 +108,14 @@ pub fn of_pprof(bytes: &[u8]) -> Totals {
     let profile = pprof(bytes);
     let name = |at: i64| profile.string_table[at as usize].as_str();
     let types: Vec<&str> = profile.sample_type.iter().map(|kind| name(kind.r#type)).collect();
+    assert!(!types.contains(&"blocked"), "the label `state` tells it");
     let mut totals = Totals::default();
     for sample in &profile.sample {
         assert_eq!(sample.value.len(), types.len());
         let state = sample.label.iter().find(|label| name(label.key) == "state");
         let is_blocked = state.is_some_and(|state| name(state.str) == "blocked");
         for (kind, value) in types.iter().zip(&sample.value) {
-            let sum = match *kind {
-                "delay" => &mut totals.cost[0],
-                "contentions" => &mut totals.cost[1],
-                "acquisitions" => &mut totals.cost[2],
-                "hold" => &mut totals.cost[3],
-                "blamed" => &mut totals.cost[4],
-                "wall" => &mut totals.cost[5],
-                "cpu" => &mut totals.cost[6],
-                "reentrant" => &mut totals.reentrant,
-                _ => panic!("{kind}"),
-            };
-            *sum += *value as u64;
+            *totals.of(kind) += *value as u64;
             totals.cost[7] += if *kind == "wall" && is_blocked { *value as u64 } else { 0 };
         }
     }
@@ -123,19 +131,7 @@ pub fn of_otlp(bytes: &[u8]) -> Totals {
     for profile in scopes.flat_map(|scope| &scope.profiles) {
         let values = profile.samples.iter().flat_map(|sample| &sample.values);
         let kind = strings[profile.sample_type.unwrap().type_strindex as usize].as_str();
-        let sum = match kind {
-            "delay" => &mut totals.cost[0],
-            "contentions" => &mut totals.cost[1],
-            "acquisitions" => &mut totals.cost[2],
-            "hold" => &mut totals.cost[3],
-            "blamed" => &mut totals.cost[4],
-            "wall" => &mut totals.cost[5],
-            "cpu" => &mut totals.cost[6],
-            "blocked" => &mut totals.cost[7],
-            "reentrant" => &mut totals.reentrant,
-            _ => panic!("{kind}"),
-        };
-        *sum += values.map(|value| *value as u64).sum::<u64>();
+        *totals.of(kind) += values.map(|value| *value as u64).sum::<u64>();
     }
     totals
 }

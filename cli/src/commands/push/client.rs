@@ -1,10 +1,9 @@
 //! Sends batches to a collector over HTTP.
 
 use super::headers::Header;
-use crate::outcome::Failure;
-use flate2::{Compression, write::GzEncoder};
+use crate::{gzip, outcome::Failure};
 use prost::Message;
-use std::{io::Write, net::IpAddr, path::Path, sync::Arc, time::Duration};
+use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
 use tyrion_converters::harmless;
 use ureq::{
     Agent,
@@ -151,7 +150,7 @@ impl Client {
 
     /// Sends a batch once.
     pub fn send(&self, batch: &[u8]) -> Answer {
-        let packed = match gzip(batch) {
+        let packed = match gzip::packed(batch) {
             Ok(packed) => packed,
             Err(error) => return Answer::Refused(error.to_string()),
         };
@@ -222,12 +221,6 @@ fn of_error(error: &ureq::Error) -> Answer {
         | ureq::Error::ConnectProxyFailed(_) => Answer::Later(text, None),
         _ => Answer::Refused(text),
     }
-}
-
-fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(bytes)?;
-    encoder.finish()
 }
 
 fn authorities(path: &Path) -> Result<RootCerts, Failure> {

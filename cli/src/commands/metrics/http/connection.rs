@@ -4,7 +4,7 @@ use super::{
     super::text::{self, Family},
     request::{Answer, Asked, Read, parse},
 };
-use flate2::{Compression, write::GzEncoder};
+use crate::gzip::packed;
 use std::{
     io::{self, Read as _, Write},
     net::{Shutdown, TcpStream},
@@ -115,11 +115,11 @@ fn response(
     page: impl FnOnce() -> Arc<Vec<Family>>,
 ) -> io::Result<Vec<u8>> {
     let (status, media_type, body) = match answer {
-        Answer::Page(asked) => (
-            "200 OK",
-            asked.format.media_type(),
-            packed(text::write(&page(), asked.format), asked)?,
-        ),
+        Answer::Page(asked) => {
+            let text = text::write(&page(), asked.format);
+            let body = if asked.gzip { packed(text.as_bytes())? } else { text.into_bytes() };
+            ("200 OK", asked.format.media_type(), body)
+        }
         Answer::Status { status, told, .. } => {
             (*status, "text/plain; charset=utf-8", told.as_bytes().to_vec())
         }
@@ -143,15 +143,6 @@ fn response(
         bytes.write_all(&body)?;
     }
     Ok(bytes)
-}
-
-fn packed(text: String, asked: &Asked) -> io::Result<Vec<u8>> {
-    if !asked.gzip {
-        return Ok(text.into_bytes());
-    }
-    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-    packer.write_all(text.as_bytes())?;
-    packer.finish()
 }
 
 /// Closes a connection. If something had come that nobody has read, the client would be
