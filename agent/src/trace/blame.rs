@@ -129,6 +129,10 @@ impl Trace {
             return;
         }
         let bucket = self.bucket(hash);
+        let ever = &self.shared.waited.ever[hash as usize % Bucket::COUNT];
+        if ever.load(Relaxed) == 0 {
+            ever.store(1, Relaxed);
+        }
         let waited = &bucket.waited;
         if bucket.waiters.fetch_add(1, Relaxed) == 0 {
             waited.store(hash, Relaxed);
@@ -136,7 +140,6 @@ impl Trace {
         } else if waited.load(Relaxed) != hash {
             waited.store(Bucket::SEVERAL, Relaxed);
         }
-        self.shared.waited.count.fetch_add(1, Relaxed);
     }
 
     /// A thread waits no more: what is still to be written of its wait.
@@ -160,7 +163,6 @@ impl Trace {
             waiter.fold(owner, place, released_ns - since_ns);
         }
         bucket.waiters.fetch_sub(1, Relaxed);
-        self.shared.waited.count.fetch_sub(1, Relaxed);
         waiter.folded
     }
 

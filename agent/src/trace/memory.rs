@@ -97,12 +97,15 @@ pub struct Block {
     pub asked: AtomicU64,
     /// What it need not tell again.
     pub notes: Link<Notes>,
+    /// From here on Java reads this line as the entry around the outermost monitor, whose
+    /// [`Entry::times`], [`Entry::bits`] and [`Entry::outer`] are 0.
+    _no_times: AtomicU64,
     /// How deep the stack was, in bytes, when a deep one was walked last to
     /// tell what is held; the agent's.
     pub resync_depth: AtomicU64,
     /// From when on it may be walked again, in ticks; the agent's.
     pub resync_after: AtomicU64,
-    _rest: [AtomicU64; 3],
+    _no_monitor: [AtomicU64; 2],
     /// The monitors that it holds, outermost first.
     pub held: [Entry; HELD_LIMIT],
     /// The other locks that it holds.
@@ -165,7 +168,7 @@ pub struct Entry {
     pub cell: AtomicU64,
     /// When the measured hold began, in ticks; 0 when it is not measured.
     pub start: AtomicU64,
-    /// How often a lock was taken; Java's.
+    /// How often a lock was taken; of a monitor, what stands for it and all around it.
     pub times: AtomicU64,
     /// The stack that took it; 0 when none was kept.
     pub stack: AtomicU32,
@@ -176,7 +179,12 @@ pub struct Entry {
     /// The place where it was taken. The cell may be gone, with its file,
     /// before it is released.
     pub place: AtomicU32,
-    _line: [AtomicU64; 2],
+    /// A bit by the key of this monitor and of each around it; the sign where one of these is
+    /// no hash. More bits than that do no harm; Java's.
+    pub bits: AtomicU64,
+    /// The place of the innermost hold up to this monitor; Java's.
+    pub outer: AtomicU32,
+    _line: AtomicU32,
 }
 
 impl Entry {
@@ -202,7 +210,33 @@ impl Entry {
         short(&self.first, &from.first);
         short(&self.generation, &from.generation);
         short(&self.place, &from.place);
+        long(&self.bits, &from.bits);
+        short(&self.outer, &from.outer);
     }
+
+    /// This monitor was taken within that one: what Java finds out so when it takes it.
+    pub fn follow(&self, around: Option<&Entry>) {
+        let key = self.key.load(Relaxed);
+        let (mut bits, mut all, mut outer) = around.map_or((0, 0, 0), |entry| {
+            (entry.bits.load(Relaxed), entry.times.load(Relaxed), entry.outer.load(Relaxed))
+        });
+        if key as i64 > 0 {
+            bits |= bits_of(key);
+            all = u64::wrapping_mul(all, MIX).wrapping_add(key);
+            outer = self.place.load(Relaxed);
+        }
+        self.bits.store(bits, Relaxed);
+        self.times.store(all, Relaxed);
+        self.outer.store(outer, Relaxed);
+    }
+}
+
+/// What Java mixes numbers with.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A bit by a monitor's key; and the sign, where that is no hash.
+fn bits_of(key: u64) -> u64 {
+    1 << ((key ^ (key >> 6)) & 63) | u64::from(key >> 31 != 0) << 63
 }
 
 /// What was met last by place and class.
@@ -266,8 +300,9 @@ impl Bucket {
 pub struct Waited {
     /// By the lock's hash.
     pub buckets: [Bucket; Bucket::COUNT],
-    /// How many threads wait for any lock.
-    pub count: AtomicU64,
+    /// By bucket: not 0 once a thread has waited. Unlike the buckets these hardly ever
+    /// change, so every processor has them.
+    pub ever: [AtomicU8; Bucket::COUNT],
 }
 
 /// A table of cells: its mask, then pairs.
@@ -527,6 +562,10 @@ const _: () = {
     assert!(offset_of!(Ring, events) == Ring::HEAD);
     assert!(size_of::<ThreadSlot>() == 16 && size_of::<Link<Ring>>() == 8);
     assert!(offset_of!(Block, held) == 128 && BLOCK_HEAD.is_multiple_of(LINE));
+    // The entry around the outermost monitor.
+    assert!(offset_of!(Block, _no_times) == 64 + offset_of!(Entry, times));
+    assert!(offset_of!(Block, _no_monitor) == 64 + offset_of!(Entry, bits));
+    assert!(offset_of!(Entry, outer) == offset_of!(Entry, bits) + 8);
     assert!(offset_of!(Block, held_locks) + size_of::<[Entry; LOCKS_LIMIT]>() == BLOCK_HEAD);
     assert!(offset_of!(Table, mask) == 0 && offset_of!(Table, used) + 8 == Table::HEAD);
     assert!(align_of::<Recent>() == 8 && align_of::<Pair>() == 8 && align_of::<Cell>() == 8);
@@ -546,3 +585,36 @@ const _: () = {
     assert!(offset_of!(Cell, unidentified) == field::UNIDENTIFIED);
     assert!(offset_of!(Cell, histogram) == field::HISTOGRAM);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries of monitors with these keys and places, each within the one before.
+    fn within_each_other(monitors: &[(i64, u32)]) -> Vec<&'static Entry> {
+        let mut entries: Vec<&Entry> = Vec::new();
+        for &(key, place) in monitors {
+            let entry: &Entry = allocate().unwrap();
+            entry.key.store(key as u64, Relaxed);
+            entry.place.store(place, Relaxed);
+            entry.follow(entries.last().copied());
+            entries.push(entry);
+        }
+        entries
+    }
+
+    #[test]
+    fn an_entry_tells_of_the_monitors_around_it() {
+        let stack_address = 0x7f00_1234_5678;
+        let entries = within_each_other(&[(77, 5), (Entry::NOTHING, 6), (stack_address, 7)]);
+        let bits = |nth: usize| entries[nth].bits.load(Relaxed);
+        assert_eq!(bits(0), 1 << ((77 ^ 1) % 64));
+        assert_eq!(bits(1), bits(0), "a reentrant acquisition adds none");
+        assert_eq!(bits(2) & bits(0), bits(0));
+        assert!((bits(2) as i64) < 0, "one has no hash");
+        let outer: Vec<u32> = entries.iter().map(|entry| entry.outer.load(Relaxed)).collect();
+        assert_eq!(outer, [5, 5, 7]);
+        let all: Vec<u64> = entries.iter().map(|entry| entry.times.load(Relaxed)).collect();
+        assert!(all[0] == all[1] && all[1] != all[2]);
+    }
+}

@@ -140,6 +140,7 @@ impl Trace {
                 Some(frame) => {
                     (at, before) = (frame, taken_at);
                     of.held[kept].copy_from(held);
+                    of.held[kept].follow(kept.checked_sub(1).map(|around| &of.held[around]));
                     kept += 1;
                 }
                 None if held.start.load(Relaxed) != 0 => measured += 1,
@@ -154,6 +155,7 @@ impl Trace {
         if let Some(next) = of.held.get(kept) {
             next.key.store(Entry::NOTHING as u64, Relaxed);
             next.place.store(place, Relaxed);
+            next.follow(kept.checked_sub(1).map(|around| &of.held[around]));
         }
         (kept, measured)
     }

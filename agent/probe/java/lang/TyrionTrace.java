@@ -8,8 +8,8 @@ import jdk.internal.vm.annotation.ForceInline;
  * What the probes of trace mode call. The agent defines this class beside Object, before any probe
  * is inserted; tests/setup/probe-class.sh rebuilds its bytes, which the agent carries.
  *
- * <p>The usual path of an acquisition is Java and stays here, so that the JVM compiles it into the
- * program: find the thread's block, tell whether the lock is held already, count, look whether this
+ * <p>The usual path of an acquisition is Java and stays here, so that the JVM compiles it:
+ * find the thread's block, tell whether the lock is held already, count, look whether this
  * thread is known to use this lock. Everything else is native. All state is native memory, laid out
  * as agent/src/trace/memory.rs says; only its own thread writes a block.
  *
@@ -41,8 +41,8 @@ public final class TyrionTrace {
     /** Who waits for locks with a hash in a bucket, and who released one last: 1024 of them. */
     private static final long BUCKETS = address(3);
     private static final int BUCKETS_MASK = 1023;
-    /** How many threads wait for any. */
-    private static final long WAITING = BUCKETS + 64 * (BUCKETS_MASK + 1);
+    /** By bucket: a byte, 0 where nobody has waited yet. */
+    private static final long EVER_WAITED = BUCKETS + 64 * (BUCKETS_MASK + 1);
     /** What a tick is in ns, times 2 to the 32nd. */
     private static final long TICK = address(6);
     /** Whether instances are told apart. */
@@ -130,6 +130,8 @@ public final class TyrionTrace {
     private static final long QUIET = 36;
     private static final long HELD = 128;
     private static final int HELD_LIMIT = 32;
+    /** In {@link #HOLDS}: more than a few monitors are held, or some are measured, or in doubt. */
+    private static final long NOT_ONLY_MONITORS = -HELD_LIMIT;
     private static final long HELD_LOCKS = HELD + 64 * HELD_LIMIT;
     private static final int LOCKS_LIMIT = 16;
     /** By place and class: the cell, and the instance and the nesting that were met last. */
@@ -158,6 +160,12 @@ public final class TyrionTrace {
     private static final long TIMES = 24;
     private static final long STACK = 32;
     private static final long PLACE_TAKEN = 44;
+    /** What {@link #bitsOf} says of this monitor and of all around it. */
+    private static final long BITS = 48;
+    /** The place of this monitor; of a reentrant acquisition, the one of the monitor around it. */
+    private static final long OUTER = 56;
+    /** Where locks have TIMES: what stands for this monitor and all around it. */
+    private static final long ALL = 24;
     /** The key of what is neither a hold nor anything that somebody waits for. */
     private static final long NOTHING = -1024;
 
@@ -240,8 +248,14 @@ public final class TyrionTrace {
         long held = U.getLong(block + HOLDS);
         U.putLong(block + HOLDS, held + 1);
         try {
-            if (PRECISE && U.getLong(block + ASKED) != 0) {
-                got(block, lock);
+            long asked = PRECISE ? U.getLong(block + ASKED) : 0;
+            if (asked != 0) {
+                long now = System.nanoTime();
+                U.putLong(block + ASKED, 0);
+                // Nobody was seen to wait; but if it took long, the JVM has spun.
+                if (now - asked >= U.getLong(DELAY)) {
+                    delayed(Thread.currentThread(), lock, asked, now);
+                }
             }
             if (held != 0 || !isEnteredAgain(block, lock, place)) {
                 enter(block, held, lock, place);
@@ -251,29 +265,25 @@ public final class TyrionTrace {
             // as much stack here as where HOLDS was stored, and no more.
             held = U.getLong(block + HOLDS) - 1;
             if ((held & 0xffffffffL) < HELD_LIMIT) {
-                long entry = block + HELD + ((held & 0xffffffffL) << 6);
-                U.putLong(entry + KEY, NOTHING);
-                U.putInt(entry + PLACE_TAKEN, place);
+                notHeld(block + HELD + ((held & 0xffffffffL) << 6), place);
             }
         }
     }
 
     /**
      * Counts where nothing has to be looked up: no lock was held, and what was entered is what this
-     * thread has entered last here. Only this is compiled into each place: with all of
-     * {@link #enter} in it C2 had methods so large that a database which the agent was attached
-     * to ran at a tenth of its speed for half a minute.
+     * thread has entered last here. Only this is compiled into each place: with more, C2 has
+     * methods so large that it no longer inlines the program's own.
      */
     @ForceInline
     private static boolean isEnteredAgain(long block, Object lock, int place) {
         long key = quickKey(lock);
-        long cell = key == 0 ? 0 : cellAgain(block, key, lock, place, 0);
+        long recent = recent(block, lock, place, 0);
+        long cell = key == 0 ? 0 : cellAgain(block, recent, key, lock, place, 0);
         if (cell == 0) {
             return false;
         }
-        U.putLong(block + HELD + KEY, key);
-        U.putLong(block + HELD + CELL, cell);
-        U.putInt(block + HELD + PLACE_TAKEN, place);
+        hold(block + HELD, key, cell, place);
         return true;
     }
 
@@ -301,10 +311,10 @@ public final class TyrionTrace {
      * instance and is not to be measured; the cell, or 0.
      */
     @ForceInline
-    private static long cellAgain(long block, long hash, Object lock, int place, int kind) {
-        long recent = recent(block, lock, place);
-        if (IDENTITY && U.getLong(recent + RECENT_LOCK) != hash
-                || U.getLong(recent) != cellKey(typeOf(lock), place, kind)) {
+    private static long cellAgain(
+            long block, long recent, long hash, Object lock, int place, int kind) {
+        if (U.getLong(recent) != cellKey(typeOf(lock), place, kind)
+                || IDENTITY && U.getLong(recent + RECENT_LOCK) != hash) {
             return 0;
         }
         long cell = U.getLong(recent + 8);
@@ -317,6 +327,92 @@ public final class TyrionTrace {
         return cell;
     }
 
+    /** Whether this thread is known to take an instance. */
+    @ForceInline
+    private static boolean hasTaken(long block, long hash) {
+        long known = U.getLong(block + NOTES) + KNOWN + ((hash & KNOWN_MASK) << 2);
+        return U.getInt(known) == (int) hash;
+    }
+
+    /** Whether an object's monitor is inflated, as it is before anybody waits for it, or in it. */
+    @ForceInline
+    private static boolean isInflated(Object lock) {
+        return (U.getLong(lock, 0L) & 3) == 2;
+    }
+
+    /** A monitor is held from now on; its entry stands behind that of the one around it. */
+    @ForceInline
+    private static void hold(long entry, long key, long cell, int place) {
+        U.putLong(entry + KEY, key);
+        U.putLong(entry + CELL, cell);
+        U.putInt(entry + PLACE_TAKEN, place);
+        U.putInt(entry + OUTER, place);
+        U.putLong(entry + BITS, U.getLong(entry - 64 + BITS) | bitsOf(key));
+        U.putLong(entry + ALL, U.getLong(entry - 64 + ALL) * MIX + key);
+    }
+
+    /** The same of what is neither a hold nor anything that somebody waits for. */
+    private static void notHeld(long entry, int place) {
+        U.putLong(entry + KEY, NOTHING);
+        U.putInt(entry + PLACE_TAKEN, place);
+        U.putInt(entry + OUTER, U.getInt(entry - 64 + OUTER));
+        U.putLong(entry + BITS, U.getLong(entry - 64 + BITS));
+        U.putLong(entry + ALL, U.getLong(entry - 64 + ALL));
+    }
+
+    /** A bit by a monitor's key; and the sign, where that is no hash. */
+    @ForceInline
+    private static long bitsOf(long key) {
+        return 1L << (key ^ key >>> 6) | -(key >>> 31) & Long.MIN_VALUE;
+    }
+
+    /** Whether a monitor is surely none of those that are held, up to the innermost one's entry. */
+    @ForceInline
+    private static boolean isAnother(long outer, long key, Object lock) {
+        long bits = U.getLong(outer + BITS);
+        return (bits >>> (key ^ key >>> 6) & 1) == 0
+                // As in nested: one that had no hash may have been inflated since.
+                && (bits >= 0 || LAYOUT != DISPLACED || !isInflated(lock));
+    }
+
+    /**
+     * Whether nothing is to be told of the nesting of what is taken while monitors alone are held:
+     * that of the places was told, or this thread has had it just so.
+     */
+    @ForceInline
+    private static boolean isToldNesting(
+            long block, long outer, long recent, long key, int place) {
+        long seen = U.getLong(recent + RECENT_NESTING);
+        if (seen == nestingMark(U.getInt(outer + OUTER), place)) {
+            return true;
+        }
+        long pair = pairOf(U.getLong(outer + ALL), key, place);
+        return seen == pair || U.getLong(seenPair(block, mixed(pair))) == mixed(pair);
+    }
+
+    /** What stands for a nesting; less than 0, which no mark is. */
+    @ForceInline
+    private static long pairOf(long outer, long key, int place) {
+        return (outer * MIX + key) * MIX + place | Long.MIN_VALUE;
+    }
+
+    @ForceInline
+    private static long mixed(long pair) {
+        return pair ^ pair >>> 29;
+    }
+
+    /** Where a nesting stands that the thread has had. */
+    @ForceInline
+    private static long seenPair(long block, long mixed) {
+        return U.getLong(block + NOTES) + PAIRS + ((mixed & PAIRS_MASK) << 3);
+    }
+
+    /** Of the place, too: other places share what one of them met last. */
+    @ForceInline
+    private static long nestingMark(int outer, int place) {
+        return (long) outer << 32 | place;
+    }
+
     @DontInline
     private static void enter(long block, long held, Object lock, int place) {
         if ((held & TIMED) != 0) {
@@ -324,9 +420,14 @@ public final class TyrionTrace {
             return;
         }
         long key = key(lock);
-        long recent = recent(block, lock, place);
-        if (held != 0 && !isUsual(block, held, recent, key, lock, place)) {
-            if (nested(block, held, recent, key, lock, place)) {
+        long recent = recent(block, lock, place, outerPlace(block, held));
+        long outer = block + HELD - 64 + (held << 6);
+        if ((held & NOT_ONLY_MONITORS) != 0
+                || !isAnother(outer, key, lock)
+                || !isToldNesting(block, outer, recent, key, place)) {
+            if (held == 0) {
+                U.putLong(recent + RECENT_NESTING, nestingMark(0, place));
+            } else if (nested(block, held, recent, key, lock, place)) {
                 return;
             }
             held = U.getLong(block + HOLDS) - 1;
@@ -337,9 +438,7 @@ public final class TyrionTrace {
         }
         long cell = cell(block, recent, lock, place, 0);
         long entry = block + HELD + ((held & 0xffffffffL) << 6);
-        U.putLong(entry + KEY, key);
-        U.putLong(entry + CELL, cell);
-        U.putInt(entry + PLACE_TAKEN, place);
+        hold(entry, key, cell, place);
         try {
             count(block, entry, recent, cell, key, lock, place);
         } catch (StackOverflowError | OutOfMemoryError error) {
@@ -381,17 +480,6 @@ public final class TyrionTrace {
         }
     }
 
-    /** Nobody was seen to wait; but if it took long, the JVM has spun. */
-    @DontInline
-    private static void got(long block, Object lock) {
-        long asked = U.getLong(block + ASKED);
-        long now = System.nanoTime();
-        U.putLong(block + ASKED, 0);
-        if (now - asked >= U.getLong(DELAY)) {
-            delayed(Thread.currentThread(), lock, asked, now);
-        }
-    }
-
     /** The monitor is about to be left. */
     public static void exiting(Object lock, int place) {
         if (!on) {
@@ -407,7 +495,7 @@ public final class TyrionTrace {
             return;
         }
         U.putLong(block + HOLDS, --held);
-        if (held >>> 48 != 0 || U.getLong(WAITING) != 0) {
+        if (held >>> 48 != 0 || isInflated(lock)) {
             try {
                 releasing(block, held, lock, place);
             } catch (StackOverflowError | OutOfMemoryError error) {
@@ -418,7 +506,7 @@ public final class TyrionTrace {
 
     /** An object is about to be notified, or null, at which that fails. */
     public static void notifies(Object object, boolean all) {
-        if (on && object != null) {
+        if (on && object != null && isInflated(object)) {
             notifying(object, all, Thread.currentThread());
         }
     }
@@ -471,7 +559,7 @@ public final class TyrionTrace {
         U.putLong(block + HOLDS, held);
         long before = System.nanoTime();
         long begun = System.nanoTime();
-        if (held >>> 48 != 0 || U.getLong(WAITING) != 0) {
+        if (held >>> 48 != 0 || isInflated(lock)) {
             releasing(block, held, lock, place);
         }
         timed(TIMED_LEAVING, before, begun);
@@ -491,10 +579,10 @@ public final class TyrionTrace {
      * last release before a wait's end is looked at by the waiter.
      */
     private static void leaving(long block, long entry, long hash, Object lock, int place) {
-        long bucket = BUCKETS + ((hash & BUCKETS_MASK) << 6);
-        if (U.getInt(bucket + WAITERS) == 0) {
+        if (!isWaitedFor(hash)) {
             return;
         }
+        long bucket = BUCKETS + ((hash & BUCKETS_MASK) << 6);
         int waited = U.getInt(bucket + WAITED);
         if (waited != (int) hash && waited != SEVERAL) {
             // Another lock of the bucket.
@@ -508,6 +596,15 @@ public final class TyrionTrace {
         U.putLong(bucket + RELEASED_BY, U.getLong(block + OWNER));
         U.putLong(bucket + RELEASED_AT, hash << 32 | place);
         U.putLong(bucket + RELEASED, now);
+    }
+
+    /** Whether somebody waits for a lock with a hash in the same bucket. */
+    @ForceInline
+    private static boolean isWaitedFor(long hash) {
+        long bucket = hash & BUCKETS_MASK;
+        // First what hardly ever changes.
+        return U.getByte(EVER_WAITED + bucket) != 0
+                && U.getInt(BUCKETS + (bucket << 6) + WAITERS) != 0;
     }
 
     /**
@@ -542,41 +639,6 @@ public final class TyrionTrace {
         long cell = cell(block, recent, lock, place, 0);
         U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
         return true;
-    }
-
-    /**
-     * Whether a monitor that is entered while others are held is none of them, and its nesting is
-     * known: as nearly always. What is not as usual in any way is left to {@link #nested}.
-     */
-    @ForceInline
-    private static boolean isUsual(
-            long block, long all, long recent, long key, Object lock, int place) {
-        if (all >= HELD_LIMIT || all < 0) {
-            // No monitors alone, or some are measured, or there is doubt.
-            return false;
-        }
-        long entry = block + HELD - 64 + (all << 6);
-        long held = U.getLong(entry + KEY);
-        if (held <= 0 || U.getLong(recent + RECENT_NESTING) != nestingMark(entry, place)) {
-            return false;
-        }
-        long keys = held;
-        while (held != key) {
-            if (entry == block + HELD) {
-                // As in nested: one that had no hash may have been inflated since.
-                return keys >>> 32 == 0 || LAYOUT != DISPLACED || (U.getLong(lock, 0L) & 3) != 2;
-            }
-            entry -= 64;
-            held = U.getLong(entry + KEY);
-            keys |= held;
-        }
-        return false;
-    }
-
-    /** Of the place, too: other places share what one of them met last. */
-    @ForceInline
-    private static long nestingMark(long inner, int place) {
-        return U.getLong(inner + CELL) * MIX + place;
     }
 
     /**
@@ -654,9 +716,8 @@ public final class TyrionTrace {
         if ((int) all < HELD_LIMIT) {
             // Neither a hold nor anything that somebody waits for ends with it.
             long entry = block + HELD + ((all & 0xffffffffL) << 6);
-            U.putLong(entry + KEY, NOTHING);
+            notHeld(entry, place);
             U.putLong(entry + CELL, cell);
-            U.putInt(entry + PLACE_TAKEN, place);
         }
     }
 
@@ -667,10 +728,11 @@ public final class TyrionTrace {
     private static void nesting(
             long block, long all, long recent, long key, Object lock, int place) {
         long inner = innermost(block, all);
+        long mark = nestingMark(placeOf(inner), place);
         if (inner == 0) {
+            U.putLong(recent + RECENT_NESTING, mark);
             return;
         }
-        long mark = nestingMark(inner, place);
         if (U.getLong(recent + RECENT_NESTING) != mark) {
             nestingElsewhere(block, all, inner, mark, recent, key, lock, place);
         }
@@ -687,11 +749,8 @@ public final class TyrionTrace {
             long key,
             Object lock,
             int place) {
-        long pair = (allHeld(block, all) * MIX + key) * MIX + place;
-        if (U.getLong(recent + RECENT_NESTING) == pair) {
-            return;
-        }
         // Before the looks: whoever clears what was seen clears this after it.
+        long before = U.getLong(recent + RECENT_NESTING);
         U.putLong(recent + RECENT_NESTING, mark);
         // By the outer one's place: the cells of virtual threads differ.
         long places = (placeOf(inner) * MIX + place) * MIX;
@@ -701,11 +760,15 @@ public final class TyrionTrace {
         if (U.getLong(told) == places || U.getLong(told + 8) == places) {
             return;
         }
+        long pair = pairOf(allHeld(block, all), key, place);
         U.putLong(recent + RECENT_NESTING, pair);
-        pair ^= pair >>> 29;
-        long seen = notes + PAIRS + ((pair & PAIRS_MASK) << 3);
-        if (U.getLong(seen) != pair) {
-            U.putLong(seen, pair);
+        if (before == pair) {
+            return;
+        }
+        long mixed = mixed(pair);
+        long seen = seenPair(block, mixed);
+        if (U.getLong(seen) != mixed) {
+            U.putLong(seen, mixed);
             if (noteNesting(block, key, place, lock)) {
                 U.putLong(told + 8, U.getLong(told));
                 U.putLong(told, places);
@@ -719,10 +782,8 @@ public final class TyrionTrace {
 
     /** What stands for all that is held. */
     private static long allHeld(long block, long all) {
-        long outer = 0;
-        for (int i = Math.min((int) all, HELD_LIMIT) - 1; i >= 0; i--) {
-            outer = outer * MIX + U.getLong(block + HELD + ((long) i << 6) + KEY);
-        }
+        long monitors = Math.min(all & HASH, HELD_LIMIT);
+        long outer = U.getLong(block + HELD - 64 + (monitors << 6) + ALL);
         for (int i = locksOf(all) - 1; i >= 0; i--) {
             outer = outer * MIX + U.getLong(block + HELD_LOCKS + ((long) i << 6) + KEY);
         }
@@ -784,16 +845,25 @@ public final class TyrionTrace {
         }
     }
 
-    /** As {@link #isEnteredAgain}. */
+    /** Counts where nothing has to be looked up; only this is compiled into lock methods. */
     @ForceInline
     private static boolean isTakenAgain(long block, Object lock, int kind) {
         int place = U.getInt(block + PLACE);
+        long held = U.getLong(block + HOLDS);
         // Permits may be no holds.
-        if (place == 0 || kind == SEMAPHORE || U.getLong(block + HOLDS) != 0) {
+        if (place == 0 || kind == SEMAPHORE || (held & NOT_ONLY_MONITORS) != 0) {
             return false;
         }
         long hash = quickHash(lock);
-        long cell = hash == 0 ? 0 : cellAgain(block, hash, lock, place, kind);
+        if (hash == 0) {
+            return false;
+        }
+        int outer = outerPlace(block, held);
+        long recent = recent(block, lock, place, outer);
+        if (U.getLong(recent + RECENT_NESTING) != nestingMark(outer, place)) {
+            return false;
+        }
+        long cell = cellAgain(block, recent, hash, lock, place, kind);
         if (cell == 0) {
             return false;
         }
@@ -802,7 +872,7 @@ public final class TyrionTrace {
         U.putLong(block + HELD_LOCKS + CELL, cell);
         U.putInt(block + HELD_LOCKS + TIMES, 1);
         U.putInt(block + HELD_LOCKS + PLACE_TAKEN, U.getInt(cell + CELL_PLACE));
-        U.putLong(block + HOLDS, ONE_LOCK);
+        U.putLong(block + HOLDS, held + ONE_LOCK);
         return true;
     }
 
@@ -816,14 +886,16 @@ public final class TyrionTrace {
         long key = lockKey(lock) | (long) kind << 32;
         long held = U.getLong(block + HOLDS);
         int locks = locksOf(held);
-        long recent = recent(block, lock, place);
+        long recent = recent(block, lock, place, outerPlace(block, held));
         if (locks != 0 && lockAgain(block, locks, recent, key, lock, place, kind)) {
             return;
         }
         long cell = cell(block, recent, lock, place, kind);
         if (kind == SEMAPHORE && !isOpen(U.getInt(cell + CELL_PLACE), NO_HOLDS)) {
             U.putLong(cell + ACQUISITIONS, U.getLong(cell + ACQUISITIONS) + 1);
-            if (IDENTITY && U.getLong(recent + RECENT_LOCK) != (key & HASH)) {
+            if (IDENTITY
+                    && U.getLong(recent + RECENT_LOCK) != (key & HASH)
+                    && !isFamiliar(block, key & HASH, cell)) {
                 identify(block, recent, key & HASH, cell, lock, place);
             }
             return;
@@ -844,7 +916,8 @@ public final class TyrionTrace {
         // That of its kind; and the cell may be gone, with its file, before the lock is released.
         U.putInt(entry + PLACE_TAKEN, U.getInt(cell + CELL_PLACE));
         U.putLong(block + HOLDS, held + ONE_LOCK);
-        if (held != 0) {
+        if ((held & NOT_ONLY_MONITORS) != 0
+                || !isToldNesting(block, block + HELD - 64 + (held << 6), recent, key, place)) {
             nesting(block, held, recent, key, lock, place);
         }
         count(block, entry, recent, cell, key & HASH, lock, place);
@@ -932,7 +1005,7 @@ public final class TyrionTrace {
         long block = block();
         if (block != 0) {
             int place = takePlace(block, kind);
-            long cell = cell(block, recent(block, lock, place), lock, place, kind);
+            long cell = cell(block, recent(block, lock, place, 0), lock, place, kind);
             U.putLong(cell + FAILED, U.getLong(cell + FAILED) + 1);
         }
     }
@@ -958,7 +1031,7 @@ public final class TyrionTrace {
     /** Releases the only lock that is held, where nobody waits for any and nothing is measured. */
     @ForceInline
     private static boolean isReleasedAlone(long block, long held, Object lock, int kind) {
-        if (held != ONE_LOCK || U.getLong(WAITING) != 0) {
+        if (held >>> 32 != 1) {
             return false;
         }
         long hash = quickHash(lock);
@@ -966,10 +1039,11 @@ public final class TyrionTrace {
         if (hash == 0
                 || (int) key != (int) hash
                 || kind != 0 && (int) (key >>> 32) != kind
-                || U.getInt(block + HELD_LOCKS + TIMES) != 1) {
+                || U.getInt(block + HELD_LOCKS + TIMES) != 1
+                || isWaitedFor(hash)) {
             return false;
         }
-        U.putLong(block + HOLDS, 0);
+        U.putLong(block + HOLDS, held - ONE_LOCK);
         return true;
     }
 
@@ -1011,9 +1085,7 @@ public final class TyrionTrace {
                 held = U.getLong(block + HOLDS);
             }
         }
-        if (U.getLong(WAITING) != 0) {
-            leaving(block, entry, hash, lock, placeOf(entry));
-        }
+        leaving(block, entry, hash, lock, placeOf(entry));
         if (entry != 0) {
             forget(block, held, entry);
         }
@@ -1036,9 +1108,7 @@ public final class TyrionTrace {
             // What is left is how long it was held so far; 0 would be no measured hold.
             U.putLong(entry + START, Math.max(1, now - U.getLong(entry + START)));
         }
-        if (U.getLong(WAITING) != 0) {
-            leaving(block, entry, hash, lock, placeOf(entry));
-        }
+        leaving(block, entry, hash, lock, placeOf(entry));
     }
 
     /** Condition.await has the lock again. */
@@ -1076,6 +1146,13 @@ public final class TyrionTrace {
 
     private static int locksOf(long held) {
         return (int) (held >>> 32) & 0xffff;
+    }
+
+    /** The place of the innermost monitor that is held; 0 when none is. */
+    @ForceInline
+    private static int outerPlace(long block, long held) {
+        long monitors = Math.min(held & 0x7fffffffL, HELD_LIMIT);
+        return U.getInt(block + HELD - 64 + (monitors << 6) + OUTER);
     }
 
     private static int placeOf(long entry) {
@@ -1124,7 +1201,7 @@ public final class TyrionTrace {
             long block, long entry, long recent, long cell, long key, Object lock, int place) {
         long nth = U.getLong(cell + ACQUISITIONS) + 1;
         U.putLong(cell + ACQUISITIONS, nth);
-        if (IDENTITY && U.getLong(recent + RECENT_LOCK) != key) {
+        if (IDENTITY && U.getLong(recent + RECENT_LOCK) != key && !isFamiliar(block, key, cell)) {
             identify(block, recent, key, cell, lock, place);
         }
         long next = U.getLong(cell + NEXT);
@@ -1170,7 +1247,23 @@ public final class TyrionTrace {
         return every >= STACK_EVERY || (int) samples % (STACK_EVERY / every) == 0;
     }
 
-    /** Not the instance that this thread took last here: another one that it has taken, or a new one. */
+    /** Whether an instance is one that the thread has taken before, or one of too many. */
+    @ForceInline
+    private static boolean isFamiliar(long block, long key, long cell) {
+        boolean hasHash = key >>> 31 == 0;
+        if (hasHash && hasTaken(block, key)) {
+            return true;
+        }
+        if (U.getByte(cell + CLOSED) == 0 || hasHash && mayBeEntered(key)) {
+            return false;
+        }
+        // A new one each time, as nearly all of them here: a look at the tables would wait for
+        // memory.
+        U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
+        return true;
+    }
+
+    /** An instance that this thread has not taken lately, and may not be known to. */
     @DontInline
     private static void identify(
             long block, long recent, long key, long cell, Object lock, int place) {
@@ -1182,18 +1275,9 @@ public final class TyrionTrace {
                 return;
             }
         } else {
-            if (U.getByte(cell + CLOSED) != 0 && !mayBeEntered(key)) {
-                // A new one each time, as nearly all of them here: a look at the tables would wait
-                // for memory.
-                U.putLong(cell + UNIDENTIFIED, U.getLong(cell + UNIDENTIFIED) + 1);
-                return;
-            }
             // Before the looks: whoever clears the tables clears these in the same order.
             U.putLong(recent + RECENT_LOCK, key);
             long known = U.getLong(block + NOTES) + KNOWN + ((key & KNOWN_MASK) << 2);
-            if (U.getInt(known) == (int) key) {
-                return;
-            }
             U.putInt(known, (int) key);
             int found = lookUp(key, (int) U.getLong(block + ME));
             if (found == MINE) {
@@ -1301,10 +1385,11 @@ public final class TyrionTrace {
 
     /** Where the cell, the instance and the nesting stand that were met last. */
     @ForceInline
-    private static long recent(long block, Object lock, int place) {
+    private static long recent(long block, Object lock, int place, int outer) {
         // Classes stand at multiples of eight, or in kilobytes.
         int type = typeOf(lock);
-        int nth = (place ^ type ^ type >>> 3 ^ type >>> 10) & U.getInt(block + RECENT_MASK);
+        int mixed = place + outer * 37 ^ type ^ type >>> 3 ^ type >>> 10;
+        int nth = mixed & U.getInt(block + RECENT_MASK);
         return block + RECENT + ((long) nth << 5);
     }
 
