@@ -88,6 +88,8 @@ pub struct Lane {
     counters: Option<MappedCell>,
     /// Stacks by their fingerprint, so that a known stack takes no lock.
     pub stacks: Table<u64, (u64, StackRef)>,
+    /// The same by the code that their frames are of, see [`crate::jvm::Walker`].
+    pub walked: Table<u64, (u64, StackRef)>,
     /// Sites by (kind, stack, lock).
     pub sites: Table<(u64, u64), u32>,
 }
@@ -114,6 +116,9 @@ impl Lane {
     pub fn trim(&mut self) {
         if self.stacks.len() > TABLE_LIMIT {
             self.stacks.clear();
+        }
+        if self.walked.len() > TABLE_LIMIT {
+            self.walked.clear();
         }
         if self.sites.len() > TABLE_LIMIT {
             self.sites.clear();

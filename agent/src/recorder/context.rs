@@ -11,7 +11,7 @@ use crate::{
         lane::{Lane, SharedLane},
     },
 };
-use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
+use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
 use std::{
     cell::RefCell,
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -30,8 +30,6 @@ pub(super) struct Local {
     /// The thread that records of another one were of last on this OS thread.
     pub(super) last_owner: Option<Arc<Thread>>,
     pub(super) frames: Vec<jvmtiFrameInfo>,
-    /// The outermost method of the last whole stack; null before.
-    pub(super) outermost: jmethodID,
 }
 
 impl Drop for Local {
@@ -53,7 +51,6 @@ pub struct EventContext<'a> {
     /// The Java thread.
     pub thread: &'a Arc<Thread>,
     pub(super) frames: &'a mut [jvmtiFrameInfo],
-    pub(super) outermost: &'a mut jmethodID,
 }
 
 thread_local! {
@@ -136,9 +133,7 @@ impl Recorder {
                     self.refresh_name(java, thread, &known);
                 }
                 let frames = &mut local.frames[..];
-                let outermost = &mut local.outermost;
-                let mut context =
-                    EventContext { generation, lane, thread: &known, frames, outermost };
+                let mut context = EventContext { generation, lane, thread: &known, frames };
                 body(&mut context, &mut waits);
                 known.publish(&mut waits, generation);
             }
@@ -158,7 +153,6 @@ impl Recorder {
             last_owner: None,
             // One more than wanted tells whether a stack was cut.
             frames: vec![frame; self.depth + 1 + MOST_SKIPPED],
-            outermost: std::ptr::null_mut(),
         }
     }
 }

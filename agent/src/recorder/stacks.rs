@@ -2,15 +2,49 @@
 
 use super::{EventContext, Recorder, threads::Thread};
 use crate::{
-    jvm::{Java, Object, Walker, walk::MOST_SKIPPED},
+    fingerprint::{Fingerprint, Folded, fingerprint, marked},
+    jvm::{Java, Object, Walker},
     log::{
         Generation,
-        dictionary::{StackRef, fingerprint, marked, within},
+        dictionary::{StackRef, within},
         lane::Lane,
     },
 };
 use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::{ops::Range, sync::Arc};
+
+/// Which frames of a stack are wanted.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// All but so many innermost ones.
+    Below(usize),
+    /// The same, where the innermost one waits for a monitor.
+    AtMonitor(usize),
+    /// Those below machinery.
+    PastMachinery,
+    /// Those below probes, but for so many of these.
+    PastProbes(usize),
+}
+
+impl Wanted {
+    /// A stack that is known by the code of its frames is so for each of these alone.
+    #[inline]
+    fn within(self, print: Fingerprint) -> Fingerprint {
+        let (kind, skip) = match self {
+            Wanted::Below(skip) => (1, skip),
+            Wanted::AtMonitor(skip) => (2, skip),
+            Wanted::PastMachinery => (3, 0),
+            Wanted::PastProbes(skip) => (4, skip),
+        };
+        let mut folded = Folded::from(print);
+        folded.add(kind, skip as u64);
+        folded.get()
+    }
+
+    fn at_monitor(self) -> bool {
+        matches!(self, Wanted::AtMonitor(_))
+    }
+}
 
 impl Recorder {
     /// The current stack's id; the empty stack's when it cannot be defined.
@@ -21,10 +55,9 @@ impl Recorder {
         skip: usize,
         at_monitor: bool,
     ) -> StackRef {
-        let count = self.walk(context, java, skip, at_monitor);
-        let cut = count > self.depth;
+        let wanted = if at_monitor { Wanted::AtMonitor(skip) } else { Wanted::Below(skip) };
         let group = context.thread.groups.innermost();
-        self.stack_of(context, java, 0..count.min(self.depth), (cut, at_monitor), group)
+        self.current(context, java, (wanted, group), |_| skip)
     }
 
     /// The current stack's id, without its innermost frames that are machinery.
@@ -34,37 +67,103 @@ impl Recorder {
         java: Java,
         is_machinery: impl Fn(jmethodID) -> bool,
     ) -> StackRef {
-        let count = self.walk(context, java, 0, false).min(context.frames.len());
-        let frames = &context.frames[..count];
-        let first = frames.iter().take_while(|frame| is_machinery(frame.method)).count();
-        let last = count.min(first + self.depth);
         let group = context.thread.groups.innermost();
-        self.stack_of(context, java, first..last, (last < count, false), group)
+        let first = |frames: &[jvmtiFrameInfo]| leading(frames, &is_machinery);
+        self.current(context, java, (Wanted::PastMachinery, group), first)
     }
 
-    /// The current thread's stack below its `skip` innermost frames, into the
-    /// context's: how many there are. The innermost of all is a native method,
-    /// unless the thread is at a monitor.
-    fn walk(
+    /// The current stack without its innermost frames that are probes, nor
+    /// the `skip` next ones.
+    pub fn stack_below(
         &self,
         context: &mut EventContext<'_>,
         java: Java,
+        is_probe: impl Fn(jmethodID) -> bool,
         skip: usize,
-        at_monitor: bool,
-    ) -> usize {
-        let can_walk = |_: &&Walker| !at_monitor && !context.thread.is_virtual();
-        let walker = self.walker.as_ref().filter(can_walk);
-        let (jvm, outermost) = ((self.ti, java), *context.outermost);
-        let walked = walker.and_then(|walker| walker.walk(jvm, skip, context.frames, outermost));
-        if let Some(count) = walked {
-            return count;
+    ) -> u32 {
+        let group = self.group_of_current(context, java);
+        let first = |frames: &[jvmtiFrameInfo]| leading(frames, &is_probe) + skip;
+        self.current(context, java, (Wanted::PastProbes(skip), group), first).id
+    }
+
+    /// The current stack's id, from its `first` frame on.
+    #[inline]
+    fn current(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        (wanted, group): (Wanted, u32),
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> StackRef {
+        let Some(walker) = self.walker.as_ref().filter(|walker| walker.is_on()) else {
+            let count = self.ti.stack(java, 0, context.frames);
+            return self.of_current(context, java, (wanted, group), count, first);
+        };
+        let is_virtual = context.thread.is_virtual();
+        let print = walker.recognise(java, is_virtual, context.frames.len());
+        let print = print.map(|print| within(group, wanted.within(print)));
+        let is_compared = walker.is_compared(self.totals.walked(context.thread));
+        if let Some((first, second)) = print
+            && let Some(&(other, stack)) = context.lane.walked.get(&first)
+            && other == second
+            && !is_compared
+        {
+            return stack;
         }
-        let room = context.frames.len() - MOST_SKIPPED;
-        let count = self.ti.stack(java, skip, &mut context.frames[..room]);
-        if let Some(last) = context.frames[..count].last().filter(|_| count < room) {
-            *context.outermost = last.method;
+        let walker = (walker, print, is_compared);
+        self.read_current(context, java, (wanted, group), walker, first)
+    }
+
+    /// Likewise for a stack that is not known, or whose walk is to be compared.
+    #[cold]
+    fn read_current(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        (wanted, group): (Wanted, u32),
+        (walker, print, is_compared): (&Walker, Option<Fingerprint>, bool),
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> StackRef {
+        let is_virtual = context.thread.is_virtual();
+        let walked = print.and_then(|_| walker.stack(java, is_virtual, context.frames));
+        let Some((count, is_lasting)) = walked else {
+            let count = self.ti.stack(java, 0, context.frames);
+            walker.learn(&context.frames[..count]);
+            return self.of_current(context, java, (wanted, group), count, first);
+        };
+        let mut stack = self.of_current(context, java, (wanted, group), count, &first);
+        // If it is to go on being that, with the code of these frames.
+        let known = print.filter(|_| is_lasting);
+        if is_compared {
+            let before = known.and_then(|print| context.lane.walked.get(&print.0).copied());
+            let told = self.ti.stack(java, 0, context.frames);
+            let truth = self.of_current(context, java, (wanted, group), told, &first);
+            let before = before.filter(|(second, _)| known.is_some_and(|(_, is)| is == *second));
+            walker.compared(truth == stack && before.is_none_or(|(_, before)| before == truth));
+            stack = truth;
         }
-        count
+        if let Some((first, second)) = known {
+            context.lane.trim();
+            context.lane.walked.insert(first, (second, stack));
+        }
+        stack
+    }
+
+    /// The id of the current stack, of which the context has so many frames.
+    #[inline]
+    fn of_current(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        (wanted, group): (Wanted, u32),
+        count: usize,
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> StackRef {
+        let first = first(&context.frames[..count]).min(count);
+        let last = count.min(first + self.depth);
+        // With no room left, there may be more.
+        let cut = last < count || count == context.frames.len();
+        self.stack_of(context, java, first..last, (cut, wanted.at_monitor()), group)
     }
 
     /// The id of the stack of some of the context's frames, in a group. It may be
@@ -169,27 +268,12 @@ impl Recorder {
     ) -> u32 {
         let (which, cut) = self.kept_of(frames);
         let group = thread.groups.innermost();
-        let outermost = &mut std::ptr::null_mut();
-        let mut context = EventContext { generation, lane, thread, frames, outermost };
+        let mut context = EventContext { generation, lane, thread, frames };
         self.stack_of(&mut context, java, which, (cut, false), group).id
     }
+}
 
-    /// The current stack without its innermost frames that are probes, nor
-    /// the `skip` next ones.
-    pub fn stack_below(
-        &self,
-        context: &mut EventContext<'_>,
-        java: Java,
-        is_probe: impl Fn(jmethodID) -> bool,
-        skip: usize,
-    ) -> u32 {
-        let count = self.walk(context, java, 0, false);
-        let cut = count > self.depth;
-        let frames = &context.frames[..count.min(self.depth)];
-        let probes = frames.iter().take_while(|frame| is_probe(frame.method)).count();
-        let first = (probes + skip).min(frames.len());
-        let group = self.group_of_current(context, java);
-        let which = first..first.max(count.min(self.depth));
-        self.stack_of(context, java, which, (cut, false), group).id
-    }
+/// How many innermost frames are of such methods.
+fn leading(frames: &[jvmtiFrameInfo], is_such: impl Fn(jmethodID) -> bool) -> usize {
+    frames.iter().take_while(|frame| is_such(frame.method)).count()
 }
