@@ -268,7 +268,8 @@ impl Recorder {
     ) -> u32 {
         let (which, cut) = self.kept_of(frames);
         let group = thread.groups.innermost();
-        let mut context = EventContext { generation, lane, thread, frames };
+        let parks_unseen = &mut 0;
+        let mut context = EventContext { generation, lane, thread, frames, parks_unseen };
         self.stack_of(&mut context, java, which, (cut, false), group).id
     }
 }
