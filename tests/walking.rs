@@ -2,7 +2,7 @@
 //! that is used, of databases from their first moment on, and when attached.
 
 use crate::support::{
-    Jdk, Program, Running, beside_others, dump, err, info, on_jdks, output, subject_jar, text,
+    Jdk, Program, Running, beside_others, dump, err, info, on_jdks, redefiner, output, subject_jar, text,
     tyrion,
 };
 use serde_json::Value;
@@ -12,6 +12,9 @@ on_jdks!(derby: newest, everywhere three);
 on_jdks!(hsqldb: only(21));
 on_jdks!(cut_stacks: newest);
 on_jdks!(attached: two);
+on_jdks!(all_sorts_of_frames: all);
+on_jdks!(redefined_methods: newest, everywhere three);
+on_jdks!(virtual_threads_that_walk: since(21));
 on_jdks!(virtual_threads_are_not_mixed_with_carriers: since(21));
 
 /// As many stacks have to be compared.
@@ -53,7 +56,31 @@ fn attached(jdk: &Jdk) {
     assert!(account(&err(&ended)) > MANY);
 }
 
-/// Their stacks are not walked fast, and those of their carriers are not theirs.
+/// Interpreted, compiled and inlined ones, lambdas, method handles, reflection, native code
+/// in between, while code becomes invalid and classes are unloaded.
+fn all_sorts_of_frames(jdk: &Jdk) {
+    for deepest in ["24", "6"] {
+        let program = Program::truth(jdk, &format!("walks 3 2 platform {deepest}"));
+        assert!(compared(&program) > MANY);
+    }
+    let program = Program::truth(jdk, "walks 2 2 platform 6").flag("-Xcomp".to_owned());
+    assert!(compared(&program) > 0);
+}
+
+/// Of which there are other versions each 30 ms.
+fn redefined_methods(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = format!("-javaagent:{}=tyrion.truth.Walks$Changing", text(&redefiner(folder.path())));
+    let program = Program::truth(jdk, "walks 3 2 platform 12").flag(agent);
+    assert!(compared(&program) > MANY);
+}
+
+fn virtual_threads_that_walk(jdk: &Jdk) {
+    let program = Program::truth(jdk, "walks 3 4 virtual 12");
+    assert!(compared(&program) > MANY);
+}
+
+/// The stacks of their carriers are not theirs.
 fn virtual_threads_are_not_mixed_with_carriers(jdk: &Jdk) {
     for kind in ["monitor", "lock"] {
         let folder = tempfile::tempdir().unwrap();

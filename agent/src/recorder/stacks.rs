@@ -3,11 +3,11 @@
 use super::{EventContext, Recorder, threads::Thread};
 use crate::{
     fingerprint::{Fingerprint, Folded, fingerprint, marked},
-    jvm::{Java, Object, Walker},
+    jvm::{Java, Object, Walker, walk::MOST_SKIPPED},
     log::{
         Generation,
         dictionary::{StackRef, within},
-        lane::Lane,
+        lane::{Lane, Walked},
     },
 };
 use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
@@ -99,54 +99,72 @@ impl Recorder {
             let count = self.ti.stack(java, 0, context.frames);
             return self.of_current(context, java, (wanted, group), count, first);
         };
-        let is_virtual = context.thread.is_virtual();
-        let print = walker.recognise(java, is_virtual, context.frames.len());
-        let print = print.map(|print| within(group, wanted.within(print)));
-        let is_compared = walker.is_compared(self.totals.walked(context.thread));
-        if let Some((first, second)) = print
-            && let Some(&(other, stack)) = context.lane.walked.get(&first)
-            && other == second
-            && !is_compared
-        {
-            return stack;
+        let most = context.frames.len();
+        let code = |thread: &Thread| {
+            let code = walker.recognise(java, thread.is_virtual(), most)?;
+            Some(within(group, wanted.within(code)))
+        };
+        if walker.is_compared(self.totals.walked(context.thread)) {
+            self.compare(context, java, (walker, code), &first);
         }
-        let walker = (walker, print, is_compared);
-        self.read_current(context, java, (wanted, group), walker, first)
+        let code = code(context.thread);
+        if let Some(known) = code.and_then(|code| context.lane.walked(code)) {
+            return known.stack;
+        }
+        self.read_current(context, java, (wanted, group), (walker, code), first)
     }
 
-    /// Likewise for a stack that is not known, or whose walk is to be compared.
+    /// Likewise for a stack that is not known.
     #[cold]
     fn read_current(
         &self,
         context: &mut EventContext<'_>,
         java: Java,
         (wanted, group): (Wanted, u32),
-        (walker, print, is_compared): (&Walker, Option<Fingerprint>, bool),
+        (walker, code): (&Walker, Option<Fingerprint>),
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
     ) -> StackRef {
         let is_virtual = context.thread.is_virtual();
-        let walked = print.and_then(|_| walker.stack(java, is_virtual, context.frames));
+        let walked = code.and_then(|_| walker.stack(java, is_virtual, context.frames));
         let Some((count, is_lasting)) = walked else {
             let count = self.ti.stack(java, 0, context.frames);
             walker.learn(&context.frames[..count]);
             return self.of_current(context, java, (wanted, group), count, first);
         };
-        let mut stack = self.of_current(context, java, (wanted, group), count, &first);
+        let print = self.kept_print(&context.frames[..count], &first);
+        let stack = self.of_current(context, java, (wanted, group), count, &first);
         // If it is to go on being that, with the code of these frames.
-        let known = print.filter(|_| is_lasting);
-        if is_compared {
-            let before = known.and_then(|print| context.lane.walked.get(&print.0).copied());
-            let told = self.ti.stack(java, 0, context.frames);
-            let truth = self.of_current(context, java, (wanted, group), told, &first);
-            let before = before.filter(|(second, _)| known.is_some_and(|(_, is)| is == *second));
-            walker.compared(truth == stack && before.is_none_or(|(_, before)| before == truth));
-            stack = truth;
-        }
-        if let Some((first, second)) = known {
+        if let Some((first, second)) = code.filter(|_| is_lasting) {
             context.lane.trim();
-            context.lane.walked.insert(first, (second, stack));
+            context.lane.walked.insert(first, Walked { second, stack, print });
         }
         stack
+    }
+
+    /// Compares the current stack as a walk tells it, and as it is known, with what the
+    /// JVM tells. A class may be redefined between the two: then they are the same the
+    /// second time.
+    #[cold]
+    fn compare(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        (walker, code): (&Walker, impl Fn(&Thread) -> Option<Fingerprint>),
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) {
+        let is_virtual = context.thread.is_virtual();
+        let mut compare = || {
+            let code = code(context.thread)?;
+            let known = context.lane.walked(code).map(|known| known.print);
+            let (count, _) = walker.stack(java, is_virtual, context.frames)?;
+            let walked = self.kept_print(&context.frames[..count], &first);
+            let count = self.ti.stack(java, 0, context.frames);
+            let told = self.kept_print(&context.frames[..count], &first);
+            Some(walked == told && known.is_none_or(|known| known == told))
+        };
+        if let Some(is_same) = compare() {
+            walker.compared(is_same || compare() != Some(false));
+        }
     }
 
     /// The id of the current stack, of which the context has so many frames.
@@ -159,11 +177,32 @@ impl Recorder {
         count: usize,
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
     ) -> StackRef {
-        let first = first(&context.frames[..count]).min(count);
-        let last = count.min(first + self.depth);
+        let (which, cut) = self.kept(&context.frames[..count], first);
+        self.stack_of(context, java, which, (cut, wanted.at_monitor()), group)
+    }
+
+    /// What tells apart stacks by the frames that are kept of them.
+    fn kept_print(
+        &self,
+        frames: &[jvmtiFrameInfo],
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> Fingerprint {
+        let (which, cut) = self.kept(frames, first);
+        marked(fingerprint(&frames[which]), (cut, false))
+    }
+
+    /// Which of a stack's frames are kept, from its `first` on, and whether there are
+    /// more.
+    fn kept(
+        &self,
+        frames: &[jvmtiFrameInfo],
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> (Range<usize>, bool) {
+        let first = first(frames).min(frames.len());
+        let last = frames.len().min(first + self.depth);
         // With no room left, there may be more.
-        let cut = last < count || count == context.frames.len();
-        self.stack_of(context, java, first..last, (cut, wanted.at_monitor()), group)
+        let has_no_room = frames.len() == self.depth + 1 + MOST_SKIPPED;
+        (first..last, last < frames.len() || has_no_room)
     }
 
     /// The id of the stack of some of the context's frames, in a group. It may be

@@ -7,5 +7,5 @@ pub const OWN: &str = "walks.own";
 pub const JVMTI: &str = "walks.jvmti";
 /// How many of its own it compared with what the JVM tells.
 pub const COMPARED: &str = "walks.compared";
-/// How many of these were different. The JVM's were taken then.
+/// How many of these were different, and again at a second try.
 pub const DIFFERENT: &str = "walks.different";
