@@ -1,8 +1,9 @@
-//! `AsyncGetCallTrace` tells the stacks that `GetStackTrace` tells: every one
+//! The agent's own walks tell the stacks that `GetStackTrace` tells: every one
 //! that is used, of databases from their first moment on, and when attached.
 
 use crate::support::{
-    Jdk, Program, Running, beside_others, dump, err, on_jdks, output, subject_jar, text, tyrion,
+    Jdk, Program, Running, beside_others, dump, err, info, on_jdks, redefiner, output, subject_jar, text,
+    tyrion,
 };
 use serde_json::Value;
 use std::{collections::HashSet, path::Path, process::Command, time::Duration};
@@ -11,6 +12,9 @@ on_jdks!(derby: newest, everywhere three);
 on_jdks!(hsqldb: only(21));
 on_jdks!(cut_stacks: newest);
 on_jdks!(attached: two);
+on_jdks!(all_sorts_of_frames: all);
+on_jdks!(redefined_methods: newest, everywhere three);
+on_jdks!(virtual_threads_that_walk: since(21));
 on_jdks!(virtual_threads_are_not_mixed_with_carriers: since(21));
 
 /// As many stacks have to be compared.
@@ -52,7 +56,31 @@ fn attached(jdk: &Jdk) {
     assert!(account(&err(&ended)) > MANY);
 }
 
-/// Their stacks are not walked fast, and those of their carriers are not theirs.
+/// Interpreted, compiled and inlined ones, lambdas, method handles, reflection, native code
+/// in between, while code becomes invalid and classes are unloaded.
+fn all_sorts_of_frames(jdk: &Jdk) {
+    for deepest in ["24", "6"] {
+        let program = Program::truth(jdk, &format!("walks 3 2 platform {deepest}"));
+        assert!(compared(&program) > MANY);
+    }
+    let program = Program::truth(jdk, "walks 2 2 platform 6").flag("-Xcomp".to_owned());
+    assert!(compared(&program) > 0);
+}
+
+/// Of which there are other versions each 30 ms.
+fn redefined_methods(jdk: &Jdk) {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = format!("-javaagent:{}=tyrion.truth.Walks$Changing", text(&redefiner(folder.path())));
+    let program = Program::truth(jdk, "walks 3 2 platform 12").flag(agent);
+    assert!(compared(&program) > MANY);
+}
+
+fn virtual_threads_that_walk(jdk: &Jdk) {
+    let program = Program::truth(jdk, "walks 3 4 virtual 12");
+    assert!(compared(&program) > MANY);
+}
+
+/// The stacks of their carriers are not theirs.
 fn virtual_threads_are_not_mixed_with_carriers(jdk: &Jdk) {
     for kind in ["monitor", "lock"] {
         let folder = tempfile::tempdir().unwrap();
@@ -105,15 +133,20 @@ fn compared_in(program: &Program, log: &Path) -> u64 {
     let _turn = beside_others();
     let ended = output(&mut program.record_command(log));
     assert!(ended.status.success(), "{}", err(&ended));
-    account(&err(&ended))
+    let compared = account(&err(&ended));
+    let told = info(log);
+    let told = |key: &str| told["walks"][key].as_u64().unwrap();
+    assert_eq!((told("compared"), told("different")), (compared, 0));
+    assert!(told("own") >= compared, "{} walked, {compared} compared", told("own"));
+    compared
 }
 
 /// How many stacks a JVM says that it has compared, all of them the same.
 fn account(said: &str) -> u64 {
     let account = said.lines().find_map(|line| line.strip_prefix("tyrion: "));
     let account = account.unwrap_or_else(|| panic!("no account in {said}"));
-    let (walks, differences) = account.split_once(" stacks compared, ").expect(account);
-    assert_eq!(differences, "0 differ");
+    let (walks, rest) = account.split_once(" stacks compared, ").expect(account);
+    assert!(rest.starts_with("0 differ;"), "{account}");
     walks.parse().unwrap()
 }
 

@@ -8,11 +8,12 @@
 //! - [`recorder`]: what they share: threads and their pending waits, stacks
 //! - [`log`]: records, definitions, and the mapped files that they are written to
 //! - [`jvm`], [`options`]: what the JVM tells, and what the user asks for
-//! - [`groups`], and a few helpers
+//! - [`groups`], [`fingerprint`], and a few helpers
 
 mod agent;
 mod clock;
 mod contention;
+mod fingerprint;
 mod groups;
 mod jvm;
 mod log;

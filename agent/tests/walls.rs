@@ -32,7 +32,7 @@ const CRATES: [&str; 10] = [
 /// The agent's modules from the bottom up. Those on one line do not know each
 /// other, nor anything above.
 const AGENT: [&[&str]; 9] = [
-    &["clock", "message", "sync", "table"],
+    &["clock", "fingerprint", "message", "sync", "table"],
     &["spawn"],
     &["own_cpu"],
     &["groups", "jvm"],

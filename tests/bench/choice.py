@@ -1,5 +1,6 @@
 """What of the benchmarks is to be run, as the command line says."""
 
+from pathlib import Path
 from typing import NamedTuple, Optional
 
 
@@ -14,6 +15,8 @@ class Choice(NamedTuple):
     rounds: Optional[int] = None
     seconds: Optional[float] = None
     warmup: Optional[float] = None
+    # The folder of another build, to be measured in the same rounds.
+    beside: Optional[Path] = None
 
     def narrowed(self):
         """Whether anything but `quick` was asked for."""
@@ -49,13 +52,16 @@ def add_options(parser, sections):
                             "like mode=trace,hold=1/256; of attach: a tool, and for tyrion more "
                             "options behind it")
     group.add_argument("--database", action="append", default=[],
-                       help="H2, HSQLDB or Derby; of own-cost also ActiveMQ")
+                       help="H2, HSQLDB or Derby; of own-cost and applications also ActiveMQ")
     group.add_argument("--rounds", type=int)
     group.add_argument("--seconds", type=float, help="measured in each run; of attach: recorded")
     group.add_argument("--warmup", type=float, help="seconds before that")
+    group.add_argument("--beside", type=Path, metavar="FOLDER",
+                       help="of applications and contended: measure the agent of this folder, too")
 
 
 def choice(arguments):
     return Choice(arguments.quick, tuple(arguments.jdk), tuple(arguments.kind),
                   tuple(arguments.variant), tuple(arguments.database), arguments.rounds,
-                  arguments.seconds, arguments.warmup)
+                  arguments.seconds, arguments.warmup,
+                  arguments.beside and arguments.beside.resolve())

@@ -29,7 +29,8 @@ SECTIONS = {
     "soak": soak,
 }
 # What can be narrowed down by options.
-NARROWED = ("trace", "trace-applications", "own-cost", "left-behind", "attach", "sampling")
+NARROWED = ("contended", "applications", "trace", "trace-applications", "own-cost", "left-behind",
+            "attach", "sampling")
 
 
 def main():

@@ -35,6 +35,15 @@ def tyrion(threshold="auto"):
                 tyrion_events)
 
 
+def tyrion_of(folder, threshold="auto"):
+    """The agent of another build; None where there is none."""
+    if folder is None:
+        return None
+    agent = folder / "libtyrion_agent.so"
+    return Tool("other tyrion", lambda log: [f"-agentpath:{agent}=file={log},threshold={threshold}"],
+                tyrion_events)
+
+
 def tyrion_with(name, options):
     """The agent with options of its own, like `mode=trace`."""
     agent = project.agent()

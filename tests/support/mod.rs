@@ -21,7 +21,7 @@ pub use debugger::{DEBUGGING, Debugger};
 pub use jdk::Jdk;
 pub(crate) use jdk::on_jdks;
 pub use limited::{finish, output_in_time, tyrion_within};
-pub use other_agents::{load_java_agent, other_agent, retransformer};
+pub use other_agents::{load_java_agent, other_agent, redefiner, retransformer};
 pub use outputs::{
     Sum, callgrind_parts, callgrind_sums, collapsed_sum, flamegraph_root, pprof_sum, pprof_sums,
 };

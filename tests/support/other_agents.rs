@@ -12,8 +12,17 @@ use std::{
 
 /// The agent `tyrion.agents.Retransformer` in a jar.
 pub fn retransformer(folder: &Path) -> PathBuf {
-    let (jar, manifest) = (folder.join("retransformer.jar"), folder.join("manifest"));
-    let class = "tyrion.agents.Retransformer";
+    agent_of(folder, "Retransformer")
+}
+
+/// The agent `tyrion.agents.Redefiner` in a jar.
+pub fn redefiner(folder: &Path) -> PathBuf {
+    agent_of(folder, "Redefiner")
+}
+
+fn agent_of(folder: &Path, name: &str) -> PathBuf {
+    let (jar, manifest) = (folder.join(format!("{name}.jar")), folder.join("manifest"));
+    let class = format!("tyrion.agents.{name}");
     let lines =
         format!("Premain-Class: {class}\nAgent-Class: {class}\nCan-Retransform-Classes: true\n");
     fs::write(&manifest, lines).unwrap();

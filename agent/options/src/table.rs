@@ -45,10 +45,10 @@ options! {
         depth: u32 = 128 => Number { from: 1, to: 2048 }, {
             name: "depth", value_name: "FRAMES", ..USUAL
         }
-        /// How stacks are walked: jvmti (with GetStackTrace), fast (with
-        /// AsyncGetCallTrace if that gives the whole stack), compare (with both, to
-        /// compare the results), or auto (fast from JDK 21 on; on older JDKs, fast could
-        /// crash the JVM if a class is unloaded at the wrong moment)
+        /// How the stacks of threads that wait for locks, or hold them, are found: fast
+        /// (by the agent itself, from frame to frame, if this JVM is one of those whose
+        /// structures it knows: JDK 11 to 25 on x86-64), jvmti (always with
+        /// GetStackTrace), compare (in both ways, to compare the results), or auto (fast)
         walk: Walk = Walk::Auto => Choice(&[
             ("auto", Walk::Auto),
             ("fast", Walk::Fast),

@@ -74,9 +74,9 @@ pub enum Threshold {
 /// How the stack of a thread that waits, or holds a lock, is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
-    /// [`Fast`](Self::Fast) from JDK 21 on, else [`Jvmti`](Self::Jvmti).
+    /// [`Fast`](Self::Fast).
     Auto,
-    /// With `AsyncGetCallTrace` where it tells the same.
+    /// From frame to frame, where the JVM's structures are known.
     Fast,
     /// With JVMTI's `GetStackTrace` alone.
     Jvmti,

@@ -2,8 +2,8 @@
 
 use crate::{
     clock,
+    fingerprint::fingerprint,
     jvm::{Java, Ti},
-    log::dictionary::fingerprint,
 };
 use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
 use std::hint::black_box;

@@ -45,7 +45,6 @@ pub fn table() -> jvmtiEventCallbacks {
     table.MonitorContendedEntered = Some(monitor_contended_entered);
     table.MonitorWait = Some(monitor_wait);
     table.MonitorWaited = Some(monitor_waited);
-    table.ClassLoad = Some(class_load);
     table.ClassFileLoadHook = Some(class_file_load_hook);
     table.GarbageCollectionStart = Some(garbage_collection_start);
     table.GarbageCollectionFinish = Some(garbage_collection_finish);
@@ -77,9 +76,6 @@ unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread:
         sample::thread_ends(java, thread);
     });
 }
-
-/// `AsyncGetCallTrace` answers only while somebody wants to know of classes.
-unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, _: jclass) {}
 
 /// Virtual threads are not among those that the JVM lists, so the list that
 /// sampling has stays as it is.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     clock,
-    jvm::{Java, Ti, Vm, Walker, setup::Fields},
+    jvm::{Java, Ti, Vm, Walker, setup::Fields, walk::Hints},
     log::{Log, names},
     message::{PANICKED, say},
     options::{Locks, Options, Threshold, Walk},
@@ -179,10 +179,11 @@ fn open(
     let fields =
         Fields::find(env).map_err(|reason| format!("this JVM is not as expected: {reason}"))?;
     let mode = options.mode();
+    // SAFETY: the environment is the current thread's.
+    let java = unsafe { Java::new(env) };
     let (threshold_ns, origin) = match mode.locks {
         Locks::Nothing => (0, "no waits are recorded".to_owned()),
-        // SAFETY: the environment is the current thread's.
-        _ => resolve(ti, unsafe { Java::new(env) }, options.threshold.unwrap_or_default()),
+        _ => resolve(ti, java, options.threshold.unwrap_or_default()),
     };
     hooks::redefinition_is_dear(ti, attached || mode.locks == Locks::Nothing);
     let parks = hooks::chosen(options.parks, mode.locks);
@@ -224,7 +225,7 @@ fn open(
     }
     let walker = match mode.locks {
         Locks::Nothing => None,
-        _ => walker(ti, &fields, options),
+        _ => walker((ti, java), &fields, options),
     };
     let excluded = options.exclude_threads.clone();
     let vm = Vm::of(env).ok_or("no JVM")?;
@@ -262,22 +263,25 @@ pub fn watch_waits(recorder: &'static Recorder, vm: Vm) -> Result<(), String> {
     thread("tyrion-waits", move || contention.watch_waits(vm, knows_owners, keep_probes))
 }
 
-/// The first JDK whose class unloading leaves fast walks alone.
-const SAFE_WALKS: u32 = 21;
-
-/// What walks stacks fast, where that is wanted and this JVM can do it.
-fn walker(ti: Ti, fields: &Fields, options: &Options) -> Option<Walker> {
-    let version = ti.property("java.vm.specification.version").parse::<u32>();
-    match options.walk {
-        Walk::Jvmti => return None,
-        Walk::Auto if version.is_ok_and(|version| version < SAFE_WALKS) => return None,
-        _ => {}
+/// What walks stacks without the JVM's help, where that is wanted and this JVM's
+/// structures are known.
+fn walker((ti, java): (Ti, Java), fields: &Fields, options: &Options) -> Option<Walker> {
+    let version = ti.property("java.vm.specification.version").parse().ok()?;
+    if options.walk == Walk::Jvmti || fields.thread_address.is_null() {
+        return None;
     }
-    let compares = options.walk == Walk::Compare;
+    let thread = ti.current_thread(java);
+    let hints = Hints {
+        thread: thread.get(),
+        eetop: fields.thread_address,
+        enter: fields.continuation_enter,
+        version,
+    };
     let given_up =
-        || say("AsyncGetCallTrace gives other stacks than GetStackTrace, which is used now");
-    let walker = Walker::find(ti, fields.continuation_run, compares, given_up)?;
-    ti.set_event(jvmti::JVMTI_EVENT_CLASS_LOAD, true).is_ok().then_some(walker)
+        || say("stacks that are walked differ from GetStackTrace's, which is used from now on");
+    let walker = Walker::find((ti, java), &hints, options.walk == Walk::Compare, given_up).ok();
+    java.drop_local(thread);
+    walker
 }
 
 /// The thread that keeps the log ahead of its writers. The JVM does not know

@@ -58,13 +58,14 @@ impl Contention {
 
     /// The current thread is about to park.
     pub fn park_begins(&self, java: Java, thread: Object<'_>) {
-        let start_ns = clock::now_ns();
         if !self.is_on() {
             return;
         }
         self.recorder.with(java, thread, true, |context, waits| {
             self.end_found(context, waits, None);
             let Some(acquiring) = waits.acquiring.last_mut() else {
+                context.ends_unseen(false);
+                let start_ns = clock::now_ns();
                 let pending = self.begin_park(context, java, thread, false, start_ns);
                 waits.reacquiring = None;
                 waits.awaited_lock = match pending.kind {
@@ -75,6 +76,8 @@ impl Contention {
                 return;
             };
             acquiring.parks += 1;
+            // A virtual thread may return elsewhere, and where it was, another may.
+            context.ends_unseen(!context.thread.is_virtual());
             if acquiring.wait.is_none() {
                 let (start_ns, shared) = (acquiring.start_ns, acquiring.shared);
                 acquiring.wait = Some(self.begin_park(context, java, thread, shared, start_ns));
@@ -84,6 +87,10 @@ impl Contention {
 
     /// The current thread has returned from a park.
     pub fn park_ends(&self, java: Java, thread: Object<'_>) {
+        // An acquisition goes on.
+        if self.recorder.is_unseen_end(java, thread) {
+            return;
+        }
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
             self.end_found(context, waits, Some(end_ns));

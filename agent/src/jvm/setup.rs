@@ -3,7 +3,7 @@
 use super::{Java, Local, Object};
 use jni::{
     EnvUnowned, JValue, jni_sig, jni_str,
-    objects::{JClass, JClassLoader, JFieldID, JMethodID, JObject},
+    objects::{JClass, JClassLoader, JFieldID, JObject, JStaticMethodID},
     signature::{
         FieldSignature, JavaType, Primitive, RuntimeFieldSignature, RuntimeMethodSignature,
     },
@@ -47,9 +47,11 @@ pub struct Fields {
     /// `CarrierThread`, which runs virtual threads, a global reference; null
     /// before JDK 20.
     pub carrier: Object<'static>,
-    /// `Continuation.run`, in which a carrier runs a virtual thread; null
-    /// before JDK 19.
-    pub continuation_run: jmethodID,
+    /// `Continuation.enterSpecial`, through which a carrier enters a virtual thread;
+    /// null before JDK 19.
+    pub continuation_enter: jmethodID,
+    /// `Thread.eetop`, the JVM's own address of a thread; null if it is elsewhere.
+    pub thread_address: jfieldID,
 }
 
 /// One of the two queued synchronizers.
@@ -177,7 +179,7 @@ fn raw_field(field: JFieldID) -> jfieldID {
     field.into_raw().cast()
 }
 
-fn raw_method(method: JMethodID) -> jmethodID {
+fn raw_static_method(method: JStaticMethodID) -> jmethodID {
     method.into_raw().cast()
 }
 
@@ -216,8 +218,11 @@ impl Fields {
             let virtual_thread = class_if_any(env, "java/lang/BaseVirtualThread");
             let carrier = class_if_any(env, "jdk/internal/misc/CarrierThread");
             let continuation = jni_str!("jdk/internal/vm/Continuation");
-            let run = env.get_method_id(continuation, jni_str!("run"), jni_sig!("()V"));
-            let continuation_run = id_if_any(env, run, raw_method);
+            let enter = jni_sig!("(Ljdk/internal/vm/Continuation;ZZ)V");
+            let enter = env.get_static_method_id(continuation, jni_str!("enterSpecial"), enter);
+            let continuation_enter = id_if_any(env, enter, raw_static_method);
+            let address = env.get_field_id(thread, jni_str!("eetop"), jni_sig!("J"));
+            let thread_address = id_if_any(env, address, raw_field);
             Ok(Fields {
                 thread_id: thread_id.into_raw().cast(),
                 thread_name,
@@ -229,7 +234,8 @@ impl Fields {
                 interrupted,
                 virtual_thread,
                 carrier,
-                continuation_run,
+                continuation_enter,
+                thread_address,
             })
         })
     }

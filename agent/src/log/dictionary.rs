@@ -10,11 +10,11 @@
 //! the caller gives these two, and they are merely defined here.
 
 mod copies;
-mod fingerprint;
 mod groups;
 mod names;
 
 use crate::{
+    fingerprint::Fingerprint,
     groups::Group,
     jvm::{
         Java, Ti,
@@ -25,7 +25,6 @@ use crate::{
     sync::lock,
 };
 use copies::Content;
-pub use fingerprint::{Fingerprint, fingerprint, marked};
 pub use groups::within;
 use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
 use std::{

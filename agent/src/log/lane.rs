@@ -7,6 +7,7 @@
 
 use crate::{
     clock,
+    fingerprint::Fingerprint,
     log::{Chunk, Generation, Log, LogFile, MappedCell, Writer, dictionary::StackRef},
     sync::lock,
     table::Table,
@@ -71,6 +72,16 @@ struct OpenCell {
     version: u32,
 }
 
+/// A stack that is known by the code of its frames.
+pub struct Walked {
+    /// The second half of the code's fingerprint.
+    pub second: u64,
+    /// The stack.
+    pub stack: StackRef,
+    /// What tells its frames apart from others, whatever their code.
+    pub print: Fingerprint,
+}
+
 /// One writer. All that it has, but for its number, is of one file of the log.
 #[derive(Default)]
 pub struct Lane {
@@ -88,6 +99,8 @@ pub struct Lane {
     counters: Option<MappedCell>,
     /// Stacks by their fingerprint, so that a known stack takes no lock.
     pub stacks: Table<u64, (u64, StackRef)>,
+    /// The same by the code that their frames are of, see [`crate::jvm::Walker`].
+    pub walked: Table<u64, Walked>,
     /// Sites by (kind, stack, lock).
     pub sites: Table<(u64, u64), u32>,
 }
@@ -110,10 +123,19 @@ impl Lane {
         }
     }
 
+    /// The stack that has frames of this code.
+    #[inline]
+    pub fn walked(&self, (first, second): Fingerprint) -> Option<&Walked> {
+        self.walked.get(&first).filter(|known| known.second == second)
+    }
+
     /// Keeps the caches bounded.
     pub fn trim(&mut self) {
         if self.stacks.len() > TABLE_LIMIT {
             self.stacks.clear();
+        }
+        if self.walked.len() > TABLE_LIMIT {
+            self.walked.clear();
         }
         if self.sites.len() > TABLE_LIMIT {
             self.sites.clear();

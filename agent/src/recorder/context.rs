@@ -11,7 +11,7 @@ use crate::{
         lane::{Lane, SharedLane},
     },
 };
-use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
+use jvmti_bindings::sys::jvmti::jvmtiFrameInfo;
 use std::{
     cell::RefCell,
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -30,8 +30,8 @@ pub(super) struct Local {
     /// The thread that records of another one were of last on this OS thread.
     pub(super) last_owner: Option<Arc<Thread>>,
     pub(super) frames: Vec<jvmtiFrameInfo>,
-    /// The outermost method of the last whole stack; null before.
-    pub(super) outermost: jmethodID,
+    /// The Java thread that parks here, if nothing is to be done at the end of that.
+    pub(super) parks_unseen: i64,
 }
 
 impl Drop for Local {
@@ -53,7 +53,15 @@ pub struct EventContext<'a> {
     /// The Java thread.
     pub thread: &'a Arc<Thread>,
     pub(super) frames: &'a mut [jvmtiFrameInfo],
-    pub(super) outermost: &'a mut jmethodID,
+    pub(super) parks_unseen: &'a mut i64,
+}
+
+impl EventContext<'_> {
+    /// Whether nothing is to be done when the park ends that the context's thread, which
+    /// is the current one, begins.
+    pub fn ends_unseen(&mut self, is_so: bool) {
+        *self.parks_unseen = if is_so { self.thread.java_id } else { 0 };
+    }
 }
 
 thread_local! {
@@ -114,7 +122,7 @@ impl Recorder {
         let run = |cell: &RefCell<Option<Local>>| {
             let Ok(mut slot) = cell.try_borrow_mut() else { return false };
             let local = slot.get_or_insert_with(|| self.local());
-            let known = local.thread.as_ref().filter(|known| known.java_id == java_id).cloned();
+            let known = local.thread.take().filter(|known| known.java_id == java_id);
             let known = match known.or_else(|| self.threads.get(java_id)) {
                 Some(known) => known,
                 None if begins => self.add_thread(java, thread, java_id),
@@ -136,9 +144,9 @@ impl Recorder {
                     self.refresh_name(java, thread, &known);
                 }
                 let frames = &mut local.frames[..];
-                let outermost = &mut local.outermost;
+                let parks_unseen = &mut local.parks_unseen;
                 let mut context =
-                    EventContext { generation, lane, thread: &known, frames, outermost };
+                    EventContext { generation, lane, thread: &known, frames, parks_unseen };
                 body(&mut context, &mut waits);
                 known.publish(&mut waits, generation);
             }
@@ -146,6 +154,21 @@ impl Recorder {
             true
         };
         LOCAL.try_with(run).unwrap_or(true)
+    }
+
+    /// Whether nothing is to be done now that the current thread has returned from a
+    /// park: its beginning said so, once.
+    #[inline]
+    pub fn is_unseen_end(&self, java: Java, thread: Object<'_>) -> bool {
+        let take = |cell: &RefCell<Option<Local>>| {
+            let mut slot = cell.try_borrow_mut().ok()?;
+            match std::mem::take(&mut slot.as_mut()?.parks_unseen) {
+                0 => None,
+                unseen => Some(unseen),
+            }
+        };
+        let unseen = LOCAL.try_with(take).ok().flatten();
+        unseen.is_some_and(|unseen| unseen == java.long_field(thread, self.fields.thread_id))
     }
 
     pub(super) fn local(&'static self) -> Local {
@@ -158,7 +181,7 @@ impl Recorder {
             last_owner: None,
             // One more than wanted tells whether a stack was cut.
             frames: vec![frame; self.depth + 1 + MOST_SKIPPED],
-            outermost: std::ptr::null_mut(),
+            parks_unseen: 0,
         }
     }
 }

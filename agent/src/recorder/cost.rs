@@ -132,7 +132,7 @@ impl Recorder {
         if state.since.is_some() {
             state.before = state.at(clocks);
             state.since = None;
-            tell(&self.log.current(), state.before);
+            self.tell(&self.log.current(), state.before);
         }
     }
 
@@ -151,7 +151,7 @@ impl Recorder {
         let cost = state.at(clocks);
         let grown_ns = cost.process_ns.saturating_sub(state.noted_process_ns);
         if grown_ns > state.noted_process_ns / GROWTH {
-            tell(generation, cost);
+            self.tell(generation, cost);
             (state.noted_ns, state.noted_process_ns) = (now_ns, cost.process_ns);
         }
     }
@@ -164,15 +164,15 @@ impl Recorder {
         if state.noted_in != to.number {
             state.noted_in = to.number;
             let cost = state.at(clocks);
-            tell(from, cost);
-            tell(to, cost);
+            self.tell(from, cost);
+            self.tell(to, cost);
         }
     }
-}
 
-fn tell(generation: &Generation, cost: Cost) {
-    for (key, value) in cost.values() {
-        let _ = generation.dictionary.statistic(&generation.log, key, value);
+    fn tell(&self, generation: &Generation, cost: Cost) {
+        for (key, value) in cost.values().chain(self.walks()) {
+            let _ = generation.dictionary.statistic(&generation.log, key, value);
+        }
     }
 }
 

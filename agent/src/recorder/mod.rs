@@ -196,6 +196,12 @@ impl Recorder {
         self.walker.as_ref()?.account()
     }
 
+    /// How threads' own stacks were found so far, by the names that this has in the log.
+    fn walks(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = self.totals.walks();
+        self.walker.iter().flat_map(move |walker| walker.values(all))
+    }
+
     /// Whether waits that begin now are recorded.
     #[inline]
     pub fn is_enabled(&self) -> bool {

@@ -20,7 +20,7 @@ impl Recorder {
             self.move_waits(waiter, &mut waits, context.generation);
         }
         let is_same = waits.generation() == context.generation.number;
-        let pending = waits.innermost().filter(|_| is_same)?;
+        let pending = *waits.innermost().filter(|_| is_same)?;
         Some((pending, self.site(context, &pending)?))
     }
 
@@ -31,7 +31,7 @@ impl Recorder {
         if waits.generation() < generation.number {
             self.move_waits(thread, &mut waits, generation);
         }
-        waits.innermost().filter(|_| waits.generation() == generation.number)
+        waits.innermost().copied().filter(|_| waits.generation() == generation.number)
     }
 
     /// Has pending waits have ids of this generation, if those are older.

@@ -69,8 +69,8 @@ impl Recorder {
             let lane = if is_late { late.get_or_insert_with(|| self.lanes.take()) } else { lane };
             let mut lane_slot = lane.lock_slot();
             let (generation, lane) = lane_slot.enter(&self.log)?;
-            let (frames, outermost) = (&mut local.frames[..], &mut local.outermost);
-            Some(body(&mut EventContext { generation, lane, thread, frames, outermost }))
+            let (frames, parks_unseen) = (&mut local.frames[..], &mut local.parks_unseen);
+            Some(body(&mut EventContext { generation, lane, thread, frames, parks_unseen }))
         };
         LOCAL.try_with(run).ok().flatten()
     }

@@ -2,15 +2,49 @@
 
 use super::{EventContext, Recorder, threads::Thread};
 use crate::{
+    fingerprint::{Fingerprint, Folded, fingerprint, marked},
     jvm::{Java, Object, Walker, walk::MOST_SKIPPED},
     log::{
         Generation,
-        dictionary::{StackRef, fingerprint, marked, within},
-        lane::Lane,
+        dictionary::{StackRef, within},
+        lane::{Lane, Walked},
     },
 };
 use jvmti_bindings::sys::{jni::jmethodID, jvmti::jvmtiFrameInfo};
 use std::{ops::Range, sync::Arc};
+
+/// Which frames of a stack are wanted.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// All but so many innermost ones.
+    Below(usize),
+    /// The same, where the innermost one waits for a monitor.
+    AtMonitor(usize),
+    /// Those below machinery.
+    PastMachinery,
+    /// Those below probes, but for so many of these.
+    PastProbes(usize),
+}
+
+impl Wanted {
+    /// A stack that is known by the code of its frames is so for each of these alone.
+    #[inline]
+    fn within(self, print: Fingerprint) -> Fingerprint {
+        let (kind, skip) = match self {
+            Wanted::Below(skip) => (1, skip),
+            Wanted::AtMonitor(skip) => (2, skip),
+            Wanted::PastMachinery => (3, 0),
+            Wanted::PastProbes(skip) => (4, skip),
+        };
+        let mut folded = Folded::from(print);
+        folded.add(kind, skip as u64);
+        folded.get()
+    }
+
+    fn at_monitor(self) -> bool {
+        matches!(self, Wanted::AtMonitor(_))
+    }
+}
 
 impl Recorder {
     /// The current stack's id; the empty stack's when it cannot be defined.
@@ -21,10 +55,9 @@ impl Recorder {
         skip: usize,
         at_monitor: bool,
     ) -> StackRef {
-        let count = self.walk(context, java, skip, at_monitor);
-        let cut = count > self.depth;
+        let wanted = if at_monitor { Wanted::AtMonitor(skip) } else { Wanted::Below(skip) };
         let group = context.thread.groups.innermost();
-        self.stack_of(context, java, 0..count.min(self.depth), (cut, at_monitor), group)
+        self.current(context, java, (wanted, group), |_| skip)
     }
 
     /// The current stack's id, without its innermost frames that are machinery.
@@ -34,37 +67,142 @@ impl Recorder {
         java: Java,
         is_machinery: impl Fn(jmethodID) -> bool,
     ) -> StackRef {
-        let count = self.walk(context, java, 0, false).min(context.frames.len());
-        let frames = &context.frames[..count];
-        let first = frames.iter().take_while(|frame| is_machinery(frame.method)).count();
-        let last = count.min(first + self.depth);
         let group = context.thread.groups.innermost();
-        self.stack_of(context, java, first..last, (last < count, false), group)
+        let first = |frames: &[jvmtiFrameInfo]| leading(frames, &is_machinery);
+        self.current(context, java, (Wanted::PastMachinery, group), first)
     }
 
-    /// The current thread's stack below its `skip` innermost frames, into the
-    /// context's: how many there are. The innermost of all is a native method,
-    /// unless the thread is at a monitor.
-    fn walk(
+    /// The current stack without its innermost frames that are probes, nor
+    /// the `skip` next ones.
+    pub fn stack_below(
         &self,
         context: &mut EventContext<'_>,
         java: Java,
+        is_probe: impl Fn(jmethodID) -> bool,
         skip: usize,
-        at_monitor: bool,
-    ) -> usize {
-        let can_walk = |_: &&Walker| !at_monitor && !context.thread.is_virtual();
-        let walker = self.walker.as_ref().filter(can_walk);
-        let (jvm, outermost) = ((self.ti, java), *context.outermost);
-        let walked = walker.and_then(|walker| walker.walk(jvm, skip, context.frames, outermost));
-        if let Some(count) = walked {
-            return count;
+    ) -> u32 {
+        let group = self.group_of_current(context, java);
+        let first = |frames: &[jvmtiFrameInfo]| leading(frames, &is_probe) + skip;
+        self.current(context, java, (Wanted::PastProbes(skip), group), first).id
+    }
+
+    /// The current stack's id, from its `first` frame on.
+    #[inline]
+    fn current(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        (wanted, group): (Wanted, u32),
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> StackRef {
+        let Some(walker) = self.walker.as_ref().filter(|walker| walker.is_on()) else {
+            let count = self.ti.stack(java, 0, context.frames);
+            return self.of_current(context, java, (wanted, group), count, first);
+        };
+        let most = context.frames.len();
+        let code = |thread: &Thread| {
+            let code = walker.recognise(java, thread.is_virtual(), most)?;
+            Some(within(group, wanted.within(code)))
+        };
+        if walker.is_compared(self.totals.walked(context.thread)) {
+            self.compare(context, java, (walker, code), &first);
         }
-        let room = context.frames.len() - MOST_SKIPPED;
-        let count = self.ti.stack(java, skip, &mut context.frames[..room]);
-        if let Some(last) = context.frames[..count].last().filter(|_| count < room) {
-            *context.outermost = last.method;
+        let code = code(context.thread);
+        if let Some(known) = code.and_then(|code| context.lane.walked(code)) {
+            return known.stack;
         }
-        count
+        self.read_current(context, java, (wanted, group), (walker, code), first)
+    }
+
+    /// Likewise for a stack that is not known.
+    #[cold]
+    fn read_current(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        (wanted, group): (Wanted, u32),
+        (walker, code): (&Walker, Option<Fingerprint>),
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> StackRef {
+        let is_virtual = context.thread.is_virtual();
+        let walked = code.and_then(|_| walker.stack(java, is_virtual, context.frames));
+        let Some((count, is_lasting)) = walked else {
+            let count = self.ti.stack(java, 0, context.frames);
+            walker.learn(&context.frames[..count]);
+            return self.of_current(context, java, (wanted, group), count, first);
+        };
+        let print = self.kept_print(&context.frames[..count], &first);
+        let stack = self.of_current(context, java, (wanted, group), count, &first);
+        // If it is to go on being that, with the code of these frames.
+        if let Some((first, second)) = code.filter(|_| is_lasting) {
+            context.lane.trim();
+            context.lane.walked.insert(first, Walked { second, stack, print });
+        }
+        stack
+    }
+
+    /// Compares the current stack as a walk tells it, and as it is known, with what the
+    /// JVM tells. A class may be redefined between the two: then they are the same the
+    /// second time.
+    #[cold]
+    fn compare(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        (walker, code): (&Walker, impl Fn(&Thread) -> Option<Fingerprint>),
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) {
+        let is_virtual = context.thread.is_virtual();
+        let mut compare = || {
+            let code = code(context.thread)?;
+            let known = context.lane.walked(code).map(|known| known.print);
+            let (count, _) = walker.stack(java, is_virtual, context.frames)?;
+            let walked = self.kept_print(&context.frames[..count], &first);
+            let count = self.ti.stack(java, 0, context.frames);
+            let told = self.kept_print(&context.frames[..count], &first);
+            Some(walked == told && known.is_none_or(|known| known == told))
+        };
+        if let Some(is_same) = compare() {
+            walker.compared(is_same || compare() != Some(false));
+        }
+    }
+
+    /// The id of the current stack, of which the context has so many frames.
+    #[inline]
+    fn of_current(
+        &self,
+        context: &mut EventContext<'_>,
+        java: Java,
+        (wanted, group): (Wanted, u32),
+        count: usize,
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> StackRef {
+        let (which, cut) = self.kept(&context.frames[..count], first);
+        self.stack_of(context, java, which, (cut, wanted.at_monitor()), group)
+    }
+
+    /// What tells apart stacks by the frames that are kept of them.
+    fn kept_print(
+        &self,
+        frames: &[jvmtiFrameInfo],
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> Fingerprint {
+        let (which, cut) = self.kept(frames, first);
+        marked(fingerprint(&frames[which]), (cut, false))
+    }
+
+    /// Which of a stack's frames are kept, from its `first` on, and whether there are
+    /// more.
+    fn kept(
+        &self,
+        frames: &[jvmtiFrameInfo],
+        first: impl Fn(&[jvmtiFrameInfo]) -> usize,
+    ) -> (Range<usize>, bool) {
+        let first = first(frames).min(frames.len());
+        let last = frames.len().min(first + self.depth);
+        // With no room left, there may be more.
+        let has_no_room = frames.len() == self.depth + 1 + MOST_SKIPPED;
+        (first..last, last < frames.len() || has_no_room)
     }
 
     /// The id of the stack of some of the context's frames, in a group. It may be
@@ -169,27 +307,13 @@ impl Recorder {
     ) -> u32 {
         let (which, cut) = self.kept_of(frames);
         let group = thread.groups.innermost();
-        let outermost = &mut std::ptr::null_mut();
-        let mut context = EventContext { generation, lane, thread, frames, outermost };
+        let parks_unseen = &mut 0;
+        let mut context = EventContext { generation, lane, thread, frames, parks_unseen };
         self.stack_of(&mut context, java, which, (cut, false), group).id
     }
+}
 
-    /// The current stack without its innermost frames that are probes, nor
-    /// the `skip` next ones.
-    pub fn stack_below(
-        &self,
-        context: &mut EventContext<'_>,
-        java: Java,
-        is_probe: impl Fn(jmethodID) -> bool,
-        skip: usize,
-    ) -> u32 {
-        let count = self.walk(context, java, 0, false);
-        let cut = count > self.depth;
-        let frames = &context.frames[..count.min(self.depth)];
-        let probes = frames.iter().take_while(|frame| is_probe(frame.method)).count();
-        let first = (probes + skip).min(frames.len());
-        let group = self.group_of_current(context, java);
-        let which = first..first.max(count.min(self.depth));
-        self.stack_of(context, java, which, (cut, false), group).id
-    }
+/// How many innermost frames are of such methods.
+fn leading(frames: &[jvmtiFrameInfo], is_such: impl Fn(jmethodID) -> bool) -> usize {
+    frames.iter().take_while(|frame| is_such(frame.method)).count()
 }

@@ -53,6 +53,8 @@ pub struct Thread {
     /// id, 32 bits each. The id is 0 before it is defined.
     ids: [AtomicU64; 2],
     about: Mutex<Option<About>>,
+    /// Whether it is known to be a virtual thread.
+    is_virtual: AtomicBool,
     /// When it started, monotonic ns: [`BEFORE_NS`] before recording began, 0
     /// as long as that is not known.
     started_ns: AtomicU64,
@@ -65,6 +67,8 @@ pub struct Thread {
     parked_since_ns: AtomicU64,
     /// Who has ended its waits last.
     wakes: Mutex<Wakes>,
+    /// When one of them was last noted, monotonic ns; 0: never.
+    woken_ns: AtomicU64,
     /// Whether the log lists it though it has had no event.
     only_listed: AtomicBool,
     /// What the program says that it is doing.
@@ -88,11 +92,13 @@ impl Thread {
             excluded,
             ids: Default::default(),
             about: Mutex::default(),
+            is_virtual: AtomicBool::new(false),
             started_ns: AtomicU64::new(0),
             ended_ns: AtomicU64::new(0),
             signalled_ns: AtomicU64::new(0),
             parked_since_ns: AtomicU64::new(0),
             wakes: Mutex::default(),
+            woken_ns: AtomicU64::new(0),
             only_listed: AtomicBool::new(false),
             groups: OpenGroups::default(),
             waits: Mutex::new(Waits { generation, ..Waits::default() }),
@@ -152,12 +158,15 @@ impl Thread {
 
     /// What the log shall say of the thread; the first one to tell is right.
     pub fn describe(&self, info: ThreadInfo, is_virtual: bool) {
-        lock(&self.about).get_or_insert(About { info, is_virtual });
+        let mut about = lock(&self.about);
+        let about = about.get_or_insert(About { info, is_virtual });
+        self.is_virtual.store(about.is_virtual, Relaxed);
     }
 
     /// Whether it is known to be a virtual thread.
+    #[inline]
     pub fn is_virtual(&self) -> bool {
-        lock(&self.about).as_ref().is_some_and(|about| about.is_virtual)
+        self.is_virtual.load(Relaxed)
     }
 
     /// Whether it is known when the thread started.
@@ -262,7 +271,7 @@ impl Thread {
     /// should the process be killed.
     #[inline]
     pub fn publish(&self, waits: &mut Waits, generation: &Arc<Generation>) {
-        let innermost = waits.innermost();
+        let innermost = waits.innermost().copied();
         let is_park =
             |wait: &PendingWait| !matches!(wait.kind, WaitKind::Monitor | WaitKind::ObjectWait);
         let since_ns = innermost.filter(is_park).map_or(0, |wait| wait.start_ns);
@@ -272,7 +281,8 @@ impl Thread {
             let new = |cell| Slot { generation: Arc::clone(generation), cell };
             waits.slot = generation.take_slot().map(new);
         }
-        if let Some(slot) = &waits.slot {
+        let shows = |slot: &Slot| slot.cell.u32_at(field::KIND).load(Relaxed) != 0;
+        if let Some(slot) = waits.slot.as_ref().filter(|slot| innermost.is_some() || shows(slot)) {
             self.show(innermost, &slot.cell, generation);
         }
         if let Some(old) = old {

@@ -21,6 +21,7 @@ struct Shard {
     contentions: AtomicU64,
     wait_ns: AtomicU64,
     dropped: AtomicU64,
+    walks: AtomicU64,
 }
 
 impl Default for Totals {
@@ -32,6 +33,17 @@ impl Default for Totals {
 impl Totals {
     fn shard(&self, thread: &Thread) -> &Shard {
         &self.shards[thread.java_id as usize % SHARDS]
+    }
+
+    /// A thread has walked its own stack: how many were walked before, by some threads.
+    #[inline]
+    pub fn walked(&self, thread: &Thread) -> u64 {
+        self.shard(thread).walks.fetch_add(1, Relaxed)
+    }
+
+    /// How many stacks were walked.
+    pub fn walks(&self) -> u64 {
+        self.sum(|shard| &shard.walks)
     }
 
     fn sum(&self, of: impl Fn(&Shard) -> &AtomicU64) -> u64 {

@@ -6,6 +6,7 @@ mod documented;
 mod record_filter;
 mod sampling;
 mod trace;
+mod walks;
 
 use crate::{
     filters::{self, FilterArgs, JobsArg, wants_pending},
@@ -35,6 +36,7 @@ use tyrion_converters::{
 use tyrion_formats::{Lacks, ModeSpan, OptionChange, Recording, ShortWaits, event_log};
 use tyrion_report::{Collections, OwnCpu};
 use tyrion_wire::{WaitKind, header::RecordingState};
+use walks::Walks;
 
 /// So many pauses are listed.
 const PAUSES_TOLD: usize = 3;
@@ -281,6 +283,7 @@ fn json_of(log: &Recording, found: &Found) -> Value {
     report["pauses"] = log.pauses().iter().map(pause).collect();
     report["collections"] = json!(collections(log));
     report["own_cpu"] = json!(own_cpu(log));
+    report["walks"] = json!(Walks::of(log));
     report["mode_spans"] = log.mode_spans().iter().map(span).collect();
     report["option_changes"] = log.option_changes().iter().map(|of| changed(log, of)).collect();
     if let Some(traced) = &found.traced {
@@ -381,6 +384,9 @@ fn head(out: &mut String, log: &Recording, found: &Found) -> std::fmt::Result {
     row("size", &sizes(log, found))?;
     if let Some(own) = own_cpu(log) {
         row("tyrion itself", &own.text())?;
+    }
+    if let Some(walks) = Walks::of(log) {
+        row("stacks", &walks.text())?;
     }
     match (log.has_collections(), collections(log)) {
         (_, Some(collections)) => row("collections", &collections.text())?,

@@ -26,5 +26,6 @@ pub mod slow_path;
 pub mod trace;
 pub mod varint;
 pub mod wake;
+pub mod walks;
 
 pub use kind::{Outcome, WaitKind};

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import peers
 import project
+from choice import pick
 from figures import Table, differences, interleaved, interval_text, median
 from processes import run_program
 
@@ -21,17 +22,21 @@ class Storm(NamedTuple):
     bytes: float  # per event, the file's fixed part included
 
 
-def tables(quick):
-    majors = (17,) if quick else (17, 25)
-    rounds, warmup_s, seconds = (1, 0.3, 1) if quick else (7, 1, 2)
+MAJORS = (17, 25)
+KINDS = ("monitor", "lock")
+
+
+def tables(choice):
+    majors = pick(choice.majors, MAJORS, "JDK") if choice.majors or not choice.quick else (17,)
+    rounds, warmup_s, seconds = choice.numbers((7, 1, 2), (1, 0.3, 1))
     project.prepare_java(majors)
     tools = peers.available(
-        peers.NONE, peers.tyrion("0"), peers.tyrion(), peers.flight_recorder_everything(),
-        peers.async_profiler())
+        peers.NONE, peers.tyrion("0"), peers.tyrion(), peers.tyrion_of(choice.beside, "0"),
+        peers.flight_recorder_everything(), peers.async_profiler())
     for major in majors:
-        for kind in ("monitor", "lock"):
+        for kind in pick(choice.kinds, KINDS, "kind"):
             def measure(tool, major=major, kind=kind):
-                return storm(tool, project.java(major), kind, warmup_s, seconds)
+                return storm(tool, project.java(major), kind, warmup_s, int(seconds))
             yield table(f"Contended {kind}, JDK {major}", tools, rounds, measure)
 
 

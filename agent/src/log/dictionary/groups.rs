@@ -1,10 +1,8 @@
 //! What a thread was doing, as the root of its stacks.
 
-use super::{
-    Inner,
-    fingerprint::{Fingerprint, fold},
-};
+use super::Inner;
 use crate::{
+    fingerprint::{Fingerprint, fold},
     groups::{self, Group},
     log::LogFile,
 };

@@ -1,6 +1,7 @@
 //! What fingerprints tell, and what methods and lines stand for.
 
 use super::*;
+use crate::fingerprint::{fingerprint, marked};
 
 #[test]
 fn lines_are_those_at_or_before() {

@@ -223,13 +223,19 @@ impl Waits {
     }
 
     /// The innermost wait.
-    pub fn innermost(&self) -> Option<PendingWait> {
-        let acquiring = self.acquiring.iter().rev().find_map(|acquiring| acquiring.wait);
-        let inferred = self.inferred.as_ref().filter(|inferred| inferred.is_parked());
-        let inferred = inferred.map(|inferred| inferred.wait);
-        let park = self.park.map(|park| park.wait);
-        let found = self.found.as_ref().map(|found| found.wait);
-        let parked = park.or(self.reacquiring).or(acquiring).or(inferred).or(found);
-        self.monitor.or(parked).or(self.object_wait)
+    #[inline]
+    pub fn innermost(&self) -> Option<&PendingWait> {
+        if self.monitor.is_some() {
+            return self.monitor.as_ref();
+        }
+        let park = self.park.as_ref().map(|park| &park.wait);
+        let acquiring =
+            || self.acquiring.iter().rev().find_map(|acquiring| acquiring.wait.as_ref());
+        let inferred = || self.inferred.as_ref().filter(|inferred| inferred.is_parked());
+        park.or(self.reacquiring.as_ref())
+            .or_else(acquiring)
+            .or_else(|| inferred().map(|inferred| &inferred.wait))
+            .or_else(|| self.found.as_ref().map(|found| &found.wait))
+            .or(self.object_wait.as_ref())
     }
 }

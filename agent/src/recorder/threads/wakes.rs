@@ -53,11 +53,17 @@ impl Thread {
 
     /// Another thread is about to end a wait.
     pub fn note_wake(&self, by: WakeBy, wake: Wake) {
-        lock(&self.wakes).0[by as usize] = wake;
+        let mut wakes = lock(&self.wakes);
+        wakes.0[by as usize] = wake;
+        self.woken_ns.fetch_max(wake.at_ns, Relaxed);
     }
 
     /// What has ended a wait of this kind in this span, monotonic ns, if that is known.
     pub fn wake_within(&self, kind: WaitKind, (start_ns, end_ns): (u64, u64)) -> Option<Wake> {
+        // Nobody ends waits for monitors. Whoever ended this one has noted it before.
+        if kind == WaitKind::Monitor || self.woken_ns.load(Relaxed) < start_ns {
+            return None;
+        }
         let wakes = lock(&self.wakes);
         let of = |by: WakeBy| {
             let wake = wakes.0[by as usize];

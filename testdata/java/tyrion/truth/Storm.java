@@ -29,6 +29,7 @@ import tyrion.support.Jvm;
  */
 final class Storm implements Scenario {
     private static final int THREADS = 4;
+    private static final int DEPTH = Integer.getInteger("truth.depth", 0);
 
     private final List<Hammer> hammers = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
@@ -135,7 +136,8 @@ final class Storm implements Scenario {
         private final ReentrantLock lock = new ReentrantLock();
     }
 
-    /** One of the threads. Seven frames lead to the lock: Thread.run, run and a1 to a5. */
+    /** One of the threads. Eight frames lead to the lock: Thread.run, run, deeper and a1 to a5;
+     * with {@code -Dtruth.depth} so many more. */
     private abstract class Hammer implements Runnable {
         final Target target;
         private final ByteBuffer counters;
@@ -157,9 +159,17 @@ final class Storm implements Scenario {
         public final void run() {
             waits = waits();
             while (!stopping) {
-                a1();
+                deeper(DEPTH);
             }
             blockedCount = Jvm.blockedCount();
+        }
+
+        private void deeper(int frames) {
+            if (frames > 0) {
+                deeper(frames - 1);
+            } else {
+                a1();
+            }
         }
 
         private void a1() {

@@ -94,6 +94,7 @@ public final class Truth {
         SCENARIOS.put("withheld", Withheld.class);
         SCENARIOS.put("wait-chain", WaitChain.class);
         SCENARIOS.put("room-chain", RoomChain.class);
+        SCENARIOS.put("walks", Walks.class);
     }
 
     private Truth() {}

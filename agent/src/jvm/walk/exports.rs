@@ -1,0 +1,192 @@
+//! What HotSpot publishes of its own structures.
+//!
+//! `libjvm.so` exports tables of fields, types and constants (`vmStructs.cpp`) for
+//! debuggers such as jhsdb, and with them how the entries of the tables are laid out.
+
+use super::memory::{read, text};
+use std::{
+    collections::HashMap,
+    ffi::{CStr, c_void},
+};
+
+/// A field of one of the JVM's classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Bytes from the object's begin; for a static field 0.
+    pub offset: usize,
+    /// Where a static field is; 0 for any other.
+    pub address: usize,
+    /// Whether it is a number of 16 bits.
+    is_short: bool,
+}
+
+impl Field {
+    /// The number of an object's field.
+    ///
+    /// # Safety
+    /// There is such an object, and it stays while this is read.
+    #[inline]
+    pub unsafe fn number(self, object: usize) -> isize {
+        let at = object + self.offset;
+        match self.is_short {
+            // SAFETY: the caller's promise.
+            true => unsafe { read::<u16>(at) as isize },
+            // SAFETY: as above.
+            false => unsafe { read::<i32>(at) as isize },
+        }
+    }
+}
+
+/// The tables.
+pub struct Exports {
+    fields: HashMap<(String, String), Field>,
+    sizes: HashMap<String, usize>,
+    numbers: HashMap<String, i32>,
+}
+
+/// How the entries of a table are found: a symbol for its begin, for the distance of
+/// two entries, and for the places in them.
+struct Table {
+    begin: usize,
+    stride: usize,
+}
+
+impl Table {
+    fn find(library: &Library, name: &str) -> Option<Table> {
+        let begin = library.number(&format!("{name}s"))?;
+        let stride = library.number(&format!("{name}EntryArrayStride"))?;
+        (begin != 0 && (1..1024).contains(&stride)).then_some(Table { begin, stride })
+    }
+
+    /// The entries up to the first whose name, at an offset, is null.
+    fn entries(&self, name_offset: usize) -> impl Iterator<Item = usize> {
+        let entries = (0..).map(|nth| self.begin + nth * self.stride);
+        // SAFETY: the tables are static, and end with an entry without a name.
+        entries.take_while(move |entry| unsafe { read::<usize>(entry + name_offset) } != 0)
+    }
+}
+
+impl Exports {
+    /// The tables of the library that a function is in.
+    pub fn find(function: *const c_void) -> Option<Exports> {
+        let library = Library::of(function)?;
+        let (fields, sizes) = (fields(&library)?, sizes(&library)?);
+        Some(Exports { fields, sizes, numbers: numbers(&library)? })
+    }
+
+    /// A field of a class.
+    pub fn field(&self, class: &str, name: &str) -> Option<Field> {
+        self.fields.get(&(class.to_owned(), name.to_owned())).copied()
+    }
+
+    /// Where a field is in an object.
+    pub fn offset(&self, class: &str, name: &str) -> Option<usize> {
+        Some(self.field(class, name)?.offset)
+    }
+
+    /// What a static field has that is as large as a pointer.
+    pub fn value(&self, class: &str, name: &str) -> Option<usize> {
+        let address = self.field(class, name)?.address;
+        // SAFETY: static fields are always there.
+        (address != 0).then(|| unsafe { read(address) })
+    }
+
+    /// The size of a class's objects, in bytes.
+    pub fn size(&self, class: &str) -> Option<usize> {
+        self.sizes.get(class).copied()
+    }
+
+    /// A constant.
+    pub fn number(&self, name: &str) -> Option<i32> {
+        self.numbers.get(name).copied()
+    }
+}
+
+fn fields(library: &Library) -> Option<HashMap<(String, String), Field>> {
+    let table = Table::find(library, "gHotSpotVMStruct")?;
+    let place = |name| library.number(&format!("gHotSpotVMStructEntry{name}Offset"));
+    let (class, name, kind) = (place("TypeName")?, place("FieldName")?, place("TypeString")?);
+    let (offset, address) = (place("Offset")?, place("Address")?);
+    let field = |entry: usize| {
+        // SAFETY: the library says what is where in an entry; the texts are static.
+        unsafe {
+            let kind = text(read(entry + kind));
+            let field = Field {
+                offset: read::<u64>(entry + offset) as usize,
+                address: read(entry + address),
+                is_short: matches!(kind.as_str(), "u2" | "uint16_t" | "jushort"),
+            };
+            ((text(read(entry + class)), text(read(entry + name))), field)
+        }
+    };
+    Some(table.entries(class).map(field).collect())
+}
+
+fn sizes(library: &Library) -> Option<HashMap<String, usize>> {
+    let table = Table::find(library, "gHotSpotVMType")?;
+    let place = |name| library.number(&format!("gHotSpotVMTypeEntry{name}Offset"));
+    let (name, size) = (place("TypeName")?, place("Size")?);
+    // SAFETY: as for fields.
+    let pair = |entry| unsafe { (text(read(entry + name)), read::<u64>(entry + size) as usize) };
+    Some(table.entries(name).map(pair).collect())
+}
+
+fn numbers(library: &Library) -> Option<HashMap<String, i32>> {
+    let table = Table::find(library, "gHotSpotVMIntConstant")?;
+    let place = |name| library.number(&format!("gHotSpotVMIntConstantEntry{name}Offset"));
+    let (name, value) = (place("Name")?, place("Value")?);
+    // SAFETY: as for fields.
+    let pair = |entry| unsafe { (text(read(entry + name)), read(entry + value)) };
+    Some(table.entries(name).map(pair).collect())
+}
+
+/// A library that is loaded, and stays.
+struct Library(*mut c_void);
+
+impl Library {
+    /// The one that a function is in.
+    fn of(function: *const c_void) -> Option<Library> {
+        // SAFETY: all-zero is a valid value, which the call fills; the address need
+        // not even be a function's.
+        let library = unsafe {
+            let mut info: libc::Dl_info = std::mem::zeroed();
+            if libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
+                return None;
+            }
+            // It is there already, and stays.
+            libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD)
+        };
+        (!library.is_null()).then_some(Library(library))
+    }
+
+    fn symbol(&self, name: &CStr) -> Option<usize> {
+        // SAFETY: the library is open, the name ends with a zero.
+        let found = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        (!found.is_null()).then_some(found as usize)
+    }
+
+    /// What a variable of 64 bits has.
+    fn number(&self, name: &str) -> Option<usize> {
+        let name = std::ffi::CString::new(name).ok()?;
+        // SAFETY: all that is asked for here has 64 bits.
+        self.symbol(&name).map(|at| unsafe { read(at) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_found_in_the_library_of_a_function() {
+        let library = Library::of(libc::malloc as *const c_void).unwrap();
+        assert_eq!(library.symbol(c"free"), Some(libc::free as *const () as usize));
+        assert_eq!(library.symbol(c"no_such_function"), None);
+        assert!(Library::of(std::ptr::null()).is_none());
+    }
+
+    #[test]
+    fn without_tables_there_is_nothing() {
+        assert!(Exports::find(libc::malloc as *const c_void).is_none());
+    }
+}

@@ -1,0 +1,42 @@
+//! A heap of machine code, and where the blocks in it begin (`heap.cpp`).
+
+use super::memory::read;
+
+/// In the map of a heap's segments: nothing is there.
+const FREE: u8 = 0xff;
+
+/// A part of the code cache. It is reserved in one piece, and stays where it is; what of
+/// it was once in use can always be read.
+pub struct Heap {
+    pub begin: usize,
+    pub end: usize,
+    /// The map of its segments: for each a byte that says how many segments back its
+    /// block begins, at most so many at a time.
+    pub segments: usize,
+    /// The logarithm of a segment's size in bytes.
+    pub shift: u32,
+}
+
+impl Heap {
+    #[inline]
+    pub fn contains(&self, pc: usize) -> bool {
+        (self.begin..self.end).contains(&pc)
+    }
+
+    /// The block that an address of the heap is in, where something is there.
+    ///
+    /// # Safety
+    /// The address is in a frame of the current thread: code is there, and stays.
+    #[inline]
+    pub unsafe fn block(&self, pc: usize) -> Option<usize> {
+        let mut segment = (pc - self.begin) >> self.shift;
+        loop {
+            // SAFETY: there is a byte for each segment that was ever used.
+            match unsafe { read::<u8>(self.segments + segment) } {
+                0 => return Some(self.begin + (segment << self.shift)),
+                FREE => return None,
+                back => segment = segment.checked_sub(back.into())?,
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Where HotSpot keeps what a walk needs.
+//!
+//! The names are those of JDK 11 to 25; where releases differ, the first one that is
+//! there is taken. What no table has is told beside its value.
+
+use super::{
+    exports::{Exports, Field},
+    heap::Heap,
+    memory::read,
+};
+use std::ops::Range;
+
+/// Bytes of a word.
+pub const WORD: usize = size_of::<usize>();
+
+/// Where things are.
+pub struct Layout {
+    /// Threads.
+    pub thread: ThreadLayout,
+    /// Frames.
+    pub frame: FrameLayout,
+    /// Pieces of machine code.
+    pub blob: BlobLayout,
+    /// How the debug information of compiled code is read.
+    pub scopes: ScopesLayout,
+    /// Methods.
+    pub method: MethodLayout,
+    /// Where code can be.
+    pub heaps: Vec<Heap>,
+}
+
+/// Of a `JavaThread`.
+pub struct ThreadLayout {
+    /// From a `JNIEnv` back to its thread, in bytes.
+    pub env: usize,
+    /// The end of the stack.
+    pub stack_base: usize,
+    /// The last Java frame.
+    pub anchor: usize,
+    pub sp: usize,
+    pub fp: usize,
+    pub pc: usize,
+}
+
+/// Of frames; offsets are in words from the frame pointer.
+pub struct FrameLayout {
+    /// The interpreter's code.
+    pub interpreter: Range<usize>,
+    /// Where Java code returns to that was called from native code.
+    pub call_stub: usize,
+    /// In an interpreted frame, the caller's stack pointer.
+    pub sender_sp: isize,
+    /// The method.
+    pub method: isize,
+    /// The address of the bytecode.
+    pub bytecode: isize,
+    /// In the frame of a call from native code, its `JavaCallWrapper`.
+    pub wrapper: isize,
+    /// The last Java frame before, in bytes from the begin of that.
+    pub wrapper_anchor: usize,
+}
+
+/// Of a `CodeBlob` and an `nmethod`; offsets are in bytes.
+pub struct BlobLayout {
+    /// Bytes before a blob in its block.
+    pub header: usize,
+    pub frame_size: usize,
+    pub name: usize,
+    /// The begin of the instructions.
+    pub code: Part,
+    pub method: usize,
+    pub compile_id: usize,
+    pub state: usize,
+    pub orig_pc: Field,
+    /// Where frames return to that are deoptimized.
+    pub deopt: [Part; 2],
+}
+
+/// Of the debug information of an `nmethod`.
+pub struct ScopesLayout {
+    /// The `PcDesc`s, and what follows them.
+    pub pcs: Part,
+    pub pcs_end: Part,
+    /// The scopes.
+    pub data: Part,
+    /// The methods that they refer to.
+    pub metadata: Part,
+    /// What no byte of a compressed number is less than: 1 from JDK 20 on.
+    pub excluded: u32,
+}
+
+/// Of a `Method` and its `ConstMethod`.
+pub struct MethodLayout {
+    pub const_method: usize,
+    pub access: usize,
+    /// The machine code.
+    pub code: usize,
+    /// The size of a `ConstMethod`, which is followed by the bytecodes.
+    pub bytecodes: usize,
+    pub bytecodes_len: usize,
+}
+
+/// How a part of an `nmethod` is found.
+#[derive(Clone, Copy)]
+pub enum Part {
+    /// Its address is in the header.
+    At(usize),
+    /// It is so many bytes after the header's begin.
+    From(Field),
+    /// It is as many bytes as the field has after a part whose address is in the header.
+    After(usize, Field),
+}
+
+impl Part {
+    /// Its address.
+    ///
+    /// # Safety
+    /// There is such an `nmethod`, which stays while this is read.
+    #[inline]
+    pub unsafe fn of(self, nmethod: usize) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Part::At(offset) => read(nmethod + offset),
+                Part::From(field) => nmethod.wrapping_add_signed(field.number(nmethod)),
+                Part::After(base, field) => {
+                    read::<usize>(nmethod + base).wrapping_add_signed(field.number(nmethod))
+                }
+            }
+        }
+    }
+}
+
+/// The last JDK whose compressed numbers may have any byte.
+const LAST_WITHOUT_EXCLUDED: u32 = 19;
+
+impl Layout {
+    /// The layout of the JVM that published these tables, a JDK of this version, where a
+    /// thread's `JNIEnv` is so many bytes after its begin; what is missing otherwise.
+    pub fn of(exports: &Exports, version: u32, env: usize) -> Result<Layout, &'static str> {
+        if exports.size("JavaThread").is_none_or(|size| env >= size) {
+            return Err("JavaThread");
+        }
+        Ok(Layout {
+            thread: thread(exports, env).ok_or("JavaThread")?,
+            frame: frame(exports).ok_or("frame")?,
+            blob: blob(exports).ok_or("nmethod")?,
+            scopes: scopes(exports, version).ok_or("ScopeDesc")?,
+            method: method(exports).ok_or("Method")?,
+            heaps: heaps(exports).ok_or("CodeHeap")?,
+        })
+    }
+}
+fn thread(exports: &Exports, env: usize) -> Option<ThreadLayout> {
+    let anchor = |name| exports.offset("JavaFrameAnchor", name);
+    Some(ThreadLayout {
+        env,
+        stack_base: exports.offset("JavaThread", "_stack_base")?,
+        anchor: exports.offset("JavaThread", "_anchor")?,
+        sp: anchor("_last_Java_sp")?,
+        fp: anchor("_last_Java_fp")?,
+        pc: anchor("_last_Java_pc")?,
+    })
+}
+
+fn frame(exports: &Exports) -> Option<FrameLayout> {
+    let stubs = exports.value("AbstractInterpreter", "_code")?;
+    let buffer = exports.offset("StubQueue", "_stub_buffer")?;
+    let limit = exports.field("StubQueue", "_buffer_limit")?;
+    // SAFETY: the interpreter's code is made before there is a thread, and stays.
+    let (begin, len) = unsafe { (read::<usize>(stubs + buffer), limit.number(stubs)) };
+    let word = |name: &str| exports.number(&format!("frame::{name}")).map(|number| number as isize);
+    let (method, bytecode) = INTERPRETED?;
+    Some(FrameLayout {
+        interpreter: begin..begin.checked_add(usize::try_from(len).ok()?)?,
+        call_stub: exports.value("StubRoutines", "_call_stub_return_address")?,
+        sender_sp: word("interpreter_frame_sender_sp_offset")?,
+        method,
+        bytecode,
+        wrapper: word("entry_frame_call_wrapper_offset")?,
+        wrapper_anchor: exports.offset("JavaCallWrapper", "_anchor")?,
+    })
+}
+
+/// The method and the bytecode in an interpreted frame, in words from the frame pointer
+/// (`frame_x86.hpp`). `None` for processors on which it was not seen to be right.
+const INTERPRETED: Option<(isize, isize)> =
+    if cfg!(target_arch = "x86_64") { Some((-3, -8)) } else { None };
+
+fn blob(exports: &Exports) -> Option<BlobLayout> {
+    let of_blob = |name| exports.offset("CodeBlob", name);
+    let of_nmethod = |name| exports.offset("nmethod", name);
+    let deopt = |name: &str| {
+        let begin = exports.offset("CompiledMethod", &format!("{name}_begin")).map(Part::At);
+        begin.or_else(|| exports.field("nmethod", &format!("{name}_offset")).map(Part::From))
+    };
+    let code = of_blob("_code_begin").map(Part::At);
+    let method = exports.offset("CompiledMethod", "_method").or_else(|| of_nmethod("_method"));
+    Some(BlobLayout {
+        header: exports.size("HeapBlock")?,
+        frame_size: of_blob("_frame_size")?,
+        name: of_blob("_name")?,
+        code: code.or_else(|| exports.field("CodeBlob", "_code_offset").map(Part::From))?,
+        method: method?,
+        compile_id: of_nmethod("_compile_id")?,
+        state: of_nmethod("_state")?,
+        orig_pc: exports.field("nmethod", "_orig_pc_offset")?,
+        deopt: [deopt("_deopt_handler")?, deopt("_deopt_mh_handler")?],
+    })
+}
+
+fn scopes(exports: &Exports, version: u32) -> Option<ScopesLayout> {
+    let of_nmethod = |name| exports.field("nmethod", name);
+    let excluded = u32::from(version > LAST_WITHOUT_EXCLUDED);
+    let Some(immutable) = exports.offset("nmethod", "_immutable_data") else {
+        return Some(ScopesLayout {
+            pcs: Part::From(of_nmethod("_scopes_pcs_offset")?),
+            pcs_end: Part::From(of_nmethod("_dependencies_offset")?),
+            data: Part::At(exports.offset("CompiledMethod", "_scopes_data_begin")?),
+            metadata: Part::From(of_nmethod("_metadata_offset")?),
+            excluded,
+        });
+    };
+    let data = Part::After(immutable, of_nmethod("_scopes_data_offset")?);
+    let pcs = Part::After(immutable, of_nmethod("_scopes_pcs_offset")?);
+    let mutable = exports.offset("CodeBlob", "_mutable_data")?;
+    let metadata = Part::After(mutable, exports.field("CodeBlob", "_relocation_size")?);
+    Some(ScopesLayout { pcs, pcs_end: data, data, metadata, excluded })
+}
+
+fn method(exports: &Exports) -> Option<MethodLayout> {
+    Some(MethodLayout {
+        const_method: exports.offset("Method", "_constMethod")?,
+        access: exports.offset("Method", "_access_flags")?,
+        code: exports.offset("Method", "_code")?,
+        bytecodes: exports.size("ConstMethod")?,
+        bytecodes_len: exports.offset("ConstMethod", "_code_size")?,
+    })
+}
+
+fn heaps(exports: &Exports) -> Option<Vec<Heap>> {
+    let array = |name| {
+        let base = exports.offset("GrowableArrayBase", name);
+        base.or_else(|| exports.offset("GenericGrowableArray", name))
+    };
+    let (len, data) = (array("_len")?, exports.offset("GrowableArray<int>", "_data")?);
+    let heap = |name| exports.offset("CodeHeap", name);
+    let space = |name| exports.offset("VirtualSpace", name);
+    let (memory, segments) = (heap("_memory")?, heap("_segmap")?);
+    let (low, end, first) = (space("_low_boundary")?, space("_high_boundary")?, space("_low")?);
+    let shift = heap("_log2_segment_size")?;
+    let all = exports.value("CodeCache", "_heaps")?;
+    // SAFETY: the heaps are made before there is a thread, and stay.
+    let heaps: Vec<Heap> = unsafe {
+        let (len, heaps) = (read::<i32>(all + len), read::<usize>(all + data));
+        let heaps = (0..len as usize).map(|nth| read::<usize>(heaps + nth * WORD));
+        let heap = |heap: usize| Heap {
+            begin: read(heap + memory + low),
+            end: read(heap + memory + end),
+            segments: read(heap + segments + first),
+            shift: read(heap + shift),
+        };
+        heaps.map(heap).collect()
+    };
+    let is_sound = |heap: &Heap| heap.begin < heap.end && (1..32).contains(&heap.shift);
+    (!heaps.is_empty() && heaps.iter().all(is_sound)).then_some(heaps)
+}

@@ -1,0 +1,333 @@
+//! The current thread's stack, many times faster than `GetStackTrace`.
+//!
+//! `GetStackTrace` reads the debug information of every compiled frame anew, and finds
+//! out where it keeps its object references, which nobody asked for: 0.1 to 0.7 µs a
+//! frame. Here the frames of a stack are only followed, by the sizes that the JVM keeps
+//! for each piece of machine code, and what they are is folded into a fingerprint: a
+//! stack that was seen before is known again by it. The first time, the debug
+//! information is read here as well.
+//!
+//! - [`frames`]: from frame to frame
+//! - [`code`], [`heap`]: machine code
+//! - [`scopes`]: which methods and bytecodes a compiled frame stands for
+//! - [`methods`]: the ids of methods
+//! - [`exports`], [`layout`]: where the JVM has all that
+//!
+//! Nothing is guessed: where a frame is not of a kind that is known here, or a method's
+//! id is not known, the JVM is asked. And some of the stacks are compared with what it
+//! tells.
+
+mod code;
+mod exports;
+mod frames;
+mod heap;
+mod layout;
+mod memory;
+mod methods;
+mod scopes;
+
+use super::{Java, Object, Ti};
+use crate::fingerprint::{Fingerprint, Folded};
+use code::Kinds;
+use exports::Exports;
+use frames::{Frame, Frames, Unsure};
+use jvmti_bindings::sys::{
+    jni::{jfieldID, jmethodID},
+    jvmti::jvmtiFrameInfo,
+};
+use layout::Layout;
+use memory::read;
+use methods::MethodIds;
+use std::{
+    ptr,
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+};
+use tyrion_wire::walks;
+
+/// How many innermost frames can be skipped at most: buffers need room for them, too.
+pub const MOST_SKIPPED: usize = 3;
+
+/// The first walks are compared with what `GetStackTrace` tells.
+const FIRST_COMPARED: u64 = 64;
+/// Later one walk in this many is compared.
+const COMPARED_ONE_IN: u64 = 4096;
+/// The number of walks that may differ.
+const DIFFERENCES: u64 = 3;
+/// The last JDK whose method ids are what [`methods`] says.
+const LAST_JDK: u32 = 25;
+
+/// The state of an `nmethod` that may be entered: none of its methods has been redefined.
+const IN_USE: i8 = 0;
+
+/// Walks stacks of the current thread.
+pub struct Walker {
+    layout: Layout,
+    kinds: Kinds,
+    ids: MethodIds,
+    /// `Continuation.enterSpecial`, below which a virtual thread's stack is its carrier's;
+    /// null before JDK 19.
+    enter: jmethodID,
+    /// Its machine code; 0 as long as it was not seen.
+    entry: AtomicUsize,
+    /// Whether all walks are compared, and differences counted.
+    compares: bool,
+    counts: WalkCounts,
+    /// What to do when it is not asked any more, since its answers differed.
+    given_up: fn(),
+}
+
+// SAFETY: method ids are valid on every thread, and so is what the JVM publishes.
+unsafe impl Send for Walker {}
+// SAFETY: as above; what changes is atomic.
+unsafe impl Sync for Walker {}
+
+/// How stacks were found.
+#[derive(Default)]
+struct WalkCounts {
+    /// `GetStackTrace` was asked, since a walk was not sure.
+    asked: AtomicU64,
+    compared: AtomicU64,
+    differ: AtomicU64,
+}
+
+/// What is needed of the JVM to find its structures.
+pub struct Hints<'a> {
+    /// The current thread, a platform thread.
+    pub thread: Object<'a>,
+    /// `Thread.eetop`, the address of its `JavaThread`.
+    pub eetop: jfieldID,
+    /// `Continuation.enterSpecial`, or null.
+    pub enter: jmethodID,
+    /// The version of the JDK.
+    pub version: u32,
+}
+
+impl Walker {
+    /// A walker, where this JVM is one whose structures are known. `given_up` is called
+    /// once, should it tell other stacks than the JVM.
+    ///
+    /// # Errors
+    /// What of the JVM is not known.
+    pub fn find(
+        (ti, java): (Ti, Java),
+        hints: &Hints<'_>,
+        compares: bool,
+        given_up: fn(),
+    ) -> Result<Walker, &'static str> {
+        if hints.version > LAST_JDK {
+            return Err("a newer JDK");
+        }
+        let function = ti.any_function().ok_or("JVMTI")?;
+        let exports = Exports::find(function).ok_or("vmStructs")?;
+        let thread = java.long_field(hints.thread, hints.eetop) as usize;
+        let env = (java.raw() as usize).wrapping_sub(thread);
+        Ok(Walker {
+            layout: Layout::of(&exports, hints.version, env)?,
+            kinds: Kinds::default(),
+            ids: MethodIds::default(),
+            enter: hints.enter,
+            entry: AtomicUsize::new(0),
+            compares,
+            counts: WalkCounts::default(),
+            given_up,
+        })
+    }
+
+    /// What became of the walks, if all were compared.
+    pub fn account(&self) -> Option<String> {
+        let WalkCounts { asked, compared, differ } = &self.counts;
+        let [asked, compared, differ] = [asked, compared, differ].map(load);
+        let account = || {
+            format!("{compared} stacks compared, {differ} differ; {asked} more asked of the JVM")
+        };
+        self.compares.then(account)
+    }
+
+    /// How so many stacks were found, by the names that this has in the log.
+    pub fn values(&self, stacks: u64) -> [(&'static str, u64); 4] {
+        let WalkCounts { asked, compared, differ } = &self.counts;
+        [
+            (walks::OWN, stacks.saturating_sub(load(asked))),
+            (walks::JVMTI, load(asked)),
+            (walks::COMPARED, load(compared)),
+            (walks::DIFFERENT, load(differ)),
+        ]
+    }
+
+    /// Whether it is to be asked.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.compares || self.counts.differ.load(Relaxed) < DIFFERENCES
+    }
+
+    /// What the `most` innermost frames of the current thread's stack are, or all, as
+    /// long as the JVM has this code: frames that are the same have the same
+    /// fingerprint. `None` when the JVM must be asked.
+    #[inline]
+    pub fn recognise(&self, java: Java, is_virtual: bool, most: usize) -> Option<Fingerprint> {
+        let mut frames = self.frames(java)?;
+        let mut print = Folded::new();
+        for _ in 0..most {
+            match frames.next().ok()? {
+                None => break,
+                Some(frame) if self.is_entry(frame) => {
+                    // A carrier that acts for itself is not known here.
+                    if !is_virtual {
+                        return None;
+                    }
+                    break;
+                }
+                Some(Frame::Compiled { nmethod, pc, sp }) => {
+                    let blob = &self.layout.blob;
+                    // SAFETY: the code of a frame of this thread stays.
+                    let (id, state) = unsafe {
+                        (read::<u32>(nmethod + blob.compile_id), read::<i8>(nmethod + blob.state))
+                    };
+                    match state {
+                        // No two compilations have the same number.
+                        IN_USE => print.add(pc as u64, u64::from(id) | 1 << 63),
+                        // Its methods may have been redefined since it was seen first.
+                        _ => self.add_scopes(&mut print, nmethod, pc, sp)?,
+                    }
+                }
+                Some(Frame::Interpreted { method, bytecode }) => {
+                    // SAFETY: the method of a frame of this thread stays.
+                    let location = unsafe { self.layout.location(method, bytecode) }.ok()?;
+                    // SAFETY: as above.
+                    let id = unsafe { self.ids.id(method) }?;
+                    print.add(id as u64, location as u64);
+                }
+            }
+        }
+        Some(print.get())
+    }
+
+    #[cold]
+    fn add_scopes(&self, print: &mut Folded, nmethod: usize, pc: usize, sp: usize) -> Option<()> {
+        let mut is_known = true;
+        // SAFETY: the frame is one of this thread, as for all that is asked of it.
+        unsafe {
+            let pc = self.layout.real_pc(nmethod, pc, sp);
+            let add = |scope: scopes::Scope| {
+                let id = self.ids.id(scope.method);
+                print.add(id.unwrap_or(0) as u64, scope.location as u64);
+                is_known &= id.is_some();
+                is_known
+            };
+            self.layout.scopes(nmethod, pc, add).ok()?;
+        }
+        is_known.then_some(())
+    }
+
+    /// The current thread's stack, innermost frame first, into `frames`, as
+    /// [`Ti::stack`] tells it: how many there are; and whether a stack with its
+    /// [fingerprint](Walker::recognise) is always this one. `None` when the JVM must be
+    /// asked; what is in `frames` has no meaning then.
+    pub fn stack(
+        &self,
+        java: Java,
+        is_virtual: bool,
+        frames: &mut [jvmtiFrameInfo],
+    ) -> Option<(usize, bool)> {
+        let mut all = self.frames(java)?;
+        let (mut count, mut is_lasting) = (0, true);
+        let mut add = |method: usize, location: i64| {
+            // SAFETY: the method is that of a frame of this thread.
+            let Some(id) = (unsafe { self.ids.id(method) }) else { return Err(Unsure) };
+            let method = ptr::with_exposed_provenance_mut(id);
+            frames[count] = jvmtiFrameInfo { method, location };
+            count += 1;
+            Ok(count < frames.len())
+        };
+        loop {
+            let goes_on = match all.next().ok()? {
+                None => break,
+                // A carrier that acts for itself is not known here.
+                Some(frame) if self.is_entry(frame) && !is_virtual => return None,
+                Some(frame) if self.is_entry(frame) => break,
+                Some(Frame::Compiled { nmethod, pc, sp }) => {
+                    let mut goes_on = Ok(true);
+                    // SAFETY: the frame is one of this thread.
+                    let done = unsafe {
+                        let real_pc = self.layout.real_pc(nmethod, pc, sp);
+                        is_lasting &= real_pc == pc;
+                        self.layout.scopes(nmethod, real_pc, |scope| {
+                            goes_on = add(scope.method, scope.location);
+                            matches!(goes_on, Ok(true))
+                        })
+                    };
+                    done.and(goes_on)
+                }
+                Some(Frame::Interpreted { method, bytecode }) => {
+                    // SAFETY: the method is that of a frame of this thread.
+                    add(method, unsafe { self.layout.location(method, bytecode) }.ok()?)
+                }
+            };
+            if !goes_on.ok()? {
+                break;
+            }
+        }
+        (count > 0).then_some((count, is_lasting))
+    }
+
+    /// Whether a walk is to be compared, before which so many were.
+    #[inline]
+    pub fn is_compared(&self, before: u64) -> bool {
+        self.compares || before < FIRST_COMPARED || before.is_multiple_of(COMPARED_ONE_IN)
+    }
+
+    /// The JVM has told this stack, since a walk was not sure of it.
+    pub fn learn(&self, frames: &[jvmtiFrameInfo]) {
+        self.counts.asked.fetch_add(1, Relaxed);
+        for frame in frames {
+            // SAFETY: the JVM has told the id, and this is a JDK with such ids.
+            unsafe { self.ids.learn(frame.method as usize) };
+        }
+    }
+
+    /// A walk and `GetStackTrace` were asked for the same stack.
+    pub fn compared(&self, is_same: bool) {
+        self.counts.compared.fetch_add(1, Relaxed);
+        if !is_same {
+            let differences = self.counts.differ.fetch_add(1, Relaxed) + 1;
+            if differences == DIFFERENCES && !self.compares {
+                (self.given_up)();
+            }
+        }
+    }
+
+    #[inline]
+    fn frames(&self, java: Java) -> Option<Frames<'_>> {
+        // SAFETY: the environment is the current thread's, and the layout this JVM's.
+        unsafe { Frames::of(&self.layout, &self.kinds, java.raw() as usize) }
+    }
+
+    /// Whether a virtual thread's stack begins with this frame.
+    #[inline]
+    fn is_entry(&self, frame: Frame) -> bool {
+        let Frame::Compiled { nmethod, .. } = frame else { return false };
+        if self.enter.is_null() {
+            return false;
+        }
+        let entry = self.entry.load(Relaxed);
+        nmethod == if entry == 0 { self.find_entry() } else { entry }
+    }
+
+    /// The machine code that enters virtual threads, as soon as there is one: it stays.
+    #[cold]
+    fn find_entry(&self) -> usize {
+        // SAFETY: the class is the boot loader's, and is never unloaded.
+        let entry = unsafe {
+            match read::<usize>(self.enter as usize) {
+                0 => 0,
+                method => read::<usize>(method + self.layout.method.code),
+            }
+        };
+        self.entry.store(entry, Relaxed);
+        entry
+    }
+}
+
+fn load(count: &AtomicU64) -> u64 {
+    count.load(Relaxed)
+}

@@ -1,0 +1,45 @@
+//! How the agent found the stacks of threads.
+
+use serde::Serialize;
+use tyrion_converters::outputs::units;
+use tyrion_formats::Recording;
+use tyrion_wire::walks;
+
+/// How many stacks were found in which way.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Walks {
+    /// Walked by the agent.
+    own: u64,
+    /// Asked of the JVM.
+    jvmti: u64,
+    /// Walked, and asked to compare.
+    compared: u64,
+    /// How many of these were not the same.
+    different: u64,
+}
+
+impl Walks {
+    /// What the log says; `None` where the agent always asked the JVM, or does not tell.
+    pub fn of(log: &Recording) -> Option<Walks> {
+        let statistics = log.statistics();
+        let value = |key| statistics.get(key).copied();
+        Some(Walks {
+            own: value(walks::OWN)?,
+            jvmti: value(walks::JVMTI)?,
+            compared: value(walks::COMPARED)?,
+            different: value(walks::DIFFERENT)?,
+        })
+    }
+
+    /// `1,234 walked, 56 asked of the JVM; 78 compared, none different`.
+    pub fn text(&self) -> String {
+        let [own, jvmti, compared] = [self.own, self.jvmti, self.compared].map(units::thousands);
+        let different = match self.different {
+            0 => "none".to_owned(),
+            some => units::thousands(some),
+        };
+        format!(
+            "{own} walked, {jvmti} asked of the JVM; {compared} compared, {different} different"
+        )
+    }
+}
