@@ -2,11 +2,16 @@
 //! that is used, of databases from their first moment on, and when attached.
 
 use crate::support::{
-    Jdk, Program, Running, beside_others, dump, err, info, on_jdks, redefiner, output, subject_jar, text,
-    tyrion,
+    Jdk, Program, Running, beside_others, dump, err, info, on_jdks, output, redefiner, subject_jar,
+    text, tyrion,
 };
 use serde_json::Value;
-use std::{collections::HashSet, path::Path, process::Command, time::Duration};
+use std::{
+    collections::HashSet,
+    path::Path,
+    process::{Command, Output},
+    time::Duration,
+};
 
 on_jdks!(derby: newest, everywhere three);
 on_jdks!(hsqldb: only(21));
@@ -60,19 +65,43 @@ fn attached(jdk: &Jdk) {
 /// in between, while code becomes invalid and classes are unloaded.
 fn all_sorts_of_frames(jdk: &Jdk) {
     for deepest in ["24", "6"] {
-        let program = Program::truth(jdk, &format!("walks 3 2 platform {deepest}"));
-        assert!(compared(&program) > MANY);
+        let mut program = Program::truth(jdk, &format!("walks 3 2 platform {deepest}"));
+        for flag in NATIVE_REFLECTION {
+            program = program.flag(flag.to_owned());
+        }
+        assert!(walked(&program) > MANY);
     }
-    let program = Program::truth(jdk, "walks 2 2 platform 6").flag("-Xcomp".to_owned());
-    assert!(compared(&program) > 0);
+    for flag in ["-Xcomp", "-XX:-SegmentedCodeCache", "-XX:TieredStopAtLevel=1"] {
+        let program = Program::truth(jdk, "walks 1 2 platform 6").flag(flag.to_owned());
+        assert!(walked(&program) > 0);
+    }
 }
+
+/// Reflection calls native code, which calls Java, until JDK 17 and from then on.
+const NATIVE_REFLECTION: [&str; 2] =
+    ["-Dsun.reflect.inflationThreshold=2147483647", "-Djdk.reflect.useNativeAccessorOnly=true"];
 
 /// Of which there are other versions each 30 ms.
 fn redefined_methods(jdk: &Jdk) {
     let folder = tempfile::tempdir().unwrap();
-    let agent = format!("-javaagent:{}=tyrion.truth.Walks$Changing", text(&redefiner(folder.path())));
+    let agent =
+        format!("-javaagent:{}=tyrion.truth.Walks$Changing", text(&redefiner(folder.path())));
     let program = Program::truth(jdk, "walks 3 2 platform 12").flag(agent);
-    assert!(compared(&program) > MANY);
+    let (ended, compared) = run(&program, &folder.path().join("test.log"));
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("redefined"));
+    assert!(compared > MANY);
+}
+
+/// Runs a program of platform threads alone: how many of its stacks were compared. The
+/// JVM was asked for few others.
+fn walked(program: &Program) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("test.log");
+    let compared = compared_in(program, &log);
+    let walks = &info(&log)["walks"];
+    let (own, jvmti) = (walks["own"].as_u64().unwrap(), walks["jvmti"].as_u64().unwrap());
+    assert!(jvmti < own / 5, "{jvmti} beside {own} were asked of the JVM");
+    compared
 }
 
 fn virtual_threads_that_walk(jdk: &Jdk) {
@@ -129,6 +158,11 @@ fn compared(program: &Program) -> u64 {
 
 /// The same, where the log is wanted.
 fn compared_in(program: &Program, log: &Path) -> u64 {
+    run(program, log).1
+}
+
+/// The same, where it is wanted how it has ended, too.
+fn run(program: &Program, log: &Path) -> (Output, u64) {
     let program = program.clone().option("--walk=compare").option("--threshold=0");
     let _turn = beside_others();
     let ended = output(&mut program.record_command(log));
@@ -138,7 +172,7 @@ fn compared_in(program: &Program, log: &Path) -> u64 {
     let told = |key: &str| told["walks"][key].as_u64().unwrap();
     assert_eq!((told("compared"), told("different")), (compared, 0));
     assert!(told("own") >= compared, "{} walked, {compared} compared", told("own"));
-    compared
+    (ended, compared)
 }
 
 /// How many stacks a JVM says that it has compared, all of them the same.
@@ -146,7 +180,8 @@ fn account(said: &str) -> u64 {
     let account = said.lines().find_map(|line| line.strip_prefix("tyrion: "));
     let account = account.unwrap_or_else(|| panic!("no account in {said}"));
     let (walks, rest) = account.split_once(" stacks compared, ").expect(account);
-    assert!(rest.starts_with("0 differ;"), "{account}");
+    let (known, rest) = rest.split_once(" of them known before, ").expect(account);
+    assert!(rest.starts_with("0 differ;") && known.parse::<u64>().unwrap() > 0, "{account}");
     walks.parse().unwrap()
 }
 

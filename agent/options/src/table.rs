@@ -47,7 +47,7 @@ options! {
         }
         /// How the stacks of threads that wait for locks, or hold them, are found: fast
         /// (by the agent itself, from frame to frame, if this JVM is one of those whose
-        /// structures it knows: JDK 11 to 25 on x86-64), jvmti (always with
+        /// structures it knows: JDK 11, 17, 21 and 25 on x86-64), jvmti (always with
         /// GetStackTrace), compare (in both ways, to compare the results), or auto (fast)
         walk: Walk = Walk::Auto => Choice(&[
             ("auto", Walk::Auto),

@@ -40,6 +40,7 @@ impl Contention {
     pub fn acquire_ends(&self, java: Java, thread: Object<'_>, outcome: Outcome) {
         let end_ns = clock::now_ns();
         self.recorder.with(java, thread, false, |context, waits| {
+            context.ends_unseen(false);
             // An acquisition that never parked did not wait.
             if let Some(Acquiring { parks, wait: Some(pending), .. }) = waits.acquiring.pop() {
                 self.end(context, pending, end_ns, outcome, parks);
@@ -62,9 +63,9 @@ impl Contention {
             return;
         }
         self.recorder.with(java, thread, true, |context, waits| {
+            context.ends_unseen(false);
             self.end_found(context, waits, None);
             let Some(acquiring) = waits.acquiring.last_mut() else {
-                context.ends_unseen(false);
                 let start_ns = clock::now_ns();
                 let pending = self.begin_park(context, java, thread, false, start_ns);
                 waits.reacquiring = None;

@@ -20,9 +20,9 @@ enum Wanted {
     Below(usize),
     /// The same, where the innermost one waits for a monitor.
     AtMonitor(usize),
-    /// Those below machinery.
+    /// Those below machinery, which is always the same.
     PastMachinery,
-    /// Those below probes, but for so many of these.
+    /// Those below probes, which are always the same, and below so many more.
     PastProbes(usize),
 }
 
@@ -160,10 +160,11 @@ impl Recorder {
             let walked = self.kept_print(&context.frames[..count], &first);
             let count = self.ti.stack(java, 0, context.frames);
             let told = self.kept_print(&context.frames[..count], &first);
-            Some(walked == told && known.is_none_or(|known| known == told))
+            Some((known.is_some(), walked == told && known.is_none_or(|known| known == told)))
         };
-        if let Some(is_same) = compare() {
-            walker.compared(is_same || compare() != Some(false));
+        if let Some((is_known, is_same)) = compare() {
+            // Where the second walk is not sure any more, nothing is told of it.
+            walker.compared(is_known, is_same || compare().is_none_or(|(_, is_same)| is_same));
         }
     }
 

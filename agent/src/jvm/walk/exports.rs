@@ -16,8 +16,28 @@ pub struct Field {
     pub offset: usize,
     /// Where a static field is; 0 for any other.
     pub address: usize,
-    /// Whether it is a number of 16 bits.
-    is_short: bool,
+    kind: Kind,
+}
+
+/// What a field has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A number of 32 bits.
+    Int,
+    /// One of 16 bits, not below zero.
+    Short,
+    /// Anything else.
+    Other,
+}
+
+impl Kind {
+    fn of(name: &str) -> Kind {
+        match name {
+            "int" | "jint" | "int32_t" => Kind::Int,
+            "u2" | "uint16_t" | "jushort" => Kind::Short,
+            _ => Kind::Other,
+        }
+    }
 }
 
 impl Field {
@@ -28,11 +48,11 @@ impl Field {
     #[inline]
     pub unsafe fn number(self, object: usize) -> isize {
         let at = object + self.offset;
-        match self.is_short {
+        match self.kind {
             // SAFETY: the caller's promise.
-            true => unsafe { read::<u16>(at) as isize },
-            // SAFETY: as above.
-            false => unsafe { read::<i32>(at) as isize },
+            Kind::Short => unsafe { read::<u16>(at) as isize },
+            // SAFETY: as above. Fields of other kinds are not told to be numbers.
+            _ => unsafe { read::<i32>(at) as isize },
         }
     }
 }
@@ -74,14 +94,19 @@ impl Exports {
         Some(Exports { fields, sizes, numbers: numbers(&library)? })
     }
 
+    /// A field of a class that has a number of 16 or 32 bits.
+    pub fn number_field(&self, class: &str, name: &str) -> Option<Field> {
+        self.field(class, name).filter(|field| field.kind != Kind::Other && field.address == 0)
+    }
+
     /// A field of a class.
-    pub fn field(&self, class: &str, name: &str) -> Option<Field> {
+    fn field(&self, class: &str, name: &str) -> Option<Field> {
         self.fields.get(&(class.to_owned(), name.to_owned())).copied()
     }
 
     /// Where a field is in an object.
     pub fn offset(&self, class: &str, name: &str) -> Option<usize> {
-        Some(self.field(class, name)?.offset)
+        self.field(class, name).filter(|field| field.address == 0).map(|field| field.offset)
     }
 
     /// What a static field has that is as large as a pointer.
@@ -114,7 +139,7 @@ fn fields(library: &Library) -> Option<HashMap<(String, String), Field>> {
             let field = Field {
                 offset: read::<u64>(entry + offset) as usize,
                 address: read(entry + address),
-                is_short: matches!(kind.as_str(), "u2" | "uint16_t" | "jushort"),
+                kind: Kind::of(&kind),
             };
             ((text(read(entry + class)), text(read(entry + name))), field)
         }

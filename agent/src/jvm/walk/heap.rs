@@ -5,11 +5,12 @@ use super::memory::read;
 /// In the map of a heap's segments: nothing is there.
 const FREE: u8 = 0xff;
 
-/// A part of the code cache. It is reserved in one piece, and stays where it is; what of
-/// it was once in use can always be read.
+/// A part of the code cache. It is reserved in one piece, and stays where it is. So much
+/// of it is there as was once needed.
 pub struct Heap {
     pub begin: usize,
-    pub end: usize,
+    /// Where the JVM keeps how far it can be read.
+    pub high: usize,
     /// The map of its segments: for each a byte that says how many segments back its
     /// block begins, at most so many at a time.
     pub segments: usize,
@@ -20,7 +21,8 @@ pub struct Heap {
 impl Heap {
     #[inline]
     pub fn contains(&self, pc: usize) -> bool {
-        (self.begin..self.end).contains(&pc)
+        // SAFETY: the JVM's description of a heap stays.
+        pc >= self.begin && pc < unsafe { read::<usize>(self.high) }
     }
 
     /// The block that an address of the heap is in, where something is there.

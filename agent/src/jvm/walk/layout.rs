@@ -1,6 +1,6 @@
 //! Where HotSpot keeps what a walk needs.
 //!
-//! The names are those of JDK 11 to 25; where releases differ, the first one that is
+//! The names are those of JDK 11, 17, 21 and 25; where releases differ, the first one that is
 //! there is taken. What no table has is told beside its value.
 
 use super::{
@@ -166,11 +166,17 @@ fn thread(exports: &Exports, env: usize) -> Option<ThreadLayout> {
 fn frame(exports: &Exports) -> Option<FrameLayout> {
     let stubs = exports.value("AbstractInterpreter", "_code")?;
     let buffer = exports.offset("StubQueue", "_stub_buffer")?;
-    let limit = exports.field("StubQueue", "_buffer_limit")?;
+    let limit = exports.number_field("StubQueue", "_buffer_limit")?;
     // SAFETY: the interpreter's code is made before there is a thread, and stays.
     let (begin, len) = unsafe { (read::<usize>(stubs + buffer), limit.number(stubs)) };
     let word = |name: &str| exports.number(&format!("frame::{name}")).map(|number| number as isize);
     let (method, bytecode) = INTERPRETED?;
+    // Those between which and the frame pointer they lie.
+    let is_as_known = word("interpreter_frame_sender_sp_offset") == Some(-1)
+        && word("interpreter_frame_last_sp_offset") == Some(-2);
+    if !is_as_known {
+        return None;
+    }
     Some(FrameLayout {
         interpreter: begin..begin.checked_add(usize::try_from(len).ok()?)?,
         call_stub: exports.value("StubRoutines", "_call_stub_return_address")?,
@@ -192,7 +198,7 @@ fn blob(exports: &Exports) -> Option<BlobLayout> {
     let of_nmethod = |name| exports.offset("nmethod", name);
     let deopt = |name: &str| {
         let begin = exports.offset("CompiledMethod", &format!("{name}_begin")).map(Part::At);
-        begin.or_else(|| exports.field("nmethod", &format!("{name}_offset")).map(Part::From))
+        begin.or_else(|| exports.number_field("nmethod", &format!("{name}_offset")).map(Part::From))
     };
     let code = of_blob("_code_begin").map(Part::At);
     let method = exports.offset("CompiledMethod", "_method").or_else(|| of_nmethod("_method"));
@@ -200,17 +206,17 @@ fn blob(exports: &Exports) -> Option<BlobLayout> {
         header: exports.size("HeapBlock")?,
         frame_size: of_blob("_frame_size")?,
         name: of_blob("_name")?,
-        code: code.or_else(|| exports.field("CodeBlob", "_code_offset").map(Part::From))?,
+        code: code.or_else(|| exports.number_field("CodeBlob", "_code_offset").map(Part::From))?,
         method: method?,
         compile_id: of_nmethod("_compile_id")?,
         state: of_nmethod("_state")?,
-        orig_pc: exports.field("nmethod", "_orig_pc_offset")?,
+        orig_pc: exports.number_field("nmethod", "_orig_pc_offset")?,
         deopt: [deopt("_deopt_handler")?, deopt("_deopt_mh_handler")?],
     })
 }
 
 fn scopes(exports: &Exports, version: u32) -> Option<ScopesLayout> {
-    let of_nmethod = |name| exports.field("nmethod", name);
+    let of_nmethod = |name| exports.number_field("nmethod", name);
     let excluded = u32::from(version > LAST_WITHOUT_EXCLUDED);
     let Some(immutable) = exports.offset("nmethod", "_immutable_data") else {
         return Some(ScopesLayout {
@@ -224,7 +230,7 @@ fn scopes(exports: &Exports, version: u32) -> Option<ScopesLayout> {
     let data = Part::After(immutable, of_nmethod("_scopes_data_offset")?);
     let pcs = Part::After(immutable, of_nmethod("_scopes_pcs_offset")?);
     let mutable = exports.offset("CodeBlob", "_mutable_data")?;
-    let metadata = Part::After(mutable, exports.field("CodeBlob", "_relocation_size")?);
+    let metadata = Part::After(mutable, exports.number_field("CodeBlob", "_relocation_size")?);
     Some(ScopesLayout { pcs, pcs_end: data, data, metadata, excluded })
 }
 
@@ -247,21 +253,28 @@ fn heaps(exports: &Exports) -> Option<Vec<Heap>> {
     let heap = |name| exports.offset("CodeHeap", name);
     let space = |name| exports.offset("VirtualSpace", name);
     let (memory, segments) = (heap("_memory")?, heap("_segmap")?);
-    let (low, end, first) = (space("_low_boundary")?, space("_high_boundary")?, space("_low")?);
+    let (low, end) = (space("_low_boundary")?, space("_high_boundary")?);
+    let (first, high) = (space("_low")?, space("_high")?);
     let shift = heap("_log2_segment_size")?;
     let all = exports.value("CodeCache", "_heaps")?;
     // SAFETY: the heaps are made before there is a thread, and stay.
-    let heaps: Vec<Heap> = unsafe {
+    let found = unsafe {
         let (len, heaps) = (read::<i32>(all + len), read::<usize>(all + data));
         let heaps = (0..len as usize).map(|nth| read::<usize>(heaps + nth * WORD));
-        let heap = |heap: usize| Heap {
-            begin: read(heap + memory + low),
-            end: read(heap + memory + end),
-            segments: read(heap + segments + first),
-            shift: read(heap + shift),
+        let heap = |heap: usize| {
+            let (begin, last) = (read::<usize>(heap + memory + low), read(heap + memory + end));
+            let first_segment = read::<usize>(heap + segments + first);
+            let last_segment = read::<usize>(heap + segments + end);
+            let shift = read::<u32>(heap + shift);
+            // Other heaps, as those of code that was compiled ahead of time, have blocks
+            // of another kind, and no such map.
+            let is_sound = begin < last
+                && (1..32).contains(&shift)
+                && last_segment.checked_sub(first_segment)? >= (last - begin) >> shift;
+            let high = heap + memory + high;
+            is_sound.then_some(Heap { begin, high, segments: first_segment, shift })
         };
-        heaps.map(heap).collect()
+        heaps.map(heap).collect::<Option<Vec<Heap>>>()
     };
-    let is_sound = |heap: &Heap| heap.begin < heap.end && (1..32).contains(&heap.shift);
-    (!heaps.is_empty() && heaps.iter().all(is_sound)).then_some(heaps)
+    found.filter(|heaps| !heaps.is_empty())
 }

@@ -13,7 +13,9 @@ const WAYS: usize = 4;
 /// Up to JDK 25, a `jmethodID` is the address of a word that has the address of the
 /// `Method`: null after the class was unloaded, and that of the new one when the class
 /// was redefined. The word itself stays for ever. So what is remembered need not be
-/// true any more; it is looked up there each time.
+/// true any more; it is looked up there each time. (While a class is being unloaded, the
+/// JVM frees its methods a moment before it clears the words. Should it make another
+/// method at the very address in between, that has the old id until then.)
 pub struct MethodIds {
     sets: Box<[[AtomicUsize; WAYS]]>,
 }
@@ -30,6 +32,9 @@ impl MethodIds {
     /// # Safety
     /// The JVM has told the id, and it is one of those above.
     pub unsafe fn learn(&self, id: usize) {
+        if id == 0 {
+            return;
+        }
         // SAFETY: the caller's promise.
         let method = unsafe { read::<usize>(id) };
         // SAFETY: as above.

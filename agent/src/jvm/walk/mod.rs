@@ -53,8 +53,9 @@ const FIRST_COMPARED: u64 = 64;
 const COMPARED_ONE_IN: u64 = 4096;
 /// The number of walks that may differ.
 const DIFFERENCES: u64 = 3;
-/// The last JDK whose method ids are what [`methods`] says.
-const LAST_JDK: u32 = 25;
+/// The JDKs whose structures are known to be as [`layout`] and [`methods`] say: what they
+/// are called may stay while what they mean changes.
+const JDKS: [u32; 4] = [11, 17, 21, 25];
 
 /// The state of an `nmethod` that may be entered: none of its methods has been redefined.
 const IN_USE: i8 = 0;
@@ -67,7 +68,7 @@ pub struct Walker {
     /// `Continuation.enterSpecial`, below which a virtual thread's stack is its carrier's;
     /// null before JDK 19.
     enter: jmethodID,
-    /// Its machine code; 0 as long as it was not seen.
+    /// Its machine code, the JVM's own for ever; 0 as long as it was not seen.
     entry: AtomicUsize,
     /// Whether all walks are compared, and differences counted.
     compares: bool,
@@ -87,6 +88,8 @@ struct WalkCounts {
     /// `GetStackTrace` was asked, since a walk was not sure.
     asked: AtomicU64,
     compared: AtomicU64,
+    /// How many of these were known by their code.
+    known: AtomicU64,
     differ: AtomicU64,
 }
 
@@ -114,8 +117,8 @@ impl Walker {
         compares: bool,
         given_up: fn(),
     ) -> Result<Walker, &'static str> {
-        if hints.version > LAST_JDK {
-            return Err("a newer JDK");
+        if !JDKS.contains(&hints.version) {
+            return Err("another JDK");
         }
         let function = ti.any_function().ok_or("JVMTI")?;
         let exports = Exports::find(function).ok_or("vmStructs")?;
@@ -135,17 +138,20 @@ impl Walker {
 
     /// What became of the walks, if all were compared.
     pub fn account(&self) -> Option<String> {
-        let WalkCounts { asked, compared, differ } = &self.counts;
-        let [asked, compared, differ] = [asked, compared, differ].map(load);
+        let WalkCounts { asked, compared, known, differ } = &self.counts;
+        let [asked, compared, known, differ] = [asked, compared, known, differ].map(load);
         let account = || {
-            format!("{compared} stacks compared, {differ} differ; {asked} more asked of the JVM")
+            format!(
+                "{compared} stacks compared, {known} of them known before, {differ} differ; \
+                 {asked} more asked of the JVM"
+            )
         };
         self.compares.then(account)
     }
 
     /// How so many stacks were found, by the names that this has in the log.
     pub fn values(&self, stacks: u64) -> [(&'static str, u64); 4] {
-        let WalkCounts { asked, compared, differ } = &self.counts;
+        let WalkCounts { asked, compared, differ, .. } = &self.counts;
         [
             (walks::OWN, stacks.saturating_sub(load(asked))),
             (walks::JVMTI, load(asked)),
@@ -169,6 +175,8 @@ impl Walker {
         let mut print = Folded::new();
         for _ in 0..most {
             match frames.next().ok()? {
+                // A virtual thread's begins elsewhere.
+                None if is_virtual => return None,
                 None => break,
                 Some(frame) if self.is_entry(frame) => {
                     // A carrier that acts for itself is not known here.
@@ -184,7 +192,8 @@ impl Walker {
                         (read::<u32>(nmethod + blob.compile_id), read::<i8>(nmethod + blob.state))
                     };
                     match state {
-                        // No two compilations have the same number.
+                        // In a JVM as it is released, no two compilations have the same
+                        // number.
                         IN_USE => print.add(pc as u64, u64::from(id) | 1 << 63),
                         // Its methods may have been redefined since it was seen first.
                         _ => self.add_scopes(&mut print, nmethod, pc, sp)?,
@@ -207,7 +216,7 @@ impl Walker {
         let mut is_known = true;
         // SAFETY: the frame is one of this thread, as for all that is asked of it.
         unsafe {
-            let pc = self.layout.real_pc(nmethod, pc, sp);
+            let pc = self.layout.real_pc(nmethod, pc, sp).ok()?;
             let add = |scope: scopes::Scope| {
                 let id = self.ids.id(scope.method);
                 print.add(id.unwrap_or(0) as u64, scope.location as u64);
@@ -241,6 +250,7 @@ impl Walker {
         };
         loop {
             let goes_on = match all.next().ok()? {
+                None if is_virtual => return None,
                 None => break,
                 // A carrier that acts for itself is not known here.
                 Some(frame) if self.is_entry(frame) && !is_virtual => return None,
@@ -249,7 +259,7 @@ impl Walker {
                     let mut goes_on = Ok(true);
                     // SAFETY: the frame is one of this thread.
                     let done = unsafe {
-                        let real_pc = self.layout.real_pc(nmethod, pc, sp);
+                        let real_pc = self.layout.real_pc(nmethod, pc, sp).ok()?;
                         is_lasting &= real_pc == pc;
                         self.layout.scopes(nmethod, real_pc, |scope| {
                             goes_on = add(scope.method, scope.location);
@@ -285,9 +295,11 @@ impl Walker {
         }
     }
 
-    /// A walk and `GetStackTrace` were asked for the same stack.
-    pub fn compared(&self, is_same: bool) {
+    /// A walk and `GetStackTrace` were asked for the same stack, which was known by its
+    /// code, or not.
+    pub fn compared(&self, is_known: bool, is_same: bool) {
         self.counts.compared.fetch_add(1, Relaxed);
+        self.counts.known.fetch_add(is_known.into(), Relaxed);
         if !is_same {
             let differences = self.counts.differ.fetch_add(1, Relaxed) + 1;
             if differences == DIFFERENCES && !self.compares {

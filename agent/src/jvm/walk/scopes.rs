@@ -35,14 +35,17 @@ impl Layout {
     ///
     /// # Safety
     /// The frame is one of the current thread.
-    pub unsafe fn real_pc(&self, nmethod: usize, pc: usize, sp: usize) -> usize {
+    pub unsafe fn real_pc(&self, nmethod: usize, pc: usize, sp: usize) -> Result<usize, Unsure> {
         let blob = &self.blob;
         // SAFETY: the code of the frame stays, and so does what its frame keeps.
         unsafe {
-            match blob.deopt.iter().any(|handler| handler.of(nmethod) == pc) {
-                true => read(sp.wrapping_add_signed(blob.orig_pc.number(nmethod))),
-                false => pc,
+            if !blob.deopt.iter().any(|handler| handler.of(nmethod) == pc) {
+                return Ok(pc);
             }
+            let offset = usize::try_from(blob.orig_pc.number(nmethod)).map_err(|_| Unsure)?;
+            let size = usize::try_from(read::<i32>(nmethod + blob.frame_size)).unwrap_or(0);
+            let is_within = offset < size * size_of::<usize>();
+            if is_within { Ok(read(sp + offset)) } else { Err(Unsure) }
         }
     }
 

@@ -60,7 +60,8 @@ impl Thread {
 
     /// What has ended a wait of this kind in this span, monotonic ns, if that is known.
     pub fn wake_within(&self, kind: WaitKind, (start_ns, end_ns): (u64, u64)) -> Option<Wake> {
-        // Nobody ends waits for monitors. Whoever ended this one has noted it before.
+        // Nobody ends waits for monitors. Whoever ended this one has noted it before, and
+        // what the JDK does to unpark a thread is seen before that goes on.
         if kind == WaitKind::Monitor || self.woken_ns.load(Relaxed) < start_ns {
             return None;
         }
