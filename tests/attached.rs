@@ -19,7 +19,7 @@ on_jdks!(outcomes: all);
 on_jdks!(names: all);
 on_jdks!(conditions: all);
 on_jdks!(two_virtual_threads: since(21));
-on_jdks!(many_virtual_threads: since(21));
+on_jdks!(many_virtual_threads: only(21), everywhere newest);
 on_jdks!(natives_where_probes_are_usual: newest, everywhere three);
 on_jdks!(waits_under_way: all);
 on_jdks!(waits_under_way_over_a_pause: one);

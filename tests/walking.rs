@@ -17,7 +17,7 @@ on_jdks!(derby: newest, everywhere three);
 on_jdks!(hsqldb: only(21));
 on_jdks!(cut_stacks: newest);
 on_jdks!(attached: two);
-on_jdks!(all_sorts_of_frames: all);
+on_jdks!(all_sorts_of_frames: two, everywhere all);
 on_jdks!(redefined_methods: newest, everywhere three);
 on_jdks!(virtual_threads_that_walk: since(21));
 on_jdks!(virtual_threads_are_not_mixed_with_carriers: since(21));
@@ -48,6 +48,10 @@ fn cut_stacks(jdk: &Jdk) {
 /// Code that was compiled before is thrown away while it runs.
 fn attached(jdk: &Jdk) {
     let Some(bank) = bank(jdk, "derby.jar", DERBY) else { return };
+    check_many(|| compared_when_attached(&bank));
+}
+
+fn compared_when_attached(bank: &Program) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("attached.log");
     let line = bank.command_line();
@@ -58,7 +62,7 @@ fn attached(jdk: &Jdk) {
     assert!(answer.status.success(), "{}", err(&answer));
     let ended = running.finish();
     assert!(ended.status.success(), "{}", err(&ended));
-    assert!(account(&err(&ended)) > MANY);
+    account(&err(&ended))
 }
 
 /// Interpreted, compiled and inlined ones, lambdas, method handles, reflection, native code
@@ -71,8 +75,8 @@ fn all_sorts_of_frames(jdk: &Jdk) {
         }
         assert!(walked(&program) > MANY);
     }
-    for flag in ["-Xcomp", "-XX:-SegmentedCodeCache", "-XX:TieredStopAtLevel=1"] {
-        let program = Program::truth(jdk, "walks 1 2 platform 6").flag(flag.to_owned());
+    for flag in ["-XX:-SegmentedCodeCache", "-XX:TieredStopAtLevel=1"] {
+        let program = Program::truth(jdk, "walks 2 2 platform 6").flag(flag.to_owned());
         assert!(walked(&program) > 0);
     }
 }
@@ -171,7 +175,9 @@ fn run(program: &Program, log: &Path) -> (Output, u64) {
     let told = info(log);
     let told = |key: &str| told["walks"][key].as_u64().unwrap();
     assert_eq!((told("compared"), told("different")), (compared, 0));
-    assert!(told("own") >= compared, "{} walked, {compared} compared", told("own"));
+    // After some of those that were compared, the JVM was asked all the same.
+    let stacks = told("own") + told("jvmti");
+    assert!(stacks >= compared, "{stacks} stacks, {compared} compared");
     (ended, compared)
 }
 

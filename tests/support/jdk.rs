@@ -59,6 +59,7 @@ macro_rules! on_jdks {
     ($test:ident: three) => { on_jdks!(@on jdk11 jdk17 jdk25: $test); };
     ($test:ident: since(17)) => { on_jdks!(@on jdk17 jdk21 jdk25: $test); };
     ($test:ident: since(21)) => { on_jdks!(@on jdk21 jdk25: $test); };
+    ($test:ident: only(21), everywhere newest) => { on_jdks!(@on jdk21: $test; everywhere jdk25); };
     ($test:ident: only(21)) => { on_jdks!(@on jdk21: $test); };
     ($test:ident: newest) => { on_jdks!(@on jdk25: $test); };
     ($test:ident: one, everywhere two) => {

@@ -31,13 +31,14 @@ public final class Redefiner implements ClassFileTransformer {
 
     private void run(Instrumentation jvm) {
         try {
-            for (int nth = 0; ; nth++) {
+            for (boolean told = false; ; ) {
                 for (Class<?> loaded : jvm.getAllLoadedClasses()) {
                     if (loaded.getName().equals(name)) {
                         changed = !changed;
                         jvm.retransformClasses(loaded);
-                        if (nth == 0) {
+                        if (!told) {
                             System.out.println("redefined");
+                            told = true;
                         }
                     }
                 }
