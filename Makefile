@@ -33,7 +33,7 @@ demo: build ## Records a bank's server, converts to all formats, says where the 
 # What is fetched waits for the network, and what is compiled for the processors: both
 # at once save minutes on a new machine.
 test: ## Runs every check and every test, after installing what they need
-	$(MAKE) -j 2 --output-sync=line setup compiled
+	$(MAKE) setup & fetched=$$!; $(MAKE) compiled && wait $$fetched
 	tests/setup/probe-class.sh --check
 	tests/setup/api-jar.sh --check
 	$(CARGO) test --release --workspace

@@ -105,7 +105,7 @@ impl LockNameFinder {
         let mut frames = [jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 }; DEEPEST];
         // A monitor is taken by the innermost frame.
         let room = if way == Way::Monitor { 1 } else { DEEPEST };
-        let count = ti.stack(java, 0, &mut frames[..room]);
+        let count = ti.stack(java, &mut frames[..room]);
         let (taker, called) = taker(ti, java, way, frames.get(..count)?)?;
         let place = (way, taker.method as usize, taker.location);
         if let Some(known) = lock(&self.known).get(&place) {

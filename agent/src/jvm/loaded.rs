@@ -41,10 +41,10 @@ impl Ti {
     pub fn methods_on_stack(&self, java: Java) -> Vec<jmethodID> {
         let frame = jvmti::jvmtiFrameInfo { method: ptr::null_mut(), location: 0 };
         let mut frames = vec![frame; 1024];
-        let mut count = self.stack(java, 0, &mut frames);
+        let mut count = self.stack(java, &mut frames);
         while count == frames.len() {
             frames.resize(2 * count, frame);
-            count = self.stack(java, 0, &mut frames);
+            count = self.stack(java, &mut frames);
         }
         frames[..count].iter().map(|frame| frame.method).collect()
     }

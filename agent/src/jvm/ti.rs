@@ -111,10 +111,10 @@ impl Ti {
         call!(self, SetEventNotificationMode, mode, event, ptr::null_mut())
     }
 
-    /// The current thread's stack below its `skip` innermost frames, innermost
-    /// first, into `frames`: how many there are.
+    /// The current thread's stack, innermost frame first, into `frames`: how many there
+    /// are.
     #[inline]
-    pub fn stack(&self, java: Java, skip: usize, frames: &mut [jvmtiFrameInfo]) -> usize {
+    pub fn stack(&self, java: Java, frames: &mut [jvmtiFrameInfo]) -> usize {
         // Named, not null: for null, JDK 21 waits until no virtual thread is just being
         // mounted or unmounted (`JvmtiVTMSTransitionDisabler`). One that is may wait for
         // a lock that the current thread holds, as the JDK's own where it interrupts
@@ -122,8 +122,8 @@ impl Ti {
         let current = self.current_thread(java);
         let thread = current.get().raw();
         let mut count: jint = 0;
-        let (skip, room) = (skip as jint, frames.len() as jint);
-        let told = call!(self, GetStackTrace, thread, skip, room, frames.as_mut_ptr(), &mut count);
+        let room = frames.len() as jint;
+        let told = call!(self, GetStackTrace, thread, 0, room, frames.as_mut_ptr(), &mut count);
         java.drop_local(current);
         told.map_or(0, |()| (count.max(0) as usize).min(frames.len()))
     }

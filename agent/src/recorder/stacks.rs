@@ -96,7 +96,7 @@ impl Recorder {
         first: impl Fn(&[jvmtiFrameInfo]) -> usize,
     ) -> StackRef {
         let Some(walker) = self.walker.as_ref().filter(|walker| walker.is_on()) else {
-            let count = self.ti.stack(java, 0, context.frames);
+            let count = self.ti.stack(java, context.frames);
             return self.of_current(context, java, (wanted, group), count, first);
         };
         let most = context.frames.len();
@@ -127,7 +127,7 @@ impl Recorder {
         let is_virtual = context.thread.is_virtual();
         let walked = code.and_then(|_| walker.stack(java, is_virtual, context.frames));
         let Some((count, is_lasting)) = walked else {
-            let count = self.ti.stack(java, 0, context.frames);
+            let count = self.ti.stack(java, context.frames);
             walker.learn(&context.frames[..count]);
             return self.of_current(context, java, (wanted, group), count, first);
         };
@@ -158,7 +158,7 @@ impl Recorder {
             let known = context.lane.walked(code).map(|known| known.print);
             let (count, _) = walker.stack(java, is_virtual, context.frames)?;
             let walked = self.kept_print(&context.frames[..count], &first);
-            let count = self.ti.stack(java, 0, context.frames);
+            let count = self.ti.stack(java, context.frames);
             let told = self.kept_print(&context.frames[..count], &first);
             Some((known.is_some(), walked == told && known.is_none_or(|known| known == told)))
         };

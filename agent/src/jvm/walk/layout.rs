@@ -151,6 +151,7 @@ impl Layout {
         })
     }
 }
+
 fn thread(exports: &Exports, env: usize) -> Option<ThreadLayout> {
     let anchor = |name| exports.offset("JavaFrameAnchor", name);
     Some(ThreadLayout {
@@ -172,15 +173,14 @@ fn frame(exports: &Exports) -> Option<FrameLayout> {
     let word = |name: &str| exports.number(&format!("frame::{name}")).map(|number| number as isize);
     let (method, bytecode) = INTERPRETED?;
     // Those between which and the frame pointer they lie.
-    let is_as_known = word("interpreter_frame_sender_sp_offset") == Some(-1)
-        && word("interpreter_frame_last_sp_offset") == Some(-2);
-    if !is_as_known {
+    let sender_sp = word("interpreter_frame_sender_sp_offset")?;
+    if (sender_sp, word("interpreter_frame_last_sp_offset")?) != (-1, -2) {
         return None;
     }
     Some(FrameLayout {
         interpreter: begin..begin.checked_add(usize::try_from(len).ok()?)?,
         call_stub: exports.value("StubRoutines", "_call_stub_return_address")?,
-        sender_sp: word("interpreter_frame_sender_sp_offset")?,
+        sender_sp,
         method,
         bytecode,
         wrapper: word("entry_frame_call_wrapper_offset")?,
