@@ -13,7 +13,7 @@ use tyrion_wire::{
     chunk::{ChunkHeader, HEADER_LEN},
     def::{self, Definition},
     slot::{self, Counters, Pending},
-    trace::{AcquisitionCell, CELL_LEN},
+    trace::{AcquisitionCell, BURSTS_CELL_LEN, CELL_LEN},
     varint as leb128,
 };
 
@@ -48,6 +48,11 @@ pub(crate) fn fold_cell(input: &[u8]) -> IResult<&[u8], Cell> {
 /// An acquisition cell.
 pub(crate) fn acquisition_cell(input: &[u8]) -> IResult<&[u8], AcquisitionCell> {
     map_opt(take(CELL_LEN), AcquisitionCell::decode).parse(input)
+}
+
+/// An acquisition cell that counts in bursts.
+pub(crate) fn bursts_cell(input: &[u8]) -> IResult<&[u8], AcquisitionCell> {
+    map_opt(take(BURSTS_CELL_LEN), AcquisitionCell::decode_with_bursts).parse(input)
 }
 
 /// A wait slot: `None` when nothing waits there.

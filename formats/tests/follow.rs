@@ -242,6 +242,7 @@ impl Growing {
                 checksum: 0,
                 sealed: header.flags != 0,
                 whole: true,
+                in_bursts: false,
             };
             let steps = events.get(&(at as u64)).cloned();
             let cells = (0..=header.committed / 256).map(|nth| nth * 256).collect();

@@ -10,7 +10,7 @@ use tyrion_formats::{
         cell::BUCKETS,
         def::place_flag,
         sample::Sample,
-        trace::{AcquisitionCell, Blame, Held, Hold, HoldBatch, Instance, Nest},
+        trace::{AcquisitionCell, Blame, Bursts, Held, Hold, HoldBatch, Instance, Nest},
     },
     write::{LogOptions, LogWriter, Wait},
 };
@@ -220,7 +220,10 @@ proptest! {
     }
 
     #[test]
-    fn acquisitions_round_trip(list in vec((any::<[u32; 3]>(), any::<[u64; 10]>(), 0..BUCKETS), 0..40)) {
+    fn acquisitions_round_trip(
+        list in vec((any::<[u32; 3]>(), any::<[u64; 10]>(), 0..BUCKETS), 0..40),
+        in_bursts: bool,
+    ) {
         let mut log = writer(4096, &[]);
         let lane = log.lane(1);
         let mut expected = Vec::new();
@@ -233,11 +236,17 @@ proptest! {
                 thread, place, class, one_in: Some(bucket as u32), acquisitions, next, reentrant,
                 failed, first_count, first_ns, sampled_count, sampled_ns, max_ns, unidentified,
                 histogram,
+                bursts: in_bursts.then_some(Bursts {
+                    uncounted: failed, uncounted_error: first_ns, uncounted_reentrant: max_ns,
+                    reentrant_error: sampled_ns, count: 1,
+                }),
             };
             log.acquisitions(lane, &cell).unwrap();
-            log.acquisitions(lane, &AcquisitionCell { thread, ..AcquisitionCell::default() }).unwrap();
+            let bursts = in_bursts.then(Bursts::default);
+            let empty = AcquisitionCell { thread, bursts, ..AcquisitionCell::default() };
+            log.acquisitions(lane, &empty).unwrap();
             if !cell.is_empty() {
-                expected.push(cell);
+                expected.push(cell.with_uncounted());
             }
         }
         let log = read(log);

@@ -249,6 +249,7 @@ fn cells(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
             max_ns: measured.copied().max().unwrap_or(0),
             unidentified: 0,
             histogram,
+            bursts: None,
         };
         log.acquisitions(lanes[thread], &cell).unwrap();
     };

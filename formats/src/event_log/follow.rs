@@ -209,7 +209,9 @@ impl Follower {
             ChunkKind::Definitions => self.definitions.push(Stream::new(chunk)),
             ChunkKind::Events => self.events.push(Stream::new(chunk)),
             ChunkKind::Cells => self.cells.push(CellChunk::new(chunk)),
-            ChunkKind::Acquisitions => self.acquisitions.push(AcquisitionChunk::new(chunk)),
+            ChunkKind::Acquisitions | ChunkKind::AcquisitionsInBursts => {
+                self.acquisitions.push(AcquisitionChunk::new(chunk));
+            }
             ChunkKind::Slots => self.log.chunks.slots.push(chunk),
             ChunkKind::Counters => self.log.chunks.counters.push(chunk),
         }

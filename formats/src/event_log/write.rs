@@ -109,6 +109,7 @@ struct Lane {
     events: Pieces,
     cells: Pieces,
     acquisitions: Pieces,
+    in_bursts: Pieces,
 }
 
 /// Writes a log. Definitions are interned: what was defined before keeps its
@@ -347,6 +348,7 @@ impl<W: Write + Seek> LogWriter<W> {
             events: pieces(ChunkKind::Events),
             cells: pieces(ChunkKind::Cells),
             acquisitions: pieces(ChunkKind::Acquisitions),
+            in_bursts: pieces(ChunkKind::AcquisitionsInBursts),
         });
         LaneId(lane as usize - 1)
     }
@@ -447,8 +449,9 @@ impl<W: Write + Seek> LogWriter<W> {
     pub fn finish(mut self) -> io::Result<W> {
         let shared = [&mut self.definitions, &mut self.slots, &mut self.counters];
         let of_lanes = self.lanes.iter_mut();
-        let of_lanes =
-            of_lanes.flat_map(|lane| [&mut lane.events, &mut lane.cells, &mut lane.acquisitions]);
+        let of_lanes = of_lanes.flat_map(|lane| {
+            [&mut lane.events, &mut lane.cells, &mut lane.acquisitions, &mut lane.in_bursts]
+        });
         for pieces in shared.into_iter().chain(of_lanes) {
             self.used_len += pieces.flush(self.options.seal, &mut self.out)?;
         }

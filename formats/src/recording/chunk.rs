@@ -25,6 +25,8 @@ pub struct ChunkRef {
     pub sealed: bool,
     /// All that it has committed is within the file.
     pub whole: bool,
+    /// Its acquisition cells count in bursts.
+    pub in_bursts: bool,
 }
 
 impl ChunkRef {
@@ -42,6 +44,7 @@ impl ChunkRef {
             checksum: header.checksum,
             sealed: header.flags & SEALED != 0,
             whole: committed == header.committed,
+            in_bursts: header.kind == ChunkKind::AcquisitionsInBursts as u8,
         }
     }
 
@@ -86,7 +89,9 @@ impl Chunks {
             Some(ChunkKind::Cells) => self.cells.push(chunk),
             Some(ChunkKind::Slots) => self.slots.push(chunk),
             Some(ChunkKind::Counters) => self.counters.push(chunk),
-            Some(ChunkKind::Acquisitions) => self.acquisitions.push(chunk),
+            Some(ChunkKind::Acquisitions | ChunkKind::AcquisitionsInBursts) => {
+                self.acquisitions.push(chunk);
+            }
             // Of a later format that old readers need not know.
             None => {}
         }

@@ -7,13 +7,22 @@ use tyrion_wire::{
     chunk::HEADER_LEN,
     le,
     slot::{self, Counters, Pending},
-    trace::{AcquisitionCell, CELL_LEN},
+    trace::{AcquisitionCell, BURSTS_CELL_LEN, CELL_LEN},
 };
 
 /// The places of `N` bytes in the committed part of a chunk.
 pub(crate) fn places<const N: usize>(chunk: &ChunkRef) -> impl Iterator<Item = usize> + use<N> {
+    places_of(chunk, N)
+}
+
+fn places_of(chunk: &ChunkRef, len: usize) -> impl Iterator<Item = usize> + use<> {
     let start = chunk.offset as usize + HEADER_LEN;
-    (0..chunk.committed as usize / N).map(move |nth| start + nth * N)
+    (0..chunk.committed as usize / len).map(move |nth| start + nth * len)
+}
+
+/// The places of the acquisition cells of a chunk.
+pub(crate) fn acquisition_places(chunk: &ChunkRef) -> impl Iterator<Item = usize> + use<> {
+    places_of(chunk, if chunk.in_bursts { BURSTS_CELL_LEN } else { CELL_LEN })
 }
 
 /// Copies a place whose writer counts its changes in the first four bytes,
@@ -52,13 +61,22 @@ pub(crate) fn acquisitions(
     source: &Bytes,
     chunk: &ChunkRef,
 ) -> impl Iterator<Item = AcquisitionCell> {
-    places::<CELL_LEN>(chunk)
-        .filter_map(|at| acquisition_at(source, at))
+    acquisition_places(chunk)
+        .filter_map(|at| acquisition_at(source, chunk, at))
         .filter(|cell| !cell.is_empty())
 }
 
-/// The acquisition cell at a place.
-pub(crate) fn acquisition_at(source: &Bytes, at: usize) -> Option<AcquisitionCell> {
+/// The acquisition cell at a place of a chunk, with what it estimates.
+pub(crate) fn acquisition_at(
+    source: &Bytes,
+    chunk: &ChunkRef,
+    at: usize,
+) -> Option<AcquisitionCell> {
+    if chunk.in_bursts {
+        let mut bytes = [0; BURSTS_CELL_LEN];
+        source.copy(at, &mut bytes)?;
+        return Some(parse::bursts_cell(&bytes).ok()?.1.with_uncounted());
+    }
     let mut bytes = [0; CELL_LEN];
     source.copy(at, &mut bytes)?;
     Some(parse::acquisition_cell(&bytes).ok()?.1)

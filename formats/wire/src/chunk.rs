@@ -38,17 +38,20 @@ pub enum ChunkKind {
     Counters = 5,
     /// Acquisition cells of one lane, see [`trace`](crate::trace).
     Acquisitions = 6,
+    /// The same with what bursts let estimate, see [`Bursts`](crate::trace::Bursts).
+    AcquisitionsInBursts = 7,
 }
 
 impl ChunkKind {
     /// Every kind, in the order of their codes.
-    pub const ALL: [ChunkKind; 6] = [
+    pub const ALL: [ChunkKind; 7] = [
         ChunkKind::Definitions,
         ChunkKind::Events,
         ChunkKind::Cells,
         ChunkKind::Slots,
         ChunkKind::Counters,
         ChunkKind::Acquisitions,
+        ChunkKind::AcquisitionsInBursts,
     ];
 
     /// The kind of this code, if there is one.
@@ -65,6 +68,7 @@ impl ChunkKind {
             ChunkKind::Slots => "slots",
             ChunkKind::Counters => "counters",
             ChunkKind::Acquisitions => "acquisitions",
+            ChunkKind::AcquisitionsInBursts => "acquisitions in bursts",
         }
     }
 }
@@ -143,7 +147,7 @@ mod tests {
             assert_eq!(ChunkKind::from_code(kind as u8), Some(kind));
         }
         assert_eq!(ChunkKind::from_code(0), None);
-        assert_eq!(ChunkKind::from_code(7), None);
+        assert_eq!(ChunkKind::from_code(8), None);
     }
 
     #[test]

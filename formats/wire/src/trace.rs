@@ -20,7 +20,9 @@ mod held;
 mod holds;
 mod record;
 
-pub use cell::{AcquisitionCell, CELL_LEN, OWN_BITS, field, measured, one_in_of};
+pub use cell::{
+    AcquisitionCell, BURSTS_CELL_LEN, Bursts, CELL_LEN, OWN_BITS, field, measured, one_in_of,
+};
 pub use held::{Held, HeldIter, HeldList};
 pub use holds::{HoldBatch, Holds, HoldsIter, MAX_HOLD_LEN};
 pub use record::{Blame, Hold, Instance, Nest, hold_flag};

@@ -233,7 +233,7 @@ impl AcquisitionChunk {
     /// What has changed since the last time.
     pub(super) fn changes(&mut self, source: &Bytes, changes: &mut Vec<AcquisitionChange>) {
         refresh(&mut self.chunk, source);
-        for (nth, at) in state::places::<{ trace::CELL_LEN }>(&self.chunk).enumerate() {
+        for (nth, at) in state::acquisition_places(&self.chunk).enumerate() {
             if nth == self.seen.len() {
                 self.seen.push(Acquired::default());
             }
@@ -242,11 +242,15 @@ impl AcquisitionChunk {
             // counted, so that it may be all that has.
             let mut counted = [0; COUNTED.end - COUNTED.start];
             let Some(()) = source.copy(at + COUNTED.start, &mut counted) else { return };
-            if seen.stands_in(&counted) {
+            if !self.chunk.in_bursts && seen.stands_in(&counted) {
                 continue;
             }
-            let Some(cell) = state::acquisition_at(source, at) else { return };
+            let Some(cell) = state::acquisition_at(source, &self.chunk, at) else { return };
             let now = Acquired::of(&cell);
+            if now == *seen {
+                // What is estimated stands elsewhere in the cell.
+                continue;
+            }
             let before = std::mem::replace(seen, now);
             changes.push(now.until(before, cell));
         }

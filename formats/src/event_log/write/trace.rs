@@ -69,7 +69,12 @@ impl<W: Write + Seek> LogWriter<W> {
     pub fn acquisitions(&mut self, lane: LaneId, cell: &AcquisitionCell) -> io::Result<()> {
         let lane = &mut self.lanes[lane.0];
         let first = (lane.thread, lane.now_ns);
-        self.used_len += lane.acquisitions.append(&cell.encode(), first, false, &mut self.out)?;
+        let out = &mut self.out;
+        self.used_len += if cell.bursts.is_some() {
+            lane.in_bursts.append(&cell.encode_with_bursts(), first, false, out)?
+        } else {
+            lane.acquisitions.append(&cell.encode(), first, false, out)?
+        };
         Ok(())
     }
 

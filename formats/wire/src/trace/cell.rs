@@ -4,6 +4,8 @@ use crate::{cell::BUCKETS, le};
 
 /// Length of an acquisition cell, in bytes.
 pub const CELL_LEN: usize = 256;
+/// Length of one that counts in bursts: behind the cell stands [`Bursts`].
+pub const BURSTS_CELL_LEN: usize = CELL_LEN + 64;
 
 /// Offsets in an acquisition cell. All but the first three are changed while
 /// the agent records, each in one piece, by one writer.
@@ -41,6 +43,34 @@ pub mod field {
     /// [`BUCKETS`](crate::cell::BUCKETS) times `u32`: measured holds by
     /// [`bucket`](crate::cell::bucket).
     pub const HISTOGRAM: usize = 96;
+    /// `u64`: acquisitions that were not counted, as estimated.
+    pub const UNCOUNTED: usize = 256;
+    /// `u64`: the standard error of that.
+    pub const UNCOUNTED_ERROR: usize = 264;
+    /// `u64`: reentrant acquisitions that were not counted, as estimated.
+    pub const UNCOUNTED_REENTRANT: usize = 272;
+    /// `u64`: the standard error of that.
+    pub const REENTRANT_ERROR: usize = 280;
+    /// `u64`: how many bursts these are estimated from.
+    pub const BURSTS: usize = 288;
+}
+
+/// What is estimated where acquisitions are counted in bursts (the option
+/// `count=adaptive`): each burst stands for the time from the end of the burst before
+/// it, so what it counts is multiplied by the ratio of that time to its own length. The
+/// standard error comes from the differences between one burst and the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bursts {
+    /// Acquisitions that were not counted, as estimated.
+    pub uncounted: u64,
+    /// The standard error of that, in acquisitions.
+    pub uncounted_error: u64,
+    /// Reentrant acquisitions that were not counted, as estimated.
+    pub uncounted_reentrant: u64,
+    /// The standard error of that, in acquisitions.
+    pub reentrant_error: u64,
+    /// How many bursts these are estimated from; 0 where all were counted.
+    pub count: u64,
 }
 
 /// How many of the low bits of [`field::MEASURED`] readers ignore.
@@ -95,6 +125,8 @@ pub struct AcquisitionCell {
     /// How many measured holds had a duration of each
     /// [`bucket`](crate::cell::bucket).
     pub histogram: [u32; BUCKETS],
+    /// What is estimated beside what was counted; `None` in a cell that counts all.
+    pub bursts: Option<Bursts>,
 }
 
 impl Default for AcquisitionCell {
@@ -116,6 +148,7 @@ impl Default for AcquisitionCell {
             max_ns: 0,
             unidentified: 0,
             histogram: [0; BUCKETS],
+            bursts: None,
         }
     }
 }
@@ -124,7 +157,7 @@ impl Default for AcquisitionCell {
 const NUMBERS: usize = 10;
 
 impl AcquisitionCell {
-    /// The cell's bytes.
+    /// The cell's bytes, without its estimates.
     pub fn encode(&self) -> [u8; CELL_LEN] {
         let mut bytes = [0; CELL_LEN];
         for (at, word) in [
@@ -178,7 +211,56 @@ impl AcquisitionCell {
             max_ns: le::u64_at(bytes, field::MAX_NS)?,
             unidentified: le::u64_at(bytes, field::UNIDENTIFIED)?,
             histogram,
+            bursts: None,
         })
+    }
+
+    /// The bytes of a cell that counts in bursts.
+    pub fn encode_with_bursts(&self) -> [u8; BURSTS_CELL_LEN] {
+        let mut bytes = [0; BURSTS_CELL_LEN];
+        le::put(&mut bytes, 0, &self.encode());
+        let bursts = self.bursts.unwrap_or_default();
+        for (at, number) in [
+            (field::UNCOUNTED, bursts.uncounted),
+            (field::UNCOUNTED_ERROR, bursts.uncounted_error),
+            (field::UNCOUNTED_REENTRANT, bursts.uncounted_reentrant),
+            (field::REENTRANT_ERROR, bursts.reentrant_error),
+            (field::BURSTS, bursts.count),
+        ] {
+            le::put(&mut bytes, at, &number.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Reads a cell that counts in bursts, or `None` when there are fewer than
+    /// [`BURSTS_CELL_LEN`] bytes.
+    pub fn decode_with_bursts(bytes: &[u8]) -> Option<AcquisitionCell> {
+        let bursts = Bursts {
+            uncounted: le::u64_at(bytes, field::UNCOUNTED)?,
+            uncounted_error: le::u64_at(bytes, field::UNCOUNTED_ERROR)?,
+            uncounted_reentrant: le::u64_at(bytes, field::UNCOUNTED_REENTRANT)?,
+            reentrant_error: le::u64_at(bytes, field::REENTRANT_ERROR)?,
+            count: le::u64_at(bytes, field::BURSTS)?,
+        };
+        let cell = AcquisitionCell::decode(bytes.get(..BURSTS_CELL_LEN)?)?;
+        Some(AcquisitionCell { bursts: Some(bursts), ..cell })
+    }
+
+    /// The cell with what was not counted among its acquisitions, as estimated; those of
+    /// unknown instances grow in proportion. [`AcquisitionCell::bursts`] still has the
+    /// errors.
+    pub fn with_uncounted(self) -> AcquisitionCell {
+        let Some(bursts) = self.bursts else { return self };
+        let acquisitions = self.acquisitions.saturating_add(bursts.uncounted);
+        let unidentified = match self.acquisitions {
+            0 => self.unidentified,
+            counted => {
+                let all = u128::from(self.unidentified) * u128::from(acquisitions);
+                u64::try_from(all / u128::from(counted)).unwrap_or(u64::MAX)
+            }
+        };
+        let reentrant = self.reentrant.saturating_add(bursts.uncounted_reentrant);
+        AcquisitionCell { acquisitions, reentrant, unidentified, ..self }
     }
 
     /// Whether the cell says nothing: it was initialised and never used.
@@ -219,11 +301,41 @@ mod tests {
                 max_ns: numbers[8],
                 unidentified: numbers[9],
                 histogram,
+                bursts: None,
             };
             let bytes = cell.encode();
             prop_assert_eq!(AcquisitionCell::decode(&bytes[..CELL_LEN - 1]), None);
-            prop_assert_eq!(AcquisitionCell::decode(&bytes), Some(cell));
+            prop_assert_eq!(AcquisitionCell::decode(&bytes), Some(cell.clone()));
+            let bursts = Bursts {
+                uncounted: numbers[5],
+                uncounted_error: numbers[6],
+                uncounted_reentrant: numbers[7],
+                reentrant_error: numbers[8],
+                count: numbers[9],
+            };
+            let cell = AcquisitionCell { bursts: Some(bursts), ..cell };
+            let bytes = cell.encode_with_bursts();
+            let short = &bytes[..BURSTS_CELL_LEN - 1];
+            prop_assert_eq!(AcquisitionCell::decode_with_bursts(short), None);
+            prop_assert_eq!(AcquisitionCell::decode_with_bursts(&bytes), Some(cell.clone()));
+            let all = cell.clone().with_uncounted();
+            prop_assert_eq!(all.acquisitions, numbers[0].saturating_add(numbers[5]));
+            prop_assert!(all.unidentified >= cell.unidentified || numbers[0] == 0);
         }
+    }
+
+    #[test]
+    fn what_was_not_counted_is_added() {
+        let bursts = Bursts { uncounted: 300, uncounted_reentrant: 7, ..Bursts::default() };
+        let counted = AcquisitionCell {
+            acquisitions: 100,
+            reentrant: 1,
+            unidentified: 10,
+            ..AcquisitionCell::default()
+        };
+        assert_eq!(counted.clone().with_uncounted(), counted);
+        let all = AcquisitionCell { bursts: Some(bursts), ..counted }.with_uncounted();
+        assert_eq!((all.acquisitions, all.reentrant, all.unidentified), (400, 8, 40));
     }
 
     #[test]
