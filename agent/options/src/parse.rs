@@ -72,7 +72,7 @@ impl Options {
                 mistake.get_or_insert(message);
             }
         }
-        if let Err(message) = options.check_needs() {
+        if let Err(message) = options.check_needs().and_then(|()| options.trace.check()) {
             mistake.get_or_insert(message);
         }
         options.settle();
@@ -201,6 +201,21 @@ impl Options {
 }
 
 impl TraceOptions {
+    /// Refuses options that contradict each other.
+    ///
+    /// # Errors
+    /// Which ones, and what to do.
+    pub fn check(&self) -> Result<(), String> {
+        let every = match self {
+            TraceOptions { adaptive: false, .. } => return Ok(()),
+            TraceOptions { every_event: true, .. } => "events=all",
+            TraceOptions { hold: HoldSampling::Every, .. } => "hold=all",
+            TraceOptions { precise: true, .. } => "precise=true",
+            _ => return Ok(()),
+        };
+        Err(format!("{every} needs every acquisition; use it with count=full"))
+    }
+
     /// The same with the conclusions from options that concern each other. As they were
     /// given they have to be kept: one of them may be given anew.
     pub fn settled(&self) -> TraceOptions {

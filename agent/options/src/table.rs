@@ -146,6 +146,12 @@ options! {
         every_event: bool = false => Choice(&[("folded", false), ("all", true)]), {
             name: "events", value_name: "EVENTS", later: Later::Changes, ..USUAL
         }
+        /// Whether every acquisition is counted (full), or those at places that take locks
+        /// very often in random bursts only, which costs less; their numbers are then
+        /// estimates, with a standard error (adaptive)
+        adaptive: bool = false => Choice(&[("full", false), ("adaptive", true)]), {
+            name: "count", value_name: "COUNT", ..USUAL
+        }
         /// Whether to tell lock objects apart, to see which ones several threads
         /// share
         identity: bool = true => Flag, { name: "identity", value_name: "BOOL", ..USUAL }

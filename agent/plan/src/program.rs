@@ -40,6 +40,9 @@ pub struct Place {
     pub flags: u64,
     /// What the program calls the lock; empty unknown.
     pub name: String,
+    /// Whether all probes of its releases have its number: of a form of blocks that no
+    /// known compiler produces they do not.
+    pub is_paired: bool,
 }
 
 /// What to do with classes.
@@ -274,7 +277,7 @@ impl MethodPlanner<'_, '_, '_> {
         let name = naming::method_lock_name(class.name().as_bytes(), method.is_static());
         let flags = place_flag::METHOD | if method.is_static() { place_flag::STATIC } else { 0 };
         let line = code.first_line();
-        let place = self.place(code, line, WaitKind::Monitor, flags, name);
+        let place = self.place(code, line, WaitKind::Monitor, flags, (name, true));
         let call = |probe: Member| vec![lock.clone(), number(place), call(probe)];
         self.plan.entry = call(probe::ENTERED);
         let on_throw = [call(probe::EXITING), tell_thrown()].concat();
@@ -303,6 +306,7 @@ impl MethodPlanner<'_, '_, '_> {
         found.sort_by_key(|acquisition| acquisition.pc);
         let pcs: Vec<Pc> = found.iter().map(|acquisition| acquisition.pc).collect();
         let names = naming::lock_names(&Body::of(&self.method, code), &pcs);
+        let is_paired = blocks.exits.iter().all(|exit| exit.enter.is_some());
         let mut places = Vec::with_capacity(found.len());
         for (Acquisition { pc, kind }, name) in found.into_iter().zip(names) {
             let LockName { text, half } =
@@ -313,7 +317,9 @@ impl MethodPlanner<'_, '_, '_> {
                 (WaitKind::Lock, Some(Half::Write)) => (WaitKind::LockWrite, place_flag::JUC),
                 _ => (kind, place_flag::JUC),
             };
-            let place = self.place(code, code.line_at(pc), kind, flags, text);
+            // What a lock of java.util.concurrent is released with looks for the lock.
+            let is_known = is_paired || kind != WaitKind::Monitor;
+            let place = self.place(code, code.line_at(pc), kind, flags, (text, is_known));
             places.push((pc, place));
             if kind != WaitKind::Monitor {
                 self.plan.before.push((pc, vec![number(place), call(probe::AT)]));
@@ -334,7 +340,7 @@ impl MethodPlanner<'_, '_, '_> {
             self.plan.around.push((enter.pc, pair));
         }
         for exit in &blocks.exits {
-            let place = number(exit.enter.and_then(place_at).unwrap_or(first));
+            let place = number(exit.enter.and_then(place_at).unwrap_or(0));
             match exit.form {
                 ExitForm::Plain => {
                     self.plan.before.push((exit.pc, vec![Op::Dup, place, call(probe::EXITING)]));
@@ -368,7 +374,7 @@ impl MethodPlanner<'_, '_, '_> {
         line: Option<u16>,
         kind: WaitKind,
         flags: u64,
-        name: String,
+        (name, is_paired): (String, bool),
     ) -> u32 {
         let class = self.method.class();
         let place = (self.register)(Place {
@@ -381,6 +387,7 @@ impl MethodPlanner<'_, '_, '_> {
             kind,
             flags,
             name,
+            is_paired,
         });
         self.first_place.get_or_insert(place);
         place

@@ -212,7 +212,7 @@ impl LogFile {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), base, bytes.len());
             Chunk::new(Arc::clone(&self.region), len, offset)
         };
-        if kind == ChunkKind::Acquisitions {
+        if matches!(kind, ChunkKind::Acquisitions | ChunkKind::AcquisitionsInBursts) {
             // Their addresses are given to Java code, which nobody can ask to
             // give them back.
             self.region.keep(offset, len as u64);

@@ -31,7 +31,7 @@ use std::{
     collections::HashMap,
     sync::{Arc, Mutex, atomic::Ordering::Relaxed},
 };
-use tyrion_wire::{def::id, trace::Blame};
+use tyrion_wire::{WaitKind, def::id, trace::Blame};
 
 /// Charges are written when they have added up to this. The stack is walked
 /// then, while others wait: at 10 µs Derby, with eight threads at one lock, ran
@@ -197,9 +197,14 @@ impl Trace {
         if charges.is_empty() {
             return;
         }
+        let in_jdk = match at {
+            Some(at) => of.is_lock(at),
+            // A monitor that was not counted; else a lock.
+            None => !self.places.with(place, |place| place.kind == WaitKind::Monitor),
+        };
         let mut unwritten = Vec::new();
         let written = self.recorder.in_context_of(owner, |context| {
-            let stack = self.stack(context, java, at.is_none_or(|at| of.is_lock(at)));
+            let stack = self.stack(context, java, in_jdk);
             if place != id::UNKNOWN {
                 self.define_place(context.generation, place);
             }
@@ -242,12 +247,15 @@ impl Trace {
     /// `Object.wait` is about to give a monitor up, or has it again.
     pub fn monitor_paused(&self, java: Java, java_id: i64, object: Object<'_>, gives_up: bool) {
         let Some(of) = self.block_of(java_id) else { return };
-        if of.holds.load(Relaxed) as u32 == 0 {
+        let is_counted = of.holds.load(Relaxed) as u32 != 0;
+        if !is_counted && self.shared.bursts.is_none() {
             return;
         }
         // It is about to be inflated anyway.
         let hash = self.recorder.ti().hash(object) as u32;
-        self.pause(of, hash);
+        if is_counted {
+            self.pause(of, hash);
+        }
         let waiters = &self.bucket(hash).waiters;
         if gives_up && waiters.load(Relaxed) != 0 {
             self.left(java, of, Some(&of.held[0]), object, id::UNKNOWN);

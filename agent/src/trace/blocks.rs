@@ -333,6 +333,13 @@ impl Trace {
         held.map(|entry: &Entry| entry.cell.load(Relaxed) as usize).collect()
     }
 
+    /// The places where monitors were taken that threads hold now.
+    pub fn held_places(&self) -> Vec<u32> {
+        let blocks = self.used_blocks();
+        let held = blocks.iter().flat_map(|block| block.held().0);
+        held.map(|entry| entry.place.load(Relaxed)).collect()
+    }
+
     fn used_blocks(&self) -> Vec<&'static Block> {
         lock(&self.blocks.inner).used.values().map(|owned| owned.block).collect()
     }

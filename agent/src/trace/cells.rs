@@ -2,7 +2,8 @@
 
 use super::{
     Trace,
-    memory::{Block, Cell, Table, address_of, allocate},
+    bursts::Watched,
+    memory::{Block, BurstsCell, Cell, Table, address_of, allocate},
 };
 use crate::{
     jvm::{Java, Object},
@@ -24,6 +25,8 @@ pub struct Cells {
     inner: Mutex<Inner>,
     /// Counts that the log has no room for end here.
     nowhere: &'static Cell,
+    /// Whether cells have room for what bursts let estimate.
+    in_bursts: bool,
 }
 
 #[derive(Default)]
@@ -36,6 +39,8 @@ struct Inner {
     all: Vec<&'static Cell>,
     /// What was counted in the generations before.
     before: u64,
+    /// Those that may count in bursts, and what is known of them.
+    watched: Vec<Watched>,
 }
 
 impl Inner {
@@ -45,6 +50,25 @@ impl Inner {
             [&cell.acquisitions, &cell.reentrant, &cell.failed].map(|n| n.load(Relaxed))
         };
         self.all.iter().flat_map(of).fold(self.before, u64::saturating_add)
+    }
+
+    /// A new cell in the chunk, if there is room.
+    fn append(
+        &mut self,
+        cell: &AcquisitionCell,
+        owner: i64,
+        in_bursts: bool,
+    ) -> Option<&'static Cell> {
+        let chunk = self.chunk.as_mut()?;
+        let cell = if in_bursts {
+            let cell: &'static BurstsCell = chunk.append_kept(&cell.encode_with_bursts())?;
+            self.watched.push(Watched::new(cell, owner));
+            &cell.cell
+        } else {
+            chunk.append_kept(&cell.encode())?
+        };
+        self.all.push(cell);
+        Some(cell)
     }
 
     /// The cells of generations before this one are gone from now on.
@@ -58,10 +82,10 @@ impl Inner {
 
 impl Cells {
     /// Without any.
-    pub fn new() -> Option<Cells> {
+    pub fn new(in_bursts: bool) -> Option<Cells> {
         let inner = Mutex::new(Inner::default());
         let nowhere: &Cell = allocate()?;
-        let cells = Cells { inner, nowhere };
+        let cells = Cells { inner, nowhere, in_bursts };
         cells.measure_nowhere(false);
         Some(cells)
     }
@@ -84,31 +108,41 @@ impl Cells {
         kept::at(address).or_else(|| (address == self.nowhere()).then_some(self.nowhere))
     }
 
-    fn carve(&self, generation: &Generation, cell: &AcquisitionCell) -> Option<&'static Cell> {
-        let bytes = cell.encode();
+    fn carve(
+        &self,
+        generation: &Generation,
+        cell: &AcquisitionCell,
+        owner: i64,
+    ) -> Option<&'static Cell> {
         let mut inner = lock(&self.inner);
         if inner.generation > generation.number {
             return None;
         }
         inner.leave(generation.number);
-        if let Some(cell) = inner.chunk.as_mut().and_then(|chunk| chunk.append_kept(&bytes)) {
-            inner.all.push(cell);
+        if let Some(cell) = inner.append(cell, owner, self.in_bursts) {
             return Some(cell);
         }
         let of = Writer { sequence: inner.carved, ..Writer::default() };
         let len = generation.log.chunk_len(inner.carved, 0);
-        let mut chunk = generation.log.carve(ChunkKind::Acquisitions, len, of)?;
+        let kind = match self.in_bursts {
+            true => ChunkKind::AcquisitionsInBursts,
+            false => ChunkKind::Acquisitions,
+        };
+        inner.chunk = Some(generation.log.carve(kind, len, of)?);
         inner.carved += 1;
-        let cell = chunk.append_kept(&bytes);
-        inner.chunk = Some(chunk);
-        inner.all.extend(cell);
-        cell
+        inner.append(cell, owner, self.in_bursts)
     }
 
     /// How often a probe has told of an acquisition, in all files of the log. What
     /// threads count while the log goes on in another file may be missing.
     pub fn counted(&self) -> u64 {
         lock(&self.inner).counted()
+    }
+
+    /// Has a look at all cells that may count in bursts, of the current generation.
+    /// Meanwhile no thread gets a new cell.
+    pub fn watch<T>(&self, look: impl FnOnce(&mut [Watched]) -> T) -> T {
+        look(&mut lock(&self.inner).watched)
     }
 
     /// The log goes on in this generation: what was counted is added up before the
@@ -155,7 +189,7 @@ impl Trace {
             self.define_place(context.generation, place);
             let (next, one_in) = (1 | every_hold, Some(one_in));
             let cell = AcquisitionCell { thread, place, class, next, one_in, ..Default::default() };
-            self.cells.carve(context.generation, &cell)
+            self.cells.carve(context.generation, &cell, of.owner())
         });
         let Some(cell) = cell.flatten() else {
             // Not remembered: perhaps there is room the next time.

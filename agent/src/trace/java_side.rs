@@ -6,8 +6,9 @@ use super::{
     holds,
     instances::{self, InstanceTable},
     memory::{
-        Block, Bucket, CLOSED_PLACES, Cell, Chosen, Entry, HELD_LIMIT, LOCKS_LIMIT, Later,
-        NO_INSTANCES, Notes, Recent, Ring, Sum, Timed, Waited,
+        Block, Bucket, BurstsShared, CLOSED_PLACES, Cell, Chosen, Entry, HELD_LIMIT, IN_BURSTS,
+        LOCKS_LIMIT, Later, NO_ENTRIES, NO_EXITS, NO_INSTANCES, Notes, Outside, Recent, Ring, Sum,
+        Timed, Waited,
     },
     resync,
     slots::{self, Slots, THREADS},
@@ -155,6 +156,14 @@ fn expected() -> Vec<(&'static str, i64)> {
         ("FIRST_HOLDS", holds::FIRST as usize),
         ("CLOSED_PLACES_MASK", CLOSED_PLACES - 1),
         ("NO_INSTANCES", NO_INSTANCES.into()),
+        ("IN_BURSTS", IN_BURSTS.into()),
+        ("NO_ENTRIES", NO_ENTRIES.into()),
+        ("NO_EXITS", NO_EXITS.into()),
+        ("AGAIN_AT", offset_of!(BurstsShared, again_at)),
+        ("AGAIN_AT_MASK", BurstsShared::PAIRS - 1),
+        ("AGAIN_AT_REACH", BurstsShared::REACH),
+        ("BURST", offset_of!(Block, burst)),
+        ("OUTSIDE_SHIFT", size_of::<Outside>().ilog2() as usize),
         ("SEMAPHORE", WaitKind::Semaphore.code().into()),
         ("CELLS", offset_of!(Block, cells)),
         ("ME", offset_of!(Block, me)),
@@ -242,6 +251,9 @@ const TOLD: &[(&str, i32)] = &[
     ("EVERY_EVENT", constant::CHOSEN),
     ("ENTERED", constant::ENTERED),
     ("TIMED_TAKING", constant::TIMED),
+    ("BURSTS", constant::BURSTS),
+    ("OUTSIDE", constant::OUTSIDE),
+    ("OUTSIDE_MASK", constant::OUTSIDE_MASK),
 ];
 
 /// The same, where it only matters whether the answer is 0.

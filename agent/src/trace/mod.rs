@@ -9,6 +9,7 @@
 //! - [`blocks`]: a block for each thread; [`arena`]: where they lie; [`slots`]:
 //!   where Java finds them
 //! - [`cells`]: counts, in the mapped log itself
+//! - [`bursts`]: places that are counted now and then only
 //! - [`chosen`]: what the user asks for, which can change
 //! - [`holds`]: how long locks are held, and by whom
 //! - [`instances`]: which threads use which lock
@@ -25,6 +26,7 @@
 mod arena;
 mod blame;
 mod blocks;
+mod bursts;
 mod cells;
 mod chosen;
 mod classes;
@@ -85,6 +87,7 @@ pub struct Trace {
     shared: Shared,
     blocks: blocks::Blocks,
     cells: cells::Cells,
+    bursts: bursts::Bursts,
     instances: instances::Instances,
     waiting: blame::Waiting,
     nestings: nesting::Nestings,
@@ -128,6 +131,10 @@ struct Shared {
     closed: &'static memory::Closed,
     /// From how many ns on an acquisition was a wait.
     delay: &'static AtomicU64,
+    /// What places that are counted in bursts have in common; none where all are counted.
+    bursts: Option<&'static memory::BurstsShared>,
+    /// What is counted outside of bursts, with these.
+    outside: Option<&'static [memory::Outside]>,
 }
 
 /// Numbers about the agent itself.
@@ -160,6 +167,8 @@ impl Trace {
             timed: memory::allocate()?,
             closed: memory::allocate()?,
             delay: memory::allocate()?,
+            bursts: if options.adaptive { Some(memory::allocate()?) } else { None },
+            outside: if options.adaptive { Some(memory::outside()?) } else { None },
         };
         Some(Trace {
             recorder,
@@ -167,7 +176,8 @@ impl Trace {
             precise: options.precise,
             shared,
             blocks: blocks::Blocks::default(),
-            cells: cells::Cells::new()?,
+            cells: cells::Cells::new(options.adaptive)?,
+            bursts: bursts::Bursts::default(),
             instances: instances::Instances::default(),
             waiting: blame::Waiting::default(),
             nestings: nesting::Nestings::default(),
@@ -233,6 +243,7 @@ impl Trace {
         values.push(("hold.one-in".to_owned(), self.one_in().into()));
         values.extend(self.places.left());
         values.extend(self.timed_probes());
+        values.extend(self.bursts_statistics());
         for (key, value) in values {
             let _ = generation.dictionary.statistic(&generation.log, &key, value);
         }

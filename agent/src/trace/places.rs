@@ -34,6 +34,8 @@ struct Inner {
     numbers: HashMap<(Arc<Place>, u32), u32>,
     /// Places that stand for another one, by its number and their kind.
     variants: HashMap<(u32, WaitKind), u32>,
+    /// The places that these stand for.
+    bases: HashMap<u32, u32>,
     /// Methods that were left alone, by reason.
     left: BTreeMap<String, u64>,
 }
@@ -52,12 +54,14 @@ impl Places {
             kind,
             flags: if kind == WaitKind::Monitor { 0 } else { place_flag::JUC },
             name: String::new(),
+            is_paired: false,
         };
         let places = UNKNOWN_PLACES.map(|kind| Arc::new(unknown(kind))).to_vec();
         let inner = Inner {
             places,
             numbers: HashMap::new(),
             variants: HashMap::new(),
+            bases: HashMap::new(),
             left: BTreeMap::new(),
         };
         Places { inner: Mutex::new(inner) }
@@ -81,7 +85,13 @@ impl Places {
         inner.places.push(Arc::new(Place { kind, ..(*place).clone() }));
         let variant = inner.places.len() as u32;
         inner.variants.insert((number, kind), variant);
+        inner.bases.insert(variant, number);
         variant
+    }
+
+    /// The number that the program's code has for a place.
+    pub fn base(&self, number: u32) -> u32 {
+        lock(&self.inner).bases.get(&number).copied().unwrap_or(number)
     }
 
     /// Counts methods that were left alone.
@@ -166,6 +176,7 @@ mod tests {
             kind: WaitKind::Monitor,
             flags: 0,
             name: String::new(),
+            is_paired: true,
         }
     }
 

@@ -73,6 +73,7 @@ pub fn prepare(
     if hash_before {
         hash_later(env, trace)?;
     }
+    trace.begin_bursts()?;
     trace.expect_newcomers();
     READY.store(true, Relaxed);
     recorder.cost_of_probes(|| super::active().map_or(0, Trace::probes_ns));
@@ -147,6 +148,13 @@ pub mod constant {
     pub const DELAY: i32 = 12;
     /// Address of what timed probes took.
     pub const TIMED: i32 = 13;
+    /// Address of what places that are counted in bursts have in common; 0 where all are
+    /// counted.
+    pub const BURSTS: i32 = 14;
+    /// Address of the counts outside of bursts.
+    pub const OUTSIDE: i32 = 15;
+    /// What a thread's id is taken by to find its own.
+    pub const OUTSIDE_MASK: i32 = 16;
 }
 
 impl Trace {
@@ -168,6 +176,7 @@ impl Trace {
         if let Some(hasher) = self.hasher.get().filter(|_| on) {
             hasher.unpark();
         }
+        self.bursts_switched(on);
         if !on && self.plan.now().front != Front::Nothing {
             self.hash_now(env);
         }
@@ -247,6 +256,11 @@ impl Trace {
             constant::DELAY => address_of(self.shared.delay),
             constant::ENTERED => address_of(self.shared.entered),
             constant::TIMED => address_of(self.shared.timed),
+            constant::BURSTS => self.shared.bursts.map_or(0, address_of),
+            constant::OUTSIDE => self.shared.outside.map_or(0, address_of),
+            constant::OUTSIDE_MASK => {
+                self.shared.outside.map_or(0, |counts| counts.len() as u64 - 1)
+            }
             _ => 0,
         }
     }

@@ -60,6 +60,23 @@ public final class TyrionTrace {
     private static final int CLOSED_PLACES_MASK = 0xffff;
     /** New instances are told apart no more. */
     private static final int NO_INSTANCES = 1;
+    /** Counted in bursts, with or without a burst now. */
+    private static final int IN_BURSTS = 4;
+    /** What is entered now is not counted. */
+    private static final int NO_ENTRIES = 8;
+    /** Nothing that was counted is left now. */
+    private static final int NO_EXITS = 16;
+    /** What is known of bursts; 0 where all is counted. First, the number of the latest one. */
+    private static final long BURSTS = address(14);
+    private static final boolean ADAPTIVE = BURSTS != 0;
+    /** What is not counted in cells: for each thread, by the low bits of its id, a count by place. */
+    private static final long OUTSIDE = address(15);
+    private static final long OUTSIDE_MASK = address(16);
+    private static final int OUTSIDE_SHIFT = 19;
+    /** Pairs of places: what is held since the first one is taken again at the second one. */
+    private static final long AGAIN_AT = BURSTS + 64;
+    private static final int AGAIN_AT_MASK = 4095;
+    private static final int AGAIN_AT_REACH = 8;
     /** Permits that are acquired here are given back by others: they are no holds. */
     private static final int NO_HOLDS = 2;
     /** So many permits, and none given back: others do that. */
@@ -128,6 +145,7 @@ public final class TyrionTrace {
     private static final long RING = 64;
     private static final long ASKED = 72;
     private static final long QUIET = 36;
+    private static final long BURST = 104;
     private static final long HELD = 128;
     private static final int HELD_LIMIT = 32;
     private static final long HELD_LOCKS = HELD + 64 * HELD_LIMIT;
@@ -205,7 +223,7 @@ public final class TyrionTrace {
 
     /** In front of monitorenter: an object that has a hash needs none while it is locked. */
     public static void before(Object lock, int place) {
-        if (!on || lock == null) {
+        if (!on || lock == null || ADAPTIVE && !isOpen(place, NO_ENTRIES)) {
             return;
         }
         long mark = U.getLong(lock, 0L);
@@ -231,6 +249,10 @@ public final class TyrionTrace {
     /** The monitor was entered. */
     public static void entered(Object lock, int place) {
         if (!on) {
+            return;
+        }
+        if (ADAPTIVE && !isOpen(place, NO_ENTRIES)) {
+            countOutside(place);
             return;
         }
         long block = block();
@@ -323,6 +345,15 @@ public final class TyrionTrace {
             enterTimed(block, held ^ TIMED, lock, place);
             return;
         }
+        if (ADAPTIVE && (int) held != 0 && U.getLong(block + BURST) != U.getLong(BURSTS)) {
+            // What an earlier burst has left: a thread that began to enter in it and was not run
+            // for some time may have found no probe when it left.
+            U.putLong(block + BURST, U.getLong(BURSTS));
+            held = stillHeld(block, place) - 1;
+            if ((int) held < 0) {
+                return;
+            }
+        }
         long key = key(lock);
         long recent = recent(block, lock, place);
         if (held != 0 && !isUsual(block, held, recent, key, lock, place)) {
@@ -397,13 +428,27 @@ public final class TyrionTrace {
         if (!on) {
             return;
         }
+        if (ADAPTIVE && !isOpen(place, NO_EXITS)) {
+            // What somebody waits for is inflated.
+            if (U.getLong(WAITING) != 0 && (U.getLong(lock, 0L) & 3) == 2) {
+                leavingUncounted(lock, place);
+            }
+            return;
+        }
         long block = block();
         if (block == 0) {
             return;
         }
         long held = U.getLong(block + HOLDS);
         if ((int) held == 0) {
-            // Entered before recording began.
+            // Entered before recording began, or not counted.
+            if (ADAPTIVE) {
+                leavingUncounted(lock, place);
+            }
+            return;
+        }
+        if (ADAPTIVE && (held = upTo(block, held, place)) == 0) {
+            leavingUncounted(lock, place);
             return;
         }
         U.putLong(block + HOLDS, --held);
@@ -415,6 +460,107 @@ public final class TyrionTrace {
             }
         }
     }
+
+    // ---- places that are counted in bursts
+
+    /** Counts what is taken outside of bursts: how often, and nothing else. */
+    @ForceInline
+    private static void countOutside(int place) {
+        long thread = U.getLong(Thread.currentThread(), TID) & OUTSIDE_MASK;
+        long at = OUTSIDE + (thread << OUTSIDE_SHIFT) + ((long) (place & CLOSED_PLACES_MASK) << 3);
+        U.putLong(at, U.getLong(at) + 1);
+    }
+
+    /**
+     * The word that counts what is held, up to the monitor that was entered last at this place, which
+     * is about to be left; 0 where it was not counted.
+     */
+    @ForceInline
+    private static long upTo(long block, long held, int place) {
+        int depth = (int) held;
+        return depth > HELD_LIMIT || placeOf(block + HELD - 64 + ((long) depth << 6)) == place
+                ? held
+                : upToElsewhere(block, held, place);
+    }
+
+    /** Monitors are left in the order of their entries: what seems to be held above it is not. */
+    @DontInline
+    private static long upToElsewhere(long block, long held, int place) {
+        int depth = (int) held;
+        int found = depth - 2;
+        while (found >= 0 && placeOf(block + HELD + ((long) found << 6)) != place) {
+            found--;
+        }
+        if (found < 0) {
+            return isOpen(place, IN_BURSTS) ? held : 0;
+        }
+        for (int i = depth - 1; i > found; i--) {
+            long entry = block + HELD + ((long) i << 6);
+            if (U.getLong(entry + START) != 0) {
+                U.putLong(entry + START, 0);
+                held -= held << 2 >>> 50 != 0 ? ONE_MEASURED : 0;
+            }
+            held--;
+        }
+        U.putLong(block + HOLDS, held);
+        return held;
+    }
+
+    /** A monitor is about to be left that was not counted; somebody may wait for it. */
+    @DontInline
+    private static void leavingUncounted(Object lock, int place) {
+        long mark = U.getLong(lock, 0L);
+        if (U.getLong(WAITING) == 0
+                || (mark & 3) != 2
+                || RECURSIONS != 0 && U.getLong(mark - 2 + RECURSIONS) > 0) {
+            return;
+        }
+        try {
+            long hash = key(lock);
+            long bucket = BUCKETS + ((hash & BUCKETS_MASK) << 6);
+            long block;
+            if (hash >>> 31 == 0 && U.getInt(bucket + WAITERS) != 0 && (block = block()) != 0) {
+                leaving(block, 0, hash, lock, place);
+            }
+        } catch (StackOverflowError | OutOfMemoryError error) {
+            // What has been told must not be told again.
+        }
+    }
+
+    /**
+     * What is taken again within another place shall not be counted where that one is not: it would
+     * seem to be taken for the first time.
+     */
+    private static void noteAgain(long block, long all, long key, int place) {
+        for (int i = Math.min((int) all, HELD_LIMIT) - 1; i >= 0; i--) {
+            long entry = block + HELD + ((long) i << 6);
+            if (U.getLong(entry + KEY) == key) {
+                noteAgainAt(placeOf(entry), place);
+                return;
+            }
+        }
+    }
+
+    private static void noteAgainAt(int outer, int place) {
+        if (outer == place) {
+            return;
+        }
+        long pair = (long) outer << 32 | place;
+        long nth = pair * MIX >>> 40;
+        for (int i = 0; i < AGAIN_AT_REACH; i++, nth++) {
+            long at = AGAIN_AT + ((nth & AGAIN_AT_MASK) << 3);
+            long there = U.getLong(at);
+            if (there == pair) {
+                return;
+            }
+            if (there == 0) {
+                U.putLong(at, pair);
+                return;
+            }
+        }
+    }
+
+    // ---- more of monitors
 
     /** An object is about to be notified, or null, at which that fails. */
     public static void notifies(Object object, boolean all) {
@@ -532,6 +678,9 @@ public final class TyrionTrace {
         }
         // Without a hash when it was entered first, it may have been inflated since.
         if (keys < 0 || keys >>> 32 != 0 && isRecursive(block, all, lock)) {
+            if (ADAPTIVE) {
+                noteAgain(block, all, key, place);
+            }
             again(block, all, cell(block, recent, lock, place, 0), place);
             return true;
         }
@@ -760,7 +909,9 @@ public final class TyrionTrace {
         }
         long block = block();
         if (block != 0) {
-            U.putInt(block + PLACE, place);
+            // Less than 0: it is not counted now.
+            boolean isCounted = !ADAPTIVE || isOpen(place, NO_ENTRIES);
+            U.putInt(block + PLACE, isCounted ? place : -place);
         }
     }
 
@@ -779,8 +930,34 @@ public final class TyrionTrace {
     @ForceInline
     private static void take(Object lock, int kind) {
         long block = block();
-        if (block != 0 && !isTakenAgain(block, lock, kind)) {
+        if (block == 0) {
+            return;
+        }
+        if (ADAPTIVE && U.getInt(block + PLACE) < 0 && kind != SEMAPHORE) {
+            takeUncounted(block, lock, kind);
+        } else if (!isTakenAgain(block, lock, kind)) {
             taken(block, lock, kind);
+        }
+    }
+
+    /** That it is held is noted all the same: who made others wait is asked at its release. */
+    @DontInline
+    private static void takeUncounted(long block, Object lock, int kind) {
+        int place = takePlace(block, kind);
+        countOutside(place);
+        long key = lockKey(lock) | (long) kind << 32;
+        long held = U.getLong(block + HOLDS);
+        int locks = locksOf(held);
+        long entry = locks == 0 ? 0 : find(block, locks, key, kind);
+        if (entry != 0) {
+            U.putInt(entry + TIMES, U.getInt(entry + TIMES) + 1);
+        } else if (locks < LOCKS_LIMIT) {
+            entry = block + HELD_LOCKS + ((long) locks << 6);
+            U.putLong(entry + KEY, key);
+            U.putLong(entry + CELL, NOWHERE);
+            U.putInt(entry + TIMES, 1);
+            U.putInt(entry + PLACE_TAKEN, place);
+            U.putLong(block + HOLDS, held + ONE_LOCK);
         }
     }
 
@@ -1060,7 +1237,7 @@ public final class TyrionTrace {
             return kind;
         }
         U.putInt(block + PLACE, 0);
-        return place;
+        return Math.abs(place);
     }
 
     private static long find(long block, int locks, long hash, int kind) {

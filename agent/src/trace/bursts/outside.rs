@@ -1,0 +1,133 @@
+//! What is taken outside of bursts, and which cells it is of.
+//!
+//! Outside of bursts a place counts how often a thread takes locks there, and no more.
+//! What class they are of, and whether the thread had them already, the bursts tell: the
+//! number is divided among the cells of the thread and place in the ratio of what the
+//! burst behind it has counted in each. Nearly always there is one. So the totals of a
+//! place are exact, and only that ratio is estimated.
+
+use super::{
+    Slot,
+    series::{Watched, Weight},
+};
+use crate::trace::memory::Outside;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::atomic::Ordering::Relaxed,
+};
+
+/// So many bursts a thread's cells are waited for; then others that take locks at the
+/// place have to do. A thread may live too shortly to have any.
+const PATIENCE: u32 = 16;
+/// The threads that do not have cells are looked at in turn: one in so many at a time.
+const TURNS: usize = 16;
+
+/// How much of what was counted outside of bursts cells have been given.
+#[derive(Default)]
+pub struct Division {
+    given: HashMap<(Slot, usize), Given>,
+    turn: usize,
+}
+
+#[derive(Default)]
+struct Given {
+    /// How many acquisitions.
+    taken: u64,
+    /// For how many bursts some have had no cell.
+    waits: u32,
+}
+
+/// The cells of a place.
+#[derive(Default)]
+struct Cells {
+    /// By the low bits of their threads' ids.
+    by_row: HashMap<usize, Vec<usize>>,
+    /// Those of virtual threads, whose ids may have any low bits.
+    of_virtual: Vec<usize>,
+    all: Vec<usize>,
+}
+
+impl Division {
+    /// A burst has ended, or with `is_last` there will be none: gives the cells of these
+    /// places what is theirs.
+    pub fn divide(
+        &mut self,
+        cells: &mut [Watched],
+        slots: &BTreeSet<Slot>,
+        outside: &[Outside],
+        is_last: bool,
+    ) {
+        let places = by_place(cells, slots, outside.len());
+        self.turn = (self.turn + 1) % TURNS;
+        for (&slot, of_place) in &places {
+            for (row, counts) in outside.iter().enumerate() {
+                let is_due = is_last
+                    || row % TURNS == self.turn
+                    || of_place.by_row.contains_key(&row)
+                    || !of_place.of_virtual.is_empty();
+                if is_due {
+                    let now = counts[usize::from(slot)].load(Relaxed);
+                    self.give(cells, of_place, (slot, row), now, is_last);
+                }
+            }
+        }
+    }
+
+    fn give(
+        &mut self,
+        cells: &mut [Watched],
+        of_place: &Cells,
+        (slot, row): (Slot, usize),
+        now: u64,
+        is_last: bool,
+    ) {
+        if now == 0 {
+            return;
+        }
+        let given = self.given.entry((slot, row)).or_default();
+        let taken = now.saturating_sub(given.taken);
+        if taken == 0 {
+            return;
+        }
+        let own = of_place.by_row.get(&row).into_iter().flatten();
+        let own: Vec<usize> = own.chain(&of_place.of_virtual).copied().collect();
+        let sum = |members: &[usize], of: Weight| {
+            members.iter().fold(0, |sum: u64, &nth| sum.saturating_add(cells[nth].weight(of)))
+        };
+        let ways =
+            [(&own, Weight::Burst), (&own, Weight::Counted), (&of_place.all, Weight::Others)];
+        let found = ways.into_iter().find_map(|(members, weight)| {
+            let all = sum(members, weight);
+            (all != 0).then_some((members, weight, all))
+        });
+        let Some((members, weight, all)) = found else { return };
+        if weight == Weight::Others {
+            given.waits += 1;
+            if given.waits < PATIENCE && !is_last {
+                return;
+            }
+        }
+        (given.taken, given.waits) = (now, 0);
+        for &nth in members {
+            cells[nth].add(taken, weight, all);
+        }
+    }
+}
+
+fn by_place(
+    cells: &[Watched],
+    slots: &BTreeSet<Slot>,
+    rows: usize,
+) -> std::collections::BTreeMap<Slot, Cells> {
+    let mut places: std::collections::BTreeMap<Slot, Cells> =
+        slots.iter().map(|&slot| (slot, Cells::default())).collect();
+    for (nth, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.is_fit) {
+        let Some(of_place) = places.get_mut(&cell.slot) else { continue };
+        of_place.all.push(nth);
+        match cell.owner {
+            0 => of_place.of_virtual.push(nth),
+            id => of_place.by_row.entry(id as usize & (rows - 1)).or_default().push(nth),
+        }
+    }
+    places
+}
