@@ -1,5 +1,6 @@
 //! Trace mode: programs whose right answer is known.
 
+mod adaptive;
 mod applications;
 mod attaching;
 mod blame;

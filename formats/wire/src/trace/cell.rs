@@ -56,9 +56,9 @@ pub mod field {
 }
 
 /// What is estimated where acquisitions are counted in bursts (the option
-/// `count=adaptive`): each burst stands for the time from the end of the burst before
-/// it, so what it counts is multiplied by the ratio of that time to its own length. The
-/// standard error comes from the differences between one burst and the next.
+/// `count=adaptive`). How often locks are taken at a place outside of bursts is known for
+/// each thread; this is the cell's share of that, as bursts tell it. The standard error
+/// comes from the differences between one burst and the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bursts {
     /// Acquisitions that were not counted, as estimated.

@@ -1,0 +1,56 @@
+//! `count=adaptive`: what is counted in bursts adds up to what the program did.
+
+use crate::support::{Jdk, Program, Taken, err, on_jdks, output, tyrion};
+use serde_json::Value;
+
+on_jdks!(totals_are_exact: two, everywhere all);
+on_jdks!(virtual_threads_too: only(21), everywhere since(21));
+
+/// Each cell is rounded.
+const ROUNDING: u64 = 64;
+
+fn totals_are_exact(jdk: &Jdk) {
+    check(Program::truth(jdk, "counts 4 6000000 block method thrown lock write"));
+}
+
+fn virtual_threads_too(jdk: &Jdk) {
+    let program = Program::truth(jdk, "counts 4 6000000 block method lock");
+    check(program.flag("-Dtruth.virtual=true".to_owned()));
+}
+
+fn check(program: Program) {
+    let recording = program.traced().option("--count=adaptive").record();
+    let info = recording.info();
+    let places = info["trace"]["statistics"]["bursts.places"].as_u64();
+    assert!(places.is_some_and(|places| places >= 3), "{info}");
+    let traced = recording.traced();
+    let mut wrong = Vec::new();
+    for kind in recording.said["kinds"].as_array().expect("kinds") {
+        let class = kind["class"].as_str().unwrap();
+        let (got, expected) = (traced.taken(class), Taken::from_json(kind));
+        // Permits apart, nothing is lost, and reentrant acquisitions are told from others.
+        let near = |got: u64, expected: u64| got.abs_diff(expected) <= ROUNDING;
+        if !near(got.acquisitions, expected.acquisitions)
+            || !near(got.reentrant, expected.reentrant)
+            || got.failed != expected.failed
+        {
+            wrong.push(format!("{class}: {got:?}, expected {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(info["complete"], Value::Bool(true));
+}
+
+/// Options that need every acquisition are refused with it.
+#[test]
+fn options_that_need_every_acquisition_are_refused() {
+    for (option, name) in
+        [("--events=all", "events=all"), ("--hold=all", "hold=all"), ("--precise", "precise=true")]
+    {
+        let record = ["record", "--mode=trace", "--count=adaptive", option, "--", "java"];
+        let output = output(tyrion().args(record));
+        assert_eq!(output.status.code(), Some(2));
+        let reason = format!("{name} needs every acquisition; use it with count=full");
+        assert!(err(&output).contains(&reason), "{}", err(&output));
+    }
+}
