@@ -98,6 +98,9 @@ fn field(header: &mut String, name: &str, value: &str) {
 }
 
 fn end(mut header: String, shared: &Shared<'_>) -> String {
+    if let Some(estimated) = facts::estimated(&shared.profile.taken()) {
+        field(&mut header, "desc", &format!("Acquisitions: {estimated}"));
+    }
     header.push_str("positions: line\n");
     let event = |&column| event(column, shared.by, &shared.kinds);
     let events: Vec<(&str, &str)> = shared.columns.iter().map(event).collect();
@@ -123,7 +126,13 @@ fn event(column: Column, by: By, kinds: &Kinds) -> (&'static str, &'static str) 
         }
         (Column::Count, _) => ("Waits", "Waits"),
         (Column::Acquisitions, _) => ("Acquisitions", "Acquisitions"),
+        (Column::AcquisitionsError, _) => {
+            ("Acquisitions_error", "Standard error of acquisitions")
+        }
         (Column::Reentrant, _) => ("Reentrant", "Reentrant acquisitions"),
+        (Column::ReentrantError, _) => {
+            ("Reentrant_error", "Standard error of reentrant acquisitions")
+        }
         (Column::HoldNs, _) => ("Hold_ns", "Hold time (ns)"),
         (Column::BlamedNs, _) => ("Blamed_ns", "Wait time of others (ns)"),
         (Column::WallNs, _) => ("Wall_ns", "Wall time, sampled (ns)"),
