@@ -238,9 +238,8 @@ impl<'p> Rows<'p> {
 
     /// The errors that are not 0 everywhere.
     fn errors(&self) -> impl Iterator<Item = Column> + use<> {
-        let is_any = |error: fn(&AcquisitionRow) -> u64| {
-            self.acquisitions.iter().any(|row| error(row) != 0)
-        };
+        let is_any =
+            |error: fn(&AcquisitionRow) -> u64| self.acquisitions.iter().any(|row| error(row) != 0);
         let errors = [
             (Column::AcquisitionsError, is_any(|row| row.acquisitions_error)),
             (Column::ReentrantError, is_any(|row| row.reentrant_error)),

@@ -65,7 +65,7 @@ pub fn share(part: u64, of: u64) -> String {
         of => (u128::from(part) * 1_000 + u128::from(of) / 2) / u128::from(of),
     };
     match permille {
-        0 if part != 0 => "less than 0.1 %".to_owned(),
+        0 if part != 0 => "<0.1 %".to_owned(),
         permille => format!("{}.{} %", permille / 10, permille % 10),
     }
 }
@@ -134,7 +134,7 @@ mod tests {
             (0, 7, "0.0 %"),
             (1, 0, "100.0 %"),
             (1, 8, "12.5 %"),
-            (1, 2_001, "less than 0.1 %"),
+            (1, 2_001, "<0.1 %"),
             (1, 2_000, "0.1 %"),
             (u64::MAX, u64::MAX, "100.0 %"),
             (u64::MAX, 1, "1844674407370955161500.0 %"),

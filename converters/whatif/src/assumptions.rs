@@ -53,6 +53,7 @@ pub(crate) fn of_replay(basis: &Basis<'_>, question: &Question) -> Vec<String> {
             units::counted(basis.estimate.forced, "time")
         ));
     }
+    all.extend(in_bursts(basis.logs));
     all.push(
         "Threads repeat what they did, step by step, and resources that they share besides \
          locks (memory, caches, disks) are as fast for many threads as for few."
@@ -100,8 +101,30 @@ fn rest(recorded: &Recorded) -> String {
     }
 }
 
+/// How far the number of acquisitions may be off, if some were counted in bursts.
+fn in_bursts(logs: &[Recording]) -> Option<String> {
+    let (mut taken, mut error) = (0u64, 0u64);
+    for log in logs {
+        for cell in log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk)) {
+            taken = taken.saturating_add(cell.acquisitions);
+            error = error.saturating_add(cell.bursts.map_or(0, |bursts| bursts.uncounted_error));
+        }
+    }
+    (error != 0).then(|| {
+        format!(
+            "Acquisitions were counted in bursts (count=adaptive): their number is an estimate, \
+             with a standard error of {} in all.",
+            units::share(error, taken)
+        )
+    })
+}
+
 /// What a coarse estimate assumes.
-pub(crate) fn of_coarse(coarse: &Coarse, sums: &Sums, question: &Question) -> Vec<String> {
+pub(crate) fn of_coarse(
+    coarse: &Coarse,
+    (logs, sums): (&[Recording], &Sums),
+    question: &Question,
+) -> Vec<String> {
     let mut all = vec![format!(
         "{:.1} equal threads repeat at random intervals: compute, take the lock, hold it.",
         coarse.threads
@@ -122,6 +145,7 @@ pub(crate) fn of_coarse(coarse: &Coarse, sums: &Sums, question: &Question) -> Ve
         }
         _ => "There are always enough processors: the log does not say how many.".to_owned(),
     });
+    all.extend(in_bursts(logs));
     all.push("Nothing else becomes the limit: other locks, disks, networks.".to_owned());
     all
 }

@@ -195,9 +195,9 @@ fn holds_are_estimated_from_those_measured_meanwhile() {
         window.add_changes(4, &changes(Vec::new(), vec![change]));
         window.sums().taken[&TakeKey { file: 4, thread: 1, place: 2, class: 3 }]
     };
-    assert_eq!(taken(100, 4, 40), TakeSum { count: 100, held_ns: 1000 });
+    assert_eq!(taken(100, 4, 40), TakeSum { count: 100, error_squared: 0.0, held_ns: 1000 });
     // None was measured: 50 ns as ever.
-    assert_eq!(taken(10, 0, 0), TakeSum { count: 110, held_ns: 1500 });
+    assert_eq!(taken(10, 0, 0), TakeSum { count: 110, error_squared: 0.0, held_ns: 1500 });
     // They count since the first look, not since the window's start.
     window.advance(12 * S);
     let sums = window.sums();

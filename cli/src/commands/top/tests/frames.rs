@@ -55,7 +55,7 @@ fn trace_mode_tells_acquisitions_and_holders() {
     let made = made(true);
     let frame = made.frame(&contention());
     let map = &frame.locks[0];
-    let Taken { acquisitions_per_s, held } = map.taken.unwrap();
+    let Taken { acquisitions_per_s, held, .. } = map.taken.unwrap();
     // 4000 of 100 µs, in the second that they were counted in.
     assert!(near(acquisitions_per_s.unwrap(), 4000.0) && near(held.unwrap(), 0.4), "{map:?}");
     assert_eq!(map.holder.as_deref(), Some("main"), "for 2 s, as against 20 ms");
