@@ -306,6 +306,20 @@ mod tests {
     }
 
     #[test]
+    fn rows_without_errors_are_as_they_were_before_there_were_any() {
+        let row_of = |line: &str| row(line).map(|(_, numbers)| numbers);
+        for (line, numbers) in [("1 2 7 0 0", [7, 0, 0, 0, 0]), ("1 2 7 0 9 0 3", [7, 0, 9, 0, 3])]
+        {
+            assert_eq!(row_of(line), Some(numbers));
+            let shown: Vec<String> = shown(&numbers).iter().map(u64::to_string).collect();
+            assert_eq!(line, format!("1 2 {}", shown.join(" ")));
+        }
+        for damaged in ["1 2 7 0", "1 2 7 0 0 0 0 0", "1 2 7 0 x", "1 2 7 0 0 "] {
+            assert_eq!(row_of(damaged), None, "{damaged}");
+        }
+    }
+
+    #[test]
     fn cut_and_damaged_files_are_told() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pushed");
