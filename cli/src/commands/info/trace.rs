@@ -280,10 +280,10 @@ impl Sums {
         }
         let reentrant = match reentrant_error {
             0 => String::new(),
-            error => format!("; that of reentrant ones {}", units::thousands(error)),
+            error => format!(", of reentrant ones {}", units::thousands(error)),
         };
         Some(format!(
-            "{} of the acquisitions, counted in bursts; standard error {} ({}){reentrant}",
+            "{} of the acquisitions, from what bursts counted; standard error {} ({}){reentrant}",
             units::thousands(uncounted),
             units::thousands(error),
             units::share(error, self.acquisitions),
