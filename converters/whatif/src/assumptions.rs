@@ -149,3 +149,29 @@ pub(crate) fn of_coarse(
     all.push("Nothing else becomes the limit: other locks, disks, networks.".to_owned());
     all
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+    use super::*;
+    use std::io::Cursor;
+    use tyrion_formats::write::{LogOptions, LogWriter};
+    use tyrion_wire::trace::{AcquisitionCell, Bursts};
+
+    fn log(bursts: Option<Bursts>) -> Recording {
+        let mut log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
+        let thread = log.thread(1, "main", "main", 0).unwrap();
+        let lane = log.lane(thread);
+        let cell = AcquisitionCell { thread, acquisitions: 100, bursts, ..Default::default() };
+        log.acquisitions(lane, &cell).unwrap();
+        Recording::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap()
+    }
+
+    #[test]
+    fn estimated_numbers_of_acquisitions_are_told() {
+        let bursts = Bursts { uncounted: 300, uncounted_error: 8, count: 9, ..Bursts::default() };
+        let told = in_bursts(&[log(Some(bursts)), log(None)]).unwrap();
+        assert!(told.ends_with("with a standard error of 1.6 % in all."), "{told}");
+        assert_eq!(in_bursts(&[log(None), log(Some(Bursts::default()))]), None);
+    }
+}
