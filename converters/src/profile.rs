@@ -7,9 +7,11 @@
 //! states the rules that every profile obeys.
 
 mod row;
+mod taken;
 
 pub use crate::state::State;
 pub(crate) use row::Row;
+pub use taken::{InBursts, Taken};
 use tyrion_formats::ShortWaits;
 use tyrion_wire::{WaitKind, cell::BUCKETS};
 
@@ -201,8 +203,12 @@ pub struct AcquisitionRow {
     pub kind: WaitKind,
     /// How often, without reentrant acquisitions.
     pub acquisitions: u64,
+    /// The standard error of that; 0 where all were counted.
+    pub acquisitions_error: u64,
     /// How often the thread had it already.
     pub reentrant: u64,
+    /// The standard error of that.
+    pub reentrant_error: u64,
     /// How long it held them in all, in ns: measured or estimated.
     pub hold_ns: u64,
 }
@@ -220,8 +226,14 @@ pub struct SectionRow {
     pub kind: WaitKind,
     /// How often, without reentrant acquisitions.
     pub acquisitions: u64,
+    /// How many of these were not counted, but estimated from bursts.
+    pub uncounted: u64,
+    /// The standard error of `acquisitions`; 0 where all were counted.
+    pub acquisitions_error: u64,
     /// How often the thread had it already.
     pub reentrant: u64,
+    /// The standard error of that.
+    pub reentrant_error: u64,
     /// How often it tried in vain.
     pub failed: u64,
     /// How long it held them in all, in ns: measured or estimated.

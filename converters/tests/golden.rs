@@ -180,9 +180,30 @@ fn expected() -> BTreeMap<String, String> {
             }
         }
     }
+    files.extend(in_bursts());
     files.extend(times::golden());
     let of_owners = readable(&pprof::FORMAT, &profiles::with_owners(), &OutputOptions::default());
     files.insert("owners.pprof.txt".to_owned(), of_owners);
+    files
+}
+
+/// What all outputs make of acquisitions that were counted in bursts.
+fn in_bursts() -> BTreeMap<String, String> {
+    let profile = profiles::traced::in_bursts();
+    let metric = |metric| OutputOptions { metric: Some(metric), ..OutputOptions::default() };
+    let mut files = BTreeMap::new();
+    for format in of_sums() {
+        let plain = readable(format, &profile, &OutputOptions::default());
+        for (name, options) in
+            [("acquisitions", metric(Metric::Acquisitions)), ("hold", metric(Metric::Hold))]
+        {
+            let text = readable(format, &profile, &options);
+            if text != plain {
+                files.insert(format!("bursts.{}.{name}.txt", format.name), text);
+            }
+        }
+        files.insert(format!("bursts.{}.txt", format.name), plain);
+    }
     files
 }
 

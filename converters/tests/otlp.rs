@@ -119,7 +119,9 @@ fn expected(profile: &Profile) -> BTreeMap<(String, String), u64> {
     }
     for row in &profile.acquisitions {
         add("lock", "acquisitions", row.acquisitions);
+        add("lock", "acquisitions_error", row.acquisitions_error);
         add("lock", "reentrant", row.reentrant);
+        add("lock", "reentrant_error", row.reentrant_error);
         add("lock", "hold", row.hold_ns);
     }
     profile.blames.iter().for_each(|row| add("lock", "blamed", row.blamed_ns));

@@ -61,7 +61,8 @@ fn with_commas(number: u64) -> String {
 
 #[test]
 fn callgrind_annotate_reads_parts_and_merged_files() {
-    for (name, profile) in profiles::all() {
+    let in_bursts = ("bursts", profiles::traced::in_bursts());
+    for (name, profile) in profiles::all().into_iter().chain([in_bursts]) {
         let folder = converted(&profile);
         let (count, wait_ns) = profile.totals();
         let mut sum_ns = 0;
@@ -116,6 +117,16 @@ fn pprof(folder: &TempDir, arguments: &[&str]) -> Option<String> {
     let mut go = Command::new("go");
     go.args(["tool", "pprof"]).args(arguments).arg(folder.path().join("locks.pb.gz"));
     run(go.env("PPROF_TMPDIR", folder.path()))
+}
+
+#[test]
+fn pprof_shows_the_errors_of_estimates() {
+    let folder = converted(&profiles::traced::in_bursts());
+    let arguments = ["-top", "-sample_index=acquisitions_error"];
+    let Some(top) = pprof(&folder, &arguments) else { return };
+    assert!(top.contains("1501, 100% of 1501 total"), "{top}");
+    let Some(comments) = pprof(&folder, &["-comments"]) else { return };
+    assert!(comments.contains("standard error at most 1,501 (1.5 %) in all"), "{comments}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn by() -> impl Iterator<Item = Option<By>> {
 
 /// What a picture of these options sums to.
 fn picture(profile: &Profile, options: &OutputOptions) -> u64 {
-    let [wait_ns, count, acquisitions, hold_ns, blamed_ns, wall_ns, cpu_ns, blocked_ns] =
+    let [wait_ns, count, acquisitions, hold_ns, blamed_ns, wall_ns, cpu_ns, blocked_ns, _] =
         totals::of_profile(profile, options.by).cost;
     match options.metric_of(profile) {
         Metric::Wait => wait_ns,

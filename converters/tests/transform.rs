@@ -11,18 +11,20 @@ use tyrion_converters::{
 use tyrion_wire::WaitKind;
 
 /// Everything that has to stay.
-fn sums(profile: &Profile) -> [u64; 14] {
+fn sums(profile: &Profile) -> [u64; 16] {
     let (count, wait_ns) = profile.totals();
     let (snapshots, wall_ns, cpu_ns) = profile.sample_totals();
     let longest = profile.waits.iter().map(|wait| wait.max_ns).max().unwrap_or(0);
     let of_samples = [snapshots, wall_ns, cpu_ns];
-    let mut sums = [0; 14];
+    let mut sums = [0; 16];
     sums[..3].copy_from_slice(&[count, wait_ns, longest]);
     sums[3..6].copy_from_slice(&of_samples);
     for row in &profile.acquisitions {
         sums[6] += row.acquisitions;
         sums[7] += row.reentrant;
         sums[8] += row.hold_ns;
+        sums[14] += row.acquisitions_error;
+        sums[15] += row.reentrant_error;
     }
     for row in &profile.blames {
         sums[9] += row.count;

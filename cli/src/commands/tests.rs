@@ -4,6 +4,10 @@
 #[path = "../../../tests/support/golden.rs"]
 pub(super) mod golden_files;
 
+#[path = "../../../converters/tests/support/traced.rs"]
+#[allow(dead_code, reason = "not all of it is for these tests")]
+mod traced;
+
 use super::{dump, info};
 use regex::Regex;
 use std::path::PathBuf;
@@ -58,6 +62,9 @@ fn logs_are_shown_as_ever() {
             let dump = dumped(&frozen(name), &all(), json);
             files.insert(format!("{name}.dump.{sort}"), dump);
         }
+        let in_bursts = traced::log_in_bursts();
+        files.insert(format!("bursts.dump.{sort}"), dumped(&in_bursts, &all(), json));
+        files.insert(format!("bursts.info.{sort}"), info::printed(&[in_bursts], &all(), json));
         for name in ["jdk11", "jdk25", "async-profiler"] {
             let info = info::printed(&[recorded(name)], &all(), json);
             files.insert(format!("{name}.info.{sort}"), info);

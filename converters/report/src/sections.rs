@@ -6,6 +6,8 @@ pub mod contended;
 pub mod critical_sections;
 pub mod delays;
 pub(crate) mod estimate;
+#[cfg(test)]
+mod in_bursts;
 pub mod lines;
 pub mod lock_order;
 pub mod near_misses;

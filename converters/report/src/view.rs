@@ -48,6 +48,22 @@ pub struct Table {
     pub left_out: usize,
 }
 
+impl Table {
+    /// Without those of these columns of which nothing is known in any row.
+    #[must_use]
+    pub fn without_unknown(mut self, names: &[&str]) -> Table {
+        for name in names {
+            let Some(at) = self.columns.iter().position(|it| it.name == *name) else { continue };
+            let is_unknown = |row: &Row| row.cells.get(at) == Some(&TableCell::Unknown);
+            if self.rows.iter().all(is_unknown) {
+                self.columns.remove(at);
+                self.rows.iter_mut().for_each(|row| drop(row.cells.remove(at)));
+            }
+        }
+        self
+    }
+}
+
 /// A column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {

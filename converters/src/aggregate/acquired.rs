@@ -150,21 +150,28 @@ impl Rows<'_, '_> {
 
     fn add_group(&mut self, rows: &mut ThreadRows, spot: Spot, group: &Group) {
         let (frame, lock, kind) = spot;
-        let CellSums { acquisitions, reentrant, failed, hold_ns, measured, longest_ns, histogram } =
-            group.sums.clone();
+        let sums = &group.sums;
         rows.sections.push(SectionRow {
             thread: 0,
             frame,
             lock,
             kind,
-            acquisitions,
-            reentrant,
-            failed,
-            hold_ns,
-            measured,
-            longest_ns,
-            histogram,
+            acquisitions: sums.acquisitions,
+            uncounted: sums.uncounted,
+            acquisitions_error: sums.acquisitions_error,
+            reentrant: sums.reentrant,
+            reentrant_error: sums.reentrant_error,
+            failed: sums.failed,
+            hold_ns: sums.hold_ns,
+            measured: sums.measured,
+            longest_ns: sums.longest_ns,
+            histogram: sums.histogram,
         });
+        self.add_stacks(rows, (lock, kind), group);
+    }
+
+    /// Shares a group out over its stacks.
+    fn add_stacks(&mut self, rows: &mut ThreadRows, (lock, kind): (u32, WaitKind), group: &Group) {
         let place_stack;
         let stacks = if group.stacks.is_empty() {
             let stack = self.resolver.place_stack(group.place);
@@ -176,24 +183,28 @@ impl Rows<'_, '_> {
         let counts: Vec<u64> = stacks.values().map(|sums| sums.count).collect();
         let times: Vec<u64> = stacks.values().map(|sums| sums.wait_ns).collect();
         let times = if times.iter().all(|&ns| ns == 0) { &counts } else { &times };
-        let acquisitions = shares(acquisitions, &counts);
-        let reentrant = shares(reentrant, &counts);
-        let hold_ns = shares(hold_ns, times);
+        let sums = &group.sums;
+        let acquisitions = shares(sums.acquisitions, &counts);
+        let reentrant = shares(sums.reentrant, &counts);
+        let hold_ns = shares(sums.hold_ns, times);
+        // Errors are shared exactly as well, so that they add up to the same in all outputs.
+        let acquisitions_error = shares(sums.acquisitions_error, &counts);
+        let reentrant_error = shares(sums.reentrant_error, &counts);
         for (nth, &stack) in stacks.keys().enumerate() {
-            let (acquisitions, reentrant, hold_ns) =
-                (acquisitions[nth], reentrant[nth], hold_ns[nth]);
+            let row = AcquisitionRow {
+                thread: 0,
+                stack,
+                lock,
+                kind,
+                acquisitions: acquisitions[nth],
+                acquisitions_error: acquisitions_error[nth],
+                reentrant: reentrant[nth],
+                reentrant_error: reentrant_error[nth],
+                hold_ns: hold_ns[nth],
+            };
             // Nothing may be left for a stack; attempts that failed are nothing.
-            if (acquisitions, reentrant, hold_ns) != (0, 0, 0) {
-                let thread = 0;
-                rows.acquisitions.push(AcquisitionRow {
-                    thread,
-                    stack,
-                    lock,
-                    kind,
-                    acquisitions,
-                    reentrant,
-                    hold_ns,
-                });
+            if !row.is_empty() {
+                rows.acquisitions.push(row);
             }
         }
     }

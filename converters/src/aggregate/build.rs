@@ -85,6 +85,7 @@ impl<'a> Builder<'a> {
             profile.lacks_waits = !self.has_waits;
             self.out.notes.without_samples = self.without_samples;
         }
+        self.out.notes.in_bursts = profile.in_bursts();
         if self.filter.states == States::default() {
             self.out.notes.hidden_idle = self.out.state(State::Idle);
         }

@@ -3,7 +3,7 @@
 mod lacks;
 
 use super::{fold::FoldNotes, sums::Sums};
-use crate::{outputs::units, totals::SampleTotals};
+use crate::{outputs::units, profile::InBursts, totals::SampleTotals};
 use lacks::Lacking;
 use tyrion_formats::Recording;
 
@@ -72,6 +72,8 @@ pub struct Notes {
     pub without_trace: u64,
     /// Some log has acquisitions, but no hold was measured.
     pub hold_unmeasured: bool,
+    /// What of the profile's acquisitions was counted in bursts, if anything.
+    pub in_bursts: Option<InBursts>,
     /// Samples of threads that waited for work, which the filter hides unless it
     /// is asked for states.
     pub hidden_idle: SampleTotals,
@@ -110,6 +112,7 @@ impl Notes {
     pub fn retain(&mut self, acquisitions: bool, blame: bool) {
         if !acquisitions {
             (self.unknown_places, self.untimed, self.hold_unmeasured) = (0, 0, false);
+            self.in_bursts = None;
         }
         if !blame {
             (self.unknown_blame, self.unsorted_blame) = (Lost::default(), Lost::default());
@@ -253,6 +256,7 @@ impl Notes {
         if self.hold_unmeasured {
             lines.push("hold times are 0: they were not measured (hold=none)".to_owned());
         }
+        lines.extend(self.in_bursts.as_ref().map(in_bursts));
     }
 }
 
@@ -282,6 +286,17 @@ impl Notes {
             ));
         }
     }
+}
+
+/// `12 places were counted in bursts (count=adaptive): ...`
+fn in_bursts(it: &InBursts) -> String {
+    format!(
+        "{} {} counted in bursts (count=adaptive): acquisitions are estimates, with a standard \
+         error of {} in all",
+        units::counted(it.places, "place"),
+        if it.places == 1 { "was" } else { "were" },
+        units::share(it.acquisitions_error, it.acquisitions),
+    )
 }
 
 fn time(ns: u64) -> String {

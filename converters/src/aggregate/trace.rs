@@ -40,7 +40,12 @@ impl Scope {
 #[derive(Clone, Debug)]
 pub(super) struct CellSums {
     pub(super) acquisitions: u64,
+    /// How many of these were not counted, but estimated.
+    pub(super) uncounted: u64,
+    /// The standard error of that.
+    pub(super) acquisitions_error: u64,
     pub(super) reentrant: u64,
+    pub(super) reentrant_error: u64,
     pub(super) failed: u64,
     pub(super) hold_ns: u64,
     pub(super) measured: u64,
@@ -50,17 +55,33 @@ pub(super) struct CellSums {
 
 impl Default for CellSums {
     fn default() -> Self {
-        let (acquisitions, reentrant, failed, hold_ns, measured, longest_ns) = Default::default();
-        let histogram = [0; BUCKETS];
-        CellSums { acquisitions, reentrant, failed, hold_ns, measured, longest_ns, histogram }
+        let (acquisitions, uncounted, acquisitions_error) = Default::default();
+        let (reentrant, reentrant_error, failed) = Default::default();
+        let (hold_ns, measured, longest_ns) = Default::default();
+        CellSums {
+            acquisitions,
+            uncounted,
+            acquisitions_error,
+            reentrant,
+            reentrant_error,
+            failed,
+            hold_ns,
+            measured,
+            longest_ns,
+            histogram: [0; BUCKETS],
+        }
     }
 }
 
 impl CellSums {
     fn of(log: &Recording, cell: &AcquisitionCell, mode: HoldMode) -> CellSums {
+        let bursts = cell.bursts.unwrap_or_default();
         CellSums {
             acquisitions: cell.acquisitions,
+            uncounted: bursts.uncounted,
+            acquisitions_error: bursts.uncounted_error,
             reentrant: cell.reentrant,
+            reentrant_error: bursts.reentrant_error,
             failed: cell.failed,
             hold_ns: log.hold_ns(mode, cell),
             measured: cell.first_count.saturating_add(cell.sampled_count),
@@ -69,10 +90,15 @@ impl CellSums {
         }
     }
 
+    /// Errors add up, too: those of different cells come from the same bursts, so this is
+    /// an upper bound.
     pub(super) fn add(&mut self, other: &CellSums) {
         for (sum, value) in [
             (&mut self.acquisitions, other.acquisitions),
+            (&mut self.uncounted, other.uncounted),
+            (&mut self.acquisitions_error, other.acquisitions_error),
             (&mut self.reentrant, other.reentrant),
+            (&mut self.reentrant_error, other.reentrant_error),
             (&mut self.failed, other.failed),
             (&mut self.hold_ns, other.hold_ns),
             (&mut self.measured, other.measured),

@@ -4,7 +4,7 @@
 use super::{rows::Rows, units};
 use crate::{
     harmless,
-    profile::{Profile, Run},
+    profile::{Profile, Run, Taken},
 };
 use std::{borrow::Cow, fmt};
 use tyrion_formats::ShortWaits;
@@ -50,6 +50,15 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         *value = cut(&harmless::text(value)).into_owned();
     }
     facts
+}
+
+/// How far acquisitions may be off, if they were counted in bursts.
+pub(super) fn estimated(taken: &Taken) -> Option<String> {
+    let Taken { acquisitions, acquisitions_error: error, .. } = *taken;
+    taken.is_estimated().then(|| {
+        let (error, share) = (units::thousands(error), units::share(error, acquisitions));
+        format!("estimated, counted in bursts; standard error at most {error} ({share}) in all")
+    })
 }
 
 /// What became of waits below the threshold.

@@ -15,8 +15,12 @@ pub(super) enum Column {
     WaitNs,
     /// Number of acquisitions.
     Acquisitions,
+    /// The standard error of that number, where acquisitions were counted in bursts.
+    AcquisitionsError,
     /// Number of reentrant ones.
     Reentrant,
+    /// The standard error of that number.
+    ReentrantError,
     /// How long locks were held, in ns.
     HoldNs,
     /// How long others waited for them, in ns.
@@ -42,7 +46,9 @@ impl Column {
             Column::Count => ("contentions", "count"),
             Column::WaitNs => ("delay", "nanoseconds"),
             Column::Acquisitions => ("acquisitions", "count"),
+            Column::AcquisitionsError => ("acquisitions_error", "count"),
             Column::Reentrant => ("reentrant", "count"),
+            Column::ReentrantError => ("reentrant_error", "count"),
             Column::HoldNs => ("hold", "nanoseconds"),
             Column::BlamedNs => ("blamed", "nanoseconds"),
             Column::WallNs => ("wall", "nanoseconds"),
@@ -109,7 +115,9 @@ impl Row {
         let taken = Row::new(row.thread, row.stack, row.lock, Some(row.kind));
         Row { owner: Owner::Itself, ..taken }.with([
             (Column::Acquisitions, row.acquisitions),
+            (Column::AcquisitionsError, row.acquisitions_error),
             (Column::Reentrant, row.reentrant),
+            (Column::ReentrantError, row.reentrant_error),
             (Column::HoldNs, row.hold_ns),
         ])
     }
@@ -209,7 +217,7 @@ impl<'p> Rows<'p> {
 
     /// The columns that outputs with all of them show: waits first, unless there
     /// are samples and no waits were recorded; the others only if there is
-    /// something behind them.
+    /// something behind them, errors if one is not 0.
     pub(super) fn columns(&self) -> Vec<Column> {
         let mut columns = Vec::new();
         if !self.lacks_waits() {
@@ -217,6 +225,7 @@ impl<'p> Rows<'p> {
         }
         if self.has_acquisitions {
             columns.extend([Column::Acquisitions, Column::Reentrant, Column::HoldNs]);
+            columns.extend(self.errors());
         }
         if self.has_blame {
             columns.push(Column::BlamedNs);
@@ -225,6 +234,17 @@ impl<'p> Rows<'p> {
             columns.extend([Column::WallNs, Column::CpuNs, Column::BlockedNs]);
         }
         columns
+    }
+
+    /// The errors that are not 0 everywhere.
+    fn errors(&self) -> impl Iterator<Item = Column> + use<> {
+        let is_any =
+            |error: fn(&AcquisitionRow) -> u64| self.acquisitions.iter().any(|row| error(row) != 0);
+        let errors = [
+            (Column::AcquisitionsError, is_any(|row| row.acquisitions_error)),
+            (Column::ReentrantError, is_any(|row| row.reentrant_error)),
+        ];
+        errors.into_iter().filter(|(_, is_any)| *is_any).map(|(column, _)| column)
     }
 
     /// Whether threads were sampled, and nothing else was recorded.

@@ -1,4 +1,4 @@
-//! Times for people.
+//! Times and numbers for people.
 
 use std::fmt::Write;
 
@@ -58,6 +58,18 @@ pub fn counted(count: u64, thing: &str) -> String {
     format!("{} {thing}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
+/// A part of something, as a share to one decimal: `1.2 %`. The same bytes everywhere.
+pub fn share(part: u64, of: u64) -> String {
+    let permille = match of {
+        0 => u128::from(part != 0) * 1_000,
+        of => (u128::from(part) * 1_000 + u128::from(of) / 2) / u128::from(of),
+    };
+    match permille {
+        0 if part != 0 => "<0.1 %".to_owned(),
+        permille => format!("{}.{} %", permille / 10, permille % 10),
+    }
+}
+
 /// A moment in ns of Unix time as `2026-10-01T12:34:56Z`.
 pub fn utc(unix_ns: u64) -> String {
     let seconds = unix_ns / 1_000_000_000;
@@ -112,6 +124,22 @@ mod tests {
             (u64::MAX, "18,446,744,074 s"),
         ] {
             assert_eq!(duration(duration_ns), text, "{duration_ns}");
+        }
+    }
+
+    #[test]
+    fn shares_have_one_decimal() {
+        for (part, of, text) in [
+            (0, 0, "0.0 %"),
+            (0, 7, "0.0 %"),
+            (1, 0, "100.0 %"),
+            (1, 8, "12.5 %"),
+            (1, 2_001, "<0.1 %"),
+            (1, 2_000, "0.1 %"),
+            (u64::MAX, u64::MAX, "100.0 %"),
+            (u64::MAX, 1, "1844674407370955161500.0 %"),
+        ] {
+            assert_eq!(share(part, of), text);
         }
     }
 

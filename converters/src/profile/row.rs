@@ -46,7 +46,9 @@ impl Row for AcquisitionRow {
     fn add(&mut self, other: &AcquisitionRow) {
         add([
             (&mut self.acquisitions, other.acquisitions),
+            (&mut self.acquisitions_error, other.acquisitions_error),
             (&mut self.reentrant, other.reentrant),
+            (&mut self.reentrant_error, other.reentrant_error),
             (&mut self.hold_ns, other.hold_ns),
         ]);
     }
@@ -62,7 +64,10 @@ impl Row for SectionRow {
     fn add(&mut self, other: &SectionRow) {
         add([
             (&mut self.acquisitions, other.acquisitions),
+            (&mut self.uncounted, other.uncounted),
+            (&mut self.acquisitions_error, other.acquisitions_error),
             (&mut self.reentrant, other.reentrant),
+            (&mut self.reentrant_error, other.reentrant_error),
             (&mut self.failed, other.failed),
             (&mut self.hold_ns, other.hold_ns),
             (&mut self.measured, other.measured),

@@ -114,7 +114,19 @@ pub fn traced() -> impl Strategy<Value = Profile> {
             let rows = acquisitions.into_iter();
             profile.acquisitions = rows
                 .map(|((thread, stack, lock, kind), (acquisitions, reentrant, hold_ns))| {
-                    AcquisitionRow { thread, stack, lock, kind, acquisitions, reentrant, hold_ns }
+                    // Of some rows all acquisitions are counted.
+                    let (acquisitions_error, reentrant_error) = (hold_ns % 3, hold_ns % 2);
+                    AcquisitionRow {
+                        thread,
+                        stack,
+                        lock,
+                        kind,
+                        acquisitions,
+                        acquisitions_error,
+                        reentrant,
+                        reentrant_error,
+                        hold_ns,
+                    }
                 })
                 .collect();
         }

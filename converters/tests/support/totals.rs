@@ -17,11 +17,13 @@ pub fn pprof(bytes: &[u8]) -> proto::Profile {
 }
 
 /// Sums of everything: wait ns, waits, acquisitions, hold ns, blamed ns, of
-/// samples wall, CPU and blocked ns, and of reentrant acquisitions.
+/// samples wall, CPU and blocked ns, and the errors of acquisitions; and of reentrant
+/// acquisitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub cost: callgrind::Cost,
     pub reentrant: u64,
+    pub reentrant_error: u64,
 }
 
 impl Totals {
@@ -36,7 +38,9 @@ impl Totals {
             "wall" => &mut self.cost[5],
             "cpu" => &mut self.cost[6],
             "blocked" => &mut self.cost[7],
+            "acquisitions_error" => &mut self.cost[8],
             "reentrant" => &mut self.reentrant,
+            "reentrant_error" => &mut self.reentrant_error,
             _ => panic!("{kind}"),
         }
     }
@@ -76,12 +80,14 @@ fn only(files: &Files) -> &[u8] {
 /// The sums of a profile's rows.
 pub fn of_profile(profile: &Profile, by: Option<By>) -> Totals {
     let mut totals = Totals::default();
-    let [wait_ns, count, acquisitions, hold_ns, blamed_ns, wall_ns, cpu_ns, blocked_ns] =
+    let [wait_ns, count, acquisitions, hold_ns, blamed_ns, wall_ns, cpu_ns, blocked_ns, error] =
         &mut totals.cost;
     for row in &profile.acquisitions {
         *acquisitions += row.acquisitions;
+        *error += row.acquisitions_error;
         *hold_ns += row.hold_ns;
         totals.reentrant += row.reentrant;
+        totals.reentrant_error += row.reentrant_error;
     }
     let mut blames = 0;
     for blame in &profile.blames {

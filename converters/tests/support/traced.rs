@@ -13,12 +13,22 @@ use tyrion_formats::{
 use tyrion_wire::{
     WaitKind, cell,
     def::place_flag,
-    trace::{AcquisitionCell, Blame, Held, Hold, Instance, Nest, hold_flag},
+    trace::{AcquisitionCell, Blame, Bursts, Held, Hold, Instance, Nest, hold_flag},
 };
 
 const START_NS: u64 = 1_000_000_000;
 const MAP: u32 = 0x2a13_9a55;
 const TURN: u32 = 0x15db_9742;
+
+/// The profile of [`log_in_bursts`].
+pub fn in_bursts() -> Profile {
+    aggregate(&[log_in_bursts()], &Filter::default(), &|_| {}).profile
+}
+
+/// The log as it is if its busiest place is counted in bursts.
+pub fn log_in_bursts() -> Recording {
+    Recording::from_bytes("bursts.log", made(Counting::InBursts)).unwrap()
+}
 
 /// The log's profile, with the default filter.
 pub fn profile() -> Profile {
@@ -77,8 +87,19 @@ struct Places {
     permits: u32,
 }
 
+/// How acquisitions are counted.
+#[derive(Clone, Copy, PartialEq)]
+enum Counting {
+    All,
+    InBursts,
+}
+
 /// The log's bytes.
 pub fn bytes() -> Vec<u8> {
+    made(Counting::All)
+}
+
+fn made(counting: Counting) -> Vec<u8> {
     let mut options = LogOptions::default();
     let header = &mut options.header;
     (header.pid, header.mono_ns, header.end_ns) = (4711, START_NS, START_NS + 2_000_000_000);
@@ -97,7 +118,7 @@ pub fn bytes() -> Vec<u8> {
     let ids = define(&mut log);
     let lanes = ids.threads.map(|thread| log.lane(thread));
     records(&mut log, &ids, lanes);
-    cells(&mut log, &ids, lanes);
+    cells(&mut log, &ids, lanes, counting);
     log.finish().unwrap().into_inner()
 }
 
@@ -226,7 +247,7 @@ fn records(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
     log.wait(lanes[2], wait(372, 15_000, sites[1])).unwrap();
 }
 
-fn cells(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
+fn cells(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3], counting: Counting) {
     let Ids { classes, places, threads, .. } = ids;
     let mut add = |thread: usize, place, class, counts: [u64; 3], first: &[u64], more: &[u64]| {
         let [acquisitions, reentrant, failed] = counts;
@@ -249,7 +270,7 @@ fn cells(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
             max_ns: measured.copied().max().unwrap_or(0),
             unidentified: 0,
             histogram,
-            bursts: None,
+            bursts: (counting == Counting::InBursts).then(|| bursts(acquisitions)),
         };
         log.acquisitions(lanes[thread], &cell).unwrap();
     };
@@ -268,4 +289,19 @@ fn cells(log: &mut Writer, ids: &Ids, lanes: [LaneId; 3]) {
     add(1, places.put_again, classes.sync, [2, 0, 0], &[1_000, 3_000], &[]);
     add(1, places.get, classes.object, [6, 0, 0], &[1_000; 6], &[]);
     add(2, places.permits, classes.semaphore, [4, 0, 0], &[20_000; 4], &[]);
+}
+
+/// What is estimated of a cell that has counted so many acquisitions in bursts: many more,
+/// if these are many.
+fn bursts(counted: u64) -> Bursts {
+    match counted {
+        0..1_000 => Bursts::default(),
+        counted => Bursts {
+            uncounted: 9 * counted,
+            uncounted_error: 1_501,
+            uncounted_reentrant: 27,
+            reentrant_error: 8,
+            count: 40,
+        },
+    }
 }

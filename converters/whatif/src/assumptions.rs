@@ -53,6 +53,7 @@ pub(crate) fn of_replay(basis: &Basis<'_>, question: &Question) -> Vec<String> {
             units::counted(basis.estimate.forced, "time")
         ));
     }
+    all.extend(in_bursts(basis.logs));
     all.push(
         "Threads repeat what they did, step by step, and resources that they share besides \
          locks (memory, caches, disks) are as fast for many threads as for few."
@@ -100,8 +101,30 @@ fn rest(recorded: &Recorded) -> String {
     }
 }
 
+/// How far the number of acquisitions may be off, if some were counted in bursts.
+fn in_bursts(logs: &[Recording]) -> Option<String> {
+    let (mut taken, mut error) = (0u64, 0u64);
+    for log in logs {
+        for cell in log.acquisition_chunks().iter().flat_map(|chunk| log.acquisitions(chunk)) {
+            taken = taken.saturating_add(cell.acquisitions);
+            error = error.saturating_add(cell.bursts.map_or(0, |bursts| bursts.uncounted_error));
+        }
+    }
+    (error != 0).then(|| {
+        format!(
+            "Acquisitions were counted in bursts (count=adaptive): their number is an estimate, \
+             with a standard error of {} in all.",
+            units::share(error, taken)
+        )
+    })
+}
+
 /// What a coarse estimate assumes.
-pub(crate) fn of_coarse(coarse: &Coarse, sums: &Sums, question: &Question) -> Vec<String> {
+pub(crate) fn of_coarse(
+    coarse: &Coarse,
+    (logs, sums): (&[Recording], &Sums),
+    question: &Question,
+) -> Vec<String> {
     let mut all = vec![format!(
         "{:.1} equal threads repeat at random intervals: compute, take the lock, hold it.",
         coarse.threads
@@ -122,6 +145,33 @@ pub(crate) fn of_coarse(coarse: &Coarse, sums: &Sums, question: &Question) -> Ve
         }
         _ => "There are always enough processors: the log does not say how many.".to_owned(),
     });
+    all.extend(in_bursts(logs));
     all.push("Nothing else becomes the limit: other locks, disks, networks.".to_owned());
     all
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+    use super::*;
+    use std::io::Cursor;
+    use tyrion_formats::write::{LogOptions, LogWriter};
+    use tyrion_wire::trace::{AcquisitionCell, Bursts};
+
+    fn log(bursts: Option<Bursts>) -> Recording {
+        let mut log = LogWriter::new(Cursor::new(Vec::new()), LogOptions::default()).unwrap();
+        let thread = log.thread(1, "main", "main", 0).unwrap();
+        let lane = log.lane(thread);
+        let cell = AcquisitionCell { thread, acquisitions: 100, bursts, ..Default::default() };
+        log.acquisitions(lane, &cell).unwrap();
+        Recording::from_bytes("a.log", log.finish().unwrap().into_inner()).unwrap()
+    }
+
+    #[test]
+    fn estimated_numbers_of_acquisitions_are_told() {
+        let bursts = Bursts { uncounted: 300, uncounted_error: 8, count: 9, ..Bursts::default() };
+        let told = in_bursts(&[log(Some(bursts)), log(None)]).unwrap();
+        assert!(told.ends_with("with a standard error of 1.6 % in all."), "{told}");
+        assert_eq!(in_bursts(&[log(None), log(Some(Bursts::default()))]), None);
+    }
 }

@@ -94,7 +94,7 @@ impl<'a> Evidence<'a> {
             change: question.change.to_string(),
             method: Method::Queueing,
             processors: question.processors.or(self.sums.processors),
-            assumptions: assumptions::of_coarse(&coarse, &self.sums, question),
+            assumptions: assumptions::of_coarse(&coarse, (self.logs, &self.sums), question),
             not_replayed,
             ..Prediction::default()
         };

@@ -12,7 +12,7 @@ use tyrion_converters::{harmless, outputs::units};
 use tyrion_formats::{TraceRecord, Traced};
 use tyrion_wire::{
     def::id,
-    trace::{AcquisitionCell, Blame, Held, Hold, Instance, Nest},
+    trace::{AcquisitionCell, Blame, Bursts, Held, Hold, Instance, Nest},
 };
 
 /// When and by whom something was done, in the times of the log.
@@ -201,8 +201,9 @@ impl Dump<'_> {
         let thread = self.thread(cell.thread);
         let hold_ns = self.log.hold_ns(self.log.hold_mode(), cell);
         let measured = cell.first_count.saturating_add(cell.sampled_count);
+        let bursts = cell.bursts.filter(|it| *it != Bursts::default());
         if self.json {
-            let record = json!({
+            let mut record = json!({
                 "record": "acquisitions", "acquisitions": cell.acquisitions,
                 "reentrant": cell.reentrant, "failed": cell.failed,
                 "hold_ns": hold_ns, "measured": measured, "max_hold_ns": cell.max_ns,
@@ -211,6 +212,9 @@ impl Dump<'_> {
                 "unidentified": cell.unidentified, "log2_histogram": cell.histogram.to_vec(),
                 "thread": thread.0, "thread_id": cell.thread,
             });
+            if let (Some(bursts), Some(fields)) = (&bursts, record.as_object_mut()) {
+                fields.extend(estimated(bursts).map(|(name, it)| (name.to_owned(), json!(it))));
+            }
             return writeln!(out, "{}", lock.add_to(record));
         }
         write!(
@@ -232,6 +236,11 @@ impl Dump<'_> {
                 write!(out, " {what}={count}")?;
             }
         }
+        for (what, count) in bursts.iter().flat_map(estimated) {
+            if count != 0 {
+                write!(out, " {what}={count}")?;
+            }
+        }
         writeln!(out, " {}", harmless::name(&lock.site.at))
     }
 
@@ -247,4 +256,15 @@ impl Dump<'_> {
         }
         Ok(())
     }
+}
+
+/// What is told of an estimate: how much of the numbers it is, and its standard errors.
+fn estimated(bursts: &Bursts) -> [(&'static str, u64); 5] {
+    [
+        ("bursts", bursts.count),
+        ("uncounted", bursts.uncounted),
+        ("acquisitions_error", bursts.uncounted_error),
+        ("uncounted_reentrant", bursts.uncounted_reentrant),
+        ("reentrant_error", bursts.reentrant_error),
+    ]
 }

@@ -51,7 +51,10 @@ pub struct TraceSums {
 #[derive(Clone, Copy, Default)]
 struct Sums {
     acquisitions: u64,
+    uncounted: u64,
+    acquisitions_error: u64,
     reentrant: u64,
+    reentrant_error: u64,
     failed: u64,
     hold_ns: u64,
     measured: u64,
@@ -68,7 +71,10 @@ impl Sums {
     fn add(&mut self, section: &SectionRow) {
         for (sum, part) in [
             (&mut self.acquisitions, section.acquisitions),
+            (&mut self.uncounted, section.uncounted),
+            (&mut self.acquisitions_error, section.acquisitions_error),
             (&mut self.reentrant, section.reentrant),
+            (&mut self.reentrant_error, section.reentrant_error),
             (&mut self.failed, section.failed),
             (&mut self.hold_ns, section.hold_ns),
             (&mut self.measured, section.measured),
@@ -242,7 +248,7 @@ impl TraceSums {
 
 impl Sums {
     fn rows(&self, hold: HoldMode, row: &mut impl FnMut(&str, &str) -> fmt::Result) -> fmt::Result {
-        let Sums { acquisitions, reentrant, failed, hold_ns, measured, longest_ns } = *self;
+        let Sums { acquisitions, reentrant, failed, hold_ns, measured, longest_ns, .. } = *self;
         let text = format!(
             "{}, besides {} reentrant and {} failed",
             units::thousands(acquisitions),
@@ -250,6 +256,7 @@ impl Sums {
             units::thousands(failed),
         );
         row("acquisitions", &text)?;
+        self.estimated().map_or(Ok(()), |text| row("estimated", &text))?;
         let total = units::duration(hold_ns);
         let longest = units::duration(longest_ns);
         let measured = units::thousands(measured);
@@ -265,9 +272,29 @@ impl Sums {
         }
     }
 
+    /// What of these numbers was not counted, but estimated from bursts.
+    fn estimated(&self) -> Option<String> {
+        let Sums { uncounted, acquisitions_error: error, reentrant_error, .. } = *self;
+        if (uncounted, error, reentrant_error) == (0, 0, 0) {
+            return None;
+        }
+        let reentrant = match reentrant_error {
+            0 => String::new(),
+            error => format!(", of reentrant ones {}", units::thousands(error)),
+        };
+        Some(format!(
+            "{} of the acquisitions, from what bursts counted; standard error {} ({}){reentrant}",
+            units::thousands(uncounted),
+            units::thousands(error),
+            units::share(error, self.acquisitions),
+        ))
+    }
+
     fn to_json(self, hold: HoldMode) -> Value {
         json!({
-            "acquisitions": self.acquisitions, "reentrant": self.reentrant,
+            "acquisitions": self.acquisitions, "uncounted": self.uncounted,
+            "acquisitions_error": self.acquisitions_error,
+            "reentrant": self.reentrant, "reentrant_error": self.reentrant_error,
             "failed": self.failed, "hold_ns": self.hold_ns, "measured": self.measured,
             "longest_hold_ns": self.longest_ns, "hold_is_exact": hold == HoldMode::All,
         })

@@ -191,6 +191,15 @@ fn holds(seen: &Seen<'_>, log: &Recording, all: &Sums) -> Vec<Family> {
     let help = "Acquisitions of locks, contended or not, by lock and kind.";
     let mut families =
         vec![family("tyrion_acquisitions", Type::Counter, help).with(by_lock(seen.totals, count))];
+    if all.acquisitions_error != 0 {
+        // Of locks of which all acquisitions are counted it is 0.
+        let error = |_: &str, sums: &Sums| {
+            (sums.acquisitions != 0).then_some(Value::Count(sums.acquisitions_error))
+        };
+        let help = "The standard error of tyrion_acquisitions: places were counted in bursts.";
+        let family = family("tyrion_acquisitions_error", Type::Gauge, help);
+        families.push(family.with(by_lock(seen.totals, error)));
+    }
     if log.hold_mode() != HoldMode::None || all.held_ns != 0 {
         let help = "How long locks were held; estimated unless all holds were measured.";
         let family = seconds("tyrion_hold_seconds", Type::Counter, help);

@@ -14,7 +14,7 @@ use tyrion_formats::{
         cell::{BUCKETS, Cell, bucket},
         header::RecordingState,
         slot::Pending,
-        trace::AcquisitionCell,
+        trace::{AcquisitionCell, Bursts},
     },
     write::{LogOptions, LogWriter, Wait},
 };
@@ -73,6 +73,7 @@ fn volume(state: RecordingState, recording: &str, number: &str, wait_ns: u64) ->
         acquisitions: 5,
         first_count: 5,
         first_ns: 77,
+        bursts: Some(Bursts { uncounted_error: 2, count: 3, ..Bursts::default() }),
         ..AcquisitionCell::default()
     };
     log.acquisitions(lane, &taken).unwrap();
@@ -101,6 +102,7 @@ fn a_recording_is_counted_file_after_file_and_one_after_another() {
         expect(&format!("tyrion_waits_total{CACHE}"), &(2 * files).to_string());
         expect(&format!("tyrion_wait_seconds_total{CACHE}"), wait_ns);
         expect(&format!("tyrion_acquisitions_total{CACHE}"), &(5 * files).to_string());
+        expect(&format!("tyrion_acquisitions_error{CACHE}"), &(2 * files).to_string());
         let held = format!("0.{:09}", 77 * files);
         expect(&format!("tyrion_hold_seconds_total{CACHE}"), &held);
         let dropped = (3 * files).to_string();

@@ -4,6 +4,7 @@
 mod delta;
 
 pub use delta::Delta;
+use delta::Taken;
 
 use crate::live::{FileNumber, telling::Telling};
 use std::{
@@ -34,6 +35,8 @@ pub struct Sums {
     pub waits: u64,
     pub wait_ns: u64,
     pub acquisitions: u64,
+    /// The standard error of that.
+    pub acquisitions_error: u64,
     pub held_ns: u64,
 }
 
@@ -43,6 +46,7 @@ impl Sums {
             (&mut self.waits, more.waits),
             (&mut self.wait_ns, more.wait_ns),
             (&mut self.acquisitions, more.acquisitions),
+            (&mut self.acquisitions_error, more.acquisitions_error),
             (&mut self.held_ns, more.held_ns),
         ] {
             *sum = sum.saturating_add(more);
@@ -221,8 +225,8 @@ impl Totals {
         for (log, class, place, taken) in delta.taken(logs) {
             if self.kinds.contains(place.kind) {
                 let (class, name) = Names(log).class_parts(class, place.name);
-                let (acquisitions, held_ns) = (taken.acquisitions, taken.held_ns);
-                let sums = Sums { acquisitions, held_ns, ..Sums::default() };
+                let &Taken { acquisitions, acquisitions_error, held_ns } = taken;
+                let sums = Sums { acquisitions, acquisitions_error, held_ns, ..Sums::default() };
                 add(self.name(&class, &name), place.kind, &sums);
             }
         }

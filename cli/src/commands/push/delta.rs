@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tyrion_converters::profile::{AcquisitionRow, NO_OWNER, Profile, SampleRow, WaitRow};
 
 /// How many numbers a row has at most.
-const NUMBERS: usize = 3;
+const NUMBERS: usize = 5;
 /// The numbers of a row.
 pub type Numbers = [u64; NUMBERS];
 
@@ -116,10 +116,10 @@ impl Row for WaitRow {
     }
 
     fn numbers(&self) -> Numbers {
-        [self.count, self.wait_ns, 0]
+        [self.count, self.wait_ns, 0, 0, 0]
     }
 
-    fn set(&mut self, [count, wait_ns, _]: Numbers) {
+    fn set(&mut self, [count, wait_ns, ..]: Numbers) {
         (self.count, self.wait_ns) = (count, wait_ns);
     }
 }
@@ -130,11 +130,15 @@ impl Row for AcquisitionRow {
     }
 
     fn numbers(&self) -> Numbers {
-        [self.acquisitions, self.reentrant, self.hold_ns]
+        let errors = [self.acquisitions_error, self.reentrant_error];
+        [self.acquisitions, self.reentrant, self.hold_ns, errors[0], errors[1]]
     }
 
-    fn set(&mut self, [acquisitions, reentrant, hold_ns]: Numbers) {
+    /// Errors are sent as what they have grown by, so that what is sent adds up to those of
+    /// the whole.
+    fn set(&mut self, [acquisitions, reentrant, hold_ns, error, reentrant_error]: Numbers) {
         (self.acquisitions, self.reentrant, self.hold_ns) = (acquisitions, reentrant, hold_ns);
+        (self.acquisitions_error, self.reentrant_error) = (error, reentrant_error);
     }
 }
 
@@ -145,10 +149,10 @@ impl Row for SampleRow {
     }
 
     fn numbers(&self) -> Numbers {
-        [self.count, self.wall_ns, self.cpu_ns]
+        [self.count, self.wall_ns, self.cpu_ns, 0, 0]
     }
 
-    fn set(&mut self, [count, wall_ns, cpu_ns]: Numbers) {
+    fn set(&mut self, [count, wall_ns, cpu_ns, ..]: Numbers) {
         (self.count, self.wall_ns, self.cpu_ns) = (count, wall_ns, cpu_ns);
     }
 }

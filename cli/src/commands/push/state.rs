@@ -4,7 +4,7 @@
 //! The file is text: a line of JSON for the recording, and for each of its files a line of
 //! JSON with as many lines behind it as there are rows, each a [`Key`] and its numbers.
 
-use super::delta::{Key, Sent, add};
+use super::delta::{Key, Numbers, Sent, add};
 use crate::outcome::Failure;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
@@ -149,7 +149,7 @@ impl State {
     }
 
     /// Notes that a batch was sent.
-    pub fn add_batch(&mut self, number: u32, adds: &[(Key, super::delta::Numbers)]) {
+    pub fn add_batch(&mut self, number: u32, adds: &[(Key, Numbers)]) {
         let sent = &mut self.file(number).sent;
         adds.iter().for_each(|(key, numbers)| add(sent.entry(*key).or_default(), *numbers));
     }
@@ -181,8 +181,10 @@ impl State {
                 writeln!(out, "{}", serde_json::to_string(&head)?)?;
                 let mut rows: Vec<_> = file.sent.iter().collect();
                 rows.sort_unstable();
-                for (Key { row, owner }, [a, b, c]) in rows {
-                    writeln!(out, "{row:x} {owner:x} {a} {b} {c}")?;
+                for (Key { row, owner }, numbers) in rows {
+                    write!(out, "{row:x} {owner:x}")?;
+                    shown(numbers).iter().try_for_each(|number| write!(out, " {number}"))?;
+                    writeln!(out)?;
                 }
             }
             out.flush()?;
@@ -243,13 +245,27 @@ fn read(from: &mut impl BufRead) -> Result<(Head, BTreeMap<u32, FileState>), Str
     Ok((head, files))
 }
 
-fn row(line: &str) -> Option<(Key, super::delta::Numbers)> {
+fn row(line: &str) -> Option<(Key, Numbers)> {
     let mut words = line.split(' ');
     let mut hex = || u64::from_str_radix(words.next()?, 16).ok();
     let key = Key { row: hex()?, owner: hex()? };
-    let mut number = || words.next()?.parse().ok();
-    let numbers = [number()?, number()?, number()?];
-    words.next().is_none().then_some((key, numbers))
+    let mut numbers = Numbers::default();
+    let mut count = 0;
+    for word in words {
+        *numbers.get_mut(count)? = word.parse().ok()?;
+        count += 1;
+    }
+    (count >= LEAST).then_some((key, numbers))
+}
+
+/// Every row has so many numbers in the file.
+const LEAST: usize = 3;
+
+/// The numbers of a row without the zeros behind these, which only what is counted in bursts
+/// has: so all versions of Tyrion read the files of others.
+fn shown(numbers: &Numbers) -> &[u64] {
+    let last = numbers.iter().rposition(|&number| number != 0).map_or(0, |at| at + 1);
+    &numbers[..last.max(LEAST)]
 }
 
 #[cfg(test)]
@@ -262,16 +278,16 @@ mod tests {
         let path = folder.path().join("a.pushed");
         let mut state = State::open(&path, "r1", "http://x/", "all").unwrap();
         let key = Key { row: u64::MAX, owner: 7 };
-        state.add_batch(0, &[(key, [1, 2, 3])]);
+        state.add_batch(0, &[(key, [1, 2, 3, 0, 0])]);
         state.set_done(0);
-        state.add_batch(1, &[(key, [1, 2, 3]), (key, [1, 0, u64::MAX])]);
+        state.add_batch(1, &[(key, [1, 2, 3, 0, 0]), (key, [1, 0, u64::MAX, 4, 0])]);
         state.file(1).head.until_unix_ns = 99;
         state.save().unwrap();
         assert!(State::open(&path, "r1", "http://x/", "all").is_err(), "it is in use");
         drop(state);
         let mut again = State::open(&path, "r1", "http://x/", "all").unwrap();
         assert!(again.is_done(0) && !again.is_done(1) && !again.is_done(2));
-        assert_eq!(again.file(1).sent[&key], [2, 2, u64::MAX]);
+        assert_eq!(again.file(1).sent[&key], [2, 2, u64::MAX, 4, 0]);
         assert_eq!(again.file(1).head.until_unix_ns, 99);
         drop(again);
         let error = State::open(&path, "r1", "http://y/", "all").unwrap_err().to_string();
@@ -290,11 +306,25 @@ mod tests {
     }
 
     #[test]
+    fn rows_without_errors_are_as_they_were_before_there_were_any() {
+        let row_of = |line: &str| row(line).map(|(_, numbers)| numbers);
+        for (line, numbers) in [("1 2 7 0 0", [7, 0, 0, 0, 0]), ("1 2 7 0 9 0 3", [7, 0, 9, 0, 3])]
+        {
+            assert_eq!(row_of(line), Some(numbers));
+            let shown: Vec<String> = shown(&numbers).iter().map(u64::to_string).collect();
+            assert_eq!(line, format!("1 2 {}", shown.join(" ")));
+        }
+        for damaged in ["1 2 7 0", "1 2 7 0 0 0 0 0", "1 2 7 0 x", "1 2 7 0 0 "] {
+            assert_eq!(row_of(damaged), None, "{damaged}");
+        }
+    }
+
+    #[test]
     fn cut_and_damaged_files_are_told() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pushed");
         let mut state = State::open(&path, "r1", "http://x/", "all").unwrap();
-        state.add_batch(0, &[(Key { row: 1, owner: 2 }, [1, 2, 3])]);
+        state.add_batch(0, &[(Key { row: 1, owner: 2 }, [1, 2, 3, 0, 0])]);
         state.save().unwrap();
         drop(state);
         let whole = fs::read(&path).unwrap();

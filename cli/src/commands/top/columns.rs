@@ -15,6 +15,8 @@ pub struct Column<R: 'static> {
     pub least_screen: usize,
     /// Only in trace mode.
     pub of_trace: bool,
+    /// Left out where nothing stands in it, and not sorted by.
+    pub is_rare: bool,
     /// Numbers stand at the right.
     pub is_number: bool,
     /// What stands in it.
@@ -40,7 +42,16 @@ const fn figure<R>(
     text: fn(&R) -> String,
     order: fn(&R, &R) -> Ordering,
 ) -> Column<R> {
-    Column { title, width, least_screen: 0, of_trace: false, is_number: true, text, order }
+    Column {
+        title,
+        width,
+        least_screen: 0,
+        of_trace: false,
+        is_rare: false,
+        is_number: true,
+        text,
+        order,
+    }
 }
 
 /// A row that has what both tables show.
@@ -120,6 +131,21 @@ const fn acquisitions<R: Measured>() -> Column<R> {
     Column { of_trace: true, ..column }
 }
 
+/// How far that may be off where acquisitions were counted in bursts: two standard errors,
+/// for 95 % of such estimates.
+const fn acquisitions_error<R: Measured>() -> Column<R> {
+    fn error(row: &impl Measured) -> f64 {
+        2.0 * row.taken().acquisitions_per_s_error.unwrap_or(0.0)
+    }
+    let column = figure::<R>(
+        "ACQ/S ±",
+        8,
+        |r| Some(error(r)).filter(|it| *it > 0.0).map_or_else(String::new, rate),
+        |a, b| down(error(a), error(b)),
+    );
+    Column { of_trace: true, is_rare: true, ..column }
+}
+
 const fn held<R: Measured>() -> Column<R> {
     let column = figure::<R>(
         "HELD",
@@ -131,13 +157,14 @@ const fn held<R: Measured>() -> Column<R> {
 }
 
 /// By lock.
-pub static LOCKS: [Column<LockRow>; 10] = [
+pub static LOCKS: [Column<LockRow>; 11] = [
     waiting(),
     waits_per_s(),
     mean(),
     longest(),
     figure("NOW", 4, |r| count(r.waits.pending), |a, b| b.waits.pending.cmp(&a.waits.pending)),
     acquisitions(),
+    acquisitions_error(),
     held(),
     Column {
         is_number: false,
@@ -158,7 +185,7 @@ pub static LOCKS: [Column<LockRow>; 10] = [
 ];
 
 /// By thread.
-pub static THREADS: [Column<ThreadRow>; 9] = [
+pub static THREADS: [Column<ThreadRow>; 10] = [
     waiting(),
     waits_per_s(),
     mean(),
@@ -167,6 +194,7 @@ pub static THREADS: [Column<ThreadRow>; 9] = [
         (b.waits.pending, b.waits.pending_ns).cmp(&(a.waits.pending, a.waits.pending_ns))
     }),
     acquisitions(),
+    acquisitions_error(),
     held(),
     Column {
         is_number: false,
@@ -210,7 +238,10 @@ pub fn fit<R>(
     screen: usize,
     text: impl Fn(&Column<R>) -> usize,
 ) -> Vec<(usize, usize)> {
-    let wanted = |column: &Column<R>| screen >= column.least_screen && (trace || !column.of_trace);
+    let wanted = |column: &Column<R>| {
+        let is_empty = || column.is_rare && text(column) == 0;
+        screen >= column.least_screen && (trace || !column.of_trace) && !is_empty()
+    };
     let shown: Vec<usize> = (0..columns.len()).filter(|&nth| wanted(&columns[nth])).collect();
     let fixed: usize = shown.iter().map(|&nth| columns[nth].width).sum();
     let gaps = shown.len().saturating_sub(1);

@@ -116,6 +116,8 @@ pub struct Taken {
     /// Outermost acquisitions per second; `None` where none were counted: not
     /// all code counts them.
     pub acquisitions_per_s: Option<f64>,
+    /// The standard error of that; 0 where all were counted.
+    pub acquisitions_per_s_error: Option<f64>,
     /// By how many threads the locks were held on the average.
     pub held: Option<f64>,
 }

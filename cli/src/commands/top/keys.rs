@@ -253,7 +253,11 @@ impl App {
         let of_threads = self.view == View::Threads;
         let columns = if of_threads { THREADS.len() } else { LOCKS.len() };
         let is_there = |nth: usize| {
-            trace || !(if of_threads { THREADS[nth].of_trace } else { LOCKS[nth].of_trace })
+            let (of_trace, is_rare) = match of_threads {
+                true => (THREADS[nth].of_trace, THREADS[nth].is_rare),
+                false => (LOCKS[nth].of_trace, LOCKS[nth].is_rare),
+            };
+            (trace || !of_trace) && !is_rare
         };
         let list = self.list();
         loop {

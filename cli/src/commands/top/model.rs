@@ -68,9 +68,11 @@ pub struct HoldSum {
 }
 
 /// Acquisitions added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TakeSum {
     pub count: u64,
+    /// The square of the standard error of that; 0 where all were counted.
+    pub error_squared: f64,
     /// How long the locks were held, estimated from the holds measured
     /// meanwhile.
     pub held_ns: u64,
@@ -229,6 +231,7 @@ impl Window {
             let (thread, place, class) = (cell.thread, cell.place, cell.class);
             let sum = last.taken.entry(TakeKey { file, thread, place, class }).or_default();
             sum.count = sum.count.saturating_add(change.acquisitions);
+            sum.error_squared += change.error_squared();
             let all = cell.first_count.saturating_add(cell.sampled_count);
             let all_ns = cell.first_ns.saturating_add(cell.sampled_ns);
             // Where no hold was measured meanwhile, the earlier ones have to do.
@@ -273,6 +276,7 @@ impl Window {
             for (key, more) in &slice.taken {
                 let sum = all.taken.entry(*key).or_default();
                 sum.count = sum.count.saturating_add(more.count);
+                sum.error_squared += more.error_squared;
                 sum.held_ns = sum.held_ns.saturating_add(more.held_ns);
             }
         }

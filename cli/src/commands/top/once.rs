@@ -87,8 +87,10 @@ fn table<R>(out: &mut String, columns: &'static [Column<R>], rows: &[R], trace: 
     if rows.is_empty() {
         return;
     }
-    let shown: Vec<&Column<R>> =
-        columns.iter().filter(|column| trace || !column.of_trace).collect();
+    let is_empty = |column: &Column<R>| rows.iter().all(|row| (column.text)(row).is_empty());
+    let is_shown =
+        |column: &&Column<R>| (trace || !column.of_trace) && !(column.is_rare && is_empty(column));
+    let shown: Vec<&Column<R>> = columns.iter().filter(is_shown).collect();
     let mut lines: Vec<Vec<String>> =
         vec![shown.iter().map(|column| column.title.to_owned()).collect()];
     let cell = |text: String| harmless::within(&text, LONGEST).into_owned();

@@ -32,6 +32,8 @@ pub struct Figures {
     pub withheld_share: Option<f64>,
     /// Number of acquisitions.
     pub acquisitions: Option<u64>,
+    /// The standard error of that.
+    pub acquisitions_error: Option<u64>,
     /// Critical section pressure.
     pub pressure_share: Option<f64>,
     /// Waits that were lost when recorded.
@@ -63,6 +65,8 @@ pub struct LockFigures {
     pub p99_wait_ns: Option<u64>,
     /// Number of acquisitions.
     pub acquisitions: Option<u64>,
+    /// The standard error of that.
+    pub acquisitions_error: Option<u64>,
     /// How long they were held in all, in ns.
     pub hold_ns: Option<u64>,
     /// The longest measured hold, in ns.
@@ -87,6 +91,7 @@ impl LockFigures {
             p50_wait_ns: lock.p50_wait_ns,
             p99_wait_ns: lock.p99_wait_ns,
             acquisitions: lock.acquisitions,
+            acquisitions_error: lock.acquisitions_error,
             hold_ns: lock.hold_ns,
             max_hold_ns: lock.max_hold_ns,
             hold_share: lock.utilisation_share,
@@ -112,6 +117,7 @@ impl Figures {
             lost_share: has_shares.then_some(overview.lost_share),
             withheld_share: has_shares.then_some(overview.withheld_share),
             acquisitions: totals.acquisitions,
+            acquisitions_error: totals.acquisitions_error,
             pressure_share: overview.pressure_share,
             dropped: overview.dropped,
             lock_order_cycles: None,

@@ -64,6 +64,8 @@ pub struct Side {
     pub recorded_ns: Option<u64>,
     /// How often locks were taken; null when it was not counted.
     pub acquisitions: Option<u64>,
+    /// The standard error of that; 0 where all were counted.
+    pub acquisitions_error: Option<u64>,
     /// What waits are divided by: seconds, or acquisitions.
     pub divisor: f64,
     /// What the logs lack for an answer, and how to record it; empty when nothing
@@ -139,6 +141,8 @@ pub struct LockAmount {
     pub p99_wait_ns: Option<u64>,
     /// How often it was taken; null when it was not counted.
     pub acquisitions: Option<u64>,
+    /// The standard error of that; 0 where all were counted.
+    pub acquisitions_error: Option<u64>,
     /// How long it was held on the average; null when it was not measured.
     pub mean_hold_ns: Option<u64>,
 }
@@ -204,6 +208,7 @@ impl Side {
             logs: findings.logs.iter().map(|log| Recording::name(log).to_owned()).collect(),
             recorded_ns: (!findings.logs.iter().any(is_endless)).then_some(figures.recorded_ns),
             acquisitions: figures.acquisitions,
+            acquisitions_error: figures.acquisitions_error,
             divisor: rate.total(),
             lacking: if findings.profile().lacks_waits { NO_LOCKS } else { "" },
             notes: notes.lines(),

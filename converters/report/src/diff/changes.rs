@@ -126,6 +126,7 @@ fn lock_amount(lock: &LockFigures, divisor: Option<f64>, measure: Measure) -> Lo
         p50_wait_ns: percentile(lock.p50_wait_ns),
         p99_wait_ns: percentile(lock.p99_wait_ns),
         acquisitions: lock.acquisitions,
+        acquisitions_error: lock.acquisitions_error,
         mean_hold_ns: held.and_then(|(hold_ns, taken)| hold_ns.checked_div(taken)),
     }
 }

@@ -1,8 +1,12 @@
 //! What changed, for eyes.
 
-use super::{Amount, Change, Diff, LockChange, Measure, Per, Presence, StackChange};
+use super::{Amount, Change, Diff, LockChange, Measure, Per, Presence, Side, StackChange};
 use crate::{
-    render::{change, ns_change, ns_rate, shown},
+    render::{change, ns_change, ns_rate, percent, shown},
+    sections::{
+        estimate,
+        shared::{plus_minus, share},
+    },
     view::{Column, Detail, Part, Row, Table, TableCell, View, harmless_names},
 };
 use tyrion_converters::outputs::units;
@@ -37,6 +41,7 @@ pub fn view(diff: &Diff) -> View {
         parts.push(Part::Text("No thread waited for a lock, neither before nor after.".to_owned()));
         return View { parts };
     }
+    parts.extend(chance(diff).map(Part::Text));
     parts.push(Part::Table(locks(diff)));
     parts.push(Part::Table(stacks(diff)));
     View { parts }
@@ -46,9 +51,10 @@ fn facts(diff: &Diff) -> Vec<(String, TableCell)> {
     let mut facts = Vec::new();
     let mut fact = |name: &str, text: String| facts.push((name.to_owned(), TableCell::Text(text)));
     for (name, side) in [("before", &diff.before), ("after", &diff.after)] {
-        let taken = side
-            .acquisitions
-            .map_or(String::new(), |taken| format!(", {}", units::counted(taken, "acquisition")));
+        let taken = side.acquisitions.map_or(String::new(), |taken| {
+            let error = plus_minus(side.acquisitions_error.unwrap_or(0));
+            format!(", {}{error}", units::counted(taken, "acquisition"))
+        });
         let recorded = side.recorded_ns.map_or("duration not known".to_owned(), units::duration);
         let logs: Vec<String> = harmless_names(&side.logs).collect();
         fact(name, format!("{}: {recorded}{taken}", logs.join(", ")));
@@ -75,6 +81,24 @@ fn facts(diff: &Diff) -> Vec<(String, TableCell)> {
         fact("locks", format!("{new} waited for that were not before, {gone} no longer"));
     }
     facts
+}
+
+/// Which changes mean nothing, if waits are divided by estimates.
+fn chance(diff: &Diff) -> Option<String> {
+    let share = |side: &Side| {
+        let error = side.acquisitions_error.unwrap_or(0);
+        share(estimate::within(error), side.acquisitions.unwrap_or(0))
+    };
+    let (before, after) = (share(&diff.before), share(&diff.after));
+    // Both may be off, independently of each other.
+    let both = before.hypot(after);
+    (diff.per == Per::Acquisition && both > 0.0).then(|| {
+        format!(
+            "Acquisitions were counted in bursts: a change of all waits by less than {} may be \
+             chance, and of the waits for single locks a greater one.",
+            percent(both)
+        )
+    })
 }
 
 /// What of waits is compared, in a word.

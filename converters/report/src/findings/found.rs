@@ -182,6 +182,17 @@ impl Findings<'_> {
         self.logs.iter().any(Recording::is_trace)
     }
 
+    /// Whether acquisitions were counted in bursts at some place of any log, whatever the
+    /// filter: what happened there between them was not seen.
+    pub fn has_bursts(&self) -> bool {
+        let is_in_bursts = |log: &Recording| {
+            let chunks = log.acquisition_chunks().iter().filter(|chunk| chunk.in_bursts);
+            let mut cells = chunks.flat_map(|chunk| log.acquisitions(chunk));
+            cells.any(|cell| cell.bursts.is_some_and(|bursts| bursts.count != 0))
+        };
+        self.logs.iter().any(is_in_bursts)
+    }
+
     /// How long acquisitions were recorded, in ns, whatever the filter.
     pub fn traced_ns(&self) -> u64 {
         let parts = self.logs.iter().flat_map(Recording::recorded_acquisitions);

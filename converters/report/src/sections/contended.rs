@@ -2,7 +2,7 @@
 
 mod rows;
 
-use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_of};
+use super::shared::{HotStack, count, cut, mean, nobody_waited, ns, share, share_of, within};
 use crate::{
     About, Answer, Findings, ReportOptions, Section,
     findings::{Delay, LockRef},
@@ -55,6 +55,8 @@ pub struct ContendedTotals {
     /// How often locks were taken, these and the others. `null` when it was not
     /// counted.
     pub acquisitions: Option<u64>,
+    /// The standard error of that; 0 where all were counted.
+    pub acquisitions_error: Option<u64>,
     /// How long threads waited in all.
     pub wait_ns: u64,
     /// Half of the waits were not longer; 3 % off at most, as all percentiles,
@@ -76,6 +78,8 @@ pub struct ContendedLock {
     /// How often they were taken, without reentrant acquisitions. `null` when
     /// it was not counted, as where code without probes takes them.
     pub acquisitions: Option<u64>,
+    /// The standard error of that; 0 where all were counted.
+    pub acquisitions_error: Option<u64>,
     /// How often a thread waited.
     pub contended: u64,
     /// `contended` as a share of `acquisitions`.
@@ -94,7 +98,7 @@ pub struct ContendedLock {
     /// was not measured.
     pub hold_ns: Option<u64>,
     /// How far that may be off, for 95 % of such estimates; 0 where all holds were
-    /// measured.
+    /// measured and counted.
     pub hold_error_ns: Option<u64>,
     /// How long on the average.
     pub mean_hold_ns: Option<u64>,
@@ -151,7 +155,8 @@ impl Contended {
         let distribution = findings.distributions.all();
         let mut totals = ContendedTotals {
             locks: rows.len() as u64,
-            acquisitions: rows::acquisitions(findings),
+            acquisitions: rows::sum(findings, |row| row.acquisitions),
+            acquisitions_error: rows::sum(findings, |row| row.acquisitions_error),
             ..ContendedTotals::default()
         };
         for (_, sums) in &rows {
@@ -189,7 +194,7 @@ fn lacking(findings: &Findings<'_>) -> String {
     }
 }
 
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     Column::new(
         "lock",
         "what the program calls the lock, its class, and its identity if it is one",
@@ -197,6 +202,7 @@ const COLUMNS: [Column; 15] = [
     ),
     Column::new("kind", "how threads waited", 3),
     Column::new("taken", "acquisitions, without reentrant ones", 2),
+    TAKEN_ERROR,
     Column::new("contended", "how often a thread waited", 0),
     Column::new("miss", "contended acquisitions as a share of all", 1),
     Column::new("wait", "how long threads waited in all", 0),
@@ -210,6 +216,14 @@ const COLUMNS: [Column; 15] = [
     Column::new("waiters", "how many threads waited", 7),
     Column::new("holders", "how many threads took it", 10),
 ];
+
+/// Left out where nothing was counted in bursts.
+const TAKEN_ERROR: Column = Column::new(
+    "taken ±",
+    "how far that may be off where acquisitions were counted in bursts, for 95 % of such \
+     estimates: two standard errors",
+    2,
+);
 
 fn view(contended: &Contended, findings: &Findings<'_>) -> View {
     let totals = &contended.totals;
@@ -237,7 +251,7 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
     let known = |column: &Column| match column.name {
         "waiters" => has_threads,
         "wait" | "mean" | "p50" | "p99" | "max" => has_durations,
-        "taken" | "miss" | "hold" | "max hold" | "in use" => taken,
+        "taken" | "taken ±" | "miss" | "hold" | "max hold" | "in use" => taken,
         "holders" => taken || held,
         _ => true,
     };
@@ -253,7 +267,8 @@ fn view(contended: &Contended, findings: &Findings<'_>) -> View {
         columns: COLUMNS.iter().filter(|column| known(column)).cloned().collect(),
         rows: rows.collect(),
         left_out: contended.shown_left_out,
-    };
+    }
+    .without_unknown(&[TAKEN_ERROR.name]);
     View { parts: vec![Part::Text(sum), Part::Table(table)] }
 }
 
@@ -262,6 +277,7 @@ fn row(lock: &ContendedLock, has_durations: bool) -> Row {
         TableCell::Text(lock.lock.label()),
         TableCell::Text(lock.kind.to_owned()),
         count(lock.acquisitions),
+        within(lock.acquisitions_error.unwrap_or(0)),
         TableCell::Count(lock.contended),
         share_of(lock.miss_share),
         TableCell::Ns(lock.wait_ns),

@@ -51,15 +51,19 @@ pub struct CriticalSections {
 pub struct Counts {
     /// How often, without reentrant acquisitions.
     pub acquisitions: u64,
+    /// The standard error of that; 0 where all were counted.
+    pub acquisitions_error: u64,
     /// How often the thread had the lock already.
     pub reentrant: u64,
+    /// The standard error of that.
+    pub reentrant_error: u64,
     /// How often it tried in vain.
     pub failed: u64,
     /// How long they were held in all, in ns: estimated unless all holds were
     /// measured. Nested ones count each.
     pub hold_ns: u64,
     /// How far `hold_ns` may be off, in ns, for 95 % of such estimates; 0 where all
-    /// holds were measured.
+    /// holds were measured and counted.
     pub hold_error_ns: u64,
     /// How long on average, in ns; null when no hold was measured.
     pub mean_hold_ns: Option<u64>,
@@ -179,7 +183,9 @@ impl Sums {
     fn add(&mut self, place: &Place) {
         let counts = Counts {
             acquisitions: place.acquisitions,
+            acquisitions_error: place.acquisitions_error,
             reentrant: place.reentrant,
+            reentrant_error: place.reentrant_error,
             failed: place.failed,
             hold_ns: place.hold_ns,
             hold_error_ns: 0,
@@ -189,7 +195,7 @@ impl Sums {
         };
         let threads = BTreeSet::from([place.thread]);
         let mut error = estimate::Error::default();
-        error.add(estimate::error_ns(place));
+        error.add(place);
         self.merge(&Sums { counts, error, histogram: place.histogram, threads });
     }
 
@@ -197,7 +203,9 @@ impl Sums {
         let (counts, more) = (&mut self.counts, &other.counts);
         for (sum, value) in [
             (&mut counts.acquisitions, more.acquisitions),
+            (&mut counts.acquisitions_error, more.acquisitions_error),
             (&mut counts.reentrant, more.reentrant),
+            (&mut counts.reentrant_error, more.reentrant_error),
             (&mut counts.failed, more.failed),
             (&mut counts.hold_ns, more.hold_ns),
             (&mut counts.measured, more.measured),

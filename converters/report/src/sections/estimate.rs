@@ -2,7 +2,8 @@
 //!
 //! Trace mode measures some holds and takes the others to be like them. What a
 //! place's holds took in all is then known up to an error that depends on how
-//! many were measured, and how different they were.
+//! many were measured, and how different they were. Where acquisitions were counted in
+//! bursts, it is not quite known either how many holds there were.
 
 use tyrion_converters::profile::SectionRow;
 use tyrion_wire::cell::{BUCKETS, bucket_floor_ns};
@@ -48,9 +49,14 @@ impl Moments {
     }
 }
 
-/// How far the hold time of a row may be off, in ns: 0 where all holds were
-/// measured, and all of it where there are too few to tell.
-pub(crate) fn error_ns(row: &SectionRow) -> u64 {
+/// How far a number of acquisitions may be off, for 95 % of such estimates.
+pub(crate) fn within(standard_error: u64) -> u64 {
+    standard_error.saturating_mul(ERRORS as u64)
+}
+
+/// How far the hold time of a row may be off since not all holds were measured, in ns: 0
+/// where they were, and all of it where there are too few to tell.
+fn of_the_mean_ns(row: &SectionRow) -> u64 {
     let others = row.acquisitions.saturating_sub(row.measured);
     if others == 0 || row.hold_ns == 0 {
         return 0;
@@ -62,23 +68,44 @@ pub(crate) fn error_ns(row: &SectionRow) -> u64 {
     ((ERRORS * of_the_mean * others as f64) as u64).min(row.hold_ns)
 }
 
-/// Errors added up that have nothing to do with each other.
+/// How far the hold time of a row may be off since its holds were not all counted, in ns.
+/// The total is their number times their mean, so it is off by the same share.
+fn of_the_count_ns(row: &SectionRow) -> f64 {
+    if row.acquisitions == 0 {
+        return 0.0;
+    }
+    let error = ERRORS * row.acquisitions_error as f64;
+    row.hold_ns as f64 * error / row.acquisitions as f64
+}
+
+/// How far the hold times of rows may be off, added up. The means of different rows have
+/// nothing to do with each other, so the squares of their errors add up; their numbers come
+/// from the same bursts, so these errors add up themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Error {
     squares: f64,
+    counted_ns: f64,
 }
 
 impl Error {
-    pub(crate) fn add(&mut self, error_ns: u64) {
-        self.squares += (error_ns as f64).powi(2);
+    pub(crate) fn add(&mut self, row: &SectionRow) {
+        self.squares += (of_the_mean_ns(row) as f64).powi(2);
+        self.counted_ns += of_the_count_ns(row);
     }
 
     pub(crate) fn merge(&mut self, other: Error) {
         self.squares += other.squares;
+        self.counted_ns += other.counted_ns;
     }
 
-    /// In ns.
+    /// That of all holds together, in ns.
     pub(crate) fn ns(self) -> u64 {
+        (self.squares + self.counted_ns * self.counted_ns).sqrt() as u64
+    }
+
+    /// The same as if the number of holds were known, in ns: what the mean hold is off by,
+    /// times their number.
+    pub(crate) fn ns_of_the_mean(self) -> u64 {
         self.squares.sqrt() as u64
     }
 }
@@ -101,13 +128,22 @@ mod tests {
             lock,
             kind,
             acquisitions,
+            uncounted: 0,
+            acquisitions_error: 0,
             reentrant,
+            reentrant_error: 0,
             failed,
             hold_ns,
             measured,
             longest_ns,
             histogram,
         }
+    }
+
+    fn error_ns(row: &SectionRow) -> u64 {
+        let mut error = Error::default();
+        error.add(row);
+        error.ns()
     }
 
     #[test]
@@ -133,12 +169,34 @@ mod tests {
     }
 
     #[test]
-    fn errors_add_up_as_squares() {
+    fn errors_of_means_add_up_as_squares_and_those_of_numbers_as_they_are() {
+        // A single hold says nothing of others, so that all of these may be off.
+        let of_means = [3_000, 4_000].map(|ns| row(2, &[ns / 2]));
         let mut error = Error::default();
-        error.add(3_000);
+        error.add(&of_means[0]);
         let mut other = Error::default();
-        other.add(4_000);
+        other.add(&of_means[1]);
         error.merge(other);
-        assert_eq!(error.ns(), 5_000);
+        assert_eq!((error.ns(), error.ns_of_the_mean()), (5_000, 5_000));
+
+        // 10 000 ns in all: 3 % of the number is 6 % for 95 % of estimates.
+        let in_bursts = SectionRow { acquisitions_error: 3, ..row(100, &[100; 100]) };
+        let mut error = Error::default();
+        error.add(&in_bursts);
+        assert_eq!((error.ns(), error.ns_of_the_mean()), (600, 0));
+        error.add(&in_bursts);
+        assert_eq!(error.ns(), 1_200);
+        // Both: 1 200 ns and 1 600 ns.
+        error.add(&row(2, &[800]));
+        assert_eq!((error.ns(), error.ns_of_the_mean()), (2_000, 1_600));
+    }
+
+    #[test]
+    fn made_up_errors_do_no_harm() {
+        let row = row(1, &[1]);
+        let wild = SectionRow { acquisitions_error: u64::MAX, hold_ns: u64::MAX, ..row };
+        assert_eq!(error_ns(&wild), u64::MAX);
+        assert_eq!(error_ns(&SectionRow { acquisitions: 0, ..wild }), 0);
+        assert_eq!(within(u64::MAX), u64::MAX);
     }
 }

@@ -17,7 +17,7 @@ mod stacks;
 mod walk;
 
 use super::shared::cut;
-use crate::{About, Answer, Findings, ReportOptions, Section, findings::LockRef};
+use crate::{About, Answer, Findings, ReportOptions, Section, findings::LockRef, view::Part};
 use describer::Describer;
 use serde::Serialize;
 use show::view;
@@ -139,8 +139,16 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let found = lock_order(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
     let advises = !found.cycles.is_empty();
-    Answer { json, view: view(&found), lacking: lacking(findings), advises }
+    let mut view = view(&found);
+    if findings.has_bursts() {
+        view.parts.push(Part::Text(IN_BURSTS.to_owned()));
+    }
+    Answer { json, view, lacking: lacking(findings), advises }
 }
+
+/// What follows from bursts.
+const IN_BURSTS: &str = "Some places were counted in bursts (count=adaptive): orders of locks that \
+                         occurred there only between the bursts are missing.";
 
 fn lacking(findings: &Findings<'_>) -> String {
     let traced = || findings.logs.iter().filter(|log| log.is_trace());

@@ -1,11 +1,13 @@
 //! What several sections need.
 
+use super::estimate;
 use crate::{
     ReportOptions,
     findings::{Findings, names},
     view::{Detail, TableCell},
 };
 use serde::Serialize;
+use tyrion_converters::outputs::units;
 use tyrion_formats::Recording;
 
 /// What is said where there is no wait to show.
@@ -95,6 +97,31 @@ pub fn ns(value: Option<u64>) -> TableCell {
 /// A number that may be unknown.
 pub fn count(value: Option<u64>) -> TableCell {
     value.map_or(TableCell::Unknown, TableCell::Count)
+}
+
+/// How far a number of acquisitions may be off, for 95 % of such estimates: nothing where
+/// all were counted.
+pub fn within(standard_error: u64) -> TableCell {
+    match standard_error {
+        0 => TableCell::Unknown,
+        error => TableCell::Count(estimate::within(error)),
+    }
+}
+
+/// The same behind the number, ` ± 1,234`.
+pub fn plus_minus(standard_error: u64) -> String {
+    match standard_error {
+        0 => String::new(),
+        error => format!(" ± {}", units::thousands(estimate::within(error))),
+    }
+}
+
+/// A number of acquisitions with how far it may be off.
+pub fn count_within(value: Option<u64>, standard_error: Option<u64>) -> TableCell {
+    match (value, standard_error.unwrap_or(0)) {
+        (Some(value), error @ 1..) => TableCell::Text(units::thousands(value) + &plus_minus(error)),
+        (value, _) => count(value),
+    }
 }
 
 /// A share that may be unknown.

@@ -7,7 +7,7 @@
 
 mod instances;
 
-use super::shared::{count, cut, ns};
+use super::shared::{count, count_within, cut, ns, within};
 use crate::{
     About, Answer, Findings, ReportOptions, Section, View,
     findings::{LockRef, names},
@@ -57,11 +57,17 @@ pub struct SingleThreadTotals {
     pub virtual_instances: u64,
     /// How often locks were taken. `null` when that was not counted.
     pub acquisitions: Option<u64>,
+    /// The standard error of that; 0 where all were counted.
+    pub acquisitions_error: Option<u64>,
     /// How many of these were certainly of locks of one thread.
     pub private_acquisitions: Option<u64>,
+    /// The standard error of that.
+    pub private_acquisitions_error: Option<u64>,
     /// Of how many it is not known, since their thread took locks of that class
     /// that are shared and others that are not, or ones that are not told apart.
     pub unknown_acquisitions: Option<u64>,
+    /// The standard error of that.
+    pub unknown_acquisitions_error: Option<u64>,
     /// How long locks of one thread were held, in the acquisitions that
     /// certainly were of such.
     pub private_hold_ns: Option<u64>,
@@ -91,10 +97,16 @@ pub struct SingleThreadPlace {
     pub whole_class: bool,
     /// How often locks were taken here. `null` when that was not counted.
     pub acquisitions: Option<u64>,
+    /// The standard error of that; 0 where all were counted.
+    pub acquisitions_error: Option<u64>,
     /// How many of these were certainly of locks of one thread.
     pub private_acquisitions: Option<u64>,
+    /// The standard error of that.
+    pub private_acquisitions_error: Option<u64>,
     /// Of how many it is not known; see the totals.
     pub unknown_acquisitions: Option<u64>,
+    /// The standard error of that.
+    pub unknown_acquisitions_error: Option<u64>,
     /// How long locks taken here were held, measured or estimated. `null` when
     /// that was not measured.
     pub hold_ns: Option<u64>,
@@ -121,8 +133,11 @@ type Key = (String, String, &'static str, String);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     acquisitions: u64,
+    acquisitions_error: u64,
     private_acquisitions: u64,
+    private_acquisitions_error: u64,
     unknown_acquisitions: u64,
+    unknown_acquisitions_error: u64,
     hold_ns: u64,
     private_hold_ns: u64,
 }
@@ -131,8 +146,11 @@ impl Counts {
     fn add(&mut self, other: &Counts) {
         for (sum, value) in [
             (&mut self.acquisitions, other.acquisitions),
+            (&mut self.acquisitions_error, other.acquisitions_error),
             (&mut self.private_acquisitions, other.private_acquisitions),
+            (&mut self.private_acquisitions_error, other.private_acquisitions_error),
             (&mut self.unknown_acquisitions, other.unknown_acquisitions),
+            (&mut self.unknown_acquisitions_error, other.unknown_acquisitions_error),
             (&mut self.hold_ns, other.hold_ns),
             (&mut self.private_hold_ns, other.private_hold_ns),
         ] {
@@ -145,7 +163,11 @@ fn answer(findings: &Findings<'_>, options: &ReportOptions) -> Answer {
     let found = single_thread(findings, options);
     let json = serde_json::to_value(&found).unwrap_or_default();
     let advises = !found.places.is_empty();
-    Answer { json, view: view(&found), lacking: lacking(findings), advises }
+    let mut view = view(&found);
+    if !view.parts.is_empty() && findings.has_bursts() {
+        view.parts.push(Part::Text(IN_BURSTS.to_owned()));
+    }
+    Answer { json, view, lacking: lacking(findings), advises }
 }
 
 fn lacking(findings: &Findings<'_>) -> String {
@@ -167,6 +189,7 @@ pub fn single_thread(findings: &Findings<'_>, options: &ReportOptions) -> Single
     let instances = Instances::find(findings);
     let counts = counts(findings, &instances);
     let counted = findings.profile().has_acquisitions;
+    let known = |count: u64| counted.then_some(count);
     let measured = counted && is_measured(findings);
     let mut all = Counts::default();
     counts.values().for_each(|counts| all.add(counts));
@@ -188,9 +211,12 @@ pub fn single_thread(findings: &Findings<'_>, options: &ReportOptions) -> Single
                 private_instances: found.private,
                 shared_instances: found.shared,
                 threads: found.owners.len() as u64,
-                acquisitions: counted.then_some(counts.acquisitions),
-                private_acquisitions: counted.then_some(counts.private_acquisitions),
-                unknown_acquisitions: counted.then_some(counts.unknown_acquisitions),
+                acquisitions: known(counts.acquisitions),
+                acquisitions_error: known(counts.acquisitions_error),
+                private_acquisitions: known(counts.private_acquisitions),
+                private_acquisitions_error: known(counts.private_acquisitions_error),
+                unknown_acquisitions: known(counts.unknown_acquisitions),
+                unknown_acquisitions_error: known(counts.unknown_acquisitions_error),
                 hold_ns: measured.then_some(counts.hold_ns),
                 private_hold_ns: measured.then_some(counts.private_hold_ns),
             }
@@ -201,9 +227,12 @@ pub fn single_thread(findings: &Findings<'_>, options: &ReportOptions) -> Single
     places.sort_by_key(|it| (Reverse(it.likely_acquisitions()), Reverse(it.private_instances)));
     let left_out = cut(&mut places, options);
     let totals = SingleThreadTotals {
-        acquisitions: counted.then_some(all.acquisitions),
-        private_acquisitions: counted.then_some(all.private_acquisitions),
-        unknown_acquisitions: counted.then_some(all.unknown_acquisitions),
+        acquisitions: known(all.acquisitions),
+        acquisitions_error: known(all.acquisitions_error),
+        private_acquisitions: known(all.private_acquisitions),
+        private_acquisitions_error: known(all.private_acquisitions_error),
+        unknown_acquisitions: known(all.unknown_acquisitions),
+        unknown_acquisitions_error: known(all.unknown_acquisitions_error),
         private_hold_ns: measured.then_some(all.private_hold_ns),
         ..instances.totals.clone()
     };
@@ -233,8 +262,11 @@ fn counts(findings: &Findings<'_>, instances: &Instances) -> BTreeMap<Key, Count
         let key = (lock.class.clone(), lock.name.clone(), row.kind.name(), place);
         counts.entry(key).or_default().add(&Counts {
             acquisitions: row.acquisitions,
+            acquisitions_error: row.acquisitions_error,
             private_acquisitions: only(Whose::Private, row.acquisitions),
+            private_acquisitions_error: only(Whose::Private, row.acquisitions_error),
             unknown_acquisitions: only(Whose::Unknown, row.acquisitions),
+            unknown_acquisitions_error: only(Whose::Unknown, row.acquisitions_error),
             hold_ns: row.hold_ns,
             private_hold_ns: only(Whose::Private, row.hold_ns),
         });
@@ -245,6 +277,12 @@ fn counts(findings: &Findings<'_>, instances: &Instances) -> BTreeMap<Key, Count
 /// What the dashes of the table mean.
 const ELSEWHERE: &str = "Locks are counted where they were taken first: at places with –, these \
                          locks had been taken elsewhere before.";
+
+/// What follows from bursts.
+const IN_BURSTS: &str = "Some places were counted in bursts (count=adaptive): how often locks were \
+                         taken there is an estimate, within ± for 95 % of such estimates, and a \
+                         thread that took a lock only between the bursts was not seen, so that \
+                         locks of several threads may be among those of one.";
 
 fn view(found: &SingleThread) -> View {
     let totals = &found.totals;
@@ -260,9 +298,15 @@ fn view(found: &SingleThread) -> View {
         facts.push(fact("by virtual threads only", TableCell::Count(totals.virtual_instances)));
     }
     facts.extend([
-        fact("acquisitions", count(totals.acquisitions)),
-        fact("of locks of one thread", count(totals.private_acquisitions)),
-        fact("unknown which of the two", count(totals.unknown_acquisitions)),
+        fact("acquisitions", count_within(totals.acquisitions, totals.acquisitions_error)),
+        fact(
+            "of locks of one thread",
+            count_within(totals.private_acquisitions, totals.private_acquisitions_error),
+        ),
+        fact(
+            "unknown which of the two",
+            count_within(totals.unknown_acquisitions, totals.unknown_acquisitions_error),
+        ),
         fact("held for", ns(totals.private_hold_ns)),
     ]);
     let mut parts = vec![Part::Facts(facts)];
@@ -281,6 +325,9 @@ fn counted_here(value: u64, objects: u64) -> TableCell {
     if objects == 0 { TableCell::Unknown } else { TableCell::Count(value) }
 }
 
+/// The columns that are left out where nothing was counted in bursts.
+const ERRORS: [&str; 2] = ["acquired ±", "unknown ±"];
+
 fn table(found: &SingleThread) -> Table {
     let row = |it: &SingleThreadPlace| {
         // None for certain is not none where it is not known of some.
@@ -294,7 +341,9 @@ fn table(found: &SingleThread) -> Table {
             counted_here(it.shared_instances, it.instances),
             counted_here(it.threads, it.private_instances),
             count(it.private_acquisitions.filter(is_told)),
+            within(it.private_acquisitions_error.unwrap_or(0)),
             count(it.unknown_acquisitions),
+            within(it.unknown_acquisitions_error.unwrap_or(0)),
             ns(it.private_hold_ns.filter(is_told)),
             TableCell::Text(if it.whole_class { "yes" } else { "no" }.to_owned()),
         ];
@@ -310,13 +359,16 @@ fn table(found: &SingleThread) -> Table {
             Column::new("shared", "Lock objects of several threads, taken here first", 2),
             Column::new("threads", "Threads that the private ones belong to", 3),
             Column::new("acquired", "Acquisitions that were certainly of locks of one thread", 0),
+            Column::new(ERRORS[0], "How far that may be off, for 95 % of such estimates", 0),
             Column::new("unknown", "Acquisitions of which that is not known", 1),
+            Column::new(ERRORS[1], "How far that may be off, for 95 % of such estimates", 1),
             Column::new("held", "How long, in the acquisitions of locks of one thread", 0),
             Column::new("never shared", "Whether no lock of the class was taken by two threads", 0),
         ],
         rows: found.places.iter().map(row).collect(),
         left_out: found.left_out,
     }
+    .without_unknown(&ERRORS)
 }
 
 #[cfg(test)]

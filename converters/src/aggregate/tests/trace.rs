@@ -5,7 +5,7 @@ use super::*;
 use crate::profile::{AcquisitionRow, SectionRow};
 use tyrion_wire::{
     def::place_flag,
-    trace::{AcquisitionCell, Blame, Hold},
+    trace::{AcquisitionCell, Blame, Bursts, Hold},
 };
 
 const LOCK: &str = "java/util/concurrent/locks/ReentrantLock$NonfairSync";
@@ -196,6 +196,64 @@ fn stacks_share_acquisitions_by_number_and_holds_by_time() {
     );
     let section = &out.profile.sections[0];
     assert_eq!((section.failed, section.measured, section.hold_ns), (9, 3, hold_ns));
+}
+
+#[test]
+fn errors_of_estimates_add_up_and_are_shared_out_whole() {
+    let mut traced = Traced::new();
+    let bursts = |uncounted, error| {
+        let reentrant_error = error / 2;
+        let uncounted_error = error;
+        let estimate = Bursts { uncounted, uncounted_error, reentrant_error, ..Bursts::default() };
+        Some(Bursts { count: 9, ..estimate })
+    };
+    let (monitor, object) = (traced.monitor, traced.object);
+    for (thread, bursts) in [(0, bursts(90, 7)), (0, bursts(900, 4)), (1, bursts(9, u64::MAX))] {
+        let cell = AcquisitionCell {
+            thread: thread as u32 + 1,
+            place: monitor,
+            class: object,
+            acquisitions: 10,
+            bursts,
+            ..AcquisitionCell::default()
+        };
+        traced.sample.log.acquisitions(traced.sample.lanes[thread], &cell).unwrap();
+    }
+    // A cell of a place where all were counted.
+    let (lock, sync) = (traced.lock, traced.sync);
+    traced.cell(0, lock, sync, &[5]);
+    for (stack, holds) in [(2, 2), (3, 1)] {
+        (0..holds).for_each(|_| traced.hold(0, monitor, object, stack, 1));
+    }
+    let out = run(&traced.finish(), &all());
+    let sections = out.profile.sections.iter();
+    let sections: Vec<_> = sections
+        .map(|row| {
+            let errors = (row.acquisitions_error, row.reentrant_error);
+            (row.thread, row.acquisitions, row.uncounted, errors)
+        })
+        .collect();
+    let most = (u64::MAX, u64::MAX / 2);
+    let in_order = |mut rows: Vec<(u32, u64, u64, (u64, u64))>| {
+        rows.sort_unstable();
+        rows
+    };
+    let expected = vec![(0, 1, 0, (0, 0)), (0, 1_010, 990, (11, 5)), (1, 19, 9, most)];
+    assert_eq!(in_order(sections), expected);
+    let of_first = out.profile.acquisitions.iter().filter(|row| row.thread == 0);
+    let errors: Vec<u64> =
+        of_first.map(|row| row.acquisitions_error).filter(|&it| it != 0).collect();
+    assert_eq!((errors.len(), errors.iter().sum::<u64>()), (2, 11));
+    let taken = out.profile.taken();
+    assert_eq!((taken.acquisitions, taken.acquisitions_error), (1_030, u64::MAX));
+    let in_bursts = out.profile.in_bursts().unwrap();
+    assert_eq!((in_bursts.places, in_bursts.uncounted), (1, 999));
+    let told = "1 place was counted in bursts (count=adaptive): acquisitions are estimates, with a \
+                standard error of ";
+    let mut notes = out.notes;
+    assert!(notes.lines().iter().any(|line| line.starts_with(told)), "{:?}", notes.lines());
+    notes.retain(false, true);
+    assert!(notes.in_bursts.is_none());
 }
 
 #[test]

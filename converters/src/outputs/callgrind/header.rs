@@ -98,6 +98,9 @@ fn field(header: &mut String, name: &str, value: &str) {
 }
 
 fn end(mut header: String, shared: &Shared<'_>) -> String {
+    if let Some(estimated) = facts::estimated(&shared.profile.taken()) {
+        field(&mut header, "desc", &format!("Acquisitions: {estimated}"));
+    }
     header.push_str("positions: line\n");
     let event = |&column| event(column, shared.by, &shared.kinds);
     let events: Vec<(&str, &str)> = shared.columns.iter().map(event).collect();
@@ -123,7 +126,11 @@ fn event(column: Column, by: By, kinds: &Kinds) -> (&'static str, &'static str) 
         }
         (Column::Count, _) => ("Waits", "Waits"),
         (Column::Acquisitions, _) => ("Acquisitions", "Acquisitions"),
+        (Column::AcquisitionsError, _) => ("Acquisitions_error", "Standard error of acquisitions"),
         (Column::Reentrant, _) => ("Reentrant", "Reentrant acquisitions"),
+        (Column::ReentrantError, _) => {
+            ("Reentrant_error", "Standard error of reentrant acquisitions")
+        }
         (Column::HoldNs, _) => ("Hold_ns", "Hold time (ns)"),
         (Column::BlamedNs, _) => ("Blamed_ns", "Wait time of others (ns)"),
         (Column::WallNs, _) => ("Wall_ns", "Wall time, sampled (ns)"),
@@ -135,7 +142,10 @@ fn event(column: Column, by: By, kinds: &Kinds) -> (&'static str, &'static str) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{outputs::OutputOptions, profile::Stack};
+    use crate::{
+        outputs::OutputOptions,
+        profile::{AcquisitionRow, Lock, Stack},
+    };
 
     #[test]
     fn long_names_leave_room_for_the_events() {
@@ -150,7 +160,20 @@ mod tests {
             ..Run::default()
         };
         let thread = Thread { name: long.clone(), group: long.clone(), ..Thread::default() };
+        let acquisition = AcquisitionRow {
+            thread: 0,
+            stack: 0,
+            lock: 0,
+            kind: tyrion_wire::WaitKind::Monitor,
+            acquisitions: u64::MAX,
+            acquisitions_error: u64::MAX,
+            reentrant: 0,
+            reentrant_error: 1,
+            hold_ns: 0,
+        };
         let profile = Profile {
+            acquisitions: vec![acquisition],
+            locks: vec![Lock::default()],
             runs: vec![run],
             threads: vec![thread],
             stacks: vec![Stack::default()],

@@ -57,7 +57,7 @@ const SAMPLE_COLUMNS: usize = 3;
 /// Those of trace mode, or of waits and samples.
 const MORE_COLUMNS: usize = 5;
 /// All columns.
-const ALL_COLUMNS: usize = 8;
+const ALL_COLUMNS: usize = 9;
 
 /// Everything that the parts of a profile have in common.
 struct Shared<'p> {
@@ -78,7 +78,7 @@ impl<'p> Shared<'p> {
         let graph = Graph::new(profile, &tree);
         let mut columns = rows.columns();
         // Reentrant acquisitions cost nothing: they are in pprof's output only.
-        columns.retain(|column| *column != Column::Reentrant);
+        columns.retain(|it| !matches!(it, Column::Reentrant | Column::ReentrantError));
         if let [Column::Count, Column::WaitNs, ..] = columns[..] {
             // What comes first is what KCacheGrind shows first.
             columns.swap(0, 1);

@@ -95,7 +95,8 @@ fn title(lines: &Lines<'_>, options: &OutputOptions) -> String {
         (Column::WaitNs, _) if options.is_by_waker() => "Wait time, by who ended it",
         (Column::Count, _) if options.is_by_waker() => "Waits, by who ended them",
         (Column::HoldNs, _) => "Lock hold time",
-        (Column::Acquisitions | Column::Reentrant, _) => "Lock acquisitions",
+        (Column::Acquisitions | Column::AcquisitionsError, _) => "Lock acquisitions",
+        (Column::Reentrant | Column::ReentrantError, _) => "Reentrant lock acquisitions",
         (Column::BlamedNs, _) | (Column::WaitNs, true) => "Lock wait time, by who held the lock",
         (Column::Count, true) => "Contended lock acquisitions, by who held the lock",
         (Column::WaitNs, _) if contention_only(lines) => "Lock wait time",
@@ -121,10 +122,14 @@ fn sum(lines: &Lines<'_>, options: &OutputOptions) -> String {
     let total = lines.total();
     let time = || units::duration(total);
     match lines.column() {
-        Column::Count | Column::Acquisitions | Column::Reentrant => units::thousands(total),
+        Column::Acquisitions => units::thousands(total) + &error(lines),
+        Column::AcquisitionsError | Column::Reentrant | Column::ReentrantError | Column::Count => {
+            units::thousands(total)
+        }
         Column::HoldNs => {
             let acquisitions = lines.sum(Column::Acquisitions);
-            format!("{} in {}", time(), units::counted(acquisitions, "acquisition"))
+            let acquisitions = units::counted(acquisitions, "acquisition");
+            format!("{} in {acquisitions}{}", time(), error(lines))
         }
         // A wait may be charged to several holders, in parts: there is no number of waits.
         Column::WaitNs if !options.is_by_holder() => {
@@ -132,6 +137,14 @@ fn sum(lines: &Lines<'_>, options: &OutputOptions) -> String {
         }
         Column::WaitNs | Column::BlamedNs => time(),
         Column::WallNs | Column::CpuNs | Column::BlockedNs => time(),
+    }
+}
+
+/// How far the number of acquisitions may be off, where they were counted in bursts.
+fn error(lines: &Lines<'_>) -> String {
+    match lines.sum(Column::AcquisitionsError) {
+        0 => String::new(),
+        error => format!(" (standard error {})", units::thousands(error)),
     }
 }
 
@@ -144,7 +157,8 @@ fn unit(lines: &Lines<'_>) -> &'static str {
     match lines.column() {
         Column::WaitNs | Column::HoldNs | Column::BlamedNs => titles::NANOSECONDS,
         Column::WallNs | Column::CpuNs | Column::BlockedNs => titles::NANOSECONDS,
-        Column::Acquisitions | Column::Reentrant => "acquisitions",
+        Column::Acquisitions | Column::AcquisitionsError => "acquisitions",
+        Column::Reentrant | Column::ReentrantError => "acquisitions",
         Column::Count if contention_only(lines) => "contentions",
         Column::Count => "waits",
     }
@@ -159,7 +173,8 @@ fn write_empty(
 ) -> io::Result<()> {
     let nothing = match lines.column() {
         Column::HoldNs => "no hold time",
-        Column::Acquisitions | Column::Reentrant => "no acquisitions",
+        Column::Acquisitions | Column::AcquisitionsError => "no acquisitions",
+        Column::Reentrant | Column::ReentrantError => "no acquisitions",
         Column::Count | Column::WaitNs | Column::BlamedNs => "no waits",
         Column::WallNs | Column::CpuNs => "no samples",
         Column::BlockedNs => "no blocked thread was seen",

@@ -87,6 +87,7 @@ impl Sort {
             Column::Acquisitions | Column::Reentrant | Column::HoldNs | Column::BlamedNs => {
                 Sort::Lock
             }
+            Column::AcquisitionsError | Column::ReentrantError => Sort::Lock,
             Column::WallNs | Column::BlockedNs => Sort::Wall,
             Column::CpuNs => Sort::Cpu,
         }
@@ -108,7 +109,14 @@ fn series(rows: &Rows<'_>) -> Vec<Series> {
         has.map(|&column| Series { sort, column }).collect()
     };
     let waits = [Column::WaitNs, Column::Count];
-    let holds = [Column::HoldNs, Column::Acquisitions, Column::Reentrant, Column::BlamedNs];
+    let holds = [
+        Column::HoldNs,
+        Column::Acquisitions,
+        Column::AcquisitionsError,
+        Column::Reentrant,
+        Column::ReentrantError,
+        Column::BlamedNs,
+    ];
     [
         of(Sort::Mutex, &waits),
         of(Sort::Block, &waits),

@@ -148,6 +148,9 @@ fn header(
         comments
             .extend(facts::of_run(run).into_iter().map(|(name, value)| format!("{name}: {value}")));
     }
+    if let Some(estimated) = facts::estimated(&profile.taken()) {
+        comments.push(format!("Acquisitions: {estimated}"));
+    }
     proto::Profile {
         sample_type: sample_types,
         mapping: vec![proto::Mapping {

@@ -42,6 +42,8 @@ pub struct AcquisitionChange {
     pub cell: AcquisitionCell,
     /// How many acquisitions have come.
     pub acquisitions: u64,
+    /// By how much the standard error of all acquisitions has grown; 0 where all are counted.
+    pub acquisitions_error: u64,
     /// How many holds were measured.
     pub measured: u64,
     /// The durations of those, in ns.
@@ -56,11 +58,19 @@ impl AcquisitionChange {
         Acquired::of(&cell).until(Acquired::default(), cell)
     }
 
+    /// The square of the standard error of the acquisitions that have come. Bursts have
+    /// nothing to do with each other, so it is by this that the square has grown.
+    pub fn error_squared(&self) -> f64 {
+        let square = |error: u64| (error as f64).powi(2);
+        let now = self.cell.bursts.map_or(0, |bursts| bursts.uncounted_error);
+        (square(now) - square(self.before.acquisitions_error)).max(0.0)
+    }
+
     /// By how much the time has grown that the lock was held, in ns: exactly where all
     /// holds are measured, else by what [`HoldMode::estimate_ns`] gives. It does not
     /// shrink if the estimate does.
     pub fn held_ns(&self, mode: HoldMode) -> u64 {
-        let Acquired { acquisitions, first_count, first_ns, sampled_count, sampled_ns } =
+        let Acquired { acquisitions, first_count, first_ns, sampled_count, sampled_ns, .. } =
             self.before;
         let before = AcquisitionCell {
             acquisitions,
@@ -176,6 +186,7 @@ pub(super) struct AcquisitionChunk {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Acquired {
     acquisitions: u64,
+    acquisitions_error: u64,
     first_count: u64,
     first_ns: u64,
     sampled_count: u64,
@@ -186,6 +197,7 @@ impl Acquired {
     fn of(cell: &AcquisitionCell) -> Acquired {
         Acquired {
             acquisitions: cell.acquisitions,
+            acquisitions_error: cell.bursts.map_or(0, |bursts| bursts.uncounted_error),
             first_count: cell.first_count,
             first_ns: cell.first_ns,
             sampled_count: cell.sampled_count,
@@ -218,6 +230,7 @@ impl Acquired {
         AcquisitionChange {
             cell,
             acquisitions: self.acquisitions.saturating_sub(before.acquisitions),
+            acquisitions_error: self.acquisitions_error.saturating_sub(before.acquisitions_error),
             measured: measured.saturating_sub(earlier),
             measured_ns: measured_ns.saturating_sub(earlier_ns),
             before,

@@ -24,6 +24,7 @@ impl Default for Waited {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Taken {
     pub acquisitions: u64,
+    pub acquisitions_error: u64,
     pub held_ns: u64,
 }
 
@@ -94,6 +95,8 @@ impl Taker for Delta {
             let key = (file, change.cell.place, change.cell.class);
             let taken = self.taken.entry(key).or_default();
             taken.acquisitions = taken.acquisitions.saturating_add(change.acquisitions);
+            let error = change.acquisitions_error;
+            taken.acquisitions_error = taken.acquisitions_error.saturating_add(error);
             taken.held_ns = taken.held_ns.saturating_add(change.held_ns(mode));
         }
     }

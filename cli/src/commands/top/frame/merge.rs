@@ -53,6 +53,15 @@ impl Adding {
     }
 }
 
+/// Acquisitions, while they are added up.
+#[derive(Clone, Copy, Debug, Default)]
+struct TakenSum {
+    count: u64,
+    /// The standard error of that: whole, so that no order of adding up changes it.
+    error: u64,
+    held_ns: u64,
+}
+
 #[derive(Default)]
 struct LockSums {
     waits: Adding,
@@ -60,7 +69,7 @@ struct LockSums {
     waiters: BTreeSet<u32>,
     /// By thread: wait time that it caused.
     holders: HashMap<u32, u64>,
-    taken: Option<(u64, u64)>,
+    taken: Option<TakenSum>,
 }
 
 #[derive(Default)]
@@ -70,7 +79,7 @@ struct ThreadSums {
     locks: BTreeMap<(u32, u8), u64>,
     /// What it waits for now, and since when.
     now: Option<(u32, WaitKind, u64)>,
-    taken: Option<(u64, u64)>,
+    taken: Option<TakenSum>,
 }
 
 /// Sums by name: ids of different files that mean the same are one.
@@ -234,10 +243,12 @@ impl Merging<'_> {
             });
             self.class_ids.insert(of_class, lock);
             let thread = self.thread(key.file, key.thread);
-            let add = |taken: &mut Option<(u64, u64)>| {
-                let (count, held_ns) = taken.unwrap_or_default();
-                *taken =
-                    Some((count.saturating_add(sum.count), held_ns.saturating_add(sum.held_ns)));
+            let add = |taken: &mut Option<TakenSum>| {
+                let all = taken.get_or_insert_default();
+                all.count = all.count.saturating_add(sum.count);
+                let error = sum.error_squared.sqrt().round() as u64;
+                all.error = all.error.saturating_add(error);
+                all.held_ns = all.held_ns.saturating_add(sum.held_ns);
             };
             add(&mut self.of_lock(lock, place.kind).taken);
             add(&mut self.by_thread.entry(thread).or_default().taken);
@@ -248,12 +259,13 @@ impl Merging<'_> {
         let sums = self.seen.sums;
         let (span_ns, taken_span_ns) = (sums.span_ns(), sums.taken_span_ns());
         let trace = self.seen.logs.iter().any(|(_, log)| log.is_trace());
-        let taken = |taken: Option<(u64, u64)>| {
-            let (count, held_ns) = taken.unzip();
+        let taken = |taken: Option<TakenSum>| {
             let span_ns = taken_span_ns as f64;
+            let per_s = |number: f64| number / span_ns * 1e9;
             (trace || taken.is_some()).then(|| Taken {
-                acquisitions_per_s: count.map(|count| count as f64 / span_ns * 1e9),
-                held: held_ns.map(|held_ns| held_ns as f64 / span_ns),
+                acquisitions_per_s: taken.map(|it| per_s(it.count as f64)),
+                acquisitions_per_s_error: taken.map(|it| per_s(it.error as f64)),
+                held: taken.map(|it| it.held_ns as f64 / span_ns),
             })
         };
         let (lock_keys, thread_keys) = (&self.locks.list, &self.threads.list);
@@ -289,7 +301,7 @@ impl Merging<'_> {
                 lock: lock.map(|(lock, _)| lock_keys[lock as usize].clone()),
                 kind: lock.map(|(_, kind)| kind),
                 // It counts whatever it takes, so that none is none.
-                taken: taken(of_thread.taken.or(trace.then_some((0, 0)))),
+                taken: taken(of_thread.taken.or(trace.then(TakenSum::default))),
             });
         }
         locks.sort_by(|a, b| {

@@ -8,7 +8,7 @@ use tyrion_formats::{
     wire::{
         WaitKind,
         cell::{BUCKETS, Cell},
-        trace::{AcquisitionCell, Blame},
+        trace::{AcquisitionCell, Blame, Bursts},
     },
     write::{LogOptions, LogWriter, Wait},
 };
@@ -195,9 +195,9 @@ fn holds_are_estimated_from_those_measured_meanwhile() {
         window.add_changes(4, &changes(Vec::new(), vec![change]));
         window.sums().taken[&TakeKey { file: 4, thread: 1, place: 2, class: 3 }]
     };
-    assert_eq!(taken(100, 4, 40), TakeSum { count: 100, held_ns: 1000 });
+    assert_eq!(taken(100, 4, 40), TakeSum { count: 100, error_squared: 0.0, held_ns: 1000 });
     // None was measured: 50 ns as ever.
-    assert_eq!(taken(10, 0, 0), TakeSum { count: 110, held_ns: 1500 });
+    assert_eq!(taken(10, 0, 0), TakeSum { count: 110, error_squared: 0.0, held_ns: 1500 });
     // They count since the first look, not since the window's start.
     window.advance(12 * S);
     let sums = window.sums();
@@ -217,4 +217,24 @@ fn owners_and_charges_are_kept_apart() {
     assert_eq!(sums.holders[&owner], HoldSum { count: 2, wait_ns: 100 });
     assert_eq!(sums.holders[&charged], HoldSum { count: 1, wait_ns: 60 });
     assert_eq!(sums.holders.len(), 2);
+}
+
+#[test]
+fn errors_of_what_comes_add_up_as_squares() {
+    let mut window = Window::last(5 * S, 0, 10 * S);
+    let cell = |error| AcquisitionCell {
+        thread: 1,
+        place: 2,
+        class: 3,
+        bursts: Some(Bursts { uncounted_error: error, count: 1, ..Bursts::default() }),
+        ..AcquisitionCell::default()
+    };
+    let mut add = |cell| {
+        let change = AcquisitionChange::first(cell);
+        window.add_changes(4, &changes(Vec::new(), vec![change]));
+        window.advance(11 * S);
+        window.sums().taken[&TakeKey { file: 4, thread: 1, place: 2, class: 3 }].error_squared
+    };
+    assert_eq!((add(cell(3)), add(cell(4))), (9.0, 25.0));
+    assert_eq!(add(AcquisitionCell { bursts: None, ..cell(0) }.with_uncounted()), 25.0);
 }

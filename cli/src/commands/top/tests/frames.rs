@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::commands::top::{
+    columns::{LOCKS, fit},
     frame::{LockKey, LockRow, Taken, ThreadKey},
     model::HoldSum,
 };
@@ -55,7 +56,7 @@ fn trace_mode_tells_acquisitions_and_holders() {
     let made = made(true);
     let frame = made.frame(&contention());
     let map = &frame.locks[0];
-    let Taken { acquisitions_per_s, held } = map.taken.unwrap();
+    let Taken { acquisitions_per_s, held, .. } = map.taken.unwrap();
     // 4000 of 100 µs, in the second that they were counted in.
     assert!(near(acquisitions_per_s.unwrap(), 4000.0) && near(held.unwrap(), 0.4), "{map:?}");
     assert_eq!(map.holder.as_deref(), Some("main"), "for 2 s, as against 20 ms");
@@ -223,4 +224,25 @@ fn screens_have_no_hostile_names() {
         assert!(!screen.replace('\n', "").contains(harmless::is_harmful), "{screen}");
         assert!(screen.contains("waiting on average"), "{screen}");
     }
+}
+
+#[test]
+fn estimates_have_their_error_beside_them() {
+    let Made { sums, follower, _file } = made(true);
+    let mut sums = sums;
+    sums.taken.values_mut().for_each(|sum| sum.error_squared = 1_600.0);
+    let made = Made { sums, follower, _file };
+    let frame = made.frame(&contention());
+    let Taken { acquisitions_per_s, acquisitions_per_s_error, .. } = frame.locks[0].taken.unwrap();
+    // As many standard errors of 40 as there are cells, which is one, in a second.
+    assert!(near(acquisitions_per_s.unwrap(), 4000.0));
+    assert!(near(acquisitions_per_s_error.unwrap(), 40.0), "{frame:?}");
+    let column = LOCKS.iter().find(|column| column.title == "ACQ/S ±").unwrap();
+    assert_eq!((column.text)(&frame.locks[0]), "80", "for 95 % of such estimates");
+    assert_eq!((column.text)(&frame.locks[1]), "", "it was not counted");
+    let titles = |widest: usize| -> Vec<&str> {
+        let fitted = fit(&LOCKS, true, 120, |_| widest);
+        fitted.iter().map(|&(nth, _)| LOCKS[nth].title).collect()
+    };
+    assert!(titles(3).contains(&column.title) && !titles(0).contains(&column.title));
 }

@@ -8,14 +8,14 @@ fn keys_sort_and_filter() {
     assert_eq!(user.first_lock(), "Cache.map");
     // To the left of the first is the last column; to its right waits/s.
     user.press(KeyCode::Left);
-    assert_eq!(user.app.locks.sort, 9);
+    assert_eq!(user.app.locks.sort, 10);
     user.press(KeyCode::Char('s'));
     user.press(KeyCode::Right);
     assert_eq!(user.app.locks.sort, 1);
     for _ in 0..4 {
         user.press(KeyCode::Right);
     }
-    assert_eq!(user.app.locks.sort, 7, "those of trace mode are left out");
+    assert_eq!(user.app.locks.sort, 8, "those of trace mode are left out");
     user.type_in("/QUEUE");
     assert!(user.screen().contains("/QUEUE▏"));
     user.press(KeyCode::Enter);

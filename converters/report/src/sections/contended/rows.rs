@@ -9,6 +9,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
+use tyrion_converters::profile::SectionRow;
 use tyrion_wire::WaitKind;
 
 /// Lock group and kind of wait.
@@ -43,6 +44,7 @@ pub(super) struct Sums {
     pub(super) wait_ns: u64,
     pub(super) max_wait_ns: u64,
     acquisitions: u64,
+    acquisitions_error: u64,
     hold_ns: u64,
     error: estimate::Error,
     measured: u64,
@@ -72,12 +74,10 @@ fn add(sum: &mut u64, more: u64) {
     *sum = sum.saturating_add(more);
 }
 
-/// How often locks were taken in all, if that is known.
-pub(super) fn acquisitions(findings: &Findings<'_>) -> Option<u64> {
+/// How often locks were taken in all, or the error of that, if it is known.
+pub(super) fn sum(findings: &Findings<'_>, of: fn(&SectionRow) -> u64) -> Option<u64> {
     let profile = findings.profile();
-    let add = |sum: u64, section: &tyrion_converters::profile::SectionRow| {
-        sum.saturating_add(section.acquisitions)
-    };
+    let add = |sum: u64, section: &SectionRow| sum.saturating_add(of(section));
     profile.has_acquisitions.then(|| profile.sections.iter().fold(0, add))
 }
 
@@ -120,9 +120,10 @@ fn sums(findings: &Findings<'_>, sides: Sides) -> HashMap<Key, Sums> {
         let Some(sums) = all.get_mut(&key) else { continue };
         sums.kinds.entry(section.kind).or_default();
         add(&mut sums.acquisitions, section.acquisitions);
+        add(&mut sums.acquisitions_error, section.acquisitions_error);
         add(&mut sums.hold_ns, section.hold_ns);
         add(&mut sums.measured, section.measured);
-        sums.error.add(estimate::error_ns(section));
+        sums.error.add(section);
         sums.max_hold_ns = sums.max_hold_ns.max(section.longest_ns);
         if section.acquisitions != 0 {
             sums.holding.insert(section.thread);
@@ -170,6 +171,7 @@ pub(super) fn lock(
         },
         sides: if sums.kinds.len() > 1 { sums.kinds.into_iter().collect() } else { Vec::new() },
         acquisitions: counted.then_some(sums.acquisitions),
+        acquisitions_error: counted.then_some(sums.acquisitions_error),
         contended: sums.contended,
         // With logs that do not count acquisitions, there are more waits than these.
         miss_share: (counted && sums.contended <= sums.acquisitions)

@@ -2,7 +2,7 @@
 
 use super::{Counts, CriticalSections, Holder, Own, SectionPlace};
 use crate::{
-    sections::shared::{ns, share_of},
+    sections::shared::{ns, plus_minus, share_of, within},
     view::{Column, Detail, Part, Row, Table, TableCell, View},
 };
 use tyrion_converters::{harmless, outputs::units};
@@ -14,7 +14,17 @@ const PLACE: Column = Column::new("place", "where the program takes the lock", 0
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
 const THREAD: Column = Column::new("thread", "a thread that took locks", 0);
 const TAKEN: Column = Column::new("taken", "acquisitions, reentrant ones left out", 0);
+const TAKEN_ERROR: Column = Column::new(
+    "taken ±",
+    "how far that may be off where acquisitions were counted in bursts, for 95 % of such \
+     estimates: two standard errors",
+    0,
+);
 const REENTRANT: Column = Column::new("reentrant", "acquisitions of a lock already held", 4);
+const REENTRANT_ERROR: Column =
+    Column::new("reentrant ±", "how far that may be off, for 95 % of such estimates", 4);
+/// The columns that are left out where nothing was counted in bursts.
+const OF_BURSTS: [&str; 2] = [TAKEN_ERROR.name, REENTRANT_ERROR.name];
 const FAILED: Column = Column::new("failed", "failed attempts to take the lock", 5);
 const HOLD: Column = Column::new("hold", "how long it was held in all; nested locks count each", 0);
 const ERROR: Column =
@@ -42,9 +52,10 @@ pub(super) fn view(answer: &CriticalSections) -> View {
         None => "; no hold was measured".to_owned(),
     };
     let text = format!(
-        "{} took locks {} at {}{held}. p50 and p99 are known to a power of two.",
+        "{} took locks {}{} at {}{held}. p50 and p99 are known to a power of two.",
         units::counted(answer.thread_count, "thread"),
         units::counted(total.acquisitions, "time"),
+        plus_minus(total.acquisitions_error),
         units::counted(answer.site_count, "place"),
     );
     View { parts: vec![Part::Text(text), Part::Table(sites(answer)), Part::Table(threads(answer))] }
@@ -54,11 +65,25 @@ fn sites(answer: &CriticalSections) -> Table {
     Table {
         title: "By place".to_owned(),
         columns: vec![
-            PLACE, LOCK, TAKEN, REENTRANT, FAILED, HOLD, ERROR, MEAN, P50, P99, LONGEST, SHARE,
+            PLACE,
+            LOCK,
+            TAKEN,
+            TAKEN_ERROR,
+            REENTRANT,
+            REENTRANT_ERROR,
+            FAILED,
+            HOLD,
+            ERROR,
+            MEAN,
+            P50,
+            P99,
+            LONGEST,
+            SHARE,
         ],
         rows: answer.sites.iter().map(site).collect(),
         left_out: (answer.site_count as usize).saturating_sub(answer.sites.len()),
     }
+    .without_unknown(&OF_BURSTS)
 }
 
 fn site(site: &SectionPlace) -> Row {
@@ -67,7 +92,9 @@ fn site(site: &SectionPlace) -> Row {
         TableCell::name(&site.place),
         TableCell::name(&format!("[{}] {}", site.kind, site.lock.label())),
         TableCell::Count(counts.acquisitions),
+        within(counts.acquisitions_error),
         TableCell::Count(counts.reentrant),
+        within(counts.reentrant_error),
         TableCell::Count(counts.failed),
         hold(counts),
         error(counts),
@@ -83,10 +110,23 @@ fn site(site: &SectionPlace) -> Row {
 fn threads(answer: &CriticalSections) -> Table {
     Table {
         title: "By thread".to_owned(),
-        columns: vec![THREAD, TAKEN, REENTRANT, FAILED, HOLD, ERROR, MEAN, LONGEST, SHARE],
+        columns: vec![
+            THREAD,
+            TAKEN,
+            TAKEN_ERROR,
+            REENTRANT,
+            REENTRANT_ERROR,
+            FAILED,
+            HOLD,
+            ERROR,
+            MEAN,
+            LONGEST,
+            SHARE,
+        ],
         rows: answer.threads.iter().map(thread).collect(),
         left_out: (answer.thread_count as usize).saturating_sub(answer.threads.len()),
     }
+    .without_unknown(&OF_BURSTS)
 }
 
 fn thread(holder: &Holder) -> Row {
@@ -94,7 +134,9 @@ fn thread(holder: &Holder) -> Row {
     let cells = vec![
         TableCell::name(&holder.thread),
         TableCell::Count(counts.acquisitions),
+        within(counts.acquisitions_error),
         TableCell::Count(counts.reentrant),
+        within(counts.reentrant_error),
         TableCell::Count(counts.failed),
         hold(counts),
         error(counts),
@@ -111,7 +153,7 @@ fn thread(holder: &Holder) -> Row {
 /// A section of a thread in a line.
 fn own(own: &Own) -> String {
     let counts = &own.counts;
-    let taken = units::thousands(counts.acquisitions);
+    let taken = units::thousands(counts.acquisitions) + &plus_minus(counts.acquisitions_error);
     let held = match counts.mean_hold_ns {
         Some(mean_ns) => {
             format!("{}, mean {}", units::duration(counts.hold_ns), units::duration(mean_ns))

@@ -65,6 +65,9 @@ fn locks_of_one_thread_are_told_by_place() {
         place["acquisitions"] = counts[0].into();
         place["private_acquisitions"] = counts[1].into();
         place["unknown_acquisitions"] = counts[2].into();
+        for which in ["", "private_", "unknown_"] {
+            place[format!("{which}acquisitions_error")] = 0.into();
+        }
         (place["hold_ns"], place["private_hold_ns"]) = (hold_ns[0].into(), hold_ns[1].into());
         place
     };
@@ -76,7 +79,8 @@ fn locks_of_one_thread_are_told_by_place() {
         "totals": {
             "instances": 5, "private_instances": 4, "shared_instances": 1, "virtual_instances": 0,
             "acquisitions": 207, "private_acquisitions": 157, "unknown_acquisitions": 20,
-            "private_hold_ns": 1_570, "unidentified": 0,
+            "acquisitions_error": 0, "private_acquisitions_error": 0,
+            "unknown_acquisitions_error": 0, "private_hold_ns": 1_570, "unidentified": 0,
         },
         "places": [
             with_counts(append, [150, 150, 0], [1_500, 1_500]),

@@ -127,6 +127,8 @@ pub struct GuiltyLock {
     pub woken_by: Option<WokenBy>,
     /// How often it was taken. `null` if that was not counted.
     pub acquisitions: Option<u64>,
+    /// The standard error of that; 0 where all were counted.
+    pub acquisitions_error: Option<u64>,
     /// How long it was held on average. `null` if that was not measured.
     pub mean_hold_ns: Option<u64>,
     /// How far `mean_hold_ns` may be off; 0 if all holds were measured.
@@ -157,6 +159,7 @@ struct Waits {
 /// Its holds.
 struct Holds {
     acquisitions: u64,
+    acquisitions_error: u64,
     hold_ns: u64,
     measured: u64,
     longest_ns: u64,
@@ -244,6 +247,7 @@ fn waits(findings: &Findings<'_>, group: u32) -> Waits {
 fn holds(findings: &Findings<'_>, group: u32) -> Option<Holds> {
     let mut holds = Holds {
         acquisitions: 0,
+        acquisitions_error: 0,
         hold_ns: 0,
         measured: 0,
         longest_ns: 0,
@@ -254,13 +258,14 @@ fn holds(findings: &Findings<'_>, group: u32) -> Option<Holds> {
     for row in sections.iter().filter(|row| findings.groups.of(row.lock) == group) {
         for (sum, more) in [
             (&mut holds.acquisitions, row.acquisitions),
+            (&mut holds.acquisitions_error, row.acquisitions_error),
             (&mut holds.hold_ns, row.hold_ns),
             (&mut holds.measured, row.measured),
         ] {
             *sum = sum.saturating_add(more);
         }
         holds.longest_ns = holds.longest_ns.max(row.longest_ns);
-        holds.error.add(estimate::error_ns(row));
+        holds.error.add(row);
         for (sum, more) in holds.histogram.iter_mut().zip(row.histogram) {
             *sum = sum.saturating_add(more);
         }
@@ -304,8 +309,9 @@ impl GuiltyLock {
 
     fn add_holds(&mut self, holds: &Holds, traced_ns: u64) {
         self.acquisitions = Some(holds.acquisitions);
+        self.acquisitions_error = Some(holds.acquisitions_error);
         self.mean_hold_ns = Some(mean(holds.hold_ns, holds.acquisitions));
-        self.mean_hold_error_ns = Some(mean(holds.error.ns(), holds.acquisitions));
+        self.mean_hold_error_ns = Some(mean(holds.error.ns_of_the_mean(), holds.acquisitions));
         self.max_hold_ns = Some(holds.longest_ns);
         self.utilisation_share = (traced_ns != 0).then(|| share(holds.hold_ns, traced_ns));
     }

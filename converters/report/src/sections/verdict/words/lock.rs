@@ -4,7 +4,11 @@ use super::{
     super::{Cause, GuiltyLock, KnownBy, machine::Machine},
     Line, fitting, method, name,
 };
-use crate::{Findings, render::percent, sections::shared::share};
+use crate::{
+    Findings,
+    render::percent,
+    sections::shared::{plus_minus, share},
+};
 use tyrion_converters::outputs::units::{duration, thousands};
 
 /// How certain it is.
@@ -98,6 +102,7 @@ pub(super) fn advice(lock: &GuiltyLock, machine: &Machine) -> String {
         }
         Cause::ManyAcquisitions => {
             let taken = lock.acquisitions.map(thousands).unwrap_or_default();
+            let taken = taken + &plus_minus(lock.acquisitions_error.unwrap_or(0));
             Line("→ Take it less often, or split it.".to_owned())
                 .and(&format!(" It is held briefly, but {taken} times."))
                 .0
