@@ -7,9 +7,9 @@ TYRION := target/release/tyrion
 # Any one of these that is there does for the demo.
 DEMO_JDK ?= 17
 
-# Most end-to-end tests wait most of the time, so several run at a time; those
-# that must not be disturbed see to it themselves.
-export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
+# Most end-to-end tests wait most of the time, so several run at a time: five with two
+# processors. Those that must not be disturbed see to it themselves.
+export RUST_TEST_THREADS ?= $(shell expr 5 \* $$(nproc) / 2)
 # End-to-end tests that the hand runs while working: some of each kind.
 QUICK := command_line outputs reporting structure truth::holders::jdk17 \
     trace::exactness::four_threads::jdk17 report::convoy::convoys::jdk17 \

@@ -11,7 +11,7 @@ use crate::{
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-on_jdks!(attached_and_paused: one, everywhere two);
+on_jdks!(attached_and_paused: everywhere two);
 on_jdks!(over_many_files: one);
 on_jdks!(probes_count_in_trace_mode_alone: one, everywhere two);
 

@@ -14,7 +14,7 @@ use std::{
 use tempfile::TempDir;
 use tyrion_converters::outputs::otlp::proto::ProfilesData;
 
-on_jdks!(a_growing_log: two);
+on_jdks!(a_growing_log: one, everywhere two);
 on_jdks!(another_recording_is_noticed: one);
 
 /// A copy of a frozen log: what was sent is noted beside it.

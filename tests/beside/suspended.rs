@@ -9,7 +9,7 @@ use std::{path::Path, time::Duration};
 use tempfile::TempDir;
 
 on_jdks!(all_threads: everywhere two);
-on_jdks!(single_threads: one, everywhere two);
+on_jdks!(single_threads: everywhere two);
 on_jdks!(commands_meanwhile: one, everywhere two);
 
 /// A program that goes on until it is told to end, with a debugger.

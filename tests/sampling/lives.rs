@@ -9,7 +9,7 @@ on_jdks!(notified: ends, everywhere three);
 on_jdks!(notified_with_contention: one);
 on_jdks!(short_lived: one, everywhere two);
 on_jdks!(handed_on: newest, everywhere three);
-on_jdks!(renamed: newest, everywhere three);
+on_jdks!(renamed: everywhere two);
 
 /// How far what eight threads are blocked for may be from their waits. A sampler
 /// that asks for one thread after the other is off by a seventh here.

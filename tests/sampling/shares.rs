@@ -17,7 +17,7 @@ use std::{
 };
 
 on_jdks!(alone: newest, everywhere three);
-on_jdks!(with_contention: only(21));
+on_jdks!(with_contention: everywhere two);
 
 /// How far a share may be from the truth.
 const OFF: f64 = 0.03;

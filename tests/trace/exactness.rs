@@ -13,7 +13,7 @@ on_jdks!(sixteen_threads: all);
 on_jdks!(whatever_else_is_recorded: one, everywhere two);
 on_jdks!(virtual_threads: since(21));
 on_jdks!(permits_that_others_give_back: two);
-on_jdks!(interpreted_and_compiled: newest, everywhere three);
+on_jdks!(interpreted_and_compiled: everywhere two);
 on_jdks!(where_monitors_are_kept: newest);
 on_jdks!(every_collector: newest, everywhere three);
 on_jdks!(class_data_sharing: one, everywhere two);

@@ -564,7 +564,8 @@ public final class TyrionTrace {
 
     /** An object is about to be notified, or null, at which that fails. */
     public static void notifies(Object object, boolean all) {
-        if (on && object != null) {
+        // What somebody waits on is inflated; most of what is notified is not.
+        if (on && object != null && (U.getLong(object, 0L) & 3) == 2) {
             notifying(object, all, Thread.currentThread());
         }
     }
