@@ -128,6 +128,7 @@ fn check_told(log: &Path) {
         // Trace mode began later than the log.
         ("hold", "none"),
         ("events", "folded"),
+        ("count", "full"),
         ("identity", "true"),
         ("precise", "false"),
         ("hold", "all"),
@@ -305,6 +306,7 @@ fn what_was_asked_for_before_trace_mode_counts(jdk: &Jdk) {
     let expected = [
         ("hold", "1/8"),
         ("events", "folded"),
+        ("count", "full"),
         ("identity", "false"),
         ("precise", "false"),
         ("exclude", "a.*"),

@@ -93,6 +93,14 @@ impl Traced {
         sum
     }
 
+    /// The standard error of what was taken in methods of a class.
+    pub fn count_error(&self, class: &str) -> u64 {
+        let errors = self.at_class("acquisitions", class).into_iter().flat_map(|record| {
+            ["acquisitions_error", "reentrant_error"].map(|key| record[key].as_u64().unwrap_or(0))
+        });
+        errors.sum()
+    }
+
     /// Time for which methods of a class held locks, and the longest hold.
     pub fn held(&self, class: &str) -> (u64, u64) {
         let cells = self.at_class("acquisitions", class);

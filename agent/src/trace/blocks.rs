@@ -15,7 +15,7 @@ use crate::{
     sync::lock,
 };
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::{
         Arc, Mutex,
         atomic::{
@@ -338,6 +338,11 @@ impl Trace {
         let blocks = self.used_blocks();
         let held = blocks.iter().flat_map(|block| block.held().0);
         held.map(|entry| entry.place.load(Relaxed)).collect()
+    }
+
+    /// The Java ids of the threads that have a block.
+    pub fn living(&self) -> HashSet<i64> {
+        lock(&self.blocks.inner).used.keys().copied().collect()
     }
 
     fn used_blocks(&self) -> Vec<&'static Block> {

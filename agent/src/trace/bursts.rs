@@ -71,8 +71,9 @@ pub fn slot_of(place: u32) -> Slot {
 pub struct Bursts {
     thread: OnceLock<Thread>,
     division: Mutex<Division>,
-    /// Counted in bursts.
+    /// Counted in bursts, now or before.
     slots: Mutex<BTreeSet<Slot>>,
+    outside: AtomicU64,
     places: AtomicU64,
     count: AtomicU64,
 }
@@ -107,25 +108,38 @@ impl Trace {
     pub fn bursts_switched(&self, on: bool) {
         let Some(thread) = self.bursts.thread.get() else { return };
         if !on {
-            let slots = lock(&self.bursts.slots).clone();
-            self.divide(&slots, true);
+            self.end_cells();
         }
         thread.unpark();
     }
 
-    /// Gives cells what was taken outside of bursts.
-    fn divide(&self, slots: &BTreeSet<Slot>, is_last: bool) {
+    /// No more is counted in the cells that there are.
+    pub fn end_cells(&self) {
+        self.divide(&BTreeSet::new(), true);
+    }
+
+    /// How often locks were taken outside of bursts, as far as cells were told.
+    pub fn taken_outside_bursts(&self) -> u64 {
+        self.bursts.outside.load(Relaxed)
+    }
+
+    /// Gives cells what was taken outside of bursts, after a burst at these places; or if
+    /// it `is_last`, at any moment.
+    fn divide(&self, of_burst: &BTreeSet<Slot>, is_last: bool) {
         let Some(outside) = self.shared.outside else { return };
+        let slots = lock(&self.bursts.slots).clone();
+        let living = self.living();
         let mut division = lock(&self.bursts.division);
         self.cells.watch(|cells| {
             for cell in cells.iter_mut() {
                 cell.look(self);
                 if !is_last {
-                    cell.end_burst();
+                    cell.end_burst(of_burst.contains(&cell.slot));
                 }
             }
-            division.divide(cells, slots, outside, is_last);
+            division.divide(cells, &slots, outside, living, is_last);
         });
+        self.bursts.outside.store(division.total, Relaxed);
     }
 
     /// What the log says of bursts.
@@ -170,11 +184,12 @@ impl Maker {
         let chosen = self.choose();
         let took_ns = clock::now_ns() - begun_ns;
         if !chosen.is_empty() {
-            self.slots.extend(chosen);
+            self.slots.extend(&chosen);
+            // Before anything is taken there that is not counted.
+            lock(&self.trace.bursts.slots).extend(chosen);
             self.close();
             self.settle();
         }
-        lock(&self.trace.bursts.slots).clone_from(&self.slots);
         self.trace.bursts.places.store(self.slots.len() as u64, Relaxed);
         took_ns
     }

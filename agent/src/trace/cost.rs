@@ -19,6 +19,9 @@ const MANY: u64 = 500;
 /// What a pair takes where that was not measured, as in programs that take few
 /// locks, ns: between a loop's 5 and a database's 40 to 150.
 const USUAL_NS: f64 = 30.0;
+/// What a pair takes at a place that is counted in bursts, outside of these, ns: it is too
+/// short to be timed.
+const OUTSIDE_NS: u64 = 3;
 
 /// What is known so far.
 #[derive(Default)]
@@ -85,7 +88,8 @@ impl Trace {
         let mut known = lock(&self.cost.state);
         known.taking.update(&self.shared.timed.taking);
         known.leaving.update(&self.shared.timed.leaving);
-        known.charge(self.cells.counted())
+        let outside_ns = self.taken_outside_bursts().saturating_mul(OUTSIDE_NS);
+        known.charge(self.cells.counted()).saturating_add(outside_ns)
     }
 
     /// Numbers about that, by the names that they have in the log: how many probes

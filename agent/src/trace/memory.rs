@@ -80,7 +80,8 @@ pub struct Block {
     /// Always stored as a whole: a load of more than the last store had would
     /// wait for it.
     pub holds: AtomicU64,
-    /// Where the next lock of java.util.concurrent is taken; 0 unknown.
+    /// Where the next lock of java.util.concurrent is taken; 0 unknown. As a number with
+    /// a sign it is less than 0 where that is not to be counted.
     pub place: AtomicU32,
     /// Not 0 while a lock calls methods of its own.
     pub quiet: AtomicU32,
@@ -124,6 +125,11 @@ impl Block {
     /// Its address, for Java.
     pub fn address(&'static self) -> u64 {
         address_of(self)
+    }
+
+    /// Where the next lock of java.util.concurrent is taken; 0 unknown.
+    pub fn next_place(&self) -> u32 {
+        self.place.load(Relaxed).cast_signed().unsigned_abs()
     }
 
     /// Whose records those of its thread are.
@@ -543,6 +549,13 @@ pub type Outside = [AtomicU64; CLOSED_PLACES];
 pub fn outside() -> Option<&'static [Outside]> {
     [1024, 256, 64, 16].into_iter().find_map(|threads| {
         let memory: *mut Outside = zeroed(threads * size_of::<Outside>())?.cast();
+        // SAFETY: advice on memory of our own; whatever comes of it, its content stays.
+        // A huge page for each count that is used would take all of it.
+        unsafe {
+            let page = memory.map_addr(|at| at.next_multiple_of(1 << 16));
+            let len = threads * size_of::<Outside>() - (1 << 16);
+            libc::madvise(page.cast(), len, libc::MADV_NOHUGEPAGE);
+        }
         // SAFETY: so many bytes were allocated and are nobody else's; they are aligned to
         // a cache line, and zeros are counts.
         Some(unsafe { std::slice::from_raw_parts(memory, threads) })

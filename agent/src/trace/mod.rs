@@ -200,6 +200,7 @@ impl Trace {
         if let Some(previous) = self.recorder.log().previous() {
             self.write_statistics(&previous);
         }
+        self.end_cells();
         self.cells.leave(self.recorder.log().generation_number());
         // First what Java asks for when it has forgotten: an answer of before
         // would hold for the whole file.

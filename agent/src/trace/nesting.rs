@@ -147,7 +147,7 @@ impl Trace {
         let place = match pending.kind {
             // Its probe comes behind the wait.
             WaitKind::Monitor => id::UNKNOWN,
-            _ => of.place.load(Relaxed),
+            _ => of.next_place(),
         };
         let hash = if self.identity { self.recorder.ti().hash(object) as u32 } else { 0 };
         if let Nesting::New(new) = self.nesting(of, place, hash, &entries)
@@ -234,7 +234,12 @@ impl Trace {
         if key <= 0 || key >> 32 == i64::from(WaitKind::Semaphore.code()) {
             return None;
         }
-        let cell = self.cells.at(entry.cell.load(Relaxed))?;
+        let cell = entry.cell.load(Relaxed);
+        if self.shared.bursts.is_some() && cell == self.nowhere() {
+            // Not counted now: nestings are seen in bursts.
+            return None;
+        }
+        let cell = self.cells.at(cell)?;
         let held = Held {
             place: entry.place.load(Relaxed),
             class: cell.class.load(Relaxed),

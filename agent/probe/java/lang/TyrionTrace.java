@@ -430,7 +430,7 @@ public final class TyrionTrace {
         }
         if (ADAPTIVE && !isOpen(place, NO_EXITS)) {
             // What somebody waits for is inflated.
-            if (U.getLong(WAITING) != 0 && (U.getLong(lock, 0L) & 3) == 2) {
+            if (U.getLong(WAITING) != 0 && lock != null && (U.getLong(lock, 0L) & 3) == 2) {
                 leavingUncounted(lock, place);
             }
             return;
@@ -509,9 +509,11 @@ public final class TyrionTrace {
     /** A monitor is about to be left that was not counted; somebody may wait for it. */
     @DontInline
     private static void leavingUncounted(Object lock, int place) {
+        if (U.getLong(WAITING) == 0 || lock == null) {
+            return;
+        }
         long mark = U.getLong(lock, 0L);
-        if (U.getLong(WAITING) == 0
-                || (mark & 3) != 2
+        if ((mark & 3) != 2
                 || RECURSIONS != 0 && U.getLong(mark - 2 + RECURSIONS) > 0) {
             return;
         }

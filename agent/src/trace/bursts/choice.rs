@@ -36,6 +36,10 @@ struct About {
 impl Choice {
     /// Takes into account what a cell has counted.
     pub fn add(&mut self, cell: &mut Watched) {
+        if cell.is_unpaired {
+            // Others share its slot.
+            self.slots.entry(cell.slot).or_default().is_barred = true;
+        }
         if !cell.is_fit {
             return;
         }

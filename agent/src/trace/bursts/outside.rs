@@ -12,13 +12,16 @@ use super::{
 };
 use crate::trace::memory::Outside;
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::atomic::Ordering::Relaxed,
 };
 
 /// So many bursts a thread's cells are waited for; then others that take locks at the
 /// place have to do. A thread may live too shortly to have any.
 const PATIENCE: u32 = 16;
+/// Of a burst that has counted less, the beginning would matter: what is taken again then
+/// seems to be taken for the first time.
+const MANY: u64 = 256;
 /// The threads that do not have cells are looked at in turn: one in so many at a time.
 const TURNS: usize = 16;
 
@@ -27,6 +30,10 @@ const TURNS: usize = 16;
 pub struct Division {
     given: HashMap<(Slot, usize), Given>,
     turn: usize,
+    /// The threads that lived at the last look, by their Java ids.
+    lived: HashSet<i64>,
+    /// All that was given.
+    pub total: u64,
 }
 
 #[derive(Default)]
@@ -49,15 +56,19 @@ struct Cells {
 
 impl Division {
     /// A burst has ended, or with `is_last` there will be none: gives the cells of these
-    /// places what is theirs.
+    /// places what is theirs. `living` are the threads' Java ids: what one has taken that
+    /// lives now is not of another that has ended and had the same low bits.
     pub fn divide(
         &mut self,
         cells: &mut [Watched],
         slots: &BTreeSet<Slot>,
         outside: &[Outside],
+        living: HashSet<i64>,
         is_last: bool,
     ) {
-        let places = by_place(cells, slots, outside.len());
+        let lived = std::mem::replace(&mut self.lived, living);
+        let is_known = |id: i64| id == 0 || lived.contains(&id) || self.lived.contains(&id);
+        let places = by_place(cells, slots, outside.len(), is_known);
         self.turn = (self.turn + 1) % TURNS;
         for (&slot, of_place) in &places {
             for (row, counts) in outside.iter().enumerate() {
@@ -89,16 +100,23 @@ impl Division {
         if taken == 0 {
             return;
         }
-        let own = of_place.by_row.get(&row).into_iter().flatten();
-        let own: Vec<usize> = own.chain(&of_place.of_virtual).copied().collect();
+        let none = Vec::new();
+        let own = of_place.by_row.get(&row).unwrap_or(&none);
         let sum = |members: &[usize], of: Weight| {
             members.iter().fold(0, |sum: u64, &nth| sum.saturating_add(cells[nth].weight(of)))
         };
-        let ways =
-            [(&own, Weight::Burst), (&own, Weight::Counted), (&of_place.all, Weight::Others)];
+        let of_virtual = &of_place.of_virtual;
+        let ways = [
+            (own, Weight::Burst),
+            (own, Weight::Counted),
+            (of_virtual, Weight::Burst),
+            (of_virtual, Weight::Counted),
+            (&of_place.all, Weight::Others),
+        ];
         let found = ways.into_iter().find_map(|(members, weight)| {
             let all = sum(members, weight);
-            (all != 0).then_some((members, weight, all))
+            let least = if weight == Weight::Burst { MANY } else { 1 };
+            (all >= least).then_some((members, weight, all))
         });
         let Some((members, weight, all)) = found else { return };
         if weight == Weight::Others {
@@ -108,6 +126,7 @@ impl Division {
             }
         }
         (given.taken, given.waits) = (now, 0);
+        self.total = self.total.saturating_add(taken);
         for &nth in members {
             cells[nth].add(taken, weight, all);
         }
@@ -118,14 +137,16 @@ fn by_place(
     cells: &[Watched],
     slots: &BTreeSet<Slot>,
     rows: usize,
-) -> std::collections::BTreeMap<Slot, Cells> {
-    let mut places: std::collections::BTreeMap<Slot, Cells> =
+    is_known: impl Fn(i64) -> bool,
+) -> BTreeMap<Slot, Cells> {
+    let mut places: BTreeMap<Slot, Cells> =
         slots.iter().map(|&slot| (slot, Cells::default())).collect();
     for (nth, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.is_fit) {
         let Some(of_place) = places.get_mut(&cell.slot) else { continue };
         of_place.all.push(nth);
         match cell.owner {
             0 => of_place.of_virtual.push(nth),
+            id if !is_known(id) => {}
             id => of_place.by_row.entry(id as usize & (rows - 1)).or_default().push(nth),
         }
     }

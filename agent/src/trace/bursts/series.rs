@@ -17,6 +17,8 @@ pub struct Watched {
     pub slot: Slot,
     /// Whether its place can be counted in bursts.
     pub is_fit: bool,
+    /// Whether it is a monitor's of which that cannot be said.
+    pub is_unpaired: bool,
     is_looked_at: bool,
     /// What the choice of places has taken into account.
     told: u64,
@@ -28,8 +30,17 @@ pub struct Watched {
 impl Watched {
     /// A new cell of a thread, which has counted nothing.
     pub fn new(of: &'static BurstsCell, owner: i64) -> Watched {
-        let (slot, is_fit, is_looked_at, told, bursts) = Default::default();
-        Watched { of, owner, slot, is_fit, is_looked_at, told, series: Default::default(), bursts }
+        Watched {
+            of,
+            owner,
+            slot: 0,
+            is_fit: false,
+            is_unpaired: false,
+            is_looked_at: false,
+            told: 0,
+            series: Default::default(),
+            bursts: 0,
+        }
     }
 
     /// Finds out of what kind its place is.
@@ -39,6 +50,9 @@ impl Watched {
             let place = self.of.cell.place.load(Relaxed);
             self.slot = slot_of(trace.places.base(place));
             self.is_fit = is_fit(trace, place);
+            self.is_unpaired = trace
+                .places
+                .with(place, |place| !place.is_paired && place.kind == WaitKind::Monitor);
         }
     }
 
@@ -62,14 +76,15 @@ impl Watched {
         (sum(&first.count, &sampled.count), sum(&first.ns, &sampled.ns))
     }
 
-    /// A burst has ended: what it has counted.
-    pub fn end_burst(&mut self) {
+    /// The time between two looks is over, which was a burst if the place is counted in
+    /// bursts: what was counted in it.
+    pub fn end_burst(&mut self, is_burst: bool) {
         let counted = self.counted();
         for (series, counted) in self.series.iter_mut().zip(counted) {
             series.burst = counted.saturating_sub(series.counted);
             series.counted = counted;
         }
-        self.bursts += 1;
+        self.bursts += u64::from(is_burst);
     }
 
     /// What the last burst has counted, or all bursts and what came before them.
@@ -84,6 +99,10 @@ impl Watched {
         for (series, estimate) in self.series.iter_mut().zip(estimates) {
             let share = series.weight(of) as f64 / all.max(1) as f64;
             series.add(taken as f64, share, of);
+            if of == Weight::Counted {
+                // As in a sample of so many.
+                series.common += taken as f64 * (share * (1.0 - share) / all.max(1) as f64).sqrt();
+            }
             series.store(estimate);
         }
         self.of.bursts.store(self.bursts, Relaxed);
@@ -121,6 +140,9 @@ struct Series {
     /// The squares of what estimates would have differed with the burst before in place
     /// of their own.
     squares: f64,
+    /// Errors that are the same in every burst, added up; among them what is of threads
+    /// that have no cell.
+    common: f64,
 }
 
 impl Series {
@@ -140,14 +162,14 @@ impl Series {
             }
             Weight::Counted => {}
             // None of it may be this thread's.
-            Weight::Others => self.squares += 2.0 * (taken * share).powi(2),
+            Weight::Others => self.common += taken * share,
         }
     }
 
     fn store(&self, estimate: &Estimate) {
         // Neighbouring bursts tell how much one differs from another, whatever the
         // program's phases.
-        let error = (self.squares / 2.0).sqrt();
+        let error = (self.squares / 2.0).sqrt() + self.common;
         estimate.number.store(self.uncounted.round() as u64, Relaxed);
         estimate.error.store(error.ceil() as u64, Relaxed);
     }
