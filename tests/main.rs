@@ -27,6 +27,7 @@ mod disk;
 mod hostile;
 mod jfr;
 mod launching;
+mod libcs;
 mod looks;
 mod metrics;
 mod mode_changes;
