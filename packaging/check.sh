@@ -91,8 +91,9 @@ same_agents() { # folder with lib/tyrion, architecture
 check_binaries() {
     python3 "$root/packaging/check_binaries.py" "$stage"
     local loader=$tools/musl/lib/ld-musl-x86_64.so.1
-    ZIG_GLOBAL_CACHE_DIR=$tools/cache/zig "$tools/py/ziglang/zig" cc -target x86_64-linux-musl \
-        -dynamic -o "$empty/load" "$root/packaging/load.c"
+    # What checks C code needs a newer musl than Debian's.
+    ZIG_GLOBAL_CACHE_DIR=$tools/cache/zig "$tools/py/ziglang/zig" cc \
+        -target x86_64-linux-musl -fno-sanitize=all -dynamic -o "$empty/load" "$root/packaging/load.c"
     "$loader" "$empty/load" "$stage/x86_64/lib/tyrion/musl/libtyrion_agent.so" ||
         fail "the agent for musl does not load with Debian's musl"
     ok "the agent for musl loads with Debian's musl"

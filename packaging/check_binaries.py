@@ -34,7 +34,7 @@ def exported(file):
 def natives():
     """What JVMs find by its name."""
     sources = (path.read_text() for path in (ROOT / "agent/src").rglob("*.rs"))
-    return {name for text in sources for name in re.findall(r'extern "system" fn (Java_\w+|Agent_\w+)', text)}
+    return {name for text in sources for name in re.findall(r'export_name = "(\w+)"', text)}
 
 
 def require(holds, what):

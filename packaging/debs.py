@@ -1,8 +1,10 @@
 """Packages of Debian and its kin. They depend on nothing and run nothing while they are
 installed."""
 
-from files import LICENCES, ROOT, STAGE, SUMMARY, File, ar, documents, manual, programs, completions, tar, version, write, zipped
 import hashlib
+
+from files import (LICENCES, SUMMARY, File, ar, completions, documents, manual, programs, tar,
+                   version, write, zipped)
 
 ARCHES = {"x86_64": "amd64", "aarch64": "arm64"}
 

@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import tarfile
+import time
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -78,19 +79,16 @@ def ar(members):
     return out
 
 
-def zip_of(files, packed=True):
+def zip_of(files):
     """A zip, and so a jar or a wheel, in the order of `files`."""
-    import time
-
     out = io.BytesIO()
     # Zip knows no time before 1980, and none of odd seconds.
     when = time.gmtime(max(EPOCH, 315532800))[:6]
-    method = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
     with zipfile.ZipFile(out, "w") as archive:
         for name, file in files.items():
             entry = zipfile.ZipInfo(name, when)
             entry.external_attr, entry.create_system = (0o100000 | file.mode) << 16, 3
-            archive.writestr(entry, file.content, method, 9)
+            archive.writestr(entry, file.content, zipfile.ZIP_DEFLATED, 9)
     return out.getvalue()
 
 

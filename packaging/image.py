@@ -2,9 +2,10 @@
 is needed to make it. It has no shell: `tyrion agent-path --into` copies the agent."""
 
 import json
-
-from files import ARCHES, EPOCH, LICENCES, SUMMARY, File, documents, programs, sha256, tar, version, write, zipped
 import time
+
+from files import (ARCHES, EPOCH, LICENCES, SUMMARY, File, documents, programs, sha256, tar, version,
+                   write, zipped)
 
 MEDIA = "application/vnd.oci.image"
 PLATFORMS = {"x86_64": "amd64", "aarch64": "arm64"}

@@ -2,11 +2,10 @@
 
 import hashlib
 import pathlib
-import shutil
 import subprocess
 import tempfile
 
-from files import DIST, EPOCH, ROOT, File, version, write, zip_of
+from files import ROOT, File, version, write, zip_of
 
 GROUP = "io.github.tyrion-profiler"
 ARTIFACT = "tyrion-api"
@@ -36,7 +35,7 @@ def pom():
 """.encode()
 
 
-def jar(folder, more={}):
+def jar(folder):
     """A jar of the files below a folder, and the licences."""
     head = b"Manifest-Version: 1.0\r\nCreated-By: Tyrion\r\n\r\n"
     files = {"META-INF/MANIFEST.MF": File(head)}

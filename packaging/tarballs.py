@@ -1,7 +1,8 @@
 """Tarballs: unpacked anywhere they work, also over /usr/local. And the debug
 information, apart."""
 
-from files import ARCHES, DIST, STAGE, File, completions, documents, manual, programs, tar, version, write, zipped
+from files import (ARCHES, STAGE, File, completions, documents, manual, programs, tar, version,
+                   write, zipped)
 
 
 def tree(arch):

@@ -4,7 +4,8 @@ and the agents into the lib folder beside."""
 import base64
 import hashlib
 
-from files import ARCHES, LICENCES, ROOT, STAGE, SUMMARY, File, completions, documents, manual, programs, version, write, zip_of
+from files import (ARCHES, LICENCES, ROOT, SUMMARY, File, completions, documents, manual, programs,
+                   version, write, zip_of)
 
 
 def tags(arch):
