@@ -36,8 +36,17 @@ import json, sys
 print(json.load(sys.stdin)["total"][sys.argv[1]])' "$3"
 }
 
+# Runs a command with another root folder, with all processes in its /proc.
+within() { # root folder, command...
+    mkdir -p "$1/proc"
+    # shellcheck disable=SC2016
+    unshare --mount sh -c 'root=$1 && shift && mount -t proc proc "$root/proc" &&
+        exec chroot "$root" "$@"' sh "$@"
+}
+
 start_bank() {
-    alone "$java" -cp "$classes" com.acme.bank.BankServer --seconds 60 >/dev/null 2>&1 &
+    # Not by `alone`: the process must be the JVM.
+    env -i "$java" -cp "$classes" com.acme.bank.BankServer --seconds 60 >/dev/null 2>&1 &
     jvm=$!
     # Until it waits for its locks.
     sleep 3
@@ -161,7 +170,7 @@ check_debs() {
         done
     done
     # Alone in a root, without a C library.
-    [ "$(chroot "$empty/deb-amd64" /usr/bin/tyrion agent-path --libc musl)" = \
+    [ "$(within "$empty/deb-amd64" /usr/bin/tyrion agent-path --libc musl)" = \
         /usr/lib/tyrion/musl/libtyrion_agent.so ] || fail "deb: no agent in its root"
     try_tyrion "$empty/deb-amd64/usr/bin/tyrion" ".deb"
     dpkg --root="$empty/deb-amd64" --log=/dev/null -r tyrion >/dev/null
@@ -175,11 +184,13 @@ check_wheels() {
     same_agents "$empty/venv" x86_64
     try_tyrion "$empty/venv/bin/tyrion" "wheel"
     alone "$empty/venv/bin/pip" uninstall --quiet --yes tyrion
-    [ -z "$(find "$empty/venv" -name '*tyrion*')" ] || fail "wheel: something stays"
+    [ -z "$(find "$empty/venv" -name '*tyrion*' ! -type d)" ] || fail "wheel: something stays"
     alone "$empty/venv/bin/pip" --disable-pip-version-check install --quiet --no-index \
         --no-cache-dir --no-deps --target "$empty/wheel" --platform manylinux2014_aarch64 \
         --only-binary :all: --find-links "$dist" tyrion
-    same_agents "$empty/wheel" aarch64
+    cmp "$empty/wheel/bin/tyrion" "$stage/aarch64/bin/tyrion"
+    python3 -m zipfile -e "$dist/tyrion-$version"-py3-none-*aarch64.whl "$empty/unzipped"
+    same_agents "$empty/unzipped/tyrion-$version.data/data" aarch64
 }
 
 check_image() {
@@ -187,24 +198,23 @@ check_image() {
     same_agents "$empty/image/arm64" aarch64
     local image=$empty/image/amd64 work=$empty/image/amd64/shared
     # An init container, with a volume.
-    mkdir -p "$work" "$image/proc"
-    [ "$(chroot "$image" /bin/tyrion agent-path --libc glibc --into /shared)" = \
+    mkdir -p "$work"
+    [ "$(within "$image" /bin/tyrion agent-path --libc glibc --into /shared)" = \
         /shared/libtyrion_agent.so ] || fail "image: agent-path --into"
     alone "$java" "-agentpath:$work/libtyrion_agent.so=file=$work/a.log" \
         -cp "$classes" com.acme.bank.BankServer --seconds 2 >/dev/null
-    chroot "$image" /bin/tyrion report /shared/a.log | grep -q AuditLog ||
+    within "$image" /bin/tyrion report /shared/a.log | grep -q AuditLog ||
         fail "image: the report does not name the lock"
-    chroot "$image" /bin/tyrion convert --to all -o /shared/all /shared/a.log 2>/dev/null
+    within "$image" /bin/tyrion convert --to all -o /shared/all /shared/a.log 2>/dev/null
     # A container for debugging: it sees the JVM, whose files are others.
     start_bank
-    # shellcheck disable=SC2016
-    unshare --mount sh -c 'mount -t proc proc "$1/proc" && exec chroot "$1" /bin/tyrion \
-        attach "$2" -o /tmp/tyrion-dist-check.log' sh "$image" "$jvm" >"$empty/said" 2>&1 ||
+    within "$image" /bin/tyrion attach "$jvm" -o /tmp/tyrion-dist-check.log \
+        >"$empty/said" 2>&1 ||
         fail "image: attach: $(cat "$empty/said")"
     sleep 2
     end_bank
     mv /tmp/tyrion-dist-check.log "$work/b.log"
-    chroot "$image" /bin/tyrion report /shared/b.log | grep -q AuditLog ||
+    within "$image" /bin/tyrion report /shared/b.log | grep -q AuditLog ||
         fail "image: attach has not recorded"
     ok "image: gives the agent to a volume, records, converts, attaches"
 }
@@ -265,6 +275,7 @@ check_maven() {
 for command in chroot dpkg mvn objcopy python3 readelf unshare unzip; do
     command -v "$command" >/dev/null || fail "please install $command"
 done
+python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
 [ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
 [ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
 [ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven
