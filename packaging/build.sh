@@ -32,7 +32,7 @@ unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS RUSTC_WRAPPER CARGO_BUILD_RUSTFLAGS || t
 
 zigbuild() {
     LD_LIBRARY_PATH=$tools/root/usr/lib/x86_64-linux-gnu \
-        nice -n "${DIST_NICE:-10}" cargo-zigbuild zigbuild --locked "$@"
+        nice cargo-zigbuild zigbuild --locked "$@"
 }
 
 # For musl no standard library is in Debian: it is built from its source, which stable

@@ -33,10 +33,9 @@ pub fn for_command(command: &[OsString]) -> Result<PathBuf, Failure> {
 /// When there is no such agent, or it is for another processor.
 pub fn for_java(java: Option<&Path>) -> Result<PathBuf, Failure> {
     match java {
-        Some(java) if java.metadata().is_err() => Err(Failure::new(format!(
-            "{}: no such program, or another user's",
-            java.display()
-        ))),
+        Some(java) if java.metadata().is_err() => {
+            Err(Failure::new(format!("{}: no such program, or another user's", java.display())))
+        }
         Some(java) if Elf::of(java).is_none() => Err(Failure::new(format!(
             "{}: not a program; name the java of a JVM, a script that starts it does not tell \
              the C library",
