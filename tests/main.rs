@@ -26,6 +26,7 @@ mod diff;
 mod disk;
 mod hostile;
 mod jfr;
+mod kernels;
 mod launching;
 mod libcs;
 mod looks;
