@@ -16,7 +16,7 @@ QUICK := command_line outputs reporting structure truth::holders::jdk17 \
     sampling::live::log_kept::jdk21 attaching::stop_without_an_agent::jdk17
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test compiled test-quick test-everywhere setup check licences advisories miri bench dist dist-again dist-check release clean
+.PHONY: help build demo test compiled test-quick test-everywhere setup check licences advisories miri bench dist dist-again dist-check dist-aarch64 release clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -39,7 +39,7 @@ test: ## Runs every check and every test, after installing what they need
 	$(CARGO) test --release --workspace
 ifdef TYRION_TEST_EVERYWHERE
 	$(CARGO) test --release --workspace --test e2e -- --ignored
-	$(MAKE) dist dist-check
+	$(MAKE) dist dist-check dist-aarch64
 endif
 
 compiled:
@@ -105,6 +105,11 @@ dist-check: ## Installs each package of dist/ in an empty place, and uses it; as
 	tests/setup/jdks.sh 17
 	tests/setup/java-classes.sh
 	packaging/check.sh
+
+dist-aarch64: ## Records JVMs for aarch64 under qemu with what `make dist` has built
+	tests/setup/aarch64.sh
+	tests/setup/java-classes.sh
+	tests/aarch64/run.sh
 
 release: ## With VERSION=x.y.z: prepares a release in dist/, and publishes nothing
 	tests/setup/jdks.sh 17
