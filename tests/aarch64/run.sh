@@ -70,16 +70,17 @@ make() { # command, log, folder
 }
 
 attach() { # JDK
-    java "$1" -cp "$classes" tyrion.truth.Truth storm 60 lock >"$work/said" 2>&1 &
+    # Not by a function: the process must be the JVM.
+    "$got/qemu" -L "$got/root" "$got/jdks/$1/bin/java" -cp "$classes" \
+        tyrion.truth.Truth storm 60 lock >"$work/said" 2>&1 &
     jvm=$!
     until grep -q raging "$work/said"; do
         kill -0 "$jvm" || fail "JDK $1: $(cat "$work/said")"
         sleep 0.2
     done
-    tyrion attach "$jvm" -o "$work/attached.log" >"$work/told" 2>&1 ||
+    python3 "$here/attach.py" "$jvm" "$agent" "file=$work/attached.log" >"$work/told" 2>&1 ||
         fail "JDK $1: attach: $(cat "$work/told")"
     sleep 3
-    tyrion stop "$jvm" >/dev/null
     kill "$jvm"
     wait "$jvm" || true
     jvm=
