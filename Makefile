@@ -16,7 +16,7 @@ QUICK := command_line outputs reporting structure truth::holders::jdk17 \
     sampling::live::log_kept::jdk21 attaching::stop_without_an_agent::jdk17
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test compiled test-quick test-everywhere setup check licences advisories miri bench clean
+.PHONY: help build demo test compiled test-quick test-everywhere setup check licences advisories miri bench dist dist-again dist-check dist-aarch64 release clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -39,6 +39,7 @@ test: ## Runs every check and every test, after installing what they need
 	$(CARGO) test --release --workspace
 ifdef TYRION_TEST_EVERYWHERE
 	$(CARGO) test --release --workspace --test e2e -- --ignored
+	$(MAKE) dist dist-check dist-aarch64
 endif
 
 compiled:
@@ -72,7 +73,7 @@ check: ## Checks format, lints, documentation, scripts, and dependencies' licenc
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps --document-private-items
 	@if command -v shellcheck >/dev/null; then \
-	    shellcheck tests/*/*.sh .ci/run; \
+	    shellcheck -x tests/*/*.sh packaging/*.sh .ci/run; \
 	else echo "no shellcheck: scripts are not checked"; fi
 	@if command -v cargo-deny >/dev/null; then $(MAKE) licences; \
 	else echo "no cargo-deny: licences are not checked"; fi
@@ -93,5 +94,27 @@ miri: ## Runs tests of the agent under Miri (nightly with miri and rust-src)
 bench: build ## Measures what recording and converting cost
 	tests/bench/run.sh
 
-clean: ## Removes target/: all that was built, recorded and fetched
+dist: ## Builds all packages for x86-64 and aarch64 into dist/; on Debian
+	tests/setup/jdks.sh 17
+	packaging/dist.sh
+
+dist-again: ## Builds all packages again, in another folder: the bytes must be the same
+	packaging/again.sh
+
+dist-check: ## Installs each package of dist/ in an empty place, and uses it; as root
+	tests/setup/jdks.sh 17
+	tests/setup/java-classes.sh
+	packaging/check.sh
+
+dist-aarch64: ## Records JVMs for aarch64 under qemu with what `make dist` has built
+	tests/setup/aarch64.sh
+	tests/setup/java-classes.sh
+	tests/aarch64/run.sh
+
+release: ## With VERSION=x.y.z: prepares a release in dist/, and publishes nothing
+	tests/setup/jdks.sh 17
+	packaging/release.sh "$(VERSION)"
+
+clean: ## Removes target/ and dist/: all that was built, recorded and fetched
 	$(CARGO) clean
+	rm -rf dist

@@ -341,7 +341,6 @@ fn what_the_library_needs_is_documented() {
     let numbers = versions.split("GLIBC_2.").skip(1);
     let number = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok();
     let newest = numbers.filter_map(number).max().unwrap();
-    assert!(document.contains("glibc 2."), "glibc 2.{newest}");
-    let told = document.split("glibc 2.").nth(1).and_then(number);
+    let told = document.split("glibc 2.").skip(1).filter_map(number).max();
     assert!(told >= Some(newest), "glibc 2.{newest}");
 }

@@ -1,5 +1,6 @@
 //! The command line of Tyrion, a lock profiler for the JVM.
 
+mod agent;
 mod agent_options;
 mod commands;
 mod console;

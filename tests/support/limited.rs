@@ -18,6 +18,12 @@ pub fn tyrion_within(bytes: u64) -> Command {
     let mut command = tyrion();
     // Each thread's arena would take 64 MiB of addresses.
     command.env("MALLOC_ARENA_MAX", "1").env("RUST_BACKTRACE", "0");
+    limit_addresses(&mut command, bytes);
+    command
+}
+
+/// Limits a command, and all that it starts, to this many bytes of address space each.
+pub fn limit_addresses(command: &mut Command, bytes: u64) {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
     let restrict = move || {
         // SAFETY: the pointer is valid, and the call allocates nothing.
@@ -28,7 +34,6 @@ pub fn tyrion_within(bytes: u64) -> Command {
     };
     // SAFETY: between fork and exec the closure makes one system call.
     unsafe { command.pre_exec(restrict) };
-    command
 }
 
 /// Waits until a child has ended; kills one that does not end by itself.

@@ -10,6 +10,7 @@ mod outputs;
 mod program;
 pub mod receiver;
 mod records;
+mod refusing;
 mod report;
 mod source;
 mod tools;
@@ -20,16 +21,17 @@ pub use browser::Browser;
 pub use debugger::{DEBUGGING, Debugger};
 pub use jdk::Jdk;
 pub(crate) use jdk::on_jdks;
-pub use limited::{finish, output_in_time, tyrion_within};
+pub use limited::{finish, limit_addresses, output_in_time, tyrion_within};
 pub use other_agents::{load_java_agent, other_agent, redefiner, retransformer};
 pub use outputs::{
     Sum, callgrind_parts, callgrind_sums, collapsed_sum, flamegraph_root, pprof_sum, pprof_sums,
 };
 pub use program::{Program, Recording, Running};
 pub use records::{Wait, dump, info, pending, threads, waits};
+pub use refusing::{Refusal, refuse};
 pub use report::{Report, assert_near, list, number, share, text_of};
 pub use source::wait_line;
-pub use tools::{Ballast, Tmpfs, needs, prometheus, setup, skip, subject_jar};
+pub use tools::{Ballast, Tmpfs, needs, prometheus, setup, skip, skip_for_root, subject_jar};
 pub use trace::{Taken, Traced};
 pub use turn::{Turn, alone, beside_others, on_first_cpu};
 

@@ -10,6 +10,12 @@ pub fn skip(what: &str) {
     eprintln!("skipped: no {what}");
 }
 
+/// Says that a test is skipped since only root may do that. It is not a matter of
+/// installing something, so no failure in CI.
+pub fn skip_for_root(what: &str) {
+    eprintln!("skipped: {what} needs root");
+}
+
 /// Whether all these commands are there; else says what is missing.
 pub fn needs(commands: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -67,8 +73,7 @@ impl Tmpfs {
         if mount.is_ok_and(|mount| mount.status.success()) {
             return Some(Tmpfs { folder });
         }
-        // Not a matter of installing something, so no failure in CI.
-        eprintln!("skipped: mounting a file system needs root");
+        skip_for_root("mounting a file system");
         None
     }
 

@@ -69,6 +69,16 @@ impl Sizes {
         let longest = longest.map_or(MAX_LEN, |len| len.saturating_add(SPARE).min(MAX_LEN));
         Sizes { limit, segment, ahead: 2 * segment, longest_chunk, longest }
     }
+
+    /// The same in a range of so many addresses, which may be fewer than wished for: a
+    /// file that another one follows then ends when half of them are used.
+    fn within(mut self, len: usize) -> Sizes {
+        if len < self.longest {
+            self.limit = self.limit.map(|limit| limit.min(len as u64 / 2));
+            self.longest = len;
+        }
+        self
+    }
 }
 
 /// A file of the log that is being written.
@@ -107,6 +117,7 @@ impl LogFile {
         let block = header.encode(crc32fast::hash);
         let sizes = Sizes::new(limit);
         let region = Arc::new(Region::reserve(sizes.longest)?);
+        let sizes = sizes.within(region.length());
         let first = block.len() as u64;
         let mapped = (first + sizes.ahead).next_multiple_of(sizes.segment);
         allocate(&file, 0, mapped)?;
@@ -116,7 +127,7 @@ impl LogFile {
         for segment in sizes.segments(0, first) {
             live[segment] = Some(1);
         }
-        let full_at = limit.unwrap_or(u64::MAX);
+        let full_at = sizes.limit.unwrap_or(u64::MAX);
         // SAFETY: the header block was just mapped and stays so, as `live` says.
         let cell = unsafe { MappedCell::new(Arc::clone(&region), 0, block.len()) };
         let log = LogFile {
@@ -381,9 +392,7 @@ impl LogFile {
                 return Ok(());
             }
             if mapped + segment > longest as u64 {
-                let mib = longest >> 20;
-                let reason = format!("the file has reached its greatest length, {mib} MiB");
-                return Err(Trouble::Broken(reason));
+                return Err(Trouble::Broken(self.sizes.end()));
             }
             allocate(&self.file, mapped, segment).map_err(|error| Trouble::of(&error))?;
             self.region
@@ -453,6 +462,14 @@ pub struct Writer {
 }
 
 impl Sizes {
+    /// Why the file becomes no longer.
+    fn end(&self) -> String {
+        let mib = self.longest >> 20;
+        let few = self.longest < MAX_LEN && self.limit.is_none();
+        let why = if few { ": it gets no more addresses (ulimit -v)" } else { "" };
+        format!("the file has reached its greatest length, {mib} MiB{why}")
+    }
+
     /// The segments that a piece of the file lies in.
     fn segments(&self, offset: u64, end: u64) -> std::ops::RangeInclusive<usize> {
         (offset / self.segment) as usize..=((end - 1) / self.segment) as usize

@@ -14,6 +14,7 @@
 //! the kernel allows a process (65 530), nor its addresses.
 
 pub mod kept;
+mod room;
 
 use crate::sync::lock;
 use std::{
@@ -31,7 +32,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a file may grow at most, in bytes. Address space costs nothing.
+/// How long a file may grow at most, in bytes. Address space costs nothing, where it
+/// is not limited.
 pub const MAX_LEN: usize = 256 << 30;
 
 /// No kernel has smaller pages.
@@ -76,11 +78,17 @@ pub struct Region {
 type Kept = (u64, u64);
 
 impl Region {
-    /// Reserves the range, and catches a SIGBUS in it from now on.
+    /// Reserves a range of this length, and catches a SIGBUS in it from now on. Where
+    /// addresses are scarce, the range is shorter.
     ///
     /// # Errors
-    /// When the address space is limited (`ulimit -v`), or as `sigaction(2)`.
+    /// When the address space is so limited (`ulimit -v`) that not even a short range
+    /// fits, or as `sigaction(2)`.
     pub fn reserve(len: usize) -> io::Result<Region> {
+        room::first_that_fits(len, Region::reserve_all)
+    }
+
+    fn reserve_all(len: usize) -> io::Result<Region> {
         let (base, kept) = match rested(len) {
             Some(resting) => (resting.range.start, Some(resting.kept)),
             None => {
@@ -105,6 +113,11 @@ impl Region {
         }
     }
 
+    /// How long the range is: so long can the file become.
+    pub fn length(&self) -> usize {
+        self.len
+    }
+
     /// The address that stands for a file offset.
     pub fn at(&self, offset: u64) -> *mut u8 {
         std::ptr::with_exposed_provenance_mut(self.base + offset as usize)
@@ -116,12 +129,13 @@ impl Region {
     /// file, be empty, and not be in use.
     ///
     /// # Errors
-    /// As `mmap(2)`.
+    /// As `mmap(2)`: some file systems cannot have a file in memory that is written to.
     pub fn map_file(&self, file: &File, offset: u64, len: u64) -> io::Result<()> {
         let flags = libc::MAP_SHARED | libc::MAP_FIXED;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let address = self.at(offset).cast();
-        map(address, len as usize, access, flags, file.as_raw_fd(), offset)?;
+        map(address, len as usize, access, flags, file.as_raw_fd(), offset)
+            .map_err(|error| io::Error::other(format!("cannot be mapped into memory: {error}")))?;
         for page in (offset..offset + len).step_by(SMALLEST_PAGE) {
             // SAFETY: the page was just mapped, and nobody knows it yet.
             unsafe { self.at(page).write_volatile(0) };
@@ -177,15 +191,9 @@ impl Drop for Region {
             GUARDED[self.guard].store(0, Release);
             return give_back(start, end);
         };
-        let (from, to) = kept;
-        let page = PAGE.load(Relaxed);
-        let from = (start + from as usize) / page * page;
-        let to = (start + to as usize).next_multiple_of(page).min(end);
-        let flags = NOTHING | libc::MAP_FIXED;
-        let pieces =
-            [(start, from, libc::PROT_NONE), (from, to, USABLE), (to, end, libc::PROT_NONE)];
-        for (from, to, access) in pieces {
+        for (from, to, access) in pieces(start..end, kept, PAGE.load(Relaxed)) {
             if from < to {
+                let flags = NOTHING | libc::MAP_FIXED;
                 // Failing keeps the file's pages, nothing else.
                 let _ = map(from as *mut libc::c_void, to - from, access, flags, -1, 0);
             }
@@ -194,6 +202,15 @@ impl Drop for Region {
         kept::clear(self.guard);
         GUARDED[self.guard].store(0, Release);
     }
+}
+
+/// What becomes of a range in which Java code had addresses: of which pages nothing may
+/// be used any more, and which stay usable.
+fn pieces(range: Range<usize>, (from, to): Kept, page: usize) -> [(usize, usize, i32); 3] {
+    let Range { start, end } = range;
+    let from = (start + from as usize) / page * page;
+    let to = (start + to as usize).next_multiple_of(page).min(end);
+    [(start, from, libc::PROT_NONE), (from, to, USABLE), (to, end, libc::PROT_NONE)]
 }
 
 fn rest(range: Range<usize>, kept: Kept) {
@@ -404,6 +421,21 @@ mod tests {
         drop(third);
         // SAFETY: as above.
         unsafe { ((base + 8192) as *mut u64).write_volatile(7) };
+    }
+
+    /// Of which some kernels have large ones; the log's blocks are as they always are.
+    #[test]
+    fn whole_pages_stay_usable() {
+        let (start, end) = (7 << 30, (7 << 30) + LEN);
+        for (page, from, to) in [(4096, 8192, 12288), (16384, 0, 16384), (65536, 0, 65536)] {
+            let [before, usable, after] = pieces(start..end, (8192, 12288), page);
+            assert_eq!(usable, (start + from, start + to, USABLE), "{page}");
+            assert_eq!((before.0, before.1), (start, start + from), "{page}");
+            assert_eq!((after.0, after.1), (start + to, end), "{page}");
+        }
+        // Up to the end, which may lie in the middle of a page.
+        let [_, usable, after] = pieces(start..end - 4096, (0, LEN as u64 - 4096), 65536);
+        assert_eq!((usable.1, after.0), (end - 4096, end - 4096));
     }
 
     #[test]

@@ -7,8 +7,9 @@ use crate::{
 use clap::Args;
 use std::path::PathBuf;
 
-/// The library; `tests/setup/api-jar.sh` makes it.
-const JAR: &[u8] = include_bytes!("../../../agent/java/tyrion-api.jar");
+/// The library; `tests/setup/api-jar.sh` makes it. A link, since a crate has nothing from
+/// outside its folder.
+const JAR: &[u8] = include_bytes!("../../tyrion-api.jar");
 
 /// Where it goes.
 #[derive(Args, Debug)]

@@ -1,7 +1,7 @@
 //! `tyrion attach`, `tyrion stop` and `tyrion status`.
 
-use super::agent_path::agent_path;
 use crate::{
+    agent,
     agent_options::{AgentOptions, check_sent_file},
     jvm::{
         attach::{check_interrupts, java_release, load},
@@ -220,16 +220,12 @@ impl Agent {
         let pid = name.pid()?;
         tell_step(|| format!("process {pid} runs {}", program_of(pid)));
         // Where only root may look, perhaps.
-        let own_path = agent_path();
-        let own = own_path.as_ref().ok().map(File::open);
+        let own = agent::Opened::all();
         let mut jvm = Target::enter(pid).map_err(Failure::Failed)?;
         if trust.trust_tmp {
             jvm.trust_temporary().map_err(Failure::Failed)?;
         }
-        let own_path = own_path?;
-        let failed = |error| Failure::new(format!("{}: {error}", own_path.display()));
-        let own = own.transpose().map_err(failed)?;
-        let own = own.ok_or_else(|| Failure::new("the agent cannot be opened"))?;
+        let (own_path, own) = own.of(jvm.libc())?;
         let temporary = jvm.temporary().map_err(Failure::Failed)?;
         let loaded = RefCell::new(jvm.verified_agent(&own).map_err(Failure::Failed)?);
         sweep(&temporary, jvm.uid());
@@ -311,7 +307,7 @@ impl Agent {
     ) -> Result<(Reply, Exchange), Failure> {
         log.map_or(Ok(()), check_sent_file)?;
         if !self.is_loaded() {
-            self.jvm.check_library().map_err(Failure::Failed)?;
+            self.jvm.check_library(&self.own).map_err(Failure::Failed)?;
         }
         if !self.is_loaded() || is_named {
             log.map_or(Ok(()), |log| self.jvm.check_can_create(log)).map_err(Failure::Failed)?;

@@ -99,10 +99,7 @@ pub enum Command {
     #[command(after_help = "Examples:\n  tyrion status --json 4711")]
     Status(attach::JvmArgs),
     /// Print the path of the agent, for -agentpath
-    #[command(after_help = "Examples:
-  tyrion agent-path
-  java -agentpath:$(tyrion agent-path)=file=report-%p.log -jar app.jar")]
-    AgentPath,
+    AgentPath(agent_path::AgentPathArgs),
     /// Write the Java library with which programs name what they do
     ApiJar(api_jar::ApiJarArgs),
     /// Print a completion script for a shell
@@ -130,7 +127,7 @@ pub fn run(command: Command) -> CommandResult {
         Command::Sample(args) => sample::run(args),
         Command::Stop(args) => attach::stop(args),
         Command::Status(args) => attach::status(args),
-        Command::AgentPath => agent_path::run(),
+        Command::AgentPath(args) => agent_path::run(args),
         Command::ApiJar(args) => api_jar::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man => man::run(),

@@ -1,7 +1,7 @@
 //! `tyrion record`.
 
-use super::agent_path::agent_path;
 use crate::{
+    agent,
     agent_options::{AgentOptions, check_file},
     console,
     jvm::{
@@ -70,7 +70,7 @@ pub(super) fn record(
     options: &AgentOptions,
 ) -> Result<(Done, Vec<PathBuf>), Failure> {
     options.check()?;
-    let agent = agent_path()?;
+    let agent = agent::for_command(command)?;
     let log = std::path::absolute(output)
         .map_err(|error| Failure::new(format!("{}: {error}", output.display())))?;
     check_kind(&log)?;

@@ -20,24 +20,30 @@ pub fn with_agent(
     agent_option: &OsStr,
     find: impl Fn(&OsStr) -> Option<PathBuf>,
 ) -> Option<Vec<OsString>> {
-    let first = command.first()?;
-    let java = if is_java(first) {
-        0
-    } else if is_any(first, WRAPPERS) {
-        let java = command.iter().position(|argument| is_java(argument))?;
-        if !command[1..java].iter().all(|argument| belongs_to_wrapper(argument)) {
-            return None;
-        }
-        java
-    } else {
-        return None;
-    };
+    let java = place_of_java(command)?;
     let mut command = command.to_vec();
     if let Some(path) = find(&command[java]) {
         command[java] = path.into();
     }
     command.insert(java + 1, agent_option.into());
     Some(command)
+}
+
+/// The `java` of a command, as it is named there; `None` as [`with_agent`].
+pub fn java_of(command: &[OsString]) -> Option<&OsStr> {
+    place_of_java(command).map(|place| command[place].as_os_str())
+}
+
+fn place_of_java(command: &[OsString]) -> Option<usize> {
+    let first = command.first()?;
+    if is_java(first) {
+        return Some(0);
+    }
+    if !is_any(first, WRAPPERS) {
+        return None;
+    }
+    let java = command.iter().position(|argument| is_java(argument))?;
+    command[1..java].iter().all(|argument| belongs_to_wrapper(argument)).then_some(java)
 }
 
 /// Whether an argument before `java` is surely the wrapper's own: an option, a

@@ -83,6 +83,8 @@ struct Program {
 #[derive(Default)]
 struct Mapped {
     has_jvm: bool,
+    /// The JVM's library, by its own path.
+    jvm: Option<PathBuf>,
     /// Whether its C library is musl, as on Alpine Linux.
     has_musl: bool,
     /// The agent's first mapping: its addresses as they stand in the list, and
@@ -330,7 +332,12 @@ impl Mapped {
         let Some(at) = line.iter().position(|&byte| byte == b'/') else { return };
         let path = &line[at..];
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        self.has_jvm |= name.starts_with(b"libjvm.so");
+        let below = path.strip_prefix(root).filter(|rest| rest.starts_with(b"/"));
+        let theirs = || PathBuf::from(OsStr::from_bytes(below.unwrap_or(path)));
+        if name.starts_with(b"libjvm.so") && !self.has_jvm {
+            self.has_jvm = true;
+            self.jvm = Some(theirs());
+        }
         self.has_musl |= name.starts_with(b"ld-musl-");
         let mut words = line[..at].split(|&byte| byte == b' ');
         let addresses = String::from_utf8_lossy(words.next().unwrap_or_default());
@@ -340,8 +347,7 @@ impl Mapped {
         let is_shared = words.next().is_some_and(|rights| rights.starts_with(b"rw-s"));
         let is_there = !path.ends_with(DELETED);
         if is_shared && is_there && self.shared.len() < MOST_SHARED {
-            let below = path.strip_prefix(root).filter(|rest| rest.starts_with(b"/"));
-            let path = PathBuf::from(OsStr::from_bytes(below.unwrap_or(path)));
+            let path = theirs();
             if !self.shared.contains(&path) {
                 self.shared.push(path);
             }

@@ -7,8 +7,9 @@ use super::{
     folder::Folder,
     identity,
     process::{Process, shares_namespace},
-    root::OpenToOthers,
+    root::{OpenToOthers, open_regular},
 };
+use crate::agent::{Elf, Libc, Machine};
 use rustix::{
     fs::{Access, AtFlags, StatVfsMountFlags, accessat, fstatvfs},
     io::Errno,
@@ -16,6 +17,7 @@ use rustix::{
 };
 use std::{
     ffi::OsStr,
+    fs::File,
     io,
     os::{
         fd::AsFd,
@@ -115,18 +117,45 @@ impl Target {
         below(&self.root_here, path)
     }
 
+    /// Its C library. A JVM built for glibc may run on Alpine Linux all the same: what it
+    /// has loaded counts.
+    pub fn libc(&self) -> Libc {
+        match self.mapped.has_musl {
+            true => Libc::Musl,
+            false => Libc::Glibc,
+        }
+    }
+
+    /// The processor that its JVM is built for, which an emulator may play.
+    fn machine(&self) -> Option<Machine> {
+        let found = self.root.find(self.mapped.jvm.as_ref()?).ok()?;
+        Elf::read(&open_regular(&found).ok()?).map(|elf| elf.machine)
+    }
+
     /// Makes sure that the process can run our library.
     ///
     /// # Errors
-    /// One line: its C library is another one.
-    pub fn check_library(&self) -> Result<(), String> {
-        match self.mapped.has_musl {
-            true => Err(format!(
-                "process {} runs on musl, as programs on Alpine Linux do, and the agent is built \
-                 for glibc; run the program on an image with glibc",
-                self.pid()
+    /// One line: it is for another C library, or another processor.
+    pub fn check_library(&self, library: &File) -> Result<(), String> {
+        let Some(elf) = Elf::read(library) else { return Ok(()) };
+        let pid = self.pid();
+        if let Some(machine) = self.machine().filter(|machine| *machine != elf.machine) {
+            return Err(format!(
+                "process {pid} runs a JVM for {machine}, and the agent is built for {}; use the \
+                 tyrion for {machine}",
+                elf.machine
+            ));
+        }
+        match (self.libc(), elf.libc) {
+            (Libc::Musl, Some(Libc::Glibc)) => Err(format!(
+                "process {pid} runs on musl, as programs on Alpine Linux do, and the agent is \
+                 built for glibc; use the agent for musl of a package of tyrion"
             )),
-            false => Ok(()),
+            (Libc::Glibc, Some(Libc::Musl)) => Err(format!(
+                "process {pid} runs on glibc, and the agent is built for musl; use the agent for \
+                 glibc of a package of tyrion"
+            )),
+            _ => Ok(()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io,
-    os::fd::AsRawFd,
+    os::{fd::AsRawFd, unix::fs::FileExt},
     time::{Duration, Instant},
 };
 
@@ -64,9 +64,47 @@ impl Growth {
 /// Makes the file longer, with its blocks on the disk: a store into a hole
 /// could find the disk full, and that is a SIGBUS.
 pub(super) fn allocate(file: &File, offset: u64, len: u64) -> io::Result<()> {
-    // SAFETY: the descriptor is open; the kernel checks the rest.
-    let failed = unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as i64, len as i64) };
-    if failed == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failed)) }
+    match reserve_blocks(file, offset, len) {
+        Err(error) if cannot_reserve(&error) => write_blocks(file, offset, len),
+        result => result,
+    }
+}
+
+/// Not `posix_fallocate`, which C libraries have of different kinds.
+fn reserve_blocks(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    loop {
+        // SAFETY: the descriptor is open; the kernel checks the rest.
+        let failed = unsafe { libc::fallocate(file.as_raw_fd(), 0, offset as i64, len as i64) };
+        let error = io::Error::last_os_error();
+        if failed == 0 {
+            return Ok(());
+        }
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Whether that is for lack of the call, and not of room: network file systems may not
+/// have it, and filters of system calls may not let it pass.
+fn cannot_reserve(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM))
+}
+
+/// Has the blocks by writing them, which takes longer. Leaves the file as it was if
+/// that fails: it must end where they begin.
+fn write_blocks(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    let zeros = [0; 1 << 16];
+    let end = offset + len;
+    let mut pieces = (offset..end).step_by(zeros.len());
+    let written = pieces.try_for_each(|at| {
+        let piece = zeros.len().min((end - at) as usize);
+        file.write_all_at(&zeros[..piece], at)
+    });
+    if written.is_err() {
+        let _ = file.set_len(offset);
+    }
+    written
 }
 
 /// Whether the file's disk may have so many bytes: `false` only if it says that it has
@@ -92,6 +130,24 @@ mod tests {
         }
         for code in [libc::EIO, libc::EROFS, libc::EBADF] {
             assert!(matches!(of(code), Trouble::Broken(_)), "{code}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_written_where_they_cannot_be_reserved() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(b"kept", 4092).unwrap();
+        write_blocks(&file, 4096, 150_000).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 4096 + 150_000);
+        let mut read = [1; 8];
+        file.read_exact_at(&mut read, 4092).unwrap();
+        assert_eq!(&read, b"kept\0\0\0\0");
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let error = write_blocks(&full, 0, 4096).unwrap_err();
+        assert!(matches!(Trouble::of(&error), Trouble::NoRoom(_)), "{error}");
+        assert!(!cannot_reserve(&error));
+        for code in [libc::EOPNOTSUPP, libc::ENOSYS, libc::EPERM] {
+            assert!(cannot_reserve(&io::Error::from_raw_os_error(code)));
         }
     }
 

@@ -30,6 +30,30 @@ fn chunks_stand_back_to_back_and_close_cuts_the_rest() {
     assert_eq!((header.state, header.end_ns), (RecordingState::Closed, 9));
 }
 
+/// The kernel maps whole pages, which are of 64 KiB on some machines.
+#[test]
+fn pieces_of_the_file_are_whole_pages_everywhere() {
+    const PAGE: u64 = 65536;
+    for limit in [None, Some(1), Some(1 << 20), Some(100_000_000), Some(u64::MAX)] {
+        let sizes = Sizes::new(limit);
+        assert!(sizes.segment.is_multiple_of(PAGE) && sizes.ahead.is_multiple_of(PAGE));
+        assert!(sizes.longest as u64 >= 4 * sizes.segment, "{limit:?}");
+    }
+}
+
+#[test]
+fn a_file_ends_before_its_addresses_do() {
+    let len = 64 << 20;
+    let sizes = |limit| Sizes::new(limit).within(len);
+    assert_eq!(sizes(Some(100 << 20)).limit, Some(32 << 20));
+    assert_eq!(sizes(Some(20 << 20)).limit, Some(20 << 20));
+    assert!(!sizes(Some(100 << 20)).end().contains("ulimit"), "another file follows");
+    let alone = sizes(None);
+    assert_eq!((alone.limit, alone.longest), (None, len));
+    assert!(alone.end().ends_with("64 MiB: it gets no more addresses (ulimit -v)"));
+    assert!(Sizes::new(None).end().ends_with("262144 MiB"));
+}
+
 #[test]
 fn the_file_grows_and_full_segments_are_unmapped() {
     let dir = tempfile::tempdir().unwrap();

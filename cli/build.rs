@@ -1,0 +1,28 @@
+//! Finds the agents that the crate carries where it is installed with `cargo install`.
+//! In the repository there are none: there the agent is beside the program.
+
+use std::{env, error::Error, fs, path::Path};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=agents");
+    let of = |name: &str| env::var(name).map_err(|error| format!("{name}: {error}"));
+    let (crate_folder, arch) = (of("CARGO_MANIFEST_DIR")?, of("CARGO_CFG_TARGET_ARCH")?);
+    let mut agents = String::new();
+    for libc in ["glibc", "musl"] {
+        let file = Path::new(&crate_folder).join(format!("agents/{arch}/{libc}.gz"));
+        let Ok(bytes) = fs::read(&file) else { continue };
+        let build = format!("{}-{:016x}", of("CARGO_PKG_VERSION")?, hash(&bytes));
+        agents += &format!(
+            "Packed {{ libc: {libc:?}, build: {build:?}, gzip: include_bytes!({file:?}) }},\n"
+        );
+    }
+    let written = format!("static AGENTS: &[Packed] = &[{agents}];\n");
+    Ok(fs::write(Path::new(&of("OUT_DIR")?).join("agents.rs"), written)?)
+}
+
+/// FNV-1a: tells builds apart, no more is needed.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

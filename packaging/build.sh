@@ -1,0 +1,97 @@
+#!/bin/bash
+# Builds what is handed on: for each architecture the agent for both C libraries, and
+# tyrion as a static program.
+#
+#   packaging/build.sh [agent|tyrion]...      default: both
+#
+# Leaves it, stripped, under target/dist-stage/ARCH: bin/tyrion, and
+# lib/tyrion/{glibc,musl}/libtyrion_agent.so; debug information under
+# target/dist-stage/ARCH/debug by the same names with .debug; what has not been
+# stripped stays in target/dist-build. Runs packaging/tools.sh before.
+set -eu
+
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+
+# The oldest glibc that the agent runs on.
+glibc=2.17
+
+export TYRION_DIST_TOOLS=$tools TYRION_DIST_ROOT=$root
+export CARGO_HOME=${TYRION_DIST_CARGO_HOME:-${CARGO_HOME:-$HOME/.cargo}}
+export RUSTC=$root/packaging/rustc.sh
+export CARGO=$tools/root/usr/bin/cargo
+export PATH=$tools/py/bin:$tools/root/usr/bin:$PATH
+export PYTHONPATH=$tools/py
+export CARGO_ZIGBUILD_ZIG_PATH=$tools/py/ziglang/zig
+export XDG_CACHE_HOME=$tools/cache ZIG_GLOBAL_CACHE_DIR=$tools/cache/zig
+export CARGO_TARGET_DIR=$build CARGO_INCREMENTAL=0
+# That of C code would have this machine's paths in it.
+export CFLAGS=-g0
+# Flags of whoever runs this are not those of what is handed on.
+unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS RUSTC_WRAPPER CARGO_BUILD_RUSTFLAGS || true
+
+zigbuild() {
+    LD_LIBRARY_PATH=$tools/root/usr/lib/x86_64-linux-gnu \
+        nice cargo-zigbuild zigbuild --locked "$@"
+}
+
+# For musl no standard library is in Debian: it is built from its source, which stable
+# compilers do only if told so.
+zigbuild_musl() { # architecture, rustc's flag, arguments of cargo...
+    local flags
+    flags=CARGO_TARGET_$(tr '[:lower:]' '[:upper:]' <<<"$1")_UNKNOWN_LINUX_MUSL_RUSTFLAGS
+    local target=$1-unknown-linux-musl
+    local flag=$2
+    shift 2
+    (
+        export "$flags=-C $flag" RUSTC_BOOTSTRAP=1
+        zigbuild -Zbuild-std=std,panic_unwind --target "$target" "$@"
+    )
+}
+
+objcopy_x86_64() { objcopy "$@"; }
+
+# binutils know one architecture each.
+objcopy_aarch64() {
+    LD_LIBRARY_PATH=$tools/root/usr/lib/x86_64-linux-gnu \
+        "$tools/root/usr/bin/aarch64-linux-gnu-objcopy" "$@"
+}
+
+# A file without its debug information, which goes into one of its own.
+strip_into() { # file, architecture, name there
+    local to=$stage/$2/$3 debug=$stage/$2/debug/$3.debug
+    mkdir -p "$(dirname "$to")" "$(dirname "$debug")"
+    "objcopy_$2" --only-keep-debug "$1" "$debug"
+    chmod 644 "$debug"
+    rm -f "$to"
+    (cd "$(dirname "$debug")" && "objcopy_$2" --strip-all --remove-section=.comment \
+        --add-gnu-debuglink="$(basename "$debug")" "$1" "$to")
+}
+
+build_agents() { # architecture
+    step "the agent for $1, glibc $glibc"
+    zigbuild --profile dist-agent --target "$1-unknown-linux-gnu.$glibc" -p tyrion-agent
+    step "the agent for $1, musl"
+    zigbuild_musl "$1" target-feature=-crt-static --profile dist-agent -p tyrion-agent
+    local name=libtyrion_agent.so
+    strip_into "$build/$1-unknown-linux-gnu/dist-agent/$name" "$1" lib/tyrion/glibc/$name
+    strip_into "$build/$1-unknown-linux-musl/dist-agent/$name" "$1" lib/tyrion/musl/$name
+}
+
+build_tyrion() { # architecture
+    step "tyrion for $1"
+    zigbuild_musl "$1" link-self-contained=no --profile dist -p tyrion
+    strip_into "$build/$1-unknown-linux-musl/dist/tyrion" "$1" bin/tyrion
+}
+
+"$root/packaging/tools.sh"
+[ $# -gt 0 ] || set -- agent tyrion
+for what in "$@"; do
+    for arch in ${TYRION_DIST_ARCHES:-$arches}; do
+        case $what in
+            agent) build_agents "$arch" ;;
+            tyrion) build_tyrion "$arch" ;;
+            *) fail "no such part: $what (of agent tyrion)" ;;
+        esac
+    done
+done

@@ -1,0 +1,284 @@
+#!/bin/bash
+# Tries what is in dist/: each package is installed in an empty place, and from there it
+# records, converts and attaches, with a JVM of target/jdks.
+#
+#   packaging/check.sh [KIND...]
+#
+# Kinds: binaries tarballs debs wheels image crates maven; without one, all. As root, and
+# with the JDK that DIST_JDK names (17). Prints a line for each thing that was tried.
+set -eu
+
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+
+java=$root/target/jdks/${DIST_JDK:-17}/bin/java
+classes=$root/target/java-classes
+empty=$(mktemp -d "${TMPDIR:-/tmp}/tyrion-dist.XXXXXX")
+jvm=
+# shellcheck disable=SC2317
+cleanup() {
+    [ -z "$jvm" ] || kill "$jvm" 2>/dev/null || true
+    rm -rf "$empty"
+}
+trap cleanup EXIT
+# Agents in /tmp would be found by nobody else.
+chmod 755 "$empty"
+
+ok() { echo "ok  $*"; }
+
+# Nothing of this machine's environment: only commands of the system.
+alone() { env -i PATH=/usr/bin:/bin HOME="$empty/home" LC_ALL=C.UTF-8 "$@"; }
+
+# A figure of `tyrion info --json`.
+figure() { # tyrion, log, name
+    alone "$1" info --json "$2" | python3 -c '
+import json, sys
+print(json.load(sys.stdin)["total"][sys.argv[1]])' "$3"
+}
+
+# Runs a command with another root folder, with all processes in its /proc.
+within() { # root folder, command...
+    mkdir -p "$1/proc"
+    # shellcheck disable=SC2016
+    unshare --mount sh -c 'root=$1 && shift && mount -t proc proc "$root/proc" &&
+        exec chroot "$root" "$@"' sh "$@"
+}
+
+start_bank() {
+    # Not by `alone`: the process must be the JVM.
+    env -i "$java" -cp "$classes" com.acme.bank.BankServer --seconds 60 >/dev/null 2>&1 &
+    jvm=$!
+    # Until it waits for its locks.
+    sleep 3
+}
+
+end_bank() {
+    kill "$jvm"
+    wait "$jvm" 2>/dev/null || true
+    jvm=
+}
+
+# What a log tells: that there are waits, and for which lock.
+check_log() { # tyrion, log, what it is of
+    local report
+    report=$(alone "$1" report "$2")
+    grep -q AuditLog <<<"$report" || fail "$3: the report does not name the lock"
+}
+
+# Records, converts and attaches.
+try_tyrion() { # tyrion, what was installed
+    local tyrion=$1 what=$2 work=$empty/work
+    rm -rf "$work"
+    mkdir -p "$work" "$empty/home"
+    [ "$(alone "$tyrion" --version)" = "tyrion $version" ] || fail "$what: not tyrion $version"
+    (cd "$work" && alone "$tyrion" record -o a.log -- \
+        "$java" -cp "$classes" com.acme.bank.BankServer --seconds 2 >said 2>&1) ||
+        fail "$what: record: $(cat "$work/said")"
+    check_log "$tyrion" "$work/a.log" "$what: record"
+    (cd "$work" && alone "$tyrion" convert --to all -o all a.log >said 2>&1) ||
+        fail "$what: convert: $(cat "$work/said")"
+    start_bank
+    (cd "$work" && alone "$tyrion" attach "$jvm" -o b.log >said 2>&1) ||
+        fail "$what: attach: $(cat "$work/said")"
+    sleep 2
+    alone "$tyrion" stop "$jvm" >/dev/null
+    end_bank
+    check_log "$tyrion" "$work/b.log" "$what: attach"
+    local outputs
+    outputs=$(find "$work/all" -type f | wc -l)
+    [ "$outputs" -ge 10 ] || fail "$what: only $outputs outputs"
+    ok "$what: records, converts to $outputs files, attaches"
+}
+
+same_agents() { # folder with lib/tyrion, architecture
+    for libc in glibc musl; do
+        cmp "$1/lib/tyrion/$libc/libtyrion_agent.so" \
+            "$stage/$2/lib/tyrion/$libc/libtyrion_agent.so"
+    done
+}
+
+check_binaries() {
+    python3 "$root/packaging/check_binaries.py" "$stage"
+    local loader=$tools/musl/lib/ld-musl-x86_64.so.1
+    # What checks C code needs a newer musl than Debian's.
+    ZIG_GLOBAL_CACHE_DIR=$tools/cache/zig "$tools/py/ziglang/zig" cc \
+        -target x86_64-linux-musl -fno-sanitize=all -dynamic -o "$empty/load" "$root/packaging/load.c"
+    "$loader" "$empty/load" "$stage/x86_64/lib/tyrion/musl/libtyrion_agent.so" ||
+        fail "the agent for musl does not load with Debian's musl"
+    ok "the agent for musl loads with Debian's musl"
+    if "$loader" "$empty/load" "$stage/x86_64/lib/tyrion/glibc/libtyrion_agent.so" \
+        >/dev/null 2>&1; then
+        fail "the agent for glibc loads with musl: this test tells nothing"
+    fi
+    (cd "$dist" && sha256sum --quiet -c SHA256SUMS)
+    ok "SHA256SUMS"
+}
+
+check_tarballs() {
+    for arch in $arches; do
+        tar -xzf "$dist/tyrion-$version-$arch-linux.tar.gz" -C "$empty"
+        same_agents "$empty/tyrion-$version-$arch-linux" "$arch"
+    done
+    local home=$empty/tyrion-$version-x86_64-linux
+    grep -q '^\.TH tyrion' "$home/share/man/man1/tyrion.1" || fail "tarball: no manual page"
+    bash -n "$home/share/bash-completion/completions/tyrion"
+    try_tyrion "$home/bin/tyrion" "tarball"
+    # By a link, as people put programs into their PATH.
+    mkdir -p "$empty/linked"
+    ln -sf "$home/bin/tyrion" "$empty/linked/tyrion"
+    [ "$(alone "$empty/linked/tyrion" agent-path --libc musl)" = \
+        "$home/lib/tyrion/musl/libtyrion_agent.so" ] || fail "tarball: not found by a link"
+    check_debug "$home"
+}
+
+# Debug information is of this very file: the file names it by its sum.
+check_debug() { # what the tarball has
+    local debug=$empty/tyrion-$version-x86_64-linux-debug
+    tar -xzf "$dist/tyrion-$version-x86_64-linux-debug.tar.gz" -C "$empty"
+    local name
+    for name in bin/tyrion lib/tyrion/glibc/libtyrion_agent.so lib/tyrion/musl/libtyrion_agent.so; do
+        objcopy -O binary --only-section=.gnu_debuglink --set-section-flags \
+            .gnu_debuglink=alloc "$1/$name" "$empty/link"
+        python3 - "$empty/link" "$debug/$name.debug" <<'END'
+import pathlib, struct, sys, zlib
+link, debug = (pathlib.Path(name).read_bytes() for name in sys.argv[1:])
+if struct.unpack("<I", link[-4:])[0] != zlib.crc32(debug):
+    raise SystemExit(f"{sys.argv[2]} is of another file")
+END
+    done
+    addr2line -f -e "$debug/lib/tyrion/glibc/libtyrion_agent.so.debug" \
+        "$(nm -D "$1/lib/tyrion/glibc/libtyrion_agent.so" | sed -n 's/ T Agent_OnLoad$//p')" |
+        grep -q 'agent/src/' || fail "the debug information names no source"
+    ok "debug information fits"
+}
+
+check_debs() {
+    local pair
+    for pair in x86_64:amd64 aarch64:arm64; do
+        local arch=${pair%:*} name=${pair#*:} to=$empty/deb-${pair#*:}
+        mkdir -p "$to/var/lib/dpkg/info" "$to/var/lib/dpkg/updates"
+        : >"$to/var/lib/dpkg/status"
+        dpkg --root="$to" --log=/dev/null --force-architecture \
+            -i "$dist/tyrion_${version}_$name.deb" >"$empty/said" 2>&1 ||
+            fail "dpkg: $(cat "$empty/said")"
+        same_agents "$to/usr" "$arch"
+        (cd "$to" && md5sum --quiet -c var/lib/dpkg/info/tyrion.md5sums)
+        for file in share/man/man1/tyrion.1.gz share/bash-completion/completions/tyrion \
+            share/zsh/vendor-completions/_tyrion share/doc/tyrion/copyright \
+            share/fish/vendor_completions.d/tyrion.fish; do
+            [ -s "$to/usr/$file" ] || fail "$name: no /usr/$file"
+        done
+    done
+    # Alone in a root, without a C library.
+    [ "$(within "$empty/deb-amd64" /usr/bin/tyrion agent-path --libc musl)" = \
+        /usr/lib/tyrion/musl/libtyrion_agent.so ] || fail "deb: no agent in its root"
+    try_tyrion "$empty/deb-amd64/usr/bin/tyrion" ".deb"
+    dpkg --root="$empty/deb-amd64" --log=/dev/null -r tyrion >/dev/null
+    [ ! -e "$empty/deb-amd64/usr/bin/tyrion" ] || fail "deb: is not removed"
+}
+
+check_wheels() {
+    python3 -m venv "$empty/venv"
+    alone "$empty/venv/bin/pip" --disable-pip-version-check install --quiet --no-index \
+        --no-cache-dir "$dist/tyrion-$version"-py3-none-*x86_64.whl
+    same_agents "$empty/venv" x86_64
+    try_tyrion "$empty/venv/bin/tyrion" "wheel"
+    alone "$empty/venv/bin/pip" uninstall --quiet --yes tyrion
+    [ -z "$(find "$empty/venv" -name '*tyrion*' ! -type d)" ] || fail "wheel: something stays"
+    alone "$empty/venv/bin/pip" --disable-pip-version-check install --quiet --no-index \
+        --no-cache-dir --no-deps --target "$empty/wheel" --platform manylinux2014_aarch64 \
+        --only-binary :all: --find-links "$dist" tyrion
+    cmp "$empty/wheel/bin/tyrion" "$stage/aarch64/bin/tyrion"
+    python3 -m zipfile -e "$dist/tyrion-$version"-py3-none-*aarch64.whl "$empty/unzipped"
+    same_agents "$empty/unzipped/tyrion-$version.data/data" aarch64
+}
+
+check_image() {
+    python3 "$root/packaging/unpack_image.py" "$dist/tyrion-$version-oci.tar" "$empty/image"
+    same_agents "$empty/image/arm64" aarch64
+    local image=$empty/image/amd64 work=$empty/image/amd64/shared
+    # An init container, with a volume.
+    mkdir -p "$work"
+    [ "$(within "$image" /bin/tyrion agent-path --libc glibc --into /shared)" = \
+        /shared/libtyrion_agent.so ] || fail "image: agent-path --into"
+    alone "$java" "-agentpath:$work/libtyrion_agent.so=file=$work/a.log" \
+        -cp "$classes" com.acme.bank.BankServer --seconds 2 >/dev/null
+    within "$image" /bin/tyrion report /shared/a.log | grep -q AuditLog ||
+        fail "image: the report does not name the lock"
+    within "$image" /bin/tyrion convert --to all -o /shared/all /shared/a.log 2>/dev/null
+    # A container for debugging: it sees the JVM, whose files are others.
+    start_bank
+    within "$image" /bin/tyrion attach "$jvm" -o /tmp/tyrion-dist-check.log \
+        >"$empty/said" 2>&1 ||
+        fail "image: attach: $(cat "$empty/said")"
+    sleep 2
+    end_bank
+    mv /tmp/tyrion-dist-check.log "$work/b.log"
+    within "$image" /bin/tyrion report /shared/b.log | grep -q AuditLog ||
+        fail "image: attach has not recorded"
+    ok "image: gives the agent to a volume, records, converts, attaches"
+}
+
+# As `cargo install tyrion` does it, but that the crates are not in a registry yet.
+check_crates() {
+    local crates=$empty/crates
+    mkdir -p "$crates" "$empty/cargo-home"
+    local patches=() crate name
+    for crate in "$dist"/crates/*.crate; do
+        tar -xzf "$crate" -C "$crates"
+        name=$(basename "$crate" "-$version.crate")
+        [ "$name" = tyrion ] ||
+            patches+=(--config "patch.crates-io.$name.path=\"$crates/$name-$version\"")
+    done
+    step "cargo install"
+    (
+        export TYRION_DIST_TOOLS=$tools TYRION_DIST_ROOT=$crates CARGO_HOME=$empty/cargo-home
+        export RUSTC=$root/packaging/rustc.sh CARGO_TARGET_DIR=$build/install
+        cd "$crates"
+        nice "$root/packaging/cargo.sh" install --quiet --root "$empty/installed" \
+            --path "$crates/tyrion-$version" "${patches[@]}"
+    )
+    [ "$(ls "$empty/installed/bin")" = tyrion ] || fail "cargo install: more than tyrion"
+    for libc in glibc musl; do
+        agent=$(alone "$empty/installed/bin/tyrion" agent-path --libc $libc)
+        case $agent in
+            "$empty/home/.cache/tyrion/"*) ;;
+            *) fail "cargo install: the agent is $agent" ;;
+        esac
+        cmp "$agent" "$stage/x86_64/lib/tyrion/$libc/libtyrion_agent.so"
+    done
+    try_tyrion "$empty/installed/bin/tyrion" "cargo install"
+}
+
+check_maven() {
+    local project=$empty/maven
+    cp -r "$root/packaging/maven-check" "$project"
+    mvn -q -B -f "$project" -Dmaven.repo.local="$empty/m2" "-Dtyrion.version=$version" \
+        "-Dtyrion.repository=file://$dist/maven" compile dependency:copy-dependencies
+    local jars=("$project"/target/dependency/*.jar)
+    [ "${#jars[@]}" = 1 ] || fail "maven: the API has dependencies: ${jars[*]}"
+    local log=$empty/maven.log tyrion=$stage/x86_64/bin/tyrion
+    alone "$tyrion" record --threshold 0 -o "$log" -- "$java" \
+        -cp "$project/target/classes:${jars[0]}" check.Main >/dev/null
+    alone "$tyrion" dump "$log" >"$empty/dumped"
+    grep -q 'group from maven' "$empty/dumped" || fail "maven: the group is not in the log"
+    local base
+    base=$(dirname "$(find "$dist/maven" -name '*.pom')")
+    unzip -l "$base/tyrion-api-$version-sources.jar" | grep -q tyrion/api/Tyrion.java
+    unzip -l "$base/tyrion-api-$version-javadoc.jar" | grep -q tyrion/api/Tyrion.html
+    unzip -p "$base/tyrion-api-$version.jar" META-INF/MANIFEST.MF |
+        grep -q 'Automatic-Module-Name: tyrion.api'
+    ok "maven: a project gets the API, compiles, and its group is recorded"
+}
+
+[ "$(id -u)" = 0 ] || fail "only root can install into an empty root: run it as root"
+for command in chroot dpkg mvn objcopy python3 readelf unshare unzip; do
+    command -v "$command" >/dev/null || fail "please install $command"
+done
+python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
+[ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
+[ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
+[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven
+for kind in "$@"; do
+    "check_$kind"
+done

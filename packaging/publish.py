@@ -1,0 +1,44 @@
+"""Prints the commands that publish what is in dist/.
+
+packaging/publish.py VERSION
+"""
+
+import sys
+
+version = sys.argv[1]
+print(f"""# Publishing tyrion {version}
+
+`make release` has changed `CHANGELOG.md`, `Cargo.toml` and `Cargo.lock`, and made what is in
+this folder. It has committed, tagged and published nothing. Before anything else:
+
+    make dist-check                 # installs each package in an empty place, and uses it
+    git diff                        # the version and the section of CHANGELOG.md
+
+Then, each where you have the right to:
+
+    git commit -am "Release {version}" && git tag -s v{version} -m "tyrion {version}"
+    git push origin HEAD v{version}
+
+    # The tarballs, .deb packages, sums, SBOMs and licences, on the page of the release.
+    gh release create v{version} --notes-from-tag dist/*.tar.gz dist/*.deb dist/SHA256SUMS \\
+        dist/*.cdx.json dist/THIRD-PARTY-LICENSES
+
+    # PyPI
+    twine upload dist/*.whl
+
+    # crates.io, from the folder that has the agents in it; Cargo goes in the right order.
+    (cd target/dist-crates && cargo publish --allow-dirty --no-verify -p tyrion-wire \\
+        -p tyrion-options -p tyrion-formats -p tyrion-converters -p tyrion-whatif \\
+        -p tyrion-report -p tyrion)
+
+    # A registry of images
+    skopeo copy --all oci-archive:dist/tyrion-{version}-oci.tar:{version} \\
+        docker://REGISTRY/tyrion:{version}
+
+    # Maven Central takes a zip of signed files. The group must have been claimed there.
+    (cd dist/maven && find . -type f -name 'tyrion-api-*' ! -name '*.md5' ! -name '*.sha*' \\
+        -exec gpg --armor --detach-sign {{}} \\; && zip -r ../tyrion-api-{version}-central.zip .)
+
+Whoever wants to know that this is what the commit makes builds it again: `make dist` gives the
+same bytes, with the compilers in `COMPILERS.txt`.
+""")
