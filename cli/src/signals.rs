@@ -141,7 +141,7 @@ impl Interrupts {
     /// Waits for so long, or until the user interrupts: whether that was so.
     pub fn wait(&self, time: Duration) -> bool {
         let time = libc::timespec {
-            tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: time.subsec_nanos().into(),
         };
         // SAFETY: all pointers are valid, or null as allowed.
