@@ -36,7 +36,7 @@ use std::{
     sync::{
         Mutex, OnceLock,
         atomic::{
-            AtomicU64,
+            AtomicU8, AtomicU64,
             Ordering::{Relaxed, SeqCst},
             fence,
         },
@@ -82,7 +82,7 @@ pub struct Bursts {
 struct Maker {
     trace: &'static Trace,
     choice: Choice,
-    /// As others know them.
+    /// Counted in bursts now.
     slots: BTreeSet<Slot>,
     random: u64,
 }
@@ -220,7 +220,7 @@ impl Maker {
         chosen
     }
 
-    fn each(&self, change: impl Fn(&std::sync::atomic::AtomicU8)) {
+    fn each(&self, change: impl Fn(&AtomicU8)) {
         for &slot in &self.slots {
             change(&self.trace.shared.closed[usize::from(slot)]);
         }

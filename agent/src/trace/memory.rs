@@ -7,6 +7,12 @@
 //! number from Java becomes a reference only where such memory is known to lie
 //! ([`Arena::at`](super::arena::Arena::at), [`kept::at`](crate::log::region::kept::at)).
 
+mod bursts;
+
+pub use bursts::{
+    BurstsCell, BurstsShared, Estimate, IN_BURSTS, NO_ENTRIES, NO_EXITS, Outside, outside,
+};
+
 use crate::log::region::kept::Shared;
 use std::sync::atomic::{
     AtomicPtr, AtomicU8, AtomicU32, AtomicU64,
@@ -14,7 +20,7 @@ use std::sync::atomic::{
 };
 use tyrion_wire::{
     cell::BUCKETS,
-    trace::{BURSTS_CELL_LEN, CELL_LEN, OWN_BITS, field, one_in_of},
+    trace::{CELL_LEN, OWN_BITS, field, one_in_of},
 };
 
 /// A cache line.
@@ -514,77 +520,6 @@ pub type Closed = [AtomicU8; CLOSED_PLACES];
 /// New instances are told apart no more. The other bit is Java's own: permits
 /// that others give back are no holds.
 pub const NO_INSTANCES: u8 = 1;
-/// Locks are counted there in bursts.
-pub const IN_BURSTS: u8 = 4;
-/// What is entered there now is not counted.
-pub const NO_ENTRIES: u8 = 8;
-/// And nothing that was counted is left there.
-pub const NO_EXITS: u8 = 16;
-
-/// What places that are counted in bursts have in common.
-#[repr(C)]
-pub struct BurstsShared {
-    /// The number of the latest burst.
-    pub number: AtomicU64,
-    _line: [AtomicU64; 7],
-    /// Pairs of places, the first one in the high half: what is held since the first one
-    /// is taken again at the second one.
-    pub again_at: [AtomicU64; BurstsShared::PAIRS],
-}
-
-impl BurstsShared {
-    /// How many pairs there is room for.
-    pub const PAIRS: usize = 4096;
-    /// In how many slots a pair may stand; Java's.
-    #[cfg(test)]
-    pub const REACH: usize = 8;
-}
-
-/// What a thread, or those with the same low bits of their ids, has taken outside of
-/// bursts, by the low bits of the places' numbers.
-pub type Outside = [AtomicU64; CLOSED_PLACES];
-
-/// Room for as many threads as there is memory for, a power of two. Pages that nobody
-/// touches cost nothing.
-pub fn outside() -> Option<&'static [Outside]> {
-    [1024, 256, 64, 16].into_iter().find_map(|threads| {
-        let memory: *mut Outside = zeroed(threads * size_of::<Outside>())?.cast();
-        // SAFETY: advice on memory of our own; whatever comes of it, its content stays.
-        // A huge page for each count that is used would take all of it.
-        unsafe {
-            let page = memory.map_addr(|at| at.next_multiple_of(1 << 16));
-            let len = threads * size_of::<Outside>() - (1 << 16);
-            libc::madvise(page.cast(), len, libc::MADV_NOHUGEPAGE);
-        }
-        // SAFETY: so many bytes were allocated and are nobody else's; they are aligned to
-        // a cache line, and zeros are counts.
-        Some(unsafe { std::slice::from_raw_parts(memory, threads) })
-    })
-}
-
-/// A cell that counts in bursts, with what is estimated.
-#[repr(C)]
-pub struct BurstsCell {
-    /// What was counted.
-    pub cell: Cell,
-    /// What was not.
-    pub uncounted: Estimate,
-    /// The same of reentrant acquisitions.
-    pub reentrant: Estimate,
-    /// How many bursts these are estimated from.
-    pub bursts: AtomicU64,
-    _rest: [AtomicU64; 3],
-}
-
-/// An estimated number.
-#[repr(C)]
-pub struct Estimate {
-    /// It.
-    pub number: AtomicU64,
-    /// Its standard error.
-    pub error: AtomicU64,
-}
-
 macro_rules! shared {
     ($($type:ty),*) => {
         // SAFETY: nothing but atomics of which any bytes are valid.
@@ -592,23 +527,8 @@ macro_rules! shared {
     };
 }
 shared!(
-    Entry,
-    Recent,
-    Notes,
-    Bucket,
-    Waited,
-    Pair,
-    Ring,
-    Event,
-    Cell,
-    Sum,
-    Chosen,
-    Later,
-    ThreadSlot,
-    Timed,
-    BurstsShared,
-    BurstsCell,
-    Estimate
+    Entry, Recent, Notes, Bucket, Waited, Pair, Ring, Event, Cell, Sum, Chosen, Later, ThreadSlot,
+    Timed
 );
 
 /// What Java and readers of the log rely on; the offsets in Java's source are
@@ -638,10 +558,4 @@ const _: () = {
     assert!(offset_of!(Cell, max_ns) == field::MAX_NS);
     assert!(offset_of!(Cell, unidentified) == field::UNIDENTIFIED);
     assert!(offset_of!(Cell, histogram) == field::HISTOGRAM);
-    assert!(size_of::<BurstsCell>() == BURSTS_CELL_LEN);
-    assert!(offset_of!(BurstsCell, uncounted) == field::UNCOUNTED);
-    assert!(offset_of!(BurstsCell, uncounted) + 8 == field::UNCOUNTED_ERROR);
-    assert!(offset_of!(BurstsCell, reentrant) == field::UNCOUNTED_REENTRANT);
-    assert!(offset_of!(BurstsCell, reentrant) + 8 == field::REENTRANT_ERROR);
-    assert!(offset_of!(BurstsCell, bursts) == field::BURSTS);
 };
