@@ -39,7 +39,9 @@ test: ## Runs every check and every test, after installing what they need
 	$(CARGO) test --release --workspace
 ifdef TYRION_TEST_EVERYWHERE
 	$(CARGO) test --release --workspace --test e2e -- --ignored
-	$(MAKE) dist dist-check dist-aarch64
+	$(MAKE) dist
+	$(MAKE) dist-check
+	$(MAKE) dist-aarch64
 endif
 
 compiled:
@@ -110,6 +112,7 @@ dist-aarch64: ## Records JVMs for aarch64 under qemu with what `make dist` has b
 	tests/setup/aarch64.sh
 	tests/setup/java-classes.sh
 	tests/aarch64/run.sh
+	packaging/build.sh tests
 
 release: ## With VERSION=x.y.z: prepares a release in dist/, and publishes nothing
 	tests/setup/jdks.sh 17

@@ -4,13 +4,18 @@
 use std::{env, error::Error, fs, path::Path};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=agents");
+    // Of a folder that is not there Cargo would say that it has changed, each time.
+    let watched = if Path::new("agents").exists() { "agents" } else { "build.rs" };
+    println!("cargo::rerun-if-changed={watched}");
     let of = |name: &str| env::var(name).map_err(|error| format!("{name}: {error}"));
     let (crate_folder, arch) = (of("CARGO_MANIFEST_DIR")?, of("CARGO_CFG_TARGET_ARCH")?);
     let mut agents = String::new();
     for libc in ["glibc", "musl"] {
         let file = Path::new(&crate_folder).join(format!("agents/{arch}/{libc}.gz"));
-        let Ok(bytes) = fs::read(&file) else { continue };
+        if !file.exists() {
+            continue;
+        }
+        let bytes = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         let build = format!("{}-{:016x}", of("CARGO_PKG_VERSION")?, hash(&bytes));
         agents += &format!(
             "Packed {{ libc: {libc:?}, build: {build:?}, gzip: include_bytes!({file:?}) }},\n"

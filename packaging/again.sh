@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Builds a second time, in another folder, and compares: the same bytes must come out.
 #
 #   packaging/again.sh [ARCH...]      default: all architectures
@@ -30,7 +30,13 @@ done
 ln -s "$root/target/jdks" target/jdks
 TYRION_DIST_ARCHES="$*" packaging/build.sh
 for arch in $arches; do
-    [ -d "target/dist-stage/$arch" ] || cp -a "$stage/$arch" target/dist-stage
+    [ ! -d "target/dist-stage/$arch" ] || continue
+    cp -a "$stage/$arch" target/dist-stage
+    # Their sizes are told of what has not been stripped.
+    for file in musl/dist/tyrion {gnu,musl}/dist-agent/libtyrion_agent.so; do
+        mkdir -p "target/dist-build/$arch-unknown-linux-$(dirname "$file")"
+        cp "$build/$arch-unknown-linux-$file" "target/dist-build/$arch-unknown-linux-$file"
+    done
 done
 packaging/pack.sh
 diff "$dist/SHA256SUMS" dist/SHA256SUMS >&2 || fail "two builds are not the same"

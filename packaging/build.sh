@@ -2,7 +2,10 @@
 # Builds what is handed on: for each architecture the agent for both C libraries, and
 # tyrion as a static program.
 #
-#   packaging/build.sh [agent|tyrion]...      default: both
+#   packaging/build.sh [agent|tyrion|tests]...      default: agent and tyrion
+#
+# `tests` builds the tests of what reads and writes logs and classes for aarch64, and runs
+# them under the qemu of tests/setup/aarch64.sh.
 #
 # Leaves it, stripped, under target/dist-stage/ARCH: bin/tyrion, and
 # lib/tyrion/{glibc,musl}/libtyrion_agent.so; debug information under
@@ -17,7 +20,6 @@ set -eu
 glibc=2.17
 
 export TYRION_DIST_TOOLS=$tools TYRION_DIST_ROOT=$root
-export CARGO_HOME=${TYRION_DIST_CARGO_HOME:-${CARGO_HOME:-$HOME/.cargo}}
 export RUSTC=$root/packaging/rustc.sh
 export CARGO=$tools/root/usr/bin/cargo
 export PATH=$tools/py/bin:$tools/root/usr/bin:$PATH
@@ -27,8 +29,20 @@ export XDG_CACHE_HOME=$tools/cache ZIG_GLOBAL_CACHE_DIR=$tools/cache/zig
 export CARGO_TARGET_DIR=$build CARGO_INCREMENTAL=0
 # That of C code would have this machine's paths in it.
 export CFLAGS=-g0
-# Flags of whoever runs this are not those of what is handed on.
-unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS RUSTC_WRAPPER CARGO_BUILD_RUSTFLAGS || true
+# Flags and choices of whoever runs this are not those of what is handed on.
+for name in $(compgen -e); do
+    case $name in
+        RUSTFLAGS | RUSTC_* | CARGO_ENCODED_* | CARGO_BUILD_* | CARGO_PROFILE_* | CARGO_TARGET_*_*) ;;
+        CC | CC_* | CXX | CXX* | AR | AR_* | CFLAGS_* | *_SYS_* | *_NO_PKG_CONFIG) ;;
+        *) continue ;;
+    esac
+    unset "$name"
+done
+for config in "$CARGO_HOME/config.toml" "$CARGO_HOME/config"; do
+    if grep -qE '^ *(\[(build|profile|target|env)|rustflags)' "$config" 2>/dev/null; then
+        fail "$config has settings for builds; name an empty folder in TYRION_DIST_CARGO_HOME"
+    fi
+done
 
 zigbuild() {
     LD_LIBRARY_PATH=$tools/root/usr/lib/x86_64-linux-gnu \
@@ -84,14 +98,27 @@ build_tyrion() { # architecture
     strip_into "$build/$1-unknown-linux-musl/dist/tyrion" "$1" bin/tyrion
 }
 
+run_tests() {
+    local emulated=$root/target/aarch64
+    step "tests for aarch64"
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$emulated/qemu -L $emulated/root" \
+        LD_LIBRARY_PATH=$tools/root/usr/lib/x86_64-linux-gnu \
+        nice cargo-zigbuild test --locked --release --target "aarch64-unknown-linux-gnu.$glibc" \
+        -p tyrion-wire -p tyrion-formats -p tyrion-converters -p tyrion-bytecode
+}
+
 "$root/packaging/tools.sh"
 [ $# -gt 0 ] || set -- agent tyrion
 for what in "$@"; do
+    if [ "$what" = tests ]; then
+        run_tests
+        continue
+    fi
     for arch in ${TYRION_DIST_ARCHES:-$arches}; do
         case $what in
             agent) build_agents "$arch" ;;
             tyrion) build_tyrion "$arch" ;;
-            *) fail "no such part: $what (of agent tyrion)" ;;
+            *) fail "no such part: $what (of agent tyrion tests)" ;;
         esac
     done
 done

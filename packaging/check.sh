@@ -4,7 +4,7 @@
 #
 #   packaging/check.sh [KIND...]
 #
-# Kinds: binaries tarballs debs wheels image crates maven; without one, all. As root, and
+# Kinds: binaries tarballs debs wheels image crates maven old_glibc; without one, all. As root, and
 # with the JDK that DIST_JDK names (17). Prints a line for each thing that was tried.
 set -eu
 
@@ -17,8 +17,12 @@ empty=$(mktemp -d "${TMPDIR:-/tmp}/tyrion-dist.XXXXXX")
 jvm=
 # shellcheck disable=SC2317
 cleanup() {
-    [ -z "$jvm" ] || kill "$jvm" 2>/dev/null || true
-    rm -rf "$empty"
+    [ -z "$jvm" ] || end_bank
+    # What is mounted there must not be removed.
+    for mounted in "$empty"/*/proc; do
+        ! mountpoint -q "$mounted" || umount --lazy "$mounted"
+    done
+    rm -rf --one-file-system "$empty"
 }
 trap cleanup EXIT
 # Agents in /tmp would be found by nobody else.
@@ -28,13 +32,6 @@ ok() { echo "ok  $*"; }
 
 # Nothing of this machine's environment: only commands of the system.
 alone() { env -i PATH=/usr/bin:/bin HOME="$empty/home" LC_ALL=C.UTF-8 "$@"; }
-
-# A figure of `tyrion info --json`.
-figure() { # tyrion, log, name
-    alone "$1" info --json "$2" | python3 -c '
-import json, sys
-print(json.load(sys.stdin)["total"][sys.argv[1]])' "$3"
-}
 
 # Runs a command with another root folder, with all processes in its /proc.
 within() { # root folder, command...
@@ -90,6 +87,11 @@ try_tyrion() { # tyrion, what was installed
     ok "$what: records, converts to $outputs files, attaches"
 }
 
+same_programs() { # folder with bin and lib/tyrion, architecture
+    cmp "$1/bin/tyrion" "$stage/$2/bin/tyrion"
+    same_agents "$@"
+}
+
 same_agents() { # folder with lib/tyrion, architecture
     for libc in glibc musl; do
         cmp "$1/lib/tyrion/$libc/libtyrion_agent.so" \
@@ -101,7 +103,7 @@ check_binaries() {
     python3 "$root/packaging/check_binaries.py" "$stage"
     local loader=$tools/musl/lib/ld-musl-x86_64.so.1
     # What checks C code needs a newer musl than Debian's.
-    ZIG_GLOBAL_CACHE_DIR=$tools/cache/zig "$tools/py/ziglang/zig" cc \
+    ZIG_GLOBAL_CACHE_DIR=$empty/zig "$tools/py/ziglang/zig" cc \
         -target x86_64-linux-musl -fno-sanitize=all -dynamic -o "$empty/load" "$root/packaging/load.c"
     "$loader" "$empty/load" "$stage/x86_64/lib/tyrion/musl/libtyrion_agent.so" ||
         fail "the agent for musl does not load with Debian's musl"
@@ -117,7 +119,7 @@ check_binaries() {
 check_tarballs() {
     for arch in $arches; do
         tar -xzf "$dist/tyrion-$version-$arch-linux.tar.gz" -C "$empty"
-        same_agents "$empty/tyrion-$version-$arch-linux" "$arch"
+        same_programs "$empty/tyrion-$version-$arch-linux" "$arch"
     done
     local home=$empty/tyrion-$version-x86_64-linux
     grep -q '^\.TH tyrion' "$home/share/man/man1/tyrion.1" || fail "tarball: no manual page"
@@ -129,6 +131,15 @@ check_tarballs() {
     [ "$(alone "$empty/linked/tyrion" agent-path --libc musl)" = \
         "$home/lib/tyrion/musl/libtyrion_agent.so" ] || fail "tarball: not found by a link"
     check_debug "$home"
+    # Over a folder that has its own ways.
+    local local=$empty/local
+    mkdir -p "$local/bin" "$empty/elsewhere"
+    chmod 2775 "$local/bin"
+    ln -s "$empty/elsewhere" "$local/lib"
+    tar -xzf "$dist/tyrion-$version-x86_64-linux.tar.gz" -C "$local" --strip-components 1
+    [ "$(stat -c %a "$local/bin")" = 2775 ] || fail "tarball: changes the mode of a folder"
+    [ -L "$local/lib" ] || fail "tarball: replaces a link to a folder"
+    same_programs "$local" x86_64
 }
 
 # Debug information is of this very file: the file names it by its sum.
@@ -161,7 +172,7 @@ check_debs() {
         dpkg --root="$to" --log=/dev/null --force-architecture \
             -i "$dist/tyrion_${version}_$name.deb" >"$empty/said" 2>&1 ||
             fail "dpkg: $(cat "$empty/said")"
-        same_agents "$to/usr" "$arch"
+        same_programs "$to/usr" "$arch"
         (cd "$to" && md5sum --quiet -c var/lib/dpkg/info/tyrion.md5sums)
         for file in share/man/man1/tyrion.1.gz share/bash-completion/completions/tyrion \
             share/zsh/vendor-completions/_tyrion share/doc/tyrion/copyright \
@@ -195,7 +206,7 @@ check_wheels() {
 
 check_image() {
     python3 "$root/packaging/unpack_image.py" "$dist/tyrion-$version-oci.tar" "$empty/image"
-    same_agents "$empty/image/arm64" aarch64
+    same_programs "$empty/image/arm64" aarch64
     local image=$empty/image/amd64 work=$empty/image/amd64/shared
     # An init container, with a volume.
     mkdir -p "$work"
@@ -208,15 +219,54 @@ check_image() {
     within "$image" /bin/tyrion convert --to all -o /shared/all /shared/a.log 2>/dev/null
     # A container for debugging: it sees the JVM, whose files are others.
     start_bank
-    within "$image" /bin/tyrion attach "$jvm" -o /tmp/tyrion-dist-check.log \
+    within "$image" /bin/tyrion attach "$jvm" -o "$work/b.log" \
         >"$empty/said" 2>&1 ||
         fail "image: attach: $(cat "$empty/said")"
     sleep 2
     end_bank
-    mv /tmp/tyrion-dist-check.log "$work/b.log"
     within "$image" /bin/tyrion report /shared/b.log | grep -q AuditLog ||
         fail "image: attach has not recorded"
     ok "image: gives the agent to a volume, records, converts, attaches"
+}
+
+# Records, converts and attaches with a JVM that is in another root folder, as is Tyrion:
+# with its C library.
+try_within() { # root folder, tyrion in it, java in it, what it is
+    local home=$1 tyrion=$2 java=$3 what=$4
+    local bank=("$java" -cp /classes com.acme.bank.BankServer --seconds)
+    mkdir -p "$home/tmp" "$home/classes"
+    cp -r "$classes/." "$home/classes"
+    within "$home" "$tyrion" record -o /tmp/a.log -- "${bank[@]}" 2 >"$empty/said" 2>&1 ||
+        fail "$what: record: $(cat "$empty/said")"
+    within "$home" "$tyrion" convert --to all -o /tmp/all /tmp/a.log >"$empty/said" 2>&1 ||
+        fail "$what: convert: $(cat "$empty/said")"
+    # Not by `within`: the process must be the JVM.
+    mount -t proc proc "$home/proc"
+    chroot "$home" "${bank[@]}" 60 >/dev/null 2>&1 &
+    jvm=$!
+    sleep 3
+    chroot "$home" "$tyrion" attach "$jvm" -o /tmp/b.log >"$empty/said" 2>&1 ||
+        fail "$what: attach: $(cat "$empty/said")"
+    sleep 2
+    chroot "$home" "$tyrion" stop "$jvm" >/dev/null
+    end_bank
+    umount "$home/proc"
+    local log
+    for log in a b; do
+        within "$home" "$tyrion" report "/tmp/$log.log" | grep -q AuditLog ||
+            fail "$what: $log.log: the report does not name the lock"
+    done
+    ok "$what: records, converts to $(find "$home/tmp/all" -type f | wc -l) files, attaches"
+}
+
+check_old_glibc() {
+    "$root/tests/setup/old-glibc.sh"
+    local home=$empty/old-glibc
+    cp -a "$root/target/old-glibc/root" "$home"
+    mkdir -p "$home/proc" "$home/opt"
+    tar -xzf "$dist/tyrion-$version-x86_64-linux.tar.gz" -C "$home/opt"
+    try_within "$home" "/opt/tyrion-$version-x86_64-linux/bin/tyrion" \
+        /usr/lib/jvm/java-17-openjdk-amd64/bin/java "Debian 11, glibc 2.31"
 }
 
 # As `cargo install tyrion` does it, but that the crates are not in a registry yet.
@@ -230,10 +280,17 @@ check_crates() {
         [ "$name" = tyrion ] ||
             patches+=(--config "patch.crates-io.$name.path=\"$crates/$name-$version\"")
     done
+    [ "$(cat "$crates"/tyrion*/LICENSE-MIT | sort -u | wc -l)" = \
+        "$(sort -u "$root/LICENSE-MIT" | wc -l)" ] || fail "crates: other licences"
+    for name in "$crates"/tyrion*; do
+        [ -f "$name/LICENSE-APACHE" ] || fail "$name: no licence"
+        [ -f "$name/NOTICE" ] || fail "$name: no notice"
+    done
+    [ -f "$crates/tyrion-$version/THIRD-PARTY-LICENSES" ] || fail "crates: no licences of others"
     step "cargo install"
     (
         export TYRION_DIST_TOOLS=$tools TYRION_DIST_ROOT=$crates CARGO_HOME=$empty/cargo-home
-        export RUSTC=$root/packaging/rustc.sh CARGO_TARGET_DIR=$build/install
+        export RUSTC=$root/packaging/rustc.sh CARGO_TARGET_DIR=$empty/target
         cd "$crates"
         nice "$root/packaging/cargo.sh" install --quiet --root "$empty/installed" \
             --path "$crates/tyrion-$version" "${patches[@]}"
@@ -278,7 +335,7 @@ done
 python3 -c 'import ensurepip' 2>/dev/null || fail "please install python3-venv"
 [ -x "$java" ] || fail "no $java; run tests/setup/jdks.sh"
 [ -d "$classes" ] || fail "no classes; run tests/setup/java-classes.sh"
-[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven
+[ $# -gt 0 ] || set -- binaries tarballs debs wheels image crates maven old_glibc
 for kind in "$@"; do
     "check_$kind"
 done

@@ -24,6 +24,10 @@ fi
 export SOURCE_DATE_EPOCH
 export PYTHONDONTWRITEBYTECODE=1
 
+# Where crates are kept.
+CARGO_HOME=${TYRION_DIST_CARGO_HOME:-${CARGO_HOME:-$HOME/.cargo}}
+export CARGO_HOME
+
 fail() {
     echo "$(basename "$0"): $*" >&2
     exit 1

@@ -36,6 +36,8 @@ put_agents() {
                 >"$from/cli/agents/$arch/$libc.gz"
         done
     done
+    # Agents are compiled from others' code as well.
+    cp "$stage/THIRD-PARTY-LICENSES" "$from/cli"
 }
 
 step "crates"

@@ -53,13 +53,16 @@ def folders_of(names):
     return sorted(found - {"."})
 
 
-def tar(files, prefix=""):
-    """An archive of files by name, with their folders."""
+def tar(files, prefix="", folders=None):
+    """An archive of files by name, after the folders that they need, or these: names and
+    modes."""
+    if folders is None:
+        folders = {folder: 0o755 for folder in folders_of(files)}
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for folder in folders_of(files):
+        for folder, mode in sorted(folders.items()):
             entry = tarfile.TarInfo(prefix + folder)
-            entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, 0o755, EPOCH
+            entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, mode, EPOCH
             entry.uname = entry.gname = "root"
             archive.addfile(entry)
         for name in sorted(files):

@@ -4,7 +4,7 @@ is needed to make it. It has no shell: `tyrion agent-path --into` copies the age
 import json
 import time
 
-from files import (ARCHES, EPOCH, LICENCES, SUMMARY, File, documents, programs, sha256, tar, version,
+from files import (ARCHES, EPOCH, LICENCES, SUMMARY, File, documents, folders_of, programs, sha256, tar, version,
                    write, zipped)
 
 MEDIA = "application/vnd.oci.image"
@@ -44,7 +44,9 @@ def make():
 
     manifests = []
     for arch in ARCHES:
-        layer = tar(tree(arch))
+        files = tree(arch)
+        # What is read may be larger than memory.
+        layer = tar(files, folders=dict.fromkeys(folders_of(files), 0o755) | {"tmp": 0o1777})
         platform = {"architecture": PLATFORMS[arch], "os": "linux"}
         config = platform | {
             "created": created,
@@ -61,7 +63,7 @@ def make():
         }
         manifests.append(blob(packed(manifest), f"{MEDIA}.manifest.v1+json") | {"platform": platform})
     index = {"schemaVersion": 2, "mediaType": f"{MEDIA}.index.v1+json", "manifests": manifests, "annotations": labels()}
-    name = {"org.opencontainers.image.ref.name": version()}
+    name = {"org.opencontainers.image.ref.name": f"tyrion:{version()}"}
     top = {
         "schemaVersion": 2,
         "mediaType": f"{MEDIA}.index.v1+json",

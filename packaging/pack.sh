@@ -23,6 +23,17 @@ tell_sizes() {
     done
 }
 
+# What decides the bytes, besides the sources.
+tell_compilers() {
+    grep -E '^(rustc-web|cargo-web|rust-web-src|libstd-rust-web|binutils-aarch64|musl_)' \
+        "$tools/root/packages"
+    python3 -m pip list --disable-pip-version-check --format freeze --path "$tools/py"
+    objcopy --version | sed -n 1p
+    gzip --version | sed -n 1p
+    python3 -c 'import sys, zlib; print("Python", sys.version.split()[0], "zlib", zlib.ZLIB_RUNTIME_VERSION)'
+    "$root/target/jdks/17/bin/java" -version 2>&1 | sed -n 2p
+}
+
 rm -rf "$dist"
 mkdir -p "$dist"
 step "what is inside"
@@ -32,7 +43,7 @@ for arch in $arches; do
 done
 cp "$stage/THIRD-PARTY-LICENSES" "$dist"
 tell_sizes >"$dist/SIZES.txt"
-cat "$tools/root/packages" "$tools/py/.packages" >"$dist/COMPILERS.txt"
+tell_compilers >"$dist/COMPILERS.txt"
 step "packages"
 python3 "$here/packages.py"
 "$here/crates.sh"

@@ -19,9 +19,10 @@ Then, each where you have the right to:
     git commit -am "Release {version}" && git tag -s v{version} -m "tyrion {version}"
     git push origin HEAD v{version}
 
-    # The tarballs, .deb packages, sums, SBOMs and licences, on the page of the release.
-    gh release create v{version} --notes-from-tag dist/*.tar.gz dist/*.deb dist/SHA256SUMS \\
-        dist/*.cdx.json dist/THIRD-PARTY-LICENSES
+    # All files, on the page of the release, with the section of CHANGELOG.md.
+    gh release create v{version} --title "tyrion {version}" --notes-file dist/NOTES.md \\
+        dist/*.tar.gz dist/*.deb dist/*.whl dist/*-oci.tar dist/SHA256SUMS dist/*.cdx.json \\
+        dist/THIRD-PARTY-LICENSES dist/SIZES.txt dist/COMPILERS.txt
 
     # PyPI
     twine upload dist/*.whl
@@ -32,7 +33,7 @@ Then, each where you have the right to:
         -p tyrion-report -p tyrion)
 
     # A registry of images
-    skopeo copy --all oci-archive:dist/tyrion-{version}-oci.tar:{version} \\
+    skopeo copy --all oci-archive:dist/tyrion-{version}-oci.tar \\
         docker://REGISTRY/tyrion:{version}
 
     # Maven Central takes a zip of signed files. The group must have been claimed there.

@@ -20,9 +20,15 @@ esac
 cd "$root"
 [ -z "$(git status --porcelain)" ] || fail "there are changes that are not committed"
 [ -z "$(git tag --list "v$new")" ] || fail "there is a tag v$new already"
+# Unless all is made, nothing stays changed.
+trap 'git checkout --quiet -- Cargo.toml Cargo.lock CHANGELOG.md' EXIT
 python3 packaging/new_version.py "$new" "$(date -u +%F)"
 # It is another one from now on, and so is the time of all files.
 unset SOURCE_DATE_EPOCH
 packaging/dist.sh
 python3 packaging/publish.py "$new" >dist/PUBLISH.md
+awk -v "begin=## $new " 'index($0, begin) == 1 { on = 1; next } /^## / { on = 0 } on' \
+    CHANGELOG.md >dist/NOTES.md
+[ -s dist/NOTES.md ] || fail "CHANGELOG.md has no section of $new"
+trap - EXIT
 cat dist/PUBLISH.md

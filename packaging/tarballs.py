@@ -26,5 +26,6 @@ def debug(arch):
 def make():
     for arch in ARCHES:
         name = f"tyrion-{version()}-{arch}-linux"
-        write(f"{name}.tar.gz", zipped(tar(tree(arch), f"{name}/")))
-        write(f"{name}-debug.tar.gz", zipped(tar(debug(arch), f"{name}-debug/")))
+        # Files alone: a folder that is there, such as /usr/local/bin, stays as it is.
+        write(f"{name}.tar.gz", zipped(tar(tree(arch), f"{name}/", {})))
+        write(f"{name}-debug.tar.gz", zipped(tar(debug(arch), f"{name}-debug/", {})))

@@ -39,21 +39,25 @@ private_apt() { # command, arguments...
         -o APT::Sandbox::User=root -o Debug::NoLocking=1 "$@"
 }
 
-# Of the compilers, and of all that they need, what this machine does not have.
-missing() {
+# The compilers, and of all that they need what this machine does not have.
+wanted() {
     # Words are meant to be split: each is a package.
     # shellcheck disable=SC2086
-    private_apt apt-get --simulate --no-install-recommends install $compilers |
-        sed -n 's/^Inst \([^ ]*\) .*/\1/p'
+    simulated=$(private_apt apt-get --simulate --no-install-recommends install $compilers) ||
+        return 1
+    # shellcheck disable=SC2086
+    { printf '%s\n' $compilers && sed -n 's/^Inst \([^ ]*\) .*/\1/p' <<END; } | sort -u
+$simulated
+END
 }
 
 unpack_packages() {
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/debs"
     private_apt apt-get update -qq
     rm -f "$apt"/debs/*.deb
-    # shellcheck disable=SC2046,SC2086
-    (cd "$apt/debs" &&
-        private_apt apt-get download -qq $(missing) $unpacked musl)
+    all=$(wanted) || fail "apt cannot tell what the compilers need"
+    # shellcheck disable=SC2086
+    (cd "$apt/debs" && private_apt apt-get download -qq $all $unpacked musl)
     rm -rf "$tools/root.new" "$tools/musl"
     mkdir -p "$tools/root.new" "$tools/musl"
     for package in "$apt"/debs/*.deb; do
@@ -62,7 +66,13 @@ unpack_packages() {
             *) dpkg -x "$package" "$tools/root.new" ;;
         esac
     done
+    for program in rustc cargo aarch64-linux-gnu-objcopy; do
+        LD_LIBRARY_PATH=$tools/root.new/usr/lib/x86_64-linux-gnu \
+            "$tools/root.new/usr/bin/$program" --version >/dev/null ||
+            fail "$program of Debian's packages does not run"
+    done
     (cd "$apt/debs" && printf '%s\n' ./*.deb) | sed 's|^\./||; s/\.deb$//' >"$tools/root.new/packages"
+    echo "$compilers $unpacked musl" >"$tools/root.new/wanted"
     rm -rf "$tools/root" "$apt/debs" "$apt/cache"
     mv "$tools/root.new" "$tools/root"
 }
@@ -86,5 +96,5 @@ mkdir -p "$tools"
 # Two runs at a time take turns.
 exec 9>"$tools/.lock"
 flock 9
-[ -f "$tools/root/packages" ] || unpack_packages
+[ "$(cat "$tools/root/wanted" 2>/dev/null)" = "$compilers $unpacked musl" ] || unpack_packages
 get_wheels

@@ -13,6 +13,9 @@ import sys
 import tarfile
 
 
+KINDS = ["index.v1+json", "manifest.v1+json", "manifest.v1+json", "config.v1+json", "layer.v1.tar+gzip"]
+
+
 def main():
     archive = tarfile.open(sys.argv[1])
     to = pathlib.Path(sys.argv[2])
@@ -33,6 +36,11 @@ def main():
     for described in json.loads(blob(entry))["manifests"]:
         manifest = json.loads(blob(described))
         config = json.loads(blob(manifest["config"]))
+        kinds = [entry, described, manifest, manifest["config"], *manifest["layers"]]
+        if [kind["mediaType"].removeprefix("application/vnd.oci.image.") for kind in kinds] != KINDS:
+            raise SystemExit("parts are not of the kinds that engines know")
+        if (config["os"], described["platform"]["os"], manifest["schemaVersion"]) != ("linux", "linux", 2):
+            raise SystemExit("not for Linux, or of another version")
         if config["architecture"] != described["platform"]["architecture"]:
             raise SystemExit("the index names another processor")
         for layer, id in zip(manifest["layers"], config["rootfs"]["diff_ids"], strict=True):

@@ -10,7 +10,7 @@ from files import (ARCHES, LICENCES, ROOT, SUMMARY, File, completions, documents
 
 def tags(arch):
     # tyrion itself is static; agents are chosen by the JVM.
-    return f"manylinux_2_17_{arch}.manylinux2014_{arch}.musllinux_1_1_{arch}"
+    return f"manylinux_2_17_{arch}.manylinux2014_{arch}.musllinux_1_2_{arch}"
 
 
 def metadata():

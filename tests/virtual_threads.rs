@@ -6,6 +6,7 @@ use crate::support::{
     tyrion,
 };
 use serde_json::Value;
+use std::collections::HashMap;
 
 on_jdks!(two_virtual_threads: since(21));
 on_jdks!(many_on_a_monitor: since(21));
@@ -65,9 +66,17 @@ pub fn check_many(program: &Program) {
     // What the program calls blocked began before our wait and ended after it;
     // it may also have waited for a CPU.
     let over_ns = recording.number("blocked_means_over_ns");
-    let blocked = waits.iter().filter(|wait| wait.wait_ns > over_ns).count() as u64;
+    let mut by_thread: HashMap<&str, Vec<u64>> = HashMap::new();
+    for wait in waits.iter().filter(|wait| wait.wait_ns > over_ns) {
+        by_thread.entry(&wait.thread).or_default().push(wait.wait_ns);
+    }
+    // Each waits once. Without probes a thread that wakes, is overtaken and comes to wait
+    // again only a third of a second later, as on a busy machine, has two waits.
+    let blocked = by_thread.len() as u64;
     let measured = recording.number("contentions");
-    assert!(blocked <= measured, "{blocked} of {measured}");
+    by_thread.retain(|_, waits| waits.len() > 1);
+    assert!(blocked <= measured, "{blocked} of {measured}; twice: {by_thread:?}");
+    assert!(by_thread.len() <= 3, "{by_thread:?}");
     assert!(blocked >= measured / 10 * 9, "{blocked} of {measured}");
     let wait_ns: u64 = waits.iter().map(|wait| wait.wait_ns).sum();
     let measured_ns = recording.number("all_wait_ns");

@@ -4,7 +4,8 @@
 //! does: `Cache.lock` was loaded from there a few bytecodes earlier. So when a
 //! lock is met for the first time, the JVM is asked for that code. Nobody's
 //! mutex is held meanwhile, and each place is looked at only once, however
-//! many locks are taken there.
+//! many locks are taken there. Some programs make a new lock for each wait: where
+//! the log knows the stack, the JVM is not even asked which place it is.
 
 use crate::{
     jvm::{Java, Ti, code::at_monitor_enter},
@@ -20,10 +21,12 @@ use tyrion_bytecode::{
     naming::{Body, called_method, initialized_class, lock_names},
     opcode,
 };
-use tyrion_wire::lock_flavor::LockFlavor;
+use tyrion_wire::{def::id, lock_flavor::LockFlavor};
 
 /// How many frames a lock's own machinery has at most.
 const DEEPEST: usize = 24;
+/// Of these, `Object.wait` has so many, with the one that calls it.
+pub const DEEPEST_OBJECT_WAIT: usize = 6;
 /// What is known of places is forgotten beyond this many.
 const LIMIT: usize = 1 << 16;
 
@@ -96,15 +99,59 @@ pub type Name = Arc<[u8]>;
 #[derive(Default)]
 pub struct LockNameFinder {
     known: Mutex<HashMap<CodeSite, Option<Name>>>,
+    by_stack: Mutex<ByStack>,
+}
+
+/// Names by the stacks of a generation of the log, which have ids there.
+#[derive(Default)]
+struct ByStack {
+    generation: u32,
+    names: HashMap<(Way, u32), Option<Name>>,
+}
+
+impl ByStack {
+    fn of(&mut self, generation: u32) -> &mut HashMap<(Way, u32), Option<Name>> {
+        if self.generation != generation || self.names.len() >= LIMIT {
+            self.names.clear();
+            self.generation = generation;
+        }
+        &mut self.names
+    }
 }
 
 impl LockNameFinder {
+    /// As [`find`](Self::find), where the log knows the current stack by this id in a
+    /// generation, with at least [`DEEPEST_OBJECT_WAIT`] frames of it.
+    pub fn find_at(
+        &self,
+        ti: Ti,
+        java: Java,
+        way: Way,
+        (generation, stack): (u32, u32),
+    ) -> Option<Name> {
+        // Of parks the log leaves out frames that tell the name.
+        if stack == id::UNKNOWN || !matches!(way, Way::Monitor | Way::ObjectWait) {
+            return self.find(ti, java, way);
+        }
+        let key = (way, stack);
+        if let Some(known) = lock(&self.by_stack).of(generation).get(&key) {
+            return known.clone();
+        }
+        let name = self.find(ti, java, way);
+        lock(&self.by_stack).of(generation).insert(key, name.clone());
+        name
+    }
+
     /// The name of the lock that the current thread is about to wait for;
     /// `None` when the code does not tell more than the lock's class does.
     pub fn find(&self, ti: Ti, java: Java, way: Way) -> Option<Name> {
         let mut frames = [jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 }; DEEPEST];
-        // A monitor is taken by the innermost frame.
-        let room = if way == Way::Monitor { 1 } else { DEEPEST };
+        let room = match way {
+            // A monitor is taken by the innermost frame.
+            Way::Monitor => 1,
+            Way::ObjectWait => DEEPEST_OBJECT_WAIT,
+            _ => DEEPEST,
+        };
         let count = ti.stack(java, &mut frames[..room]);
         let (taker, called) = taker(ti, java, way, frames.get(..count)?)?;
         let place = (way, taker.method as usize, taker.location);

@@ -1,6 +1,9 @@
 //! What is waited for.
 
-use super::{Contention, lock_names::Way};
+use super::{
+    Contention,
+    lock_names::{DEEPEST_OBJECT_WAIT, Name, Way},
+};
 use crate::{
     jvm::{Java, Object},
     log::Generation,
@@ -90,10 +93,22 @@ impl Contention {
         object: Object<'_>,
         way: Way,
     ) -> LockRef {
+        self.lock_at(generation, java, object, (way, id::UNKNOWN))
+    }
+
+    /// Likewise, with this stack.
+    #[inline]
+    pub(super) fn lock_at(
+        &self,
+        generation: &Generation,
+        java: Java,
+        object: Object<'_>,
+        (way, stack): (Way, u32),
+    ) -> LockRef {
         let tag = self.recorder.ti().tag(object);
         match LockRef::from_tag(tag).filter(|_| is_defined_in(generation, tag)) {
             Some(known) if known.named || !way.tells(known.flavor) => known,
-            _ => self.new_lock(generation, java, object, way),
+            _ => self.new_lock(generation, java, object, (way, stack)),
         }
     }
 
@@ -103,7 +118,7 @@ impl Contention {
         generation: &Generation,
         java: Java,
         object: Object<'_>,
-        way: Way,
+        (way, stack): (Way, u32),
     ) -> LockRef {
         let Some((signature, source)) = self.recorder.class_of(java, object) else {
             return LockRef::UNKNOWN;
@@ -113,7 +128,7 @@ impl Contention {
         let flavor = LockFlavor::of(&signature, is_synchronizer);
         let signature = self.recorder.lock_signature(signature, object);
         let named = way.tells(flavor);
-        let name = if named { self.names.find(self.recorder.ti(), java, way) } else { None };
+        let name = if named { self.name(generation, java, (way, stack)) } else { None };
         let hash = self.hash_of(object, flavor, way);
         // Who is in there has not been heard of for long: a debugger has stopped it.
         let Some(_naming) = self.naming.take(NAMING_PATIENCE) else {
@@ -144,6 +159,14 @@ impl Contention {
             let _ = self.recorder.ti().set_tag(object, new.tag(generation));
         }
         new
+    }
+
+    fn name(&self, generation: &Generation, java: Java, (way, stack): (Way, u32)) -> Option<Name> {
+        let ti = self.recorder.ti();
+        match self.recorder.depth() >= DEEPEST_OBJECT_WAIT {
+            true => self.names.find_at(ti, java, way, (generation.number, stack)),
+            false => self.names.find(ti, java, way),
+        }
     }
 
     /// What whoever observes waits knows a lock by. The JVM inflates a monitor to give its

@@ -191,7 +191,7 @@ impl Contention {
             WaitKind::Monitor => Way::Monitor,
             _ => Way::ObjectWait,
         };
-        let lock = self.lock_of(context.generation, java, object, way);
+        let lock = self.lock_at(context.generation, java, object, (way, stack.id));
         let pending =
             PendingWait { kind, start_ns, stack: stack.id, lock: lock.id, owner: Owner::default() };
         self.observe_begin(context, java, pending, object);

@@ -23,6 +23,11 @@ const OVER_NS: u64 = 300_000_000;
 const PERIOD: Duration = Duration::from_millis(500);
 /// The number asked about at a time: each takes a safepoint.
 const MANY: usize = 8;
+/// So often an answer is tried to be noted, where files follow one another quickly:
+/// the next look may come after the wait.
+const TRIES: u32 = 20;
+/// Between two such attempts.
+const AGAIN: Duration = Duration::from_millis(2);
 
 impl Contention {
     /// What a thread of the agent's own does for ever: writes acquisitions that are
@@ -80,27 +85,33 @@ impl Contention {
         let monitor = self.recorder.ti().contended_monitor(java, waiter);
         let holder = self.recorder.ti().monitor_owner(java, monitor.get());
         java.drop_local(monitor);
-        let generation = self.recorder.log().current();
-        let owner = match holder.is_null() {
-            true => Owner::NOBODY,
-            false => self.owner(&generation, java, holder.get()),
-        };
+        for _ in 0..TRIES {
+            let generation = self.recorder.log().current();
+            let owner = match holder.is_null() {
+                true => Owner::NOBODY,
+                false => self.owner(&generation, java, holder.get()),
+            };
+            // It may just have got the monitor, and not have said so.
+            let owner = if owner.java_id == wait.thread.java_id { Owner::NOBODY } else { owner };
+            if self.set_owner(wait, Some(generation.number), owner) {
+                break;
+            }
+            std::thread::sleep(AGAIN);
+        }
         java.drop_local(holder);
-        // It may just have got the monitor, and not have said so.
-        let owner = if owner.java_id == wait.thread.java_id { Owner::NOBODY } else { owner };
-        self.set_owner(wait, Some(generation.number), owner);
     }
 
     /// Notes the owner with a wait, if it is still that wait, and nobody is
-    /// known yet. The owner's id is of a generation, if it has one: when the log
-    /// has just gone on in another file, the next look asks again.
-    fn set_owner(&self, wait: &LongWait, of_generation: Option<u32>, owner: Owner) {
+    /// known yet. The owner's id is of a generation, if it has one. False when the log
+    /// just goes on in another file, or the thread is in the middle of an event: then
+    /// it may be tried again.
+    fn set_owner(&self, wait: &LongWait, of_generation: Option<u32>, owner: Owner) -> bool {
         let generation = self.recorder.log().current();
-        let Some(mut waits) = wait.thread.try_waits() else { return };
+        let Some(mut waits) = wait.thread.try_waits() else { return false };
         if waits.generation() != generation.number
             || of_generation.is_some_and(|of| of != generation.number)
         {
-            return;
+            return false;
         }
         let same = |pending: &&mut PendingWait| {
             pending.start_ns == wait.start_ns && !pending.owner.is_asked()
@@ -109,6 +120,7 @@ impl Contention {
             pending.owner = owner;
             wait.thread.publish(&mut waits, &generation);
         }
+        true
     }
 
     /// The thread that holds a synchronizer exclusively, if known.

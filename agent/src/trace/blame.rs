@@ -8,7 +8,7 @@
 //!
 //! Threads that take turns at a lock would come here a million times a second.
 //! So a release is charged only from a moment on that was chosen by chance,
-//! some 50 µs after the last charge, and then with the time since that. What
+//! some 50 µs after the last charge, or 200 with count=adaptive, and then with the time since that. What
 //! is held for long is charged exactly, what is held for less in the mean over
 //! many releases; and nothing is lost, as the other releases note in the bucket
 //! that they were the last, and a waiter that gets the lock charges that one.

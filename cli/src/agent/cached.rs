@@ -63,6 +63,10 @@ fn folder() -> Result<PathBuf, Failure> {
 
 /// Has a file with these bytes in a folder: the one that is there, or a new one.
 fn put(folder: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+    // First what is there: a folder that root has made is in its owner's way later.
+    if let Some(there) = folder.ancestors().find(|folder| folder.exists()) {
+        check(&there.canonicalize()?)?;
+    }
     // The JVM may be another user's: it may read and run it.
     fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
     let folder = folder.canonicalize()?;
@@ -91,9 +95,14 @@ fn check(folder: &Path) -> io::Result<()> {
         // In a sticky folder, as /tmp, others may only put something beside.
         let is_open = mode & OTHERS_MAY_WRITE != 0 && (depth == 0 || mode & STICKY == 0);
         if !is_ours(&metadata) || is_open {
+            let folder = folder.display();
+            let advice = match is_ours(&metadata) {
+                true => format!(" (chmod go-w {folder} changes that)"),
+                false => String::new(),
+            };
             return Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                format!("another user could replace what is in {}", folder.display()),
+                format!("another user could replace what is in {folder}{advice}"),
             ));
         }
     }

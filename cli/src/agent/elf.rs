@@ -15,8 +15,10 @@ const HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 const DYNAMIC: usize = 16;
 
-/// ELF, 64 bits, little-endian.
-const MAGIC: &[u8] = b"\x7fELF\x02\x01";
+const MAGIC: &[u8] = b"\x7fELF";
+/// In the header after that: 64 bits, little-endian.
+const USUAL: [u8; 2] = [2, 1];
+const BIG_ENDIAN: u8 = 2;
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
 const PT_INTERP: u32 = 3;
@@ -50,15 +52,22 @@ impl fmt::Display for Libc {
 
 /// A kind of processor, by its number in ELF files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Machine(u16);
+pub struct Machine {
+    number: u16,
+    /// Whether its programs are those of the usual 64 bits, little-endian.
+    is_usual: bool,
+}
 
 impl fmt::Display for Machine {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            62 => to.write_str("x86-64"),
-            183 => to.write_str("aarch64"),
-            243 => to.write_str("RISC-V"),
-            other => write!(to, "processor {other} of ELF"),
+        match (self.number, self.is_usual) {
+            (3, _) => to.write_str("x86 with 32 bits"),
+            (40, _) => to.write_str("ARM with 32 bits"),
+            (62, true) => to.write_str("x86-64"),
+            (62, false) => to.write_str("x86-64 with pointers of 32 bits"),
+            (183, true) => to.write_str("aarch64"),
+            (243, true) => to.write_str("RISC-V"),
+            (other, _) => write!(to, "processor {other} of ELF"),
         }
     }
 }
@@ -87,7 +96,13 @@ impl Elf {
         if !header.starts_with(MAGIC) {
             return None;
         }
-        let machine = Machine(u16::from_le_bytes(part(&header, 18)?));
+        let read = if header[5] == BIG_ENDIAN { u16::from_be_bytes } else { u16::from_le_bytes };
+        let is_usual = header[4..6] == USUAL;
+        let machine = Machine { number: read(part(&header, 18)?), is_usual };
+        if !is_usual {
+            // No agent is for it: what C library it needs does not matter.
+            return Some(Elf { machine, libc: None });
+        }
         let segments = segments(file, &header);
         let by_loader = || {
             let loader = segments.iter().find(|segment| segment.kind == PT_INTERP)?;
@@ -198,7 +213,7 @@ mod tests {
 
     /// A file with these program headers, and this behind them.
     fn file(segments: &[(u32, u64, u64, u64)], rest: &[u8]) -> Vec<u8> {
-        let mut file = MAGIC.to_vec();
+        let mut file = [MAGIC, &USUAL].concat();
         file.resize(HEADER, 0);
         file[18..20].copy_from_slice(&183u16.to_le_bytes());
         file[32..40].copy_from_slice(&(HEADER as u64).to_le_bytes());
@@ -247,7 +262,20 @@ mod tests {
             (library(b"libm.so.6\0"), None),
             (file(&[], b""), None),
         ] {
-            assert_eq!(read(&bytes), Some(Elf { machine: Machine(183), libc }));
+            let machine = Machine { number: 183, is_usual: true };
+            assert_eq!(read(&bytes), Some(Elf { machine, libc }));
+        }
+        for (kind, at, number, named) in [
+            ([1, 1], 18, 3, "x86 with 32 bits"),
+            ([1, 1], 18, 62, "x86-64 with pointers of 32 bits"),
+            ([2, 2], 19, 22, "processor 22 of ELF"),
+        ] {
+            let mut other = program(b"/lib/ld-linux.so.2\0");
+            other[18] = 0;
+            other[4..6].copy_from_slice(&kind);
+            other[at] = number;
+            let other = read(&other).unwrap();
+            assert_eq!((other.libc, &*other.machine.to_string()), (None, named));
         }
         assert_eq!(read(b"#!/bin/sh\n"), None);
         assert_eq!(Elf::of(Path::new("/dev/zero")), None);

@@ -59,7 +59,10 @@ fn libc_here() -> Libc {
 /// The agent for the first of these that is a program and not a script.
 fn for_first(programs: impl Iterator<Item = PathBuf>) -> Result<PathBuf, Failure> {
     let mut programs = programs.filter_map(|program| Some((Elf::of(&program)?, program)));
-    let Some((elf, program)) = programs.next() else { return find(libc_here()) };
+    let Some((mut elf, program)) = programs.next() else { return find(libc_here()) };
+    if elf.libc == Some(Libc::Glibc) && is_on_musl(&program) {
+        elf.libc = Some(Libc::Musl);
+    }
     let agent = find(elf.libc.unwrap_or_else(libc_here))?;
     // Where the agent is not there, whoever loads it tells.
     let Some(its) = Elf::of(&agent) else { return Ok(agent) };
@@ -81,6 +84,19 @@ fn for_first(programs: impl Iterator<Item = PathBuf>) -> Result<PathBuf, Failure
         ))),
         _ => Ok(agent),
     }
+}
+
+/// Whether a program that was built for glibc runs on musl all the same, by the help of
+/// gcompat: what a process has loaded counts, or what this machine's loader belongs to.
+fn is_on_musl(program: &Path) -> bool {
+    if program.starts_with("/proc")
+        && let Ok(maps) = std::fs::read_to_string(program.with_file_name("maps"))
+    {
+        return maps.lines().any(|line| line.contains("/ld-musl-"));
+    }
+    LOADERS_OF_GLIBC
+        .iter()
+        .any(|loader| Elf::of(Path::new(loader)).is_some_and(|elf| elf.libc == Some(Libc::Musl)))
 }
 
 /// The `java` of `JAVA_HOME`, which scripts prefer, and that on the PATH.

@@ -636,8 +636,8 @@ public final class TyrionTrace {
 
     /**
      * A lock is about to be released, for which somebody may wait. Who is charged with that time is
-     * looked at when it is due, at moments that the agent chooses by chance, some 50 us apart; the
-     * last release before a wait's end is looked at by the waiter.
+     * looked at when it is due, at moments that the agent chooses by chance, some 50 or 200 us apart;
+     * the last release before a wait's end is looked at by the waiter.
      */
     private static void leaving(long block, long entry, long hash, Object lock, int place) {
         long bucket = BUCKETS + ((hash & BUCKETS_MASK) << 6);

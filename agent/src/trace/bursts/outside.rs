@@ -46,7 +46,7 @@ struct Given {
 
 /// The cells of a place.
 #[derive(Default)]
-struct Cells {
+struct OfPlace {
     /// By the low bits of their threads' ids.
     by_row: HashMap<usize, Vec<usize>>,
     /// Those of virtual threads, whose ids may have any low bits.
@@ -87,7 +87,7 @@ impl Division {
     fn give(
         &mut self,
         cells: &mut [Watched],
-        of_place: &Cells,
+        of_place: &OfPlace,
         (slot, row): (Slot, usize),
         now: u64,
         is_last: bool,
@@ -138,9 +138,9 @@ fn by_place(
     slots: &BTreeSet<Slot>,
     rows: usize,
     is_known: impl Fn(i64) -> bool,
-) -> BTreeMap<Slot, Cells> {
-    let mut places: BTreeMap<Slot, Cells> =
-        slots.iter().map(|&slot| (slot, Cells::default())).collect();
+) -> BTreeMap<Slot, OfPlace> {
+    let mut places: BTreeMap<Slot, OfPlace> =
+        slots.iter().map(|&slot| (slot, OfPlace::default())).collect();
     for (nth, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.is_fit) {
         let Some(of_place) = places.get_mut(&cell.slot) else { continue };
         of_place.all.push(nth);
