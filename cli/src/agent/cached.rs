@@ -65,12 +65,12 @@ fn folder() -> Result<PathBuf, Failure> {
 fn put(folder: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
     // First what is there: a folder that root has made is in its owner's way later.
     if let Some(there) = folder.ancestors().find(|folder| folder.exists()) {
-        check(&there.canonicalize()?)?;
+        check(&there.canonicalize()?, there == folder)?;
     }
     // The JVM may be another user's: it may read and run it.
     fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
     let folder = folder.canonicalize()?;
-    check(&folder)?;
+    check(&folder, true)?;
     let path = folder.join(AGENT);
     let is_there = path.symlink_metadata().is_ok_and(|metadata| {
         metadata.is_file() && is_ours(&metadata) && metadata.mode() & OTHERS_MAY_WRITE == 0
@@ -87,13 +87,13 @@ fn put(folder: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
 }
 
 /// Nobody but the user and root may put another file, or another folder, in place of
-/// one that is on the way.
-fn check(folder: &Path) -> io::Result<()> {
+/// one that is on the way to a folder, or in it if the agent `is_for` that very folder.
+fn check(folder: &Path, is_for: bool) -> io::Result<()> {
     for (depth, folder) in folder.ancestors().enumerate() {
         let metadata = folder.symlink_metadata()?;
         let mode = metadata.mode();
         // In a sticky folder, as /tmp, others may only put something beside.
-        let is_open = mode & OTHERS_MAY_WRITE != 0 && (depth == 0 || mode & STICKY == 0);
+        let is_open = mode & OTHERS_MAY_WRITE != 0 && (depth == 0 && is_for || mode & STICKY == 0);
         if !is_ours(&metadata) || is_open {
             let folder = folder.display();
             let advice = match is_ours(&metadata) {
