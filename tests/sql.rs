@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-on_jdks!(totals_do_not_depend_on_the_threshold: one);
+on_jdks!(totals_do_not_depend_on_the_threshold: everywhere one);
 
 /// A database, as a Python package.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,7 @@ on_jdks!(derby: newest, everywhere three);
 on_jdks!(hsqldb: only(21));
 on_jdks!(cut_stacks: newest);
 on_jdks!(attached: two);
-on_jdks!(all_sorts_of_frames: two, everywhere all);
+on_jdks!(all_sorts_of_frames: newest, everywhere all);
 on_jdks!(redefined_methods: newest, everywhere three);
 on_jdks!(virtual_threads_that_walk: since(21));
 on_jdks!(virtual_threads_are_not_mixed_with_carriers: since(21));
