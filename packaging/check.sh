@@ -4,8 +4,9 @@
 #
 #   packaging/check.sh [KIND...]
 #
-# Kinds: binaries tarballs debs wheels image crates maven old_glibc; without one, all. As root, and
-# with the JDK that DIST_JDK names (17). Prints a line for each thing that was tried.
+# Kinds: binaries tarballs debs wheels image crates maven old_glibc; without one, all. As
+# root, and with the JDK that DIST_JDK names (17). Prints a line for each thing that was
+# tried.
 set -eu
 
 # shellcheck source-path=SCRIPTDIR source=common.sh
@@ -17,7 +18,8 @@ empty=$(mktemp -d "${TMPDIR:-/tmp}/tyrion-dist.XXXXXX")
 jvm=
 # shellcheck disable=SC2317
 cleanup() {
-    [ -z "$jvm" ] || end_bank
+    # It may have ended by itself.
+    [ -z "$jvm" ] || end_bank || true
     # What is mounted there must not be removed.
     for mounted in "$empty"/*/proc; do
         ! mountpoint -q "$mounted" || umount --lazy "$mounted"
