@@ -37,6 +37,10 @@ const P99: Column =
 const LONGEST: Column = Column::new("longest", "the longest measured hold", 2);
 const SHARE: Column = Column::new("of time", "share of the time of the threads that came here", 0);
 
+/// What both tables have of how often, and for how long.
+const COUNTED: [Column; 8] =
+    [TAKEN, TAKEN_ERROR, REENTRANT, REENTRANT_ERROR, FAILED, HOLD, ERROR, MEAN];
+
 /// The answer for eyes.
 pub(super) fn view(answer: &CriticalSections) -> View {
     if answer.site_count == 0 {
@@ -64,22 +68,7 @@ pub(super) fn view(answer: &CriticalSections) -> View {
 fn sites(answer: &CriticalSections) -> Table {
     Table {
         title: "By place".to_owned(),
-        columns: vec![
-            PLACE,
-            LOCK,
-            TAKEN,
-            TAKEN_ERROR,
-            REENTRANT,
-            REENTRANT_ERROR,
-            FAILED,
-            HOLD,
-            ERROR,
-            MEAN,
-            P50,
-            P99,
-            LONGEST,
-            SHARE,
-        ],
+        columns: [&[PLACE, LOCK][..], &COUNTED, &[P50, P99, LONGEST, SHARE]].concat(),
         rows: answer.sites.iter().map(site).collect(),
         left_out: (answer.site_count as usize).saturating_sub(answer.sites.len()),
     }
@@ -88,41 +77,18 @@ fn sites(answer: &CriticalSections) -> Table {
 
 fn site(site: &SectionPlace) -> Row {
     let counts = &site.counts;
-    let cells = vec![
-        TableCell::name(&site.place),
-        TableCell::name(&format!("[{}] {}", site.kind, site.lock.label())),
-        TableCell::Count(counts.acquisitions),
-        within(counts.acquisitions_error),
-        TableCell::Count(counts.reentrant),
-        within(counts.reentrant_error),
-        TableCell::Count(counts.failed),
-        hold(counts),
-        error(counts),
-        ns(counts.mean_hold_ns),
-        ns(site.p50_hold_ns),
-        ns(site.p99_hold_ns),
-        ns(counts.longest_hold_ns),
-        share_of(site.thread_share),
-    ];
+    let lock = format!("[{}] {}", site.kind, site.lock.label());
+    let mut cells = vec![TableCell::name(&site.place), TableCell::name(&lock)];
+    cells.extend(counted(counts));
+    cells.extend([site.p50_hold_ns, site.p99_hold_ns, counts.longest_hold_ns].map(ns));
+    cells.push(share_of(site.thread_share));
     Row { cells, details: Vec::new() }
 }
 
 fn threads(answer: &CriticalSections) -> Table {
     Table {
         title: "By thread".to_owned(),
-        columns: vec![
-            THREAD,
-            TAKEN,
-            TAKEN_ERROR,
-            REENTRANT,
-            REENTRANT_ERROR,
-            FAILED,
-            HOLD,
-            ERROR,
-            MEAN,
-            LONGEST,
-            SHARE,
-        ],
+        columns: [&[THREAD][..], &COUNTED, &[LONGEST, SHARE]].concat(),
         rows: answer.threads.iter().map(thread).collect(),
         left_out: (answer.thread_count as usize).saturating_sub(answer.threads.len()),
     }
@@ -131,19 +97,9 @@ fn threads(answer: &CriticalSections) -> Table {
 
 fn thread(holder: &Holder) -> Row {
     let counts = &holder.counts;
-    let cells = vec![
-        TableCell::name(&holder.thread),
-        TableCell::Count(counts.acquisitions),
-        within(counts.acquisitions_error),
-        TableCell::Count(counts.reentrant),
-        within(counts.reentrant_error),
-        TableCell::Count(counts.failed),
-        hold(counts),
-        error(counts),
-        ns(counts.mean_hold_ns),
-        ns(counts.longest_hold_ns),
-        share_of(holder.thread_share),
-    ];
+    let mut cells = vec![TableCell::name(&holder.thread)];
+    cells.extend(counted(counts));
+    cells.extend([ns(counts.longest_hold_ns), share_of(holder.thread_share)]);
     let entered = holder.sections.iter().filter(|own| own.counts.acquisitions != 0);
     let lines = entered.take(SECTIONS_OF_THREAD).map(own).collect();
     let details = vec![Detail { title: "its sections, the longest first".to_owned(), lines }];
@@ -161,6 +117,20 @@ fn own(own: &Own) -> String {
         None => "not measured".to_owned(),
     };
     format!("{taken} × {}: {held}; {}", harmless::name(&own.place), own.lock.label())
+}
+
+/// The cells below [`COUNTED`].
+fn counted(counts: &Counts) -> [TableCell; COUNTED.len()] {
+    [
+        TableCell::Count(counts.acquisitions),
+        within(counts.acquisitions_error),
+        TableCell::Count(counts.reentrant),
+        within(counts.reentrant_error),
+        TableCell::Count(counts.failed),
+        hold(counts),
+        error(counts),
+        ns(counts.mean_hold_ns),
+    ]
 }
 
 fn hold(counts: &Counts) -> TableCell {
