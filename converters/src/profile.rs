@@ -238,6 +238,9 @@ pub struct SectionRow {
     pub failed: u64,
     /// How long it held them in all, in ns: measured or estimated.
     pub hold_ns: u64,
+    /// By how much that may be too long, in ns, since holds in bursts contain more of the
+    /// probes than others; 0 where all were counted.
+    pub probes_ns: u64,
     /// How many holds were measured.
     pub measured: u64,
     /// The longest of those, in ns.

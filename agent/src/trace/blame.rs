@@ -265,6 +265,16 @@ impl Trace {
         }
     }
 
+    fn rarer(&self) -> u64 {
+        if self.shared.bursts.is_some() { RARER } else { 1 }
+    }
+
+    /// The mean time from one charge to the next release that is charged, in ns, where no
+    /// more than [`USUAL_WAITERS`] wait.
+    pub fn look_ns(&self) -> u64 {
+        LOOK_NS as u64 * self.rarer()
+    }
+
     /// Charges a release, by a thread and place, the time of all who wait for a
     /// lock: those that are due now. Many threads that take turns every
     /// microsecond would else write a record each for all the others, and walk
@@ -279,8 +289,7 @@ impl Trace {
         let of = locks.iter_mut().find(|of| of.id == lock_id)?;
         let since_ns = std::mem::replace(&mut of.charged_ns, now_ns);
         let due_ns = self.recorder.threshold_ns().max(DUE_NS) * of.crowd();
-        let rarer = if self.shared.bursts.is_some() { RARER } else { 1 };
-        let next_ns = now_ns + some_time(now_ns) * of.crowd() * rarer;
+        let next_ns = now_ns + some_time(now_ns) * of.crowd() * self.rarer();
         self.bucket(of.hash).due.store(next_ns, Relaxed);
         let mut charges = Vec::new();
         for waiter in of.waiters.values_mut() {

@@ -242,6 +242,7 @@ impl Trace {
             ("own.native_ns".to_owned(), native_ns),
         ];
         values.push(("hold.one-in".to_owned(), self.one_in().into()));
+        values.push(("blame.look_ns".to_owned(), self.look_ns()));
         values.extend(self.places.left());
         values.extend(self.timed_probes());
         values.extend(self.bursts_statistics());

@@ -7,7 +7,7 @@ use super::{
     sums::Sums,
 };
 use crate::filter::Window;
-use tyrion_formats::{HoldMode, Recording, TraceRecord, Traced, Woken};
+use tyrion_formats::{HoldMode, Recording, TraceRecord, Traced, USUAL_PROBES_NS, Woken};
 use tyrion_wire::{
     cell::BUCKETS,
     def::id::{EMPTY_STACK, UNKNOWN},
@@ -48,6 +48,8 @@ pub(super) struct CellSums {
     pub(super) reentrant_error: u64,
     pub(super) failed: u64,
     pub(super) hold_ns: u64,
+    /// How much of that may be the probes'.
+    pub(super) probes_ns: u64,
     pub(super) measured: u64,
     pub(super) longest_ns: u64,
     pub(super) histogram: [u64; BUCKETS],
@@ -57,7 +59,7 @@ impl Default for CellSums {
     fn default() -> Self {
         let (acquisitions, uncounted, acquisitions_error) = Default::default();
         let (reentrant, reentrant_error, failed) = Default::default();
-        let (hold_ns, measured, longest_ns) = Default::default();
+        let (hold_ns, probes_ns, measured, longest_ns) = Default::default();
         CellSums {
             acquisitions,
             uncounted,
@@ -66,6 +68,7 @@ impl Default for CellSums {
             reentrant_error,
             failed,
             hold_ns,
+            probes_ns,
             measured,
             longest_ns,
             histogram: [0; BUCKETS],
@@ -74,8 +77,12 @@ impl Default for CellSums {
 }
 
 impl CellSums {
-    fn of(log: &Recording, cell: &AcquisitionCell, mode: HoldMode) -> CellSums {
+    fn of(log: &Recording, cell: &AcquisitionCell, how: Measured) -> CellSums {
         let bursts = cell.bursts.unwrap_or_default();
+        let measured = cell.first_count.saturating_add(cell.sampled_count);
+        // Up to one pair of probes in each hold.
+        let probes_ns = bursts.uncounted.saturating_mul(how.probes_ns);
+        let hold_ns = log.hold_ns(how.mode, cell);
         CellSums {
             acquisitions: cell.acquisitions,
             uncounted: bursts.uncounted,
@@ -83,8 +90,9 @@ impl CellSums {
             reentrant: cell.reentrant,
             reentrant_error: bursts.reentrant_error,
             failed: cell.failed,
-            hold_ns: log.hold_ns(mode, cell),
-            measured: cell.first_count.saturating_add(cell.sampled_count),
+            hold_ns,
+            probes_ns: probes_ns.min(hold_ns),
+            measured,
             longest_ns: cell.max_ns,
             histogram: cell.histogram.map(u64::from),
         }
@@ -101,6 +109,7 @@ impl CellSums {
             (&mut self.reentrant_error, other.reentrant_error),
             (&mut self.failed, other.failed),
             (&mut self.hold_ns, other.hold_ns),
+            (&mut self.probes_ns, other.probes_ns),
             (&mut self.measured, other.measured),
         ] {
             *sum = sum.saturating_add(value);
@@ -177,14 +186,24 @@ pub(super) struct Tracer<'a> {
     log: &'a Recording,
     window: &'a Window,
     scope: Scope,
-    mode: HoldMode,
+    how: Measured,
     pub(super) sums: TraceSums,
+}
+
+/// How holds were measured.
+#[derive(Clone, Copy)]
+struct Measured {
+    mode: HoldMode,
+    /// What a pair of probes takes, in ns.
+    probes_ns: u64,
 }
 
 impl<'a> Tracer<'a> {
     pub(super) fn new(log: &'a Recording, window: &'a Window) -> Self {
-        let (scope, mode) = (Scope::of(log, window), log.hold_mode());
-        Tracer { log, window, scope, mode, sums: TraceSums::default() }
+        let probes_ns = log.probes_ns().unwrap_or(USUAL_PROBES_NS);
+        let how = Measured { mode: log.hold_mode(), probes_ns };
+        let scope = Scope::of(log, window);
+        Tracer { log, window, scope, how, sums: TraceSums::default() }
     }
 
     /// Adds an acquisition cell.
@@ -200,7 +219,7 @@ impl<'a> Tracer<'a> {
         }
         let thread = known_thread(self.log, cell.thread);
         let key = (thread, cell.place, known_class(self.log, cell.class));
-        sums.cells.entry(key).or_default().add(&CellSums::of(self.log, cell, self.mode));
+        sums.cells.entry(key).or_default().add(&CellSums::of(self.log, cell, self.how));
     }
 
     /// Adds a record.

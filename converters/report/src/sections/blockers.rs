@@ -1,5 +1,6 @@
 //! Who holds what others wait for.
 
+mod chance;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -12,6 +13,7 @@ use crate::{
     About, Answer, Findings, ReportOptions, Section,
     findings::{LockRef, OwnedWait, ThreadBlame},
 };
+use chance::{Chances, error_ns};
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
 use tyrion_converters::profile::WaitRow;
@@ -78,6 +80,9 @@ pub struct ThreadPair {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
+    /// How far that may be off, in ns, for 95 % of such estimates: which holder is charged
+    /// is partly chance. 0 where waits are not charged in parts.
+    pub wait_error_ns: u64,
     /// The share of all wait that there is a holder for.
     pub wait_share: f64,
     /// The locks that it was about, most wait first.
@@ -95,6 +100,8 @@ pub struct LockShare {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
+    /// How far that may be off, in ns, as above.
+    pub wait_error_ns: u64,
 }
 
 /// Waits at a place in the code, for a place in the code.
@@ -103,6 +110,8 @@ pub struct CodePair {
     /// The waits.
     #[serde(flatten)]
     pub charged: ChargedWaits,
+    /// How far `wait_ns` may be off, in ns, for 95 % of such estimates.
+    pub wait_error_ns: u64,
     /// Where the holder was when it left the lock, or else, where no stack was
     /// taken then, where it took it; null when that is not known.
     pub holder: Option<String>,
@@ -191,6 +200,11 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         (source, threads, code)
     };
     let known_ns = threads.values().fold(0, |sum: u64, pair| sum.saturating_add(pair.wait_ns));
+    let chances = match source {
+        Source::Charged => Chances::of(findings),
+        _ => Chances::default(),
+    };
+    let known = Known { findings, known_ns, chances };
     let mut out = Blockers {
         source,
         waits,
@@ -198,8 +212,8 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
         known_ns,
         thread_pairs: threads.len() as u64,
         code_pairs: code.len() as u64,
-        threads: threads.into_iter().map(|row| thread_pair(findings, row, known_ns)).collect(),
-        code: code.into_iter().map(|row| code_pair(findings, row, known_ns)).collect(),
+        threads: threads.into_iter().map(|row| known.thread_pair(row)).collect(),
+        code: code.into_iter().map(|row| known.code_pair(row)).collect(),
     };
     // Stable, so that equal ones stay in the order of names.
     out.threads.sort_by_key(|pair| Reverse(pair.wait_ns));
@@ -253,32 +267,48 @@ fn owned(findings: &Findings<'_>) -> (ByThreads, ByCode) {
     (threads, code)
 }
 
-fn thread_pair(
-    findings: &Findings<'_>,
-    ((waiters, holders), pair): ((String, String), OfThreads),
+/// What rows are made with.
+struct Known<'f> {
+    findings: &'f Findings<'f>,
+    /// How much wait there is a holder for.
     known_ns: u64,
-) -> ThreadPair {
-    let lock = |(&(group, kind), &(waits, wait_ns)): (&(u32, WaitKind), &(u64, u64))| LockShare {
-        lock: findings.groups.lock_ref(group),
-        kind: kind.name(),
-        waits,
-        wait_ns,
-    };
-    let mut locks: Vec<LockShare> = pair.locks.iter().map(lock).collect();
-    locks.sort_by_key(|lock| Reverse(lock.wait_ns));
-    let OfThreads { waits, wait_ns, .. } = pair;
-    ThreadPair { waiters, holders, waits, wait_ns, wait_share: share(wait_ns, known_ns), locks }
+    chances: Chances,
 }
 
-fn code_pair(
-    findings: &Findings<'_>,
-    ((waiter, holder, group, kind), charges): ((String, Holder, u32, WaitKind), Charges),
-    known_ns: u64,
-) -> CodePair {
-    let (charged, holder_stack) = charges.finish(findings, (waiter, group, kind), known_ns);
-    let (holder, holders) = match holder {
-        Holder::Place(place) => (Some(place), None),
-        Holder::Threads(group) => (None, Some(group)),
-    };
-    CodePair { charged, holder, holders, holder_stack }
+impl Known<'_> {
+    fn thread_pair(&self, ((waiters, holders), pair): ((String, String), OfThreads)) -> ThreadPair {
+        let OfThreads { waits, wait_ns, locks } = pair;
+        let mut variance = 0.0;
+        let mut lock = |((group, kind), (waits, wait_ns)): ((u32, WaitKind), (u64, u64))| {
+            let own = self.chances.variance(group, wait_ns);
+            variance += own;
+            LockShare {
+                lock: self.findings.groups.lock_ref(group),
+                kind: kind.name(),
+                waits,
+                wait_ns,
+                wait_error_ns: error_ns(own, wait_ns),
+            }
+        };
+        let mut locks: Vec<LockShare> = locks.into_iter().map(&mut lock).collect();
+        locks.sort_by_key(|lock| Reverse(lock.wait_ns));
+        let wait_error_ns = error_ns(variance, wait_ns);
+        let wait_share = share(wait_ns, self.known_ns);
+        ThreadPair { waiters, holders, waits, wait_ns, wait_error_ns, wait_share, locks }
+    }
+
+    fn code_pair(
+        &self,
+        ((waiter, holder, group, kind), charges): ((String, Holder, u32, WaitKind), Charges),
+    ) -> CodePair {
+        let (charged, holder_stack) =
+            charges.finish(self.findings, (waiter, group, kind), self.known_ns);
+        let (holder, holders) = match holder {
+            Holder::Place(place) => (Some(place), None),
+            Holder::Threads(group) => (None, Some(group)),
+        };
+        let variance = self.chances.variance(group, charged.wait_ns);
+        let wait_error_ns = error_ns(variance, charged.wait_ns);
+        CodePair { charged, wait_error_ns, holder, holders, holder_stack }
+    }
 }

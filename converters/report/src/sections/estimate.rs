@@ -3,7 +3,8 @@
 //! Trace mode measures some holds and takes the others to be like them. What a
 //! place's holds took in all is then known up to an error that depends on how
 //! many were measured, and how different they were. Where acquisitions were counted in
-//! bursts, it is not quite known either how many holds there were.
+//! bursts, it is not quite known either how many holds there were; and they contain
+//! more of the probes than elsewhere, which are not in the processor's caches then.
 
 use tyrion_converters::profile::SectionRow;
 use tyrion_wire::cell::{BUCKETS, bucket_floor_ns};
@@ -85,28 +86,32 @@ fn of_the_count_ns(row: &SectionRow) -> f64 {
 pub(crate) struct Error {
     squares: f64,
     counted_ns: f64,
+    /// How much longer holds may seem in bursts. This is no chance, and adds to the rest.
+    probes_ns: f64,
 }
 
 impl Error {
     pub(crate) fn add(&mut self, row: &SectionRow) {
         self.squares += (of_the_mean_ns(row) as f64).powi(2);
         self.counted_ns += of_the_count_ns(row);
+        self.probes_ns += row.probes_ns as f64;
     }
 
     pub(crate) fn merge(&mut self, other: Error) {
         self.squares += other.squares;
         self.counted_ns += other.counted_ns;
+        self.probes_ns += other.probes_ns;
     }
 
     /// That of all holds together, in ns.
     pub(crate) fn ns(self) -> u64 {
-        (self.squares + self.counted_ns * self.counted_ns).sqrt() as u64
+        ((self.squares + self.counted_ns * self.counted_ns).sqrt() + self.probes_ns) as u64
     }
 
     /// The same as if the number of holds were known, in ns: what the mean hold is off by,
     /// times their number.
     pub(crate) fn ns_of_the_mean(self) -> u64 {
-        self.squares.sqrt() as u64
+        (self.squares.sqrt() + self.probes_ns) as u64
     }
 }
 
@@ -134,6 +139,7 @@ mod tests {
             reentrant_error: 0,
             failed,
             hold_ns,
+            probes_ns: 0,
             measured,
             longest_ns,
             histogram,
@@ -189,6 +195,10 @@ mod tests {
         // Both: 1 200 ns and 1 600 ns.
         error.add(&row(2, &[800]));
         assert_eq!((error.ns(), error.ns_of_the_mean()), (2_000, 1_600));
+        // What the probes take is no chance.
+        error.add(&SectionRow { probes_ns: 50, ..row(100, &[100; 100]) });
+        error.add(&SectionRow { probes_ns: 50, ..row(100, &[100; 100]) });
+        assert_eq!((error.ns(), error.ns_of_the_mean()), (2_100, 1_700));
     }
 
     #[test]

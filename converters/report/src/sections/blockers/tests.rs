@@ -83,6 +83,24 @@ fn waits_are_charged_to_holders_in_trace_mode() {
     assert_eq!(found.code[2].charged.wait_ns, 90);
 }
 
+/// Two threads that take turns at a lock: whose release is charged is partly chance.
+#[test]
+fn charges_say_how_far_they_may_be_off() {
+    let mut log = Crafted::traced(10_000_000_000);
+    log.wait("http-1", &GET, CACHE, 1_000_000_000, "");
+    log.charge(("writer-1", &PUT), ("http-1", &GET), CACHE, 500_000_000);
+    log.charge(("reader-1", &GET), ("http-1", &GET), CACHE, 500_000_000);
+    let (logs, filter) = ([log.finish("a.log")], Filter::default());
+    let findings = found(&logs, &filter);
+    let told = blockers(&findings, &ReportOptions::default());
+    // 2 standard errors: 2 sqrt(2 * 50 us * 0.5 s * 0.5).
+    assert_eq!(told.threads[0].wait_error_ns, 10_000_000);
+    assert_eq!(told.threads[0].locks[0].wait_error_ns, 10_000_000);
+    assert_eq!(told.code[1].wait_error_ns, 10_000_000);
+    let text = text::view(&view::view(&told, &findings), &text::Style::default());
+    assert!(text.contains("wait ±") && text.contains("10 ms"), "{text}");
+}
+
 #[test]
 fn owners_are_told_without_trace_mode() {
     let mut log = Crafted::new(1_000_000);

@@ -24,6 +24,11 @@ const PREVIOUS: Column = Column::new("for", "the group of threads that had the l
 const LOCK: Column = Column::new("lock", "what the program calls it, and its class", 0);
 const WAITS: Column = Column::new("charges", "how many waits, or parts of them", 1);
 const WAIT: Column = Column::new("wait", "how long they were in all", 0);
+const ERROR: Column = Column::new(
+    "wait ±",
+    "how far that may be off, for 95 % of such estimates: whose release is charged is partly chance",
+    2,
+);
 const SHARE: Column = Column::new("share", "the share of all wait whose holder is known", 0);
 
 /// The answer for eyes.
@@ -77,10 +82,11 @@ fn has_previous(findings: &Findings<'_>) -> bool {
 fn threads(answer: &Blockers) -> Table {
     Table {
         title: "By threads".to_owned(),
-        columns: vec![WAITERS, HOLDERS, WAITS, WAIT, SHARE],
+        columns: vec![WAITERS, HOLDERS, WAITS, WAIT, ERROR, SHARE],
         rows: answer.threads.iter().map(thread_pair).collect(),
         left_out: (answer.thread_pairs as usize).saturating_sub(answer.threads.len()),
     }
+    .without_unknown(&[ERROR.name])
 }
 
 fn thread_pair(pair: &ThreadPair) -> Row {
@@ -95,6 +101,7 @@ fn thread_pair(pair: &ThreadPair) -> Row {
             TableCell::name(&pair.holders),
             TableCell::Count(pair.waits),
             TableCell::Ns(pair.wait_ns),
+            error(pair.wait_error_ns),
             TableCell::Share(pair.wait_share),
         ],
         details: vec![Detail { title: "locks, most wait first".to_owned(), lines }],
@@ -109,13 +116,23 @@ fn code(answer: &Blockers) -> Table {
     };
     Table {
         title: "By code".to_owned(),
-        columns: vec![WAITER, holder, LOCK, WAITS, WAIT, SHARE],
+        columns: vec![WAITER, holder, LOCK, WAITS, WAIT, ERROR, SHARE],
         rows: answer.code.iter().map(code_pair).collect(),
         left_out: (answer.code_pairs as usize).saturating_sub(answer.code.len()),
     }
+    .without_unknown(&[ERROR.name])
 }
 
 fn code_pair(pair: &CodePair) -> Row {
     let holder = known(pair.holder.as_ref().or(pair.holders.as_ref()));
-    charged::row(&pair.charged, [holder], ("its holder", &pair.holder_stack))
+    let mut row = charged::row(&pair.charged, [holder], ("its holder", &pair.holder_stack));
+    // Before the share.
+    let at = row.cells.len().saturating_sub(1);
+    row.cells.insert(at, error(pair.wait_error_ns));
+    row
+}
+
+/// Nothing where it is not by chance.
+fn error(error_ns: u64) -> TableCell {
+    if error_ns == 0 { TableCell::Unknown } else { TableCell::Ns(error_ns) }
 }
