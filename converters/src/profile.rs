@@ -240,7 +240,7 @@ pub struct SectionRow {
     pub hold_ns: u64,
     /// By how much that may be too long, in ns, since holds in bursts contain more of the
     /// probes than others; 0 where all were counted.
-    pub probes_ns: u64,
+    pub of_probes_ns: u64,
     /// How many holds were measured.
     pub measured: u64,
     /// The longest of those, in ns.

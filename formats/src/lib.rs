@@ -54,8 +54,8 @@ pub use recording::{
     Capabilities, ChunkRef, ClassDef, Collection, Defined, Definitions, DenseTable, Entry, Event,
     Events, Facts, HoldMode, Lacks, LockSite, MethodDef, ModeChange, ModeSpan, OptionChange,
     Owners, Pause, Recording, Records, Sampled, ShortWaits, SparseTable, StackDef, Stacks,
-    TakeRecords, Text, ThreadDef, ThreadSpan, TraceRecord, Traced, UNKNOWN, USUAL_PROBES_NS,
-    WaitSite, Woken, visit_two,
+    TakeRecords, Text, ThreadDef, ThreadSpan, TraceRecord, Traced, UNKNOWN, WaitSite, Woken,
+    visit_two,
 };
 pub use sniff::FileKind;
 pub use tyrion_wire as wire;

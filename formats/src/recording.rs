@@ -33,7 +33,7 @@ pub use definitions::{
 pub use entry::{Entry, Event, TraceRecord, Traced};
 pub use events::{Events, Records, TakeRecords, visit_two};
 pub use facts::Facts;
-pub use hold_mode::{HoldMode, USUAL_PROBES_NS};
+pub use hold_mode::HoldMode;
 pub use modes::ModeSpan;
 pub use options::OptionChange;
 pub use sampled::Sampled;

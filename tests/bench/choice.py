@@ -46,6 +46,7 @@ def add_options(parser, sections):
                             "next three")
     group.add_argument("--kind", action="append", default=[],
                        help="of lock: monitor-block, monitor-method, monitor-static, lock, ...; "
+                            "of contended: monitor, lock, monitor-deep; "
                             "of sampling: so many threads")
     group.add_argument("--variant", action="append", default=[],
                        help="of the agent: a name (README.md has them) or its options themselves, "

@@ -8,10 +8,12 @@
 //!
 //! Threads that take turns at a lock would come here a million times a second.
 //! So a release is charged only from a moment on that was chosen by chance,
-//! some 50 µs after the last charge, or 200 with count=adaptive, and then with the time since that. What
-//! is held for long is charged exactly, what is held for less in the mean over
-//! many releases; and nothing is lost, as the other releases note in the bucket
-//! that they were the last, and a waiter that gets the lock charges that one.
+//! some 50 µs after the last charge, or 200 with count=adaptive. The other
+//! releases note in the bucket that they were the last: the one before the
+//! release that is charged gets the time up to it, and the charged one only what
+//! it held the lock for. What is held for long is charged exactly, what is held
+//! for less in the mean over many releases; and nothing is lost, as a waiter that
+//! gets the lock charges the last release.
 
 use super::{
     Trace,
@@ -31,21 +33,19 @@ use std::{
     collections::HashMap,
     sync::{Arc, Mutex, atomic::Ordering::Relaxed},
 };
-use tyrion_wire::{WaitKind, def::id, trace::Blame};
+use tyrion_wire::{
+    WaitKind,
+    def::id,
+    trace::{Blame, LOOK_NS, USUAL_WAITERS},
+};
 
 /// Charges are written when they have added up to this. The stack is walked
 /// then, while others wait: at 10 µs Derby, with eight threads at one lock, ran
 /// at half of the speed that it has at 1 ms.
 const DUE_NS: u64 = 1_000_000;
-/// The mean time from one charge to the next release that is charged.
-const LOOK_NS: f64 = 50_000.0;
 /// By how much longer it is where places are counted in bursts: programs that want that
 /// take locks very often.
 const RARER: u64 = 4;
-/// Each charge looks at all who wait. Where these are more, charges are rarer
-/// and written later in proportion: with 20 000 virtual threads at one lock
-/// the program ran 20 times longer.
-const USUAL_WAITERS: usize = 64;
 /// Locks are divided among so many mutexes.
 const SHARDS: usize = 64;
 
@@ -77,7 +77,9 @@ struct Lock {
 }
 
 impl Lock {
-    /// By how much more than usual wait.
+    /// By how much more than usual wait. Each charge looks at all of them, so charges
+    /// are rarer and written later in proportion: with 20 000 virtual threads at one
+    /// lock the program ran 20 times longer.
     fn crowd(&self) -> u64 {
         (self.waiters.len() / USUAL_WAITERS).max(1) as u64
     }
@@ -269,14 +271,14 @@ impl Trace {
         if self.shared.bursts.is_some() { RARER } else { 1 }
     }
 
-    /// The mean time from one charge to the next release that is charged, in ns, where no
-    /// more than [`USUAL_WAITERS`] wait.
+    /// The mean time from a charge to the moment after which the next release is charged,
+    /// in ns, where no more than [`USUAL_WAITERS`] wait.
     pub fn look_ns(&self) -> u64 {
-        LOOK_NS as u64 * self.rarer()
+        LOOK_NS * self.rarer()
     }
 
-    /// Charges a release, by a thread and place, the time of all who wait for a
-    /// lock: those that are due now. Many threads that take turns every
+    /// Charges a release, by a thread and place, and the one before it, the time of all
+    /// who wait for a lock: those that are due now. Many threads that take turns every
     /// microsecond would else write a record each for all the others, and walk
     /// their stack while these wait. `None` when nobody waits for the lock.
     fn charges(
@@ -291,13 +293,19 @@ impl Trace {
         let due_ns = self.recorder.threshold_ns().max(DUE_NS) * of.crowd();
         let next_ns = now_ns + some_time(now_ns) * of.crowd() * self.rarer();
         self.bucket(of.hash).due.store(next_ns, Relaxed);
+        let (released_ns, before, at) = last_release(self.bucket(of.hash), of.hash);
         let mut charges = Vec::new();
         for waiter in of.waiters.values_mut() {
-            let charged_ns = now_ns.saturating_sub(waiter.start_ns.max(since_ns));
-            if charged_ns == 0 {
+            let from_ns = waiter.start_ns.max(since_ns);
+            // Before that somebody else held it, perhaps many.
+            let taken_ns = released_ns.clamp(from_ns, now_ns.max(from_ns));
+            if taken_ns > from_ns {
+                waiter.fold(before, at, taken_ns - from_ns);
+            }
+            if now_ns <= taken_ns {
                 continue;
             }
-            waiter.fold(owner, place, charged_ns);
+            waiter.fold(owner, place, now_ns - taken_ns);
             let is_due = |folded: &FoldedBlame| {
                 folded.owner == owner && folded.place == place && folded.charged_ns >= due_ns
             };
@@ -327,5 +335,5 @@ fn some_time(seed: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     let uniform = ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64;
-    (-(1.0 - uniform).ln() * LOOK_NS) as u64
+    (-(1.0 - uniform).ln() * LOOK_NS as f64) as u64
 }

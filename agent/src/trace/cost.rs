@@ -10,15 +10,13 @@
 use super::{Trace, memory::Sum};
 use crate::sync::lock;
 use std::sync::{Mutex, atomic::Ordering::Relaxed};
+use tyrion_wire::trace::USUAL_PAIR_NS;
 
 /// So many timed probes of either kind must come first: until then the JVM
 /// interprets what times them, or compiles it badly.
 const WARM_UP: u64 = 6_000;
 /// A mean is of at least so many.
 const MANY: u64 = 500;
-/// What a pair takes where that was not measured, as in programs that take few
-/// locks, ns: between a loop's 5 and a database's 40 to 150.
-const USUAL_NS: f64 = 30.0;
 /// What a pair takes at a place that is counted in bursts, outside of these, ns: it is too
 /// short to be timed.
 const OUTSIDE_NS: u64 = 3;
@@ -76,7 +74,7 @@ impl Known {
     /// returns all of it, in ns.
     fn charge(&mut self, counted: u64) -> u64 {
         let more = counted.saturating_sub(self.counted);
-        self.charged_ns += more as f64 * self.pair_ns().unwrap_or(USUAL_NS);
+        self.charged_ns += more as f64 * self.pair_ns().unwrap_or(USUAL_PAIR_NS as f64);
         self.counted = counted.max(self.counted);
         self.charged_ns as u64
     }

@@ -163,7 +163,7 @@ impl Rows<'_, '_> {
             reentrant_error: sums.reentrant_error,
             failed: sums.failed,
             hold_ns: sums.hold_ns,
-            probes_ns: sums.probes_ns,
+            of_probes_ns: sums.of_probes_ns,
             measured: sums.measured,
             longest_ns: sums.longest_ns,
             histogram: sums.histogram,

@@ -7,11 +7,11 @@ use super::{
     sums::Sums,
 };
 use crate::filter::Window;
-use tyrion_formats::{HoldMode, Recording, TraceRecord, Traced, USUAL_PROBES_NS, Woken};
+use tyrion_formats::{HoldMode, Recording, TraceRecord, Traced, Woken};
 use tyrion_wire::{
     cell::BUCKETS,
     def::id::{EMPTY_STACK, UNKNOWN},
-    trace::{AcquisitionCell, Blame, Hold},
+    trace::{AcquisitionCell, Blame, Hold, USUAL_PAIR_NS},
 };
 
 /// What filters on time and duration leave of what trace mode records.
@@ -49,7 +49,7 @@ pub(super) struct CellSums {
     pub(super) failed: u64,
     pub(super) hold_ns: u64,
     /// How much of that may be the probes'.
-    pub(super) probes_ns: u64,
+    pub(super) of_probes_ns: u64,
     pub(super) measured: u64,
     pub(super) longest_ns: u64,
     pub(super) histogram: [u64; BUCKETS],
@@ -59,7 +59,7 @@ impl Default for CellSums {
     fn default() -> Self {
         let (acquisitions, uncounted, acquisitions_error) = Default::default();
         let (reentrant, reentrant_error, failed) = Default::default();
-        let (hold_ns, probes_ns, measured, longest_ns) = Default::default();
+        let (hold_ns, of_probes_ns, measured, longest_ns) = Default::default();
         CellSums {
             acquisitions,
             uncounted,
@@ -68,7 +68,7 @@ impl Default for CellSums {
             reentrant_error,
             failed,
             hold_ns,
-            probes_ns,
+            of_probes_ns,
             measured,
             longest_ns,
             histogram: [0; BUCKETS],
@@ -81,7 +81,7 @@ impl CellSums {
         let bursts = cell.bursts.unwrap_or_default();
         let measured = cell.first_count.saturating_add(cell.sampled_count);
         // Up to one pair of probes in each hold.
-        let probes_ns = bursts.uncounted.saturating_mul(how.probes_ns);
+        let of_probes_ns = bursts.uncounted.saturating_mul(how.pair_ns);
         let hold_ns = log.hold_ns(how.mode, cell);
         CellSums {
             acquisitions: cell.acquisitions,
@@ -91,7 +91,7 @@ impl CellSums {
             reentrant_error: bursts.reentrant_error,
             failed: cell.failed,
             hold_ns,
-            probes_ns: probes_ns.min(hold_ns),
+            of_probes_ns: of_probes_ns.min(hold_ns),
             measured,
             longest_ns: cell.max_ns,
             histogram: cell.histogram.map(u64::from),
@@ -109,7 +109,7 @@ impl CellSums {
             (&mut self.reentrant_error, other.reentrant_error),
             (&mut self.failed, other.failed),
             (&mut self.hold_ns, other.hold_ns),
-            (&mut self.probes_ns, other.probes_ns),
+            (&mut self.of_probes_ns, other.of_probes_ns),
             (&mut self.measured, other.measured),
         ] {
             *sum = sum.saturating_add(value);
@@ -195,13 +195,13 @@ pub(super) struct Tracer<'a> {
 struct Measured {
     mode: HoldMode,
     /// What a pair of probes takes, in ns.
-    probes_ns: u64,
+    pair_ns: u64,
 }
 
 impl<'a> Tracer<'a> {
     pub(super) fn new(log: &'a Recording, window: &'a Window) -> Self {
-        let probes_ns = log.probes_ns().unwrap_or(USUAL_PROBES_NS);
-        let how = Measured { mode: log.hold_mode(), probes_ns };
+        let pair_ns = log.pair_ns().unwrap_or(USUAL_PAIR_NS);
+        let how = Measured { mode: log.hold_mode(), pair_ns };
         let scope = Scope::of(log, window);
         Tracer { log, window, scope, how, sums: TraceSums::default() }
     }

@@ -70,7 +70,7 @@ impl Row for SectionRow {
             (&mut self.reentrant_error, other.reentrant_error),
             (&mut self.failed, other.failed),
             (&mut self.hold_ns, other.hold_ns),
-            (&mut self.probes_ns, other.probes_ns),
+            (&mut self.of_probes_ns, other.of_probes_ns),
             (&mut self.measured, other.measured),
         ]);
         self.longest_ns = self.longest_ns.max(other.longest_ns);

@@ -14,7 +14,8 @@ use crate::{
 };
 use rayon::prelude::*;
 use std::{collections::BTreeMap, ops::Range, sync::OnceLock};
-use tyrion_formats::{HoldMode, Recording, USUAL_PROBES_NS};
+use tyrion_formats::{HoldMode, Recording};
+use tyrion_wire::trace::USUAL_PAIR_NS;
 
 /// One in this many acquisitions may lie before or after the replayed time, such as those
 /// of a program's start and end.
@@ -59,7 +60,7 @@ pub(crate) fn recorded(
         taken_virtually,
         cpu_ns: sums.cpu_ns.map(|ns| ns as f64 * part.min(1.0)),
         processors: sums.processors,
-        probe_ns: sums.pair_ns.unwrap_or(USUAL_PROBES_NS) as f64 / 2.0,
+        probe_ns: sums.pair_ns.unwrap_or(USUAL_PAIR_NS) as f64 / 2.0,
         time,
         unchanged: OnceLock::new(),
     })

@@ -73,7 +73,7 @@ impl Sums {
         if let Some(last) = last {
             let statistics = last.statistics();
             let number = |key: &str| statistics.get(key).copied();
-            sums.pair_ns = last.probes_ns();
+            sums.pair_ns = last.pair_ns();
             // Counted since the recording began, so useless if files of it are missing.
             let process_ns = number("cpu.process_ns").filter(|_| are_whole(logs));
             sums.cpu_ns = process_ns.map(|process_ns| {

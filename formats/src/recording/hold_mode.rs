@@ -68,13 +68,10 @@ impl HoldMode {
     }
 }
 
-/// What a pair of probes takes where that was not measured, in ns.
-pub const USUAL_PROBES_NS: u64 = 30;
-
 impl Recording {
     /// What the two probes of an acquisition take in this program, in ns, where the agent
     /// has measured that. What it was when the recording ended.
-    pub fn probes_ns(&self) -> Option<u64> {
+    pub fn pair_ns(&self) -> Option<u64> {
         self.statistics().get("probes.pair_ns").copied()
     }
 

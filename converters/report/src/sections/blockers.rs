@@ -80,9 +80,10 @@ pub struct ThreadPair {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
-    /// How far that may be off, in ns, for 95 % of such estimates: which holder is charged
-    /// is partly chance. 0 where waits are not charged in parts.
-    pub wait_error_ns: u64,
+    /// How far that may be off, in ns, for 95 % of such estimates at the most: which holder
+    /// is charged is partly chance. 0 where there is one holder only, or waits are not
+    /// charged in parts; null with a filter on threads.
+    pub wait_error_ns: Option<u64>,
     /// The share of all wait that there is a holder for.
     pub wait_share: f64,
     /// The locks that it was about, most wait first.
@@ -101,7 +102,7 @@ pub struct LockShare {
     /// Their durations added up, in ns.
     pub wait_ns: u64,
     /// How far that may be off, in ns, as above.
-    pub wait_error_ns: u64,
+    pub wait_error_ns: Option<u64>,
 }
 
 /// Waits at a place in the code, for a place in the code.
@@ -110,8 +111,8 @@ pub struct CodePair {
     /// The waits.
     #[serde(flatten)]
     pub charged: ChargedWaits,
-    /// How far `wait_ns` may be off, in ns, for 95 % of such estimates.
-    pub wait_error_ns: u64,
+    /// How far `wait_ns` may be off, in ns, as above.
+    pub wait_error_ns: Option<u64>,
     /// Where the holder was when it left the lock, or else, where no stack was
     /// taken then, where it took it; null when that is not known.
     pub holder: Option<String>,
@@ -201,8 +202,8 @@ pub fn blockers(findings: &Findings<'_>, options: &ReportOptions) -> Blockers {
     };
     let known_ns = threads.values().fold(0, |sum: u64, pair| sum.saturating_add(pair.wait_ns));
     let chances = match source {
-        Source::Charged => Chances::of(findings),
-        _ => Chances::default(),
+        Source::Charged => Chances::of(findings, &threads, &code),
+        _ => Some(Chances::default()),
     };
     let known = Known { findings, known_ns, chances };
     let mut out = Blockers {
@@ -272,27 +273,28 @@ struct Known<'f> {
     findings: &'f Findings<'f>,
     /// How much wait there is a holder for.
     known_ns: u64,
-    chances: Chances,
+    chances: Option<Chances>,
 }
 
 impl Known<'_> {
     fn thread_pair(&self, ((waiters, holders), pair): ((String, String), OfThreads)) -> ThreadPair {
         let OfThreads { waits, wait_ns, locks } = pair;
         let mut variance = 0.0;
+        let chances = self.chances.as_ref();
         let mut lock = |((group, kind), (waits, wait_ns)): ((u32, WaitKind), (u64, u64))| {
-            let own = self.chances.variance(group, wait_ns);
+            let own = chances.map_or(0.0, |it| it.of_threads(group, &holders, wait_ns));
             variance += own;
             LockShare {
                 lock: self.findings.groups.lock_ref(group),
                 kind: kind.name(),
                 waits,
                 wait_ns,
-                wait_error_ns: error_ns(own, wait_ns),
+                wait_error_ns: chances.map(|_| error_ns(own, wait_ns)),
             }
         };
         let mut locks: Vec<LockShare> = locks.into_iter().map(&mut lock).collect();
         locks.sort_by_key(|lock| Reverse(lock.wait_ns));
-        let wait_error_ns = error_ns(variance, wait_ns);
+        let wait_error_ns = chances.map(|_| error_ns(variance, wait_ns));
         let wait_share = share(wait_ns, self.known_ns);
         ThreadPair { waiters, holders, waits, wait_ns, wait_error_ns, wait_share, locks }
     }
@@ -303,12 +305,13 @@ impl Known<'_> {
     ) -> CodePair {
         let (charged, holder_stack) =
             charges.finish(self.findings, (waiter, group, kind), self.known_ns);
+        let of_holder =
+            |it: &Chances| error_ns(it.of_place(group, &holder, charged.wait_ns), charged.wait_ns);
+        let wait_error_ns = self.chances.as_ref().map(of_holder);
         let (holder, holders) = match holder {
             Holder::Place(place) => (Some(place), None),
             Holder::Threads(group) => (None, Some(group)),
         };
-        let variance = self.chances.variance(group, charged.wait_ns);
-        let wait_error_ns = error_ns(variance, charged.wait_ns);
         CodePair { charged, wait_error_ns, holder, holders, holder_stack }
     }
 }

@@ -56,6 +56,11 @@ impl Charges {
         *of_stacks = of_stacks.saturating_add(wait_ns);
     }
 
+    /// How long they were in all, in ns.
+    pub(super) fn wait_ns(&self) -> u64 {
+        self.wait_ns
+    }
+
     /// All of them, and the other one's stack that goes with the waiter's; it is empty
     /// where it is not known. The share is of `known_ns`.
     pub(super) fn finish(

@@ -65,6 +65,9 @@ pub struct Counts {
     /// How far `hold_ns` may be off, in ns, for 95 % of such estimates; 0 where all
     /// holds were measured and counted.
     pub hold_error_ns: u64,
+    /// What of it is chance.
+    #[serde(skip)]
+    by_chance_ns: u64,
     /// How long on average, in ns; null when no hold was measured.
     pub mean_hold_ns: Option<u64>,
     /// The longest measured hold, in ns; null when none was.
@@ -75,9 +78,10 @@ pub struct Counts {
 
 impl Counts {
     /// How long locks were held at the least: what they are ranked by, so that what
-    /// is uncertain does not come before what is not.
+    /// is uncertain does not come before what is not. What the probes take is there, too,
+    /// where all is counted.
     fn certain_ns(&self) -> u64 {
-        self.hold_ns.saturating_sub(self.hold_error_ns)
+        self.hold_ns.saturating_sub(self.by_chance_ns)
     }
 }
 
@@ -189,6 +193,7 @@ impl Sums {
             failed: place.failed,
             hold_ns: place.hold_ns,
             hold_error_ns: 0,
+            by_chance_ns: 0,
             mean_hold_ns: None,
             longest_hold_ns: (place.measured != 0).then_some(place.longest_ns),
             measured: place.measured,
@@ -224,7 +229,9 @@ impl Sums {
         let counts = self.counts;
         let is_known = counts.measured != 0 && counts.acquisitions != 0;
         let mean_hold_ns = is_known.then(|| counts.hold_ns / counts.acquisitions);
-        Counts { mean_hold_ns, hold_error_ns: self.error.ns().min(counts.hold_ns), ..counts }
+        let hold_error_ns = self.error.ns(counts.hold_ns);
+        let by_chance_ns = self.error.by_chance_ns();
+        Counts { mean_hold_ns, hold_error_ns, by_chance_ns, ..counts }
     }
 
     /// The hold that this share of them does not exceed, in ns.

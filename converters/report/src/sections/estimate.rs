@@ -11,7 +11,7 @@ use tyrion_wire::cell::{BUCKETS, bucket_floor_ns};
 
 /// How many standard errors a figure may be off: 95 % of estimates are not further
 /// from the truth.
-const ERRORS: f64 = 2.0;
+pub(super) const ERRORS: f64 = 2.0;
 
 /// Mean and mean square of measured holds, of which the histogram keeps the power
 /// of two: within it they are taken to lie evenly.
@@ -33,6 +33,11 @@ impl Moments {
             moments.squares += count * 7.0 / 3.0 * floor * floor;
         }
         moments
+    }
+
+    /// How many holds there are.
+    pub(crate) fn count(&self) -> f64 {
+        self.count
     }
 
     fn deviation(&self) -> f64 {
@@ -87,31 +92,36 @@ pub(crate) struct Error {
     squares: f64,
     counted_ns: f64,
     /// How much longer holds may seem in bursts. This is no chance, and adds to the rest.
-    probes_ns: f64,
+    of_probes_ns: f64,
 }
 
 impl Error {
     pub(crate) fn add(&mut self, row: &SectionRow) {
         self.squares += (of_the_mean_ns(row) as f64).powi(2);
         self.counted_ns += of_the_count_ns(row);
-        self.probes_ns += row.probes_ns as f64;
+        self.of_probes_ns += row.of_probes_ns as f64;
     }
 
     pub(crate) fn merge(&mut self, other: Error) {
         self.squares += other.squares;
         self.counted_ns += other.counted_ns;
-        self.probes_ns += other.probes_ns;
+        self.of_probes_ns += other.of_probes_ns;
     }
 
-    /// That of all holds together, in ns.
-    pub(crate) fn ns(self) -> u64 {
-        ((self.squares + self.counted_ns * self.counted_ns).sqrt() + self.probes_ns) as u64
+    /// That of all holds together, which took `hold_ns`, in ns.
+    pub(crate) fn ns(self, hold_ns: u64) -> u64 {
+        self.by_chance_ns().saturating_add(self.of_probes_ns as u64).min(hold_ns)
+    }
+
+    /// What of it is chance, in ns.
+    pub(crate) fn by_chance_ns(self) -> u64 {
+        (self.squares + self.counted_ns * self.counted_ns).sqrt() as u64
     }
 
     /// The same as if the number of holds were known, in ns: what the mean hold is off by,
     /// times their number.
-    pub(crate) fn ns_of_the_mean(self) -> u64 {
-        (self.squares.sqrt() + self.probes_ns) as u64
+    pub(crate) fn ns_of_the_mean(self, hold_ns: u64) -> u64 {
+        ((self.squares.sqrt() + self.of_probes_ns) as u64).min(hold_ns)
     }
 }
 
@@ -139,7 +149,7 @@ mod tests {
             reentrant_error: 0,
             failed,
             hold_ns,
-            probes_ns: 0,
+            of_probes_ns: 0,
             measured,
             longest_ns,
             histogram,
@@ -149,7 +159,7 @@ mod tests {
     fn error_ns(row: &SectionRow) -> u64 {
         let mut error = Error::default();
         error.add(row);
-        error.ns()
+        error.ns(u64::MAX)
     }
 
     #[test]
@@ -183,22 +193,23 @@ mod tests {
         let mut other = Error::default();
         other.add(&of_means[1]);
         error.merge(other);
-        assert_eq!((error.ns(), error.ns_of_the_mean()), (5_000, 5_000));
+        assert_eq!((error.ns(u64::MAX), error.ns_of_the_mean(u64::MAX)), (5_000, 5_000));
 
         // 10 000 ns in all: 3 % of the number is 6 % for 95 % of estimates.
         let in_bursts = SectionRow { acquisitions_error: 3, ..row(100, &[100; 100]) };
         let mut error = Error::default();
         error.add(&in_bursts);
-        assert_eq!((error.ns(), error.ns_of_the_mean()), (600, 0));
+        assert_eq!((error.ns(u64::MAX), error.ns_of_the_mean(u64::MAX)), (600, 0));
         error.add(&in_bursts);
-        assert_eq!(error.ns(), 1_200);
+        assert_eq!(error.ns(u64::MAX), 1_200);
         // Both: 1 200 ns and 1 600 ns.
         error.add(&row(2, &[800]));
-        assert_eq!((error.ns(), error.ns_of_the_mean()), (2_000, 1_600));
+        assert_eq!((error.ns(u64::MAX), error.ns_of_the_mean(u64::MAX)), (2_000, 1_600));
         // What the probes take is no chance.
-        error.add(&SectionRow { probes_ns: 50, ..row(100, &[100; 100]) });
-        error.add(&SectionRow { probes_ns: 50, ..row(100, &[100; 100]) });
-        assert_eq!((error.ns(), error.ns_of_the_mean()), (2_100, 1_700));
+        error.add(&SectionRow { of_probes_ns: 50, ..row(100, &[100; 100]) });
+        error.add(&SectionRow { of_probes_ns: 50, ..row(100, &[100; 100]) });
+        assert_eq!((error.ns(u64::MAX), error.ns_of_the_mean(u64::MAX)), (2_100, 1_700));
+        assert_eq!((error.by_chance_ns(), error.ns(70), error.ns_of_the_mean(60)), (2_000, 70, 60));
     }
 
     #[test]

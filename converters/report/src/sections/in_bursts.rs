@@ -13,11 +13,11 @@ use crate::{
 };
 use serde_json::Value;
 use tyrion_converters::filter::Filter;
-use tyrion_formats::{Recording, USUAL_PROBES_NS};
+use tyrion_formats::Recording;
 use tyrion_wire::{
     WaitKind,
     cell::bucket,
-    trace::{AcquisitionCell, Bursts},
+    trace::{AcquisitionCell, Bursts, USUAL_PAIR_NS},
 };
 
 const MAP: (WaitKind, (&str, &str)) = (WaitKind::Monitor, ("java.lang.Object", "Cache.map"));
@@ -119,7 +119,7 @@ fn hold_times_are_off_by_what_their_number_is_off_by() {
     // probes, which are in each that was not counted.
     let known = Bursts { uncounted: 900, count: 12, ..Bursts::default() };
     let (_, error_ns) = hold(log("known.log", Some(known)));
-    assert!((26_000..28_000).contains(&(error_ns - 900 * USUAL_PROBES_NS)), "{error_ns}");
+    assert!((26_000..28_000).contains(&(error_ns - 900 * USUAL_PAIR_NS)), "{error_ns}");
     assert_eq!(hold(log("whole.log", None)), (100_000, 0));
 }
 

@@ -23,9 +23,10 @@ import tyrion.support.Jvm;
  * for, which it asks the JVM after each: mapped memory, so it survives {@code kill -9}. With
  * {@code -Dtruth.warmup=SECONDS} (a fraction will do) the storm runs that long before it is
  * measured. With {@code -Dtruth.until=FILE} it ends once that file is there, if SECONDS are not over
- * before.
+ * before. {@code -Dtruth.depth=FRAMES} has so many more frames lead to the lock.
  *
- * <p>Prints "raging" once all threads have been started. Reported are the measured time only, and with {@code total_} all since the beginning.
+ * <p>Prints "raging" once all threads have been started. Reported are the measured time only, and
+ * with {@code total_} all since the beginning.
  */
 final class Storm implements Scenario {
     private static final int THREADS = 4;

@@ -26,7 +26,7 @@ const WAITS: Column = Column::new("charges", "how many waits, or parts of them",
 const WAIT: Column = Column::new("wait", "how long they were in all", 0);
 const ERROR: Column = Column::new(
     "wait ±",
-    "how far that may be off, for 95 % of such estimates: whose release is charged is partly chance",
+    "how far that may be off, for 95 % of such estimates at the most: whose release is charged is partly chance",
     2,
 );
 const SHARE: Column = Column::new("share", "the share of all wait whose holder is known", 0);
@@ -133,6 +133,6 @@ fn code_pair(pair: &CodePair) -> Row {
 }
 
 /// Nothing where it is not by chance.
-fn error(error_ns: u64) -> TableCell {
-    if error_ns == 0 { TableCell::Unknown } else { TableCell::Ns(error_ns) }
+fn error(error_ns: Option<u64>) -> TableCell {
+    error_ns.filter(|&ns| ns != 0).map_or(TableCell::Unknown, TableCell::Ns)
 }

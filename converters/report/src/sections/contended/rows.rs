@@ -182,7 +182,7 @@ pub(super) fn lock(
         p99_wait_ns: quantile(0.99),
         max_wait_ns: sums.max_wait_ns,
         hold_ns: measured.then_some(sums.hold_ns),
-        hold_error_ns: measured.then(|| sums.error.ns().min(sums.hold_ns)),
+        hold_error_ns: measured.then(|| sums.error.ns(sums.hold_ns)),
         mean_hold_ns: measured.then(|| mean(sums.hold_ns, sums.acquisitions)),
         max_hold_ns: measured.then_some(sums.max_hold_ns),
         utilisation_share: (measured && recorded_ns != 0).then(|| share(sums.hold_ns, recorded_ns)),

@@ -27,8 +27,12 @@ const REENTRANT_ERROR: Column =
 const OF_BURSTS: [&str; 2] = [TAKEN_ERROR.name, REENTRANT_ERROR.name];
 const FAILED: Column = Column::new("failed", "failed attempts to take the lock", 5);
 const HOLD: Column = Column::new("hold", "how long it was held in all; nested locks count each", 0);
-const ERROR: Column =
-    Column::new("±", "how far the estimated hold may be off, for 95 % of such estimates", 4);
+const ERROR: Column = Column::new(
+    "±",
+    "how far the estimated hold may be off, for 95 % of such estimates; in bursts with what the probes \
+     take",
+    4,
+);
 const MEAN: Column = Column::new("mean", "how long it was held on average", 0);
 const P50: Column =
     Column::new("p50", "half of the measured holds were not longer, to a power of two", 3);

@@ -310,8 +310,9 @@ impl GuiltyLock {
     fn add_holds(&mut self, holds: &Holds, traced_ns: u64) {
         self.acquisitions = Some(holds.acquisitions);
         self.acquisitions_error = Some(holds.acquisitions_error);
+        let error_ns = holds.error.ns_of_the_mean(holds.hold_ns);
         self.mean_hold_ns = Some(mean(holds.hold_ns, holds.acquisitions));
-        self.mean_hold_error_ns = Some(mean(holds.error.ns_of_the_mean(), holds.acquisitions));
+        self.mean_hold_error_ns = Some(error_ns.div_ceil(holds.acquisitions.max(1)));
         self.max_hold_ns = Some(holds.longest_ns);
         self.utilisation_share = (traced_ns != 0).then(|| share(holds.hold_ns, traced_ns));
     }
