@@ -63,6 +63,7 @@ public final class Broker {
         return new Json()
                 .put("subject", "Broker")
                 .put("messages", measured.count)
+                .put("total_messages", received.sum())
                 .put("messages_per_second", measured.perSecond())
                 .put("messages_per_cpu_second", measured.perCpuSecond())
                 .put("process_cpu_ns", measured.cpuNanos)
