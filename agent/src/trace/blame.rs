@@ -7,13 +7,13 @@
 //! else can have come in between.
 //!
 //! Threads that take turns at a lock would come here a million times a second.
-//! So a release is charged only from a moment on that was chosen by chance,
-//! some 50 µs after the last charge, or 200 with count=adaptive. The other
-//! releases note in the bucket that they were the last: the one before the
-//! release that is charged gets the time up to it, and the charged one only what
-//! it held the lock for. What is held for long is charged exactly, what is held
-//! for less in the mean over many releases; and nothing is lost, as a waiter that
-//! gets the lock charges the last release.
+//! So a release is looked at only from a moment on that was chosen by chance,
+//! some 50 µs after the last look, or 200 with count=adaptive, and is charged what
+//! it held the lock for. All others note in the bucket that they were the last,
+//! and one of them, chosen as likely as its hold was long, gets the time that they
+//! had together. What is held for long is charged exactly, what is held for less in
+//! the mean over many releases; and nothing is lost, as a waiter that gets the lock
+//! charges what is left.
 
 use super::{
     Trace,
@@ -31,7 +31,10 @@ use crate::{
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 use tyrion_wire::{
     WaitKind,
@@ -93,12 +96,59 @@ struct Waiter {
 }
 
 impl Waiter {
+    /// Charges its time from then up to the last release, which was before `end_ns`, to
+    /// one of those that held the lock meanwhile. Returns up to when.
+    fn fold_others(&mut self, from_ns: u64, released: &Released, end_ns: u64) -> u64 {
+        let Released { last, chosen } = released;
+        let to_ns = last.at_ns.clamp(from_ns, end_ns.max(from_ns));
+        if to_ns > from_ns {
+            // The chosen one may have been before this wait.
+            let is_within = (from_ns + 1..=to_ns).contains(&chosen.at_ns);
+            let charged = if is_within { chosen } else { last };
+            self.fold(charged.owner, charged.place, to_ns - from_ns);
+        }
+        to_ns
+    }
+
     /// Adds a charge to those of the same thread and place.
     fn fold(&mut self, owner: i64, place: u32, charged_ns: u64) {
         let is_same = |folded: &&mut FoldedBlame| folded.owner == owner && folded.place == place;
         match self.folded.iter_mut().find(is_same) {
             Some(known) => known.charged_ns += charged_ns,
             None => self.folded.push(FoldedBlame { owner, place, charged_ns }),
+        }
+    }
+}
+
+/// Releases of a lock since the last one that was looked at.
+struct Released {
+    last: Release,
+    /// Chosen by chance, as likely as holds are long.
+    chosen: Release,
+}
+
+/// When a lock was released, by which thread, and where that had taken it; 0 ns when it
+/// was not.
+struct Release {
+    at_ns: u64,
+    owner: i64,
+    place: u32,
+}
+
+impl Released {
+    /// Those of the lock with this hash.
+    fn read(bucket: &Bucket, hash: u32) -> Released {
+        let Bucket { released, released_by, released_at, chosen, chosen_by, chosen_at, .. } =
+            bucket;
+        let release = |at_ns: &AtomicU64, by: &AtomicU64, at: &AtomicU64| {
+            let at = at.load(Relaxed);
+            let is_same = at >> 32 == u64::from(hash);
+            let at_ns = if is_same { at_ns.load(Relaxed) } else { 0 };
+            Release { at_ns, owner: by.load(Relaxed) as i64, place: at as u32 }
+        };
+        Released {
+            last: release(released, released_by, released_at),
+            chosen: release(chosen, chosen_by, chosen_at),
         }
     }
 }
@@ -137,7 +187,8 @@ impl Trace {
         let waited = &bucket.waited;
         if bucket.waiters.fetch_add(1, Relaxed) == 0 {
             waited.store(hash, Relaxed);
-            bucket.due.store(start_ns + some_time(start_ns), Relaxed);
+            bucket.looked.store(start_ns, Relaxed);
+            bucket.due.store(start_ns + some_time(start_ns) * self.rarer(), Relaxed);
         } else if waited.load(Relaxed) != hash {
             waited.store(Bucket::SEVERAL, Relaxed);
         }
@@ -159,11 +210,8 @@ impl Trace {
         }
         drop(locks);
         let bucket = self.bucket(hash);
-        let (released_ns, owner, place) = last_release(bucket, hash);
-        let since_ns = waiter.start_ns.max(charged_ns);
-        if released_ns > since_ns {
-            waiter.fold(owner, place, released_ns - since_ns);
-        }
+        let released = Released::read(bucket, hash);
+        waiter.fold_others(waiter.start_ns.max(charged_ns), &released, u64::MAX);
         bucket.waiters.fetch_sub(1, Relaxed);
         self.shared.waited.count.fetch_sub(1, Relaxed);
         waiter.folded
@@ -261,8 +309,9 @@ impl Trace {
         if is_counted {
             self.pause(of, hash);
         }
-        let waiters = &self.bucket(hash).waiters;
-        if gives_up && waiters.load(Relaxed) != 0 {
+        let Bucket { waiters, waited, .. } = self.bucket(hash);
+        let is_waited_for = || [hash, Bucket::SEVERAL].contains(&waited.load(Relaxed));
+        if gives_up && waiters.load(Relaxed) != 0 && is_waited_for() {
             self.left(java, of, Some(&of.held[0]), object, id::UNKNOWN);
         }
     }
@@ -277,8 +326,8 @@ impl Trace {
         LOOK_NS * self.rarer()
     }
 
-    /// Charges a release, by a thread and place, and the one before it, the time of all
-    /// who wait for a lock: those that are due now. Many threads that take turns every
+    /// Charges a release, by a thread and place, and those before it, the time of all who
+    /// wait for a lock: those that are due now. Many threads that take turns every
     /// microsecond would else write a record each for all the others, and walk
     /// their stack while these wait. `None` when nobody waits for the lock.
     fn charges(
@@ -293,15 +342,14 @@ impl Trace {
         let due_ns = self.recorder.threshold_ns().max(DUE_NS) * of.crowd();
         let next_ns = now_ns + some_time(now_ns) * of.crowd() * self.rarer();
         self.bucket(of.hash).due.store(next_ns, Relaxed);
-        let (released_ns, before, at) = last_release(self.bucket(of.hash), of.hash);
+        let bucket = self.bucket(of.hash);
+        let released = Released::read(bucket, of.hash);
+        bucket.looked.store(now_ns, Relaxed);
         let mut charges = Vec::new();
         for waiter in of.waiters.values_mut() {
+            // Before that others held it.
             let from_ns = waiter.start_ns.max(since_ns);
-            // Before that somebody else held it, perhaps many.
-            let taken_ns = released_ns.clamp(from_ns, now_ns.max(from_ns));
-            if taken_ns > from_ns {
-                waiter.fold(before, at, taken_ns - from_ns);
-            }
+            let taken_ns = waiter.fold_others(from_ns, &released, now_ns);
             if now_ns <= taken_ns {
                 continue;
             }
@@ -316,15 +364,6 @@ impl Trace {
         }
         Some(charges)
     }
-}
-
-/// When a lock of this hash was released last without a charge, by which
-/// thread, and where that had taken it; 0 ns when another lock was.
-fn last_release(bucket: &Bucket, hash: u32) -> (u64, i64, u32) {
-    let at = bucket.released_at.load(Relaxed);
-    let owner = bucket.released_by.load(Relaxed) as i64;
-    let released_ns = bucket.released.load(Relaxed);
-    if at >> 32 == u64::from(hash) { (released_ns, owner, at as u32) } else { (0, 0, 0) }
 }
 
 /// A time that has the exponential distribution of mean [`LOOK_NS`]: then a

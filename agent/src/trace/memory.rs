@@ -265,7 +265,18 @@ pub struct Bucket {
     pub released_at: AtomicU64,
     /// The hash of the lock that is waited for, or [`Bucket::SEVERAL`].
     pub waited: AtomicU32,
-    _rest: [AtomicU32; 5],
+    _word: AtomicU32,
+    /// When a release was looked at last, or somebody began to wait whom nobody waited
+    /// with, ns.
+    pub looked: AtomicU64,
+    /// Of the releases since, one that was chosen by chance: when it was, by whom, and
+    /// where, as above.
+    pub chosen: AtomicU64,
+    /// See there.
+    pub chosen_by: AtomicU64,
+    /// See there.
+    pub chosen_at: AtomicU64,
+    _rest: [AtomicU64; 6],
 }
 
 impl Bucket {
@@ -273,6 +284,9 @@ impl Bucket {
     pub const COUNT: usize = 1024;
     /// Locks of different hashes are waited for.
     pub const SEVERAL: u32 = u32::MAX;
+    /// The size of one is this power of two.
+    #[cfg(test)]
+    pub const SHIFT: u32 = size_of::<Bucket>().trailing_zeros();
 }
 
 /// Who waits.
@@ -535,7 +549,7 @@ shared!(
 /// compared in a test.
 const _: () = {
     use std::mem::offset_of;
-    assert!(size_of::<Entry>() == 64 && size_of::<Bucket>() == 64);
+    assert!(size_of::<Entry>() == 64 && size_of::<Bucket>() == 128);
     assert!(size_of::<Recent>() == 32 && size_of::<Pair>() == 16 && size_of::<Event>() == 32);
     assert!(offset_of!(Ring, events) == Ring::HEAD);
     assert!(size_of::<ThreadSlot>() == 16 && size_of::<Link<Ring>>() == 8);

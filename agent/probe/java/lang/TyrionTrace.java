@@ -42,7 +42,8 @@ public final class TyrionTrace {
     private static final long BUCKETS = address(3);
     private static final int BUCKETS_MASK = 1023;
     /** How many threads wait for any. */
-    private static final long WAITING = BUCKETS + 64 * (BUCKETS_MASK + 1);
+    private static final int BUCKET_SHIFT = 7;
+    private static final long WAITING = BUCKETS + ((BUCKETS_MASK + 1L) << BUCKET_SHIFT);
     /** What a tick is in ns, times 2 to the 32nd. */
     private static final long TICK = address(6);
     /** Whether instances are told apart. */
@@ -179,13 +180,17 @@ public final class TyrionTrace {
     /** The key of what is neither a hold nor anything that somebody waits for. */
     private static final long NOTHING = -1024;
 
-    // A bucket of hashes, 64 bytes.
+    // A bucket of hashes, 128 bytes.
     private static final long WAITERS = 0;
     private static final long DUE = 8;
     private static final long RELEASED = 16;
     private static final long RELEASED_BY = 24;
     private static final long RELEASED_AT = 32;
     private static final long WAITED = 40;
+    private static final long LOOKED = 48;
+    private static final long CHOSEN = 56;
+    private static final long CHOSEN_BY = 64;
+    private static final long CHOSEN_AT = 72;
     private static final int SEVERAL = -1;
 
     // A cell, see tyrion-wire.
@@ -519,7 +524,7 @@ public final class TyrionTrace {
         }
         try {
             long hash = key(lock);
-            long bucket = BUCKETS + ((hash & BUCKETS_MASK) << 6);
+            long bucket = BUCKETS + ((hash & BUCKETS_MASK) << BUCKET_SHIFT);
             long block;
             if (hash >>> 31 == 0 && U.getInt(bucket + WAITERS) != 0 && (block = block()) != 0) {
                 leaving(block, 0, hash, lock, place);
@@ -640,7 +645,7 @@ public final class TyrionTrace {
      * the last release before a wait's end is looked at by the waiter.
      */
     private static void leaving(long block, long entry, long hash, Object lock, int place) {
-        long bucket = BUCKETS + ((hash & BUCKETS_MASK) << 6);
+        long bucket = BUCKETS + ((hash & BUCKETS_MASK) << BUCKET_SHIFT);
         if (U.getInt(bucket + WAITERS) == 0) {
             return;
         }
@@ -654,9 +659,32 @@ public final class TyrionTrace {
             left(block, entry, lock, place);
             return;
         }
-        U.putLong(bucket + RELEASED_BY, U.getLong(block + OWNER));
-        U.putLong(bucket + RELEASED_AT, hash << 32 | place);
+        long owner = U.getLong(block + OWNER);
+        long at = hash << 32 | place;
+        if (isChosen(bucket, hash, now)) {
+            U.putLong(bucket + CHOSEN_BY, owner);
+            U.putLong(bucket + CHOSEN_AT, at);
+            U.putLong(bucket + CHOSEN, now);
+        }
+        U.putLong(bucket + RELEASED_BY, owner);
+        U.putLong(bucket + RELEASED_AT, at);
         U.putLong(bucket + RELEASED, now);
+    }
+
+    /**
+     * Whether this release stands for all since a release was looked at: by chance, as likely as its
+     * hold is long. Each that comes takes the place of the one before with the part that its hold is
+     * of all the time so far, so in the end every hold has been as likely as it was long.
+     */
+    private static boolean isChosen(long bucket, long hash, long now) {
+        long looked = U.getLong(bucket + LOOKED);
+        long since = looked;
+        if (U.getLong(bucket + RELEASED_AT) >>> 32 == hash) {
+            since = Math.max(looked, U.getLong(bucket + RELEASED));
+        }
+        long random = now * MIX;
+        random = (random ^ random >>> 32) * MIX;
+        return (random >>> 40) * (now - looked) >>> 24 < now - since;
     }
 
     /**

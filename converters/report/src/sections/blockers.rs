@@ -13,7 +13,7 @@ use crate::{
     About, Answer, Findings, ReportOptions, Section,
     findings::{LockRef, OwnedWait, ThreadBlame},
 };
-use chance::{Chances, error_ns};
+use chance::{Chances, Own, error_ns};
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
 use tyrion_converters::profile::WaitRow;
@@ -80,8 +80,8 @@ pub struct ThreadPair {
     pub waits: u64,
     /// Their durations added up, in ns.
     pub wait_ns: u64,
-    /// How far that may be off, in ns, for 95 % of such estimates at the most: which holder
-    /// is charged is partly chance. 0 where there is one holder only, or waits are not
+    /// How far that may be off, in ns, at the most, for 95 % of such estimates: which
+    /// holder is charged is partly chance. 0 where there is one holder only, or waits are not
     /// charged in parts; null with a filter on threads.
     pub wait_error_ns: Option<u64>,
     /// The share of all wait that there is a holder for.
@@ -281,8 +281,16 @@ impl Known<'_> {
         let OfThreads { waits, wait_ns, locks } = pair;
         let mut variance = 0.0;
         let chances = self.chances.as_ref();
+        // A lock's kinds are charged together.
+        let mut by_group: BTreeMap<u32, u64> = BTreeMap::new();
+        for (&(group, _), &(_, wait_ns)) in &locks {
+            let sum = by_group.entry(group).or_default();
+            *sum = sum.saturating_add(wait_ns);
+        }
         let mut lock = |((group, kind), (waits, wait_ns)): ((u32, WaitKind), (u64, u64))| {
-            let own = chances.map_or(0.0, |it| it.of_threads(group, &holders, wait_ns));
+            let holder_ns = by_group.get(&group).copied().unwrap_or(wait_ns);
+            let own = Own { holder_ns, wait_ns };
+            let own = chances.map_or(0.0, |it| it.of_threads((group, &waiters), own));
             variance += own;
             LockShare {
                 lock: self.findings.groups.lock_ref(group),
@@ -305,8 +313,10 @@ impl Known<'_> {
     ) -> CodePair {
         let (charged, holder_stack) =
             charges.finish(self.findings, (waiter, group, kind), self.known_ns);
+        let wait_ns = charged.wait_ns;
+        let own = Own { holder_ns: wait_ns, wait_ns };
         let of_holder =
-            |it: &Chances| error_ns(it.of_place(group, &holder, charged.wait_ns), charged.wait_ns);
+            |it: &Chances| error_ns(it.of_place((group, &charged.waiter), own), wait_ns);
         let wait_error_ns = self.chances.as_ref().map(of_holder);
         let (holder, holders) = match holder {
             Holder::Place(place) => (Some(place), None),

@@ -26,7 +26,7 @@ const WAITS: Column = Column::new("charges", "how many waits, or parts of them",
 const WAIT: Column = Column::new("wait", "how long they were in all", 0);
 const ERROR: Column = Column::new(
     "wait ±",
-    "how far that may be off, for 95 % of such estimates at the most: whose release is charged is partly chance",
+    "how far that may be off, at the most, for 95 % of such estimates: whose release is charged is partly chance",
     2,
 );
 const SHARE: Column = Column::new("share", "the share of all wait whose holder is known", 0);
@@ -49,7 +49,10 @@ fn how_much(answer: &Blockers, findings: &Findings<'_>) -> String {
     match (answer.source, of_threads) {
         (_, false) if answer.waits == 0 => nobody_waited(findings),
         (Source::Charged, true) => {
-            format!("{known} were charged to the selected threads, as holders.")
+            format!(
+                "{known} were charged to the selected threads, as holders; how far that may be off is \
+                 not known with a filter on threads."
+            )
         }
         (Source::Charged, false) => format!("{known} of {all} are charged to a holder."),
         (_, _) if answer.thread_pairs == 0 && findings.lacks_times() => {
