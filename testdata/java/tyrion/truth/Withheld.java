@@ -420,6 +420,8 @@ final class Withheld implements Scenario {
         for (int i = 0; i < PIECES; i++) {
             if (i < PIECES - 1) {
                 Threads.awaitWaiting(filler);
+                // It may have waited for long, or only just begun.
+                Threads.sleepMillis(2);
             }
             // It never waits itself: that would be an idle wait of main's.
             while (room.poll() == null) {
