@@ -9,9 +9,9 @@
 //! Threads that take turns at a lock would come here a million times a second.
 //! So a release is looked at only from a moment on that was chosen by chance,
 //! some 50 µs after the last look, or 200 with count=adaptive, and is charged what
-//! it held the lock for. All others note in the bucket that they were the last,
-//! and one of them, chosen as likely as its hold was long, gets the time that they
-//! had together. What is held for long is charged exactly, what is held for less in
+//! it held the lock for, as is the last one before it. Of all others one, chosen as
+//! likely as its hold was long, gets the time that they had together: the releases
+//! note in the bucket what that takes. What is held for long is charged exactly, what is held for less in
 //! the mean over many releases; and nothing is lost, as a waiter that gets the lock
 //! charges what is left.
 
@@ -97,15 +97,19 @@ struct Waiter {
 
 impl Waiter {
     /// Charges its time from then up to the last release, which was before `end_ns`, to
-    /// one of those that held the lock meanwhile. Returns up to when.
+    /// those that held the lock meanwhile. Returns up to when.
     fn fold_others(&mut self, from_ns: u64, released: &Released, end_ns: u64) -> u64 {
-        let Released { last, chosen } = released;
+        let Released { last, begun_ns, previous, chosen } = released;
         let to_ns = last.at_ns.clamp(from_ns, end_ns.max(from_ns));
-        if to_ns > from_ns {
+        let begun_ns = (*begun_ns).clamp(from_ns, to_ns);
+        if to_ns > begun_ns {
+            self.fold(last.owner, last.place, to_ns - begun_ns);
+        }
+        if begun_ns > from_ns {
             // The chosen one may have been before this wait.
-            let is_within = (from_ns + 1..=to_ns).contains(&chosen.at_ns);
-            let charged = if is_within { chosen } else { last };
-            self.fold(charged.owner, charged.place, to_ns - from_ns);
+            let is_within = |release: &&Release| (from_ns + 1..=begun_ns).contains(&release.at_ns);
+            let charged = [chosen, previous].into_iter().find(is_within).unwrap_or(last);
+            self.fold(charged.owner, charged.place, begun_ns - from_ns);
         }
         to_ns
     }
@@ -123,7 +127,11 @@ impl Waiter {
 /// Releases of a lock since the last one that was looked at.
 struct Released {
     last: Release,
-    /// Chosen by chance, as likely as holds are long.
+    /// When that had taken it.
+    begun_ns: u64,
+    /// The one before.
+    previous: Release,
+    /// Of those before the last, chosen by chance, as likely as holds are long.
     chosen: Release,
 }
 
@@ -138,17 +146,18 @@ struct Release {
 impl Released {
     /// Those of the lock with this hash.
     fn read(bucket: &Bucket, hash: u32) -> Released {
-        let Bucket { released, released_by, released_at, chosen, chosen_by, chosen_at, .. } =
-            bucket;
         let release = |at_ns: &AtomicU64, by: &AtomicU64, at: &AtomicU64| {
             let at = at.load(Relaxed);
             let is_same = at >> 32 == u64::from(hash);
             let at_ns = if is_same { at_ns.load(Relaxed) } else { 0 };
             Release { at_ns, owner: by.load(Relaxed) as i64, place: at as u32 }
         };
+        let b = bucket;
         Released {
-            last: release(released, released_by, released_at),
-            chosen: release(chosen, chosen_by, chosen_at),
+            last: release(&b.released, &b.released_by, &b.released_at),
+            begun_ns: b.begun.load(Relaxed),
+            previous: release(&b.begun, &b.previous_by, &b.previous_at),
+            chosen: release(&b.chosen, &b.chosen_by, &b.chosen_at),
         }
     }
 }

@@ -269,14 +269,21 @@ pub struct Bucket {
     /// When a release was looked at last, or somebody began to wait whom nobody waited
     /// with, ns.
     pub looked: AtomicU64,
-    /// Of the releases since, one that was chosen by chance: when it was, by whom, and
-    /// where, as above.
+    /// Of the releases since, but the last, one that was chosen by chance: when it was, by
+    /// whom, and where, as above.
     pub chosen: AtomicU64,
     /// See there.
     pub chosen_by: AtomicU64,
     /// See there.
     pub chosen_at: AtomicU64,
-    _rest: [AtomicU64; 6],
+    /// When what was released last had been taken: when the one before was released, or
+    /// looked at, ns.
+    pub begun: AtomicU64,
+    /// The one before the last, if it was not looked at: by whom, and where.
+    pub previous_by: AtomicU64,
+    /// See there; 0 for none.
+    pub previous_at: AtomicU64,
+    _rest: [AtomicU64; 3],
 }
 
 impl Bucket {

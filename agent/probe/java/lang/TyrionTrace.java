@@ -191,6 +191,9 @@ public final class TyrionTrace {
     private static final long CHOSEN = 56;
     private static final long CHOSEN_BY = 64;
     private static final long CHOSEN_AT = 72;
+    private static final long BEGUN = 80;
+    private static final long PREVIOUS_BY = 88;
+    private static final long PREVIOUS_AT = 96;
     private static final int SEVERAL = -1;
 
     // A cell, see tyrion-wire.
@@ -659,32 +662,44 @@ public final class TyrionTrace {
             left(block, entry, lock, place);
             return;
         }
-        long owner = U.getLong(block + OWNER);
-        long at = hash << 32 | place;
-        if (isChosen(bucket, hash, now)) {
-            U.putLong(bucket + CHOSEN_BY, owner);
-            U.putLong(bucket + CHOSEN_AT, at);
-            U.putLong(bucket + CHOSEN, now);
+        noteRelease(bucket, hash << 32 | place, U.getLong(block + OWNER), now);
+    }
+
+    /** Notes this release as the last one, and what it takes to charge those before it. */
+    private static void noteRelease(long bucket, long at, long owner, long now) {
+        long looked = U.getLong(bucket + LOOKED);
+        long begun = looked;
+        long lastAt = U.getLong(bucket + RELEASED_AT);
+        long last = U.getLong(bucket + RELEASED);
+        if (last > looked && lastAt >>> 32 == at >>> 32) {
+            long lastBy = U.getLong(bucket + RELEASED_BY);
+            long held = last - Math.max(looked, U.getLong(bucket + BEGUN));
+            if (isChosen(held, last - looked, now)) {
+                U.putLong(bucket + CHOSEN_BY, lastBy);
+                U.putLong(bucket + CHOSEN_AT, lastAt);
+                U.putLong(bucket + CHOSEN, last);
+            }
+            U.putLong(bucket + PREVIOUS_BY, lastBy);
+            U.putLong(bucket + PREVIOUS_AT, lastAt);
+            begun = last;
+        } else {
+            U.putLong(bucket + PREVIOUS_AT, 0);
         }
+        U.putLong(bucket + BEGUN, begun);
         U.putLong(bucket + RELEASED_BY, owner);
         U.putLong(bucket + RELEASED_AT, at);
         U.putLong(bucket + RELEASED, now);
     }
 
     /**
-     * Whether this release stands for all since a release was looked at: by chance, as likely as its
-     * hold is long. Each that comes takes the place of the one before with the part that its hold is
-     * of all the time so far, so in the end every hold has been as likely as it was long.
+     * Whether a hold stands for all since a release was looked at: by chance, as likely as it is long.
+     * Each that comes takes the place of the one before with the part that it is of all the time so
+     * far, so in the end every hold has been as likely as it was long.
      */
-    private static boolean isChosen(long bucket, long hash, long now) {
-        long looked = U.getLong(bucket + LOOKED);
-        long since = looked;
-        if (U.getLong(bucket + RELEASED_AT) >>> 32 == hash) {
-            since = Math.max(looked, U.getLong(bucket + RELEASED));
-        }
+    private static boolean isChosen(long held, long all, long now) {
         long random = now * MIX;
         random = (random ^ random >>> 32) * MIX;
-        return (random >>> 40) * (now - looked) >>> 24 < now - since;
+        return (random >>> 40) * all >>> 24 < held;
     }
 
     /**

@@ -3,13 +3,13 @@
 //! Not every release is looked at, but those that come at random moments, exponentially
 //! distributed with a mean of `a` (see *blame* in `docs/event-log.md`): the one that is
 //! looked at is charged what it held the lock for, and one of those before it, as likely
-//! as its hold was long, all that came before. So it is partly chance who is charged. If holds take `h`, and a share `p` of them
+//! as its hold was long, all that came before. (The one just before it gets its own time,
+//! too, so this is rather too much.) So it is partly chance who is charged. If holds take `h`, and a share `p` of them
 //! is one holder's, `n` releases are not looked at between two looks with the probability
 //! `qⁿ (1 − q)`, where `q = e^(−h÷a)`, and what is charged to another one than held the
-//! lock is `(n − 1) h`. Over a time `t` this has the variance
+//! lock is less than `(n − 1) h`. Over a time `t` that would have the variance
 //! `2 t p (1 − p) h ÷ (e^(h÷a) (e^(h÷a) − 1))`: that of `2 a² p (1 − p)` for each look where
 //! holds are short, and next to nothing where they are long, since each is looked at then.
-//! Where long and short holds mix it is more: `2 t p (1 − p) h ÷ (e^(h÷a) − 1)` is taken.
 //!
 //! All who wait are charged at once. With `w` waiters, a holder is charged `x = w t p` in
 //! all, and the variance is `w x (1 − p)` times the rest. That is an upper bound here: `w`
@@ -63,12 +63,13 @@ impl Holds {
         }
     }
 
-    /// `h ÷ (e^(h÷a) − 1)` for these holds, as often as they are met, in ns.
+    /// `h ÷ (e^(h÷a) (e^(h÷a) − 1))` for these holds, as often as they are met, in ns.
     fn by_chance_ns(&self, look_ns: f64) -> f64 {
         let (mut sum, mut time) = (0.0, 0.0);
         for (bucket, &holds) in self.0.iter().enumerate().filter(|(_, holds)| **holds != 0.0) {
             let hold_ns = 1.5 * bucket_floor_ns(bucket).max(1) as f64;
-            sum += holds * hold_ns * hold_ns / (hold_ns / look_ns).exp_m1();
+            let looks = hold_ns / look_ns;
+            sum += holds * hold_ns * hold_ns / looks.exp_m1() / looks.exp();
             time += holds * hold_ns;
         }
         // Where no hold was measured they may be short.
@@ -218,17 +219,24 @@ mod tests {
         let after = |random: &mut u64| -(1.0 - uniform(random)).ln() * LOOK;
         let (mut now, mut looked, mut told, mut held) = (0.0, 0.0, 0.0, 0.0);
         let mut due = after(random);
-        let mut chosen = false;
+        let (mut chosen, mut last): (bool, Option<(f64, bool)>) = (false, None);
         while now < 1e8 {
             let (hold_ns, is_own) = next(random);
             now += hold_ns;
             held += if is_own { hold_ns } else { 0.0 };
             if now >= due {
-                told += if chosen { now - hold_ns - looked } else { 0.0 };
+                let (last_ns, is_last) = last.take().unwrap_or_default();
+                told += if chosen { now - hold_ns - last_ns - looked } else { 0.0 };
+                told += if is_last { last_ns } else { 0.0 };
                 told += if is_own { hold_ns } else { 0.0 };
                 (looked, due) = (now, now + after(random));
-            } else if uniform(random) * (now - looked) < hold_ns {
-                chosen = is_own;
+                continue;
+            }
+            if let Some((last_ns, is_last)) = last.replace((hold_ns, is_own)) {
+                // Up to when that had it.
+                if uniform(random) * (now - hold_ns - looked) < last_ns {
+                    chosen = is_last;
+                }
             }
         }
         (told, held)
