@@ -13,6 +13,9 @@ export LD_LIBRARY_PATH=$TYRION_DIST_TOOLS/root/usr/lib/x86_64-linux-gnu
 # By this name of the folder it is in, zig's compiler notes where it has compiled its
 # own libraries, while it links.
 export PWD=/proc/self/cwd
+# So does the part of them that is not C, by this one.
+libraries=${TYRION_DIST_TOOLS#"$TYRION_DIST_ROOT"/}/py/ziglang/lib
+[ ! -d "/proc/self/cwd/$libraries" ] || export ZIG_LIB_DIR=/proc/self/cwd/$libraries
 arguments=()
 for argument in "$@"; do
     case $argument in
