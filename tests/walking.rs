@@ -51,7 +51,7 @@ fn cut_stacks(jdk: &Jdk) {
 /// the bottom of all stacks, for which the JVM is asked.
 fn attached(jdk: &Jdk) {
     let Some(bank) = bank(jdk, "derby.jar", DERBY) else { return };
-    // Only what Derby waits for until it is compiled again.
+    // These are few: waits, and one acquisition in thousands.
     check(FEWER, || compared_when_attached(&bank));
 }
 

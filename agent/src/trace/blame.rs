@@ -11,9 +11,9 @@
 //! some 50 µs after the last look, or 200 with count=adaptive, and is charged what
 //! it held the lock for, as is the last one before it. Of all others one, chosen as
 //! likely as its hold was long, gets the time that they had together: the releases
-//! note in the bucket what that takes. What is held for long is charged exactly, what is held for less in
-//! the mean over many releases; and nothing is lost, as a waiter that gets the lock
-//! charges what is left.
+//! note in the bucket what that takes. What is held for long is charged exactly,
+//! what is held for less in the mean over many releases; and nothing is lost, as a
+//! waiter that gets the lock charges what is left.
 
 use super::{
     Trace,
@@ -145,14 +145,13 @@ struct Release {
 
 impl Released {
     /// Those of the lock with this hash.
-    fn read(bucket: &Bucket, hash: u32) -> Released {
+    fn read(b: &Bucket, hash: u32) -> Released {
         let release = |at_ns: &AtomicU64, by: &AtomicU64, at: &AtomicU64| {
             let at = at.load(Relaxed);
             let is_same = at >> 32 == u64::from(hash);
             let at_ns = if is_same { at_ns.load(Relaxed) } else { 0 };
             Release { at_ns, owner: by.load(Relaxed) as i64, place: at as u32 }
         };
-        let b = bucket;
         Released {
             last: release(&b.released, &b.released_by, &b.released_at),
             begun_ns: b.begun.load(Relaxed),

@@ -35,11 +35,6 @@ impl Moments {
         moments
     }
 
-    /// How many holds there are.
-    pub(crate) fn count(&self) -> f64 {
-        self.count
-    }
-
     fn deviation(&self) -> f64 {
         if self.count == 0.0 {
             return 0.0;

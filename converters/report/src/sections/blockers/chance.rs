@@ -18,10 +18,7 @@
 //! a look, too. `p` is a holder's share of what the same waiters were charged. Holds are
 //! taken to follow each other without rule.
 
-use super::{
-    super::estimate::{ERRORS, Moments},
-    ByCode, ByThreads,
-};
+use super::{super::estimate::ERRORS, ByCode, ByThreads};
 use crate::Findings;
 use std::collections::{BTreeMap, HashSet};
 use tyrion_formats::Recording;
@@ -54,7 +51,7 @@ impl Default for Holds {
 impl Holds {
     /// Of so many acquisitions, some were measured.
     fn add(&mut self, acquisitions: u64, measured: &[u64; BUCKETS]) {
-        let all = Moments::of(measured).count();
+        let all: f64 = measured.iter().map(|&count| count as f64).sum();
         if all != 0.0 {
             let each = acquisitions as f64 / all;
             for (sum, &count) in self.0.iter_mut().zip(measured) {
