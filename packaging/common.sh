@@ -3,7 +3,7 @@
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 # What is fetched to build with, and what is built: not part of what is handed on.
-tools=${TYRION_DIST_TOOLS:-$root/target/dist-tools}
+tools=$root/target/dist-tools
 build=$root/target/dist-build
 stage=$root/target/dist-stage
 # What is handed on.
